@@ -1,0 +1,37 @@
+/**
+ * How long to wait before trying again. Delays double from a base to a cap; jitter spreads them so
+ * that a hundred agents that died together do not come back together. The random number is an
+ * argument, so the same facts always give the same delay.
+ *
+ * Keeps S5: base ≤ delay ≤ cap, with jitter or without.
+ */
+
+export interface BackoffSettings {
+	readonly initialMs: number;
+	readonly capMs: number;
+	/** Width of the spread as a fraction of the delay: 0 turns it off, 0.2 spreads over 20 %. */
+	readonly jitter: number;
+}
+
+/** A number in [0, 1), drawn by the caller. */
+export type Random = number;
+
+/** The delay before try `attempt + 1`, after `attempt` tries (1 or more) have failed. */
+export function backoffDelayMs(settings: BackoffSettings, attempt: number, random: Random): number {
+	const { initialMs, capMs, jitter } = settings;
+	const exactMs = Math.min(capMs, initialMs * 2 ** (attempt - 1));
+	return spreadMs(exactMs, { floorMs: initialMs, capMs, jitter, random });
+}
+
+/**
+ * One delay, spread by jitter: upwards, and downwards where the cap leaves no room above, since
+ * capped delays are the ones that most need to drift apart.
+ */
+export function spreadMs(
+	delayMs: number,
+	bounds: { floorMs: number; capMs: number; jitter: number; random: Random },
+): number {
+	const highestMs = Math.min(bounds.capMs, delayMs * (1 + bounds.jitter));
+	const lowestMs = Math.max(bounds.floorMs, Math.min(delayMs, highestMs / (1 + bounds.jitter)));
+	return Math.round(lowestMs + (highestMs - lowestMs) * bounds.random);
+}

@@ -1,0 +1,108 @@
+/**
+ * What an exit was, from its facts alone. An exit report says what happened and never what to do
+ * about it; the crash policy decides that, against the agent's history.
+ *
+ * Keeps S9: the kind of an exit depends only on code, signal, cause and who asked.
+ */
+
+export const EXIT_CAUSES = [
+	"completed",
+	"crash",
+	"usage_limit",
+	"auth",
+	"overloaded",
+	"config",
+	"killed_by_us",
+	"out_of_memory",
+	"spawn_error",
+	"unknown",
+] as const;
+/** Why an agent ended, as its adapter or backend understood it; `unknown` leaves it to the code. */
+export type ExitCause = (typeof EXIT_CAUSES)[number];
+
+/** Who wanted the agent to end: a person, Reeve itself (drain, reload, watchdog), or the host going down. */
+export type Asker = "operator" | "reeve" | "host";
+
+export interface ExitReport {
+	readonly code: number | null;
+	readonly signal: string | null;
+	readonly askedBy: Asker | null;
+	readonly cause: ExitCause;
+	/** How long this run lasted. */
+	readonly uptimeMs: number;
+	/** Trying again cannot help: the binary is missing, the working directory is bad, and so on. */
+	readonly permanent: boolean;
+	/** What to fix or what was last heard, in words for people. */
+	readonly detail: string | null;
+	/** For a usage limit: how long until it lifts, where that is known. */
+	readonly resetInMs: number | null;
+}
+
+export const EXIT_KINDS = [
+	"planned",
+	"clean",
+	"failed",
+	"permanent",
+	"usage_limit",
+	"overloaded",
+	"auth",
+	"config",
+	"out_of_memory",
+	"spawn_error",
+] as const;
+/**
+ * `planned` was asked for; `clean` and `failed` are the agent's own doing; `permanent` cannot be
+ * cured by trying again; the rest have a cause of their own, and a policy of their own with it.
+ */
+export type ExitKind = (typeof EXIT_KINDS)[number];
+
+const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
+	completed: "clean",
+	crash: "failed",
+	usage_limit: "usage_limit",
+	auth: "auth",
+	overloaded: "overloaded",
+	config: "config",
+	killed_by_us: "planned",
+	out_of_memory: "out_of_memory",
+	spawn_error: "spawn_error",
+	unknown: "by_code",
+};
+
+/** Kinds that trying again can cure, and that a report or a declared exit code may call permanent. */
+const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"]);
+
+/** The facts of an exit nobody asked for, with the rarely needed ones filled in. */
+export function exitReport(
+	facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitReport>,
+): ExitReport {
+	return {
+		code: null,
+		signal: null,
+		askedBy: null,
+		cause: "unknown",
+		permanent: false,
+		detail: null,
+		resetInMs: null,
+		...facts,
+	};
+}
+
+export function classifyExit(
+	report: ExitReport,
+	permanentExitCodes: readonly number[],
+): ExitKind {
+	if (report.askedBy !== null) return "planned";
+	const byCause = KIND_OF_CAUSE[report.cause];
+	// A lost status (no code, no signal) is not proof of success, so it is a failure.
+	const kind = byCause === "by_code" ? (report.code === 0 ? "clean" : "failed") : byCause;
+	if (!MAY_BE_PERMANENT.has(kind)) return kind;
+	const declared = report.code !== null && permanentExitCodes.includes(report.code);
+	return report.permanent || declared ? "permanent" : kind;
+}
+
+/** The exit in a few words: `exit code 1`, `SIGSEGV`, `no exit status`. */
+export function renderExit(report: Pick<ExitReport, "code" | "signal">): string {
+	if (report.signal !== null) return report.signal;
+	return report.code === null ? "no exit status" : `exit code ${report.code}`;
+}

@@ -1,0 +1,157 @@
+/**
+ * How one attempt at a task ended. Every ending of a call, whether the agent answered or its
+ * process failed, becomes one outcome here; retry, breaker and callers only look at outcomes.
+ *
+ * Keeps B6 (caller errors never count) and names what T9 may never retry.
+ */
+
+export interface ActionRequest {
+	readonly request_id: string;
+	readonly api_version: string;
+	readonly tool: string;
+	readonly action: string;
+	readonly context: unknown;
+	readonly payload: unknown;
+	readonly plan_id: string;
+	readonly task_id: string;
+	readonly correlation_id: string;
+}
+
+export interface ActionResponse {
+	readonly request_id: string;
+	readonly status: string;
+	readonly code: number;
+	readonly result?: unknown;
+	readonly error?: unknown;
+	readonly plan_id?: string;
+	readonly task_id?: string;
+	readonly correlation_id?: string;
+	/** How long the agent asks to be left alone before the next attempt. */
+	readonly retry_after_ms?: number;
+}
+
+export const ATTEMPT_ERRORS = [
+	"invalid_request",
+	"action_not_supported",
+	"timeout",
+	"backend_failure",
+	"io",
+	"internal",
+	"spawn_error",
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/** The six codes that callers see. */
+export type CallerCode =
+	| "validation_failed"
+	| "planning_failed"
+	| "execution_failed"
+	| "agent_unavailable"
+	| "timeout"
+	| "internal";
+
+export interface AttemptErrorTraits {
+	readonly retryable: boolean;
+	/** Whether it speaks against the agent, and so counts for its circuit breaker. */
+	readonly counts: boolean;
+	/** Whether the agent may have acted before it failed; false only when it certainly did not. */
+	readonly mayHaveRun: boolean;
+	readonly callerCode: CallerCode;
+}
+
+export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTraits>> = {
+	invalid_request: {
+		retryable: false,
+		counts: false,
+		mayHaveRun: false,
+		callerCode: "validation_failed",
+	},
+	action_not_supported: {
+		retryable: false,
+		counts: false,
+		mayHaveRun: false,
+		callerCode: "validation_failed",
+	},
+	timeout: { retryable: true, counts: true, mayHaveRun: true, callerCode: "timeout" },
+	backend_failure: {
+		retryable: true,
+		counts: true,
+		mayHaveRun: true,
+		callerCode: "execution_failed",
+	},
+	io: { retryable: true, counts: true, mayHaveRun: true, callerCode: "execution_failed" },
+	// Reeve's own fault (a daemon that died in mid-attempt) says nothing about the agent.
+	internal: { retryable: true, counts: false, mayHaveRun: true, callerCode: "internal" },
+	// A binary that is missing or may not be executed stays so until somebody repairs it.
+	spawn_error: {
+		retryable: false,
+		counts: true,
+		mayHaveRun: false,
+		callerCode: "agent_unavailable",
+	},
+};
+
+export type Outcome =
+	| { readonly ok: true; readonly result: unknown }
+	| {
+			readonly ok: false;
+			readonly error: AttemptError;
+			readonly reason: string;
+			readonly retryAfterMs: number | null;
+	  };
+
+/** How a process failed to give an answer at all. */
+export type ProcessFailure =
+	| { readonly type: "timeout"; readonly afterMs: number }
+	| { readonly type: "io"; readonly detail: string }
+	/** Output that is not one JSON answer, or more of it than is allowed. */
+	| { readonly type: "bad_answer"; readonly detail: string }
+	/** The process ended without an answer. */
+	| { readonly type: "no_answer"; readonly detail: string }
+	| { readonly type: "spawn_error"; readonly detail: string }
+	/** The daemon that ran the attempt is gone. */
+	| { readonly type: "interrupted" };
+
+const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
+	timeout: "timeout",
+	io: "io",
+	bad_answer: "backend_failure",
+	no_answer: "backend_failure",
+	spawn_error: "spawn_error",
+	interrupted: "internal",
+};
+
+/** An agent's answer, against the id of the request it should answer. */
+export function classifyResponse(requestId: string, response: ActionResponse): Outcome {
+	if (response.request_id !== requestId) {
+		return failure(
+			"backend_failure",
+			`answered request ${response.request_id || "without an id"}, not ${requestId}`,
+		);
+	}
+	if (response.status === "success" && response.code === 0) {
+		return { ok: true, result: response.result };
+	}
+	const said = `agent answered ${response.status} with code ${response.code}`;
+	return failure(errorOfCode(response.code), said, response.retry_after_ms);
+}
+
+export function classifyProcessFailure(problem: ProcessFailure): Outcome {
+	return failure(PROCESS_ERROR[problem.type], renderProcessFailure(problem));
+}
+
+function errorOfCode(code: number): AttemptError {
+	if (code === 501) return "action_not_supported";
+	if (code === 504) return "timeout";
+	return code >= 400 && code < 500 ? "invalid_request" : "backend_failure";
+}
+
+function renderProcessFailure(problem: ProcessFailure): string {
+	if (problem.type === "timeout") return `no answer within ${problem.afterMs} ms`;
+	if (problem.type === "interrupted") return "the daemon ended during the attempt";
+	return problem.detail;
+}
+
+function failure(error: AttemptError, reason: string, retryAfterMs?: number): Outcome {
+	return { ok: false, error, reason, retryAfterMs: retryAfterMs ?? null };
+}

@@ -1,0 +1,105 @@
+/**
+ * Exits with a cause of their own. None of them counts as a crash, yet none may loop unnoticed:
+ * what trying again cannot cure halts at once (S14), what passes by itself is waited out with a
+ * growing delay, and lack of memory has a count of its own (S16).
+ */
+
+import { backoffDelayMs } from "./backoff.js";
+import type { CrashAction, CrashContext, CrashState } from "./crash-state.js";
+import { type ExitReport, renderExit } from "./exit.js";
+import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
+import { renderDuration } from "./units.js";
+
+/** Waiting out somebody else's trouble (overload, an exhausted host) never grows beyond this. */
+export const TROUBLE_DELAY_MS_MAX = 300_000;
+/** A usage limit whose end is not known is tried again after this long, doubling up to the cap. */
+export const LIMIT_DELAY_MS = 300_000;
+export const LIMIT_DELAY_MS_MAX = 3_600_000;
+
+export interface OwnCauseVerdict {
+	readonly state: CrashState;
+	readonly action: CrashAction;
+	readonly reason: string;
+}
+
+/** Parks the agent until the limit lifts. */
+export function decideUsageLimit(
+	state: CrashState,
+	report: ExitReport,
+	{ settings, random }: CrashContext,
+): OwnCauseVerdict {
+	const next = { ...state, waits: state.waits + 1 };
+	if (report.resetInMs !== null) {
+		const afterMs = Math.max(0, report.resetInMs);
+		const reason = `usage limit, resets in ${renderDuration(afterMs)}: parked, not counted`;
+		return { state: next, action: { type: "park", afterMs }, reason };
+	}
+	const afterMs = backoffDelayMs(
+		{ initialMs: LIMIT_DELAY_MS, capMs: LIMIT_DELAY_MS_MAX, jitter: settings.jitter },
+		next.waits,
+		random,
+	);
+	const reason = "usage limit, reset time unknown: parked, not counted";
+	return { state: next, action: { type: "park", afterMs }, reason };
+}
+
+/** Waits for trouble that is not the agent's to pass. */
+export function decideTrouble(why: string) {
+	return (
+		state: CrashState,
+		report: ExitReport,
+		{ settings, random }: CrashContext,
+	): OwnCauseVerdict => {
+		const initialMs = settings.transientDelayMs;
+		const capMs = Math.max(initialMs, TROUBLE_DELAY_MS_MAX);
+		const waits = state.waits + 1;
+		const afterMs = backoffDelayMs({ initialMs, capMs, jitter: settings.jitter }, waits, random);
+		return {
+			state: { ...state, waits },
+			action: { type: "restart", afterMs, withContinue: true },
+			reason: withDetail(`${why}: backing off, not counted`, report),
+		};
+	};
+}
+
+/** As many kills for lack of memory as halt a flapping agent, within the budget's span, halt this one. */
+export function decideOutOfMemory(
+	state: CrashState,
+	report: ExitReport,
+	{ settings, random }: CrashContext,
+): OwnCauseVerdict {
+	const { haltThreshold, budget } = settings;
+	const outOfMemoryAt = lastOf([...state.outOfMemoryAt, state.runningMs], haltThreshold);
+	const span = `within ${renderDuration(budget.withinMs)} of running time`;
+	if (isSpent(outOfMemoryAt, { exits: haltThreshold, withinMs: budget.withinMs })) {
+		return {
+			state: { ...state, outOfMemoryAt, policy: "halted" },
+			action: { type: "halt" },
+			reason: `out of memory ${haltThreshold} times ${span}: raise limits.memory or make the agent smaller`,
+		};
+	}
+	return {
+		state: { ...state, outOfMemoryAt, policy: "degraded" },
+		action: restartAfter(settings.flappingDelayMs, settings.jitter, random),
+		reason: withDetail(
+			`out of memory, ${outOfMemoryAt.length} of ${haltThreshold} ${span}`,
+			report,
+		),
+	};
+}
+
+/** Halts at once: nothing but a person can cure this. */
+export function decideIncurable(why: string) {
+	return (state: CrashState, report: ExitReport): OwnCauseVerdict => {
+		const known = report.code !== null || report.signal !== null;
+		return {
+			state: { ...state, policy: "halted" },
+			action: { type: "halt" },
+			reason: withDetail(known ? `${renderExit(report)}: ${why}` : why, report),
+		};
+	};
+}
+
+function withDetail(reason: string, report: ExitReport): string {
+	return report.detail === null ? reason : `${reason}: ${report.detail}`;
+}

@@ -1,0 +1,71 @@
+/**
+ * Whether a failed attempt is followed by another. The answer is a delay to be stored as a
+ * deadline, never a sleeping loop, so it survives the daemon.
+ *
+ * Keeps T3 (attempts ≤ max), T9 (non-retryable is never retried) and S5 for the delays.
+ */
+
+import { backoffDelayMs, type Random } from "./backoff.js";
+import { ATTEMPT_ERROR_TRAITS, type Outcome } from "./outcome.js";
+import { renderDuration } from "./units.js";
+
+export interface RetrySettings {
+	/** Tries in all, the first one included. */
+	readonly maxAttempts: number;
+	readonly initialBackoffMs: number;
+	readonly maxBackoffMs: number;
+	/** Delays are spread by up to this fraction; 0 turns it off. */
+	readonly jitter: number;
+}
+
+export const DEFAULT_RETRY: RetrySettings = Object.freeze({
+	maxAttempts: 3,
+	initialBackoffMs: 500,
+	maxBackoffMs: 5_000,
+	jitter: 0.2,
+});
+
+/** An agent that asks for more patience than this is not waited for longer. */
+export const RETRY_AFTER_MS_MAX = 3_600_000;
+
+export type RetryDecision =
+	| { readonly type: "succeed"; readonly reason: string }
+	| { readonly type: "retry"; readonly afterMs: number; readonly reason: string }
+	| { readonly type: "dead_letter"; readonly reason: string };
+
+export interface AttemptFacts {
+	/** The number of the attempt that ended, from 1. */
+	readonly attempt: number;
+	readonly outcome: Outcome;
+	/** Whether doing the action twice is harmless. */
+	readonly idempotent: boolean;
+	readonly random: Random;
+}
+
+export function decideRetry(facts: AttemptFacts, settings: RetrySettings): RetryDecision {
+	const { attempt, outcome, idempotent, random } = facts;
+	if (outcome.ok) return { type: "succeed", reason: `answered on attempt ${attempt}` };
+	const traits = ATTEMPT_ERROR_TRAITS[outcome.error];
+	const why = `${outcome.error}: ${outcome.reason}`;
+	if (!traits.retryable) return { type: "dead_letter", reason: `${why}; never retried` };
+	if (!idempotent && traits.mayHaveRun) {
+		const reason = `${why}; it may have taken effect and must not run twice, so the operator decides`;
+		return { type: "dead_letter", reason };
+	}
+	if (attempt >= settings.maxAttempts) {
+		return { type: "dead_letter", reason: `${why}; attempt ${attempt} of ${settings.maxAttempts}` };
+	}
+	const backoffMs = backoffDelayMs(
+		{
+			initialMs: settings.initialBackoffMs,
+			capMs: settings.maxBackoffMs,
+			jitter: settings.jitter,
+		},
+		attempt,
+		random,
+	);
+	const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
+	const afterMs = Math.max(backoffMs, askedMs);
+	const wait = `attempt ${attempt + 1} of ${settings.maxAttempts} in ${renderDuration(afterMs)}`;
+	return { type: "retry", afterMs, reason: `${why}; ${wait}` };
+}

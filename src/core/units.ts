@@ -1,0 +1,57 @@
+/**
+ * Durations and sizes as people write them (`500ms`, `30s`, `2GiB`) and as the code counts them
+ * (milliseconds, bytes). Whole numbers only, one unit each: there is one way to write a value.
+ */
+
+const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const SIZE_UNITS_BYTES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
+
+export const DURATION_PATTERN = /^\d+(ms|s|m|h|d)$/;
+export const SIZE_PATTERN = /^\d+(B|KiB|MiB|GiB|TiB)$/;
+
+/** `"30s"` → 30000, or null when the text is not a duration or too large to count exactly. */
+export function parseDuration(text: string): number | null {
+	return parseWithUnit(text, DURATION_PATTERN, DURATION_UNITS_MS);
+}
+
+/** `"2GiB"` → 2147483648, or null when the text is not a size or too large to count exactly. */
+export function parseSize(text: string): number | null {
+	return parseWithUnit(text, SIZE_PATTERN, SIZE_UNITS_BYTES);
+}
+
+function parseWithUnit(
+	text: string,
+	pattern: RegExp,
+	units: Readonly<Record<string, number>>,
+): number | null {
+	const unit = pattern.exec(text)?.[1];
+	if (unit === undefined) return null;
+	const value = Number.parseInt(text, 10) * (units[unit] as number);
+	return Number.isSafeInteger(value) ? value : null;
+}
+
+/** The largest unit that divides the value: 120000 → `2m`, 90000 → `90s`. Reads back unchanged. */
+export function renderDuration(ms: number): string {
+	// One minute is written `60s`: the windows of this field are spoken of in seconds.
+	if (ms === DURATION_UNITS_MS.m) return "60s";
+	return renderWithUnit(ms, DURATION_UNITS_MS, "0s");
+}
+
+/** The largest unit that divides the value: 2147483648 → `2GiB`. Reads back unchanged. */
+export function renderSize(bytes: number): string {
+	return renderWithUnit(bytes, SIZE_UNITS_BYTES, "0B");
+}
+
+function renderWithUnit(
+	value: number,
+	units: Readonly<Record<string, number>>,
+	zero: string,
+): string {
+	const rounded = Math.round(value);
+	if (rounded === 0) return zero;
+	const [unit, size] = Object.entries(units).findLast(([, each]) => rounded % each === 0) as [
+		string,
+		number,
+	];
+	return `${rounded / size}${unit}`;
+}
