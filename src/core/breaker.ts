@@ -11,7 +11,7 @@
 import { ATTEMPT_ERROR_TRAITS, type Outcome } from "./outcome.js";
 import type { CircuitState, Health } from "./states.js";
 import type { Instant } from "./time.js";
-import { renderDuration } from "./units.js";
+import { renderDuration, renderElapsed } from "./units.js";
 
 export interface BreakerSettings {
 	/** This many counted failures in a row open the circuit. */
@@ -72,7 +72,7 @@ export function admit(before: BreakerState, now: Instant): Admission {
 	// B2: an open circuit lets nothing through.
 	if (state.circuit === "open") {
 		const leftMs = remainingMs(state, now);
-		return { state, permit: null, reason: `circuit open for another ${renderDuration(leftMs)}` };
+		return { state, permit: null, reason: `circuit open for another ${renderElapsed(leftMs)}` };
 	}
 	// B1: half-open lets exactly one probe through.
 	if (state.probing) {

@@ -26,7 +26,7 @@ import {
 	decideUsageLimit,
 } from "./own-cause.js";
 import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
-import { renderDuration } from "./units.js";
+import { renderDuration, renderElapsed } from "./units.js";
 
 type Verdict = Omit<CrashDecision, "kind" | "class"> & { readonly class?: ExitClass };
 type Decide = (state: CrashState, report: ExitReport, context: CrashContext) => Verdict;
@@ -165,5 +165,5 @@ function countRecent(state: CrashState, uptimeMs: number, settings: CrashPolicyS
 }
 
 function what(report: ExitReport): string {
-	return `${renderExit(report)} after ${renderDuration(report.uptimeMs)}`;
+	return `${renderExit(report)} after ${renderElapsed(report.uptimeMs)}`;
 }

@@ -8,7 +8,7 @@ import { backoffDelayMs } from "./backoff.js";
 import type { CrashAction, CrashContext, CrashState } from "./crash-state.js";
 import { type ExitReport, renderExit } from "./exit.js";
 import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
-import { renderDuration } from "./units.js";
+import { renderDuration, renderElapsed } from "./units.js";
 
 /** Waiting out somebody else's trouble (overload, an exhausted host) never grows beyond this. */
 export const TROUBLE_DELAY_MS_MAX = 300_000;
@@ -31,7 +31,7 @@ export function decideUsageLimit(
 	const next = { ...state, waits: state.waits + 1 };
 	if (report.resetInMs !== null) {
 		const afterMs = Math.max(0, report.resetInMs);
-		const reason = `usage limit, resets in ${renderDuration(afterMs)}: parked, not counted`;
+		const reason = `usage limit, resets in ${renderElapsed(afterMs)}: parked, not counted`;
 		return { state: next, action: { type: "park", afterMs }, reason };
 	}
 	const afterMs = backoffDelayMs(

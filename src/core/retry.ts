@@ -7,7 +7,7 @@
 
 import { backoffDelayMs, type Random } from "./backoff.js";
 import { ATTEMPT_ERROR_TRAITS, type Outcome } from "./outcome.js";
-import { renderDuration } from "./units.js";
+import { renderElapsed } from "./units.js";
 
 export interface RetrySettings {
 	/** Tries in all, the first one included. */
@@ -66,6 +66,6 @@ export function decideRetry(facts: AttemptFacts, settings: RetrySettings): Retry
 	);
 	const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
 	const afterMs = Math.max(backoffMs, askedMs);
-	const wait = `attempt ${attempt + 1} of ${settings.maxAttempts} in ${renderDuration(afterMs)}`;
+	const wait = `attempt ${attempt + 1} of ${settings.maxAttempts} in ${renderElapsed(afterMs)}`;
 	return { type: "retry", afterMs, reason: `${why}; ${wait}` };
 }

@@ -37,6 +37,24 @@ export function renderDuration(ms: number): string {
 	return renderWithUnit(ms, DURATION_UNITS_MS, "0s");
 }
 
+/** How long something took, for reading: `0s`, `527ms`, `16.9s`, `4m 20s`, `2h 5m`, `3d 4h`. */
+export function renderElapsed(ms: number): string {
+	const wholeMs = Math.round(ms);
+	if (wholeMs < 1_000) return wholeMs === 0 ? "0s" : `${wholeMs}ms`;
+	const tenths = Math.round(wholeMs / 100);
+	if (tenths < 600) return `${tenths / 10}s`;
+	const seconds = Math.round(wholeMs / 1_000);
+	if (seconds < 3_600) return twoUnits(seconds, 60, "m", "s");
+	const minutes = Math.round(seconds / 60);
+	if (minutes < 1_440) return twoUnits(minutes, 60, "h", "m");
+	return twoUnits(Math.round(minutes / 60), 24, "d", "h");
+}
+
+function twoUnits(value: number, size: number, large: string, small: string): string {
+	const rest = value % size;
+	return `${Math.floor(value / size)}${large}${rest === 0 ? "" : ` ${rest}${small}`}`;
+}
+
 /** The largest unit that divides the value: 2147483648 → `2GiB`. Reads back unchanged. */
 export function renderSize(bytes: number): string {
 	return renderWithUnit(bytes, SIZE_UNITS_BYTES, "0B");

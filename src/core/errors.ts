@@ -1,0 +1,128 @@
+/**
+ * Every error that a person or a program outside may see, once: its code, what it means, what to
+ * do, and what it is called in HTTP and in exit codes. The reference page is generated from here.
+ */
+
+/** The CLI's exit codes. */
+export const CLI_EXIT = {
+	done: 0,
+	failed: 1,
+	usage: 2,
+	no_daemon: 3,
+	not_found: 4,
+	refused: 5,
+} as const;
+export type CliExit = (typeof CLI_EXIT)[keyof typeof CLI_EXIT];
+
+export interface ErrorSpec {
+	/** When it is raised, as a sentence. */
+	readonly meaning: string;
+	/** What to do about it. */
+	readonly hint: string;
+	readonly httpStatus: number;
+	readonly cliExit: CliExit;
+	/** Whether the same request may succeed later without anybody changing anything. */
+	readonly retryable: boolean;
+}
+
+export const ERRORS = {
+	usage: {
+		meaning: "The command line does not say what to do.",
+		hint: "Run the command with --help.",
+		httpStatus: 400,
+		cliExit: CLI_EXIT.usage,
+		retryable: false,
+	},
+	fleet_file_not_found: {
+		meaning: "There is no fleet file where one was looked for, or it cannot be read.",
+		hint: "Run `reeve init` to write one, or name it with --file.",
+		httpStatus: 404,
+		cliExit: CLI_EXIT.usage,
+		retryable: false,
+	},
+	fleet_file_invalid: {
+		meaning: "The fleet file has problems; each is listed with its place.",
+		hint: "Mend the listed places; nothing was changed.",
+		httpStatus: 422,
+		cliExit: CLI_EXIT.usage,
+		retryable: false,
+	},
+	file_exists: {
+		meaning: "A file that would have been written is already there.",
+		hint: "Reeve never overwrites it: move it away, or write to another place.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	write_failed: {
+		meaning: "A file could not be written.",
+		hint: "Check that the folder exists, is writable, and that the disk is not full.",
+		httpStatus: 500,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	agent_not_found: {
+		meaning: "No agent of that id is in the fleet.",
+		hint: "Ids are `project:agent`; `reeve validate` lists them.",
+		httpStatus: 404,
+		cliExit: CLI_EXIT.not_found,
+		retryable: false,
+	},
+	validation_failed: {
+		meaning: "A request is malformed, or the agent refused it as the caller's mistake.",
+		hint: "Correct the request; sending it again unchanged will fail again.",
+		httpStatus: 400,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	planning_failed: {
+		meaning: "A plan cannot be run: a cycle, an unknown task, or a reference to nothing.",
+		hint: "Correct the plan.",
+		httpStatus: 422,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	execution_failed: {
+		meaning: "The agent failed at a task, also after its retries.",
+		hint: "Its dead letter holds the input, every attempt's error and log.",
+		httpStatus: 502,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	agent_unavailable: {
+		meaning: "The agent's circuit is open, or its program cannot be started.",
+		hint: "Wait for the cooldown, or close the circuit with `reeve resume` once it is cured.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	timeout: {
+		meaning: "There was no answer in time.",
+		hint: "Raise the agent's `timeout` if the work takes this long.",
+		httpStatus: 504,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	internal: {
+		meaning: "Reeve itself failed. This is a bug.",
+		hint: "Please report it with the lines above.",
+		httpStatus: 500,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+} as const satisfies Record<string, ErrorSpec>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error for people: its code says what kind it is, its message what happened here. */
+export class ReeveError extends Error {
+	override readonly name = "ReeveError";
+	readonly code: ErrorCode;
+	readonly hint: string;
+
+	constructor(code: ErrorCode, message: string, hint: string = ERRORS[code].hint) {
+		super(message);
+		this.code = code;
+		this.hint = hint;
+	}
+}

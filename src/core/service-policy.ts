@@ -1,0 +1,134 @@
+/**
+ * How the daemon treats its own parts. A service is critical (its end is the daemon's end),
+ * restartable (brought back, within a budget) or tolerated (its end is noted). Back-off is a delay
+ * handed out as data, so the loop that waits for it also sees a stop or another death at once.
+ */
+
+import { backoffDelayMs } from "./backoff.js";
+import { renderDuration, renderElapsed } from "./units.js";
+
+export type ServicePolicy = "critical" | "restartable" | "tolerated";
+
+export interface ServiceSettings {
+	/** Restarts in a row before the daemon gives up. */
+	readonly retries: number;
+	readonly initialBackoffMs: number;
+	readonly maxBackoffMs: number;
+	/** After running this long the budget is whole again. */
+	readonly resetAfterMs: number;
+	/** A start that takes longer has failed. */
+	readonly startTimeoutMs: number;
+}
+
+export const DEFAULT_SERVICE: ServiceSettings = Object.freeze({
+	retries: 5,
+	initialBackoffMs: 500,
+	maxBackoffMs: 30_000,
+	resetAfterMs: 300_000,
+	startTimeoutMs: 30_000,
+});
+
+/** How long services get to end: in peace when asked to stop, in a hurry after a fatal failure. */
+export const SHUTDOWN: Readonly<
+	Record<"graceful" | "fatal", { readonly drainMs: number; readonly exitCode: number }>
+> = {
+	graceful: { drainMs: 10_000, exitCode: 0 },
+	// Exit code 1 makes systemd or launchd start the daemon again.
+	fatal: { drainMs: 3_000, exitCode: 1 },
+};
+
+export interface ServiceState {
+	readonly status: "running" | "restarting" | "ended";
+	/** Restarts since the service last ran for `resetAfterMs`. */
+	readonly retriesUsed: number;
+	/** Restarts ever, for showing. */
+	readonly restarts: number;
+}
+
+export const NEW_SERVICE: ServiceState = Object.freeze({
+	status: "running",
+	retriesUsed: 0,
+	restarts: 0,
+});
+
+export type ServiceEnding =
+	| { readonly type: "returned"; readonly ranMs: number }
+	| { readonly type: "threw"; readonly ranMs: number; readonly error: string }
+	| { readonly type: "start_timeout" };
+
+export type ServiceAction =
+	| { readonly type: "restart"; readonly afterMs: number }
+	/** Shut the daemon down with `SHUTDOWN.fatal`. */
+	| { readonly type: "fatal" }
+	| { readonly type: "none" };
+
+export interface ServiceDecision {
+	readonly state: ServiceState;
+	readonly action: ServiceAction;
+	readonly reason: string;
+}
+
+/** Decides what follows when a service ended although nobody asked it to stop. */
+export function decideAfterServiceEnd(
+	state: ServiceState,
+	policy: ServicePolicy,
+	ending: ServiceEnding,
+	settings: ServiceSettings,
+): ServiceDecision {
+	return DECIDE_BY_POLICY[policy](state, ending, settings);
+}
+
+type Decide = (
+	state: ServiceState,
+	ending: ServiceEnding,
+	settings: ServiceSettings,
+) => ServiceDecision;
+
+const DECIDE_BY_POLICY: Readonly<Record<ServicePolicy, Decide>> = {
+	critical: (state, ending, settings) => ({
+		state: { ...state, status: "ended" },
+		action: { type: "fatal" },
+		reason: `critical service ${render(ending, settings)}`,
+	}),
+	tolerated: (state, ending, settings) => ({
+		state: { ...state, status: "ended" },
+		action: { type: "none" },
+		reason: `tolerated service ${render(ending, settings)}; the daemon goes on without it`,
+	}),
+	restartable: decideRestart,
+};
+
+function decideRestart(
+	state: ServiceState,
+	ending: ServiceEnding,
+	settings: ServiceSettings,
+): ServiceDecision {
+	const ranMs = ending.type === "start_timeout" ? 0 : ending.ranMs;
+	const used = ranMs >= settings.resetAfterMs ? 0 : state.retriesUsed;
+	const what = `restartable service ${render(ending, settings)}`;
+	if (used >= settings.retries) {
+		return {
+			state: { ...state, status: "ended", retriesUsed: used },
+			action: { type: "fatal" },
+			reason: `${what}; all ${settings.retries} restarts are used up`,
+		};
+	}
+	const afterMs = backoffDelayMs(
+		{ initialMs: settings.initialBackoffMs, capMs: settings.maxBackoffMs, jitter: 0 },
+		used + 1,
+		0,
+	);
+	return {
+		state: { status: "restarting", retriesUsed: used + 1, restarts: state.restarts + 1 },
+		action: { type: "restart", afterMs },
+		reason: `${what}; restart ${used + 1} of ${settings.retries} in ${renderDuration(afterMs)}`,
+	};
+}
+
+function render(ending: ServiceEnding, settings: ServiceSettings): string {
+	if (ending.type === "start_timeout") {
+		return `did not start within ${renderDuration(settings.startTimeoutMs)}`;
+	}
+	const after = `after ${renderElapsed(ending.ranMs)}`;
+	return ending.type === "returned" ? `ended ${after}` : `failed ${after}: ${ending.error}`;
+}

@@ -1,0 +1,127 @@
+/**
+ * The life of one task. The table has every cell: for each status and each thing that can happen
+ * it says where the task goes, or why nothing changes.
+ *
+ * Keeps T1 and T2 (one end, and it is final), T3 (attempts ≤ max) and T7 (a late answer changes
+ * nothing: whatever belongs to an attempt that is no longer the current one is ignored).
+ */
+
+import { final, stay, type TransitionTable, to } from "./transition-table.js";
+
+export const TASK_STATUSES = [
+	"queued",
+	"dispatched",
+	"in_progress",
+	"retried",
+	"succeeded",
+	"dead_lettered",
+	"cancelled",
+] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+export const TASK_EVENTS = [
+	/** The dispatcher has chosen it. */
+	"dispatch",
+	/** Its next attempt begins. */
+	"start",
+	"succeed",
+	"retry",
+	"dead_letter",
+	"cancel",
+	/** The daemon went away between choosing the task and starting it. */
+	"requeue",
+] as const;
+export type TaskEventType = (typeof TASK_EVENTS)[number];
+
+export interface TaskEvent {
+	readonly type: TaskEventType;
+	/** The attempt that speaks, where it is an attempt that speaks. */
+	readonly attempt?: number;
+}
+
+export interface TaskProgress {
+	readonly status: TaskStatus;
+	/** Attempts begun so far; the current one has this number. */
+	readonly attempts: number;
+	readonly maxAttempts: number;
+}
+
+export interface TaskChange {
+	readonly task: TaskProgress;
+	readonly changed: boolean;
+	readonly reason: string;
+}
+
+export const TASK_TABLE: TransitionTable<TaskStatus, TaskEventType> = {
+	queued: {
+		dispatch: to("dispatched"),
+		start: stay("not dispatched yet"),
+		succeed: stay("no attempt is under way"),
+		retry: stay("no attempt is under way"),
+		dead_letter: to("dead_lettered"),
+		cancel: to("cancelled"),
+		requeue: stay("already queued"),
+	},
+	dispatched: {
+		dispatch: stay("already dispatched"),
+		start: to("in_progress"),
+		succeed: stay("no attempt is under way"),
+		retry: stay("no attempt is under way"),
+		dead_letter: to("dead_lettered"),
+		cancel: to("cancelled"),
+		requeue: to("queued"),
+	},
+	in_progress: {
+		dispatch: stay("an attempt is under way"),
+		start: stay("an attempt is under way"),
+		succeed: to("succeeded"),
+		retry: to("retried"),
+		dead_letter: to("dead_lettered"),
+		cancel: to("cancelled"),
+		requeue: stay("an attempt is under way; its outcome decides"),
+	},
+	retried: {
+		dispatch: to("dispatched"),
+		start: stay("not dispatched yet"),
+		succeed: stay("no attempt is under way"),
+		retry: stay("no attempt is under way"),
+		dead_letter: to("dead_lettered"),
+		cancel: to("cancelled"),
+		requeue: stay("already waiting for its next attempt"),
+	},
+	succeeded: final("succeeded", TASK_EVENTS),
+	dead_lettered: final("dead-lettered", TASK_EVENTS),
+	cancelled: final("cancelled", TASK_EVENTS),
+};
+
+export function newTask(maxAttempts: number): TaskProgress {
+	return { status: "queued", attempts: 0, maxAttempts };
+}
+
+export function isEnded(status: TaskStatus): boolean {
+	return status === "succeeded" || status === "dead_lettered" || status === "cancelled";
+}
+
+export function applyTaskEvent(task: TaskProgress, event: TaskEvent): TaskChange {
+	if (event.attempt !== undefined && event.attempt !== task.attempts) {
+		return unchanged(task, `attempt ${event.attempt} is over, the current one is ${task.attempts}`);
+	}
+	const cell = TASK_TABLE[task.status][event.type];
+	if ("stay" in cell) return unchanged(task, cell.stay);
+	if (cell.to !== "in_progress") {
+		return { task: { ...task, status: cell.to }, changed: true, reason: event.type };
+	}
+	if (task.attempts >= task.maxAttempts) {
+		return unchanged(task, `all ${task.maxAttempts} attempts are used up`);
+	}
+	const attempts = task.attempts + 1;
+	return {
+		task: { ...task, status: "in_progress", attempts },
+		changed: true,
+		reason: `attempt ${attempts} of ${task.maxAttempts}`,
+	};
+}
+
+function unchanged(task: TaskProgress, reason: string): TaskChange {
+	return { task, changed: false, reason };
+}

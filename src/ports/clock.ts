@@ -1,0 +1,9 @@
+/** What the engine asks of time. The real clock lives in the daemon, a manual one in `reeve/testing`. */
+
+import type { Instant } from "../core/time.js";
+
+export interface Clock {
+	now(): Instant;
+	/** Runs `task` once, when this much steady time has passed. The answer calls it off. */
+	schedule(afterMs: number, task: () => void): () => void;
+}

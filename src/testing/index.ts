@@ -1,0 +1,6 @@
+/** `reeve/testing`: what helps to test code that is built on Reeve. */
+
+export type { Instant } from "../core/time.js";
+export type { Clock } from "../ports/clock.js";
+export { createManualClock, type ManualClock } from "./manual-clock.js";
+export { createRandom, type SeededRandom } from "./random.js";

@@ -1,0 +1,64 @@
+/**
+ * A clock that moves only when told to, for tests that must not wait. Steady time and wall time
+ * are moved apart from each other, as they are on a real machine whose clock is set.
+ */
+
+import type { Instant } from "../core/time.js";
+import type { Clock } from "../ports/clock.js";
+
+export interface ManualClock extends Clock {
+	/** Lets time pass: both clocks move, and what falls due runs in order, each at its own moment. */
+	advance(ms: number): void;
+	/** Sets the wall clock forwards or backwards. No time passes. */
+	stepWall(ms: number): void;
+	/** How many scheduled tasks are still to run. */
+	readonly pending: number;
+}
+
+interface Scheduled {
+	readonly dueMs: number;
+	readonly order: number;
+	readonly task: () => void;
+}
+
+export function createManualClock(start: Instant = { steadyMs: 0, wallMs: 0 }): ManualClock {
+	let { steadyMs, wallMs } = start;
+	let scheduledSoFar = 0;
+	const waiting = new Set<Scheduled>();
+
+	function moveTo(targetMs: number): void {
+		wallMs += targetMs - steadyMs;
+		steadyMs = targetMs;
+	}
+
+	function nextDue(untilMs: number): Scheduled | undefined {
+		return [...waiting]
+			.filter((scheduled) => scheduled.dueMs <= untilMs)
+			.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0];
+	}
+
+	return {
+		now: () => ({ steadyMs, wallMs }),
+		schedule(afterMs, task) {
+			const scheduled = { dueMs: steadyMs + Math.max(0, afterMs), order: scheduledSoFar++, task };
+			waiting.add(scheduled);
+			return () => waiting.delete(scheduled);
+		},
+		advance(ms) {
+			if (ms < 0) throw new RangeError("steady time does not move backwards; use stepWall");
+			const untilMs = steadyMs + ms;
+			for (let next = nextDue(untilMs); next !== undefined; next = nextDue(untilMs)) {
+				waiting.delete(next);
+				moveTo(next.dueMs);
+				next.task();
+			}
+			moveTo(untilMs);
+		},
+		stepWall(ms) {
+			wallMs += ms;
+		},
+		get pending() {
+			return waiting.size;
+		},
+	};
+}

@@ -1,0 +1,191 @@
+/**
+ * The breaker under many calls at once: some succeed, some fail, some are cancelled, some answer
+ * long after the circuit has changed, while the wall clock jumps about. The world counts permits
+ * and failures by itself and never looks into the breaker's own bookkeeping to judge it.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import type {
+	admit,
+	BreakerSettings,
+	BreakerState,
+	decideClose,
+	Permit,
+	recordCancelled,
+	recordResult,
+} from "../../src/core/breaker.js";
+import { NEW_BREAKER } from "../../src/core/breaker.js";
+import { ATTEMPT_ERRORS, type Outcome } from "../../src/core/outcome.js";
+import type { Instant } from "../../src/core/time.js";
+import { createManualClock } from "../../src/testing/manual-clock.js";
+import type { SeededRandom } from "../../src/testing/random.js";
+import type { Trace, World } from "./simulate.js";
+
+export interface Breaker {
+	readonly admit: typeof admit;
+	readonly recordResult: typeof recordResult;
+	readonly recordCancelled: typeof recordCancelled;
+	readonly decideClose: typeof decideClose;
+}
+
+const STEPS_PER_LIFE = 200;
+const DAY_MS = 86_400_000;
+
+export const breakerWorld: World<Breaker> = (breaker, random, trace) => {
+	const settings = { failureThreshold: random.int(1, 5), cooldownMs: random.int(1, 120_000) };
+	trace.note(() => JSON.stringify(settings));
+	const life = createLife(breaker, settings, random, trace);
+	for (let step = 0; step < STEPS_PER_LIFE; step++) {
+		const roll = random.next();
+		if (roll < 0.45) life.call();
+		else if (roll < 0.8) life.finish();
+		else if (roll < 0.87) life.cancel();
+		else if (roll < 0.98) life.wait();
+		else life.closeByHand();
+	}
+	return STEPS_PER_LIFE;
+};
+
+interface Call {
+	readonly permit: Permit;
+	/** The circuit's period in which it was let through, as the world counts periods. */
+	readonly period: number;
+}
+
+function createLife(
+	breaker: Breaker,
+	settings: BreakerSettings,
+	random: SeededRandom,
+	trace: Trace,
+) {
+	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
+	const under: Call[] = [];
+	let state: BreakerState = NEW_BREAKER;
+	// The same breaker lived through with a wall clock that nobody sets: must act alike (B7).
+	let twin: BreakerState = NEW_BREAKER;
+	// The world's own account of the circuit.
+	let period = 0;
+	let mode: "closed" | "open" | "half_open" = "closed";
+	let failures = 0;
+	let openUntilMs = 0;
+
+	const twinNow = (): Instant => ({ steadyMs: clock.now().steadyMs, wallMs: 0 });
+	const enter = (next: typeof mode) => {
+		mode = next;
+		period++;
+	};
+	const store = (next: BreakerState) => {
+		state = JSON.parse(JSON.stringify(next)) as BreakerState;
+	};
+	const decides = (of: BreakerState) => [
+		of.circuit,
+		of.consecutiveFailures,
+		of.generation,
+		of.probing,
+		of.openUntil?.steadyMs ?? null,
+	];
+	const compareTwin = () =>
+		trace.check(
+			isDeepStrictEqual(decides(state), decides(twin)),
+			"B7 wall-clock steps change nothing",
+			() => `${JSON.stringify(state)} with steps, ${JSON.stringify(twin)} without`,
+		);
+
+	function call(): void {
+		if (mode === "open" && clock.now().steadyMs >= openUntilMs) enter("half_open");
+		const probes = under.filter((other) => other.period === period).length;
+		const expected = mode === "closed" || (mode === "half_open" && probes === 0);
+		const admission = breaker.admit(state, clock.now());
+		twin = breaker.admit(twin, twinNow()).state;
+		trace.note(() => `call: ${admission.reason}`);
+		const invariant =
+			mode === "open"
+				? "B2 open admits none"
+				: probes > 0
+					? "B1 half-open admits at most one probe"
+					: "B3 and B4 a free permit is given out, and open always reaches half-open";
+		trace.check(
+			(admission.permit !== null) === expected,
+			invariant,
+			() => `${mode} with ${probes} probes under way, yet permit is ${JSON.stringify(admission.permit)}`,
+		);
+		store(admission.state);
+		compareTwin();
+		if (admission.permit !== null) under.push({ permit: admission.permit, period });
+	}
+
+	function finish(): void {
+		const call = takeOne();
+		if (call === undefined) return;
+		const outcome = randomOutcome(random);
+		const change = breaker.recordResult(state, call.permit, outcome, clock.now(), settings);
+		twin = breaker.recordResult(twin, call.permit, outcome, twinNow(), settings).state;
+		trace.note(() => `result ${outcome.ok ? "ok" : outcome.error}: ${change.reason}`);
+		if (call.period !== period) {
+			trace.check(
+				isDeepStrictEqual(change.state, state),
+				"B5 results from before the last transition are ignored",
+				() => `${JSON.stringify(state)} became ${JSON.stringify(change.state)}`,
+			);
+		} else {
+			account(outcome);
+		}
+		store(change.state);
+		compareTwin();
+		trace.check(
+			state.circuit === mode && state.consecutiveFailures === failures,
+			"B6 the circuit follows exactly the results that count",
+			() => `${state.circuit} with ${state.consecutiveFailures} failures; should be ${mode} with ${failures}`,
+		);
+	}
+
+	/** The world's own reading of what a result does. */
+	function account(outcome: Outcome): void {
+		if (outcome.ok) {
+			failures = 0;
+			if (mode !== "closed") enter("closed");
+			return;
+		}
+		if (["invalid_request", "action_not_supported", "internal"].includes(outcome.error)) return;
+		failures++;
+		if (mode === "half_open" || failures >= settings.failureThreshold) {
+			enter("open");
+			openUntilMs = clock.now().steadyMs + settings.cooldownMs;
+		}
+	}
+
+	function cancel(): void {
+		const call = takeOne();
+		if (call === undefined) return;
+		trace.note(() => `cancelled a call of period ${call.period}`);
+		store(breaker.recordCancelled(state, call.permit).state);
+		twin = breaker.recordCancelled(twin, call.permit).state;
+		compareTwin();
+	}
+
+	function wait(): void {
+		clock.advance(random.int(0, settings.cooldownMs));
+		if (random.chance(0.3)) clock.stepWall(random.int(-DAY_MS, DAY_MS));
+		trace.note(() => `time passed, now ${JSON.stringify(clock.now())}`);
+	}
+
+	function closeByHand(): void {
+		store(breaker.decideClose(state).state);
+		twin = breaker.decideClose(twin).state;
+		failures = 0;
+		enter("closed");
+		trace.note(() => "operator: closed the circuit");
+	}
+
+	function takeOne(): Call | undefined {
+		return under.splice(random.int(0, Math.max(0, under.length - 1)), 1)[0];
+	}
+
+	return { call, finish, cancel, wait, closeByHand };
+}
+
+function randomOutcome(random: SeededRandom): Outcome {
+	if (random.chance(0.35)) return { ok: true, result: null };
+	const error = random.pick(ATTEMPT_ERRORS);
+	return { ok: false, error, reason: "simulated", retryAfterMs: null };
+}

@@ -1,0 +1,217 @@
+/**
+ * Proof that the simulator can find anything: each canary is a bug planted in the real core, which
+ * must be found, by the invariant it breaks, and found again from the seed that is printed.
+ */
+
+import { describe, expect, test } from "vitest";
+import { type Bug, withBug } from "./plant.js";
+import { liveOnce, renderFailure, simulate } from "./simulate.js";
+import { WORLDS, type WorldName } from "./worlds.js";
+
+interface Canary extends Bug {
+	readonly name: string;
+	readonly world: WorldName;
+	/** One of these invariants must be the one that breaks. */
+	readonly breaks: RegExp;
+}
+
+const CANARIES: readonly Canary[] = [
+	{
+		name: "the window is counted in wall time",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: "runningMs: settled.runningMs + report.uptimeMs",
+		replace:
+			'runningMs: settled.runningMs + report.uptimeMs + (before.exits.length === 0 ? 0 : before.exits.at(-1)?.class === "flapping" ? context.settings.flappingDelayMs : context.settings.transientDelayMs)',
+		breaks: /S16/,
+	},
+	{
+		name: "a clean exit clears halted",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: 'if (before.policy === "halted") {',
+		replace: 'if (before.policy === "halted" && kind !== "clean") {',
+		breaks: /S15/,
+	},
+	{
+		name: "a transient exit resets the flap counter",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: "flaps: before.flaps + (flapping ? 1 : 0)",
+		replace: "flaps: flapping ? before.flaps + 1 : 0",
+		breaks: /S6|S16/,
+	},
+	{
+		name: "a transient exit makes a degraded agent healthy",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: 'policy: flapping ? "degraded" : before.policy',
+		replace: 'policy: flapping ? "degraded" : "healthy"',
+		breaks: /S6|S16/,
+	},
+	{
+		name: "the slow-burn budget is never spent",
+		world: "crash",
+		file: "restart-budget.ts",
+		find: "return newestMs - oldestMs <= budget.withinMs;",
+		replace: "return false;",
+		breaks: /S16/,
+	},
+	{
+		name: "the window is one exit too generous",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: "inWindow >= settings.flapThreshold",
+		replace: "inWindow > settings.flapThreshold",
+		breaks: /S16/,
+	},
+	{
+		name: "clean exits that are restarted are not counted",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: 'if (context.onCleanExit === "restart") return',
+		replace: 'if (context.onCleanExit === "restart" && report.code !== 0) return',
+		breaks: /S16/,
+	},
+	{
+		name: "an exit that was asked for is judged like any other",
+		world: "crash",
+		file: "exit.ts",
+		find: 'if (report.askedBy !== null) return "planned";',
+		replace: "",
+		breaks: /S9/,
+	},
+	{
+		name: "running out of memory never halts",
+		world: "crash",
+		file: "own-cause.ts",
+		find: "if (isSpent(outOfMemoryAt,",
+		replace: "if (outOfMemoryAt.length < 0 && isSpent(outOfMemoryAt,",
+		breaks: /S16/,
+	},
+	{
+		name: "a stable run counts only if somebody saw it",
+		world: "crash",
+		file: "crash-policy.ts",
+		find: "const settled = settle(before, report.uptimeMs, context.settings);",
+		replace: "const settled = before;",
+		breaks: /S3|S6|S16/,
+	},
+	{
+		name: "jitter shortens a delay",
+		world: "crash",
+		file: "backoff.ts",
+		find: "return Math.round(lowestMs + (highestMs - lowestMs) * bounds.random);",
+		replace: "return Math.round(delayMs * (1 - bounds.jitter * bounds.random));",
+		breaks: /S5/,
+	},
+	{
+		name: "two probes are admitted",
+		world: "breaker",
+		file: "breaker.ts",
+		find: "if (state.probing) {",
+		replace: "if (state.probing && now.steadyMs < 0) {",
+		breaks: /B1/,
+	},
+	{
+		name: "an open circuit lets calls through",
+		world: "breaker",
+		file: "breaker.ts",
+		find: 'if (state.circuit === "open") {',
+		replace: 'if (state.circuit === "open" && state.consecutiveFailures > 2) {',
+		breaks: /B2/,
+	},
+	{
+		name: "a cancelled probe keeps its permit",
+		world: "breaker",
+		file: "breaker.ts",
+		find: "permit.probe && current ? { ...state, probing: false } : state",
+		replace: "permit.probe && current ? state : state",
+		breaks: /B3/,
+	},
+	{
+		name: "stale results are counted",
+		world: "breaker",
+		file: "breaker.ts",
+		find: "if (permit.generation !== state.generation) {",
+		replace: "if (permit.generation > state.generation) {",
+		breaks: /B5/,
+	},
+	{
+		name: "caller errors count",
+		world: "breaker",
+		file: "outcome.ts",
+		find: "action_not_supported: {\n\t\tretryable: false,\n\t\tcounts: false,",
+		replace: "action_not_supported: {\n\t\tretryable: false,\n\t\tcounts: true,",
+		breaks: /B6/,
+	},
+	{
+		name: "the cooldown follows the wall clock",
+		world: "breaker",
+		file: "breaker.ts",
+		find: "state.openUntil.steadyMs - now.steadyMs",
+		replace: "state.openUntil.wallMs - now.wallMs",
+		breaks: /B2|B4|B7/,
+	},
+	{
+		name: "a late answer is believed",
+		world: "task",
+		file: "task.ts",
+		find: "event.attempt !== undefined && event.attempt !== task.attempts",
+		replace: "event.attempt !== undefined && event.attempt > task.attempts",
+		breaks: /T7/,
+	},
+	{
+		name: "attempts are not limited",
+		world: "task",
+		file: "retry.ts",
+		find: "if (attempt >= settings.maxAttempts) {",
+		replace: "if (attempt > settings.maxAttempts) {",
+		breaks: /T1|T3/,
+	},
+	{
+		name: "an unsupported action is tried again",
+		world: "task",
+		file: "retry.ts",
+		find: "if (!traits.retryable) return",
+		replace: 'if (!traits.retryable && outcome.error !== "action_not_supported") return',
+		breaks: /T9/,
+	},
+	{
+		name: "what must not run twice is retried",
+		world: "task",
+		file: "retry.ts",
+		find: "if (!idempotent && traits.mayHaveRun) {",
+		replace: 'if (!idempotent && outcome.error === "timeout") {',
+		breaks: /T9/,
+	},
+	{
+		name: "a plan succeeds in spite of a dead letter",
+		world: "task",
+		file: "plan.ts",
+		find: 'if (dead.length > 0) {',
+		replace: "if (dead.length > 1) {",
+		breaks: /T11/,
+	},
+	{
+		name: "a task is released before what it depends on",
+		world: "task",
+		file: "plan.ts",
+		find: "task.dependsOn.every(",
+		replace: "task.dependsOn.slice(1).every(",
+		breaks: /S7/,
+	},
+];
+
+describe("the simulator finds the planted bug", () => {
+	test.each(CANARIES)("$name", async (canary) => {
+		await withBug(canary, (core) => {
+			const world = WORLDS[canary.world];
+			const { failure } = simulate(world, core, { firstSeed: 1, steps: 200_000 });
+			if (failure === null) throw new Error("the planted bug was not found");
+			expect(failure.invariant).toMatch(canary.breaks);
+			expect(renderFailure(canary.world, failure)).toContain(`REEVE_SIM_SEED=${failure.seed} `);
+			expect(liveOnce(world, core, failure.seed)).toEqual(failure);
+		});
+	});
+});

@@ -1,0 +1,121 @@
+/**
+ * What the crash policy should answer, worked out anew from the whole history at every exit. It
+ * keeps every exit but no counter and no ring, so it shares no mistake with the policy, which
+ * keeps only those.
+ */
+
+import type { CrashPolicySettings, ExitClass } from "../../src/core/crash-state.js";
+import type { ExitKind, ExitReport } from "../../src/core/exit.js";
+import type { OnCleanExit, PolicyState } from "../../src/core/states.js";
+
+export interface PastExit {
+	readonly kind: ExitKind;
+	readonly uptimeMs: number;
+}
+
+interface Placed extends PastExit {
+	/** End of the run on the running-time axis. */
+	readonly atMs: number;
+	readonly class: ExitClass | null;
+}
+
+export interface Expected {
+	readonly policy: PolicyState;
+	readonly class: ExitClass | null;
+	/** How many failed exits in a row are flapping, counted from the last stable run. */
+	readonly flaps: number;
+}
+
+/** S9: what kind of exit this is, read off its facts in another way than the core does. */
+export function expectKind(report: ExitReport, permanentExitCodes: readonly number[]): ExitKind {
+	const { askedBy, cause, code, permanent } = report;
+	if (askedBy !== null || cause === "killed_by_us") return "planned";
+	const ownCause = (["usage_limit", "auth", "overloaded", "config", "out_of_memory"] as const).find(
+		(own) => own === cause,
+	);
+	if (ownCause !== undefined) return ownCause;
+	if (cause === "completed" || (cause === "unknown" && code === 0)) return "clean";
+	if (permanent || permanentExitCodes.some((declared) => declared === code)) return "permanent";
+	return cause === "spawn_error" ? "spawn_error" : "failed";
+}
+
+export interface Oracle {
+	/** What holds after this exit, which follows all those that the oracle has seen. */
+	expectAfter(exit: PastExit): Expected;
+	readonly seen: number;
+}
+
+/** An oracle that has seen nothing yet: for a new agent, or one that was just resumed. */
+export function createOracle(settings: CrashPolicySettings, onCleanExit: OnCleanExit): Oracle {
+	const history: Placed[] = [];
+	return {
+		expectAfter(exit) {
+			const atMs = (history.at(-1)?.atMs ?? 0) + exit.uptimeMs;
+			const last = { ...exit, atMs, class: classOf(exit, atMs, history, settings, onCleanExit) };
+			history.push(last);
+			return summarise(history, last, settings);
+		},
+		get seen() {
+			return history.length;
+		},
+	};
+}
+
+function summarise(
+	history: readonly Placed[],
+	last: Placed,
+	settings: CrashPolicySettings,
+): Expected {
+	const { haltThreshold, budget } = settings;
+	const sinceStable = afterLastStableRun(history, settings);
+	const flaps = sinceStable.filter((exit) => exit.class === "flapping").length;
+	const outOfMemory = history.filter((exit) => exit.kind === "out_of_memory");
+	const spent = history.filter((exit) => exit.class === "flapping" || exit.class === "transient");
+	const halted =
+		["permanent", "auth", "config"].includes(last.kind) ||
+		(last.class === "flapping" && flaps >= haltThreshold) ||
+		(spent.at(-1) === last && within(spent, budget.exits, budget.withinMs)) ||
+		(outOfMemory.at(-1) === last && within(outOfMemory, haltThreshold, budget.withinMs));
+	const troubled = flaps > 0 || sinceStable.some((exit) => exit.kind === "out_of_memory");
+	const policy = halted ? "halted" : troubled ? "degraded" : "healthy";
+	return { policy, class: last.class, flaps };
+}
+
+function classOf(
+	exit: PastExit,
+	atMs: number,
+	earlier: readonly Placed[],
+	settings: CrashPolicySettings,
+	onCleanExit: OnCleanExit,
+): ExitClass | null {
+	if (exit.kind !== "failed" && exit.kind !== "clean") return null;
+	const counts = (kind: ExitKind) =>
+		kind === "failed" || (kind === "clean" && onCleanExit === "restart");
+	if (!counts(exit.kind)) return "clean";
+	const judged = earlier.filter((other) => other.class !== null);
+	// This exit takes one of the places in the ring.
+	const inRing = judged.slice(Math.max(0, judged.length + 1 - settings.history));
+	const recent = inRing.filter(
+		(other) => counts(other.kind) && atMs - other.atMs <= settings.windowMs,
+	);
+	const stable = exit.uptimeMs >= settings.windowMs;
+	const inWindow = 1 + (stable ? 0 : recent.length);
+	if (inWindow >= settings.flapThreshold) return "flapping";
+	return exit.kind === "failed" ? "transient" : "clean";
+}
+
+/** The exits since the last run that lasted a whole window, that run's own exit included. */
+function afterLastStableRun(
+	history: readonly Placed[],
+	settings: CrashPolicySettings,
+): readonly Placed[] {
+	const stableAt = history.findLastIndex((exit) => exit.uptimeMs >= settings.windowMs);
+	return stableAt === -1 ? history : history.slice(stableAt);
+}
+
+/** Whether the last `count` of these lie within one span. */
+function within(exits: readonly Placed[], count: number, spanMs: number): boolean {
+	const oldest = exits.at(-count);
+	const newest = exits.at(-1);
+	return oldest !== undefined && newest !== undefined && newest.atMs - oldest.atMs <= spanMs;
+}
