@@ -19,7 +19,9 @@ export type Random = number;
 /** The delay before try `attempt + 1`, after `attempt` tries (1 or more) have failed. */
 export function backoffDelayMs(settings: BackoffSettings, attempt: number, random: Random): number {
 	const { initialMs, capMs, jitter } = settings;
-	const exactMs = Math.min(capMs, initialMs * 2 ** (attempt - 1));
+	// Beyond 60 doublings every delay has met its cap; without the bound 0 · ∞ would be NaN.
+	const doublings = Math.min(attempt - 1, 60);
+	const exactMs = Math.min(capMs, initialMs * 2 ** doublings);
 	return spreadMs(exactMs, { floorMs: initialMs, capMs, jitter, random });
 }
 

@@ -1,0 +1,170 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+	admit,
+	type BreakerState,
+	coolDown,
+	DEFAULT_BREAKER,
+	decideClose,
+	healthOf,
+	NEW_BREAKER,
+	type Permit,
+	recordCancelled,
+	recordResult,
+} from "./breaker.js";
+import type { Outcome } from "./outcome.js";
+
+const at = (steadyMs: number) => ({ steadyMs, wallMs: 1_000_000 + steadyMs });
+const ok: Outcome = { ok: true, result: null };
+const bad: Outcome = { ok: false, error: "timeout", reason: "late", retryAfterMs: null };
+const callersFault: Outcome = { ...bad, error: "invalid_request" };
+
+function call(state: BreakerState, outcome: Outcome, nowMs = 0): BreakerState {
+	const admission = admit(state, at(nowMs));
+	const permit = admission.permit as Permit;
+	return recordResult(admission.state, permit, outcome, at(nowMs), DEFAULT_BREAKER).state;
+}
+const opened = () => call(call(call(NEW_BREAKER, bad), bad), bad);
+
+describe("a closed circuit", () => {
+	test("is degraded by failures below the threshold and opens at the third", () => {
+		const once = call(NEW_BREAKER, bad);
+		expect([healthOf(NEW_BREAKER), healthOf(once)]).toEqual(["healthy", "degraded"]);
+		const third = call(call(once, bad), bad, 5);
+		expect(third).toEqual({
+			circuit: "open",
+			consecutiveFailures: 3,
+			generation: 1,
+			probing: false,
+			openUntil: at(60_005),
+			lastFailureAtWallMs: 1_000_005,
+			lastSuccessAtWallMs: null,
+		});
+		expect(healthOf(third)).toBe("unhealthy");
+	});
+
+	test("forgets failures with a success but keeps the time of the last one", () => {
+		const state = call(call(call(NEW_BREAKER, bad, 1), bad, 2), ok, 3);
+		expect(state).toMatchObject({
+			circuit: "closed",
+			consecutiveFailures: 0,
+			lastFailureAtWallMs: 1_000_002,
+			lastSuccessAtWallMs: 1_000_003,
+		});
+	});
+
+	test("B6 is never opened by the caller's mistakes, nor by Reeve's own", () => {
+		let state = NEW_BREAKER;
+		for (let n = 0; n < 100; n++) {
+			state = call(state, callersFault);
+			state = call(state, { ...bad, error: "action_not_supported" });
+			state = call(state, { ...bad, error: "internal" });
+		}
+		expect(state).toEqual(NEW_BREAKER);
+	});
+});
+
+describe("an open circuit", () => {
+	test("B2 lets nothing through until its time is up", () => {
+		expect(admit(opened(), at(59_000))).toMatchObject({
+			permit: null,
+			reason: "circuit open for another 1s",
+		});
+	});
+
+	test("B4 half opens when its time is up, whether or not anybody calls", () => {
+		expect(coolDown(opened(), at(59_999)).circuit).toBe("open");
+		expect(coolDown(opened(), at(60_000)).circuit).toBe("half_open");
+		expect(healthOf(coolDown(opened(), at(60_000)))).toBe("unhealthy");
+	});
+
+	test("B5 ignores results of calls from before it opened", () => {
+		const early = admit(NEW_BREAKER, at(0)).permit as Permit;
+		const state = opened();
+		expect(recordResult(state, early, ok, at(9), DEFAULT_BREAKER)).toEqual({
+			state,
+			reason: "result from before the last transition: ignored",
+		});
+	});
+
+	test("is closed by the operator's hand", () => {
+		expect(decideClose(opened())).toMatchObject({
+			state: { circuit: "closed", consecutiveFailures: 0, openUntil: null },
+			reason: "circuit closed by the operator from open",
+		});
+	});
+});
+
+describe("a half-open circuit", () => {
+	const half = () => admit(opened(), at(60_000));
+
+	test("B1 admits one probe and refuses the fifty behind it", () => {
+		let { state } = half();
+		for (let n = 0; n < 50; n++) {
+			const next = admit(state, at(60_001));
+			expect(next.permit).toBeNull();
+			expect(next.reason).toBe("circuit half open and its one probe is under way");
+			state = next.state;
+		}
+	});
+
+	test("closes when the probe succeeds", () => {
+		const { state, permit } = half();
+		const change = recordResult(state, permit as Permit, ok, at(60_500), DEFAULT_BREAKER);
+		expect(change).toMatchObject({
+			state: { circuit: "closed", consecutiveFailures: 0, probing: false },
+			reason: "probe succeeded: circuit closed",
+		});
+	});
+
+	test("opens again, for a whole cooldown, when the probe fails", () => {
+		const { state, permit } = half();
+		const change = recordResult(state, permit as Permit, bad, at(61_000), DEFAULT_BREAKER);
+		expect(change).toMatchObject({
+			state: { circuit: "open", consecutiveFailures: 4, openUntil: { steadyMs: 121_000 } },
+			reason: "probe failed: circuit open for 60s",
+		});
+	});
+
+	test("B3 gives the permit out again when the probe was cancelled or proved nothing", () => {
+		const { state, permit } = half();
+		const cancelled = recordCancelled(state, permit as Permit).state;
+		expect(admit(cancelled, at(60_001)).permit).not.toBeNull();
+		const unproven = recordResult(state, permit as Permit, callersFault, at(1), DEFAULT_BREAKER);
+		expect(admit(unproven.state, at(60_001)).permit).not.toBeNull();
+	});
+
+	test("B3 a cancelled call from before it half opened does not free the probe's permit", () => {
+		const early = admit(NEW_BREAKER, at(0)).permit as Permit;
+		const { state } = half();
+		expect(recordCancelled(state, early).state).toBe(state);
+	});
+});
+
+test("B7 the wall clock may say anything", () => {
+	fc.assert(
+		fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat(90_000), fc.integer())), (steps) => {
+			let plain = NEW_BREAKER;
+			let stepped = NEW_BREAKER;
+			let steadyMs = 0;
+			for (const [success, passedMs, wallMs] of steps) {
+				steadyMs += passedMs;
+				const a = admit(plain, { steadyMs, wallMs: 0 });
+				const b = admit(stepped, { steadyMs, wallMs });
+				expect(b.permit).toEqual(a.permit);
+				[plain, stepped] = [a.state, b.state];
+				if (a.permit === null) continue;
+				const outcome = success ? ok : bad;
+				plain = recordResult(plain, a.permit, outcome, { steadyMs, wallMs: 0 }, DEFAULT_BREAKER).state;
+				stepped = recordResult(stepped, a.permit, outcome, { steadyMs, wallMs }, DEFAULT_BREAKER).state;
+				expect(stepped.circuit).toBe(plain.circuit);
+			}
+		}),
+	);
+});
+
+test("the state survives being stored as JSON, in every state", () => {
+	for (const state of [NEW_BREAKER, opened(), admit(opened(), at(60_000)).state]) {
+		expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+	}
+});

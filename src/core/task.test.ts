@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import {
+	applyTaskEvent,
+	isEnded,
+	newTask,
+	TASK_EVENTS,
+	TASK_STATUSES,
+	TASK_TABLE,
+	type TaskEventType,
+	type TaskStatus,
+} from "./task.js";
+
+const task = (status: TaskStatus, attempts = 1) => ({ status, attempts, maxAttempts: 3 });
+
+/** Every cell that leads somewhere else. All others stay. */
+const MOVES: Partial<Record<`${TaskStatus} ${TaskEventType}`, TaskStatus>> = {
+	"queued dispatch": "dispatched",
+	"queued dead_letter": "dead_lettered",
+	"queued cancel": "cancelled",
+	"dispatched start": "in_progress",
+	"dispatched dead_letter": "dead_lettered",
+	"dispatched cancel": "cancelled",
+	"dispatched requeue": "queued",
+	"in_progress succeed": "succeeded",
+	"in_progress retry": "retried",
+	"in_progress dead_letter": "dead_lettered",
+	"in_progress cancel": "cancelled",
+	"retried dispatch": "dispatched",
+	"retried dead_letter": "dead_lettered",
+	"retried cancel": "cancelled",
+};
+
+describe("every status with every event", () => {
+	const grid = TASK_STATUSES.flatMap((status) => TASK_EVENTS.map((event) => ({ status, event })));
+	test.each(grid)("$status + $event", ({ status, event }) => {
+		const change = applyTaskEvent(task(status), { type: event });
+		const target = MOVES[`${status} ${event}`];
+		expect(change.task.status).toBe(target ?? status);
+		expect(change.changed).toBe(target !== undefined);
+		expect(change.reason).not.toBe("");
+	});
+});
+
+test("T2 nothing leads out of an end", () => {
+	for (const status of TASK_STATUSES.filter(isEnded)) {
+		for (const cell of Object.values(TASK_TABLE[status])) expect(cell).toHaveProperty("stay");
+	}
+});
+
+test("T3 an attempt beyond the last is never begun", () => {
+	const spent = applyTaskEvent(task("dispatched", 3), { type: "start" });
+	expect(spent).toMatchObject({ changed: false, reason: "all 3 attempts are used up" });
+	expect(applyTaskEvent(newTask(1), { type: "dispatch" }).task.attempts).toBe(0);
+	expect(applyTaskEvent(task("dispatched", 1), { type: "start" })).toMatchObject({
+		task: { status: "in_progress", attempts: 2 },
+		reason: "attempt 2 of 3",
+	});
+});
+
+test("T7 an answer to an earlier attempt changes nothing", () => {
+	const late = applyTaskEvent(task("in_progress", 2), { type: "succeed", attempt: 1 });
+	expect(late).toMatchObject({
+		task: { status: "in_progress" },
+		changed: false,
+		reason: "attempt 1 is over, the current one is 2",
+	});
+	expect(applyTaskEvent(task("in_progress", 2), { type: "succeed", attempt: 2 }).changed).toBe(true);
+});
