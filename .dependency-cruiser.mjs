@@ -1,0 +1,249 @@
+/**
+ * Which folder may import which. `core ← config, ports ← engine ← http`; what knows a technology
+ * (backends, store, adapters, notify) sees core and ports only; what faces the outside (client, cli,
+ * dashboard) sees the HTTP contract only; daemon puts everything together.
+ *
+ * A new folder in src/ gets a line in `ROOMS` here. Types count as imports: a folder that needs
+ * another's types depends on it. Tests may import what they test, so no rule starts at a test.
+ */
+
+const TEST = "\\.test\\.ts$";
+const ANY_PACKAGE = "(^|/)node_modules/";
+
+/**
+ * @typedef {object} Room a folder of src/, or a part of one
+ * @property {string} name the rule is called `<name>-imports`
+ * @property {string} path
+ * @property {string[]} sees what it may import besides itself and Node's own modules
+ * @property {true} [withoutNode] not even Node's own modules
+ * @property {string} instead for whoever is stopped by the rule
+ */
+
+/** @type {Room[]} */
+const ROOMS = [
+	{
+		name: "core",
+		path: "^src/core/",
+		sees: [],
+		withoutNode: true,
+		instead:
+			"Core imports nothing outside core: no folder, no package, no Node module. Take what you need as an argument; or, if it reads, waits or knows a technology, move it out of core.",
+	},
+	{
+		name: "config",
+		path: "^src/config/",
+		sees: ["^src/core/", "(^|/)node_modules/(zod|yaml)/"],
+		instead:
+			"Config sees core, Node and the packages zod and yaml. What acts on the configuration belongs in engine, which imports config; what both need belongs in core.",
+	},
+	{
+		name: "ports",
+		path: "^src/ports/",
+		sees: ["^src/core/"],
+		withoutNode: true,
+		instead:
+			"Ports are the engine's questions to the world, written in core's words: they import core only. Move the type you need to core, or define it here.",
+	},
+	{
+		name: "engine",
+		path: "^src/engine/",
+		sees: ["^src/(core|config|ports)/", ANY_PACKAGE],
+		instead:
+			"The engine sees core, config and ports. Ask for a backend, store, adapter or notifier through its port; daemon/main.ts passes the real one in.",
+	},
+	{
+		name: "http-contract",
+		path: "^src/http/contract",
+		sees: ["^src/core/", "(^|/)node_modules/zod/"],
+		withoutNode: true,
+		instead:
+			"The contract is what client, cli and dashboard share with the server, so it imports core and zod only. Handlers and whatever needs the engine live beside it in src/http.",
+	},
+	{
+		name: "http",
+		path: "^src/http/(?!contract)",
+		sees: ["^src/(core|config|ports|engine)/", "^src/http/", ANY_PACKAGE],
+		instead:
+			"HTTP translates for the engine: it sees core, config, ports and engine. Add what is missing to the engine's facade, and let daemon pass in the rest.",
+	},
+	{
+		name: "client",
+		path: "^src/client/",
+		sees: ["^src/core/", "^src/http/contract", ANY_PACKAGE],
+		instead:
+			"The client runs in other people's programs: it sees core and src/http/contract* only. Ask the daemon over HTTP; add the route to the contract if there is none.",
+	},
+	{
+		name: "cli",
+		path: "^src/cli/",
+		sees: ["^src/(core|config|client)/", "^src/http/contract", ANY_PACKAGE],
+		instead:
+			"The CLI is one more client: it sees core, config, client and src/http/contract* only. Reach the engine through the client, and start the daemon as a program of its own.",
+	},
+	{
+		name: "dashboard",
+		path: "^dashboard/",
+		sees: ["^src/client/", "^src/http/contract", ANY_PACKAGE],
+		instead:
+			"The dashboard is one more client: of src/ it sees client and http/contract* only. Add what the page needs to the contract.",
+	},
+	{
+		name: "testing",
+		path: "^src/testing/",
+		sees: ["^src/(core|config|ports)/", ANY_PACKAGE],
+		instead:
+			"Testing holds fakes of the ports for users of the library: it sees core, config and ports. Helpers for our own tests belong in test/support.",
+	},
+	{
+		name: "library-entry",
+		path: "^src/index\\.ts$",
+		sees: ["^src/(core|config|ports|engine)/"],
+		instead:
+			"The library's entry point re-exports core, config, ports and engine. Client and testing have entry points of their own.",
+	},
+	{
+		name: "daemon",
+		path: "^src/daemon/",
+		sees: [
+			"^src/(core|config|ports|engine|http|backends|store|adapters|notify)/",
+			"^src/client/",
+			ANY_PACKAGE,
+		],
+		instead:
+			"The daemon puts the parts together and sees them all, but not the cli (a client of it), testing (fakes) or the library's entry point.",
+	},
+];
+
+/** Folders with one part per technology: `src/backends/tmux/`, `src/adapters/claude.ts`. */
+const PLUGGABLE = ["backends", "store", "adapters", "notify"];
+const PLUGGABLE_PATHS = PLUGGABLE.map((name) => `^src/${name}/`);
+
+/**
+ * @param {Room} room
+ * @returns {import("dependency-cruiser").IForbiddenRuleType}
+ */
+function roomRule({ name, path, sees, withoutNode, instead }) {
+	/** @type {import("dependency-cruiser").DependencyType[]} */
+	const allowedTypes = withoutNode ? [] : ["core"];
+	return {
+		name: `${name}-imports`,
+		severity: "error",
+		comment: instead,
+		from: { path, pathNot: TEST },
+		// An import that leads nowhere has a rule of its own, and no direction.
+		to: { pathNot: [path, ...sees], dependencyTypesNot: allowedTypes, couldNotResolve: false },
+	};
+}
+
+/**
+ * @param {string} name
+ * @returns {import("dependency-cruiser").IForbiddenRuleType[]}
+ */
+function pluggableRules(name) {
+	// `claude.ts` and `claude/` are the same part, so the part's name ends at a slash or a dot.
+	const part = `^src/${name}/([^/.]+)`;
+	return [
+		{
+			name: `${name}-imports`,
+			severity: "error",
+			comment: `What is in ${name} fulfils a port: it sees core and ports only. Say what it has to know in the port's interface; the engine or daemon/main.ts passes it in.`,
+			from: { path: `^src/${name}/`, pathNot: TEST },
+			to: {
+				pathNot: [`^src/(${name}|core|ports)/`, ANY_PACKAGE],
+				dependencyTypesNot: ["core"],
+				couldNotResolve: false,
+			},
+		},
+		{
+			name: `${name}-no-siblings`,
+			severity: "error",
+			comment: `Each part of ${name} can be read, replaced and deleted alone, so none imports another. What two of them share is a decision for core or an interface for ports; a choice between them belongs in daemon/main.ts.`,
+			from: { path: part, pathNot: TEST },
+			to: { path: `^src/${name}/`, pathNot: `^src/${name}/$1[/.]` },
+		},
+	];
+}
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+	forbidden: [
+		...ROOMS.map(roomRule),
+		...PLUGGABLE.flatMap(pluggableRules),
+		{
+			name: "no-cycles",
+			severity: "error",
+			comment:
+				"These modules import each other, so none can be understood alone. Move what they share (often a type) to a module that both import.",
+			from: {},
+			to: { circular: true },
+		},
+		{
+			name: "nothing-imports-the-outermost",
+			severity: "error",
+			comment:
+				"daemon, cli and testing are entry points: nothing in src/ imports them. Move what you need to the folder that owns it, or pass it in from daemon/main.ts.",
+			from: { path: "^src/([^/]+)", pathNot: TEST },
+			to: { path: "^src/(daemon|cli|testing)/", pathNot: "^src/$1/" },
+		},
+		{
+			name: "only-known-folders",
+			severity: "error",
+			comment:
+				"This folder of src/ has no rule about what it may import. Put the module where it belongs, or give the new folder a line in `ROOMS` in .dependency-cruiser.mjs.",
+			from: {},
+			to: { path: "^src/", pathNot: [...ROOMS.map(({ path }) => path), ...PLUGGABLE_PATHS] },
+		},
+		{
+			name: "source-without-tests",
+			severity: "error",
+			comment:
+				"What is shipped never imports tests, scripts or benchmarks. Move the shared part to src/ (src/testing if users want it too) and import it from there.",
+			from: { path: "^(src|dashboard)/", pathNot: TEST },
+			to: { path: ["^(test|scripts|bench|tools)/", TEST] },
+		},
+		{
+			name: "source-without-dev-dependencies",
+			severity: "error",
+			comment:
+				"Users do not have our devDependencies. Move the package to dependencies in package.json if it is worth shipping, or do without.",
+			from: { path: "^src/", pathNot: TEST },
+			to: { dependencyTypes: ["npm-dev"] },
+		},
+		{
+			name: "only-declared-packages",
+			severity: "error",
+			comment:
+				"This package is not in package.json, so it is here by accident of another. Add it there, or do without.",
+			from: {},
+			to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+		},
+		{
+			name: "only-what-exists",
+			severity: "error",
+			comment: "This import leads nowhere. Correct the path, and write `.js` for a `.ts` file.",
+			from: {},
+			to: { couldNotResolve: true },
+		},
+		{
+			name: "no-orphans",
+			severity: "error",
+			comment:
+				"Nothing imports this module and it imports nothing. Use it from where it is needed, or delete it.",
+			from: { orphan: true, path: "^src/", pathNot: ["\\.d\\.ts$", TEST] },
+			to: {},
+		},
+	],
+	options: {
+		// Types are imports too: a cycle of types is still a cycle to whoever reads it.
+		tsPreCompilationDeps: true,
+		tsConfig: { fileName: "tsconfig.json" },
+		// The dashboard has a package.json of its own.
+		combinedDependencies: true,
+		doNotFollow: { path: "node_modules" },
+		exclude: { path: ["^\\.planted-", "^(\\.\\./)*(dashboard/)?dist/", "^coverage/"] },
+		enhancedResolveOptions: {
+			exportsFields: ["exports"],
+			conditionNames: ["import", "node", "types"],
+		},
+	},
+};

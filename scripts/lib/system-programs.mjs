@@ -1,0 +1,114 @@
+/**
+ * The programs that the tests need from the system, which of them are missing, and what to do about
+ * it. Only `findMissing` looks at the system; the rest decides from facts.
+ */
+
+import { spawnSync } from "node:child_process";
+
+/**
+ * @typedef {object} SystemProgram
+ * @property {string} name as it is called on the command line
+ * @property {string[]} versionArgs what makes it print its version
+ * @property {[major: number, minor: number]} atLeast
+ * @property {string} why
+ * @property {{ debian: string, homebrew: string, other: string }} packages
+ */
+
+/** @type {SystemProgram[]} */
+const SYSTEM_PROGRAMS = [
+	{
+		name: "tmux",
+		versionArgs: ["-V"],
+		atLeast: [3, 0],
+		why: "a real terminal for sessions",
+		packages: { debian: "tmux", homebrew: "tmux", other: "tmux" },
+	},
+];
+
+/**
+ * Whether a program's own version line (`tmux 3.3a`) is at least what is asked for.
+ *
+ * @param {string} versionLine
+ * @param {SystemProgram["atLeast"]} atLeast
+ */
+export function isRecentEnough(versionLine, [major, minor]) {
+	const found = /(\d+)\.(\d+)/.exec(versionLine);
+	// A version that cannot be read (`tmux master`) is trusted: whoever built it knows.
+	if (found === null) return true;
+	const [foundMajor, foundMinor] = [Number(found[1]), Number(found[2])];
+	return foundMajor > major || (foundMajor === major && foundMinor >= minor);
+}
+
+/** The programs that are not there, or too old. */
+export function findMissing() {
+	return SYSTEM_PROGRAMS.filter((program) => {
+		const ran = spawnSync(program.name, program.versionArgs, { encoding: "utf8" });
+		return ran.error !== undefined || !isRecentEnough(ran.stdout + ran.stderr, program.atLeast);
+	});
+}
+
+/** @param {SystemProgram} program */
+export function renderMissing({ name, atLeast, why }) {
+	return `${name} ${atLeast.join(".")} or newer is missing (${why})`;
+}
+
+/**
+ * @typedef {object} Facts
+ * @property {string} platform as in `process.platform`
+ * @property {number | undefined} uid
+ * @property {boolean} hasApt
+ * @property {SystemProgram[]} missing
+ * @property {boolean} ci
+ *
+ * @typedef {{ type: "nothing" }
+ *   | { type: "install", commands: [program: string, ...args: string[]][] }
+ *   | { type: "advise", lines: string[], exitCode: 0 | 1 }} Plan
+ */
+
+/**
+ * What to do about missing programs.
+ *
+ * @param {Facts} facts
+ * @returns {Plan}
+ */
+export function planInstall(facts) {
+	const { missing, hasApt, platform } = facts;
+	if (missing.length === 0) return { type: "nothing" };
+	if (platform === "linux" && hasApt && facts.uid === 0) {
+		const names = missing.map(({ packages }) => packages.debian);
+		return {
+			type: "install",
+			commands: [
+				["apt-get", "update"],
+				["apt-get", "install", "-y", "--no-install-recommends", ...names],
+			],
+		};
+	}
+	return adviseInstall(facts);
+}
+
+/**
+ * What to tell whoever has to install them by hand.
+ *
+ * @param {Facts} facts
+ * @returns {Plan}
+ */
+export function adviseInstall(facts) {
+	const consequence = facts.ci
+		? "In CI every test must run, so this is an error."
+		: "Tests that need it are skipped.";
+	return {
+		type: "advise",
+		lines: [...facts.missing.map(renderMissing), `Install: ${howToInstall(facts)}`, consequence],
+		exitCode: facts.ci ? 1 : 0,
+	};
+}
+
+/** @param {Facts} facts */
+function howToInstall({ platform, hasApt, missing }) {
+	/** @param {keyof SystemProgram["packages"]} system */
+	const names = (system) => missing.map(({ packages }) => packages[system]).join(" ");
+	if (platform === "darwin") return `brew install ${names("homebrew")}`;
+	if (hasApt) return `sudo apt-get install -y --no-install-recommends ${names("debian")}`;
+	return `${names("other")}, with the package manager of this system`;
+}

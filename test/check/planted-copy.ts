@@ -1,0 +1,101 @@
+/**
+ * A copy of this checkout in which violations can be planted and pulled out again, and what
+ * `scripts/check.mjs` finds in it, as `file: rule`.
+ */
+
+import {
+	appendFileSync,
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { type Ran, runQuietly } from "../../scripts/lib/run.mjs";
+
+export type Step = "types" | "lint" | "imports" | "dead-code" | "generated";
+
+/** What to do to one file: its new text, or what to make of the old one. */
+export type Change = string | ((before: string) => string);
+
+const NOT_COPIED = /^(\.git|node_modules|dist|coverage|\.planted-.*)$/;
+/** Folders with packages of their own; linked, since a copy would take longer than all the checks. */
+const PACKAGES = [".", "dashboard"];
+
+export class PlantedCopy {
+	readonly root = mkdtempSync(join(tmpdir(), "reeve-planted-"));
+
+	constructor(checkout: string) {
+		cpSync(checkout, this.root, {
+			recursive: true,
+			filter: (path) => path === checkout || !NOT_COPIED.test(basename(path)),
+		});
+		for (const folder of PACKAGES) {
+			const installed = resolve(checkout, folder, "node_modules");
+			if (existsSync(installed)) symlinkSync(installed, join(this.root, folder, "node_modules"));
+		}
+	}
+
+	check(...steps: Step[]): Promise<Ran> {
+		return this.run("scripts/check.mjs", ...steps);
+	}
+
+	/** Runs one of the copy's own scripts. */
+	run(...args: string[]): Promise<Ran> {
+		const env = { ...process.env, NO_COLOR: "1" };
+		return runQuietly(process.execPath, args, { cwd: this.root, env });
+	}
+
+	/** Changes files, does something, and puts them back as they were. */
+	async with<T>(changes: Readonly<Record<string, Change>>, body: () => Promise<T>): Promise<T> {
+		const undo = Object.entries(changes).map(([path, change]) => this.#change(path, change));
+		try {
+			return await body();
+		} finally {
+			// Last first: a folder goes after what was planted in it.
+			for (const restore of undo.reverse()) restore();
+		}
+	}
+
+	remove(): void {
+		rmSync(this.root, { recursive: true, force: true });
+	}
+
+	#change(path: string, change: Change): () => void {
+		const full = join(this.root, path);
+		if (!existsSync(full)) {
+			// The topmost folder that this makes is what has to go again.
+			const made = mkdirSync(dirname(full), { recursive: true }) ?? full;
+			appendFileSync(full, typeof change === "string" ? change : change(""));
+			return () => rmSync(made, { recursive: true });
+		}
+		const before = readFileSync(full, "utf8");
+		writeFileSync(full, typeof change === "string" ? change : change(before));
+		return () => writeFileSync(full, before);
+	}
+}
+
+/** How each tool writes down a finding; the groups are the file and the rule. */
+const FINDING: Readonly<Record<Step, RegExp>> = {
+	types: /^(?<file>\S+)\(\d+,\d+\): error (?<rule>TS\d+):/gm,
+	// A rule of our own (a plugin) is named at the start of its message.
+	lint: /^(?<file>\S+?)(?::\d+:\d+)? (?:plugin ━+\s+× (?<plugin>[\w-]+):|(?<rule>(?:lint|assist)\/\S+|format)\s)/gm,
+	imports: /^ *error (?<rule>[\w-]+): (?<file>\S+)/gm,
+	// Knip groups findings under a heading: `Unused exports (1)`, then one line for each.
+	"dead-code": /^(?<rule>Unused [\w ]+?) \(\d+\)\n(?<line>.+)/gm,
+	generated: /^(?<file>\S+) (?<rule>is stale)/gm,
+};
+
+/** Each finding once, in order: `src/core/planted.ts: lint/suspicious/noExplicitAny`. */
+export function findingsOf(step: Step, output: string): string[] {
+	const found = [...output.matchAll(FINDING[step])].map(({ groups = {} }) => {
+		const { file, line, rule, plugin } = groups as Record<string, string | undefined>;
+		return `${file ?? line?.trim()}: ${plugin ?? rule}`;
+	});
+	return [...new Set(found)].sort();
+}

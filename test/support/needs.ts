@@ -1,0 +1,43 @@
+/**
+ * Tests that need a program of the system. Where it is missing they are skipped with the reason, so
+ * that a contributor without it can still run the rest; in CI they fail, since a machine that never
+ * runs a test would keep it green for ever.
+ */
+
+import { describe, test } from "vitest";
+import { findMissing, renderMissing } from "../../scripts/lib/system-programs.mjs";
+
+type Permission =
+	| { readonly type: "run" }
+	| { readonly type: "skip"; readonly reason: string }
+	| { readonly type: "fail"; readonly reason: string };
+
+export function decideNeed(missing: string | null, inCi: boolean): Permission {
+	if (missing === null) return { type: "run" };
+	return { type: inCi ? "fail" : "skip", reason: missing };
+}
+
+/** `describe` for tests that start a real tmux. */
+export function describeWithTmux(title: string, body: () => void): void {
+	describeNeeding("tmux", title, body);
+}
+
+function describeNeeding(program: string, title: string, body: () => void): void {
+	const missing = findMissing().find(({ name }) => name === program);
+	const reason = missing === undefined ? null : renderMissing(missing);
+	describeIfAllowed(decideNeed(reason, process.env["CI"] === "true"), title, body);
+}
+
+function describeIfAllowed(permission: Permission, title: string, body: () => void): void {
+	if (permission.type === "run") {
+		describe(title, body);
+	} else if (permission.type === "skip") {
+		describe(title, { skip: true, meta: { skipReason: permission.reason } }, body);
+	} else {
+		describe(title, () => {
+			test("has the programs it needs", () => {
+				throw new Error(permission.reason);
+			});
+		});
+	}
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+	test: {
+		include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+		exclude: ["**/node_modules/**", "**/dist/**", "**/.planted-*/**"],
+		reporters: ["default", "./test/support/count-reporter.ts"],
+		coverage: {
+			provider: "v8",
+			// Only core: it decides and is pure, so every branch of it can be reached from a test.
+			include: ["src/core/**/*.ts"],
+			exclude: ["**/*.test.ts"],
+			reporter: ["text", "lcov"],
+			thresholds: { branches: 98, functions: 98, lines: 98, statements: 98 },
+		},
+	},
+});
