@@ -1,0 +1,132 @@
+/**
+ * Rules that take more than one key to see: a threshold that can never be reached, a program that is
+ * not named. Each is judged on what holds for the agent after merging, and reported at the key that
+ * somebody wrote. A rule is passed over when one of its keys is wrong in itself.
+ */
+
+import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
+import { DEFAULT_RETRY } from "../core/retry.js";
+import { renderDuration } from "../core/units.js";
+import { originOf, settingsOf, type WrittenAgent } from "./agents.js";
+import type { CheckedShape } from "./check-shape.js";
+import { isMisspelt } from "./explain-key.js";
+import { FLEET_OUTLINE, findOutline, type Path } from "./outline.js";
+import { type Explanation, type Finding, finding, quote } from "./problem.js";
+import { type AgentKey, type AgentSettings, KINDS_OF_KEY } from "./schema.js";
+import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
+
+interface Rule {
+	/** The keys it compares; the first one that was written is where it is reported. */
+	readonly keys: readonly Path[];
+	/** What is wrong, or null. `shown` gives a key as it was written. */
+	readonly judge: (
+		settings: AgentSettings,
+		shown: (key: Path, builtIn: string) => string,
+	) => Explanation | null;
+}
+
+const FLAP: Path = ["crash_policy", "flap_threshold"];
+const HALT: Path = ["crash_policy", "halt_threshold"];
+const HISTORY: Path = ["crash_policy", "history"];
+const WINDOW: Path = ["crash_policy", "window"];
+const EXITS: Path = ["crash_policy", "budget", "exits"];
+const WITHIN: Path = ["crash_policy", "budget", "within"];
+const INITIAL: Path = ["retry", "initial_backoff"];
+const MAX: Path = ["retry", "max_backoff"];
+
+const flapsWithinHistory: Rule = {
+	keys: [FLAP, HISTORY],
+	judge: ({ crash_policy: policy }, shown) => {
+		if (policy.flap_threshold <= policy.history) return null;
+		const flap = shown(FLAP, String(DEFAULT_CRASH_POLICY.flapThreshold));
+		const history = shown(HISTORY, String(DEFAULT_CRASH_POLICY.history));
+		return {
+			message: `flapping can never be reached: \`flap_threshold\` is ${flap}, but \`history\` remembers only ${history} exits`,
+			hint: "raise `history` or lower `flap_threshold`",
+		};
+	},
+};
+
+const budgetBeforeHalt: Rule = {
+	keys: [EXITS, WITHIN, WINDOW, FLAP, HALT],
+	judge: ({ crash_policy: policy }, shown) => {
+		const { budget, window, flap_threshold: flap, halt_threshold: halt } = policy;
+		if (budget.within > window || budget.exits <= flap + halt - 1) return null;
+		const within = shown(WITHIN, renderDuration(DEFAULT_CRASH_POLICY.budget.withinMs));
+		return {
+			message: `the budget can never be reached: that many failed exits within ${within} are flapping, which halts the agent earlier`,
+			hint: "make `budget.within` longer than `window`, or `budget.exits` smaller",
+		};
+	},
+};
+
+const backoffGrows: Rule = {
+	keys: [INITIAL, MAX],
+	judge: ({ retry }, shown) => {
+		if (retry.initial_backoff <= retry.max_backoff) return null;
+		const initial = shown(INITIAL, renderDuration(DEFAULT_RETRY.initialBackoffMs));
+		const max = shown(MAX, renderDuration(DEFAULT_RETRY.maxBackoffMs));
+		return {
+			message: `\`initial_backoff\` (${initial}) is longer than \`max_backoff\` (${max})`,
+			hint: "raise `max_backoff` or lower `initial_backoff`",
+		};
+	},
+};
+
+const RULES: readonly Rule[] = [flapsWithinHistory, budgetBeforeHalt, backoffGrows];
+
+export function checkAgent(
+	tree: Tree,
+	agent: WrittenAgent,
+	shape: CheckedShape,
+): readonly Finding[] {
+	const settings = settingsOf(agent, shape);
+	if (settings === null || shape.broken.covers(agent.path)) return [];
+	const shown = (key: Path, builtIn: string) => {
+		const origin = originOf(tree, agent, key);
+		const written = origin === null ? null : findTree(tree, origin);
+		return written?.type === "scalar" ? quote(written.written) : quote(builtIn);
+	};
+	const findings = checkCommand(tree, agent, shape, settings);
+	for (const { keys, judge } of RULES) {
+		const judged = keys.every((key) => holds(agent, key) && !isBroken(tree, agent, shape, key));
+		const said = judged ? judge(settings, shown) : null;
+		if (said !== null) findings.push(place(tree, agent, keys, said));
+	}
+	return findings;
+}
+
+function checkCommand(
+	tree: Tree,
+	agent: WrittenAgent,
+	shape: CheckedShape,
+	settings: AgentSettings,
+): Finding[] {
+	const unsure = [["adapter"], ["command"]].some((key) => isBroken(tree, agent, shape, key));
+	if (unsure || settings.adapter !== "generic" || settings.command !== undefined) return [];
+	const around = findOutline(FLEET_OUTLINE, agent.path) ?? FLEET_OUTLINE;
+	const written = [...namesIn(tree, agent.path), ...namesIn(tree, ["defaults"])];
+	if (isMisspelt("command", written, around)) return [];
+	const said = {
+		message: "required key is missing",
+		expected: "the program and its arguments as a list, since the adapter is `generic`",
+		hint: "write `command: [node, agent.mjs]`, or name the `adapter`",
+	};
+	return [finding(locateKey(tree, agent.path), [...agent.path, "command"], said)];
+}
+
+function holds(agent: WrittenAgent, key: Path): boolean {
+	return agent.kind !== null && KINDS_OF_KEY[key[0] as AgentKey].includes(agent.kind);
+}
+
+function isBroken(tree: Tree, agent: WrittenAgent, shape: CheckedShape, key: Path): boolean {
+	const origin = originOf(tree, agent, key) ?? ["defaults", ...key];
+	return shape.broken.covers(origin) || shape.broken.covers([...agent.path, ...key]);
+}
+
+/** At the agent's own key, else in `defaults`, else at the agent. */
+function place(tree: Tree, agent: WrittenAgent, keys: readonly Path[], said: Explanation): Finding {
+	const origins = keys.map((key) => originOf(tree, agent, key)).filter((each) => each !== null);
+	const path = origins.find((each) => each[0] !== "defaults") ?? origins[0] ?? agent.path;
+	return finding(locateValue(tree, path), path, said);
+}

@@ -1,0 +1,126 @@
+/** `depends_on`: every agent it names must exist, be startable, and not wait for the one that waits. */
+
+import { findCycles } from "../core/graph.js";
+import { originOf, type WrittenAgent } from "./agents.js";
+import { nearest } from "./did-you-mean.js";
+import type { Path } from "./outline.js";
+import {
+	type Explanation,
+	type Finding,
+	finding,
+	PROBLEMS_MAX,
+	quote,
+	showText,
+} from "./problem.js";
+import { KINDS_OF_KEY } from "./schema.js";
+import { findTree, type ScalarTree, type Tree } from "./tree.js";
+import { REFERENCE_PATTERN } from "./values.js";
+
+interface Reference {
+	readonly from: WrittenAgent;
+	/** The full id it names. */
+	readonly to: string;
+	readonly tree: ScalarTree;
+	readonly path: Path;
+}
+
+export function checkReferences(tree: Tree, agents: readonly WrittenAgent[]): readonly Finding[] {
+	const byId = new Map(agents.map((agent) => [agent.id, agent]));
+	const references = agents.flatMap((agent) => referencesOf(tree, agent));
+	const findings: Finding[] = [];
+	for (const reference of references) {
+		// Each of these looks at every agent, so a file full of mistakes is not followed to its end (A6).
+		if (findings.length >= PROBLEMS_MAX) break;
+		const said = explainReference(reference, byId);
+		if (said !== null) findings.push(finding(reference.tree.at, reference.path, said));
+	}
+	return [...findings, ...checkCycles(agents, references)];
+}
+
+/** The full id that a reference stands for. */
+export function fullId(reference: string, project: string): string {
+	return reference.includes(":") ? reference : `${project}:${reference}`;
+}
+
+function referencesOf(tree: Tree, agent: WrittenAgent): readonly Reference[] {
+	if (agent.kind === null || !KINDS_OF_KEY.depends_on.includes(agent.kind)) return [];
+	const origin = originOf(tree, agent, ["depends_on"]);
+	const list = origin === null ? null : findTree(tree, origin);
+	if (origin === null || list?.type !== "list") return [];
+	return list.items.flatMap((item, index) => {
+		if (item.type !== "scalar" || item.faulty || typeof item.value !== "string") return [];
+		if (!REFERENCE_PATTERN.test(item.value)) return [];
+		const to = fullId(item.value, agent.project);
+		return [{ from: agent, to, tree: item, path: [...origin, index] }];
+	});
+}
+
+function explainReference(
+	{ from, to, tree }: Reference,
+	byId: ReadonlyMap<string, WrittenAgent>,
+): Explanation | null {
+	const target = byId.get(to);
+	if (target === undefined) {
+		const meant = tree.expanded ? null : suggest(to, from.project, byId);
+		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
+		return { message: `there is no agent ${quote(tree.written)}`, hint };
+	}
+	if (target === from) return { message: `agent ${quote(from.id)} cannot wait for itself` };
+	if (target.kind !== "call") return null;
+	return {
+		message: `agent ${quote(to)} is a call agent: it is never started, so nothing can wait for it`,
+	};
+}
+
+/** The nearest agent of the same project, the same name in another project, or the nearest id. */
+function suggest(
+	to: string,
+	project: string,
+	byId: ReadonlyMap<string, WrittenAgent>,
+): string | null {
+	const name = to.slice(to.indexOf(":") + 1);
+	const all = [...byId.values()].filter(
+		(agent) => agent.kind !== "call" && REFERENCE_PATTERN.test(agent.id),
+	);
+	const neighbours = all.filter((agent) => agent.project === project).map((agent) => agent.name);
+	const elsewhere = all.find((agent) => agent.name === name);
+	if (elsewhere !== undefined) return elsewhere.id;
+	const near = to.startsWith(`${project}:`) ? nearest(name, neighbours) : null;
+	return (
+		near ??
+		nearest(
+			to,
+			all.map((agent) => agent.id),
+		)
+	);
+}
+
+/** Each cycle once, at the entry that leads from its first agent to the next. */
+function checkCycles(
+	agents: readonly WrittenAgent[],
+	references: readonly Reference[],
+): readonly Finding[] {
+	const graph = new Map<string, string[]>(agents.map((agent) => [agent.id, []]));
+	const edges = new Map<string, Reference>();
+	for (const reference of references) {
+		// An agent that waits for itself has been reported as that.
+		if (reference.from.id === reference.to) continue;
+		graph.get(reference.from.id)?.push(reference.to);
+		edges.set(`${reference.from.id} ${reference.to}`, reference);
+	}
+	return findCycles(graph).flatMap((cycle) => {
+		const [first, second] = cycle;
+		const edge = edges.get(`${first} ${second}`);
+		if (edge === undefined || first === undefined) return [];
+		const message = `agents wait for each other: ${renderCycle([...cycle, first])}`;
+		return [finding(edge.tree.at, edge.path, { message, hint: "remove one of these" })];
+	});
+}
+
+const CYCLE_LENGTH_MAX = 20;
+
+function renderCycle(ids: readonly string[]): string {
+	const shown = ids.map(showText);
+	if (shown.length <= CYCLE_LENGTH_MAX) return shown.join(" -> ");
+	return [...shown.slice(0, CYCLE_LENGTH_MAX - 2), "…", shown.at(-1)].join(" -> ");
+}

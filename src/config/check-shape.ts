@@ -1,0 +1,142 @@
+/**
+ * Checks what was written against the schema, key by key. Gives every finding at once, and a copy of
+ * the file without the keys that are wrong, so that the rest can still be checked as a whole.
+ */
+
+import type { z } from "zod";
+import { explainBadEnvName, explainBadId, explainUnknownKey, isMisspelt } from "./explain-key.js";
+import { explainValue } from "./explain-value.js";
+import { FLEET_OUTLINE, findOutline, type Outline, type Path } from "./outline.js";
+import { PathSet } from "./path-set.js";
+import { type Finding, finding, PROBLEMS_MAX } from "./problem.js";
+import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
+import type { LeafType } from "./values.js";
+
+export interface CheckedShape {
+	readonly findings: readonly Finding[];
+	/** Keys whose value is wrong. What depends on them cannot be judged. */
+	readonly broken: PathSet;
+	/** The file as plain values, without the broken keys. */
+	readonly sound: Plain;
+}
+
+export type Plain = Readonly<Record<string, unknown>>;
+
+/** `settled` places have been reported already: what else is wrong there is no news. */
+export function checkShape(tree: Tree, settled: PathSet): CheckedShape {
+	const value = plainOf(tree, FLEET_OUTLINE);
+	const broken = new PathSet();
+	const findings: Finding[] = [];
+	const issues = issuesOf(FLEET_OUTLINE, value, []);
+	for (const issue of issues) {
+		if (issue.type !== "bad_id") broken.add(wholeKey(issue.path));
+		if (findings.length >= PROBLEMS_MAX) continue;
+		if (!isNoNews(tree, issue, settled)) findings.push(explainIssue(tree, issue));
+	}
+	for (const { type, path } of issues) if (type !== "bad_id") removeAt(value, wholeKey(path));
+	return { findings, broken, sound: isPlain(value) ? value : {} };
+}
+
+/** Whether something else that is reported is the cause of this. */
+function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet): boolean {
+	if (settled.covers(path)) return true;
+	if (type !== "bad_value") {
+		const around = findTree(tree, path.slice(0, -1));
+		return around?.type === "map" && around.entries.get(String(path.at(-1)))?.keyFaulty === true;
+	}
+	const at = findTree(tree, path);
+	if (at !== null) return at.type === "scalar" && at.faulty;
+	const around = findOutline(FLEET_OUTLINE, path.slice(0, -1)) ?? FLEET_OUTLINE;
+	const written = namesIn(tree, path.slice(0, -1));
+	return isMisspelt(String(path.at(-1)), written, around);
+}
+
+interface Issue {
+	/** A bad id says nothing against what stands under it. */
+	readonly type: "unknown_key" | "bad_id" | "bad_env_name" | "bad_value";
+	readonly path: Path;
+}
+
+function issuesOf(outline: Outline, value: unknown, base: Path): readonly Issue[] {
+	const result = outline.schema.safeParse(value);
+	if (result.success) return [];
+	return result.error.issues.flatMap((issue) => issuesOfZod(issue, outline, value, base));
+}
+
+function issuesOfZod(
+	issue: z.core.$ZodIssue,
+	outline: Outline,
+	value: unknown,
+	base: Path,
+): readonly Issue[] {
+	const inner = issue.path as Path;
+	const path = [...base, ...inner];
+	if (issue.code === "unrecognized_keys") {
+		return issue.keys.map((key) => ({ type: "unknown_key", path: [...path, key] }));
+	}
+	if (issue.code !== "invalid_key") return [{ type: "bad_value", path }];
+	// The validator passes over what stands under a bad key; it is checked here all the same.
+	const each = findOutline(outline, inner);
+	const under = each === null ? [] : issuesOf(each, valueAt(value, inner), path);
+	return [{ type: each?.type === "env_value" ? "bad_env_name" : "bad_id", path }, ...under];
+}
+
+function explainIssue(tree: Tree, { type, path }: Issue): Finding {
+	const key = String(path.at(-1));
+	const around = findOutline(FLEET_OUTLINE, path.slice(0, -1));
+	if (type === "unknown_key" && around !== null) {
+		return finding(locateKey(tree, path), path, explainUnknownKey(key, around, FLEET_OUTLINE));
+	}
+	if (type === "bad_id" || type === "bad_env_name") {
+		const explain = type === "bad_id" ? explainBadId : explainBadEnvName;
+		return finding(locateKey(tree, path), path, explain(key));
+	}
+	const outline = findOutline(FLEET_OUTLINE, path) ?? FLEET_OUTLINE;
+	return finding(locateValue(tree, path), path, explainValue(outline, findTree(tree, path)));
+}
+
+/** A wrong entry spoils its whole list: the list without it would mean something else. */
+function wholeKey(path: Path): Path {
+	const entry = path.findIndex((step) => typeof step === "number");
+	return entry === -1 ? path : path.slice(0, entry);
+}
+
+const NUMERIC: ReadonlySet<Outline["type"]> = new Set<LeafType>([
+	"count",
+	"exit_code",
+	"fraction",
+	"version",
+]);
+
+/** Plain values. Maps have no prototype, so that no key has a meaning of its own. */
+function plainOf(tree: Tree, outline: Outline | null): unknown {
+	if (tree.type === "list") return tree.items.map((item) => plainOf(item, outline?.each ?? null));
+	if (tree.type === "map") {
+		const plain: Record<string, unknown> = Object.create(null);
+		for (const [key, { value }] of tree.entries) {
+			plain[key] = plainOf(value, outline === null ? null : findOutline(outline, [key]));
+		}
+		return plain;
+	}
+	// A variable holds text; where a number belongs, `${WORKERS}` means the number it spells.
+	const isNumber = tree.expanded && outline !== null && NUMERIC.has(outline.type);
+	return isNumber && /^\d+(\.\d+)?$/.test(String(tree.value)) ? Number(tree.value) : tree.value;
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+	let at = root;
+	for (const step of path) at = (at as Record<string | number, unknown>)[step];
+	return at;
+}
+
+function removeAt(root: unknown, path: Path): void {
+	const parent = path.slice(0, -1).reduce<unknown>((at, step) => {
+		return isPlain(at) ? at[String(step)] : undefined;
+	}, root);
+	const key = path.at(-1);
+	if (isPlain(parent) && key !== undefined) delete (parent as Record<string, unknown>)[String(key)];
+}
+
+export function isPlain(value: unknown): value is Plain {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

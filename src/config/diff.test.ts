@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { AGENT_KINDS } from "../core/states.js";
+import { diffFleets, keyPathOf, leavesOf } from "./diff.js";
+import { FLEET_OUTLINE, findOutline } from "./outline.js";
+import { parseFleet } from "./parse-fleet.js";
+import { renderProblem } from "./problem.js";
+import { KINDS_OF_KEY } from "./schema.js";
+
+const CONTEXT = { env: {}, homeDir: "/home/ada", baseDir: "/srv/fleet" };
+
+const fleet = (agents: string) => {
+	const text = `version: 1\ndefaults: { command: [x] }\nprojects: { p: { agents: { ${agents} } } }\n`;
+	const parsed = parseFleet(text, "reeve.yaml", CONTEXT);
+	if (!parsed.ok) throw new Error(parsed.problems.map(renderProblem).join("\n"));
+	return parsed.fleet;
+};
+
+const keysChanged = (before: string, after: string) =>
+	diffFleets(fleet(`a: { ${before} }`), fleet(`a: { ${after} }`))[0]?.keys;
+
+describe("diffFleets", () => {
+	it("lists agents in the new file's order, then those that are gone", () => {
+		const before = fleet("gone: {}, same: {}, other: {}");
+		const after = fleet("other: { args: [y] }, fresh: {}, same: {}");
+		expect(diffFleets(before, after)).toEqual([
+			{ id: "p:other", change: "change", keys: ["args"] },
+			{ id: "p:fresh", change: "add", keys: [] },
+			{ id: "p:same", change: "keep", keys: [] },
+			{ id: "p:gone", change: "remove", keys: [] },
+		]);
+	});
+
+	it.each([
+		["drain: { timeout: 1s }", "drain: { timeout: 2s }", ["drain.timeout"]],
+		["crash_policy: { window: 1m }", "crash_policy: { window: 2m }", ["crash_policy.window"]],
+		["", "crash_policy: { budget: { exits: 9 } }", ["crash_policy.budget.exits"]],
+		["", "limits: { memory: 1GiB, cpu: 50% }", ["limits.memory", "limits.cpu"]],
+		["env: { A: b }", "env: { A: null }", ["env.A"]],
+		["env: { A: b, lowerCase: c }", "env: { A: b }", ["env.lowerCase"]],
+		["", "env_file: .env", ["env_file"]],
+		["", "on_clean_exit: stop", ["on_clean_exit"]],
+		["args: [a, b]", "args: [b, a]", ["args"]],
+	])("%j to %j changes %j", (before, after, keys) => {
+		expect(keysChanged(before, after)).toEqual(keys);
+	});
+
+	it("does not mind the order of keys, or a default that is written out", () => {
+		expect(keysChanged("env: { A: a, B: b }", "env: { B: b, A: a }")).toEqual([]);
+		expect(keysChanged("", "backend: auto, crash_policy: { window: 60s }")).toEqual([]);
+	});
+
+	it("names only keys that both kinds take when the kind changes", () => {
+		expect(keysChanged("args: [a]", "kind: call")).toEqual(["kind", "args"]);
+	});
+});
+
+describe("keyPathOf", () => {
+	it.each(AGENT_KINDS)("finds the key in the schema for every value of a %s agent", (kind) => {
+		const { agents } = fleet(`a: { kind: ${kind}, env: { Some_NameMs: x } }`);
+		const [spec] = agents;
+		if (spec === undefined) throw new Error("no agent");
+		const paths = [...leavesOf(spec).keys()].map(keyPathOf);
+		for (const path of paths) {
+			const outline = findOutline(FLEET_OUTLINE, ["projects", "p", "agents", "a", ...path]);
+			expect([path, outline?.type]).not.toEqual([path, undefined]);
+		}
+		const taken = Object.entries(KINDS_OF_KEY).filter(([, kinds]) => kinds.includes(kind));
+		expect(new Set(paths.map(([key]) => key))).toEqual(new Set(taken.map(([key]) => key)));
+		expect(paths).toContainEqual(["env", "Some_NameMs"]);
+	});
+});

@@ -1,0 +1,72 @@
+/**
+ * What a reload would change: the fleet that is recorded against the fleet in the file. Names the
+ * keys that differ, by their path in the fleet file, and never what they hold (A5).
+ */
+
+import { renderPath } from "./problem.js";
+import { type AgentKey, KINDS_OF_KEY } from "./schema.js";
+import type { AgentSpec, FleetSpec } from "./spec.js";
+
+export interface AgentChange {
+	readonly id: string;
+	readonly change: "add" | "change" | "remove" | "keep";
+	/** For `change`: the keys that differ, such as `crash_policy.window` or `env.TOKEN`. */
+	readonly keys: readonly string[];
+}
+
+/** One entry per agent: those of `after` in file order, then those that are gone. */
+export function diffFleets(before: FleetSpec, after: FleetSpec): readonly AgentChange[] {
+	const old = new Map(before.agents.map((agent) => [agent.id, agent]));
+	const stay = new Set(after.agents.map((agent) => agent.id));
+	const current = after.agents.map((agent): AgentChange => {
+		const known = old.get(agent.id);
+		if (known === undefined) return { id: agent.id, change: "add", keys: [] };
+		const keys = changedKeys(known, agent);
+		return { id: agent.id, change: keys.length === 0 ? "keep" : "change", keys };
+	});
+	const gone = before.agents.filter((agent) => !stay.has(agent.id));
+	return [...current, ...gone.map(({ id }): AgentChange => ({ id, change: "remove", keys: [] }))];
+}
+
+/** Keys that only one of two kinds takes are left out: they follow from the change of kind. */
+function changedKeys(before: AgentSpec, after: AgentSpec): readonly string[] {
+	const [old, current] = [leavesOf(before), leavesOf(after)];
+	const paths = new Map([...current.keys(), ...old.keys()].map((key) => [key, keyPathOf(key)]));
+	return [...paths]
+		.filter(([, [key]]) => {
+			const kinds = KINDS_OF_KEY[key as AgentKey];
+			return kinds.includes(before.kind) && kinds.includes(after.kind);
+		})
+		.filter(([key]) => old.get(key) !== current.get(key))
+		.map(([, path]) => renderPath(path));
+}
+
+const NOT_KEYS: ReadonlySet<string> = new Set(["id", "project", "name"]);
+
+/** Every value of a spec by where it stands in it. Lists count as one value each. */
+export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
+	const leaves = new Map<string, string>();
+	const collect = (value: unknown, path: readonly string[]) => {
+		if (typeof value !== "object" || value === null || Array.isArray(value)) {
+			leaves.set(JSON.stringify(path), JSON.stringify(value));
+			return;
+		}
+		for (const [key, each] of Object.entries(value)) collect(each, [...path, key]);
+	};
+	for (const [key, value] of Object.entries(spec)) if (!NOT_KEYS.has(key)) collect(value, [key]);
+	return leaves;
+}
+
+/** From a place in a spec to the key in the fleet file: `retry.maxBackoffMs` is `retry.max_backoff`. */
+export function keyPathOf(leaf: string): readonly string[] {
+	const path = JSON.parse(leaf) as string[];
+	// The names of variables are the user's own.
+	const own = path[0] === "env" ? 1 : path.length;
+	return path.map((step, index) => (index < own ? yamlKeyOf(step) : step));
+}
+
+function yamlKeyOf(name: string): string {
+	return name
+		.replace(/(Ms|Bytes|Percent)$/, "")
+		.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,122 @@
+/**
+ * Why a key cannot stand where it stands: unknown, known but elsewhere, no usable id, or a key of
+ * another kind of agent. Keys never hold a variable's value, but a slip may have put a secret there.
+ */
+
+import type { AgentKind } from "../core/states.js";
+import { nearest } from "./did-you-mean.js";
+import type { Outline } from "./outline.js";
+import { type Explanation, quote, quoteList } from "./problem.js";
+
+const ID_LENGTH_MAX = 63;
+
+/** What other tools call the same thing. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+	cmd: "command",
+	program: "command",
+	arguments: "args",
+	environment: "env",
+	dir: "cwd",
+	directory: "cwd",
+	workdir: "cwd",
+	working_dir: "cwd",
+	type: "kind",
+	mem: "memory",
+	attempts: "max_attempts",
+	after: "depends_on",
+};
+
+export function explainUnknownKey(key: string, section: Outline, root: Outline): Explanation {
+	const message = "unknown key";
+	if (key === "<<") {
+		return { message, hint: "merge keys are not read; keys for all agents go under `defaults`" };
+	}
+	const homes = homesOf(root, key);
+	if (homes.length > 0) {
+		return { message, hint: `${quote(key)} belongs ${homes.join(" or ")}` };
+	}
+	const meant = meantKey(key, section);
+	if (meant !== null) return { message, hint: `did you mean ${quote(meant)}?` };
+	return { message, expected: quoteList([...section.keys.keys()], "or") };
+}
+
+/** Whether a key that is not there was written all the same, only with a slip. */
+export function isMisspelt(key: string, written: Iterable<string>, section: Outline): boolean {
+	for (const each of written) {
+		if (!section.keys.has(each) && meantKey(each, section) === key) return true;
+	}
+	return false;
+}
+
+function meantKey(key: string, section: Outline): string | null {
+	const synonym = Object.hasOwn(OTHER_NAMES, key.toLowerCase())
+		? OTHER_NAMES[key.toLowerCase()]
+		: undefined;
+	if (synonym !== undefined && section.keys.has(synonym)) return synonym;
+	return nearest(key, section.keys.keys());
+}
+
+export function explainBadId(key: string): Explanation {
+	const meant = suggestId(key);
+	return {
+		message: "this cannot be an id",
+		expected:
+			"lower-case letters, digits, `-` and `_`, at most 63, starting with a letter or digit",
+		hint: meant === null ? null : `write ${quote(meant)}`,
+	};
+}
+
+export function explainBadEnvName(name: string): Explanation {
+	const expected = "the name of a variable";
+	if (name === "") return { message: "the name is empty", expected };
+	if (!name.includes("=")) return { message: "the name contains a NUL byte", expected };
+	return { message: "a name cannot contain `=`", expected, hint: "write `NAME: value`" };
+}
+
+export function explainWrongKind(
+	key: string,
+	kinds: readonly AgentKind[],
+	actual: AgentKind,
+	kindIsWritten: boolean,
+): Explanation {
+	const message = `${quote(key)} is a key of ${kinds.join(" and ")} agents; this is a ${actual} agent`;
+	const ways = kinds.map((kind) => `kind: ${kind}`);
+	return {
+		message,
+		hint: kindIsWritten ? null : `add ${quoteList(ways, "or")}, or remove the key`,
+	};
+}
+
+/** The id that a name is nearly, or null when none comes to mind. */
+export function suggestId(name: string): string | null {
+	// What follows a `=` may be a secret.
+	if (name.includes("=")) return null;
+	const id = name
+		.slice(0, 200)
+		.replace(/([a-z])([A-Z])/g, "$1-$2")
+		.toLowerCase()
+		.replace(/[^a-z0-9_-]+/g, "-")
+		.replace(/^[-_]+|-+$/g, "")
+		.slice(0, ID_LENGTH_MAX);
+	return id === "" ? null : id;
+}
+
+/** Where a key is known, in words: `under \`retry\``, `in a project`. */
+function homesOf(root: Outline, key: string): readonly string[] {
+	const project = root.keys.get("projects")?.each;
+	const agent = project?.keys.get("agents")?.each;
+	const homes: string[] = [];
+	if (root.keys.has(key)) homes.push("at the top of the file");
+	if (project?.keys.has(key)) homes.push("in a project");
+	if (agent?.keys.has(key)) homes.push("in an agent");
+	for (const under of sectionsWith(agent ?? root, key, [])) homes.push(`under ${quote(under)}`);
+	return homes;
+}
+
+function sectionsWith(outline: Outline, key: string, trail: readonly string[]): readonly string[] {
+	return [...outline.keys].flatMap(([name, each]) => {
+		if (each.type !== "section") return [];
+		const here = [...trail, name];
+		return [...(each.keys.has(key) ? [here.join(".")] : []), ...sectionsWith(each, key, here)];
+	});
+}

@@ -1,0 +1,241 @@
+/**
+ * Why a value cannot stand where it stands, what could, and what was probably meant. The validator
+ * only says where something is wrong; the words come from here, from the schema's outline and the
+ * text in the file.
+ *
+ * Keeps A5: only text as written is quoted, never what a variable held, and under `env` nothing.
+ */
+
+import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "../core/units.js";
+import { nearest } from "./did-you-mean.js";
+import { suggestId } from "./explain-key.js";
+import type { Outline } from "./outline.js";
+import { type Explanation, quote, quoteList } from "./problem.js";
+import type { ScalarTree, Tree } from "./tree.js";
+import { guessDuration, guessFraction, guessPercent, guessSize } from "./unit-slips.js";
+import type { LeafType } from "./values.js";
+
+/** Explains a value that the schema refuses; null stands for a required key that is not there. */
+export function explainValue(outline: Outline, tree: Tree | null): Explanation {
+	const expected = expectedOf(outline);
+	if (tree === null) return explainMissing(outline, expected);
+	if (outline.type === "list") return { expected, ...explainList(outline, tree) };
+	if (outline.type === "map" || outline.type === "section") {
+		return { expected, ...explainNotMap(outline, tree) };
+	}
+	if (tree.type !== "scalar") return { message: `a ${tree.type} cannot stand here`, expected };
+	if (tree.value === null) return { message: "nothing is written here", expected };
+	if (outline.type === "env_value") return { expected, ...explainEnvValue(tree) };
+	if (tree.expanded) {
+		return { message: `${quote(tree.written)} does not give ${nounOf(outline)}`, expected };
+	}
+	return { expected, ...EXPLAIN_LEAF[outline.type](tree, outline) };
+}
+
+/** What may stand here, to follow the word "expected". */
+export function expectedOf(outline: Outline): string {
+	const { type, range } = outline;
+	switch (type) {
+		case "duration":
+			return "a duration such as `500ms`, `30s`, `5m`, `2h` or `1d`";
+		case "size":
+			return "a size such as `512MiB` or `2GiB`";
+		case "percent":
+			return "a percentage such as `50%` or `200%`";
+		case "fraction":
+			return "a number from 0 to 1";
+		case "count":
+		case "exit_code":
+			return `a whole number from ${range?.min} to ${range?.max}`;
+		case "version":
+			return "`1`";
+		case "choice":
+			return quoteList(outline.words, "or");
+		case "text":
+			return "text";
+		case "path":
+			return "a path";
+		case "reference":
+			return "an agent: `name` in the same project, or `project:name`";
+		case "env_value":
+			return "text, or null";
+		case "list":
+			return expectedList(outline.each);
+		case "map":
+			return "a map with one `name:` per entry";
+		case "section":
+			return `a map with keys such as ${quoteList([...outline.keys.keys()].slice(0, 4), "and")}`;
+		default:
+			return type satisfies never;
+	}
+}
+
+function expectedList(each: Outline | null): string {
+	if (each === null || each.type === "text") return "a list such as `[node, agent.mjs]`";
+	return `a list; each entry is ${expectedOf(each)}`;
+}
+
+const NOUNS: Readonly<Record<LeafType, string>> = {
+	duration: "a duration",
+	size: "a size",
+	percent: "a percentage",
+	fraction: "a number from 0 to 1",
+	count: "a whole number in range",
+	exit_code: "a failed exit code",
+	version: "a known version",
+	choice: "one of the possible words",
+	text: "usable text",
+	path: "a usable path",
+	reference: "the id of an agent",
+	env_value: "usable text",
+};
+
+function nounOf(outline: Outline): string {
+	return NOUNS[outline.type as LeafType];
+}
+
+type ExplainLeaf = (tree: ScalarTree, outline: Outline) => Explanation;
+
+const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>> = {
+	duration: (tree) => {
+		const known = DURATION_PATTERN.test(tree.written);
+		if (known && parseDuration(tree.written) === 0) return { message: "must be longer than `0s`" };
+		return explainUnit(tree, "a duration", known, guessDuration);
+	},
+	size: (tree) => {
+		const known = SIZE_PATTERN.test(tree.written);
+		if (known && parseSize(tree.written) === 0) return { message: "must be more than `0B`" };
+		return explainUnit(tree, "a size", known, guessSize);
+	},
+	percent: (tree) => explainUnit(tree, "a percentage above `0%`", false, guessPercent),
+	fraction: (tree) => explainUnit(tree, "a number from 0 to 1", false, guessFraction),
+	count: explainNumber,
+	exit_code: (tree) => {
+		if (tree.value !== 0) return explainNumber(tree);
+		const hint = "what follows it is set by `on_clean_exit`";
+		return { message: "0 is a clean exit, so it cannot be a permanent failure", hint };
+	},
+	version: (tree) => {
+		const hint = "write `version: 1`";
+		if (tree.value === "1") return { message: "this is text, not a number", hint };
+		return { message: `version ${quote(tree.written)} of this format is not known`, hint };
+	},
+	choice: (tree, outline) => {
+		const meant = nearest(tree.written, outline.words);
+		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
+		return { message: `${quote(tree.written)} is not one of the possible words`, hint };
+	},
+	text: explainText,
+	path: (tree) => {
+		if (tree.value === "") return { message: "the path is empty" };
+		if (!tree.written.startsWith("~")) return explainText(tree);
+		return {
+			message: `${quote(tree.written)} is another user's home directory, which is not looked up`,
+			hint: "`~/` is your own; write a directory whose name starts with `~` as `./~name`",
+		};
+	},
+	reference: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		const meant = tree.written.split(":").map(suggestId);
+		const known = meant.length <= 2 && meant.every((part) => part !== null);
+		const hint = known ? `an id is written like ${quote(meant.join(":"))}` : null;
+		return { message: `${quote(tree.written)} is not the id of an agent`, hint };
+	},
+};
+
+function explainMissing(outline: Outline, expected: string): Explanation {
+	const hint = outline.type === "version" ? "start the file with `version: 1`" : null;
+	return { message: "required key is missing", expected, hint };
+}
+
+/** A quantity: `known` when the notation is right, so that only the amount can be wrong. */
+function explainUnit(
+	tree: ScalarTree,
+	noun: string,
+	known: boolean,
+	guess: (text: string) => string | null,
+): Explanation {
+	if (known) return { message: `${quote(tree.written)} is too large` };
+	const meant = guess(tree.written);
+	const hint = meant === null || meant === tree.written ? null : `write ${quote(meant)}`;
+	// A number in quotes reads the same as one without.
+	const quoted = meant === tree.written && typeof tree.value === "string";
+	return {
+		message: `${quote(tree.written)} is not ${noun}`,
+		hint: quoted && noun.startsWith("a number") ? "remove the quotes" : hint,
+	};
+}
+
+function explainNumber(tree: ScalarTree): Explanation {
+	const shown = quote(tree.written);
+	if (typeof tree.value === "string" && /^\d+$/.test(tree.value)) {
+		return { message: `${shown} is text here, not a number`, hint: "remove the quotes" };
+	}
+	const out = Number.isInteger(tree.value);
+	return { message: `${shown} is ${out ? "out of range" : "not a whole number"}` };
+}
+
+function explainText(tree: ScalarTree): Explanation {
+	if (typeof tree.value === "string") return { message: "the text contains a NUL byte" };
+	const message = `${quote(tree.written)} is a ${typeof tree.value}, not text`;
+	return { message, hint: `put quotes around it: ${quote(JSON.stringify(tree.written))}` };
+}
+
+function explainEnvValue(tree: ScalarTree): Explanation {
+	if (typeof tree.value === "string") return { message: "the value contains a NUL byte" };
+	return { message: `this is a ${typeof tree.value}, not text`, hint: "put quotes around it" };
+}
+
+function explainList(outline: Outline, tree: Tree): Explanation {
+	const words = outline.each?.type === "text";
+	if (tree.type === "list") {
+		return { message: tree.items.length === 0 ? "the list is empty" : "the program is empty text" };
+	}
+	if (tree.type === "map") return { message: "a map cannot stand here" };
+	if (tree.value === null) return { message: "nothing is written here" };
+	const meant = renderFlowList(tree.written, words);
+	const hint = meant === null ? null : `write ${quote(meant)}`;
+	return { message: words ? "this is one text, not a list" : "this is not a list", hint };
+}
+
+/** The text as a list of words; an example where only a shell could tell what the words are. */
+function renderFlowList(written: string, words: boolean): string | null {
+	if (written.length > 50 || /["'\\\n[\]{},]/.test(written)) {
+		return words ? "[node, agent.mjs]" : null;
+	}
+	const items = words ? written.split(/\s+/).filter((word) => word !== "") : [written];
+	// Quotes where YAML would read something else than this word.
+	const plain = (item: string) =>
+		!words || /^(?!true$|false$|null$)[A-Za-z/-][\w./-]+$/i.test(item);
+	return `[${items.map((item) => (plain(item) ? item : JSON.stringify(item))).join(", ")}]`;
+}
+
+function explainNotMap(outline: Outline, tree: Tree): Explanation {
+	if (tree.type === "scalar" && tree.value === null) {
+		return {
+			message: "nothing is written here",
+			hint: "remove the key, or write `{}` if nothing is to stand here",
+		};
+	}
+	const inEnv = outline.each?.type === "env_value";
+	if (inEnv) {
+		return { message: "this is not a map", hint: "write one `NAME: value` per line" };
+	}
+	const message = tree.type === "list" ? "a list cannot stand here" : "this is not a map of keys";
+	if (outline.type === "map") return { message, hint: "write one `name:` per entry" };
+	const fit = tree.type === "scalar" && !tree.expanded ? entryThatFits(outline, tree) : null;
+	return { message, hint: fit === null ? null : `did you mean ${quote(`{ ${fit} }`)}?` };
+}
+
+/** Types that nearly any text would fit. */
+const FREE_TEXT: ReadonlySet<Outline["type"]> = new Set<LeafType>(["text", "path", "reference"]);
+
+/** `drain: 10s` was most likely meant for the first key under `drain` that takes a duration. */
+function entryThatFits(outline: Outline, { value, written }: ScalarTree): string | null {
+	const keys = [...outline.keys].filter(([, each]) => !FREE_TEXT.has(each.type));
+	const exact = keys.find(([, each]) => each.schema.safeParse(value).success);
+	if (exact !== undefined) return `${exact[0]}: ${written}`;
+	const meant = guessDuration(written);
+	const near = keys.find(([, each]) => each.type === "duration");
+	return meant === null || near === undefined ? null : `${near[0]}: ${meant}`;
+}

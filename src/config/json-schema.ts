@@ -1,0 +1,37 @@
+/** The fleet file for editors, as JSON Schema: completion, descriptions and first checks while typing. */
+
+import { z } from "zod";
+import { fleetSchema } from "./schema.js";
+import { leafTypes } from "./values.js";
+
+/** A value that is put in from a variable later can only be checked then. */
+const VARIABLE = { type: "string", pattern: "\\$\\{" } as const;
+
+type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+export function renderJsonSchema(): string {
+	const schema = z.toJSONSchema(fleetSchema, {
+		io: "input",
+		target: "draft-7",
+		override: ({ zodSchema, jsonSchema }) => {
+			if (leafTypes.has(zodSchema)) allowVariables(jsonSchema);
+		},
+	});
+	const { $schema, ...rest } = schema;
+	const head = { $schema, $id: "reeve.schema.json", title: "Reeve fleet file" };
+	return `${JSON.stringify({ ...head, ...rest }, null, "\t")}\n`;
+}
+
+const CLOSING = ["pattern", "enum", "const", "minimum", "maximum"] as const;
+
+/** A value that is not free text may also be a text with `${…}` in it. Keys may not. */
+function allowVariables(schema: JsonSchema): void {
+	if (!CLOSING.some((key) => key in schema)) return;
+	const strict: Record<string, unknown> = {};
+	for (const key of ["type", ...CLOSING] as const) {
+		if (!(key in schema)) continue;
+		strict[key] = schema[key];
+		delete schema[key];
+	}
+	schema.anyOf = [strict, VARIABLE];
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadFleet, readEnvFile } from "./load.js";
+
+let folder = "";
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "reeve-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const put = (name: string, content: string | Uint8Array) => {
+	const path = join(folder, name);
+	writeFileSync(path, content);
+	return path;
+};
+const load = (path: string) => loadFleet(path, { env: {}, homeDir: "/home/ada" });
+
+const GOOD = "version: 1\nprojects: { p: { agents: { a: { command: [x], cwd: sub } } } }\n";
+
+describe("loadFleet", () => {
+	it("reads a fleet file, whose folder is what paths are relative to", async () => {
+		const path = put("reeve.yaml", GOOD);
+		expect(await load(path)).toMatchObject({
+			ok: true,
+			fleet: { file: path, agents: [{ id: "p:a", cwd: join(folder, "sub") }] },
+		});
+	});
+
+	it("calls the file what the user called it", async () => {
+		const path = put("reeve.yaml", "version: 3\nprojects: {}\n");
+		const given = join(folder, ".", "..", folder.split("/").at(-1) ?? "", "reeve.yaml");
+		expect(await load(given)).toMatchObject({
+			ok: false,
+			missing: false,
+			problems: [{ file: given }],
+		});
+		expect(await load(path)).toMatchObject({ problems: [{ file: path, line: 1, column: 10 }] });
+	});
+
+	it("tells a missing file from a wrong one", async () => {
+		expect(await load(join(folder, "nope.yaml"))).toMatchObject({
+			ok: false,
+			missing: true,
+			problems: [{ message: "there is no such file" }],
+		});
+	});
+
+	it("reports a directory, a pipe, a device and a file that is too large", async () => {
+		const pipe = join(folder, "pipe");
+		execFileSync("mkfifo", [pipe]);
+		mkdirSync(join(folder, "dir"));
+		const large = put("large.yaml", "#".repeat(1_048_577));
+		const messages = await Promise.all(
+			[join(folder, "dir"), pipe, "/dev/zero", large].map(async (path) => {
+				const loaded = await load(path);
+				return loaded.ok ? "" : loaded.problems[0]?.message;
+			}),
+		);
+		expect(messages).toEqual([
+			"this is a directory, not a file",
+			"this is not a regular file",
+			"this is not a regular file",
+			"the file is larger than 1MiB",
+		]);
+	});
+
+	it("says which line is not UTF-8", async () => {
+		const path = put("reeve.yaml", Buffer.from([...Buffer.from("version: 1\n# "), 0xe9, 0x0a]));
+		expect(await load(path)).toMatchObject({
+			ok: false,
+			problems: [{ line: 2, message: "this line is not valid UTF-8" }],
+		});
+	});
+
+	it("takes a byte order mark and Windows line ends as they come", async () => {
+		const path = put("reeve.yaml", `\uFEFF${GOOD.replaceAll("\n", "\r\n")}`);
+		expect(await load(path)).toMatchObject({ ok: true });
+	});
+
+	it("never throws, whatever the path", async () => {
+		for (const path of ["", "\0", "a".repeat(5_000), join(put("file", ""), "under")]) {
+			expect(await load(path)).toMatchObject({ ok: false });
+		}
+	});
+});
+
+describe("readEnvFile", () => {
+	it("reads values byte for byte", async () => {
+		expect(await readEnvFile(put(".env", "A= 'b' #c \n"))).toEqual({
+			ok: true,
+			values: { A: " 'b' #c " },
+		});
+	});
+
+	it("takes a missing file for an empty one", async () => {
+		expect(await readEnvFile(join(folder, "nope"))).toEqual({ ok: true, values: {} });
+	});
+
+	it("reports what else keeps it from reading", async () => {
+		expect(await readEnvFile(folder)).toMatchObject({
+			ok: false,
+			problems: [{ file: folder, message: "this is a directory, not a file" }],
+		});
+	});
+
+	it.skipIf(process.getuid?.() === 0)("reports a file that it may not read", async () => {
+		const path = put(".env", "A=b\n");
+		chmodSync(path, 0o000);
+		expect(await readEnvFile(path)).toMatchObject({
+			ok: false,
+			problems: [{ message: "permission denied" }],
+		});
+	});
+});

@@ -1,0 +1,81 @@
+/**
+ * The schema as a plain tree: what may stand where, of which type, with which default. Messages, the
+ * reference page and the diff read this tree, so only this file knows how zod nests its wrappers.
+ */
+
+import { z } from "zod";
+import { fleetSchema } from "./schema.js";
+import { type LeafType, leafTypes } from "./values.js";
+
+/** Where something stands in the fleet file: keys, and indexes in lists. */
+export type Path = readonly (string | number)[];
+
+export interface Outline {
+	readonly type: LeafType | "section" | "map" | "list";
+	readonly description: string;
+	/** The default as a user would write it; undefined when there is none. */
+	readonly fallback: unknown;
+	readonly required: boolean;
+	/** Of a section: what may stand under it. */
+	readonly keys: ReadonlyMap<string, Outline>;
+	/** Of a list or map: what each entry is. */
+	readonly each: Outline | null;
+	/** Of a choice: the words. */
+	readonly words: readonly string[];
+	/** Of a number: the bounds. */
+	readonly range: { readonly min: number; readonly max: number } | null;
+	/** The validator of the value itself, without its default. */
+	readonly schema: z.ZodType;
+}
+
+function outlineOf(outer: z.ZodType): Outline {
+	let schema = outer;
+	let fallback: unknown;
+	let required = true;
+	while (schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
+		if (schema instanceof z.ZodPrefault) fallback = schema.def.defaultValue;
+		required = false;
+		schema = schema.def.innerType as z.ZodType;
+	}
+	const leaf = leafTypes.get(schema)?.type;
+	const common = { description: schema.description ?? "", fallback, required, schema };
+	const none = { keys: new Map(), each: null, words: [], range: null };
+	if (leaf !== undefined) {
+		return { ...common, ...none, type: leaf, words: wordsOf(schema), range: rangeOf(schema) };
+	}
+	if (schema instanceof z.ZodObject) {
+		const shape = Object.entries(schema.def.shape as Record<string, z.ZodType>);
+		const keys = new Map(shape.map(([key, each]) => [key, outlineOf(each)]));
+		return { ...common, ...none, type: "section", keys };
+	}
+	if (schema instanceof z.ZodRecord) {
+		const each = outlineOf(schema.def.valueType as z.ZodType);
+		return { ...common, ...none, type: "map", each };
+	}
+	if (schema instanceof z.ZodArray) {
+		return { ...common, ...none, type: "list", each: outlineOf(schema.def.element as z.ZodType) };
+	}
+	throw new Error(`a ${schema.def.type} in the schema has no type of its own`);
+}
+
+/** What the schema says of this place, or null when it knows no such place. */
+export function findOutline(root: Outline, path: Path): Outline | null {
+	let at: Outline | null = root;
+	for (const step of path) {
+		at = (at.type === "section" ? at.keys.get(String(step)) : at.each) ?? null;
+		if (at === null) return null;
+	}
+	return at;
+}
+
+function wordsOf(schema: z.ZodType): readonly string[] {
+	return schema instanceof z.ZodEnum ? schema.options.map(String) : [];
+}
+
+function rangeOf(schema: z.ZodType): Outline["range"] {
+	if (!(schema instanceof z.ZodNumber)) return null;
+	return { min: schema.minValue ?? 0, max: schema.maxValue ?? Number.MAX_SAFE_INTEGER };
+}
+
+/** The whole fleet file. */
+export const FLEET_OUTLINE: Outline = outlineOf(fleetSchema);

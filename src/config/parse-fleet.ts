@@ -1,0 +1,62 @@
+/**
+ * From the text of a fleet file to specs, or to all that is wrong with it, in one pass. Pure: the
+ * environment and the folders are arguments, so the same text always gives the same fleet.
+ *
+ * Keeps A7 as far as it can be kept here: a file with any problem gives no fleet at all.
+ */
+
+import { checkKinds, listAgents, settingsOf, type WrittenAgent } from "./agents.js";
+import { checkAgent } from "./check-agent.js";
+import { checkReferences } from "./check-references.js";
+import { type CheckedShape, checkShape } from "./check-shape.js";
+import type { Variables } from "./expand.js";
+import { type Folders, resolvePath } from "./paths.js";
+import { type Problem, problemsOf } from "./problem.js";
+import { deepFreeze, resolveAgent } from "./resolve.js";
+import type { AgentSpec, FleetSpec } from "./spec.js";
+import { findTree, type Tree } from "./tree.js";
+import { parseYaml } from "./yaml-tree.js";
+
+export interface FleetContext extends Folders {
+	/** Where `${NAME}` looks. */
+	readonly env: Variables;
+}
+
+export type ParsedFleet =
+	| { readonly ok: true; readonly fleet: FleetSpec }
+	| { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** `fileName` is what messages call the file; its last part names it in the fleet's folder. */
+export function parseFleet(text: string, fileName: string, context: FleetContext): ParsedFleet {
+	const { tree, findings: syntax } = parseYaml(text, context.env);
+	if (tree === null) return { ok: false, problems: problemsOf(fileName, syntax) };
+	const agents = listAgents(tree);
+	const { findings: kinds, misplaced } = checkKinds(tree, agents);
+	const shape = checkShape(tree, misplaced);
+	const problems = problemsOf(fileName, [
+		...syntax,
+		...kinds,
+		...shape.findings,
+		...agents.flatMap((agent) => checkAgent(tree, agent, shape)),
+		...checkReferences(tree, agents),
+	]);
+	if (problems.length > 0) return { ok: false, problems };
+	const file = resolvePath(`./${fileName.slice(fileName.lastIndexOf("/") + 1)}`, context);
+	const specs = agents.map((agent) => specOf(tree, agent, shape, context));
+	return { ok: true, fleet: deepFreeze({ file, agents: specs }) };
+}
+
+function specOf(
+	tree: Tree,
+	agent: WrittenAgent,
+	shape: CheckedShape,
+	context: FleetContext,
+): AgentSpec {
+	const settings = settingsOf(agent, shape);
+	if (settings === null)
+		throw new Error(`agent ${agent.id} passed every check and has no settings`);
+	const cwd = findTree(tree, ["projects", agent.project, "cwd"]);
+	const projectCwd = cwd?.type === "scalar" ? String(cwd.value) : undefined;
+	const { project, name } = agent;
+	return resolveAgent({ project, name, projectCwd }, settings, context);
+}

@@ -1,0 +1,20 @@
+/** A set of places in the fleet file, which can tell whether a place lies under one of them. */
+
+import type { Path } from "./outline.js";
+
+export class PathSet {
+	readonly #keys = new Set<string>();
+
+	add(path: Path): void {
+		this.#keys.add(JSON.stringify(path));
+	}
+
+	/** Whether the path itself, or anything around it, is in the set. */
+	covers(path: Path): boolean {
+		if (this.#keys.size === 0) return false;
+		for (let length = path.length; length >= 0; length--) {
+			if (this.#keys.has(JSON.stringify(path.slice(0, length)))) return true;
+		}
+		return false;
+	}
+}

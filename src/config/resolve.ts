@@ -1,0 +1,126 @@
+/** From settings that have been checked to the frozen specs that everything else works with. */
+
+import type { BreakerSettings } from "../core/breaker.js";
+import type { CrashPolicySettings } from "../core/crash-state.js";
+import type { RetrySettings } from "../core/retry.js";
+import type { AgentKind } from "../core/states.js";
+import { fullId } from "./check-references.js";
+import { type Folders, resolvePath } from "./paths.js";
+import type { AgentSettings } from "./schema.js";
+import type { AgentSpec, CallSpec, LimitsSpec, SessionSpec, WorkerSpec } from "./spec.js";
+
+/** What an agent's settings do not say of it. */
+export interface AgentPlace {
+	readonly project: string;
+	readonly name: string;
+	/** The project's `cwd`, as written. */
+	readonly projectCwd: string | undefined;
+}
+
+/** The spec of one agent, deeply frozen. */
+export function resolveAgent(
+	place: AgentPlace,
+	settings: AgentSettings,
+	folders: Folders,
+): AgentSpec {
+	return deepFreeze(RESOLVE_BY_KIND[settings.kind](place, settings, folders));
+}
+
+const RESOLVE_BY_KIND: Readonly<
+	Record<AgentKind, (place: AgentPlace, settings: AgentSettings, folders: Folders) => AgentSpec>
+> = {
+	session: (place, settings, folders): SessionSpec => ({
+		...commonOf("session", place, settings, folders),
+		backend: settings.backend,
+		onCleanExit: settings.on_clean_exit,
+		...lastingOf(place, settings),
+	}),
+	worker: (place, settings, folders): WorkerSpec => ({
+		...commonOf("worker", place, settings, folders),
+		...lastingOf(place, settings),
+		...answeringOf(settings),
+	}),
+	call: (place, settings, folders): CallSpec => ({
+		...commonOf("call", place, settings, folders),
+		...answeringOf(settings),
+	}),
+};
+
+function commonOf<K extends AgentKind>(
+	kind: K,
+	{ project, name, projectCwd }: AgentPlace,
+	settings: AgentSettings,
+	folders: Folders,
+) {
+	const envFile = settings.env_file;
+	return {
+		id: `${project}:${name}`,
+		project,
+		name,
+		kind,
+		adapter: settings.adapter,
+		command: settings.command ?? null,
+		args: settings.args,
+		cwd: resolvePath(settings.cwd ?? projectCwd ?? ".", folders),
+		envFile: envFile === undefined ? null : resolvePath(envFile, folders),
+		env: { ...settings.env },
+		limits: limitsOf(settings.limits),
+	};
+}
+
+function lastingOf({ project }: AgentPlace, settings: AgentSettings) {
+	const dependsOn = settings.depends_on.map((reference) => fullId(reference, project));
+	return {
+		drain: { timeoutMs: settings.drain.timeout },
+		dependsOn: [...new Set(dependsOn)],
+		crashPolicy: crashPolicyOf(settings.crash_policy),
+	};
+}
+
+function answeringOf(settings: AgentSettings) {
+	return {
+		timeoutMs: settings.timeout,
+		retry: retryOf(settings.retry),
+		circuitBreaker: breakerOf(settings.circuit_breaker),
+		concurrency: settings.concurrency,
+	};
+}
+
+function limitsOf({ memory, cpu, pids }: AgentSettings["limits"]): LimitsSpec {
+	return { memoryBytes: memory ?? null, cpuPercent: cpu ?? null, pids: pids ?? null };
+}
+
+function crashPolicyOf(policy: AgentSettings["crash_policy"]): CrashPolicySettings {
+	return {
+		windowMs: policy.window,
+		flapThreshold: policy.flap_threshold,
+		haltThreshold: policy.halt_threshold,
+		history: policy.history,
+		transientDelayMs: policy.transient_delay,
+		flappingDelayMs: policy.flapping_delay,
+		jitter: policy.jitter,
+		budget: { exits: policy.budget.exits, withinMs: policy.budget.within },
+		permanentExitCodes: policy.permanent_exit_codes,
+	};
+}
+
+function retryOf(retry: AgentSettings["retry"]): RetrySettings {
+	return {
+		maxAttempts: retry.max_attempts,
+		initialBackoffMs: retry.initial_backoff,
+		maxBackoffMs: retry.max_backoff,
+		jitter: retry.jitter,
+	};
+}
+
+function breakerOf(breaker: AgentSettings["circuit_breaker"]): BreakerSettings {
+	return { failureThreshold: breaker.failure_threshold, cooldownMs: breaker.cooldown };
+}
+
+export function deepFreeze<T>(value: T): T {
+	if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+		Object.freeze(value);
+		for (const each of Object.values(value)) deepFreeze(each);
+	}
+	return value;
+}

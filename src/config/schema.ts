@@ -1,0 +1,209 @@
+/**
+ * The fleet file, said once. Types, validator, defaults, the editor's JSON Schema and the reference
+ * page all come from this schema; numbers come from the policies in core that use them. Which kinds
+ * of agent take which key stands below it.
+ */
+
+import type { z } from "zod";
+import { DEFAULT_BREAKER } from "../core/breaker.js";
+import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
+import { DEFAULT_RETRY } from "../core/retry.js";
+import {
+	ADAPTERS,
+	AGENT_KINDS,
+	type AgentKind,
+	BACKENDS,
+	CLEAN_EXIT_CHOICES,
+} from "../core/states.js";
+import { renderDuration } from "../core/units.js";
+import {
+	argv,
+	choice,
+	count,
+	duration,
+	envMap,
+	exitCode,
+	fraction,
+	idMap,
+	list,
+	path,
+	percent,
+	reference,
+	section,
+	size,
+	text,
+	version,
+} from "./values.js";
+
+/** Linux gives out no more process ids than this. */
+const PIDS_MAX = 4_194_304;
+
+const crash = DEFAULT_CRASH_POLICY;
+
+const budget = section("The slow-burn budget, for an agent that fails too seldom to flap.", {
+	exits: count("This many failed exits within the span halt the agent.").prefault(
+		crash.budget.exits,
+	),
+	within: duration("The span, in the agent's own running time.", { positive: true }).prefault(
+		renderDuration(crash.budget.withinMs),
+	),
+});
+
+const crashPolicy = section("When an agent that keeps failing is restarted, and when it is not.", {
+	window: duration(
+		"How much of the agent's own running time is looked back over. A run this long is a stable one.",
+		{ positive: true },
+	).prefault(renderDuration(crash.windowMs)),
+	flap_threshold: count("This many failed exits within the window are flapping.").prefault(
+		crash.flapThreshold,
+	),
+	halt_threshold: count(
+		"This many flapping exits in a row halt the agent until it is resumed.",
+	).prefault(crash.haltThreshold),
+	history: count("How many exits are remembered.").prefault(crash.history),
+	transient_delay: duration("The wait before a restart after a failure.").prefault(
+		renderDuration(crash.transientDelayMs),
+	),
+	flapping_delay: duration("The wait before a restart while flapping.").prefault(
+		renderDuration(crash.flappingDelayMs),
+	),
+	jitter: fraction(
+		"Restart delays are spread upwards by up to this fraction; 0 turns it off.",
+	).prefault(crash.jitter),
+	budget: budget.prefault({}),
+	permanent_exit_codes: list(
+		"Exit codes that trying again cannot cure. Such an exit halts the agent at once.",
+		exitCode("A failed exit code."),
+	).prefault([...crash.permanentExitCodes]),
+});
+
+const retry = section("Whether a failed attempt is followed by another.", {
+	max_attempts: count("Tries in all, the first one included.").prefault(DEFAULT_RETRY.maxAttempts),
+	initial_backoff: duration("The wait before the second try; it doubles from there.").prefault(
+		renderDuration(DEFAULT_RETRY.initialBackoffMs),
+	),
+	max_backoff: duration("The wait never grows beyond this.").prefault(
+		renderDuration(DEFAULT_RETRY.maxBackoffMs),
+	),
+	jitter: fraction("Waits are spread by up to this fraction; 0 turns it off.").prefault(
+		DEFAULT_RETRY.jitter,
+	),
+});
+
+const circuitBreaker = section("When calls to a failing agent are refused without trying.", {
+	failure_threshold: count("This many failures in a row open the circuit.").prefault(
+		DEFAULT_BREAKER.failureThreshold,
+	),
+	cooldown: duration("How long an open circuit lets nothing through before one probe.").prefault(
+		renderDuration(DEFAULT_BREAKER.cooldownMs),
+	),
+});
+
+const limits = section("What the whole process tree of an agent may use. No limit unless given.", {
+	memory: size("Memory. An agent that needs more is ended, and the exit says so.").optional(),
+	cpu: percent("CPU time; `100%` is one CPU, `200%` two.").optional(),
+	pids: count("Processes and threads.", { max: PIDS_MAX }).optional(),
+});
+
+const drain = section("How an agent is asked to end.", {
+	timeout: duration(
+		"How long it has to end by itself before its process tree is killed; `0s` kills at once.",
+	).prefault("10s"),
+});
+
+const agentKeys = {
+	kind: choice(
+		"`session` lives in a terminal, `call` is one process per request, `worker` one process that serves many.",
+		AGENT_KINDS,
+	).prefault("session"),
+	adapter: choice(
+		"Which agent CLI this is; `generic` is any other program and needs a `command`.",
+		ADAPTERS,
+	).prefault("generic"),
+	command: argv(
+		"The program and its first arguments, as a list. No shell reads it. Adapters other than `generic` know their program.",
+	).optional(),
+	args: list(
+		"Arguments that follow the command, or the adapter's own program.",
+		text("One argument."),
+	).prefault([]),
+	cwd: path(
+		"The working directory, relative to the fleet file; a leading `~/` is the home directory. When it is not set, the project's.",
+	).optional(),
+	env_file: path(
+		"A file of `KEY=VALUE` lines, relative to the fleet file, read at every start. It may be missing.",
+	).optional(),
+	env: envMap(
+		"Environment variables. They win over the env file; null removes an inherited variable.",
+	).prefault({}),
+	limits: limits.prefault({}),
+	backend: choice(
+		"What holds the session's process; `auto` takes the best that the host offers.",
+		BACKENDS,
+	).prefault("auto"),
+	on_clean_exit: choice(
+		"What follows an exit with code 0: ask the operator, restart, or stay down.",
+		CLEAN_EXIT_CHOICES,
+	).prefault("prompt"),
+	drain: drain.prefault({}),
+	depends_on: list(
+		"Agents that must be ready before this one starts.",
+		reference("`name` for an agent of the same project, or `project:name`."),
+	).prefault([]),
+	crash_policy: crashPolicy.prefault({}),
+	timeout: duration(
+		"How long one attempt may take, from starting the process to reading its answer.",
+		{ positive: true },
+	).prefault("30s"),
+	retry: retry.prefault({}),
+	circuit_breaker: circuitBreaker.prefault({}),
+	concurrency: count("How many requests may be under way at once.").prefault(4),
+};
+
+export type AgentKey = keyof typeof agentKeys;
+
+const EVERY_KIND = AGENT_KINDS;
+const LIVES_ON = ["session", "worker"] as const;
+const TAKES_REQUESTS = ["call", "worker"] as const;
+
+/** Which kinds of agent take which key. In `defaults` a key is for the kinds that take it. */
+export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
+	kind: EVERY_KIND,
+	adapter: EVERY_KIND,
+	command: EVERY_KIND,
+	args: EVERY_KIND,
+	cwd: EVERY_KIND,
+	env_file: EVERY_KIND,
+	env: EVERY_KIND,
+	limits: EVERY_KIND,
+	backend: ["session"],
+	on_clean_exit: ["session"],
+	drain: LIVES_ON,
+	depends_on: LIVES_ON,
+	crash_policy: LIVES_ON,
+	timeout: TAKES_REQUESTS,
+	retry: TAKES_REQUESTS,
+	circuit_breaker: TAKES_REQUESTS,
+	concurrency: TAKES_REQUESTS,
+};
+
+export const agentSchema = section("One agent.", agentKeys);
+
+const project = section("One project: agents that belong together.", {
+	cwd: path(
+		"The working directory of its agents, relative to the fleet file. When it is not set, the fleet file's folder.",
+	).optional(),
+	agents: idMap("The project's agents by name.", agentSchema),
+});
+
+export const fleetSchema = section("What Reeve is to keep running.", {
+	version: version("The version of this format."),
+	defaults: section(
+		"Any agent key. It holds for every agent whose kind takes it and that does not set it.",
+		agentKeys,
+	).optional(),
+	projects: idMap("Projects by name.", project),
+});
+
+/** An agent's keys with every default filled in and every unit counted. */
+export type AgentSettings = z.output<typeof agentSchema>;

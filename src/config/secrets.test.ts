@@ -1,0 +1,131 @@
+/** A5: a planted secret must not come out of anything that is said about a file. */
+
+import { describe, expect, it } from "vitest";
+import { diffFleets } from "./diff.js";
+import { parseEnvFile } from "./env-file.js";
+import { parseFleet } from "./parse-fleet.js";
+import { renderProblem } from "./problem.js";
+
+const CANARY = "canary-7f3a9";
+const CONTEXT = { env: { SECRET: CANARY, NUMBER: "99" }, homeDir: "/home/ada", baseDir: "/srv" };
+
+const said = (text: string) => {
+	const parsed = parseFleet(text, "reeve.yaml", CONTEXT);
+	if (parsed.ok) throw new Error("meant to be wrong");
+	return [JSON.stringify(parsed.problems), ...parsed.problems.map(renderProblem)].join("\n");
+};
+
+const agent = (...lines: string[]) =>
+	["version: 1", "projects:", "  p:", "    agents:", "      a:"]
+		.concat(["command: [x]", ...lines].map((line) => `        ${line}`))
+		.join("\n");
+
+/** Every place where an agent takes a value, with a variable that holds the secret. */
+const PLACES = [
+	"kind",
+	"adapter",
+	"command",
+	"args",
+	"env",
+	"backend",
+	"on_clean_exit",
+	"drain",
+	"depends_on",
+	"limits",
+	"crash_policy",
+	"timeout",
+	"retry",
+	"circuit_breaker",
+	"concurrency",
+	"nonsense",
+];
+
+describe("what is said about a broken file", () => {
+	it.each(PLACES)("A5: never holds what a variable held under %s", (key) => {
+		const text = `version: 1
+defaults:
+  ${key}: \${SECRET}
+projects:
+  p:
+    agents:
+      a: { ${key}: "\${SECRET}" }
+      b: { ${key}: ["\${SECRET}", 1, { x: "\${SECRET}" }] }
+      c: { kind: worker, ${key}: { "${key}": "x\${SECRET}", jitter: "\${SECRET}", cpu: "\${SECRET}" } }
+`;
+		expect(said(text)).not.toContain(CANARY);
+	});
+
+	it("A5: quotes the variable instead", () => {
+		const words = said(agent("kind: call", `timeout: \${SECRET}`, `concurrency: \${SECRET}`));
+		expect(words).toContain(`\`\${SECRET}\` does not give a duration`);
+	});
+
+	it("A5: quotes the variable where two keys are compared", () => {
+		const words = said(agent(`crash_policy: { flap_threshold: "\${NUMBER}" }`));
+		expect(words).toContain(`\`\${NUMBER}\``);
+		expect(words).not.toContain("99");
+	});
+
+	it.each([
+		`env: { A: ${CANARY}, B: 1 }`,
+		`env: { A: [${CANARY}] }`,
+		`env: { A: { ${CANARY}: 1 } }`.replace(`${CANARY}:`, `B: ${CANARY}, C:`),
+		`env: [A=${CANARY}]`,
+		`env: A=${CANARY}`,
+		`env: ${CANARY}`,
+		`env: { "A=${CANARY}": b }`,
+		`env: { A: "${CANARY}\\0" }`,
+		`env: { A: "\${NOPE:-${CANARY}} \${NOPE}" }`,
+		`env: { A: "\${${CANARY}" }`,
+		`env: { A: "\${${CANARY}}" }`,
+		`env: { A: ${CANARY}, A: ${CANARY} }`,
+		`env: { A: *${CANARY} }`,
+		`env: { A: !${CANARY} b }`,
+		`A=${CANARY}: b`,
+		`"A=${CANARY}": b`,
+		`environment: { A: ${CANARY} }`,
+	])("A5: quotes nothing that was written under env: %s", (line) => {
+		expect(said(agent(line))).not.toContain(CANARY);
+	});
+
+	it.each([
+		`env: { A: ${CANARY}`,
+		`env: { A: "${CANARY} }`,
+		`env:\n          A: ${CANARY}: ${CANARY}`,
+		`env:\n          A: @${CANARY}`,
+		`env:\n          A: ]${CANARY}`,
+		`env:\n          A: "x" ${CANARY}`,
+		`env:\n\tA: ${CANARY}`,
+		`env:\n          A: x\n         ${CANARY}`,
+		`env: { A: \${${CANARY}} }`,
+		`env: { A: "\\q${CANARY}" }`,
+		`env: &${CANARY} &${CANARY} {}`,
+		`env: !<${CANARY} {}`,
+		`%${CANARY}`,
+	])("A5: quotes nothing where the YAML itself is broken: %j", (line) => {
+		expect(said(agent(line))).not.toContain(CANARY);
+	});
+});
+
+describe("what is said about a good file", () => {
+	it("A5: names the variable that changed, and not what it holds", () => {
+		const fleetWith = (value: string) => {
+			const parsed = parseFleet(agent(`env: { TOKEN: "${value}" }`), "reeve.yaml", CONTEXT);
+			if (!parsed.ok) throw new Error("meant to be right");
+			return parsed.fleet;
+		};
+		const changes = diffFleets(fleetWith(CANARY), fleetWith(`\${SECRET}-2`));
+		expect(changes).toEqual([{ id: "p:a", change: "change", keys: ["env.TOKEN"] }]);
+	});
+
+	it("A5: says nothing of an env file but which line is wrong", () => {
+		for (const bytes of [
+			Buffer.from([0xff, ...Buffer.from(CANARY)]),
+			Buffer.from(`A=${CANARY}\0`),
+		]) {
+			const parsed = parseEnvFile(bytes, ".env");
+			expect(parsed.ok).toBe(false);
+			expect(JSON.stringify(parsed)).not.toContain(CANARY);
+		}
+	});
+});

@@ -1,0 +1,73 @@
+/**
+ * An agent as the rest of Reeve sees it: every default filled in, every path absolute, every unit in
+ * the name. Specs are frozen plain data; the daemon stores them when it takes on a fleet.
+ */
+
+import type { BreakerSettings } from "../core/breaker.js";
+import type { CrashPolicySettings } from "../core/crash-state.js";
+import type { RetrySettings } from "../core/retry.js";
+import type { Adapter, Backend, OnCleanExit } from "../core/states.js";
+
+export interface LimitsSpec {
+	readonly memoryBytes: number | null;
+	/** 100 is one CPU. */
+	readonly cpuPercent: number | null;
+	readonly pids: number | null;
+}
+
+interface CommonSpec {
+	/** `project:name`. */
+	readonly id: string;
+	readonly project: string;
+	readonly name: string;
+	readonly adapter: Adapter;
+	/** Null when the adapter knows its program. */
+	readonly command: readonly string[] | null;
+	readonly args: readonly string[];
+	/** Absolute. */
+	readonly cwd: string;
+	/** Absolute; read at every start, so what it holds is not in here. */
+	readonly envFile: string | null;
+	/** Null removes an inherited variable. Values may be secret. */
+	readonly env: Readonly<Record<string, string | null>>;
+	readonly limits: LimitsSpec;
+}
+
+/** What a process that stays has in common, whether in a terminal or on a pipe. */
+interface LastingSpec {
+	readonly drain: { readonly timeoutMs: number };
+	/** Full ids. */
+	readonly dependsOn: readonly string[];
+	readonly crashPolicy: CrashPolicySettings;
+}
+
+/** What an agent that answers requests has in common. */
+interface AnsweringSpec {
+	readonly timeoutMs: number;
+	readonly retry: RetrySettings;
+	readonly circuitBreaker: BreakerSettings;
+	readonly concurrency: number;
+}
+
+export interface SessionSpec extends CommonSpec, LastingSpec {
+	readonly kind: "session";
+	readonly backend: Backend;
+	readonly onCleanExit: OnCleanExit;
+}
+
+export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {
+	readonly kind: "worker";
+}
+
+export interface CallSpec extends CommonSpec, AnsweringSpec {
+	readonly kind: "call";
+}
+
+export type AgentSpec = SessionSpec | WorkerSpec | CallSpec;
+
+export interface FleetSpec {
+	/** The fleet file, absolute. */
+	readonly file: string;
+	/** In file order. */
+	readonly agents: readonly AgentSpec[];
+}

@@ -1,0 +1,144 @@
+/**
+ * The kinds of value a user can write (a duration, a size, a whole number, …), each as one zod
+ * schema that reads what stands in the file and gives what the code counts with. The registry
+ * remembers which kind a schema is, so that messages, the reference page and the editor's schema
+ * can speak of "a duration" where zod only knows a string with a pattern.
+ */
+
+import { z } from "zod";
+import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "../core/units.js";
+
+export type LeafType =
+	| "duration"
+	| "size"
+	| "percent"
+	| "fraction"
+	| "count"
+	| "exit_code"
+	| "version"
+	| "choice"
+	| "text"
+	| "path"
+	| "reference"
+	| "env_value";
+
+export const leafTypes = z.registry<{ type: LeafType }>();
+
+const ID = "[a-z0-9][a-z0-9_-]{0,62}";
+export const ID_PATTERN = new RegExp(`^${ID}$`);
+export const REFERENCE_PATTERN = new RegExp(`^(${ID}:)?${ID}$`);
+const PERCENT_PATTERN = /^\d+%$/;
+/** `~` and `~/…` are the home directory; `~name` is what a shell would look up in the user list. */
+const PATH_PATTERN = /^(?!~[^/])./s;
+
+/** What a count may be unless its key says otherwise. Ring buffers are sized by some of them (A6). */
+const COUNT_MAX = 1_000;
+
+const noNul = (text: string): boolean => !text.includes("\0");
+
+function leaf<S extends z.ZodType>(type: LeafType, description: string, schema: S): S {
+	const described = schema.meta({ description });
+	leafTypes.add(described, { type });
+	return described;
+}
+
+/** A span of time, written `30s`, counted in milliseconds. `0s` unless `positive`. */
+export function duration(description: string, { positive = false } = {}) {
+	const schema = z
+		.string()
+		.regex(DURATION_PATTERN)
+		.refine((text) => (parseDuration(text) ?? -1) >= (positive ? 1 : 0))
+		.transform((text) => parseDuration(text) ?? 0);
+	return leaf("duration", description, schema);
+}
+
+/** An amount of memory, written `512MiB`, counted in bytes. */
+export function size(description: string) {
+	const schema = z
+		.string()
+		.regex(SIZE_PATTERN)
+		.refine((text) => (parseSize(text) ?? 0) > 0)
+		.transform((text) => parseSize(text) ?? 0);
+	return leaf("size", description, schema);
+}
+
+/** A share of one CPU, written `200%`, counted in percent. */
+export function percent(description: string) {
+	const schema = z
+		.string()
+		.regex(PERCENT_PATTERN)
+		.refine((text) => Number.parseInt(text, 10) > 0 && Number.parseInt(text, 10) <= 100_000)
+		.transform((text) => Number.parseInt(text, 10));
+	return leaf("percent", description, schema);
+}
+
+export function fraction(description: string) {
+	return leaf("fraction", description, z.number().min(0).max(1));
+}
+
+/** A whole number. */
+export function count(description: string, { min = 1, max = COUNT_MAX } = {}) {
+	return leaf("count", description, z.int().min(min).max(max));
+}
+
+export function exitCode(description: string) {
+	return leaf("exit_code", description, z.int().min(1).max(255));
+}
+
+export function version(description: string) {
+	return leaf("version", description, z.literal(1));
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(
+	description: string,
+	words: T,
+) {
+	return leaf("choice", description, z.enum(words));
+}
+
+/** Any text that can be handed to a program: everything but NUL. */
+export function text(description: string) {
+	return leaf("text", description, z.string().refine(noNul));
+}
+
+export function path(description: string) {
+	return leaf("path", description, z.string().regex(PATH_PATTERN).refine(noNul));
+}
+
+/** Another agent: `name` in the same project, or `project:name`. */
+export function reference(description: string) {
+	return leaf("reference", description, z.string().regex(REFERENCE_PATTERN));
+}
+
+export function envMap(description: string) {
+	const name = z
+		.string()
+		.regex(/^[^=]+$/)
+		.refine(noNul);
+	const value = leaf(
+		"env_value",
+		"Text, or null to remove it.",
+		z.string().refine(noNul).nullable(),
+	);
+	return z.record(name, value).meta({ description });
+}
+
+/** A map whose keys are ids, such as agents by name. */
+export function idMap<S extends z.ZodType>(description: string, each: S) {
+	return z.record(z.string().regex(ID_PATTERN), each).meta({ description });
+}
+
+export function list<S extends z.ZodType>(description: string, each: S) {
+	return z.array(each).meta({ description });
+}
+
+/** A program and its arguments, one entry each: never a line for a shell. */
+export function argv(description: string) {
+	const words = z.array(text("The program, then one argument per entry.")).min(1);
+	return words.refine(([program]) => program !== "").meta({ description });
+}
+
+/** Keys with a meaning each. Unknown ones are refused. */
+export function section<S extends z.ZodRawShape>(description: string, keys: S) {
+	return z.strictObject(keys).meta({ description });
+}

@@ -1,0 +1,90 @@
+/**
+ * What the YAML parser complains about, in words for the person who wrote the file. The parser's own
+ * messages quote the text and may so show a secret; none of them is passed on (A5).
+ */
+
+import type { ErrorCode, LineCounter, YAMLParseError } from "yaml";
+import { type Finding, finding } from "./problem.js";
+import { positionAt } from "./yaml-position.js";
+
+const WORDS: Partial<Record<ErrorCode, { message: string; hint?: string }>> = {
+	TAB_AS_INDENT: { message: "a tab indents this line", hint: "indent with spaces" },
+	BAD_INDENT: {
+		message: "this line is not indented like the lines it belongs to",
+		hint: "keys of one map start at the same column; a `[` or `{` above may not be closed",
+	},
+	MULTIPLE_DOCS: {
+		message: "a second document starts here",
+		hint: "a fleet file is one document: remove the `---`",
+	},
+	BLOCK_AS_IMPLICIT_KEY: {
+		message: "there is a `: ` inside this value",
+		hint: "put quotes around the value",
+	},
+	BAD_SCALAR_START: {
+		message: "a value cannot start with this character",
+		hint: "put quotes around the value",
+	},
+	BAD_DQ_ESCAPE: {
+		message: "unknown escape sequence in double quotes",
+		hint: "write a backslash as `\\\\`, or use single quotes",
+	},
+	MULTILINE_IMPLICIT_KEY: {
+		message: "this line is neither a key nor part of a value",
+		hint: "a key ends with a colon and a space",
+	},
+	MULTIPLE_ANCHORS: { message: "a value can have only one anchor" },
+	MULTIPLE_TAGS: { message: "a value can have only one tag" },
+	BAD_ALIAS: { message: "this is not a usable anchor or alias" },
+};
+
+const MISSING_QUOTE = { message: "a quote is opened and not closed before this point" };
+const MISSING_COLON = {
+	message: "this line is neither a key nor part of a value",
+	hint: "a key ends with a colon and a space",
+};
+const TOO_DEEP = { message: "values are nested too deeply here" };
+const UNREADABLE = {
+	message: "this is not valid YAML from here on",
+	hint: "a quote, a bracket or a colon just before may be missing, or one too many",
+};
+const BRACES_IN_FLOW = {
+	message: `\`\${\` inside \`{ }\` or \`[ ]\` is read as the start of a map`,
+	hint: `put quotes around the value: \`"\${NAME}"\``,
+};
+
+/** Mistakes within one value, after which the parser still knows where it is. */
+const CONTAINED: ReadonlySet<ErrorCode> = new Set([
+	"BAD_ALIAS",
+	"BAD_DQ_ESCAPE",
+	"BAD_SCALAR_START",
+	"BLOCK_AS_IMPLICIT_KEY",
+	"MULTIPLE_ANCHORS",
+	"MULTIPLE_TAGS",
+	"TAB_AS_INDENT",
+]);
+
+/** One finding per line, and none after the parser has lost its way: the rest is no news. */
+export function explainYamlErrors(
+	errors: readonly YAMLParseError[],
+	lines: LineCounter,
+	text: string,
+): readonly Finding[] {
+	const byLine = new Map<number, Finding>();
+	for (const error of errors) {
+		const at = positionAt(lines, error.pos[0]);
+		if (!byLine.has(at.line)) byLine.set(at.line, finding(at, [], explain(error, text)));
+		if (!CONTAINED.has(error.code)) break;
+	}
+	return [...byLine.values()];
+}
+
+function explain(error: YAMLParseError, text: string): { message: string; hint?: string } {
+	const [start] = error.pos;
+	if (text[start] === "{" && text[start - 1] === "$") return BRACES_IN_FLOW;
+	if (error.message.includes("call stack")) return TOO_DEEP;
+	if (error.code === "MISSING_CHAR") {
+		return error.message.includes("quote") ? MISSING_QUOTE : MISSING_COLON;
+	}
+	return WORDS[error.code] ?? UNREADABLE;
+}

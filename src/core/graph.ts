@@ -1,0 +1,75 @@
+/**
+ * What depends on what. Agents and tasks both form such graphs: the fleet file refuses cycles, a
+ * start goes along the edges and a stop goes against them.
+ *
+ * Keeps S7: every node comes after all that it depends on; stop order is the reverse.
+ */
+
+/** Each node with the nodes it depends on. Map order is the order in which people wrote them. */
+export type DependencyGraph = ReadonlyMap<string, readonly string[]>;
+
+/** More cycles than this are not listed: whoever made them has enough to fix. */
+export const CYCLES_MAX = 100;
+
+/**
+ * Cycles, each once and without repeating its first node: `a → b → a` is `["a", "b"]`. Cycles that
+ * share their closing edge are listed as one, so the list is empty exactly when there is no cycle
+ * and never longer than the number of edges.
+ */
+export function findCycles(graph: DependencyGraph): readonly (readonly string[])[] {
+	const cycles: (readonly string[])[] = [];
+	walk(graph, {
+		leave: () => {},
+		cycle: (trail, from) => {
+			if (cycles.length < CYCLES_MAX) cycles.push(trail.slice(from));
+		},
+	});
+	return cycles;
+}
+
+/**
+ * Every node once, dependencies first, otherwise in map order (S7). Dependencies that are not in
+ * the graph are passed over, and so are edges that close a cycle: `findCycles` names those.
+ */
+export function orderByDependencies(graph: DependencyGraph): readonly string[] {
+	const order: string[] = [];
+	walk(graph, { leave: (node) => order.push(node), cycle: () => {} });
+	return order;
+}
+
+interface Visitor {
+	/** All that this node depends on has been left before it. */
+	readonly leave: (node: string) => void;
+	/** The last node of the trail depends on the one at index `from`. */
+	readonly cycle: (trail: readonly string[], from: number) => void;
+}
+
+/** Depth first. The trail is kept by hand, since a long chain would overflow the call stack. */
+function walk(graph: DependencyGraph, visitor: Visitor): void {
+	const left = new Set<string>();
+	for (const root of graph.keys()) {
+		const trail: string[] = [];
+		const depthOf = new Map<string, number>();
+		const pending: Iterator<string>[] = [];
+		const enter = (node: string) => {
+			depthOf.set(node, trail.length);
+			trail.push(node);
+			pending.push(new Set(graph.get(node)).values());
+		};
+		if (!left.has(root)) enter(root);
+		while (trail.length > 0) {
+			const next = pending.at(-1)?.next();
+			if (next === undefined || next.done) {
+				const node = trail.pop() as string;
+				pending.pop();
+				depthOf.delete(node);
+				left.add(node);
+				visitor.leave(node);
+				continue;
+			}
+			const openAt = depthOf.get(next.value);
+			if (openAt !== undefined) visitor.cycle(trail, openAt);
+			else if (graph.has(next.value) && !left.has(next.value)) enter(next.value);
+		}
+	}
+}
