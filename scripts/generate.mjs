@@ -3,10 +3,49 @@
  * them is not what it would write; `--list` prints their paths.
  */
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { renderCliPage } from "./reference/cli-page.mjs";
+import { renderErrorsPage, renderEventsPage, renderStatesPage } from "./reference/core-pages.mjs";
 
 /** @type {{ path: string, render: () => string | Promise<string> }[]} */
-const OUTPUTS = [];
+const OUTPUTS = [
+	{
+		path: "schema/reeve.schema.json",
+		render: async () => (await built("config/json-schema.js")).renderJsonSchema(),
+	},
+	{
+		path: "docs/reference/fleet-file.md",
+		render: async () => (await built("config/reference.js")).renderReference(),
+	},
+	{
+		path: "docs/reference/cli.md",
+		render: async () => renderCliPage((await built("cli/program.js")).createProgram()),
+	},
+	{
+		path: "docs/reference/errors.md",
+		render: async () => renderErrorsPage((await built("core/errors.js")).ERRORS),
+	},
+	{
+		path: "docs/reference/events.md",
+		render: async () => renderEventsPage((await built("core/events.js")).EVENT_DOCS),
+	},
+	{
+		path: "docs/reference/states.md",
+		render: async () => {
+			const { TASK_TABLE } = await built("core/task.js");
+			const { PLAN_TABLE } = await built("core/plan.js");
+			return renderStatesPage(TASK_TABLE, PLAN_TABLE);
+		},
+	},
+];
+
+/** @param {string} module */
+function built(module) {
+	return import(pathToFileURL(resolve("dist", module)).href);
+}
 
 /** @param {string} path */
 function readOrEmpty(path) {
@@ -23,13 +62,20 @@ async function main() {
 		return 0;
 	}
 	const check = process.argv.includes("--check");
+	execFileSync(join("node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], {
+		stdio: "inherit",
+	});
 	let stale = 0;
 	for (const { path, render } of OUTPUTS) {
 		const text = await render();
 		if (readOrEmpty(path) === text) continue;
 		stale += 1;
-		if (check) console.error(`${path} is stale: run \`npm run generate\` and commit the result.`);
-		else writeFileSync(path, text);
+		if (check) {
+			console.error(`${path} is stale: run \`npm run generate\` and commit the result.`);
+		} else {
+			mkdirSync(dirname(path), { recursive: true });
+			writeFileSync(path, text);
+		}
 	}
 	return check && stale > 0 ? 1 : 0;
 }

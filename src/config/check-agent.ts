@@ -102,11 +102,14 @@ function checkCommand(
 	shape: CheckedShape,
 	settings: AgentSettings,
 ): Finding[] {
-	const unsure = [["adapter"], ["command"]].some((key) => isBroken(tree, agent, shape, key));
-	if (unsure || settings.adapter !== "generic" || settings.command !== undefined) return [];
+	if (settings.adapter !== "generic" || settings.command !== undefined) return [];
 	const around = findOutline(FLEET_OUTLINE, agent.path) ?? FLEET_OUTLINE;
 	const written = [...namesIn(tree, agent.path), ...namesIn(tree, ["defaults"])];
-	if (isMisspelt("command", written, around)) return [];
+	// Where one of the two was written wrongly, that is the mistake, and it is reported already.
+	const slipped = ["adapter", "command"].some(
+		(key) => isBroken(tree, agent, shape, [key]) || isMisspelt(key, written, around),
+	);
+	if (slipped) return [];
 	const said = {
 		message: "required key is missing",
 		expected: "the program and its arguments as a list, since the adapter is `generic`",

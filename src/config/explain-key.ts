@@ -27,7 +27,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 
 export function explainUnknownKey(key: string, section: Outline, root: Outline): Explanation {
-	const message = "unknown key";
+	const message = `unknown key ${quoteKey(key)}`;
 	if (key === "<<") {
 		return { message, hint: "merge keys are not read; keys for all agents go under `defaults`" };
 	}
@@ -38,6 +38,11 @@ export function explainUnknownKey(key: string, section: Outline, root: Outline):
 	const meant = meantKey(key, section);
 	if (meant !== null) return { message, hint: `did you mean ${quote(meant)}?` };
 	return { message, expected: quoteList([...section.keys.keys()], "or") };
+}
+
+/** A key up to its first `=`: what follows may be a secret. */
+function quoteKey(key: string): string {
+	return quote(key.replace(/=.*$/s, "=…"));
 }
 
 /** Whether a key that is not there was written all the same, only with a slip. */

@@ -157,6 +157,7 @@ describe("the command", () => {
 
 	it("is not missed when its key or its adapter is misspelt", () => {
 		expect(only(withCommand("cmd: [x]")).hint).toBe("did you mean `command`?");
+		expect(only(withCommand("adaptor: claude")).hint).toBe("did you mean `adapter`?");
 		expect(only(withCommand("adapter: clade")).hint).toBe("did you mean `claude`?");
 	});
 
@@ -184,7 +185,10 @@ describe("a key that cannot stand where it stands", () => {
 		["<<: {}", "merge keys are not read; keys for all agents go under `defaults`"],
 		["toString: 1", null],
 	])("%s: %s", (line, hint) => {
-		expect(only(agent(line))).toMatchObject({ message: "unknown key", hint });
+		expect(only(agent(line))).toMatchObject({
+			message: expect.stringMatching(/^unknown key `.+`$/),
+			hint,
+		});
 	});
 
 	it("is answered with all that could stand there when none is near", () => {

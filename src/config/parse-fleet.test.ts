@@ -137,7 +137,7 @@ projects:
 		const problems = parsed.ok ? [] : parsed.problems;
 		expect(problems.map((each) => [each.line, each.column, each.path, each.message])).toEqual([
 			[3, 12, "defaults.timeout", "`30` is not a duration"],
-			[8, 9, "projects.web.agents.coder.comand", "unknown key"],
+			[8, 9, "projects.web.agents.coder.comand", "unknown key `comand`"],
 			[
 				9,
 				24,

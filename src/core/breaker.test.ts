@@ -155,8 +155,20 @@ test("B7 the wall clock may say anything", () => {
 				[plain, stepped] = [a.state, b.state];
 				if (a.permit === null) continue;
 				const outcome = success ? ok : bad;
-				plain = recordResult(plain, a.permit, outcome, { steadyMs, wallMs: 0 }, DEFAULT_BREAKER).state;
-				stepped = recordResult(stepped, a.permit, outcome, { steadyMs, wallMs }, DEFAULT_BREAKER).state;
+				plain = recordResult(
+					plain,
+					a.permit,
+					outcome,
+					{ steadyMs, wallMs: 0 },
+					DEFAULT_BREAKER,
+				).state;
+				stepped = recordResult(
+					stepped,
+					a.permit,
+					outcome,
+					{ steadyMs, wallMs },
+					DEFAULT_BREAKER,
+				).state;
 				expect(stepped.circuit).toBe(plain.circuit);
 			}
 		}),

@@ -158,7 +158,8 @@ function recordFailure(
 		};
 	}
 	const { cooldownMs } = settings;
-	const why = state.circuit === "closed" ? `failure ${consecutiveFailures} in a row` : "probe failed";
+	const why =
+		state.circuit === "closed" ? `failure ${consecutiveFailures} in a row` : "probe failed";
 	return {
 		state: {
 			...counted,

@@ -89,7 +89,8 @@ describe("a slow burner", () => {
 		expect(decisions.at(-1)).toMatchObject({
 			state: { policy: "halted" },
 			action: { type: "halt" },
-			reason: "exit code 1 after 31s: slow-burn budget spent (20 failed exits within 1h of running time)",
+			reason:
+				"exit code 1 after 31s: slow-burn budget spent (20 failed exits within 1h of running time)",
 		});
 	});
 
@@ -184,7 +185,9 @@ describe("exits with a cause of their own", () => {
 
 	test("a usage limit of unknown length is tried again ever more rarely, at least hourly", () => {
 		const minutes = delays(live(times(6, own("usage_limit")))).map((ms) => Number(ms) / MINUTE_MS);
-		expect(minutes).toEqual([5, 10, 20, 40, 60 / 1.1, 60 / 1.1].map((m) => Math.round(m * MINUTE_MS) / MINUTE_MS));
+		expect(minutes).toEqual(
+			[5, 10, 20, 40, 60 / 1.1, 60 / 1.1].map((m) => Math.round(m * MINUTE_MS) / MINUTE_MS),
+		);
 	});
 
 	test("an overload is waited out with a growing delay, however often it comes", () => {
@@ -195,14 +198,17 @@ describe("exits with a cause of their own", () => {
 	});
 
 	test("waiting starts over only after a run as long as the budget's span (S6)", () => {
-		const long = (ms: number) => delays(live([...times(3, own("overloaded")), own("overloaded", { uptimeMs: ms })])).at(-1);
+		const long = (ms: number) =>
+			delays(live([...times(3, own("overloaded")), own("overloaded", { uptimeMs: ms })])).at(-1);
 		expect(long(200_000)).toBe(16_000);
 		expect(long(3_600_000)).toBe(2_000);
 	});
 
 	test("a host that cannot start it is waited for, and the message says why", () => {
 		const [decision] = live([own("spawn_error", { code: null, detail: "EAGAIN" })]);
-		expect(decision?.reason).toBe("the host could not start the process: backing off, not counted: EAGAIN");
+		expect(decision?.reason).toBe(
+			"the host could not start the process: backing off, not counted: EAGAIN",
+		);
 	});
 
 	test.each([
@@ -210,7 +216,11 @@ describe("exits with a cause of their own", () => {
 		["config", "exit code 1: the agent refuses its configuration: run `claude login`"],
 	] as const)("%s halts at once and says what to fix (S14)", (cause, reason) => {
 		const [decision] = live([own(cause, { detail: "run `claude login`" })]);
-		expect(decision).toMatchObject({ state: { policy: "halted" }, action: { type: "halt" }, reason });
+		expect(decision).toMatchObject({
+			state: { policy: "halted" },
+			action: { type: "halt" },
+			reason,
+		});
 	});
 
 	test("a missing program halts at once and says what to fix (S14)", () => {
@@ -318,7 +328,9 @@ describe("every kind of exit, in every state, under every choice for clean exits
 			return;
 		}
 		const [policy, action] =
-			cell.kind === "clean" ? (["same", afterClean[cell.onCleanExit]] as const) : expected[cell.kind];
+			cell.kind === "clean"
+				? (["same", afterClean[cell.onCleanExit]] as const)
+				: expected[cell.kind];
 		expect(decision.state.policy).toBe(policy === "same" ? cell.policy : policy);
 		expect(decision.action.type).toBe(action);
 	});
@@ -364,7 +376,10 @@ describe("whatever happens", () => {
 		fc.assert(
 			fc.property(settings, failures, random, (chosen, exits, drawn) => {
 				const reports = exits.map((exit) => exitReport(exit));
-				for (const { action, class: exitClass } of live(reports, { settings: chosen, random: drawn })) {
+				for (const { action, class: exitClass } of live(reports, {
+					settings: chosen,
+					random: drawn,
+				})) {
 					if (action.type !== "restart") continue;
 					const baseMs =
 						exitClass === "flapping" ? chosen.flappingDelayMs : chosen.transientDelayMs;
@@ -378,7 +393,12 @@ describe("whatever happens", () => {
 	test("S15 nothing but resume leads out of halted", () => {
 		fc.assert(
 			fc.property(settings, failures, (chosen, exits) => {
-				const seen = states(live(exits.map((exit) => exitReport(exit)), { settings: chosen }));
+				const seen = states(
+					live(
+						exits.map((exit) => exitReport(exit)),
+						{ settings: chosen },
+					),
+				);
 				const halted = seen.indexOf("halted");
 				if (halted !== -1) expect(new Set(seen.slice(halted))).toEqual(new Set(["halted"]));
 			}),

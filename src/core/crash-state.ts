@@ -4,7 +4,7 @@
  */
 
 import type { Random } from "./backoff.js";
-import type { ExitKind, ExitReport } from "./exit.js";
+import type { ExitKind } from "./exit.js";
 import type { OnCleanExit, PolicyState } from "./states.js";
 
 export interface CrashPolicySettings {

@@ -34,8 +34,8 @@ export const ERRORS = {
 		retryable: false,
 	},
 	fleet_file_not_found: {
-		meaning: "There is no fleet file where one was looked for, or it cannot be read.",
-		hint: "Run `reeve init` to write one, or name it with --file.",
+		meaning: "There is no fleet file where one was looked for.",
+		hint: "Run `reeve init` to write one, or say where it is.",
 		httpStatus: 404,
 		cliExit: CLI_EXIT.usage,
 		retryable: false,
@@ -63,7 +63,7 @@ export const ERRORS = {
 	},
 	agent_not_found: {
 		meaning: "No agent of that id is in the fleet.",
-		hint: "Ids are `project:agent`; `reeve validate` lists them.",
+		hint: "Ids are `project:agent`, by the names in the fleet file.",
 		httpStatus: 404,
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,

@@ -11,7 +11,11 @@ describe("an exit's kind, from its facts", () => {
 		["any other code is failed", { code: 3 }, "failed"],
 		["a signal is failed", { signal: "SIGSEGV" }, "failed"],
 		["a lost status is failed, never clean", {}, "failed"],
-		["an adapter that says completed is believed over the code", { code: 1, cause: "completed" }, "clean"],
+		[
+			"an adapter that says completed is believed over the code",
+			{ code: 1, cause: "completed" },
+			"clean",
+		],
 		["an adapter that says crash is believed over code 0", { code: 0, cause: "crash" }, "failed"],
 		["a limit hides behind code 0", { code: 0, cause: "usage_limit" }, "usage_limit"],
 		["a login problem", { code: 1, cause: "auth" }, "auth"],
@@ -23,7 +27,11 @@ describe("an exit's kind, from its facts", () => {
 		["a crash that trying again cannot cure", { code: 1, permanent: true }, "permanent"],
 		["our own kill", { signal: "SIGKILL", cause: "killed_by_us" }, "planned"],
 		["a crash that happened while being stopped", { code: 1, askedBy: "operator" }, "planned"],
-		["a limit that happened while being stopped", { cause: "usage_limit", askedBy: "reeve" }, "planned"],
+		[
+			"a limit that happened while being stopped",
+			{ cause: "usage_limit", askedBy: "reeve" },
+			"planned",
+		],
 		["the end of the host", { signal: "SIGTERM", askedBy: "host" }, "planned"],
 	])("%s", (_, facts, kind) => {
 		expect(kindOf(facts)).toBe(kind);

@@ -73,9 +73,7 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"]);
 
 /** The facts of an exit nobody asked for, with the rarely needed ones filled in. */
-export function exitReport(
-	facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitReport>,
-): ExitReport {
+export function exitReport(facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitReport>): ExitReport {
 	return {
 		code: null,
 		signal: null,
@@ -88,10 +86,7 @@ export function exitReport(
 	};
 }
 
-export function classifyExit(
-	report: ExitReport,
-	permanentExitCodes: readonly number[],
-): ExitKind {
+export function classifyExit(report: ExitReport, permanentExitCodes: readonly number[]): ExitKind {
 	if (report.askedBy !== null) return "planned";
 	const byCause = KIND_OF_CAUSE[report.cause];
 	// A lost status (no code, no signal) is not proof of success, so it is a failure.

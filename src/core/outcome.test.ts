@@ -38,7 +38,10 @@ describe("an agent's answer", () => {
 
 	test("to another request is the agent's failure, even if it says success", () => {
 		const other = classifyResponse("r1", { request_id: "r2", status: "success", code: 0 });
-		expect(other).toMatchObject({ error: "backend_failure", reason: "answered request r2, not r1" });
+		expect(other).toMatchObject({
+			error: "backend_failure",
+			reason: "answered request r2, not r1",
+		});
 		const none = classifyResponse("r1", { request_id: "", status: "success", code: 0 });
 		expect(none).toMatchObject({ reason: "answered request without an id, not r1" });
 	});

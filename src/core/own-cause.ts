@@ -11,10 +11,10 @@ import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 /** Waiting out somebody else's trouble (overload, an exhausted host) never grows beyond this. */
-export const TROUBLE_DELAY_MS_MAX = 300_000;
+const TROUBLE_DELAY_MS_MAX = 300_000;
 /** A usage limit whose end is not known is tried again after this long, doubling up to the cap. */
-export const LIMIT_DELAY_MS = 300_000;
-export const LIMIT_DELAY_MS_MAX = 3_600_000;
+const LIMIT_DELAY_MS = 300_000;
+const LIMIT_DELAY_MS_MAX = 3_600_000;
 
 export interface OwnCauseVerdict {
 	readonly state: CrashState;

@@ -128,9 +128,7 @@ function isBlocked(tasks: Readonly<Record<string, PlanTask>>, name: string): boo
 
 function isReady(tasks: Readonly<Record<string, PlanTask>>, name: string): boolean {
 	const task = tasks[name] as PlanTask;
-	return (
-		!task.released && task.dependsOn.every((needed) => tasks[needed]?.status === "succeeded")
-	);
+	return !task.released && task.dependsOn.every((needed) => tasks[needed]?.status === "succeeded");
 }
 
 function list(names: readonly string[]): string {

@@ -64,5 +64,7 @@ test("T7 an answer to an earlier attempt changes nothing", () => {
 		changed: false,
 		reason: "attempt 1 is over, the current one is 2",
 	});
-	expect(applyTaskEvent(task("in_progress", 2), { type: "succeed", attempt: 2 }).changed).toBe(true);
+	expect(applyTaskEvent(task("in_progress", 2), { type: "succeed", attempt: 2 }).changed).toBe(
+		true,
+	);
 });

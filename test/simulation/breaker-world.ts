@@ -107,7 +107,8 @@ function createLife(
 		trace.check(
 			(admission.permit !== null) === expected,
 			invariant,
-			() => `${mode} with ${probes} probes under way, yet permit is ${JSON.stringify(admission.permit)}`,
+			() =>
+				`${mode} with ${probes} probes under way, yet permit is ${JSON.stringify(admission.permit)}`,
 		);
 		store(admission.state);
 		compareTwin();
@@ -135,7 +136,8 @@ function createLife(
 		trace.check(
 			state.circuit === mode && state.consecutiveFailures === failures,
 			"B6 the circuit follows exactly the results that count",
-			() => `${state.circuit} with ${state.consecutiveFailures} failures; should be ${mode} with ${failures}`,
+			() =>
+				`${state.circuit} with ${state.consecutiveFailures} failures; should be ${mode} with ${failures}`,
 		);
 	}
 

@@ -189,7 +189,7 @@ const CANARIES: readonly Canary[] = [
 		name: "a plan succeeds in spite of a dead letter",
 		world: "task",
 		file: "plan.ts",
-		find: 'if (dead.length > 0) {',
+		find: "if (dead.length > 0) {",
 		replace: "if (dead.length > 1) {",
 		breaks: /T11/,
 	},

@@ -1,7 +1,7 @@
 /** Random children for the crash world: each has a habit, and ends by it again and again. */
 
-import { type ExitReport, exitReport } from "../../src/core/exit.js";
 import type { CrashPolicySettings } from "../../src/core/crash-state.js";
+import { type ExitReport, exitReport } from "../../src/core/exit.js";
 import type { SeededRandom } from "../../src/testing/random.js";
 
 export interface Child {
@@ -29,7 +29,7 @@ const failed = (random: SeededRandom, uptimeMs: number) =>
 		: exitReport({ uptimeMs, code: random.int(1, 255) });
 
 /** The longest run of a child that still has `flapThreshold` exits in every window. */
-export function fastestRunMs(settings: CrashPolicySettings): number {
+function fastestRunMs(settings: CrashPolicySettings): number {
 	return Math.floor(settings.windowMs / Math.max(1, settings.flapThreshold - 1)) - 1;
 }
 

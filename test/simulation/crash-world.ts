@@ -4,11 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type {
-	decideAfterExit,
-	decideResume,
-	settle,
-} from "../../src/core/crash-policy.js";
+import type { decideAfterExit, decideResume, settle } from "../../src/core/crash-policy.js";
 import {
 	type CrashContext,
 	type CrashDecision,
@@ -20,7 +16,7 @@ import {
 import { type ExitReport, exitReport } from "../../src/core/exit.js";
 import { CLEAN_EXIT_CHOICES } from "../../src/core/states.js";
 import type { SeededRandom } from "../../src/testing/random.js";
-import { createChild, fastestRunMs, HABITS } from "./children.js";
+import { createChild, HABITS } from "./children.js";
 import { createOracle, type Expected, expectKind } from "./crash-oracle.js";
 import type { Trace, World } from "./simulate.js";
 
@@ -36,7 +32,9 @@ export const crashWorld: World<CrashPolicy> = (policy, random, trace) => {
 	const settings = random.chance(0.7) ? DEFAULT_CRASH_POLICY : randomSettings(random);
 	const onCleanExit = random.pick(CLEAN_EXIT_CHOICES);
 	const child = createChild(random.pick(HABITS), settings);
-	trace.note(() => `child that ${child.habit}, on_clean_exit ${onCleanExit}, ${JSON.stringify(settings)}`);
+	trace.note(
+		() => `child that ${child.habit}, on_clean_exit ${onCleanExit}, ${JSON.stringify(settings)}`,
+	);
 
 	let state: CrashState = NEW_AGENT;
 	let oracle = createOracle(settings, onCleanExit);

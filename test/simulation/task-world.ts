@@ -3,14 +3,19 @@
  * cancellations, and a daemon that dies between any two steps. Every step is stored and read back.
  */
 
-import type { FailureMode, PlanStatus, PlanTask } from "../../src/core/plan.js";
-import type { applyPlanEvent, decidePlan } from "../../src/core/plan.js";
 import {
 	ATTEMPT_ERRORS,
 	type AttemptError,
 	classifyProcessFailure,
 	type Outcome,
 } from "../../src/core/outcome.js";
+import type {
+	applyPlanEvent,
+	decidePlan,
+	FailureMode,
+	PlanStatus,
+	PlanTask,
+} from "../../src/core/plan.js";
 import type { decideRetry, RetrySettings } from "../../src/core/retry.js";
 import type { applyTaskEvent, TaskEvent, TaskProgress } from "../../src/core/task.js";
 import { newTask } from "../../src/core/task.js";
@@ -62,8 +67,14 @@ export const taskWorld: World<TaskPolicies> = (policies, random, trace) => {
 			break;
 		}
 		const open = [...tasks].filter(([, task]) => task.released && !hasEnded(task));
-		trace.check(open.length > 0, "T1 a plan always has something to go on with", () => decision.reason);
-		const [name, task] = random.pick(open as [[string, SimulatedTask], ...[string, SimulatedTask][]]);
+		trace.check(
+			open.length > 0,
+			"T1 a plan always has something to go on with",
+			() => decision.reason,
+		);
+		const [name, task] = random.pick(
+			open as [[string, SimulatedTask], ...[string, SimulatedTask][]],
+		);
 		stepTask(policies, tasks, name, task, retry, random, trace);
 	}
 	checkEnd(tasks, status, trace);
@@ -81,23 +92,22 @@ function stepTask(
 	trace: Trace,
 ): void {
 	const say = (event: TaskEvent) => tell(policies, tasks, name, event, trace);
-	if (random.chance(0.02)) return say({ type: "cancel" });
-	if (random.chance(0.1)) return lateAnswer(task, random, say, trace);
-	switch (task.progress.status) {
-		case "queued":
-		case "retried":
-			return say({ type: "dispatch" });
-		case "dispatched":
-			return say({ type: random.chance(0.1) ? "requeue" : "start" });
-		default: {
-			const attempt = task.progress.attempts;
-			const outcome = randomOutcome(random);
-			const facts = { attempt, outcome, idempotent: task.idempotent, random: random.next() };
-			const decision = policies.decideRetry(facts, retry);
-			if (!outcome.ok) task.errors.push(outcome.error);
-			if (decision.type === "retry") checkRetry(task, decision.afterMs, retry, trace);
-			say({ type: decision.type, attempt });
-		}
+	const { status, attempts: attempt } = task.progress;
+	if (random.chance(0.02)) {
+		say({ type: "cancel" });
+	} else if (random.chance(0.1)) {
+		lateAnswer(task, random, say, trace);
+	} else if (status === "queued" || status === "retried") {
+		say({ type: "dispatch" });
+	} else if (status === "dispatched") {
+		say({ type: random.chance(0.1) ? "requeue" : "start" });
+	} else {
+		const outcome = randomOutcome(random);
+		const facts = { attempt, outcome, idempotent: task.idempotent, random: random.next() };
+		const decision = policies.decideRetry(facts, retry);
+		if (!outcome.ok) task.errors.push(outcome.error);
+		if (decision.type === "retry") checkRetry(task, decision.afterMs, retry, trace);
+		say({ type: decision.type, attempt });
 	}
 }
 
@@ -131,13 +141,10 @@ function checkRetry(
 		"T9 non-retryable is never retried",
 		() => error,
 	);
+	trace.check(task.idempotent, "T9 what must not run twice is never retried blindly", () => error);
 	trace.check(
-		task.idempotent,
-		"T9 what must not run twice is never retried blindly",
-		() => error,
-	);
-	trace.check(
-		afterMs >= Math.min(retry.initialBackoffMs, retry.maxBackoffMs) && afterMs <= retry.maxBackoffMs,
+		afterMs >= Math.min(retry.initialBackoffMs, retry.maxBackoffMs) &&
+			afterMs <= retry.maxBackoffMs,
 		"S5 base ≤ delay ≤ cap",
 		() => `${afterMs} ms`,
 	);
@@ -153,7 +160,9 @@ function tell(
 	const task = tasks.get(name) as SimulatedTask;
 	const change = policies.applyTaskEvent(task.progress, event);
 	const before = task.progress;
-	trace.note(() => `${name}: ${before.status} + ${event.type} -> ${change.task.status} (${change.reason})`);
+	trace.note(
+		() => `${name}: ${before.status} + ${event.type} -> ${change.task.status} (${change.reason})`,
+	);
 	trace.check(
 		!hasEnded(task) || change.task.status === before.status,
 		"T2 terminal is final",

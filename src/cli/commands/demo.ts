@@ -1,0 +1,103 @@
+/**
+ * `reeve demo`: the main job in a few seconds. A fleet file is checked, a broken one too, and a
+ * real program that keeps crashing is run under the crash policy until it is halted. Delays are
+ * shown instead of waited for; nothing is left behind.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { parseFleet } from "../../config/parse-fleet.js";
+import { renderProblem } from "../../config/problem.js";
+import { decideAfterExit } from "../../core/crash-policy.js";
+import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/crash-state.js";
+import { CLI_EXIT } from "../../core/errors.js";
+import { type ExitReport, exitReport } from "../../core/exit.js";
+import type { RehearsalRow } from "../../core/rehearse.js";
+import type { Output } from "../output.js";
+import { policyJson, renderPolicyTable } from "../policy-table.js";
+
+const FLEET = `version: 1
+projects:
+  web:
+    agents:
+      coder: { adapter: claude, depends_on: [db] }
+      db: { command: [node, db.mjs], on_clean_exit: restart }
+      git: { kind: call, command: [node, git.mjs], timeout: 30s }
+`;
+const BROKEN = FLEET.replace("adapter: claude", "adaptor: claude")
+	.replace("timeout: 30s", "timeout: 30")
+	.replace("[db]", "[dbb]");
+
+/** A real crash loop halts at its 7th exit; one more start would be a defect. */
+const STARTS_MAX = 8;
+
+export async function runDemo(options: { json?: boolean }, output: Output): Promise<number> {
+	const where = { env: {}, homeDir: "/", baseDir: "/" };
+	const good = parseFleet(FLEET, "reeve.yaml", where);
+	const broken = parseFleet(BROKEN, "reeve.yaml", where);
+	const rows = await runCrashLoop();
+	const problems = broken.ok ? [] : broken.problems;
+	const asPromised = good.ok && problems.length > 0 && rows.at(-1)?.policy === "halted";
+	const exitCode = asPromised ? CLI_EXIT.done : CLI_EXIT.failed;
+
+	if (options.json) {
+		output.json({ valid: good.ok, problems, exits: policyJson(rows), as_promised: asPromised });
+		return exitCode;
+	}
+	const heading = (text: string) => output.result(output.colors.bold(text));
+	heading("1. A fleet file names the agents of this machine");
+	output.result(indent(FLEET.trimEnd()));
+	heading("\n2. Mistakes in it are found all at once, each with its place");
+	for (const problem of problems) output.result(indent(renderProblem(problem)));
+	heading("\n3. A program that crashes at once is restarted, slowed down, and halted");
+	output.result("   (real processes; the delays are shown, not waited for)");
+	for (const line of renderPolicyTable(rows, output)) output.result(line);
+	output.result("");
+	output.result(
+		asPromised
+			? `halted after ${rows.length} exits: it stays down until a person resumes it`
+			: "this is not what Reeve promises: please report it with the lines above",
+	);
+	output.say('next: `reeve init`, `reeve validate`, `reeve explain --simulate "1@31s x20"`');
+	return exitCode;
+}
+
+/** Runs the crasher as often as the policy allows, and keeps what it decided after each exit. */
+async function runCrashLoop(): Promise<RehearsalRow[]> {
+	const rows: RehearsalRow[] = [];
+	let state = NEW_AGENT;
+	let startedAtMs = 0;
+	while (state.policy !== "halted" && rows.length < STARTS_MAX) {
+		const report = await runCrasher();
+		const decision = decideAfterExit(state, report, {
+			settings: DEFAULT_CRASH_POLICY,
+			onCleanExit: "prompt",
+			random: Math.random(),
+		});
+		const { action, reason, kind, class: exitClass } = decision;
+		const atMs = startedAtMs + report.uptimeMs;
+		state = decision.state;
+		rows.push({
+			atMs,
+			step: { type: "exit", report },
+			kind,
+			class: exitClass,
+			policy: state.policy,
+			action,
+			reason,
+		});
+		startedAtMs = atMs + ("afterMs" in action ? action.afterMs : 0);
+	}
+	return rows;
+}
+
+async function runCrasher(): Promise<ExitReport> {
+	const startedAtMs = performance.now();
+	const child = spawn(process.execPath, ["-e", "process.exit(3)"], { stdio: "ignore" });
+	const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+	return exitReport({ code, signal, uptimeMs: Math.round(performance.now() - startedAtMs) });
+}
+
+function indent(text: string): string {
+	return text.replace(/^(?=.)/gm, "   ");
+}

@@ -1,0 +1,88 @@
+/** `reeve explain --simulate`: the crash policy, played through over a sequence of exits. */
+
+import { type CrashContext, DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/crash-state.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { rehearse } from "../../core/rehearse.js";
+import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
+import { parseExitSequence } from "../exit-sequence.js";
+import type { Output } from "../output.js";
+import { policyJson, renderPolicyTable } from "../policy-table.js";
+
+export interface ExplainOptions {
+	readonly simulate: string;
+	readonly file: string;
+	readonly onCleanExit?: string;
+	readonly json?: boolean;
+}
+
+export async function runExplain(
+	agent: string | undefined,
+	options: ExplainOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const steps = parseExitSequence(options.simulate);
+	const policy = agent === undefined ? DEFAULTS : await policyOf(agent, options.file, env);
+	const onCleanExit = parseOnCleanExit(options.onCleanExit) ?? policy.onCleanExit;
+	// The lowest random number: delays are shown as they are configured, without jitter.
+	const context: CrashContext = { settings: policy.settings, onCleanExit, random: 0 };
+	const { rows, unreached } = rehearse(NEW_AGENT, steps, context);
+
+	if (options.json) {
+		output.json({
+			agent: agent ?? null,
+			on_clean_exit: onCleanExit,
+			exits: policyJson(rows),
+			unreached,
+		});
+		return CLI_EXIT.done;
+	}
+	for (const line of renderPolicyTable(rows, output)) output.result(line);
+	if (unreached > 0) {
+		output.result("");
+		output.result(
+			`${unreached} more ${unreached === 1 ? "exit" : "exits"} cannot happen: halted until \`reeve resume\``,
+		);
+	}
+	return CLI_EXIT.done;
+}
+
+const DEFAULTS = { settings: DEFAULT_CRASH_POLICY, onCleanExit: "prompt" } as const;
+
+/** The policy of an agent of the fleet file. */
+async function policyOf(
+	id: string,
+	file: string,
+	env: NodeJS.ProcessEnv,
+): Promise<Pick<CrashContext, "settings" | "onCleanExit">> {
+	const { readFleet } = await import("../read-fleet.js");
+	const fleet = await readFleet(file, env);
+	const agent = fleet.agents.find((candidate) => candidate.id === id);
+	if (agent === undefined) {
+		const ids = fleet.agents.map((candidate) => candidate.id).join(", ");
+		throw new ReeveError("agent_not_found", `${file} has no agent ${id}`, `It has: ${ids}.`);
+	}
+	if (agent.kind === "call") {
+		throw new ReeveError(
+			"usage",
+			`${id} is a call agent, which has no crash policy`,
+			"Its failures are handled by `retry` and `circuit_breaker`.",
+		);
+	}
+	return {
+		settings: agent.crashPolicy,
+		// A worker that ends by itself is always brought back.
+		onCleanExit: agent.kind === "session" ? agent.onCleanExit : "restart",
+	};
+}
+
+function parseOnCleanExit(text: string | undefined): OnCleanExit | undefined {
+	if (text === undefined) return undefined;
+	const choice = CLEAN_EXIT_CHOICES.find((known) => known === text);
+	if (choice !== undefined) return choice;
+	throw new ReeveError(
+		"usage",
+		`--on-clean-exit cannot be ${text}`,
+		`It is one of ${CLEAN_EXIT_CHOICES.join(", ")}.`,
+	);
+}

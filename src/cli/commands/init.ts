@@ -1,0 +1,120 @@
+/** `reeve init`: a starter fleet file, chosen by what is installed. Never overwrites anything. */
+
+import { access, constants, stat, writeFile } from "node:fs/promises";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { ADAPTERS, type Adapter } from "../../core/states.js";
+import type { Output } from "../output.js";
+
+const SCHEMA_URL = new URL("../../../schema/reeve.schema.json", import.meta.url);
+
+export async function runInit(
+	options: { file: string; json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const path = resolve(options.file);
+	const found = await findAgentClis(env["PATH"] ?? "");
+	const project = projectId(basename(dirname(path)));
+	await writeNew(path, renderStarter(project, found, schemaReference(path)));
+	if (options.json) {
+		output.json({ file: path, project, adapters: found });
+		return CLI_EXIT.done;
+	}
+	output.result(`wrote ${options.file}`);
+	output.say(
+		found.length > 0
+			? `found ${found.join(", ")}: each is an agent of project ${project}`
+			: `found none of ${CLIS.join(", ")} on PATH: the file holds a stand-in`,
+	);
+	output.say(`next: edit it, then run \`reeve validate ${options.file}\``);
+	return CLI_EXIT.done;
+}
+
+/** The agent CLIs are named like their adapters; `generic` is none. */
+const CLIS = ADAPTERS.filter((adapter) => adapter !== "generic");
+
+async function findAgentClis(path: string): Promise<Adapter[]> {
+	const folders = path.split(delimiter).filter((folder) => folder !== "");
+	const found = await Promise.all(
+		CLIS.map(async (cli) => {
+			const hits = await Promise.all(folders.map((folder) => isExecutable(join(folder, cli))));
+			return hits.includes(true);
+		}),
+	);
+	return CLIS.filter((_, index) => found[index]);
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+	try {
+		await access(path, constants.X_OK);
+		return (await stat(path)).isFile();
+	} catch {
+		return false;
+	}
+}
+
+/** A folder's name as an id: `My App` → `my-app`. */
+function projectId(folder: string): string {
+	const id = folder
+		.toLowerCase()
+		.replace(/[^a-z0-9_-]+/g, "-")
+		.replace(/^[^a-z0-9]+/, "")
+		.replace(/-+$/, "")
+		.slice(0, 63);
+	return id === "" ? "main" : id;
+}
+
+/** Where an editor finds the schema: beside the file if the package is installed there, else by URL. */
+function schemaReference(file: string): string {
+	const beside = join(dirname(file), "node_modules", "reeve", "schema", "reeve.schema.json");
+	const schema = fileURLToPath(SCHEMA_URL);
+	return schema === beside
+		? "./node_modules/reeve/schema/reeve.schema.json"
+		: pathToFileURL(schema).href;
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+	try {
+		await writeFile(path, text, { flag: "wx" });
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		if (code === "EEXIST") throw new ReeveError("file_exists", `${path} already exists`);
+		throw new ReeveError("write_failed", `cannot write ${path}: ${message}`);
+	}
+}
+
+function renderStarter(project: string, found: readonly Adapter[], schema: string): string {
+	const agents = found.length > 0 ? found.map(renderAgent) : [STAND_IN];
+	return `# yaml-language-server: $schema=${schema}
+# A fleet file: projects and their agents. \`reeve validate\` checks it.
+version: 1
+
+projects:
+  ${project}:
+    cwd: .
+    agents:
+${agents.join("\n")}
+      # A tool agent that answers one JSON request per process:
+      # git:
+      #   kind: call
+      #   command: [node, agents/git.mjs]
+      #   timeout: 30s
+      #   retry: { max_attempts: 3 }
+      #   circuit_breaker: { failure_threshold: 3, cooldown: 60s }
+`;
+}
+
+function renderAgent(adapter: Adapter): string {
+	return `      ${adapter}:
+        adapter: ${adapter}
+        on_clean_exit: prompt # or: restart, stop
+`;
+}
+
+const STAND_IN = `      # None of the known agent CLIs was found, so here is a program that stands in for one.
+      ticker:
+        command: [sh, -c, "while :; do date; sleep 5; done"]
+        on_clean_exit: restart # or: prompt, stop
+`;

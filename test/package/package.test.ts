@@ -1,0 +1,87 @@
+/** The package as its users get it: packed, installed into an empty project, and used from there. */
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+let project: string;
+let packed: string[];
+
+const run = (program: string, ...args: string[]) =>
+	execFileSync(program, args, { cwd: project, encoding: "utf8" });
+
+beforeAll(() => {
+	project = realpathSync(mkdtempSync(join(tmpdir(), "reeve-package-")));
+	// Without scripts: dist is built already, and building it anew would pull it away from other tests.
+	const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
+	const [result] = JSON.parse(execFileSync("npm", pack, { encoding: "utf8" })) as [
+		{ filename: string; files: { path: string }[] },
+	];
+	packed = result.files.map((file) => file.path);
+	writeFileSync(join(project, "package.json"), `{ "type": "module", "private": true }\n`);
+	run(
+		"npm",
+		"install",
+		"--prefer-offline",
+		"--no-audit",
+		"--no-fund",
+		join(project, result.filename),
+	);
+}, 120_000);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe("the installed package", () => {
+	test("holds what is needed and nothing else", () => {
+		expect(packed).toContain("dist/cli/main.js");
+		expect(packed).toContain("schema/reeve.schema.json");
+		expect(
+			packed.filter(
+				(path) => /test|\.planted|src\//.test(path) && !path.startsWith("dist/testing/"),
+			),
+		).toEqual([]);
+	});
+
+	test("has the command", () => {
+		const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+		expect(run(join("node_modules", ".bin", "reeve"), "--version")).toBe(`${version}\n`);
+	});
+
+	test("gives its entry points to programs", () => {
+		const program = `
+			import { decideAfterExit, DEFAULT_CRASH_POLICY, exitReport, NEW_AGENT } from "reeve";
+			import { POLICY_STATES } from "reeve/client";
+			import { createManualClock, createRandom } from "reeve/testing";
+			const context = { settings: DEFAULT_CRASH_POLICY, onCleanExit: "restart", random: createRandom(1).next() };
+			const { reason } = decideAfterExit(NEW_AGENT, exitReport({ code: 1, uptimeMs: 400 }), context);
+			console.log(JSON.stringify([reason, POLICY_STATES, createManualClock().now()]));`;
+		expect(JSON.parse(run(process.execPath, "--input-type=module", "-e", program))).toEqual([
+			"exit code 1 after 400ms: transient (1 within 60s of running time, flapping from 3)",
+			["healthy", "degraded", "halted"],
+			{ steadyMs: 0, wallMs: 0 },
+		]);
+	});
+
+	test("gives its types to TypeScript, strictly", { timeout: 60_000 }, () => {
+		const source = `
+			import { type CrashDecision, decideResume, NEW_AGENT } from "reeve";
+			import type { ReeveEvent } from "reeve/client";
+			import { createManualClock, type ManualClock } from "reeve/testing";
+			export const clock: ManualClock = createManualClock();
+			export const action: CrashDecision["action"] = decideResume(NEW_AGENT).action;
+			export const isExit = (event: ReeveEvent) => event.type === "agent.exited" && event.data.code;`;
+		writeFileSync(join(project, "use.ts"), source);
+		const tsc = resolve("node_modules/.bin/tsc");
+		const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023"];
+		expect(run(tsc, ...flags, "use.ts")).toBe("");
+	});
+
+	test("writes a fleet file that finds its schema beside it", () => {
+		run(join("node_modules", ".bin", "reeve"), "init");
+		const [first] = readFileSync(join(project, "reeve.yaml"), "utf8").split("\n");
+		expect(first).toBe(
+			"# yaml-language-server: $schema=./node_modules/reeve/schema/reeve.schema.json",
+		);
+	});
+});
