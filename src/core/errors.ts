@@ -68,6 +68,20 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
 	},
+	agent_taken: {
+		meaning: "An agent of that id is already kept, from another fleet file.",
+		hint: "Rename the project or the agent in one of the two files.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	not_waiting: {
+		meaning: "The agent has not asked anything.",
+		hint: "`reeve ps` shows which agents wait for an answer.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
 	validation_failed: {
 		meaning: "A request is malformed, or the agent refused it as the caller's mistake.",
 		hint: "Correct the request; sending it again unchanged will fail again.",
