@@ -68,6 +68,20 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
 	},
+	no_daemon: {
+		meaning: "No daemon is running for this home.",
+		hint: "`reeve up` and `reeve daemon start` start one.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.no_daemon,
+		retryable: true,
+	},
+	daemon_failed: {
+		meaning: "The daemon could not be started, or ended at once.",
+		hint: "Its last lines are shown above; `reeve doctor` looks for the cause.",
+		httpStatus: 500,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
 	agent_taken: {
 		meaning: "An agent of that id is already kept, from another fleet file.",
 		hint: "Rename the project or the agent in one of the two files.",
