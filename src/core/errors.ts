@@ -68,6 +68,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
 	},
+	no_route: {
+		meaning: "The API has no such request.",
+		hint: "Client and daemon may be of different versions: `reeve daemon restart`.",
+		httpStatus: 404,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	no_daemon: {
 		meaning: "No daemon is running for this home.",
 		hint: "`reeve up` and `reeve daemon start` start one.",
@@ -88,6 +95,13 @@ export const ERRORS = {
 		httpStatus: 409,
 		cliExit: CLI_EXIT.refused,
 		retryable: false,
+	},
+	not_running: {
+		meaning: "The agent is not running, so it has no terminal.",
+		hint: "`reeve ps` shows what it is doing; `reeve logs` what it last said.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
 	},
 	not_waiting: {
 		meaning: "The agent has not asked anything.",

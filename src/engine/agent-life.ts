@@ -10,7 +10,7 @@
 import { decideAfterExit, settle } from "../core/crash-policy.js";
 import { type Asker, type ExitReport, exitReport } from "../core/exit.js";
 import type { ProcessState } from "../core/states.js";
-import type { RunExit, RunHandle } from "../ports/backend.js";
+import type { Backend, RunExit, RunHandle } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
 	type PlannedStart,
@@ -86,6 +86,12 @@ export class AgentLife {
 			if (stored === null) this.#takeUp(planned);
 			else await this.#recover(stored);
 		});
+	}
+
+	/** The backend and the run that it holds; null while none is known to be alive. */
+	held(): { readonly backend: Backend; readonly handle: RunHandle } | null {
+		const handle = this.#run?.handle ?? null;
+		return handle === null ? null : { backend: this.#world.backend, handle };
 	}
 
 	/** Forgets its timers; the process runs on. */

@@ -9,7 +9,12 @@ import { NEW_AGENT } from "../core/crash-state.js";
 import { ReeveError } from "../core/errors.js";
 import { orderByDependencies } from "../core/graph.js";
 import type { PolicyState } from "../core/states.js";
-import type { Backend, StartRequest } from "../ports/backend.js";
+import type {
+	Backend,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store, StoredExit, StoredRun } from "../ports/store.js";
@@ -42,7 +47,6 @@ export interface AgentView extends AgentSnapshot {
 export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };
 export type Stopped = { readonly id: string } & StopReport;
 export type Reloaded = AgentChange & { readonly stopped: StopReport | null };
-export type { Prepared, StartRequest };
 
 export class Engine {
 	readonly #parts: EngineParts;
@@ -161,6 +165,27 @@ export class Engine {
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
+	/** Types bytes at an agent's terminal, exactly as they are. */
+	async input(id: string, bytes: Uint8Array): Promise<void> {
+		const { backend, handle } = this.#held(id);
+		await backend.input(handle, bytes);
+	}
+
+	/** The text on an agent's screen. */
+	async screen(id: string): Promise<string> {
+		const { backend, handle } = this.#held(id);
+		return backend.screen(handle);
+	}
+
+	async attach(
+		id: string,
+		viewer: TerminalViewer,
+		size: TerminalSize | null,
+	): Promise<TerminalConnection> {
+		const { backend, handle } = this.#held(id);
+		return backend.attach(handle, viewer, size);
+	}
+
 	/** Lets go of everything without ending an agent. */
 	close(): void {
 		this.#gate.close();
@@ -186,6 +211,12 @@ export class Engine {
 		if (runner !== undefined) return runner;
 		const known = [...this.#runners.keys()].join(", ");
 		throw new ReeveError("agent_not_found", `there is no agent ${id}`, `There are: ${known}.`);
+	}
+
+	#held(id: string): NonNullable<ReturnType<AgentLife["held"]>> {
+		const held = this.#runner(id).life.held();
+		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
+		return held;
 	}
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {
