@@ -15,6 +15,7 @@ export {
 	type Permit,
 	recordCancelled,
 	recordResult,
+	recoverBreaker,
 } from "./core/breaker.js";
 export { decideAfterExit, decideResume, settle } from "./core/crash-policy.js";
 export {
@@ -26,7 +27,9 @@ export {
 	DEFAULT_CRASH_POLICY,
 	type ExitClass,
 	NEW_AGENT,
+	NO_WAITS,
 	type RecordedExit,
+	type Waits,
 } from "./core/crash-state.js";
 export {
 	CLI_EXIT,
@@ -48,6 +51,7 @@ export {
 	exitReport,
 	renderExit,
 } from "./core/exit.js";
+export { type DependencyGraph, findCycles, orderByDependencies } from "./core/graph.js";
 export {
 	type ActionRequest,
 	type ActionResponse,

@@ -4,13 +4,14 @@
  * `usage_limit`, `stop` (asked for by the operator), `resume`.
  */
 
+import { constants } from "node:os";
 import { ReeveError } from "../core/errors.js";
 import { EXIT_CAUSES, type ExitCause, exitReport } from "../core/exit.js";
 import type { RehearsalStep } from "../core/rehearse.js";
 import { parseDuration } from "../core/units.js";
 
 const STEPS_MAX = 10_000;
-const ITEM = /^(?<what>[A-Za-z_]+\d*|\d+)(?:@(?<uptime>\w+?))?(?:[x×](?<count>\d+))?$/;
+const ITEM = /^(?<what>\w+?)(?:@(?<uptime>\w+?))?(?:[x×](?<count>\d+))?$/;
 const EXAMPLES = "for example: 1 x7, 1@31s x20, SIGSEGV@5m, usage_limit, 0, stop, resume";
 
 export function parseExitSequence(text: string): RehearsalStep[] {
@@ -49,8 +50,9 @@ function parseStep(what: string, uptimeMs: number): RehearsalStep {
 		if (code > 255) throw refuse(`exit code ${what} is more than 255`);
 		return { type: "exit", report: exitReport({ uptimeMs, code }) };
 	}
-	if (/^SIG[A-Z]+\d*$/.test(what)) {
-		return { type: "exit", report: exitReport({ uptimeMs, signal: what }) };
+	const signal = what.toUpperCase();
+	if (Object.hasOwn(constants.signals, signal)) {
+		return { type: "exit", report: exitReport({ uptimeMs, signal }) };
 	}
 	const cause = EXIT_CAUSES.find((known) => known === what);
 	if (cause === undefined) {

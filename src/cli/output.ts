@@ -3,8 +3,10 @@
  * Commands get an `Output` and never touch the process's streams themselves.
  */
 
+import { writeSync } from "node:fs";
 import type { WriteStream } from "node:tty";
 import pc from "picocolors";
+import { CLI_EXIT } from "../core/errors.js";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -28,7 +30,7 @@ export function createOutput(
 	stderr: NodeJS.WriteStream,
 	env: NodeJS.ProcessEnv,
 ): Output {
-	for (const stream of [stdout, stderr]) stream.on("error", quitOnClosedPipe);
+	for (const stream of [stdout, stderr]) stream.on("error", quitOnFailedWrite);
 	return {
 		result: (line) => stdout.write(`${line}\n`),
 		say: (line) => stderr.write(`${line}\n`),
@@ -41,12 +43,17 @@ export function createOutput(
 
 function showsColors(stream: Pick<WriteStream, "isTTY">, env: NodeJS.ProcessEnv): boolean {
 	if (env["NO_COLOR"]) return false;
-	if (env["FORCE_COLOR"]) return true;
+	const forced = env["FORCE_COLOR"];
+	if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
 	return stream.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** Whoever read our output has had enough (`reeve … | head`): that is their right, not an error. */
-function quitOnClosedPipe(error: NodeJS.ErrnoException): void {
-	if (error.code !== "EPIPE") throw error;
-	process.exit();
+/** Nothing more can be said. Whoever closed the pipe (`reeve … | head`) had the right to. */
+function quitOnFailedWrite(error: NodeJS.ErrnoException): void {
+	if (error.code === "EPIPE") process.exit();
+	try {
+		writeSync(2, `error: the output cannot be written: ${error.message}\n`);
+	} finally {
+		process.exit(CLI_EXIT.failed);
+	}
 }

@@ -59,7 +59,8 @@ function renderAction({ action }: RehearsalRow): string {
 		halt: "halt",
 		none: "-",
 	};
+	const when = action.type === "park" ? "for" : "in";
 	const wait =
-		"afterMs" in action && action.afterMs > 0 ? ` in ${renderElapsed(action.afterMs)}` : "";
+		"afterMs" in action && action.afterMs > 0 ? ` ${when} ${renderElapsed(action.afterMs)}` : "";
 	return `${names[action.type]}${wait}`;
 }

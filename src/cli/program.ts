@@ -20,7 +20,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 		await program.parseAsync(args, { from: "user" });
 		return exitCode;
 	} catch (error) {
-		return tell(error, output, args.includes("--json"));
+		const end = args.indexOf("--");
+		return tell(error, output, args.slice(0, end === -1 ? undefined : end).includes("--json"));
 	}
 }
 
@@ -57,12 +58,13 @@ export function createProgram(
 	program
 		.command("validate")
 		.description("Check a fleet file and list every problem with its place.")
-		.argument("[file]", "the fleet file", "reeve.yaml")
+		.argument("[file]", "the fleet file (default: reeve.yaml)")
+		.option("-f, --file <path>", "the same, as for the other commands")
 		.option("--json", "print the result as JSON")
 		.action((file, options) =>
 			run(async (output, env) => {
 				const { runValidate } = await import("./commands/validate.js");
-				return runValidate(file, options, output, env);
+				return runValidate(file ?? options.file ?? "reeve.yaml", options, output, env);
 			}),
 		);
 
@@ -71,7 +73,7 @@ export function createProgram(
 		.description("Show what the crash policy would do over a sequence of exits.")
 		.argument("[agent]", "an agent of the fleet file, whose policy is used instead of the defaults")
 		.requiredOption("-s, --simulate <exits>", "the exits, such as `1 x7` or `1@31s x20`")
-		.option("-f, --file <path>", "the fleet file", "reeve.yaml")
+		.option("-f, --file <path>", "the fleet file of the agent (default: reeve.yaml)")
 		.option(
 			"--on-clean-exit <choice>",
 			`what follows a clean exit: ${CLEAN_EXIT_CHOICES.join(", ")}`,
@@ -100,10 +102,10 @@ export function createProgram(
 }
 
 const EXPLAIN_HELP = `
-Exits are written as WHAT[@UPTIME][xCOUNT], separated by commas or spaces. WHAT is an exit
-code, a signal, a cause (usage_limit, overloaded, auth, config, out_of_memory, spawn_error,
-crash, completed), \`stop\` (asked for by the operator) or \`resume\`. All delays are honoured
-and shown without jitter.
+Exits are written as WHAT[@UPTIME][xCOUNT], separated by commas or spaces. WHAT is an
+exit code, a signal, a cause (usage_limit, overloaded, auth, config, out_of_memory,
+spawn_error, crash, completed), \`stop\` (asked for by the operator) or \`resume\`.
+All delays are honoured, and shown without jitter.
 
   reeve explain --simulate "1 x7"                 a child that dies at once
   reeve explain --simulate "1@31s x20"            a slow burner
@@ -114,7 +116,10 @@ and shown without jitter.
 function tell(error: unknown, output: Output, asJson: boolean): number {
 	// Commander has printed its own message, or help that was asked for.
 	if (error instanceof CommanderError) {
-		return error.exitCode === 0 ? CLI_EXIT.done : CLI_EXIT.usage;
+		if (error.exitCode === 0) return CLI_EXIT.done;
+		const message = error.message.replace(/^error: /, "");
+		if (asJson) output.json({ error: { code: "usage", message, hint: ERRORS.usage.hint } });
+		return CLI_EXIT.usage;
 	}
 	const known =
 		error instanceof ReeveError

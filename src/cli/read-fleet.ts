@@ -2,7 +2,7 @@
 
 import { homedir } from "node:os";
 import { type LoadedFleet, loadFleet } from "../config/load.js";
-import { renderProblem } from "../config/problem.js";
+import { escapeText, renderProblem } from "../config/problem.js";
 import type { FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 
@@ -10,7 +10,7 @@ import { ReeveError } from "../core/errors.js";
 export async function loadFleetFile(file: string, env: NodeJS.ProcessEnv): Promise<LoadedFleet> {
 	const loaded = await loadFleet(file, { env, homeDir: homedir() });
 	if (!loaded.ok && loaded.missing) {
-		throw new ReeveError("fleet_file_not_found", `there is no fleet file ${file}`);
+		throw new ReeveError("fleet_file_not_found", `there is no fleet file ${escapeText(file)}`);
 	}
 	return loaded;
 }

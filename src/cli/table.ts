@@ -1,6 +1,7 @@
 /**
  * Tables that fit the terminal. Columns are as wide as their content; the last one takes what is
- * left and wraps. Where less is left than can be read, it goes on a line of its own under its row.
+ * left and wraps. Where less is left than can be read, it goes on a line of its own under its row;
+ * where not even the other columns fit, every row becomes a block with a line per column.
  */
 
 const GAP = "  ";
@@ -21,6 +22,7 @@ export function renderTable(
 	const widths = head.map((_, at) => Math.max(...all.map((row) => row[at]?.text.length ?? 0)));
 	const before = widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0);
 	const left = columns === null ? Number.POSITIVE_INFINITY : columns - before;
+	if (columns !== null && before > columns) return renderBlocks(head, rows, columns);
 	const ownLine = left < LAST_COLUMN_MIN;
 	const indent = ownLine ? 4 : before;
 	const room = ownLine ? Math.max(LAST_COLUMN_MIN, (columns ?? 0) - indent) : left;
@@ -38,6 +40,23 @@ export function renderTable(
 		return [...lines, ...more.map((line) => `${" ".repeat(indent)}${line}`)].map((line) =>
 			line.trimEnd(),
 		);
+	});
+}
+
+function renderBlocks(
+	head: readonly string[],
+	rows: readonly (readonly Cell[])[],
+	columns: number,
+): string[] {
+	const width = Math.max(...head.map((text) => text.length)) + GAP.length;
+	return rows.flatMap((row, index) => {
+		const lines = row.flatMap((cell, at) => {
+			const name = (head[at] ?? "").padEnd(width);
+			const [first = "", ...more] = wrap(cell.text, Math.max(1, columns - width));
+			const rest = more.map((line) => `${" ".repeat(width)}${paint(cell, line)}`);
+			return [`${name}${paint(cell, first)}`.trimEnd(), ...rest];
+		});
+		return index === 0 ? lines : ["", ...lines];
 	});
 }
 

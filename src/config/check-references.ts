@@ -30,7 +30,7 @@ export function checkReferences(tree: Tree, agents: readonly WrittenAgent[]): re
 	const findings: Finding[] = [];
 	for (const reference of references) {
 		// Each of these looks at every agent, so a file full of mistakes is not followed to its end (A6).
-		if (findings.length >= PROBLEMS_MAX) break;
+		if (findings.length > PROBLEMS_MAX) break;
 		const said = explainReference(reference, byId);
 		if (said !== null) findings.push(finding(reference.tree.at, reference.path, said));
 	}

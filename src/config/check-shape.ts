@@ -30,7 +30,7 @@ export function checkShape(tree: Tree, settled: PathSet): CheckedShape {
 	const issues = issuesOf(FLEET_OUTLINE, value, []);
 	for (const issue of issues) {
 		if (issue.type !== "bad_id") broken.add(wholeKey(issue.path));
-		if (findings.length >= PROBLEMS_MAX) continue;
+		if (findings.length > PROBLEMS_MAX) continue;
 		if (!isNoNews(tree, issue, settled)) findings.push(explainIssue(tree, issue));
 	}
 	for (const { type, path } of issues) if (type !== "bad_id") removeAt(value, wholeKey(path));

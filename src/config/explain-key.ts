@@ -54,11 +54,12 @@ export function isMisspelt(key: string, written: Iterable<string>, section: Outl
 }
 
 function meantKey(key: string, section: Outline): string | null {
-	const synonym = Object.hasOwn(OTHER_NAMES, key.toLowerCase())
-		? OTHER_NAMES[key.toLowerCase()]
-		: undefined;
-	if (synonym !== undefined && section.keys.has(synonym)) return synonym;
-	return nearest(key, section.keys.keys());
+	const exact = Object.hasOwn(OTHER_NAMES, key.toLowerCase()) ? key.toLowerCase() : null;
+	const own = exact === null ? nearest(key, section.keys.keys()) : null;
+	if (own !== null) return own;
+	const other = exact ?? nearest(key, Object.keys(OTHER_NAMES));
+	const synonym = other === null ? undefined : OTHER_NAMES[other];
+	return synonym !== undefined && section.keys.has(synonym) ? synonym : null;
 }
 
 export function explainBadId(key: string): Explanation {
@@ -72,10 +73,11 @@ export function explainBadId(key: string): Explanation {
 }
 
 export function explainBadEnvName(name: string): Explanation {
-	const expected = "the name of a variable";
+	const expected = "the name of a variable: letters, digits and `_`";
 	if (name === "") return { message: "the name is empty", expected };
-	if (!name.includes("=")) return { message: "the name contains a NUL byte", expected };
-	return { message: "a name cannot contain `=`", expected, hint: "write `NAME: value`" };
+	const slipped = /[=:]/.test(name);
+	const message = "this cannot be the name of a variable";
+	return { message, expected, hint: slipped ? "write `NAME: value`, with a space" : null };
 }
 
 export function explainWrongKind(

@@ -127,7 +127,9 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		return { message: `version ${quote(tree.written)} of this format is not known`, hint };
 	},
 	choice: (tree, outline) => {
-		const meant = nearest(tree.written, outline.words);
+		// `claude-code` is `claude` to most people.
+		const known = outline.words.find((word) => tree.written.startsWith(`${word}-`));
+		const meant = nearest(tree.written, outline.words) ?? known ?? null;
 		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
 		return { message: `${quote(tree.written)} is not one of the possible words`, hint };
 	},
@@ -219,7 +221,9 @@ function explainList(outline: Outline, tree: Tree): Explanation {
 
 /** The text as a list of words; an example where only a shell could tell what the words are. */
 function renderFlowList(written: string, words: boolean): string | null {
-	if (written.length > 50 || /["'\\\n[\]{},]/.test(written)) {
+	// Only a shell could tell what these words are, so a shell is to read them.
+	if (/["'\\|&;<>*?`$()]/.test(written) && words) return '[sh, -c, "…"]';
+	if (written.length > 50 || /[\n[\]{},]/.test(written)) {
 		return words ? "[node, agent.mjs]" : null;
 	}
 	const items = words ? written.split(/\s+/).filter((word) => word !== "") : [written];
@@ -231,16 +235,20 @@ function renderFlowList(written: string, words: boolean): string | null {
 
 function explainNotMap(outline: Outline, tree: Tree): Explanation {
 	if (tree.type === "scalar" && tree.value === null) {
-		return {
-			message: "nothing is written here",
-			hint: "remove the key, or write `{}` if nothing is to stand here",
-		};
+		const hint = outline.required
+			? "write what belongs to it below, indented"
+			: "remove the key, or write `{}` if nothing is to stand here";
+		return { message: "nothing is written here", hint };
 	}
 	const inEnv = outline.each?.type === "env_value";
 	if (inEnv) {
 		return { message: "this is not a map", hint: "write one `NAME: value` per line" };
 	}
 	const message = tree.type === "list" ? "a list cannot stand here" : "this is not a map of keys";
+	const glued = tree.type === "scalar" ? /^(\w+):(?=\S)/.exec(tree.written)?.[1] : undefined;
+	if (glued !== undefined && outline.keys.has(glued)) {
+		return { message, hint: `put a space after ${quote(`${glued}:`)}` };
+	}
 	if (outline.type === "map") return { message, hint: "write one `name:` per entry" };
 	const fit = tree.type === "scalar" && !tree.expanded ? entryThatFits(outline, tree) : null;
 	return { message, hint: fit === null ? null : `did you mean ${quote(`{ ${fit} }`)}?` };

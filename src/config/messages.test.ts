@@ -111,7 +111,7 @@ describe("a value of the wrong type", () => {
 		['args: ["a\\0b"]', "session", "the text contains a NUL byte"],
 		['env: { A: "a\\0b" }', "session", "the value contains a NUL byte"],
 		['env: { "": b }', "session", "the name is empty"],
-		['env: { "A=B": b }', "session", "a name cannot contain `=`"],
+		['env: { "A=B": b }', "session", "this cannot be the name of a variable"],
 		["depends_on: [p:a:b]", "session", "`p:a:b` is not the id of an agent"],
 	])("%s on a %s agent: %s", (line, kind, message) => {
 		expect(only(agent(line, kind)).message).toBe(message);
@@ -141,7 +141,7 @@ describe("the command", () => {
 	});
 
 	it("is not split where only a shell could tell", () => {
-		expect(only(withCommand(`command: "sh -c 'a b'"`)).hint).toBe("write `[node, agent.mjs]`");
+		expect(only(withCommand(`command: "sh -c 'a b'"`)).hint).toBe('write `[sh, -c, "…"]`');
 	});
 
 	it("is needed by the generic adapter, and only by that", () => {
@@ -174,6 +174,7 @@ describe("a key that cannot stand where it stands", () => {
 	it.each([
 		["comand: [x]", "did you mean `command`?"],
 		["environment: {}", "did you mean `env`?"],
+		["enviroment: {}", "did you mean `env`?"],
 		["dependsOn: []", "did you mean `depends_on`?"],
 		["max_attempts: 3", "`max_attempts` belongs under `retry`"],
 		["memory: 2GiB", "`memory` belongs under `limits`"],
@@ -393,5 +394,50 @@ describe("being ready", () => {
 	it("knows the other words for true and false", () => {
 		expect(only(agent("terminal: no")).hint).toBe("write `false`");
 		expect(only(agent("terminal: on")).hint).toBe("write `true`");
+
+describe("slips that YAML lets pass", () => {
+	it.each([
+		[
+			"env: { DEBUG:1 }",
+			"this cannot be the name of a variable",
+			"write `NAME: value`, with a space",
+		],
+		["env: { MY VAR: x }", "this cannot be the name of a variable", null],
+		[
+			"env: { FOO: }",
+			"nothing is written here",
+			'write `null` to remove the variable, or `""` to leave it empty',
+		],
+		[
+			"adapter: claude-code",
+			"`claude-code` is not one of the possible words",
+			"did you mean `claude`?",
+		],
+		["drain: timeout:10s", "this is not a map of keys", "put a space after `timeout:`"],
+	])("%s: %s", (line, message, hint) => {
+		expect(only(agent(line))).toMatchObject({ message, hint });
+	});
+
+	it("an explicit null is no slip", () => {
+		expect(problemsIn(agent("env: { FOO: null, BAR: ~ }"))).toEqual([]);
+	});
+});
+
+describe("bounds", () => {
+	it("A6: says that there is more when not every problem is listed", () => {
+		const agents = Array.from({ length: 600 }, (_, n) => `      a${n}: { command: [x], nope: 1 }`);
+		const problems = problemsIn(`version: 1\nprojects:\n  w:\n    agents:\n${agents.join("\n")}\n`);
+		expect(problems).toHaveLength(501);
+		expect(problems.at(-1)?.message).toMatch(/further problems are not listed/);
+	});
+
+	it("A6: refuses defaults that would make a small file a huge fleet", () => {
+		const names = Array.from({ length: 2_000 }, (_, n) => `    V${n}: x`);
+		const agents = Array.from({ length: 1_000 }, (_, n) => `      a${n}: { command: [x] }`);
+		const text = `version: 1\ndefaults:\n  env:\n${names.join("\n")}\nprojects:\n  w:\n    agents:\n${agents.join("\n")}\n`;
+		expect(only(text)).toMatchObject({
+			line: 3,
+			message: "2000 variables for each of 1000 agents are too many",
+		});
 	});
 });

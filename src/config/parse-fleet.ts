@@ -10,11 +10,13 @@ import { checkAgent } from "./check-agent.js";
 import { checkReferences } from "./check-references.js";
 import { type CheckedShape, checkShape } from "./check-shape.js";
 import type { Variables } from "./expand.js";
+import type { Path } from "./outline.js";
 import { type Folders, resolvePath } from "./paths.js";
-import { type Problem, problemsOf } from "./problem.js";
+import { type Finding, finding, type Problem, problemsOf } from "./problem.js";
 import { deepFreeze, resolveAgent } from "./resolve.js";
 import type { AgentSpec, FleetSpec } from "./spec.js";
-import { findTree, type Tree } from "./tree.js";
+import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
+import { ENV_NAME_PATTERN } from "./values.js";
 import { parseYaml } from "./yaml-tree.js";
 
 export interface FleetContext extends Folders {
@@ -31,6 +33,8 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 	const { tree, findings: syntax } = parseYaml(text, context.env);
 	if (tree === null) return { ok: false, problems: problemsOf(fileName, syntax) };
 	const agents = listAgents(tree);
+	const tooLarge = checkSpread(tree, agents.length);
+	if (tooLarge !== null) return { ok: false, problems: problemsOf(fileName, [tooLarge]) };
 	const { findings: kinds, misplaced } = checkKinds(tree, agents);
 	const shape = checkShape(tree, misplaced);
 	const problems = problemsOf(fileName, [
@@ -39,11 +43,39 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 		...shape.findings,
 		...agents.flatMap((agent) => checkAgent(tree, agent, shape)),
 		...checkReferences(tree, agents),
+		...[["defaults"], ...agents.map(({ path }) => path)].flatMap((path) =>
+			checkBlankVariables(tree, [...path, "env"]),
+		),
 	]);
 	if (problems.length > 0) return { ok: false, problems };
 	const file = resolvePath(`./${fileName.slice(fileName.lastIndexOf("/") + 1)}`, context);
 	const specs = agents.map((agent) => specOf(tree, agent, shape, context));
 	return { ok: true, fleet: deepFreeze({ file, agents: specs }) };
+}
+
+/** What `defaults` holds stands in every agent, so a small file can become a large fleet (A6). */
+const SPREAD_MAX = 1_000_000;
+
+function checkSpread(tree: Tree, agents: number): Finding | null {
+	const path = ["defaults", "env"];
+	const names = namesIn(tree, path).length;
+	if (names * agents <= SPREAD_MAX) return null;
+	const message = `${names} variables for each of ${agents} agents are too many`;
+	const hint = "put what they share into an `env_file`";
+	return finding(locateKey(tree, path), path, { message, hint });
+}
+
+/** A variable with nothing after its colon: to YAML that is null, which would remove it. */
+function checkBlankVariables(tree: Tree, path: Path): readonly Finding[] {
+	return namesIn(tree, path).flatMap((name) => {
+		const place = [...path, name];
+		const value = findTree(tree, place);
+		if (value?.type !== "scalar" || value.value !== null || value.written !== "") return [];
+		if (value.faulty || !ENV_NAME_PATTERN.test(name)) return [];
+		const message = "nothing is written here";
+		const hint = 'write `null` to remove the variable, or `""` to leave it empty';
+		return [finding(locateKey(tree, place), place, { message, expected: "text, or null", hint })];
+	});
 }
 
 function specOf(

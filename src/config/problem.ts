@@ -55,7 +55,13 @@ export function problemsOf(file: string, findings: readonly Finding[]): readonly
 		seen.add(mistake);
 		return true;
 	});
-	return unique.slice(0, PROBLEMS_MAX).map((each) => ({ file, ...each }));
+	const listed = unique.slice(0, PROBLEMS_MAX);
+	const next = unique[PROBLEMS_MAX];
+	if (next !== undefined) {
+		const message = `${unique.length - PROBLEMS_MAX} or more further problems are not listed`;
+		listed.push({ ...next, path: "", message, expected: null, hint: "mend these first" });
+	}
+	return listed.map((each) => ({ file, ...each }));
 }
 
 /** `file:line:column: path: message`, then what was expected and a hint, where there are any. */
@@ -98,7 +104,7 @@ export function showText(text: string): string {
 }
 
 /** Control characters and those that reorder text would let a file write on the reader's terminal. */
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
 	return text.replace(
 		/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,
 		(char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,

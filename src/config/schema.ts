@@ -60,7 +60,7 @@ const crashPolicy = section("When an agent that keeps failing is restarted, and 
 		crash.flapThreshold,
 	),
 	halt_threshold: count(
-		"This many flapping exits in a row halt the agent until it is resumed.",
+		"This many flapping exits without a stable run between them halt the agent until it is resumed.",
 	).prefault(crash.haltThreshold),
 	history: count("How many exits are remembered.").prefault(crash.history),
 	transient_delay: duration("The wait before a restart after a failure.").prefault(
@@ -70,7 +70,7 @@ const crashPolicy = section("When an agent that keeps failing is restarted, and 
 		renderDuration(crash.flappingDelayMs),
 	),
 	jitter: fraction(
-		"Restart delays are spread upwards by up to this fraction; 0 turns it off.",
+		"Delays are spread by up to this fraction, so that agents that died together do not come back together; 0 turns it off.",
 	).prefault(crash.jitter),
 	budget: budget.prefault({}),
 	permanent_exit_codes: list(

@@ -30,6 +30,8 @@ const ID = "[a-z0-9][a-z0-9_-]{0,62}";
 export const ID_PATTERN = new RegExp(`^${ID}$`);
 export const REFERENCE_PATTERN = new RegExp(`^(${ID}:)?${ID}$`);
 const PERCENT_PATTERN = /^\d+%$/;
+/** As in env files: a name that a shell could not spell is most often a slip of the YAML. */
+export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** `~` and `~/…` are the home directory; `~name` is what a shell would look up in the user list. */
 const PATH_PATTERN = /^(?!~[^/])./s;
 
@@ -131,10 +133,7 @@ export function reference(description: string) {
 }
 
 export function envMap(description: string) {
-	const name = z
-		.string()
-		.regex(/^[^=]+$/)
-		.refine(noNul);
+	const name = z.string().regex(ENV_NAME_PATTERN);
 	const value = leaf(
 		"env_value",
 		"Text, or null to remove it.",

@@ -38,6 +38,11 @@ const WORDS: Partial<Record<ErrorCode, { message: string; hint?: string }>> = {
 	BAD_ALIAS: { message: "this is not a usable anchor or alias" },
 };
 
+const LIST_FOR_KEY = {
+	message: "an entry of a list stands where a key belongs",
+	hint: "indent the `- ` under the key that the list belongs to",
+};
+const MISSING_COMMA = { message: "a comma is missing before this entry" };
 const MISSING_QUOTE = { message: "a quote is opened and not closed before this point" };
 const MISSING_COLON = {
 	message: "this line is neither a key nor part of a value",
@@ -84,7 +89,10 @@ function explain(error: YAMLParseError, text: string): { message: string; hint?:
 	if (text[start] === "{" && text[start - 1] === "$") return BRACES_IN_FLOW;
 	if (error.message.includes("call stack")) return TOO_DEEP;
 	if (error.code === "MISSING_CHAR") {
+		if (error.message.includes(", or")) return MISSING_COMMA;
 		return error.message.includes("quote") ? MISSING_QUOTE : MISSING_COLON;
 	}
+	const isList = error.code === "BLOCK_AS_IMPLICIT_KEY" && error.message.includes("sequence");
+	if (isList) return LIST_FOR_KEY;
 	return WORDS[error.code] ?? UNREADABLE;
 }

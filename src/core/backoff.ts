@@ -18,11 +18,12 @@ export type Random = number;
 
 /** The delay before try `attempt + 1`, after `attempt` tries (1 or more) have failed. */
 export function backoffDelayMs(settings: BackoffSettings, attempt: number, random: Random): number {
-	const { initialMs, capMs, jitter } = settings;
+	const { capMs, jitter } = settings;
+	const floorMs = Math.min(settings.initialMs, capMs);
 	// Beyond 60 doublings every delay has met its cap; without the bound 0 · ∞ would be NaN.
-	const doublings = Math.min(attempt - 1, 60);
-	const exactMs = Math.min(capMs, initialMs * 2 ** doublings);
-	return spreadMs(exactMs, { floorMs: initialMs, capMs, jitter, random });
+	const doublings = Math.min(Math.max(attempt, 1) - 1, 60);
+	const exactMs = Math.min(capMs, floorMs * 2 ** doublings);
+	return spreadMs(exactMs, { floorMs, capMs, jitter, random });
 }
 
 /**

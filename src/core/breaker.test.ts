@@ -11,6 +11,7 @@ import {
 	type Permit,
 	recordCancelled,
 	recordResult,
+	recoverBreaker,
 } from "./breaker.js";
 import type { Outcome } from "./outcome.js";
 
@@ -138,6 +139,30 @@ describe("a half-open circuit", () => {
 		const early = admit(NEW_BREAKER, at(0)).permit as Permit;
 		const { state } = half();
 		expect(recordCancelled(state, early).state).toBe(state);
+	});
+});
+
+describe("a breaker that a new daemon takes up", () => {
+	const later = { steadyMs: 5, wallMs: 1_020_000 };
+
+	test("B4 stays open for what is left of its cooldown, although steady time began anew", () => {
+		const recovered = recoverBreaker(opened(), later, DEFAULT_BREAKER);
+		expect(admit(recovered, later)).toMatchObject({
+			permit: null,
+			reason: "circuit open for another 40s",
+		});
+		expect(coolDown(recovered, { steadyMs: 40_005, wallMs: 0 }).circuit).toBe("half_open");
+	});
+
+	test("B7 never stays open for longer than a cooldown, whatever the wall clock says", () => {
+		const yesterday = { steadyMs: 5, wallMs: -86_400_000 };
+		const recovered = recoverBreaker(opened(), yesterday, DEFAULT_BREAKER);
+		expect(coolDown(recovered, { steadyMs: 60_005, wallMs: 0 }).circuit).toBe("half_open");
+	});
+
+	test("B3 gives out the permit of a probe that nobody waits for any more", () => {
+		const { state } = admit(opened(), at(60_000));
+		expect(admit(recoverBreaker(state, later, DEFAULT_BREAKER), later).permit).not.toBeNull();
 	});
 });
 

@@ -131,6 +131,22 @@ export function coolDown(state: BreakerState, now: Instant): BreakerState {
 	};
 }
 
+/**
+ * The state as a new daemon takes it up. Steady time begins anew with every boot, so what is left of
+ * a cooldown is read off the wall clock once, within the cooldown's length; a probe that was under
+ * way is gone with whoever waited for it (B3, B4).
+ */
+export function recoverBreaker(
+	state: BreakerState,
+	now: Instant,
+	settings: BreakerSettings,
+): BreakerState {
+	if (state.openUntil === null) return { ...state, probing: false };
+	const leftMs = Math.min(settings.cooldownMs, Math.max(0, state.openUntil.wallMs - now.wallMs));
+	const openUntil = { steadyMs: now.steadyMs + leftMs, wallMs: now.wallMs + leftMs };
+	return { ...state, probing: false, openUntil };
+}
+
 export function healthOf(state: BreakerState): Health {
 	if (state.circuit !== "closed") return "unhealthy";
 	return state.consecutiveFailures > 0 ? "degraded" : "healthy";

@@ -64,7 +64,7 @@ describe("a child that dies at once", () => {
 			"halted",
 		]);
 		expect(decisions.at(-1)?.reason).toBe(
-			"exit code 1 after 0s: flapping 5 of 5 in a row (7 within 60s of running time)",
+			"exit code 1 after 0s: flapping 5 of 5 without a stable run (7 within 60s of running time)",
 		);
 	});
 
@@ -180,7 +180,8 @@ describe("exits with a cause of their own", () => {
 			reason: "usage limit, resets in 2h 5m: parked, not counted",
 			state: { policy: "healthy", exits: [], budgetSpentAt: [] },
 		});
-		expect(delays(live([own("usage_limit", { resetInMs: -5 })]))).toEqual([0]);
+		expect(delays(live([own("usage_limit", { resetInMs: 20 })]))).toEqual([1_000]);
+		expect(delays(live([own("usage_limit", { resetInMs: 1e15 })]))).toEqual([31 * 86_400_000]);
 	});
 
 	test("a usage limit of unknown length is tried again ever more rarely, at least hourly", () => {
@@ -188,6 +189,22 @@ describe("exits with a cause of their own", () => {
 		expect(minutes).toEqual(
 			[5, 10, 20, 40, 60 / 1.1, 60 / 1.1].map((m) => Math.round(m * MINUTE_MS) / MINUTE_MS),
 		);
+	});
+
+	test("a limit whose reset lies in the past is no hot loop", () => {
+		const minutes = delays(live(times(3, own("usage_limit", { resetInMs: -5 }))));
+		expect(minutes.map((ms) => Number(ms) / MINUTE_MS)).toEqual([5, 10, 20]);
+	});
+
+	test("trouble is waited out by at least a second, whatever the transient delay", () => {
+		const settings = { ...DEFAULT_CRASH_POLICY, transientDelayMs: 0, jitter: 0 };
+		const decisions = live(times(3, own("overloaded")), { settings });
+		expect(delays(decisions)).toEqual([1_000, 2_000, 4_000]);
+	});
+
+	test("what it waited for before does not lengthen the wait for something else", () => {
+		const decisions = live([...times(8, own("overloaded")), own("usage_limit")]);
+		expect(delays(decisions).at(-1)).toBe(5 * MINUTE_MS);
 	});
 
 	test("an overload is waited out with a growing delay, however often it comes", () => {
@@ -247,7 +264,9 @@ describe("exits with a cause of their own", () => {
 		expect(decisions.at(-1)?.reason).toBe(
 			"out of memory 5 times within 1h of running time: raise limits.memory or make the agent smaller",
 		);
-		expect(states(live(times(50, oom(20 * MINUTE_MS)))).at(-1)).toBe("degraded");
+		const slow = live(times(50, oom(20 * MINUTE_MS))).at(-1);
+		expect(slow?.state.policy).toBe("degraded");
+		expect(slow?.reason).toBe("out of memory, 4 of 5 within 1h of running time");
 	});
 });
 
@@ -259,6 +278,12 @@ describe("memory", () => {
 		expect(state.budgetSpentAt).toHaveLength(20);
 		const oom = exitReport({ uptimeMs: 4_000_000, cause: "out_of_memory" });
 		expect(live(times(50, oom)).at(-1)?.state.outOfMemoryAt).toHaveLength(5);
+	});
+
+	test("is not spoilt by a run of impossible length", () => {
+		const spoilt = live([crash(Number.NaN), crash(-5), crash(Number.POSITIVE_INFINITY)]);
+		expect(classes(spoilt)).toEqual(["transient", "transient", "flapping"]);
+		expect(spoilt.at(-1)?.state.runningMs).toBe(0);
 	});
 
 	test("survives being stored as JSON", () => {

@@ -17,7 +17,7 @@ import type {
 	ExitClass,
 	RecordedExit,
 } from "./crash-state.js";
-import { NEW_AGENT } from "./crash-state.js";
+import { NEW_AGENT, NO_WAITS } from "./crash-state.js";
 import { classifyExit, type ExitKind, type ExitReport, renderExit } from "./exit.js";
 import {
 	decideIncurable,
@@ -56,9 +56,10 @@ export function decideAfterExit(
 		const reason = `halted: ${renderExit(report)} changes nothing; only resume leaves this state`;
 		return { state: before, action: { type: "none" }, reason, kind, class: null };
 	}
-	const settled = settle(before, report.uptimeMs, context.settings);
-	const state = { ...settled, runningMs: settled.runningMs + report.uptimeMs };
-	return { class: null, ...DECIDE_BY_KIND[kind](state, report, context), kind };
+	const sound = { ...report, uptimeMs: soundUptimeMs(report.uptimeMs) };
+	const settled = settle(before, sound.uptimeMs, context.settings);
+	const state = { ...settled, runningMs: settled.runningMs + sound.uptimeMs };
+	return { class: null, ...DECIDE_BY_KIND[kind](state, sound, context), kind };
 }
 
 /**
@@ -72,7 +73,7 @@ export function settle(
 	settings: CrashPolicySettings,
 ): CrashState {
 	if (state.policy === "halted" || uptimeMs < settings.windowMs) return state;
-	const waits = uptimeMs < settings.budget.withinMs ? state.waits : 0;
+	const waits = uptimeMs < settings.budget.withinMs ? state.waits : NO_WAITS;
 	return { ...state, policy: "healthy", flaps: 0, waits };
 }
 
@@ -83,6 +84,11 @@ export function decideResume(before: CrashState): Omit<CrashDecision, "kind" | "
 		action: { type: "restart", afterMs: 0, withContinue: true },
 		reason: `resumed by the operator from ${before.policy}: history cleared`,
 	};
+}
+
+/** A run of unknown length counts as none: one bad number must not switch the policy off. */
+function soundUptimeMs(uptimeMs: number): number {
+	return Number.isFinite(uptimeMs) ? Math.max(0, uptimeMs) : 0;
 }
 
 function decidePlanned(state: CrashState, report: ExitReport): Verdict {
@@ -132,7 +138,7 @@ function decideCounted(
 	const verdict = { class: exitClass } as const;
 	const halt = { state: { ...state, policy: "halted" }, action: { type: "halt" } } as const;
 	if (flapping && state.flaps >= settings.haltThreshold) {
-		const reason = `${what(report)}: flapping ${state.flaps} of ${settings.haltThreshold} in a row (${seen})`;
+		const reason = `${what(report)}: flapping ${state.flaps} of ${settings.haltThreshold} without a stable run (${seen})`;
 		return { ...verdict, ...halt, reason };
 	}
 	if (exitClass !== "clean" && isSpent(budgetSpentAt, settings.budget)) {

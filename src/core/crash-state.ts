@@ -12,7 +12,7 @@ export interface CrashPolicySettings {
 	readonly windowMs: number;
 	/** This many failed exits within the window are flapping. */
 	readonly flapThreshold: number;
-	/** This many flapping exits in a row halt the agent. */
+	/** This many flapping exits without a stable run between them halt the agent. */
 	readonly haltThreshold: number;
 	/** How many exits are remembered. */
 	readonly history: number;
@@ -62,9 +62,18 @@ export interface CrashState {
 	readonly budgetSpentAt: readonly number[];
 	/** Running time of kills for lack of memory, at most `haltThreshold` of them. */
 	readonly outOfMemoryAt: readonly number[];
-	/** How often it had to wait for a limit, an overload or the host, since it last ran for long. */
-	readonly waits: number;
+	/** How often it had to wait since it last ran for long, by what it waited for. */
+	readonly waits: Waits;
 }
+
+export interface Waits {
+	/** For a usage limit of unknown length. */
+	readonly limit: number;
+	/** For somebody else's trouble: an overloaded service, an exhausted host. */
+	readonly trouble: number;
+}
+
+export const NO_WAITS: Waits = Object.freeze({ limit: 0, trouble: 0 });
 
 export type CrashAction =
 	| { readonly type: "restart"; readonly afterMs: number; readonly withContinue: boolean }
@@ -97,5 +106,5 @@ export const NEW_AGENT: CrashState = Object.freeze({
 	flaps: 0,
 	budgetSpentAt: Object.freeze([]),
 	outOfMemoryAt: Object.freeze([]),
-	waits: 0,
+	waits: NO_WAITS,
 });

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { classifyExit, EXIT_CAUSES, type ExitKind, exitReport, renderExit } from "./exit.js";
+import {
+	classifyExit,
+	EXIT_CAUSES,
+	type ExitKind,
+	type ExitReport,
+	exitReport,
+	renderExit,
+} from "./exit.js";
 
 const kindOf = (facts: Partial<Parameters<typeof exitReport>[0]>, permanent: number[] = []) =>
 	classifyExit(exitReport({ uptimeMs: 0, ...facts }), permanent);
@@ -65,6 +72,11 @@ describe("an exit's kind, from its facts", () => {
 			}),
 		);
 	});
+});
+
+test("a fact that is left undefined is not known, and never reads as asked for", () => {
+	const facts = { uptimeMs: 1, code: 1, askedBy: undefined } as unknown as ExitReport;
+	expect(classifyExit(exitReport(facts), [])).toBe("failed");
 });
 
 test("an exit reads as a person would say it", () => {

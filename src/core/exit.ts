@@ -2,7 +2,8 @@
  * What an exit was, from its facts alone. An exit report says what happened and never what to do
  * about it; the crash policy decides that, against the agent's history.
  *
- * Keeps S9: the kind of an exit depends only on code, signal, cause and who asked.
+ * Keeps S9: the kind of an exit depends only on its facts (code, signal, cause, who asked, and
+ * whether it is known or declared to be permanent), never on what came before it.
  */
 
 export const EXIT_CAUSES = [
@@ -74,15 +75,16 @@ const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"
 
 /** The facts of an exit nobody asked for, with the rarely needed ones filled in. */
 export function exitReport(facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitReport>): ExitReport {
+	// Field by field: a spread would let an undefined take the place of a null.
 	return {
-		code: null,
-		signal: null,
-		askedBy: null,
-		cause: "unknown",
-		permanent: false,
-		detail: null,
-		resetInMs: null,
-		...facts,
+		uptimeMs: facts.uptimeMs,
+		code: facts.code ?? null,
+		signal: facts.signal ?? null,
+		askedBy: facts.askedBy ?? null,
+		cause: facts.cause ?? "unknown",
+		permanent: facts.permanent ?? false,
+		detail: facts.detail ?? null,
+		resetInMs: facts.resetInMs ?? null,
 	};
 }
 

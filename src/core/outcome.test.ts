@@ -46,7 +46,21 @@ describe("an agent's answer", () => {
 		expect(none).toMatchObject({ reason: "answered request without an id, not r1" });
 	});
 
-	test("may ask for patience", () => {
+	test("says in its own words what went wrong, within bounds", () => {
+		const reason = "agent answered error with code 500: disk full";
+		expect(answer(500, "error", { error: "disk full" })).toMatchObject({ reason });
+		expect(answer(500, "error", { error: { message: "disk full" } })).toMatchObject({ reason });
+		expect(answer(500, "error", { error: { code: 7 } })).toMatchObject({
+			reason: "agent answered error with code 500",
+		});
+		const long = answer(500, "error", { error: "x".repeat(100_000) });
+		expect(long.ok ? 0 : long.reason.length).toBeLessThan(600);
+	});
+
+	test("may ask for patience, but only with a number", () => {
+		const nonsense = { retry_after_ms: "abc" as unknown as number };
+		expect(answer(503, "error", nonsense)).toMatchObject({ retryAfterMs: null });
+		expect(answer(503, "error", { retry_after_ms: -1 })).toMatchObject({ retryAfterMs: 0 });
 		expect(answer(503, "error", { retry_after_ms: 1_500 })).toMatchObject({ retryAfterMs: 1_500 });
 		expect(answer(503)).toMatchObject({ retryAfterMs: null });
 	});
@@ -58,6 +72,7 @@ test.each<[ProcessFailure, AttemptError, string]>([
 	[{ type: "bad_answer", detail: "not JSON" }, "backend_failure", "not JSON"],
 	[{ type: "no_answer", detail: "exit code 1" }, "backend_failure", "exit code 1"],
 	[{ type: "spawn_error", detail: "no such file: git" }, "spawn_error", "no such file: git"],
+	[{ type: "host_exhausted", detail: "EAGAIN" }, "host_exhausted", "EAGAIN"],
 	[{ type: "interrupted" }, "internal", "the daemon ended during the attempt"],
 ])("a process failure %j is %s", (failure, error, reason) => {
 	expect(classifyProcessFailure(failure)).toEqual({ ok: false, error, reason, retryAfterMs: null });

@@ -38,6 +38,7 @@ export const ATTEMPT_ERRORS = [
 	"io",
 	"internal",
 	"spawn_error",
+	"host_exhausted",
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
@@ -89,6 +90,13 @@ export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTra
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
+	// Out of processes, files or memory: not the agent's fault, and nothing was begun.
+	host_exhausted: {
+		retryable: true,
+		counts: false,
+		mayHaveRun: false,
+		callerCode: "agent_unavailable",
+	},
 };
 
 export type Outcome =
@@ -108,7 +116,10 @@ export type ProcessFailure =
 	| { readonly type: "bad_answer"; readonly detail: string }
 	/** The process ended without an answer. */
 	| { readonly type: "no_answer"; readonly detail: string }
+	/** The program cannot be started, now or ever. */
 	| { readonly type: "spawn_error"; readonly detail: string }
+	/** The host could not start any program just now. */
+	| { readonly type: "host_exhausted"; readonly detail: string }
 	/** The daemon that ran the attempt is gone. */
 	| { readonly type: "interrupted" };
 
@@ -118,6 +129,7 @@ const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	bad_answer: "backend_failure",
 	no_answer: "backend_failure",
 	spawn_error: "spawn_error",
+	host_exhausted: "host_exhausted",
 	interrupted: "internal",
 };
 
@@ -133,11 +145,21 @@ export function classifyResponse(requestId: string, response: ActionResponse): O
 		return { ok: true, result: response.result };
 	}
 	const said = `agent answered ${response.status} with code ${response.code}`;
-	return failure(errorOfCode(response.code), said, response.retry_after_ms);
+	const why = wordsOf(response.error);
+	const reason = why === null ? said : `${said}: ${why}`;
+	return failure(errorOfCode(response.code), reason, response.retry_after_ms);
 }
 
 export function classifyProcessFailure(problem: ProcessFailure): Outcome {
 	return failure(PROCESS_ERROR[problem.type], renderProcessFailure(problem));
+}
+
+const WORDS_LENGTH_MAX = 500;
+
+/** What the agent said of its failure: text, or a `message` in an object. */
+function wordsOf(error: unknown): string | null {
+	const message = typeof error === "object" && error !== null ? Object(error).message : error;
+	return typeof message === "string" && message !== "" ? message.slice(0, WORDS_LENGTH_MAX) : null;
 }
 
 function errorOfCode(code: number): AttemptError {
@@ -153,5 +175,6 @@ function renderProcessFailure(problem: ProcessFailure): string {
 }
 
 function failure(error: AttemptError, reason: string, retryAfterMs?: number): Outcome {
-	return { ok: false, error, reason, retryAfterMs: retryAfterMs ?? null };
+	const asked = typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs);
+	return { ok: false, error, reason, retryAfterMs: asked ? Math.max(0, retryAfterMs) : null };
 }

@@ -12,6 +12,11 @@ import { renderDuration, renderElapsed } from "./units.js";
 
 /** Waiting out somebody else's trouble (overload, an exhausted host) never grows beyond this. */
 const TROUBLE_DELAY_MS_MAX = 300_000;
+/** Even where the fleet file asks for no delay at all, trouble is not met in a hot loop. */
+const TROUBLE_DELAY_MS_MIN = 1_000;
+/** A limit is never tried again sooner than this, nor believed to last longer than the longest known. */
+const LIMIT_DELAY_MS_MIN = 1_000;
+const LIMIT_RESET_MS_MAX = 31 * 86_400_000;
 /** A usage limit whose end is not known is tried again after this long, doubling up to the cap. */
 const LIMIT_DELAY_MS = 300_000;
 const LIMIT_DELAY_MS_MAX = 3_600_000;
@@ -28,19 +33,21 @@ export function decideUsageLimit(
 	report: ExitReport,
 	{ settings, random }: CrashContext,
 ): OwnCauseVerdict {
-	const next = { ...state, waits: state.waits + 1 };
-	if (report.resetInMs !== null) {
-		const afterMs = Math.max(0, report.resetInMs);
+	// A reset that lies in the past is no reset: the limit was met after it.
+	if (report.resetInMs !== null && report.resetInMs > 0) {
+		const afterMs = Math.max(LIMIT_DELAY_MS_MIN, Math.min(report.resetInMs, LIMIT_RESET_MS_MAX));
 		const reason = `usage limit, resets in ${renderElapsed(afterMs)}: parked, not counted`;
-		return { state: next, action: { type: "park", afterMs }, reason };
+		return { state, action: { type: "park", afterMs }, reason };
 	}
+	const limit = state.waits.limit + 1;
 	const afterMs = backoffDelayMs(
 		{ initialMs: LIMIT_DELAY_MS, capMs: LIMIT_DELAY_MS_MAX, jitter: settings.jitter },
-		next.waits,
+		limit,
 		random,
 	);
 	const reason = "usage limit, reset time unknown: parked, not counted";
-	return { state: next, action: { type: "park", afterMs }, reason };
+	const waits = { ...state.waits, limit };
+	return { state: { ...state, waits }, action: { type: "park", afterMs }, reason };
 }
 
 /** Waits for trouble that is not the agent's to pass. */
@@ -50,12 +57,12 @@ export function decideTrouble(why: string) {
 		report: ExitReport,
 		{ settings, random }: CrashContext,
 	): OwnCauseVerdict => {
-		const initialMs = settings.transientDelayMs;
+		const initialMs = Math.max(settings.transientDelayMs, TROUBLE_DELAY_MS_MIN);
 		const capMs = Math.max(initialMs, TROUBLE_DELAY_MS_MAX);
-		const waits = state.waits + 1;
-		const afterMs = backoffDelayMs({ initialMs, capMs, jitter: settings.jitter }, waits, random);
+		const trouble = state.waits.trouble + 1;
+		const afterMs = backoffDelayMs({ initialMs, capMs, jitter: settings.jitter }, trouble, random);
 		return {
-			state: { ...state, waits },
+			state: { ...state, waits: { ...state.waits, trouble } },
 			action: { type: "restart", afterMs, withContinue: true },
 			reason: withDetail(`${why}: backing off, not counted`, report),
 		};
@@ -78,13 +85,11 @@ export function decideOutOfMemory(
 			reason: `out of memory ${haltThreshold} times ${span}: raise limits.memory or make the agent smaller`,
 		};
 	}
+	const recent = outOfMemoryAt.filter((atMs) => state.runningMs - atMs <= budget.withinMs).length;
 	return {
 		state: { ...state, outOfMemoryAt, policy: "degraded" },
 		action: restartAfter(settings.flappingDelayMs, settings.jitter, random),
-		reason: withDetail(
-			`out of memory, ${outOfMemoryAt.length} of ${haltThreshold} ${span}`,
-			report,
-		),
+		reason: withDetail(`out of memory, ${recent} of ${haltThreshold} ${span}`, report),
 	};
 }
 

@@ -98,18 +98,38 @@ describe("a running plan", () => {
 			expect(decidePlan(tasks, mode)).toMatchObject({
 				cancel: ["b"],
 				end: "cancel",
-				reason: "task a cancelled",
+				reason: "tasks a, b cancelled",
 			});
 		},
 	);
 
-	test("looks past shared dependencies only once, and does not trip over unknown names", () => {
-		const tasks = {
-			a: task("succeeded"),
-			b: task("succeeded", ["a"]),
-			c: task("queued", ["a", "b"], false),
-			d: task("queued", ["c", "b", "nowhere"], false),
-		};
-		expect(decidePlan(tasks, "continue")).toMatchObject({ release: ["c"], end: null });
+	test("cancels what depends on a task that does not exist, and is cancelled with it", () => {
+		const tasks = { a: task("succeeded"), b: task("queued", ["a", "nowhere"], false) };
+		expect(decidePlan(tasks, "continue")).toMatchObject({
+			release: [],
+			cancel: ["b"],
+			end: "cancel",
+			reason: "task b cancelled",
+		});
+	});
+
+	test("fails when all that is left waits in a cycle", () => {
+		const tasks = { a: task("queued", ["b"], false), b: task("queued", ["a"], false) };
+		expect(decidePlan(tasks, "continue")).toEqual({
+			release: [],
+			cancel: ["a", "b"],
+			end: "fail",
+			reason: "tasks a, b wait in a cycle",
+		});
+	});
+
+	test("decides over a chain of thousands in one go", () => {
+		const chain = Object.fromEntries(
+			Array.from({ length: 20_000 }, (_, n) => [
+				`t${n}`,
+				task("queued", n === 0 ? [] : [`t${n - 1}`], false),
+			]),
+		);
+		expect(decidePlan(chain, "continue")).toMatchObject({ release: ["t0"], end: null });
 	});
 });

@@ -5,6 +5,7 @@
  * Keeps T11: a plan with a dead-lettered task is failed.
  */
 
+import { orderByDependencies } from "./graph.js";
 import { isEnded, type TaskStatus } from "./task.js";
 import { final, stay, type TransitionTable, to } from "./transition-table.js";
 
@@ -81,49 +82,50 @@ export interface PlanDecision {
 	readonly reason: string;
 }
 
-/** Decides a submitted plan's next steps. The graph has no cycles; that was checked on submission. */
+/** Decides a submitted plan's next steps. */
 export function decidePlan(
 	tasks: Readonly<Record<string, PlanTask>>,
 	mode: FailureMode,
 ): PlanDecision {
-	const names = Object.keys(tasks);
-	const dead = names.filter((name) => tasks[name]?.status === "dead_lettered");
-	const open = names.filter((name) => !isEnded((tasks[name] as PlanTask).status));
+	const all = Object.entries(tasks);
+	const named = (status: TaskStatus) =>
+		all.filter(([, task]) => task.status === status).map(([name]) => name);
+	const open = all.filter(([, task]) => !isEnded(task.status)).map(([name]) => name);
+	const dead = named("dead_lettered");
+	const failed = { end: "fail", reason: `${list(dead)} dead-lettered` } as const;
+	if (dead.length > 0 && mode === "fail_fast") return { release: [], cancel: open, ...failed };
 
-	if (dead.length > 0 && mode === "fail_fast") {
-		return { release: [], cancel: open, end: "fail", reason: `${list(dead)} dead-lettered` };
-	}
-	const blocked = new Set(open.filter((name) => isBlocked(tasks, name)));
+	const blocked = findBlocked(tasks);
 	const going = open.filter((name) => !blocked.has(name));
+	const cancel = open.filter((name) => blocked.has(name));
 	const release = going.filter((name) => isReady(tasks, name));
-	const cancel = [...blocked];
 	if (going.length > 0) {
-		return { release, cancel, end: null, reason: `${going.length} of ${names.length} to go` };
+		const moving = release.length > 0 || going.some((name) => tasks[name]?.released);
+		// A cycle is refused on submission; one that came this far must not keep its plan for ever.
+		if (!moving)
+			return { release, cancel: open, end: "fail", reason: `${list(going)} wait in a cycle` };
+		return { release, cancel, end: null, reason: `${going.length} of ${all.length} to go` };
 	}
-	if (dead.length > 0) {
-		return { release, cancel, end: "fail", reason: `${list(dead)} dead-lettered` };
-	}
-	const cancelled = names.filter((name) => tasks[name]?.status === "cancelled");
+	if (dead.length > 0) return { release, cancel, ...failed };
+	const cancelled = [...named("cancelled"), ...cancel];
 	if (cancelled.length > 0) {
 		return { release, cancel, end: "cancel", reason: `${list(cancelled)} cancelled` };
 	}
-	return { release, cancel, end: "succeed", reason: `all ${names.length} tasks succeeded` };
+	return { release, cancel, end: "succeed", reason: `all ${all.length} tasks succeeded` };
 }
 
-/** Whether something that the task needs, at any distance, ended without success. */
-function isBlocked(tasks: Readonly<Record<string, PlanTask>>, name: string): boolean {
-	const seen = new Set<string>();
-	const stack = [name];
-	for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-		for (const needed of tasks[at]?.dependsOn ?? []) {
-			if (seen.has(needed)) continue;
-			seen.add(needed);
-			const status = tasks[needed]?.status;
-			if (status === "dead_lettered" || status === "cancelled") return true;
-			stack.push(needed);
-		}
+/** Tasks that need, at any distance, something that ended without success or does not exist. */
+function findBlocked(tasks: Readonly<Record<string, PlanTask>>): ReadonlySet<string> {
+	const graph = new Map(Object.entries(tasks).map(([name, task]) => [name, task.dependsOn]));
+	const blocked = new Set<string>();
+	for (const name of orderByDependencies(graph)) {
+		const hopeless = graph.get(name)?.some((needed) => {
+			const status = tasks[needed]?.status ?? "cancelled";
+			return blocked.has(needed) || status === "dead_lettered" || status === "cancelled";
+		});
+		if (hopeless) blocked.add(name);
 	}
-	return false;
+	return blocked;
 }
 
 function isReady(tasks: Readonly<Record<string, PlanTask>>, name: string): boolean {

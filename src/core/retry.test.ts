@@ -40,6 +40,7 @@ describe("a failed attempt", () => {
 		["timeout", "retry"],
 		["io", "retry"],
 		["internal", "retry"],
+		["host_exhausted", "retry"],
 		["invalid_request", "dead_letter"],
 		["action_not_supported", "dead_letter"],
 		["spawn_error", "dead_letter"],
@@ -53,6 +54,10 @@ describe("a failed attempt", () => {
 			reason:
 				"timeout: said so; it may have taken effect and must not run twice, so the operator decides",
 		});
+	});
+
+	test("that certainly did nothing is tried again, also where it must not run twice", () => {
+		expect(decide(1, failed("host_exhausted"), { idempotent: false }).type).toBe("retry");
 	});
 
 	test("waits as long as the agent asks, within an hour, and never less than the back-off", () => {
@@ -83,7 +88,9 @@ test("T3 and T9 nothing is retried beyond the limit, nor what may not be", () =>
 			const decision = decideRetry(given, { ...DEFAULT_RETRY, maxAttempts });
 			if (decision.type !== "retry") return;
 			expect(given.attempt).toBeLessThan(maxAttempts);
-			expect(given.idempotent).toBe(true);
+			expect(given.idempotent || given.outcome).toEqual(
+				given.idempotent || failed("host_exhausted"),
+			);
 			expect(given.outcome).not.toMatchObject({
 				error: expect.stringMatching(/invalid_request|action_not_supported|spawn_error/),
 			});

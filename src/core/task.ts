@@ -33,11 +33,12 @@ export const TASK_EVENTS = [
 ] as const;
 export type TaskEventType = (typeof TASK_EVENTS)[number];
 
-export interface TaskEvent {
-	readonly type: TaskEventType;
-	/** The attempt that speaks, where it is an attempt that speaks. */
-	readonly attempt?: number;
-}
+/** What happened. An attempt that speaks says which one it is, so that a late one is known (T7). */
+export type TaskEvent =
+	| { readonly type: "dispatch" | "start" | "cancel" | "requeue" }
+	| { readonly type: "succeed" | "retry"; readonly attempt: number }
+	/** Null when no attempt failed but the task cannot be tried at all. */
+	| { readonly type: "dead_letter"; readonly attempt: number | null };
 
 export interface TaskProgress {
 	readonly status: TaskStatus;
@@ -95,7 +96,7 @@ export const TASK_TABLE: TransitionTable<TaskStatus, TaskEventType> = {
 };
 
 export function newTask(maxAttempts: number): TaskProgress {
-	return { status: "queued", attempts: 0, maxAttempts };
+	return { status: "queued", attempts: 0, maxAttempts: Math.max(1, maxAttempts) };
 }
 
 export function isEnded(status: TaskStatus): boolean {
@@ -103,8 +104,9 @@ export function isEnded(status: TaskStatus): boolean {
 }
 
 export function applyTaskEvent(task: TaskProgress, event: TaskEvent): TaskChange {
-	if (event.attempt !== undefined && event.attempt !== task.attempts) {
-		return unchanged(task, `attempt ${event.attempt} is over, the current one is ${task.attempts}`);
+	const attempt = "attempt" in event ? event.attempt : null;
+	if (attempt !== null && attempt !== task.attempts) {
+		return unchanged(task, `attempt ${attempt} is not the current one, which is ${task.attempts}`);
 	}
 	const cell = TASK_TABLE[task.status][event.type];
 	if ("stay" in cell) return unchanged(task, cell.stay);

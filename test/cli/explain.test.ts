@@ -64,7 +64,32 @@ describe("reeve explain --simulate", () => {
 		expect(lines[3]).toMatch(/^3 +4s +0s +code 1 +flapping +degraded +restart in 30s +exit code 1/);
 		expect(lines[8]).toMatch(/^8 +2m 4s +- +resume +- +healthy +restart +resumed by the operator/);
 		expect(lines[9]).toMatch(/^9 +7m 4s +5m +SIGSEGV +transient +healthy/);
-		expect(stdout).toContain("1 more exit cannot happen: halted until `reeve resume`");
+		expect(stdout).toContain("1 exit could not happen");
+	});
+
+	test("a count goes with everything that can happen, and signals are known in any case", async () => {
+		const { exits } = await simulate("sigkill x3, usage_limit x2, stop@1s x2, auth x1");
+		expect(exits.map((row) => row.kind)).toEqual([
+			...["failed", "failed", "failed", "usage_limit", "usage_limit", "planned", "planned", "auth"],
+		]);
+	});
+
+	test("every example of its own help works", async () => {
+		const { stdout } = await runReeve(["explain", "--help"]);
+		const examples = [...stdout.matchAll(/reeve explain .*(?:-s|--simulate) "([^"]+)"/g)];
+		expect(examples.length).toBeGreaterThan(3);
+		for (const [, exits = ""] of examples) await simulate(exits);
+	});
+
+	test("delays are shown without jitter, at their cap too", async () => {
+		const { exits } = await simulate("usage_limit x6");
+		expect(exits.at(-1)?.after_ms).toBe(3_600_000);
+		expect((await simulate("overloaded x12")).exits.at(-1)?.after_ms).toBe(300_000);
+	});
+
+	test("a fleet file without an agent is a mistake, not the defaults", async () => {
+		const { code, stderr } = await runReeve(["explain", "-f", "x.yaml", "-s", "1"]);
+		expect([code, stderr]).toEqual([2, expect.stringContaining("no agent of it")]);
 	});
 
 	test("causes of their own are told apart", async () => {
@@ -116,6 +141,7 @@ projects:
 		["1@soon", "`soon` in `1@soon` is not a duration"],
 		["256", "exit code 256 is more than 255"],
 		["-1", "`-1` is not an exit"],
+		["SIGFOO", "`SIGFOO` is neither an exit code"],
 		["crashed", "`crashed` is neither an exit code"],
 		["1x0", "`1x0` must happen 1 to 10000 times"],
 		["1x9999 1x9999", "19998 exits are more than 10000"],

@@ -37,10 +37,18 @@ describe("reeve init", () => {
 		const cwd = temporaryFolder();
 		const { stderr } = await runReeve(["init"], { cwd, env: { PATH: fakePath() } });
 		expect(stderr).toContain("found none of claude, codex, gemini, opencode on PATH");
-		expect((await runReeve(["validate"], { cwd })).stdout).toBe(
-			"reeve.yaml: valid, 1 project, 1 agent\n",
-		);
+		expect((await runReeve(["validate"], { cwd })).stdout).toBe("reeve.yaml: valid, 1 agent\n");
 	});
+
+	test.each(["2024", "true", "null", "1e3", "0x1f"])(
+		"is valid in a folder called %s",
+		async (name) => {
+			const cwd = join(temporaryFolder(), name);
+			mkdirSync(cwd);
+			await runReeve(["init"], { cwd });
+			expect((await runReeve(["validate"], { cwd })).code).toBe(0);
+		},
+	);
 
 	test("does not take a folder, or a file that may not be executed, for a program", async () => {
 		const path = fakePath();

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { runReeve } from "../support/reeve.js";
+import { REEVE, runReeve } from "../support/reeve.js";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 
@@ -38,9 +39,36 @@ describe("the command line", () => {
 		expect(stderr).toContain("--json");
 	});
 
-	test("a pipe that closes early ends it quietly", async () => {
-		const { spawnSync } = await import("node:child_process");
-		const { REEVE } = await import("../support/reeve.js");
+	test("a usage error is JSON too, when asked for", async () => {
+		for (const args of [
+			["validate", "--nope", "--json"],
+			["explain", "--json"],
+		]) {
+			const { code, stdout } = await runReeve(args);
+			expect(code).toBe(2);
+			expect(JSON.parse(stdout)).toMatchObject({ error: { code: "usage" } });
+		}
+	});
+
+	test("colours can be forced on and off", async () => {
+		const args = ["explain", "-s", "1"];
+		const colored = async (env: Record<string, string>) =>
+			(await runReeve(args, { env })).stdout.includes("\u001b[");
+		expect(await colored({})).toBe(false);
+		expect(await colored({ FORCE_COLOR: "1" })).toBe(true);
+		expect(await colored({ FORCE_COLOR: "0" })).toBe(false);
+		expect(await colored({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
+	});
+
+	test("output that cannot be written is told in one line", ({ skip }) => {
+		skip(!existsSync("/dev/full"), "this system has no /dev/full");
+		const command = `"${process.execPath}" "${REEVE}" explain -s 1 > /dev/full`;
+		const ran = spawnSync("sh", ["-c", command], { encoding: "utf8" });
+		expect(ran.status).toBe(1);
+		expect(ran.stderr).toMatch(/^error: the output cannot be written: .*\n$/);
+	});
+
+	test("a pipe that closes early ends it quietly", () => {
 		const command = `"${process.execPath}" "${REEVE}" explain --simulate "1@10m x9000" | head -n 1`;
 		const ran = spawnSync("sh", ["-c", command], { encoding: "utf8" });
 		expect(ran.stdout).toMatch(/^# +TIME/);

@@ -42,7 +42,9 @@ describeWithTmux("in a terminal", () => {
 		async (columns) => {
 			const lines = bare(await runInTerminal(["explain", "--simulate", "1x7"], columns));
 			const words = lines.join(" ").replace(/\s+/g, " ");
-			expect(words).toContain("flapping 5 of 5 in a row (7 within 60s of running time)");
+			expect(words).toContain(
+				"flapping 5 of 5 without a stable run (7 within 60s of running time)",
+			);
 			// The terminal itself would break a longer line in the middle of a word.
 			expect(words).not.toContain("runnin g");
 			expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);

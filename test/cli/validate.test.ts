@@ -35,8 +35,8 @@ describe("reeve validate", () => {
 		writeFileSync(join(cwd, "reeve.yaml"), TEN_MISTAKES);
 		const { code, stdout, stderr } = await runReeve(["validate"], { cwd });
 		expect(code).toBe(2);
-		expect(stdout).toBe("");
-		const located = stderr.split("\n").filter((line) => line.startsWith("reeve.yaml:"));
+		expect(stderr).toBe("");
+		const located = stdout.split("\n").filter((line) => line.startsWith("reeve.yaml:"));
 		expect(located.map((line) => line.split(":").slice(0, 3).join(":"))).toEqual([
 			"reeve.yaml:3:12",
 			"reeve.yaml:8:9",
@@ -50,7 +50,7 @@ describe("reeve validate", () => {
 			"reeve.yaml:24:9",
 			"reeve.yaml: 10 problems",
 		]);
-		expect(stderr).toContain("did you mean `adapter`?");
+		expect(stdout).toContain("did you mean `adapter`?");
 	});
 
 	test("gives the same as JSON", async () => {
@@ -79,8 +79,22 @@ describe("reeve validate", () => {
 	});
 
 	test("a folder in its place is told as what it is", async () => {
-		const { code, stderr } = await runReeve(["validate", "."], { cwd: temporaryFolder() });
-		expect([code, stderr]).toEqual([2, expect.stringContaining("a directory, not a file")]);
+		const { code, stdout } = await runReeve(["validate", "."], { cwd: temporaryFolder() });
+		expect([code, stdout]).toEqual([2, expect.stringContaining("a directory, not a file")]);
+	});
+
+	test("takes the file as an argument or as an option", async () => {
+		const cwd = temporaryFolder();
+		writeFileSync(join(cwd, "a b.yaml"), "version: 1\nprojects: {}\n");
+		for (const args of [["a b.yaml"], ["--file", "a b.yaml"]]) {
+			const { stdout } = await runReeve(["validate", ...args], { cwd });
+			expect(stdout).toBe("a b.yaml: valid, 0 agents\n");
+		}
+	});
+
+	test("a file's name cannot write on the terminal", async () => {
+		const { stdout, stderr } = await runReeve(["validate", "\u001b[31mred.yaml"]);
+		expect(stdout + stderr).not.toContain("\u001b");
 	});
 
 	test("never prints a secret, expanded or written out", async () => {

@@ -13,6 +13,7 @@ import type {
 	Permit,
 	recordCancelled,
 	recordResult,
+	recoverBreaker,
 } from "../../src/core/breaker.js";
 import { NEW_BREAKER } from "../../src/core/breaker.js";
 import { ATTEMPT_ERRORS, type Outcome } from "../../src/core/outcome.js";
@@ -26,6 +27,7 @@ export interface Breaker {
 	readonly recordResult: typeof recordResult;
 	readonly recordCancelled: typeof recordCancelled;
 	readonly decideClose: typeof decideClose;
+	readonly recoverBreaker: typeof recoverBreaker;
 }
 
 const STEPS_PER_LIFE = 200;
@@ -40,7 +42,8 @@ export const breakerWorld: World<Breaker> = (breaker, random, trace) => {
 		if (roll < 0.45) life.call();
 		else if (roll < 0.8) life.finish();
 		else if (roll < 0.87) life.cancel();
-		else if (roll < 0.98) life.wait();
+		else if (roll < 0.97) life.wait();
+		else if (roll < 0.98) life.daemonDies();
 		else life.closeByHand();
 	}
 	return STEPS_PER_LIFE;
@@ -148,7 +151,12 @@ function createLife(
 			if (mode !== "closed") enter("closed");
 			return;
 		}
-		if (["invalid_request", "action_not_supported", "internal"].includes(outcome.error)) return;
+		if (
+			["invalid_request", "action_not_supported", "internal", "host_exhausted"].includes(
+				outcome.error,
+			)
+		)
+			return;
 		failures++;
 		if (mode === "half_open" || failures >= settings.failureThreshold) {
 			enter("open");
@@ -171,6 +179,23 @@ function createLife(
 		trace.note(() => `time passed, now ${JSON.stringify(clock.now())}`);
 	}
 
+	/** A new daemon takes the breaker up; whatever was under way is lost. */
+	function daemonDies(): void {
+		under.length = 0;
+		store(breaker.recoverBreaker(state, clock.now(), settings));
+		// What is left was read off a wall clock that may have been set, so the twin begins anew.
+		twin = state;
+		const { steadyMs } = clock.now();
+		const leftMs = (state.openUntil?.steadyMs ?? steadyMs) - steadyMs;
+		trace.note(() => `daemon died, ${leftMs} ms of the cooldown are left`);
+		trace.check(
+			leftMs >= 0 && leftMs <= settings.cooldownMs,
+			"B4 open always reaches half-open",
+			() => `${leftMs} ms are left of a cooldown of ${settings.cooldownMs} ms`,
+		);
+		openUntilMs = steadyMs + leftMs;
+	}
+
 	function closeByHand(): void {
 		store(breaker.decideClose(state).state);
 		twin = breaker.decideClose(twin).state;
@@ -183,7 +208,7 @@ function createLife(
 		return under.splice(random.int(0, Math.max(0, under.length - 1)), 1)[0];
 	}
 
-	return { call, finish, cancel, wait, closeByHand };
+	return { call, finish, cancel, wait, daemonDies, closeByHand };
 }
 
 function randomOutcome(random: SeededRandom): Outcome {

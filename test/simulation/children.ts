@@ -57,7 +57,7 @@ export function createChild(habit: Habit, settings: CrashPolicySettings): Child 
 				uptimeMs: random.int(0, windowMs * 4),
 				code: random.pick([0, 1]),
 				cause: random.pick(["usage_limit", "overloaded", "spawn_error"]),
-				resetInMs: random.chance(0.5) ? random.int(0, 90_000_000) : null,
+				resetInMs: random.pick([null, random.int(-10_000, 0), random.int(1, 90_000_000)]),
 			}),
 		"does anything": (random) => {
 			const any = random.pick(HABITS.slice(0, -1) as [Habit, ...Habit[]]);

@@ -4,13 +4,15 @@
  * keeps only those.
  */
 
-import type { CrashPolicySettings, ExitClass } from "../../src/core/crash-state.js";
+import type { CrashAction, CrashPolicySettings, ExitClass } from "../../src/core/crash-state.js";
 import type { ExitKind, ExitReport } from "../../src/core/exit.js";
 import type { OnCleanExit, PolicyState } from "../../src/core/states.js";
 
 export interface PastExit {
 	readonly kind: ExitKind;
 	readonly uptimeMs: number;
+	/** For a usage limit. */
+	readonly resetInMs: number | null;
 }
 
 interface Placed extends PastExit {
@@ -22,8 +24,11 @@ interface Placed extends PastExit {
 export interface Expected {
 	readonly policy: PolicyState;
 	readonly class: ExitClass | null;
-	/** How many failed exits in a row are flapping, counted from the last stable run. */
+	/** How many exits are flapping, counted from the last stable run. */
 	readonly flaps: number;
+	readonly action: CrashAction["type"];
+	/** The shortest and the longest delay that may follow; null when none does. */
+	readonly delayMs: readonly [shortest: number, longest: number] | null;
 }
 
 /** S9: what kind of exit this is, read off its facts in another way than the core does. */
@@ -53,7 +58,8 @@ export function createOracle(settings: CrashPolicySettings, onCleanExit: OnClean
 			const atMs = (history.at(-1)?.atMs ?? 0) + exit.uptimeMs;
 			const last = { ...exit, atMs, class: classOf(exit, atMs, history, settings, onCleanExit) };
 			history.push(last);
-			return summarise(history, last, settings);
+			const summary = summarise(history, last, settings);
+			return { ...summary, ...followUp(history, last, summary.policy, settings, onCleanExit) };
 		},
 		get seen() {
 			return history.length;
@@ -65,7 +71,7 @@ function summarise(
 	history: readonly Placed[],
 	last: Placed,
 	settings: CrashPolicySettings,
-): Expected {
+): Omit<Expected, "action" | "delayMs"> {
 	const { haltThreshold, budget } = settings;
 	const sinceStable = afterLastStableRun(history, settings);
 	const flaps = sinceStable.filter((exit) => exit.class === "flapping").length;
@@ -79,6 +85,70 @@ function summarise(
 	const troubled = flaps > 0 || sinceStable.some((exit) => exit.kind === "out_of_memory");
 	const policy = halted ? "halted" : troubled ? "degraded" : "healthy";
 	return { policy, class: last.class, flaps };
+}
+
+/** What follows an exit, read off the documented rules one by one. */
+function followUp(
+	history: readonly Placed[],
+	last: Placed,
+	policy: PolicyState,
+	settings: CrashPolicySettings,
+	onCleanExit: OnCleanExit,
+): Pick<Expected, "action" | "delayMs"> {
+	const { transientDelayMs, flappingDelayMs, jitter } = settings;
+	const restart = (baseMs: number) =>
+		({ action: "restart", delayMs: [baseMs, baseMs * (1 + jitter)] }) as const;
+	if (policy === "halted") return { action: "halt", delayMs: null };
+	switch (last.kind) {
+		case "planned":
+			return { action: "none", delayMs: null };
+		case "usage_limit": {
+			const { resetInMs } = last;
+			if (resetInMs === null || resetInMs <= 0) {
+				const unknown = history.filter((exit) => !exit.resetInMs || exit.resetInMs <= 0);
+				return {
+					action: "park",
+					delayMs: grown(unknown, ["usage_limit"], 300_000, 3_600_000, settings, history),
+				};
+			}
+			const ms = Math.min(Math.max(resetInMs, 1_000), 31 * 86_400_000);
+			return { action: "park", delayMs: [ms, ms] };
+		}
+		case "overloaded":
+		case "spawn_error": {
+			const baseMs = Math.max(transientDelayMs, 1_000);
+			const capMs = Math.max(baseMs, 300_000);
+			const kinds: ExitKind[] = ["overloaded", "spawn_error"];
+			return {
+				action: "restart",
+				delayMs: grown(history, kinds, baseMs, capMs, settings, history),
+			};
+		}
+		case "out_of_memory":
+			return restart(flappingDelayMs);
+		case "clean":
+			if (onCleanExit === "prompt") return { action: "ask_operator", delayMs: null };
+			if (onCleanExit === "stop") return { action: "stop", delayMs: null };
+			return restart(last.class === "flapping" ? flappingDelayMs : transientDelayMs);
+		default:
+			return restart(last.class === "flapping" ? flappingDelayMs : transientDelayMs);
+	}
+}
+
+/** A delay that doubles with every such exit since the last run as long as the budget's span. */
+function grown(
+	among: readonly Placed[],
+	kinds: readonly ExitKind[],
+	baseMs: number,
+	capMs: number,
+	{ jitter, budget }: CrashPolicySettings,
+	history: readonly Placed[],
+): readonly [number, number] {
+	const longAt = history.findLastIndex((exit) => exit.uptimeMs >= Math.max(budget.withinMs, 0));
+	const since = longAt === -1 ? history : history.slice(longAt);
+	const count = since.filter((exit) => kinds.includes(exit.kind) && among.includes(exit)).length;
+	const exactMs = Math.min(capMs, baseMs * 2 ** Math.min(count - 1, 60));
+	return [Math.max(baseMs, exactMs / (1 + jitter)), Math.min(capMs, exactMs * (1 + jitter))];
 }
 
 function classOf(

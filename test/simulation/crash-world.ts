@@ -71,10 +71,10 @@ export const crashWorld: World<CrashPolicy> = (policy, random, trace) => {
 				() => `${JSON.stringify(state)} became ${JSON.stringify(decision.state)}`,
 			);
 		} else {
-			const expected = oracle.expectAfter({ kind, uptimeMs: report.uptimeMs });
+			const expected = oracle.expectAfter({ ...report, kind });
 			checkAgainstOracle(expected, decision, settings, trace);
 			checkUncounted(state, decision, report, settings, trace);
-			checkDelay(decision, settings, trace);
+			checkAction(expected, decision, trace);
 		}
 		// What was decided is stored and read back, as by a daemon that died in between.
 		state = JSON.parse(JSON.stringify(decision.state)) as CrashState;
@@ -86,7 +86,13 @@ export const crashWorld: World<CrashPolicy> = (policy, random, trace) => {
 			wallMs += decision.action.afterMs;
 		}
 		if (state.policy === "halted" && random.chance(0.5)) {
-			state = policy.decideResume(state).state;
+			const resumed = policy.decideResume(state);
+			state = resumed.state;
+			trace.check(
+				isDeepStrictEqual(resumed.action, { type: "restart", afterMs: 0, withContinue: true }),
+				"S15 resume starts the agent at once",
+				() => JSON.stringify(resumed.action),
+			);
 			oracle = createOracle(settings, onCleanExit);
 			trace.note(() => "operator: resume");
 			trace.check(
@@ -167,15 +173,21 @@ function checkUncounted(
 	);
 }
 
-function checkDelay(decision: CrashDecision, settings: CrashPolicySettings, trace: Trace): void {
-	if (decision.action.type !== "restart" || decision.class === null) return;
-	const baseMs =
-		decision.class === "flapping" ? settings.flappingDelayMs : settings.transientDelayMs;
-	const { afterMs } = decision.action;
+/** What follows, and when. */
+function checkAction(expected: Expected, { action }: CrashDecision, trace: Trace): void {
 	trace.check(
-		afterMs >= baseMs && afterMs <= Math.ceil(baseMs * (1 + settings.jitter)),
+		action.type === expected.action,
+		"S14 and S16 what follows an exit is what the rules say",
+		() => `${action.type} instead of ${expected.action}`,
+	);
+	const afterMs = "afterMs" in action ? action.afterMs : null;
+	const [shortestMs, longestMs] = expected.delayMs ?? [0, 0];
+	trace.check(
+		afterMs === null
+			? expected.delayMs === null
+			: afterMs >= Math.floor(shortestMs) && afterMs <= Math.ceil(longestMs),
 		"S5 base ≤ delay ≤ cap",
-		() => `${afterMs} ms after a ${decision.class} exit`,
+		() => `${afterMs} ms, expected ${JSON.stringify(expected.delayMs)}`,
 	);
 }
 

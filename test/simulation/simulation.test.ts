@@ -7,28 +7,41 @@ import { core, WORLDS, type WorldName } from "./worlds.js";
  * REEVE_SIM_STEPS asks for more, REEVE_SIM_SEED for one life or, with steps, for other seeds.
  */
 const SHARE: Record<WorldName, number> = { crash: 0.6, breaker: 0.25, task: 0.15 };
-const steps = Number(process.env["REEVE_SIM_STEPS"] ?? 1_200_000);
-const seed = process.env["REEVE_SIM_SEED"];
+const stepsAsked = readCount("REEVE_SIM_STEPS");
+const seed = readCount("REEVE_SIM_SEED");
+const steps = stepsAsked ?? 1_200_000;
 const only = process.env["REEVE_SIM_WORLD"];
 
 const names = (Object.keys(WORLDS) as WorldName[]).filter(
 	(name) => only === undefined || name === only,
 );
+if (names.length === 0) {
+	throw new Error(`REEVE_SIM_WORLD is ${only}; there are ${Object.keys(WORLDS).join(", ")}`);
+}
+
+/** A run that was asked for wrongly must not pass as one that found nothing. */
+function readCount(name: string): number | undefined {
+	const text = process.env[name];
+	if (text === undefined) return undefined;
+	if (!/^\d{1,15}$/.test(text)) throw new Error(`${name} is "${text}", not a whole number`);
+	return Number(text);
+}
 
 describe.each(names)("the %s world", (name) => {
-	const replay = seed !== undefined && process.env["REEVE_SIM_STEPS"] === undefined;
+	const replay = seed !== undefined && stepsAsked === undefined;
 
 	if (replay) {
 		test(`lives the life of seed ${seed} again`, () => {
-			const life = liveOnce(WORLDS[name], core, Number(seed));
-			expect("invariant" in life ? renderFailure(name, life) : null).toBeNull();
+			const life = liveOnce(WORLDS[name], core, seed);
+			if ("invariant" in life) expect.fail(renderFailure(name, life));
+			expect(life.steps).toBeGreaterThan(0);
 		});
 		return;
 	}
 	test("keeps every invariant in each of its lives", { timeout: 3_600_000 }, () => {
 		const wanted = Math.ceil(steps * SHARE[name]);
-		const run = simulate(WORLDS[name], core, { firstSeed: Number(seed ?? 1), steps: wanted });
-		expect(run.failure === null ? null : renderFailure(name, run.failure)).toBeNull();
+		const run = simulate(WORLDS[name], core, { firstSeed: seed ?? 1, steps: wanted });
+		if (run.failure !== null) expect.fail(renderFailure(name, run.failure));
 		expect(run.steps).toBeGreaterThanOrEqual(wanted);
 	});
 });

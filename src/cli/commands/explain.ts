@@ -10,7 +10,7 @@ import { policyJson, renderPolicyTable } from "../policy-table.js";
 
 export interface ExplainOptions {
 	readonly simulate: string;
-	readonly file: string;
+	readonly file?: string;
 	readonly onCleanExit?: string;
 	readonly json?: boolean;
 }
@@ -22,10 +22,16 @@ export async function runExplain(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const steps = parseExitSequence(options.simulate);
-	const policy = agent === undefined ? DEFAULTS : await policyOf(agent, options.file, env);
+	if (agent === undefined && options.file !== undefined) {
+		const hint = "Name the agent too: `reeve explain project:agent --file …`.";
+		throw new ReeveError("usage", "--file is given, but no agent of it", hint);
+	}
+	const policy =
+		agent === undefined ? DEFAULTS : await policyOf(agent, options.file ?? "reeve.yaml", env);
 	const onCleanExit = parseOnCleanExit(options.onCleanExit) ?? policy.onCleanExit;
-	// The lowest random number: delays are shown as they are configured, without jitter.
-	const context: CrashContext = { settings: policy.settings, onCleanExit, random: 0 };
+	// Delays are shown as they are configured.
+	const settings = { ...policy.settings, jitter: 0 };
+	const context: CrashContext = { settings, onCleanExit, random: 0 };
 	const { rows, unreached } = rehearse(NEW_AGENT, steps, context);
 
 	if (options.json) {
@@ -40,9 +46,8 @@ export async function runExplain(
 	for (const line of renderPolicyTable(rows, output)) output.result(line);
 	if (unreached > 0) {
 		output.result("");
-		output.result(
-			`${unreached} more ${unreached === 1 ? "exit" : "exits"} cannot happen: halted until \`reeve resume\``,
-		);
+		const exits = unreached === 1 ? "1 exit" : `${unreached} exits`;
+		output.result(`${exits} could not happen: a halted agent does not run until it is resumed`);
 	}
 	return CLI_EXIT.done;
 }

@@ -3,6 +3,7 @@
 import { access, constants, stat, writeFile } from "node:fs/promises";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { escapeText } from "../../config/problem.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { ADAPTERS, type Adapter } from "../../core/states.js";
 import type { Output } from "../output.js";
@@ -28,7 +29,8 @@ export async function runInit(
 			? `found ${found.join(", ")}: each is an agent of project ${project}`
 			: `found none of ${CLIS.join(", ")} on PATH: the file holds a stand-in`,
 	);
-	output.say(`next: edit it, then run \`reeve validate ${options.file}\``);
+	const file = /^[\w./-]+$/.test(options.file) ? options.file : JSON.stringify(options.file);
+	output.say(`next: edit it, then run \`reeve validate ${file}\``);
 	return CLI_EXIT.done;
 }
 
@@ -80,8 +82,10 @@ async function writeNew(path: string, text: string): Promise<void> {
 		await writeFile(path, text, { flag: "wx" });
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
-		if (code === "EEXIST") throw new ReeveError("file_exists", `${path} already exists`);
-		throw new ReeveError("write_failed", `cannot write ${path}: ${message}`);
+		const shown = escapeText(path);
+		if (code === "EEXIST") throw new ReeveError("file_exists", `${shown} already exists`);
+		const why = message.replace(/, open .*/s, "");
+		throw new ReeveError("write_failed", `cannot write ${shown}: ${why}`);
 	}
 }
 
@@ -92,7 +96,7 @@ function renderStarter(project: string, found: readonly Adapter[], schema: strin
 version: 1
 
 projects:
-  ${project}:
+  ${yamlKey(project)}:
     cwd: .
     agents:
 ${agents.join("\n")}
@@ -104,6 +108,11 @@ ${agents.join("\n")}
       #   retry: { max_attempts: 3 }
       #   circuit_breaker: { failure_threshold: 3, cooldown: 60s }
 `;
+}
+
+/** Folders are called `2024` or `true` too, and YAML would not read those as text. */
+function yamlKey(id: string): string {
+	return /^(\d|true$|false$|null$)/.test(id) ? JSON.stringify(id) : id;
 }
 
 function renderAgent(adapter: Adapter): string {

@@ -1,6 +1,6 @@
 /** `reeve validate`: every problem of a fleet file in one pass, each with its place. */
 
-import { renderProblem } from "../../config/problem.js";
+import { escapeText, renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/errors.js";
 import type { Output } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";
@@ -13,22 +13,19 @@ export async function runValidate(
 ): Promise<number> {
 	const loaded = await loadFleetFile(file, env);
 	const problems = loaded.ok ? [] : loaded.problems;
+	const shown = escapeText(file);
 	if (options.json) {
 		const agents = loaded.ok ? loaded.fleet.agents.map(({ id, kind }) => ({ id, kind })) : [];
 		output.json({ file, valid: loaded.ok, agents, problems });
 		return loaded.ok ? CLI_EXIT.done : CLI_EXIT.usage;
 	}
 	if (loaded.ok) {
-		const { agents } = loaded.fleet;
-		const projects = new Set(agents.map((agent) => agent.project)).size;
-		output.result(
-			`${file}: valid, ${count(projects, "project")}, ${count(agents.length, "agent")}`,
-		);
+		output.result(`${shown}: valid, ${count(loaded.fleet.agents.length, "agent")}`);
 		return CLI_EXIT.done;
 	}
-	for (const problem of problems) output.say(renderProblem(problem));
-	output.say("");
-	output.say(output.sayColors.red(`${file}: ${count(problems.length, "problem")}`));
+	for (const problem of problems) output.result(renderProblem(problem));
+	output.result("");
+	output.result(output.colors.red(`${shown}: ${count(problems.length, "problem")}`));
 	return CLI_EXIT.usage;
 }
 
