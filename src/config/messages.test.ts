@@ -394,6 +394,8 @@ describe("being ready", () => {
 	it("knows the other words for true and false", () => {
 		expect(only(agent("terminal: no")).hint).toBe("write `false`");
 		expect(only(agent("terminal: on")).hint).toBe("write `true`");
+	});
+});
 
 describe("slips that YAML lets pass", () => {
 	it.each([
