@@ -1,0 +1,312 @@
+/**
+ * Control groups: one per run, below the group that this process is in, so that whatever limits the
+ * host has set keep holding. They name every process of a run, whatever it does to hide, and they are
+ * the only way to limit a whole tree.
+ *
+ * A run joins before it executes anything: this process steps into the run's group, forks, and steps
+ * out again. Limits are set only after that, so that they can never strike this process.
+ *
+ * Each thing that is not permitted is left out, with the reason; nothing fails for want of a group. No
+ * process but this one and its own children is ever moved.
+ */
+
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmdirSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { ResourceLimits } from "../ports/backend.js";
+import { type GroupLayout, parseGroupLayout } from "./cgroup-layout.js";
+import { GROUPS_FOLDER } from "./cgroup-members.js";
+
+/** What the host lets us do, in words for `reeve doctor`; `reason` says why not. */
+export interface LimitSupport {
+	readonly name: "tracking" | "memory" | "pids" | "cpu";
+	readonly available: boolean;
+	readonly reason: string;
+}
+
+type Limit = "memory" | "pids" | "cpu";
+
+/** A place where groups can be made. */
+interface Place {
+	readonly version: 1 | 2;
+	/** This process's own group there. */
+	readonly home: string;
+}
+
+export interface RunGroups {
+	/** The folders, to be stored with the run. */
+	readonly paths: readonly string[];
+	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
+	inside<T>(fork: () => T): T;
+	/** Sets the limits; says which could not be set. */
+	applyLimits(limits: ResourceLimits): string[];
+	/** How many of the run's processes the kernel has killed for want of memory. */
+	countOomKills(): number;
+}
+
+export interface Groups {
+	describe(): readonly LimitSupport[];
+	/** Groups for a run, as far as permitted; perhaps none. */
+	create(runId: string, limits: ResourceLimits): RunGroups;
+	/** Removes a run's groups; false when something is still in one. */
+	remove(paths: readonly string[]): boolean;
+	/** Removes empty groups that were left behind under this owner's name, and the common folders. */
+	sweep(): void;
+}
+
+/** Which limits this process could give to what it starts. */
+export function describeLimits(): readonly LimitSupport[] {
+	const groups = createGroups("doctor");
+	groups.sweep();
+	return groups.describe();
+}
+
+/** `owner` tells apart the groups of several users of this module on one host. */
+export function createGroups(owner: string): Groups {
+	const layout = readLayout();
+	const tracking = findTracking(layout, owner);
+	const limits = {
+		memory: findLimit("memory", layout, tracking, owner),
+		pids: findLimit("pids", layout, tracking, owner),
+		cpu: findLimit("cpu", layout, tracking, owner),
+	};
+	const found = { tracking, ...limits };
+	const homes = () => [
+		...new Set(Object.values(found).flatMap((at) => (typeof at === "string" ? [] : [at.home]))),
+	];
+
+	return {
+		describe: () =>
+			Object.entries(found).map(([name, at]) => ({
+				name: name as LimitSupport["name"],
+				available: typeof at !== "string",
+				reason: typeof at === "string" ? at : `control groups, version ${at.version}`,
+			})),
+		create(runId, asked) {
+			const wanted = new Set<Place>();
+			if (typeof tracking !== "string") wanted.add(tracking);
+			for (const [limit, place] of Object.entries(limits) as [Limit, Place | string][]) {
+				if (typeof place !== "string" && askedFor(asked)[limit] !== null) wanted.add(place);
+			}
+			return makeRunGroups([...wanted], `${owner}-${runId}`, limits);
+		},
+		remove: (paths) => paths.map(removeGroup).every(Boolean),
+		sweep() {
+			for (const home of homes()) sweepHome(home, owner);
+		},
+	};
+}
+
+const askedFor = (limits: ResourceLimits): Record<Limit, number | null> => ({
+	memory: limits.memoryBytes,
+	pids: limits.pids,
+	cpu: limits.cpuPercent,
+});
+
+function readLayout(): GroupLayout | string {
+	if (process.platform !== "linux") return "control groups exist on Linux only";
+	try {
+		return parseGroupLayout(
+			readFileSync("/proc/self/cgroup", "utf8"),
+			readFileSync("/proc/self/mountinfo", "utf8"),
+		);
+	} catch (error) {
+		return `control groups cannot be read: ${(error as Error).message}`;
+	}
+}
+
+/** Version 2 if it can be had: its groups can be killed as a whole. */
+function findTracking(layout: GroupLayout | string, owner: string): Place | string {
+	if (typeof layout === "string") return layout;
+	const { freezer, pids } = layout.byController;
+	const places: Place[] = [
+		...(layout.unified === null ? [] : [{ version: 2 as const, home: layout.unified }]),
+		...[freezer, pids].flatMap((home) =>
+			home === undefined ? [] : [{ version: 1 as const, home }],
+		),
+	];
+	let reason = "no hierarchy of control groups is mounted";
+	for (const place of places) {
+		const problem = tryPlace(place, owner);
+		if (problem === null) return place;
+		reason = problem;
+	}
+	return reason;
+}
+
+function findLimit(
+	limit: Limit,
+	layout: GroupLayout | string,
+	tracking: Place | string,
+	owner: string,
+): Place | string {
+	if (typeof layout === "string") return layout;
+	const home = layout.byController[limit];
+	if (home !== undefined) {
+		const place: Place = { version: 1, home };
+		return tryPlace(place, owner) ?? place;
+	}
+	if (typeof tracking === "string") return tracking;
+	if (tracking.version !== 2) return `no hierarchy with the controller ${limit} is mounted`;
+	const problem = enable(limit, tracking.home) ?? enable(limit, join(tracking.home, GROUPS_FOLDER));
+	return problem ?? tracking;
+}
+
+/** Hands a controller down to the groups below, which version 2 asks for at every level. */
+function enable(limit: Limit, folder: string): string | null {
+	try {
+		mkdirSync(folder, { recursive: true });
+		const file = join(folder, "cgroup.subtree_control");
+		if (readFileSync(file, "utf8").split(/\s/).includes(limit)) return null;
+		writeFileSync(file, `+${limit}`);
+		return null;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "EBUSY")
+			return `${folder} has processes of its own, so it cannot hand down ${limit}`;
+		return `${limit} cannot be handed down in ${folder} (${code}); it must be delegated to this user`;
+	}
+}
+
+/** Steps in and out once. Null when that works, else why not. */
+function tryPlace(place: Place, owner: string): string | null {
+	const folder = join(place.home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
+	try {
+		mkdirSync(folder, { recursive: true });
+		try {
+			step(place.version, folder);
+		} finally {
+			step(place.version, place.home);
+		}
+		return null;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		return `no groups can be made in ${place.home} (${code}); it must be delegated to this user`;
+	} finally {
+		removeGroup(folder);
+	}
+}
+
+/**
+ * Moves this process. In version 1 it is this thread alone, the one that forks; `0` is who writes.
+ */
+function step(version: 1 | 2, folder: string): void {
+	writeFileSync(join(folder, version === 1 ? "tasks" : "cgroup.procs"), "0", { flag: "r+" });
+}
+
+function makeRunGroups(
+	places: readonly Place[],
+	name: string,
+	limits: Readonly<Record<Limit, Place | string>>,
+): RunGroups {
+	const made = places.flatMap((place) => {
+		const folder = join(place.home, GROUPS_FOLDER, name);
+		try {
+			mkdirSync(folder, { recursive: true });
+			return [{ place, folder }];
+		} catch {
+			return [];
+		}
+	});
+	const folderFor = (limit: Limit) => made.find(({ place }) => place === limits[limit])?.folder;
+
+	return {
+		paths: made.map(({ folder }) => folder),
+		inside(fork) {
+			const entered: Place[] = [];
+			try {
+				for (const { place, folder } of made) {
+					entered.push(place);
+					step(place.version, folder);
+				}
+				return fork();
+			} finally {
+				for (const place of entered) step(place.version, place.home);
+			}
+		},
+		applyLimits: (asked) =>
+			(Object.entries(askedFor(asked)) as [Limit, number | null][]).flatMap(([limit, value]) =>
+				value === null ? [] : setLimit(limit, value, folderFor(limit), limits[limit]),
+			),
+		countOomKills() {
+			const folder = folderFor("memory");
+			return folder === undefined ? 0 : readOomKills(folder);
+		},
+	};
+}
+
+const CPU_PERIOD_US = 100_000;
+
+/** What to write where. The file that is there tells the version. */
+function limitWrites(limit: Limit, value: number, folder: string): [file: string, text: string][] {
+	const isUnified = existsSync(join(folder, "cgroup.controllers"));
+	const quotaUs = Math.max(1_000, Math.round((value / 100) * CPU_PERIOD_US));
+	if (limit === "pids") return [["pids.max", String(value)]];
+	if (limit === "memory")
+		return [[isUnified ? "memory.max" : "memory.limit_in_bytes", String(value)]];
+	if (isUnified) return [["cpu.max", `${quotaUs} ${CPU_PERIOD_US}`]];
+	return [
+		["cpu.cfs_period_us", String(CPU_PERIOD_US)],
+		["cpu.cfs_quota_us", String(quotaUs)],
+	];
+}
+
+function setLimit(
+	limit: Limit,
+	value: number,
+	folder: string | undefined,
+	place: Place | string,
+): string[] {
+	if (folder === undefined) {
+		return [
+			`no limit on ${limit}: ${typeof place === "string" ? place : "no group could be made"}`,
+		];
+	}
+	try {
+		for (const [file, text] of limitWrites(limit, value, folder)) {
+			writeFileSync(join(folder, file), text, { flag: "r+" });
+		}
+		return [];
+	} catch (error) {
+		return [`no limit on ${limit}: ${(error as Error).message}`];
+	}
+}
+
+function readOomKills(folder: string): number {
+	for (const file of ["memory.events", "memory.oom_control"]) {
+		try {
+			const found = /^oom_kill (\d+)$/m.exec(readFileSync(join(folder, file), "utf8"));
+			if (found !== null) return Number(found[1]);
+		} catch {
+			// The file of the other version.
+		}
+	}
+	return 0;
+}
+
+function removeGroup(folder: string): boolean {
+	try {
+		rmdirSync(folder);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === "ENOENT";
+	}
+}
+
+function sweepHome(home: string, owner: string): void {
+	const parent = join(home, GROUPS_FOLDER);
+	try {
+		const ours = readdirSync(parent).filter((name) => name.startsWith(`${owner}-`));
+		// The kernel refuses to remove a group that has anything in it.
+		for (const name of ours) removeGroup(join(parent, name));
+		rmdirSync(parent);
+	} catch {
+		// Not there, or others are still in it.
+	}
+}
