@@ -181,9 +181,15 @@ export class AgentLife {
 		this.#run = live;
 		const { backend, prepare } = this.#world;
 		const prepared = await prepare(this.#agent.spec, wanted.withContinue);
-		const started = prepared.ok
-			? await backend.start({ ...prepared.request, runId: live.runId })
-			: ({ ok: false, failure: { permanent: true, detail: prepared.detail } } as const);
+		if (!prepared.ok) return this.#failedToStart(live, wanted.outcome, true, prepared.detail);
+		const started = await backend
+			.start({ ...prepared.request, runId: live.runId })
+			.catch((error: unknown) => ({ ok: "unknown", error }) as const);
+		if (started.ok === "unknown") {
+			// It may have started or not; only looking for it can tell.
+			wanted.outcome.resolve("failed");
+			return this.#recover(this.#stored(live, "intended"));
+		}
 		if (started.ok) {
 			live.startedSteadyMs = this.#world.clock.now().steadyMs;
 			await this.#began(live, started.handle, {
@@ -192,9 +198,19 @@ export class AgentLife {
 			});
 			return wanted.outcome.resolve("started");
 		}
-		const failure = exitReport({ uptimeMs: 0, cause: "spawn_error", ...started.failure });
-		await this.#end(live, failure, this.#nowMs());
-		wanted.outcome.resolve("failed");
+		const { permanent, detail } = started.failure;
+		return this.#failedToStart(live, wanted.outcome, permanent, detail);
+	}
+
+	async #failedToStart(
+		live: LiveRun,
+		outcome: Signal<StartOutcome>,
+		permanent: boolean,
+		detail: string,
+	): Promise<void> {
+		const report = exitReport({ uptimeMs: 0, cause: "spawn_error", permanent, detail });
+		await this.#end(live, report, this.#nowMs());
+		outcome.resolve("failed");
 	}
 
 	/** A run is known to be alive, because it was just started or because it was found so. */
@@ -211,9 +227,15 @@ export class AgentLife {
 		const { spec } = this.#agent;
 		const { clock, watchReady } = this.#world;
 		const sinceMs = clock.now().steadyMs;
-		this.#stopWatching = watchReady(spec, () => {
-			void this.#inbox.run(() => this.#becameReady(live, clock.now().steadyMs - sinceMs));
-		});
+		if (event.type === "agent.adopted") {
+			// It has been running for long; its sign, printed once, would be looked for in vain.
+			this.#ready = true;
+			this.#world.changed();
+		} else {
+			this.#stopWatching = watchReady(spec, () => {
+				void this.#inbox.run(() => this.#becameReady(live, clock.now().steadyMs - sinceMs));
+			});
+		}
 		if (spec.kind === "call") return;
 		const upMs = live.startedSteadyMs === null ? this.#nowMs() - handle.startedAtMs : 0;
 		const leftMs = Math.max(0, spec.crashPolicy.windowMs - upMs);

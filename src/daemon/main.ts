@@ -1,0 +1,180 @@
+/**
+ * The daemon: the only place that constructs IO. Takes the lock of its home, opens the store, takes up
+ * the agents that an earlier daemon left, and serves until it is told to end. Agents run on.
+ */
+
+import { randomUUID } from "node:crypto";
+import { chmod, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { createPtyBackend } from "../backends/pty/pty-backend.js";
+import { resolveHome } from "../client/home.js";
+import type { AgentSpec } from "../config/spec.js";
+import { Engine } from "../engine/engine.js";
+import { watchReadiness } from "../engine/readiness.js";
+import { takeLock } from "../host/instance-lock.js";
+import type { DaemonJson } from "../http/contract.js";
+import { createHttpServer } from "../http/server.js";
+import { openStore } from "../store/sqlite/open-store.js";
+import { createFileVault } from "../store/vault/file-vault.js";
+import { prepareHome } from "./home-dir.js";
+import { createLogger } from "./logger.js";
+import { logDirOf, prepareStart } from "./prepare-start.js";
+import { createProbes } from "./probes.js";
+import { realClock } from "./real-clock.js";
+import { type Service, supervise } from "./service-supervisor.js";
+import { readVersion } from "./version.js";
+
+const home = resolveHome(process.env);
+const logger = createLogger((line) => process.stderr.write(line));
+process.exitCode = await main().catch((error: unknown) => {
+	logger.error("the daemon could not start", error);
+	return 1;
+});
+// Timers and sockets of others must not keep a daemon that has ended.
+process.exit();
+
+async function main(): Promise<number> {
+	await prepareHome(home);
+	const lock = takeLock(home.dir, "lock");
+	if (!lock.ok) {
+		logger.info("another daemon has this home", { home: home.dir, pid: lock.owner?.pid ?? null });
+		return 0;
+	}
+	const opened = await openStore(home.database);
+	if (!opened.ok) throw new Error(`${opened.reason} ${opened.hint}`);
+	const { store } = opened;
+	const startedAt = new Date().toISOString();
+	const version = readVersion();
+	const backend = createPtyBackend({ folder: home.runtime });
+	const onError = (agent: string, error: unknown) => logger.error("failed", error, { agent });
+	const engine = new Engine({
+		store,
+		clock: realClock,
+		vault: createFileVault(home.vault),
+		backendFor: () => backend,
+		random: Math.random,
+		newRunId: randomUUID,
+		prepare: async (spec) =>
+			refuseBackend(spec) ?? prepareStart(spec, { inherited: process.env, logs: home.logs }),
+		watchReady: (spec, onReady) =>
+			watchReadiness(
+				spec.kind === "call" ? null : spec.ready,
+				realClock,
+				createProbes(spec, logDirOf(home.logs, spec.id)),
+				onReady,
+			),
+		onError,
+	});
+	backend.onExit((exit) => engine.exited(exit));
+
+	const engineService: Service = {
+		name: "engine",
+		policy: "critical",
+		async run(signal, ready) {
+			await engine.recover();
+			ready();
+			await aborted(signal);
+			engine.close();
+		},
+	};
+	const status = (): DaemonJson => {
+		const services = supervisor.status();
+		const health = store.health();
+		const problems = [
+			...services.filter((each) => !each.ready).map((each) => `${each.name} is not ready`),
+			...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
+		];
+		return {
+			...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
+			...{ listen: null, started_at: startedAt, ready: problems.length === 0, problems },
+			services: services.map(({ name, policy, status: state, restarts }) => ({
+				...{ name, policy, state, restarts },
+			})),
+		};
+	};
+	const httpService: Service = {
+		name: "http",
+		policy: "restartable",
+		async run(signal, ready) {
+			const http = createHttpServer({
+				...{ engine, store, clock: realClock, host: hostname(), status },
+				shutDown: () => setImmediate(() => supervisor.stop()),
+				logDirOf: (id) => logDirOf(home.logs, id),
+				onError: (error) => logger.error("a request failed", error),
+			});
+			// Whoever holds the lock owns the socket: what is there is left from a daemon that died.
+			await rm(home.socket, { force: true });
+			await new Promise<void>((resolve, reject) => {
+				http.server.once("error", reject);
+				http.server.listen(home.socket, resolve);
+			});
+			await chmod(home.socket, 0o600);
+			ready();
+			await Promise.race([aborted(signal), failed(http.server)]);
+			await http.close();
+		},
+	};
+	const supervisor = supervise([engineService, httpService], realClock, (name, action, reason) => {
+		logger.info(reason, { service: name, action });
+		void store.commit((transaction) =>
+			transaction.appendEvent(
+				{ type: "service.ended", data: { service: name, action, reason } },
+				Date.now(),
+			),
+		);
+	});
+	await store.commit((transaction) =>
+		transaction.appendEvent(
+			{ type: "daemon.started", data: { version, pid: process.pid } },
+			Date.now(),
+		),
+	);
+	logger.info("started", { version, pid: process.pid, home: home.dir });
+	for (const signal of ["SIGTERM", "SIGINT"] as const) {
+		let asked = false;
+		process.on(signal, () => {
+			// The second time means now.
+			if (asked) process.exit(1);
+			asked = true;
+			supervisor.stop();
+		});
+	}
+	// A terminal that closes is no reason to end.
+	process.on("SIGHUP", () => {});
+
+	const exitCode = await supervisor.ended;
+	logger.info("stopping", { exitCode });
+	await backend.close();
+	await rm(home.socket, { force: true });
+	await store.commit((transaction) =>
+		transaction.appendEvent(
+			{
+				type: "daemon.stopping",
+				data: { reason: exitCode === 0 ? "asked to" : "a service failed" },
+			},
+			Date.now(),
+		),
+	);
+	await store.close();
+	return exitCode;
+}
+
+/** A backend that this version does not have is told at the start, not replaced by another one. */
+function refuseBackend(spec: AgentSpec): { ok: false; detail: string } | null {
+	if (spec.kind !== "session" || spec.backend === "auto" || spec.backend === "pty") return null;
+	const detail = `the ${spec.backend} backend is not part of this version: use \`backend: auto\` or \`pty\``;
+	return { ok: false, detail };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		if (signal.aborted) resolve();
+		else signal.addEventListener("abort", () => resolve());
+	});
+}
+
+function failed(server: { once(event: "error", listener: (error: Error) => void): unknown }) {
+	return new Promise<never>((_, reject) => {
+		server.once("error", reject);
+	});
+}
