@@ -1,10 +1,10 @@
 /** The command line: which commands there are, what they take, and how their failures are told. */
 
 import { Command, CommanderError } from "commander";
+import { readVersion } from "../client/version.js";
 import { CLI_EXIT, ERRORS, ReeveError } from "../core/errors.js";
 import { CLEAN_EXIT_CHOICES } from "../core/states.js";
 import { createOutput, type Output } from "./output.js";
-import { readVersion } from "./version.js";
 
 export async function runProgram(args: readonly string[]): Promise<number> {
 	const output = createOutput(process.stdout, process.stderr, process.env);

@@ -8,12 +8,15 @@ import { chmod, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { createPtyBackend } from "../backends/pty/pty-backend.js";
 import { resolveHome } from "../client/home.js";
+import { readVersion } from "../client/version.js";
 import type { AgentSpec } from "../config/spec.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { takeLock } from "../host/instance-lock.js";
 import type { DaemonJson } from "../http/contract.js";
 import { createHttpServer } from "../http/server.js";
+import type { Backend } from "../ports/backend.js";
+import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import { prepareHome } from "./home-dir.js";
@@ -21,8 +24,7 @@ import { createLogger } from "./logger.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { realClock } from "./real-clock.js";
-import { type Service, supervise } from "./service-supervisor.js";
-import { readVersion } from "./version.js";
+import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
 
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
@@ -43,31 +45,62 @@ async function main(): Promise<number> {
 	const opened = await openStore(home.database);
 	if (!opened.ok) throw new Error(`${opened.reason} ${opened.hint}`);
 	const { store } = opened;
-	const startedAt = new Date().toISOString();
-	const version = readVersion();
+	const note = (event: NewEvent) =>
+		store.commit((transaction) => transaction.appendEvent(event, Date.now()));
 	const backend = createPtyBackend({ folder: home.runtime });
-	const onError = (agent: string, error: unknown) => logger.error("failed", error, { agent });
-	const engine = new Engine({
-		store,
-		clock: realClock,
-		vault: createFileVault(home.vault),
+	const engine = createEngine(store, backend);
+	backend.onExit((exit) => engine.exited(exit));
+
+	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
+	const status = () => renderStatus(identity, supervisor.status(), store.health());
+	const services = [
+		engineService(engine),
+		httpService({
+			...{ engine, store, clock: realClock, host: hostname(), status },
+			shutDown: () => setImmediate(() => supervisor.stop()),
+			logDirOf: (id) => logDirOf(home.logs, id),
+			onError: (error) => logger.error("a request failed", error),
+		}),
+	];
+	const supervisor = supervise(services, realClock, (service, action, reason) => {
+		logger.info(reason, { service, action });
+		void note({ type: "service.ended", data: { service, action, reason } });
+	});
+	const { version } = identity;
+	await note({ type: "daemon.started", data: { version, pid: process.pid } });
+	logger.info("started", { version, pid: process.pid, home: home.dir });
+	stopOnSignals(supervisor);
+
+	const exitCode = await supervisor.ended;
+	const reason = exitCode === 0 ? "asked to" : "a service failed";
+	logger.info("stopping", { exitCode, reason });
+	await backend.close();
+	await rm(home.socket, { force: true });
+	await note({ type: "daemon.stopping", data: { reason } });
+	await store.close();
+	return exitCode;
+}
+
+function createEngine(store: Store, backend: Backend): Engine {
+	return new Engine({
+		...{ store, clock: realClock, vault: createFileVault(home.vault) },
 		backendFor: () => backend,
 		random: Math.random,
 		newRunId: randomUUID,
 		prepare: async (spec) =>
 			refuseBackend(spec) ?? prepareStart(spec, { inherited: process.env, logs: home.logs }),
-		watchReady: (spec, onReady) =>
-			watchReadiness(
-				spec.kind === "call" ? null : spec.ready,
-				realClock,
-				createProbes(spec, logDirOf(home.logs, spec.id)),
-				onReady,
-			),
-		onError,
+		watchReady: (spec, onReady) => {
+			const ready = spec.kind === "call" ? null : spec.ready;
+			const probes = createProbes(spec, logDirOf(home.logs, spec.id));
+			return watchReadiness(ready, realClock, probes, onReady);
+		},
+		onError: (agent, error) => logger.error("failed", error, { agent }),
 	});
-	backend.onExit((exit) => engine.exited(exit));
+}
 
-	const engineService: Service = {
+/** Without the engine there is nothing to serve, so its end is the daemon's. */
+function engineService(engine: Engine): Service {
+	return {
 		name: "engine",
 		policy: "critical",
 		async run(signal, ready) {
@@ -77,31 +110,15 @@ async function main(): Promise<number> {
 			engine.close();
 		},
 	};
-	const status = (): DaemonJson => {
-		const services = supervisor.status();
-		const health = store.health();
-		const problems = [
-			...services.filter((each) => !each.ready).map((each) => `${each.name} is not ready`),
-			...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
-		];
-		return {
-			...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
-			...{ listen: null, started_at: startedAt, ready: problems.length === 0, problems },
-			services: services.map(({ name, policy, status: state, restarts }) => ({
-				...{ name, policy, state, restarts },
-			})),
-		};
-	};
-	const httpService: Service = {
+}
+
+/** Agents are kept also while nobody can ask about them. */
+function httpService(parts: Parameters<typeof createHttpServer>[0]): Service {
+	return {
 		name: "http",
 		policy: "restartable",
 		async run(signal, ready) {
-			const http = createHttpServer({
-				...{ engine, store, clock: realClock, host: hostname(), status },
-				shutDown: () => setImmediate(() => supervisor.stop()),
-				logDirOf: (id) => logDirOf(home.logs, id),
-				onError: (error) => logger.error("a request failed", error),
-			});
+			const http = createHttpServer(parts);
 			// Whoever holds the lock owns the socket: what is there is left from a daemon that died.
 			await rm(home.socket, { force: true });
 			await new Promise<void>((resolve, reject) => {
@@ -114,49 +131,38 @@ async function main(): Promise<number> {
 			await http.close();
 		},
 	};
-	const supervisor = supervise([engineService, httpService], realClock, (name, action, reason) => {
-		logger.info(reason, { service: name, action });
-		void store.commit((transaction) =>
-			transaction.appendEvent(
-				{ type: "service.ended", data: { service: name, action, reason } },
-				Date.now(),
-			),
-		);
-	});
-	await store.commit((transaction) =>
-		transaction.appendEvent(
-			{ type: "daemon.started", data: { version, pid: process.pid } },
-			Date.now(),
-		),
-	);
-	logger.info("started", { version, pid: process.pid, home: home.dir });
-	for (const signal of ["SIGTERM", "SIGINT"] as const) {
-		let asked = false;
-		process.on(signal, () => {
-			// The second time means now.
-			if (asked) process.exit(1);
-			asked = true;
-			supervisor.stop();
-		});
-	}
+}
+
+function renderStatus(
+	{ version, startedAt }: { version: string; startedAt: string },
+	services: ReturnType<Supervisor["status"]>,
+	health: StoreHealth,
+): DaemonJson {
+	const problems = [
+		...services.filter((each) => !each.ready).map((each) => `${each.name} is not ready`),
+		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
+	];
+	return {
+		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
+		...{ listen: null, started_at: startedAt, ready: problems.length === 0, problems },
+		services: services.map(({ name, policy, status: state, restarts }) => ({
+			...{ name, policy, state, restarts },
+		})),
+	};
+}
+
+function stopOnSignals(supervisor: Supervisor): void {
+	let asked = false;
+	const stop = () => {
+		// The second time means now.
+		if (asked) process.exit(1);
+		asked = true;
+		supervisor.stop();
+	};
+	process.on("SIGTERM", stop);
+	process.on("SIGINT", stop);
 	// A terminal that closes is no reason to end.
 	process.on("SIGHUP", () => {});
-
-	const exitCode = await supervisor.ended;
-	logger.info("stopping", { exitCode });
-	await backend.close();
-	await rm(home.socket, { force: true });
-	await store.commit((transaction) =>
-		transaction.appendEvent(
-			{
-				type: "daemon.stopping",
-				data: { reason: exitCode === 0 ? "asked to" : "a service failed" },
-			},
-			Date.now(),
-		),
-	);
-	await store.close();
-	return exitCode;
 }
 
 /** A backend that this version does not have is told at the start, not replaced by another one. */

@@ -20,7 +20,7 @@ import {
 	startEffectKey,
 	toStoredRun,
 } from "./agent-record.js";
-import type { Agent, AgentSnapshot, LiveRun } from "./agent-state.js";
+import { type Agent, type AgentSnapshot, type LiveRun, newRun } from "./agent-state.js";
 import { drainRun } from "./drain.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
@@ -401,16 +401,4 @@ export class AgentLife {
 		const leftMs = Math.min(planned.afterMs, Math.max(0, planned.dueAtMs - this.#nowMs()));
 		this.#planStart({ afterMs: leftMs, dueAtMs: this.#nowMs() + leftMs });
 	}
-}
-
-function newRun(runId: string, withContinue: boolean, intendedAtMs: number): LiveRun {
-	return {
-		runId,
-		withContinue,
-		intendedAtMs,
-		handle: null,
-		startedSteadyMs: null,
-		askedBy: null,
-		ended: createSignal(),
-	};
 }

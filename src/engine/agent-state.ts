@@ -5,7 +5,7 @@ import type { Asker } from "../core/exit.js";
 import type { ProcessState } from "../core/states.js";
 import type { RunHandle } from "../ports/backend.js";
 import type { StoredAgent, StoredExit } from "../ports/store.js";
-import type { Signal } from "./waiting.js";
+import { createSignal, type Signal } from "./waiting.js";
 
 /** A stored agent whose spec is known to be one, with the values of its environment. */
 export interface Agent extends Omit<StoredAgent, "spec"> {
@@ -41,4 +41,17 @@ export interface AgentSnapshot {
 export function withoutSecrets(spec: AgentSpec): AgentSpec {
 	const names = Object.keys(spec.env).map((name) => [name, null]);
 	return { ...spec, env: Object.fromEntries(names) };
+}
+
+/** A run that is intended and has not begun. */
+export function newRun(runId: string, withContinue: boolean, intendedAtMs: number): LiveRun {
+	return {
+		runId,
+		withContinue,
+		intendedAtMs,
+		handle: null,
+		startedSteadyMs: null,
+		askedBy: null,
+		ended: createSignal(),
+	};
 }
