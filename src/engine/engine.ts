@@ -25,6 +25,7 @@ import type { Agent, AgentSnapshot } from "./agent-state.js";
 import type { LifeWorld, Prepared, StartOutcome, StopReport } from "./life-world.js";
 import { resolveScope, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
+import { withDeadline } from "./waiting.js";
 
 export interface EngineParts {
 	readonly store: Store;
@@ -38,6 +39,10 @@ export interface EngineParts {
 	/** Something failed that nobody waits for. */
 	readonly onError: (agentId: string, error: unknown) => void;
 }
+
+/** How long `up` waits for a start before it answers that the agent still waits. */
+const START_WAIT_MS = 60_000;
+const START_LOOK_MS = 250;
 
 export interface AgentView extends AgentSnapshot {
 	/** What it waits for before it may start. */
@@ -103,10 +108,32 @@ export class Engine {
 		});
 		return Promise.all(
 			ids.map(async (id) => {
-				const outcome = await this.#runner(id).up("operator");
+				const outcome = await this.#startedOrWaiting(id);
 				const changed = changes.some((each) => each.id === id && each.change === "change");
 				return { id, outcome: changed && outcome === "already_running" ? "changed" : outcome };
 			}),
+		);
+	}
+
+	/** How a start came out; `waiting` when it does not come about while what it needs is not there. */
+	async #startedOrWaiting(id: string): Promise<StartOutcome> {
+		const { clock } = this.#parts;
+		const start = this.#runner(id).up("operator");
+		const untilMs = clock.now().steadyMs + START_WAIT_MS;
+		while ((await withDeadline(clock, start, START_LOOK_MS)) === "late") {
+			const hopeless = this.get(id).missing.some((needed) => this.#willNotStart(needed));
+			if (hopeless || clock.now().steadyMs >= untilMs) return "waiting";
+		}
+		return start;
+	}
+
+	/** Whether an agent stays down unless somebody does something about it. */
+	#willNotStart(id: string): boolean {
+		const snapshot = this.#runners.get(id)?.life.snapshot();
+		if (snapshot === undefined) return true;
+		const { agent, run } = snapshot;
+		return (
+			run === null && (agent.desired === "down" || agent.crash.policy === "halted" || agent.waiting)
 		);
 	}
 

@@ -72,7 +72,8 @@ async function live(seed: number): Promise<void> {
 	const said: string[] = [];
 	const explain = (what: string) => `seed ${seed}: ${what}\n${said.slice(-15).join("\n")}`;
 	for (const id of AGENTS) world.backend.script(id, randomLife(random), randomLife(random));
-	await Promise.all([world.engine.up(FLEET, "*").catch(() => {}), world.pass(1_000)]);
+	void world.engine.up(FLEET, "*").catch(() => {});
+	await world.pass(1_000);
 
 	for (let step = 0; step < STEPS; step++) {
 		const halted = world.engine.list().filter(({ agent }) => agent.crash.policy === "halted");
