@@ -139,8 +139,8 @@ class HeldBackend implements PtyBackend {
 		await this.#client.ask({ type: "forget", runId });
 	}
 
-	close(): Promise<void> {
-		return this.#client.close();
+	async close(): Promise<void> {
+		this.#client.close();
 	}
 
 	async #find(runId: string): Promise<Recovered> {
