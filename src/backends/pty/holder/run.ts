@@ -50,6 +50,7 @@ export async function startRun(
 	groups: RunGroups,
 	onEnd: OnRunEnd,
 ): Promise<Run> {
+	// A terminal without a kind is of no use, so that is the one thing added to what was asked for.
 	const env = {
 		...(request.terminal ? { TERM: "xterm-256color" } : {}),
 		...request.env,
@@ -78,6 +79,7 @@ async function startPlain(
 		);
 		child.once("exit", (code, signal) => {
 			const atMs = Date.now();
+			log.trim();
 			log.close();
 			onEnd({ code, signal }, atMs);
 		});
