@@ -33,10 +33,11 @@ function renderRow(agent: AgentJson, colors: Output["colors"], nowMs: number): C
 	];
 }
 
-/** `running`, `running, degraded`, `stopped, halted`, `stopped, waiting`. */
+/** `running`, `running, degraded`; one that is halted or waits is stopped, which need not be said. */
 export function renderState(agent: AgentJson): string {
 	if (agent.kind === "call") return agent.circuit === "closed" ? "on call" : "circuit open";
-	if (agent.waiting) return `${agent.process}, waiting`;
+	const special = agent.policy === "halted" ? "halted" : agent.waiting ? "waiting" : null;
+	if (special !== null && agent.process === "stopped") return special;
 	return agent.policy === "healthy" ? agent.process : `${agent.process}, ${agent.policy}`;
 }
 
@@ -47,7 +48,7 @@ export function stateColor(agent: AgentJson, colors: Output["colors"]): (text: s
 }
 
 /** Whether somebody should look: it is not as it was asked to be, or not well. */
-export function isInTrouble(agent: AgentJson): boolean {
+function isInTrouble(agent: AgentJson): boolean {
 	if (agent.kind === "call") return agent.circuit !== "closed";
 	return (
 		agent.policy !== "healthy" ||

@@ -32,6 +32,7 @@ export interface CheckContext {
 const NODE_MIN = [20, 19] as const;
 const TMUX_MIN = [3, 2] as const;
 const TMUX_MS_MAX = 3_000;
+const DAEMON_MS_MAX = 3_000;
 const FREE_BYTES_MIN = 100 * 2 ** 20;
 const FREE_BYTES_LOW = 2 ** 30;
 
@@ -129,7 +130,8 @@ async function checkDisk({ home: { dir } }: CheckContext): Promise<Finding> {
 
 async function checkDaemon({ client, home }: CheckContext): Promise<Finding> {
 	try {
-		const { pid, version, ready, problems } = await client.call("GET /api/v1/daemon");
+		const signal = AbortSignal.timeout(DAEMON_MS_MAX);
+		const { pid, version, ready, problems } = await client.call("GET /api/v1/daemon", { signal });
 		const detail = `pid ${pid}, version ${version}`;
 		if (!ready)
 			return warn(`${detail}, not ready: ${problems.join("; ")}`, `see ${home.daemonLog}`);

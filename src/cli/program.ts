@@ -62,7 +62,7 @@ function tell(error: unknown, output: Output, asJson: boolean): number {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return CLI_EXIT.done;
 		const message = error.message.replace(/^error: /, "");
-		if (asJson) output.json({ error: { code: "usage", message, hint: ERRORS.usage.hint } });
+		if (asJson) tellJson(new ReeveError("usage", message), output);
 		return CLI_EXIT.usage;
 	}
 	const known =
@@ -73,11 +73,15 @@ function tell(error: unknown, output: Output, asJson: boolean): number {
 					error instanceof Error ? (error.stack ?? error.message) : String(error),
 				);
 	if (asJson) {
-		const { code, message, hint } = known;
-		output.json({ error: { code, message, hint } });
+		tellJson(known, output);
 	} else {
 		output.say(`${output.sayColors.red("error")}: ${known.message}`);
 		output.say(`${output.sayColors.dim("hint")}: ${known.hint}`);
 	}
 	return ERRORS[known.code].cliExit;
+}
+
+/** On one line: it may follow other lines of JSON. */
+function tellJson({ code, message, hint }: ReeveError, output: Output): void {
+	output.result(JSON.stringify({ error: { code, message, hint } }));
 }

@@ -70,7 +70,9 @@ export function enterRawTerminal({ stdin, stdout }: TerminalStreams): RawTermina
 		notice(text) {
 			const { columns, rows } = sizeOf(stdout);
 			const line = ` ${text} `.slice(0, columns);
-			stdout.write(`\u001b7\u001b[${rows};1H\u001b[0;7m${line}\u001b[0m\u001b[K\u001b8`);
+			const drawn = `\u001b[${rows};1H\u001b(B\u000f\u001b[0;7m${line}\u001b[0m\u001b[K`;
+			// Cursor, colours and character set are the agent's, and are put back.
+			stdout.write(`\u001b7${drawn}\u001b8`);
 		},
 		restore,
 	};

@@ -24,7 +24,14 @@ const piece = fc.oneof(
 		.constantFrom(
 			...["\u001b", "\u001b[", "\u001b]", "\u001bP", "\u001b_", "\u001b\\", "\u009b", "\u009d"],
 			...["\u009c", "\u0007", "\u0018", "\r", "\n", "\t", ";", "31", "m", "C", "8;;x", "\u202e"],
-			...["\u001b[31m", "\u001b[5C", "\u001b]0;title\u0007", "\u001b]8;;http://x\u001b\\", "ü", "🙂"],
+			...[
+				"\u001b[31m",
+				"\u001b[5C",
+				"\u001b]0;title\u0007",
+				"\u001b]8;;http://x\u001b\\",
+				"ü",
+				"🙂",
+			],
 		)
 		.map(encode),
 );
@@ -76,8 +83,19 @@ describe("whatever comes", () => {
 
 	test("a sequence is taken out wherever it stands, and nothing beside it", () => {
 		const sequence = fc.constantFrom(
-			...["\u001b[0m", "\u001b[38;5;12;48:2::1:2:3m", "\u001b[?25l", "\u001b(0", "\u001b=", "\u001b7"],
-			...["\u001b]0;a title\u0007", "\u001b]52;c;c2VjcmV0\u001b\\", "\u001bPq#0;2;0~-\nmore\u001b\\"],
+			...[
+				"\u001b[0m",
+				"\u001b[38;5;12;48:2::1:2:3m",
+				"\u001b[?25l",
+				"\u001b(0",
+				"\u001b=",
+				"\u001b7",
+			],
+			...[
+				"\u001b]0;a title\u0007",
+				"\u001b]52;c;c2VjcmV0\u001b\\",
+				"\u001bPq#0;2;0~-\nmore\u001b\\",
+			],
 			...["\u001b_Gf=100;AAAA\u001b\\", "\u009b1;1H", "\u001b#8", "\u0007", "\u0008", "\u0000"],
 		);
 		const word = fc.stringMatching(/^[a-z0-9 .]{0,12}$/);
@@ -107,7 +125,9 @@ describe("the edges", () => {
 	});
 
 	test("bytes that are no UTF-8 are shown as such, also those that begin sequences elsewhere", () => {
-		expect(sanitize(Uint8Array.of(0x61, 0xff, 0x9b, 0x31, 0x6d, 0xc3))).toBe("a\ufffd\ufffd1m\ufffd");
+		expect(sanitize(Uint8Array.of(0x61, 0xff, 0x9b, 0x31, 0x6d, 0xc3))).toBe(
+			"a\ufffd\ufffd1m\ufffd",
+		);
 	});
 
 	test("a string that never ends hides a bounded part of what follows", () => {

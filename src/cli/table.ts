@@ -9,6 +9,8 @@ import { plainLine } from "./sanitize.js";
 
 const GAP = "  ";
 const LAST_COLUMN_MIN = 24;
+/** Where other columns already had to go, less must do: a row each is easier to read than two. */
+const LAST_COLUMN_BARE_MIN = 14;
 
 export interface Cell {
 	readonly text: string;
@@ -26,7 +28,8 @@ export function renderTable(
 	droppable: readonly string[] = [],
 ): string[] {
 	const all = [head.map((text): Cell => ({ text })), ...rows.map((row) => row.map(clean))];
-	return layOut(dropColumns(head, all, columns, droppable), columns);
+	const lastMin = droppable.length > 0 ? LAST_COLUMN_BARE_MIN : LAST_COLUMN_MIN;
+	return layOut(dropColumns(head, all, columns, droppable), columns, lastMin);
 }
 
 function clean(cell: Cell): Cell {
@@ -63,11 +66,15 @@ function widthBeforeLast(rows: readonly (readonly Cell[])[]): number {
 		.reduce((sum, width) => sum + width + GAP.length, 0);
 }
 
-function layOut(all: readonly (readonly Cell[])[], columns: number | null): string[] {
+function layOut(
+	all: readonly (readonly Cell[])[],
+	columns: number | null,
+	lastMin: number,
+): string[] {
 	const widths = widthsOf(all);
 	const before = widthBeforeLast(all);
 	const left = columns === null ? Number.POSITIVE_INFINITY : columns - before;
-	const ownLine = left < LAST_COLUMN_MIN;
+	const ownLine = left < lastMin;
 	const indent = ownLine ? 4 : before;
 	const room = ownLine ? Math.max(LAST_COLUMN_MIN, (columns ?? 0) - indent) : left;
 

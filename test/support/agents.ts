@@ -1,12 +1,7 @@
 /** Agents as the daemon would tell of them, for tests of what is made of that. */
 
 import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../src/core/crash-state.js";
-import type {
-	AgentDetailJson,
-	AgentJson,
-	DaemonJson,
-	ExitJson,
-} from "../../src/http/contract.js";
+import type { AgentDetailJson, AgentJson, DaemonJson, ExitJson } from "../../src/http/contract.js";
 
 export function agentJson(id: string, facts: Partial<AgentJson> = {}): AgentJson {
 	const [project = "", agent = ""] = id.split(":");
@@ -22,10 +17,10 @@ export function agentJson(id: string, facts: Partial<AgentJson> = {}): AgentJson
 	} as AgentJson;
 }
 
-export const DOWN = {
+export const DOWN: Partial<AgentJson> = {
 	...{ desired: "down", process: "stopped", pid: null, run_id: null },
 	...{ started_at: null, uptime_ms: null, ready: false, reason: "stopped by the operator" },
-} as const;
+};
 
 export function exitJson(facts: Partial<ExitJson> = {}): ExitJson {
 	return {

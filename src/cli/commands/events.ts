@@ -66,7 +66,7 @@ function lastOf({ lines, after }: EventsOptions): number | null {
 }
 
 /** `12  2031-04-05 06:07:08  web:coder  agent.exited  code=1 uptime=3s`. */
-export function renderEvent(event: ReeveEvent, { colors }: Pick<Output, "colors">): string {
+function renderEvent(event: ReeveEvent, { colors }: Pick<Output, "colors">): string {
 	const subject = event.agent ?? event.task ?? event.plan ?? "";
 	const { reason, ...data } = event.data as Record<string, unknown>;
 	const facts = Object.entries(data).flatMap(([key, value]) => renderFact(key, value));
