@@ -89,6 +89,27 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.failed,
 		retryable: true,
 	},
+	daemon_running: {
+		meaning: "A daemon is already running for this home.",
+		hint: "`reeve daemon status` shows it; `reeve daemon stop` ends it.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	connection_lost: {
+		meaning: "The daemon went away in the middle of a request, so its outcome is not known.",
+		hint: "`reeve daemon status` says whether it runs; its log says why it ended.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	home_denied: {
+		meaning: "The home, or the socket in it, belongs to somebody else.",
+		hint: "Run as its owner, or set REEVE_HOME to a folder of your own.",
+		httpStatus: 403,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
 	agent_taken: {
 		meaning: "An agent of that id is already kept, from another fleet file.",
 		hint: "Rename the project or the agent in one of the two files.",
