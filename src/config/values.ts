@@ -109,7 +109,7 @@ export function pattern(description: string) {
 	return leaf("pattern", description, z.string().min(1).refine(isPattern));
 }
 
-export function isPattern(text: string): boolean {
+function isPattern(text: string): boolean {
 	try {
 		new RegExp(text, "u");
 		return true;

@@ -2,9 +2,7 @@
 
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import type { Home } from "../client/home.js";
-
-/** Longer paths are cut off by the system without a word, so two homes would share one socket. */
-export const SOCKET_PATH_BYTES_MAX = 103;
+import { SOCKET_PATH_BYTES_MAX } from "../host/socket-path.js";
 
 /** Prepares the home. Throws with what to fix when it cannot be used. */
 export async function prepareHome(home: Home): Promise<void> {

@@ -10,7 +10,7 @@ import type { Clock } from "../ports/clock.js";
 import type { LiveRun } from "./agent-state.js";
 import { withDeadline } from "./waiting.js";
 
-export const DRAIN_POLL_MS = 250;
+const DRAIN_POLL_MS = 250;
 /** How long the exit of a process that is gone may take to be reported. */
 const EXIT_REPORT_MS = 5_000;
 
