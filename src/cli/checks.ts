@@ -4,12 +4,12 @@ import { execFile } from "node:child_process";
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import type { Client } from "../client/client.js";
 import type { Home } from "../client/home.js";
 import { readVersion } from "../client/version.js";
 import { ReeveError } from "../core/errors.js";
 import { countOf } from "./arguments.js";
-import { isCode, SOCKET_BYTES_MAX } from "./daemon-process.js";
+import { connect, SOCKET_BYTES_MAX } from "./connect.js";
+import { isCode, isCode, SOCKET_BYTES_MAX } from "./daemon-process.js";
 
 export interface Check {
 	readonly name: string;
@@ -23,7 +23,6 @@ type Finding = Omit<Check, "name">;
 
 export interface CheckContext {
 	readonly home: Home;
-	readonly client: Client;
 	readonly env: NodeJS.ProcessEnv;
 	/** The fleet file. */
 	readonly file: string;
@@ -128,8 +127,9 @@ async function checkDisk({ home: { dir } }: CheckContext): Promise<Finding> {
 	return freeBytes < FREE_BYTES_LOW ? warn(detail, fix) : ok(detail);
 }
 
-async function checkDaemon({ client, home }: CheckContext): Promise<Finding> {
+async function checkDaemon({ env, home }: CheckContext): Promise<Finding> {
 	try {
+		const { client } = connect(env);
 		const signal = AbortSignal.timeout(DAEMON_MS_MAX);
 		const { pid, version, ready, problems } = await client.call("GET /api/v1/daemon", { signal });
 		const detail = `pid ${pid}, version ${version}`;

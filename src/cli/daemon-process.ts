@@ -24,8 +24,6 @@ const START_MS_MAX = 15_000;
 const STOP_MS_MAX = 30_000;
 /** A daemon that lost the race for the home ends at once; the winner may need this long to answer. */
 const RIVAL_MS_MAX = 1_000;
-/** Longer paths are cut short by the system, so that two homes would share a socket. */
-export const SOCKET_BYTES_MAX = 103;
 const TOLD_LINES_MAX = 15;
 const TOLD_BYTES_MAX = 16_384;
 
@@ -60,21 +58,10 @@ export function daemonEnv(home: Home, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv
 	return { ...env, REEVE_HOME: home.dir };
 }
 
-export function checkSocketPath(home: Home): void {
-	const length = Buffer.byteLength(home.socket);
-	if (length <= SOCKET_BYTES_MAX) return;
-	throw new ReeveError(
-		"usage",
-		`the path of the socket is too long (${length} bytes, at most ${SOCKET_BYTES_MAX}): ${home.socket}`,
-		"Set REEVE_HOME to a shorter path.",
-	);
-}
-
 async function startDaemon(
 	client: Client,
 	{ home, env, program = DAEMON_PROGRAM, startMsMax = START_MS_MAX }: StartOptions,
 ): Promise<{ readonly started: { readonly pid: number } | null }> {
-	checkSocketPath(home);
 	const log = await openLog(home);
 	try {
 		const { size } = await log.stat();

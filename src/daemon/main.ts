@@ -12,6 +12,7 @@ import { readVersion } from "../client/version.js";
 import type { AgentSpec } from "../config/spec.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
+import { createSignal } from "../engine/waiting.js";
 import { takeLock } from "../host/instance-lock.js";
 import type { DaemonJson } from "../http/contract.js";
 import { createHttpServer } from "../http/server.js";
@@ -53,9 +54,10 @@ async function main(): Promise<number> {
 
 	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
 	const status = () => renderStatus(identity, supervisor.status(), store.health());
+	const recovered = createSignal<void>();
 	const services = [
-		engineService(engine),
-		httpService({
+		engineService(engine, recovered.resolve),
+		httpService(recovered.promise, {
 			...{ engine, store, clock: realClock, host: hostname(), status },
 			shutDown: () => setImmediate(() => supervisor.stop()),
 			logDirOf: (id) => logDirOf(home.logs, id),
@@ -99,12 +101,13 @@ function createEngine(store: Store, backend: Backend): Engine {
 }
 
 /** Without the engine there is nothing to serve, so its end is the daemon's. */
-function engineService(engine: Engine): Service {
+function engineService(engine: Engine, recovered: () => void): Service {
 	return {
 		name: "engine",
 		policy: "critical",
 		async run(signal, ready) {
 			await engine.recover();
+			recovered();
 			ready();
 			await aborted(signal);
 			engine.close();
@@ -113,11 +116,16 @@ function engineService(engine: Engine): Service {
 }
 
 /** Agents are kept also while nobody can ask about them. */
-function httpService(parts: Parameters<typeof createHttpServer>[0]): Service {
+function httpService(
+	recovered: Promise<void>,
+	parts: Parameters<typeof createHttpServer>[0],
+): Service {
 	return {
 		name: "http",
 		policy: "restartable",
 		async run(signal, ready) {
+			// Nobody is told about agents before it is known which of them are alive.
+			await Promise.race([recovered, aborted(signal)]);
 			const http = createHttpServer(parts);
 			// Whoever holds the lock owns the socket: what is there is left from a daemon that died.
 			await rm(home.socket, { force: true });

@@ -55,6 +55,7 @@ describe("reeve doctor", () => {
 		expect((await examine(join(folder, "file"))).check("home")).toMatchObject({ status: "fail" });
 		const long = await examine(join(folder, "x".repeat(100)));
 		expect([long.code, long.check("socket")?.status]).toEqual([1, "fail"]);
+		expect(long.check("daemon")?.fix).toBe("Set REEVE_HOME to a shorter path.");
 	});
 
 	const asRoot = {

@@ -10,7 +10,6 @@ import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import {
 	answers,
-	checkSocketPath,
 	DAEMON_PROGRAM,
 	daemonEnv,
 	ensureDaemon,
@@ -29,7 +28,6 @@ interface JsonOption {
 /** In the foreground: its output is ours, what we are told is passed on, its exit code is ours. */
 export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 	const { home, client } = connect(env);
-	checkSocketPath(home);
 	if (await answers(client)) {
 		const { pid } = await client.call("GET /api/v1/daemon");
 		throw new ReeveError("daemon_running", `a daemon is already running (pid ${pid})`);
