@@ -143,16 +143,16 @@ export function openSharedLog(folder: string, bounds: LogBounds = LOG_BOUNDS): S
 		fd,
 		trim() {
 			const { size } = fstatSync(fd);
-			if (size < bounds.bytesPerFile) return;
+			if (size <= bounds.bytesPerFile) return;
 			try {
-				const tail = Buffer.alloc(Math.min(size, bounds.bytesPerFile));
+				const tail = Buffer.alloc(bounds.bytesPerFile);
 				const length = readSync(fd, tail, 0, tail.length, size - tail.length);
 				shiftFiles(folder, bounds.files, 1);
 				writeFileSync(pathOf(folder, 1), tail.subarray(0, length), { mode: 0o600 });
-			} finally {
-				// Also when there is no space for a copy: then it is needed all the more.
-				ftruncateSync(fd, 0);
+			} catch {
+				// No space for a copy: then it is needed all the more.
 			}
+			ftruncateSync(fd, 0);
 		},
 		close: () => closeSync(fd),
 	};

@@ -78,6 +78,7 @@ async function startPlain(
 		);
 		child.once("exit", (code, signal) => {
 			const atMs = Date.now();
+			log.trim();
 			log.close();
 			onEnd({ code, signal }, atMs);
 		});

@@ -1,0 +1,8 @@
+/** The pty backend, with real holders and real programs. */
+
+import { runBackendSuite } from "./backend-suite.js";
+import { runProcessSuite } from "./process-suite.js";
+import { createPtyWorld } from "./pty-world.js";
+
+runBackendSuite("pty", createPtyWorld);
+runProcessSuite("pty", createPtyWorld);
