@@ -54,6 +54,8 @@ export interface Groups {
 	describe(): readonly LimitSupport[];
 	/** Groups for a run, as far as permitted; perhaps none. */
 	create(runId: string, limits: ResourceLimits): RunGroups;
+	/** Where the groups of a run are, if it has some. */
+	find(runId: string): readonly string[];
 	/** Removes a run's groups; false when something is still in one. */
 	remove(paths: readonly string[]): boolean;
 	/** Removes empty groups that were left behind under this owner's name, and the common folders. */
@@ -67,9 +69,12 @@ export function describeLimits(): readonly LimitSupport[] {
 	return groups.describe();
 }
 
-/** `owner` tells apart the groups of several users of this module on one host. */
-export function createGroups(owner: string): Groups {
-	const layout = readLayout();
+/**
+ * `owner` tells apart the groups of several users of this module on one host. With a reason in
+ * `unwanted` there are none.
+ */
+export function createGroups(owner: string, unwanted: string | null = null): Groups {
+	const layout = unwanted ?? readLayout();
 	const tracking = findTracking(layout, owner);
 	const limits = {
 		memory: findLimit("memory", layout, tracking, owner),
@@ -96,6 +101,10 @@ export function createGroups(owner: string): Groups {
 			}
 			return makeRunGroups([...wanted], `${owner}-${runId}`, limits);
 		},
+		find: (runId) =>
+			homes()
+				.map((home) => join(home, GROUPS_FOLDER, `${owner}-${runId}`))
+				.filter((folder) => existsSync(folder)),
 		remove: (paths) => paths.map(removeGroup).every(Boolean),
 		sweep() {
 			for (const home of homes()) sweepHome(home, owner);
@@ -161,7 +170,7 @@ function findLimit(
 /** Hands a controller down to the groups below, which version 2 asks for at every level. */
 function enable(limit: Limit, folder: string): string | null {
 	try {
-		mkdirSync(folder, { recursive: true });
+		makeGroup(folder);
 		const file = join(folder, "cgroup.subtree_control");
 		if (readFileSync(file, "utf8").split(/\s/).includes(limit)) return null;
 		writeFileSync(file, `+${limit}`);
@@ -178,7 +187,7 @@ function enable(limit: Limit, folder: string): string | null {
 function tryPlace(place: Place, owner: string): string | null {
 	const folder = join(place.home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
 	try {
-		mkdirSync(folder, { recursive: true });
+		makeGroup(folder);
 		try {
 			step(place.version, folder);
 		} finally {
@@ -208,7 +217,7 @@ function makeRunGroups(
 	const made = places.flatMap((place) => {
 		const folder = join(place.home, GROUPS_FOLDER, name);
 		try {
-			mkdirSync(folder, { recursive: true });
+			makeGroup(folder);
 			return [{ place, folder }];
 		} catch {
 			return [];
@@ -289,6 +298,21 @@ export function readOomKills(folder: string): number {
 		}
 	}
 	return 0;
+}
+
+const MAKE_TRIES_MAX = 10;
+
+/** Somebody else may remove the common folder, empty as it is, between two steps of this. */
+function makeGroup(folder: string): void {
+	for (let tries = 1; ; tries++) {
+		try {
+			mkdirSync(folder, { recursive: true });
+			return;
+		} catch (error) {
+			const isRace = (error as NodeJS.ErrnoException).code === "ENOENT";
+			if (!isRace || tries >= MAKE_TRIES_MAX) throw error;
+		}
+	}
 }
 
 function removeGroup(folder: string): boolean {

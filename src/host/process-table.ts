@@ -13,7 +13,7 @@ import {
 } from "./process-identity.js";
 
 /** The variable by which a run's processes are known. */
-export const RUN_ID_VARIABLE = "REEVE_RUN_ID";
+const RUN_ID_VARIABLE = "REEVE_RUN_ID";
 
 export interface ProcessTable {
 	readonly entries: readonly ProcessEntry[];

@@ -13,7 +13,7 @@ export function runBackendSuite(name: string, createWorld: () => Promise<World>)
 		beforeEach(async () => {
 			world = await createWorld();
 		});
-		afterEach(() => world.close());
+		afterEach(() => world.close(), 60_000);
 		const soon = <T>(look: () => T | Promise<T>) => eventually(look, { pass: () => world.pass() });
 
 		test.each([0, 3, 255])(

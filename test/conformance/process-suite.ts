@@ -31,15 +31,10 @@ async function watch(backend: Backend, handle: RunHandle, size: TerminalSize | n
 export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorld>): void {
 	describe(`processes of backend ${name}`, { timeout: 120_000 }, () => {
 		let world: PtyWorld;
-		let bystanders: ChildProcess[];
 		beforeEach(async () => {
-			bystanders = [];
 			world = await createWorld();
 		});
-		afterEach(async () => {
-			for (const child of bystanders) child.kill("SIGKILL");
-			await world.close();
-		});
+		afterEach(() => world.close(), 60_000);
 
 		describe("what cannot be started is told apart (S14)", () => {
 			const cases: [
@@ -165,7 +160,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			const request = world.run([node, agentProgram("prints-invalid-utf8.mjs")]);
 			const handle = await startOk(backend, request);
 			await eventually(async () => (await backend.screen(handle)).includes("after"));
-			expect(await backend.screen(handle)).toMatch(/^[^\u001b\u0007]*\u{1F600}after$/u);
+			expect(await backend.screen(handle)).toMatch(/^[\P{Cc}]*\u{1F600}after$/u);
 			expect([...world.log(request.runId).subarray(0, 8)]).toEqual([
 				0xff, 0xfe, 0xc3, 0x28, 0xf0, 0x9f, 0x98, 0x80,
 			]);
@@ -202,7 +197,6 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				first.connection.write(Buffer.from("from the first\n"));
 				second.connection.write(Buffer.from("from the second\n"));
 				for (const { text } of [first, second]) {
-					await eventually(() => /from the first[^]*|from the second[^]*/.test(text()));
 					await eventually(
 						() => text().includes("from the first") && text().includes("from the second"),
 					);
@@ -252,80 +246,6 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			});
 		});
 
-		describe("killing", () => {
-			test("leaves nothing of a tree that forks twice into other sessions and ignores signals (S11)", async () => {
-				const backend = world.connect();
-				const file = join(world.folder, "grandchild");
-				const argv = [node, agentProgram("double-forks.mjs"), file] as const;
-				// The same program, run by somebody else.
-				const decoyFile = join(world.folder, "decoy");
-				bystanders.push(spawn(node, [argv[1], decoyFile, "grandchild"], { stdio: "ignore" }));
-				const handle = await startOk(backend, world.run([...argv]));
-				const pid = Number(await eventually(() => existsSync(file) && readFileSync(file, "utf8")));
-				const grandchild = readIdentity(pid);
-				if (grandchild === null) throw new Error("the grandchild is not there");
-				await eventually(() => existsSync(decoyFile));
-				const decoy = readIdentity(Number(readFileSync(decoyFile, "utf8")));
-				if (decoy === null) throw new Error("the decoy is not there");
-				const { sid } = readProcessTable().entries.find((entry) => entry.pid === pid) ?? { sid: 0 };
-				expect(sid).not.toBe(handle.process.pid);
-
-				expect(await backend.kill(handle)).toEqual({ ok: true });
-				expect(isAlive(handle.process)).toBe(false);
-				expect(isAlive(grandchild)).toBe(false);
-				expect(isAlive(decoy)).toBe(true);
-			});
-
-			test("ends descendants that the agent has left behind", async () => {
-				const backend = world.connect();
-				const exits = listen(backend);
-				const file = join(world.folder, "grandchild");
-				const handle = await startOk(
-					backend,
-					world.run([node, agentProgram("double-forks.mjs"), file]),
-				);
-				const pid = Number(await eventually(() => existsSync(file) && readFileSync(file, "utf8")));
-				const grandchild = readIdentity(pid);
-				await backend.signal(handle, "SIGKILL");
-				await eventually(() => exits.first(handle.runId));
-				expect(grandchild !== null && isAlive(grandchild)).toBe(true);
-				expect(await backend.kill(handle)).toEqual({ ok: true });
-				expect(grandchild !== null && isAlive(grandchild)).toBe(false);
-			});
-
-			test("outruns a tree that forks all the time", async () => {
-				const backend = world.connect();
-				const bomb = "f() { sh -c 'sleep 5' & }; while :; do f; f; f; sleep 0.01; done";
-				const handle = await startOk(backend, world.run(["sh", "-c", bomb]));
-				const members = () => {
-					const table = readProcessTable();
-					return table.entries.filter(
-						({ ended, pid }) => !ended && table.runIdOf(pid) === handle.runId,
-					).length;
-				};
-				await eventually(() => members() > 20);
-				expect(await backend.kill(handle)).toEqual({ ok: true });
-				expect(members()).toBe(0);
-			});
-
-			test("and signalling never touch another process with the same number (S10)", async () => {
-				const backend = world.connect();
-				const exits = listen(backend);
-				const handle = await startOk(backend, world.request({ type: "exits", code: 0 }));
-				await eventually(() => exits.first(handle.runId));
-				const impostor = spawn("sleep", ["1000"], { stdio: "ignore", detached: true });
-				bystanders.push(impostor);
-				const identity = readIdentity(impostor.pid as number);
-				if (identity === null) throw new Error("the impostor is not there");
-				// As if the pid had been given to it after the agent's end.
-				const stale = { ...handle, process: { ...handle.process, pid: identity.pid } };
-				await backend.signal(stale, "SIGKILL");
-				expect(await backend.kill(stale)).toEqual({ ok: true });
-				expect(await backend.isRunning(stale)).toBe(false);
-				expect(isAlive(identity)).toBe(true);
-			});
-		});
-
 		test("says that a run of another boot is gone by reboot", async () => {
 			const backend = world.connect();
 			const handle = await startOk(backend, world.request({ type: "lives-on" }));
@@ -335,6 +255,94 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				process: { ...handle.process, bootId: "another" },
 			});
 			expect(found).toEqual({ state: "gone", rebooted: true });
+		});
+	});
+}
+
+/** The same with and without control groups: they find more, and must not be needed. */
+export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>): void {
+	describe(`killing in ${name}`, { timeout: 120_000 }, () => {
+		let world: PtyWorld;
+		let bystanders: ChildProcess[];
+		beforeEach(async () => {
+			bystanders = [];
+			world = await createWorld();
+		});
+		afterEach(async () => {
+			for (const child of bystanders) child.kill("SIGKILL");
+			await world.close();
+		}, 60_000);
+
+		test("leaves nothing of a tree that forks twice into other sessions and ignores signals (S11)", async () => {
+			const backend = world.connect();
+			const file = join(world.folder, "grandchild");
+			const argv = [node, agentProgram("double-forks.mjs"), file] as const;
+			// The same program, run by somebody else.
+			const decoyFile = join(world.folder, "decoy");
+			bystanders.push(spawn(node, [argv[1], decoyFile, "grandchild"], { stdio: "ignore" }));
+			const handle = await startOk(backend, world.run([...argv]));
+			const pid = Number(await eventually(() => existsSync(file) && readFileSync(file, "utf8")));
+			const grandchild = readIdentity(pid);
+			if (grandchild === null) throw new Error("the grandchild is not there");
+			await eventually(() => existsSync(decoyFile));
+			const decoy = readIdentity(Number(readFileSync(decoyFile, "utf8")));
+			if (decoy === null) throw new Error("the decoy is not there");
+			const { sid } = readProcessTable().entries.find((entry) => entry.pid === pid) ?? { sid: 0 };
+			expect(sid).not.toBe(handle.process.pid);
+
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(isAlive(handle.process)).toBe(false);
+			expect(isAlive(grandchild)).toBe(false);
+			expect(isAlive(decoy)).toBe(true);
+		});
+
+		test("ends descendants that the agent has left behind", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const file = join(world.folder, "grandchild");
+			const handle = await startOk(
+				backend,
+				world.run([node, agentProgram("double-forks.mjs"), file]),
+			);
+			const pid = Number(await eventually(() => existsSync(file) && readFileSync(file, "utf8")));
+			const grandchild = readIdentity(pid);
+			await backend.signal(handle, "SIGKILL");
+			await eventually(() => exits.first(handle.runId));
+			expect(grandchild !== null && isAlive(grandchild)).toBe(true);
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(grandchild !== null && isAlive(grandchild)).toBe(false);
+		});
+
+		test("outruns a tree that forks all the time", async () => {
+			const backend = world.connect();
+			const bomb = "f() { sh -c 'sleep 5' & }; while :; do f; f; f; sleep 0.01; done";
+			const handle = await startOk(backend, world.run(["sh", "-c", bomb]));
+			const members = () => {
+				const table = readProcessTable();
+				return table.entries.filter(
+					({ ended, pid }) => !ended && table.runIdOf(pid) === handle.runId,
+				).length;
+			};
+			await eventually(() => members() > 20);
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(members()).toBe(0);
+		});
+
+		test("and signalling never touch another process with the same number (S10)", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const handle = await startOk(backend, world.request({ type: "exits", code: 0 }));
+			await eventually(() => exits.first(handle.runId));
+			const impostor = spawn("sleep", ["1000"], { stdio: "ignore", detached: true });
+			bystanders.push(impostor);
+			const identity = readIdentity(impostor.pid as number);
+			if (identity === null) throw new Error("the impostor is not there");
+			// As if the pid had been given to it after the agent's end.
+			const stale = { ...handle, process: { ...handle.process, pid: identity.pid } };
+			await backend.signal(stale, "SIGKILL");
+			expect(await backend.kill(stale)).toEqual({ ok: true });
+			expect(await backend.isRunning(stale)).toBe(false);
+			expect(isAlive(identity)).toBe(true);
 		});
 	});
 }

@@ -12,7 +12,11 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPtyBackend, type PtyBackend } from "../../src/backends/pty/pty-backend.js";
+import {
+	createPtyBackend,
+	type PtyBackend,
+	type PtyBackendOptions,
+} from "../../src/backends/pty/pty-backend.js";
 import { isAlive } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
@@ -22,12 +26,14 @@ export const HOLDER = resolve("dist/backends/pty/holder/holder-main.js");
 export const agentProgram = (name: string) => resolve("test/fixtures/agents", name);
 
 /** How long a run that lost its terminal is given. */
-export const ORPHAN_GRACE_MS = 1_500;
+const ORPHAN_GRACE_MS = 1_500;
 
 export interface PtyWorld extends World {
 	readonly folder: string;
 	/** The folder of the backend. */
 	readonly backendFolder: string;
+	/** How its clients are made. */
+	readonly options: PtyBackendOptions;
 	connect(): PtyBackend;
 	/** A request for any program. */
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
@@ -37,21 +43,23 @@ export interface PtyWorld extends World {
 	log(runId: string): Buffer;
 }
 
-export async function createPtyWorld(): Promise<PtyWorld> {
+export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> {
 	if (!existsSync(HOLDER)) throw new Error("dist is missing: run `npm run build` first");
 	const folder = mkdtempSync(join(tmpdir(), "reeve-pty-"));
 	const backendFolder = join(folder, "pty");
 	const clients: PtyBackend[] = [];
 	const requests: StartRequest[] = [];
-	const connect = (holderProgram = HOLDER, at = backendFolder) => {
-		const backend = createPtyBackend({
-			folder: at,
-			holderProgram,
-			holderEnv: {
-				REEVE_HOLDER_IDLE_MS: "100",
-				REEVE_HOLDER_ORPHAN_GRACE_MS: String(ORPHAN_GRACE_MS),
-			},
-		});
+	const options: PtyBackendOptions = {
+		folder: backendFolder,
+		holderProgram: HOLDER,
+		holderEnv: {
+			REEVE_HOLDER_IDLE_MS: "100",
+			REEVE_HOLDER_ORPHAN_GRACE_MS: String(ORPHAN_GRACE_MS),
+			...(groups ? {} : { REEVE_HOLDER_GROUPS: "off" }),
+		},
+	};
+	const connect = (more: Partial<PtyBackendOptions> = {}) => {
+		const backend = createPtyBackend({ ...options, ...more });
 		clients.push(backend);
 		return backend;
 	};
@@ -59,11 +67,12 @@ export async function createPtyWorld(): Promise<PtyWorld> {
 	const world: PtyWorld = {
 		folder,
 		backendFolder,
+		options,
 		connect: () => connect(),
 		async connectBlind() {
 			const broken = join(folder, "broken-holder.mjs");
 			writeFileSync(broken, 'console.error("cannot start: a test"); process.exit(1);\n');
-			return connect(broken, join(folder, "elsewhere"));
+			return connect({ holderProgram: broken, folder: join(folder, "elsewhere") });
 		},
 		run(argv, more = {}) {
 			const number = requests.length + 1;

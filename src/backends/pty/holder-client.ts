@@ -65,16 +65,16 @@ export class HolderClient {
 		}
 	}
 
-	async close(): Promise<void> {
+	/** Does not wait for a connection that is still being made. */
+	close(): void {
 		this.#isClosed = true;
 		const connection = this.#connection;
 		this.#connection = null;
 		this.#dropAll();
-		try {
-			(await connection)?.socket.destroy();
-		} catch {
-			// It never stood.
-		}
+		connection?.then(
+			({ socket }) => socket.destroy(),
+			() => {},
+		);
 	}
 
 	async #send(ask: Ask, bytes?: Uint8Array): Promise<Frame<Reply>> {

@@ -139,8 +139,8 @@ class HeldBackend implements PtyBackend {
 		await this.#client.ask({ type: "forget", runId });
 	}
 
-	close(): Promise<void> {
-		return this.#client.close();
+	async close(): Promise<void> {
+		this.#client.close();
 	}
 
 	async #find(runId: string): Promise<Recovered> {
@@ -160,7 +160,8 @@ class HeldBackend implements PtyBackend {
 			if (found.state === "unknown") throw new Error(found.reason);
 			if (found.state === "exited") this.#report(found.exit);
 			// A start that was never confirmed is asked for again by `start` itself.
-			if (found.state !== "gone" || this.#watched.get(runId) === null) continue;
+			const handle = this.#watched.get(runId) ?? null;
+			if (found.state !== "gone" || handle === null || isAlive(handle.process) !== false) continue;
 			this.#report({ runId, code: null, signal: null, atMs: Date.now(), outOfMemory: false });
 		}
 	}

@@ -89,7 +89,8 @@ async function main(folder: string): Promise<void> {
 	if (!(await becomeTheOne(folder, socketPath))) return say("another holder is at work");
 
 	const owner = createHash("sha256").update(folder).digest("hex").slice(0, 12);
-	const groups = createGroups(owner);
+	const isOff = process.env["REEVE_HOLDER_GROUPS"] === "off";
+	const groups = createGroups(owner, isOff ? "control groups are turned off" : null);
 	const records = createRecords(folder);
 	const keeper = new RunKeeper({
 		records,

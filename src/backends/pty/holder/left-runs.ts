@@ -5,11 +5,12 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Groups } from "../../../host/cgroup.js";
 import { isAlive, readBootId } from "../../../host/process-identity.js";
 import { type ProcessTable, readProcessTable } from "../../../host/process-table.js";
-import { killTree, signalVerified } from "../../../host/process-tree.js";
+import { killTree, signalVerified, watchTree } from "../../../host/process-tree.js";
 import type { RunHandle } from "../../../ports/backend.js";
-import { groupsOf } from "../handle.js";
+import { groupsOf, handleData } from "../handle.js";
 import { openSharedLog, type SharedLog } from "./log-files.js";
 import type { Records, RunRecord } from "./records.js";
 
@@ -22,9 +23,10 @@ const LOOK_MS = 250;
 
 /**
  * Runs of this boot. A holder that was killed between a start and its record leaves the intention;
- * then the mark in the environment tells whether something was started. What was not is forgotten.
+ * then the run's groups and the mark in the environment tell whether something was started. What was
+ * not is forgotten.
  */
-export function findLeftRuns(records: Records): LeftRun[] {
+export function findLeftRuns(records: Records, groups: Groups): LeftRun[] {
 	let table: ProcessTable | undefined;
 	return records.listRuns().flatMap((record) => {
 		if (records.readExit(record.runId) !== null) {
@@ -32,17 +34,21 @@ export function findLeftRuns(records: Records): LeftRun[] {
 			return [];
 		}
 		table ??= readProcessTable();
-		const handle = record.handle ?? findMarked(record.runId, table);
+		const handle = record.handle ?? findStarted(record.runId, table, groups.find(record.runId));
 		if (handle === null) records.removeRun(record.runId);
 		return handle === null || handle.process.bootId !== readBootId() ? [] : [{ ...record, handle }];
 	});
 }
 
-function findMarked(runId: string, table: ProcessTable): RunHandle | null {
-	const marked = table.entries.filter(({ ended, pid }) => !ended && table.runIdOf(pid) === runId);
-	const pids = new Set(marked.map(({ pid }) => pid));
+function findStarted(
+	runId: string,
+	table: ProcessTable,
+	groups: readonly string[],
+): RunHandle | null {
+	const members = watchTree({ runId, root: null, groups }).members(table);
+	const pids = new Set(members.map(({ pid }) => pid));
 	// The one whose parent is not of the run is the one that was started, or what is left of it.
-	const eldest = marked.find(({ ppid }) => !pids.has(ppid));
+	const eldest = members.find(({ ppid }) => !pids.has(ppid));
 	if (eldest === undefined) return null;
 	const { pid, startTime } = eldest;
 	return {
@@ -50,7 +56,7 @@ function findMarked(runId: string, table: ProcessTable): RunHandle | null {
 		runId,
 		process: { bootId: readBootId(), pid, startTime },
 		startedAtMs: Date.now(),
-		data: {},
+		data: handleData(groups, []),
 	};
 }
 

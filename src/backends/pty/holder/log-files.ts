@@ -23,7 +23,7 @@ export interface LogBounds {
 	readonly files: number;
 }
 
-export const LOG_BOUNDS: LogBounds = { bytesPerFile: 10 * 1024 * 1024, files: 5 };
+const LOG_BOUNDS: LogBounds = { bytesPerFile: 10 * 1024 * 1024, files: 5 };
 
 const pathOf = (folder: string, number: number) =>
 	join(folder, number === 0 ? "current.log" : `current.log.${number}`);

@@ -47,7 +47,7 @@ export class RunKeeper {
 
 	constructor(options: KeeperOptions) {
 		this.#options = options;
-		for (const run of findLeftRuns(options.records)) {
+		for (const run of findLeftRuns(options.records, options.groups)) {
 			void this.#follow(run).catch((error: Error) => {
 				options.onTrouble(`${run.runId}: ${error.message}`);
 			});

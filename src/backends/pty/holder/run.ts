@@ -50,6 +50,7 @@ export async function startRun(
 	groups: RunGroups,
 	onEnd: OnRunEnd,
 ): Promise<Run> {
+	// A terminal without a kind is of no use, so that is the one thing added to what was asked for.
 	const env = {
 		...(request.terminal ? { TERM: "xterm-256color" } : {}),
 		...request.env,

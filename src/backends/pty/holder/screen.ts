@@ -8,7 +8,7 @@ import serialize from "@xterm/addon-serialize";
 import xterm from "@xterm/headless";
 import type { TerminalSize } from "../../../ports/backend.js";
 
-export const SCROLLBACK_LINES = 1_000;
+const SCROLLBACK_LINES = 1_000;
 
 export interface Screen {
 	readonly size: TerminalSize;
