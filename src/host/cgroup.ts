@@ -287,7 +287,8 @@ function setLimit(
 	}
 }
 
-function readOomKills(folder: string): number {
+/** How many processes of a group the kernel has killed for want of memory. */
+export function readOomKills(folder: string): number {
 	for (const file of ["memory.events", "memory.oom_control"]) {
 		try {
 			const found = /^oom_kill (\d+)$/m.exec(readFileSync(join(folder, file), "utf8"));

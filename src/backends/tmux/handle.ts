@@ -1,0 +1,66 @@
+/** What the backend keeps in a run's handle, and the names that follow from a run's id. */
+
+import { createHash } from "node:crypto";
+import { readBootId, readIdentity } from "../../host/process-identity.js";
+import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
+
+/** tmux gives `.` and `:` in names a meaning, and runs what it finds in others: so names are made up. */
+export const sessionOf = (runId: string) =>
+	`r-${createHash("sha256").update(runId).digest("hex").slice(0, 16)}`;
+
+/** Exactly this session; without the `=`, tmux takes another whose name begins like it. */
+export const targetOf = (runId: string) => `=${sessionOf(runId)}:`;
+
+export interface HandleFacts {
+	readonly runId: string;
+	readonly pid: number;
+	/** Null when it is not known. */
+	readonly launcherPid: number | null;
+	readonly startedAtMs: number;
+	readonly terminal: boolean;
+	readonly groups: readonly string[];
+	readonly missingLimits: readonly string[];
+}
+
+/** Reads who the processes are, so it is to be called while their numbers are theirs for sure. */
+export function createHandle(facts: HandleFacts): RunHandle {
+	const { runId, pid, launcherPid, startedAtMs, terminal, groups, missingLimits } = facts;
+	const launcher = launcherPid === null ? null : readIdentity(launcherPid);
+	return {
+		backend: "tmux",
+		runId,
+		process: readIdentity(pid) ?? endedIdentity(pid),
+		startedAtMs,
+		data: {
+			session: sessionOf(runId),
+			launcher: "perl",
+			terminal: terminal ? 1 : 0,
+			...(launcher === null
+				? {}
+				: { launcherPid: launcher.pid, launcherStartTime: launcher.startTime }),
+			...(groups.length > 0 ? { groups: groups.join(":") } : {}),
+			...(missingLimits.length > 0 ? { missingLimits: missingLimits.join("; ") } : {}),
+		},
+	};
+}
+
+/** The process was gone before it could be looked at. No process ever has this start time. */
+const endedIdentity = (pid: number): ProcessIdentity => ({
+	bootId: readBootId(),
+	pid,
+	startTime: "ended",
+});
+
+export function groupsOf({ data }: RunHandle): readonly string[] {
+	const { groups } = data;
+	return typeof groups === "string" ? groups.split(":") : [];
+}
+
+export const hasTerminal = ({ data }: RunHandle) => data["terminal"] !== 0;
+
+/** The launcher, which ends after it has recorded the agent's end; null when it is not known. */
+export function launcherOf({ data, process }: RunHandle): ProcessIdentity | null {
+	const { launcherPid, launcherStartTime } = data;
+	if (typeof launcherPid !== "number" || typeof launcherStartTime !== "string") return null;
+	return { bootId: process.bootId, pid: launcherPid, startTime: launcherStartTime };
+}

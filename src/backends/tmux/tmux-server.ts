@@ -1,0 +1,197 @@
+/**
+ * The backend's own tmux server: never the user's, with a socket, a configuration and an environment of
+ * its own. It is started when first needed, outlives this process while it has runs, and leaves by
+ * itself when it has none and nobody is connected.
+ *
+ * Two connections stand, whatever the number of runs: one for commands, one that waits for the death of
+ * a pane. tmux remembers a wake that comes while nobody waits.
+ */
+
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConnectionLost, ControlClient, type ServerPlace } from "./control-client.js";
+
+/** A pane as tmux sees it. */
+export interface Pane {
+	readonly dead: boolean;
+	/** The exit code of the launcher; null while it lives, when it was killed, or tmux missed it. */
+	readonly status: number | null;
+	readonly signal: number | null;
+}
+
+export interface ServerEvents {
+	/** Some pane has died. */
+	onPaneDeath(): void;
+	/** The connection dropped: perhaps the server is gone. */
+	onDrop(): void;
+}
+
+/** The session that connections are attached to. It has no process, and goes with the last of them. */
+const ANCHOR = "reeve";
+const CONNECT = ["new-session", "-A", "-s", ANCHOR, "-x", "80", "-y", "24", "true"];
+const DEATH = "reeve-pane-death";
+const ANSWER_MS_MAX = 30_000;
+const CONNECT_TRIES = 5;
+
+/** What the server reads when it starts. */
+export const SERVER_CONFIG = [
+	"set -g remain-on-exit on",
+	"set -g history-limit 500",
+	"set -g status off",
+	"set -g default-terminal xterm-256color",
+	"set -g allow-rename off",
+	"set -g automatic-rename off",
+	"set -g bell-action none",
+	"set -g monitor-bell off",
+	"set -s escape-time 0",
+	`set-hook -g pane-died 'wait-for -S ${DEATH}'`,
+	"",
+].join("\n");
+
+export class TmuxServer {
+	readonly #place: ServerPlace;
+	readonly #events: ServerEvents;
+	#client: Promise<ControlClient> | null = null;
+	#listing: Promise<Map<string, Pane>> | null = null;
+	#isClosed = false;
+
+	constructor(place: ServerPlace, events: ServerEvents) {
+		this.#place = place;
+		this.#events = events;
+	}
+
+	/** Runs a line of commands, starting the server if need be. The lines of their answers. */
+	async run(line: string, count = 1): Promise<string[][]> {
+		this.#client ??= this.#connect();
+		const client = await this.#client;
+		return new Promise((resolve, reject) => {
+			const giveUp = setTimeout(() => {
+				reject(new ConnectionLost(`no answer from tmux within ${ANSWER_MS_MAX / 1_000} s`));
+				client.close();
+			}, ANSWER_MS_MAX);
+			client.send(line, count, (answer) => {
+				clearTimeout(giveUp);
+				if (answer instanceof Error) reject(answer);
+				else resolve(answer.bodies.map((body) => body.map((text) => text.toString())));
+			});
+		});
+	}
+
+	/**
+	 * All panes by the name of their session, as they are after this call; whoever asks at the same
+	 * moment shares the answer. Where there is no server, none is started.
+	 */
+	panes(): Promise<Map<string, Pane>> {
+		this.#listing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+			this.#listing = null;
+			return this.#list();
+		});
+		return this.#listing;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		const client = this.#client;
+		this.#client = null;
+		try {
+			(await client)?.close();
+		} catch {
+			// It never stood.
+		}
+	}
+
+	async #list(): Promise<Map<string, Pane>> {
+		if (this.#client === null && !(await this.#isThere())) return new Map();
+		const format = "#{session_name}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}";
+		const [lines = []] = await this.run(`list-panes -a -F '${format}'`);
+		const numberOf = (text: string | undefined) => (text ? Number(text) : null);
+		return new Map(
+			lines.map((line) => {
+				const [session = "", dead, status, signal] = line.split("|");
+				const pane = { dead: dead === "1", status: numberOf(status), signal: numberOf(signal) };
+				return [session, pane];
+			}),
+		);
+	}
+
+	/** Whether anybody listens. What is neither yes nor no counts as yes, and fails later. */
+	#isThere(): Promise<boolean> {
+		return new Promise((resolve) => {
+			const socket = connect(this.#place.socket);
+			socket.once("connect", () => {
+				socket.destroy();
+				resolve(true);
+			});
+			socket.once("error", ({ code }: NodeJS.ErrnoException) => {
+				resolve(code !== "ENOENT" && code !== "ECONNREFUSED");
+			});
+		});
+	}
+
+	async #connect(): Promise<ControlClient> {
+		try {
+			for (let tries = 1; ; tries++) {
+				try {
+					return await this.#open();
+				} catch (error) {
+					// A server that has just lost its last session is still leaving.
+					if (tries >= CONNECT_TRIES || this.#isClosed) throw error;
+					await sleep(20 * 2 ** tries);
+				}
+			}
+		} catch (error) {
+			this.#client = null;
+			throw error;
+		}
+	}
+
+	async #open(): Promise<ControlClient> {
+		if (this.#isClosed) throw new Error("the backend is closed");
+		let stands = false;
+		const waiter = new ControlClient(this.#place, CONNECT, { onNotice() {}, onClose() {} });
+		const client = new ControlClient(this.#place, CONNECT, {
+			onNotice() {},
+			onClose: () => {
+				waiter.close();
+				if (!stands) return;
+				this.#client = null;
+				if (!this.#isClosed) this.#events.onDrop();
+			},
+		});
+		try {
+			await withDeadline(Promise.all([client.ready, waiter.ready]));
+			client.send(`set-option -t '=${ANCHOR}:' destroy-unattached on`, 1, () => {});
+			this.#waitForDeaths(waiter, client);
+			stands = true;
+			return client;
+		} catch (error) {
+			waiter.close();
+			client.close();
+			throw error;
+		}
+	}
+
+	#waitForDeaths(waiter: ControlClient, client: ControlClient): void {
+		waiter.send(`wait-for ${DEATH}`, 1, (answer) => {
+			// Without it deaths would be seen late, so both are made anew.
+			if (answer instanceof Error) {
+				client.close();
+				return;
+			}
+			this.#events.onPaneDeath();
+			this.#waitForDeaths(waiter, client);
+		});
+	}
+}
+
+async function withDeadline<T>(promise: Promise<T>): Promise<T> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new Error("tmux does not answer")), ANSWER_MS_MAX);
+	});
+	try {
+		return await Promise.race([promise, late]);
+	} finally {
+		clearTimeout(timer);
+	}
+}
