@@ -6,20 +6,18 @@
 import { randomUUID } from "node:crypto";
 import { chmod, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { createPtyBackend } from "../backends/pty/pty-backend.js";
 import { resolveHome } from "../client/home.js";
 import { readVersion } from "../client/version.js";
-import type { AgentSpec } from "../config/spec.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
 import { takeLock } from "../host/instance-lock.js";
 import type { DaemonJson } from "../http/contract.js";
 import { createHttpServer } from "../http/server.js";
-import type { Backend } from "../ports/backend.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
+import { type Backends, createBackends } from "./backends.js";
 import { prepareHome } from "./home-dir.js";
 import { createLogger } from "./logger.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
@@ -48,9 +46,14 @@ async function main(): Promise<number> {
 	const { store } = opened;
 	const note = (event: NewEvent) =>
 		store.commit((transaction) => transaction.appendEvent(event, Date.now()));
-	const backend = createPtyBackend({ folder: home.runtime });
-	const engine = createEngine(store, backend);
-	backend.onExit((exit) => engine.exited(exit));
+	const backends = createBackends(home.runtime);
+	const engine = createEngine(store, backends);
+	backends.onExit((exit) => engine.exited(exit));
+	store.onCommit((events) => {
+		for (const { type, run_id: runId } of events) {
+			if (type === "agent.exited" && runId !== undefined) backends.forget(runId);
+		}
+	});
 
 	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
 	const status = () => renderStatus(identity, supervisor.status(), store.health());
@@ -76,21 +79,25 @@ async function main(): Promise<number> {
 	const exitCode = await supervisor.ended;
 	const reason = exitCode === 0 ? "asked to" : "a service failed";
 	logger.info("stopping", { exitCode, reason });
-	await backend.close();
+	await backends.close();
 	await rm(home.socket, { force: true });
 	await note({ type: "daemon.stopping", data: { reason } });
 	await store.close();
 	return exitCode;
 }
 
-function createEngine(store: Store, backend: Backend): Engine {
+function createEngine(store: Store, backends: Backends): Engine {
 	return new Engine({
 		...{ store, clock: realClock, vault: createFileVault(home.vault) },
-		backendFor: () => backend,
+		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
+		backendNamed: backends.get,
 		random: Math.random,
 		newRunId: randomUUID,
-		prepare: async (spec) =>
-			refuseBackend(spec) ?? prepareStart(spec, { inherited: process.env, logs: home.logs }),
+		async prepare(spec) {
+			const { refused } = backends.choose(spec);
+			if (refused !== null) return { ok: false, detail: refused };
+			return prepareStart(spec, { inherited: process.env, logs: home.logs });
+		},
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
 			const probes = createProbes(spec, logDirOf(home.logs, spec.id));
@@ -171,13 +178,6 @@ function stopOnSignals(supervisor: Supervisor): void {
 	process.on("SIGINT", stop);
 	// A terminal that closes is no reason to end.
 	process.on("SIGHUP", () => {});
-}
-
-/** A backend that this version does not have is told at the start, not replaced by another one. */
-function refuseBackend(spec: AgentSpec): { ok: false; detail: string } | null {
-	if (spec.kind !== "session" || spec.backend === "auto" || spec.backend === "pty") return null;
-	const detail = `the ${spec.backend} backend is not part of this version: use \`backend: auto\` or \`pty\``;
-	return { ok: false, detail };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -17,6 +17,7 @@ import {
 	policyChange,
 	putAgent,
 	recordExit,
+	reportOf,
 	startEffectKey,
 	toStoredRun,
 } from "./agent-record.js";
@@ -76,7 +77,7 @@ export class AgentLife {
 	exited(exit: RunExit): Promise<void> {
 		return this.#inbox.run(async () => {
 			const live = this.#run;
-			if (live?.runId === exit.runId) await this.#end(live, this.#reportOf(live, exit), exit.atMs);
+			if (live?.runId === exit.runId) await this.#end(live, this.#report(live, exit), exit.atMs);
 		});
 	}
 
@@ -91,7 +92,8 @@ export class AgentLife {
 	/** The backend and the run that it holds; null while none is known to be alive. */
 	held(): { readonly backend: Backend; readonly handle: RunHandle } | null {
 		const handle = this.#run?.handle ?? null;
-		return handle === null ? null : { backend: this.#world.backend, handle };
+		const { backend } = this.#run ?? {};
+		return handle === null || backend === undefined ? null : { backend, handle };
 	}
 
 	/** Forgets its timers; the process runs on. */
@@ -148,7 +150,7 @@ export class AgentLife {
 	}
 
 	#stored(live: LiveRun, state: StoredRun["state"]): StoredRun {
-		return toStoredRun(this.id, this.#world.backend.name, live, state);
+		return toStoredRun(this.id, live, state);
 	}
 
 	askToStart(withContinue: boolean): Promise<StartOutcome> {
@@ -172,17 +174,22 @@ export class AgentLife {
 		this.#wanted = null;
 		const refused = this.forbidden();
 		if (refused !== null) return wanted.outcome.resolve(refused);
-		const live = newRun(this.#world.newRunId(), wanted.withContinue, this.#nowMs());
+		const { newRunId, chooseBackend, prepare } = this.#world;
+		const live = newRun(
+			newRunId(),
+			chooseBackend(this.#agent.spec),
+			wanted.withContinue,
+			this.#nowMs(),
+		);
 		// The intent is recorded before the start, so that a start that nobody saw confirmed is found.
 		await this.#save({ reason: "starting" }, [], (transaction) => {
 			transaction.putRun(this.#stored(live, "intended"));
 			transaction.removeEffect(startEffectKey(this.id));
 		});
 		this.#run = live;
-		const { backend, prepare } = this.#world;
 		const prepared = await prepare(this.#agent.spec, wanted.withContinue);
 		if (!prepared.ok) return this.#failedToStart(live, wanted.outcome, true, prepared.detail);
-		const started = await backend
+		const started = await live.backend
 			.start({ ...prepared.request, runId: live.runId })
 			.catch((error: unknown) => ({ ok: "unknown", error }) as const);
 		if (started.ok === "unknown") {
@@ -290,25 +297,14 @@ export class AgentLife {
 		this.#world.changed();
 	}
 
-	/** The facts of an exit, with what only this side knows: who asked, and for how long it ran. */
-	#reportOf(live: LiveRun, exit: Omit<RunExit, "runId">): ExitReport {
-		const { steadyMs } = this.#world.clock.now();
-		const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
-		// The steady clock where this daemon saw the start: the wall clock may have been set since.
-		const uptimeMs = live.startedSteadyMs === null ? wallMs : steadyMs - live.startedSteadyMs;
-		return exitReport({
-			code: exit.code,
-			signal: exit.signal,
-			cause: exit.outOfMemory ? "out_of_memory" : "unknown",
-			askedBy: live.askedBy,
-			uptimeMs: Math.max(0, uptimeMs),
-		});
+	#report(live: LiveRun, exit: Omit<RunExit, "runId">): ExitReport {
+		return reportOf(live, exit, this.#world.clock.now().steadyMs);
 	}
 
 	/** The end of a run of which nobody knows how it came. */
 	#endUnseen(live: LiveRun): Promise<void> {
 		const lost = { code: null, signal: null, atMs: this.#nowMs(), outOfMemory: false };
-		return this.#end(live, this.#reportOf(live, lost), lost.atMs);
+		return this.#end(live, this.#report(live, lost), lost.atMs);
 	}
 
 	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
@@ -320,7 +316,7 @@ export class AgentLife {
 		const drained =
 			live === null
 				? ({ outcome: "already_stopped", reason: null } as const)
-				: await drainRun(live, graceMs, this.#world);
+				: await drainRun(live, graceMs, clock);
 		if (live !== null && drained.outcome !== "not_proven") {
 			// The process is gone; if its exit was not heard of by now, it never will be.
 			await this.#inbox.run(async () => {
@@ -352,9 +348,10 @@ export class AgentLife {
 
 	async #recover(stored: StoredRun): Promise<void> {
 		const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
-		const live = { ...newRun(runId, withContinue, intendedAtMs), handle, askedBy };
+		const backend = this.#world.backendNamed(stored.backend);
+		const live = { ...newRun(runId, backend, withContinue, intendedAtMs), handle, askedBy };
 		this.#run = live;
-		const found = await this.#world.backend.recover(stored.runId, stored.handle);
+		const found = await backend.recover(stored.runId, stored.handle);
 		this.#unknown = found.state === "unknown";
 		switch (found.state) {
 			case "unknown":
@@ -371,7 +368,7 @@ export class AgentLife {
 				return;
 			}
 			case "exited":
-				await this.#end(live, this.#reportOf(live, found.exit), found.exit.atMs);
+				await this.#end(live, this.#report(live, found.exit), found.exit.atMs);
 				break;
 			case "gone":
 				await this.#recordGone(live, stored, found.rebooted);

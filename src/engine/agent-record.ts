@@ -4,7 +4,8 @@
  */
 
 import type { CrashDecision, CrashState } from "../core/crash-state.js";
-import type { ExitReport } from "../core/exit.js";
+import { type ExitReport, exitReport } from "../core/exit.js";
+import type { RunExit } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import { type Agent, type LiveRun, withoutSecrets } from "./agent-state.js";
 
@@ -23,14 +24,36 @@ export function putAgent(transaction: StoreTransaction, agent: Agent): void {
 	transaction.putAgent({ ...agent, spec: withoutSecrets(agent.spec) });
 }
 
-export function toStoredRun(
-	agentId: string,
-	backend: string,
-	live: LiveRun,
-	state: StoredRun["state"],
-): StoredRun {
+export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
 	const { runId, handle, intendedAtMs, askedBy, withContinue } = live;
-	return { runId, agentId, backend, state, handle, intendedAtMs, askedBy, withContinue };
+	return {
+		runId,
+		agentId,
+		backend: live.backend.name,
+		state,
+		handle,
+		intendedAtMs,
+		askedBy,
+		withContinue,
+	};
+}
+
+/** The facts of an exit, with what only this side knows: who asked, and for how long it ran. */
+export function reportOf(
+	live: LiveRun,
+	exit: Omit<RunExit, "runId">,
+	nowSteadyMs: number,
+): ExitReport {
+	const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
+	// The steady clock where this daemon saw the start: the wall clock may have been set since.
+	const uptimeMs = live.startedSteadyMs === null ? wallMs : nowSteadyMs - live.startedSteadyMs;
+	return exitReport({
+		code: exit.code,
+		signal: exit.signal,
+		cause: exit.outOfMemory ? "out_of_memory" : "unknown",
+		askedBy: live.askedBy,
+		uptimeMs: Math.max(0, uptimeMs),
+	});
 }
 
 /** An exit with all that follows from it. */

@@ -3,7 +3,7 @@
 import type { AgentSpec } from "../config/spec.js";
 import type { Asker } from "../core/exit.js";
 import type { ProcessState } from "../core/states.js";
-import type { RunHandle } from "../ports/backend.js";
+import type { Backend, RunHandle } from "../ports/backend.js";
 import type { StoredAgent, StoredExit } from "../ports/store.js";
 import { createSignal, type Signal } from "./waiting.js";
 
@@ -15,6 +15,8 @@ export interface Agent extends Omit<StoredAgent, "spec"> {
 /** The run that is under way. */
 export interface LiveRun {
 	readonly runId: string;
+	/** What holds it; another one may be chosen for the next run. */
+	readonly backend: Backend;
 	readonly withContinue: boolean;
 	readonly intendedAtMs: number;
 	/** Null until the start is confirmed. */
@@ -44,9 +46,15 @@ export function withoutSecrets(spec: AgentSpec): AgentSpec {
 }
 
 /** A run that is intended and has not begun. */
-export function newRun(runId: string, withContinue: boolean, intendedAtMs: number): LiveRun {
+export function newRun(
+	runId: string,
+	backend: Backend,
+	withContinue: boolean,
+	intendedAtMs: number,
+): LiveRun {
 	return {
 		runId,
+		backend,
 		withContinue,
 		intendedAtMs,
 		handle: null,

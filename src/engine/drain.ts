@@ -5,7 +5,7 @@
  * Keeps S11 (stop ends with an empty process tree) and S12 (SIGKILL never before the grace period).
  */
 
-import type { Backend, RunHandle } from "../ports/backend.js";
+import type { RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { LiveRun } from "./agent-state.js";
 import { withDeadline } from "./waiting.js";
@@ -19,15 +19,11 @@ export interface Drained {
 	readonly reason: string | null;
 }
 
-export async function drainRun(
-	live: LiveRun,
-	timeoutMs: number,
-	{ backend, clock }: { backend: Backend; clock: Clock },
-): Promise<Drained> {
-	const { handle } = live;
+export async function drainRun(live: LiveRun, timeoutMs: number, clock: Clock): Promise<Drained> {
+	const { handle, backend } = live;
 	if (handle === null) return { outcome: "graceful", reason: null };
 	if (timeoutMs > 0) await backend.signal(handle, "SIGTERM");
-	const graceful = await endsWithin(live, handle, timeoutMs, { backend, clock });
+	const graceful = await endsWithin(live, handle, timeoutMs, clock);
 	// Also after a graceful end: descendants that the agent left behind are ended.
 	const killed = await backend.kill(handle);
 	if (!killed.ok) return { outcome: "not_proven", reason: killed.reason };
@@ -40,11 +36,11 @@ async function endsWithin(
 	live: LiveRun,
 	handle: RunHandle,
 	timeoutMs: number,
-	{ backend, clock }: { backend: Backend; clock: Clock },
+	clock: Clock,
 ): Promise<boolean> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
 	for (;;) {
-		if ((await backend.isRunning(handle)) === false) return true;
+		if ((await live.backend.isRunning(handle)) === false) return true;
 		const leftMs = untilMs - clock.now().steadyMs;
 		if (leftMs <= 0) return false;
 		const waited = await withDeadline(clock, live.ended.promise, Math.min(DRAIN_POLL_MS, leftMs));

@@ -31,7 +31,8 @@ export interface EngineParts {
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly vault: EnvVault;
-	readonly backendFor: (spec: AgentSpec) => Backend;
+	readonly chooseBackend: (spec: AgentSpec) => Backend;
+	readonly backendNamed: (name: string) => Backend;
 	readonly random: () => number;
 	readonly newRunId: () => string;
 	readonly prepare: (spec: AgentSpec, withContinue: boolean) => Promise<Prepared>;
@@ -247,11 +248,9 @@ export class Engine {
 	}
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {
-		const { store, clock, random, newRunId, prepare, watchReady, backendFor, onError } =
-			this.#parts;
+		const { onError } = this.#parts;
 		const life = new AgentLife(agent, lastExit, {
-			...{ store, clock, random, newRunId, prepare, watchReady },
-			backend: backendFor(agent.spec),
+			...this.#parts,
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {

@@ -28,7 +28,10 @@ export type Prepared =
 
 /** What a life needs of the rest of the engine. */
 export interface LifeWorld {
-	readonly backend: Backend;
+	/** The backend for a new run. */
+	readonly chooseBackend: (spec: AgentSpec) => Backend;
+	/** The backend that holds a run of an earlier daemon. */
+	readonly backendNamed: (name: string) => Backend;
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly random: () => number;

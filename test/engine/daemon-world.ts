@@ -53,7 +53,8 @@ export async function createDaemonWorld(random: () => number = () => 0): Promise
 			store: mortal(store as Store, life),
 			clock: mortalClock,
 			vault: mortal(vault, life),
-			backendFor: () => mortal(own as Backend, life),
+			chooseBackend: () => mortal(own as Backend, life),
+			backendNamed: () => mortal(own as Backend, life),
 			random,
 			newRunId: () => `run-${++runs}`,
 			prepare: async (spec) => ({
