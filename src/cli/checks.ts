@@ -9,6 +9,7 @@ import { readVersion } from "../client/version.js";
 import { ReeveError } from "../core/errors.js";
 import { countOf } from "./arguments.js";
 import { connect, SOCKET_BYTES_MAX } from "./connect.js";
+import { isCode } from "./daemon-process.js";
 
 export interface Check {
 	readonly name: string;

@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../src/testing/random.js";
+import { describeWithTmux } from "../support/needs.js";
 import { createFleetHome, eventually, type FleetHome, lockedAgent } from "./fleet-home.js";
 
 const ROUNDS = Number(process.env["REEVE_FAULT_ROUNDS"] ?? 4);
@@ -44,7 +45,10 @@ function aliveByLedger(): Map<string, string[]> {
 	return alive;
 }
 
-describe.each(["pty"])("a fleet on %s whose daemon is killed", (backend) => {
+describe("a fleet on pty whose daemon is killed", () => suite("pty"));
+describeWithTmux("a fleet on tmux whose daemon is killed", () => suite("tmux"));
+
+function suite(backend: string): void {
 	test(`keeps every agent through ${ROUNDS} kills`, { timeout: 3_600_000 }, async () => {
 		const random = createRandom(SEED);
 		home = createFleetHome();
@@ -123,4 +127,4 @@ describe.each(["pty"])("a fleet on %s whose daemon is killed", (backend) => {
 		const events = (await home.must("events", "--json")).trim().split("\n");
 		expect(events.filter((line) => line.includes('"agent.exited"'))).toHaveLength(3);
 	});
-});
+}
