@@ -11,12 +11,15 @@
  */
 
 import {
+	closeSync,
 	existsSync,
 	mkdirSync,
+	openSync,
 	readdirSync,
 	readFileSync,
 	rmdirSync,
 	writeFileSync,
+	writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import type { ResourceLimits } from "../ports/backend.js";
@@ -37,6 +40,8 @@ interface Place {
 	readonly version: 1 | 2;
 	/** This process's own group there. */
 	readonly home: string;
+	/** The way back, open from the beginning: a process that has no files left must not stay inside. */
+	readonly homeFd: number;
 }
 
 export interface RunGroups {
@@ -60,12 +65,15 @@ export interface Groups {
 	remove(paths: readonly string[]): boolean;
 	/** Removes empty groups that were left behind under this owner's name, and the common folders. */
 	sweep(): void;
+	/** No groups can be joined after this. */
+	close(): void;
 }
 
 /** Which limits this process could give to what it starts. */
 export function describeLimits(): readonly LimitSupport[] {
 	const groups = createGroups("doctor");
 	groups.sweep();
+	groups.close();
 	return groups.describe();
 }
 
@@ -82,9 +90,10 @@ export function createGroups(owner: string, unwanted: string | null = null): Gro
 		cpu: findLimit("cpu", layout, tracking, owner),
 	};
 	const found = { tracking, ...limits };
-	const homes = () => [
-		...new Set(Object.values(found).flatMap((at) => (typeof at === "string" ? [] : [at.home]))),
-	];
+	const places = new Set(
+		Object.values(found).flatMap((at) => (typeof at === "string" ? [] : [at])),
+	);
+	const homes = () => [...new Set([...places].map(({ home }) => home))];
 
 	return {
 		describe: () =>
@@ -108,6 +117,9 @@ export function createGroups(owner: string, unwanted: string | null = null): Gro
 		remove: (paths) => paths.map(removeGroup).every(Boolean),
 		sweep() {
 			for (const home of homes()) sweepHome(home, owner);
+		},
+		close() {
+			for (const { homeFd } of places) closeSync(homeFd);
 		},
 	};
 }
@@ -134,17 +146,17 @@ function readLayout(): GroupLayout | string {
 function findTracking(layout: GroupLayout | string, owner: string): Place | string {
 	if (typeof layout === "string") return layout;
 	const { freezer, pids } = layout.byController;
-	const places: Place[] = [
-		...(layout.unified === null ? [] : [{ version: 2 as const, home: layout.unified }]),
-		...[freezer, pids].flatMap((home) =>
-			home === undefined ? [] : [{ version: 1 as const, home }],
-		),
+	const places: [version: 1 | 2, home: string | null | undefined][] = [
+		[2, layout.unified],
+		[1, freezer],
+		[1, pids],
 	];
 	let reason = "no hierarchy of control groups is mounted";
-	for (const place of places) {
-		const problem = tryPlace(place, owner);
-		if (problem === null) return place;
-		reason = problem;
+	for (const [version, home] of places) {
+		if (home === null || home === undefined) continue;
+		const place = tryPlace(version, home, owner);
+		if (typeof place !== "string") return place;
+		reason = place;
 	}
 	return reason;
 }
@@ -157,10 +169,7 @@ function findLimit(
 ): Place | string {
 	if (typeof layout === "string") return layout;
 	const home = layout.byController[limit];
-	if (home !== undefined) {
-		const place: Place = { version: 1, home };
-		return tryPlace(place, owner) ?? place;
-	}
+	if (home !== undefined) return tryPlace(1, home, owner);
 	if (typeof tracking === "string") return tracking;
 	if (tracking.version !== 2) return `no hierarchy with the controller ${limit} is mounted`;
 	const problem = enable(limit, tracking.home) ?? enable(limit, join(tracking.home, GROUPS_FOLDER));
@@ -183,30 +192,43 @@ function enable(limit: Limit, folder: string): string | null {
 	}
 }
 
-/** Steps in and out once. Null when that works, else why not. */
-function tryPlace(place: Place, owner: string): string | null {
-	const folder = join(place.home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
+/** Steps in and out once; a text says why that does not work. */
+function tryPlace(version: 1 | 2, home: string, owner: string): Place | string {
+	const folder = join(home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
+	let homeFd: number | undefined;
 	try {
+		homeFd = openSync(doorOf(version, home), "r+");
+		const place: Place = { version, home, homeFd };
 		makeGroup(folder);
-		try {
-			step(place.version, folder);
-		} finally {
-			step(place.version, place.home);
-		}
-		return null;
+		const isIn = stepInto(place, folder);
+		stepOut(place);
+		if (isIn) return place;
+		throw Object.assign(new Error("refused"), { code: "EACCES" });
 	} catch (error) {
+		if (homeFd !== undefined) closeSync(homeFd);
 		const { code } = error as NodeJS.ErrnoException;
-		return `no groups can be made in ${place.home} (${code}); it must be delegated to this user`;
+		return `no groups can be made in ${home} (${code}); it must be delegated to this user`;
 	} finally {
 		removeGroup(folder);
 	}
 }
 
-/**
- * Moves this process. In version 1 it is this thread alone, the one that forks; `0` is who writes.
- */
-function step(version: 1 | 2, folder: string): void {
-	writeFileSync(join(folder, version === 1 ? "tasks" : "cgroup.procs"), "0", { flag: "r+" });
+/** In version 1 a thread can be moved alone: this one, which forks. */
+const doorOf = (version: 1 | 2, folder: string) =>
+	join(folder, version === 1 ? "tasks" : "cgroup.procs");
+
+/** Moves this process, if it may; `0` is whoever writes it. */
+function stepInto({ version }: Place, folder: string): boolean {
+	try {
+		writeFileSync(doorOf(version, folder), "0", { flag: "r+" });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function stepOut({ homeFd }: Place): void {
+	writeSync(homeFd, "0");
 }
 
 function makeRunGroups(
@@ -218,25 +240,22 @@ function makeRunGroups(
 		const folder = join(place.home, GROUPS_FOLDER, name);
 		try {
 			makeGroup(folder);
-			return [{ place, folder }];
+			return [{ place, folder, isJoined: false }];
 		} catch {
 			return [];
 		}
 	});
-	const folderFor = (limit: Limit) => made.find(({ place }) => place === limits[limit])?.folder;
+	const folderFor = (limit: Limit) =>
+		made.find(({ place, isJoined }) => isJoined && place === limits[limit])?.folder;
 
 	return {
 		paths: made.map(({ folder }) => folder),
 		inside(fork) {
-			const entered: Place[] = [];
 			try {
-				for (const { place, folder } of made) {
-					entered.push(place);
-					step(place.version, folder);
-				}
+				for (const group of made) group.isJoined = stepInto(group.place, group.folder);
 				return fork();
 			} finally {
-				for (const place of entered) step(place.version, place.home);
+				for (const { place, isJoined } of made) if (isJoined) stepOut(place);
 			}
 		},
 		applyLimits: (asked) =>

@@ -108,6 +108,19 @@ export interface TerminalViewer {
 	onClose(reason: string): void;
 }
 
+/** The signals that agents are sent. Named here, so that users of the types need none of Node's. */
+export type AgentSignal =
+	| "SIGHUP"
+	| "SIGINT"
+	| "SIGQUIT"
+	| "SIGTERM"
+	| "SIGKILL"
+	| "SIGUSR1"
+	| "SIGUSR2"
+	| "SIGSTOP"
+	| "SIGCONT"
+	| "SIGWINCH";
+
 export interface Backend {
 	readonly name: string;
 	/** Starts a run. Called again with the id of a run that is alive, it starts nothing (S1). */
@@ -117,7 +130,7 @@ export interface Backend {
 	/** Calls back once for every run that ends from now on. */
 	onExit(listener: (exit: RunExit) => void): void;
 	/** Sends a signal to the agent's process, if it is still the one it was. */
-	signal(handle: RunHandle, signal: NodeJS.Signals): Promise<void>;
+	signal(handle: RunHandle, signal: AgentSignal): Promise<void>;
 	/** Whether the agent's own process is alive. */
 	isRunning(handle: RunHandle): Promise<boolean | "unknown">;
 	/** Ends the whole process tree of a run and proves that it is gone (S11). */

@@ -7,6 +7,7 @@
  */
 
 import type {
+	AgentSignal,
 	Backend,
 	KillResult,
 	Recovered,
@@ -203,7 +204,7 @@ class Client implements ScriptedBackend {
 		for (const listener of this.#listeners) listener(exit);
 	}
 
-	async signal({ runId }: RunHandle, signal: NodeJS.Signals): Promise<void> {
+	async signal({ runId }: RunHandle, signal: AgentSignal): Promise<void> {
 		const run = this.#host.runs.get(runId);
 		if (run === undefined || (run.life.ignoresSignals && signal !== "SIGKILL")) return;
 		endRun(this.#host, run, { code: null, signal, outOfMemory: false });

@@ -216,7 +216,7 @@ describe("the holder", options, () => {
 		const holder = world.holder();
 		for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) signalVerified(holder, signal);
 		await startOk(backend, world.request({ type: "lives-on" }));
-		expect(await backend.screen(handle)).toContain("ready");
+		await eventually(async () => (await backend.screen(handle)).includes("ready"));
 		expect(world.holder()).toEqual(holder);
 	});
 

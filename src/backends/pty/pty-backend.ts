@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { killTree, signalVerified } from "../../host/process-tree.js";
 import type {
+	AgentSignal,
 	Backend,
 	KillResult,
 	Recovered,
@@ -106,7 +107,7 @@ class HeldBackend implements PtyBackend {
 		for (const exit of late) listener(exit);
 	}
 
-	async signal(handle: RunHandle, signal: NodeJS.Signals): Promise<void> {
+	async signal(handle: RunHandle, signal: AgentSignal): Promise<void> {
 		if (handle.process.bootId === readBootId()) signalVerified(handle.process, signal);
 	}
 
