@@ -28,6 +28,7 @@ export interface TmuxWorld extends World {
 	readonly folder: string;
 	/** The folder of the backend. */
 	readonly backendFolder: string;
+	readonly options: { readonly folder: string };
 	connect(): TmuxBackend;
 	/** A request for any program. */
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
@@ -57,6 +58,7 @@ export async function createTmuxWorld({ name = "t" } = {}): Promise<TmuxWorld> {
 	const world: TmuxWorld = {
 		folder,
 		backendFolder,
+		options: { folder: backendFolder },
 		connect: () => connect(),
 		async connectBlind() {
 			const elsewhere = join(folder, "elsewhere");

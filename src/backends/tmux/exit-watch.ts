@@ -39,6 +39,7 @@ export class ExitWatch {
 	readonly #orphanGraceMs: number;
 	readonly #onExit: (exit: RunExit) => void;
 	readonly #runs = new Map<string, Watched>();
+	readonly #reaping = new Set<Promise<void>>();
 	/** Groups that could not be removed, since something of the run is still there. */
 	readonly #leftGroups = new Set<readonly string[]>();
 	#sweep: NodeJS.Timeout | null = null;
@@ -90,15 +91,28 @@ export class ExitWatch {
 		});
 	}
 
-	close(): void {
+	/** Resolves when what is being reaped is, or after a while. */
+	async close(): Promise<void> {
 		this.#isClosed = true;
 		if (this.#sweep !== null) clearInterval(this.#sweep);
 		if (this.#orphanLook !== null) clearTimeout(this.#orphanLook);
 		this.#runs.clear();
+		await Promise.race([
+			Promise.all(this.#reaping),
+			sleep(DRAIN_MS_MAX, undefined, { ref: false }),
+		]);
 	}
 
 	/** Lets tmux forget a run that has ended, once all that it printed is in its log. */
 	async reap(runId: string, terminal: boolean): Promise<void> {
+		const reaped = this.#reap(runId, terminal);
+		this.#reaping.add(reaped);
+		await reaped;
+		this.#reaping.delete(reaped);
+	}
+
+	/** Never rejects. */
+	async #reap(runId: string, terminal: boolean): Promise<void> {
 		const { files, server } = this.#place;
 		const session = sessionOf(runId);
 		try {

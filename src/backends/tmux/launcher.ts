@@ -110,8 +110,8 @@ fail($!+0) if !defined $pid;
 if (!$pid) {
 	$SIG{$_} = 'DEFAULT' for @ignored, 'HUP', 'TERM';
 	for my $group (@groups) {
-		my $joined = open(my $procs, '+<', "$group/cgroup.procs") && syswrite($procs, "0\n");
-		syswrite $say, "g" if !$joined;
+		my $procs;
+		open($procs, '+<', "$group/cgroup.procs") && syswrite($procs, "0\n") or syswrite $say, 'g';
 	}
 	my $ready = chdir $cwd;
 	if ($ready && !$terminal) {
@@ -146,7 +146,8 @@ sub trim {
 	return if !-f $log || -s _ <= $max;
 	unlink "$log.4";
 	rename "$log.$_", "$log." . ($_ + 1) for 3, 2, 1;
-	if (open(my $from, '<:raw', $log) && open(my $to, '>:raw', "$log.1")) {
+	my ($from, $to);
+	if (open($from, '<:raw', $log) && open($to, '>:raw', "$log.1")) {
 		seek $from, -$max, 2;
 		while (sysread $from, my $piece, 65536) { syswrite $to, $piece or last }
 	}

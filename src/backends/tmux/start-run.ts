@@ -31,6 +31,7 @@ class OutcomeUnknown extends Error {
 }
 
 const STARTED_MS_MAX = 20_000;
+const LOOK_MS = 1_000;
 const OTHER_MS_MAX = 30_000;
 
 const passing = (detail: string): StartResult => ({
@@ -110,7 +111,7 @@ async function launch(
 		// Sent, and perhaps done: the launcher tells.
 		if (!(error instanceof ConnectionLost)) throw error;
 	}
-	const said = await files.waitFor(runId, ["failed", "started"], STARTED_MS_MAX);
+	const said = await hearLauncher(place, runId);
 	if (said === "failed") {
 		const errno = Number.parseInt(files.read(runId, said)?.text ?? "", 10);
 		await abandon(place, runId, groups.paths);
@@ -133,6 +134,17 @@ async function launch(
 	});
 	files.write(runId, "handle", JSON.stringify(handle));
 	return { ok: true, handle };
+}
+
+/** What the launcher says; null when it is gone without a word, or silent for too long. */
+async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
+	const deadlineMs = performance.now() + STARTED_MS_MAX;
+	for (;;) {
+		const said = await files.waitFor(runId, ["failed", "started"], LOOK_MS);
+		if (said !== null || performance.now() > deadlineMs) return said;
+		const pane = (await server.panes()).get(sessionOf(runId));
+		if (pane?.dead !== false) return files.waitFor(runId, ["failed", "started"], 0);
+	}
 }
 
 /** In one line: tmux reads nothing of what the agent prints before the last of them is done. */

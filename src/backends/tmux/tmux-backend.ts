@@ -163,7 +163,7 @@ class SessionBackend implements TmuxBackend {
 	}
 
 	async close(): Promise<void> {
-		this.#watch.close();
+		await this.#watch.close();
 		this.#place.files.close();
 		await this.#place.server.close();
 	}

@@ -10,6 +10,7 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConnectionLost, ControlClient, type ServerPlace } from "./control-client.js";
+import { withStartLock } from "./start-lock.js";
 
 /** A pane as tmux sees it. */
 export interface Pane {
@@ -101,7 +102,7 @@ export class TmuxServer {
 	}
 
 	async #list(): Promise<Map<string, Pane>> {
-		if (this.#client === null && !(await this.#isThere())) return new Map();
+		if (this.#client === null && !(await this.#underLock(() => this.#isThere()))) return new Map();
 		const format = "#{session_name}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}";
 		const [lines = []] = await this.run(`list-panes -a -F '${format}'`);
 		const numberOf = (text: string | undefined) => (text ? Number(text) : null);
@@ -132,7 +133,7 @@ export class TmuxServer {
 		try {
 			for (let tries = 1; ; tries++) {
 				try {
-					return await this.#open();
+					return await this.#underLock(() => this.#open());
 				} catch (error) {
 					// A server that has just lost its last session is still leaving.
 					if (tries >= CONNECT_TRIES || this.#isClosed) throw error;
@@ -145,28 +146,34 @@ export class TmuxServer {
 		}
 	}
 
+	#underLock<T>(act: () => Promise<T>): Promise<T> {
+		return withStartLock(`${this.#place.config}.lock`, act);
+	}
+
 	async #open(): Promise<ControlClient> {
 		if (this.#isClosed) throw new Error("the backend is closed");
+		const opened: ControlClient[] = [];
 		let stands = false;
-		const waiter = new ControlClient(this.#place, CONNECT, { onNotice() {}, onClose() {} });
-		const client = new ControlClient(this.#place, CONNECT, {
-			onNotice() {},
-			onClose: () => {
-				waiter.close();
+		const open = async (onClose: () => void) => {
+			const client = new ControlClient(this.#place, CONNECT, { onNotice() {}, onClose });
+			opened.push(client);
+			await withDeadline(client.ready);
+			return client;
+		};
+		try {
+			const client = await open(() => {
+				for (const other of opened) other.close();
 				if (!stands) return;
 				this.#client = null;
 				if (!this.#isClosed) this.#events.onDrop();
-			},
-		});
-		try {
-			await withDeadline(Promise.all([client.ready, waiter.ready]));
+			});
+			const waiter = await open(() => {});
 			client.send(`set-option -t '=${ANCHOR}:' destroy-unattached on`, 1, () => {});
 			this.#waitForDeaths(waiter, client);
 			stands = true;
 			return client;
 		} catch (error) {
-			waiter.close();
-			client.close();
+			for (const client of opened) client.close();
 			throw error;
 		}
 	}
