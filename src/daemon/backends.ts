@@ -7,25 +7,18 @@ import { explainTmuxProblem } from "../backends/tmux/tmux-place.js";
 import type { AgentSpec } from "../config/spec.js";
 import type { Backend, RunExit } from "../ports/backend.js";
 
-/** A backend that keeps the record of an exit until it is told that the exit is stored. */
-interface ForgetfulBackend extends Backend {
-	forget(runId: string): Promise<void>;
-}
-
 export interface Backends {
 	/** The backend for a new run of this agent, or why there is none. */
 	choose(spec: AgentSpec): { readonly name: string; readonly refused: string | null };
 	/** By name, also one that is no longer chosen: it may still hold runs. */
 	get(name: string): Backend;
 	onExit(listener: (exit: RunExit) => void): void;
-	/** The exit of this run is stored. */
-	forget(runId: string): void;
 	close(): Promise<void>;
 }
 
 export function createBackends(runtime: string): Backends {
 	const noTmux = explainTmuxProblem();
-	const all = new Map<string, ForgetfulBackend>([
+	const all = new Map<string, Backend>([
 		["pty", createPtyBackend({ folder: join(runtime, "pty") })],
 		["tmux", createTmuxBackend({ folder: join(runtime, "tmux") })],
 	]);
@@ -44,9 +37,6 @@ export function createBackends(runtime: string): Backends {
 		get: (name) => all.get(name) ?? (all.get("pty") as Backend),
 		onExit(listener) {
 			for (const backend of all.values()) backend.onExit(listener);
-		},
-		forget(runId) {
-			for (const backend of all.values()) void backend.forget(runId).catch(() => {});
 		},
 		async close() {
 			await Promise.all([...all.values()].map((backend) => backend.close()));

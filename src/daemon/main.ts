@@ -49,11 +49,6 @@ async function main(): Promise<number> {
 	const backends = createBackends(home.runtime);
 	const engine = createEngine(store, backends);
 	backends.onExit((exit) => engine.exited(exit));
-	store.onCommit((events) => {
-		for (const { type, run_id: runId } of events) {
-			if (type === "agent.exited" && runId !== undefined) backends.forget(runId);
-		}
-	});
 
 	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
 	const status = () => renderStatus(identity, supervisor.status(), store.health());

@@ -293,6 +293,8 @@ export class AgentLife {
 		this.#cancelSettle();
 		this.#stopWatching();
 		live.ended.resolve();
+		// Its own bookkeeping; if it fails, the record is merely kept longer.
+		live.backend.forget(live.runId).catch(() => {});
 		if (planned !== null) this.#planStart(planned);
 		this.#world.changed();
 	}

@@ -144,6 +144,8 @@ export interface Backend {
 		viewer: TerminalViewer,
 		size: TerminalSize | null,
 	): Promise<TerminalConnection>;
+	/** The exit of this run is stored, so its record need not be kept any longer. */
+	forget(runId: string): Promise<void>;
 	/** Lets go of the runs without ending them. */
 	close(): Promise<void>;
 }

@@ -249,6 +249,8 @@ class Client implements ScriptedBackend {
 		};
 	}
 
+	async forget(): Promise<void> {}
+
 	async close(): Promise<void> {
 		this.#host.clients.delete(this);
 	}

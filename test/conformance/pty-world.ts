@@ -12,14 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-	createPtyBackend,
-	type PtyBackend,
-	type PtyBackendOptions,
-} from "../../src/backends/pty/pty-backend.js";
+import { createPtyBackend, type PtyBackendOptions } from "../../src/backends/pty/pty-backend.js";
 import { isAlive } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
-import type { ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
+import type { Backend, ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
 import { type Behaviour, eventually, type World } from "./world.js";
 
 export const HOLDER = resolve("dist/backends/pty/holder/holder-main.js");
@@ -34,7 +30,7 @@ export interface PtyWorld extends World {
 	readonly backendFolder: string;
 	/** How its clients are made. */
 	readonly options: PtyBackendOptions;
-	connect(): PtyBackend;
+	connect(): Backend;
 	/** A request for any program. */
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
 	/** The live holder. */
@@ -47,7 +43,7 @@ export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> 
 	if (!existsSync(HOLDER)) throw new Error("dist is missing: run `npm run build` first");
 	const folder = mkdtempSync(join(tmpdir(), "reeve-pty-"));
 	const backendFolder = join(folder, "pty");
-	const clients: PtyBackend[] = [];
+	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
 	const options: PtyBackendOptions = {
 		folder: backendFolder,
@@ -148,8 +144,8 @@ async function closeWorld(
 	folder: string,
 	backendFolder: string,
 	requests: readonly StartRequest[],
-	clients: readonly PtyBackend[],
-	connect: () => PtyBackend,
+	clients: readonly Backend[],
+	connect: () => Backend,
 ): Promise<void> {
 	const holder = readHolder(backendFolder);
 	if (requests.length > 0 && holder !== null) {

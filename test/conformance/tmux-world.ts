@@ -14,10 +14,10 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createTmuxBackend, type TmuxBackend } from "../../src/backends/tmux/tmux-backend.js";
+import { createTmuxBackend } from "../../src/backends/tmux/tmux-backend.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
-import type { ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
+import type { Backend, ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
 import { agentProgram } from "./pty-world.js";
 import { type Behaviour, eventually, type World } from "./world.js";
 
@@ -29,7 +29,7 @@ export interface TmuxWorld extends World {
 	/** The folder of the backend. */
 	readonly backendFolder: string;
 	readonly options: { readonly folder: string };
-	connect(): TmuxBackend;
+	connect(): Backend;
 	/** A request for any program. */
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
 	/** The live server. */
@@ -44,7 +44,7 @@ export interface TmuxWorld extends World {
 export async function createTmuxWorld({ name = "t" } = {}): Promise<TmuxWorld> {
 	const folder = mkdtempSync(join(tmpdir(), `reeve-${name}-`));
 	const backendFolder = join(folder, "tmux");
-	const clients: TmuxBackend[] = [];
+	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
 	const liars: Server[] = [];
 	const connect = (at = backendFolder) => {
@@ -153,7 +153,7 @@ function readServer(backendFolder: string): ProcessIdentity | null {
 async function endRuns(
 	requests: readonly StartRequest[],
 	backendFolder: string,
-	connect: () => TmuxBackend,
+	connect: () => Backend,
 ): Promise<void> {
 	if (requests.length === 0 || !existsSync(backendFolder)) return;
 	const last = connect();

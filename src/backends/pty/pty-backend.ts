@@ -37,12 +37,7 @@ export interface PtyBackendOptions {
 	readonly holderEnv?: Readonly<Record<string, string>>;
 }
 
-export interface PtyBackend extends Backend {
-	/** The exit of this run is stored; the holder need not keep it any longer. */
-	forget(runId: string): Promise<void>;
-}
-
-export function createPtyBackend(options: PtyBackendOptions): PtyBackend {
+export function createPtyBackend(options: PtyBackendOptions): Backend {
 	const beside = fileURLToPath(new URL("./holder/holder-main.js", import.meta.url));
 	return new HeldBackend({
 		folder: options.folder,
@@ -51,7 +46,7 @@ export function createPtyBackend(options: PtyBackendOptions): PtyBackend {
 	});
 }
 
-class HeldBackend implements PtyBackend {
+class HeldBackend implements Backend {
 	readonly name = "pty";
 	readonly #place: HolderPlace;
 	readonly #client: HolderClient;

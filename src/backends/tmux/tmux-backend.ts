@@ -37,12 +37,7 @@ export interface TmuxBackendOptions {
 	readonly orphanGraceMs?: number;
 }
 
-export interface TmuxBackend extends Backend {
-	/** The exit of this run is stored; it need not be kept here any longer. */
-	forget(runId: string): Promise<void>;
-}
-
-export function createTmuxBackend(options: TmuxBackendOptions): TmuxBackend {
+export function createTmuxBackend(options: TmuxBackendOptions): Backend {
 	return new SessionBackend(options);
 }
 
@@ -50,7 +45,7 @@ const ORPHAN_GRACE_MS = 10_000;
 const KEYS_PER_COMMAND = 512;
 const TYPED_BYTES_MAX = 4 * 1024 * 1024;
 
-class SessionBackend implements TmuxBackend {
+class SessionBackend implements Backend {
 	readonly name = "tmux";
 	readonly #serverPlace: ServerPlace;
 	readonly #place: TmuxPlace;
