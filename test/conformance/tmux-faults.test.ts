@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { LAUNCHER } from "../../src/backends/tmux/launcher.js";
 import { isTmuxAvailable } from "../../src/backends/tmux/tmux-place.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
@@ -27,6 +28,11 @@ describeWithTmux("faults of the tmux backend", () => {
 	};
 
 	test("can be had where tmux is", () => expect(isTmuxAvailable()).toBe(true));
+
+	test("has a launcher that is strict Perl", () => {
+		const checked = spawnSync("perl", ["-Mstrict", "-w", "-c"], { input: LAUNCHER });
+		expect(String(checked.stderr)).toBe("- syntax OK\n");
+	});
 
 	test(`tells of ${SINGLE_EXITS} exits one after the other, each with its code (S8)`, {
 		timeout: 120_000,

@@ -29,9 +29,11 @@ interface Watched {
 
 /** Nothing depends on it but what neither the launcher nor tmux has told. */
 const SWEEP_MS = 5_000;
+const SOON_MS = 50;
 const ORPHAN_LOOK_MS = 250;
 /** What tmux has not read by then is held back by somebody else. */
 const DRAIN_MS_MAX = 2_000;
+const REAPED_PER_PRUNE = 1_000;
 const LOGGED_MS_MAX = 5_000;
 
 export class ExitWatch {
@@ -44,6 +46,8 @@ export class ExitWatch {
 	readonly #leftGroups = new Set<readonly string[]>();
 	#sweep: NodeJS.Timeout | null = null;
 	#orphanLook: NodeJS.Timeout | null = null;
+	#soon: NodeJS.Timeout | null = null;
+	#reaped = 0;
 	#isLooking = false;
 	#looksAgain = false;
 	#isClosed = false;
@@ -77,6 +81,14 @@ export class ExitWatch {
 		if (run?.handle) void this.#end(runId, run, run.handle);
 	}
 
+	/** A pane has died. Most likely its launcher tells more, so this can wait for others. */
+	lookSoon(): void {
+		this.#soon ??= setTimeout(() => {
+			this.#soon = null;
+			this.look();
+		}, SOON_MS);
+	}
+
 	/** Looks at all panes, once more if asked meanwhile. */
 	look(): void {
 		if (this.#isLooking) {
@@ -95,7 +107,7 @@ export class ExitWatch {
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		if (this.#sweep !== null) clearInterval(this.#sweep);
-		if (this.#orphanLook !== null) clearTimeout(this.#orphanLook);
+		for (const timer of [this.#orphanLook, this.#soon]) if (timer !== null) clearTimeout(timer);
 		this.#runs.clear();
 		await Promise.race([
 			Promise.all(this.#reaping),
@@ -117,10 +129,10 @@ export class ExitWatch {
 		const session = sessionOf(runId);
 		try {
 			const deadlineMs = performance.now() + DRAIN_MS_MAX;
-			let pane = (await server.panes()).get(session);
+			let pane = await server.pane(session);
 			for (let pauseMs = 1; pane?.dead === false && performance.now() < deadlineMs; pauseMs *= 2) {
 				await sleep(Math.min(pauseMs, 50));
-				pane = (await server.panes()).get(session);
+				pane = await server.pane(session);
 			}
 			if (pane !== undefined) await server.run(`kill-session -t '=${session}'`);
 			if (terminal && files.has(runId, "logs")) {
@@ -129,7 +141,9 @@ export class ExitWatch {
 		} catch {
 			// Without a server there is nothing to forget.
 		}
-		files.remove(runId, ["logs", "logged", "started"]);
+		// Not `logged`: somebody else may be waiting for it.
+		files.remove(runId, ["logs", "started"]);
+		if (++this.#reaped % REAPED_PER_PRUNE === 0) files.prune();
 	}
 
 	async #lookAtAll(): Promise<void> {

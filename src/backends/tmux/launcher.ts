@@ -3,8 +3,8 @@
  * one of them, so that no value of the environment is ever in an argv, in a shell or in tmux (A5). It
  * records how the agent ended before it ends itself, whoever else is dead by then (S8).
  *
- * Perl, since a shell cannot tell an exit code of 137 from a death by SIGKILL. No modules: each would
- * cost memory once per agent.
+ * Perl, since a shell cannot tell an exit code of 137 from a death by SIGKILL. No modules, not even
+ * `strict`, which a test applies: each would cost memory once per agent.
  */
 
 import { constants } from "node:os";
@@ -73,7 +73,6 @@ const SIGNAL_NAMES = new Map(
 const signalName = (number: number) => SIGNAL_NAMES.get(number) ?? `SIG${number}`;
 
 export const LAUNCHER = String.raw`# Runs one agent: launcher.pl <path of the run's files>
-use strict;
 my $umask = umask 077;
 my ($run) = @ARGV;
 my @ignored = qw(INT QUIT TSTP TTIN TTOU PIPE);

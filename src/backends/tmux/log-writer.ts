@@ -20,11 +20,9 @@ umask 077
 LC_ALL=C
 export LC_ALL
 run=$REEVE_TMUX_FOLDER/runs/$1
-folder=$(cat "$run.logs"; printf x)
-folder=$\{folder%x}
+IFS= read -r folder <"$run.logs"
 log=$folder/current.log
 max=10485760
-mkdir -p "$folder"
 while :; do
 	size=0
 	[ -f "$log" ] && size=$(wc -c <"$log")
@@ -39,7 +37,10 @@ while :; do
 	# As many reads as fit for sure, but not so few that starting dd would be the work.
 	count=$(((max - size) / 65536))
 	[ $count -lt 16 ] && count=16
-	said=$(dd bs=65536 count=$count 2>&1 >>"$log") || said=$(dd bs=65536 count=16 2>&1 >/dev/null)
+	said=$(dd bs=65536 count=$count 2>&1 >>"$log") || {
+		mkdir -p "$folder"
+		said=$(dd bs=65536 count=16 2>&1 >/dev/null)
+	}
 	case $said in '0+0 records in'*) break ;; esac
 done
 : >"$run.logged"

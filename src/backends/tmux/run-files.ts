@@ -28,8 +28,8 @@ export type Kind = (typeof KINDS)[number];
 /** Run ids become file names, and words in commands. */
 export const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 
-/** What the system does not tell of is seen by then. */
-const LOOK_MS = 100;
+/** Where the system tells of changes, looking is only for what it forgets. */
+const LOOK_MS = { told: 1_000, untold: 50 };
 const KEPT_MAX = 10_000;
 const KEPT_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
@@ -115,8 +115,9 @@ export class RunFiles {
 		for (;;) {
 			const found = kinds.find((kind) => this.has(runId, kind));
 			if (found !== undefined) return found;
-			if (performance.now() >= deadlineMs) return null;
-			await this.#nextChange(runId);
+			const leftMs = deadlineMs - performance.now();
+			if (leftMs <= 0) return null;
+			await this.#nextChange(runId, leftMs);
 		}
 	}
 
@@ -135,7 +136,7 @@ export class RunFiles {
 		}
 	}
 
-	#nextChange(runId: string): Promise<void> {
+	#nextChange(runId: string, withinMs: number): Promise<void> {
 		return new Promise((resolve) => {
 			const waiters = this.#waiting.get(runId) ?? new Set();
 			this.#waiting.set(runId, waiters);
@@ -145,7 +146,8 @@ export class RunFiles {
 				if (waiters.size === 0) this.#waiting.delete(runId);
 				resolve();
 			};
-			const timer = setTimeout(done, LOOK_MS);
+			const lookMs = this.#watcher === null ? LOOK_MS.untold : LOOK_MS.told;
+			const timer = setTimeout(done, Math.min(lookMs, withinMs));
 			waiters.add(done);
 		});
 	}

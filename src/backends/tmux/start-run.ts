@@ -31,7 +31,7 @@ class OutcomeUnknown extends Error {
 }
 
 const STARTED_MS_MAX = 20_000;
-const LOOK_MS = 1_000;
+const LOOK_MS = 2_000;
 const OTHER_MS_MAX = 30_000;
 
 const passing = (detail: string): StartResult => ({
@@ -66,6 +66,9 @@ export async function startRun(
 	const { runId } = request;
 	const problem = checkLaunch({ ...request, env: environmentOf(request) });
 	if (problem !== null) return { ok: false, failure: problem };
+	if (request.logDir.includes("\n")) {
+		return { ok: false, failure: { permanent: true, detail: "the log folder has a line break" } };
+	}
 	const deadlineMs = performance.now() + OTHER_MS_MAX;
 	while (!files.create(runId, "claim", JSON.stringify(readIdentity(process.pid)))) {
 		const handle = readHandle(files, runId);
@@ -101,7 +104,7 @@ async function launch(
 	const { files, server } = place;
 	const { runId } = request;
 	mkdirSync(request.logDir, { recursive: true, mode: 0o700 });
-	files.write(runId, "logs", request.logDir);
+	files.write(runId, "logs", `${request.logDir}\n`);
 	files.write(runId, "spec", encodeSpec(request, groups.paths));
 	const startedAtMs = Date.now();
 	const commands = startCommands(place, request);
@@ -142,7 +145,7 @@ async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
 	for (;;) {
 		const said = await files.waitFor(runId, ["failed", "started"], LOOK_MS);
 		if (said !== null || performance.now() > deadlineMs) return said;
-		const pane = (await server.panes()).get(sessionOf(runId));
+		const pane = await server.pane(sessionOf(runId));
 		if (pane?.dead !== false) return files.waitFor(runId, ["failed", "started"], 0);
 	}
 }

@@ -59,7 +59,7 @@ class SessionBackend implements Backend {
 	constructor({ folder, orphanGraceMs = ORPHAN_GRACE_MS }: TmuxBackendOptions) {
 		this.#serverPlace = serverPlace(folder);
 		const server = new TmuxServer(this.#serverPlace, {
-			onPaneDeath: () => this.#watch.look(),
+			onPaneDeath: () => this.#watch.lookSoon(),
 			onDrop: () => this.#watch.look(),
 		});
 		const files = new RunFiles(folder, (runId) => this.#watch.onRecord(runId));

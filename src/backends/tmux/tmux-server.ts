@@ -101,18 +101,27 @@ export class TmuxServer {
 		}
 	}
 
+	/** One pane, as it is now; undefined when there is none. */
+	async pane(session: string): Promise<Pane | undefined> {
+		if (!(await this.#canAsk())) return undefined;
+		try {
+			const [[line] = []] = await this.run(`list-panes -t '=${session}:' -F '${PANE_FORMAT}'`);
+			return line === undefined ? undefined : parsePane(line)[1];
+		} catch (error) {
+			if (error instanceof ConnectionLost) throw error;
+			return undefined;
+		}
+	}
+
 	async #list(): Promise<Map<string, Pane>> {
-		if (this.#client === null && !(await this.#underLock(() => this.#isThere()))) return new Map();
-		const format = "#{session_name}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}";
-		const [lines = []] = await this.run(`list-panes -a -F '${format}'`);
-		const numberOf = (text: string | undefined) => (text ? Number(text) : null);
-		return new Map(
-			lines.map((line) => {
-				const [session = "", dead, status, signal] = line.split("|");
-				const pane = { dead: dead === "1", status: numberOf(status), signal: numberOf(signal) };
-				return [session, pane];
-			}),
-		);
+		if (!(await this.#canAsk())) return new Map();
+		const [lines = []] = await this.run(`list-panes -a -F '${PANE_FORMAT}'`);
+		return new Map(lines.map(parsePane));
+	}
+
+	/** Only to ask, no server is started. */
+	async #canAsk(): Promise<boolean> {
+		return this.#client !== null || this.#underLock(() => this.#isThere());
 	}
 
 	/** Whether anybody listens. What is neither yes nor no counts as yes, and fails later. */
@@ -189,6 +198,14 @@ export class TmuxServer {
 			this.#waitForDeaths(waiter, client);
 		});
 	}
+}
+
+const PANE_FORMAT = "#{session_name}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}";
+
+function parsePane(line: string): [session: string, pane: Pane] {
+	const numberOf = (text: string | undefined) => (text ? Number(text) : null);
+	const [session = "", dead, status, signal] = line.split("|");
+	return [session, { dead: dead === "1", status: numberOf(status), signal: numberOf(signal) }];
 }
 
 async function withDeadline<T>(promise: Promise<T>): Promise<T> {
