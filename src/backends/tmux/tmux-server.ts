@@ -1,7 +1,7 @@
 /**
  * The backend's own tmux server: never the user's, with a socket, a configuration and an environment of
- * its own. It is started when first needed, outlives this process while it has runs, and leaves by
- * itself when it has none and nobody is connected.
+ * its own. It is started when first needed and outlives this process; a process that leaves in order
+ * takes it along when it holds no run.
  *
  * Two connections stand, whatever the number of runs: one for commands, one that waits for the death of
  * a pane. tmux remembers a wake that comes while nobody waits.
@@ -27,7 +27,11 @@ export interface ServerEvents {
 	onDrop(): void;
 }
 
-/** The session that connections are attached to. It has no process, and goes with the last of them. */
+/**
+ * The session that connections are attached to; it has no process. It stays when they go: tmux 3.3a
+ * crashes, and takes every agent along, when a session is destroyed for being unattached while a
+ * connection that died was waiting.
+ */
 const ANCHOR = "reeve";
 const CONNECT = ["new-session", "-A", "-s", ANCHOR, "-x", "80", "-y", "24", "true"];
 const DEATH = "reeve-pane-death";
@@ -95,10 +99,25 @@ export class TmuxServer {
 		const client = this.#client;
 		this.#client = null;
 		try {
-			(await client)?.close();
+			const standing = await client;
+			if (standing !== null) await this.#leave(standing);
 		} catch {
-			// It never stood.
+			// It never stood, or is gone already.
 		}
+	}
+
+	/** Goes, and takes the server along if it holds nothing. */
+	async #leave(client: ControlClient): Promise<void> {
+		const sessions = await withDeadline(
+			new Promise<readonly string[]>((resolve, reject) => {
+				client.send("list-sessions -F '#{session_name}'", 1, (answer) => {
+					if (answer instanceof Error) reject(answer);
+					else resolve((answer.bodies[0] ?? []).map((line) => line.toString()));
+				});
+			}),
+		);
+		if (sessions.some((name) => name !== ANCHOR)) client.close();
+		else client.send("kill-server", 1, () => client.close());
 	}
 
 	/** One pane, as it is now; undefined when there is none. */
@@ -177,7 +196,6 @@ export class TmuxServer {
 				if (!this.#isClosed) this.#events.onDrop();
 			});
 			const waiter = await open(() => {});
-			client.send(`set-option -t '=${ANCHOR}:' destroy-unattached on`, 1, () => {});
 			this.#waitForDeaths(waiter, client);
 			stands = true;
 			return client;
