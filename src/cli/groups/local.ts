@@ -37,9 +37,9 @@ export const addDemo: AddCommands = (program, run) => {
 		.description("See Reeve at work in a few seconds; nothing is installed or left behind.")
 		.option(...JSON_OPTION)
 		.action((options) =>
-			run(async (output) => {
+			run(async (output, env) => {
 				const { runDemo } = await import("../commands/demo.js");
-				return runDemo(options, output);
+				return runDemo(options, output, env);
 			}),
 		);
 };
