@@ -99,7 +99,11 @@ sub fail {
 }
 
 my $pid = 0;
-my $pass = sub { kill $_[0], $pid if $pid };
+my $hung = 0;
+my $pass = sub {
+	$hung = 1 if $_[0] eq 'HUP';
+	kill $_[0], $pid if $pid;
+};
 $SIG{TERM} = $pass;
 # Without a terminal, its loss is none of the agent's business.
 $SIG{HUP} = $terminal ? $pass : 'IGNORE';
@@ -161,5 +165,15 @@ my ($code, $signal) = ($? >> 8, $? & 127);
 $pid = 0;
 trim() if !$terminal;
 report('exit', $signal ? "signal $signal" : "code $code");
+
+# tmux may drop the last of the output if it hears of this process's end first. With the terminal let go
+# it reads up to the end and hangs up; unless somebody else still has the terminal.
+if ($terminal) {
+	close $_ for *STDIN, *STDOUT, *STDERR;
+	for (1 .. 20) {
+		last if $hung;
+		select undef, undef, undef, 0.05;
+	}
+}
 exit($signal ? 128 + $signal : $code);
 `;
