@@ -46,7 +46,7 @@ export async function findRun(
 
 	let pane: Pane | undefined;
 	try {
-		pane = (await server.panes()).get(sessionOf(runId));
+		pane = (await server.panes()).panes.get(sessionOf(runId));
 	} catch (error) {
 		return ended() ?? { state: "unknown", reason: (error as Error).message };
 	}

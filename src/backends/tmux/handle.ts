@@ -1,7 +1,7 @@
 /** What the backend keeps in a run's handle, and the names that follow from a run's id. */
 
 import { createHash } from "node:crypto";
-import { readBootId, readIdentity } from "../../host/process-identity.js";
+import { lookUp, readBootId, readIdentity } from "../../host/process-identity.js";
 import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
 
 /** tmux gives `.` and `:` in names a meaning, and runs what it finds in others: so names are made up. */
@@ -26,6 +26,7 @@ export interface HandleFacts {
 export function createHandle(facts: HandleFacts): RunHandle {
 	const { runId, pid, launcherPid, startedAtMs, terminal, groups, missingLimits } = facts;
 	const launcher = launcherPid === null ? null : readIdentity(launcherPid);
+	const server = launcher === null ? null : readParent(launcher.pid);
 	return {
 		backend: "tmux",
 		runId,
@@ -38,6 +39,7 @@ export function createHandle(facts: HandleFacts): RunHandle {
 			...(launcher === null
 				? {}
 				: { launcherPid: launcher.pid, launcherStartTime: launcher.startTime }),
+			...(server === null ? {} : { serverPid: server.pid, serverStartTime: server.startTime }),
 			...(groups.length > 0 ? { groups: groups.join(":") } : {}),
 			...(missingLimits.length > 0 ? { missingLimits: missingLimits.join("; ") } : {}),
 		},
@@ -59,8 +61,20 @@ export function groupsOf({ data }: RunHandle): readonly string[] {
 export const hasTerminal = ({ data }: RunHandle) => data["terminal"] !== 0;
 
 /** The launcher, which ends after it has recorded the agent's end; null when it is not known. */
-export function launcherOf({ data, process }: RunHandle): ProcessIdentity | null {
-	const { launcherPid, launcherStartTime } = data;
-	if (typeof launcherPid !== "number" || typeof launcherStartTime !== "string") return null;
-	return { bootId: process.bootId, pid: launcherPid, startTime: launcherStartTime };
+export const launcherOf = (handle: RunHandle) => identityIn(handle, "launcher");
+
+/** The server that has the run's terminal; null when it is not known. */
+export const serverOf = (handle: RunHandle) => identityIn(handle, "server");
+
+function identityIn({ data, process }: RunHandle, who: string): ProcessIdentity | null {
+	const { [`${who}Pid`]: pid, [`${who}StartTime`]: startTime } = data;
+	if (typeof pid !== "number" || typeof startTime !== "string") return null;
+	return { bootId: process.bootId, pid, startTime };
+}
+
+function readParent(pid: number): ProcessIdentity | null {
+	const entry = lookUp(pid);
+	// A process whose parent has died is given to one that is nobody's server.
+	if (entry === "none" || entry === "unknown" || entry.ppid <= 1) return null;
+	return readIdentity(entry.ppid);
 }
