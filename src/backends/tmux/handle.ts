@@ -1,7 +1,7 @@
 /** What the backend keeps in a run's handle, and the names that follow from a run's id. */
 
 import { createHash } from "node:crypto";
-import { lookUp, readBootId, readIdentity } from "../../host/process-identity.js";
+import { readBootId, readIdentity } from "../../host/process-identity.js";
 import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
 
 /** tmux gives `.` and `:` in names a meaning, and runs what it finds in others: so names are made up. */
@@ -16,6 +16,8 @@ export interface HandleFacts {
 	readonly pid: number;
 	/** Null when it is not known. */
 	readonly launcherPid: number | null;
+	/** The tmux server, by its own word; null when it is not known. */
+	readonly serverPid: number | null;
 	readonly startedAtMs: number;
 	readonly terminal: boolean;
 	readonly groups: readonly string[];
@@ -24,9 +26,10 @@ export interface HandleFacts {
 
 /** Reads who the processes are, so it is to be called while their numbers are theirs for sure. */
 export function createHandle(facts: HandleFacts): RunHandle {
-	const { runId, pid, launcherPid, startedAtMs, terminal, groups, missingLimits } = facts;
+	const { runId, pid, launcherPid, serverPid, startedAtMs, terminal, groups, missingLimits } =
+		facts;
 	const launcher = launcherPid === null ? null : readIdentity(launcherPid);
-	const server = launcher === null ? null : readParent(launcher.pid);
+	const server = serverPid === null ? null : readIdentity(serverPid);
 	return {
 		backend: "tmux",
 		runId,
@@ -70,11 +73,4 @@ function identityIn({ data, process }: RunHandle, who: string): ProcessIdentity 
 	const { [`${who}Pid`]: pid, [`${who}StartTime`]: startTime } = data;
 	if (typeof pid !== "number" || typeof startTime !== "string") return null;
 	return { bootId: process.bootId, pid, startTime };
-}
-
-function readParent(pid: number): ProcessIdentity | null {
-	const entry = lookUp(pid);
-	// A process whose parent has died is given to one that is nobody's server.
-	if (entry === "none" || entry === "unknown" || entry.ppid <= 1) return null;
-	return readIdentity(entry.ppid);
 }
