@@ -30,7 +30,7 @@ describeWithTmux("faults of the tmux backend", () => {
 	test("can be had where tmux is", () => expect(isTmuxAvailable()).toBe(true));
 
 	test("has a launcher that is strict Perl", () => {
-		const checked = spawnSync("perl", ["-Mstrict", "-w", "-c"], { input: LAUNCHER });
+		const checked = spawnSync("env", ["perl", "-Mstrict", "-w", "-c"], { input: LAUNCHER });
 		expect(String(checked.stderr)).toBe("- syntax OK\n");
 	});
 

@@ -116,9 +116,8 @@ function findStarted(files: RunFiles, looked: Looked, table: ProcessTable): RunH
 	const report = files.read(runId, "started");
 	const started = report === null ? null : parseStarted(report.text);
 	if (report === null || started === null) return null;
-	const { pid, launcherPid } = started;
-	if (table.runIdOf(pid) !== runId) return null;
-	return createHandle({ ...unconfirmed(looked), pid, launcherPid, startedAtMs: report.atMs });
+	if (table.runIdOf(started.pid) !== runId) return null;
+	return createHandle({ ...unconfirmed(looked), ...started, startedAtMs: report.atMs });
 }
 
 function findMarked(looked: Looked, table: ProcessTable): RunHandle | null {

@@ -28,14 +28,20 @@ export function encodeSpec(request: StartRequest, groups: readonly string[]): st
 	return texts.map((text) => `${text}\0`).join("");
 }
 
-/** How the launcher says that it runs: the agent, itself, and how many groups could not be joined. */
-export function parseStarted(
-	text: string,
-): { readonly pid: number; readonly launcherPid: number; readonly missedGroups: number } | null {
-	const found = /^(\d+) (\d+) (\d+)\n$/.exec(text);
+export interface Started {
+	readonly pid: number;
+	readonly launcherPid: number;
+	/** How many control groups could not be joined. */
+	readonly missedGroups: number;
+	readonly terminal: boolean;
+}
+
+/** How the launcher says that the agent runs. */
+export function parseStarted(text: string): Started | null {
+	const found = /^(\d+) (\d+) (\d+) ([01])\n$/.exec(text);
 	if (found === null) return null;
-	const [pid = 0, launcherPid = 0, missedGroups = 0] = found.slice(1).map(Number);
-	return { pid, launcherPid, missedGroups };
+	const [pid = 0, launcherPid = 0, missedGroups = 0, terminal = 1] = found.slice(1).map(Number);
+	return { pid, launcherPid, missedGroups, terminal: terminal === 1 };
 }
 
 export interface Ended {
@@ -139,7 +145,7 @@ if ($heard_text =~ /e(\d+)/) {
 	fail($errno);
 }
 my $missed = ($heard_text =~ tr/g//);
-report('started', "$pid $$ $missed");
+report('started', "$pid $$ $missed $terminal");
 
 # An agent without a terminal writes by itself, so its file is emptied under its hands when it is full.
 sub trim {

@@ -134,7 +134,6 @@ async function launch(
 		runId,
 		serverPid,
 		startedAtMs,
-		terminal: request.terminal,
 		groups: groups.paths,
 		missingLimits: [...groups.applyLimits(request.limits), ...missed],
 	});
