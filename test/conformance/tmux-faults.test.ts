@@ -1,7 +1,7 @@
 /** What can go wrong with tmux in particular: each was seen to go wrong before it was a test. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LAUNCHER } from "../../src/backends/tmux/launcher.js";
@@ -30,7 +30,7 @@ describeWithTmux("faults of the tmux backend", () => {
 	test("can be had where tmux is", () => expect(isTmuxAvailable()).toBe(true));
 
 	test("has a launcher that is strict Perl", () => {
-		const checked = spawnSync("perl", ["-Mstrict", "-w", "-c"], { input: LAUNCHER });
+		const checked = spawnSync("env", ["perl", "-Mstrict", "-w", "-c"], { input: LAUNCHER });
 		expect(String(checked.stderr)).toBe("- syntax OK\n");
 	});
 
@@ -161,13 +161,26 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(await backend.recover(handle.runId, null)).toMatchObject({ state: "exited" });
 	});
 
+	test("an agent outlives the loss of the server's socket, and can be reached again", async () => {
+		const first = world.connect();
+		const handle = await startOk(first, world.request({ type: "lives-on" }));
+		await first.close();
+		const socket = join(world.backendFolder, "tmux.sock");
+		rmSync(socket);
+		const second = world.connect();
+		expect(await second.recover(handle.runId, null)).toEqual({ state: "running", handle });
+		await eventually(() => existsSync(socket));
+		await eventually(async () => (await second.screen(handle)).includes("ready"));
+		expect(await second.isRunning(handle)).toBe(true);
+	});
+
 	test("finds a run whose start was never confirmed (S1)", async () => {
 		const first = world.connect();
 		const request = world.request({ type: "lives-on" });
 		const handle = await startOk(first, request);
 		await first.close();
 		// As if the daemon had died before it could write the handle down.
-		execFileSync("rm", [join(world.backendFolder, "runs", `${request.runId}.handle`)]);
+		rmSync(join(world.backendFolder, "runs", `${request.runId}.handle`));
 		const found = await world.connect().recover(request.runId, null);
 		expect(found).toMatchObject({ state: "running", handle: { process: handle.process } });
 	});

@@ -22,7 +22,7 @@ import { agentProgram } from "./pty-world.js";
 import { type Behaviour, eventually, type World } from "./world.js";
 
 /** How long a run that lost its terminal is given. */
-export const ORPHAN_GRACE_MS = 1_000;
+const ORPHAN_GRACE_MS = 1_000;
 
 export interface TmuxWorld extends World {
 	readonly folder: string;

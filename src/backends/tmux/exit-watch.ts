@@ -12,7 +12,7 @@ import { isAlive } from "../../host/process-identity.js";
 import { killTree, signalVerified } from "../../host/process-tree.js";
 import type { RunExit, RunHandle } from "../../ports/backend.js";
 import { readExit } from "./find-run.js";
-import { groupsOf, hasTerminal, launcherOf, sessionOf } from "./handle.js";
+import { groupsOf, hasTerminal, launcherOf, serverOf, sessionOf } from "./handle.js";
 import { ENDED_UNSEEN, readStatus, renderEnded } from "./launcher.js";
 import type { TmuxPlace } from "./tmux-place.js";
 import type { Pane } from "./tmux-server.js";
@@ -154,9 +154,10 @@ export class ExitWatch {
 		const runs = [...this.#runs].filter(([, { handle, isEnding }]) => handle && !isEnding);
 		if (runs.length === 0) return;
 		try {
-			const panes = await this.#place.server.panes();
+			const { panes, serverPid } = await this.#place.server.panes();
 			for (const [runId, run] of runs) {
 				const pane = panes.get(sessionOf(runId));
+				if (run.handle && pane === undefined && isElsewhere(run.handle, serverPid)) continue;
 				if (run.handle && pane?.dead !== false)
 					await this.#onPaneLost(runId, run, run.handle, pane);
 			}
@@ -218,6 +219,17 @@ export class ExitWatch {
 		if (this.#runs.get(runId) === run) this.#runs.delete(runId);
 		if (!this.#isClosed) this.#onExit({ ...seen, outOfMemory });
 	}
+}
+
+/**
+ * Whether the run's terminal is held by a live server that was not the one asked, since its socket is
+ * gone: the run has lost nothing. A server asked so makes its socket anew.
+ */
+function isElsewhere(handle: RunHandle, askedPid: number | null): boolean {
+	const server = serverOf(handle);
+	if (server === null || server.pid === askedPid || isAlive(server) !== true) return false;
+	if (askedPid === null) signalVerified(server, "SIGUSR1");
+	return isAlive(handle.process) !== false;
 }
 
 function tryTo(act: () => void): void {

@@ -45,14 +45,17 @@ export async function findRun(
 	if (known !== null && isAlive(known.process) === true) return { state: "running", handle: known };
 
 	let pane: Pane | undefined;
+	let serverPid: number | null;
 	try {
-		pane = (await server.panes()).get(sessionOf(runId));
+		const listing = await server.panes();
+		pane = listing.panes.get(sessionOf(runId));
+		serverPid = pane === undefined ? null : listing.serverPid;
 	} catch (error) {
 		return ended() ?? { state: "unknown", reason: (error as Error).message };
 	}
 	const found =
 		known === null
-			? await findUnconfirmed(files, runId, pane)
+			? await findUnconfirmed(files, { runId, serverPid, pane })
 			: await findKnown(files, known, pane);
 	return ended() ?? found;
 }
@@ -77,17 +80,22 @@ async function findKnown(
 	return { state: "exited", exit };
 }
 
+/** What tmux knows of a run. */
+interface Looked {
+	readonly runId: string;
+	/** The server that has its pane. */
+	readonly serverPid: number | null;
+	readonly pane: Pane | undefined;
+}
+
 /** Whoever started it did not live to write down the handle. */
-async function findUnconfirmed(
-	files: RunFiles,
-	runId: string,
-	pane: Pane | undefined,
-): Promise<Recovered> {
+async function findUnconfirmed(files: RunFiles, looked: Looked): Promise<Recovered> {
+	const { runId, pane } = looked;
 	if (pane !== undefined && !pane.dead) {
 		await files.waitFor(runId, ["started", "failed", "exit"], REPORT_MS_MAX);
 	}
 	const table = await nextProcessTable();
-	const handle = findStarted(files, runId, table) ?? findMarked(runId, table);
+	const handle = findStarted(files, looked, table) ?? findMarked(looked, table);
 	if (handle !== null) {
 		files.write(runId, "handle", JSON.stringify(handle));
 		return { state: "running", handle };
@@ -103,27 +111,29 @@ async function findUnconfirmed(
 }
 
 /** By the launcher's word, if the numbers still stand for the same processes (S10). */
-function findStarted(files: RunFiles, runId: string, table: ProcessTable): RunHandle | null {
+function findStarted(files: RunFiles, looked: Looked, table: ProcessTable): RunHandle | null {
+	const { runId } = looked;
 	const report = files.read(runId, "started");
 	const started = report === null ? null : parseStarted(report.text);
 	if (report === null || started === null) return null;
-	const { pid, launcherPid } = started;
-	if (table.runIdOf(pid) !== runId) return null;
-	return createHandle({ ...unconfirmed(runId), pid, launcherPid, startedAtMs: report.atMs });
+	if (table.runIdOf(started.pid) !== runId) return null;
+	return createHandle({ ...unconfirmed(looked), ...started, startedAtMs: report.atMs });
 }
 
-function findMarked(runId: string, table: ProcessTable): RunHandle | null {
+function findMarked(looked: Looked, table: ProcessTable): RunHandle | null {
+	const { runId } = looked;
 	const marked = table.entries.filter(({ ended, pid }) => !ended && table.runIdOf(pid) === runId);
 	const pids = new Set(marked.map(({ pid }) => pid));
 	// The one whose parent is not of the run is the one that was started, or what is left of it.
 	const eldest = marked.find(({ ppid }) => !pids.has(ppid));
 	if (eldest === undefined) return null;
-	const facts = { ...unconfirmed(runId), pid: eldest.pid, launcherPid: null };
+	const facts = { ...unconfirmed(looked), pid: eldest.pid, launcherPid: null };
 	return createHandle({ ...facts, startedAtMs: Date.now() });
 }
 
-const unconfirmed = (runId: string) => ({
+const unconfirmed = ({ runId, serverPid }: Looked) => ({
 	runId,
+	serverPid,
 	terminal: true,
 	groups: [],
 	missingLimits: [],

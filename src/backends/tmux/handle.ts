@@ -16,6 +16,8 @@ export interface HandleFacts {
 	readonly pid: number;
 	/** Null when it is not known. */
 	readonly launcherPid: number | null;
+	/** The tmux server, by its own word; null when it is not known. */
+	readonly serverPid: number | null;
 	readonly startedAtMs: number;
 	readonly terminal: boolean;
 	readonly groups: readonly string[];
@@ -24,8 +26,10 @@ export interface HandleFacts {
 
 /** Reads who the processes are, so it is to be called while their numbers are theirs for sure. */
 export function createHandle(facts: HandleFacts): RunHandle {
-	const { runId, pid, launcherPid, startedAtMs, terminal, groups, missingLimits } = facts;
+	const { runId, pid, launcherPid, serverPid, startedAtMs, terminal, groups, missingLimits } =
+		facts;
 	const launcher = launcherPid === null ? null : readIdentity(launcherPid);
+	const server = serverPid === null ? null : readIdentity(serverPid);
 	return {
 		backend: "tmux",
 		runId,
@@ -38,6 +42,7 @@ export function createHandle(facts: HandleFacts): RunHandle {
 			...(launcher === null
 				? {}
 				: { launcherPid: launcher.pid, launcherStartTime: launcher.startTime }),
+			...(server === null ? {} : { serverPid: server.pid, serverStartTime: server.startTime }),
 			...(groups.length > 0 ? { groups: groups.join(":") } : {}),
 			...(missingLimits.length > 0 ? { missingLimits: missingLimits.join("; ") } : {}),
 		},
@@ -59,8 +64,13 @@ export function groupsOf({ data }: RunHandle): readonly string[] {
 export const hasTerminal = ({ data }: RunHandle) => data["terminal"] !== 0;
 
 /** The launcher, which ends after it has recorded the agent's end; null when it is not known. */
-export function launcherOf({ data, process }: RunHandle): ProcessIdentity | null {
-	const { launcherPid, launcherStartTime } = data;
-	if (typeof launcherPid !== "number" || typeof launcherStartTime !== "string") return null;
-	return { bootId: process.bootId, pid: launcherPid, startTime: launcherStartTime };
+export const launcherOf = (handle: RunHandle) => identityIn(handle, "launcher");
+
+/** The server that has the run's terminal; null when it is not known. */
+export const serverOf = (handle: RunHandle) => identityIn(handle, "server");
+
+function identityIn({ data, process }: RunHandle, who: string): ProcessIdentity | null {
+	const { [`${who}Pid`]: pid, [`${who}StartTime`]: startTime } = data;
+	if (typeof pid !== "number" || typeof startTime !== "string") return null;
+	return { bootId: process.bootId, pid, startTime };
 }

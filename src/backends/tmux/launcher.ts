@@ -28,14 +28,20 @@ export function encodeSpec(request: StartRequest, groups: readonly string[]): st
 	return texts.map((text) => `${text}\0`).join("");
 }
 
-/** How the launcher says that it runs: the agent, itself, and how many groups could not be joined. */
-export function parseStarted(
-	text: string,
-): { readonly pid: number; readonly launcherPid: number; readonly missedGroups: number } | null {
-	const found = /^(\d+) (\d+) (\d+)\n$/.exec(text);
+export interface Started {
+	readonly pid: number;
+	readonly launcherPid: number;
+	/** How many control groups could not be joined. */
+	readonly missedGroups: number;
+	readonly terminal: boolean;
+}
+
+/** How the launcher says that the agent runs. */
+export function parseStarted(text: string): Started | null {
+	const found = /^(\d+) (\d+) (\d+) ([01])\n$/.exec(text);
 	if (found === null) return null;
-	const [pid = 0, launcherPid = 0, missedGroups = 0] = found.slice(1).map(Number);
-	return { pid, launcherPid, missedGroups };
+	const [pid = 0, launcherPid = 0, missedGroups = 0, terminal = 1] = found.slice(1).map(Number);
+	return { pid, launcherPid, missedGroups, terminal: terminal === 1 };
 }
 
 export interface Ended {
@@ -99,7 +105,11 @@ sub fail {
 }
 
 my $pid = 0;
-my $pass = sub { kill $_[0], $pid if $pid };
+my $hung = 0;
+my $pass = sub {
+	$hung = 1 if $_[0] eq 'HUP';
+	kill $_[0], $pid if $pid;
+};
 $SIG{TERM} = $pass;
 # Without a terminal, its loss is none of the agent's business.
 $SIG{HUP} = $terminal ? $pass : 'IGNORE';
@@ -135,7 +145,7 @@ if ($heard_text =~ /e(\d+)/) {
 	fail($errno);
 }
 my $missed = ($heard_text =~ tr/g//);
-report('started', "$pid $$ $missed");
+report('started', "$pid $$ $missed $terminal");
 
 # An agent without a terminal writes by itself, so its file is emptied under its hands when it is full.
 sub trim {
@@ -161,5 +171,15 @@ my ($code, $signal) = ($? >> 8, $? & 127);
 $pid = 0;
 trim() if !$terminal;
 report('exit', $signal ? "signal $signal" : "code $code");
+
+# tmux may drop the last of the output if it hears of this process's end first. With the terminal let go
+# it reads up to the end and hangs up; unless somebody else still has the terminal.
+if ($terminal) {
+	close $_ for *STDIN, *STDOUT, *STDERR;
+	for (1 .. 20) {
+		last if $hung;
+		select undef, undef, undef, 0.05;
+	}
+}
 exit($signal ? 128 + $signal : $code);
 `;

@@ -108,8 +108,10 @@ async function launch(
 	files.write(runId, "spec", encodeSpec(request, groups.paths));
 	const startedAtMs = Date.now();
 	const commands = startCommands(place, request);
+	let serverPid: number | null = null;
 	try {
-		await server.run(commands.join(" ; "), commands.length);
+		const answers = await server.run(commands.join(" ; "), commands.length);
+		serverPid = Number(answers.at(-1)?.[0]);
 	} catch (error) {
 		// Sent, and perhaps done: the launcher tells.
 		if (!(error instanceof ConnectionLost)) throw error;
@@ -130,8 +132,8 @@ async function launch(
 	const handle = createHandle({
 		...started,
 		runId,
+		serverPid,
 		startedAtMs,
-		terminal: request.terminal,
 		groups: groups.paths,
 		missingLimits: [...groups.applyLimits(request.limits), ...missed],
 	});
@@ -166,6 +168,7 @@ function startCommands({ folder, files }: TmuxPlace, request: StartRequest): str
 		...(terminal
 			? [`pipe-pane -o -t ${target} ${quote(logWriterCommand(LOG_WRITER_FILE, runId))}`]
 			: []),
+		"display-message -p '#{pid}'",
 	];
 }
 

@@ -69,7 +69,7 @@ export function serverPlace(folder: string, program = findTmux() ?? "tmux"): Ser
 const VERSION_MIN = [3, 0] as const;
 
 /** Why no tmux backend can be had here, or null. */
-export function explainTmuxProblem(): string | null {
+function explainTmuxProblem(): string | null {
 	const program = findTmux();
 	if (program === null) return "tmux is not installed";
 	if (findProgram("perl") === null) return "perl is not installed, which runs beside every agent";

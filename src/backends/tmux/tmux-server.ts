@@ -20,6 +20,13 @@ export interface Pane {
 	readonly signal: number | null;
 }
 
+export interface Listing {
+	/** The server that was asked; null when nobody listens. */
+	readonly serverPid: number | null;
+	/** By the name of their session. */
+	readonly panes: ReadonlyMap<string, Pane>;
+}
+
 export interface ServerEvents {
 	/** Some pane has died. */
 	onPaneDeath(): void;
@@ -57,7 +64,7 @@ export class TmuxServer {
 	readonly #place: ServerPlace;
 	readonly #events: ServerEvents;
 	#client: Promise<ControlClient> | null = null;
-	#listing: Promise<Map<string, Pane>> | null = null;
+	#listing: Promise<Listing> | null = null;
 	#isClosed = false;
 
 	constructor(place: ServerPlace, events: ServerEvents) {
@@ -83,10 +90,10 @@ export class TmuxServer {
 	}
 
 	/**
-	 * All panes by the name of their session, as they are after this call; whoever asks at the same
+	 * All panes, as they are after this call; whoever asks at the same
 	 * moment shares the answer. Where there is no server, none is started.
 	 */
-	panes(): Promise<Map<string, Pane>> {
+	panes(): Promise<Listing> {
 		this.#listing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
 			this.#listing = null;
 			return this.#list();
@@ -132,10 +139,13 @@ export class TmuxServer {
 		}
 	}
 
-	async #list(): Promise<Map<string, Pane>> {
-		if (!(await this.#canAsk())) return new Map();
-		const [lines = []] = await this.run(`list-panes -a -F '${PANE_FORMAT}'`);
-		return new Map(lines.map(parsePane));
+	async #list(): Promise<Listing> {
+		if (!(await this.#canAsk())) return { serverPid: null, panes: new Map() };
+		const [lines = [], [pid] = []] = await this.run(
+			`list-panes -a -F '${PANE_FORMAT}' ; display-message -p '#{pid}'`,
+			2,
+		);
+		return { serverPid: Number(pid), panes: new Map(lines.map(parsePane)) };
 	}
 
 	/** Only to ask, no server is started. */
