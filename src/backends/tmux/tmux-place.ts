@@ -69,7 +69,7 @@ export function serverPlace(folder: string, program = findTmux() ?? "tmux"): Ser
 const VERSION_MIN = [3, 0] as const;
 
 /** Why no tmux backend can be had here, or null. */
-function explainTmuxProblem(): string | null {
+export function explainTmuxProblem(): string | null {
 	const program = findTmux();
 	if (program === null) return "tmux is not installed";
 	if (findProgram("perl") === null) return "perl is not installed, which runs beside every agent";
@@ -80,8 +80,6 @@ function explainTmuxProblem(): string | null {
 	if (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]) return null;
 	return `${version} is too old: ${VERSION_MIN.join(".")} or newer is needed`;
 }
-
-export const isTmuxAvailable = () => explainTmuxProblem() === null;
 
 const findTmux = () => findProgram("tmux");
 
