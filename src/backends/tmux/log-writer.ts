@@ -24,6 +24,7 @@ IFS= read -r folder <"$run.logs"
 log=$folder/current.log
 max=10485760
 while :; do
+	[ -d "$folder" ] || mkdir -p "$folder"
 	size=0
 	[ -f "$log" ] && size=$(wc -c <"$log")
 	if [ $((size)) -ge $max ]; then
@@ -37,10 +38,7 @@ while :; do
 	# As many reads as fit for sure, but not so few that starting dd would be the work.
 	count=$(((max - size) / 65536))
 	[ $count -lt 16 ] && count=16
-	said=$(dd bs=65536 count=$count 2>&1 >>"$log") || {
-		mkdir -p "$folder"
-		said=$(dd bs=65536 count=16 2>&1 >/dev/null)
-	}
+	said=$(dd bs=65536 count=$count 2>&1 >>"$log") || said=$(dd bs=65536 count=16 2>&1 >/dev/null)
 	case $said in '0+0 records in'*) break ;; esac
 done
 : >"$run.logged"
