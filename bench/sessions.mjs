@@ -55,14 +55,14 @@ async function bareTmux() {
 		env,
 		stdio: "pipe",
 	});
-	let answers = 0;
+	let said = "";
 	let done = () => {};
 	const all = new Promise((resolve) => {
 		done = () => resolve(null);
 	});
 	client.stdout.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
-		answers += text.split("%end").length - 1;
-		if (answers > count) done();
+		said += text;
+		if (said.split("%end ").length > count) done();
 	});
 	const ms = await timeMs(() => {
 		for (let n = 0; n < count; n++)
