@@ -267,7 +267,7 @@ describe("reeve explain AGENT", () => {
 			what_if: [{ code: 137, uptime_ms: 500, policy: "halted", action: "halt" }],
 		});
 		const own = await runReeve(["explain", "web:coder", "--exit", "usage_limit@2h"], { env });
-		expect(own.stdout).toMatch(/usage_limit +healthy +park in/);
+		expect(own.stdout).toMatch(/usage_limit +healthy +park for/);
 	});
 
 	test("one that is halted stays so, whatever happens", async () => {

@@ -55,11 +55,9 @@ function crashOf({ kind, crash }: AgentDetailJson): Crash | null {
 	if (kind === "call" || !crash?.state || !crash.settings) return null;
 	const onCleanExit: OnCleanExit =
 		CLEAN_EXIT_CHOICES.find((choice) => choice === crash.on_clean_exit) ?? "restart";
-	return {
-		state: crash.state as CrashState,
-		// The lowest random number: delays are shown as they are configured, without jitter.
-		context: { settings: crash.settings as CrashContext["settings"], onCleanExit, random: 0 },
-	};
+	// Delays are shown as they are configured.
+	const settings = { ...(crash.settings as CrashContext["settings"]), jitter: 0 };
+	return { state: crash.state as CrashState, context: { settings, onCleanExit, random: 0 } };
 }
 
 function parseSingle(text: string): RehearsalStep {
