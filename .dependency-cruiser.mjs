@@ -1,7 +1,7 @@
 /**
  * Which folder may import which. `core ← config, ports ← engine ← http`; what knows a technology
- * (backends, store, adapters, notify) sees core and ports only; what faces the outside (client, cli,
- * dashboard) sees the HTTP contract only; daemon puts everything together.
+ * (backends, store, adapters, notify) sees core and ports only, backends also host; what faces the
+ * outside (client, cli, dashboard) sees the HTTP contract only; daemon puts everything together.
  *
  * A new folder in src/ gets a line in `ROOMS` here. Types count as imports: a folder that needs
  * another's types depends on it. Tests may import what they test, so no rule starts at a test.
@@ -43,6 +43,13 @@ const ROOMS = [
 		withoutNode: true,
 		instead:
 			"Ports are the engine's questions to the world, written in core's words: they import core only. Move the type you need to core, or define it here.",
+	},
+	{
+		name: "host",
+		path: "^src/host/",
+		sees: ["^src/(core|ports)/"],
+		instead:
+			"Host says what only the operating system knows, with Node alone: it sees core and ports. What knows a backend belongs in backends, which import host.",
 	},
 	{
 		name: "engine",
@@ -105,7 +112,7 @@ const ROOMS = [
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|engine|http|backends|store|adapters|notify)/",
+			"^src/(core|config|ports|host|engine|http|backends|store|adapters|notify)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],
@@ -116,6 +123,8 @@ const ROOMS = [
 
 /** Folders with one part per technology: `src/backends/tmux/`, `src/adapters/claude.ts`. */
 const PLUGGABLE = ["backends", "store", "adapters", "notify"];
+/** What a pluggable folder sees besides core and ports. */
+const ALSO_SEES = { backends: ["host"] };
 const PLUGGABLE_PATHS = PLUGGABLE.map((name) => `^src/${name}/`);
 
 /**
@@ -142,14 +151,16 @@ function roomRule({ name, path, sees, withoutNode, instead }) {
 function pluggableRules(name) {
 	// `claude.ts` and `claude/` are the same part, so the part's name ends at a slash or a dot.
 	const part = `^src/${name}/([^/.]+)`;
+	const also = /** @type {Record<string, string[]>} */ (ALSO_SEES)[name] ?? [];
+	const seen = ["core", "ports", ...also];
 	return [
 		{
 			name: `${name}-imports`,
 			severity: "error",
-			comment: `What is in ${name} fulfils a port: it sees core and ports only. Say what it has to know in the port's interface; the engine or daemon/main.ts passes it in.`,
+			comment: `What is in ${name} fulfils a port: it sees ${seen.slice(0, -1).join(", ")} and ${seen.at(-1)} only. Say what it has to know in the port's interface; the engine or daemon/main.ts passes it in.`,
 			from: { path: `^src/${name}/`, pathNot: TEST },
 			to: {
-				pathNot: [`^src/(${name}|core|ports)/`, ANY_PACKAGE],
+				pathNot: [`^src/(${[name, ...seen].join("|")})/`, ANY_PACKAGE],
 				dependencyTypesNot: ["core"],
 				couldNotResolve: false,
 			},

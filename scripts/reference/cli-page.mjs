@@ -7,9 +7,9 @@ import { GENERATED, table } from "./markdown.mjs";
  * @returns {string}
  */
 export function renderCliPage(program) {
-	const sections = program.commands.map((command) => {
+	const sections = leavesOf(program, ["reeve"]).map(({ command, path }) => {
 		const args = command.registeredArguments.map((argument) => ({
-			name: argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+			name: bracket(argument),
 			meaning: argument.description,
 			value: argument.defaultValue,
 		}));
@@ -23,9 +23,9 @@ export function renderCliPage(program) {
 			meaning,
 			value === undefined ? "" : `\`${value}\``,
 		]);
-		const usage = ["reeve", command.name(), ...args.map((argument) => argument.name), "[options]"];
+		const usage = [...path, ...args.map((argument) => argument.name), "[options]"];
 		return [
-			`## reeve ${command.name()}`,
+			`## ${path.join(" ")}`,
 			command.description(),
 			`\`\`\`\n${usage.join(" ")}\n\`\`\``,
 			table(["option", "meaning", "default"], rows),
@@ -41,4 +41,24 @@ fleet file, 3 no daemon, 4 not found, 5 refused. \`reeve --version\` prints the 
 
 ${sections.join("\n\n")}
 `;
+}
+
+/**
+ * Commands that do something, with the words that lead to each.
+ *
+ * @param {import("commander").Command} parent
+ * @param {string[]} path
+ * @returns {{ command: import("commander").Command, path: string[] }[]}
+ */
+function leavesOf(parent, path) {
+	return parent.commands.flatMap((command) => {
+		const own = [...path, command.name()];
+		return command.commands.length === 0 ? [{ command, path: own }] : leavesOf(command, own);
+	});
+}
+
+/** @param {import("commander").Argument} argument */
+function bracket(argument) {
+	const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
+	return argument.required ? `<${name}>` : `[${name}]`;
 }

@@ -3,6 +3,7 @@
  * Commands get an `Output` and never touch the process's streams themselves.
  */
 
+import { once } from "node:events";
 import { writeSync } from "node:fs";
 import type { WriteStream } from "node:tty";
 import pc from "picocolors";
@@ -17,6 +18,15 @@ export interface Output {
 	say(line: string): void;
 	/** The result as one JSON document. */
 	json(value: unknown): void;
+	/** One of many results, as JSON on a line of its own. Waits for a reader that is behind. */
+	jsonLine(value: unknown): Promise<void>;
+	/** A part of the result as it is. Waits for a reader that is behind. */
+	write(part: string | Uint8Array): Promise<void>;
+	/**
+	 * How far it is, on one line that is written over; null takes the line away. Null itself where
+	 * nobody would see it.
+	 */
+	readonly progress: ((line: string | null) => void) | null;
 	/** Colours for the result, which do nothing where nobody sees them. */
 	readonly colors: Colors;
 	/** The same for what is said beside it. */
@@ -25,16 +35,25 @@ export interface Output {
 	readonly columns: number | null;
 }
 
+const CLEAR_LINE = "\r\u001b[K";
+
 export function createOutput(
 	stdout: NodeJS.WriteStream,
 	stderr: NodeJS.WriteStream,
 	env: NodeJS.ProcessEnv,
 ): Output {
 	for (const stream of [stdout, stderr]) stream.on("error", quitOnFailedWrite);
+	const write = async (part: string | Uint8Array) => {
+		if (!stdout.write(part)) await once(stdout, "drain");
+	};
+	const showsProgress = stderr.isTTY === true && env["TERM"] !== "dumb";
 	return {
 		result: (line) => stdout.write(`${line}\n`),
 		say: (line) => stderr.write(`${line}\n`),
 		json: (value) => stdout.write(`${JSON.stringify(value, null, 2)}\n`),
+		jsonLine: (value) => write(`${JSON.stringify(value)}\n`),
+		write,
+		progress: showsProgress ? (line) => stderr.write(`${CLEAR_LINE}${line ?? ""}`) : null,
 		colors: pc.createColors(showsColors(stdout, env)),
 		sayColors: pc.createColors(showsColors(stderr, env)),
 		columns: stdout.isTTY ? stdout.columns : null,

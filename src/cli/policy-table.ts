@@ -41,7 +41,7 @@ export function policyJson(rows: readonly RehearsalRow[]) {
 	}));
 }
 
-function renderStep({ step, kind }: RehearsalRow): string {
+export function renderStep({ step, kind }: RehearsalRow): string {
 	if (step.type === "resume") return "resume";
 	if (kind === "planned") return "stop";
 	const { code, signal } = step.report;
@@ -50,7 +50,7 @@ function renderStep({ step, kind }: RehearsalRow): string {
 		: renderExit({ code, signal }).replace("exit code", "code");
 }
 
-function renderAction({ action }: RehearsalRow): string {
+export function renderAction({ action }: RehearsalRow): string {
 	const names = {
 		restart: "restart",
 		park: "park",

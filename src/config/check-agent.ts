@@ -73,7 +73,21 @@ const backoffGrows: Rule = {
 	},
 };
 
-const RULES: readonly Rule[] = [flapsWithinHistory, budgetBeforeHalt, backoffGrows];
+const oneSignOfReady: Rule = {
+	keys: [["ready"], ...["log", "port", "command", "delay"].map((sign) => ["ready", sign])],
+	judge: ({ ready }) => {
+		if (ready === undefined) return null;
+		const signs = Object.values(ready).filter((sign) => sign !== undefined).length;
+		if (signs === 1) return null;
+		return {
+			message:
+				signs === 0 ? "no sign of being ready is given" : `${signs} signs of being ready are given`,
+			expected: "one of `log`, `port`, `command` or `delay`",
+		};
+	},
+};
+
+const RULES: readonly Rule[] = [oneSignOfReady, flapsWithinHistory, budgetBeforeHalt, backoffGrows];
 
 export function checkAgent(
 	tree: Tree,

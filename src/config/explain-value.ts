@@ -51,6 +51,10 @@ export function expectedOf(outline: Outline): string {
 			return "`1`";
 		case "choice":
 			return quoteList(outline.words, "or");
+		case "flag":
+			return "`true` or `false`";
+		case "pattern":
+			return "a regular expression such as `listening on port \\d+`";
 		case "text":
 			return "text";
 		case "path":
@@ -84,6 +88,8 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	exit_code: "a failed exit code",
 	version: "a known version",
 	choice: "one of the possible words",
+	flag: "`true` or `false`",
+	pattern: "a regular expression",
 	text: "usable text",
 	path: "a usable path",
 	reference: "the id of an agent",
@@ -126,6 +132,19 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		const meant = nearest(tree.written, outline.words) ?? known ?? null;
 		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
 		return { message: `${quote(tree.written)} is not one of the possible words`, hint };
+	},
+	flag: (tree) => {
+		const meant = /^(yes|on|y|1)$/i.test(tree.written)
+			? "true"
+			: /^(no|off|n|0)$/i.test(tree.written)
+				? "false"
+				: null;
+		const hint = meant === null ? null : `write ${quote(meant)}`;
+		return { message: `${quote(tree.written)} is neither true nor false`, hint };
+	},
+	pattern: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		return { message: `${quote(tree.written)} is not a regular expression` };
 	},
 	text: explainText,
 	path: (tree) => {

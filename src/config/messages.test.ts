@@ -380,6 +380,23 @@ projects: { p: { agents: { a: {}, b: { crash_policy: { flap_threshold: 6 } } } }
 	});
 });
 
+describe("being ready", () => {
+	it.each([
+		["ready: { log: started, port: 80 }", "2 signs of being ready are given"],
+		["ready: {}", "no sign of being ready is given"],
+		["ready: { log: '(' }", "`(` is not a regular expression"],
+		["ready: { port: 70000 }", "`70000` is out of range"],
+		["terminal: maybe", "`maybe` is neither true nor false"],
+	])("%s: %s", (line, message) => {
+		expect(only(agent(line)).message).toBe(message);
+	});
+
+	it("knows the other words for true and false", () => {
+		expect(only(agent("terminal: no")).hint).toBe("write `false`");
+		expect(only(agent("terminal: on")).hint).toBe("write `true`");
+	});
+});
+
 describe("slips that YAML lets pass", () => {
 	it.each([
 		[

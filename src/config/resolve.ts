@@ -7,7 +7,14 @@ import type { AgentKind } from "../core/states.js";
 import { fullId } from "./check-references.js";
 import { type Folders, resolvePath } from "./paths.js";
 import type { AgentSettings } from "./schema.js";
-import type { AgentSpec, CallSpec, LimitsSpec, SessionSpec, WorkerSpec } from "./spec.js";
+import type {
+	AgentSpec,
+	CallSpec,
+	LimitsSpec,
+	ReadySpec,
+	SessionSpec,
+	WorkerSpec,
+} from "./spec.js";
 
 /** What an agent's settings do not say of it. */
 export interface AgentPlace {
@@ -32,6 +39,7 @@ const RESOLVE_BY_KIND: Readonly<
 	session: (place, settings, folders): SessionSpec => ({
 		...commonOf("session", place, settings, folders),
 		backend: settings.backend,
+		terminal: settings.terminal,
 		onCleanExit: settings.on_clean_exit,
 		...lastingOf(place, settings),
 	}),
@@ -73,6 +81,7 @@ function lastingOf({ project }: AgentPlace, settings: AgentSettings) {
 	return {
 		drain: { timeoutMs: settings.drain.timeout },
 		dependsOn: [...new Set(dependsOn)],
+		ready: settings.ready === undefined ? null : readyOf(settings.ready),
 		crashPolicy: crashPolicyOf(settings.crash_policy),
 	};
 }
@@ -83,6 +92,15 @@ function answeringOf(settings: AgentSettings) {
 		retry: retryOf(settings.retry),
 		circuitBreaker: breakerOf(settings.circuit_breaker),
 		concurrency: settings.concurrency,
+	};
+}
+
+function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready"]>): ReadySpec {
+	return {
+		log: log ?? null,
+		port: port ?? null,
+		command: command ?? null,
+		delayMs: delay ?? null,
 	};
 }
 

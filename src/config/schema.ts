@@ -23,10 +23,12 @@ import {
 	duration,
 	envMap,
 	exitCode,
+	flag,
 	fraction,
 	idMap,
 	list,
 	path,
+	pattern,
 	percent,
 	reference,
 	section,
@@ -111,6 +113,16 @@ const drain = section("How an agent is asked to end.", {
 	).prefault("10s"),
 });
 
+const ready = section(
+	"When the agent counts as ready, so that what depends on it may start. One of these; without it, an agent is ready as soon as it runs.",
+	{
+		log: pattern("It has printed something that matches.").optional(),
+		port: count("Something listens on this TCP port of the host.", { max: 65_535 }).optional(),
+		command: argv("This program, run every second in the agent's folder, exits with 0.").optional(),
+		delay: duration("It has been running for this long.").optional(),
+	},
+);
+
 const agentKeys = {
 	kind: choice(
 		"`session` lives in a terminal, `call` is one process per request, `worker` one process that serves many.",
@@ -141,6 +153,9 @@ const agentKeys = {
 		"What holds the session's process; `auto` takes the best that the host offers.",
 		BACKENDS,
 	).prefault("auto"),
+	terminal: flag(
+		"Whether it runs in a terminal. Without one, its output goes straight to its log.",
+	).prefault(true),
 	on_clean_exit: choice(
 		"What follows an exit with code 0: ask the operator, restart, or stay down.",
 		CLEAN_EXIT_CHOICES,
@@ -150,6 +165,7 @@ const agentKeys = {
 		"Agents that must be ready before this one starts.",
 		reference("`name` for an agent of the same project, or `project:name`."),
 	).prefault([]),
+	ready: ready.optional(),
 	crash_policy: crashPolicy.prefault({}),
 	timeout: duration(
 		"How long one attempt may take, from starting the process to reading its answer.",
@@ -177,9 +193,11 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	env: EVERY_KIND,
 	limits: EVERY_KIND,
 	backend: ["session"],
+	terminal: ["session"],
 	on_clean_exit: ["session"],
 	drain: LIVES_ON,
 	depends_on: LIVES_ON,
+	ready: LIVES_ON,
 	crash_policy: LIVES_ON,
 	timeout: TAKES_REQUESTS,
 	retry: TAKES_REQUESTS,

@@ -33,11 +33,22 @@ interface CommonSpec {
 	readonly limits: LimitsSpec;
 }
 
+/** The one sign by which an agent shows that it is ready; the others are null. */
+export interface ReadySpec {
+	/** A regular expression that its output must match. */
+	readonly log: string | null;
+	readonly port: number | null;
+	readonly command: readonly string[] | null;
+	readonly delayMs: number | null;
+}
+
 /** What a process that stays has in common, whether in a terminal or on a pipe. */
 interface LastingSpec {
 	readonly drain: { readonly timeoutMs: number };
 	/** Full ids. */
 	readonly dependsOn: readonly string[];
+	/** Null: ready as soon as it runs. */
+	readonly ready: ReadySpec | null;
 	readonly crashPolicy: CrashPolicySettings;
 }
 
@@ -52,6 +63,7 @@ interface AnsweringSpec {
 export interface SessionSpec extends CommonSpec, LastingSpec {
 	readonly kind: "session";
 	readonly backend: Backend;
+	readonly terminal: boolean;
 	readonly onCleanExit: OnCleanExit;
 }
 

@@ -17,6 +17,8 @@ export type LeafType =
 	| "exit_code"
 	| "version"
 	| "choice"
+	| "flag"
+	| "pattern"
 	| "text"
 	| "path"
 	| "reference"
@@ -96,6 +98,24 @@ export function choice<const T extends readonly [string, ...string[]]>(
 	words: T,
 ) {
 	return leaf("choice", description, z.enum(words));
+}
+
+export function flag(description: string) {
+	return leaf("flag", description, z.boolean());
+}
+
+/** A regular expression, as JavaScript writes them between the slashes. */
+export function pattern(description: string) {
+	return leaf("pattern", description, z.string().min(1).refine(isPattern));
+}
+
+function isPattern(text: string): boolean {
+	try {
+		new RegExp(text, "u");
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 /** Any text that can be handed to a program: everything but NUL. */

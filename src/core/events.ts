@@ -5,13 +5,21 @@
  */
 
 import type { CrashAction, ExitClass } from "./crash-state.js";
-import type { ExitCause, ExitKind } from "./exit.js";
+import type { Asker, ExitCause, ExitKind } from "./exit.js";
 import type { PlanStatus } from "./plan.js";
 import type { CircuitState, PolicyState } from "./states.js";
 import type { TaskStatus } from "./task.js";
 
+/** How the stop of an agent went. */
+export type DrainOutcome = "graceful" | "timed_out_killed" | "already_stopped" | "not_proven";
+
 export interface EventMap {
-	"agent.started": { pid: number | null; with_continue: boolean };
+	"agent.added": { fleet_file: string };
+	"agent.changed": { keys: readonly string[] };
+	"agent.removed": Record<string, never>;
+	"agent.started": { pid: number; with_continue: boolean };
+	"agent.adopted": { pid: number };
+	"agent.ready": { after_ms: number };
 	"agent.exited": {
 		code: number | null;
 		signal: string | null;
@@ -27,10 +35,16 @@ export interface EventMap {
 		reason: string;
 	};
 	"agent.policy_changed": { from: PolicyState; to: PolicyState; reason: string };
+	"agent.desired": { desired: "up" | "down"; by: Asker };
+	"agent.waiting": { reason: string };
+	"agent.answered": { answer: "fresh" | "continue" | "stop" };
+	"agent.drained": { outcome: DrainOutcome; duration_ms: number };
 	"agent.resumed": { from: PolicyState };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };
 	"task.changed": { from: TaskStatus; to: TaskStatus; attempt: number; reason: string };
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };
+	"daemon.started": { version: string; pid: number };
+	"daemon.stopping": { reason: string };
 	"service.ended": { service: string; action: "restart" | "fatal" | "none"; reason: string };
 }
 
@@ -61,12 +75,29 @@ type EventDocs = {
 };
 
 export const EVENT_DOCS: EventDocs = {
+	"agent.added": {
+		meaning: "A fleet file brought a new agent.",
+		data: { fleet_file: "the file it came from" },
+	},
+	"agent.changed": {
+		meaning: "A reload changed an agent.",
+		data: { keys: "the keys that changed, never their values" },
+	},
+	"agent.removed": { meaning: "An agent is no longer in its fleet file.", data: {} },
 	"agent.started": {
 		meaning: "A run of an agent has begun.",
 		data: {
-			pid: "its process, where the backend knows it",
+			pid: "its process",
 			with_continue: "whether it took up its last conversation",
 		},
+	},
+	"agent.adopted": {
+		meaning: "A new daemon found the agent running and took it over. No counter moves.",
+		data: { pid: "its process" },
+	},
+	"agent.ready": {
+		meaning: "The agent is ready; what depends on it may start.",
+		data: { after_ms: "how long that took" },
 	},
 	"agent.exited": {
 		meaning: "A run has ended: the facts.",
@@ -92,6 +123,25 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "An agent became healthy, degraded or halted.",
 		data: { from: "state before", to: "state now", reason: "why, in words" },
 	},
+	"agent.desired": {
+		meaning: "Somebody wants the agent up or down. Remembered across daemon restarts.",
+		data: { desired: "up or down", by: "who wants it" },
+	},
+	"agent.waiting": {
+		meaning: "The agent ended by itself and waits for a person to say what comes next.",
+		data: { reason: "why, in words" },
+	},
+	"agent.answered": {
+		meaning: "A person said what comes next.",
+		data: { answer: "fresh, continue or stop" },
+	},
+	"agent.drained": {
+		meaning: "A stop that was asked for is done.",
+		data: {
+			outcome: "graceful, timed_out_killed, already_stopped or not_proven",
+			duration_ms: "how long it took",
+		},
+	},
 	"agent.resumed": {
 		meaning: "The operator let an agent start over.",
 		data: { from: "state before" },
@@ -112,6 +162,14 @@ export const EVENT_DOCS: EventDocs = {
 	"plan.changed": {
 		meaning: "A plan moved on.",
 		data: { from: "status before", to: "status now", reason: "why, in words" },
+	},
+	"daemon.started": {
+		meaning: "A daemon has taken over.",
+		data: { version: "of the program", pid: "its process" },
+	},
+	"daemon.stopping": {
+		meaning: "The daemon ends; the agents run on.",
+		data: { reason: "why, in words" },
 	},
 	"service.ended": {
 		meaning: "A part of the daemon ended although nobody had asked it to.",

@@ -1,6 +1,13 @@
 /** `reeve/testing`: what helps to test code that is built on Reeve. */
 
 export type { Instant } from "../core/time.js";
+export type { Backend } from "../ports/backend.js";
 export type { Clock } from "../ports/clock.js";
 export { createManualClock, type ManualClock } from "./manual-clock.js";
 export { createRandom, type SeededRandom } from "./random.js";
+export {
+	createScriptedBackend,
+	ENDLESS,
+	type ScriptedBackend,
+	type ScriptedLife,
+} from "./scripted-backend.js";

@@ -19,7 +19,10 @@ async function loadedBy(...args: string[]): Promise<string[]> {
 describe("starting up", () => {
 	test("--version loads two small files and no package", async () => {
 		const dist = pathToFileURL(join(REEVE, "..")).href;
-		expect(await loadedBy("--version")).toEqual([`${dist}/main.js`, `${dist}/version.js`]);
+		expect(await loadedBy("--version")).toEqual([
+			`${dist}/main.js`,
+			`${dist.replace(/cli$/, "client")}/version.js`,
+		]);
 	});
 
 	test("a command without a fleet file loads neither the YAML parser nor the schema", async () => {

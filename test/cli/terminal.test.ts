@@ -1,30 +1,23 @@
 /** The CLI in a real terminal: a tmux window of a given size, on a socket of its own. */
 
-import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { agentJson } from "../support/agents.js";
+import { startFakeDaemon } from "../support/fake-daemon.js";
 import { describeWithTmux } from "../support/needs.js";
-import { REEVE, temporaryFolder } from "../support/reeve.js";
+import { temporaryFolder } from "../support/reeve.js";
+import { openTerminal } from "../support/terminal.js";
 
 /** Runs `reeve` in a window this wide and gives its screen, colours included. */
-async function runInTerminal(args: readonly string[], columns: number): Promise<string[]> {
-	const socket = join(temporaryFolder(), "tmux");
-	const tmux = (...words: string[]) =>
-		spawnSync("tmux", ["-S", socket, "-f", "/dev/null", ...words], {
-			encoding: "utf8",
-			env: { PATH: process.env["PATH"], TERM: "xterm-256color", LANG: "C.UTF-8" },
-		}).stdout;
-	onTestFinished(() => void tmux("kill-server"));
-	const quoted = [process.execPath, REEVE, ...args].map((word) => `'${word}'`).join(" ");
-	const size = ["-x", String(columns), "-y", "100"];
-	tmux("new-session", "-d", ...size, `${quoted}; echo THE-END; exec sleep 60`);
-	for (let tries = 0; tries < 300; tries++) {
-		const screen = tmux("capture-pane", "-p", "-e");
-		if (screen.includes("THE-END")) return screen.slice(0, screen.indexOf("THE-END")).split("\n");
-		await sleep(50);
-	}
-	throw new Error(`no end in sight: ${tmux("capture-pane", "-p")}`);
+async function runInTerminal(
+	args: readonly string[],
+	columns: number,
+	env: Record<string, string> = {},
+): Promise<string[]> {
+	const terminal = openTerminal(args, { columns, env });
+	const screen = await terminal.waitFor("THE-END");
+	return screen.slice(0, screen.indexOf("THE-END")).split("\n");
 }
 
 const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
@@ -50,4 +43,56 @@ describeWithTmux("in a terminal", () => {
 			expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
 		},
 	);
+
+	test.each([60, 80, 120, 200])(
+		"reeve ps shows many agents in a window of %i columns, a line each",
+		async (columns) => {
+			const agents = Array.from({ length: 90 }, (_, at) =>
+				agentJson(`web:coder-${at}`, { reason: "started by the operator, who had reasons for it" }),
+			);
+			const { env } = await startFakeDaemon({ "GET /api/v1/agents": () => ({ agents }) });
+			const lines = bare(await runInTerminal(["ps"], columns, env));
+			expect(lines.filter((line) => line.startsWith("web:coder-"))).toHaveLength(90);
+			expect(lines.filter((line) => line !== "").at(-1)).toBe("90 agents: 90 running");
+			expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+		},
+	);
+
+	test("reeve up shows how far it is, and takes that away at the end", async () => {
+		const cwd = temporaryFolder();
+		const file = join(cwd, "reeve.yaml");
+		writeFileSync(file, FLEET);
+		let release: () => void = () => {};
+		const held = new Promise<void>((resolve) => {
+			release = resolve;
+		});
+		const { env } = await startFakeDaemon({
+			"GET /api/v1/agents": () => ({
+				agents: [agentJson("web:a"), agentJson("web:b", { process: "starting" }), agentJson("x:y")],
+			}),
+			"POST /api/v1/fleet/up": async () => {
+				await held;
+				const reason = "started by the operator";
+				return { agents: ["web:a", "web:b"].map((id) => ({ id, outcome: "started", reason })) };
+			},
+		});
+		const terminal = openTerminal(["up", "-f", file], { env });
+		await terminal.waitFor("1/2 up");
+		release();
+		const screen = await terminal.waitFor("THE-END 0");
+		expect(screen).toMatch(/^2 agents: 2 started\nTHE-END 0/);
+	});
+
+	test("reeve send without a text does not wait for one at the keyboard", async () => {
+		const terminal = openTerminal(["send", "web:coder"], {});
+		expect(await terminal.waitFor("THE-END 2")).toContain("or pipe it in");
+	});
 });
+
+const FLEET = `version: 1
+projects:
+  web:
+    agents:
+      a: { command: [sleep, "1"] }
+      b: { command: [sleep, "1"] }
+`;

@@ -16,17 +16,28 @@ export interface Ran {
 	readonly stderr: string;
 }
 
+export interface RunOptions {
+	readonly cwd?: string;
+	readonly env?: Readonly<Record<string, string>>;
+	/** What is on its stdin; nothing, when left out. */
+	readonly input?: string | Uint8Array;
+	readonly program?: string;
+}
+
 /** Runs `reeve` with these arguments in an environment of its own, without a terminal. */
 export async function runReeve(
 	args: readonly string[],
-	{ cwd = tmpdir(), env = {} as Record<string, string> } = {},
+	{ cwd = tmpdir(), env = {}, input = "", program = REEVE }: RunOptions = {},
 ): Promise<Ran> {
-	if (!existsSync(REEVE)) throw new Error("dist is missing: run `npm run build` first");
-	const child = spawn(process.execPath, [REEVE, ...args], {
+	if (!existsSync(program)) throw new Error("dist is missing: run `npm run build` first");
+	const child = spawn(process.execPath, [program, ...args], {
 		cwd,
 		env: { PATH: process.env["PATH"] ?? "", ...env },
-		stdio: ["ignore", "pipe", "pipe"],
+		stdio: ["pipe", "pipe", "pipe"],
 	});
+	// Whoever does not read it closes it.
+	child.stdin.on("error", () => {});
+	child.stdin.end(input);
 	const [stdout, stderr, [code]] = await Promise.all([
 		text(child.stdout),
 		text(child.stderr),

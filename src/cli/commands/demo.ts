@@ -1,7 +1,7 @@
 /**
- * `reeve demo`: the main job in a few seconds. A fleet file is checked, a broken one too, and a
- * real program that keeps crashing is run under the crash policy until it is halted. Delays are
- * shown instead of waited for; nothing is left behind.
+ * `reeve demo`: the main job in a few seconds. A fleet file is checked, a broken one too; a real
+ * program that keeps crashing is run under the crash policy until it is halted, with its delays shown
+ * instead of waited for; and a real daemon is killed while its agents run. Nothing is left behind.
  */
 
 import { spawn } from "node:child_process";
@@ -15,6 +15,7 @@ import { type ExitReport, exitReport } from "../../core/exit.js";
 import type { RehearsalRow } from "../../core/rehearse.js";
 import type { Output } from "../output.js";
 import { policyJson, renderPolicyTable } from "../policy-table.js";
+import { killDaemon } from "./demo-daemon.js";
 
 const FLEET = `version: 1
 projects:
@@ -31,17 +32,26 @@ const BROKEN = FLEET.replace("adapter: claude", "adaptor: claude")
 /** A real crash loop halts at its 7th exit; one more start would be a defect. */
 const STARTS_MAX = 8;
 
-export async function runDemo(options: { json?: boolean }, output: Output): Promise<number> {
+export async function runDemo(
+	options: { json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
 	const where = { env: {}, homeDir: "/", baseDir: "/" };
 	const good = parseFleet(FLEET, "reeve.yaml", where);
 	const broken = parseFleet(BROKEN, "reeve.yaml", where);
 	const rows = await runCrashLoop();
+	const killed = await killDaemon(env);
+	const kept = Object.entries(killed.before).every(
+		([id, pid]) => pid !== null && killed.after[id] === pid,
+	);
 	const problems = broken.ok ? [] : broken.problems;
-	const asPromised = good.ok && problems.length > 0 && rows.at(-1)?.policy === "halted";
+	const asPromised = good.ok && problems.length > 0 && rows.at(-1)?.policy === "halted" && kept;
 	const exitCode = asPromised ? CLI_EXIT.done : CLI_EXIT.failed;
 
 	if (options.json) {
-		output.json({ valid: good.ok, problems, exits: policyJson(rows), as_promised: asPromised });
+		const exits = policyJson(rows);
+		output.json({ valid: good.ok, problems, exits, killed, as_promised: asPromised });
 		return exitCode;
 	}
 	const heading = (text: string) => output.result(output.colors.bold(text));
@@ -52,12 +62,15 @@ export async function runDemo(options: { json?: boolean }, output: Output): Prom
 	heading("\n3. A program that crashes at once is restarted, slowed down, and halted");
 	output.result("   (real processes; the delays are shown, not waited for)");
 	for (const line of renderPolicyTable(rows, output)) output.result(line);
-	output.result("");
+	output.result(`   halted after ${rows.length} exits: it stays down until a person resumes it`);
+	heading("\n4. A daemon that is killed with -9 loses no agent");
 	output.result(
-		asPromised
-			? `halted after ${rows.length} exits: it stays down until a person resumes it`
-			: "this is not what Reeve promises: please report it with the lines above",
+		`   daemon ${killed.daemons[0]} was killed, daemon ${killed.daemons[1]} took over:`,
 	);
+	for (const [id, pid] of Object.entries(killed.before)) {
+		output.result(`   ${id} ran with pid ${pid}, and runs with pid ${killed.after[id]}`);
+	}
+	if (!asPromised) output.result("\nthis is not what Reeve promises: please report it");
 	output.say('next: `reeve init`, `reeve validate`, `reeve explain --simulate "1@31s x20"`');
 	return exitCode;
 }

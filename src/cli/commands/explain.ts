@@ -1,4 +1,4 @@
-/** `reeve explain --simulate`: the crash policy, played through over a sequence of exits. */
+/** `reeve explain`: an agent's own case, or the crash policy played through over a sequence of exits. */
 
 import { type CrashContext, DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/crash-state.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -9,15 +9,40 @@ import type { Output } from "../output.js";
 import { policyJson, renderPolicyTable } from "../policy-table.js";
 
 export interface ExplainOptions {
-	readonly simulate: string;
+	readonly simulate?: string;
+	readonly exit?: string;
 	readonly file?: string;
 	readonly onCleanExit?: string;
 	readonly json?: boolean;
 }
 
+/** With `--simulate` no daemon is asked; without, it is the daemon who knows. */
 export async function runExplain(
 	agent: string | undefined,
 	options: ExplainOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { simulate, exit } = options;
+	if (simulate !== undefined) {
+		if (exit !== undefined) throw refuse("either --simulate or --exit, not both");
+		return runSimulation(agent, { ...options, simulate }, output, env);
+	}
+	if (agent === undefined) throw refuse("reeve explain needs an agent, or --simulate");
+	if (options.onCleanExit !== undefined) throw refuse("--on-clean-exit goes with --simulate");
+	const { runExplainAgent } = await import("./explain-agent.js");
+	return runExplainAgent(agent, options, output, env);
+}
+
+function refuse(message: string): ReeveError {
+	const hint =
+		'`reeve explain web:coder` tells of an agent, `reeve explain --simulate "1 x7"` of the policy.';
+	return new ReeveError("usage", message, hint);
+}
+
+async function runSimulation(
+	agent: string | undefined,
+	options: ExplainOptions & { readonly simulate: string },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {

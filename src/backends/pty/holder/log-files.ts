@@ -1,0 +1,159 @@
+/**
+ * Everything an agent prints, in files that stay within bounds (A6): `current.log`, and before it
+ * `current.log.1`, `current.log.2`… A full disk loses output and never holds an agent up.
+ */
+
+import {
+	closeSync,
+	fstatSync,
+	ftruncateSync,
+	mkdirSync,
+	openSync,
+	readSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface LogBounds {
+	readonly bytesPerFile: number;
+	/** The current one included. */
+	readonly files: number;
+}
+
+const LOG_BOUNDS: LogBounds = { bytesPerFile: 10 * 1024 * 1024, files: 5 };
+
+const pathOf = (folder: string, number: number) =>
+	join(folder, number === 0 ? "current.log" : `current.log.${number}`);
+
+/** Makes `current.log` free by moving every file one further; the oldest goes. */
+function shiftFiles(folder: string, files: number, from: 0 | 1): void {
+	rmSync(pathOf(folder, files - 1), { force: true });
+	for (let number = files - 2; number >= from; number--) {
+		try {
+			renameSync(pathOf(folder, number), pathOf(folder, number + 1));
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		}
+	}
+}
+
+export interface LogWriter {
+	append(bytes: Buffer): void;
+	/** Bytes that are not in the file yet. */
+	readonly waitingBytes: number;
+	/** Resolves when everything appended so far is in the file, or given up. */
+	flush(): Promise<void>;
+	close(): Promise<void>;
+}
+
+/** For what comes through a terminal. `onWritten` is called after every write. */
+export function createLogWriter(
+	folder: string,
+	onWritten: () => void,
+	bounds: LogBounds = LOG_BOUNDS,
+): LogWriter {
+	let waiting: Buffer[] = [];
+	let waitingBytes = 0;
+	let file: FileHandle | null = null;
+	let size = 0;
+	let working: Promise<void> | null = null;
+
+	async function openCurrent(): Promise<FileHandle> {
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		const opened = await open(pathOf(folder, 0), "a", 0o600);
+		({ size } = await opened.stat());
+		return opened;
+	}
+
+	async function rotate(): Promise<void> {
+		await file?.close();
+		file = null;
+		shiftFiles(folder, bounds.files, 0);
+		file = await openCurrent();
+	}
+
+	async function write(bytes: Buffer): Promise<void> {
+		file ??= await openCurrent();
+		for (let from = 0; from < bytes.length; ) {
+			if (size >= bounds.bytesPerFile) await rotate();
+			const room = Math.max(1, bounds.bytesPerFile - size);
+			const { bytesWritten } = await file.write(bytes, from, Math.min(room, bytes.length - from));
+			from += bytesWritten;
+			size += bytesWritten;
+		}
+	}
+
+	async function work(): Promise<void> {
+		while (waiting.length > 0) {
+			const bytes = waiting.length === 1 ? (waiting[0] as Buffer) : Buffer.concat(waiting);
+			waiting = [];
+			try {
+				await write(bytes);
+			} catch {
+				// No space, or no folder any more: this output is lost, the agent is not.
+			}
+			waitingBytes -= bytes.length;
+			onWritten();
+		}
+		working = null;
+	}
+
+	const writer: LogWriter = {
+		append(bytes) {
+			waiting.push(bytes);
+			waitingBytes += bytes.length;
+			working ??= work();
+		},
+		get waitingBytes() {
+			return waitingBytes;
+		},
+		async flush() {
+			while (working !== null) await working;
+		},
+		async close() {
+			await writer.flush();
+			const closing = file;
+			file = null;
+			await closing?.close();
+		},
+	};
+	return writer;
+}
+
+export interface SharedLog {
+	/** For the agent to write to, without anybody in between. */
+	readonly fd: number;
+	/** Keeps the file within its bounds. To be called now and then. */
+	trim(): void;
+	close(): void;
+}
+
+/**
+ * For an agent that writes by itself, also when nobody is there to help. Its file cannot be exchanged
+ * under its hands, so the end of a full one is copied away and the file emptied; what is written
+ * between these two steps is lost.
+ */
+export function openSharedLog(folder: string, bounds: LogBounds = LOG_BOUNDS): SharedLog {
+	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	const fd = openSync(pathOf(folder, 0), "a+", 0o600);
+	return {
+		fd,
+		trim() {
+			const { size } = fstatSync(fd);
+			if (size <= bounds.bytesPerFile) return;
+			try {
+				const tail = Buffer.alloc(bounds.bytesPerFile);
+				const length = readSync(fd, tail, 0, tail.length, size - tail.length);
+				shiftFiles(folder, bounds.files, 1);
+				writeFileSync(pathOf(folder, 1), tail.subarray(0, length), { mode: 0o600 });
+			} catch {
+				// No space for a copy: then it is needed all the more.
+			}
+			ftruncateSync(fd, 0);
+		},
+		close: () => closeSync(fd),
+	};
+}

@@ -1,0 +1,124 @@
+/**
+ * One `tmux -C`: commands go in, answers come out in the same order. It ends with this process, since
+ * its input does.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { createControlParser } from "./control-parser.js";
+
+/** Where the server of a backend is, and how it is called. */
+export interface ServerPlace {
+	/** The program `tmux`. */
+	readonly program: string;
+	readonly socket: string;
+	readonly config: string;
+	/** The whole environment of client and server. */
+	readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ControlEvents {
+	onNotice(line: Buffer): void;
+	/** It has ended; called once, also when it never began. */
+	onClose(reason: string): void;
+}
+
+/** The connection to tmux dropped, and with it the answer to what was sent. */
+export class ConnectionLost extends Error {
+	override readonly name = "ConnectionLost";
+}
+
+/** The bodies of a command's answers, or what tmux said was wrong. Called while the answer is read. */
+export type OnAnswer = (answer: { readonly bodies: readonly Buffer[][] } | Error) => void;
+
+interface Waiting {
+	/** How many answers are still to come; a failed command takes those behind it on its line along. */
+	left: number;
+	readonly bodies: Buffer[][];
+	readonly onAnswer: OnAnswer;
+}
+
+const SAID_BYTES_MAX = 4_096;
+
+export class ControlClient {
+	/** Resolves when the first command, which connects, has been answered. */
+	readonly ready: Promise<void>;
+	readonly #child: ChildProcess;
+	readonly #events: ControlEvents;
+	readonly #waiting: Waiting[] = [];
+	#onReady: (problem: Error | null) => void = () => {};
+	#isReady = false;
+	#isClosed = false;
+	#said = "";
+
+	/** `connect` is the command that attaches it to a session. */
+	constructor(place: ServerPlace, connect: readonly string[], events: ControlEvents) {
+		this.#events = events;
+		this.ready = new Promise((resolve, reject) => {
+			this.#onReady = (problem) => (problem === null ? resolve() : reject(problem));
+		});
+		this.ready.catch(() => {});
+		const args = ["-u", "-S", place.socket, "-f", place.config, "-C", ...connect];
+		// A session of its own: Ctrl-C at the daemon's terminal is not meant for it.
+		this.#child = spawn(place.program, args, { cwd: "/", env: place.env, detached: true });
+		const parse = createControlParser();
+		this.#child.stdout?.on("data", (piece: Buffer) => {
+			for (const event of parse(piece)) {
+				if (event.type === "notice") this.#onNotice(event.line);
+				else if (!this.#isReady) this.#onConnected(event.ok, event.body);
+				else if (event.own) this.#onAnswer(event.ok, event.body);
+			}
+		});
+		this.#child.stderr?.on("data", (piece: Buffer) => {
+			if (this.#said.length < SAID_BYTES_MAX) this.#said += piece.toString();
+		});
+		this.#child.stdin?.on("error", () => {});
+		this.#child.once("error", (error) => this.#end(error.message));
+		this.#child.once("close", () => this.#end(this.#said.trim() || "tmux hung up"));
+	}
+
+	/** Sends a line of `count` commands. */
+	send(line: string, count: number, onAnswer: OnAnswer): void {
+		if (this.#isClosed) {
+			onAnswer(new ConnectionLost("the connection to tmux dropped"));
+			return;
+		}
+		this.#waiting.push({ left: count, bodies: [], onAnswer });
+		this.#child.stdin?.write(`${line}\n`);
+	}
+
+	close(): void {
+		this.#child.stdin?.end();
+		this.#child.kill("SIGTERM");
+		this.#end("closed");
+	}
+
+	#onConnected(ok: boolean, body: readonly Buffer[]): void {
+		this.#isReady = ok;
+		if (ok) this.#onReady(null);
+		else this.#said = body.join("\n");
+	}
+
+	#onNotice(line: Buffer): void {
+		if (!this.#isClosed) this.#events.onNotice(line);
+	}
+
+	#onAnswer(ok: boolean, body: Buffer[]): void {
+		const [first] = this.#waiting;
+		if (first === undefined) return;
+		first.bodies.push(body);
+		first.left--;
+		if (ok && first.left > 0) return;
+		this.#waiting.shift();
+		first.onAnswer(ok ? { bodies: first.bodies } : new Error(`tmux: ${body.join("; ")}`));
+	}
+
+	#end(reason: string): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#onReady(new Error(`tmux: ${reason}`));
+		for (const { onAnswer } of this.#waiting.splice(0)) {
+			onAnswer(new ConnectionLost("the connection to tmux dropped"));
+		}
+		this.#events.onClose(reason);
+	}
+}

@@ -1,0 +1,140 @@
+/**
+ * What became of a run: by the record of its end, else by its processes, else by tmux, else by the mark
+ * that its processes carry. "Gone" is only said when all of them have been asked (S1).
+ */
+
+import { isAlive, readBootId } from "../../host/process-identity.js";
+import { nextProcessTable, type ProcessTable } from "../../host/process-table.js";
+import type { Recovered, RunExit, RunHandle } from "../../ports/backend.js";
+import { createHandle, launcherOf, sessionOf } from "./handle.js";
+import { parseEnded, parseStarted, readStatus } from "./launcher.js";
+import type { RunFiles } from "./run-files.js";
+import { readClaim, readHandle } from "./start-run.js";
+import type { TmuxPlace } from "./tmux-place.js";
+import type { Pane } from "./tmux-server.js";
+
+/** How long a launcher may take to record an end that has happened, or a start that is under way. */
+const REPORT_MS_MAX = 5_000;
+
+/** The recorded end of a run; null when there is none. */
+export function readExit(files: RunFiles, runId: string): Omit<RunExit, "outOfMemory"> | null {
+	const report = files.read(runId, "exit");
+	const ended = report === null ? null : parseEnded(report.text);
+	if (report === null || ended === null) return null;
+	// The clock of files is a little coarser than ours.
+	const startedAtMs = readHandle(files, runId)?.startedAtMs ?? 0;
+	return { runId, ...ended, atMs: Math.max(report.atMs, startedAtMs) };
+}
+
+export async function findRun(
+	{ files, server }: TmuxPlace,
+	runId: string,
+	given: RunHandle | null,
+): Promise<Recovered> {
+	const ended = () => {
+		const exit = readExit(files, runId);
+		return exit === null
+			? null
+			: ({ state: "exited", exit: { ...exit, outOfMemory: false } } as const);
+	};
+	const early = ended();
+	if (early !== null) return early;
+	const known = readHandle(files, runId) ?? given;
+	const bootId = known?.process.bootId ?? readClaim(files, runId)?.bootId;
+	if (bootId !== undefined && bootId !== readBootId()) return { state: "gone", rebooted: true };
+	if (known !== null && isAlive(known.process) === true) return { state: "running", handle: known };
+
+	let pane: Pane | undefined;
+	let serverPid: number | null;
+	try {
+		const listing = await server.panes();
+		pane = listing.panes.get(sessionOf(runId));
+		serverPid = pane === undefined ? null : listing.serverPid;
+	} catch (error) {
+		return ended() ?? { state: "unknown", reason: (error as Error).message };
+	}
+	const found =
+		known === null
+			? await findUnconfirmed(files, { runId, serverPid, pane })
+			: await findKnown(files, known, pane);
+	return ended() ?? found;
+}
+
+/** The agent's own process is not there any more, or cannot be looked at. */
+async function findKnown(
+	files: RunFiles,
+	handle: RunHandle,
+	pane: Pane | undefined,
+): Promise<Recovered> {
+	const { runId } = handle;
+	const launcher = launcherOf(handle);
+	if (launcher !== null && isAlive(launcher) !== false) {
+		const said = await files.waitFor(runId, ["exit"], REPORT_MS_MAX);
+		if (said === null) return { state: "unknown", reason: "its end is not recorded yet" };
+	}
+	if (isAlive(handle.process) === "unknown") {
+		return { state: "unknown", reason: "its process cannot be looked at" };
+	}
+	if (pane?.status === null || pane === undefined) return { state: "gone", rebooted: false };
+	const exit = { runId, ...readStatus(pane.status), atMs: Date.now(), outOfMemory: false };
+	return { state: "exited", exit };
+}
+
+/** What tmux knows of a run. */
+interface Looked {
+	readonly runId: string;
+	/** The server that has its pane. */
+	readonly serverPid: number | null;
+	readonly pane: Pane | undefined;
+}
+
+/** Whoever started it did not live to write down the handle. */
+async function findUnconfirmed(files: RunFiles, looked: Looked): Promise<Recovered> {
+	const { runId, pane } = looked;
+	if (pane !== undefined && !pane.dead) {
+		await files.waitFor(runId, ["started", "failed", "exit"], REPORT_MS_MAX);
+	}
+	const table = await nextProcessTable();
+	const handle = findStarted(files, looked, table) ?? findMarked(looked, table);
+	if (handle !== null) {
+		files.write(runId, "handle", JSON.stringify(handle));
+		return { state: "running", handle };
+	}
+	const claim = readClaim(files, runId);
+	const isClaimed = claim !== null && isAlive(claim) !== false;
+	if (isClaimed || (pane !== undefined && !pane.dead)) {
+		return { state: "unknown", reason: "it is being started" };
+	}
+	// What it was to be started with may hold secrets.
+	if (!files.has(runId, "exit")) files.remove(runId);
+	return { state: "gone", rebooted: false };
+}
+
+/** By the launcher's word, if the numbers still stand for the same processes (S10). */
+function findStarted(files: RunFiles, looked: Looked, table: ProcessTable): RunHandle | null {
+	const { runId } = looked;
+	const report = files.read(runId, "started");
+	const started = report === null ? null : parseStarted(report.text);
+	if (report === null || started === null) return null;
+	if (table.runIdOf(started.pid) !== runId) return null;
+	return createHandle({ ...unconfirmed(looked), ...started, startedAtMs: report.atMs });
+}
+
+function findMarked(looked: Looked, table: ProcessTable): RunHandle | null {
+	const { runId } = looked;
+	const marked = table.entries.filter(({ ended, pid }) => !ended && table.runIdOf(pid) === runId);
+	const pids = new Set(marked.map(({ pid }) => pid));
+	// The one whose parent is not of the run is the one that was started, or what is left of it.
+	const eldest = marked.find(({ ppid }) => !pids.has(ppid));
+	if (eldest === undefined) return null;
+	const facts = { ...unconfirmed(looked), pid: eldest.pid, launcherPid: null };
+	return createHandle({ ...facts, startedAtMs: Date.now() });
+}
+
+const unconfirmed = ({ runId, serverPid }: Looked) => ({
+	runId,
+	serverPid,
+	terminal: true,
+	groups: [],
+	missingLimits: [],
+});

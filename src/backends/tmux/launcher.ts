@@ -1,0 +1,185 @@
+/**
+ * The program between tmux and an agent. It is told where the run's files are and reads the rest from
+ * one of them, so that no value of the environment is ever in an argv, in a shell or in tmux (A5). It
+ * records how the agent ended before it ends itself, whoever else is dead by then (S8).
+ *
+ * Perl, since a shell cannot tell an exit code of 137 from a death by SIGKILL. No modules, not even
+ * `strict`, which a test applies: each would cost memory once per agent.
+ */
+
+import { constants } from "node:os";
+import type { StartRequest } from "../../ports/backend.js";
+
+/** The variables of an agent: what it was given, and the mark of its run. */
+export function environmentOf(request: StartRequest): Record<string, string> {
+	return {
+		...(request.terminal ? { TERM: "xterm-256color" } : {}),
+		...request.env,
+		REEVE_RUN_ID: request.runId,
+		REEVE_AGENT: request.agentId,
+	};
+}
+
+/** What the launcher reads: texts that each end with a NUL, the lists led by their lengths. */
+export function encodeSpec(request: StartRequest, groups: readonly string[]): string {
+	const env = Object.entries(environmentOf(request)).map(([name, value]) => `${name}=${value}`);
+	const lists = [groups, request.argv, env].flatMap((list) => [String(list.length), ...list]);
+	const texts = [request.cwd, request.terminal ? "1" : "0", request.logDir, ...lists];
+	return texts.map((text) => `${text}\0`).join("");
+}
+
+export interface Started {
+	readonly pid: number;
+	readonly launcherPid: number;
+	/** How many control groups could not be joined. */
+	readonly missedGroups: number;
+	readonly terminal: boolean;
+}
+
+/** How the launcher says that the agent runs. */
+export function parseStarted(text: string): Started | null {
+	const found = /^(\d+) (\d+) (\d+) ([01])\n$/.exec(text);
+	if (found === null) return null;
+	const [pid = 0, launcherPid = 0, missedGroups = 0, terminal = 1] = found.slice(1).map(Number);
+	return { pid, launcherPid, missedGroups, terminal: terminal === 1 };
+}
+
+export interface Ended {
+	readonly code: number | null;
+	readonly signal: string | null;
+}
+
+/** How it is written down that nobody saw how the agent ended. */
+export const ENDED_UNSEEN = "unknown 0\n";
+
+/** How the launcher says that the agent has ended: `code 3` or `signal 9`. */
+export function parseEnded(text: string): Ended | null {
+	const found = /^(code|signal|unknown) (\d+)\n$/.exec(text);
+	if (found === null) return null;
+	const number = Number(found[2]);
+	if (found[1] === "code") return { code: number, signal: null };
+	return { code: null, signal: found[1] === "signal" ? signalName(number) : null };
+}
+
+/** The same as the launcher writes it. */
+export const renderEnded = ({ code, signal }: Ended) =>
+	signal === null ? `code ${code}\n` : `signal ${constants.signals[signal as NodeJS.Signals]}\n`;
+
+/** The launcher's own exit code, which is all there is when the disk did not take its report. */
+export function readStatus(status: number): Ended {
+	const signal = status > 128 ? SIGNAL_NAMES.get(status - 128) : undefined;
+	return signal === undefined ? { code: status, signal: null } : { code: null, signal };
+}
+
+const SIGNAL_NAMES = new Map(
+	Object.entries(constants.signals)
+		.map(([name, number]) => [number, name] as const)
+		.reverse(),
+);
+const signalName = (number: number) => SIGNAL_NAMES.get(number) ?? `SIG${number}`;
+
+export const LAUNCHER = String.raw`# Runs one agent: launcher.pl <path of the run's files>
+my $umask = umask 077;
+my ($run) = @ARGV;
+my @ignored = qw(INT QUIT TSTP TTIN TTOU PIPE);
+$SIG{$_} = 'IGNORE' for @ignored;
+
+open(my $spec, '<:raw', "$run.spec") or exit 125;
+my @text = do { local $/; split /\0/, <$spec>, -1 };
+close $spec;
+unlink "$run.spec";
+my ($cwd, $terminal, $logs) = splice @text, 0, 3;
+my @groups = splice @text, 0, shift @text;
+my @argv = splice @text, 0, shift @text;
+my @env = splice @text, 0, shift @text;
+
+# There whole or not at all.
+sub report {
+	my ($name, $line) = @_;
+	open(my $file, '>', "$run.$name.tmp") or return 0;
+	(print $file "$line\n") && close($file) && rename("$run.$name.tmp", "$run.$name");
+}
+sub fail {
+	report('failed', $_[0]);
+	exit 125;
+}
+
+my $pid = 0;
+my $hung = 0;
+my $pass = sub {
+	$hung = 1 if $_[0] eq 'HUP';
+	kill $_[0], $pid if $pid;
+};
+$SIG{TERM} = $pass;
+# Without a terminal, its loss is none of the agent's business.
+$SIG{HUP} = $terminal ? $pass : 'IGNORE';
+pipe(my $heard, my $say) or fail($!+0);
+$pid = fork;
+fail($!+0) if !defined $pid;
+if (!$pid) {
+	$SIG{$_} = 'DEFAULT' for @ignored, 'HUP', 'TERM';
+	for my $group (@groups) {
+		my $procs;
+		open($procs, '+<', "$group/cgroup.procs") && syswrite($procs, "0\n") or syswrite $say, 'g';
+	}
+	my $ready = chdir $cwd;
+	if ($ready && !$terminal) {
+		setpgrp 0, 0;
+		$ready = open(STDIN, '<', '/dev/null') && open(STDOUT, '>>', "$logs/current.log")
+			&& open(STDERR, '>&', \*STDOUT);
+	}
+	if ($ready) {
+		umask $umask;
+		%ENV = map { split /=/, $_, 2 } @env;
+		exec { $argv[0] } @argv;
+	}
+	syswrite $say, 'e' . ($!+0);
+	kill 'KILL', $$;
+}
+close $say;
+@env = @argv = @text = ();
+my $heard_text = do { local $/; <$heard> };
+if ($heard_text =~ /e(\d+)/) {
+	my $errno = $1;
+	waitpid $pid, 0;
+	fail($errno);
+}
+my $missed = ($heard_text =~ tr/g//);
+report('started', "$pid $$ $missed $terminal");
+
+# An agent without a terminal writes by itself, so its file is emptied under its hands when it is full.
+sub trim {
+	my $log = "$logs/current.log";
+	my $max = 10 * 1024 * 1024;
+	alarm 10;
+	return if !-f $log || -s _ <= $max;
+	unlink "$log.4";
+	rename "$log.$_", "$log." . ($_ + 1) for 3, 2, 1;
+	my ($from, $to);
+	if (open($from, '<:raw', $log) && open($to, '>:raw', "$log.1")) {
+		seek $from, -$max, 2;
+		while (sysread $from, my $piece, 65536) { syswrite $to, $piece or last }
+	}
+	truncate $log, 0;
+}
+if (!$terminal) {
+	$SIG{ALRM} = \&trim;
+	trim();
+}
+waitpid $pid, 0;
+my ($code, $signal) = ($? >> 8, $? & 127);
+$pid = 0;
+trim() if !$terminal;
+report('exit', $signal ? "signal $signal" : "code $code");
+
+# tmux may drop the last of the output if it hears of this process's end first. With the terminal let go
+# it reads up to the end and hangs up; unless somebody else still has the terminal.
+if ($terminal) {
+	close $_ for *STDIN, *STDOUT, *STDERR;
+	for (1 .. 20) {
+		last if $hung;
+		select undef, undef, undef, 0.05;
+	}
+}
+exit($signal ? 128 + $signal : $code);
+`;

@@ -1,0 +1,162 @@
+/**
+ * What is kept of each run, in files named after it: how to start it, until the launcher has read that;
+ * who starts it; its handle; and what its launcher and the keeper of its log report. Files appear whole,
+ * and are seen when they appear; where the system does not tell, they are looked for.
+ */
+
+import {
+	existsSync,
+	type FSWatcher,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	watch,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { makePrivateFolder } from "../../host/socket-path.js";
+
+/**
+ * `claim`, `spec`, `logs` and `handle` are written here; the launcher writes `started`, `failed` and
+ * `exit`, the keeper of the log `logged`.
+ */
+const KINDS = ["claim", "spec", "logs", "handle", "started", "failed", "exit", "logged"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Run ids become file names, and words in commands. */
+export const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
+
+/** Where the system tells of changes, looking is only for what it forgets. */
+const LOOK_MS = { told: 1_000, untold: 50 };
+const KEPT_MAX = 10_000;
+const KEPT_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
+
+export class RunFiles {
+	readonly #folder: string;
+	readonly #onExit: (runId: string) => void;
+	readonly #waiting = new Map<string, Set<() => void>>();
+	#watcher: FSWatcher | null = null;
+
+	constructor(folder: string, onExit: (runId: string) => void) {
+		this.#folder = join(folder, "runs");
+		this.#onExit = onExit;
+	}
+
+	/** Makes the folder and begins to watch it. */
+	open(): void {
+		if (this.#watcher !== null) return;
+		makePrivateFolder(this.#folder);
+		try {
+			this.#watcher = watch(this.#folder, { persistent: false }, (_, name) => this.#onChange(name));
+			this.#watcher.on("error", () => {});
+		} catch {
+			// No watches to spare: then files are looked for.
+		}
+	}
+
+	close(): void {
+		this.#watcher?.close();
+		this.#watcher = null;
+	}
+
+	/** What all of a run's files begin with. */
+	base = (runId: string) => join(this.#folder, runId);
+
+	path = (runId: string, kind: Kind) => `${this.base(runId)}.${kind}`;
+
+	has = (runId: string, kind: Kind) => existsSync(this.path(runId, kind));
+
+	/** Null when it is not there. */
+	read(runId: string, kind: Kind): { readonly text: string; readonly atMs: number } | null {
+		try {
+			const path = this.path(runId, kind);
+			return { text: readFileSync(path, "utf8"), atMs: Math.round(statSync(path).mtimeMs) };
+		} catch {
+			return null;
+		}
+	}
+
+	write(runId: string, kind: Kind, text: string): void {
+		const path = this.path(runId, kind);
+		const beside = `${path}.${process.pid}.tmp`;
+		try {
+			writeFileSync(beside, text, { mode: 0o600 });
+			renameSync(beside, path);
+		} catch (error) {
+			rmSync(beside, { force: true });
+			throw error;
+		}
+	}
+
+	/** False when it is there already: of several who call this at once, one gets true. */
+	create(runId: string, kind: Kind, text: string): boolean {
+		try {
+			writeFileSync(this.path(runId, kind), text, { mode: 0o600, flag: "wx" });
+			return true;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+			throw error;
+		}
+	}
+
+	remove(runId: string, kinds: readonly Kind[] = KINDS): void {
+		for (const kind of kinds) rmSync(this.path(runId, kind), { force: true });
+	}
+
+	/** The first of these kinds that is there; null after the time. */
+	async waitFor<K extends Kind>(
+		runId: string,
+		kinds: readonly K[],
+		timeoutMs: number,
+	): Promise<K | null> {
+		const deadlineMs = performance.now() + timeoutMs;
+		for (;;) {
+			const found = kinds.find((kind) => this.has(runId, kind));
+			if (found !== undefined) return found;
+			const leftMs = deadlineMs - performance.now();
+			if (leftMs <= 0) return null;
+			await this.#nextChange(runId, leftMs);
+		}
+	}
+
+	/** Removes what nobody has asked for in a long time. */
+	prune(): void {
+		const exits = readdirSync(this.#folder)
+			.filter((name) => name.endsWith(".exit"))
+			.flatMap((name) => {
+				const found = statSync(join(this.#folder, name), { throwIfNoEntry: false });
+				return found === undefined ? [] : [{ runId: name.slice(0, -5), atMs: found.mtimeMs }];
+			})
+			.sort((a, b) => b.atMs - a.atMs);
+		const oldestMs = Date.now() - KEPT_MS_MAX;
+		for (const [place, { runId, atMs }] of exits.entries()) {
+			if (place >= KEPT_MAX || atMs < oldestMs) this.remove(runId);
+		}
+	}
+
+	#nextChange(runId: string, withinMs: number): Promise<void> {
+		return new Promise((resolve) => {
+			const waiters = this.#waiting.get(runId) ?? new Set();
+			this.#waiting.set(runId, waiters);
+			const done = () => {
+				clearTimeout(timer);
+				waiters.delete(done);
+				if (waiters.size === 0) this.#waiting.delete(runId);
+				resolve();
+			};
+			const lookMs = this.#watcher === null ? LOOK_MS.untold : LOOK_MS.told;
+			const timer = setTimeout(done, Math.min(lookMs, withinMs));
+			waiters.add(done);
+		});
+	}
+
+	#onChange(name: string | null): void {
+		if (name === null || name.endsWith(".tmp")) return;
+		const dot = name.lastIndexOf(".");
+		const runId = name.slice(0, dot);
+		if (name.endsWith(".exit") && this.has(runId, "exit")) this.#onExit(runId);
+		for (const wake of [...(this.#waiting.get(runId) ?? [])]) wake();
+	}
+}

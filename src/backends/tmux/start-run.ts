@@ -1,0 +1,192 @@
+/**
+ * Starting a run, once for each id (S1): whoever creates the run's claim starts it, and everybody else
+ * waits for the handle. What is to be started is on the disk only until the launcher has read it.
+ */
+
+import { mkdirSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import type { RunGroups } from "../../host/cgroup.js";
+import { isAlive, readIdentity } from "../../host/process-identity.js";
+import { killTree } from "../../host/process-tree.js";
+import { checkLaunch, explainSpawnError } from "../../host/spawn-errors.js";
+import type {
+	ProcessIdentity,
+	Recovered,
+	RunHandle,
+	StartRequest,
+	StartResult,
+} from "../../ports/backend.js";
+import { ConnectionLost } from "./control-client.js";
+import { quote } from "./control-parser.js";
+import { createHandle, sessionOf, targetOf } from "./handle.js";
+import { encodeSpec, environmentOf, parseStarted } from "./launcher.js";
+import { logWriterCommand } from "./log-writer.js";
+import type { RunFiles } from "./run-files.js";
+import { LAUNCHER_FILE, LOG_WRITER_FILE, type TmuxPlace } from "./tmux-place.js";
+
+/** Only `recover` can tell whether the run was started. */
+class OutcomeUnknown extends Error {
+	override readonly name = "OutcomeUnknown";
+}
+
+const STARTED_MS_MAX = 20_000;
+const LOOK_MS = 2_000;
+const OTHER_MS_MAX = 30_000;
+
+const passing = (detail: string): StartResult => ({
+	ok: false,
+	failure: { permanent: false, detail },
+});
+
+export function readHandle(files: RunFiles, runId: string): RunHandle | null {
+	return parseJson<RunHandle>(files.read(runId, "handle")?.text);
+}
+
+/** Who has claimed to start a run. */
+export function readClaim(files: RunFiles, runId: string): ProcessIdentity | null {
+	return parseJson<ProcessIdentity>(files.read(runId, "claim")?.text);
+}
+
+function parseJson<T>(text: string | undefined): T | null {
+	try {
+		return text === undefined ? null : (JSON.parse(text) as T);
+	} catch {
+		return null;
+	}
+}
+
+/** `find` looks for a run whose start nobody has confirmed. */
+export async function startRun(
+	place: TmuxPlace,
+	request: StartRequest,
+	find: () => Promise<Recovered>,
+): Promise<StartResult> {
+	const { files } = place;
+	const { runId } = request;
+	const problem = checkLaunch({ ...request, env: environmentOf(request) });
+	if (problem !== null) return { ok: false, failure: problem };
+	if (request.logDir.includes("\n")) {
+		return { ok: false, failure: { permanent: true, detail: "the log folder has a line break" } };
+	}
+	const deadlineMs = performance.now() + OTHER_MS_MAX;
+	while (!files.create(runId, "claim", JSON.stringify(readIdentity(process.pid)))) {
+		const handle = readHandle(files, runId);
+		if (handle !== null) return { ok: true, handle };
+		const claim = readClaim(files, runId);
+		if (claim !== null && isAlive(claim) === false) {
+			const found = await find();
+			if (found.state === "running") return { ok: true, handle: found.handle };
+			if (found.state !== "gone") return passing("an earlier start of this run is not settled");
+			files.remove(runId);
+		} else if (performance.now() > deadlineMs) {
+			return passing("another process is starting this run");
+		} else {
+			await files.waitFor(runId, ["handle"], 200);
+		}
+	}
+	const groups = place.groups.create(runId, request.limits);
+	try {
+		return await launch(place, request, groups);
+	} catch (error) {
+		// Somebody has taken what was to be started, and does not say what became of it.
+		if (error instanceof OutcomeUnknown) throw error;
+		await abandon(place, runId, groups.paths);
+		return passing((error as Error).message);
+	}
+}
+
+async function launch(
+	place: TmuxPlace,
+	request: StartRequest,
+	groups: RunGroups,
+): Promise<StartResult> {
+	const { files, server } = place;
+	const { runId } = request;
+	mkdirSync(request.logDir, { recursive: true, mode: 0o700 });
+	files.write(runId, "logs", `${request.logDir}\n`);
+	files.write(runId, "spec", encodeSpec(request, groups.paths));
+	const startedAtMs = Date.now();
+	const commands = startCommands(place, request);
+	let serverPid: number | null = null;
+	try {
+		const answers = await server.run(commands.join(" ; "), commands.length);
+		serverPid = Number(answers.at(-1)?.[0]);
+	} catch (error) {
+		// Sent, and perhaps done: the launcher tells.
+		if (!(error instanceof ConnectionLost)) throw error;
+	}
+	const said = await hearLauncher(place, runId);
+	if (said === "failed") {
+		const errno = Number.parseInt(files.read(runId, said)?.text ?? "", 10);
+		await abandon(place, runId, groups.paths);
+		const launched = { ...request, env: environmentOf(request) };
+		return { ok: false, failure: explainSpawnError(errorOf(errno), launched) };
+	}
+	const started = parseStarted(files.read(runId, "started")?.text ?? "");
+	if (started === null) {
+		const message = "the launcher does not answer";
+		throw files.has(runId, "spec") ? new Error(message) : new OutcomeUnknown(message);
+	}
+	const missed = started.missedGroups > 0 ? ["the run could not join its control groups"] : [];
+	const handle = createHandle({
+		...started,
+		runId,
+		serverPid,
+		startedAtMs,
+		groups: groups.paths,
+		missingLimits: [...groups.applyLimits(request.limits), ...missed],
+	});
+	files.write(runId, "handle", JSON.stringify(handle));
+	return { ok: true, handle };
+}
+
+/** What the launcher says; null when it is gone without a word, or silent for too long. */
+async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
+	const deadlineMs = performance.now() + STARTED_MS_MAX;
+	for (;;) {
+		const said = await files.waitFor(runId, ["failed", "started"], LOOK_MS);
+		if (said !== null || performance.now() > deadlineMs) return said;
+		const pane = await server.pane(sessionOf(runId));
+		if (pane?.dead !== false) return files.waitFor(runId, ["failed", "started"], 0);
+	}
+}
+
+/** In one line: tmux reads nothing of what the agent prints before the last of them is done. */
+function startCommands({ folder, files }: TmuxPlace, request: StartRequest): string[] {
+	const { runId, size, terminal } = request;
+	const target = `'${targetOf(runId)}'`;
+	const launcher = ["perl", join(folder, LAUNCHER_FILE), files.base(runId)].map(quote).join(" ");
+	const shape = `-x ${size.columns} -y ${size.rows}`;
+	const tag = (name: string, value: string) => `set-option -t ${target} ${name} ${quote(value)}`;
+	return [
+		`new-session -d -s ${sessionOf(runId)} ${shape} -c / ${launcher}`,
+		tag("@reeve", "1"),
+		tag("@reeve-agent", request.agentId.replaceAll(/[^\w:.-]/g, "_")),
+		tag("@reeve-run", runId),
+		tag("@reeve-root", folder),
+		...(terminal
+			? [`pipe-pane -o -t ${target} ${quote(logWriterCommand(LOG_WRITER_FILE, runId))}`]
+			: []),
+		"display-message -p '#{pid}'",
+	];
+}
+
+function errorOf(errno: number): NodeJS.ErrnoException {
+	const [code = "unknown"] =
+		Object.entries(constants.errno).find(([, number]) => number === errno) ?? [];
+	return Object.assign(new Error(code), { code });
+}
+
+/** Leaves nothing of a start that failed. A launcher that comes late finds nothing to launch. */
+async function abandon(
+	{ files, server, groups }: TmuxPlace,
+	runId: string,
+	paths: readonly string[],
+): Promise<void> {
+	files.remove(runId, ["spec"]);
+	await killTree({ runId, root: null, groups: paths });
+	await server.run(`kill-session -t '=${sessionOf(runId)}'`).catch(() => {});
+	groups.remove(paths);
+	files.remove(runId);
+}

@@ -1,0 +1,197 @@
+/**
+ * Agents in sessions of a tmux server of our own, which they share with nobody and which outlives the
+ * daemon. Each runs under a launcher that records how it ended, so nothing that tmux misses is lost.
+ *
+ * Signals and kills go to processes directly, by identity (S10), so they work also when tmux is gone.
+ * Each exit of a run that this client started or recovered is reported once (S8).
+ */
+
+import { isAlive, readBootId } from "../../host/process-identity.js";
+import { killTree, signalVerified } from "../../host/process-tree.js";
+import type {
+	Backend,
+	KillResult,
+	Recovered,
+	RunExit,
+	RunHandle,
+	StartRequest,
+	StartResult,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../../ports/backend.js";
+import { attachViewer } from "./attach-viewer.js";
+import type { ServerPlace } from "./control-client.js";
+import { ExitWatch } from "./exit-watch.js";
+import { findRun } from "./find-run.js";
+import { groupsOf, hasTerminal, targetOf } from "./handle.js";
+import { isRunId, RunFiles } from "./run-files.js";
+import { startRun } from "./start-run.js";
+import { groupsOfPlace, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place.js";
+import { TmuxServer } from "./tmux-server.js";
+
+export interface TmuxBackendOptions {
+	/** A folder of the backend's own, private to the user: the server's socket, programs and records. */
+	readonly folder: string;
+	/** How long a run that lost its terminal may take to end by itself. */
+	readonly orphanGraceMs?: number;
+}
+
+export function createTmuxBackend(options: TmuxBackendOptions): Backend {
+	return new SessionBackend(options);
+}
+
+const ORPHAN_GRACE_MS = 10_000;
+const KEYS_PER_COMMAND = 512;
+const TYPED_BYTES_MAX = 4 * 1024 * 1024;
+
+class SessionBackend implements Backend {
+	readonly name = "tmux";
+	readonly #serverPlace: ServerPlace;
+	readonly #place: TmuxPlace;
+	readonly #watch: ExitWatch;
+	readonly #starting = new Map<string, Promise<StartResult>>();
+	readonly #listeners: ((exit: RunExit) => void)[] = [];
+	/** Exits that came before anybody listened. */
+	#unheard: RunExit[] = [];
+	#isPrepared = false;
+
+	constructor({ folder, orphanGraceMs = ORPHAN_GRACE_MS }: TmuxBackendOptions) {
+		this.#serverPlace = serverPlace(folder);
+		const server = new TmuxServer(this.#serverPlace, {
+			onPaneDeath: () => this.#watch.lookSoon(),
+			onDrop: () => this.#watch.look(),
+		});
+		const files = new RunFiles(folder, (runId) => this.#watch.onRecord(runId));
+		this.#place = { folder, server, files, groups: groupsOfPlace(folder) };
+		this.#watch = new ExitWatch(this.#place, orphanGraceMs, (exit) => this.#report(exit));
+	}
+
+	/** Rejects when nobody can say whether the run was started; then only `recover` can tell. */
+	async start(request: StartRequest): Promise<StartResult> {
+		const { runId } = request;
+		if (!isRunId(runId)) {
+			return { ok: false, failure: { permanent: true, detail: `not a run id: ${runId}` } };
+		}
+		const begun = this.#starting.get(runId) ?? this.#begin(request);
+		this.#starting.set(runId, begun);
+		try {
+			return await begun;
+		} finally {
+			this.#starting.delete(runId);
+		}
+	}
+
+	async recover(runId: string, handle: RunHandle | null): Promise<Recovered> {
+		if (!isRunId(runId)) return { state: "gone", rebooted: false };
+		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is being started" };
+		try {
+			this.#prepare();
+		} catch (error) {
+			return { state: "unknown", reason: (error as Error).message };
+		}
+		const found = await findRun(this.#place, runId, handle);
+		if (found.state === "running") {
+			this.#watch.add(runId, found.handle);
+			this.#watch.look();
+		} else if (found.state === "exited" && !this.#watch.has(runId)) {
+			void this.#watch.reap(runId, false);
+		}
+		return found;
+	}
+
+	onExit(listener: (exit: RunExit) => void): void {
+		this.#listeners.push(listener);
+		const late = this.#unheard;
+		this.#unheard = [];
+		for (const exit of late) listener(exit);
+	}
+
+	async signal(handle: RunHandle, signal: NodeJS.Signals): Promise<void> {
+		if (handle.process.bootId === readBootId()) signalVerified(handle.process, signal);
+	}
+
+	async isRunning(handle: RunHandle): Promise<boolean | "unknown"> {
+		return isAlive(handle.process);
+	}
+
+	kill(handle: RunHandle): Promise<KillResult> {
+		return killTree({ runId: handle.runId, root: handle.process, groups: groupsOf(handle) });
+	}
+
+	async input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
+		needTerminal(handle);
+		if (bytes.length > TYPED_BYTES_MAX) throw new Error("too much to be typed at once");
+		const keys = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
+		const lines: Promise<unknown>[] = [];
+		for (let from = 0; from < keys.length; from += KEYS_PER_COMMAND) {
+			const some = keys.slice(from, from + KEYS_PER_COMMAND).join(" ");
+			lines.push(this.#place.server.run(`send-keys -t '${targetOf(handle.runId)}' -H ${some}`));
+		}
+		await Promise.all(lines);
+	}
+
+	async screen(handle: RunHandle): Promise<string> {
+		needTerminal(handle);
+		const [lines = []] = await this.#place.server.run(
+			`capture-pane -p -t '${targetOf(handle.runId)}'`,
+		);
+		return lines.join("\n").trimEnd();
+	}
+
+	async attach(
+		handle: RunHandle,
+		viewer: TerminalViewer,
+		size: TerminalSize | null,
+	): Promise<TerminalConnection> {
+		needTerminal(handle);
+		const viewed = {
+			place: this.#serverPlace,
+			target: targetOf(handle.runId),
+			write: (bytes: Uint8Array) => void this.input(handle, bytes).catch(() => {}),
+		};
+		return attachViewer(viewed, viewer, size);
+	}
+
+	async forget(runId: string): Promise<void> {
+		if (isRunId(runId) && this.#place.files.has(runId, "exit")) this.#place.files.remove(runId);
+	}
+
+	async close(): Promise<void> {
+		await this.#watch.close();
+		this.#place.files.close();
+		await this.#place.server.close();
+	}
+
+	#prepare(): void {
+		if (this.#isPrepared) return;
+		preparePlace(this.#place.folder);
+		this.#place.files.open();
+		this.#place.files.prune();
+		this.#isPrepared = true;
+	}
+
+	async #begin(request: StartRequest): Promise<StartResult> {
+		const { runId } = request;
+		try {
+			this.#prepare();
+		} catch (error) {
+			return { ok: false, failure: { permanent: false, detail: (error as Error).message } };
+		}
+		// Watched from before the start: an exit may come before the answer.
+		this.#watch.add(runId, null);
+		const started = await startRun(this.#place, request, () => findRun(this.#place, runId, null));
+		if (started.ok) this.#watch.add(runId, started.handle);
+		else this.#watch.remove(runId);
+		return started;
+	}
+
+	#report(exit: RunExit): void {
+		if (this.#listeners.length === 0) this.#unheard.push(exit);
+		for (const listener of this.#listeners) listener(exit);
+	}
+}
+
+function needTerminal(handle: RunHandle): void {
+	if (!hasTerminal(handle)) throw new Error("the agent has no terminal");
+}

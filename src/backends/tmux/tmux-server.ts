@@ -1,0 +1,249 @@
+/**
+ * The backend's own tmux server: never the user's, with a socket, a configuration and an environment of
+ * its own. It is started when first needed and outlives this process; a process that leaves in order
+ * takes it along when it holds no run.
+ *
+ * Two connections stand, whatever the number of runs: one for commands, one that waits for the death of
+ * a pane. tmux remembers a wake that comes while nobody waits.
+ */
+
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ConnectionLost, ControlClient, type ServerPlace } from "./control-client.js";
+import { withStartLock } from "./start-lock.js";
+
+/** A pane as tmux sees it. */
+export interface Pane {
+	readonly dead: boolean;
+	/** The exit code of the launcher; null while it lives, when it was killed, or tmux missed it. */
+	readonly status: number | null;
+	readonly signal: number | null;
+}
+
+export interface Listing {
+	/** The server that was asked; null when nobody listens. */
+	readonly serverPid: number | null;
+	/** By the name of their session. */
+	readonly panes: ReadonlyMap<string, Pane>;
+}
+
+export interface ServerEvents {
+	/** Some pane has died. */
+	onPaneDeath(): void;
+	/** The connection dropped: perhaps the server is gone. */
+	onDrop(): void;
+}
+
+/**
+ * The session that connections are attached to; it has no process. It stays when they go: tmux 3.3a
+ * crashes, and takes every agent along, when a session is destroyed for being unattached while a
+ * connection that died was waiting.
+ */
+const ANCHOR = "reeve";
+const CONNECT = ["new-session", "-A", "-s", ANCHOR, "-x", "80", "-y", "24", "true"];
+const DEATH = "reeve-pane-death";
+const ANSWER_MS_MAX = 30_000;
+const CONNECT_TRIES = 5;
+
+/** What the server reads when it starts. */
+export const SERVER_CONFIG = [
+	"set -g remain-on-exit on",
+	"set -g history-limit 500",
+	"set -g status off",
+	"set -g default-terminal xterm-256color",
+	"set -g allow-rename off",
+	"set -g automatic-rename off",
+	"set -g bell-action none",
+	"set -g monitor-bell off",
+	"set -s escape-time 0",
+	`set-hook -g pane-died 'wait-for -S ${DEATH}'`,
+	"",
+].join("\n");
+
+export class TmuxServer {
+	readonly #place: ServerPlace;
+	readonly #events: ServerEvents;
+	#client: Promise<ControlClient> | null = null;
+	#listing: Promise<Listing> | null = null;
+	#isClosed = false;
+
+	constructor(place: ServerPlace, events: ServerEvents) {
+		this.#place = place;
+		this.#events = events;
+	}
+
+	/** Runs a line of commands, starting the server if need be. The lines of their answers. */
+	async run(line: string, count = 1): Promise<string[][]> {
+		this.#client ??= this.#connect();
+		const client = await this.#client;
+		return new Promise((resolve, reject) => {
+			const giveUp = setTimeout(() => {
+				reject(new ConnectionLost(`no answer from tmux within ${ANSWER_MS_MAX / 1_000} s`));
+				client.close();
+			}, ANSWER_MS_MAX);
+			client.send(line, count, (answer) => {
+				clearTimeout(giveUp);
+				if (answer instanceof Error) reject(answer);
+				else resolve(answer.bodies.map((body) => body.map((text) => text.toString())));
+			});
+		});
+	}
+
+	/**
+	 * All panes, as they are after this call; whoever asks at the same
+	 * moment shares the answer. Where there is no server, none is started.
+	 */
+	panes(): Promise<Listing> {
+		this.#listing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+			this.#listing = null;
+			return this.#list();
+		});
+		return this.#listing;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		const client = this.#client;
+		this.#client = null;
+		try {
+			const standing = await client;
+			if (standing !== null) await this.#leave(standing);
+		} catch {
+			// It never stood, or is gone already.
+		}
+	}
+
+	/** Goes, and takes the server along if it holds nothing. */
+	async #leave(client: ControlClient): Promise<void> {
+		const sessions = await withDeadline(
+			new Promise<readonly string[]>((resolve, reject) => {
+				client.send("list-sessions -F '#{session_name}'", 1, (answer) => {
+					if (answer instanceof Error) reject(answer);
+					else resolve((answer.bodies[0] ?? []).map((line) => line.toString()));
+				});
+			}),
+		);
+		if (sessions.some((name) => name !== ANCHOR)) client.close();
+		else client.send("kill-server", 1, () => client.close());
+	}
+
+	/** One pane, as it is now; undefined when there is none. */
+	async pane(session: string): Promise<Pane | undefined> {
+		if (!(await this.#canAsk())) return undefined;
+		try {
+			const [[line] = []] = await this.run(`list-panes -t '=${session}:' -F '${PANE_FORMAT}'`);
+			return line === undefined ? undefined : parsePane(line)[1];
+		} catch (error) {
+			if (error instanceof ConnectionLost) throw error;
+			return undefined;
+		}
+	}
+
+	async #list(): Promise<Listing> {
+		if (!(await this.#canAsk())) return { serverPid: null, panes: new Map() };
+		const [lines = [], [pid] = []] = await this.run(
+			`list-panes -a -F '${PANE_FORMAT}' ; display-message -p '#{pid}'`,
+			2,
+		);
+		return { serverPid: Number(pid), panes: new Map(lines.map(parsePane)) };
+	}
+
+	/** Only to ask, no server is started. */
+	async #canAsk(): Promise<boolean> {
+		return this.#client !== null || this.#underLock(() => this.#isThere());
+	}
+
+	/** Whether anybody listens. What is neither yes nor no counts as yes, and fails later. */
+	#isThere(): Promise<boolean> {
+		return new Promise((resolve) => {
+			const socket = connect(this.#place.socket);
+			socket.once("connect", () => {
+				socket.destroy();
+				resolve(true);
+			});
+			socket.once("error", ({ code }: NodeJS.ErrnoException) => {
+				resolve(code !== "ENOENT" && code !== "ECONNREFUSED");
+			});
+		});
+	}
+
+	async #connect(): Promise<ControlClient> {
+		try {
+			for (let tries = 1; ; tries++) {
+				try {
+					return await this.#underLock(() => this.#open());
+				} catch (error) {
+					// A server that has just lost its last session is still leaving.
+					if (tries >= CONNECT_TRIES || this.#isClosed) throw error;
+					await sleep(20 * 2 ** tries);
+				}
+			}
+		} catch (error) {
+			this.#client = null;
+			throw error;
+		}
+	}
+
+	#underLock<T>(act: () => Promise<T>): Promise<T> {
+		return withStartLock(`${this.#place.config}.lock`, act);
+	}
+
+	async #open(): Promise<ControlClient> {
+		if (this.#isClosed) throw new Error("the backend is closed");
+		const opened: ControlClient[] = [];
+		let stands = false;
+		const open = async (onClose: () => void) => {
+			const client = new ControlClient(this.#place, CONNECT, { onNotice() {}, onClose });
+			opened.push(client);
+			await withDeadline(client.ready);
+			return client;
+		};
+		try {
+			const client = await open(() => {
+				for (const other of opened) other.close();
+				if (!stands) return;
+				this.#client = null;
+				if (!this.#isClosed) this.#events.onDrop();
+			});
+			const waiter = await open(() => {});
+			this.#waitForDeaths(waiter, client);
+			stands = true;
+			return client;
+		} catch (error) {
+			for (const client of opened) client.close();
+			throw error;
+		}
+	}
+
+	#waitForDeaths(waiter: ControlClient, client: ControlClient): void {
+		waiter.send(`wait-for ${DEATH}`, 1, (answer) => {
+			// Without it deaths would be seen late, so both are made anew.
+			if (answer instanceof Error) {
+				client.close();
+				return;
+			}
+			this.#events.onPaneDeath();
+			this.#waitForDeaths(waiter, client);
+		});
+	}
+}
+
+const PANE_FORMAT = "#{session_name}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}";
+
+function parsePane(line: string): [session: string, pane: Pane] {
+	const numberOf = (text: string | undefined) => (text ? Number(text) : null);
+	const [session = "", dead, status, signal] = line.split("|");
+	return [session, { dead: dead === "1", status: numberOf(status), signal: numberOf(signal) }];
+}
+
+async function withDeadline<T>(promise: Promise<T>): Promise<T> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new Error("tmux does not answer")), ANSWER_MS_MAX);
+	});
+	try {
+		return await Promise.race([promise, late]);
+	} finally {
+		clearTimeout(timer);
+	}
+}

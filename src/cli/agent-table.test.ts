@@ -1,0 +1,89 @@
+import pc from "picocolors";
+import { describe, expect, test } from "vitest";
+import { agentJson, DOWN, exitJson } from "../../test/support/agents.js";
+import type { AgentJson } from "../http/contract.js";
+import { renderAgentTable, renderTally } from "./agent-table.js";
+
+const NOW_MS = Date.parse("2031-04-05T06:10:00Z");
+const colors = pc.createColors(false);
+const render = (agents: readonly AgentJson[], columns: number | null) =>
+	renderAgentTable(agents, { colors, columns }, NOW_MS);
+
+const REASON = "exit code 1 after 400ms: flapping 5 of 5 in a row (7 within 60s of running time)";
+const halted = (id: string) =>
+	agentJson(id, {
+		...{ process: "stopped", policy: "halted", pid: null, uptime_ms: null, restarts: 6 },
+		...{ last_exit: exitJson({ class: "flapping" }), reason: REASON },
+	});
+const many = Array.from({ length: 200 }, (_, at) =>
+	at % 50 === 49
+		? halted(`project-${at % 7}:coder-${at}`)
+		: agentJson(`project-${at % 7}:coder-${at}`, { restarts: at, pid: 10_000 + at }),
+);
+
+describe.each([60, 80, 120, 200])("in a window of %i columns", (columns) => {
+	test.each([
+		["no agents", []],
+		["one agent", [agentJson("web:coder")]],
+		["one that is halted", [halted("web:coder")]],
+		["200 agents", many],
+	])("%s fit", (_, agents) => {
+		const lines = render(agents, columns);
+		expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+		expect(lines[0]).toMatch(/^AGENT +STATE .*REASON$/);
+		for (const { id } of agents) {
+			expect(lines.filter((line) => line.startsWith(`${id} `))).toHaveLength(1);
+		}
+	});
+
+	test("an agent that is well takes one line, and one that is not says all", () => {
+		const lines = render(many, columns);
+		const well = many.filter((agent) => agent.policy === "healthy").length;
+		expect(lines.filter((line) => /^project\S+ +running /.test(line))).toHaveLength(well);
+		const words = lines.join(" ").replace(/\s+/g, " ");
+		expect(words).toContain("flapping 5 of 5 in a row");
+		expect(words).toContain("7 within 60s of running time)");
+	});
+});
+
+test("a narrow window loses columns that can be done without, never the reason", () => {
+	expect(render(many, 200)[0]).toMatch(/^AGENT +STATE +PID +UPTIME +RESTARTS +LAST EXIT +REASON$/);
+	expect(render(many, 80)[0]).not.toContain("LAST EXIT");
+	expect(render(many, 60)[0]).toMatch(/^AGENT +STATE +REASON$/);
+});
+
+test("without a terminal nothing is cut", () => {
+	const long = "a reason that goes on and on ".repeat(20).trim();
+	expect(render([agentJson("web:coder", { reason: long })], null)[1]).toContain(long);
+});
+
+test.each<[string, Partial<AgentJson>, RegExp]>([
+	["runs", {}, /^web:a +running +4711 +1m 33s +0 +- +started by the operator$/],
+	["is degraded", { policy: "degraded" }, /^web:a +running, degraded /],
+	["is halted", { policy: "halted", process: "stopped" }, /^web:a +halted /],
+	["is halted and ends", { policy: "halted", process: "stopping" }, /^web:a +stopping, halted /],
+	["is down", DOWN, /^web:a +stopped +- +- +0 +- +stopped by the operator$/],
+	["was killed", { last_exit: exitJson({ code: null, signal: "SIGKILL" }) }, / SIGKILL /],
+	["hit a limit", { last_exit: exitJson({ cause: "usage_limit" }) }, / usage_limit /],
+	[
+		"waits to be told",
+		{ ...DOWN, desired: "up", waiting: true, reason: "exit code 0" },
+		/^web:a +waiting .*exit code 0: `reeve answer web:a fresh\|continue\|stop`$/,
+	],
+	[
+		"will start",
+		{ ...DOWN, desired: "up", next_restart_at: "2031-04-05T06:10:27.300Z", reason: "flapping" },
+		/starts in 28s; flapping$/,
+	],
+	["is for calls", { ...DOWN, kind: "call" }, /^web:a +on call /],
+	["wrote into its reason", { reason: "\u001b]0;x\u0007bad\n\u001b[2Jnews" }, / bad news$/],
+])("one that %s", (_, facts, line) => {
+	expect(render([agentJson("web:a", facts)], null)[1]).toMatch(line);
+});
+
+test("the tally names what there is", () => {
+	expect(renderTally(many)).toBe("200 agents: 196 running, 4 halted");
+	expect(renderTally([agentJson("a:b", { waiting: true, process: "stopped" })])).toBe(
+		"1 agent: 1 waiting for an answer",
+	);
+});

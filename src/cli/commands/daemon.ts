@@ -1,0 +1,169 @@
+/** `reeve daemon`: runs, starts, stops and shows the daemon of this home. */
+
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Client } from "../../client/client.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { renderElapsed } from "../../core/units.js";
+import type { DaemonJson, StoppedJson } from "../../http/contract.js";
+import { countOf } from "../arguments.js";
+import { connect } from "../connect.js";
+import {
+	answers,
+	DAEMON_PROGRAM,
+	daemonEnv,
+	ensureDaemon,
+	isCode,
+	waitForEnd,
+} from "../daemon-process.js";
+import type { Output } from "../output.js";
+import { renderTable } from "../table.js";
+import { exitOf, tellStopped } from "./down.js";
+import { localTime } from "./ps.js";
+
+interface JsonOption {
+	readonly json?: boolean;
+}
+
+/** In the foreground: its output is ours, what we are told is passed on, its exit code is ours. */
+export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
+	const { home, client } = connect(env);
+	if (await answers(client)) {
+		const { pid } = await client.call("GET /api/v1/daemon");
+		throw new ReeveError("daemon_running", `a daemon is already running (pid ${pid})`);
+	}
+	const child = spawn(process.execPath, [DAEMON_PROGRAM], {
+		env: daemonEnv(home, env),
+		stdio: "inherit",
+		// In a group of its own: Ctrl-C would reach it twice, and the second one forces it to end.
+		detached: true,
+	});
+	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+	const hangUp = () => child.kill("SIGTERM");
+	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", hangUp);
+	try {
+		return await new Promise<number>((resolve, reject) => {
+			child.once("error", (error) =>
+				reject(new ReeveError("daemon_failed", `the daemon cannot be started: ${error.message}`)),
+			);
+			child.once("exit", (code, signal) =>
+				resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]),
+			);
+		});
+	} finally {
+		process.off("SIGINT", passOn).off("SIGTERM", passOn).off("SIGHUP", hangUp);
+	}
+}
+
+export async function runDaemonStart(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { home, client } = connect(env);
+	const { started } = await ensureDaemon({ home, env });
+	const pid = started?.pid ?? (await client.call("GET /api/v1/daemon")).pid;
+	if (options.json) {
+		output.json({ started: started !== null, pid, home: home.dir, socket: home.socket });
+	} else {
+		output.result(`${started === null ? "already running" : "started"} (pid ${pid})`);
+	}
+	return CLI_EXIT.done;
+}
+
+export async function runDaemonStop(
+	options: JsonOption & { readonly all?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { client } = connect(env);
+	const { pid, stopped, left } = await stopDaemon(client, options.all === true);
+	if (options.json) {
+		output.json({ pid, stopped });
+	} else {
+		if (stopped.length > 0) tellStopped(stopped, output);
+		const rest = left === 0 ? "" : `; ${countOf(left, "agent")} ${left === 1 ? "runs" : "run"} on`;
+		output.result(`daemon stopped (pid ${pid})${rest}`);
+	}
+	return exitOf(stopped);
+}
+
+export async function runDaemonRestart(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { home, client } = connect(env);
+	const before = (await answers(client)) ? await stopDaemon(client, false) : null;
+	const { started } = await ensureDaemon({ home, env });
+	const pid = started?.pid ?? (await client.call("GET /api/v1/daemon")).pid;
+	if (options.json) {
+		output.json({ pid, before: before?.pid ?? null, home: home.dir, socket: home.socket });
+	} else {
+		output.result(
+			before === null
+				? `started (pid ${pid}); there was none before`
+				: `restarted (pid ${pid}, before ${before.pid}); agents were not disturbed`,
+		);
+	}
+	return CLI_EXIT.done;
+}
+
+async function stopDaemon(
+	client: Client,
+	all: boolean,
+): Promise<{
+	readonly pid: number;
+	readonly stopped: readonly StoppedJson[];
+	/** Agents that run on without it. */
+	readonly left: number;
+}> {
+	const { pid } = await client.call("GET /api/v1/daemon");
+	const { agents } = await client.call("GET /api/v1/agents");
+	const left = all ? 0 : agents.filter((agent) => agent.pid !== null).length;
+	const { stopped } = await client.call("POST /api/v1/daemon/stop", { body: { all } });
+	await waitForEnd(client, { pid });
+	return { pid, stopped, left };
+}
+
+export async function runDaemonStatus(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { home, client } = connect(env);
+	let status: DaemonJson;
+	try {
+		status = await client.call("GET /api/v1/daemon");
+	} catch (error) {
+		if (!options.json || !isCode(error, "no_daemon")) throw error;
+		output.json({ running: false, home: home.dir, socket: home.socket });
+		return CLI_EXIT.no_daemon;
+	}
+	if (options.json) output.json(status);
+	else tellStatus(status, output);
+	return CLI_EXIT.done;
+}
+
+function tellStatus(status: DaemonJson, output: Output): void {
+	const { colors } = output;
+	const uptime = renderElapsed(Math.max(0, Date.now() - Date.parse(status.started_at)));
+	const facts: (readonly [string, string])[] = [
+		["state", status.ready ? colors.green("ready") : colors.yellow("not ready")],
+		["pid", String(status.pid)],
+		["version", status.version],
+		["since", `${localTime(status.started_at)} (${uptime})`],
+		["home", status.home],
+		["socket", status.socket],
+		["listen", status.listen ?? "-"],
+		...status.problems.map((problem) => ["problem", colors.yellow(problem)] as const),
+	];
+	for (const [name, value] of facts) output.result(`${colors.dim(name.padEnd(8))} ${value}`);
+	if (status.services.length === 0) return;
+	output.result("");
+	const rows = status.services.map(({ name, policy, state, restarts }) =>
+		[name, state, String(restarts), policy].map((text) => ({ text })),
+	);
+	for (const line of renderTable(["SERVICE", "STATE", "RESTARTS", "POLICY"], rows, output.columns))
+		output.result(line);
+}

@@ -1,0 +1,55 @@
+/** The demo's last part: a real daemon over two real agents, killed with -9, in a home that is gone afterwards. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "../../client/client.js";
+import { resolveHome } from "../../client/home.js";
+import { parseFleet } from "../../config/parse-fleet.js";
+import { ensureDaemon, waitForEnd } from "../daemon-process.js";
+
+/** On the backend that needs nothing installed. */
+const FLEET = `version: 1
+defaults: { backend: pty, drain: { timeout: 2s } }
+projects:
+  demo:
+    agents:
+      bot: { command: [sleep, "600"] }
+      server: { command: [sleep, "600"], terminal: false }
+`;
+
+export interface KilledDaemon {
+	/** The pids of the agents under the first daemon, and under the next. */
+	readonly before: Readonly<Record<string, number | null>>;
+	readonly after: Readonly<Record<string, number | null>>;
+	readonly daemons: readonly [first: number, next: number];
+}
+
+/** Starts a daemon and agents, kills the daemon, starts another, and stops everything. */
+export async function killDaemon(env: NodeJS.ProcessEnv): Promise<KilledDaemon> {
+	const folder = await mkdtemp(join(tmpdir(), "reeve-demo-"));
+	const home = resolveHome({ REEVE_HOME: join(folder, "home") });
+	const client = createClient({ socketPath: home.socket });
+	const pids = async () => {
+		const { agents } = await client.call("GET /api/v1/agents");
+		return Object.fromEntries(agents.map(({ id, pid }) => [id, pid]));
+	};
+	try {
+		const parsed = parseFleet(FLEET, "reeve.yaml", { env: {}, homeDir: folder, baseDir: folder });
+		if (!parsed.ok) throw new Error("the demo's own fleet file is invalid");
+		await ensureDaemon({ home, env });
+		await client.call("POST /api/v1/fleet/up", { body: { fleet: parsed.fleet, scope: "*" } });
+		const before = await pids();
+		const first = await client.call("GET /api/v1/daemon");
+		process.kill(first.pid, "SIGKILL");
+		await waitForEnd(client, first);
+		await ensureDaemon({ home, env });
+		const after = await pids();
+		const next = await client.call("GET /api/v1/daemon");
+		await client.call("POST /api/v1/daemon/stop", { body: { all: true } });
+		await waitForEnd(client, next);
+		return { before, after, daemons: [first.pid, next.pid] };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,90 @@
+/** `reeve events`: what has happened, and with `-f` what happens. */
+
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import type { ReeveEvent } from "../../core/events.js";
+import { renderElapsed } from "../../core/units.js";
+import { checkAgentId, parseCount } from "../arguments.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { plainLine } from "../sanitize.js";
+import { localTime } from "./ps.js";
+
+const LAST_DEFAULT = 100;
+
+export interface EventsOptions {
+	readonly follow?: boolean;
+	readonly agent?: string;
+	readonly after?: string;
+	readonly lines?: string;
+	readonly json?: boolean;
+}
+
+export async function runEvents(
+	options: EventsOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const agent = options.agent === undefined ? undefined : checkAgentId(options.agent);
+	const after = options.after === undefined ? 0 : parseCount(options.after, "--after");
+	const last = lastOf(options);
+	const { client } = connect(env);
+	let seen = after;
+	const show = async (event: ReeveEvent) => {
+		seen = event.seq;
+		if (options.json) await output.jsonLine(event);
+		else await output.write(`${renderEvent(event, output)}\n`);
+	};
+
+	if (last === null && options.follow) {
+		for await (const event of client.events({ after, agent, follow: true })) await show(event);
+	} else {
+		// Which are the last ones is known only at the end, so they are kept until then, and no others.
+		const kept: ReeveEvent[] = [];
+		for await (const event of client.events({ after, agent, follow: false })) {
+			seen = event.seq;
+			if (last === null) await show(event);
+			else if (kept.push(event) > 2 * last) kept.splice(0, kept.length - last);
+		}
+		const upTo = seen;
+		for (const event of last === null || last === 0 ? [] : kept.slice(-last)) await show(event);
+		seen = upTo;
+		if (!options.follow) {
+			if (seen === after && !options.json) output.say("no events");
+			return CLI_EXIT.done;
+		}
+		for await (const event of client.events({ after: seen, agent, follow: true }))
+			await show(event);
+	}
+	const hint = `\`reeve events -f --after ${seen}\` goes on from here, once there is a daemon again.`;
+	throw new ReeveError("connection_lost", "the daemon has ended, and the events with it", hint);
+}
+
+/** How many of the last ones are wanted; null for all. Whoever says where to begin wants all from there. */
+function lastOf({ lines, after }: EventsOptions): number | null {
+	if (lines !== undefined) return parseCount(lines, "--lines");
+	return after === undefined ? LAST_DEFAULT : null;
+}
+
+/** `12  2031-04-05 06:07:08  web:coder  agent.exited  code=1 uptime=3s`. */
+function renderEvent(event: ReeveEvent, { colors }: Pick<Output, "colors">): string {
+	const subject = event.agent ?? event.task ?? event.plan ?? "";
+	const { reason, ...data } = event.data as Record<string, unknown>;
+	const facts = Object.entries(data).flatMap(([key, value]) => renderFact(key, value));
+	const words = [
+		colors.dim(String(event.seq).padStart(5)),
+		colors.dim(localTime(event.at)),
+		...(subject === "" ? [] : [plainLine(subject)]),
+		colors.bold(event.type),
+		...facts,
+		...(typeof reason === "string" ? [plainLine(reason)] : []),
+	];
+	return words.join("  ");
+}
+
+function renderFact(key: string, value: unknown): string[] {
+	if (value === null || (Array.isArray(value) && value.length === 0)) return [];
+	if (key.endsWith("_ms") && typeof value === "number") {
+		return [`${key.slice(0, -3)}=${renderElapsed(value)}`];
+	}
+	return [`${key}=${plainLine(Array.isArray(value) ? value.join(",") : String(value))}`];
+}

@@ -1,0 +1,153 @@
+/** `reeve explain AGENT`: what the crash policy holds against an agent, and what would follow its end. */
+
+import type { CrashContext, CrashState } from "../../core/crash-state.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
+import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
+import { renderDuration, renderElapsed } from "../../core/units.js";
+import type { AgentDetailJson } from "../../http/contract.js";
+import { renderExitShort, renderNextStart, renderState, stateColor } from "../agent-table.js";
+import { checkAgentId, countOf } from "../arguments.js";
+import { connect } from "../connect.js";
+import { parseExitSequence } from "../exit-sequence.js";
+import type { Output } from "../output.js";
+import { policyJson, renderAction, renderStep } from "../policy-table.js";
+import { plainLine } from "../sanitize.js";
+import { renderTable } from "../table.js";
+import { localTime } from "./ps.js";
+
+const EXITS_SHOWN_MAX = 10;
+
+export interface ExplainAgentOptions {
+	readonly exit?: string;
+	readonly json?: boolean;
+}
+
+export async function runExplainAgent(
+	id: string,
+	options: ExplainAgentOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const place = checkAgentId(id);
+	const wanted = options.exit === undefined ? ["1", "0"] : [options.exit];
+	const steps = wanted.map(parseSingle);
+	const detail = await connect(env).client.call("GET /api/v1/agents/:id", { place });
+	const crash = crashOf(detail);
+	const rows = crash === null ? [] : steps.flatMap((step) => whatIf(step, detail, crash));
+	if (options.json) {
+		output.json({ ...detail, what_if: policyJson(rows) });
+		return CLI_EXIT.done;
+	}
+	tellNow(detail, crash, output);
+	tellExits(detail, output);
+	if (crash !== null) tellWhatIf(detail, rows, output);
+	return CLI_EXIT.done;
+}
+
+interface Crash {
+	readonly state: CrashState;
+	readonly context: CrashContext;
+}
+
+/** The policy's memory as the daemon sent it; null for an agent without one. */
+function crashOf({ kind, crash }: AgentDetailJson): Crash | null {
+	if (kind === "call" || !crash?.state || !crash.settings) return null;
+	const onCleanExit: OnCleanExit =
+		CLEAN_EXIT_CHOICES.find((choice) => choice === crash.on_clean_exit) ?? "restart";
+	// Delays are shown as they are configured.
+	const settings = { ...(crash.settings as CrashContext["settings"]), jitter: 0 };
+	return { state: crash.state as CrashState, context: { settings, onCleanExit, random: 0 } };
+}
+
+function parseSingle(text: string): RehearsalStep {
+	const [step, ...more] = parseExitSequence(text);
+	if (step?.type === "exit" && more.length === 0) return step;
+	const hint = "For example 1, 137, SIGKILL or usage_limit; `--simulate` takes a whole sequence.";
+	throw new ReeveError("usage", `--exit takes one exit, not \`${text}\``, hint);
+}
+
+/** What follows if the run that is under way ended now in this way. None, where it is halted. */
+function whatIf(
+	step: RehearsalStep,
+	detail: AgentDetailJson,
+	{ state, context }: Crash,
+): readonly RehearsalRow[] {
+	if (step.type !== "exit") return [];
+	// An exit written with an uptime of its own keeps it.
+	const uptimeMs = step.report.uptimeMs || (detail.uptime_ms ?? 0);
+	return rehearse(state, [{ ...step, report: { ...step.report, uptimeMs } }], context).rows;
+}
+
+function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): void {
+	const { colors } = output;
+	const running = detail.uptime_ms === null ? "" : ` for ${renderElapsed(detail.uptime_ms)}`;
+	const pid = detail.pid === null ? "" : `, pid ${detail.pid}`;
+	const next = renderNextStart(detail, Date.now());
+	const facts: (readonly [string, string])[] = [
+		["state", `${stateColor(detail, colors)(renderState(detail))}${running}${pid}`],
+		["wanted", detail.desired],
+		["why", plainLine(detail.reason)],
+		...(next === null ? [] : [["next", next] as const]),
+		...(crash === null ? [] : [["policy", renderMemory(crash)] as const]),
+		...(detail.depends_on.length === 0 ? [] : [["needs", detail.depends_on.join(", ")] as const]),
+		["restarts", String(detail.restarts)],
+		["logs", plainLine(detail.log_dir)],
+	];
+	output.result(colors.bold(detail.id));
+	for (const [name, value] of facts) output.result(`  ${colors.dim(name.padEnd(9))} ${value}`);
+}
+
+/** `degraded: flapping 2 of 5, budget 4 of 20 within 1h`. */
+function renderMemory({ state, context: { settings } }: Crash): string {
+	const { flaps, policy, runningMs, budgetSpentAt, waits } = state;
+	const { exits, withinMs } = settings.budget;
+	const waited = waits.limit + waits.trouble;
+	const spent = budgetSpentAt.filter((at) => at >= runningMs - withinMs).length;
+	const parts = [
+		`flapping ${flaps} of ${settings.haltThreshold}`,
+		`failed ${spent} of ${exits} times within ${renderDuration(withinMs)} of running time`,
+		...(waited > 0 ? [`waited ${countOf(waited, "time")}`] : []),
+	];
+	return `${policy}: ${parts.join(", ")}`;
+}
+
+function tellExits({ exits }: AgentDetailJson, output: Output): void {
+	output.result("");
+	if (exits.length === 0) {
+		output.result("It has not ended yet.");
+		return;
+	}
+	output.result(output.colors.bold("Last exits"));
+	const rows = exits
+		.slice(0, EXITS_SHOWN_MAX)
+		.map((exit) =>
+			[
+				localTime(exit.at),
+				renderElapsed(exit.uptime_ms),
+				renderExitShort(exit),
+				exit.class ?? "-",
+				exit.reason,
+			].map((text) => ({ text })),
+		);
+	const head = ["AT", "RAN", "EXIT", "CLASS", "REASON"];
+	for (const line of renderTable(head, rows, output.columns, ["CLASS", "RAN"])) output.result(line);
+}
+
+function tellWhatIf(detail: AgentDetailJson, rows: readonly RehearsalRow[], output: Output): void {
+	output.result("");
+	if (rows.length === 0) {
+		output.result(`It is halted and stays so until \`reeve resume ${detail.id}\`.`);
+		return;
+	}
+	const title =
+		detail.process === "running" ? "If it ended now" : "If it started and ended at once";
+	output.result(output.colors.bold(title));
+	const cells = rows.map((row) =>
+		[renderStep(row), row.class ?? row.kind ?? "-", row.policy, renderAction(row), row.reason].map(
+			(text) => ({ text }),
+		),
+	);
+	const head = ["EXIT", "CLASS", "STATE", "ACTION", "REASON"];
+	for (const line of renderTable(head, cells, output.columns, ["CLASS"])) output.result(line);
+}

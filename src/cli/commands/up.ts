@@ -1,0 +1,128 @@
+/** `reeve up`: reads the fleet file, starts a daemon where there is none, and brings up what is asked for. */
+
+import type { FleetSpec } from "../../config/spec.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import type { StartedJson } from "../../http/contract.js";
+import { tally } from "../agent-table.js";
+import { countOf, isWithin, parseScopes, selectIds } from "../arguments.js";
+import { connect } from "../connect.js";
+import { ensureDaemon } from "../daemon-process.js";
+import type { Output } from "../output.js";
+import { readFleet } from "../read-fleet.js";
+import { type Cell, renderTable } from "../table.js";
+import { withProgress } from "../watch-progress.js";
+
+export async function runUp(
+	scopes: readonly string[],
+	options: { file: string; all?: boolean; json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const wanted = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
+	const fleet = await readFleet(options.file, env);
+	const ids = selectLasting(fleet, wanted, options.file);
+	const { home, client } = connect(env);
+	const { started } = await ensureDaemon({ home, env });
+	if (started !== null && !options.json) output.say(`started a daemon (pid ${started.pid})`);
+
+	const work = async () => {
+		const replies: StartedJson[] = [];
+		for (const scope of wanted) {
+			const body = { fleet, scope };
+			replies.push(...(await client.call("POST /api/v1/fleet/up", { body })).agents);
+		}
+		return firstOfEach(replies);
+	};
+	const watched = { ids, word: "up", isDone: isUp };
+	const agents = await withProgress(work(), watched, client, output);
+
+	if (options.json) output.json(agents);
+	else tellStarted(agents, output);
+	const failed = agents.some(({ outcome }) => outcome === "failed" || outcome === "halted");
+	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
+}
+
+function isUp(agent: { readonly process: string }): boolean {
+	return agent.process === "running";
+}
+
+/** The agents that can be brought up. Those for calls are started by each call. */
+function selectLasting(
+	fleet: FleetSpec,
+	scopes: readonly string[],
+	file: string,
+): readonly string[] {
+	const chosen = new Set(
+		selectIds(
+			scopes,
+			fleet.agents.map(({ id }) => id),
+			file,
+		),
+	);
+	const lasting = fleet.agents.filter(({ id, kind }) => chosen.has(id) && kind !== "call");
+	for (const scope of scopes) {
+		if (scope === "*" || lasting.some(({ id }) => isWithin(id, scope))) continue;
+		throw new ReeveError(
+			"usage",
+			`there is nothing to bring up in ${scope}`,
+			"A call agent is started by each call to it.",
+		);
+	}
+	return lasting.map(({ id }) => id);
+}
+
+/** Scopes may overlap: what was said first of an agent is what was done to it. */
+export function firstOfEach<Item extends { readonly id: string }>(items: readonly Item[]): Item[] {
+	const byId = new Map<string, Item>();
+	for (const item of items) if (!byId.has(item.id)) byId.set(item.id, item);
+	return [...byId.values()];
+}
+
+export const STARTED_WORDS: Readonly<Record<StartedJson["outcome"], string>> = {
+	started: "started",
+	already_running: "already running",
+	failed: "failed",
+	halted: "halted",
+	stopped: "stopped",
+	waiting: "waiting",
+	changed: "changed",
+};
+
+function tellStarted(agents: readonly StartedJson[], output: Output): void {
+	const rows = agents
+		.filter(({ outcome }) => outcome !== "started" && outcome !== "already_running")
+		.map((agent) => renderStarted(agent, output));
+	if (rows.length > 0) {
+		for (const line of renderTable(["AGENT", "OUTCOME", "REASON"], rows, output.columns))
+			output.result(line);
+	}
+	const words = agents.map(({ outcome }) => STARTED_WORDS[outcome]);
+	output.result(
+		agents.length === 0
+			? "nothing to bring up: the fleet file has no session or worker agents"
+			: `${countOf(agents.length, "agent")}: ${tally(words)}`,
+	);
+	for (const [outcome, hint] of HINTS) {
+		const hit = agents.find((agent) => agent.outcome === outcome);
+		if (hit !== undefined) output.say(`hint: ${hint(hit.id)}`);
+	}
+}
+
+function renderStarted({ id, outcome, reason }: StartedJson, { colors }: Output): Cell[] {
+	const bad = outcome === "failed" || outcome === "halted";
+	return [
+		{ text: id },
+		{ text: STARTED_WORDS[outcome], paint: bad ? colors.red : colors.yellow },
+		{ text: reason },
+	];
+}
+
+const HINTS: readonly (readonly [StartedJson["outcome"], (id: string) => string])[] = [
+	["failed", (id) => `\`reeve logs ${id}\` shows what it last said`],
+	[
+		"halted",
+		(id) => `\`reeve explain ${id}\` says why; \`reeve resume ${id}\` lets it start again`,
+	],
+	["waiting", (id) => `\`reeve answer ${id} fresh|continue|stop\` says what comes next`],
+	["changed", () => "`reeve reload` brings what runs to what the file says"],
+];

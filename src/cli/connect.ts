@@ -1,0 +1,21 @@
+/** The daemon of this home, for commands that ask it. */
+
+import { type Client, createClient } from "../client/client.js";
+import { type Home, resolveHome } from "../client/home.js";
+import { ReeveError } from "../core/errors.js";
+
+/** Longer paths are cut short on the way to the system, so that two homes would share a socket. */
+export const SOCKET_BYTES_MAX = 103;
+
+export function connect(env: NodeJS.ProcessEnv): { readonly home: Home; readonly client: Client } {
+	const home = resolveHome(env);
+	const length = Buffer.byteLength(home.socket);
+	if (length > SOCKET_BYTES_MAX) {
+		throw new ReeveError(
+			"usage",
+			`the path of the socket is too long (${length} bytes, at most ${SOCKET_BYTES_MAX}): ${home.socket}`,
+			"Set REEVE_HOME to a shorter path.",
+		);
+	}
+	return { home, client: createClient({ socketPath: home.socket }) };
+}

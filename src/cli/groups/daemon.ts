@@ -1,0 +1,81 @@
+/** Commands for the daemon itself, and for finding out why it does not work. */
+
+import { type AddCommands, FILE_OPTION, JSON_OPTION } from "./group.js";
+
+export const addDaemonCommands: AddCommands = (program, run) => {
+	const daemon = program.command("daemon").description("Run, start, stop or show the daemon.");
+	addStarting(daemon, run);
+	addStopping(daemon, run);
+
+	program
+		.command("doctor")
+		.description("Look for what would keep Reeve from working here, and say how to mend it.")
+		.option("-f, --file <path>", "the fleet file to check, if it is there", FILE_OPTION[2])
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDoctor } = await import("../commands/doctor.js");
+				return runDoctor(options, output, env);
+			}),
+		);
+};
+
+const addStarting: AddCommands = (daemon, run) => {
+	daemon
+		.command("run")
+		.description("Run the daemon in the foreground, until it is told to end.")
+		.option("--json", "print failures as JSON")
+		.action(() =>
+			run(async (_, env) => {
+				const { runDaemonRun } = await import("../commands/daemon.js");
+				return runDaemonRun(env);
+			}),
+		);
+
+	daemon
+		.command("start")
+		.description("Start the daemon in the background, unless it runs.")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonStart } = await import("../commands/daemon.js");
+				return runDaemonStart(options, output, env);
+			}),
+		);
+
+	daemon
+		.command("restart")
+		.description("Replace the daemon by a new one; agents are not disturbed.")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonRestart } = await import("../commands/daemon.js");
+				return runDaemonRestart(options, output, env);
+			}),
+		);
+};
+
+const addStopping: AddCommands = (daemon, run) => {
+	daemon
+		.command("stop")
+		.description("Stop the daemon; agents run on unless --all is given.")
+		.option("--all", "stop all agents first")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonStop } = await import("../commands/daemon.js");
+				return runDaemonStop(options, output, env);
+			}),
+		);
+
+	daemon
+		.command("status")
+		.description("Show whether the daemon runs, and how its parts are.")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonStatus } = await import("../commands/daemon.js");
+				return runDaemonStatus(options, output, env);
+			}),
+		);
+};

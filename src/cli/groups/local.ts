@@ -1,0 +1,90 @@
+/** Commands that need no daemon. */
+
+import { CLEAN_EXIT_CHOICES } from "../../core/states.js";
+import { type AddCommands, JSON_OPTION } from "./group.js";
+
+export const addLocalCommands: AddCommands = (program, run) => {
+	program
+		.command("init")
+		.description("Write a starter fleet file for the agent CLIs found on this machine.")
+		.option("-f, --file <path>", "where to write it", "reeve.yaml")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runInit } = await import("../commands/init.js");
+				return runInit(options, output, env);
+			}),
+		);
+
+	program
+		.command("validate")
+		.description("Check a fleet file and list every problem with its place.")
+		.argument("[file]", "the fleet file (default: reeve.yaml)")
+		.option("-f, --file <path>", "the same, as for the other commands")
+		.option(...JSON_OPTION)
+		.action((file, options) =>
+			run(async (output, env) => {
+				const { runValidate } = await import("../commands/validate.js");
+				return runValidate(file ?? options.file ?? "reeve.yaml", options, output, env);
+			}),
+		);
+};
+
+/** The last of all: for those who look around. */
+export const addDemo: AddCommands = (program, run) => {
+	program
+		.command("demo")
+		.description("See Reeve at work in a few seconds; nothing is installed or left behind.")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDemo } = await import("../commands/demo.js");
+				return runDemo(options, output, env);
+			}),
+		);
+};
+
+/** With `--simulate` it needs no daemon, without it does. */
+export const addExplain: AddCommands = (program, run) => {
+	program
+		.command("explain")
+		.description("Show why an agent is as it is, and what the crash policy would do next.")
+		.argument("[agent]", "the agent, as `project:agent`; its own policy is used")
+		.option(
+			"--exit <exit>",
+			"what would happen if it ended so now: `137`, `SIGKILL`, `usage_limit`",
+		)
+		.option(
+			"-s, --simulate <exits>",
+			"play the policy through over these exits, without a daemon: `1 x7`, `1@31s x20`",
+		)
+		.option(
+			"-f, --file <path>",
+			"the fleet file of the agent, for --simulate (default: reeve.yaml)",
+		)
+		.option(
+			"--on-clean-exit <choice>",
+			`what follows a clean exit, for --simulate: ${CLEAN_EXIT_CHOICES.join(", ")}`,
+		)
+		.option(...JSON_OPTION)
+		.addHelpText("after", EXPLAIN_HELP)
+		.action((agent, options) =>
+			run(async (output, env) => {
+				const { runExplain } = await import("../commands/explain.js");
+				return runExplain(agent, options, output, env);
+			}),
+		);
+};
+
+const EXPLAIN_HELP = `
+Exits are written as WHAT[@UPTIME][xCOUNT], separated by commas or spaces. WHAT is an
+exit code, a signal, a cause (usage_limit, overloaded, auth, config, out_of_memory,
+spawn_error, crash, completed), \`stop\` (asked for by the operator) or \`resume\`.
+All delays are honoured, and shown without jitter.
+
+  reeve explain web:coder                         its state, its exits, what would follow
+  reeve explain web:coder --exit 137              if it were killed now
+  reeve explain --simulate "1 x7"                 a child that dies at once
+  reeve explain --simulate "1@31s x20"            a slow burner
+  reeve explain --simulate "1 x3, 1@2m, 0@1h"     one that recovers
+  reeve explain web:coder --simulate "SIGKILL x3" with that agent's own policy`;

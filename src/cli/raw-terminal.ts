@@ -1,0 +1,79 @@
+/**
+ * The user's terminal while it belongs to an agent: raw, on its own screen, and given back as it was
+ * in every ending there is: a return, an exception, an exit, a signal.
+ */
+
+import type { ReadStream, WriteStream } from "node:tty";
+import { ReeveError } from "../core/errors.js";
+
+const ENTER = "\u001b[?1049h\u001b[H\u001b[2J";
+/**
+ * What programs switch on and do not live to switch off: mouse, focus and paste reports, keys as
+ * sequences, scroll region, line drawing, hidden cursor, held back drawing. Then the user's own screen.
+ */
+const LEAVE = [
+	"\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1004l\u001b[?1005l\u001b[?1006l\u001b[?1015l",
+	"\u001b[?2004l\u001b[?2026l\u001b[<u\u001b[>4;0m\u001b[?1l\u001b>\u001b[?6l\u001b[?7h\u001b[r",
+	"\u001b(B\u000f\u001b[0m\u001b[0 q\u001b[?25h\u001b[?1049l",
+].join("");
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
+
+export interface RawTerminal {
+	size(): { readonly columns: number; readonly rows: number };
+	/** A line at the bottom, over what is there, until the agent draws again. */
+	notice(text: string): void;
+	restore(): void;
+}
+
+export interface TerminalStreams {
+	readonly stdin: ReadStream;
+	readonly stdout: WriteStream;
+}
+
+export function checkTerminal(stdin: ReadStream, stdout: WriteStream): TerminalStreams {
+	if (stdin.isTTY && stdout.isTTY) return { stdin, stdout };
+	const hint = "Without one, `reeve logs -f` shows what it writes and `reeve send` types to it.";
+	throw new ReeveError("usage", "reeve attach needs a terminal", hint);
+}
+
+export function sizeOf(stdout: WriteStream): { readonly columns: number; readonly rows: number } {
+	// A terminal that does not say its size says 0.
+	return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
+}
+
+export function enterRawTerminal({ stdin, stdout }: TerminalStreams): RawTerminal {
+	let entered = true;
+	const restore = () => {
+		if (!entered) return;
+		entered = false;
+		stdout.write(LEAVE);
+		stdin.setRawMode(false);
+		stdin.pause();
+		process.removeListener("exit", restore);
+		for (const [signal, listener] of listeners) process.removeListener(signal, listener);
+	};
+	const listeners = Object.entries(SIGNALS).map(([signal, code]) => {
+		const listener = () => {
+			restore();
+			process.exit(code);
+		};
+		process.on(signal, listener);
+		return [signal, listener] as const;
+	});
+	// Exceptions that nobody catches end here as well.
+	process.on("exit", restore);
+	stdin.setRawMode(true);
+	stdout.write(ENTER);
+	return {
+		size: () => sizeOf(stdout),
+		notice(text) {
+			const { columns, rows } = sizeOf(stdout);
+			const line = ` ${text} `.slice(0, columns);
+			const drawn = `\u001b[${rows};1H\u001b(B\u000f\u001b[0;7m${line}\u001b[0m\u001b[K`;
+			// Cursor, colours and character set are the agent's, and are put back.
+			stdout.write(`\u001b7${drawn}\u001b8`);
+		},
+		restore,
+	};
+}

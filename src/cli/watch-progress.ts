@@ -1,0 +1,46 @@
+/** How far a long request is, by asking the daemon meanwhile. Only where a person sees it. */
+
+import type { Client } from "../client/client.js";
+import type { AgentJson } from "../http/contract.js";
+import type { Output } from "./output.js";
+
+const LOOK_EVERY_MS = 250;
+/** What takes less is over before anybody could read it. */
+const FIRST_LOOK_MS = 400;
+
+export interface Watched {
+	readonly ids: readonly string[];
+	readonly isDone: (agent: AgentJson) => boolean;
+	/** What those are that are done: `12/50 up`. */
+	readonly word: string;
+}
+
+/** Waits for `work`, and shows how many of the agents are done until it is. */
+export async function withProgress<Value>(
+	work: Promise<Value>,
+	{ ids, isDone, word }: Watched,
+	client: Client,
+	{ progress }: Output,
+): Promise<Value> {
+	if (progress === null) return work;
+	const wanted = new Set(ids);
+	let over = false;
+	const look = async () => {
+		try {
+			const { agents } = await client.call("GET /api/v1/agents");
+			const done = agents.filter((agent) => wanted.has(agent.id) && isDone(agent)).length;
+			if (!over) progress(`${done}/${wanted.size} ${word}`);
+		} catch {
+			// Whatever is wrong, the request itself will tell.
+		}
+		if (!over) timer = setTimeout(look, LOOK_EVERY_MS);
+	};
+	let timer = setTimeout(look, FIRST_LOOK_MS);
+	try {
+		return await work;
+	} finally {
+		over = true;
+		clearTimeout(timer);
+		progress(null);
+	}
+}

@@ -1,0 +1,34 @@
+/** Where a daemon's state lives, and so where its socket is found. One home, one daemon. */
+
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+export interface Home {
+	/** 0700: socket, database and logs are for its owner alone. */
+	readonly dir: string;
+	readonly socket: string;
+	readonly database: string;
+	readonly lock: string;
+	readonly daemonLog: string;
+	/** Output of agents, a folder each. */
+	readonly logs: string;
+	/** What backends keep while agents run. */
+	readonly runtime: string;
+	readonly vault: string;
+}
+
+/** `REEVE_HOME`, else the state directory of the desktop standard. */
+export function resolveHome(env: Readonly<Record<string, string | undefined>>): Home {
+	const state = env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state");
+	const dir = resolve(env["REEVE_HOME"] || join(state, "reeve"));
+	return {
+		dir,
+		socket: join(dir, "reeve.sock"),
+		database: join(dir, "reeve.db"),
+		lock: join(dir, "lock.db"),
+		daemonLog: join(dir, "daemon.log"),
+		logs: join(dir, "logs"),
+		runtime: join(dir, "run"),
+		vault: join(dir, "env.json"),
+	};
+}

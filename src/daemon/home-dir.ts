@@ -1,0 +1,27 @@
+/** The daemon's home: made if it is not there, and refused if others could reach into it. */
+
+import { chmod, lstat, mkdir } from "node:fs/promises";
+import type { Home } from "../client/home.js";
+import { SOCKET_PATH_BYTES_MAX } from "../host/socket-path.js";
+
+/** Prepares the home. Throws with what to fix when it cannot be used. */
+export async function prepareHome(home: Home): Promise<void> {
+	const bytes = Buffer.byteLength(home.socket);
+	if (bytes > SOCKET_PATH_BYTES_MAX) {
+		throw new Error(
+			`the path ${home.socket} has ${bytes} bytes, and a socket's path may have ${SOCKET_PATH_BYTES_MAX}: set REEVE_HOME to a shorter folder`,
+		);
+	}
+	await mkdir(home.dir, { recursive: true, mode: 0o700 });
+	const stats = await lstat(home.dir);
+	if (!stats.isDirectory()) {
+		throw new Error(`${home.dir} is not a folder of its own: set REEVE_HOME to one that is`);
+	}
+	const uid = process.getuid?.();
+	if (uid !== undefined && stats.uid !== uid) {
+		throw new Error(`${home.dir} belongs to another user: set REEVE_HOME to a folder of your own`);
+	}
+	if ((stats.mode & 0o077) !== 0) await chmod(home.dir, 0o700);
+	for (const folder of [home.logs, home.runtime])
+		await mkdir(folder, { recursive: true, mode: 0o700 });
+}

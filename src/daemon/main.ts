@@ -1,0 +1,189 @@
+/**
+ * The daemon: the only place that constructs IO. Takes the lock of its home, opens the store, takes up
+ * the agents that an earlier daemon left, and serves until it is told to end. Agents run on.
+ */
+
+import { randomUUID } from "node:crypto";
+import { chmod, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { resolveHome } from "../client/home.js";
+import { readVersion } from "../client/version.js";
+import { Engine } from "../engine/engine.js";
+import { watchReadiness } from "../engine/readiness.js";
+import { createSignal } from "../engine/waiting.js";
+import { takeLock } from "../host/instance-lock.js";
+import type { DaemonJson } from "../http/contract.js";
+import { createHttpServer } from "../http/server.js";
+import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
+import { openStore } from "../store/sqlite/open-store.js";
+import { createFileVault } from "../store/vault/file-vault.js";
+import { type Backends, createBackends } from "./backends.js";
+import { prepareHome } from "./home-dir.js";
+import { createLogger } from "./logger.js";
+import { logDirOf, prepareStart } from "./prepare-start.js";
+import { createProbes } from "./probes.js";
+import { realClock } from "./real-clock.js";
+import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
+
+const home = resolveHome(process.env);
+const logger = createLogger((line) => process.stderr.write(line));
+process.exitCode = await main().catch((error: unknown) => {
+	logger.error("the daemon could not start", error);
+	return 1;
+});
+// Timers and sockets of others must not keep a daemon that has ended.
+process.exit();
+
+async function main(): Promise<number> {
+	await prepareHome(home);
+	const lock = takeLock(home.dir, "lock");
+	if (!lock.ok) {
+		logger.info("another daemon has this home", { home: home.dir, pid: lock.owner?.pid ?? null });
+		return 0;
+	}
+	const opened = await openStore(home.database);
+	if (!opened.ok) throw new Error(`${opened.reason} ${opened.hint}`);
+	const { store } = opened;
+	const note = (event: NewEvent) =>
+		store.commit((transaction) => transaction.appendEvent(event, Date.now()));
+	const backends = createBackends(home.runtime);
+	const engine = createEngine(store, backends);
+	backends.onExit((exit) => engine.exited(exit));
+
+	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
+	const status = () => renderStatus(identity, supervisor.status(), store.health());
+	const recovered = createSignal<void>();
+	const services = [
+		engineService(engine, recovered.resolve),
+		httpService(recovered.promise, {
+			...{ engine, store, clock: realClock, host: hostname(), status },
+			shutDown: () => setImmediate(() => supervisor.stop()),
+			logDirOf: (id) => logDirOf(home.logs, id),
+			onError: (error) => logger.error("a request failed", error),
+		}),
+	];
+	const supervisor = supervise(services, realClock, (service, action, reason) => {
+		logger.info(reason, { service, action });
+		void note({ type: "service.ended", data: { service, action, reason } });
+	});
+	const { version } = identity;
+	await note({ type: "daemon.started", data: { version, pid: process.pid } });
+	logger.info("started", { version, pid: process.pid, home: home.dir });
+	stopOnSignals(supervisor);
+
+	const exitCode = await supervisor.ended;
+	const reason = exitCode === 0 ? "asked to" : "a service failed";
+	logger.info("stopping", { exitCode, reason });
+	await backends.close();
+	await rm(home.socket, { force: true });
+	await note({ type: "daemon.stopping", data: { reason } });
+	await store.close();
+	return exitCode;
+}
+
+function createEngine(store: Store, backends: Backends): Engine {
+	return new Engine({
+		...{ store, clock: realClock, vault: createFileVault(home.vault) },
+		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
+		backendNamed: backends.get,
+		random: Math.random,
+		newRunId: randomUUID,
+		async prepare(spec) {
+			const { refused } = backends.choose(spec);
+			if (refused !== null) return { ok: false, detail: refused };
+			return prepareStart(spec, { inherited: process.env, logs: home.logs });
+		},
+		watchReady: (spec, onReady) => {
+			const ready = spec.kind === "call" ? null : spec.ready;
+			const probes = createProbes(spec, logDirOf(home.logs, spec.id));
+			return watchReadiness(ready, realClock, probes, onReady);
+		},
+		onError: (agent, error) => logger.error("failed", error, { agent }),
+	});
+}
+
+/** Without the engine there is nothing to serve, so its end is the daemon's. */
+function engineService(engine: Engine, recovered: () => void): Service {
+	return {
+		name: "engine",
+		policy: "critical",
+		async run(signal, ready) {
+			await engine.recover();
+			recovered();
+			ready();
+			await aborted(signal);
+			engine.close();
+		},
+	};
+}
+
+/** Agents are kept also while nobody can ask about them. */
+function httpService(
+	recovered: Promise<void>,
+	parts: Parameters<typeof createHttpServer>[0],
+): Service {
+	return {
+		name: "http",
+		policy: "restartable",
+		async run(signal, ready) {
+			// Nobody is told about agents before it is known which of them are alive.
+			await Promise.race([recovered, aborted(signal)]);
+			const http = createHttpServer(parts);
+			// Whoever holds the lock owns the socket: what is there is left from a daemon that died.
+			await rm(home.socket, { force: true });
+			await new Promise<void>((resolve, reject) => {
+				http.server.once("error", reject);
+				http.server.listen(home.socket, resolve);
+			});
+			await chmod(home.socket, 0o600);
+			ready();
+			await Promise.race([aborted(signal), failed(http.server)]);
+			await http.close();
+		},
+	};
+}
+
+function renderStatus(
+	{ version, startedAt }: { version: string; startedAt: string },
+	services: ReturnType<Supervisor["status"]>,
+	health: StoreHealth,
+): DaemonJson {
+	const problems = [
+		...services.filter((each) => !each.ready).map((each) => `${each.name} is not ready`),
+		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
+	];
+	return {
+		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
+		...{ listen: null, started_at: startedAt, ready: problems.length === 0, problems },
+		services: services.map(({ name, policy, status: state, restarts }) => ({
+			...{ name, policy, state, restarts },
+		})),
+	};
+}
+
+function stopOnSignals(supervisor: Supervisor): void {
+	let asked = false;
+	const stop = () => {
+		// The second time means now.
+		if (asked) process.exit(1);
+		asked = true;
+		supervisor.stop();
+	};
+	process.on("SIGTERM", stop);
+	process.on("SIGINT", stop);
+	// A terminal that closes is no reason to end.
+	process.on("SIGHUP", () => {});
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		if (signal.aborted) resolve();
+		else signal.addEventListener("abort", () => resolve());
+	});
+}
+
+function failed(server: { once(event: "error", listener: (error: Error) => void): unknown }) {
+	return new Promise<never>((_, reject) => {
+		server.once("error", reject);
+	});
+}

@@ -1,0 +1,67 @@
+/** How the signs of being ready are looked for on this host. */
+
+import { spawn } from "node:child_process";
+import { open, stat } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { AgentSpec } from "../config/spec.js";
+import type { ReadinessProbes } from "../engine/readiness.js";
+
+const CONNECT_MS = 1_000;
+const COMMAND_MS = 10_000;
+const LOG_BYTES_MAX = 1_048_576;
+
+/** Probes for a run that begins now: what was in the log before is not its own. */
+export function createProbes(spec: AgentSpec, logDir: string): ReadinessProbes {
+	const path = join(logDir, "current.log");
+	const before = stat(path).catch(() => null);
+	return {
+		async logMatches(pattern) {
+			const [old, now] = [await before, await stat(path)];
+			// After a rotation the whole file is new.
+			const from = old !== null && old.ino === now.ino ? old.size : 0;
+			return pattern.test(await readTail(path, from, now.size));
+		},
+		portListens,
+		commandSucceeds: (argv) => commandSucceeds(argv, spec),
+	};
+}
+
+async function readTail(path: string, from: number, to: number): Promise<string> {
+	const start = Math.max(from, to - LOG_BYTES_MAX);
+	const file = await open(path, "r");
+	try {
+		const buffer = Buffer.alloc(Math.max(0, to - start));
+		const { bytesRead } = await file.read(buffer, 0, buffer.length, start);
+		return buffer.toString("utf8", 0, bytesRead);
+	} finally {
+		await file.close();
+	}
+}
+
+function portListens(port: number): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect({ port, host: "127.0.0.1", timeout: CONNECT_MS });
+		const end = (listens: boolean) => {
+			socket.destroy();
+			resolve(listens);
+		};
+		socket.on("connect", () => end(true));
+		socket.on("error", () => end(false));
+		socket.on("timeout", () => end(false));
+	});
+}
+
+function commandSucceeds(argv: readonly string[], spec: AgentSpec): Promise<boolean> {
+	const [program = "", ...args] = argv;
+	return new Promise((resolve) => {
+		const child = spawn(program, args, {
+			cwd: spec.cwd,
+			stdio: "ignore",
+			timeout: COMMAND_MS,
+			killSignal: "SIGKILL",
+		});
+		child.on("error", () => resolve(false));
+		child.on("exit", (code) => resolve(code === 0));
+	});
+}

@@ -1,0 +1,403 @@
+/**
+ * One agent's life: starts it when it may run, takes its exits to the crash policy, and does what
+ * that decides. Everything that changes the agent goes through one mailbox, so nothing overtakes
+ * anything.
+ *
+ * Keeps S1 (a run is started only when none is open), S2 (nothing starts while the agent is wanted
+ * down), S8 (one start and one exit per run) and S13 (adoption moves no counter).
+ */
+
+import { decideAfterExit, settle } from "../core/crash-policy.js";
+import { type Asker, type ExitReport, exitReport } from "../core/exit.js";
+import type { ProcessState } from "../core/states.js";
+import type { Backend, RunExit, RunHandle } from "../ports/backend.js";
+import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
+import {
+	type PlannedStart,
+	policyChange,
+	putAgent,
+	recordExit,
+	reportOf,
+	startEffectKey,
+	toStoredRun,
+} from "./agent-record.js";
+import { type Agent, type AgentSnapshot, type LiveRun, newRun } from "./agent-state.js";
+import { drainRun } from "./drain.js";
+import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import { createMailbox } from "./mailbox.js";
+import { createSignal, type Signal, scheduleLong } from "./waiting.js";
+
+const RECOVER_AGAIN_MS = 1_000;
+
+export class AgentLife {
+	readonly #world: LifeWorld;
+	readonly #inbox = createMailbox();
+	#agent: Agent;
+	#run: LiveRun | null = null;
+	#lastExit: StoredExit | null;
+	#unknown = false;
+	#ready = false;
+	#wanted: { readonly withContinue: boolean; readonly outcome: Signal<StartOutcome> } | null = null;
+	#nextStartAtMs: number | null = null;
+	#cancelStart = () => {};
+	#cancelSettle = () => {};
+	#stopWatching = () => {};
+
+	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
+		this.#agent = agent;
+		this.#lastExit = lastExit;
+		this.#world = world;
+	}
+
+	get id(): string {
+		return this.#agent.id;
+	}
+
+	/** Whether it waits for leave to start. */
+	get wantsToLaunch(): boolean {
+		return this.#wanted !== null;
+	}
+
+	snapshot(): AgentSnapshot {
+		return {
+			agent: this.#agent,
+			process: this.#processState(),
+			run: this.#run,
+			ready: this.#ready,
+			lastExit: this.#lastExit,
+			nextStartAtMs: this.#nextStartAtMs,
+		};
+	}
+
+	/** Starts the run it asked for, if nothing has come between. */
+	launch(): Promise<void> {
+		return this.#inbox.run(() => this.#launch());
+	}
+
+	exited(exit: RunExit): Promise<void> {
+		return this.#inbox.run(async () => {
+			const live = this.#run;
+			if (live?.runId === exit.runId) await this.#end(live, this.#report(live, exit), exit.atMs);
+		});
+	}
+
+	/** Takes up what an earlier daemon left: its open run, or its planned start. */
+	recover(stored: StoredRun | null, planned: PlannedStart | null): Promise<void> {
+		return this.#inbox.run(async () => {
+			if (stored === null) this.#takeUp(planned);
+			else await this.#recover(stored);
+		});
+	}
+
+	/** The backend and the run that it holds; null while none is known to be alive. */
+	held(): { readonly backend: Backend; readonly handle: RunHandle } | null {
+		const handle = this.#run?.handle ?? null;
+		const { backend } = this.#run ?? {};
+		return handle === null || backend === undefined ? null : { backend, handle };
+	}
+
+	/** Forgets its timers; the process runs on. */
+	letGo(): void {
+		this.#cancelStart();
+		this.#cancelSettle();
+		this.#stopWatching();
+	}
+
+	#processState(): ProcessState {
+		if (this.#unknown) return "unknown";
+		if (this.#run === null) return this.#wanted === null ? "stopped" : "starting";
+		if (this.#run.askedBy !== null) return "stopping";
+		return this.#run.handle === null ? "starting" : "running";
+	}
+
+	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
+	forbidden(): StartOutcome | null {
+		if (this.#run !== null) return "already_running";
+		if (this.#agent.desired === "down") return "stopped";
+		if (this.#agent.crash.policy === "halted") return "halted";
+		return this.#agent.waiting ? "waiting" : null;
+	}
+
+	/** Makes a change in its turn. */
+	record(
+		change: (agent: Agent) => readonly [changes: Partial<Agent>, events: readonly NewEvent[]],
+		also?: (transaction: StoreTransaction) => void,
+	): Promise<void> {
+		return this.#inbox.run(() => {
+			const [changes, events] = change(this.#agent);
+			return this.#save(changes, events, also);
+		});
+	}
+
+	#nowMs(): number {
+		return this.#world.clock.now().wallMs;
+	}
+
+	/** Makes a change durable together with its events, then believes it. */
+	async #save(
+		changes: Partial<Agent>,
+		events: readonly NewEvent[] = [],
+		also: (transaction: StoreTransaction) => void = () => {},
+	): Promise<void> {
+		const next = { ...this.#agent, ...changes };
+		const atMs = this.#nowMs();
+		await this.#world.store.commit((transaction) => {
+			putAgent(transaction, next);
+			also(transaction);
+			for (const event of events) transaction.appendEvent(event, atMs);
+		});
+		this.#agent = next;
+	}
+
+	#stored(live: LiveRun, state: StoredRun["state"]): StoredRun {
+		return toStoredRun(this.id, live, state);
+	}
+
+	askToStart(withContinue: boolean): Promise<StartOutcome> {
+		this.#cancelStart();
+		this.#nextStartAtMs = null;
+		this.#wanted ??= { withContinue, outcome: createSignal() };
+		const { promise } = this.#wanted.outcome;
+		this.#world.wantsToStart(this.id);
+		return promise;
+	}
+
+	#planStart({ afterMs, dueAtMs }: PlannedStart): void {
+		this.#cancelStart();
+		this.#nextStartAtMs = dueAtMs;
+		this.#cancelStart = scheduleLong(this.#world.clock, afterMs, () => void this.askToStart(true));
+	}
+
+	async #launch(): Promise<void> {
+		const wanted = this.#wanted;
+		if (wanted === null) return;
+		this.#wanted = null;
+		const refused = this.forbidden();
+		if (refused !== null) return wanted.outcome.resolve(refused);
+		const { newRunId, chooseBackend, prepare } = this.#world;
+		const live = newRun(
+			newRunId(),
+			chooseBackend(this.#agent.spec),
+			wanted.withContinue,
+			this.#nowMs(),
+		);
+		// The intent is recorded before the start, so that a start that nobody saw confirmed is found.
+		await this.#save({ reason: "starting" }, [], (transaction) => {
+			transaction.putRun(this.#stored(live, "intended"));
+			transaction.removeEffect(startEffectKey(this.id));
+		});
+		this.#run = live;
+		const prepared = await prepare(this.#agent.spec, wanted.withContinue);
+		if (!prepared.ok) return this.#failedToStart(live, wanted.outcome, true, prepared.detail);
+		const started = await live.backend
+			.start({ ...prepared.request, runId: live.runId })
+			.catch((error: unknown) => ({ ok: "unknown", error }) as const);
+		if (started.ok === "unknown") {
+			// It may have started or not; only looking for it can tell.
+			wanted.outcome.resolve("failed");
+			return this.#recover(this.#stored(live, "intended"));
+		}
+		if (started.ok) {
+			live.startedSteadyMs = this.#world.clock.now().steadyMs;
+			await this.#began(live, started.handle, {
+				type: "agent.started",
+				data: { pid: started.handle.process.pid, with_continue: wanted.withContinue },
+			});
+			return wanted.outcome.resolve("started");
+		}
+		const { permanent, detail } = started.failure;
+		return this.#failedToStart(live, wanted.outcome, permanent, detail);
+	}
+
+	async #failedToStart(
+		live: LiveRun,
+		outcome: Signal<StartOutcome>,
+		permanent: boolean,
+		detail: string,
+	): Promise<void> {
+		const report = exitReport({ uptimeMs: 0, cause: "spawn_error", permanent, detail });
+		await this.#end(live, report, this.#nowMs());
+		outcome.resolve("failed");
+	}
+
+	/** A run is known to be alive, because it was just started or because it was found so. */
+	async #began(
+		live: LiveRun,
+		handle: RunHandle,
+		event: Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>, "type" | "data">,
+	): Promise<void> {
+		live.handle = handle;
+		const about = { agent: this.id, run_id: live.runId };
+		await this.#save({ reason: "running" }, [{ ...about, ...event } as NewEvent], (transaction) =>
+			transaction.putRun(this.#stored(live, "running")),
+		);
+		const { spec } = this.#agent;
+		const { clock, watchReady } = this.#world;
+		const sinceMs = clock.now().steadyMs;
+		if (event.type === "agent.adopted") {
+			// It has been running for long; its sign, printed once, would be looked for in vain.
+			this.#ready = true;
+			this.#world.changed();
+		} else {
+			this.#stopWatching = watchReady(spec, () => {
+				void this.#inbox.run(() => this.#becameReady(live, clock.now().steadyMs - sinceMs));
+			});
+		}
+		if (spec.kind === "call") return;
+		const upMs = live.startedSteadyMs === null ? this.#nowMs() - handle.startedAtMs : 0;
+		const leftMs = Math.max(0, spec.crashPolicy.windowMs - upMs);
+		this.#cancelSettle = scheduleLong(clock, leftMs, () => {
+			void this.#inbox.run(() => this.#becameStable(live));
+		});
+	}
+
+	async #becameReady(live: LiveRun, afterMs: number): Promise<void> {
+		if (this.#run !== live || this.#ready) return;
+		const about = { agent: this.id, run_id: live.runId };
+		await this.#save({}, [{ ...about, type: "agent.ready", data: { after_ms: afterMs } }]);
+		this.#ready = true;
+		this.#world.changed();
+	}
+
+	async #becameStable(live: LiveRun): Promise<void> {
+		const { spec, crash } = this.#agent;
+		if (this.#run !== live || spec.kind === "call") return;
+		const settled = settle(crash, spec.crashPolicy.windowMs, spec.crashPolicy);
+		const events = policyChange(this.id, crash, settled, "ran for a whole window");
+		if (events.length > 0) await this.#save({ crash: settled }, events);
+	}
+
+	/** Records how a run ended, with what the policy decided, and does it. */
+	async #end(live: LiveRun, report: ExitReport, atMs: number): Promise<void> {
+		const { spec } = this.#agent;
+		if (spec.kind === "call") throw new Error(`${this.id} is a call agent and has no runs`);
+		const decision = decideAfterExit(this.#agent.crash, report, {
+			settings: spec.crashPolicy,
+			onCleanExit: spec.kind === "session" ? spec.onCleanExit : "restart",
+			random: this.#world.random(),
+		});
+		const times = { atMs, nowMs: this.#nowMs() };
+		const record = recordExit(this.#agent, live.runId, report, decision, times);
+		const { planned, exit } = record;
+		await this.#save(record.changes, record.events, (transaction) => {
+			transaction.putRun(this.#stored(live, "ended"));
+			transaction.putExit(exit);
+			if (planned === null) return;
+			const { dueAtMs, afterMs } = planned;
+			const payload = { agent: this.id, afterMs };
+			transaction.putEffect({ key: startEffectKey(this.id), type: "start", dueAtMs, payload });
+		});
+		this.#lastExit = exit;
+		this.#run = null;
+		this.#ready = false;
+		this.#cancelSettle();
+		this.#stopWatching();
+		live.ended.resolve();
+		// Its own bookkeeping; if it fails, the record is merely kept longer.
+		live.backend.forget(live.runId).catch(() => {});
+		if (planned !== null) this.#planStart(planned);
+		this.#world.changed();
+	}
+
+	#report(live: LiveRun, exit: Omit<RunExit, "runId">): ExitReport {
+		return reportOf(live, exit, this.#world.clock.now().steadyMs);
+	}
+
+	/** The end of a run of which nobody knows how it came. */
+	#endUnseen(live: LiveRun): Promise<void> {
+		const lost = { code: null, signal: null, atMs: this.#nowMs(), outOfMemory: false };
+		return this.#end(live, this.#report(live, lost), lost.atMs);
+	}
+
+	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
+		const { clock, store } = this.#world;
+		const sinceMs = clock.now().steadyMs;
+		const { spec } = this.#agent;
+		const graceMs = timeoutMs ?? (spec.kind === "call" ? 0 : spec.drain.timeoutMs);
+		const live = await this.#inbox.run(() => this.#suppressRestarts(by));
+		const drained =
+			live === null
+				? ({ outcome: "already_stopped", reason: null } as const)
+				: await drainRun(live, graceMs, clock);
+		if (live !== null && drained.outcome !== "not_proven") {
+			// The process is gone; if its exit was not heard of by now, it never will be.
+			await this.#inbox.run(async () => {
+				if (this.#run === live) await this.#endUnseen(live);
+			});
+		}
+		const durationMs = clock.now().steadyMs - sinceMs;
+		const data = { outcome: drained.outcome, duration_ms: durationMs };
+		await store.commit((transaction) =>
+			transaction.appendEvent({ type: "agent.drained", agent: this.id, data }, this.#nowMs()),
+		);
+		return { ...drained, durationMs };
+	}
+
+	/** Nothing starts from here on, and who asked is recorded before the agent is told. */
+	async #suppressRestarts(by: Asker): Promise<LiveRun | null> {
+		this.#cancelStart();
+		this.#nextStartAtMs = null;
+		this.#wanted?.outcome.resolve("stopped");
+		this.#wanted = null;
+		const live = this.#run;
+		if (live !== null) live.askedBy = by;
+		await this.#save({}, [], (transaction) => {
+			transaction.removeEffect(startEffectKey(this.id));
+			if (live !== null) transaction.putRun(this.#stored(live, "running"));
+		});
+		return live;
+	}
+
+	async #recover(stored: StoredRun): Promise<void> {
+		const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
+		const backend = this.#world.backendNamed(stored.backend);
+		const live = { ...newRun(runId, backend, withContinue, intendedAtMs), handle, askedBy };
+		this.#run = live;
+		const found = await backend.recover(stored.runId, stored.handle);
+		this.#unknown = found.state === "unknown";
+		switch (found.state) {
+			case "unknown":
+				// Not known is not stopped: nothing is started until it is known.
+				this.#agent = { ...this.#agent, reason: found.reason };
+				this.#cancelStart = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
+					void this.#inbox.run(() => this.#recover(stored));
+				});
+				return;
+			case "running": {
+				const data = { pid: found.handle.process.pid };
+				await this.#began(live, found.handle, { type: "agent.adopted", data });
+				if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
+				return;
+			}
+			case "exited":
+				await this.#end(live, this.#report(live, found.exit), found.exit.atMs);
+				break;
+			case "gone":
+				await this.#recordGone(live, stored, found.rebooted);
+		}
+		if (this.#nextStartAtMs === null) this.#takeUp(null);
+	}
+
+	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
+		if (stored.state === "intended") {
+			// It was never started, so there is no exit to judge.
+			await this.#save({}, [], (transaction) => transaction.putRun(this.#stored(live, "ended")));
+			this.#run = null;
+			return;
+		}
+		if (rebooted) live.askedBy ??= "host";
+		await this.#endUnseen(live);
+	}
+
+	/** Goes on where an earlier daemon stopped: at the planned time, or at once. */
+	#takeUp(planned: PlannedStart | null): void {
+		if (this.forbidden() !== null) return;
+		if (planned === null) {
+			void this.askToStart(true);
+			return;
+		}
+		// A wall clock that was set back must not make anybody wait longer than was decided.
+		const leftMs = Math.min(planned.afterMs, Math.max(0, planned.dueAtMs - this.#nowMs()));
+		this.#planStart({ afterMs: leftMs, dueAtMs: this.#nowMs() + leftMs });
+	}
+}

@@ -1,0 +1,121 @@
+/**
+ * What is written down about an agent: which rows and events belong together in one commit. Nothing
+ * here decides or does anything.
+ */
+
+import type { CrashDecision, CrashState } from "../core/crash-state.js";
+import { type ExitReport, exitReport } from "../core/exit.js";
+import type { RunExit } from "../ports/backend.js";
+import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
+import { type Agent, type LiveRun, withoutSecrets } from "./agent-state.js";
+
+/** The key of the planned start of an agent among the pending effects. */
+export function startEffectKey(agentId: string): string {
+	return `start:${agentId}`;
+}
+
+/** A start that has been decided on: when, and how long that was off when it was decided. */
+export interface PlannedStart {
+	readonly dueAtMs: number;
+	readonly afterMs: number;
+}
+
+export function putAgent(transaction: StoreTransaction, agent: Agent): void {
+	transaction.putAgent({ ...agent, spec: withoutSecrets(agent.spec) });
+}
+
+export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
+	const { runId, handle, intendedAtMs, askedBy, withContinue } = live;
+	return {
+		runId,
+		agentId,
+		backend: live.backend.name,
+		state,
+		handle,
+		intendedAtMs,
+		askedBy,
+		withContinue,
+	};
+}
+
+/** The facts of an exit, with what only this side knows: who asked, and for how long it ran. */
+export function reportOf(
+	live: LiveRun,
+	exit: Omit<RunExit, "runId">,
+	nowSteadyMs: number,
+): ExitReport {
+	const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
+	// The steady clock where this daemon saw the start: the wall clock may have been set since.
+	const uptimeMs = live.startedSteadyMs === null ? wallMs : nowSteadyMs - live.startedSteadyMs;
+	return exitReport({
+		code: exit.code,
+		signal: exit.signal,
+		cause: exit.outOfMemory ? "out_of_memory" : "unknown",
+		askedBy: live.askedBy,
+		uptimeMs: Math.max(0, uptimeMs),
+	});
+}
+
+/** An exit with all that follows from it. */
+export interface ExitRecord {
+	readonly changes: Partial<Agent>;
+	readonly exit: StoredExit;
+	readonly planned: PlannedStart | null;
+	readonly events: readonly NewEvent[];
+}
+
+export function recordExit(
+	agent: Agent,
+	runId: string,
+	report: ExitReport,
+	decision: CrashDecision,
+	{ atMs, nowMs }: { atMs: number; nowMs: number },
+): ExitRecord {
+	const { action, reason, kind, state: crash, class: exitClass } = decision;
+	const { code, signal, cause, askedBy, uptimeMs } = report;
+	const afterMs = "afterMs" in action ? action.afterMs : null;
+	const about = { agent: agent.id, run_id: runId };
+	const exited: NewEvent = {
+		...about,
+		type: "agent.exited",
+		data: { code, signal, cause, kind, class: exitClass, uptime_ms: uptimeMs },
+	};
+	const decided: NewEvent = {
+		...about,
+		type: "agent.decided",
+		data: { policy: crash.policy, action: action.type, after_ms: afterMs, reason },
+	};
+	const waiting: NewEvent = { ...about, type: "agent.waiting", data: { reason } };
+	return {
+		changes: {
+			crash,
+			reason,
+			waiting: action.type === "ask_operator",
+			desired: action.type === "stop" ? "down" : agent.desired,
+			restarts: agent.restarts + (afterMs === null ? 0 : 1),
+		},
+		exit: {
+			...{ runId, agentId: agent.id, code, signal, cause, askedBy, kind },
+			...{ class: exitClass, uptimeMs, atMs, reason },
+		},
+		planned: afterMs === null ? null : { afterMs, dueAtMs: nowMs + afterMs },
+		events: [
+			exited,
+			decided,
+			...policyChange(agent.id, agent.crash, crash, reason),
+			...(action.type === "ask_operator" ? [waiting] : []),
+		],
+	};
+}
+
+/** The event of a change of policy state, if it changed. */
+export function policyChange(
+	agentId: string,
+	before: CrashState,
+	after: CrashState,
+	reason: string,
+): readonly NewEvent[] {
+	if (before.policy === after.policy) return [];
+	const data = { from: before.policy, to: after.policy, reason };
+	return [{ type: "agent.policy_changed", agent: agentId, data }];
+}

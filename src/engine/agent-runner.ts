@@ -1,0 +1,113 @@
+/**
+ * What may be asked of one agent: up, down, restart, resume, an answer, a new spec. Requests wait for
+ * each other, so that no two of them interleave, however many people ask at once.
+ */
+
+import type { AgentSpec } from "../config/spec.js";
+import { decideResume } from "../core/crash-policy.js";
+import type { Asker } from "../core/exit.js";
+import type { PolicyState } from "../core/states.js";
+import type { NewEvent } from "../ports/store.js";
+import type { AgentLife } from "./agent-life.js";
+import { policyChange, startEffectKey } from "./agent-record.js";
+import type { StartOutcome, StopReport } from "./life-world.js";
+import { createMailbox } from "./mailbox.js";
+
+export interface RestartOptions {
+	/** Without the conversation it had. */
+	readonly fresh: boolean;
+	readonly timeoutMs?: number | undefined;
+}
+
+export type Answer = "fresh" | "continue" | "stop";
+
+export class AgentRunner {
+	readonly life: AgentLife;
+	readonly #verbs = createMailbox();
+
+	constructor(life: AgentLife) {
+		this.life = life;
+	}
+
+	get id(): string {
+		return this.life.id;
+	}
+
+	up(by: Asker): Promise<StartOutcome> {
+		return this.#verbs.run(async () => {
+			await this.#want("up", by);
+			return this.life.forbidden() ?? (await this.life.askToStart(true));
+		});
+	}
+
+	down(by: Asker, timeoutMs?: number): Promise<StopReport> {
+		return this.#verbs.run(async () => {
+			await this.#want("down", by);
+			return this.life.stop(by, timeoutMs);
+		});
+	}
+
+	restart(by: Asker, { fresh, timeoutMs }: RestartOptions): Promise<StopReport> {
+		return this.#verbs.run(async () => {
+			const report = await this.life.stop(by, timeoutMs);
+			await this.#want("up", by);
+			if (report.outcome !== "not_proven" && this.life.forbidden() === null) {
+				await this.life.askToStart(!fresh);
+			}
+			return report;
+		});
+	}
+
+	resume(): Promise<{ readonly from: PolicyState }> {
+		return this.#verbs.run(async () => {
+			let from: PolicyState = "healthy";
+			await this.life.record(
+				(agent) => {
+					const { state: crash, reason } = decideResume(agent.crash);
+					from = agent.crash.policy;
+					return [
+						{ crash, reason, waiting: false },
+						[
+							{ type: "agent.resumed", agent: this.id, data: { from } },
+							...policyChange(this.id, agent.crash, crash, reason),
+						],
+					];
+				},
+				(transaction) => transaction.removeEffect(startEffectKey(this.id)),
+			);
+			if (this.life.forbidden() === null) await this.life.askToStart(true);
+			return { from };
+		});
+	}
+
+	/** What follows a clean exit that waits for a person; null when nothing waits. */
+	answer(answer: Answer): Promise<StartOutcome | null> {
+		return this.#verbs.run(async () => {
+			if (!this.life.snapshot().agent.waiting) return null;
+			const desired = answer === "stop" ? "down" : "up";
+			const event: NewEvent = { type: "agent.answered", agent: this.id, data: { answer } };
+			await this.life.record(() => [{ waiting: false, desired }, [event]]);
+			return this.life.forbidden() ?? (await this.life.askToStart(answer === "continue"));
+		});
+	}
+
+	/** Takes a new spec; the next start uses it. */
+	change(spec: AgentSpec, position: number, keys: readonly string[]): Promise<void> {
+		const event: NewEvent = { type: "agent.changed", agent: this.id, data: { keys } };
+		return this.life.record(() => [{ spec, position }, keys.length === 0 ? [] : [event]]);
+	}
+
+	/** Carries through a stop or restart that an earlier daemon had begun. */
+	async finishStop(by: Asker): Promise<void> {
+		if (this.life.snapshot().agent.desired === "down") await this.down(by);
+		else await this.restart(by, { fresh: false });
+	}
+
+	#want(desired: "up" | "down", by: Asker): Promise<void> {
+		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
+		return this.life.record((agent) => [
+			{ desired, waiting: false },
+			agent.desired === desired ? [] : [event],
+		]);
+	}
+}

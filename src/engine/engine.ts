@@ -1,0 +1,392 @@
+/**
+ * The facade that surfaces call: one runner per agent, the gate that orders their starts, and the
+ * fleet they came from. Whatever happens to one agent is kept from the others (S17).
+ */
+
+import { type AgentChange, diffFleets } from "../config/diff.js";
+import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import { NEW_AGENT } from "../core/crash-state.js";
+import { ReeveError } from "../core/errors.js";
+import { orderByDependencies } from "../core/graph.js";
+import type { PolicyState } from "../core/states.js";
+import type {
+	Backend,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../ports/backend.js";
+import type { Clock } from "../ports/clock.js";
+import type { EnvVault } from "../ports/env-vault.js";
+import type { Store, StoredExit, StoredRun } from "../ports/store.js";
+import { AgentLife } from "./agent-life.js";
+import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
+import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
+import type { Agent, AgentSnapshot } from "./agent-state.js";
+import type { LifeWorld, Prepared, StartOutcome, StopReport } from "./life-world.js";
+import { resolveScope, type Scope } from "./scope.js";
+import { createStartGate, type StartGate } from "./start-gate.js";
+import { withDeadline } from "./waiting.js";
+
+export interface EngineParts {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly vault: EnvVault;
+	readonly chooseBackend: (spec: AgentSpec) => Backend;
+	readonly backendNamed: (name: string) => Backend;
+	readonly random: () => number;
+	readonly newRunId: () => string;
+	readonly prepare: (spec: AgentSpec, withContinue: boolean) => Promise<Prepared>;
+	readonly watchReady: LifeWorld["watchReady"];
+	/** Something failed that nobody waits for. */
+	readonly onError: (agentId: string, error: unknown) => void;
+}
+
+/** How long `up` waits for a start before it answers that the agent still waits. */
+const START_WAIT_MS = 60_000;
+const START_LOOK_MS = 250;
+
+export interface AgentView extends AgentSnapshot {
+	/** What it waits for before it may start. */
+	readonly missing: readonly string[];
+}
+
+export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };
+export type Stopped = { readonly id: string } & StopReport;
+export type Reloaded = AgentChange & { readonly stopped: StopReport | null };
+
+export class Engine {
+	readonly #parts: EngineParts;
+	readonly #runners = new Map<string, AgentRunner>();
+	readonly #gate: StartGate;
+
+	constructor(parts: EngineParts) {
+		this.#parts = parts;
+		this.#gate = createStartGate(
+			parts.clock,
+			() => this.#startables(),
+			(id) => this.#runners.get(id)?.life.snapshot().ready === true,
+			parts.onError,
+		);
+	}
+
+	/** Takes up what an earlier daemon left. Agents that run are adopted, not started. */
+	async recover(): Promise<void> {
+		const { store, vault } = this.#parts;
+		const envs = await vault.read();
+		const runs = new Map(store.readOpenRuns().map((run) => [run.agentId, run]));
+		const planned = new Map(store.readEffects().map((effect) => [effect.key, effect]));
+		for (const stored of store.readAgents()) {
+			const spec = { ...(stored.spec as AgentSpec), env: envs[stored.id] ?? {} };
+			const [lastExit = null] = store.readExits(stored.id, 1);
+			this.#add({ ...stored, spec }, lastExit);
+		}
+		await Promise.all(
+			[...this.#runners.values()].map(async ({ id, life }) => {
+				const effect = planned.get(startEffectKey(id));
+				const payload = effect?.payload as { afterMs: number } | undefined;
+				const start: PlannedStart | null =
+					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
+				await this.#recoverOne(life, runs.get(id) ?? null, start);
+			}),
+		);
+	}
+
+	list(): readonly AgentView[] {
+		return [...this.#runners.values()].map(({ life }) => this.#view(life));
+	}
+
+	get(id: string): AgentView {
+		return this.#view(this.#runner(id).life);
+	}
+
+	/** Takes on a fleet, as far as nothing that runs is disturbed, and brings up what is in scope. */
+	async up(fleet: FleetSpec, scope: Scope): Promise<readonly Started[]> {
+		const ids = resolveScope(scope, lastingIds(fleet));
+		const changes = diffFleets(this.#recorded(fleet.file), fleet);
+		await this.#pin(fleet, changes, (change) => {
+			const runs = this.#runners.get(change.id)?.life.snapshot().run;
+			return change.change === "add" || (change.change === "change" && (runs ?? null) === null);
+		});
+		return Promise.all(
+			ids.map(async (id) => {
+				const outcome = await this.#startedOrWaiting(id);
+				const changed = changes.some((each) => each.id === id && each.change === "change");
+				return { id, outcome: changed && outcome === "already_running" ? "changed" : outcome };
+			}),
+		);
+	}
+
+	/** How a start came out; `waiting` when it does not come about while what it needs is not there. */
+	async #startedOrWaiting(id: string): Promise<StartOutcome> {
+		const { clock } = this.#parts;
+		const start = this.#runner(id).up("operator");
+		const untilMs = clock.now().steadyMs + START_WAIT_MS;
+		while ((await withDeadline(clock, start, START_LOOK_MS)) === "late") {
+			const hopeless = this.get(id).missing.some((needed) => this.#willNotStart(needed));
+			if (hopeless || clock.now().steadyMs >= untilMs) return "waiting";
+		}
+		return start;
+	}
+
+	/** Whether an agent stays down unless somebody does something about it. */
+	#willNotStart(id: string): boolean {
+		const snapshot = this.#runners.get(id)?.life.snapshot();
+		if (snapshot === undefined) return true;
+		const { agent, run } = snapshot;
+		return (
+			run === null && (agent.desired === "down" || agent.crash.policy === "halted" || agent.waiting)
+		);
+	}
+
+	/** Stops agents, those that others depend on after those others (S7). */
+	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
+		return this.#stopInOrder(scope, (runner) => runner.down("operator", timeoutMs));
+	}
+
+	restart(scope: Scope, options: RestartOptions): Promise<readonly Stopped[]> {
+		return this.#stopInOrder(scope, (runner) => runner.restart("operator", options));
+	}
+
+	/** What a reload would do. Touches nothing. */
+	plan(fleet: FleetSpec): readonly AgentChange[] {
+		return diffFleets(this.#recorded(fleet.file), fleet);
+	}
+
+	/** Brings the recorded fleet to what the file says. What is the same is not disturbed. */
+	async reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
+		const changes = this.plan(fleet);
+		const wasUp = new Set(
+			this.list()
+				.filter(({ agent }) => agent.desired === "up")
+				.map(({ agent }) => agent.id),
+		);
+		const leaving = changes.filter(({ change }) => change === "remove" || change === "change");
+		const reports = new Map<string, StopReport>();
+		await Promise.all(
+			leaving.map(async ({ id, change }) => {
+				const runner = this.#runner(id);
+				const stop =
+					change === "remove" ? runner.down("reeve") : runner.life.stop("reeve", undefined);
+				reports.set(id, await stop);
+			}),
+		);
+		await this.#pin(fleet, changes, () => true);
+		const starting = changes.filter(
+			({ id, change }) => change === "add" || (change === "change" && wasUp.has(id)),
+		);
+		for (const { id } of starting) {
+			const runner = this.#runners.get(id);
+			if (runner !== undefined && runner.life.snapshot().agent.spec.kind !== "call") {
+				runner.up("reeve").catch((error: unknown) => this.#parts.onError(id, error));
+			}
+		}
+		return changes.map((change) => ({ ...change, stopped: reports.get(change.id) ?? null }));
+	}
+
+	resume(id: string): Promise<{ readonly from: PolicyState }> {
+		return this.#runner(id).resume();
+	}
+
+	async answer(id: string, answer: Answer): Promise<StartOutcome> {
+		const outcome = await this.#runner(id).answer(answer);
+		if (outcome !== null) return outcome;
+		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
+	}
+
+	/** Types bytes at an agent's terminal, exactly as they are. */
+	async input(id: string, bytes: Uint8Array): Promise<void> {
+		const { backend, handle } = this.#held(id);
+		await backend.input(handle, bytes);
+	}
+
+	/** The text on an agent's screen. */
+	async screen(id: string): Promise<string> {
+		const { backend, handle } = this.#held(id);
+		return backend.screen(handle);
+	}
+
+	async attach(
+		id: string,
+		viewer: TerminalViewer,
+		size: TerminalSize | null,
+	): Promise<TerminalConnection> {
+		const { backend, handle } = this.#held(id);
+		return backend.attach(handle, viewer, size);
+	}
+
+	/** Lets go of everything without ending an agent. */
+	close(): void {
+		this.#gate.close();
+		for (const { life } of this.#runners.values()) life.letGo();
+	}
+
+	/** To be called by whoever listens to the backends. */
+	exited(exit: Parameters<AgentLife["exited"]>[0]): void {
+		for (const { id, life } of this.#runners.values()) {
+			if (life.snapshot().run?.runId !== exit.runId) continue;
+			life.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
+		}
+	}
+
+	#view(life: AgentLife): AgentView {
+		const snapshot = life.snapshot();
+		const waits = life.wantsToLaunch ? this.#gate.missing(dependsOn(snapshot.agent.spec)) : [];
+		return { ...snapshot, missing: waits };
+	}
+
+	#runner(id: string): AgentRunner {
+		const runner = this.#runners.get(id);
+		if (runner !== undefined) return runner;
+		const known = [...this.#runners.keys()].join(", ");
+		throw new ReeveError("agent_not_found", `there is no agent ${id}`, `There are: ${known}.`);
+	}
+
+	#held(id: string): NonNullable<ReturnType<AgentLife["held"]>> {
+		const held = this.#runner(id).life.held();
+		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
+		return held;
+	}
+
+	#add(agent: Agent, lastExit: StoredExit | null): void {
+		const { onError } = this.#parts;
+		const life = new AgentLife(agent, lastExit, {
+			...this.#parts,
+			wantsToStart: () => this.#gate.pump(),
+			changed: () => this.#gate.pump(),
+			finishStop: (id, by) => {
+				this.#runners
+					.get(id)
+					?.finishStop(by)
+					.catch((error: unknown) => onError(id, error));
+			},
+		});
+		this.#runners.set(agent.id, new AgentRunner(life));
+	}
+
+	async #recoverOne(
+		life: AgentLife,
+		run: StoredRun | null,
+		planned: PlannedStart | null,
+	): Promise<void> {
+		try {
+			await life.recover(run, planned);
+		} catch (error) {
+			this.#parts.onError(life.id, error);
+		}
+	}
+
+	*#startables() {
+		for (const { life } of this.#runners.values()) {
+			const { agent } = life.snapshot();
+			yield {
+				id: agent.id,
+				wantsToLaunch: life.wantsToLaunch,
+				dependsOn: dependsOn(agent.spec),
+				launch: () => life.launch(),
+			};
+		}
+	}
+
+	/** The fleet of a file as it was last taken on. */
+	#recorded(file: string): FleetSpec {
+		const agents = this.list()
+			.map(({ agent }) => agent)
+			.filter((agent) => agent.fleetFile === file)
+			.sort((a, b) => a.position - b.position)
+			.map((agent) => agent.spec);
+		return { file, agents };
+	}
+
+	/** Records the changes that are chosen, together with the values of all environments. */
+	async #pin(
+		fleet: FleetSpec,
+		changes: readonly AgentChange[],
+		chosen: (change: AgentChange) => boolean,
+	): Promise<void> {
+		this.#refuseForeign(fleet);
+		const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
+		const taken = changes.filter(chosen);
+		const envs = new Map(this.list().map(({ agent }) => [agent.id, agent.spec.env]));
+		for (const { id, change } of taken) {
+			if (change === "remove") envs.delete(id);
+			else envs.set(id, specs.get(id)?.env ?? {});
+		}
+		// First the vault: values without an agent do no harm, an agent without its values would.
+		await this.#parts.vault.write(Object.fromEntries(envs));
+		for (const { id, change, keys } of taken) {
+			const spec = specs.get(id);
+			const position = fleet.agents.findIndex((each) => each.id === id);
+			if (change === "remove") await this.#remove(id);
+			else if (change === "change" && spec) await this.#runner(id).change(spec, position, keys);
+			else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
+		}
+	}
+
+	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
+		const agent: Agent = {
+			...{ id: spec.id, fleetFile, position, spec },
+			...{ desired: "down", crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
+		};
+		const { store, clock } = this.#parts;
+		await store.commit((transaction) => {
+			putAgent(transaction, agent);
+			const data = { fleet_file: fleetFile };
+			transaction.appendEvent({ type: "agent.added", agent: spec.id, data }, clock.now().wallMs);
+		});
+		this.#add(agent, null);
+	}
+
+	async #remove(id: string): Promise<void> {
+		const { store, clock } = this.#parts;
+		this.#runner(id).life.letGo();
+		await store.commit((transaction) => {
+			transaction.removeAgent(id);
+			transaction.appendEvent({ type: "agent.removed", agent: id, data: {} }, clock.now().wallMs);
+		});
+		this.#runners.delete(id);
+	}
+
+	#refuseForeign(fleet: FleetSpec): void {
+		for (const { id } of fleet.agents) {
+			const owner = this.#runners.get(id)?.life.snapshot().agent.fleetFile ?? fleet.file;
+			if (owner === fleet.file) continue;
+			throw new ReeveError("agent_taken", `agent ${id} is already kept from ${owner}`);
+		}
+	}
+
+	async #stopInOrder(
+		scope: Scope,
+		stop: (runner: AgentRunner) => Promise<StopReport>,
+	): Promise<readonly Stopped[]> {
+		const all = this.list().filter(({ agent }) => agent.spec.kind !== "call");
+		const ids = resolveScope(
+			scope,
+			all.map(({ agent }) => agent.id),
+		);
+		const graph = new Map(all.map(({ agent }) => [agent.id, dependsOn(agent.spec)]));
+		const done = new Map<string, Promise<Stopped>>();
+		for (const id of orderByDependencies(graph).toReversed()) {
+			if (!ids.includes(id)) continue;
+			const dependants = [...done]
+				.filter(([other]) => graph.get(other)?.includes(id))
+				.map(([, promise]) => promise);
+			done.set(
+				id,
+				Promise.allSettled(dependants).then(async () => ({
+					id,
+					...(await stop(this.#runner(id))),
+				})),
+			);
+		}
+		const stopped = await Promise.all(done.values());
+		return ids.flatMap((id) => stopped.filter((report) => report.id === id));
+	}
+}
+
+function dependsOn(spec: AgentSpec): readonly string[] {
+	return spec.kind === "call" ? [] : spec.dependsOn;
+}
+
+function lastingIds(fleet: FleetSpec): readonly string[] {
+	return fleet.agents.filter((spec) => spec.kind !== "call").map((spec) => spec.id);
+}

@@ -1,0 +1,80 @@
+/**
+ * Who may start now. Agents that want to start wait here until all that they depend on is ready, and
+ * until the host can take another start.
+ *
+ * Keeps S4 (starts in a window ≤ burst, manual ones included) and S7 (start order follows
+ * `depends_on`).
+ */
+
+import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-limit.js";
+import type { Clock } from "../ports/clock.js";
+
+/** Starts under way at the same time. */
+const LAUNCHING_MAX = 16;
+
+export interface Startable {
+	readonly id: string;
+	readonly wantsToLaunch: boolean;
+	readonly dependsOn: readonly string[];
+	launch(): Promise<void>;
+}
+
+export interface StartGate {
+	/** Somebody wants to start, or became ready: look again at all who wait. */
+	pump(): void;
+	/** What an agent still waits for. */
+	missing(dependsOn: readonly string[]): readonly string[];
+	close(): void;
+}
+
+export function createStartGate(
+	clock: Clock,
+	agents: () => Iterable<Startable>,
+	isReady: (id: string) => boolean,
+	onError: (id: string, error: unknown) => void,
+): StartGate {
+	const launching = new Set<string>();
+	let log: StartLog = [];
+	let cancelPump: (() => void) | null = null;
+	let closed = false;
+
+	const missing = (dependsOn: readonly string[]) => dependsOn.filter((id) => !isReady(id));
+
+	function launch(agent: Startable): void {
+		launching.add(agent.id);
+		agent
+			.launch()
+			.catch((error: unknown) => onError(agent.id, error))
+			.finally(() => {
+				launching.delete(agent.id);
+				pump();
+			});
+	}
+
+	function pump(): void {
+		for (const agent of agents()) {
+			if (closed || launching.size >= LAUNCHING_MAX) return;
+			if (!agent.wantsToLaunch || launching.has(agent.id)) continue;
+			if (missing(agent.dependsOn).length > 0) continue;
+			const decision = decideStart(log, clock.now().steadyMs, DEFAULT_START_LIMIT);
+			if (decision.type === "wait") {
+				cancelPump ??= clock.schedule(decision.forMs, () => {
+					cancelPump = null;
+					pump();
+				});
+				return;
+			}
+			log = decision.log;
+			launch(agent);
+		}
+	}
+
+	return {
+		pump,
+		missing,
+		close() {
+			closed = true;
+			cancelPump?.();
+		},
+	};
+}

@@ -1,0 +1,53 @@
+/** Waiting on a clock that tests can move. */
+
+import type { Clock } from "../ports/clock.js";
+
+/** Timers of the host cannot count further than this; longer waits are taken in steps. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Runs `task` when the time has come, however far off that is. The answer calls it off. */
+export function scheduleLong(clock: Clock, afterMs: number, task: () => void): () => void {
+	const dueMs = clock.now().steadyMs + afterMs;
+	let cancel = () => {};
+	const step = () => {
+		const leftMs = dueMs - clock.now().steadyMs;
+		if (leftMs <= 0) task();
+		else cancel = clock.schedule(Math.min(leftMs, TIMER_MS_MAX), step);
+	};
+	cancel = clock.schedule(Math.min(Math.max(0, afterMs), TIMER_MS_MAX), step);
+	return () => cancel();
+}
+
+/** Resolves with `"done"` when the promise does, or with `"late"` when the time is up first. */
+export function withDeadline(
+	clock: Clock,
+	promise: Promise<unknown>,
+	withinMs: number,
+): Promise<"done" | "late"> {
+	return new Promise((resolve, reject) => {
+		const cancel = scheduleLong(clock, withinMs, () => resolve("late"));
+		promise.then(
+			() => {
+				cancel();
+				resolve("done");
+			},
+			(error: unknown) => {
+				cancel();
+				reject(error);
+			},
+		);
+	});
+}
+
+export interface Signal<T> {
+	readonly promise: Promise<T>;
+	resolve(value: T): void;
+}
+
+export function createSignal<T>(): Signal<T> {
+	let resolve: (value: T) => void = () => {};
+	const promise = new Promise<T>((done) => {
+		resolve = done;
+	});
+	return { promise, resolve };
+}

@@ -1,0 +1,356 @@
+/**
+ * Control groups: one per run, below the group that this process is in, so that whatever limits the
+ * host has set keep holding. They name every process of a run, whatever it does to hide, and they are
+ * the only way to limit a whole tree.
+ *
+ * A run joins before it executes anything: this process steps into the run's group, forks, and steps
+ * out again. Limits are set only after that, so that they can never strike this process.
+ *
+ * Each thing that is not permitted is left out, with the reason; nothing fails for want of a group. No
+ * process but this one and its own children is ever moved.
+ */
+
+import {
+	closeSync,
+	existsSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	rmdirSync,
+	writeFileSync,
+	writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { ResourceLimits } from "../ports/backend.js";
+import { type GroupLayout, parseGroupLayout } from "./cgroup-layout.js";
+import { GROUPS_FOLDER } from "./cgroup-members.js";
+
+/** What the host lets us do, in words for `reeve doctor`; `reason` says why not. */
+export interface LimitSupport {
+	readonly name: "tracking" | "memory" | "pids" | "cpu";
+	readonly available: boolean;
+	readonly reason: string;
+}
+
+type Limit = "memory" | "pids" | "cpu";
+
+/** A place where groups can be made. */
+interface Place {
+	readonly version: 1 | 2;
+	/** This process's own group there. */
+	readonly home: string;
+	/** The way back, open from the beginning: a process that has no files left must not stay inside. */
+	readonly homeFd: number;
+}
+
+export interface RunGroups {
+	/** The folders, to be stored with the run. */
+	readonly paths: readonly string[];
+	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
+	inside<T>(fork: () => T): T;
+	/** Sets the limits; says which could not be set. */
+	applyLimits(limits: ResourceLimits): string[];
+	/** How many of the run's processes the kernel has killed for want of memory. */
+	countOomKills(): number;
+}
+
+export interface Groups {
+	describe(): readonly LimitSupport[];
+	/** Groups for a run, as far as permitted; perhaps none. */
+	create(runId: string, limits: ResourceLimits): RunGroups;
+	/** Where the groups of a run are, if it has some. */
+	find(runId: string): readonly string[];
+	/** Removes a run's groups; false when something is still in one. */
+	remove(paths: readonly string[]): boolean;
+	/** Removes empty groups that were left behind under this owner's name, and the common folders. */
+	sweep(): void;
+	/** No groups can be joined after this. */
+	close(): void;
+}
+
+/** Which limits this process could give to what it starts. */
+export function describeLimits(): readonly LimitSupport[] {
+	const groups = createGroups("doctor");
+	groups.sweep();
+	groups.close();
+	return groups.describe();
+}
+
+/**
+ * `owner` tells apart the groups of several users of this module on one host. With a reason in
+ * `unwanted` there are none.
+ */
+export function createGroups(owner: string, unwanted: string | null = null): Groups {
+	const layout = unwanted ?? readLayout();
+	const tracking = findTracking(layout, owner);
+	const limits = {
+		memory: findLimit("memory", layout, tracking, owner),
+		pids: findLimit("pids", layout, tracking, owner),
+		cpu: findLimit("cpu", layout, tracking, owner),
+	};
+	const found = { tracking, ...limits };
+	const places = new Set(
+		Object.values(found).flatMap((at) => (typeof at === "string" ? [] : [at])),
+	);
+	const homes = () => [...new Set([...places].map(({ home }) => home))];
+
+	return {
+		describe: () =>
+			Object.entries(found).map(([name, at]) => ({
+				name: name as LimitSupport["name"],
+				available: typeof at !== "string",
+				reason: typeof at === "string" ? at : `control groups, version ${at.version}`,
+			})),
+		create(runId, asked) {
+			const wanted = new Set<Place>();
+			if (typeof tracking !== "string") wanted.add(tracking);
+			for (const [limit, place] of Object.entries(limits) as [Limit, Place | string][]) {
+				if (typeof place !== "string" && askedFor(asked)[limit] !== null) wanted.add(place);
+			}
+			return makeRunGroups([...wanted], `${owner}-${runId}`, limits);
+		},
+		find: (runId) =>
+			homes()
+				.map((home) => join(home, GROUPS_FOLDER, `${owner}-${runId}`))
+				.filter((folder) => existsSync(folder)),
+		remove: (paths) => paths.map(removeGroup).every(Boolean),
+		sweep() {
+			for (const home of homes()) sweepHome(home, owner);
+		},
+		close() {
+			for (const { homeFd } of places) closeSync(homeFd);
+		},
+	};
+}
+
+const askedFor = (limits: ResourceLimits): Record<Limit, number | null> => ({
+	memory: limits.memoryBytes,
+	pids: limits.pids,
+	cpu: limits.cpuPercent,
+});
+
+function readLayout(): GroupLayout | string {
+	if (process.platform !== "linux") return "control groups exist on Linux only";
+	try {
+		return parseGroupLayout(
+			readFileSync("/proc/self/cgroup", "utf8"),
+			readFileSync("/proc/self/mountinfo", "utf8"),
+		);
+	} catch (error) {
+		return `control groups cannot be read: ${(error as Error).message}`;
+	}
+}
+
+/** Version 2 if it can be had: its groups can be killed as a whole. */
+function findTracking(layout: GroupLayout | string, owner: string): Place | string {
+	if (typeof layout === "string") return layout;
+	const { freezer, pids } = layout.byController;
+	const places: [version: 1 | 2, home: string | null | undefined][] = [
+		[2, layout.unified],
+		[1, freezer],
+		[1, pids],
+	];
+	let reason = "no hierarchy of control groups is mounted";
+	for (const [version, home] of places) {
+		if (home === null || home === undefined) continue;
+		const place = tryPlace(version, home, owner);
+		if (typeof place !== "string") return place;
+		reason = place;
+	}
+	return reason;
+}
+
+function findLimit(
+	limit: Limit,
+	layout: GroupLayout | string,
+	tracking: Place | string,
+	owner: string,
+): Place | string {
+	if (typeof layout === "string") return layout;
+	const home = layout.byController[limit];
+	if (home !== undefined) return tryPlace(1, home, owner);
+	if (typeof tracking === "string") return tracking;
+	if (tracking.version !== 2) return `no hierarchy with the controller ${limit} is mounted`;
+	const problem = enable(limit, tracking.home) ?? enable(limit, join(tracking.home, GROUPS_FOLDER));
+	return problem ?? tracking;
+}
+
+/** Hands a controller down to the groups below, which version 2 asks for at every level. */
+function enable(limit: Limit, folder: string): string | null {
+	try {
+		makeGroup(folder);
+		const file = join(folder, "cgroup.subtree_control");
+		if (readFileSync(file, "utf8").split(/\s/).includes(limit)) return null;
+		writeFileSync(file, `+${limit}`);
+		return null;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "EBUSY")
+			return `${folder} has processes of its own, so it cannot hand down ${limit}`;
+		return `${limit} cannot be handed down in ${folder} (${code}); it must be delegated to this user`;
+	}
+}
+
+/** Steps in and out once; a text says why that does not work. */
+function tryPlace(version: 1 | 2, home: string, owner: string): Place | string {
+	const folder = join(home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
+	let homeFd: number | undefined;
+	try {
+		homeFd = openSync(doorOf(version, home), "r+");
+		const place: Place = { version, home, homeFd };
+		makeGroup(folder);
+		const isIn = stepInto(place, folder);
+		stepOut(place);
+		if (isIn) return place;
+		throw Object.assign(new Error("refused"), { code: "EACCES" });
+	} catch (error) {
+		if (homeFd !== undefined) closeSync(homeFd);
+		const { code } = error as NodeJS.ErrnoException;
+		return `no groups can be made in ${home} (${code}); it must be delegated to this user`;
+	} finally {
+		removeGroup(folder);
+	}
+}
+
+/** In version 1 a thread can be moved alone: this one, which forks. */
+const doorOf = (version: 1 | 2, folder: string) =>
+	join(folder, version === 1 ? "tasks" : "cgroup.procs");
+
+/** Moves this process, if it may; `0` is whoever writes it. */
+function stepInto({ version }: Place, folder: string): boolean {
+	try {
+		writeFileSync(doorOf(version, folder), "0", { flag: "r+" });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function stepOut({ homeFd }: Place): void {
+	writeSync(homeFd, "0");
+}
+
+function makeRunGroups(
+	places: readonly Place[],
+	name: string,
+	limits: Readonly<Record<Limit, Place | string>>,
+): RunGroups {
+	const made = places.flatMap((place) => {
+		const folder = join(place.home, GROUPS_FOLDER, name);
+		try {
+			makeGroup(folder);
+			return [{ place, folder, isJoined: false }];
+		} catch {
+			return [];
+		}
+	});
+	const folderFor = (limit: Limit) =>
+		made.find(({ place, isJoined }) => isJoined && place === limits[limit])?.folder;
+
+	return {
+		paths: made.map(({ folder }) => folder),
+		inside(fork) {
+			try {
+				for (const group of made) group.isJoined = stepInto(group.place, group.folder);
+				return fork();
+			} finally {
+				for (const { place, isJoined } of made) if (isJoined) stepOut(place);
+			}
+		},
+		applyLimits: (asked) =>
+			(Object.entries(askedFor(asked)) as [Limit, number | null][]).flatMap(([limit, value]) =>
+				value === null ? [] : setLimit(limit, value, folderFor(limit), limits[limit]),
+			),
+		countOomKills() {
+			const folder = folderFor("memory");
+			return folder === undefined ? 0 : readOomKills(folder);
+		},
+	};
+}
+
+const CPU_PERIOD_US = 100_000;
+
+/** What to write where. The file that is there tells the version. */
+function limitWrites(limit: Limit, value: number, folder: string): [file: string, text: string][] {
+	const isUnified = existsSync(join(folder, "cgroup.controllers"));
+	const quotaUs = Math.max(1_000, Math.round((value / 100) * CPU_PERIOD_US));
+	if (limit === "pids") return [["pids.max", String(value)]];
+	if (limit === "memory")
+		return [[isUnified ? "memory.max" : "memory.limit_in_bytes", String(value)]];
+	if (isUnified) return [["cpu.max", `${quotaUs} ${CPU_PERIOD_US}`]];
+	return [
+		["cpu.cfs_period_us", String(CPU_PERIOD_US)],
+		["cpu.cfs_quota_us", String(quotaUs)],
+	];
+}
+
+function setLimit(
+	limit: Limit,
+	value: number,
+	folder: string | undefined,
+	place: Place | string,
+): string[] {
+	if (folder === undefined) {
+		return [
+			`no limit on ${limit}: ${typeof place === "string" ? place : "no group could be made"}`,
+		];
+	}
+	try {
+		for (const [file, text] of limitWrites(limit, value, folder)) {
+			writeFileSync(join(folder, file), text, { flag: "r+" });
+		}
+		return [];
+	} catch (error) {
+		return [`no limit on ${limit}: ${(error as Error).message}`];
+	}
+}
+
+/** How many processes of a group the kernel has killed for want of memory. */
+export function readOomKills(folder: string): number {
+	for (const file of ["memory.events", "memory.oom_control"]) {
+		try {
+			const found = /^oom_kill (\d+)$/m.exec(readFileSync(join(folder, file), "utf8"));
+			if (found !== null) return Number(found[1]);
+		} catch {
+			// The file of the other version.
+		}
+	}
+	return 0;
+}
+
+const MAKE_TRIES_MAX = 10;
+
+/** Somebody else may remove the common folder, empty as it is, between two steps of this. */
+function makeGroup(folder: string): void {
+	for (let tries = 1; ; tries++) {
+		try {
+			mkdirSync(folder, { recursive: true });
+			return;
+		} catch (error) {
+			const isRace = (error as NodeJS.ErrnoException).code === "ENOENT";
+			if (!isRace || tries >= MAKE_TRIES_MAX) throw error;
+		}
+	}
+}
+
+function removeGroup(folder: string): boolean {
+	try {
+		rmdirSync(folder);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === "ENOENT";
+	}
+}
+
+function sweepHome(home: string, owner: string): void {
+	const parent = join(home, GROUPS_FOLDER);
+	try {
+		const ours = readdirSync(parent).filter((name) => name.startsWith(`${owner}-`));
+		// The kernel refuses to remove a group that has anything in it.
+		for (const name of ours) removeGroup(join(parent, name));
+		rmdirSync(parent);
+	} catch {
+		// Not there, or others are still in it.
+	}
+}

@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import {
+	isAlive,
+	parseProcStat,
+	parsePsLine,
+	readBootId,
+	readIdentity,
+} from "./process-identity.js";
+
+describe("/proc/<pid>/stat", () => {
+	const line = (name: string, state: string) =>
+		`42 (${name}) ${state} 7 40 41 34816 42 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1000 2 3 4`;
+
+	test("is read whatever the program calls itself", () => {
+		const expected = { pid: 42, ppid: 7, pgid: 40, sid: 41, startTime: "987654", ended: false };
+		for (const name of ["node", "a b", ") R 1 1 1", "((", "\n"]) {
+			expect(parseProcStat(line(name, "S"))).toEqual(expected);
+		}
+	});
+
+	test("tells that a zombie has ended", () => {
+		expect(parseProcStat(line("node", "Z"))?.ended).toBe(true);
+		expect(parseProcStat(line("node", "T"))?.ended).toBe(false);
+	});
+
+	test("is not guessed at", () => {
+		expect(parseProcStat("")).toBeNull();
+		expect(parseProcStat("42 (node) S 7")).toBeNull();
+	});
+});
+
+describe("a line of ps", () => {
+	test("is read with its start time as one text", () => {
+		expect(parsePsLine("   42     7    40 Ss   Mon Mar  2 10:00:00 2026    \n")).toEqual({
+			pid: 42,
+			ppid: 7,
+			pgid: 40,
+			sid: 0,
+			startTime: "Mon Mar 2 10:00:00 2026",
+			ended: false,
+		});
+		expect(parsePsLine("42 7 40 Z+ Mon Mar  2 10:00:00 2026")?.ended).toBe(true);
+		expect(parsePsLine("")).toBeNull();
+	});
+});
+
+describe("identity (S10)", () => {
+	test("is that of the process, and of no other boot or start", () => {
+		const self = readIdentity(process.pid);
+		if (self === null) throw new Error("this process is not there");
+		expect(self).toMatchObject({ bootId: readBootId(), pid: process.pid });
+		expect(isAlive(self)).toBe(true);
+		expect(isAlive({ ...self, startTime: `${self.startTime}1` })).toBe(false);
+		expect(isAlive({ ...self, bootId: "another" })).toBe(false);
+	});
+
+	test("ends with the process", async () => {
+		const child = spawn("sleep", ["1000"], { stdio: "ignore" });
+		const identity = readIdentity(child.pid as number);
+		if (identity === null) throw new Error("the child is not there");
+		expect(isAlive(identity)).toBe(true);
+		child.kill("SIGKILL");
+		await once(child, "exit");
+		expect(isAlive(identity)).toBe(false);
+		expect(readIdentity(identity.pid)).toBeNull();
+	});
+});

@@ -1,0 +1,133 @@
+/**
+ * Which process a number stands for. A pid alone says little: it is given to another process as soon
+ * as its owner is gone. Boot, pid and start time together name one process for ever (S10).
+ *
+ * "Not there" and "cannot tell" are different answers, and nothing here turns the second into the first.
+ */
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { ProcessIdentity } from "../ports/backend.js";
+
+/** One process as the system lists it. */
+export interface ProcessEntry {
+	readonly pid: number;
+	readonly ppid: number;
+	readonly pgid: number;
+	/** Session; 0 where the system does not say. */
+	readonly sid: number;
+	readonly startTime: string;
+	/** A zombie: it has ended, and only its parent has not looked yet. */
+	readonly ended: boolean;
+}
+
+/** What can be said of a pid: its process, that there is none, or nothing. */
+export type Lookup = ProcessEntry | "none" | "unknown";
+
+/** Programs of the system, called in a fixed language and time zone so that they always read the same. */
+const PLAIN_ENV = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
+
+export function runSystemProgram(program: string, args: readonly string[]): string {
+	return execFileSync(program, args, {
+		encoding: "utf8",
+		env: PLAIN_ENV,
+		stdio: ["ignore", "pipe", "ignore"],
+		maxBuffer: 64 * 1024 * 1024,
+		timeout: 10_000,
+	});
+}
+
+/** `/proc/<pid>/stat`. The name of the program may hold anything, so the fields start after its last `)`. */
+export function parseProcStat(text: string): ProcessEntry | null {
+	const nameEnd = text.lastIndexOf(")");
+	const pid = Number.parseInt(text, 10);
+	const fields = text.slice(nameEnd + 2).split(" ");
+	const [state, ppid, pgid, sid] = fields;
+	const startTime = fields[19];
+	if (nameEnd < 0 || Number.isNaN(pid) || startTime === undefined) return null;
+	return {
+		pid,
+		ppid: Number(ppid),
+		pgid: Number(pgid),
+		sid: Number(sid),
+		startTime,
+		ended: state === "Z" || state === "X" || state === "x",
+	};
+}
+
+/** A line of `ps -o pid=,ppid=,pgid=,stat=,lstart=`. */
+export function parsePsLine(line: string): ProcessEntry | null {
+	const found = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line);
+	if (found === null) return null;
+	const [, pid, ppid, pgid, state = "", startTime = ""] = found;
+	return {
+		pid: Number(pid),
+		ppid: Number(ppid),
+		pgid: Number(pgid),
+		sid: 0,
+		startTime: startTime.replaceAll(/\s+/g, " "),
+		ended: state.startsWith("Z"),
+	};
+}
+
+export const PS_COLUMNS = "pid=,ppid=,pgid=,stat=,lstart=";
+
+export function lookUp(pid: number): Lookup {
+	return process.platform === "linux" ? lookUpInProc(pid) : lookUpWithPs(pid);
+}
+
+function lookUpInProc(pid: number): Lookup {
+	try {
+		return parseProcStat(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? "unknown";
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		return code === "ENOENT" || code === "ESRCH" ? askKernel(pid) : "unknown";
+	}
+}
+
+function lookUpWithPs(pid: number): Lookup {
+	try {
+		return parsePsLine(runSystemProgram("ps", ["-o", PS_COLUMNS, "-p", String(pid)])) ?? "unknown";
+	} catch {
+		// `ps` fails alike when there is no such process and when it could not run.
+		return askKernel(pid);
+	}
+}
+
+/** Signal 0 is sent to nobody. Where a listing hides other people's processes, this still tells. */
+function askKernel(pid: number): "none" | "unknown" {
+	try {
+		process.kill(pid, 0);
+		return "unknown";
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code === "ESRCH" ? "none" : "unknown";
+	}
+}
+
+let knownBootId: string | undefined;
+
+/** Changes with every boot; throws where the system does not tell. */
+export function readBootId(): string {
+	knownBootId ??= (
+		process.platform === "linux"
+			? readFileSync("/proc/sys/kernel/random/boot_id", "utf8")
+			: runSystemProgram("sysctl", ["-n", "kern.bootsessionuuid"])
+	).trim();
+	return knownBootId;
+}
+
+/** The identity of a live process; null when there is none, or it cannot be read. */
+export function readIdentity(pid: number): ProcessIdentity | null {
+	const entry = lookUp(pid);
+	if (entry === "none" || entry === "unknown" || entry.ended) return null;
+	return { bootId: readBootId(), pid, startTime: entry.startTime };
+}
+
+/** Whether the very process that was meant is alive. */
+export function isAlive(identity: ProcessIdentity): boolean | "unknown" {
+	if (identity.bootId !== readBootId()) return false;
+	const entry = lookUp(identity.pid);
+	if (entry === "unknown") return "unknown";
+	if (entry === "none") return false;
+	return !entry.ended && entry.startTime === identity.startTime;
+}

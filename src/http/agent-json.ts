@@ -1,0 +1,58 @@
+/** An agent as the engine knows it, in the words of the contract. */
+
+import type { AgentView } from "../engine/engine.js";
+import type { StoredExit } from "../ports/store.js";
+import type { AgentJson, ExitJson } from "./contract.js";
+
+export function renderAgent(
+	view: AgentView,
+	{ host, nowMs }: { host: string; nowMs: number },
+): AgentJson {
+	const { agent, run, lastExit, nextStartAtMs } = view;
+	const { spec, crash } = agent;
+	const startedAtMs = run?.handle?.startedAtMs ?? null;
+	return {
+		id: agent.id,
+		project: spec.project,
+		agent: spec.name,
+		kind: spec.kind,
+		backend: run?.handle?.backend ?? (spec.kind === "session" ? spec.backend : "auto"),
+		adapter: spec.adapter,
+		desired: agent.desired,
+		process: view.process,
+		policy: crash.policy,
+		// What the agent itself is busy with is known to its adapter, and there is none yet.
+		activity: view.process === "starting" ? "starting" : "unknown",
+		circuit: "closed",
+		health: "healthy",
+		pid: run?.handle?.process.pid ?? null,
+		run_id: run?.runId ?? null,
+		started_at: startedAtMs === null ? null : isoTime(startedAtMs),
+		uptime_ms: startedAtMs === null ? null : Math.max(0, nowMs - startedAtMs),
+		restarts: agent.restarts,
+		consecutive_failures: crash.flaps,
+		last_exit: lastExit === null ? null : renderStoredExit(lastExit),
+		next_restart_at: nextStartAtMs === null ? null : isoTime(nextStartAtMs),
+		waiting: agent.waiting,
+		ready: view.ready,
+		reason: view.missing.length > 0 ? `waits for ${view.missing.join(", ")}` : agent.reason,
+		host,
+		fleet_file: agent.fleetFile,
+	};
+}
+
+export function renderStoredExit(exit: StoredExit): ExitJson {
+	return {
+		code: exit.code,
+		signal: exit.signal,
+		class: exit.class,
+		cause: exit.cause,
+		at: isoTime(exit.atMs),
+		uptime_ms: exit.uptimeMs,
+		reason: exit.reason,
+	};
+}
+
+function isoTime(ms: number): string {
+	return new Date(ms).toISOString();
+}

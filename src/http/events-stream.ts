@@ -1,0 +1,52 @@
+/** Events as a stream: what is stored first, then, for who follows, each as it is committed. */
+
+import type { ServerResponse } from "node:http";
+import type { ReeveEvent } from "../core/events.js";
+import type { Store } from "../ports/store.js";
+
+const PAGE = 500;
+/** A reader that lets this much pile up is cut off; it can resume from the last id it saw (A6). */
+const BEHIND_BYTES_MAX = 4 * 1_048_576;
+const HEARTBEAT_MS = 15_000;
+
+export async function streamEvents(
+	store: Store,
+	query: URLSearchParams,
+	response: ServerResponse,
+	closing: AbortSignal,
+): Promise<void> {
+	response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+	const agent = query.get("agent");
+	let afterSeq = Number(query.get("after") ?? 0) || 0;
+	const write = (event: ReeveEvent) => {
+		response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`);
+	};
+
+	/** Everything that is stored after the last event sent. */
+	function catchUp(): void {
+		for (;;) {
+			const events = store.readEvents({ afterSeq, limit: PAGE, ...(agent !== null && { agent }) });
+			for (const event of events) write(event);
+			afterSeq = events.at(-1)?.seq ?? afterSeq;
+			if (events.length < PAGE || response.writableLength > BEHIND_BYTES_MAX) return;
+		}
+	}
+
+	catchUp();
+	if (query.get("follow") !== "1") {
+		response.end();
+		return;
+	}
+	const stop = store.onCommit(() => {
+		catchUp();
+		if (response.writableLength > BEHIND_BYTES_MAX) response.destroy();
+	});
+	const heartbeat = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);
+	await new Promise<void>((resolve) => {
+		response.on("close", resolve);
+		closing.addEventListener("abort", () => resolve());
+	});
+	stop();
+	clearInterval(heartbeat);
+	response.end();
+}

@@ -1,0 +1,142 @@
+/**
+ * Terminals for viewers: any number may watch an agent, one may type. Whoever asks takes over the
+ * typing, and the one before is told. A viewer that falls behind is given a snapshot instead of all
+ * it missed (A6).
+ */
+
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { ERRORS, ReeveError } from "../core/errors.js";
+import type { Engine } from "../engine/engine.js";
+import type { TerminalConnection, TerminalSize } from "../ports/backend.js";
+import type { TerminalMessage } from "./contract.js";
+
+const BEHIND_BYTES_MAX = 1_048_576;
+const INPUT_BYTES_MAX = 65_536;
+const SIZE_MAX = 1_000;
+
+export interface TerminalHub {
+	upgrade(
+		id: string,
+		query: URLSearchParams,
+		request: IncomingMessage,
+		socket: Duplex,
+		head: Buffer,
+	): void;
+	close(): void;
+}
+
+export function createTerminalHub(engine: Engine): TerminalHub {
+	const sockets = new WebSocketServer({ noServer: true, maxPayload: INPUT_BYTES_MAX });
+	const writers = new Map<string, WebSocket>();
+
+	function takeOver(id: string, socket: WebSocket): void {
+		const before = writers.get(id);
+		if (before !== undefined && before !== socket) tell(before, { type: "writer", you: false });
+		writers.set(id, socket);
+		tell(socket, { type: "writer", you: true });
+	}
+
+	async function serve(id: string, query: URLSearchParams, socket: WebSocket): Promise<void> {
+		const readOnly = query.get("ro") === "1";
+		const size = sizeOf(query.get("columns"), query.get("rows"));
+		let connection: TerminalConnection | null = null;
+		let behind = false;
+		const viewer = {
+			onSnapshot(bytes: Uint8Array, at: TerminalSize) {
+				behind = false;
+				tell(socket, { type: "snapshot", columns: at.columns, rows: at.rows });
+				socket.send(bytes);
+			},
+			onOutput(bytes: Uint8Array) {
+				if (behind) return;
+				if (socket.bufferedAmount < BEHIND_BYTES_MAX) return void socket.send(bytes);
+				behind = true;
+				void resync();
+			},
+			onClose(reason: string) {
+				tell(socket, { type: "closed", reason });
+				socket.close();
+			},
+		};
+		const connect = () => engine.attach(id, viewer, readOnly ? null : size);
+		/** Waits until the viewer has read what it was sent, then begins anew with a snapshot. */
+		async function resync(): Promise<void> {
+			connection?.close();
+			while (socket.readyState === socket.OPEN && socket.bufferedAmount > 0) {
+				await new Promise((resolve) => setTimeout(resolve, 50));
+			}
+			if (socket.readyState === socket.OPEN) connection = await connect();
+		}
+
+		connection = await connect();
+		if (readOnly) tell(socket, { type: "writer", you: false });
+		else takeOver(id, socket);
+		socket.on("message", (data: Buffer, isBinary) => {
+			if (readOnly) return;
+			if (isBinary) {
+				if (writers.get(id) === socket) connection?.write(data);
+				return;
+			}
+			const message = parseMessage(data);
+			if (message?.type === "take_over") takeOver(id, socket);
+			if (message?.type === "resize" && writers.get(id) === socket) connection?.resize(message);
+		});
+		socket.on("close", () => {
+			connection?.close();
+			if (writers.get(id) === socket) writers.delete(id);
+		});
+	}
+
+	return {
+		upgrade(id, query, request, raw, head) {
+			try {
+				engine.get(id);
+			} catch (error) {
+				refuse(raw, error);
+				return;
+			}
+			sockets.handleUpgrade(request, raw, head, (socket) => {
+				serve(id, query, socket).catch((error: unknown) => {
+					const reason = error instanceof Error ? error.message : String(error);
+					tell(socket, { type: "closed", reason });
+					socket.close();
+				});
+			});
+		},
+		close() {
+			for (const socket of sockets.clients) socket.close();
+			sockets.close();
+		},
+	};
+}
+
+function tell(socket: WebSocket, message: TerminalMessage): void {
+	if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+}
+
+function refuse(raw: Duplex, error: unknown): void {
+	const known = error instanceof ReeveError ? error : new ReeveError("internal", String(error));
+	const { code, message, hint } = known;
+	const body = JSON.stringify({ error: { code, message, hint } });
+	const head = `HTTP/1.1 ${ERRORS[code].httpStatus} Refused\r\ncontent-type: application/json\r\nconnection: close`;
+	raw.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
+
+function parseMessage(data: Buffer): TerminalMessage | null {
+	try {
+		const message = JSON.parse(data.toString("utf8")) as TerminalMessage;
+		if (message.type !== "resize") return message;
+		const size = sizeOf(String(message.columns), String(message.rows));
+		return size === null ? null : { type: "resize", ...size };
+	} catch {
+		return null;
+	}
+}
+
+function sizeOf(columns: string | null, rows: string | null): TerminalSize | null {
+	const size = { columns: Number(columns), rows: Number(rows) };
+	const fits = (n: number) => Number.isInteger(n) && n > 0 && n <= SIZE_MAX;
+	return fits(size.columns) && fits(size.rows) ? size : null;
+}

@@ -1,0 +1,118 @@
+/**
+ * What the engine remembers across its own death. All writes go through `commit`: state, event and
+ * pending effect become durable together or not at all, and only then are events published.
+ *
+ * No secret is ever handed to the store (A5): an agent's spec comes without the values of its
+ * environment.
+ */
+
+import type { CrashState, ExitClass } from "../core/crash-state.js";
+import type { EventMap, EventType, ReeveEvent } from "../core/events.js";
+import type { Asker, ExitCause, ExitKind } from "../core/exit.js";
+import type { RunHandle } from "./backend.js";
+
+export interface StoredAgent {
+	/** `project:name`. */
+	readonly id: string;
+	/** The fleet file that it came from, absolute. */
+	readonly fleetFile: string;
+	/** Place among the agents of its file. */
+	readonly position: number;
+	/** The resolved spec, without the values of its environment. */
+	readonly spec: unknown;
+	readonly desired: "up" | "down";
+	readonly crash: CrashState;
+	/** The agent ended by itself and a person is to say what comes next. */
+	readonly waiting: boolean;
+	/** Why it is as it is, in words. */
+	readonly reason: string;
+	/** Restarts ever. */
+	readonly restarts: number;
+}
+
+export interface StoredRun {
+	readonly runId: string;
+	readonly agentId: string;
+	readonly backend: string;
+	/** `intended` before the start was confirmed, `ended` once its exit is recorded. */
+	readonly state: "intended" | "running" | "ended";
+	readonly handle: RunHandle | null;
+	readonly intendedAtMs: number;
+	/** Who asked it to end, recorded before it is told to. */
+	readonly askedBy: Asker | null;
+	readonly withContinue: boolean;
+}
+
+export interface StoredExit {
+	readonly runId: string;
+	readonly agentId: string;
+	readonly code: number | null;
+	readonly signal: string | null;
+	readonly cause: ExitCause;
+	readonly askedBy: Asker | null;
+	readonly kind: ExitKind;
+	readonly class: ExitClass | null;
+	readonly uptimeMs: number;
+	readonly atMs: number;
+	readonly reason: string;
+}
+
+/** Something that has been decided and must still be done, also by the next daemon. */
+export interface PendingEffect {
+	/** One effect per key: a later one replaces it. */
+	readonly key: string;
+	readonly type: string;
+	readonly dueAtMs: number;
+	readonly payload: unknown;
+}
+
+/** An event before it has its place in the sequence. */
+export type NewEvent = {
+	[Type in EventType]: Omit<Extract<ReeveEvent, { type: Type }>, "seq" | "at" | "data"> & {
+		readonly data: EventMap[Type];
+	};
+}[EventType];
+
+export interface StoreTransaction {
+	putAgent(agent: StoredAgent): void;
+	removeAgent(id: string): void;
+	putRun(run: StoredRun): void;
+	putExit(exit: StoredExit): void;
+	putEffect(effect: PendingEffect): void;
+	removeEffect(key: string): void;
+	/** Gives the event the next number in the sequence, without gap or repeat (A3). */
+	appendEvent(event: NewEvent, atMs: number): void;
+}
+
+export interface EventQuery {
+	/** Only events after this one. */
+	readonly afterSeq: number;
+	readonly limit: number;
+	readonly agent?: string;
+}
+
+export type StoreHealth =
+	| { readonly ok: true }
+	/** Nothing can be written now (locked, read-only, full). What is in memory still holds. */
+	| { readonly ok: false; readonly reason: string };
+
+export interface Store {
+	readAgents(): readonly StoredAgent[];
+	/** Runs that have not ended. */
+	readOpenRuns(): readonly StoredRun[];
+	/** The newest exits of an agent, newest first. */
+	readExits(agentId: string, limit: number): readonly StoredExit[];
+	readEffects(): readonly PendingEffect[];
+	readEvents(query: EventQuery): readonly ReeveEvent[];
+	/** The number of the newest event, 0 when there is none. */
+	lastSeq(): number;
+	/**
+	 * Applies a change. Changes that wait at the same moment share one durable commit, but each stands
+	 * by itself: one that throws is undone alone. Resolves when the change is durable (T4).
+	 */
+	commit<T>(change: (transaction: StoreTransaction) => T): Promise<T>;
+	/** Calls back with the events of a commit, in order, after it is durable. */
+	onCommit(listener: (events: readonly ReeveEvent[]) => void): () => void;
+	health(): StoreHealth;
+	close(): Promise<void>;
+}

@@ -1,0 +1,127 @@
+/**
+ * The database as files: that there is one, that only its owner may read it, and that it is still in
+ * its place. Everything that can be wrong is an answer; nothing that is there is ever replaced.
+ */
+
+import {
+	accessSync,
+	type BigIntStats,
+	chmodSync,
+	closeSync,
+	constants,
+	fsyncSync,
+	lstatSync,
+	openSync,
+	statSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+export interface Refusal {
+	readonly ok: false;
+	/** What is wrong, in words. */
+	readonly reason: string;
+	/** What to do about it. */
+	readonly hint: string;
+}
+
+const OWNER_ONLY = 0o600;
+const OTHERS = 0o077n;
+
+/** The file itself and those that SQLite keeps beside it. */
+function filesOf(path: string): readonly string[] {
+	return [path, `${path}-wal`, `${path}-shm`];
+}
+
+/** Sees to a file that SQLite may open, and creates it if there is none; null when all is well. */
+export function prepareFile(path: string): Refusal | null {
+	try {
+		const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+		if (stats === undefined) {
+			createEmpty(path);
+			return null;
+		}
+		return refuseByShape(path, stats) ?? claimFile(path);
+	} catch (error) {
+		return refuseByError(path, error);
+	}
+}
+
+/** SQLite gives the files beside it the mode of this one. */
+function createEmpty(path: string): void {
+	// Exclusive: nothing that appeared in the meantime is opened, not even through a link.
+	const descriptor = openSync(path, "wx", OWNER_ONLY);
+	try {
+		fsyncSync(descriptor);
+	} finally {
+		closeSync(descriptor);
+	}
+}
+
+function refuseByShape(path: string, stats: BigIntStats): Refusal | null {
+	if (!stats.isFile()) {
+		const kind = stats.isDirectory() ? "a directory" : "not a regular file";
+		return refusal(`${path} is ${kind}`, "Move it away, or keep the database elsewhere.");
+	}
+	const log = statSync(`${path}-wal`, { bigint: true, throwIfNoEntry: false });
+	if (stats.size === 0n && log !== undefined && log.size > 0n) {
+		// SQLite would take the empty file for a new database and delete the log.
+		return refusal(
+			`${path} is empty although ${path}-wal holds changes to it`,
+			`Nothing was touched. Put the right file in its place, or move both away to start anew.`,
+		);
+	}
+	return null;
+}
+
+function claimFile(path: string): null {
+	for (const file of filesOf(path)) {
+		const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+		if (stats !== undefined && (stats.mode & OTHERS) !== 0n) chmodSync(file, OWNER_ONLY);
+	}
+	// Without the right to write, SQLite would silently open it for reading only.
+	accessSync(path, constants.R_OK | constants.W_OK);
+	accessSync(dirname(path), constants.W_OK | constants.X_OK);
+	return null;
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+	ENOENT: "Create the folder first, for its owner only (mode 0700).",
+	ENOTDIR: "Create the folder first, for its owner only (mode 0700).",
+	EACCES: "The folder and the file must belong to the user who runs Reeve and be writable.",
+	EPERM: "The folder and the file must belong to the user who runs Reeve and be writable.",
+	EROFS: "The file system is mounted read-only: remount it, or keep the database elsewhere.",
+	ENOSPC: "Free some space on the disk.",
+	EDQUOT: "Free some space: the quota of the disk is used up.",
+};
+
+function refuseByError(path: string, error: unknown): Refusal {
+	const { code = "unknown", message } = error as NodeJS.ErrnoException;
+	return refusal(
+		`${path} cannot be opened: ${message}`,
+		HINTS[code] ?? `Check the file and its folder (${code}).`,
+	);
+}
+
+export function refusal(reason: string, hint: string): Refusal {
+	return { ok: false, reason, hint };
+}
+
+/**
+ * Remembers which files these are, and answers what has become of them since. What is written to a
+ * file that somebody removed would be lost with the process, and no error would say so.
+ */
+export function watchFiles(path: string): () => string | null {
+	const [main, log] = filesOf(path) as [string, string];
+	const known = [main, log].map((file) => ({ file, identity: identityOf(file) }));
+	return () => {
+		const lost = known.find(({ file, identity }) => identityOf(file) !== identity);
+		return lost === undefined
+			? null
+			: `${lost.file} was removed or replaced while in use; put it back or restart`;
+	};
+}
+
+function identityOf(file: string): string | null {
+	const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+	return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
+}

@@ -1,0 +1,43 @@
+/**
+ * What an error of SQLite means: that the database cannot be used now, which is nobody's fault and
+ * may pass, or that one change was wrong.
+ */
+
+/** Primary result codes that say something about the file, the disk or the host. */
+const OBSTACLES: Readonly<Record<number, string>> = {
+	5: "the database is locked by another program",
+	6: "the database is locked by another program",
+	7: "there is not enough memory",
+	8: "the database is read-only",
+	9: "the operation was interrupted",
+	10: "the disk reports an error",
+	11: "the database is damaged",
+	13: "the disk is full",
+	14: "a file of the database cannot be opened",
+	15: "the database is locked by another program",
+	26: "the file is not a database",
+};
+
+const DAMAGE: ReadonlySet<number> = new Set([11, 26]);
+
+/** SQLite's primary result code, or null for any other error. */
+function codeOf(error: unknown): number | null {
+	const code: unknown = error instanceof Error && "errcode" in error ? error.errcode : null;
+	// The extended code carries the primary one in its low byte.
+	return typeof code === "number" ? code & 0xff : null;
+}
+
+/** Why the database cannot be used now, in words; null when the error is about something else. */
+export function obstacleOf(error: unknown): string | null {
+	const words = OBSTACLES[codeOf(error) ?? -1];
+	return words === undefined ? null : `${words} (${messageOf(error)})`;
+}
+
+/** Whether the error says that the file itself is not, or no longer, a sound database. */
+export function isDamage(error: unknown): boolean {
+	return DAMAGE.has(codeOf(error) ?? -1);
+}
+
+export function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,133 @@
+/**
+ * The schema, as the numbered steps that lead to it. Each step is one transaction that also counts
+ * it (`user_version`), so a step that was cut short never happened and runs again at the next start.
+ *
+ * Keeps A2: migrations are restartable. The tables keep A3 by themselves: whatever would leave a gap
+ * in the events, change or remove one is refused by the database.
+ */
+
+import type { Database } from "./driver.js";
+
+/** Marks a file as ours: "Reev" in ASCII. */
+export const APPLICATION_ID = 0x52656576;
+
+export interface Migration {
+	readonly version: number;
+	readonly sql: string;
+}
+
+/**
+ * Columns hold what is searched and ordered by; `record` holds the whole as JSON, to the letter
+ * (one of the drivers cuts text at a NUL, which an agent's last words may well contain).
+ */
+export const MIGRATIONS: readonly Migration[] = [
+	{
+		version: 1,
+		sql: `
+			CREATE TABLE meta (
+				key TEXT PRIMARY KEY,
+				value TEXT NOT NULL
+			) STRICT, WITHOUT ROWID;
+
+			CREATE TABLE agents (
+				id TEXT PRIMARY KEY,
+				fleet_file TEXT NOT NULL,
+				position INTEGER NOT NULL,
+				record TEXT NOT NULL
+			) STRICT;
+
+			CREATE TABLE runs (
+				number INTEGER PRIMARY KEY,
+				run_id TEXT NOT NULL UNIQUE,
+				agent_id TEXT NOT NULL,
+				state TEXT NOT NULL CHECK (state IN ('intended', 'running', 'ended')),
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX runs_open ON runs (number) WHERE state <> 'ended';
+
+			CREATE TABLE exits (
+				number INTEGER PRIMARY KEY,
+				run_id TEXT NOT NULL UNIQUE REFERENCES runs (run_id),
+				agent_id TEXT NOT NULL,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX exits_by_agent ON exits (agent_id, number);
+
+			CREATE TABLE effects (
+				key TEXT PRIMARY KEY,
+				due_at_ms REAL NOT NULL,
+				record TEXT NOT NULL
+			) STRICT;
+
+			CREATE TABLE events (
+				seq INTEGER PRIMARY KEY,
+				at_ms REAL NOT NULL,
+				type TEXT NOT NULL,
+				agent TEXT,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX events_by_agent ON events (agent, seq) WHERE agent IS NOT NULL;
+
+			CREATE TRIGGER events_without_gap BEFORE INSERT ON events
+			WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events)
+			BEGIN SELECT raise(ABORT, 'an event must take the next number'); END;
+
+			CREATE TRIGGER events_never_change BEFORE UPDATE ON events
+			BEGIN SELECT raise(ABORT, 'events are never changed'); END;
+
+			CREATE TRIGGER events_never_go BEFORE DELETE ON events
+			BEGIN SELECT raise(ABORT, 'events are never removed'); END;
+		`,
+	},
+];
+
+export function readPragma(database: Database, name: string): unknown {
+	return database.readValue(`SELECT ${name} FROM pragma_${name} LIMIT 1`);
+}
+
+export function readVersion(database: Database): number {
+	return Number(readPragma(database, "user_version"));
+}
+
+/** The version that these migrations lead to. */
+export function versionAfter(migrations: readonly Migration[]): number {
+	return migrations.at(-1)?.version ?? 0;
+}
+
+/** Takes the steps that are missing, one transaction each. Throws when one cannot be taken. */
+export function migrate(
+	database: Database,
+	nowMs: number,
+	migrations: readonly Migration[] = MIGRATIONS,
+): void {
+	for (const migration of migrations) {
+		if (readVersion(database) < migration.version) {
+			takeStep(database, migration, nowMs);
+		}
+	}
+}
+
+function takeStep(database: Database, { version, sql }: Migration, nowMs: number): void {
+	database.exec("BEGIN IMMEDIATE");
+	try {
+		// Looked at again now that no other program can write: it may have taken this step.
+		if (readVersion(database) < version) {
+			database.exec(sql);
+			const at = new Date(nowMs).toISOString();
+			database.exec(`INSERT INTO meta (key, value) VALUES ('migrated_to_${version}_at', '${at}')`);
+			database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+			database.exec(`PRAGMA user_version = ${version}`);
+		}
+		database.exec("COMMIT");
+	} catch (error) {
+		rollBack(database);
+		throw error;
+	}
+}
+
+/** Leaves whatever transaction is open. There may be none: some errors end it by themselves. */
+export function rollBack(database: Database): void {
+	try {
+		database.exec("ROLLBACK");
+	} catch {}
+}

@@ -1,0 +1,121 @@
+/**
+ * Opens the database file and brings it up to date. Whatever is wrong with it comes back as an
+ * answer; a file that is damaged, foreign or newer is left as it is, since a history that cannot be
+ * read today may be mended tomorrow.
+ */
+
+import { prepareFile, type Refusal, refusal, watchFiles } from "./database-file.js";
+import type { Database, Driver } from "./driver.js";
+import { isDamage, messageOf, obstacleOf } from "./failure.js";
+import {
+	APPLICATION_ID,
+	MIGRATIONS,
+	migrate,
+	readPragma,
+	readVersion,
+	versionAfter,
+} from "./migrations.js";
+
+export interface OpenDatabase {
+	readonly database: Database;
+	/** Why nothing may be written to the files now; null when they are in their place. */
+	readonly findObstacle: () => string | null;
+}
+
+export type DatabaseResult = ({ readonly ok: true } & OpenDatabase) | Refusal;
+
+/** Waiting for a lock holds up the whole process, so it is short; the store tries again by itself. */
+const BUSY_TIMEOUT_MS = 50;
+const LOG_BYTES_KEPT_MAX = 16 * 1_048_576;
+
+const SETTINGS = [
+	// A commit is on the disk when it returns (T4), also on macOS, where fsync alone does not say so.
+	"PRAGMA synchronous = FULL",
+	"PRAGMA fullfsync = ON",
+	"PRAGMA foreign_keys = ON",
+	"PRAGMA trusted_schema = OFF",
+	`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT_MAX}`,
+];
+
+export function openDatabase(path: string, driver: Driver, nowMs: number): DatabaseResult {
+	const refused = prepareFile(path) ?? inspect(path, driver);
+	if (refused !== null) return refused;
+	let database: Database | null = null;
+	try {
+		database = connect(path, driver, false);
+		database.exec("PRAGMA journal_mode = WAL");
+		const mode = readPragma(database, "journal_mode");
+		if (mode !== "wal") throw new Error(`no write-ahead log here, only ${String(mode)}`);
+		for (const setting of SETTINGS) database.exec(setting);
+		migrate(database, nowMs);
+		// The log exists from the first read on.
+		readVersion(database);
+		return { ok: true, database, findObstacle: watchFiles(path) };
+	} catch (error) {
+		database?.close();
+		return refuse(path, error);
+	}
+}
+
+function connect(path: string, driver: Driver, readOnly: boolean): Database {
+	const database = driver.open(path, { readOnly });
+	database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+	return database;
+}
+
+/**
+ * Looks whether the file is one of ours and sound. Read-only, because a connection that may write
+ * moves the log into the file when it closes, and a file that is refused must not change.
+ */
+function inspect(path: string, driver: Driver): Refusal | null {
+	let database: Database | null = null;
+	try {
+		database = connect(path, driver, true);
+		return refuseByOrigin(path, database) ?? refuseByCheck(path, database);
+	} catch (error) {
+		return refuse(path, error);
+	} finally {
+		database?.close();
+	}
+}
+
+function refuseByOrigin(path: string, database: Database): Refusal | null {
+	const version = readVersion(database);
+	const isOurs = readPragma(database, "application_id") === APPLICATION_ID;
+	const isNew = version === 0 && readPragma(database, "schema_version") === 0;
+	if (!isOurs && !isNew) {
+		return refusal(
+			`${path} is a database of another program`,
+			"Nothing was changed. Move it away, or keep Reeve's database elsewhere.",
+		);
+	}
+	const known = versionAfter(MIGRATIONS);
+	if (version > known) {
+		return refusal(
+			`${path} was written by a newer Reeve: its schema is ${version}, this one knows ${known}`,
+			"Nothing was changed. Run the newer Reeve again, or move the file away to start anew.",
+		);
+	}
+	return null;
+}
+
+function refuseByCheck(path: string, database: Database): Refusal | null {
+	const found = readPragma(database, "quick_check");
+	return found === "ok" ? null : damaged(path, String(found));
+}
+
+function refuse(path: string, error: unknown): Refusal {
+	if (isDamage(error)) return damaged(path, messageOf(error));
+	const reason = obstacleOf(error) ?? messageOf(error);
+	return refusal(
+		`${path} cannot be opened: ${reason}`,
+		"Check the disk, and whether another program has the file open. Nothing in it was lost.",
+	);
+}
+
+export function damaged(path: string, detail: string): Refusal {
+	return refusal(
+		`${path} is damaged or not a database: ${detail}`,
+		`It was left as it is. Move it away together with ${path}-wal and ${path}-shm to start anew, or mend a copy (\`sqlite3 copy.db .recover\`).`,
+	);
+}

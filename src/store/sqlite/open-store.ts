@@ -1,0 +1,129 @@
+/**
+ * The store in a SQLite file: opens it, reads from it, and writes through the queue. The file is the
+ * only thing that outlives the daemon, so it is never replaced, and never shared with other users.
+ *
+ * Keeps A1: after a crash, what is stored is a prefix of the commits with all acknowledged ones.
+ */
+
+import type {
+	EventQuery,
+	PendingEffect,
+	Store,
+	StoredAgent,
+	StoredExit,
+	StoredRun,
+} from "../../ports/store.js";
+import {
+	CommitQueue,
+	createPublisher,
+	DEFAULT_LIMITS,
+	type QueueLimits,
+	warnOfListener,
+} from "./commit-queue.js";
+import { type Refusal, refusal } from "./database-file.js";
+import { type Database, type DriverName, loadDriver } from "./driver.js";
+import { messageOf } from "./failure.js";
+import { damaged, type OpenDatabase, openDatabase } from "./open-database.js";
+import { decodeEvent, decodeRecord } from "./records.js";
+import { BatchWriter } from "./writer.js";
+
+export interface StoreOptions {
+	/** Wall time. Only the database's own history is dated with it. */
+	readonly now?: () => number;
+	/** What to do with what a listener throws; by default the process warns of it. */
+	readonly onListenerError?: (error: unknown) => void;
+	/** Instead of the best that there is. */
+	readonly driver?: DriverName;
+	readonly limits?: Partial<QueueLimits>;
+}
+
+export type OpenedStore = { readonly ok: true; readonly store: Store } | Refusal;
+
+/** Opens the database at this path, or creates it; its folder must be there. Never throws. */
+export async function openStore(path: string, options: StoreOptions = {}): Promise<OpenedStore> {
+	const { now = Date.now } = options;
+	const driver = await loadDriver(options.driver).catch(messageOf);
+	if (typeof driver === "string") {
+		return refusal(
+			`SQLite is not available: ${driver}`,
+			"Use Node 22.13 or newer, or install Reeve anew for this platform.",
+		);
+	}
+	const opened = openDatabase(path, driver, now());
+	if (!opened.ok) return opened;
+	try {
+		return { ok: true, store: createSqliteStore(opened, options) };
+	} catch (error) {
+		// It calls itself up to date, but its tables are not those that the statements need.
+		opened.database.close();
+		return damaged(path, messageOf(error));
+	}
+}
+
+/** The store over a database that is open and up to date. Closing the store closes the database. */
+export function createSqliteStore(
+	{ database, findObstacle }: OpenDatabase,
+	{ onListenerError = warnOfListener, limits = {} }: StoreOptions = {},
+): Store {
+	const writer = new BatchWriter(database, findObstacle);
+	const publisher = createPublisher(onListenerError);
+	const queue = new CommitQueue(writer, publisher.publish, { ...DEFAULT_LIMITS, ...limits });
+	let closing: Promise<void> | null = null;
+	return {
+		...createReads(database),
+		lastSeq: () => writer.lastSeq(),
+		commit: (change) => queue.commit(change),
+		onCommit: (listener) => publisher.add(listener),
+		health: () => queue.health,
+		close() {
+			closing ??= queue.drain().then(() => closeDatabase(database));
+			return closing;
+		},
+	};
+}
+
+/** Everything moves from the log into the file; what cannot now is moved when it is next opened. */
+function closeDatabase(database: Database): void {
+	try {
+		database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+	} catch {}
+	database.close();
+}
+
+type Reads = Pick<
+	Store,
+	"readAgents" | "readOpenRuns" | "readExits" | "readEffects" | "readEvents"
+>;
+
+function createReads(database: Database): Reads {
+	const agents = database.prepare("SELECT record FROM agents ORDER BY fleet_file, position, id");
+	const runs = database.prepare("SELECT record FROM runs WHERE state <> 'ended' ORDER BY number");
+	// By the order of recording: the wall clock may have been set back in between.
+	const exits = database.prepare(
+		"SELECT record FROM exits WHERE agent_id = ? ORDER BY number DESC LIMIT ?",
+	);
+	const effects = database.prepare("SELECT record FROM effects ORDER BY due_at_ms, key");
+	const events = database.prepare(
+		"SELECT seq, at_ms, record FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
+	);
+	const eventsOfAgent = database.prepare(
+		"SELECT seq, at_ms, record FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?",
+	);
+	return {
+		readAgents: () => agents.all().map((row) => decodeRecord<StoredAgent>(row)),
+		readOpenRuns: () => runs.all().map((row) => decodeRecord<StoredRun>(row)),
+		readExits: (agentId, limit) =>
+			exits.all(agentId, rowLimit(limit)).map((row) => decodeRecord<StoredExit>(row)),
+		readEffects: () => effects.all().map((row) => decodeRecord<PendingEffect>(row)),
+		readEvents: ({ afterSeq, limit, agent }: EventQuery) =>
+			(agent === undefined
+				? events.all(afterSeq, rowLimit(limit))
+				: eventsOfAgent.all(agent, afterSeq, rowLimit(limit))
+			).map(decodeEvent),
+	};
+}
+
+/** A whole number of rows: SQLite takes a negative limit for none at all. */
+function rowLimit(limit: number): number {
+	return Math.min(Math.max(0, Math.trunc(limit) || 0), Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,56 @@
+/**
+ * What a change asks for, as plain values that were fixed when it asked. A commit that fails is tried
+ * again from these, so that no change runs twice and nothing changes under it while it waits.
+ */
+
+import type { NewEvent, StoreTransaction } from "../../ports/store.js";
+import type { SqlValue } from "./driver.js";
+
+export const WRITES = {
+	putAgent: `INSERT INTO agents (id, fleet_file, position, record) VALUES (?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET
+			fleet_file = excluded.fleet_file, position = excluded.position, record = excluded.record`,
+	removeAgent: "DELETE FROM agents WHERE id = ?",
+	putRun: `INSERT INTO runs (run_id, agent_id, state, record) VALUES (?, ?, ?, ?)
+		ON CONFLICT (run_id) DO UPDATE SET
+			agent_id = excluded.agent_id, state = excluded.state, record = excluded.record`,
+	putExit: `INSERT INTO exits (run_id, agent_id, record) VALUES (?, ?, ?)
+		ON CONFLICT (run_id) DO UPDATE SET agent_id = excluded.agent_id, record = excluded.record`,
+	putEffect: `INSERT INTO effects (key, due_at_ms, record) VALUES (?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET due_at_ms = excluded.due_at_ms, record = excluded.record`,
+	removeEffect: "DELETE FROM effects WHERE key = ?",
+} as const;
+
+export interface EventValues {
+	readonly atMs: number;
+	readonly type: string;
+	readonly agent: string | null;
+	readonly record: string;
+}
+
+export type Operation =
+	| { readonly write: keyof typeof WRITES; readonly values: readonly SqlValue[] }
+	| { readonly write: "appendEvent"; readonly event: EventValues };
+
+/** The transaction that a change is given: hands on each operation as it is asked for. */
+export function createRecorder(perform: (operation: Operation) => void): StoreTransaction {
+	const write = (name: keyof typeof WRITES, ...values: SqlValue[]) =>
+		perform({ write: name, values });
+	return {
+		putAgent: (agent) =>
+			write("putAgent", agent.id, agent.fleetFile, agent.position, JSON.stringify(agent)),
+		removeAgent: (id) => write("removeAgent", id),
+		putRun: (run) => write("putRun", run.runId, run.agentId, run.state, JSON.stringify(run)),
+		putExit: (exit) => write("putExit", exit.runId, exit.agentId, JSON.stringify(exit)),
+		putEffect: (effect) => write("putEffect", effect.key, effect.dueAtMs, JSON.stringify(effect)),
+		removeEffect: (key) => write("removeEffect", key),
+		appendEvent: (event, atMs) =>
+			perform({ write: "appendEvent", event: eventValues(event, atMs) }),
+	};
+}
+
+function eventValues(event: NewEvent, atMs: number): EventValues {
+	// A time that no date can show must fail the change that brought it, not those who read later.
+	if (Number.isNaN(new Date(atMs).getTime())) throw new RangeError(`${atMs} is not a time`);
+	return { atMs, type: event.type, agent: event.agent ?? null, record: JSON.stringify(event) };
+}

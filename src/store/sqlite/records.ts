@@ -1,0 +1,15 @@
+/** From rows back to what was stored. */
+
+import type { ReeveEvent } from "../../core/events.js";
+import type { Row } from "./driver.js";
+
+/** A row's whole, as it was handed in. */
+export function decodeRecord<T>(row: Row): T {
+	return JSON.parse(String(row["record"])) as T;
+}
+
+/** An event from its row: the number and the time come from columns, the rest is the record. */
+export function decodeEvent(row: Row): ReeveEvent {
+	const at = new Date(Number(row["at_ms"])).toISOString();
+	return { seq: Number(row["seq"]), at, ...decodeRecord<object>(row) } as ReeveEvent;
+}

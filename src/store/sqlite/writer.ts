@@ -1,0 +1,189 @@
+/**
+ * Writes one batch of changes as one transaction. Each change has a savepoint of its own, so one that
+ * fails is undone alone and its events take no number; what stands in the way of all of them undoes
+ * the whole batch, to be tried again.
+ *
+ * Keeps A3: numbers are given inside the transaction, from the highest that is stored.
+ */
+
+import type { ReeveEvent } from "../../core/events.js";
+import type { StoreTransaction } from "../../ports/store.js";
+import type { Database, Statement } from "./driver.js";
+import { messageOf, obstacleOf } from "./failure.js";
+import { rollBack } from "./migrations.js";
+import { createRecorder, type EventValues, type Operation, WRITES } from "./operations.js";
+import { decodeEvent } from "./records.js";
+
+export interface PendingChange {
+	readonly change: (transaction: StoreTransaction) => unknown;
+	/** How it ended when it ran; null before. A change runs once, however often it is written. */
+	outcome: ChangeOutcome | null;
+}
+
+export type ChangeOutcome =
+	| {
+			readonly ok: true;
+			readonly result: unknown;
+			readonly operations: readonly Operation[];
+	  }
+	| { readonly ok: false; readonly error: unknown };
+
+export type BatchResult =
+	| { readonly ok: true; readonly events: readonly ReeveEvent[] }
+	| { readonly ok: false; readonly reason: string };
+
+/** Nothing can be written now. Ends the batch, not the change at which it happened. */
+class Obstacle extends Error {
+	override readonly name = "Obstacle";
+}
+
+const CONTROL = {
+	begin: "BEGIN IMMEDIATE",
+	savepoint: "SAVEPOINT one_change",
+	undo: "ROLLBACK TO one_change",
+	release: "RELEASE one_change",
+	commit: "COMMIT",
+} as const;
+
+export class BatchWriter {
+	readonly #database: Database;
+	readonly #findObstacle: () => string | null;
+	readonly #control: Readonly<Record<keyof typeof CONTROL, Statement>>;
+	readonly #writes: Readonly<Record<keyof typeof WRITES, Statement>>;
+	readonly #appendEvent: Statement;
+	readonly #lastSeq: Statement;
+	/** Of the transaction under way. */
+	#events: ReeveEvent[] = [];
+	#seq = 0;
+
+	constructor(database: Database, findObstacle: () => string | null) {
+		this.#database = database;
+		this.#findObstacle = findObstacle;
+		this.#control = prepareAll(database, CONTROL);
+		this.#writes = prepareAll(database, WRITES);
+		this.#appendEvent = database.prepare(
+			"INSERT INTO events (seq, at_ms, type, agent, record) VALUES (?, ?, ?, ?, ?)",
+		);
+		this.#lastSeq = database.prepare("SELECT coalesce(max(seq), 0) AS seq FROM events");
+	}
+
+	/** Runs what has not run yet and makes the whole batch durable, or leaves no trace of it. */
+	write(batch: readonly PendingChange[]): BatchResult {
+		try {
+			this.#begin();
+			for (const pending of batch) this.#writeOne(pending);
+			this.#step("commit");
+			return { ok: true, events: this.#events };
+		} catch (error) {
+			rollBack(this.#database);
+			// Outside of a change nothing is the caller's fault: whatever went wrong may pass.
+			const reason = error instanceof Obstacle ? error.message : messageOf(error);
+			return { ok: false, reason };
+		}
+	}
+
+	/** The number of the newest event, 0 when there is none. */
+	lastSeq(): number {
+		return Number(this.#lastSeq.get()?.["seq"]);
+	}
+
+	#begin(): void {
+		const obstacle = this.#findObstacle();
+		if (obstacle !== null) throw new Obstacle(obstacle);
+		this.#step("begin");
+		this.#events = [];
+		this.#seq = this.lastSeq();
+	}
+
+	#writeOne(pending: PendingChange): void {
+		if (pending.outcome?.ok === false) return;
+		const [seq, count] = [this.#seq, this.#events.length];
+		this.#step("savepoint");
+		if (pending.outcome === null) this.#run(pending);
+		else pending.outcome = this.#replay(pending.outcome);
+		if (!pending.outcome?.ok) {
+			this.#step("undo");
+			this.#seq = seq;
+			this.#events.length = count;
+		}
+		this.#step("release");
+	}
+
+	/** An obstacle met on the way is thrown only when the change has run to its end: it runs once. */
+	#run(pending: PendingChange): void {
+		const operations: Operation[] = [];
+		let obstacle: Obstacle | null = null;
+		let ended = false;
+		const transaction = createRecorder((operation) => {
+			if (ended) throw new Error("the transaction has ended: a change must be synchronous");
+			try {
+				if (obstacle === null) this.#perform(operation);
+			} catch (error) {
+				if (!(error instanceof Obstacle)) throw error;
+				obstacle = error;
+			}
+			operations.push(operation);
+		});
+		try {
+			const result = pending.change(transaction);
+			if (isThenable(result)) throw new TypeError("a change must be synchronous");
+			pending.outcome = { ok: true, result, operations };
+		} catch (error) {
+			pending.outcome = { ok: false, error };
+		}
+		ended = true;
+		if (obstacle !== null) throw obstacle;
+	}
+
+	#replay(outcome: Extract<ChangeOutcome, { ok: true }>): ChangeOutcome {
+		try {
+			for (const operation of outcome.operations) this.#perform(operation);
+			return outcome;
+		} catch (error) {
+			if (error instanceof Obstacle) throw error;
+			return { ok: false, error };
+		}
+	}
+
+	#perform(operation: Operation): void {
+		try {
+			if (operation.write === "appendEvent") this.#append(operation.event);
+			else this.#writes[operation.write].run(...operation.values);
+		} catch (error) {
+			throw asObstacle(error) ?? error;
+		}
+	}
+
+	#append(event: EventValues): void {
+		const seq = this.#seq + 1;
+		this.#appendEvent.run(seq, event.atMs, event.type, event.agent, event.record);
+		this.#seq = seq;
+		this.#events.push(decodeEvent({ seq, at_ms: event.atMs, record: event.record }));
+	}
+
+	#step(name: keyof typeof CONTROL): void {
+		try {
+			this.#control[name].run();
+		} catch (error) {
+			throw asObstacle(error) ?? error;
+		}
+	}
+}
+
+function prepareAll<Name extends string>(
+	database: Database,
+	sql: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Statement>> {
+	const names = Object.keys(sql) as Name[];
+	const prepared = names.map((name) => [name, database.prepare(sql[name])]);
+	return Object.fromEntries(prepared) as Record<Name, Statement>;
+}
+
+function asObstacle(error: unknown): Obstacle | null {
+	const reason = obstacleOf(error);
+	return reason === null ? null : new Obstacle(reason, { cause: error });
+}
+
+function isThenable(value: unknown): boolean {
+	return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+}

@@ -1,0 +1,269 @@
+/**
+ * A backend without processes, for tests. Each run lives by a script: how long, how it ends, what it
+ * does with signals. Time is a `Clock`'s, so that a test with a manual clock never waits.
+ *
+ * It keeps what every backend promises: one id starts once, each exit is told once, and what a client
+ * missed is found by the next one.
+ */
+
+import type {
+	AgentSignal,
+	Backend,
+	KillResult,
+	Recovered,
+	RunExit,
+	RunHandle,
+	StartFailure,
+	StartRequest,
+	StartResult,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../ports/backend.js";
+import type { Clock } from "../ports/clock.js";
+
+/** How one run goes. */
+export interface ScriptedLife {
+	/** How long it lives by itself; null for as long as it is let. */
+	readonly livesMs: number | null;
+	/** How it ends by itself. */
+	readonly code: number | null;
+	readonly signal: string | null;
+	readonly outOfMemory: boolean;
+	/** Only SIGKILL and `kill` end it. */
+	readonly ignoresSignals: boolean;
+	/** It is never started, for this reason. */
+	readonly startFailure: StartFailure | null;
+	/** `kill` does not end it, for this reason. */
+	readonly unkillable: string | null;
+}
+
+/** Lives until it is told to end, and then does. */
+export const ENDLESS: ScriptedLife = {
+	livesMs: null,
+	code: 0,
+	signal: null,
+	outOfMemory: false,
+	ignoresSignals: false,
+	startFailure: null,
+	unkillable: null,
+};
+
+export interface ScriptedBackend extends Backend {
+	/** The lives of an agent's next runs, one after the other; the last one repeats. */
+	script(agentId: string, ...lives: readonly Partial<ScriptedLife>[]): void;
+	/** While there is a reason, questions about runs are answered with "unknown". */
+	cannotTell(reason: string | null): void;
+	/** Another client of the same runs, as the next daemon would have. */
+	reconnect(): ScriptedBackend;
+	/** Every start that led to a run, in order. */
+	readonly started: readonly StartRequest[];
+	/** What was typed into a run. */
+	typed(runId: string): Uint8Array;
+	/** Has a run print something. */
+	print(runId: string, text: string): void;
+}
+
+interface ScriptedRun {
+	readonly handle: RunHandle;
+	readonly life: ScriptedLife;
+	readonly viewers: Set<TerminalViewer>;
+	readonly typed: Uint8Array[];
+	printed: string;
+	size: TerminalSize;
+	exit: RunExit | null;
+	callOff: () => void;
+}
+
+/** What outlives a client. */
+interface ScriptedHost {
+	readonly clock: Clock;
+	readonly scripts: Map<string, ScriptedLife[]>;
+	readonly runs: Map<string, ScriptedRun>;
+	readonly started: StartRequest[];
+	readonly clients: Set<Client>;
+	unknownReason: string | null;
+}
+
+export function createScriptedBackend({ clock }: { readonly clock: Clock }): ScriptedBackend {
+	return new Client({
+		clock,
+		scripts: new Map(),
+		runs: new Map(),
+		started: [],
+		clients: new Set(),
+		unknownReason: null,
+	});
+}
+
+function endRun(host: ScriptedHost, run: ScriptedRun, how: Omit<RunExit, "runId" | "atMs">): void {
+	if (run.exit !== null) return;
+	run.callOff();
+	run.exit = { runId: run.handle.runId, atMs: host.clock.now().wallMs, ...how };
+	for (const viewer of run.viewers) viewer.onClose("the agent has ended");
+	run.viewers.clear();
+	for (const client of host.clients) client.hear(run.exit);
+}
+
+class Client implements ScriptedBackend {
+	readonly name = "scripted";
+	readonly #host: ScriptedHost;
+	readonly #watched = new Set<string>();
+	readonly #listeners: ((exit: RunExit) => void)[] = [];
+
+	constructor(host: ScriptedHost) {
+		this.#host = host;
+		host.clients.add(this);
+	}
+
+	get started(): readonly StartRequest[] {
+		return this.#host.started;
+	}
+
+	script(agentId: string, ...lives: readonly Partial<ScriptedLife>[]): void {
+		this.#host.scripts.set(
+			agentId,
+			lives.map((life) => ({ ...ENDLESS, ...life })),
+		);
+	}
+
+	cannotTell(reason: string | null): void {
+		this.#host.unknownReason = reason;
+	}
+
+	reconnect(): ScriptedBackend {
+		return new Client(this.#host);
+	}
+
+	typed(runId: string): Uint8Array {
+		return Buffer.concat(this.#host.runs.get(runId)?.typed ?? []);
+	}
+
+	print(runId: string, text: string): void {
+		const run = this.#runOf(runId);
+		run.printed += text;
+		for (const viewer of run.viewers) viewer.onOutput(Buffer.from(text));
+	}
+
+	async start(request: StartRequest): Promise<StartResult> {
+		const known = this.#host.runs.get(request.runId);
+		if (known !== undefined) return { ok: true, handle: known.handle };
+		const life = this.#nextLife(request.agentId);
+		if (life.startFailure !== null) return { ok: false, failure: life.startFailure };
+		const { clock, runs, started } = this.#host;
+		started.push(request);
+		const handle: RunHandle = {
+			backend: this.name,
+			runId: request.runId,
+			process: {
+				bootId: "scripted",
+				pid: 1_000 + started.length,
+				startTime: String(started.length),
+			},
+			startedAtMs: clock.now().wallMs,
+			data: {},
+		};
+		const run: ScriptedRun = {
+			handle,
+			life,
+			viewers: new Set(),
+			typed: [],
+			printed: "",
+			size: request.size,
+			exit: null,
+			callOff: () => {},
+		};
+		runs.set(request.runId, run);
+		this.#watched.add(request.runId);
+		const { code, signal, outOfMemory, livesMs } = life;
+		if (livesMs !== null) {
+			run.callOff = clock.schedule(livesMs, () => {
+				endRun(this.#host, run, { code, signal, outOfMemory });
+			});
+		}
+		return { ok: true, handle };
+	}
+
+	async recover(runId: string): Promise<Recovered> {
+		const { unknownReason, runs } = this.#host;
+		if (unknownReason !== null) return { state: "unknown", reason: unknownReason };
+		const run = runs.get(runId);
+		if (run === undefined) return { state: "gone", rebooted: false };
+		if (run.exit !== null) return { state: "exited", exit: run.exit };
+		this.#watched.add(runId);
+		return { state: "running", handle: run.handle };
+	}
+
+	onExit(listener: (exit: RunExit) => void): void {
+		this.#listeners.push(listener);
+	}
+
+	/** Called by the host for every run that ends. */
+	hear(exit: RunExit): void {
+		if (!this.#watched.delete(exit.runId)) return;
+		for (const listener of this.#listeners) listener(exit);
+	}
+
+	async signal({ runId }: RunHandle, signal: AgentSignal): Promise<void> {
+		const run = this.#host.runs.get(runId);
+		if (run === undefined || (run.life.ignoresSignals && signal !== "SIGKILL")) return;
+		endRun(this.#host, run, { code: null, signal, outOfMemory: false });
+	}
+
+	async isRunning({ runId }: RunHandle): Promise<boolean | "unknown"> {
+		if (this.#host.unknownReason !== null) return "unknown";
+		return this.#host.runs.get(runId)?.exit === null;
+	}
+
+	async kill({ runId }: RunHandle): Promise<KillResult> {
+		const run = this.#host.runs.get(runId);
+		if (run === undefined) return { ok: true };
+		if (run.life.unkillable !== null) return { ok: false, reason: run.life.unkillable };
+		endRun(this.#host, run, { code: null, signal: "SIGKILL", outOfMemory: false });
+		return { ok: true };
+	}
+
+	async input({ runId }: RunHandle, bytes: Uint8Array): Promise<void> {
+		this.#runOf(runId).typed.push(bytes.slice());
+	}
+
+	async screen({ runId }: RunHandle): Promise<string> {
+		return this.#runOf(runId).printed.trimEnd();
+	}
+
+	async attach(
+		{ runId }: RunHandle,
+		viewer: TerminalViewer,
+		size: TerminalSize | null,
+	): Promise<TerminalConnection> {
+		const run = this.#runOf(runId);
+		if (size !== null) run.size = size;
+		run.viewers.add(viewer);
+		viewer.onSnapshot(Buffer.from(run.printed), run.size);
+		return {
+			write: (bytes) => void run.typed.push(bytes.slice()),
+			resize: (to) => {
+				run.size = to;
+			},
+			close: () => run.viewers.delete(viewer),
+		};
+	}
+
+	async forget(): Promise<void> {}
+
+	async close(): Promise<void> {
+		this.#host.clients.delete(this);
+	}
+
+	#nextLife(agentId: string): ScriptedLife {
+		const lives = this.#host.scripts.get(agentId) ?? [];
+		return (lives.length > 1 ? lives.shift() : lives[0]) ?? ENDLESS;
+	}
+
+	/** Typing at a run that has ended is an error, as it is at a real one. */
+	#runOf(runId: string): ScriptedRun {
+		const run = this.#host.runs.get(runId);
+		if (run?.exit !== null) throw new Error(`run ${runId} has no terminal here`);
+		return run;
+	}
+}

@@ -1,0 +1,223 @@
+/** `reeve attach` in a real terminal, against a daemon that says what the test wants. */
+
+import { spawnSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { WebSocket } from "ws";
+import type { TerminalMessage } from "../../src/http/contract.js";
+import { startFakeDaemon } from "../support/fake-daemon.js";
+import { describeWithTmux } from "../support/needs.js";
+import { runReeve } from "../support/reeve.js";
+import { openTerminal } from "../support/terminal.js";
+
+const ESC = "\u001b";
+/** What a careless program switches on: mouse, pasting, a hidden cursor, a scroll region. */
+const MESS = `${ESC}[?1003h${ESC}[?1006h${ESC}[?2004h${ESC}[?25l${ESC}[5;10r${ESC}[?1h${ESC}(0`;
+
+interface Desk {
+	readonly env: Record<string, string>;
+	/** What was typed, as one text. */
+	typed: string;
+	readonly messages: TerminalMessage[];
+	readonly queries: string[];
+	socket: WebSocket | null;
+	tell(message: TerminalMessage): void;
+}
+
+/** An agent's terminal that echoes what is typed. Sends its screen with the opening, at once. */
+async function openDesk(first: readonly (TerminalMessage | string)[] = SNAPSHOT): Promise<Desk> {
+	const desk: Desk = {
+		...{ env: {}, typed: "", messages: [], queries: [], socket: null },
+		tell: (message) => desk.socket?.send(JSON.stringify(message)),
+	};
+	const { env } = await startFakeDaemon(
+		{},
+		{
+			terminal(socket, id, query) {
+				desk.socket = socket;
+				desk.queries.push(`${id}?${query}`);
+				for (const part of first) {
+					socket.send(typeof part === "string" ? Buffer.from(part) : JSON.stringify(part));
+				}
+				socket.on("message", (data: Buffer, isBinary) => {
+					if (!isBinary) return void desk.messages.push(JSON.parse(data.toString()));
+					desk.typed += data.toString();
+					socket.send(data);
+				});
+			},
+		},
+	);
+	Object.assign(desk.env, env);
+	return desk;
+}
+
+const SNAPSHOT: readonly (TerminalMessage | string)[] = [
+	{ type: "writer", you: true },
+	{ type: "snapshot", columns: 100, rows: 30 },
+	`${MESS}${ESC}[HHELLO-FROM-THE-AGENT `,
+];
+
+const attach = (desk: Desk, ...args: string[]) =>
+	openTerminal(["attach", "web:coder", ...args], { columns: 100, rows: 30, env: desk.env });
+
+async function until(condition: () => boolean): Promise<void> {
+	for (let looks = 0; looks < 200 && !condition(); looks++) await sleep(25);
+	expect(condition()).toBe(true);
+}
+
+function childOf(parent: number): number {
+	const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
+	const pairs = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+	return pairs.find(([, ppid]) => ppid === parent)?.[0] ?? Number.NaN;
+}
+
+/** The terminal is as it was before: lines are echoed and edited, nothing is reported. */
+async function expectRestored(terminal: ReturnType<typeof openTerminal>): Promise<void> {
+	const tty = terminal.ask("pane_tty");
+	const { stdout } = spawnSync("stty", ["-a", process.platform === "linux" ? "-F" : "-f", tty], {
+		encoding: "utf8",
+	});
+	expect(stdout).toMatch(/(?<!-)\bicanon\b/);
+	expect(stdout).toMatch(/(?<!-)\becho\b/);
+	const modes = ["alternate_on", "mouse_any_flag", "mouse_sgr_flag", "keypad_cursor_flag"];
+	expect(modes.map((mode) => `${mode}=${terminal.ask(mode)}`)).toEqual(
+		modes.map((mode) => `${mode}=0`),
+	);
+	expect(terminal.ask("cursor_flag")).toBe("1");
+	expect(terminal.ask("scroll_region_upper")).toBe("0");
+	expect(terminal.ask("scroll_region_lower")).toBe("29");
+}
+
+describeWithTmux("reeve attach", () => {
+	test("shows the agent's screen, types into it, and gives the terminal back", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO-FROM-THE-AGENT");
+		await terminal.waitFor("Ctrl-] detaches");
+		expect(terminal.ask("alternate_on")).toBe("1");
+		terminal.type("ab", "C-c", "C-z", "C-\\", "Escape");
+		await until(() => desk.typed.endsWith(ESC));
+		expect(desk.typed).toBe(`ab\u0003\u001a\u001c${ESC}`);
+		expect(desk.messages).toContainEqual({ type: "take_over" });
+		expect(desk.queries).toEqual(["web:coder?columns=100&rows=30"]);
+
+		terminal.type("C-]");
+		const screen = await terminal.waitFor("THE-END 0");
+		expect(screen).toContain("attached to web:coder; Ctrl-] detaches");
+		expect(screen).toContain("detached from web:coder; it runs on");
+		expect(screen).not.toContain("HELLO");
+		await expectRestored(terminal);
+	});
+
+	test("tells the daemon when the window changes its size", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		terminal.resize(72, 20);
+		await until(() => desk.messages.some(({ type }) => type === "resize"));
+		expect(desk.messages.at(-1)).toEqual({ type: "resize", columns: 72, rows: 20 });
+	});
+
+	test("with --ro nothing is typed and nothing is taken over", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk, "--ro");
+		await terminal.waitFor("read only");
+		terminal.type("rm", "Enter", "C-]");
+		await terminal.waitFor("THE-END 0");
+		expect(desk.queries[0]).toContain("ro=1");
+		expect([desk.typed, desk.messages]).toEqual(["", []]);
+	});
+
+	test("other keys may detach", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk, "--detach-keys", "ctrl-p,ctrl-q");
+		await terminal.waitFor("Ctrl-p Ctrl-q detaches");
+		terminal.type("C-]", "C-p", "x", "C-p", "C-q");
+		await terminal.waitFor("THE-END 0");
+		expect(desk.typed).toBe("\u001d\u0010x");
+	});
+
+	test("says when somebody else takes over, and the notice goes away", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		desk.tell({ type: "writer", you: false });
+		await terminal.waitFor("somebody else types now");
+		for (let looks = 0; looks < 100 && terminal.screen().includes("somebody"); looks++) {
+			await sleep(50);
+		}
+		expect(terminal.screen()).toContain("HELLO-FROM-THE-AGENT");
+		expect(terminal.screen()).not.toContain("somebody");
+	});
+
+	test("an agent that ends closes it with the reason", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		desk.tell({ type: "closed", reason: "the agent has ended" });
+		desk.socket?.close();
+		const screen = await terminal.waitFor("THE-END 0");
+		expect(screen).toContain("web:coder: the agent has ended");
+		await expectRestored(terminal);
+	});
+
+	test("one that cannot be attached to at all is a failure", async () => {
+		const desk = await openDesk([{ type: "closed", reason: "web:coder is not running" }]);
+		const terminal = attach(desk);
+		await until(() => desk.socket !== null);
+		desk.socket?.close();
+		const screen = await terminal.waitFor("THE-END 1");
+		expect(screen).toContain("web:coder: web:coder is not running");
+	});
+
+	test("a daemon that dies is told as what it is", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		desk.socket?.terminate();
+		const screen = await terminal.waitFor("THE-END 1");
+		expect(screen).toContain("the connection to web:coder was lost");
+		await expectRestored(terminal);
+	});
+
+	test.each([
+		["SIGTERM", 143],
+		["SIGHUP", 129],
+		["SIGINT", 130],
+	] as const)("%s gives the terminal back too", async (signal, code) => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		process.kill(childOf(terminal.pid()), signal);
+		await terminal.waitFor(`THE-END ${code}`);
+		await expectRestored(terminal);
+	});
+
+	test("a screenful in one go arrives whole, and a long paste too", async () => {
+		const desk = await openDesk();
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		const paste = "0123456789".repeat(6_000);
+		desk.socket?.send(Buffer.from(`${"x".repeat(2_000_000)}\r\n${ESC}[2J${ESC}[HALL-OF-IT`));
+		await terminal.waitFor("ALL-OF-IT");
+		for (let at = 0; at < paste.length; at += 6_000)
+			terminal.type("-l", paste.slice(at, at + 6_000));
+		await until(() => desk.typed.length === paste.length);
+		expect(desk.typed).toBe(paste);
+		terminal.type("C-]");
+		await terminal.waitFor("THE-END 0");
+	});
+
+	test("without a daemon, or without the agent, the terminal is never touched", async () => {
+		const terminal = openTerminal(["attach", "web:coder"], { env: { REEVE_HOME: "/nowhere" } });
+		expect(await terminal.waitFor("THE-END 3")).toContain("no daemon answers");
+	});
+});
+
+test("without a terminal it is a usage error that says what to use instead", async () => {
+	const ran = await runReeve(["attach", "web:coder"]);
+	expect([ran.code, ran.stdout]).toEqual([2, ""]);
+	expect(ran.stderr).toContain("`reeve logs -f`");
+	const keys = await runReeve(["attach", "web:coder", "--detach-keys", "alt-x"]);
+	expect([keys.code, keys.stderr]).toEqual([2, expect.stringContaining("ctrl-p,ctrl-q")]);
+});

@@ -1,0 +1,130 @@
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Check, checkNode, judgeTmux } from "../../src/cli/checks.js";
+import { daemonJson } from "../support/agents.js";
+import { startFakeDaemon } from "../support/fake-daemon.js";
+import { runReeve, temporaryFolder } from "../support/reeve.js";
+
+async function examine(home: string, { cwd = temporaryFolder(), path = "" } = {}) {
+	const env = { REEVE_HOME: home, ...(path !== "" && { PATH: path }) };
+	const { code, stdout, stderr } = await runReeve(["doctor", "--json"], { cwd, env });
+	expect(stderr).toBe("");
+	const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
+	expect(ok).toBe(code === 0);
+	return { code, check: (name: string) => checks.find((each) => each.name === name), checks };
+}
+
+function program(name: string, script: string): string {
+	const folder = temporaryFolder();
+	writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+	chmodSync(join(folder, name), 0o755);
+	symlinkSync("/bin/sh", join(folder, "sh"));
+	return folder;
+}
+
+describe("reeve doctor", () => {
+	test("a fresh host is fine: what is not there yet is no failure", async () => {
+		const { code, checks, check } = await examine(join(temporaryFolder(), "home"));
+		expect(code).toBe(0);
+		expect(checks.map(({ name }) => name)).toEqual([
+			...["node", "tmux", "home", "socket", "disk", "daemon", "fleet file"],
+		]);
+		expect(check("home")).toMatchObject({ status: "ok" });
+		expect(check("daemon")).toMatchObject({
+			status: "warn",
+			fix: expect.stringContaining("reeve up"),
+		});
+		for (const { status, fix } of checks) expect(fix === null).toBe(status === "ok");
+	});
+
+	test("tells in words what to mend", async () => {
+		const home = temporaryFolder();
+		chmodSync(home, 0o755);
+		const ran = await runReeve(["doctor"], { env: { REEVE_HOME: home } });
+		expect(ran.code).toBe(1);
+		expect(ran.stdout).toMatch(/^ok +node +Node \d+/m);
+		expect(ran.stdout).toMatch(
+			/^fail +home +.* is open to others \(mode 755\)\n +fix: chmod 700 \//m,
+		);
+	});
+
+	test("a home that is a file, or whose socket has too long a path, is a failure", async () => {
+		const folder = temporaryFolder();
+		writeFileSync(join(folder, "file"), "");
+		expect((await examine(join(folder, "file"))).check("home")).toMatchObject({ status: "fail" });
+		const long = await examine(join(folder, "x".repeat(100)));
+		expect([long.code, long.check("socket")?.status]).toEqual([1, "fail"]);
+		expect(long.check("daemon")?.fix).toBe("Set REEVE_HOME to a shorter path.");
+	});
+
+	const asRoot = {
+		skip: process.getuid?.() !== 0,
+		meta: { skipReason: "only root can give a folder away" },
+	};
+	test("a home of somebody else is a failure", asRoot, async () => {
+		const home = join(temporaryFolder(), "home");
+		mkdirSync(home, { mode: 0o700 });
+		chownSync(home, 12_345, 12_345);
+		expect((await examine(home)).check("home")?.detail).toContain("another user (uid 12345)");
+	});
+
+	test("tmux may be missing, broken or old: sessions then use what there is", async () => {
+		const home = temporaryFolder();
+		const missing = await examine(home, { path: temporaryFolder() });
+		expect(missing.check("tmux")?.detail).toContain("pty backend");
+		const broken = await examine(home, { path: program("tmux", "exit 1") });
+		expect(broken.check("tmux")).toMatchObject({ status: "warn" });
+		const good = await examine(home, { path: program("tmux", "echo tmux 3.4") });
+		expect(good.check("tmux")).toMatchObject({ status: "ok", detail: "tmux 3.4" });
+	});
+
+	test("a daemon may be well, of another version, not ready, or hang", async () => {
+		const home = temporaryFolder();
+		let told = daemonJson(home);
+		let silent = false;
+		await startFakeDaemon({ "GET /api/v1/daemon": () => told }, { intercept: () => silent }, home);
+		expect((await examine(home)).check("daemon")).toMatchObject({ status: "ok" });
+		told = daemonJson(home, { version: "0.0.9" });
+		expect((await examine(home)).check("daemon")).toMatchObject({
+			...{ status: "warn", fix: expect.stringContaining("reeve daemon restart") },
+		});
+		told = daemonJson(home, { ready: false, problems: ["the store is read only"] });
+		expect((await examine(home)).check("daemon")?.detail).toContain("the store is read only");
+		silent = true;
+		const hung = await examine(home);
+		expect([hung.code, hung.check("daemon")?.status]).toEqual([1, "fail"]);
+		expect(hung.check("daemon")?.detail).toContain("does not answer");
+	}, 15_000);
+
+	test("a fleet file is checked if there is one", async () => {
+		const home = temporaryFolder();
+		const cwd = temporaryFolder();
+		writeFileSync(join(cwd, "reeve.yaml"), "version: 1\nprojcts: {}\n");
+		const wrong = await examine(home, { cwd });
+		expect([wrong.code, wrong.check("fleet file")]).toEqual([
+			1,
+			expect.objectContaining({ status: "fail", fix: "reeve validate reeve.yaml" }),
+		]);
+	});
+});
+
+test.each([
+	["20.19.0", "ok"],
+	["24.1.0", "ok"],
+	["20.18.3", "fail"],
+	["18.20.0", "fail"],
+])("Node %s is %s", (version, status) => {
+	expect(checkNode(version).status).toBe(status);
+});
+
+test.each([
+	["tmux 3.3a", "ok"],
+	["tmux 3.2", "ok"],
+	["tmux next-3.6", "ok"],
+	["tmux master", "ok"],
+	["tmux 2.9", "warn"],
+	["tmux 1.8", "warn"],
+])("%s is %s", (version, status) => {
+	expect(judgeTmux(version).status).toBe(status);
+});

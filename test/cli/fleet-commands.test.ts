@@ -1,0 +1,341 @@
+/** Commands that change what runs, as real processes against a daemon that says what the test wants. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ReeveError } from "../../src/core/errors.js";
+import type { StartedJson, StoppedJson } from "../../src/http/contract.js";
+import { agentJson, DOWN } from "../support/agents.js";
+import { startFakeDaemon } from "../support/fake-daemon.js";
+import { runReeve, temporaryFolder } from "../support/reeve.js";
+
+const FLEET = `version: 1
+projects:
+  web:
+    agents:
+      coder: { command: [sleep, "1"], depends_on: [db], env: { TOKEN: "\${TOKEN:-none}" } }
+      db: { command: [sleep, "1"] }
+      git: { kind: call, command: [git] }
+  tools:
+    agents:
+      fmt: { kind: call, command: [fmt] }
+`;
+
+function fleetFolder(text = FLEET): string {
+	const folder = temporaryFolder();
+	writeFileSync(join(folder, "reeve.yaml"), text);
+	return folder;
+}
+
+const started = (id: string, facts: Partial<StartedJson> = {}): StartedJson => ({
+	...{ id, outcome: "started", reason: "started by the operator" },
+	...facts,
+});
+const stopped = (id: string, facts: Partial<StoppedJson> = {}): StoppedJson => ({
+	...{ id, outcome: "graceful", duration_ms: 1_234, reason: null },
+	...facts,
+});
+const RUNNING = ["web:coder", "web:db", "api:one"].map((id) => agentJson(id));
+
+describe("reeve up", () => {
+	test("sends the resolved fleet, with the variables of whoever asks, and tells how it went", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/up": () => ({
+				agents: [started("web:coder"), started("web:db", { outcome: "already_running" })],
+			}),
+		});
+		const cwd = fleetFolder();
+		const ran = await runReeve(["up"], { cwd, env: { ...daemon.env, TOKEN: "t0k3n" } });
+		expect(ran).toEqual({
+			code: 0,
+			stdout: "2 agents: 1 started, 1 already running\n",
+			stderr: "",
+		});
+		const up = daemon.calls.find(({ name }) => name === "POST /api/v1/fleet/up");
+		expect(up?.body).toMatchObject({
+			scope: "*",
+			fleet: {
+				file: join(cwd, "reeve.yaml"),
+				agents: [
+					{ id: "web:coder", dependsOn: ["web:db"], env: { TOKEN: "t0k3n" } },
+					{ id: "web:db" },
+					{ id: "web:git" },
+					{ id: "tools:fmt" },
+				],
+			},
+		});
+	});
+
+	test("gives every agent that did not simply start a line with its reason, and fails with it", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/up": () => ({
+				agents: [
+					started("web:coder", { outcome: "halted", reason: "flapping 5 of 5" }),
+					started("web:db", { outcome: "changed", reason: "runs with its old settings" }),
+					started("web:x", { outcome: "failed", reason: "no \u001b[31msuch\u001b[0m program" }),
+				],
+			}),
+		});
+		const { code, stdout, stderr } = await runReeve(["up"], {
+			cwd: fleetFolder(),
+			env: daemon.env,
+		});
+		expect(code).toBe(1);
+		expect(stdout).toMatch(/^web:coder +halted +flapping 5 of 5$/m);
+		expect(stdout).toMatch(/^web:db +changed +runs with its old settings$/m);
+		expect(stdout).toMatch(/^web:x +failed +no such program$/m);
+		expect(stdout).toContain("3 agents: 1 halted, 1 changed, 1 failed");
+		expect(stderr).toContain("`reeve resume web:coder`");
+		expect(stderr).toContain("`reeve reload`");
+		expect(stderr).toContain("`reeve logs web:x`");
+	});
+
+	test("asks for each scope once, and keeps what was said first of an agent", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/up": (_, { scope }) => ({
+				agents:
+					scope === "web"
+						? [started("web:coder"), started("web:db")]
+						: [started("web:db", { outcome: "already_running" })],
+			}),
+		});
+		const args = ["up", "web", "web:db", "web", "--json"];
+		const ran = await runReeve(args, { cwd: fleetFolder(), env: daemon.env });
+		expect(ran.code).toBe(0);
+		expect(JSON.parse(ran.stdout)).toEqual([started("web:coder"), started("web:db")]);
+		const asked = daemon.calls.filter(({ name }) => name === "POST /api/v1/fleet/up");
+		expect(asked.map(({ body }) => (body as { scope: string }).scope)).toEqual(["web", "web:db"]);
+	});
+
+	test.each([
+		[["up", "wbe"], 4, "Did you mean web?"],
+		[["up", "web:codr"], 4, "Did you mean web:coder?"],
+		[["up", "tools"], 2, "A call agent is started by each call to it."],
+		[["up", "a/b"], 2, "`a/b` is not a scope"],
+		[["up", "-f", "nowhere.yaml"], 2, "there is no fleet file nowhere.yaml"],
+		[["up", "web", "--all"], 2, "either scopes or --all, not both"],
+	])("%j is refused before anything is started", async (args, code, message) => {
+		// There is no daemon, and none is started for what cannot be done.
+		const ran = await runReeve(args, {
+			cwd: fleetFolder(),
+			env: { REEVE_HOME: join(temporaryFolder(), "home") },
+		});
+		expect(ran.code).toBe(code);
+		expect(ran.stdout).toBe("");
+		expect(ran.stderr).toContain(message);
+	});
+
+	test("a fleet file with problems is told with every place, also as JSON", async () => {
+		const cwd = fleetFolder(
+			FLEET.replace("depends_on", "depend_on").replace("kind: call", "kin: x"),
+		);
+		const ran = await runReeve(["up"], { cwd });
+		expect(ran.code).toBe(2);
+		expect(ran.stderr).toContain("did you mean `depends_on`?");
+		expect(ran.stderr).toContain("unknown key `kin`");
+		const json = await runReeve(["up", "--json"], { cwd });
+		expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: "fleet_file_invalid" } });
+	});
+
+	test("what the daemon refuses is told in its words, with its exit code", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/up": () => {
+				throw new ReeveError("agent_taken", "agent web:db is already kept from /other.yaml");
+			},
+		});
+		const ran = await runReeve(["up"], { cwd: fleetFolder(), env: daemon.env });
+		expect([ran.code, ran.stdout]).toEqual([5, ""]);
+		expect(ran.stderr).toContain("error: agent web:db is already kept from /other.yaml");
+		expect(ran.stderr).toContain("hint: Rename the project");
+	});
+});
+
+describe("reeve down and reeve restart", () => {
+	test("stop what is in scope and say how each ended", async () => {
+		const daemon = await startFakeDaemon({
+			"GET /api/v1/agents": () => ({ agents: RUNNING }),
+			"POST /api/v1/agents/:scope/down": () => ({
+				agents: [
+					stopped("web:coder"),
+					stopped("web:db", { outcome: "timed_out_killed", reason: "it did not end in 5s" }),
+				],
+			}),
+		});
+		const ran = await runReeve(["down", "web", "--timeout", "5s"], { env: daemon.env });
+		expect([ran.code, ran.stderr]).toEqual([0, ""]);
+		expect(ran.stdout).toMatch(/^web:coder +ended gracefully +1.2s$/m);
+		expect(ran.stdout).toMatch(/^web:db +timed out, killed +1.2s +it did not end in 5s$/m);
+		expect(daemon.calls.at(-1)).toEqual({
+			name: "POST /api/v1/agents/:scope/down",
+			place: "web",
+			body: { timeout_ms: 5_000 },
+		});
+	});
+
+	test("several scopes are asked for one by one and merged into one answer", async () => {
+		const daemon = await startFakeDaemon({
+			"GET /api/v1/agents": () => ({ agents: RUNNING }),
+			"POST /api/v1/agents/:scope/restart": (scope) => ({ agents: [stopped(scope)] }),
+		});
+		const args = ["restart", "web:coder", "api:one", "--fresh", "--json"];
+		const ran = await runReeve(args, { env: daemon.env });
+		expect(ran.code).toBe(0);
+		expect(JSON.parse(ran.stdout)).toEqual([stopped("web:coder"), stopped("api:one")]);
+		expect(daemon.calls.at(-1)?.body).toEqual({ fresh: true });
+	});
+
+	test("--all is for all, and what is not proven to have ended is a failure", async () => {
+		const daemon = await startFakeDaemon({
+			"GET /api/v1/agents": () => ({ agents: RUNNING }),
+			"POST /api/v1/agents/:scope/down": () => ({
+				agents: [stopped("web:db", { outcome: "not_proven", reason: "permission denied" })],
+			}),
+		});
+		const ran = await runReeve(["down", "--all"], { env: daemon.env });
+		expect(ran.code).toBe(1);
+		expect(ran.stdout).toMatch(/^web:db +not proven +1.2s +permission denied$/m);
+		expect(daemon.calls.at(-1)?.place).toBe("*");
+	});
+
+	test("a slip in one scope leaves all others alone", async () => {
+		const daemon = await startFakeDaemon({ "GET /api/v1/agents": () => ({ agents: RUNNING }) });
+		const ran = await runReeve(["down", "api", "web:codre"], { env: daemon.env });
+		expect([ran.code, ran.stdout]).toEqual([4, ""]);
+		expect(ran.stderr).toContain("Did you mean web:coder?");
+		expect(daemon.calls.map(({ name }) => name)).toEqual(["GET /api/v1/agents"]);
+	});
+
+	test("a call agent has nothing that could be stopped", async () => {
+		const agents = [agentJson("web:git", { ...DOWN, kind: "call" })];
+		const daemon = await startFakeDaemon({ "GET /api/v1/agents": () => ({ agents }) });
+		const ran = await runReeve(["down", "web:git"], { env: daemon.env });
+		expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("only while it is called")]);
+	});
+
+	test.each([
+		[["down"], "reeve down needs to know which agents"],
+		[["restart"], "`reeve restart --all` for all"],
+		[["down", "--all", "web"], "not both"],
+		[["down", "web", "--timeout", "10"], "--timeout cannot be `10`"],
+		[["restart", "web", "--timeout", "soon"], "500ms, 10s, 5m"],
+	])("%j is a usage error, with or without a daemon", async (args, message) => {
+		const ran = await runReeve(args, { env: { REEVE_HOME: temporaryFolder() } });
+		expect([ran.code, ran.stdout]).toEqual([2, ""]);
+		expect(ran.stderr).toContain(message);
+		const json = await runReeve([...args, "--json"], { env: { REEVE_HOME: temporaryFolder() } });
+		expect(json.code).toBe(2);
+		expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: "usage" } });
+	});
+});
+
+describe("reeve reload", () => {
+	const changes = [
+		{ id: "web:new", change: "add", keys: [], outcome: null, duration_ms: null },
+		{ id: "web:db", change: "change", keys: ["args", "env"], outcome: "graceful", duration_ms: 12 },
+		{ id: "web:old", change: "remove", keys: [], outcome: "already_stopped", duration_ms: 0 },
+		{ id: "web:coder", change: "keep", keys: [], outcome: null, duration_ms: null },
+	] as const;
+
+	test("shows what changed, and only counts what did not", async () => {
+		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
+		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
+		expect([ran.code, ran.stderr]).toEqual([0, ""]);
+		expect(ran.stdout).toMatch(/^AGENT +CHANGE +OUTCOME +KEYS$/m);
+		expect(ran.stdout).toMatch(/^web:db +change +ended gracefully +args, env$/m);
+		expect(ran.stdout).toContain("1 added, 1 changed, 1 removed, 1 kept\n");
+		expect(ran.stdout).not.toMatch(/^web:coder/m);
+		expect(daemon.calls.at(-1)?.body).toMatchObject({
+			dry_run: false,
+			fleet: { agents: [{}, {}, {}, {}] },
+		});
+	});
+
+	test("--dry-run says that nothing was touched", async () => {
+		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
+		const ran = await runReeve(["reload", "--dry-run"], { cwd: fleetFolder(), env: daemon.env });
+		expect(ran.stdout).toContain("nothing was touched");
+		expect(daemon.calls.at(-1)?.body).toMatchObject({ dry_run: true });
+		const json = await runReeve(["reload", "--json"], { cwd: fleetFolder(), env: daemon.env });
+		expect(JSON.parse(json.stdout)).toEqual(changes);
+	});
+
+	test("says so when there is nothing to do", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/reload": () => ({ changes: changes.slice(3) }),
+		});
+		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
+		expect(ran.stdout).toBe("nothing to do: 1 agent as the file says\n");
+	});
+});
+
+describe("a word to one agent", () => {
+	test("resume", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/agents/:id/resume": () => ({ from: "halted" }),
+		});
+		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
+		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("it was halted")]);
+		const json = await runReeve(["resume", "web:coder", "--json"], { env: daemon.env });
+		expect(JSON.parse(json.stdout)).toEqual({ id: "web:coder", from: "halted" });
+		expect(daemon.calls[0]?.place).toBe("web:coder");
+	});
+
+	test("answer", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/agents/:id/answer": (_, { answer }) => {
+				if (answer === "stop") throw new ReeveError("not_waiting", "web:coder does not wait");
+				return { outcome: answer === "fresh" ? "started" : "failed" };
+			},
+		});
+		const run = (...args: string[]) =>
+			runReeve(["answer", "web:coder", ...args], { env: daemon.env });
+		expect(await run("fresh")).toEqual({ code: 0, stdout: "web:coder: started\n", stderr: "" });
+		const failed = await run("continue", "--json");
+		expect(failed.code).toBe(1);
+		expect(JSON.parse(failed.stdout)).toMatchObject({ answer: "continue", outcome: "failed" });
+		expect((await run("stop")).code).toBe(5);
+		const wrong = await run("frehs");
+		expect([wrong.code, wrong.stderr]).toEqual([
+			2,
+			expect.stringContaining("fresh, continue, stop"),
+		]);
+	});
+
+	test("send types an argument exactly as it is", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/agents/:id/send": (_, { text }) => ({ bytes: Buffer.byteLength(text) }),
+		});
+		const text = `fix *the* "bug" in $HOME; für 'uns'`;
+		const ran = await runReeve(["send", "web:coder", text], { env: daemon.env });
+		expect(ran.stdout).toBe(`web:coder: sent ${Buffer.byteLength(text)} bytes, and Enter\n`);
+		expect(daemon.calls.at(-1)?.body).toEqual({ text, submit: true });
+	});
+
+	test.each([
+		["from stdin, without the newline that ends it", [], "a\nb\n", { text: "a\nb", submit: true }],
+		["from stdin, asked for by a dash", ["-"], "hi\r\n", { text: "hi", submit: true }],
+		["from stdin exactly, without Enter", ["--no-submit"], "hi\n", { text: "hi\n", submit: false }],
+		["Enter alone", [""], "", { text: "", submit: true }],
+	])("send %s", async (_, args, input, body) => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/agents/:id/send": () => ({ bytes: 2 }),
+		});
+		const ran = await runReeve(["send", "web:coder", ...args, "--json"], {
+			env: daemon.env,
+			input,
+		});
+		expect([ran.code, ran.stderr]).toEqual([0, ""]);
+		expect(JSON.parse(ran.stdout)).toEqual({ id: "web:coder", bytes: 2, submitted: body.submit });
+		expect(daemon.calls.at(-1)?.body).toEqual(body);
+	});
+
+	test.each([
+		["nothing without Enter", ["--no-submit"], "", "there is nothing to send"],
+		["what is no text", [], Uint8Array.of(0xff, 0xfe), "not UTF-8"],
+		["too much", [], "x".repeat(1_048_577), "larger than 1MiB"],
+	])("send refuses %s", async (_, args, input, message) => {
+		const ran = await runReeve(["send", "web:coder", ...args], { input });
+		expect([ran.code, ran.stdout]).toEqual([2, ""]);
+		expect(ran.stderr).toContain(message);
+	});
+});

@@ -1,0 +1,355 @@
+/** What a backend with real processes promises besides: about the system, terminals, and what is left behind. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isAlive, readIdentity } from "../../src/host/process-identity.js";
+import { readProcessTable } from "../../src/host/process-table.js";
+import type { Backend, RunHandle, TerminalSize } from "../../src/ports/backend.js";
+import { agentProgram, type PtyWorld } from "./pty-world.js";
+import { eventually, listen, startOk } from "./world.js";
+
+const node = process.execPath;
+
+/** Collects what a viewer sees. */
+async function watch(backend: Backend, handle: RunHandle, size: TerminalSize | null = null) {
+	const seen: { type: "snapshot" | "output" | "close"; text: string }[] = [];
+	const connection = await backend.attach(
+		handle,
+		{
+			onSnapshot: (bytes) => seen.push({ type: "snapshot", text: Buffer.from(bytes).toString() }),
+			onOutput: (bytes) => seen.push({ type: "output", text: Buffer.from(bytes).toString() }),
+			onClose: (reason) => seen.push({ type: "close", text: reason }),
+		},
+		size,
+	);
+	const text = () => seen.map((piece) => piece.text).join("");
+	return { seen, text, connection };
+}
+
+export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorld>): void {
+	describe(`processes of backend ${name}`, { timeout: 120_000 }, () => {
+		let world: PtyWorld;
+		beforeEach(async () => {
+			world = await createWorld();
+		});
+		afterEach(() => world.close(), 60_000);
+
+		describe("what cannot be started is told apart (S14)", () => {
+			const cases: [
+				what: string,
+				prepare: (world: PtyWorld) => Parameters<PtyWorld["run"]>,
+				says: RegExp,
+			][] = [
+				["a missing program", () => [["nobody-has-this"]], /no program `nobody-has-this`/],
+				["a missing path", () => [["/no/such/program"]], /\/no\/such\/program does not exist/],
+				[
+					"a missing folder",
+					() => [["true"], { cwd: "/no/such/folder" }],
+					/directory .* does not exist/,
+				],
+				["a folder that is a file", () => [["true"], { cwd: "/etc/hosts" }], /not a directory/],
+				[
+					"a missing interpreter",
+					({ folder }) => [[script(folder, "#!/no/such/interpreter\n", 0o755)]],
+					/interpreter \/no\/such\/interpreter, which does not exist/,
+				],
+				[
+					"an interpreter that is not on the PATH",
+					({ folder }) => [[script(folder, "#!/usr/bin/env nobody-has-this\n", 0o755)]],
+					/interpreter `nobody-has-this`/,
+				],
+				[
+					"a file without the right to execute",
+					({ folder }) => [[script(folder, "#!/bin/sh\n", 0o644)]],
+					/not executable: chmod/,
+				],
+				["a folder as the program", () => [["/etc"]], /is a directory/],
+				["one argument too long", () => [["true", "x".repeat(200_000)]], /longer than|too long/],
+				[
+					"too many arguments",
+					() => [["true", ...Array.from({ length: 1_000 }, () => "x".repeat(10_000))]],
+					/too long/,
+				],
+			];
+			for (const terminal of [true, false]) {
+				test.each(cases)(
+					`%s, ${terminal ? "in" : "without"} a terminal`,
+					async (_, prepare, says) => {
+						const [argv, more] = prepare(world);
+						const result = await world.connect().start(world.run(argv, { ...more, terminal }));
+						expect(result).toMatchObject({
+							ok: false,
+							failure: { permanent: true, detail: expect.stringMatching(says) },
+						});
+					},
+				);
+			}
+		});
+
+		test.each([true, false])(
+			"gives the environment to the letter and shows it to nobody (A5), terminal: %s",
+			async (terminal) => {
+				const file = join(world.folder, "environment");
+				const env = {
+					PATH: process.env["PATH"] ?? "",
+					SECRET: "canary-\u{1F600} with spaces * $HOME = \"quotes\" 'and' \n lines",
+					"strange.name-1": "kept",
+					EMPTY: "",
+				};
+				const backend = world.connect();
+				const argv = [node, agentProgram("writes-environment.mjs"), file] as const;
+				const request = world.run([...argv], { env, terminal });
+				const handle = await startOk(backend, request);
+				await eventually(() => existsSync(file));
+				const { __CF_USER_TEXT_ENCODING, ...seen } = JSON.parse(readFileSync(file, "utf8"));
+				expect(seen).toEqual({
+					...env,
+					REEVE_RUN_ID: request.runId,
+					REEVE_AGENT: request.agentId,
+					...(terminal ? { TERM: "xterm-256color" } : {}),
+				});
+				const listing = execFileSync("ps", ["-axww", "-o", "command="], { encoding: "utf8" });
+				expect(listing).toContain("writes-environment.mjs");
+				expect(listing).not.toContain("canary");
+				if (process.platform === "linux") {
+					const environ = readFileSync(`/proc/${world.holder().pid}/environ`, "utf8");
+					expect(environ).not.toContain("canary");
+					expect(environ).not.toContain("REEVE_RUN_ID");
+				}
+				expect(JSON.stringify(handle)).not.toContain("canary");
+			},
+		);
+
+		test("does not hand its own environment or folder on to the holder", async () => {
+			process.env["REEVE_TEST_CANARY"] = "canary";
+			try {
+				await startOk(world.connect(), world.request({ type: "lives-on" }));
+			} finally {
+				delete process.env["REEVE_TEST_CANARY"];
+			}
+			if (process.platform !== "linux") return;
+			expect(readFileSync(`/proc/${world.holder().pid}/environ`, "utf8")).not.toContain("canary");
+		});
+
+		test("runs without a terminal, its output going straight to its log", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const command = "tty; echo to stderr >&2; echo done; exit 4";
+			const request = world.run(["sh", "-c", command], { terminal: false });
+			const handle = await startOk(backend, request);
+			expect(await eventually(() => exits.first(request.runId))).toMatchObject({ code: 4 });
+			expect(world.log(request.runId).toString()).toBe("not a tty\nto stderr\ndone\n");
+			await expect(backend.input(handle, Buffer.from("x"))).rejects.toThrow(/no terminal/);
+		});
+
+		test("has everything that was printed in the log before the exit is told of", async () => {
+			const backend = world.connect();
+			const missing: number[] = [];
+			backend.onExit(({ runId }) => missing.push(100_000 - world.log(runId).length));
+			for (let run = 0; run < 10; run++) {
+				await startOk(backend, world.run(["head", "-c", "100000", "/dev/zero"]));
+			}
+			await eventually(() => missing.length === 10);
+			expect(missing).toEqual(Array.from({ length: 10 }, () => 0));
+		});
+
+		test("keeps every byte that is not UTF-8, and shows a clean screen", async () => {
+			const backend = world.connect();
+			const request = world.run([node, agentProgram("prints-invalid-utf8.mjs")]);
+			const handle = await startOk(backend, request);
+			await eventually(async () => (await backend.screen(handle)).includes("after"));
+			expect(await backend.screen(handle)).toMatch(/^[\P{Cc}]*\u{1F600}after$/u);
+			expect([...world.log(request.runId).subarray(0, 8)]).toEqual([
+				0xff, 0xfe, 0xc3, 0x28, 0xf0, 0x9f, 0x98, 0x80,
+			]);
+		});
+
+		test("sees the exit of an agent that has closed its terminal", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const file = join(world.folder, "go");
+			const handle = await startOk(
+				backend,
+				world.run([node, agentProgram("closes-stdio.mjs"), file]),
+			);
+			expect(await backend.isRunning(handle)).toBe(true);
+			writeFileSync(file, "");
+			expect(await eventually(() => exits.first(handle.runId))).toMatchObject({ code: 7 });
+		});
+
+		describe("attaching", () => {
+			test("gives the screen and then what is printed, to every viewer", async () => {
+				const backend = world.connect();
+				const handle = await startOk(
+					backend,
+					world.run(["sh", "-c", "stty -echo; echo ready; cat"]),
+				);
+				await eventually(async () => (await backend.screen(handle)).includes("ready"));
+				const first = await watch(backend, handle);
+				const second = await watch(world.connect(), handle);
+				await eventually(() => first.seen.length > 0 && second.seen.length > 0);
+				expect(first.seen[0]).toMatchObject({
+					type: "snapshot",
+					text: expect.stringContaining("ready"),
+				});
+				first.connection.write(Buffer.from("from the first\n"));
+				second.connection.write(Buffer.from("from the second\n"));
+				for (const { text } of [first, second]) {
+					await eventually(
+						() => text().includes("from the first") && text().includes("from the second"),
+					);
+				}
+				first.connection.close();
+				await backend.input(handle, Buffer.from("later\n"));
+				await eventually(() => second.text().includes("later"));
+				expect(first.text()).not.toContain("later");
+				await backend.kill(handle);
+				await eventually(() => second.seen.at(-1)?.type === "close");
+			});
+
+			test("draws the same screen that the program drew", async () => {
+				const backend = world.connect();
+				const drawn = "\\033[2J\\033[5;10H\\033[31mred\\033[0m\\033[7;1Hseven";
+				const handle = await startOk(
+					backend,
+					world.run(["sh", "-c", `printf '${drawn}'; exec cat`]),
+				);
+				const look = async () => (await backend.screen(handle)).includes("seven");
+				await eventually(look);
+				expect(await backend.screen(handle)).toBe("\n\n\n\n         red\n\nseven");
+				const { seen } = await watch(backend, handle);
+				await eventually(() => seen.length > 0);
+				expect(seen[0]?.text).toContain("\u001b[31mred");
+			});
+
+			test("tells the program of a new size", async () => {
+				const backend = world.connect();
+				const file = join(world.folder, "sizes");
+				const handle = await startOk(backend, world.run([agentProgram("reports-size.sh"), file]));
+				await eventually(async () => (await backend.screen(handle)).includes("ready"));
+				const { connection } = await watch(backend, handle, { columns: 100, rows: 30 });
+				await eventually(() => readFileSync(file, "utf8").includes("30 100"));
+				connection.resize({ columns: 90, rows: 20 });
+				await eventually(() => readFileSync(file, "utf8").includes("20 90"));
+				expect(readFileSync(file, "utf8")).toMatch(/^50 200\n/);
+			});
+
+			test("to a run that has ended says so", async () => {
+				const backend = world.connect();
+				const exits = listen(backend);
+				const handle = await startOk(backend, world.request({ type: "exits", code: 0 }));
+				await eventually(() => exits.first(handle.runId));
+				const { seen } = await watch(backend, handle);
+				await eventually(() => seen.at(-1)?.type === "close");
+			});
+		});
+
+		test("says that a run of another boot is gone by reboot", async () => {
+			const backend = world.connect();
+			const handle = await startOk(backend, world.request({ type: "lives-on" }));
+			const before = { ...handle, runId: "of-another-boot" };
+			const found = await backend.recover(before.runId, {
+				...before,
+				process: { ...handle.process, bootId: "another" },
+			});
+			expect(found).toEqual({ state: "gone", rebooted: true });
+		});
+	});
+}
+
+/** The same with and without control groups: they find more, and must not be needed. */
+export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>): void {
+	describe(`killing in ${name}`, { timeout: 120_000 }, () => {
+		let world: PtyWorld;
+		let bystanders: ChildProcess[];
+		beforeEach(async () => {
+			bystanders = [];
+			world = await createWorld();
+		});
+		afterEach(async () => {
+			for (const child of bystanders) child.kill("SIGKILL");
+			await world.close();
+		}, 60_000);
+
+		test("leaves nothing of a tree that forks twice into other sessions and ignores signals (S11)", async () => {
+			const backend = world.connect();
+			const file = join(world.folder, "grandchild");
+			const argv = [node, agentProgram("double-forks.mjs"), file] as const;
+			// The same program, run by somebody else.
+			const decoyFile = join(world.folder, "decoy");
+			bystanders.push(spawn(node, [argv[1], decoyFile, "grandchild"], { stdio: "ignore" }));
+			const handle = await startOk(backend, world.run([...argv]));
+			const pid = Number(await eventually(() => existsSync(file) && readFileSync(file, "utf8")));
+			const grandchild = readIdentity(pid);
+			if (grandchild === null) throw new Error("the grandchild is not there");
+			await eventually(() => existsSync(decoyFile));
+			const decoy = readIdentity(Number(readFileSync(decoyFile, "utf8")));
+			if (decoy === null) throw new Error("the decoy is not there");
+			const { sid } = readProcessTable().entries.find((entry) => entry.pid === pid) ?? { sid: 0 };
+			expect(sid).not.toBe(handle.process.pid);
+
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(isAlive(handle.process)).toBe(false);
+			expect(isAlive(grandchild)).toBe(false);
+			expect(isAlive(decoy)).toBe(true);
+		});
+
+		test("ends descendants that the agent has left behind", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const file = join(world.folder, "grandchild");
+			const handle = await startOk(
+				backend,
+				world.run([node, agentProgram("double-forks.mjs"), file]),
+			);
+			const pid = Number(await eventually(() => existsSync(file) && readFileSync(file, "utf8")));
+			const grandchild = readIdentity(pid);
+			await backend.signal(handle, "SIGKILL");
+			await eventually(() => exits.first(handle.runId));
+			expect(grandchild !== null && isAlive(grandchild)).toBe(true);
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(grandchild !== null && isAlive(grandchild)).toBe(false);
+		});
+
+		test("outruns a tree that forks all the time", async () => {
+			const backend = world.connect();
+			const bomb = "f() { sh -c 'sleep 5' & }; while :; do f; f; f; sleep 0.01; done";
+			const handle = await startOk(backend, world.run(["sh", "-c", bomb]));
+			const members = () => {
+				const table = readProcessTable();
+				return table.entries.filter(
+					({ ended, pid }) => !ended && table.runIdOf(pid) === handle.runId,
+				).length;
+			};
+			await eventually(() => members() > 20);
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(members()).toBe(0);
+		});
+
+		test("and signalling never touch another process with the same number (S10)", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const handle = await startOk(backend, world.request({ type: "exits", code: 0 }));
+			await eventually(() => exits.first(handle.runId));
+			const impostor = spawn("sleep", ["1000"], { stdio: "ignore", detached: true });
+			bystanders.push(impostor);
+			const identity = readIdentity(impostor.pid as number);
+			if (identity === null) throw new Error("the impostor is not there");
+			// As if the pid had been given to it after the agent's end.
+			const stale = { ...handle, process: { ...handle.process, pid: identity.pid } };
+			await backend.signal(stale, "SIGKILL");
+			expect(await backend.kill(stale)).toEqual({ ok: true });
+			expect(await backend.isRunning(stale)).toBe(false);
+			expect(isAlive(identity)).toBe(true);
+		});
+	});
+}
+
+function script(folder: string, text: string, mode: number): string {
+	const path = join(folder, "a-script");
+	writeFileSync(path, text);
+	chmodSync(path, mode);
+	return path;
+}

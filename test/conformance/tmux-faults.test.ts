@@ -1,0 +1,203 @@
+/** What can go wrong with tmux in particular: each was seen to go wrong before it was a test. */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LAUNCHER } from "../../src/backends/tmux/launcher.js";
+import { explainTmuxProblem } from "../../src/backends/tmux/tmux-place.js";
+import { isAlive, readIdentity } from "../../src/host/process-identity.js";
+import { signalVerified } from "../../src/host/process-tree.js";
+import { describeWithTmux } from "../support/needs.js";
+import { agentProgram } from "./pty-world.js";
+import { createTmuxWorld, type TmuxWorld } from "./tmux-world.js";
+import { eventually, listen, startOk } from "./world.js";
+
+const SINGLE_EXITS = 200;
+const canary = "canary-7f3a";
+
+describeWithTmux("faults of the tmux backend", () => {
+	let world: TmuxWorld;
+	beforeEach(async () => {
+		world = await createTmuxWorld();
+	});
+	afterEach(() => world.close());
+	const launcherOf = (runId: string) => {
+		const text = readFileSync(join(world.backendFolder, "runs", `${runId}.started`), "utf8");
+		return readIdentity(Number(text.split(" ")[1]));
+	};
+
+	test("can be had where tmux is", () => expect(explainTmuxProblem()).toBeNull());
+
+	test("has a launcher that is strict Perl", () => {
+		const checked = spawnSync("env", ["perl", "-Mstrict", "-w", "-c"], { input: LAUNCHER });
+		expect(String(checked.stderr)).toBe("- syntax OK\n");
+	});
+
+	test(`tells of ${SINGLE_EXITS} exits one after the other, each with its code (S8)`, {
+		timeout: 120_000,
+	}, async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const codes: unknown[] = [];
+		for (let number = 0; number < SINGLE_EXITS; number++) {
+			const request = world.run(["sh", "-c", `exit ${number}`]);
+			await startOk(backend, request);
+			codes.push((await eventually(() => exits.first(request.runId))).code);
+		}
+		expect(codes).toEqual(Array.from({ length: SINGLE_EXITS }, (_, number) => number));
+		expect(exits.all).toHaveLength(SINGLE_EXITS);
+	});
+
+	test("tells an exit with code 137 from a death by SIGKILL (S9)", async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const coded = await startOk(backend, world.run(["sh", "-c", "exit 137"]));
+		const killed = await startOk(backend, world.run(["sh", "-c", "kill -9 $$"]));
+		expect(await eventually(() => exits.first(coded.runId))).toMatchObject({ code: 137 });
+		expect(await eventually(() => exits.first(killed.runId))).toMatchObject({ signal: "SIGKILL" });
+	});
+
+	test("runs nothing that it finds in names and folders", async () => {
+		const named = await createTmuxWorld({ name: "#(touch proof) %H '$(id)" });
+		try {
+			const cwd = join(named.folder, "#(touch proof)'; $(touch proof) #{pid} %d");
+			mkdirSync(cwd);
+			const backend = named.connect();
+			const exits = listen(backend);
+			const agentId = "project:#(touch proof) ; kill-server";
+			const request = named.run(["sh", "-c", "pwd; echo $REEVE_AGENT"], { cwd, agentId });
+			await startOk(backend, request);
+			expect(await eventually(() => exits.first(request.runId))).toMatchObject({ code: 0 });
+			expect(named.log(request.runId).toString()).toBe(`${cwd}\r\n${agentId}\r\n`);
+			for (const folder of [cwd, named.folder, named.backendFolder, "/"]) {
+				expect(existsSync(join(folder, "proof"))).toBe(false);
+			}
+		} finally {
+			await named.close();
+		}
+	});
+
+	test("keeps secrets out of argv, tmux and files (A5)", async () => {
+		process.env["REEVE_TEST_CANARY"] = canary;
+		const backend = world.connect();
+		const file = join(world.folder, "environment");
+		const env = { PATH: process.env["PATH"] ?? "", SECRET: canary };
+		const argv = [process.execPath, agentProgram("writes-environment.mjs"), file] as const;
+		const handle = await startOk(backend, world.run([...argv], { env }));
+		delete process.env["REEVE_TEST_CANARY"];
+		await eventually(() => existsSync(file));
+		expect(readFileSync(file, "utf8")).toContain(canary);
+		const session = String(handle.data["session"]);
+		const shown = [
+			execFileSync("ps", ["-axww", "-o", "command="], { encoding: "utf8" }),
+			world.tmux("show-environment", "-g"),
+			world.tmux("show-environment", "-t", `=${session}`),
+			world.tmux("show-options", "-t", `=${session}:`),
+		];
+		for (const text of shown) expect(text).not.toContain(canary);
+		const found = spawnSync("grep", ["-rl", canary, world.backendFolder], { encoding: "utf8" });
+		expect(found.stdout).toBe("");
+		const files = readdirSync(join(world.backendFolder, "runs"));
+		expect(files.filter((name) => name.endsWith(".spec"))).toEqual([]);
+	});
+
+	test("ends what survives a kill -9 of the server, and tells of each end once", async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const requests = [
+			world.request({ type: "ignores-sigterm" }),
+			world.request({ type: "ignores-sigterm" }),
+			world.request({ type: "lives-on" }),
+		];
+		const handles = await Promise.all(requests.map((request) => startOk(backend, request)));
+		for (const handle of handles) {
+			await eventually(async () => (await backend.screen(handle)).includes("ready"));
+		}
+		// One of the survivors loses its launcher as well: nobody sees how it ends.
+		const launcher = launcherOf(handles[0]?.runId ?? "");
+		if (launcher === null) throw new Error("the launcher is not there");
+		signalVerified(world.holder(), "SIGKILL");
+		signalVerified(launcher, "SIGKILL");
+		const [unseen, seen, hung] = await Promise.all(
+			handles.map(({ runId }) => eventually(() => exits.first(runId))),
+		);
+		expect(unseen).toMatchObject({ code: null, signal: null });
+		expect(seen).toMatchObject({ signal: "SIGKILL" });
+		expect(hung).toMatchObject({ code: null, signal: expect.stringMatching(/SIG(HUP|TERM)/) });
+		for (const handle of handles) expect(isAlive(handle.process)).toBe(false);
+		const later = await startOk(backend, world.request({ type: "exits", code: 5 }));
+		expect(await eventually(() => exits.first(later.runId))).toMatchObject({ code: 5 });
+		expect(exits.all).toHaveLength(4);
+	});
+
+	test("a client that comes after the server was killed ends the survivors", async () => {
+		const first = world.connect();
+		const handle = await startOk(first, world.request({ type: "ignores-sigterm" }));
+		await eventually(async () => (await first.screen(handle)).includes("ready"));
+		const server = world.holder();
+		await first.close();
+		signalVerified(server, "SIGKILL");
+		await eventually(() => isAlive(server) === false);
+		const second = world.connect();
+		const exits = listen(second);
+		expect(await second.recover(handle.runId, null)).toEqual({ state: "running", handle });
+		expect(await eventually(() => exits.first(handle.runId))).toMatchObject({ signal: "SIGKILL" });
+	});
+
+	test("sees the end of an agent whose launcher was killed", async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const handle = await startOk(backend, world.request({ type: "ignores-sigterm" }));
+		await eventually(async () => (await backend.screen(handle)).includes("ready"));
+		const launcher = launcherOf(handle.runId);
+		if (launcher === null) throw new Error("the launcher is not there");
+		signalVerified(launcher, "SIGKILL");
+		expect(await eventually(() => exits.first(handle.runId))).toMatchObject({
+			code: null,
+			signal: null,
+		});
+		expect(isAlive(handle.process)).toBe(false);
+		expect(await backend.recover(handle.runId, null)).toMatchObject({ state: "exited" });
+	});
+
+	test("an agent outlives the loss of the server's socket, and can be reached again", async () => {
+		const first = world.connect();
+		const handle = await startOk(first, world.request({ type: "lives-on" }));
+		await first.close();
+		const socket = join(world.backendFolder, "tmux.sock");
+		rmSync(socket);
+		const second = world.connect();
+		expect(await second.recover(handle.runId, null)).toEqual({ state: "running", handle });
+		await eventually(() => existsSync(socket));
+		await eventually(async () => (await second.screen(handle)).includes("ready"));
+		expect(await second.isRunning(handle)).toBe(true);
+	});
+
+	test("finds a run whose start was never confirmed (S1)", async () => {
+		const first = world.connect();
+		const request = world.request({ type: "lives-on" });
+		const handle = await startOk(first, request);
+		await first.close();
+		// As if the daemon had died before it could write the handle down.
+		rmSync(join(world.backendFolder, "runs", `${request.runId}.handle`));
+		const found = await world.connect().recover(request.runId, null);
+		expect(found).toMatchObject({ state: "running", handle: { process: handle.process } });
+	});
+
+	test("keeps the log within bounds and all of its end, whoever is there", {
+		timeout: 60_000,
+	}, async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const flood = "head -c 70000000 /dev/zero | tr '\\0' x; echo the end";
+		const request = world.run(["sh", "-c", flood]);
+		await startOk(backend, request);
+		await eventually(() => exits.first(request.runId));
+		const log = world.log(request.runId);
+		expect(readdirSync(request.logDir)).toHaveLength(5);
+		expect(log.length).toBeGreaterThan(40 * 1024 * 1024);
+		expect(log.length).toBeLessThan(56 * 1024 * 1024);
+		expect(log.subarray(-9).toString()).toBe("the end\r\n");
+	});
+});

@@ -1,0 +1,68 @@
+/**
+ * What the conformance suite needs of a backend: a world in which runs can be started that behave in a
+ * given way, and clients can come and go.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Backend, RunExit, RunHandle, StartRequest } from "../../src/ports/backend.js";
+
+/** How a run is to behave. The ones with `when` wait until `world.trigger(runId)`. */
+export type Behaviour =
+	| { readonly type: "lives-on" }
+	| { readonly type: "exits"; readonly code: number; readonly when?: "triggered" }
+	| { readonly type: "dies"; readonly signal: NodeJS.Signals; readonly when?: "triggered" }
+	| { readonly type: "ignores-sigterm" }
+	| { readonly type: "echoes-input" }
+	| { readonly type: "is-missing" };
+
+export interface World {
+	/** A new client. Closed with the world. */
+	connect(): Backend;
+	/** A client that cannot find out anything. */
+	connectBlind(): Promise<Backend>;
+	/** A request for a new run of a new agent. */
+	request(behaviour: Behaviour): StartRequest;
+	trigger(runId: string): void;
+	/** Every byte that has reached an `echoes-input`; null until it is ready. */
+	received(runId: string): Uint8Array | null;
+	/** Lets a little time pass. */
+	pass(): Promise<void>;
+	/** Wall time in the world. */
+	nowMs(): number;
+	/** Ends everything that was started in it. */
+	close(): Promise<void>;
+}
+
+const DEADLINE_MS = 30_000;
+
+/** Looks again and again until there is something to see. */
+export async function eventually<T>(
+	look: () => T | Promise<T>,
+	{ pass = () => sleep(10) as Promise<unknown>, what = look.toString() } = {},
+): Promise<NonNullable<T> extends false ? never : NonNullable<Exclude<T, false>>> {
+	const deadlineMs = performance.now() + DEADLINE_MS;
+	for (;;) {
+		const seen = await look();
+		if (seen !== null && seen !== undefined && seen !== false) return seen as never;
+		if (performance.now() > deadlineMs) throw new Error(`not within ${DEADLINE_MS} ms: ${what}`);
+		await pass();
+	}
+}
+
+/** Starts a run that is expected to start. */
+export async function startOk(backend: Backend, request: StartRequest): Promise<RunHandle> {
+	const result = await backend.start(request);
+	if (!result.ok) throw new Error(`did not start: ${result.failure.detail}`);
+	return result.handle;
+}
+
+/** Collects what a client is told. */
+export function listen(backend: Backend) {
+	const exits: RunExit[] = [];
+	backend.onExit((exit) => exits.push(exit));
+	return {
+		all: exits,
+		of: (runId: string) => exits.filter((exit) => exit.runId === runId),
+		first: (runId: string) => exits.find((exit) => exit.runId === runId),
+	};
+}

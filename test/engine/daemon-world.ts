@@ -1,0 +1,148 @@
+/**
+ * A host with one daemon on it, in memory and on a clock that is moved by hand. The daemon can be killed
+ * at any moment: from then on nothing it had begun has any effect, as with a real `kill -9`.
+ */
+
+import { parseFleet } from "../../src/config/parse-fleet.js";
+import type { FleetSpec } from "../../src/config/spec.js";
+import { Engine } from "../../src/engine/engine.js";
+import { watchReadiness } from "../../src/engine/readiness.js";
+import type { Backend } from "../../src/ports/backend.js";
+import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
+import type { Store } from "../../src/ports/store.js";
+import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.js";
+import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/scripted-backend.js";
+import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+
+export interface DaemonWorld {
+	readonly clock: ManualClock;
+	readonly backend: ScriptedBackend;
+	readonly store: MemoryStore;
+	/** The daemon that is alive. */
+	engine: Engine;
+	/** What went wrong where nobody waited for it. */
+	readonly errors: unknown[];
+	/** Lets time pass, in small steps, so that what follows from one moment is done before the next. */
+	pass(ms: number): Promise<void>;
+	/** Lets everything that is under way come to rest. No time passes. */
+	settle(): Promise<void>;
+	/** `kill -9`, then, after a while, the next daemon. */
+	killAndRestart(awayMs?: number): Promise<void>;
+}
+
+export async function createDaemonWorld(random: () => number = () => 0): Promise<DaemonWorld> {
+	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
+	const store = createMemoryStore();
+	const backend = createScriptedBackend({ clock });
+	const vault = createMemoryVault();
+	const errors: unknown[] = [];
+	let runs = 0;
+	let kill = () => {};
+
+	function start(): Engine {
+		const life = { alive: true };
+		kill = () => {
+			life.alive = false;
+		};
+		const own = backend.reconnect();
+		const mortalClock = {
+			now: clock.now,
+			schedule: (ms: number, task: () => void) => clock.schedule(ms, () => life.alive && task()),
+		};
+		const engine = new Engine({
+			store: mortal(store as Store, life),
+			clock: mortalClock,
+			vault: mortal(vault, life),
+			chooseBackend: () => mortal(own as Backend, life),
+			backendNamed: () => mortal(own as Backend, life),
+			random,
+			newRunId: () => `run-${++runs}`,
+			prepare: async (spec) => ({
+				ok: true,
+				request: {
+					agentId: spec.id,
+					argv: ["program"],
+					cwd: "/",
+					env: {},
+					terminal: true,
+					size: { columns: 80, rows: 24 },
+					logDir: "/logs",
+					limits: { memoryBytes: null, cpuPercent: null, pids: null },
+				},
+			}),
+			watchReady: (spec, onReady) =>
+				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
+			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
+		});
+		own.onExit((exit) => life.alive && engine.exited(exit));
+		return engine;
+	}
+
+	const world: DaemonWorld = {
+		...{ clock, backend, store, errors },
+		engine: start(),
+		async settle() {
+			// Everything here is promises; a few turns of the loop are enough for the longest chain.
+			for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
+		},
+		async pass(ms) {
+			const step = Math.max(250, ms / 40);
+			for (let left = ms; left > 0; left -= step) {
+				clock.advance(Math.min(step, left));
+				await world.settle();
+			}
+			await world.settle();
+		},
+		async killAndRestart(awayMs = 0) {
+			kill();
+			await world.settle();
+			clock.advance(awayMs);
+			world.engine = start();
+			await world.engine.recover();
+			await world.settle();
+		},
+	};
+	await world.engine.recover();
+	return world;
+}
+
+const NO_PROBES = {
+	logMatches: async () => false,
+	portListens: async () => false,
+	commandSucceeds: async () => false,
+};
+
+/** The same object, whose methods never come back once its owner is dead. */
+function mortal<T extends object>(target: T, life: { alive: boolean }): T {
+	return new Proxy(target, {
+		get(object, name) {
+			const value = Reflect.get(object, name, object);
+			if (typeof value !== "function") return value;
+			return (...args: unknown[]) => {
+				if (!life.alive) return new Promise(() => {});
+				const result = Reflect.apply(value, object, args);
+				if (!(result instanceof Promise)) return result;
+				return result.then((answer) => (life.alive ? answer : new Promise(() => {})));
+			};
+		},
+	});
+}
+
+function createMemoryVault(): EnvVault {
+	let envs: Readonly<Record<string, AgentEnv>> = {};
+	return {
+		read: async () => envs,
+		write: async (next) => {
+			envs = structuredClone(next);
+		},
+	};
+}
+
+/** A fleet of one project `p`, from the lines under `agents:`. */
+export function fleetOf(agents: string): FleetSpec {
+	const indented = agents.trim().replace(/^/gm, "      ");
+	const text = `version: 1\nprojects:\n  p:\n    agents:\n${indented}\n`;
+	const parsed = parseFleet(text, "reeve.yaml", { env: {}, homeDir: "/", baseDir: "/" });
+	if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+	return parsed.fleet;
+}

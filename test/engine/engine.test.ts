@@ -1,0 +1,306 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+
+let world: DaemonWorld;
+beforeEach(async () => {
+	world = await createDaemonWorld();
+});
+
+const ONE = fleetOf("a: { command: [x] }");
+const types = () => world.store.events.map((event) => event.type);
+const view = (id = "p:a") => world.engine.get(id);
+const state = (id = "p:a") => [view(id).process, view(id).agent.crash.policy];
+
+/** Asks for something and lets time pass until the answer is there. */
+async function finish<T>(promise: Promise<T>, withinMs = 60_000): Promise<T> {
+	let done = false;
+	const marked = promise.finally(() => {
+		done = true;
+	});
+	await world.settle();
+	for (let passed = 0; !done && passed < withinMs; passed += 250) await world.pass(250);
+	return marked;
+}
+
+describe("bringing agents up", () => {
+	test("starts each once, and does nothing to one that runs (S1)", async () => {
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([{ id: "p:a", outcome: "started" }]);
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
+			{ id: "p:a", outcome: "already_running" },
+		]);
+		expect(world.backend.started).toHaveLength(1);
+		await world.pass(1);
+		expect(types()).toEqual(["agent.added", "agent.desired", "agent.started", "agent.ready"]);
+	});
+
+	test("waits for what an agent depends on to be ready (S7)", async () => {
+		const fleet = fleetOf(`a: { command: [x], depends_on: [b] }
+b: { command: [x], ready: { delay: 5s } }`);
+		const up = world.engine.up(fleet, "*");
+		await world.pass(3_000);
+		expect(view("p:a")).toMatchObject({ process: "starting", missing: ["p:b"] });
+		await finish(up);
+		expect(world.backend.started.map((request) => request.agentId)).toEqual(["p:b", "p:a"]);
+	});
+
+	test("spreads the starts of many over time (S4)", async () => {
+		const agents = Array.from({ length: 100 }, (_, n) => `a${n}: { command: [x] }`).join("\n");
+		const up = world.engine.up(fleetOf(agents), "*");
+		await world.settle();
+		expect(world.backend.started.length).toBeLessThanOrEqual(25);
+		await finish(up);
+		expect(world.backend.started).toHaveLength(100);
+	});
+
+	test("halts at once what can never start, and says what to fix (S14)", async () => {
+		const startFailure = { permanent: true, detail: "no such program" };
+		world.backend.script("p:a", { startFailure });
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([{ id: "p:a", outcome: "failed" }]);
+		expect(state()).toEqual(["stopped", "halted"]);
+		expect(view().agent.reason).toContain("no such program");
+	});
+
+	test("refuses an agent that another fleet file keeps", async () => {
+		await finish(world.engine.up(ONE, "*"));
+		const other = { ...ONE, file: "/elsewhere/reeve.yaml" };
+		await expect(world.engine.up(other, "*")).rejects.toThrow("already kept from /reeve.yaml");
+	});
+});
+
+describe("an agent that crashes", () => {
+	test("is restarted, slowed down and halted at its 7th exit; only resume leaves that (S15, S16)", async () => {
+		world.backend.script("p:a", { livesMs: 10, code: 3 });
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(300_000);
+		expect(world.backend.started).toHaveLength(7);
+		expect(state()).toEqual(["stopped", "halted"]);
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([{ id: "p:a", outcome: "halted" }]);
+		await world.killAndRestart(3_600_000);
+		await world.pass(300_000);
+		expect(state()).toEqual(["stopped", "halted"]);
+		world.backend.script("p:a", {});
+		await finish(world.engine.resume("p:a"));
+		expect(state()).toEqual(["running", "healthy"]);
+	});
+
+	test("is healthy again once a run has lasted a whole window", async () => {
+		const crash = { livesMs: 10, code: 3 };
+		world.backend.script("p:a", crash, crash, crash, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(40_000);
+		expect(state()).toEqual(["running", "degraded"]);
+		await world.pass(60_000);
+		expect(state()).toEqual(["running", "healthy"]);
+		expect(world.store.events.at(-1)).toMatchObject({
+			type: "agent.policy_changed",
+			data: { from: "degraded", to: "healthy", reason: "ran for a whole window" },
+		});
+	});
+
+	test("keeps its planned restart across the death of the daemon", async () => {
+		world.backend.script("p:a", { livesMs: 10, code: 3 }, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(500);
+		expect(view().nextStartAtMs).not.toBeNull();
+		await world.killAndRestart(500);
+		expect(world.backend.started).toHaveLength(1);
+		await world.pass(2_000);
+		expect(world.backend.started).toHaveLength(2);
+	});
+
+	test("does not wait longer because the wall clock was set back meanwhile", async () => {
+		world.backend.script("p:a", { livesMs: 10, code: 3 }, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(500);
+		world.clock.stepWall(-86_400_000);
+		await world.killAndRestart();
+		await world.pass(2_500);
+		expect(world.backend.started).toHaveLength(2);
+	});
+});
+
+describe("an agent that ends by itself", () => {
+	beforeEach(async () => {
+		world.backend.script("p:a", { livesMs: 1_000, code: 0 }, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(2_000);
+	});
+
+	test("waits for a person, also across the death of the daemon", async () => {
+		await world.killAndRestart(60_000);
+		await world.pass(60_000);
+		expect(view()).toMatchObject({ process: "stopped", agent: { waiting: true, desired: "up" } });
+		expect(world.backend.started).toHaveLength(1);
+	});
+
+	test("is started again, or stopped, by the answer", async () => {
+		expect(await finish(world.engine.answer("p:a", "fresh"))).toBe("started");
+		await expect(world.engine.answer("p:a", "fresh")).rejects.toThrow("not waiting");
+	});
+
+	test("stays down when the answer is stop", async () => {
+		expect(await finish(world.engine.answer("p:a", "stop"))).toBe("stopped");
+		await world.killAndRestart();
+		expect(view()).toMatchObject({
+			process: "stopped",
+			agent: { desired: "down", waiting: false },
+		});
+	});
+});
+
+describe("stopping", () => {
+	test("is graceful where the agent listens, and never counted", async () => {
+		await finish(world.engine.up(ONE, "*"));
+		const [report] = await finish(world.engine.down("*"));
+		expect(report).toMatchObject({ id: "p:a", outcome: "graceful" });
+		expect(view().agent.crash.exits).toEqual([]);
+		expect(view().lastExit).toMatchObject({ kind: "planned", askedBy: "operator" });
+	});
+
+	test("kills after the grace period, and not before (S12)", async () => {
+		world.backend.script("p:a", { ignoresSignals: true });
+		await finish(world.engine.up(ONE, "*"));
+		const down = world.engine.down("*", 5_000);
+		await world.pass(4_500);
+		expect(view().process).toBe("stopping");
+		expect(await finish(down)).toMatchObject([{ outcome: "timed_out_killed" }]);
+		expect(view().lastExit?.signal).toBe("SIGKILL");
+	});
+
+	test("looks once and kills at once without any grace", async () => {
+		world.backend.script("p:a", { ignoresSignals: true });
+		await finish(world.engine.up(ONE, "*"));
+		expect(await finish(world.engine.down("*", 0))).toMatchObject([
+			{ outcome: "timed_out_killed", durationMs: 0 },
+		]);
+	});
+
+	test("says so when it cannot be proven, and starts nothing in its place (S1)", async () => {
+		world.backend.script("p:a", { ignoresSignals: true, unkillable: "still there" });
+		await finish(world.engine.up(ONE, "*"));
+		expect(await finish(world.engine.restart("*", { fresh: false, timeoutMs: 0 }))).toMatchObject([
+			{ outcome: "not_proven", reason: "still there" },
+		]);
+		expect(world.backend.started).toHaveLength(1);
+	});
+
+	test("is remembered: what is down stays down across daemons (S2)", async () => {
+		await finish(world.engine.up(ONE, "*"));
+		await finish(world.engine.down("*"));
+		await world.killAndRestart(60_000);
+		await world.pass(60_000);
+		expect(world.backend.started).toHaveLength(1);
+		expect(await finish(world.engine.down("*"))).toMatchObject([{ outcome: "already_stopped" }]);
+	});
+
+	test("stops what depends on others first (S7)", async () => {
+		const fleet = fleetOf("a: { command: [x] }\nb: { command: [x], depends_on: [a] }");
+		world.backend.script("p:b", { ignoresSignals: true });
+		await finish(world.engine.up(fleet, "*"));
+		await finish(world.engine.down("p", 2_000));
+		const drained = world.store.events.filter((event) => event.type === "agent.drained");
+		expect(drained.map((event) => event.agent)).toEqual(["p:b", "p:a"]);
+	});
+
+	test("interrupted by the death of the daemon is carried through by the next", async () => {
+		world.backend.script("p:a", { ignoresSignals: true });
+		await finish(world.engine.up(ONE, "*"));
+		void world.engine.down("*", 10_000);
+		await world.pass(1_000);
+		await world.killAndRestart(1_000);
+		await world.pass(15_000);
+		expect(view()).toMatchObject({ process: "stopped", agent: { desired: "down" } });
+		expect(world.backend.started).toHaveLength(1);
+	});
+});
+
+describe("a daemon that died", () => {
+	test("leaves agents running, and the next adopts them without moving a counter (S13)", async () => {
+		const crash = { livesMs: 10, code: 3 };
+		world.backend.script("p:a", crash, crash, crash, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(40_000);
+		const before = view();
+		await world.killAndRestart(5_000);
+		expect(view().run?.runId).toBe(before.run?.runId);
+		expect(view().agent.crash).toEqual(before.agent.crash);
+		expect(view().agent.restarts).toBe(before.agent.restarts);
+		expect(types().at(-1)).toBe("agent.adopted");
+	});
+
+	test("classifies once, with its true time, what ended meanwhile", async () => {
+		world.backend.script("p:a", { livesMs: 10_000, code: 3 }, {});
+		await finish(world.engine.up(ONE, "*"));
+		const startedAtMs = view().run?.handle?.startedAtMs ?? 0;
+		await world.killAndRestart(60_000);
+		expect(view().lastExit).toMatchObject({
+			code: 3,
+			class: "transient",
+			uptimeMs: 10_000,
+			atMs: startedAtMs + 10_000,
+		});
+		await world.killAndRestart();
+		expect(world.store.exits.size).toBe(1);
+	});
+
+	test("does not take what it cannot know for stopped", async () => {
+		await finish(world.engine.up(ONE, "*"));
+		world.backend.cannotTell("permission denied");
+		await world.killAndRestart();
+		await world.pass(30_000);
+		expect(view()).toMatchObject({ process: "unknown", agent: { reason: "permission denied" } });
+		expect(world.backend.started).toHaveLength(1);
+		world.backend.cannotTell(null);
+		await world.pass(2_000);
+		expect(view().process).toBe("running");
+	});
+});
+
+describe("reloading", () => {
+	const before = fleetOf("a: { command: [x] }\nb: { command: [x] }\nc: { command: [x] }");
+	const after = fleetOf("b: { command: [x], args: [y] }\nc: { command: [x] }\nd: { command: [x] }");
+
+	test("plans without touching anything", async () => {
+		await finish(world.engine.up(before, "*"));
+		expect(world.engine.plan(after)).toEqual([
+			{ id: "p:b", change: "change", keys: ["args"] },
+			{ id: "p:c", change: "keep", keys: [] },
+			{ id: "p:d", change: "add", keys: [] },
+			{ id: "p:a", change: "remove", keys: [] },
+		]);
+		expect(world.backend.started).toHaveLength(3);
+	});
+
+	test("adds, changes and removes, and does not disturb what is the same", async () => {
+		await finish(world.engine.up(before, "*"));
+		const kept = view("p:c").run?.runId;
+		const changes = await finish(world.engine.reload(after));
+		await world.pass(1_000);
+		expect(changes.map(({ id, stopped }) => [id, stopped?.outcome ?? null])).toEqual([
+			["p:b", "graceful"],
+			["p:c", null],
+			["p:d", null],
+			["p:a", "graceful"],
+		]);
+		expect(world.engine.list().map(({ agent, process }) => [agent.id, process])).toEqual([
+			["p:b", "running"],
+			["p:c", "running"],
+			["p:d", "running"],
+		]);
+		expect(view("p:c").run?.runId).toBe(kept);
+	});
+
+	test("does not bring up what was taken down", async () => {
+		await finish(world.engine.up(before, "*"));
+		await finish(world.engine.down("p:b"));
+		await finish(world.engine.reload(after));
+		await world.pass(5_000);
+		expect(view("p:b").process).toBe("stopped");
+	});
+});
+
+test("an unknown agent or project is told with those that there are", async () => {
+	await finish(world.engine.up(ONE, "*"));
+	expect(() => world.engine.get("p:z")).toThrow("there is no agent p:z");
+	await expect(world.engine.down("q")).rejects.toThrow("there is no agent or project q");
+});

@@ -1,0 +1,232 @@
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import type { ReeveEvent } from "../../src/core/events.js";
+import type { StoreTransaction } from "../../src/ports/store.js";
+import {
+	agentNamed,
+	connect,
+	DRIVERS,
+	effectFor,
+	eventWith,
+	newPath,
+	numbersIn,
+	open,
+	openWithConnection,
+	range,
+	until,
+} from "./support.js";
+
+const append = (number: number) => (transaction: StoreTransaction) =>
+	transaction.appendEvent(eventWith(number), number);
+
+describe.each(DRIVERS)("group commit in %s", (driver) => {
+	test("a thousand changes at once share few transactions, in order", async () => {
+		const { store, statements } = await openWithConnection(newPath(), { driver });
+		const answers = range(1_000).map((number) =>
+			store.commit((transaction) => {
+				append(number)(transaction);
+				return number;
+			}),
+		);
+		expect(await Promise.all(answers)).toEqual(range(1_000));
+		expect(statements.filter((sql) => sql === "COMMIT").length).toBeLessThanOrEqual(3);
+		expect(numbersIn(store)).toEqual(range(1_000));
+	});
+
+	test("more changes than one transaction takes go through in order", async () => {
+		const limits = { batchMax: 10 };
+		const { store, statements } = await openWithConnection(newPath(), { driver, limits });
+		await Promise.all(range(95).map((number) => store.commit(append(number))));
+		expect(statements.filter((sql) => sql === "COMMIT")).toHaveLength(10);
+		expect(numbersIn(store)).toEqual(range(95));
+	});
+
+	test("the sequence has no gap, whatever fails on the way (A3)", async () => {
+		const change = fc.record({
+			events: fc.nat(3),
+			ends: fc.constantFrom("well", "well", "throws", "throws early", "breaks a rule"),
+			pause: fc.boolean(),
+		});
+		const store = await open(newPath(), { driver });
+		let given = store.lastSeq();
+		await fc.assert(
+			fc.asyncProperty(fc.array(change, { maxLength: 12 }), async (changes) => {
+				const before = store.lastSeq();
+				const answers: Promise<unknown>[] = [];
+				const expected: number[] = [];
+				for (const { events, ends, pause } of changes) {
+					const numbers = range(events).map(() => given++);
+					if (ends === "well") expected.push(...numbers);
+					const answer = store.commit((transaction) => {
+						if (ends === "throws early") throw new Error("early");
+						for (const number of numbers) append(number)(transaction);
+						transaction.putAgent(agentNamed("a", { restarts: given }));
+						if (ends === "throws") throw new Error("late");
+						if (ends === "breaks a rule") append(Number.NaN)(transaction);
+					});
+					answers.push(
+						answer.then(
+							() => expect(ends).toBe("well"),
+							() => expect(ends).not.toBe("well"),
+						),
+					);
+					if (pause) await new Promise(setImmediate);
+				}
+				await Promise.all(answers);
+				const stored = store.readEvents({ afterSeq: before, limit: 1_000 });
+				expect(stored.map(({ seq }) => seq)).toEqual(
+					expected.map((_, index) => before + index + 1),
+				);
+				expect(stored.map((event) => (event.data as { pid: number }).pid)).toEqual(expected);
+			}),
+			{ numRuns: 60 },
+		);
+		numbersIn(store);
+	});
+
+	test("a change that throws is undone alone, with everything that it wrote", async () => {
+		const store = await open(newPath(), { driver });
+		const results = await Promise.allSettled([
+			store.commit((transaction) => transaction.putAgent(agentNamed("before"))),
+			store.commit((transaction) => {
+				transaction.putAgent(agentNamed("undone"));
+				transaction.removeAgent("web:before");
+				transaction.putEffect(effectFor("undone"));
+				append(1)(transaction);
+				throw new Error("on purpose");
+			}),
+			store.commit((transaction) => append(2)(transaction)),
+		]);
+		expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+		expect(results[1]).toMatchObject({ reason: { message: "on purpose" } });
+		expect(store.readAgents()).toEqual([agentNamed("before")]);
+		expect(store.readEffects()).toEqual([]);
+		expect(numbersIn(store)).toEqual([2]);
+		expect(store.health()).toEqual({ ok: true });
+	});
+
+	test("a change sees what those before it wrote in the same transaction", async () => {
+		const store = await open(newPath(), { driver });
+		await store.commit((transaction) => transaction.putAgent(agentNamed("a")));
+		const increment = () =>
+			store.commit((transaction) => {
+				const [agent] = store.readAgents();
+				if (agent !== undefined) transaction.putAgent({ ...agent, restarts: agent.restarts + 1 });
+			});
+		await Promise.all(range(50).map(increment));
+		expect(store.readAgents()[0]?.restarts).toBe(50);
+	});
+
+	test("a change that is asynchronous is refused, and cannot write later", async () => {
+		const store = await open(newPath(), { driver });
+		let later: (() => void) | null = null;
+		const answer = store.commit(async (transaction) => {
+			append(1)(transaction);
+			later = () => append(2)(transaction);
+		});
+		await expect(answer).rejects.toThrow("a change must be synchronous");
+		expect(later).toThrow("the transaction has ended");
+		expect(numbersIn(store)).toEqual([]);
+	});
+
+	test("what is handed in may change afterwards without changing what is stored", async () => {
+		const store = await open(newPath(), { driver });
+		const data = { pid: 1, with_continue: false };
+		const heard: ReeveEvent[] = [];
+		store.onCommit((events) => heard.push(...events));
+		await store.commit((transaction) => {
+			transaction.appendEvent({ type: "agent.started", agent: "web:a", data }, 1);
+			data.pid = 99;
+		});
+		expect(heard[0]?.data).toMatchObject({ pid: 1 });
+		expect(numbersIn(store)).toEqual([1]);
+	});
+
+	test("listeners hear of events in order, once they are durable and before the answer", async () => {
+		const path = newPath();
+		const store = await open(path, { driver });
+		const elsewhere = await connect(path, driver);
+		const log: string[] = [];
+		const isStored = (seq: number) =>
+			elsewhere.readValue(`SELECT count(*) FROM events WHERE seq = ${seq}`) === 1;
+		store.onCommit((events) => {
+			for (const { seq } of events) log.push(`heard ${seq}, stored: ${isStored(seq)}`);
+		});
+		await Promise.all(
+			range(2).map(async (number) => {
+				await store.commit(append(number));
+				log.push(`answered ${number}`);
+			}),
+		);
+		await store.commit((transaction) => transaction.putAgent(agentNamed("no event")));
+		await store.commit(append(2));
+		expect(log).toEqual([
+			"heard 1, stored: true",
+			"heard 2, stored: true",
+			"answered 0",
+			"answered 1",
+			"heard 3, stored: true",
+		]);
+	});
+
+	test("a listener that throws breaks neither the others nor the commit", async () => {
+		const onListenerError = vi.fn();
+		const store = await open(newPath(), { driver, onListenerError });
+		const heard: number[] = [];
+		const leave = store.onCommit(() => {
+			throw new Error("bad listener");
+		});
+		store.onCommit((events) => heard.push(...events.map(({ seq }) => seq)));
+		await store.commit(append(1));
+		leave();
+		await store.commit(append(2));
+		expect(heard).toEqual([1, 2]);
+		expect(onListenerError).toHaveBeenCalledTimes(1);
+	});
+
+	test("a listener and a change may commit themselves, for a later turn", async () => {
+		const store = await open(newPath(), { driver });
+		let inner: Promise<unknown> | null = null;
+		store.onCommit((events) => {
+			if (events[0]?.seq === 1) void store.commit(append(2));
+		});
+		await store.commit((transaction) => {
+			append(1)(transaction);
+			inner = store.commit(append(3));
+		});
+		await inner;
+		await until(() => store.lastSeq() === 3);
+		expect(numbersIn(store).toSorted()).toEqual([1, 2, 3]);
+	});
+
+	test("closing writes what waits, and afterwards nothing is taken", async () => {
+		const path = newPath();
+		const store = await open(path, { driver });
+		const answers = range(20).map((number) => store.commit(append(number)));
+		const closing = store.close();
+		await expect(store.commit(append(99))).rejects.toMatchObject({
+			code: "write_failed",
+			message: "The change was not stored: the store is closed.",
+		});
+		await Promise.all([...answers, closing, store.close()]);
+		expect(store.health().ok).toBe(false);
+		expect(numbersIn(await open(path, { driver }))).toEqual(range(20));
+	});
+
+	test("the database itself refuses to change, remove or skip an event (A3)", async () => {
+		const path = newPath();
+		const store = await open(path, { driver });
+		await store.commit(append(1));
+		const elsewhere = await connect(path, driver);
+		const insert = "INSERT OR REPLACE INTO events (seq, at_ms, type, record) VALUES";
+		for (const sql of [
+			"UPDATE events SET type = 'x'",
+			"DELETE FROM events",
+			`${insert} (3, 0, 'x', '{}')`,
+			`${insert} (1, 0, 'x', '{}')`,
+		]) {
+			expect(() => elsewhere.exec(sql)).toThrow(/events? (are|must)/);
+		}
+		expect(numbersIn(store)).toEqual([1]);
+	});
+});
