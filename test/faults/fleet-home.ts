@@ -63,6 +63,8 @@ export function createFleetHome(): FleetHome {
 			);
 		},
 		async close() {
+			// A test may have left its agents without a daemon.
+			await reeve("daemon", "start");
 			await reeve("daemon", "stop", "--all");
 			rmSync(folder, { recursive: true, force: true });
 		},

@@ -102,29 +102,39 @@ export class TmuxServer {
 	}
 
 	async close(): Promise<void> {
-		this.#isClosed = true;
-		const client = this.#client;
-		this.#client = null;
 		try {
-			const standing = await client;
+			// Also a server that an earlier process left, and that nothing was asked of since.
+			const standing = await (this.#client ?? ((await this.#isThere()) ? this.#connect() : null));
+			this.#isClosed = true;
 			if (standing !== null) await this.#leave(standing);
 		} catch {
 			// It never stood, or is gone already.
+		} finally {
+			this.#isClosed = true;
+			this.#client = null;
 		}
 	}
 
 	/** Goes, and takes the server along if it holds nothing. */
 	async #leave(client: ControlClient): Promise<void> {
-		const sessions = await withDeadline(
+		const panes = await withDeadline(
 			new Promise<readonly string[]>((resolve, reject) => {
-				client.send("list-sessions -F '#{session_name}'", 1, (answer) => {
+				client.send("list-panes -a -F '#{pane_dead}'", 1, (answer) => {
 					if (answer instanceof Error) reject(answer);
 					else resolve((answer.bodies[0] ?? []).map((line) => line.toString()));
 				});
 			}),
 		);
-		if (sessions.some((name) => name !== ANCHOR)) client.close();
-		else client.send("kill-server", 1, () => client.close());
+		// A pane whose program has ended holds nothing: its exit and its log are kept elsewhere.
+		if (panes.every((dead) => dead === "1")) {
+			// Waited for: this process may end as soon as it has left. The server's end is an answer too.
+			await withDeadline(
+				new Promise<void>((resolve) => {
+					client.send("kill-server", 1, () => resolve());
+				}),
+			);
+		}
+		client.close();
 	}
 
 	/** One pane, as it is now; undefined when there is none. */
