@@ -91,6 +91,19 @@ function suite(backend: string): void {
 		expect(home.ledger().filter((line) => line.startsWith("DUPLICATE"))).toEqual([]);
 	});
 
+	test("leaves nothing in the way of the next once it is stopped in order", {
+		timeout: 300_000,
+	}, async () => {
+		home = createFleetHome();
+		home.writeFleet(`a: { command: [sleep, "1000"], backend: ${backend} }`);
+		await home.must("up");
+		await home.killDaemon();
+		await home.must("daemon", "start");
+		await home.must("daemon", "stop", "--all");
+		await home.must("up");
+		expect(await home.ps()).toMatchObject([{ process: "running", policy: "healthy" }]);
+	});
+
 	test("classifies once, with its true time, what ended while it was dead", {
 		timeout: 300_000,
 	}, async () => {

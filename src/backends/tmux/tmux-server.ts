@@ -9,6 +9,8 @@
 
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readIdentity } from "../../host/process-identity.js";
+import { signalVerified } from "../../host/process-tree.js";
 import { ConnectionLost, ControlClient, type ServerPlace } from "./control-client.js";
 import { withStartLock } from "./start-lock.js";
 
@@ -117,23 +119,22 @@ export class TmuxServer {
 
 	/** Goes, and takes the server along if it holds nothing. */
 	async #leave(client: ControlClient): Promise<void> {
-		const panes = await withDeadline(
-			new Promise<readonly string[]>((resolve, reject) => {
-				client.send("list-panes -a -F '#{pane_dead}'", 1, (answer) => {
-					if (answer instanceof Error) reject(answer);
-					else resolve((answer.bodies[0] ?? []).map((line) => line.toString()));
-				});
+		const [panes = [], [pid = ""] = []] = await withDeadline(
+			new Promise<string[][]>((resolve, reject) => {
+				client.send(
+					"list-panes -a -F '#{pane_dead}' ; display-message -p '#{pid}'",
+					2,
+					(answer) => {
+						if (answer instanceof Error) reject(answer);
+						else resolve(answer.bodies.map((body) => body.map((line) => line.toString())));
+					},
+				);
 			}),
 		);
-		// A pane whose program has ended holds nothing: its exit and its log are kept elsewhere.
-		if (panes.every((dead) => dead === "1")) {
-			// Waited for: this process may end as soon as it has left. The server's end is an answer too.
-			await withDeadline(
-				new Promise<void>((resolve) => {
-					client.send("kill-server", 1, () => resolve());
-				}),
-			);
-		}
+		// A pane whose program has ended holds nothing: its exit and its log are kept elsewhere. Killed and
+		// not asked to go: tmux waits for every client first, and one whose process died never answers.
+		const server = panes.every((dead) => dead === "1") ? readIdentity(Number(pid)) : null;
+		if (server !== null) signalVerified(server, "SIGKILL");
 		client.close();
 	}
 
