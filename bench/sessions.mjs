@@ -92,10 +92,11 @@ function cpuMs(pid) {
 
 /** The daemon, and whatever in its home is no agent. */
 function housePids() {
+	const daemon = String(daemonPid());
 	const { stdout } = spawnSync("ps", ["-eo", "pid=,args="], { encoding: "utf8", maxBuffer: 1e8 });
 	return stdout
 		.split("\n")
-		.filter((line) => line.includes(env.REEVE_HOME) || line.includes(`${daemonPid()} `))
+		.filter((line) => line.includes(env.REEVE_HOME) || line.trim().startsWith(`${daemon} `))
 		.filter((line) => /tmux -u|holder-main|daemon\/main/.test(line))
 		.map((line) => Number.parseInt(line, 10));
 }
