@@ -94,10 +94,10 @@ describe("planted violations", { timeout: 60_000 }, () => {
 		}
 	}
 
-	test("generated catches a file that is not what the source makes of it", async (context) => {
+	test("generated catches a file that is not what the source makes of it", async () => {
 		const { output: list } = await copy.run("scripts/generate.mjs", "--list");
 		const [first] = list.split("\n").filter((line) => line !== "");
-		if (first === undefined) return context.skip("nothing is generated yet");
+		if (first === undefined) throw new Error("nothing is generated, so this proves nothing");
 		const edit = { [first]: (before: string) => `${before}\n` };
 		const { code, output } = await copy.with(edit, () => copy.check("generated"));
 		expect(findingsOf("generated", output), output).toEqual([`${first}: is stale`]);
