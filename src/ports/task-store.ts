@@ -47,6 +47,8 @@ export interface StoredTask {
 	readonly reason: string;
 	readonly correlationId: string;
 	readonly idempotencyKey: string | null;
+	/** What was asked for under that key, to tell a repetition from something else. */
+	readonly fingerprint: string | null;
 	/** The dead letter that it replays. */
 	readonly replayOf: string | null;
 	/** What became of it as a dead letter; null while it waits for somebody, and for all others. */
@@ -86,6 +88,7 @@ export interface StoredPlan {
 	readonly reason: string;
 	readonly correlationId: string;
 	readonly idempotencyKey: string | null;
+	readonly fingerprint: string | null;
 	readonly createdAtMs: number;
 	readonly endedAtMs: number | null;
 }
