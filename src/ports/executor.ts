@@ -70,12 +70,31 @@ export interface WorkerStart {
 	readonly logDir: string;
 }
 
+/** Why a worker ended: by itself, because it was stopped, or because of what it did to a request. */
+export type WorkerEndCause =
+	| "exited"
+	| "stopped"
+	/** It did not answer a request in time. */
+	| "timed_out"
+	/** A request that it held was called off. */
+	| "called_off"
+	/** It printed what it must not, or stopped reading or writing. */
+	| "sick";
+
+export interface WorkerEnd extends RunExit {
+	readonly cause: WorkerEndCause;
+	/** In words. */
+	readonly reason: string;
+}
+
 /** One process that serves many requests, one JSON text per line both ways. */
 export interface Worker {
 	readonly runId: string;
 	readonly process: ProcessIdentity;
 	/** Wall time. */
 	readonly startedAtMs: number;
+	/** Whether it takes requests: it neither ends nor has ended, nor was it told to stop. */
+	readonly isOpen: boolean;
 	/** Requests that it has not answered yet. */
 	readonly pending: number;
 	/**
@@ -85,7 +104,7 @@ export interface Worker {
 	 */
 	ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd>;
 	/** Resolves when the process tree is gone and every request has ended. */
-	readonly ended: Promise<RunExit>;
+	readonly ended: Promise<WorkerEnd>;
 	/** Takes no more; lets it answer what it holds for this long, closes its stdin, then ends the tree. */
 	stop(graceMs: number): Promise<"graceful" | "timed_out_killed">;
 }
@@ -94,6 +113,11 @@ export type WorkerStarted =
 	| { readonly ok: true; readonly worker: Worker }
 	| { readonly ok: false; readonly failure: StartFailure };
 
+export interface LeftAlive {
+	readonly runId: string;
+	readonly reason: string;
+}
+
 export interface Executor {
 	/**
 	 * One process for one request. Resolves when the whole tree of the attempt is gone and reaped,
@@ -101,8 +125,11 @@ export interface Executor {
 	 */
 	call(attempt: CallAttempt, signal: AbortSignal): Promise<AttemptEnd>;
 	startWorker(start: WorkerStart): Promise<WorkerStarted>;
-	/** Ends everything that carries the marks of these runs, left by a daemon that died (T6). */
-	endLeft(runIds: readonly string[]): Promise<void>;
+	/**
+	 * Ends everything that carries the marks of these runs, left by a daemon that died (T6). Returns
+	 * what could not be ended, or not be proven to be.
+	 */
+	endLeft(runIds: readonly string[]): Promise<readonly LeftAlive[]>;
 	/** Ends every process that it holds. */
 	close(): Promise<void>;
 }
