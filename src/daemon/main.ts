@@ -11,7 +11,6 @@ import { readVersion } from "../client/version.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
-import { takeLock } from "../host/instance-lock.js";
 import type { DaemonJson } from "../http/contract.js";
 import { createHttpServer } from "../http/server.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
@@ -24,6 +23,7 @@ import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { realClock } from "./real-clock.js";
 import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
+import { takeHome } from "./take-home.js";
 
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
@@ -36,9 +36,10 @@ process.exit();
 
 async function main(): Promise<number> {
 	await prepareHome(home);
-	const lock = takeLock(home.dir, "lock");
-	if (!lock.ok) {
-		logger.info("another daemon has this home", { home: home.dir, pid: lock.owner?.pid ?? null });
+	const taken = await takeHome(home);
+	if (taken.outcome === "failed") throw new Error(taken.reason);
+	if (taken.outcome === "served") {
+		logger.info("another daemon has this home", { home: home.dir, pid: taken.pid });
 		return 0;
 	}
 	const opened = await openStore(home.database);

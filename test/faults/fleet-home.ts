@@ -27,9 +27,9 @@ export interface FleetHome {
 	close(): Promise<void>;
 }
 
-export function createFleetHome(): FleetHome {
+export function createFleetHome(more: Readonly<Record<string, string>> = {}): FleetHome {
 	const folder = mkdtempSync(join(tmpdir(), "reeve-fleet-"));
-	const env = { REEVE_HOME: join(folder, "home"), HOME: folder };
+	const env: Record<string, string> = { REEVE_HOME: join(folder, "home"), HOME: folder, ...more };
 	const reeve = (...args: string[]) => runReeve(args, { cwd: folder, env });
 	const must = async (...args: string[]) => {
 		const { code, stdout, stderr } = await reeve(...args);

@@ -86,18 +86,6 @@ function processesOf(runId: string): string[] {
 }
 
 describe("the daemon", () => {
-	test("is one per home, however many are started at once", { timeout: 300_000 }, async () => {
-		home = createFleetHome();
-		const started = await Promise.all(
-			Array.from({ length: 20 }, () => home.reeve("daemon", "start")),
-		);
-		expect(
-			started.map(({ code, stderr }) => [code, stderr]).filter(([code]) => code !== 0),
-		).toEqual([]);
-		const log = readFileSync(`${home.env["REEVE_HOME"]}/daemon.log`, "utf8");
-		expect(log.split("\n").filter((line) => line.includes('"msg":"started"'))).toHaveLength(1);
-	});
-
 	test("is not stopped by a socket that an earlier one left behind", {
 		timeout: 300_000,
 	}, async () => {
