@@ -12,7 +12,7 @@ import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
 import { takeLock } from "../host/instance-lock.js";
-import type { DaemonJson } from "../http/contract.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { createHttpServer } from "../http/server.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
@@ -56,10 +56,11 @@ async function main(): Promise<number> {
 	const services = [
 		engineService(engine, recovered.resolve),
 		httpService(recovered.promise, {
-			...{ engine, store, clock: realClock, host: hostname(), status },
+			...{ engine, store, clock: realClock, host: hostname(), version: identity.version, status },
 			shutDown: () => setImmediate(() => supervisor.stop()),
 			logDirOf: (id) => logDirOf(home.logs, id),
-			onError: (error) => logger.error("a request failed", error),
+			onError: (error, { correlationId }) =>
+				logger.error("a request failed", error, { correlation_id: correlationId }),
 		}),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {
