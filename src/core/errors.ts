@@ -75,6 +75,34 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.failed,
 		retryable: false,
 	},
+	method_not_allowed: {
+		meaning: "The API has this path, but not for this method.",
+		hint: "The reference of the API lists what each path takes.",
+		httpStatus: 405,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	upgrade_required: {
+		meaning: "This path is a WebSocket and was asked as a plain request.",
+		hint: "Open it with a WebSocket client.",
+		httpStatus: 426,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	body_too_large: {
+		meaning: "The body of a request is larger than any that makes sense.",
+		hint: "Send less at once.",
+		httpStatus: 413,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	unsupported_media_type: {
+		meaning: "The body of a request is not declared as JSON.",
+		hint: "Send it with `content-type: application/json`.",
+		httpStatus: 415,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	no_daemon: {
 		meaning: "No daemon is running for this home.",
 		hint: "`reeve up` and `reeve daemon start` start one.",
@@ -231,10 +259,18 @@ export class ReeveError extends Error {
 	override readonly name = "ReeveError";
 	readonly code: ErrorCode;
 	readonly hint: string;
+	/** More, for programs; what is in it depends on the code. */
+	readonly details: unknown;
 
-	constructor(code: ErrorCode, message: string, hint: string = ERRORS[code].hint) {
+	constructor(
+		code: ErrorCode,
+		message: string,
+		hint: string = ERRORS[code].hint,
+		details: unknown = null,
+	) {
 		super(message);
 		this.code = code;
 		this.hint = hint;
+		this.details = details;
 	}
 }

@@ -224,7 +224,14 @@ export function taskNumbered(number: number, more: Partial<StoredTask> = {}): St
 		...{ agentId: "web:git", action: "push", status: "queued", attempts: 0, retry: DEFAULT_RETRY },
 		...{ timeoutMs: 30_000, idempotent: true, priority: 0, dependsOn: [], released: true },
 		...{ running: null, next: null, error: null, reason: "accepted", correlationId: "c" },
-		...{ idempotencyKey: null, fingerprint: null, replayOf: null, letter: null, createdAtMs: number, endedAtMs: null },
+		...{
+			idempotencyKey: null,
+			fingerprint: null,
+			replayOf: null,
+			letter: null,
+			createdAtMs: number,
+			endedAtMs: null,
+		},
 		...more,
 	};
 }

@@ -103,7 +103,13 @@ describe.each(DRIVERS)("tasks in %s", (driver) => {
 		const store = await open(path, { driver });
 		const plan: StoredPlan = {
 			...{ planId: "p1", name: "release", status: "running", onFailure: "continue", reason: "x" },
-			...{ correlationId: "c", idempotencyKey: "pk", fingerprint: "f", createdAtMs: 5, endedAtMs: null },
+			...{
+				correlationId: "c",
+				idempotencyKey: "pk",
+				fingerprint: "f",
+				createdAtMs: 5,
+				endedAtMs: null,
+			},
 		};
 		const ended = { ...plan, planId: "p2", status: "failed", idempotencyKey: null } as const;
 		const breaker = { agentId: "web:git", state: { ...NEW_BREAKER, consecutiveFailures: 2 } };
