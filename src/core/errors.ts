@@ -187,6 +187,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: false,
 	},
+	cancelled: {
+		meaning: "The task was cancelled, by somebody or with its plan.",
+		hint: "`reeve tasks show` says why.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	idempotency_conflict: {
 		meaning: "The idempotency key was used before, for something else.",
 		hint: "Use a new key for a new request.",
