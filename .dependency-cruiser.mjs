@@ -52,6 +52,13 @@ const ROOMS = [
 			"Host says what only the operating system knows, with Node alone: it sees core and ports. What knows a backend belongs in backends, which import host.",
 	},
 	{
+		name: "executor",
+		path: "^src/executor/",
+		sees: ["^src/(core|ports|host)/"],
+		instead:
+			"The executor runs programs and speaks JSON with them: it sees core, ports and host. Whether to try again is decided in core and ordered by the engine.",
+	},
+	{
 		name: "engine",
 		path: "^src/engine/",
 		sees: ["^src/(core|config|ports)/", ANY_PACKAGE],
@@ -112,7 +119,7 @@ const ROOMS = [
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|host|engine|http|backends|store|adapters|notify)/",
+			"^src/(core|config|ports|host|executor|engine|http|backends|store|adapters|notify)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],

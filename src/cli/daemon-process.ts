@@ -13,7 +13,7 @@ import { createClient } from "../client/client.js";
 import type { Home } from "../client/home.js";
 import { ReeveError } from "../core/errors.js";
 import { renderElapsed } from "../core/units.js";
-import type { DaemonJson } from "../http/contract.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { createSanitizer } from "./sanitize.js";
 
 export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.meta.url));

@@ -33,6 +33,8 @@ const EXITS: Path = ["crash_policy", "budget", "exits"];
 const WITHIN: Path = ["crash_policy", "budget", "within"];
 const INITIAL: Path = ["retry", "initial_backoff"];
 const MAX: Path = ["retry", "max_backoff"];
+const WORKERS_MIN: Path = ["workers", "min"];
+const WORKERS_MAX: Path = ["workers", "max"];
 
 const flapsWithinHistory: Rule = {
 	keys: [FLAP, HISTORY],
@@ -73,6 +75,17 @@ const backoffGrows: Rule = {
 	},
 };
 
+const workersFit: Rule = {
+	keys: [WORKERS_MIN, WORKERS_MAX],
+	judge: ({ workers }, shown) => {
+		if (workers.min <= workers.max) return null;
+		return {
+			message: `\`workers.min\` (${shown(WORKERS_MIN, "1")}) is more than \`workers.max\` (${shown(WORKERS_MAX, "1")})`,
+			hint: "raise `max` or lower `min`",
+		};
+	},
+};
+
 const oneSignOfReady: Rule = {
 	keys: [["ready"], ...["log", "port", "command", "delay"].map((sign) => ["ready", sign])],
 	judge: ({ ready }) => {
@@ -87,7 +100,13 @@ const oneSignOfReady: Rule = {
 	},
 };
 
-const RULES: readonly Rule[] = [oneSignOfReady, flapsWithinHistory, budgetBeforeHalt, backoffGrows];
+const RULES: readonly Rule[] = [
+	oneSignOfReady,
+	flapsWithinHistory,
+	budgetBeforeHalt,
+	backoffGrows,
+	workersFit,
+];
 
 export function checkAgent(
 	tree: Tree,

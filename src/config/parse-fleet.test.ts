@@ -45,6 +45,7 @@ projects:
 describe("parseFleet", () => {
 	it("resolves the example to exactly these specs", () => {
 		const retry = { maxAttempts: 3, initialBackoffMs: 500, maxBackoffMs: 5_000, jitter: 0.2 };
+		const answers = { idempotent: true, unsafeActions: [], extraOutput: "tolerate" };
 		const circuitBreaker = { failureThreshold: 3, cooldownMs: 60_000 };
 		expect(parse(EXAMPLE)).toEqual({
 			ok: true,
@@ -87,6 +88,7 @@ describe("parseFleet", () => {
 						retry,
 						circuitBreaker,
 						concurrency: 4,
+						...answers,
 					},
 					{
 						id: "web:db",
@@ -108,6 +110,8 @@ describe("parseFleet", () => {
 						retry,
 						circuitBreaker,
 						concurrency: 4,
+						...answers,
+						workers: { min: 1, max: 1, idleMs: 60_000 },
 					},
 				],
 			},

@@ -78,6 +78,9 @@ const fleetFile = fc.record({
 	projects: fc.dictionary(id, project, { maxKeys: 3 }),
 });
 
+/** Words of the validator and of JavaScript, which mean nothing to whoever wrote the file. */
+const MACHINE_WORDS = /zod|invalid input|undefined|\[object/i;
+
 describe("any text", () => {
 	const texts = fc.oneof(
 		fc.string({ unit: "binary" }),
@@ -100,7 +103,10 @@ describe("any text", () => {
 					expect(problem.line).toBeGreaterThanOrEqual(1);
 					expect(problem.line).toBeLessThanOrEqual(lines + 1);
 					expect(problem.column).toBeGreaterThanOrEqual(1);
-					expect(renderProblem(problem)).not.toMatch(/zod|invalid input|undefined|\[object/i);
+					// What the file itself says may be quoted, and a random text may say even this.
+					if (!MACHINE_WORDS.test(text)) {
+						expect(renderProblem(problem)).not.toMatch(MACHINE_WORDS);
+					}
 				}
 				const places = parsed.problems.map(({ line, column }) => line * 1e6 + column);
 				expect(places).toEqual(places.toSorted((a, b) => a - b));

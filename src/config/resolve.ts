@@ -47,6 +47,11 @@ const RESOLVE_BY_KIND: Readonly<
 		...commonOf("worker", place, settings, folders),
 		...lastingOf(place, settings),
 		...answeringOf(settings),
+		workers: {
+			min: settings.workers.min,
+			max: settings.workers.max,
+			idleMs: settings.workers.idle,
+		},
 	}),
 	call: (place, settings, folders): CallSpec => ({
 		...commonOf("call", place, settings, folders),
@@ -92,6 +97,9 @@ function answeringOf(settings: AgentSettings) {
 		retry: retryOf(settings.retry),
 		circuitBreaker: breakerOf(settings.circuit_breaker),
 		concurrency: settings.concurrency,
+		idempotent: settings.idempotent,
+		unsafeActions: settings.unsafe_actions,
+		extraOutput: settings.extra_output,
 	};
 }
 

@@ -14,6 +14,7 @@ import {
 	type AgentKind,
 	BACKENDS,
 	CLEAN_EXIT_CHOICES,
+	EXTRA_OUTPUT_CHOICES,
 } from "../core/states.js";
 import { renderDuration } from "../core/units.js";
 import {
@@ -123,6 +124,14 @@ const ready = section(
 	},
 );
 
+const workers = section("How many processes serve a worker agent.", {
+	min: count("Kept running also while nothing is asked.", { min: 0 }).prefault(1),
+	max: count("Never more than this at once.").prefault(1),
+	idle: duration("How long a process beyond `min` is kept while nothing is asked of it.").prefault(
+		"60s",
+	),
+});
+
 const agentKeys = {
 	kind: choice(
 		"`session` lives in a terminal, `call` is one process per request, `worker` one process that serves many.",
@@ -174,6 +183,18 @@ const agentKeys = {
 	retry: retry.prefault({}),
 	circuit_breaker: circuitBreaker.prefault({}),
 	concurrency: count("How many requests may be under way at once.").prefault(4),
+	idempotent: flag(
+		"Whether doing an action twice is harmless. If not, one that may have taken effect is never tried again by itself: it waits as a dead letter for the operator.",
+	).prefault(true),
+	unsafe_actions: list(
+		"Actions that must not be done twice although `idempotent` is true.",
+		text("The name of an action."),
+	).prefault([]),
+	extra_output: choice(
+		"What the agent prints to stdout besides its answer: `tolerate` passes over it, `refuse` fails the attempt.",
+		EXTRA_OUTPUT_CHOICES,
+	).prefault("tolerate"),
+	workers: workers.prefault({}),
 };
 
 export type AgentKey = keyof typeof agentKeys;
@@ -203,6 +224,10 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	retry: TAKES_REQUESTS,
 	circuit_breaker: TAKES_REQUESTS,
 	concurrency: TAKES_REQUESTS,
+	idempotent: TAKES_REQUESTS,
+	unsafe_actions: TAKES_REQUESTS,
+	extra_output: TAKES_REQUESTS,
+	workers: ["worker"],
 };
 
 export const agentSchema = section("One agent.", agentKeys);

@@ -6,7 +6,7 @@
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
-import type { Adapter, Backend, OnCleanExit } from "../core/states.js";
+import type { Adapter, Backend, ExtraOutput, OnCleanExit } from "../core/states.js";
 
 export interface LimitsSpec {
 	readonly memoryBytes: number | null;
@@ -58,6 +58,11 @@ interface AnsweringSpec {
 	readonly retry: RetrySettings;
 	readonly circuitBreaker: BreakerSettings;
 	readonly concurrency: number;
+	/** Whether doing an action twice is harmless. */
+	readonly idempotent: boolean;
+	/** Actions of which that is not true all the same. */
+	readonly unsafeActions: readonly string[];
+	readonly extraOutput: ExtraOutput;
 }
 
 export interface SessionSpec extends CommonSpec, LastingSpec {
@@ -69,6 +74,7 @@ export interface SessionSpec extends CommonSpec, LastingSpec {
 
 export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {
 	readonly kind: "worker";
+	readonly workers: { readonly min: number; readonly max: number; readonly idleMs: number };
 }
 
 export interface CallSpec extends CommonSpec, AnsweringSpec {

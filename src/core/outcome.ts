@@ -121,7 +121,9 @@ export type ProcessFailure =
 	/** The host could not start any program just now. */
 	| { readonly type: "host_exhausted"; readonly detail: string }
 	/** The daemon that ran the attempt is gone. */
-	| { readonly type: "interrupted" };
+	| { readonly type: "interrupted" }
+	/** Its worker was ended because of another request. */
+	| { readonly type: "displaced"; readonly detail: string };
 
 const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	timeout: "timeout",
@@ -131,6 +133,7 @@ const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	spawn_error: "spawn_error",
 	host_exhausted: "host_exhausted",
 	interrupted: "internal",
+	displaced: "internal",
 };
 
 /** An agent's answer, against the id of the request it should answer. */

@@ -21,6 +21,10 @@ export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
 /** What follows an exit with code 0 that nobody asked for. */
 export type OnCleanExit = (typeof CLEAN_EXIT_CHOICES)[number];
 
+export const EXTRA_OUTPUT_CHOICES = ["tolerate", "refuse"] as const;
+/** What is made of output that is not the answer. */
+export type ExtraOutput = (typeof EXTRA_OUTPUT_CHOICES)[number];
+
 export const PROCESS_STATES = ["starting", "running", "stopping", "stopped", "unknown"] as const;
 export type ProcessState = (typeof PROCESS_STATES)[number];
 

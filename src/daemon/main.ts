@@ -11,7 +11,7 @@ import { readVersion } from "../client/version.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
-import type { DaemonJson } from "../http/contract.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { createHttpServer } from "../http/server.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
@@ -57,10 +57,11 @@ async function main(): Promise<number> {
 	const services = [
 		engineService(engine, recovered.resolve),
 		httpService(recovered.promise, {
-			...{ engine, store, clock: realClock, host: hostname(), status },
+			...{ engine, store, clock: realClock, host: hostname(), version: identity.version, status },
 			shutDown: () => setImmediate(() => supervisor.stop()),
 			logDirOf: (id) => logDirOf(home.logs, id),
-			onError: (error) => logger.error("a request failed", error),
+			onError: (error, { correlationId }) =>
+				logger.error("a request failed", error, { correlation_id: correlationId }),
 		}),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {

@@ -14,6 +14,8 @@ export interface ProcessTree {
 	readonly runId: string;
 	/** The run's own process; null when it is not known. */
 	readonly root: ProcessIdentity | null;
+	/** Its own process ended a moment ago at most, so its session and process group are still its own. */
+	readonly rootJustEnded?: boolean;
 	/** The run's control groups, where it has some. */
 	readonly groups: readonly string[];
 }
@@ -29,7 +31,7 @@ const keyOf = ({ pid, startTime }: ProcessEntry) => `${pid} ${startTime}`;
 export function watchTree(tree: ProcessTree): TreeWatch {
 	const seen = new Set<string>();
 	const root = tree.root?.bootId === readBootId() ? tree.root : null;
-	let rootSeenAlive = false;
+	let rootSeenAlive = tree.rootJustEnded ?? false;
 
 	function belongsByItself(entry: ProcessEntry, grouped: Set<number>, table: ProcessTable) {
 		if (seen.has(keyOf(entry)) || grouped.has(entry.pid)) return true;

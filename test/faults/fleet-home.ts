@@ -7,7 +7,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AgentJson, DaemonJson } from "../../src/http/contract.js";
+import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { type Ran, runReeve } from "../support/reeve.js";
 
 export interface FleetHome {

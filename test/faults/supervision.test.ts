@@ -4,7 +4,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import type { AgentJson, StoppedJson } from "../../src/http/contract.js";
+import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { StoppedJson } from "../../src/http/contract/shapes.js";
 import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
 
 let home: FleetHome;

@@ -66,10 +66,12 @@ describe("the installed package", () => {
 	test("gives its types to TypeScript, strictly", { timeout: 60_000 }, () => {
 		const source = `
 			import { type CrashDecision, decideResume, NEW_AGENT } from "reeve";
-			import type { ReeveEvent } from "reeve/client";
+			import { createClient, type ReeveEvent } from "reeve/client";
 			import { createManualClock, type ManualClock } from "reeve/testing";
 			export const clock: ManualClock = createManualClock();
 			export const action: CrashDecision["action"] = decideResume(NEW_AGENT).action;
+			const client = createClient({ url: "http://127.0.0.1:4270", token: "t" });
+			export const policies = async () => (await client.call("GET /api/v1/agents")).agents.map(({ policy }) => policy === "halted");
 			export const isExit = (event: ReeveEvent) => event.type === "agent.exited" && event.data.code;`;
 		writeFileSync(join(project, "use.ts"), source);
 		const tsc = resolve("node_modules/.bin/tsc");

@@ -6,12 +6,12 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Groups } from "../../../host/cgroup.js";
+import { openSharedLog, type SharedLog } from "../../../host/log-files.js";
 import { isAlive, readBootId } from "../../../host/process-identity.js";
 import { type ProcessTable, readProcessTable } from "../../../host/process-table.js";
 import { killTree, signalVerified, watchTree } from "../../../host/process-tree.js";
 import type { RunHandle } from "../../../ports/backend.js";
 import { groupsOf, handleData } from "../handle.js";
-import { openSharedLog, type SharedLog } from "./log-files.js";
 import type { Records, RunRecord } from "./records.js";
 
 /** A run that was started, and had not ended as far as the records go. */

@@ -8,9 +8,9 @@
 
 import { spawn } from "node:child_process";
 import type { RunGroups } from "../../../host/cgroup.js";
+import { createLogWriter, openSharedLog } from "../../../host/log-files.js";
 import type { Launch } from "../../../host/spawn-errors.js";
 import type { StartRequest, TerminalSize } from "../../../ports/backend.js";
-import { createLogWriter, openSharedLog } from "./log-files.js";
 import { type OpenTerminal, openTerminal, type ProcessEnd } from "./open-terminal.js";
 import { createScreen } from "./screen.js";
 

@@ -1,0 +1,209 @@
+/**
+ * One process for one request. The deadline covers all of it: spawning, writing, waiting, reading. When
+ * this resolves the whole tree is gone and reaped (T6), whatever became of the attempt; it never
+ * rejects. An answer that is complete counts, whatever its process does afterwards.
+ */
+
+import { Buffer } from "node:buffer";
+import {
+	type ActionRequest,
+	classifyProcessFailure,
+	classifyResponse,
+	type Outcome,
+	type ProcessFailure,
+} from "../core/outcome.js";
+import { renderSize } from "../core/units.js";
+import type { AttemptEnd, CallAdapter, CallAttempt, CallCommand } from "../ports/executor.js";
+import { startDeadline } from "./deadline.js";
+import { createLogTail } from "./log-tail.js";
+import { checkResponse, parseAnswer, quote } from "./parse-answer.js";
+import {
+	endLeftovers,
+	endProgram,
+	type ProgramEnd,
+	type RunningProgram,
+	renderEnd,
+} from "./program.js";
+import type { Bounds, World } from "./world.js";
+
+/** What was first to end the attempt. */
+type Stop = "exited" | "timed_out" | "called_off" | "too_much";
+
+/** An attempt under way; the first reason to stop is the one that stays. */
+interface Stopping {
+	stop(why: Stop): void;
+	readonly stopped: Promise<Stop>;
+}
+
+export async function runCall(
+	attempt: CallAttempt,
+	signal: AbortSignal,
+	world: World,
+): Promise<AttemptEnd> {
+	const { adapter, program, request, runId, timeoutMs } = attempt;
+	if (signal.aborted || world.isClosed) return { outcome: null, log: "" };
+	const { stop, stopped } = createStopping();
+	const callOff = () => stop("called_off");
+	const takeBackDeadline = startDeadline(timeoutMs, () => stop("timed_out"));
+	const takeBackHold = world.hold(callOff);
+	signal.addEventListener("abort", callOff);
+	try {
+		const command = prepare(attempt);
+		if (typeof command === "string") return failedAt({ type: "spawn_error", detail: command });
+		const started = await world.start({ ...program, ...command, runId });
+		if (!started.ok) {
+			const { permanent, detail } = started.failure;
+			return failedAt({ type: permanent ? "spawn_error" : "host_exhausted", detail });
+		}
+		const running = started.program;
+		const output = collectOutput(running, world.bounds, () => stop("too_much"));
+		running.stdin.end(command.stdin);
+		void running.exited.then(() => stop("exited"));
+		const why = await stopped;
+		takeBackDeadline();
+		const gone = await (why === "exited" ? endLeftovers(running) : endProgram(running));
+		world.release(running);
+		const log = output.log();
+		if (!gone.ok) return failedAt({ type: "io", detail: `cannot be ended: ${gone.reason}` }, log);
+		const end = await running.exited;
+		const answered = { request, adapter, ...output.read() };
+		return { outcome: judge(attempt, why, end, answered, world.bounds), log };
+	} finally {
+		takeBackDeadline();
+		signal.removeEventListener("abort", callOff);
+		takeBackHold();
+	}
+}
+
+const failedAt = (failure: ProcessFailure, log = ""): AttemptEnd => ({
+	outcome: classifyProcessFailure(failure),
+	log,
+});
+
+function createStopping(): Stopping {
+	let stop: (why: Stop) => void = () => {};
+	const stopped = new Promise<Stop>((resolve) => {
+		stop = resolve;
+	});
+	return { stop, stopped };
+}
+
+/** A text when the adapter could make nothing of it. */
+function prepare({ adapter, program, request }: CallAttempt): CallCommand | string {
+	if (adapter === null) {
+		return { argv: program.argv, env: program.env, stdin: `${JSON.stringify(request)}\n` };
+	}
+	try {
+		return adapter.prepare(program, request);
+	} catch (error) {
+		return `the adapter ${adapter.name} makes no command of the request: ${messageOf(error)}`;
+	}
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+interface Collected {
+	readonly stdout: Buffer;
+	/** What went wrong with the pipes themselves. */
+	readonly ioError: string | null;
+}
+
+interface Output {
+	log(): string;
+	read(): Collected & { readonly stderr: string };
+}
+
+function collectOutput(program: RunningProgram, bounds: Bounds, onTooMuch: () => void): Output {
+	const { stdin, stdout, stderr } = program;
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	let ioError: string | null = null;
+	const tail = createLogTail(bounds.logBytesMax);
+	stderr.on("data", (chunk: Buffer) => tail.append(chunk));
+	stdout.on("data", (chunk: Buffer) => {
+		bytes += chunk.length;
+		if (bytes <= bounds.answerBytesMax) {
+			chunks.push(chunk);
+			return;
+		}
+		chunks.length = 0;
+		// Nobody reads on: whoever writes is told so, or waits until it is ended.
+		stdout.destroy();
+		onTooMuch();
+	});
+	stdout.on("error", (error) => {
+		ioError = `its answer could not be read: ${error.message}`;
+	});
+	stdin.on("error", (error: NodeJS.ErrnoException) => {
+		// An agent need not read what it does not want to know.
+		if (error.code === "EPIPE" || error.code === "ECONNRESET") return;
+		ioError = `the request could not be written: ${error.message}`;
+	});
+	const log = () => tail.textSince(0);
+	return { log, read: () => ({ stdout: Buffer.concat(chunks), stderr: log(), ioError }) };
+}
+
+interface Answered extends Collected {
+	readonly request: ActionRequest;
+	readonly adapter: CallAdapter | null;
+	readonly stderr: string;
+}
+
+function judge(
+	{ program, request, timeoutMs }: CallAttempt,
+	why: Stop,
+	end: ProgramEnd,
+	answered: Answered,
+	bounds: Bounds,
+): Outcome | null {
+	if (why === "too_much") {
+		const detail = `answer larger than ${renderSize(bounds.answerBytesMax)}`;
+		return classifyProcessFailure({ type: "bad_answer", detail });
+	}
+	const { adapter, stdout } = answered;
+	if (adapter !== null && why === "exited") return judgeAdapted(adapter, end, answered);
+	if (adapter === null && stdout.length > 0) {
+		const answer = parseAnswer(stdout, request.request_id, program.extraOutput);
+		const isOurs = answer.ok && answer.response.request_id === request.request_id;
+		if (answer.ok && (isOurs || why === "exited")) {
+			return classifyResponse(request.request_id, answer.response);
+		}
+		if (!answer.ok && why === "exited") return judgeUnanswered(end, answered, answer.detail);
+	}
+	if (why === "called_off") return null;
+	if (why === "timed_out") return classifyProcessFailure({ type: "timeout", afterMs: timeoutMs });
+	return judgeUnanswered(end, answered, null);
+}
+
+function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered): Outcome {
+	const { request, stdout, stderr } = answered;
+	if (end.outOfMemory || answered.ioError !== null) return judgeUnanswered(end, answered, null);
+	const { code, signal } = end;
+	let detail: string;
+	try {
+		const said = adapter.parse(request, {
+			...{ code, signal, stderr },
+			stdout: stdout.toString("utf8"),
+		});
+		const answer = checkResponse(said, stdout.length);
+		if (answer.ok) return classifyResponse(request.request_id, answer.response);
+		({ detail } = answer);
+	} catch (error) {
+		detail = messageOf(error);
+	}
+	const words = `the adapter ${adapter.name} makes no answer of ${quote(stdout.toString("utf8"))}`;
+	return judgeUnanswered(end, answered, `${words}: ${detail}`);
+}
+
+/** `bad` says what it printed instead of an answer, if anything. */
+function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | null): Outcome {
+	if (end.outOfMemory) return classifyProcessFailure({ type: "no_answer", detail: renderEnd(end) });
+	if (ioError !== null) return classifyProcessFailure({ type: "io", detail: ioError });
+	if (bad === null) {
+		const detail = `${renderEnd(end)} without an answer`;
+		return classifyProcessFailure({ type: "no_answer", detail });
+	}
+	const isPlain = end.code === 0;
+	const detail = isPlain ? bad : `${bad} (${renderEnd(end)})`;
+	return classifyProcessFailure({ type: "bad_answer", detail });
+}

@@ -1,0 +1,75 @@
+/**
+ * Runs the programs of call and worker agents. Owns every process that it has started until nothing is
+ * left of it; decides nothing: each attempt ends as an `Outcome`.
+ */
+
+import { nextProcessTable } from "../host/process-table.js";
+import { killTree } from "../host/process-tree.js";
+import type { Executor, LeftAlive } from "../ports/executor.js";
+import { runCall } from "./call.js";
+import { startWorker } from "./worker.js";
+import { createWorld, type World } from "./world.js";
+
+export interface ExecutorOptions {
+	/** Tells apart the control groups of several executors on one host, such as those of two homes. */
+	readonly owner: string;
+	readonly answerBytesMax?: number;
+	readonly logBytesMax?: number;
+	readonly unreadBytesMax?: number;
+	/** Something for the daemon's log; never a value of an environment. */
+	readonly onTrouble?: (message: string) => void;
+}
+
+const KIB = 1024;
+
+export function createExecutor(options: ExecutorOptions): Executor {
+	const world = createWorld({
+		owner: options.owner,
+		bounds: {
+			answerBytesMax: options.answerBytesMax ?? 16 * KIB * KIB,
+			logBytesMax: options.logBytesMax ?? 64 * KIB,
+			unreadBytesMax: options.unreadBytesMax ?? 256 * KIB,
+		},
+		onTrouble: options.onTrouble ?? (() => {}),
+	});
+	return {
+		call: (attempt, signal) => runCall(attempt, signal, world),
+		startWorker: (start) => startWorker(start, world),
+		endLeft: (runIds) => endLeft(runIds, world),
+		close: () => world.close(),
+	};
+}
+
+/** A tree that forks may hide a process from one look; who is found in none of several is not there. */
+const LOOKS_MAX = 10;
+
+async function endLeft(runIds: readonly string[], world: World): Promise<readonly LeftAlive[]> {
+	const wanted = new Set(runIds);
+	const stuck = new Map<string, string>();
+	for (let emptyLooks = 0, look = 0; emptyLooks < 2 && look < LOOKS_MAX; look++) {
+		const found = (await findMarked(wanted, world)).filter((runId) => !stuck.has(runId));
+		emptyLooks = found.length === 0 ? emptyLooks + 1 : 0;
+		for (const { runId, reason } of await endMarked(found, world)) stuck.set(runId, reason);
+	}
+	return [...stuck].map(([runId, reason]) => ({ runId, reason }));
+}
+
+async function findMarked(wanted: ReadonlySet<string>, world: World): Promise<string[]> {
+	const found = new Set([...wanted].filter((runId) => world.groupsOf(runId).length > 0));
+	const table = await nextProcessTable();
+	for (const { pid, ended } of table.entries) {
+		const runId = ended ? null : table.runIdOf(pid);
+		if (runId !== null && wanted.has(runId)) found.add(runId);
+	}
+	return [...found];
+}
+
+async function endMarked(runIds: readonly string[], world: World): Promise<LeftAlive[]> {
+	const ends = runIds.map(async (runId) => {
+		const groups = world.groupsOf(runId);
+		const killed = await killTree({ runId, root: null, groups });
+		world.removeGroups(groups);
+		return killed.ok ? [] : [{ runId, reason: killed.reason }];
+	});
+	return (await Promise.all(ends)).flat();
+}

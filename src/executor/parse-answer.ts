@@ -1,0 +1,149 @@
+/**
+ * From what an agent has printed to its answer. An agent may print something before (T7 is not touched
+ * by that: only an answer with the id of the request counts), unless its settings refuse it.
+ */
+
+import type { ActionResponse } from "../core/outcome.js";
+
+export type ParsedAnswer =
+	| { readonly ok: true; readonly response: ActionResponse }
+	| { readonly ok: false; readonly detail: string };
+
+type Answer = Readonly<Record<string, unknown>> & { readonly request_id: string };
+
+const bad = (detail: string): ParsedAnswer => ({ ok: false, detail });
+
+/** The whole output of a call. */
+export function parseAnswer(
+	bytes: Buffer,
+	requestId: string,
+	extraOutput: "tolerate" | "refuse",
+): ParsedAnswer {
+	const text = decodeStrictly(bytes);
+	if (text === null) return bad("the answer is not valid UTF-8");
+	const whole = asAnswer(text);
+	if (whole !== null) return checkResponse(whole, text.length);
+	if (extraOutput === "refuse") return bad(`printed something besides its answer: ${quote(text)}`);
+	const found = findAnswer(text, requestId);
+	if (found === null) return bad(`printed no JSON answer: ${quote(text)}`);
+	return checkResponse(found, text.length);
+}
+
+/** One line of a worker; null when it is no answer to anything. */
+export function parseAnswerLine(
+	line: Buffer,
+): { readonly requestId: string; readonly parsed: ParsedAnswer } | null {
+	const text = decodeStrictly(line);
+	// Broken characters do not hide whose answer it was meant to be.
+	const answer = asAnswer(text ?? line.toString("utf8"));
+	if (answer === null) return null;
+	const parsed =
+		text === null ? bad("the answer is not valid UTF-8") : checkResponse(answer, line.length);
+	return { requestId: answer.request_id, parsed };
+}
+
+/** What somebody says is an answer, such as an adapter. */
+export function checkResponse(value: unknown, textLength: number): ParsedAnswer {
+	if (!isAnswer(value)) return bad("the answer is no object with a request_id");
+	if (typeof value["status"] !== "string") return bad("the answer has no status");
+	if (typeof value["code"] !== "number") return bad("the answer has no number as its code");
+	if (isDeep(value, textLength)) return bad(`the answer is nested deeper than ${DEPTH_MAX} levels`);
+	return { ok: true, response: value as unknown as ActionResponse };
+}
+
+/** A few characters of it, fit for any screen. */
+export function quote(text: string): string {
+	const start = text.trim().slice(0, QUOTE_LENGTH);
+	return JSON.stringify(start) + (text.trim().length > QUOTE_LENGTH ? "…" : "");
+}
+
+const QUOTE_LENGTH = 120;
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+function decodeStrictly(bytes: Buffer): string | null {
+	try {
+		return strictUtf8.decode(bytes);
+	} catch {
+		return null;
+	}
+}
+
+function isAnswer(value: unknown): value is Answer {
+	return (
+		typeof value === "object" &&
+		value !== null &&
+		typeof (value as { request_id?: unknown }).request_id === "string"
+	);
+}
+
+function asAnswer(text: string): Answer | null {
+	try {
+		const value: unknown = JSON.parse(text);
+		return isAnswer(value) ? value : null;
+	} catch {
+		return null;
+	}
+}
+
+/** Of the last lines, how many are tried; more than a person would print after an answer. */
+const LINES_TRIED_MAX = 1_000;
+/** Of answers over several lines, how many beginnings are tried: each costs a pass over the rest. */
+const STARTS_TRIED_MAX = 32;
+
+/** The last one with the right id, else the last one of all, which tells what went wrong. */
+function findAnswer(text: string, requestId: string): Answer | null {
+	const found = [...answersInLines(text), ...answersOverLines(text)];
+	return found.find(({ request_id }) => request_id === requestId) ?? found[0] ?? null;
+}
+
+function answersInLines(text: string): Answer[] {
+	const answers: Answer[] = [];
+	for (const line of lastLines(text)) {
+		const start = line.indexOf("{");
+		const answer = start < 0 ? null : asAnswer(line.slice(start));
+		if (answer !== null) answers.push(answer);
+	}
+	return answers;
+}
+
+/** From the last to the first. */
+function* lastLines(text: string): Generator<string> {
+	let end = text.length;
+	for (let tried = 0; tried < LINES_TRIED_MAX && end >= 0; tried++) {
+		const start = end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1;
+		yield text.slice(start, end);
+		end = start - 1;
+	}
+}
+
+/** JSON that was printed with indentation: from a line that starts with `{` to the last `}`. */
+function answersOverLines(text: string): Answer[] {
+	const end = text.lastIndexOf("}") + 1;
+	const answers: Answer[] = [];
+	let start = end;
+	for (let tried = 0; tried < STARTS_TRIED_MAX && start > 0; tried++) {
+		const before = text.lastIndexOf("\n{", start - 1);
+		start = before < 0 ? 0 : before + 1;
+		const answer = asAnswer(text.slice(start, end));
+		if (answer !== null) answers.push(answer);
+		if (before < 0) break;
+		start = before;
+	}
+	return answers;
+}
+
+/** Parsing takes any depth, but whoever stores the result again would run out of stack. */
+const DEPTH_MAX = 500;
+
+function isDeep(answer: object, textLength: number): boolean {
+	// Every level takes a bracket at each end.
+	if (textLength < 2 * DEPTH_MAX) return false;
+	let level: object[] = [answer];
+	for (let depth = 0; level.length > 0; depth++) {
+		if (depth > DEPTH_MAX) return true;
+		level = level.flatMap((value) => Object.values(value).filter(isObject));
+	}
+	return false;
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

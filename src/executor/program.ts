@@ -1,0 +1,189 @@
+/**
+ * A program while it runs: in a session and process group of its own, marked with the id of its run,
+ * and in a control group when it has limits. Nobody is left of it once `endProgram` or `endLeftovers`
+ * has resolved (S11, T6).
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import type { Groups, RunGroups } from "../host/cgroup.js";
+import { readGroupMembers } from "../host/cgroup-members.js";
+import { createOrphanLook } from "../host/orphans.js";
+import { lookUp, readBootId } from "../host/process-identity.js";
+import { killTree } from "../host/process-tree.js";
+import { explainSpawnError } from "../host/spawn-errors.js";
+import type {
+	KillResult,
+	ProcessIdentity,
+	ResourceLimits,
+	StartFailure,
+} from "../ports/backend.js";
+import { isInTime } from "./deadline.js";
+
+export interface ProgramLaunch {
+	readonly runId: string;
+	readonly agentId: string;
+	readonly argv: readonly [string, ...string[]];
+	readonly cwd: string;
+	readonly env: Readonly<Record<string, string>>;
+	readonly limits: ResourceLimits;
+}
+
+export interface ProgramEnd {
+	readonly code: number | null;
+	readonly signal: string | null;
+	/** Wall time. */
+	readonly atMs: number;
+	readonly outOfMemory: boolean;
+}
+
+export interface RunningProgram {
+	readonly runId: string;
+	readonly pid: number;
+	readonly stdin: Writable;
+	readonly stdout: Readable;
+	readonly stderr: Readable;
+	/** Its own process has ended and is reaped. */
+	readonly exited: Promise<ProgramEnd>;
+	/** Null while it runs. */
+	readonly end: ProgramEnd | null;
+	/** It has ended, and nobody holds its output any more. */
+	readonly closed: Promise<void>;
+	readonly groups: readonly string[];
+	/** Limits that could not be set, in words. */
+	readonly missingLimits: readonly string[];
+}
+
+export type ProgramStart =
+	| { readonly ok: true; readonly program: RunningProgram }
+	| { readonly ok: false; readonly failure: StartFailure };
+
+const hasLimits = ({ memoryBytes, cpuPercent, pids }: ResourceLimits) =>
+	memoryBytes !== null || cpuPercent !== null || pids !== null;
+
+/** `groups` is asked only for a program with limits: a group costs more than a small program. */
+export async function startProgram(
+	launch: ProgramLaunch,
+	groups: () => Groups,
+): Promise<ProgramStart> {
+	const { runId, agentId, argv, cwd, limits } = launch;
+	const env = { ...launch.env, REEVE_RUN_ID: runId, REEVE_AGENT: agentId };
+	const [file, ...args] = argv;
+	const own = hasLimits(limits) ? groups().create(runId, limits) : null;
+	const fork = () => spawn(file, args, { cwd, env, detached: true, stdio: "pipe" });
+	try {
+		const child = own === null ? fork() : own.inside(fork);
+		// The system has said by now whether it could be started; Node only tells later.
+		if (child.pid === undefined) {
+			throw await new Promise<Error>((resolve) => child.once("error", resolve));
+		}
+		return { ok: true, program: watchChild(child, runId, own, own?.applyLimits(limits) ?? []) };
+	} catch (error) {
+		if (own !== null) groups().remove(own.paths);
+		return { ok: false, failure: explainSpawnError(error, { argv, cwd, env }) };
+	}
+}
+
+function watchChild(
+	child: ChildProcess,
+	runId: string,
+	own: RunGroups | null,
+	missingLimits: readonly string[],
+): RunningProgram {
+	let end: ProgramEnd | null = null;
+	const exited = new Promise<ProgramEnd>((resolve) => {
+		child.once("exit", (code, signal) => {
+			const wasKilled = signal === "SIGKILL" || code === 128 + constants.signals.SIGKILL;
+			const outOfMemory = wasKilled && (own?.countOomKills() ?? 0) > 0;
+			end = { code, signal, atMs: Date.now(), outOfMemory };
+			resolve(end);
+		});
+	});
+	const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+	// An error of the process is only ever about signals, which are not sent through this object. Those
+	// of its pipes matter to some, and must not be the end of the daemon while nobody listens.
+	for (const source of [child, child.stdin, child.stdout, child.stderr]) {
+		source?.on("error", () => {});
+	}
+	return {
+		runId,
+		pid: child.pid as number,
+		stdin: child.stdin as Writable,
+		stdout: child.stdout as Readable,
+		stderr: child.stderr as Readable,
+		exited,
+		get end() {
+			return end;
+		},
+		closed,
+		groups: own?.paths ?? [],
+		missingLimits,
+	};
+}
+
+const orphans = createOrphanLook();
+
+/** Right after the exit. Where there is neither group nor listing, a held pipe is noticed later. */
+function mayHaveLeftovers({ runId, pid, groups }: RunningProgram): boolean {
+	const isGroupEmpty = groups.every((group) => readGroupMembers(group).length === 0);
+	return !isGroupEmpty || hasProcessGroup(pid) || orphans.hasOrphan(runId);
+}
+
+/** Signal 0 is sent to nobody. */
+function hasProcessGroup(pgid: number): boolean {
+	try {
+		process.kill(-pgid, 0);
+		return true;
+	} catch (error) {
+		return (error as NodeJS.ErrnoException).code !== "ESRCH";
+	}
+}
+
+const KILL_TRIES_MAX = 3;
+
+/** Ends the whole tree; its own process is reaped when this resolves, and its output read. */
+export async function endProgram(program: RunningProgram): Promise<KillResult> {
+	let killed: KillResult = { ok: false, reason: "" };
+	for (let tries = 0; tries < KILL_TRIES_MAX && !killed.ok; tries++) {
+		killed = await killTree({
+			runId: program.runId,
+			root: identityOf(program),
+			rootJustEnded: program.end !== null,
+			groups: program.groups,
+		});
+	}
+	if (killed.ok) await program.exited;
+	await settleOutput(program);
+	return killed;
+}
+
+/** After its own process has ended: ends what it left, if there is any. */
+export async function endLeftovers(program: RunningProgram): Promise<KillResult> {
+	if (mayHaveLeftovers(program)) return endProgram(program);
+	if (await isInTime(program.closed, HELD_PIPE_MS)) return { ok: true };
+	return endProgram(program);
+}
+
+/** Until it is reaped the number is its own, even when it has ended. */
+function identityOf({ pid, end }: RunningProgram): ProcessIdentity {
+	const entry = end === null ? lookUp(pid) : "none";
+	// No process ever has this start time.
+	const startTime = typeof entry === "string" ? "ended" : entry.startTime;
+	return { bootId: readBootId(), pid, startTime };
+}
+
+/** How long the rest of the output may take when its writer is gone: it is all in the pipe. */
+const HELD_PIPE_MS = 1_000;
+
+/** Reads what is left. A stranger who was handed the pipe does not hold the attempt up. */
+async function settleOutput({ closed, stdin, stdout, stderr }: RunningProgram): Promise<void> {
+	if (await isInTime(closed, HELD_PIPE_MS)) return;
+	for (const stream of [stdin, stdout, stderr]) stream.destroy();
+}
+
+/** How it ended, for people. */
+export function renderEnd({ code, signal, outOfMemory }: ProgramEnd): string {
+	if (outOfMemory) return "was killed by the kernel: out of memory (see `limits.memory`)";
+	return signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+}

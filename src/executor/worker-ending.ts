@@ -1,0 +1,45 @@
+/** What the end of a worker means for it and for the requests that it held. */
+
+import { classifyProcessFailure, type Outcome } from "../core/outcome.js";
+import type { WorkerEnd } from "../ports/executor.js";
+import type { HeldRequest } from "./held-requests.js";
+import { type ProgramEnd, renderEnd } from "./program.js";
+
+export type Ending = Pick<WorkerEnd, "cause" | "reason">;
+
+/** It could not be ended, so nobody has seen its end. */
+export const UNSEEN_END = (): ProgramEnd => ({
+	...{ code: null, signal: null, outOfMemory: false },
+	atMs: Date.now(),
+});
+
+/** Of a worker that ended by itself. */
+export function endingOf(end: ProgramEnd, isStopping: boolean): Ending {
+	return { cause: isStopping ? "stopped" : "exited", reason: renderEnd(end) };
+}
+
+export function displaced(detail: string): Outcome {
+	return classifyProcessFailure({ type: "displaced", detail });
+}
+
+/** Only what the worker had been given speaks against it. */
+export function judgeHeld(
+	{ verdict, isSent }: HeldRequest,
+	{ cause, reason }: Ending,
+): Outcome | null {
+	if (verdict !== undefined) return verdict;
+	if (!isSent) return displaced("its worker ended before it was given the request");
+	switch (cause) {
+		case "exited": {
+			const detail = `its worker ${reason} without an answer`;
+			return classifyProcessFailure({ type: "no_answer", detail });
+		}
+		case "sick":
+			return classifyProcessFailure({ type: "bad_answer", detail: `its worker ${reason}` });
+		case "timed_out":
+		case "called_off":
+			return displaced(`its worker was ended: ${reason}`);
+		case "stopped":
+			return displaced("its worker was stopped before it answered");
+	}
+}

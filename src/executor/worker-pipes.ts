@@ -1,0 +1,44 @@
+/** A worker's pipes: lines out of its stdout, and what is wrong when a pipe closes while it lives. */
+
+import type { Buffer } from "node:buffer";
+import { renderSize } from "../core/units.js";
+import { isInTime } from "./deadline.js";
+import { createLineReader } from "./line-reader.js";
+import type { RunningProgram } from "./program.js";
+
+interface PipeEvents {
+	onLine(line: Buffer): void;
+	/** Nothing can be asked of it any more. */
+	onTrouble(reason: string): void;
+	isClosingExpected(): boolean;
+}
+
+/** How long an exit may take once its pipes are closed. */
+const CLOSING_MS = 2_000;
+
+export function watchPipes(
+	program: RunningProgram,
+	lineBytesMax: number,
+	{ onLine, onTrouble, isClosingExpected }: PipeEvents,
+): void {
+	const { stdin, stdout, exited } = program;
+	const reader = createLineReader(lineBytesMax, onLine);
+	stdout.on("data", (chunk: Buffer) => {
+		if (reader.take(chunk)) return;
+		// Nobody reads on: whoever writes is told so, or waits until it is ended.
+		stdout.destroy();
+		onTrouble(`printed an answer larger than ${renderSize(lineBytesMax)}`);
+	});
+	stdout.once("end", () => {
+		const rest = reader.rest();
+		if (rest.length > 0) onLine(rest);
+	});
+
+	/** An ordinary exit closes its pipes a moment before it is known. */
+	async function judgeClosing(reason: string): Promise<void> {
+		if (isClosingExpected() || (await isInTime(exited, CLOSING_MS))) return;
+		onTrouble(reason);
+	}
+	stdout.once("close", () => void judgeClosing("closed its stdout"));
+	stdin.once("error", () => void judgeClosing("closed its stdin"));
+}

@@ -1,0 +1,202 @@
+/**
+ * One process that serves many requests, one JSON text per line both ways, answers in any order. What it
+ * does for a request can only be ended with all of it, so a request that is late or called off ends the
+ * whole tree before it is told so (T6); an answer that comes later changes nothing (T7).
+ */
+
+import type { Buffer } from "node:buffer";
+import {
+	type ActionRequest,
+	classifyProcessFailure,
+	classifyResponse,
+	type Outcome,
+} from "../core/outcome.js";
+import { readBootId, readIdentity } from "../host/process-identity.js";
+import type { ProcessIdentity } from "../ports/backend.js";
+import type {
+	AttemptEnd,
+	Worker,
+	WorkerEnd,
+	WorkerEndCause,
+	WorkerStart,
+	WorkerStarted,
+} from "../ports/executor.js";
+import { isInTime, startDeadline } from "./deadline.js";
+import { createHeldRequests, type HeldRequest, type HeldRequests } from "./held-requests.js";
+import { parseAnswerLine, quote } from "./parse-answer.js";
+import { endLeftovers, endProgram, type RunningProgram } from "./program.js";
+import { displaced, type Ending, endingOf, judgeHeld, UNSEEN_END } from "./worker-ending.js";
+import { createWorkerLog, type WorkerLog } from "./worker-log.js";
+import { watchPipes } from "./worker-pipes.js";
+import type { World } from "./world.js";
+
+/** A worker's log is in files, and much of it may be about other requests. */
+const REQUEST_LOG_BYTES_MAX = 8 * 1024;
+
+export async function startWorker(start: WorkerStart, world: World): Promise<WorkerStarted> {
+	const { program, runId } = start;
+	if (world.isClosed) {
+		return { ok: false, failure: { permanent: false, detail: "the daemon is stopping" } };
+	}
+	const started = await world.start({ ...program, runId });
+	if (!started.ok) return started;
+	const worker = new ProcessWorker(start, started.program, world);
+	const takeBackHold = world.hold(() => void worker.stop(0));
+	void worker.ended.then(takeBackHold);
+	// The executor may have been closed while the program was started.
+	if (world.isClosed) await worker.stop(0);
+	return { ok: true, worker };
+}
+
+class ProcessWorker implements Worker {
+	readonly runId: string;
+	readonly process: ProcessIdentity;
+	readonly startedAtMs = Date.now();
+	readonly ended: Promise<WorkerEnd>;
+	readonly #start: WorkerStart;
+	readonly #program: RunningProgram;
+	readonly #world: World;
+	readonly #log: WorkerLog;
+	readonly #held: HeldRequests;
+	readonly #askedToEnd: Promise<void>;
+	#askToEnd: () => void = () => {};
+	#ending: Ending | null = null;
+	#isStopping = false;
+
+	constructor(start: WorkerStart, program: RunningProgram, world: World) {
+		const { answerBytesMax, logBytesMax, unreadBytesMax } = world.bounds;
+		this.runId = start.runId;
+		this.process = readIdentity(program.pid) ?? endedIdentity(program.pid);
+		this.#start = start;
+		this.#program = program;
+		this.#world = world;
+		this.#log = createWorkerLog(program.stderr, start.logDir, logBytesMax);
+		this.#held = createHeldRequests(program.stdin, unreadBytesMax);
+		this.#askedToEnd = new Promise((resolve) => {
+			this.#askToEnd = resolve;
+		});
+		watchPipes(program, answerBytesMax, {
+			onLine: (line) => this.#takeLine(line),
+			onTrouble: (reason) => this.#end("sick", reason),
+			isClosingExpected: () => this.#isStopping,
+		});
+		this.ended = this.#live();
+	}
+
+	get isOpen(): boolean {
+		return !this.#isStopping && this.#ending === null && this.#program.end === null;
+	}
+
+	get pending(): number {
+		return this.#held.size;
+	}
+
+	ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
+		if (signal.aborted) return Promise.resolve({ outcome: null, log: "" });
+		if (!this.isOpen) {
+			const outcome = displaced("its worker takes no more requests");
+			return Promise.resolve({ outcome, log: "" });
+		}
+		const { request_id } = request;
+		if (this.#held.has(request_id)) throw new Error(`request ${request_id} is held already`);
+		return new Promise((resolve) => {
+			const held: HeldRequest = {
+				...{ request, isSent: false, logPosition: this.#log.tail.position },
+				end(result) {
+					takeBackDeadline();
+					signal.removeEventListener("abort", callOff);
+					resolve(result);
+				},
+			};
+			const callOff = () => this.#giveUp(held, null, "called_off", "was called off");
+			const takeBackDeadline = startDeadline(timeoutMs, () => {
+				const outcome = classifyProcessFailure({ type: "timeout", afterMs: timeoutMs });
+				this.#giveUp(held, outcome, "timed_out", `was not answered within ${timeoutMs} ms`);
+			});
+			signal.addEventListener("abort", callOff);
+			this.#held.add(held);
+		});
+	}
+
+	async stop(graceMs: number): Promise<"graceful" | "timed_out_killed"> {
+		this.#isStopping = true;
+		const deadlineMs = performance.now() + graceMs;
+		await isInTime(Promise.race([this.#held.whenEmpty(), this.ended]), graceMs);
+		this.#program.stdin.end();
+		await isInTime(this.ended, deadlineMs - performance.now());
+		this.#end("stopped", "was stopped and did not end by itself");
+		await this.ended;
+		return this.#ending === null ? "graceful" : "timed_out_killed";
+	}
+
+	/** Until the tree is gone and every request has ended. */
+	async #live(): Promise<WorkerEnd> {
+		const hasExited = await Promise.race([
+			this.#program.exited.then(() => true),
+			this.#askedToEnd.then(() => false),
+		]);
+		const gone = await (hasExited ? endLeftovers(this.#program) : endProgram(this.#program));
+		if (!gone.ok) this.#world.trouble(`${this.runId}: cannot be ended: ${gone.reason}`);
+		const facts = this.#program.end ?? UNSEEN_END();
+		const why = this.#ending ?? endingOf(facts, this.#isStopping);
+		for (const held of this.#held.all()) this.#finish(held, judgeHeld(held, why));
+		await this.#log.close();
+		this.#world.release(this.#program);
+		return { runId: this.runId, ...facts, ...why };
+	}
+
+	/** The first reason stays. One that has exited needs no end. */
+	#end(cause: WorkerEndCause, reason: string): void {
+		if (this.#ending !== null || this.#program.end !== null) return;
+		this.#ending = { cause, reason };
+		this.#log.note(`ended: ${reason}`);
+		this.#askToEnd();
+	}
+
+	/** What was never written can be dropped; for the rest the whole worker has to go. */
+	#giveUp(held: HeldRequest, outcome: Outcome | null, cause: WorkerEndCause, what: string): void {
+		if (held.isSent) {
+			held.verdict = outcome;
+			this.#end(cause, `request ${held.request.request_id} ${what}`);
+		} else {
+			this.#finish(held, outcome);
+		}
+	}
+
+	#finish(held: HeldRequest, outcome: Outcome | null): void {
+		this.#held.remove(held);
+		held.end({ outcome, log: this.#log.tail.textSince(held.logPosition, REQUEST_LOG_BYTES_MAX) });
+	}
+
+	#takeLine(line: Buffer): void {
+		const answer = parseAnswerLine(line);
+		if (answer === null) {
+			this.#takeGarbage(line.toString("utf8"));
+			return;
+		}
+		const { requestId, parsed } = answer;
+		const held = this.#held.answerable(requestId);
+		if (held === null) {
+			this.#log.count("ignored a late or unknown answer", `to ${quote(requestId)}`);
+			return;
+		}
+		const outcome = parsed.ok
+			? classifyResponse(requestId, parsed.response)
+			: classifyProcessFailure({ type: "bad_answer", detail: parsed.detail });
+		this.#finish(held, outcome);
+	}
+
+	#takeGarbage(text: string): void {
+		if (text.trim() === "") return;
+		const what = "printed a line that is no answer";
+		if (this.#start.program.extraOutput === "refuse") this.#end("sick", `${what}: ${quote(text)}`);
+		else this.#log.count(what, quote(text));
+	}
+}
+
+/** It was gone before it could be looked at. No process ever has this start time. */
+const endedIdentity = (pid: number): ProcessIdentity => ({
+	bootId: readBootId(),
+	pid,
+	startTime: "ended",
+});
