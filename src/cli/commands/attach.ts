@@ -64,11 +64,11 @@ export async function runAttach(
 }
 
 /** In order: the last keys before the detach keys are still on their way. */
-async function leave(socket: WebSocket): Promise<void> {
+async function leave(socket: TerminalSocket): Promise<void> {
 	if (socket.readyState === socket.OPEN) {
 		await new Promise<void>((resolve) => {
 			setTimeout(resolve, LEAVE_MS_MAX).unref();
-			socket.once("close", () => resolve());
+			socket.on("close", () => resolve());
 			socket.resume();
 			socket.close();
 		});
