@@ -68,6 +68,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
 	},
+	events_pruned: {
+		meaning: "The events to resume from are no longer kept.",
+		hint: "Begin at the oldest that is kept, and look at the state of things as they are now.",
+		httpStatus: 410,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	no_route: {
 		meaning: "The API has no such request.",
 		hint: "Client and daemon may be of different versions: `reeve daemon restart`.",

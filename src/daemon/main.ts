@@ -21,6 +21,7 @@ import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import { type Backends, createBackends } from "./backends.js";
+import { historyService, readRetention } from "./history-service.js";
 import { prepareHome } from "./home-dir.js";
 import { createLogger } from "./logger.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
@@ -39,6 +40,7 @@ process.exitCode = await main().catch((error: unknown) => {
 process.exit();
 
 async function main(): Promise<number> {
+	const retention = readRetention(process.env);
 	await prepareHome(home);
 	const taken = await takeHome(home);
 	if (taken.outcome === "failed") throw new Error(taken.reason);
@@ -82,6 +84,7 @@ async function main(): Promise<number> {
 			onError: (error, { correlationId }) =>
 				logger.error("a request failed", error, { correlation_id: correlationId }),
 		}),
+		historyService(store, retention, logger),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {
 		logger.info(reason, { service, action });

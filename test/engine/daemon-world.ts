@@ -16,10 +16,10 @@ import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/s
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 import { mortal } from "./mortal.js";
 
-export interface DaemonWorld {
+export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly clock: ManualClock;
 	readonly backend: ScriptedBackend;
-	readonly store: MemoryStore;
+	readonly store: S;
 	/** The daemon that is alive. */
 	engine: Engine;
 	/** What went wrong where nobody waited for it. */
@@ -32,9 +32,15 @@ export interface DaemonWorld {
 	killAndRestart(awayMs?: number): Promise<void>;
 }
 
-export async function createDaemonWorld(random: () => number = () => 0): Promise<DaemonWorld> {
+export function createDaemonWorld(random: () => number = () => 0): Promise<DaemonWorld> {
+	return createDaemonWorldOn(createMemoryStore(), random);
+}
+
+export async function createDaemonWorldOn<S extends Store>(
+	store: S,
+	random: () => number = () => 0,
+): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
-	const store = createMemoryStore();
 	const backend = createScriptedBackend({ clock });
 	const vault = createMemoryVault();
 	const errors: unknown[] = [];
@@ -82,7 +88,7 @@ export async function createDaemonWorld(random: () => number = () => 0): Promise
 		return engine;
 	}
 
-	const world: DaemonWorld = {
+	const world: DaemonWorld<S> = {
 		...{ clock, backend, store, errors },
 		engine: start(),
 		async settle() {
