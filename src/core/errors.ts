@@ -47,6 +47,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.usage,
 		retryable: false,
 	},
+	plan_file_invalid: {
+		meaning: "The plan file has problems; each is listed with its place.",
+		hint: "Mend the listed places; nothing was run.",
+		httpStatus: 422,
+		cliExit: CLI_EXIT.usage,
+		retryable: false,
+	},
 	file_exists: {
 		meaning: "A file that would have been written is already there.",
 		hint: "Reeve never overwrites it: move it away, or write to another place.",
