@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { renderCliPage } from "./reference/cli-page.mjs";
 import { renderErrorsPage, renderEventsPage, renderStatesPage } from "./reference/core-pages.mjs";
+import { renderHttpPage } from "./reference/http-page.mjs";
 
 /** @type {{ path: string, render: () => string | Promise<string> }[]} */
 const OUTPUTS = [
@@ -33,6 +34,14 @@ const OUTPUTS = [
 		render: async () => renderEventsPage((await built("core/events.js")).EVENT_DOCS),
 	},
 	{
+		path: "schema/openapi.json",
+		render: async () => `${JSON.stringify(await openApi(), null, "\t")}\n`,
+	},
+	{
+		path: "docs/reference/http-api.md",
+		render: async () => renderHttpPage(await openApi()),
+	},
+	{
 		path: "docs/reference/states.md",
 		render: async () => {
 			const { TASK_TABLE } = await built("core/task.js");
@@ -45,6 +54,12 @@ const OUTPUTS = [
 /** @param {string} module */
 function built(module) {
 	return import(pathToFileURL(resolve("dist", module)).href);
+}
+
+/** @returns {Promise<Record<string, unknown>>} */
+async function openApi() {
+	const { readVersion } = await built("client/version.js");
+	return (await built("http/openapi.js")).renderOpenApi(readVersion());
 }
 
 /** @param {string} path */

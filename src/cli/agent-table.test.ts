@@ -1,7 +1,7 @@
 import pc from "picocolors";
 import { describe, expect, test } from "vitest";
 import { agentJson, DOWN, exitJson } from "../../test/support/agents.js";
-import type { AgentJson } from "../http/contract.js";
+import type { AgentJson } from "../http/contract/agents.js";
 import { renderAgentTable, renderTally } from "./agent-table.js";
 
 const NOW_MS = Date.parse("2031-04-05T06:10:00Z");

@@ -2,7 +2,7 @@
 
 import { renderExit } from "../core/exit.js";
 import { renderElapsed } from "../core/units.js";
-import type { AgentJson, ExitJson } from "../http/contract.js";
+import type { AgentJson, ExitJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 import { type Cell, renderTable } from "./table.js";
 

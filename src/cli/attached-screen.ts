@@ -3,7 +3,7 @@
  * now and then a line from Reeve, which is taken away again where that can be done without a trace.
  */
 
-import type { TerminalMessage } from "../http/contract.js";
+import type { TerminalMessage } from "../http/contract/streams.js";
 import type { RawTerminal } from "./raw-terminal.js";
 
 const CLEAR = Buffer.from("\u001b[0m\u001b[?25h\u001b[H\u001b[2J");

@@ -13,16 +13,17 @@ import { createClient } from "../client/client.js";
 import type { Home } from "../client/home.js";
 import { ReeveError } from "../core/errors.js";
 import { renderElapsed } from "../core/units.js";
-import type { DaemonJson } from "../http/contract.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { createSanitizer } from "./sanitize.js";
 
 export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.meta.url));
 
 const LOOK_EVERY_MS = 25;
 const ANSWER_MS_MAX = 2_000;
-const START_MS_MAX = 15_000;
+/** A daemon that finds its home taken waits this long for the other one to answer. */
+const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 30_000;
-/** A daemon that lost the race for the home ends at once; the winner may need this long to answer. */
+/** A daemon that lost the race for the home ends once the winner listens, which may need this long to answer. */
 const RIVAL_MS_MAX = 1_000;
 const TOLD_LINES_MAX = 15;
 const TOLD_BYTES_MAX = 16_384;
@@ -75,8 +76,10 @@ async function startDaemon(
 		const outcome = await waitForAnswer(client, ended, startMsMax);
 		if (outcome === "answers") {
 			child.unref();
-			// Another one may have been faster: then it is that one which answers.
-			return { started: ended.how === null ? { pid: child.pid ?? 0 } : null };
+			// Another one may have been faster: then it is that one which answers, and ours may not have
+			// noticed yet.
+			const { pid } = await client.call("GET /api/v1/daemon");
+			return { started: pid === child.pid ? { pid } : null };
 		}
 		// It would come up later, unasked, when nobody waits for it any more.
 		if (outcome === "silent") child.kill("SIGKILL");

@@ -1,7 +1,7 @@
 /** How far a long request is, by asking the daemon meanwhile. Only where a person sees it. */
 
 import type { Client } from "../client/client.js";
-import type { AgentJson } from "../http/contract.js";
+import type { AgentJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 
 const LOOK_EVERY_MS = 250;

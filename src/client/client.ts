@@ -1,27 +1,44 @@
-/** Speaks to a daemon over its socket: one typed function for every request, and the streams. */
+/** Speaks to a daemon: one typed function for every request, and the streams. */
 
-import type { IncomingMessage } from "node:http";
-import { request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import WebSocket from "ws";
-import { ERRORS, type ErrorCode, ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
-import { type ErrorJson, type RouteName, type Routes, STREAMS } from "../http/contract.js";
+import type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.js";
+import type { Address } from "./address.js";
+import {
+	explain,
+	failureOf,
+	isSecure,
+	send,
+	strangeAnswer,
+	tokenHeader,
+	told,
+} from "./connection.js";
+
+export interface CallOptions<Name extends RouteName> {
+	/** Fills the `:id` or `:scope` of the path. */
+	readonly place?: string;
+	readonly query?: Routes[Name]["sentQuery"];
+	readonly body?: Routes[Name]["body"];
+	/** Makes one of requests that are sent again. */
+	readonly idempotencyKey?: string;
+	/** Goes with whatever the request causes. */
+	readonly correlationId?: string;
+	readonly signal?: AbortSignal;
+}
 
 export interface Client {
 	/**
-	 * Sends a request. `place` fills the `:id` or `:scope` of the path. Without a `signal`, questions
-	 * (`GET`) wait a bounded time, and what is to be done as long as it takes.
+	 * Sends a request. Without a `signal`, questions (`GET`) wait a bounded time, and what is to be
+	 * done as long as it takes.
 	 */
-	call<Name extends RouteName>(
+	call<Name extends JsonRouteName>(
 		name: Name,
-		options?: {
-			readonly place?: string;
-			readonly body?: Routes[Name]["body"];
-			readonly signal?: AbortSignal;
-		},
+		options?: CallOptions<Name>,
 	): Promise<Routes[Name]["reply"]>;
+	/** The API's own description. */
+	openApi(): Promise<Record<string, unknown>>;
 	/** Events after `after`; with `follow`, also those to come, until `signal` aborts. */
 	events(options: {
 		readonly after: number;
@@ -33,7 +50,7 @@ export interface Client {
 	logs(
 		id: string,
 		options: { readonly lines: number; readonly follow: boolean; readonly signal?: AbortSignal },
-	): AsyncGenerator<Buffer>;
+	): AsyncGenerator<Uint8Array>;
 	/**
 	 * An open WebSocket to an agent's terminal; the contract says what goes over it. It is paused, so
 	 * that nothing is missed: `resume()` it once somebody listens.
@@ -41,86 +58,123 @@ export interface Client {
 	terminal(
 		id: string,
 		options: { readonly columns: number; readonly rows: number; readonly readOnly: boolean },
-	): Promise<WebSocket>;
+	): Promise<TerminalSocket>;
+}
+
+/** As much of a WebSocket as a terminal needs; users need no types but these. */
+export interface TerminalSocket {
+	readonly readyState: number;
+	readonly OPEN: number;
+	on(event: "message", listener: (data: Uint8Array, isBinary: boolean) => void): unknown;
+	on(event: "close", listener: () => void): unknown;
+	send(data: string | Uint8Array, sent?: (error?: Error) => void): void;
+	pause(): void;
+	resume(): void;
+	/** Ends the connection at once. */
+	terminate(): void;
 }
 
 const ANSWER_MS_MAX = 10_000;
 
-export function createClient({ socketPath }: { readonly socketPath: string }): Client {
-	async function open(
-		method: string,
-		path: string,
-		body?: unknown,
-		signal?: AbortSignal,
-	): Promise<IncomingMessage> {
-		const payload = body === undefined ? null : JSON.stringify(body);
-		const headers = payload === null ? {} : { "content-type": "application/json" };
-		const response = await new Promise<IncomingMessage>((resolve, reject) => {
-			const sent = request(
-				// A connection each: one that was kept may belong to a daemon that has gone.
-				{ socketPath, method, path, headers, agent: false, ...(signal && { signal }) },
-				resolve,
-			);
-			sent.on("error", (error) => reject(explain(error, socketPath)));
-			sent.end(payload);
+export function createClient(address: Address): Client {
+	async function ask(method: string, path: string, options: CallOptions<RouteName>) {
+		const patience = method === "GET" ? AbortSignal.timeout(ANSWER_MS_MAX) : undefined;
+		const signal = options.signal ?? patience;
+		const headers = {
+			...(options.idempotencyKey && { "idempotency-key": options.idempotencyKey }),
+			...(options.correlationId && { "x-correlation-id": options.correlationId }),
+		};
+		const body = method === "POST" ? (options.body ?? {}) : undefined;
+		const response = await send(address, {
+			method,
+			path,
+			body,
+			headers,
+			...(signal && { signal }),
 		});
-		if ((response.statusCode ?? 500) < 400) return response;
-		throw failureOf(await text(response));
+		const answer = await text(response).catch((error: unknown) => {
+			throw explain(error, address);
+		});
+		return parseReply(answer);
 	}
+
+	/** The stream's path is a route's, so a route that is renamed is noticed here. */
+	const stream = async (
+		name: RouteName,
+		place: string,
+		query: URLSearchParams,
+		signal?: AbortSignal,
+	) => {
+		const path = `${pathOf(name, place)}?${query}`;
+		return told(await send(address, { method: "GET", path, ...(signal && { signal }) }), address);
+	};
 
 	return {
 		async call(name, options = {}) {
-			const [method = "", pattern = ""] = name.split(" ");
-			const path = fill(pattern, options.place);
-			const body = method === "POST" ? (options.body ?? {}) : undefined;
-			const patience = method === "GET" ? AbortSignal.timeout(ANSWER_MS_MAX) : undefined;
-			const response = await open(method, path, body, options.signal ?? patience);
-			return parseReply(
-				await text(response).catch((error: unknown) => {
-					throw explain(error, socketPath);
-				}),
-			);
+			const [method = ""] = name.split(" ");
+			const query = queryOf(options.query as object | undefined);
+			return ask(method, `${pathOf(name, options.place)}${query}`, options);
 		},
+		openApi: () => ask("GET", pathOf("GET /api/v1/openapi.json"), {}),
 		async *events({ after, agent, follow, signal }) {
 			const query = new URLSearchParams({ after: String(after), ...(agent && { agent }) });
 			if (follow) query.set("follow", "1");
-			const response = await open("GET", `${STREAMS.events}?${query}`, undefined, signal);
-			for await (const line of linesOf(told(response, socketPath))) {
+			const bytes = await stream("GET /api/v1/events", "", query, signal);
+			for await (const line of linesOf(bytes)) {
 				if (line.startsWith("data: ")) yield JSON.parse(line.slice(6)) as ReeveEvent;
 			}
 		},
 		async *logs(id, { lines, follow, signal }) {
 			const query = new URLSearchParams({ lines: String(lines), ...(follow && { follow: "1" }) });
-			const path = `${fill(STREAMS.logs, id)}?${query}`;
-			yield* told(await open("GET", path, undefined, signal), socketPath);
+			yield* await stream("GET /api/v1/agents/:id/logs", id, query, signal);
 		},
-		async terminal(id, { columns, rows, readOnly }) {
+		terminal(id, { columns, rows, readOnly }) {
 			const query = new URLSearchParams({ columns: String(columns), rows: String(rows) });
 			if (readOnly) query.set("ro", "1");
-			const path = `${fill(STREAMS.terminal, id)}?${query}`;
-			const socket = new WebSocket(`ws://localhost${path}`, {
-				// Not in the address, where a home with a colon or a space in its name would be cut short.
-				createConnection: () => connect(socketPath),
-				perMessageDeflate: false,
-			});
-			await new Promise<void>((resolve, reject) => {
-				socket.once("open", () => {
-					socket.pause();
-					resolve();
-				});
-				// For good: an error after the opening is followed by a close, which says enough.
-				socket.on("error", (error) => reject(explain(error, socketPath)));
-				socket.once("unexpected-response", (_, response) => {
-					text(response).then((body) => reject(failureOf(body)), reject);
-				});
-			});
-			return socket;
+			return openSocket(address, `${pathOf("GET /api/v1/agents/:id/terminal", id)}?${query}`);
 		},
 	};
 }
 
-function fill(pattern: string, place: string | undefined): string {
-	return pattern.replace(/:(id|scope)/, encodeURIComponent(place ?? ""));
+async function openSocket(address: Address, path: string): Promise<TerminalSocket> {
+	const [scheme, host] = isSecure(address) ? ["wss", hostOf(address)] : ["ws", hostOf(address)];
+	const socket = new WebSocket(`${scheme}://${host}${path}`, {
+		// Not in the address, where a home with a colon or a space in its name would be cut short.
+		...("socketPath" in address && { createConnection: () => connect(address.socketPath) }),
+		...("url" in address && address.ca !== undefined && { ca: address.ca }),
+		headers: tokenHeader(address),
+		perMessageDeflate: false,
+	});
+	await new Promise<void>((resolve, reject) => {
+		socket.once("open", () => {
+			socket.pause();
+			resolve();
+		});
+		// For good: an error after the opening is followed by a close, which says enough.
+		socket.on("error", (error) => reject(explain(error, address)));
+		socket.once("unexpected-response", (_, response) => {
+			text(response).then((body) => reject(failureOf(body)), reject);
+		});
+	});
+	return socket as unknown as TerminalSocket;
+}
+
+function hostOf(address: Address): string {
+	return "url" in address ? new URL(address.url).host : "localhost";
+}
+
+function pathOf(name: RouteName, place = ""): string {
+	const [, pattern = ""] = name.split(" ");
+	return pattern.replace(/:\w+/, encodeURIComponent(place));
+}
+
+/** With its question mark; empty when nothing is asked. */
+function queryOf(query: object | undefined): string {
+	const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+	const sent = new URLSearchParams(
+		given.map(([key, value]): [string, string] => [key, `${value}`]),
+	);
+	return given.length === 0 ? "" : `?${sent}`;
 }
 
 async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
@@ -134,52 +188,10 @@ async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
 	}
 }
 
-/** The bytes of a stream, whose end before its time is told as what it is. */
-async function* told(response: IncomingMessage, socketPath: string): AsyncGenerator<Buffer> {
-	try {
-		yield* response as AsyncIterable<Buffer>;
-	} catch (error) {
-		throw explain(error, socketPath);
-	}
-}
-
 function parseReply(body: string) {
 	try {
 		return JSON.parse(body);
 	} catch {
-		throw new ReeveError("internal", `the daemon answered: ${body.slice(0, 500)}`);
+		throw strangeAnswer(body);
 	}
-}
-
-/** An error that the daemon told, as the same error here. */
-function failureOf(body: string): ReeveError {
-	try {
-		const { code, message, hint } = (JSON.parse(body) as ErrorJson).error;
-		// A daemon of another version may know errors that this one does not: its words are good.
-		const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : "internal";
-		if (typeof message === "string") return new ReeveError(known, message, hint);
-	} catch {
-		// Not one of ours: told below as it is.
-	}
-	return new ReeveError("internal", `the daemon answered: ${body.slice(0, 500)}`);
-}
-
-/** What a failed connection means to whoever asked. */
-function explain(error: unknown, socketPath: string): unknown {
-	if (!(error instanceof Error)) return error;
-	const { code, cause } = error as NodeJS.ErrnoException;
-	if (code === "ENOENT" || code === "ECONNREFUSED" || code === "ENOTDIR") {
-		return new ReeveError("no_daemon", `no daemon answers at ${socketPath}`);
-	}
-	if (code === "ECONNRESET" || code === "EPIPE") {
-		return new ReeveError("connection_lost", `the daemon at ${socketPath} went away`);
-	}
-	if (code === "EACCES" || code === "EPERM") {
-		return new ReeveError("home_denied", `${socketPath} may not be used: permission denied`);
-	}
-	if (cause instanceof Error && cause.name === "TimeoutError") {
-		const hint = "It may be very busy, or hang: `reeve doctor` looks; its log may tell why.";
-		return new ReeveError("timeout", `the daemon at ${socketPath} does not answer`, hint);
-	}
-	return error;
 }

@@ -1,9 +1,16 @@
 /**
- * `reeve/client`: the words that cross the wire, for programs that read what Reeve writes as JSON.
- * It holds no code that decides anything, so it is safe to bundle into a page.
+ * `reeve/client`: the typed client, and the words that cross the wire. It holds no code that decides
+ * anything. A page imports the types and brings its own way to fetch.
  */
 
-export { CLI_EXIT, type CliExit, ERRORS, type ErrorCode, type ErrorSpec } from "../core/errors.js";
+export {
+	CLI_EXIT,
+	type CliExit,
+	ERRORS,
+	type ErrorCode,
+	type ErrorSpec,
+	ReeveError,
+} from "../core/errors.js";
 export type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 export type { ExitCause, ExitKind } from "../core/exit.js";
 export type { ActionRequest, ActionResponse, CallerCode } from "../core/outcome.js";
@@ -21,3 +28,12 @@ export {
 	type ProcessState,
 } from "../core/states.js";
 export { TASK_STATUSES, type TaskStatus } from "../core/task.js";
+export type { AgentDetailJson, AgentJson, ExitJson } from "../http/contract/agents.js";
+export type { DaemonJson } from "../http/contract/daemon.js";
+export type { ReloadedJson, StartedJson } from "../http/contract/fleet.js";
+export type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.js";
+export type { ErrorJson, StoppedJson } from "../http/contract/shapes.js";
+export type { TerminalMessage } from "../http/contract/streams.js";
+export type { Address } from "./address.js";
+export { type CallOptions, type Client, createClient, type TerminalSocket } from "./client.js";
+export { type Home, resolveHome } from "./home.js";

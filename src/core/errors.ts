@@ -75,6 +75,34 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.failed,
 		retryable: false,
 	},
+	method_not_allowed: {
+		meaning: "The API has this path, but not for this method.",
+		hint: "The reference of the API lists what each path takes.",
+		httpStatus: 405,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	upgrade_required: {
+		meaning: "This path is a WebSocket and was asked as a plain request.",
+		hint: "Open it with a WebSocket client.",
+		httpStatus: 426,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	body_too_large: {
+		meaning: "The body of a request is larger than any that makes sense.",
+		hint: "Send less at once.",
+		httpStatus: 413,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
+	unsupported_media_type: {
+		meaning: "The body of a request is not declared as JSON.",
+		hint: "Send it with `content-type: application/json`.",
+		httpStatus: 415,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	no_daemon: {
 		meaning: "No daemon is running for this home.",
 		hint: "`reeve up` and `reeve daemon start` start one.",
@@ -131,6 +159,55 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: false,
 	},
+	task_not_found: {
+		meaning: "No task of that id is known.",
+		hint: "`reeve tasks ls` lists the newest ones.",
+		httpStatus: 404,
+		cliExit: CLI_EXIT.not_found,
+		retryable: false,
+	},
+	plan_not_found: {
+		meaning: "No plan of that id is known.",
+		hint: "`reeve plan ls` lists the newest ones.",
+		httpStatus: 404,
+		cliExit: CLI_EXIT.not_found,
+		retryable: false,
+	},
+	not_a_dead_letter: {
+		meaning: "The task has not been dead-lettered, or something has become of it already.",
+		hint: "`reeve dead-letters ls` lists those that wait for somebody.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	already_ended: {
+		meaning: "What was to be cancelled has ended already, and an end is final.",
+		hint: "`reeve tasks show` and `reeve plan show` say how it ended.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	idempotency_conflict: {
+		meaning: "The idempotency key was used before, for something else.",
+		hint: "Use a new key for a new request.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	queue_full: {
+		meaning: "Too many tasks wait already; nothing was taken on.",
+		hint: "Try again when some have ended; `reeve tasks ls` shows what waits.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
+	},
+	not_callable: {
+		meaning: "The agent is a session, which takes no requests.",
+		hint: "Call agents of kind `call` or `worker`; to type at a session use `reeve send`.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
 	validation_failed: {
 		meaning: "A request is malformed, or the agent refused it as the caller's mistake.",
 		hint: "Correct the request; sending it again unchanged will fail again.",
@@ -182,10 +259,18 @@ export class ReeveError extends Error {
 	override readonly name = "ReeveError";
 	readonly code: ErrorCode;
 	readonly hint: string;
+	/** More, for programs; what is in it depends on the code. */
+	readonly details: unknown;
 
-	constructor(code: ErrorCode, message: string, hint: string = ERRORS[code].hint) {
+	constructor(
+		code: ErrorCode,
+		message: string,
+		hint: string = ERRORS[code].hint,
+		details: unknown = null,
+	) {
 		super(message);
 		this.code = code;
 		this.hint = hint;
+		this.details = details;
 	}
 }

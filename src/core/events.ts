@@ -6,6 +6,7 @@
 
 import type { CrashAction, ExitClass } from "./crash-state.js";
 import type { Asker, ExitCause, ExitKind } from "./exit.js";
+import type { AttemptError } from "./outcome.js";
 import type { PlanStatus } from "./plan.js";
 import type { CircuitState, PolicyState } from "./states.js";
 import type { TaskStatus } from "./task.js";
@@ -41,8 +42,19 @@ export interface EventMap {
 	"agent.drained": { outcome: DrainOutcome; duration_ms: number };
 	"agent.resumed": { from: PolicyState };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };
-	"task.changed": { from: TaskStatus; to: TaskStatus; attempt: number; reason: string };
+	"task.accepted": { action: string; name: string; replay_of: string | null };
+	"task.changed": {
+		from: TaskStatus;
+		to: TaskStatus;
+		attempt: number;
+		error: AttemptError | null;
+		duration_ms: number | null;
+		reason: string;
+	};
+	"plan.accepted": { name: string; tasks: number };
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };
+	"dead_letter.replayed": { as: string };
+	"dead_letter.discarded": Record<string, never>;
 	"daemon.started": { version: string; pid: number };
 	"daemon.stopping": { reason: string };
 	"service.ended": { service: string; action: "restart" | "fatal" | "none"; reason: string };
@@ -150,19 +162,38 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "An agent's circuit opened, half opened or closed.",
 		data: { from: "state before", to: "state now", reason: "why, in words" },
 	},
+	"task.accepted": {
+		meaning: "A task was taken on; from here on it reaches exactly one end.",
+		data: {
+			action: "what the agent is to do",
+			name: "its name in the plan",
+			replay_of: "the dead letter that it replays",
+		},
+	},
 	"task.changed": {
 		meaning: "A task moved on.",
 		data: {
 			from: "status before",
 			to: "status now",
 			attempt: "the number of its current attempt",
+			error: "how that attempt failed, if it did",
+			duration_ms: "how long that attempt took, once it has ended",
 			reason: "why, in words",
 		},
+	},
+	"plan.accepted": {
+		meaning: "A plan of several tasks was taken on.",
+		data: { name: "what it is called", tasks: "how many there are" },
 	},
 	"plan.changed": {
 		meaning: "A plan moved on.",
 		data: { from: "status before", to: "status now", reason: "why, in words" },
 	},
+	"dead_letter.replayed": {
+		meaning: "A dead letter was tried again, as a new task.",
+		data: { as: "the new task" },
+	},
+	"dead_letter.discarded": { meaning: "A dead letter was given up by the operator.", data: {} },
 	"daemon.started": {
 		meaning: "A daemon has taken over.",
 		data: { version: "of the program", pid: "its process" },

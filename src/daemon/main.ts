@@ -11,8 +11,7 @@ import { readVersion } from "../client/version.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
-import { takeLock } from "../host/instance-lock.js";
-import type { DaemonJson } from "../http/contract.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { createHttpServer } from "../http/server.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
@@ -24,6 +23,7 @@ import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { realClock } from "./real-clock.js";
 import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
+import { takeHome } from "./take-home.js";
 
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
@@ -36,9 +36,10 @@ process.exit();
 
 async function main(): Promise<number> {
 	await prepareHome(home);
-	const lock = takeLock(home.dir, "lock");
-	if (!lock.ok) {
-		logger.info("another daemon has this home", { home: home.dir, pid: lock.owner?.pid ?? null });
+	const taken = await takeHome(home);
+	if (taken.outcome === "failed") throw new Error(taken.reason);
+	if (taken.outcome === "served") {
+		logger.info("another daemon has this home", { home: home.dir, pid: taken.pid });
 		return 0;
 	}
 	const opened = await openStore(home.database);
@@ -56,10 +57,11 @@ async function main(): Promise<number> {
 	const services = [
 		engineService(engine, recovered.resolve),
 		httpService(recovered.promise, {
-			...{ engine, store, clock: realClock, host: hostname(), status },
+			...{ engine, store, clock: realClock, host: hostname(), version: identity.version, status },
 			shutDown: () => setImmediate(() => supervisor.stop()),
 			logDirOf: (id) => logDirOf(home.logs, id),
-			onError: (error) => logger.error("a request failed", error),
+			onError: (error, { correlationId }) =>
+				logger.error("a request failed", error, { correlation_id: correlationId }),
 		}),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {

@@ -2,7 +2,7 @@
 
 import type { AgentView } from "../engine/engine.js";
 import type { StoredExit } from "../ports/store.js";
-import type { AgentJson, ExitJson } from "./contract.js";
+import type { AgentJson, ExitJson } from "./contract/agents.js";
 
 export function renderAgent(
 	view: AgentView,

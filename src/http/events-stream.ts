@@ -3,6 +3,7 @@
 import type { ServerResponse } from "node:http";
 import type { ReeveEvent } from "../core/events.js";
 import type { Store } from "../ports/store.js";
+import type { Routes } from "./contract/routes.js";
 
 const PAGE = 500;
 /** A reader that lets this much pile up is cut off; it can resume from the last id it saw (A6). */
@@ -11,13 +12,12 @@ const HEARTBEAT_MS = 15_000;
 
 export async function streamEvents(
 	store: Store,
-	query: URLSearchParams,
+	{ after, agent, follow }: Routes["GET /api/v1/events"]["query"],
 	response: ServerResponse,
-	closing: AbortSignal,
+	gone: AbortSignal,
 ): Promise<void> {
 	response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-	const agent = query.get("agent");
-	let afterSeq = Number(query.get("after") ?? 0) || 0;
+	let afterSeq = after;
 	const write = (event: ReeveEvent) => {
 		response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`);
 	};
@@ -25,7 +25,11 @@ export async function streamEvents(
 	/** Everything that is stored after the last event sent. */
 	function catchUp(): void {
 		for (;;) {
-			const events = store.readEvents({ afterSeq, limit: PAGE, ...(agent !== null && { agent }) });
+			const events = store.readEvents({
+				afterSeq,
+				limit: PAGE,
+				...(agent !== undefined && { agent }),
+			});
 			for (const event of events) write(event);
 			afterSeq = events.at(-1)?.seq ?? afterSeq;
 			if (events.length < PAGE || response.writableLength > BEHIND_BYTES_MAX) return;
@@ -33,7 +37,7 @@ export async function streamEvents(
 	}
 
 	catchUp();
-	if (query.get("follow") !== "1") {
+	if (follow !== "1") {
 		response.end();
 		return;
 	}
@@ -43,8 +47,8 @@ export async function streamEvents(
 	});
 	const heartbeat = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);
 	await new Promise<void>((resolve) => {
-		response.on("close", resolve);
-		closing.addEventListener("abort", () => resolve());
+		gone.addEventListener("abort", () => resolve());
+		if (gone.aborted) resolve();
 	});
 	stop();
 	clearInterval(heartbeat);

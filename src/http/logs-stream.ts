@@ -5,31 +5,26 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Routes } from "./contract/routes.js";
 
 const CHUNK_BYTES = 65_536;
 const TAIL_BYTES_MAX = 4 * 1_048_576;
 const LOOK_EVERY_MS = 150;
-const LINES_DEFAULT = 200;
 
 export async function streamLogs(
 	logDir: string,
-	query: URLSearchParams,
+	{ lines, follow }: Routes["GET /api/v1/agents/:id/logs"]["query"],
 	response: ServerResponse,
-	closing: AbortSignal,
+	gone: AbortSignal,
 ): Promise<void> {
 	response.writeHead(200, { "content-type": "application/octet-stream" });
 	const path = join(logDir, "current.log");
-	const lines = Number(query.get("lines") ?? LINES_DEFAULT);
 	let file = await openIfThere(path);
 	let offset = file === null ? 0 : await tailOffset(file, lines);
-	let gone = false;
-	response.on("close", () => {
-		gone = true;
-	});
 	try {
 		for (;;) {
 			if (file !== null) offset = await copyFrom(file, offset, response);
-			if (query.get("follow") !== "1" || gone || closing.aborted) break;
+			if (follow !== "1" || gone.aborted) break;
 			await sleep(LOOK_EVERY_MS);
 			const current = await openIfThere(path);
 			if (current === null) continue;

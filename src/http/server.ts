@@ -1,18 +1,18 @@
 /**
- * The API over the daemon's unix socket: finds the handler of a request, reads its body within
- * bounds, and tells every failure in one shape. What it is asked is done by `routes` and the streams.
+ * The API: finds the route of a request, reads what it says within bounds, and tells every failure in
+ * one shape. What is asked is done by the handlers.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { ERRORS, ReeveError } from "../core/errors.js";
-import { type ErrorJson, type RouteName, STREAMS } from "./contract.js";
-import { streamEvents } from "./events-stream.js";
-import { streamLogs } from "./logs-stream.js";
-import { createHandlers, type HttpParts } from "./routes.js";
+import type { Duplex } from "node:stream";
+import { ReeveError } from "../core/errors.js";
+import { createHandlers } from "./all-handlers.js";
+import type { RouteName } from "./contract/routes.js";
+import type { Asked, HttpParts } from "./handler.js";
+import { check, type RequestIds, readIds, readJson } from "./read-request.js";
+import { explainError, refuseUpgrade, sendError, sendJson } from "./replies.js";
+import { findRoute, type Route } from "./router.js";
 import { createTerminalHub } from "./terminal-hub.js";
-
-/** A fleet of hundreds of agents fits many times. */
-const BODY_BYTES_MAX = 8 * 1_048_576;
 
 export interface HttpServer {
 	readonly server: Server;
@@ -20,51 +20,66 @@ export interface HttpServer {
 	close(): Promise<void>;
 }
 
-interface Found {
-	readonly name: string;
-	readonly place: string;
-	readonly url: URL;
+export interface ServerParts extends HttpParts {
+	/** Something failed that whoever asked is not told the whole of. */
+	readonly onError: (error: unknown, ids: RequestIds) => void;
 }
 
-export function createHttpServer(
-	parts: HttpParts & { onError: (error: unknown) => void },
-): HttpServer {
-	const handlers = createHandlers(parts);
-	const names = Object.keys(handlers) as RouteName[];
+type AnyHandler = (asked: Asked<RouteName>, response: ServerResponse) => unknown;
+
+export function createHttpServer(parts: ServerParts): HttpServer {
+	const handlers = createHandlers(parts) as Readonly<Record<string, AnyHandler>>;
 	const closing = new AbortController();
 	const terminals = createTerminalHub(parts.engine);
 
-	async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const url = new URL(request.url ?? "/", "http://reeve");
-		if (request.method === "GET" && url.pathname === STREAMS.events) {
-			return streamEvents(parts.store, url.searchParams, response, closing.signal);
+	async function answer(
+		request: IncomingMessage,
+		response: ServerResponse,
+		{ correlationId }: RequestIds,
+	): Promise<void> {
+		const { route, params, url } = locate(request);
+		const handler = handlers[route.name];
+		if (handler === undefined) {
+			throw new ReeveError("upgrade_required", `${url.pathname} is a WebSocket`);
 		}
-		const logs = matchPath(STREAMS.logs, url.pathname);
-		if (request.method === "GET" && logs !== null) {
-			parts.engine.get(logs);
-			return streamLogs(parts.logDirOf(logs), url.searchParams, response, closing.signal);
-		}
-		const found = findRoute(names, request.method ?? "", url);
-		if (found === null) {
-			throw new ReeveError("no_route", `there is no ${request.method} ${url.pathname}`);
-		}
-		const body = request.method === "POST" ? await readJson(request) : undefined;
-		const handler = handlers[found.name as RouteName] as (place: string, body: unknown) => unknown;
-		send(response, 200, await handler(found.place, body));
+		const gone = new AbortController();
+		response.on("close", () => gone.abort());
+		const asked = {
+			...understand(route, params, url),
+			body: check(route.spec.body, await bodyOf(route, request), "body"),
+			headers: request.headers,
+			correlationId,
+			gone: AbortSignal.any([gone.signal, closing.signal]),
+		} as Asked<RouteName>;
+		const reply = await handler(asked, response);
+		if (!("stream" in route.spec.reply)) sendJson(response, route.spec.status ?? 200, reply);
 	}
 
 	const server = createServer((request, response) => {
-		answer(request, response).catch((error: unknown) => {
-			if (!(error instanceof ReeveError)) parts.onError(error);
-			if (response.headersSent) response.destroy();
-			else sendError(response, error);
+		const ids = readIds(request);
+		response.setHeader("x-request-id", ids.requestId);
+		response.setHeader("x-correlation-id", ids.correlationId);
+		answer(request, response, ids).catch((error: unknown) => {
+			if (!(error instanceof ReeveError)) parts.onError(error, ids);
+			if (response.headersSent) return void response.destroy();
+			// A body that was not read to its end would be taken for the next request.
+			if (!request.complete) response.setHeader("connection", "close");
+			sendError(response, explainError(error, ids.correlationId), ids.correlationId);
 		});
 	});
-	server.on("upgrade", (request, socket, head) => {
-		const url = new URL(request.url ?? "/", "http://reeve");
-		const id = matchPath(STREAMS.terminal, url.pathname);
-		if (id === null) socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
-		else terminals.upgrade(id, url.searchParams, request, socket, head);
+	server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+		const ids = readIds(request);
+		try {
+			const { route, params, url } = locate(request);
+			if (route.name !== "GET /api/v1/agents/:id/terminal") {
+				throw new ReeveError("no_route", `${url.pathname} is no WebSocket`);
+			}
+			const { id } = understand(route, params, url).params as { id: string };
+			terminals.upgrade(id, url.searchParams, request, socket, head);
+		} catch (error) {
+			if (!(error instanceof ReeveError)) parts.onError(error, ids);
+			refuseUpgrade(socket, explainError(error, ids.correlationId), ids.correlationId);
+		}
 	});
 	return {
 		server,
@@ -79,66 +94,42 @@ export function createHttpServer(
 	};
 }
 
-function findRoute(names: readonly string[], method: string, url: URL): Found | null {
-	for (const name of names) {
-		const [routeMethod, pattern = ""] = name.split(" ");
-		const place = routeMethod === method ? matchPath(pattern, url.pathname) : null;
-		if (place !== null) return { name, place, url };
-	}
-	return null;
+interface Located {
+	readonly route: Route;
+	readonly params: Record<string, string>;
+	readonly url: URL;
 }
 
-/** What stands at the `:place` of the pattern, empty if it has none, null if it does not match. */
-function matchPath(pattern: string, path: string): string | null {
-	const [wanted, given] = [pattern.split("/"), path.split("/")];
-	if (wanted.length !== given.length) return null;
-	let place = "";
-	for (const [index, part] of wanted.entries()) {
-		const actual = given[index] ?? "";
-		if (part.startsWith(":")) place = decodePart(actual);
-		else if (part !== actual) return null;
+function locate(request: IncomingMessage): Located {
+	const method = request.method ?? "";
+	const url = parseTarget(request.url ?? "/");
+	const found = findRoute(method, url.pathname);
+	if (found.type === "route") return { route: found.route, params: found.params, url };
+	if (found.type === "nothing") {
+		throw new ReeveError("no_route", `there is no ${method} ${url.pathname}`);
 	}
-	return pattern.includes(":") && place === "" ? null : place;
+	const allowed = found.allowed.join(", ");
+	throw new ReeveError("method_not_allowed", `${url.pathname} takes ${allowed}, not ${method}`);
 }
 
-function decodePart(text: string): string {
+function parseTarget(target: string): URL {
 	try {
-		return decodeURIComponent(text);
+		return new URL(target, "http://reeve");
 	} catch {
-		return "";
+		throw new ReeveError("validation_failed", "the address cannot be read");
 	}
 }
 
-async function readJson(request: IncomingMessage): Promise<unknown> {
-	const chunks: Buffer[] = [];
-	let bytes = 0;
-	for await (const chunk of request as AsyncIterable<Buffer>) {
-		bytes += chunk.length;
-		if (bytes > BODY_BYTES_MAX) throw new ReeveError("validation_failed", "the body is too large");
-		chunks.push(chunk);
-	}
-	try {
-		return bytes === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString("utf8"));
-	} catch {
-		throw new ReeveError("validation_failed", "the body is not JSON");
-	}
+function understand(route: Route, params: Record<string, string>, url: URL) {
+	const { spec } = route;
+	return {
+		params: check(spec.params, params, "path"),
+		query: check(spec.query, Object.fromEntries(url.searchParams), "query"),
+	};
 }
 
-function send(response: ServerResponse, status: number, value: unknown): void {
-	const body = Buffer.from(`${JSON.stringify(value)}\n`);
-	response.writeHead(status, {
-		"content-type": "application/json",
-		"content-length": body.length,
-	});
-	response.end(body);
-}
-
-function sendError(response: ServerResponse, error: unknown): void {
-	const known =
-		error instanceof ReeveError
-			? error
-			: new ReeveError("internal", error instanceof Error ? error.message : String(error));
-	const { code, message, hint } = known;
-	const body: ErrorJson = { error: { code, message, hint } };
-	send(response, ERRORS[code].httpStatus, body);
+async function bodyOf({ method, spec }: Route, request: IncomingMessage): Promise<unknown> {
+	if (method === "GET") return undefined;
+	const body = await readJson(request);
+	return spec.body === undefined ? undefined : body;
 }

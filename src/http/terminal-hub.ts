@@ -7,16 +7,16 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { ERRORS, ReeveError } from "../core/errors.js";
 import type { Engine } from "../engine/engine.js";
 import type { TerminalConnection, TerminalSize } from "../ports/backend.js";
-import type { TerminalMessage } from "./contract.js";
+import type { TerminalMessage } from "./contract/streams.js";
 
 const BEHIND_BYTES_MAX = 1_048_576;
 const INPUT_BYTES_MAX = 65_536;
 const SIZE_MAX = 1_000;
 
 export interface TerminalHub {
+	/** Throws when there is no such agent. */
 	upgrade(
 		id: string,
 		query: URLSearchParams,
@@ -91,12 +91,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 
 	return {
 		upgrade(id, query, request, raw, head) {
-			try {
-				engine.get(id);
-			} catch (error) {
-				refuse(raw, error);
-				return;
-			}
+			engine.get(id);
 			sockets.handleUpgrade(request, raw, head, (socket) => {
 				serve(id, query, socket).catch((error: unknown) => {
 					const reason = error instanceof Error ? error.message : String(error);
@@ -114,14 +109,6 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 
 function tell(socket: WebSocket, message: TerminalMessage): void {
 	if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
-}
-
-function refuse(raw: Duplex, error: unknown): void {
-	const known = error instanceof ReeveError ? error : new ReeveError("internal", String(error));
-	const { code, message, hint } = known;
-	const body = JSON.stringify({ error: { code, message, hint } });
-	const head = `HTTP/1.1 ${ERRORS[code].httpStatus} Refused\r\ncontent-type: application/json\r\nconnection: close`;
-	raw.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }
 
 function parseMessage(data: Buffer): TerminalMessage | null {

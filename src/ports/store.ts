@@ -10,6 +10,7 @@ import type { CrashState, ExitClass } from "../core/crash-state.js";
 import type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 import type { Asker, ExitCause, ExitKind } from "../core/exit.js";
 import type { RunHandle } from "./backend.js";
+import type { TaskReads, TaskWrites } from "./task-store.js";
 
 export interface StoredAgent {
 	/** `project:name`. */
@@ -73,7 +74,7 @@ export type NewEvent = {
 	};
 }[EventType];
 
-export interface StoreTransaction {
+export interface StoreTransaction extends TaskWrites {
 	putAgent(agent: StoredAgent): void;
 	removeAgent(id: string): void;
 	putRun(run: StoredRun): void;
@@ -96,7 +97,7 @@ export type StoreHealth =
 	/** Nothing can be written now (locked, read-only, full). What is in memory still holds. */
 	| { readonly ok: false; readonly reason: string };
 
-export interface Store {
+export interface Store extends TaskReads {
 	readAgents(): readonly StoredAgent[];
 	/** Runs that have not ended. */
 	readOpenRuns(): readonly StoredRun[];

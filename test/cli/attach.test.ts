@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
-import type { TerminalMessage } from "../../src/http/contract.js";
+import type { TerminalMessage } from "../../src/http/contract/streams.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { describeWithTmux } from "../support/needs.js";
 import { runReeve } from "../support/reeve.js";

@@ -7,7 +7,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AgentJson, DaemonJson } from "../../src/http/contract.js";
+import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { type Ran, runReeve } from "../support/reeve.js";
 
 export interface FleetHome {
@@ -27,9 +28,9 @@ export interface FleetHome {
 	close(): Promise<void>;
 }
 
-export function createFleetHome(): FleetHome {
+export function createFleetHome(more: Readonly<Record<string, string>> = {}): FleetHome {
 	const folder = mkdtempSync(join(tmpdir(), "reeve-fleet-"));
-	const env = { REEVE_HOME: join(folder, "home"), HOME: folder };
+	const env: Record<string, string> = { REEVE_HOME: join(folder, "home"), HOME: folder, ...more };
 	const reeve = (...args: string[]) => runReeve(args, { cwd: folder, env });
 	const must = async (...args: string[]) => {
 		const { code, stdout, stderr } = await reeve(...args);

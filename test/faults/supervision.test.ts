@@ -4,7 +4,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import type { AgentJson, StoppedJson } from "../../src/http/contract.js";
+import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { StoppedJson } from "../../src/http/contract/shapes.js";
 import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
 
 let home: FleetHome;
@@ -86,18 +87,6 @@ function processesOf(runId: string): string[] {
 }
 
 describe("the daemon", () => {
-	test("is one per home, however many are started at once", { timeout: 300_000 }, async () => {
-		home = createFleetHome();
-		const started = await Promise.all(
-			Array.from({ length: 20 }, () => home.reeve("daemon", "start")),
-		);
-		expect(
-			started.map(({ code, stderr }) => [code, stderr]).filter(([code]) => code !== 0),
-		).toEqual([]);
-		const log = readFileSync(`${home.env["REEVE_HOME"]}/daemon.log`, "utf8");
-		expect(log.split("\n").filter((line) => line.includes('"msg":"started"'))).toHaveLength(1);
-	});
-
 	test("is not stopped by a socket that an earlier one left behind", {
 		timeout: 300_000,
 	}, async () => {

@@ -81,10 +81,12 @@ describe("the installed package", () => {
 		const source = `
 			import { type CrashDecision, decideResume, NEW_AGENT } from "reeve";
 			import { type AgentContext, BadRequest, serve } from "reeve/agent";
-			import type { ReeveEvent } from "reeve/client";
+			import { createClient, type ReeveEvent } from "reeve/client";
 			import { createManualClock, type ManualClock } from "reeve/testing";
 			export const clock: ManualClock = createManualClock();
 			export const action: CrashDecision["action"] = decideResume(NEW_AGENT).action;
+			const client = createClient({ url: "http://127.0.0.1:4270", token: "t" });
+			export const policies = async () => (await client.call("GET /api/v1/agents")).agents.map(({ policy }) => policy === "halted");
 			export const isExit = (event: ReeveEvent) => event.type === "agent.exited" && event.data.code;
 			export const start = () =>
 				serve({

@@ -106,7 +106,10 @@ describe.each(DRIVERS)("what is stored in %s", (driver) => {
 			plan: "p1",
 			run_id: "r1",
 			correlation_id: "c1",
-			data: { from: "queued", to: "dispatched", attempt: 1, reason: "its turn" },
+			data: {
+				...{ from: "queued", to: "dispatched", attempt: 1, error: null, duration_ms: null },
+				reason: "its turn",
+			},
 		};
 		await store.commit((transaction) => {
 			transaction.appendEvent(eventWith(1, "web:a"), 0);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { NEW_AGENT } from "../../src/core/crash-state.js";
+import { DEFAULT_RETRY } from "../../src/core/retry.js";
 import type {
 	NewEvent,
 	PendingEffect,
@@ -14,6 +15,7 @@ import type {
 	StoredExit,
 	StoredRun,
 } from "../../src/ports/store.js";
+import type { StoredTask } from "../../src/ports/task-store.js";
 import { type Database, type DriverName, loadDriver } from "../../src/store/sqlite/driver.js";
 import { openDatabase } from "../../src/store/sqlite/open-database.js";
 import {
@@ -212,5 +214,24 @@ export function mountDisk(
 			const { status, stderr } = mount("-o", `remount,${options}`, folder);
 			if (status !== 0) throw new Error(stderr);
 		},
+	};
+}
+
+/** A task that waits for its turn, with whatever is said of it. */
+export function taskNumbered(number: number, more: Partial<StoredTask> = {}): StoredTask {
+	return {
+		...{ taskId: `task-${number}`, planId: `plan-${number}`, name: "root", alone: true },
+		...{ agentId: "web:git", action: "push", status: "queued", attempts: 0, retry: DEFAULT_RETRY },
+		...{ timeoutMs: 30_000, idempotent: true, priority: 0, dependsOn: [], released: true },
+		...{ running: null, next: null, error: null, reason: "accepted", correlationId: "c" },
+		...{
+			idempotencyKey: null,
+			fingerprint: null,
+			replayOf: null,
+			letter: null,
+			createdAtMs: number,
+			endedAtMs: null,
+		},
+		...more,
 	};
 }

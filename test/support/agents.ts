@@ -1,7 +1,8 @@
 /** Agents as the daemon would tell of them, for tests of what is made of that. */
 
 import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../src/core/crash-state.js";
-import type { AgentDetailJson, AgentJson, DaemonJson, ExitJson } from "../../src/http/contract.js";
+import type { AgentDetailJson, AgentJson, ExitJson } from "../../src/http/contract/agents.js";
+import type { DaemonJson } from "../../src/http/contract/daemon.js";
 
 export function agentJson(id: string, facts: Partial<AgentJson> = {}): AgentJson {
 	const [project = "", agent = ""] = id.split(":");

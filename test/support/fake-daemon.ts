@@ -16,11 +16,11 @@ import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ERRORS, ReeveError } from "../../src/core/errors.js";
 import type { ReeveEvent } from "../../src/core/events.js";
-import type { RouteName, Routes } from "../../src/http/contract.js";
+import type { JsonRouteName, Routes } from "../../src/http/contract/routes.js";
 import { temporaryFolder } from "./reeve.js";
 
 type Answers = {
-	readonly [Name in RouteName]?: (
+	readonly [Name in JsonRouteName]?: (
 		place: string,
 		body: Routes[Name]["body"],
 	) => Routes[Name]["reply"] | Promise<Routes[Name]["reply"]>;
@@ -84,7 +84,7 @@ export async function startFakeDaemon(
 			}
 			response.end();
 		} else {
-			const answer = known[name as RouteName] as
+			const answer = known[name as JsonRouteName] as
 				| ((place: string, body: unknown) => unknown)
 				| undefined;
 			if (answer === undefined) throw new ReeveError("internal", `nobody expected ${name}`);

@@ -9,6 +9,7 @@ import type {
 	StoredRun,
 	StoreTransaction,
 } from "../../src/ports/store.js";
+import { createMemoryTasks } from "./memory-tasks.js";
 
 export interface MemoryStore extends Store {
 	readonly events: readonly ReeveEvent[];
@@ -23,7 +24,9 @@ export function createMemoryStore(): MemoryStore {
 	const effects = new Map<string, PendingEffect>();
 	const events: ReeveEvent[] = [];
 	const listeners = new Set<(events: readonly ReeveEvent[]) => void>();
+	const tasks = createMemoryTasks();
 	const transaction: StoreTransaction = {
+		...tasks.writes,
 		putAgent: (agent) => void agents.set(agent.id, copy(agent)),
 		removeAgent: (id) => void agents.delete(id),
 		putRun: (run) => void runs.set(run.runId, copy(run)),
@@ -39,6 +42,7 @@ export function createMemoryStore(): MemoryStore {
 		},
 	};
 	return {
+		...tasks.reads,
 		events,
 		exits,
 		runs,

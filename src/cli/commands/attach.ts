@@ -1,8 +1,8 @@
 /** `reeve attach`: an agent's terminal in this one, until the detach keys, or until it closes. */
 
-import type WebSocket from "ws";
+import type { TerminalSocket } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import type { TerminalMessage } from "../../http/contract.js";
+import type { TerminalMessage } from "../../http/contract/streams.js";
 import { checkAgentId } from "../arguments.js";
 import { createAttachedScreen } from "../attached-screen.js";
 import { connect } from "../connect.js";
@@ -76,7 +76,7 @@ function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output:
 
 /** Bytes both ways until one side has had enough. */
 async function converse(
-	socket: WebSocket,
+	socket: TerminalSocket,
 	terminal: RawTerminal,
 	{ stdin, stdout }: TerminalStreams,
 	{ keys, readOnly, greeting }: Conversation,
@@ -96,8 +96,8 @@ async function converse(
 				if (!readOnly) typeSlowly(socket, stdin, pass);
 				if (detach) resolve({ type: "detached" });
 			};
-			socket.on("message", (data: Buffer, isBinary: boolean) => {
-				if (isBinary) screen.draw(data);
+			socket.on("message", (data, isBinary) => {
+				if (isBinary) screen.draw(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
 				else screen.hear(parseMessage(data));
 			});
 			socket.on("close", () => {
@@ -118,7 +118,7 @@ async function converse(
 }
 
 /** Reads no more from the keyboard than the daemon takes. */
-function typeSlowly(socket: WebSocket, stdin: TerminalStreams["stdin"], bytes: Buffer): void {
+function typeSlowly(socket: TerminalSocket, stdin: TerminalStreams["stdin"], bytes: Buffer): void {
 	if (socket.readyState !== socket.OPEN || bytes.length === 0) return;
 	for (let at = 0; at < bytes.length; at += INPUT_BYTES_MAX) {
 		const part = bytes.subarray(at, at + INPUT_BYTES_MAX);
@@ -131,15 +131,19 @@ function typeSlowly(socket: WebSocket, stdin: TerminalStreams["stdin"], bytes: B
 }
 
 /** Takes no more from the daemon than the terminal shows. */
-function writeSlowly(socket: WebSocket, stdout: TerminalStreams["stdout"], bytes: Buffer): void {
+function writeSlowly(
+	socket: TerminalSocket,
+	stdout: TerminalStreams["stdout"],
+	bytes: Buffer,
+): void {
 	if (stdout.write(bytes)) return;
 	socket.pause();
 	stdout.once("drain", () => socket.resume());
 }
 
-function parseMessage(data: Buffer): TerminalMessage | null {
+function parseMessage(data: Uint8Array): TerminalMessage | null {
 	try {
-		return JSON.parse(data.toString("utf8")) as TerminalMessage;
+		return JSON.parse(new TextDecoder().decode(data)) as TerminalMessage;
 	} catch {
 		return null;
 	}

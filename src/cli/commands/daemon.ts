@@ -5,7 +5,8 @@ import { constants } from "node:os";
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { renderElapsed } from "../../core/units.js";
-import type { DaemonJson, StoppedJson } from "../../http/contract.js";
+import type { DaemonJson } from "../../http/contract/daemon.js";
+import type { StoppedJson } from "../../http/contract/shapes.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import {

@@ -5,7 +5,7 @@ import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
 import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
-import type { AgentDetailJson } from "../../http/contract.js";
+import type { AgentDetailJson } from "../../http/contract/agents.js";
 import { renderExitShort, renderNextStart, renderState, stateColor } from "../agent-table.js";
 import { checkAgentId, countOf } from "../arguments.js";
 import { connect } from "../connect.js";

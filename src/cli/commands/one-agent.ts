@@ -1,7 +1,7 @@
 /** `reeve resume`, `reeve answer` and `reeve send`: a word to one agent. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import type { Routes } from "../../http/contract.js";
+import type { Routes } from "../../http/contract/routes.js";
 import { checkAgentId, countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";

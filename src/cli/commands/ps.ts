@@ -2,7 +2,7 @@
 
 import { CLI_EXIT } from "../../core/errors.js";
 import { renderElapsed } from "../../core/units.js";
-import type { AgentJson } from "../../http/contract.js";
+import type { AgentJson } from "../../http/contract/agents.js";
 import { renderAgentTable, renderTally } from "../agent-table.js";
 import { checkScopes, selectIds } from "../arguments.js";
 import { connect } from "../connect.js";

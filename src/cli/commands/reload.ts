@@ -1,6 +1,6 @@
 /** `reeve reload`: brings what runs to what the fleet file says, or shows what that would change. */
 
-import type { ReloadedJson } from "../../http/contract.js";
+import type { ReloadedJson } from "../../http/contract/fleet.js";
 import { tally } from "../agent-table.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";

@@ -79,6 +79,66 @@ export const MIGRATIONS: readonly Migration[] = [
 			BEGIN SELECT raise(ABORT, 'events are never removed'); END;
 		`,
 	},
+	{
+		version: 2,
+		sql: `
+			CREATE TABLE tasks (
+				number INTEGER PRIMARY KEY,
+				task_id TEXT NOT NULL UNIQUE,
+				plan_id TEXT NOT NULL,
+				agent_id TEXT NOT NULL,
+				status TEXT NOT NULL,
+				-- A dead letter of which nothing has become yet.
+				open_letter INTEGER NOT NULL,
+				created_at_ms REAL NOT NULL,
+				idempotency_key TEXT UNIQUE,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX tasks_by_plan ON tasks (plan_id, number);
+			CREATE INDEX tasks_by_agent ON tasks (agent_id, number);
+			CREATE INDEX tasks_open ON tasks (number)
+				WHERE status NOT IN ('succeeded', 'dead_lettered', 'cancelled');
+			CREATE INDEX tasks_open_letters ON tasks (number) WHERE open_letter = 1;
+
+			CREATE TABLE task_inputs (
+				task_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT, WITHOUT ROWID;
+
+			CREATE TABLE task_results (
+				task_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT, WITHOUT ROWID;
+
+			CREATE TABLE attempts (
+				task_id TEXT NOT NULL,
+				n INTEGER NOT NULL,
+				record TEXT NOT NULL,
+				PRIMARY KEY (task_id, n)
+			) STRICT, WITHOUT ROWID;
+
+			CREATE TABLE plans (
+				number INTEGER PRIMARY KEY,
+				plan_id TEXT NOT NULL UNIQUE,
+				status TEXT NOT NULL,
+				created_at_ms REAL NOT NULL,
+				idempotency_key TEXT UNIQUE,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX plans_open ON plans (number)
+				WHERE status NOT IN ('succeeded', 'failed', 'cancelled');
+
+			CREATE TABLE breakers (
+				agent_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT, WITHOUT ROWID;
+
+			-- Whatever the program believes, an end is final (T2).
+			CREATE TRIGGER tasks_end_once BEFORE UPDATE OF status ON tasks
+			WHEN OLD.status IN ('succeeded', 'dead_lettered', 'cancelled') AND NEW.status <> OLD.status
+			BEGIN SELECT raise(ABORT, 'a task that has ended stays so'); END;
+		`,
+	},
 ];
 
 export function readPragma(database: Database, name: string): unknown {

@@ -24,7 +24,8 @@ import { type Refusal, refusal } from "./database-file.js";
 import { type Database, type DriverName, loadDriver } from "./driver.js";
 import { messageOf } from "./failure.js";
 import { damaged, type OpenDatabase, openDatabase } from "./open-database.js";
-import { decodeEvent, decodeRecord } from "./records.js";
+import { decodeEvent, decodeRecord, rowLimit } from "./records.js";
+import { createTaskReads } from "./task-reads.js";
 import { BatchWriter } from "./writer.js";
 
 export interface StoreOptions {
@@ -71,6 +72,7 @@ export function createSqliteStore(
 	let closing: Promise<void> | null = null;
 	return {
 		...createReads(database),
+		...createTaskReads(database),
 		lastSeq: () => writer.lastSeq(),
 		commit: (change) => queue.commit(change),
 		onCommit: (listener) => publisher.add(listener),
@@ -121,9 +123,4 @@ function createReads(database: Database): Reads {
 				: eventsOfAgent.all(agent, afterSeq, rowLimit(limit))
 			).map(decodeEvent),
 	};
-}
-
-/** A whole number of rows: SQLite takes a negative limit for none at all. */
-function rowLimit(limit: number): number {
-	return Math.min(Math.max(0, Math.trunc(limit) || 0), Number.MAX_SAFE_INTEGER);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { NewEvent, StoreTransaction } from "../../ports/store.js";
+import type { StoredTask } from "../../ports/task-store.js";
 import type { SqlValue } from "./driver.js";
 
 export const WRITES = {
@@ -19,6 +20,21 @@ export const WRITES = {
 	putEffect: `INSERT INTO effects (key, due_at_ms, record) VALUES (?, ?, ?)
 		ON CONFLICT (key) DO UPDATE SET due_at_ms = excluded.due_at_ms, record = excluded.record`,
 	removeEffect: "DELETE FROM effects WHERE key = ?",
+	putTask: `INSERT INTO tasks
+			(task_id, plan_id, agent_id, status, open_letter, created_at_ms, idempotency_key, record)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (task_id) DO UPDATE SET
+			status = excluded.status, open_letter = excluded.open_letter, record = excluded.record`,
+	putTaskInput: `INSERT INTO task_inputs (task_id, record) VALUES (?, ?)
+		ON CONFLICT (task_id) DO UPDATE SET record = excluded.record`,
+	putTaskResult: `INSERT INTO task_results (task_id, record) VALUES (?, ?)
+		ON CONFLICT (task_id) DO UPDATE SET record = excluded.record`,
+	putAttempt: "INSERT INTO attempts (task_id, n, record) VALUES (?, ?, ?)",
+	putPlan: `INSERT INTO plans (plan_id, status, created_at_ms, idempotency_key, record)
+		VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (plan_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
+	putBreaker: `INSERT INTO breakers (agent_id, record) VALUES (?, ?)
+		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
 } as const;
 
 export interface EventValues {
@@ -44,10 +60,33 @@ export function createRecorder(perform: (operation: Operation) => void): StoreTr
 		putExit: (exit) => write("putExit", exit.runId, exit.agentId, JSON.stringify(exit)),
 		putEffect: (effect) => write("putEffect", effect.key, effect.dueAtMs, JSON.stringify(effect)),
 		removeEffect: (key) => write("removeEffect", key),
+		putTask: (task) =>
+			write(
+				"putTask",
+				...[task.taskId, task.planId, task.agentId, task.status],
+				...[isOpenLetter(task) ? 1 : 0, task.createdAtMs, task.idempotencyKey],
+				JSON.stringify(task),
+			),
+		putTaskInput: (taskId, input) => write("putTaskInput", taskId, JSON.stringify(input)),
+		// JSON has no undefined, and an agent that answers nothing has answered all the same.
+		putTaskResult: (taskId, result) =>
+			write("putTaskResult", taskId, JSON.stringify(result ?? null)),
+		putAttempt: (attempt) =>
+			write("putAttempt", attempt.taskId, attempt.n, JSON.stringify(attempt)),
+		putPlan: (plan) =>
+			write(
+				"putPlan",
+				...[plan.planId, plan.status, plan.createdAtMs, plan.idempotencyKey],
+				JSON.stringify(plan),
+			),
+		putBreaker: (breaker) => write("putBreaker", breaker.agentId, JSON.stringify(breaker)),
 		appendEvent: (event, atMs) =>
 			perform({ write: "appendEvent", event: eventValues(event, atMs) }),
 	};
 }
+
+const isOpenLetter = ({ status, letter }: StoredTask) =>
+	status === "dead_lettered" && letter === null;
 
 function eventValues(event: NewEvent, atMs: number): EventValues {
 	// A time that no date can show must fail the change that brought it, not those who read later.

@@ -13,3 +13,8 @@ export function decodeEvent(row: Row): ReeveEvent {
 	const at = new Date(Number(row["at_ms"])).toISOString();
 	return { seq: Number(row["seq"]), at, ...decodeRecord<object>(row) } as ReeveEvent;
 }
+
+/** A whole number of rows: SQLite takes a negative limit for none at all. */
+export function rowLimit(limit: number): number {
+	return Math.min(Math.max(0, Math.trunc(limit) || 0), Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,99 @@
+/**
+ * Payloads that use the results of earlier tasks: `${tasks.fetch.result.data.url}`. A reference is a
+ * path and nothing more; nothing is ever evaluated. A text that is one reference becomes the value
+ * itself, whatever it is; among other text only what can be written as text may stand. `$${` is a
+ * plain `${`.
+ */
+
+/** One reference in a payload. */
+export interface Reference {
+	/** As it is written, without the braces. */
+	readonly text: string;
+	/** The task whose result it takes; null when it is not a reference to a task at all. */
+	readonly task: string | null;
+	/** The way through the result. */
+	readonly path: readonly string[];
+}
+
+/** Deeper payloads are refused: nobody writes them, and they would cost the stack. */
+const DEPTH_MAX = 100;
+const REFERENCE = /\$\$\{|\$\{([^}]*)\}/g;
+const TASK_REFERENCE = /^tasks\.([a-z0-9][a-z0-9_-]{0,62})\.result((?:\.[^.[\]]+|\[\d+\])*)$/;
+const STEP = /\.([^.[\]]+)|\[(\d+)\]/g;
+
+/** Every reference in a payload, in the order in which they are written. */
+export function findReferences(payload: unknown): readonly Reference[] {
+	const found: Reference[] = [];
+	walk(payload, 0, (text) => {
+		for (const match of text.matchAll(REFERENCE)) {
+			if (match[1] !== undefined) found.push(parseReference(match[1]));
+		}
+		return text;
+	});
+	return found;
+}
+
+export type FilledPayload =
+	| { readonly ok: true; readonly payload: unknown }
+	| { readonly ok: false; readonly reason: string };
+
+/** The payload with each reference replaced by what `resultOf` its task holds at that place. */
+export function fillPayload(payload: unknown, resultOf: (task: string) => unknown): FilledPayload {
+	try {
+		return { ok: true, payload: walk(payload, 0, (text) => fillText(text, resultOf)) };
+	} catch (error) {
+		if (error instanceof Unfillable) return { ok: false, reason: error.message };
+		throw error;
+	}
+}
+
+/** Raised to leave the walk; it never leaves this file. */
+class Unfillable extends Error {}
+
+function parseReference(text: string): Reference {
+	const match = TASK_REFERENCE.exec(text);
+	if (match === null) return { text, task: null, path: [] };
+	const steps = [...(match[2] ?? "").matchAll(STEP)];
+	return { text, task: match[1] ?? null, path: steps.map(([, key, index]) => key ?? index ?? "") };
+}
+
+function fillText(text: string, resultOf: (task: string) => unknown): unknown {
+	const whole = /^\$\{([^}]*)\}$/.exec(text);
+	if (whole?.[1] !== undefined) return lookUp(parseReference(whole[1]), resultOf);
+	return text.replace(REFERENCE, (_, inner: string | undefined) =>
+		inner === undefined ? "${" : asText(inner, lookUp(parseReference(inner), resultOf)),
+	);
+}
+
+function lookUp({ text, task, path }: Reference, resultOf: (task: string) => unknown): unknown {
+	if (task === null) throw new Unfillable(`\${${text}} is not a reference to a task's result`);
+	let at = resultOf(task);
+	for (const [depth, step] of path.entries()) {
+		// Only what the result itself holds: nothing is inherited, so no name has a meaning of its own.
+		const isMember = typeof at === "object" && at !== null && Object.hasOwn(at, step);
+		if (!isMember || (Array.isArray(at) && !/^\d+$/.test(step))) {
+			const walked = path.slice(0, depth + 1).join(".");
+			throw new Unfillable(`\${${text}}: the result of ${task} has no ${walked}`);
+		}
+		at = (at as Record<string, unknown>)[step];
+	}
+	return at;
+}
+
+function asText(inner: string, value: unknown): string {
+	if (typeof value === "string") return value;
+	if (typeof value === "number" || typeof value === "boolean") return String(value);
+	throw new Unfillable(
+		`\${${inner}} stands among other text, and its value is ${value === null ? "null" : "a list or an object"}`,
+	);
+}
+
+/** A copy of plain JSON data with every text put through `change`. Keys are left as they are. */
+function walk(value: unknown, depth: number, change: (text: string) => unknown): unknown {
+	if (depth > DEPTH_MAX) throw new Unfillable(`the payload is nested deeper than ${DEPTH_MAX}`);
+	if (typeof value === "string") return change(value);
+	if (Array.isArray(value)) return value.map((each) => walk(each, depth + 1, change));
+	if (typeof value !== "object" || value === null) return value;
+	const entries = Object.entries(value).map(([key, each]) => [key, walk(each, depth + 1, change)]);
+	return Object.fromEntries(entries);
+}

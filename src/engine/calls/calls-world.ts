@@ -1,0 +1,39 @@
+/** What calls need of the rest of the engine and of the world. */
+
+import type { CallSpec, WorkerSpec } from "../../config/spec.js";
+import type { ActionRequest } from "../../core/outcome.js";
+import type { Clock } from "../../ports/clock.js";
+import type { AttemptEnd } from "../../ports/executor.js";
+import type { Store } from "../../ports/store.js";
+
+/** An agent that takes requests. */
+export type CallableSpec = CallSpec | WorkerSpec;
+
+export interface AttemptOrder {
+	readonly spec: CallableSpec;
+	readonly runId: string;
+	readonly request: ActionRequest;
+	readonly timeoutMs: number;
+}
+
+export interface CallsWorld {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly random: () => number;
+	readonly newId: () => string;
+	/** Null when there is no such agent any more, or it takes no requests. */
+	readonly specOf: (agentId: string) => CallableSpec | null;
+	/** Runs one attempt; resolves when nothing of it is left. Never rejects. */
+	readonly perform: (order: AttemptOrder, signal: AbortSignal) => Promise<AttemptEnd>;
+	/** Ends what attempts of an earlier daemon left. */
+	readonly endLeft: (runIds: readonly string[]) => Promise<void>;
+	/** How many attempts may be under way at once, over all agents (T10). */
+	readonly concurrency: number;
+	/** For the daemon's log: one line per attempt, with its ids. */
+	readonly log: (message: string, data: object) => void;
+	/** Something failed that nobody waits for. */
+	readonly onError: (about: string, error: unknown) => void;
+}
+
+/** Over all agents, unless the daemon is told otherwise. */
+export const DEFAULT_CONCURRENCY = 16;

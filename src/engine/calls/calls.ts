@@ -1,0 +1,268 @@
+/**
+ * What may be asked about calls: submit a task or a plan, wait for it, cancel it, and decide what
+ * becomes of dead letters. Nothing is answered before it is durable (T4).
+ */
+
+import { healthOf } from "../../core/breaker.js";
+import { ReeveError } from "../../core/errors.js";
+import type { PlanStatus } from "../../core/plan.js";
+import type { CircuitState, Health } from "../../core/states.js";
+import type { TaskEvent, TaskStatus } from "../../core/task.js";
+import type {
+	PlanQuery,
+	StoredAttempt,
+	StoredPlan,
+	StoredTask,
+	TaskInput,
+	TaskQuery,
+} from "../../ports/task-store.js";
+import { Book, type Change, type OpenPlan } from "./book.js";
+import { Breakers } from "./breakers.js";
+import type { CallsWorld } from "./calls-world.js";
+import { DeadLetters } from "./dead-letters.js";
+import { Dispatcher, INTERRUPTED } from "./dispatcher.js";
+import { Intake } from "./intake.js";
+import { advancePlan, cancelTask } from "./plan-steps.js";
+import type { PlanSubmission, SubmitOptions, TaskSubmission } from "./submission.js";
+import { stepTask } from "./task-state.js";
+
+/** A task with everything that is known of it. */
+export interface TaskDetail {
+	readonly task: StoredTask;
+	readonly input: TaskInput | null;
+	/** Undefined while there is none. */
+	readonly result: unknown;
+	readonly attempts: readonly StoredAttempt[];
+}
+
+export interface PlanDetail {
+	readonly plan: StoredPlan;
+	/** In the order of the plan. */
+	readonly tasks: readonly TaskDetail[];
+}
+
+export interface Circuit {
+	readonly circuit: CircuitState;
+	readonly health: Health;
+	readonly consecutiveFailures: number;
+	readonly lastFailureAtMs: number | null;
+	readonly lastSuccessAtMs: number | null;
+	readonly openUntilMs: number | null;
+}
+
+export class Calls {
+	readonly #world: CallsWorld;
+	readonly #book: Book;
+	readonly #breakers: Breakers;
+	readonly #dispatcher: Dispatcher;
+	readonly #intake: Intake;
+	readonly deadLetters: DeadLetters;
+
+	constructor(world: CallsWorld) {
+		this.#world = world;
+		this.#book = new Book(world.store, world.clock);
+		this.#breakers = new Breakers(world.clock, (agentId) => {
+			const spec = world.specOf(agentId);
+			return spec?.circuitBreaker ?? { failureThreshold: 1, cooldownMs: 0 };
+		});
+		this.#dispatcher = new Dispatcher(world, this.#book, this.#breakers);
+		this.#intake = new Intake(world, this.#book, this.#dispatcher);
+		this.deadLetters = new DeadLetters(this.#book, this.#intake, world.store);
+	}
+
+	/** Takes up what an earlier daemon left: ends what it was running, and goes on with the rest. */
+	async recover(): Promise<void> {
+		this.#breakers.recover(this.#world.store.readBreakers());
+		this.#book.load();
+		const open = [...this.#book.openTasks()];
+		const left = open.flatMap(({ running }) => (running === null ? [] : [running.runId]));
+		if (left.length > 0) await this.#world.endLeft(left);
+		await Promise.all(open.map((task) => this.#takeUp(task)));
+		for (const plan of [...this.#book.openPlans()]) {
+			await this.#book.commit((change) => advancePlan(this.#dispatcher.plans, change, plan));
+		}
+	}
+
+	/** Takes on a task, or finds the one that was taken on under the same key. */
+	async submit(submission: TaskSubmission, options: SubmitOptions = {}): Promise<TaskDetail> {
+		return this.task(await this.#intake.submit(submission, options));
+	}
+
+	/** Takes on a plan, or finds the one that was taken on under the same key. */
+	async submitPlan(submission: PlanSubmission, options: SubmitOptions = {}): Promise<PlanDetail> {
+		return this.plan(await this.#intake.submitPlan(submission, options));
+	}
+
+	/** Resolves with the task when it has ended, or as it is after a while. */
+	async waitForTask(taskId: string, withinMs: number): Promise<TaskDetail> {
+		await this.#book.waitForEnd(taskId, withinMs);
+		return this.task(taskId);
+	}
+
+	async waitForPlan(planId: string, withinMs: number): Promise<PlanDetail> {
+		const { plan, tasks } = this.plan(planId);
+		const alone = tasks.find(({ task }) => task.alone);
+		await this.#book.waitForEnd(alone?.task.taskId ?? plan.planId, withinMs);
+		return this.plan(planId);
+	}
+
+	task(taskId: string): TaskDetail {
+		const { store } = this.#world;
+		const task = this.#book.task(taskId) ?? store.readTask(taskId);
+		if (task === null) throw new ReeveError("task_not_found", `there is no task ${taskId}`);
+		return this.#detail(task);
+	}
+
+	tasks(query: TaskQuery): readonly StoredTask[] {
+		return this.#world.store.readTasks(query);
+	}
+
+	plan(planId: string): PlanDetail {
+		const { store } = this.#world;
+		const tasks = store
+			.readTasks({ plan: planId, limit: Number.MAX_SAFE_INTEGER })
+			.toReversed()
+			.map((task) => this.#detail(this.#book.task(task.taskId) ?? task));
+		const plan = this.#book.plan(planId)?.plan ?? store.readPlan(planId);
+		if (plan !== null) return { plan, tasks };
+		const [alone] = tasks;
+		if (alone !== undefined) return { plan: planOfOne(alone.task), tasks };
+		throw new ReeveError("plan_not_found", `there is no plan ${planId}`);
+	}
+
+	plans(query: PlanQuery): readonly StoredPlan[] {
+		return this.#world.store.readPlans(query);
+	}
+
+	/** Cancels a task; what is running for it is ended first. */
+	async cancelTask(taskId: string, withinMs: number): Promise<TaskDetail> {
+		const { task } = this.task(taskId);
+		if (this.#book.task(taskId) === undefined) throw alreadyEnded(`task ${taskId}`, task.status);
+		await this.#book.commit((change) => {
+			const current = this.#book.task(taskId);
+			if (current === undefined) return;
+			cancelTask(this.#dispatcher.plans, change, current, "cancelled by the operator");
+			const plan = this.#book.plan(current.planId);
+			if (plan !== undefined) advancePlan(this.#dispatcher.plans, change, plan);
+		});
+		return this.waitForTask(taskId, withinMs);
+	}
+
+	async cancelPlan(planId: string, withinMs: number): Promise<PlanDetail> {
+		const { plan, tasks } = this.plan(planId);
+		const [first] = tasks;
+		if (first?.task.alone === true) {
+			await this.cancelTask(first.task.taskId, withinMs);
+			return this.plan(planId);
+		}
+		if (this.#book.plan(planId) === undefined) throw alreadyEnded(`plan ${planId}`, plan.status);
+		const running: string[] = [];
+		await this.#book.commit((change) => {
+			const open = this.#book.plan(planId);
+			if (open !== undefined) running.push(...this.#cancelOpenPlan(change, open));
+		});
+		// The plan is cancelled; its processes are gone only when its tasks have ended.
+		await Promise.all(running.map((taskId) => this.#book.waitForEnd(taskId, withinMs)));
+		return this.plan(planId);
+	}
+
+	circuit(agentId: string): Circuit {
+		const state = this.#breakers.state(agentId);
+		return {
+			circuit: state.circuit,
+			health: healthOf(state),
+			consecutiveFailures: state.consecutiveFailures,
+			lastFailureAtMs: state.lastFailureAtWallMs,
+			lastSuccessAtMs: state.lastSuccessAtWallMs,
+			openUntilMs: state.openUntil?.wallMs ?? null,
+		};
+	}
+
+	/** The operator closes an agent's circuit by hand; answers what it was before. */
+	async closeCircuit(agentId: string): Promise<CircuitState> {
+		const { circuit } = this.#breakers.state(agentId);
+		await this.#book.commit(({ transaction, atMs }) =>
+			this.#breakers.close(agentId).write(transaction, atMs),
+		);
+		this.#dispatcher.pump();
+		return circuit;
+	}
+
+	/** An agent's settings changed, or a slot elsewhere came free. */
+	pump(): void {
+		this.#dispatcher.pump();
+	}
+
+	/** Takes nothing on any more; lets attempts end for a while. */
+	close(graceMs: number): Promise<void> {
+		return this.#dispatcher.close(graceMs);
+	}
+
+	async #takeUp(task: StoredTask): Promise<void> {
+		const isOrphan = !task.alone && this.#book.plan(task.planId) === undefined;
+		if (isOrphan) {
+			// Its plan ended while it ran, so nobody waits for it any more.
+			await this.#step(task, { type: "cancel" }, "its plan has ended");
+		} else if (task.status === "in_progress") {
+			await this.#dispatcher.settle(task.taskId, null, INTERRUPTED);
+		} else if (task.status === "dispatched") {
+			await this.#step(task, { type: "requeue" }, "the daemon ended before it began");
+			this.#dispatcher.enqueue(task);
+		} else if (task.released) {
+			this.#dispatcher.enqueue(task);
+		}
+	}
+
+	#step(task: StoredTask, event: TaskEvent, reason: string): Promise<void> {
+		return this.#book.commit((change) =>
+			this.#book.putTask(change, stepTask(task, event, change.atMs, { reason })),
+		);
+	}
+
+	#cancelOpenPlan(change: Change, open: OpenPlan): readonly string[] {
+		const reason = "cancelled by the operator";
+		const running = [...open.tasks.values()].filter(
+			({ status }) => status === "in_progress" || status === "dispatched",
+		);
+		for (const task of open.tasks.values()) {
+			cancelTask(this.#dispatcher.plans, change, task, reason);
+		}
+		this.#book.stepPlan(change, open, "cancel", reason);
+		return running.map(({ taskId }) => taskId);
+	}
+
+	#detail(task: StoredTask): TaskDetail {
+		const { store } = this.#world;
+		const { taskId } = task;
+		return {
+			task,
+			input: store.readTaskInput(taskId),
+			result: store.readTaskResult(taskId),
+			attempts: store.readAttempts(taskId),
+		};
+	}
+}
+
+function alreadyEnded(what: string, status: string): ReeveError {
+	return new ReeveError("already_ended", `${what} has ended: it is ${status}`);
+}
+
+const PLAN_OF_TASK: Readonly<Record<TaskStatus, PlanStatus>> = {
+	queued: "pending",
+	dispatched: "running",
+	in_progress: "running",
+	retried: "running",
+	succeeded: "succeeded",
+	dead_lettered: "failed",
+	cancelled: "cancelled",
+};
+
+/** The plan that a task is by itself. */
+function planOfOne(task: StoredTask): StoredPlan {
+	const { planId, correlationId, createdAtMs, endedAtMs, reason } = task;
+	return {
+		...{ planId, correlationId, createdAtMs, endedAtMs, reason },
+		...{ name: task.action, status: PLAN_OF_TASK[task.status], onFailure: "fail_fast" },
+		...{ idempotencyKey: null, fingerprint: null },
+	};
+}

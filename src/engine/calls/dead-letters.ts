@@ -1,0 +1,63 @@
+/**
+ * Tasks that failed for good and wait for somebody to say what becomes of them: tried again as a new
+ * task, or given up. Their input and every attempt's error stay either way (T8).
+ */
+
+import { ReeveError } from "../../core/errors.js";
+import type { Store } from "../../ports/store.js";
+import type { StoredTask, TaskQuery } from "../../ports/task-store.js";
+import type { Book } from "./book.js";
+import type { Intake } from "./intake.js";
+import type { TaskSubmission } from "./submission.js";
+import { aboutTask } from "./task-state.js";
+
+export type LetterQuery = Omit<TaskQuery, "openLetters" | "status">;
+
+export class DeadLetters {
+	readonly #book: Book;
+	readonly #intake: Intake;
+	readonly #store: Store;
+
+	constructor(book: Book, intake: Intake, store: Store) {
+		this.#book = book;
+		this.#intake = intake;
+		this.#store = store;
+	}
+
+	/** Those that wait for somebody, newest first. */
+	list(query: LetterQuery): readonly StoredTask[] {
+		return this.#store.readTasks({ ...query, openLetters: true });
+	}
+
+	/** Tries one again, as a new task that points back to it; answers the new task's id. */
+	async replay(taskId: string): Promise<string> {
+		const task = this.#open(taskId);
+		const input = this.#store.readTaskInput(taskId);
+		const submission: TaskSubmission = {
+			...{ agent: task.agentId, action: task.action, priority: task.priority },
+			...{ timeoutMs: task.timeoutMs, maxAttempts: task.retry.maxAttempts },
+			...{ idempotent: task.idempotent, payload: input?.payload, context: input?.context },
+		};
+		return this.#intake.replay(submission, () => this.#open(taskId));
+	}
+
+	/** Gives one up. It can still be looked at. */
+	async discard(taskId: string): Promise<void> {
+		this.#open(taskId);
+		await this.#book.commit(({ transaction, atMs }) => {
+			const task = this.#open(taskId);
+			transaction.putTask({ ...task, letter: { type: "discarded", atMs } });
+			const event = { ...aboutTask(task), type: "dead_letter.discarded", data: {} } as const;
+			transaction.appendEvent(event, atMs);
+		});
+	}
+
+	#open(taskId: string): StoredTask {
+		const task = this.#book.task(taskId) ?? this.#store.readTask(taskId);
+		if (task === null) throw new ReeveError("task_not_found", `there is no task ${taskId}`);
+		const { status, letter } = task;
+		if (status === "dead_lettered" && letter === null) return task;
+		const what = letter === null ? status : letter.type;
+		throw new ReeveError("not_a_dead_letter", `task ${taskId} is ${what}`);
+	}
+}

@@ -1,0 +1,91 @@
+/**
+ * What a plan does when one of its tasks has moved: hands on the tasks whose turn has come, with the
+ * results they asked for, calls off those that can no longer run, and ends.
+ *
+ * Keeps T11: a plan with a dead-lettered task is failed.
+ */
+
+import { decidePlan, type PlanTask } from "../../core/plan.js";
+import { fillPayload } from "../../core/template.js";
+import type { StoredTask } from "../../ports/task-store.js";
+import type { Book, Change, OpenPlan } from "./book.js";
+import { stepTask, untriedError } from "./task-state.js";
+
+export interface PlanWorld {
+	readonly book: Book;
+	/** The task may run now. Called when that is durable. */
+	readonly enqueue: (task: StoredTask) => void;
+	/** An attempt is under way that must end; the task is cancelled when it has. */
+	readonly abort: (taskId: string) => void;
+}
+
+/** Takes the plan as far as it goes now. */
+export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): void {
+	for (;;) {
+		const decision = decidePlan(planTasks(open), open.plan.onFailure);
+		let failed = false;
+		for (const name of decision.release) {
+			failed = !releaseTask(world, change, open, taskNamed(open, name)) || failed;
+		}
+		// A payload that could not be filled has ended its task, so that there is more to decide.
+		if (failed) continue;
+		for (const name of decision.cancel) {
+			cancelTask(world, change, taskNamed(open, name), decision.reason);
+		}
+		if (decision.end !== null) world.book.stepPlan(change, open, decision.end, decision.reason);
+		return;
+	}
+}
+
+/** Cancels a task, or calls off the attempt that is under way. */
+export function cancelTask(
+	{ book, abort }: PlanWorld,
+	change: Change,
+	task: StoredTask,
+	reason: string,
+): void {
+	if (task.status === "in_progress" || task.status === "dispatched") {
+		change.after(() => abort(task.taskId));
+		return;
+	}
+	const step = stepTask(task, { type: "cancel" }, change.atMs, { reason });
+	if (step.changed) book.putTask(change, step);
+}
+
+function planTasks(open: OpenPlan): Readonly<Record<string, PlanTask>> {
+	const tasks = [...open.tasks].map(([name, { status, dependsOn, released }]) => [
+		name,
+		{ status, dependsOn, released },
+	]);
+	return Object.fromEntries(tasks);
+}
+
+function taskNamed(open: OpenPlan, name: string): StoredTask {
+	return open.tasks.get(name) as StoredTask;
+}
+
+/** Whether it could be handed on; if not, it has ended. */
+function releaseTask(
+	{ book, enqueue }: PlanWorld,
+	change: Change,
+	open: OpenPlan,
+	task: StoredTask,
+): boolean {
+	const input = open.inputs.get(task.name) ?? { payload: null, context: null };
+	open.inputs.delete(task.name);
+	const filled = fillPayload(input.payload, (name) => open.results.get(name));
+	if (!filled.ok) {
+		const error = untriedError("planning_failed", filled.reason);
+		const letter = { type: "dead_letter", attempt: null } as const;
+		book.putTask(
+			change,
+			stepTask(task, letter, change.atMs, { reason: filled.reason, with: { error } }),
+		);
+		return false;
+	}
+	const released = { ...task, released: true };
+	change.transaction.putTaskInput(task.taskId, { ...input, payload: filled.payload });
+	book.putTask(change, { task: released, events: [] });
+	change.after(() => enqueue(released));
+	return true;
+}

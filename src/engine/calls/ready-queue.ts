@@ -1,0 +1,85 @@
+/**
+ * Who is next. Tasks that may run now wait here by agent; of one agent the more important go first,
+ * and of equals the one that came first. Agents take turns, so that one with many tasks cannot keep
+ * the others from being served.
+ */
+
+/** A task's place among those that wait. */
+export interface Waiting {
+	readonly taskId: string;
+	readonly agentId: string;
+	readonly priority: number;
+	/** Rises with every task that is taken on. */
+	readonly number: number;
+}
+
+export class ReadyQueue {
+	/** In the order of their turns. */
+	readonly #agents = new Map<string, Waiting[]>();
+	#size = 0;
+
+	get size(): number {
+		return this.#size;
+	}
+
+	add(waiting: Waiting): void {
+		const heap = this.#agents.get(waiting.agentId) ?? [];
+		if (heap.length === 0) this.#agents.set(waiting.agentId, heap);
+		heap.push(waiting);
+		siftUp(heap);
+		this.#size += 1;
+	}
+
+	/** The next task of the next agent that may be served; null when there is none. */
+	take(mayServe: (agentId: string) => boolean): Waiting | null {
+		for (const [agentId, heap] of this.#agents) {
+			if (!mayServe(agentId)) continue;
+			const first = takeFirst(heap);
+			this.#size -= 1;
+			// Behind all others, or gone until it has tasks again.
+			this.#agents.delete(agentId);
+			if (heap.length > 0) this.#agents.set(agentId, heap);
+			return first;
+		}
+		return null;
+	}
+}
+
+/** Whether `a` goes before `b`. */
+function precedes(a: Waiting, b: Waiting): boolean {
+	return a.priority === b.priority ? a.number < b.number : a.priority > b.priority;
+}
+
+function siftUp(heap: Waiting[]): void {
+	let at = heap.length - 1;
+	while (at > 0) {
+		const parent = (at - 1) >> 1;
+		if (!precedes(heap[at] as Waiting, heap[parent] as Waiting)) return;
+		swap(heap, at, parent);
+		at = parent;
+	}
+}
+
+function takeFirst(heap: Waiting[]): Waiting {
+	const first = heap[0] as Waiting;
+	const last = heap.pop() as Waiting;
+	if (heap.length === 0) return first;
+	heap[0] = last;
+	let at = 0;
+	for (;;) {
+		let best = at;
+		for (const child of [2 * at + 1, 2 * at + 2]) {
+			const candidate = heap[child];
+			if (candidate !== undefined && precedes(candidate, heap[best] as Waiting)) best = child;
+		}
+		if (best === at) return first;
+		swap(heap, at, best);
+		at = best;
+	}
+}
+
+function swap(heap: Waiting[], a: number, b: number): void {
+	const held = heap[a] as Waiting;
+	heap[a] = heap[b] as Waiting;
+	heap[b] = held;
+}

@@ -1,0 +1,156 @@
+/** What can be asked of agents. */
+
+import { z } from "zod";
+import { EXIT_CAUSES } from "../../core/exit.js";
+import {
+	ACTIVITIES,
+	ADAPTERS,
+	AGENT_KINDS,
+	CIRCUIT_STATES,
+	HEALTH_STATES,
+	POLICY_STATES,
+	PROCESS_STATES,
+} from "../../core/states.js";
+import { defineRoutes } from "./route.js";
+import { agentParams, listOf, scopeParams, stopped, time, timeoutMs } from "./shapes.js";
+
+const exit = z
+	.object({
+		code: z.number().nullable(),
+		signal: z.string().nullable(),
+		class: z.enum(["clean", "transient", "flapping"]).nullable(),
+		cause: z.enum(EXIT_CAUSES),
+		at: time,
+		uptime_ms: z.number(),
+		reason: z.string(),
+	})
+	.readonly()
+	.meta({ id: "Exit" });
+export type ExitJson = z.output<typeof exit>;
+
+const agentShape = z.object({
+	id: z.string(),
+	project: z.string(),
+	agent: z.string(),
+	kind: z.enum(AGENT_KINDS),
+	backend: z.string(),
+	adapter: z.enum(ADAPTERS),
+	desired: z.enum(["up", "down"]),
+	process: z.enum(PROCESS_STATES),
+	policy: z.enum(POLICY_STATES),
+	activity: z.enum(ACTIVITIES),
+	circuit: z.enum(CIRCUIT_STATES),
+	health: z.enum(HEALTH_STATES),
+	pid: z.number().nullable(),
+	run_id: z.string().nullable(),
+	started_at: time.nullable(),
+	uptime_ms: z.number().nullable(),
+	restarts: z.number(),
+	consecutive_failures: z.number(),
+	last_exit: exit.nullable(),
+	next_restart_at: time.nullable(),
+	waiting: z.boolean().describe("it ended by itself; somebody is to say what comes next"),
+	ready: z.boolean(),
+	reason: z.string().describe("why it is as it is, in words"),
+	host: z.string(),
+	fleet_file: z.string(),
+});
+
+/** One agent, as `reeve ps --json` shows it. */
+const agent = agentShape.readonly().meta({ id: "Agent" });
+export type AgentJson = z.output<typeof agent>;
+
+const agentDetail = agentShape
+	.extend({
+		exits: listOf(exit).describe("newest first"),
+		crash: z
+			.object({ state: z.unknown(), settings: z.unknown(), on_clean_exit: z.string() })
+			.readonly()
+			.describe("the crash policy's memory and settings, as the library knows them"),
+		log_dir: z.string(),
+		depends_on: listOf(z.string()),
+	})
+	.readonly()
+	.meta({ id: "AgentDetail" });
+/** One agent with its past. */
+export type AgentDetailJson = z.output<typeof agentDetail>;
+
+export const START_OUTCOMES = [
+	"started",
+	"already_running",
+	"failed",
+	"halted",
+	"stopped",
+	"waiting",
+	"changed",
+] as const;
+
+const stoppedAgents = z.object({ agents: listOf(stopped) });
+
+export const agentRoutes = defineRoutes({
+	"GET /api/v1/agents": {
+		summary: "Every configured agent, called or not, with its state.",
+		access: "read",
+		reply: z.object({ agents: listOf(agent) }),
+		errors: [],
+	},
+	"GET /api/v1/agents/:id": {
+		summary: "One agent with its recent exits and what the crash policy remembers.",
+		access: "read",
+		params: agentParams,
+		reply: agentDetail,
+		errors: ["agent_not_found"],
+	},
+	"POST /api/v1/agents/:scope/down": {
+		summary: "Stops agents and keeps them down until somebody wants them up.",
+		access: "operate",
+		params: scopeParams,
+		body: z.object({ timeout_ms: timeoutMs }),
+		reply: stoppedAgents,
+		errors: ["agent_not_found"],
+	},
+	"POST /api/v1/agents/:scope/restart": {
+		summary: "Stops agents and starts them again.",
+		access: "operate",
+		params: scopeParams,
+		body: z.object({
+			fresh: z.boolean().default(false).describe("begin a new conversation"),
+			timeout_ms: timeoutMs,
+		}),
+		reply: stoppedAgents,
+		errors: ["agent_not_found"],
+	},
+	"POST /api/v1/agents/:id/resume": {
+		summary: "Lets a halted agent start over; its history of exits is forgotten.",
+		access: "operate",
+		params: agentParams,
+		reply: z.object({ from: z.enum(POLICY_STATES).describe("the state it was in") }),
+		errors: ["agent_not_found"],
+	},
+	"POST /api/v1/agents/:id/answer": {
+		summary: "Says what follows for an agent that ended by itself and waits.",
+		access: "operate",
+		params: agentParams,
+		body: z.object({ answer: z.enum(["fresh", "continue", "stop"]) }),
+		reply: z.object({ outcome: z.enum(START_OUTCOMES) }),
+		errors: ["agent_not_found", "not_waiting"],
+	},
+	"POST /api/v1/agents/:id/send": {
+		summary: "Types a text into an agent's terminal, exactly as it is.",
+		access: "operate",
+		params: agentParams,
+		body: z.object({
+			text: z.string(),
+			submit: z.boolean().default(true).describe("press Enter after it"),
+		}),
+		reply: z.object({ bytes: z.number() }),
+		errors: ["agent_not_found", "not_running"],
+	},
+	"GET /api/v1/agents/:id/screen": {
+		summary: "The text on an agent's screen.",
+		access: "read",
+		params: agentParams,
+		reply: z.object({ text: z.string() }),
+		errors: ["agent_not_found", "not_running"],
+	},
+});

@@ -1,0 +1,74 @@
+/** What can be asked of the daemon itself. */
+
+import { z } from "zod";
+import { defineRoutes } from "./route.js";
+import { listOf, stopped, time } from "./shapes.js";
+
+const service = z
+	.object({
+		name: z.string(),
+		policy: z.enum(["critical", "restartable", "tolerated"]),
+		state: z.string(),
+		restarts: z.number(),
+	})
+	.readonly()
+	.meta({ id: "Service" });
+
+const problems = listOf(z.string()).describe(
+	"why it is not ready, or what is wrong although it is",
+);
+
+const daemon = z
+	.object({
+		running: z.boolean(),
+		pid: z.number(),
+		version: z.string(),
+		home: z.string(),
+		socket: z.string(),
+		listen: z.string().nullable().describe("the address on the network; null when there is none"),
+		started_at: time,
+		ready: z.boolean(),
+		problems,
+		services: listOf(service),
+	})
+	.readonly()
+	.meta({ id: "Daemon" });
+export type DaemonJson = z.output<typeof daemon>;
+
+export const daemonRoutes = defineRoutes({
+	"GET /health": {
+		summary: "Says that the daemon is alive.",
+		access: "public",
+		reply: z.object({ status: z.literal("ok") }),
+		errors: [],
+	},
+	"GET /ready": {
+		summary: "Says whether the daemon is ready, and why not.",
+		access: "read",
+		reply: z.object({ ready: z.boolean(), problems }),
+		errors: [],
+	},
+	"GET /api/v1/daemon": {
+		summary: "The daemon and its services.",
+		access: "read",
+		reply: daemon,
+		errors: [],
+	},
+	"POST /api/v1/daemon/stop": {
+		summary: "Ends the daemon; with `all`, its agents are stopped first.",
+		access: "operate",
+		body: z.object({ all: z.boolean().default(false) }),
+		reply: z.object({ stopped: listOf(stopped) }),
+		errors: [],
+	},
+	"GET /api/v1/openapi.json": {
+		summary: "This API as an OpenAPI 3.1 document.",
+		access: "read",
+		reply: {
+			stream: "json",
+			contentType: "application/json",
+			meaning: "The document.",
+		},
+		errors: [],
+	},
+});

@@ -1,0 +1,64 @@
+/**
+ * What a route is. Each is defined once, in a file beside this one: server, client, OpenAPI and the
+ * reference page are made from that definition, and it cannot be written without saying who may ask
+ * (A4).
+ */
+
+import type { z } from "zod";
+import type { ErrorCode } from "../../core/errors.js";
+
+/**
+ * Who may ask: anybody; whoever may look; whoever may act; or, besides those who may act, an agent
+ * about itself.
+ */
+export const ACCESS = ["public", "read", "operate", "agent"] as const;
+export type Access = (typeof ACCESS)[number];
+
+/** An answer that is not one JSON document. */
+export interface StreamReply {
+	readonly stream: "events" | "bytes" | "text" | "json" | "websocket";
+	readonly contentType: string;
+	/** What comes, as a sentence. */
+	readonly meaning: string;
+}
+
+export interface RouteSpec {
+	/** What it does, as a sentence. */
+	readonly summary: string;
+	readonly access: Access;
+	/** The one `:part` of the path. */
+	readonly params?: z.ZodObject;
+	readonly query?: z.ZodObject;
+	readonly body?: z.ZodObject;
+	/** The status of a success, 200 when left out. */
+	readonly status?: 200 | 201 | 202;
+	readonly reply: z.ZodType | StreamReply;
+	/** Which errors can come besides those that every request can meet. */
+	readonly errors: readonly ErrorCode[];
+}
+
+/** Which errors any request can meet; a handler need not know of them. */
+export const COMMON_ERRORS = [
+	"validation_failed",
+	"internal",
+] as const satisfies readonly ErrorCode[];
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+
+/** What a route's parts are in types: what is sent, what the handler is given, what it answers. */
+export interface RouteTypes<Spec extends RouteSpec> {
+	readonly params: Parsed<Spec["params"]>;
+	readonly query: Parsed<Spec["query"]>;
+	readonly body: Given<Spec["body"]>;
+	readonly parsedBody: Parsed<Spec["body"]>;
+	readonly sentQuery: Given<Spec["query"]>;
+	readonly reply: Parsed<Spec["reply"]>;
+}
+
+/** Holds a definition to its shape without widening it. */
+export function defineRoutes<
+	const Specs extends Readonly<Record<`${string} /${string}`, RouteSpec>>,
+>(specs: Specs): Specs {
+	return specs;
+}

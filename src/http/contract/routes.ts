@@ -1,0 +1,32 @@
+/** All routes of the API, and their types by name. */
+
+import type { z } from "zod";
+import { agentRoutes } from "./agents.js";
+import { daemonRoutes } from "./daemon.js";
+import { fleetRoutes } from "./fleet.js";
+import type { RouteTypes } from "./route.js";
+import { streamRoutes } from "./streams.js";
+
+export const ROUTES = {
+	...daemonRoutes,
+	...agentRoutes,
+	...fleetRoutes,
+	...streamRoutes,
+};
+
+type Specs = typeof ROUTES;
+
+/** `METHOD /path` of any route. */
+export type RouteName = keyof Specs;
+
+export type Routes = { readonly [Name in RouteName]: RouteTypes<Specs[Name]> };
+
+/** Routes that are answered with one JSON document. */
+export type JsonRouteName = {
+	[Name in RouteName]: Specs[Name]["reply"] extends z.ZodType ? Name : never;
+}[RouteName];
+
+/** Routes that become a WebSocket. */
+export type SocketRouteName = {
+	[Name in RouteName]: Specs[Name]["reply"] extends { stream: "websocket" } ? Name : never;
+}[RouteName];

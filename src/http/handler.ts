@@ -1,0 +1,42 @@
+/** What a handler is given and what it owes, by the route it serves. */
+
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Engine } from "../engine/engine.js";
+import type { Clock } from "../ports/clock.js";
+import type { Store } from "../ports/store.js";
+import type { DaemonJson } from "./contract/daemon.js";
+import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contract/routes.js";
+
+/** What handlers are made from. */
+export interface HttpParts {
+	readonly engine: Engine;
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly host: string;
+	readonly version: string;
+	readonly status: () => DaemonJson;
+	/** Ends the daemon after the answer is sent. */
+	readonly shutDown: () => void;
+	readonly logDirOf: (agentId: string) => string;
+}
+
+/** A request that was found, let in and understood. */
+export interface Asked<Name extends RouteName> {
+	readonly params: Routes[Name]["params"];
+	readonly query: Routes[Name]["query"];
+	readonly body: Routes[Name]["parsedBody"];
+	readonly headers: IncomingHttpHeaders;
+	/** Goes with whatever the request causes. */
+	readonly correlationId: string;
+	/** Aborts when whoever asked has gone, or the daemon ends. */
+	readonly gone: AbortSignal;
+}
+
+type Handler<Name extends RouteName> = Name extends JsonRouteName
+	? (asked: Asked<Name>) => Routes[Name]["reply"] | Promise<Routes[Name]["reply"]>
+	: (asked: Asked<Name>, response: ServerResponse) => void | Promise<void>;
+
+/** A handler for each of these routes; those that become a WebSocket have their own. */
+export type Handlers<Name extends RouteName> = {
+	readonly [Each in Exclude<Name, SocketRouteName>]: Handler<Each>;
+};

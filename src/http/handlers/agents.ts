@@ -1,0 +1,66 @@
+/** What is asked of agents. */
+
+import type { Clock } from "../../ports/clock.js";
+import { renderAgent, renderStoredExit } from "../agent-json.js";
+import type { AgentDetailJson, agentRoutes } from "../contract/agents.js";
+import type { Handlers, HttpParts } from "../handler.js";
+import { renderStopped } from "./render-stopped.js";
+
+const EXITS_SHOWN = 20;
+/** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
+const SUBMIT_AFTER_MS = 300;
+
+export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
+	const { engine, clock, host } = parts;
+	const now = () => ({ host, nowMs: clock.now().wallMs });
+	return {
+		"GET /api/v1/agents": () => ({ agents: engine.list().map((view) => renderAgent(view, now())) }),
+		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
+		"POST /api/v1/agents/:scope/down": async ({ params, body }) => ({
+			agents: (await engine.down(params.scope, body.timeout_ms)).map(renderStopped),
+		}),
+		"POST /api/v1/agents/:scope/restart": async ({ params, body }) => {
+			const options = { fresh: body.fresh, timeoutMs: body.timeout_ms };
+			return { agents: (await engine.restart(params.scope, options)).map(renderStopped) };
+		},
+		"POST /api/v1/agents/:id/resume": ({ params }) => engine.resume(params.id),
+		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
+			outcome: await engine.answer(params.id, body.answer),
+		}),
+		"POST /api/v1/agents/:id/send": async ({ params: { id }, body }) => {
+			const bytes = Buffer.from(body.text, "utf8");
+			await engine.input(id, bytes);
+			if (body.submit) {
+				await pause(clock, SUBMIT_AFTER_MS);
+				await engine.input(id, Buffer.from("\r"));
+			}
+			return { bytes: bytes.length };
+		},
+		"GET /api/v1/agents/:id/screen": async ({ params }) => ({
+			text: await engine.screen(params.id),
+		}),
+	};
+}
+
+function describeAgent(parts: HttpParts, id: string): AgentDetailJson {
+	const { engine, store, clock, host, logDirOf } = parts;
+	const view = engine.get(id);
+	const { spec, crash } = view.agent;
+	return {
+		...renderAgent(view, { host, nowMs: clock.now().wallMs }),
+		exits: store.readExits(id, EXITS_SHOWN).map(renderStoredExit),
+		crash: {
+			state: crash,
+			settings: spec.kind === "call" ? null : spec.crashPolicy,
+			on_clean_exit: spec.kind === "session" ? spec.onCleanExit : "restart",
+		},
+		log_dir: logDirOf(id),
+		depends_on: spec.kind === "call" ? [] : spec.dependsOn,
+	};
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+	return new Promise((resolve) => {
+		clock.schedule(ms, resolve);
+	});
+}

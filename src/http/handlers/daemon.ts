@@ -1,0 +1,25 @@
+/** What is asked of the daemon itself. */
+
+import type { daemonRoutes } from "../contract/daemon.js";
+import type { Handlers, HttpParts } from "../handler.js";
+import { sendJson } from "../replies.js";
+import { renderStopped } from "./render-stopped.js";
+
+export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof daemonRoutes> {
+	const { engine, status } = parts;
+	return {
+		"GET /health": () => ({ status: "ok" }),
+		"GET /ready": () => ({ ready: status().ready, problems: status().problems }),
+		"GET /api/v1/daemon": () => status(),
+		"POST /api/v1/daemon/stop": async ({ body }) => {
+			const stopped = body.all ? (await engine.down("*")).map(renderStopped) : [];
+			parts.shutDown();
+			return { stopped };
+		},
+		"GET /api/v1/openapi.json": async (_, response) => {
+			// Asked for rarely, so it is not kept in memory.
+			const { renderOpenApi } = await import("../openapi.js");
+			sendJson(response, 200, renderOpenApi(parts.version));
+		},
+	};
+}

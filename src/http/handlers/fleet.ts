@@ -1,0 +1,37 @@
+/** How a fleet is taken on. */
+
+import type { FleetSpec } from "../../config/spec.js";
+import type { fleetRoutes } from "../contract/fleet.js";
+import type { Handlers, HttpParts } from "../handler.js";
+
+export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeof fleetRoutes> {
+	return {
+		"POST /api/v1/fleet/up": async ({ body }) => {
+			const started = await engine.up(asSpec(body.fleet), body.scope);
+			return {
+				agents: started.map(({ id, outcome }) => ({
+					...{ id, outcome },
+					reason: engine.get(id).agent.reason,
+				})),
+			};
+		},
+		"POST /api/v1/fleet/reload": async ({ body }) => {
+			const spec = asSpec(body.fleet);
+			const changes = body.dry_run
+				? engine.plan(spec).map((change) => ({ ...change, stopped: null }))
+				: await engine.reload(spec);
+			return {
+				changes: changes.map(({ id, change, keys, stopped }) => ({
+					...{ id, change, keys },
+					outcome: stopped?.outcome ?? null,
+					duration_ms: stopped?.durationMs ?? null,
+				})),
+			};
+		},
+	};
+}
+
+/** A fleet is checked where its file is read; the contract has seen that it is one at all. */
+function asSpec(fleet: { readonly file: string }): FleetSpec {
+	return fleet as unknown as FleetSpec;
+}

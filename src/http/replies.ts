@@ -1,0 +1,53 @@
+/** How answers are written: one shape for what was asked, one for every failure. */
+
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { ERRORS, ReeveError } from "../core/errors.js";
+import type { ErrorJson } from "./contract/shapes.js";
+
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+	const body = Buffer.from(`${JSON.stringify(value)}\n`);
+	response.writeHead(status, {
+		"content-type": "application/json",
+		"content-length": body.length,
+	});
+	response.end(body);
+}
+
+/** What an error is to whoever asked. What nobody expected is told in the log, and not to them (A5). */
+export function explainError(error: unknown, correlationId: string): ReeveError {
+	if (error instanceof ReeveError) return error;
+	return new ReeveError(
+		"internal",
+		"the daemon failed at this request",
+		`Its log tells more, under ${correlationId}; please report it.`,
+	);
+}
+
+export function sendError(
+	response: ServerResponse,
+	error: ReeveError,
+	correlationId: string,
+): void {
+	sendJson(response, ERRORS[error.code].httpStatus, renderError(error, correlationId));
+}
+
+function renderError(error: ReeveError, correlationId: string): ErrorJson {
+	const { code, message, hint, details } = error;
+	return { error: { code, message, hint, details, correlation_id: correlationId } };
+}
+
+/** Refuses to open a WebSocket, in the same words. */
+export function refuseUpgrade(socket: Duplex, error: ReeveError, correlationId: string): void {
+	const body = JSON.stringify(renderError(error, correlationId));
+	const head = [
+		`HTTP/1.1 ${ERRORS[error.code].httpStatus} Refused`,
+		"content-type: application/json",
+		`content-length: ${Buffer.byteLength(body)}`,
+		`x-correlation-id: ${correlationId}`,
+		"connection: close",
+	];
+	// Whoever asked may have gone already.
+	socket.on("error", () => {});
+	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

@@ -1,0 +1,96 @@
+/** The part of the store in memory that is about calls. Checks T2 (an end is final) as the real one does. */
+
+import { isEnded } from "../../src/core/task.js";
+import type {
+	StoredAttempt,
+	StoredBreaker,
+	StoredPlan,
+	StoredTask,
+	TaskInput,
+	TaskReads,
+	TaskWrites,
+} from "../../src/ports/task-store.js";
+
+export interface MemoryTasks {
+	readonly writes: TaskWrites;
+	readonly reads: TaskReads;
+}
+
+export function createMemoryTasks(): MemoryTasks {
+	const tasks = new Map<string, StoredTask>();
+	const inputs = new Map<string, TaskInput>();
+	const results = new Map<string, unknown>();
+	const attempts = new Map<string, StoredAttempt[]>();
+	const plans = new Map<string, StoredPlan>();
+	const breakers = new Map<string, StoredBreaker>();
+	const newestFirst = <T>(
+		all: Iterable<T>,
+		idOf: (each: T) => string,
+		{ before, limit }: { readonly before?: string; readonly limit: number },
+		wanted: (each: T) => boolean,
+	): T[] => {
+		const ordered = [...all].toReversed();
+		const from = before === undefined ? 0 : ordered.findIndex((each) => idOf(each) === before) + 1;
+		return ordered.slice(from).filter(wanted).slice(0, limit);
+	};
+	return {
+		writes: {
+			putTask(task) {
+				const before = tasks.get(task.taskId);
+				if (before !== undefined && isEnded(before.status) && before.status !== task.status) {
+					throw new Error(`T2: task ${task.taskId} has ended as ${before.status}`);
+				}
+				tasks.set(task.taskId, copy(task));
+			},
+			putTaskInput: (taskId, input) => void inputs.set(taskId, copy(input)),
+			putTaskResult: (taskId, result) => void results.set(taskId, copy(result ?? null)),
+			putAttempt(attempt) {
+				const known = attempts.get(attempt.taskId) ?? [];
+				if (known.some(({ n }) => n === attempt.n)) throw new Error(`attempt ${attempt.n} twice`);
+				attempts.set(attempt.taskId, [...known, copy(attempt)]);
+			},
+			putPlan: (plan) => void plans.set(plan.planId, copy(plan)),
+			putBreaker: (breaker) => void breakers.set(breaker.agentId, copy(breaker)),
+		},
+		reads: {
+			readOpenTasks: () => [...tasks.values()].filter(({ status }) => !isEnded(status)),
+			readTask: (taskId) => tasks.get(taskId) ?? null,
+			readTasks: (query) =>
+				newestFirst(
+					tasks.values(),
+					({ taskId }) => taskId,
+					query,
+					(task) =>
+						(query.agent ?? task.agentId) === task.agentId &&
+						(query.status ?? task.status) === task.status &&
+						(query.plan ?? task.planId) === task.planId &&
+						(query.sinceMs ?? 0) <= task.createdAtMs &&
+						(query.openLetters !== true ||
+							(task.status === "dead_lettered" && task.letter === null)),
+				),
+			readTaskInput: (taskId) => inputs.get(taskId) ?? null,
+			readTaskResult: (taskId) => results.get(taskId),
+			readAttempts: (taskId) => attempts.get(taskId) ?? [],
+			findTask: (key) => [...tasks.values()].find((task) => task.idempotencyKey === key) ?? null,
+			readPlan: (planId) => plans.get(planId) ?? null,
+			readOpenPlans: () =>
+				[...plans.values()].filter(({ status }) => status === "pending" || status === "running"),
+			readPlans: (query) =>
+				newestFirst(
+					plans.values(),
+					({ planId }) => planId,
+					query,
+					(plan) =>
+						(query.status ?? plan.status) === plan.status &&
+						(query.sinceMs ?? 0) <= plan.createdAtMs,
+				),
+			findPlan: (key) => [...plans.values()].find((plan) => plan.idempotencyKey === key) ?? null,
+			readBreakers: () => [...breakers.values()],
+		},
+	};
+}
+
+/** As if it had been written to disk and read back. */
+function copy<T>(value: T): T {
+	return JSON.parse(JSON.stringify(value)) as T;
+}
