@@ -11,6 +11,7 @@ import { readVersion } from "../client/version.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
+import { describeLimits, type LimitSupport } from "../host/cgroup.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import { createHttpServer } from "../http/server.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
@@ -53,7 +54,8 @@ async function main(): Promise<number> {
 	const engine = createEngine(store, backends);
 	backends.onExit((exit) => engine.exited(exit));
 
-	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
+	const startedAt = new Date().toISOString();
+	const identity = { version: readVersion(), startedAt, limits: renderLimits(describeLimits()) };
 	const status = () => renderStatus(identity, supervisor.status(), store.health());
 	const recovered = createSignal<void>();
 	const services = [
@@ -149,7 +151,7 @@ function httpService(
 }
 
 function renderStatus(
-	{ version, startedAt }: { version: string; startedAt: string },
+	{ version, startedAt, limits }: Pick<DaemonJson, "version" | "limits"> & { startedAt: string },
 	services: ReturnType<Supervisor["status"]>,
 	health: StoreHealth,
 ): DaemonJson {
@@ -163,7 +165,16 @@ function renderStatus(
 		services: services.map(({ name, policy, status: state, restarts }) => ({
 			...{ name, policy, state, restarts },
 		})),
+		limits,
 	};
+}
+
+function renderLimits(support: readonly LimitSupport[]): DaemonJson["limits"] {
+	return support.flatMap(({ name, available, reason, instead, perProcess }) => {
+		if (name === "tracking") return [];
+		const enforced = available ? "tree" : perProcess ? "process" : "no";
+		return [{ limit: name, enforced, detail: [reason, instead ?? []].flat().join("; ") }];
+	});
 }
 
 function stopOnSignals(supervisor: Supervisor): void {

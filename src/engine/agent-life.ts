@@ -13,6 +13,7 @@ import type { ProcessState } from "../core/states.js";
 import type { Backend, RunExit, RunHandle } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
+	createLimitsNews,
 	type PlannedStart,
 	policyChange,
 	putAgent,
@@ -36,6 +37,7 @@ export class AgentLife {
 	#run: LiveRun | null = null;
 	#lastExit: StoredExit | null;
 	#unknown = false;
+	readonly #limitsNews = createLimitsNews();
 	#ready = false;
 	#wanted: { readonly withContinue: boolean; readonly outcome: Signal<StartOutcome> } | null = null;
 	#nextStartAtMs: number | null = null;
@@ -228,7 +230,8 @@ export class AgentLife {
 	): Promise<void> {
 		live.handle = handle;
 		const about = { agent: this.id, run_id: live.runId };
-		await this.#save({ reason: "running" }, [{ ...about, ...event } as NewEvent], (transaction) =>
+		const events = [{ ...about, ...event } as NewEvent, ...this.#limitsNews.of(handle, about)];
+		await this.#save({ reason: "running" }, events, (transaction) =>
 			transaction.putRun(this.#stored(live, "running")),
 		);
 		const { spec } = this.#agent;
