@@ -3,17 +3,21 @@
  * the agents that an earlier daemon left, and serves until it is told to end. Agents run on.
  */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { chmod, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolveHome } from "../client/home.js";
 import { readVersion } from "../client/version.js";
+import { Calls } from "../engine/calls/calls.js";
+import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
+import { createExecutor } from "../executor/executor.js";
 import { describeLimits, type LimitSupport } from "../host/cgroup.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import { createHttpServer } from "../http/server.js";
+import type { Executor } from "../ports/executor.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
@@ -51,17 +55,32 @@ async function main(): Promise<number> {
 	const note = (event: NewEvent) =>
 		store.commit((transaction) => transaction.appendEvent(event, Date.now()));
 	const backends = createBackends(home.runtime);
-	const engine = createEngine(store, backends);
+	const executor = createExecutor({
+		owner: ownerOf(home.dir),
+		onTrouble: (message) => logger.info(message),
+	});
+	const engine = createEngine(store, backends, executor);
 	backends.onExit((exit) => engine.exited(exit));
+	const calls = createCalls(store, engine, executor);
 
 	const startedAt = new Date().toISOString();
 	const identity = { version: readVersion(), startedAt, limits: renderLimits(describeLimits()) };
 	const status = () => renderStatus(identity, supervisor.status(), store.health());
 	const recovered = createSignal<void>();
+	const taking = createSignal<void>();
 	const services = [
 		engineService(engine, recovered.resolve),
-		httpService(recovered.promise, {
-			...{ engine, store, clock: realClock, host: hostname(), version: identity.version, status },
+		dispatcherService(recovered.promise, calls, taking.resolve),
+		httpService(taking.promise, {
+			...{
+				engine,
+				calls,
+				store,
+				clock: realClock,
+				host: hostname(),
+				version: identity.version,
+				status,
+			},
 			shutDown: () => setImmediate(() => supervisor.stop()),
 			logDirOf: (id) => logDirOf(home.logs, id),
 			onError: (error, { correlationId }) =>
@@ -71,26 +90,29 @@ async function main(): Promise<number> {
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {
 		logger.info(reason, { service, action });
-		void note({ type: "service.ended", data: { service, action, reason } });
+		void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
 	});
 	const { version } = identity;
-	await note({ type: "daemon.started", data: { version, pid: process.pid } });
+	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
+	void note({ type: "daemon.started", data: { version, pid: process.pid } }).catch(() => {});
 	logger.info("started", { version, pid: process.pid, home: home.dir });
 	stopOnSignals(supervisor);
 
 	const exitCode = await supervisor.ended;
 	const reason = exitCode === 0 ? "asked to" : "a service failed";
 	logger.info("stopping", { exitCode, reason });
+	await executor.close();
 	await backends.close();
 	await rm(home.socket, { force: true });
-	await note({ type: "daemon.stopping", data: { reason } });
+	void note({ type: "daemon.stopping", data: { reason } }).catch(() => {});
 	await store.close();
 	return exitCode;
 }
 
-function createEngine(store: Store, backends: Backends): Engine {
+function createEngine(store: Store, backends: Backends, executor: Executor): Engine {
 	return new Engine({
-		...{ store, clock: realClock, vault: createFileVault(home.vault) },
+		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
+		adapterFor: () => null,
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,
@@ -107,6 +129,46 @@ function createEngine(store: Store, backends: Backends): Engine {
 		},
 		onError: (agent, error) => logger.error("failed", error, { agent }),
 	});
+}
+
+/** A name of its own for every home on this host. */
+function ownerOf(folder: string): string {
+	return `calls-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
+}
+
+function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
+	return new Calls({
+		...{ store, clock: realClock, random: Math.random, newId: randomUUID },
+		specOf: (id) => engine.callable(id),
+		perform: (order, signal) => engine.perform(order, signal),
+		async endLeft(runIds) {
+			for (const { runId, reason } of await executor.endLeft(runIds)) {
+				logger.error("something of an earlier attempt is left", reason, { run_id: runId });
+			}
+		},
+		concurrency: DEFAULT_CONCURRENCY,
+		log: (message, data) => logger.info(message, data),
+		onError: (about, error) => logger.error("failed", error, { about }),
+	});
+}
+
+/** How long attempts may go on when the daemon ends; the next one takes up what is left. */
+const CALLS_GRACE_MS = 5_000;
+
+/** Without the dispatcher, what was taken on would never end. */
+function dispatcherService(recovered: Promise<void>, calls: Calls, ready: () => void): Service {
+	return {
+		name: "dispatcher",
+		policy: "critical",
+		async run(signal, isReady) {
+			await Promise.race([recovered, aborted(signal)]);
+			if (!signal.aborted) await calls.recover();
+			ready();
+			isReady();
+			await aborted(signal);
+			await calls.close(CALLS_GRACE_MS);
+		},
+	};
 }
 
 /** Without the engine there is nothing to serve, so its end is the daemon's. */
