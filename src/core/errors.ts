@@ -75,6 +75,14 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
 	},
+	store_unavailable: {
+		meaning:
+			"The daemon cannot store anything now; agents run on, and nothing that was stored is lost.",
+		hint: "Make room on the disk, or end what holds the database; the daemon goes on by itself.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
 	events_pruned: {
 		meaning: "The events to resume from are no longer kept.",
 		hint: "Begin at the oldest that is kept, and look at the state of things as they are now.",

@@ -12,6 +12,7 @@ import type { Asked, HttpParts } from "./handler.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
 import { explainError, refuseUpgrade, sendError, sendJson } from "./replies.js";
 import { findRoute, type Route } from "./router.js";
+import { guardStore } from "./store-guard.js";
 import { createTerminalHub } from "./terminal-hub.js";
 
 export interface HttpServer {
@@ -28,7 +29,9 @@ export interface ServerParts extends HttpParts {
 type AnyHandler = (asked: Asked<RouteName>, response: ServerResponse) => unknown;
 
 export function createHttpServer(parts: ServerParts): HttpServer {
-	const handlers = createHandlers(parts) as Readonly<Record<string, AnyHandler>>;
+	const handlers = guardStore(createHandlers(parts), parts.store) as Readonly<
+		Record<string, AnyHandler>
+	>;
 	const closing = new AbortController();
 	const terminals = createTerminalHub(parts.engine);
 

@@ -41,6 +41,7 @@ export interface RouteSpec {
 export const COMMON_ERRORS = [
 	"validation_failed",
 	"internal",
+	"store_unavailable",
 ] as const satisfies readonly ErrorCode[];
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
