@@ -6,6 +6,7 @@ import { createAgentHandlers } from "./handlers/agents.js";
 import { createDaemonHandlers } from "./handlers/daemon.js";
 import { createFleetHandlers } from "./handlers/fleet.js";
 import { createStreamHandlers } from "./handlers/streams.js";
+import { createTokenHandlers } from "./handlers/tokens.js";
 
 export function createHandlers(parts: HttpParts): Handlers<RouteName> {
 	return {
@@ -13,5 +14,6 @@ export function createHandlers(parts: HttpParts): Handlers<RouteName> {
 		...createAgentHandlers(parts),
 		...createFleetHandlers(parts),
 		...createStreamHandlers(parts),
+		...createTokenHandlers(parts),
 	};
 }

@@ -6,12 +6,14 @@ import { daemonRoutes } from "./daemon.js";
 import { fleetRoutes } from "./fleet.js";
 import type { RouteTypes } from "./route.js";
 import { streamRoutes } from "./streams.js";
+import { tokenRoutes } from "./tokens.js";
 
 export const ROUTES = {
 	...daemonRoutes,
 	...agentRoutes,
 	...fleetRoutes,
 	...streamRoutes,
+	...tokenRoutes,
 };
 
 type Specs = typeof ROUTES;
