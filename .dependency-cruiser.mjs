@@ -1,7 +1,7 @@
 /**
  * Which folder may import which. `core ← config, ports ← engine ← http`; what knows a technology
  * (backends, store, adapters, notify) sees core and ports only, backends also host; what faces the
- * outside (client, cli, dashboard) sees the HTTP contract only; daemon puts everything together.
+ * outside (client, cli, dashboard) sees the HTTP contract only, the agent kit core; daemon puts everything together.
  *
  * A new folder in src/ gets a line in `ROOMS` here. Types count as imports: a folder that needs
  * another's types depends on it. Tests may import what they test, so no rule starts at a test.
@@ -102,6 +102,13 @@ const ROOMS = [
 			"The dashboard is one more client: of src/ it sees client and http/contract* only. Add what the page needs to the contract.",
 	},
 	{
+		name: "agent",
+		path: "^src/agent/",
+		sees: ["^src/core/"],
+		instead:
+			"The agent kit runs in other people's agents, where nothing but Node can be counted on: of src/ it sees core only, and no package.",
+	},
+	{
 		name: "testing",
 		path: "^src/testing/",
 		sees: ["^src/(core|config|ports)/", ANY_PACKAGE],
@@ -199,9 +206,9 @@ export default {
 			name: "nothing-imports-the-outermost",
 			severity: "error",
 			comment:
-				"daemon, cli and testing are entry points: nothing in src/ imports them. Move what you need to the folder that owns it, or pass it in from daemon/main.ts.",
+				"daemon, cli, agent and testing are entry points: nothing in src/ imports them. Move what you need to the folder that owns it, or pass it in from daemon/main.ts.",
 			from: { path: "^src/([^/]+)", pathNot: TEST },
-			to: { path: "^src/(daemon|cli|testing)/", pathNot: "^src/$1/" },
+			to: { path: "^src/(daemon|cli|agent|testing)/", pathNot: "^src/$1/" },
 		},
 		{
 			name: "only-known-folders",

@@ -11,7 +11,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { runQuietly } from "./lib/run.mjs";
 
-const CRUISED = ["src", "test", "scripts", "bench", "dashboard"].filter((folder) =>
+const CRUISED = ["src", "test", "scripts", "bench", "examples", "dashboard"].filter((folder) =>
 	existsSync(folder),
 );
 

@@ -23,6 +23,13 @@ const SYSTEM_PROGRAMS = [
 		why: "a real terminal for sessions",
 		packages: { debian: "tmux", homebrew: "tmux", other: "tmux" },
 	},
+	{
+		name: "python3",
+		versionArgs: ["--version"],
+		atLeast: [3, 8],
+		why: "the example agent in Python",
+		packages: { debian: "python3", homebrew: "python", other: "python3" },
+	},
 ];
 
 /**

@@ -70,6 +70,8 @@ export interface TerminalSocket {
 	send(data: string | Uint8Array, sent?: (error?: Error) => void): void;
 	pause(): void;
 	resume(): void;
+	/** Ends the connection in order: what was sent arrives. */
+	close(): void;
 	/** Ends the connection at once. */
 	terminate(): void;
 }

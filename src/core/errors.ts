@@ -68,6 +68,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
 	},
+	events_pruned: {
+		meaning: "The events to resume from are no longer kept.",
+		hint: "Begin at the oldest that is kept, and look at the state of things as they are now.",
+		httpStatus: 410,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	no_route: {
 		meaning: "The API has no such request.",
 		hint: "Client and daemon may be of different versions: `reeve daemon restart`.",
@@ -241,6 +248,13 @@ export const ERRORS = {
 		hint: "`reeve tasks show` and `reeve plan show` say how it ended.",
 		httpStatus: 409,
 		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	cancelled: {
+		meaning: "The task was cancelled, by somebody or with its plan.",
+		hint: "`reeve tasks show` says why.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.failed,
 		retryable: false,
 	},
 	idempotency_conflict: {

@@ -3,24 +3,29 @@
  * the agents that an earlier daemon left, and serves until it is told to end. Agents run on.
  */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolveHome } from "../client/home.js";
 import { readVersion } from "../client/version.js";
+import { Calls } from "../engine/calls/calls.js";
+import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
+import { createExecutor } from "../executor/executor.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
 import { openTokens } from "../http/auth/tokens.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import { createApi } from "../http/server.js";
+import type { Executor } from "../ports/executor.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import { type Backends, createBackends } from "./backends.js";
+import { historyService, readRetention } from "./history-service.js";
 import { prepareHome } from "./home-dir.js";
 import { aborted, type NetworkState, networkService, socketService } from "./http-services.js";
 import { createLogger } from "./logger.js";
@@ -41,6 +46,7 @@ process.exitCode = await main().catch((error: unknown) => {
 process.exit();
 
 async function main(): Promise<number> {
+	const retention = readRetention(process.env);
 	await prepareHome(home);
 	const taken = await takeHome(home);
 	if (taken.outcome === "failed") throw new Error(taken.reason);
@@ -54,15 +60,22 @@ async function main(): Promise<number> {
 	const note = (event: NewEvent) =>
 		store.commit((transaction) => transaction.appendEvent(event, Date.now()));
 	const backends = createBackends(home.runtime);
-	const engine = createEngine(store, backends);
+	const executor = createExecutor({
+		owner: ownerOf(home.dir),
+		onTrouble: (message) => logger.info(message),
+	});
+	const engine = createEngine(store, backends, executor);
 	backends.onExit((exit) => engine.exited(exit));
+	const calls = createCalls(store, engine, executor);
 
 	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const status = () => renderStatus(identity, supervisor.status(), store.health(), network);
 	const recovered = createSignal<void>();
+	const taking = createSignal<void>();
 	const api = createApi({
-		...{ engine, store, clock: realClock, host: hostname(), version: identity.version, status },
+		...{ engine, calls, store, clock: realClock, host: hostname() },
+		...{ version: identity.version, status },
 		...(await createAuth()),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		logDirOf: (id) => logDirOf(home.logs, id),
@@ -71,8 +84,10 @@ async function main(): Promise<number> {
 	});
 	const services = [
 		engineService(engine, recovered.resolve),
-		socketService(api, home, recovered.promise),
-		networkService(api, home, recovered.promise, network),
+		dispatcherService(recovered.promise, calls, taking.resolve),
+		socketService(api, home, taking.promise),
+		networkService(api, home, taking.promise, network),
+		historyService(store, retention, logger),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {
 		logger.info(reason, { service, action });
@@ -86,6 +101,7 @@ async function main(): Promise<number> {
 	const exitCode = await supervisor.ended;
 	const reason = exitCode === 0 ? "asked to" : "a service failed";
 	logger.info("stopping", { exitCode, reason });
+	await executor.close();
 	await backends.close();
 	await rm(home.socket, { force: true });
 	await note({ type: "daemon.stopping", data: { reason } });
@@ -93,9 +109,10 @@ async function main(): Promise<number> {
 	return exitCode;
 }
 
-function createEngine(store: Store, backends: Backends): Engine {
+function createEngine(store: Store, backends: Backends, executor: Executor): Engine {
 	return new Engine({
-		...{ store, clock: realClock, vault: createFileVault(home.vault) },
+		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
+		adapterFor: () => null,
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,
@@ -120,6 +137,46 @@ async function createAuth() {
 	const limit = createFailureLimit(() => realClock.now().steadyMs);
 	const gate = createGate(tokens, limit, process.getuid?.() ?? 0);
 	return { tokens, gate, links: createLoginLinks(wallMs) };
+}
+
+/** A name of its own for every home on this host. */
+function ownerOf(folder: string): string {
+	return `calls-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
+}
+
+function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
+	return new Calls({
+		...{ store, clock: realClock, random: Math.random, newId: randomUUID },
+		specOf: (id) => engine.callable(id),
+		perform: (order, signal) => engine.perform(order, signal),
+		async endLeft(runIds) {
+			for (const { runId, reason } of await executor.endLeft(runIds)) {
+				logger.error("something of an earlier attempt is left", reason, { run_id: runId });
+			}
+		},
+		concurrency: DEFAULT_CONCURRENCY,
+		log: (message, data) => logger.info(message, data),
+		onError: (about, error) => logger.error("failed", error, { about }),
+	});
+}
+
+/** How long attempts may go on when the daemon ends; the next one takes up what is left. */
+const CALLS_GRACE_MS = 5_000;
+
+/** Without the dispatcher, what was taken on would never end. */
+function dispatcherService(recovered: Promise<void>, calls: Calls, ready: () => void): Service {
+	return {
+		name: "dispatcher",
+		policy: "critical",
+		async run(signal, isReady) {
+			await Promise.race([recovered, aborted(signal)]);
+			if (!signal.aborted) await calls.recover();
+			ready();
+			isReady();
+			await aborted(signal);
+			await calls.close(CALLS_GRACE_MS);
+		},
+	};
 }
 
 /** Without the engine there is nothing to serve, so its end is the daemon's. */

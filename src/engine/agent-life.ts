@@ -15,7 +15,6 @@ import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports
 import {
 	type PlannedStart,
 	policyChange,
-	putAgent,
 	recordExit,
 	reportOf,
 	startEffectKey,
@@ -23,16 +22,18 @@ import {
 } from "./agent-record.js";
 import { type Agent, type AgentSnapshot, type LiveRun, newRun } from "./agent-state.js";
 import { drainRun } from "./drain.js";
+import { KeptAgent } from "./kept-agent.js";
+import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
 import { createSignal, type Signal, scheduleLong } from "./waiting.js";
 
 const RECOVER_AGAIN_MS = 1_000;
 
-export class AgentLife {
+export class AgentLife implements Life {
 	readonly #world: LifeWorld;
 	readonly #inbox = createMailbox();
-	#agent: Agent;
+	readonly #kept: KeptAgent;
 	#run: LiveRun | null = null;
 	#lastExit: StoredExit | null;
 	#unknown = false;
@@ -44,32 +45,31 @@ export class AgentLife {
 	#stopWatching = () => {};
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
-		this.#agent = agent;
+		this.#kept = new KeptAgent(agent, world);
 		this.#lastExit = lastExit;
 		this.#world = world;
 	}
 
 	get id(): string {
-		return this.#agent.id;
+		return this.#kept.now.id;
 	}
 
-	/** Whether it waits for leave to start. */
 	get wantsToLaunch(): boolean {
 		return this.#wanted !== null;
 	}
 
 	snapshot(): AgentSnapshot {
 		return {
-			agent: this.#agent,
+			agent: this.#kept.now,
 			process: this.#processState(),
 			run: this.#run,
+			processes: this.#run?.handle ? 1 : 0,
 			ready: this.#ready,
 			lastExit: this.#lastExit,
 			nextStartAtMs: this.#nextStartAtMs,
 		};
 	}
 
-	/** Starts the run it asked for, if nothing has come between. */
 	launch(): Promise<void> {
 		return this.#inbox.run(() => this.#launch());
 	}
@@ -81,22 +81,19 @@ export class AgentLife {
 		});
 	}
 
-	/** Takes up what an earlier daemon left: its open run, or its planned start. */
-	recover(stored: StoredRun | null, planned: PlannedStart | null): Promise<void> {
+	recover([stored]: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
 		return this.#inbox.run(async () => {
-			if (stored === null) this.#takeUp(planned);
+			if (stored === undefined) this.#takeUp(planned);
 			else await this.#recover(stored);
 		});
 	}
 
-	/** The backend and the run that it holds; null while none is known to be alive. */
 	held(): { readonly backend: Backend; readonly handle: RunHandle } | null {
 		const handle = this.#run?.handle ?? null;
 		const { backend } = this.#run ?? {};
 		return handle === null || backend === undefined ? null : { backend, handle };
 	}
 
-	/** Forgets its timers; the process runs on. */
 	letGo(): void {
 		this.#cancelStart();
 		this.#cancelSettle();
@@ -113,40 +110,24 @@ export class AgentLife {
 	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
 	forbidden(): StartOutcome | null {
 		if (this.#run !== null) return "already_running";
-		if (this.#agent.desired === "down") return "stopped";
-		if (this.#agent.crash.policy === "halted") return "halted";
-		return this.#agent.waiting ? "waiting" : null;
+		const { desired, spec } = this.#kept.now;
+		if (desired === "down" || spec.kind === "call") return "stopped";
+		if (this.#kept.now.crash.policy === "halted") return "halted";
+		return this.#kept.now.waiting ? "waiting" : null;
 	}
 
-	/** Makes a change in its turn. */
 	record(
 		change: (agent: Agent) => readonly [changes: Partial<Agent>, events: readonly NewEvent[]],
 		also?: (transaction: StoreTransaction) => void,
 	): Promise<void> {
 		return this.#inbox.run(() => {
-			const [changes, events] = change(this.#agent);
-			return this.#save(changes, events, also);
+			const [changes, events] = change(this.#kept.now);
+			return this.#kept.save(changes, events, also);
 		});
 	}
 
 	#nowMs(): number {
 		return this.#world.clock.now().wallMs;
-	}
-
-	/** Makes a change durable together with its events, then believes it. */
-	async #save(
-		changes: Partial<Agent>,
-		events: readonly NewEvent[] = [],
-		also: (transaction: StoreTransaction) => void = () => {},
-	): Promise<void> {
-		const next = { ...this.#agent, ...changes };
-		const atMs = this.#nowMs();
-		await this.#world.store.commit((transaction) => {
-			putAgent(transaction, next);
-			also(transaction);
-			for (const event of events) transaction.appendEvent(event, atMs);
-		});
-		this.#agent = next;
 	}
 
 	#stored(live: LiveRun, state: StoredRun["state"]): StoredRun {
@@ -177,17 +158,17 @@ export class AgentLife {
 		const { newRunId, chooseBackend, prepare } = this.#world;
 		const live = newRun(
 			newRunId(),
-			chooseBackend(this.#agent.spec),
+			chooseBackend(this.#kept.now.spec),
 			wanted.withContinue,
 			this.#nowMs(),
 		);
 		// The intent is recorded before the start, so that a start that nobody saw confirmed is found.
-		await this.#save({ reason: "starting" }, [], (transaction) => {
+		await this.#kept.save({ reason: "starting" }, [], (transaction) => {
 			transaction.putRun(this.#stored(live, "intended"));
 			transaction.removeEffect(startEffectKey(this.id));
 		});
 		this.#run = live;
-		const prepared = await prepare(this.#agent.spec, wanted.withContinue);
+		const prepared = await prepare(this.#kept.now.spec, wanted.withContinue);
 		if (!prepared.ok) return this.#failedToStart(live, wanted.outcome, true, prepared.detail);
 		const started = await live.backend
 			.start({ ...prepared.request, runId: live.runId })
@@ -228,10 +209,12 @@ export class AgentLife {
 	): Promise<void> {
 		live.handle = handle;
 		const about = { agent: this.id, run_id: live.runId };
-		await this.#save({ reason: "running" }, [{ ...about, ...event } as NewEvent], (transaction) =>
-			transaction.putRun(this.#stored(live, "running")),
+		await this.#kept.save(
+			{ reason: "running" },
+			[{ ...about, ...event } as NewEvent],
+			(transaction) => transaction.putRun(this.#stored(live, "running")),
 		);
-		const { spec } = this.#agent;
+		const { spec } = this.#kept.now;
 		const { clock, watchReady } = this.#world;
 		const sinceMs = clock.now().steadyMs;
 		if (event.type === "agent.adopted") {
@@ -254,32 +237,32 @@ export class AgentLife {
 	async #becameReady(live: LiveRun, afterMs: number): Promise<void> {
 		if (this.#run !== live || this.#ready) return;
 		const about = { agent: this.id, run_id: live.runId };
-		await this.#save({}, [{ ...about, type: "agent.ready", data: { after_ms: afterMs } }]);
+		await this.#kept.save({}, [{ ...about, type: "agent.ready", data: { after_ms: afterMs } }]);
 		this.#ready = true;
 		this.#world.changed();
 	}
 
 	async #becameStable(live: LiveRun): Promise<void> {
-		const { spec, crash } = this.#agent;
+		const { spec, crash } = this.#kept.now;
 		if (this.#run !== live || spec.kind === "call") return;
 		const settled = settle(crash, spec.crashPolicy.windowMs, spec.crashPolicy);
 		const events = policyChange(this.id, crash, settled, "ran for a whole window");
-		if (events.length > 0) await this.#save({ crash: settled }, events);
+		if (events.length > 0) await this.#kept.save({ crash: settled }, events);
 	}
 
 	/** Records how a run ended, with what the policy decided, and does it. */
 	async #end(live: LiveRun, report: ExitReport, atMs: number): Promise<void> {
-		const { spec } = this.#agent;
+		const { spec } = this.#kept.now;
 		if (spec.kind === "call") throw new Error(`${this.id} is a call agent and has no runs`);
-		const decision = decideAfterExit(this.#agent.crash, report, {
+		const decision = decideAfterExit(this.#kept.now.crash, report, {
 			settings: spec.crashPolicy,
 			onCleanExit: spec.kind === "session" ? spec.onCleanExit : "restart",
 			random: this.#world.random(),
 		});
 		const times = { atMs, nowMs: this.#nowMs() };
-		const record = recordExit(this.#agent, live.runId, report, decision, times);
+		const record = recordExit(this.#kept.now, live.runId, report, decision, times);
 		const { planned, exit } = record;
-		await this.#save(record.changes, record.events, (transaction) => {
+		await this.#kept.save(record.changes, record.events, (transaction) => {
 			transaction.putRun(this.#stored(live, "ended"));
 			transaction.putExit(exit);
 			if (planned === null) return;
@@ -312,7 +295,7 @@ export class AgentLife {
 	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
 		const { clock, store } = this.#world;
 		const sinceMs = clock.now().steadyMs;
-		const { spec } = this.#agent;
+		const { spec } = this.#kept.now;
 		const graceMs = timeoutMs ?? (spec.kind === "call" ? 0 : spec.drain.timeoutMs);
 		const live = await this.#inbox.run(() => this.#suppressRestarts(by));
 		const drained =
@@ -341,7 +324,7 @@ export class AgentLife {
 		this.#wanted = null;
 		const live = this.#run;
 		if (live !== null) live.askedBy = by;
-		await this.#save({}, [], (transaction) => {
+		await this.#kept.save({}, [], (transaction) => {
 			transaction.removeEffect(startEffectKey(this.id));
 			if (live !== null) transaction.putRun(this.#stored(live, "running"));
 		});
@@ -358,7 +341,7 @@ export class AgentLife {
 		switch (found.state) {
 			case "unknown":
 				// Not known is not stopped: nothing is started until it is known.
-				this.#agent = { ...this.#agent, reason: found.reason };
+				this.#kept.show(found.reason);
 				this.#cancelStart = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
 					void this.#inbox.run(() => this.#recover(stored));
 				});
@@ -381,7 +364,9 @@ export class AgentLife {
 	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
 		if (stored.state === "intended") {
 			// It was never started, so there is no exit to judge.
-			await this.#save({}, [], (transaction) => transaction.putRun(this.#stored(live, "ended")));
+			await this.#kept.save({}, [], (transaction) =>
+				transaction.putRun(this.#stored(live, "ended")),
+			);
 			this.#run = null;
 			return;
 		}

@@ -8,8 +8,8 @@ import { decideResume } from "../core/crash-policy.js";
 import type { Asker } from "../core/exit.js";
 import type { PolicyState } from "../core/states.js";
 import type { NewEvent } from "../ports/store.js";
-import type { AgentLife } from "./agent-life.js";
 import { policyChange, startEffectKey } from "./agent-record.js";
+import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
 
@@ -22,10 +22,10 @@ export interface RestartOptions {
 export type Answer = "fresh" | "continue" | "stop";
 
 export class AgentRunner {
-	readonly life: AgentLife;
+	readonly life: Life;
 	readonly #verbs = createMailbox();
 
-	constructor(life: AgentLife) {
+	constructor(life: Life) {
 		this.life = life;
 	}
 

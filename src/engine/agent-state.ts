@@ -32,7 +32,9 @@ export interface LiveRun {
 export interface AgentSnapshot {
 	readonly agent: Agent;
 	readonly process: ProcessState;
-	readonly run: Readonly<LiveRun> | null;
+	readonly run: Readonly<Pick<LiveRun, "runId" | "handle">> | null;
+	/** How many processes serve it now. */
+	readonly processes: number;
 	readonly ready: boolean;
 	readonly lastExit: StoredExit | null;
 	/** Wall time of the next start, where one is planned. */

@@ -7,7 +7,6 @@ import { type AgentChange, diffFleets } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { NEW_AGENT } from "../core/crash-state.js";
 import { ReeveError } from "../core/errors.js";
-import { orderByDependencies } from "../core/graph.js";
 import type { PolicyState } from "../core/states.js";
 import type {
 	Backend,
@@ -17,17 +16,23 @@ import type {
 } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
+import type { AttemptEnd } from "../ports/executor.js";
 import type { Store, StoredExit, StoredRun } from "../ports/store.js";
 import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
 import type { Agent, AgentSnapshot } from "./agent-state.js";
-import type { LifeWorld, Prepared, StartOutcome, StopReport } from "./life-world.js";
+import type { AttemptOrder, CallableSpec } from "./calls/calls-world.js";
+import { type PerformWorld, performAttempt } from "./calls/perform.js";
+import type { Life } from "./life.js";
+import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { resolveScope, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
-import { withDeadline } from "./waiting.js";
+import { startedOrWaiting } from "./started-or-waiting.js";
+import { stopInOrder } from "./stop-in-order.js";
+import { WorkerLife, type WorkerWorld } from "./worker-life.js";
 
-export interface EngineParts {
+export interface EngineParts extends PerformWorld {
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly vault: EnvVault;
@@ -35,15 +40,10 @@ export interface EngineParts {
 	readonly backendNamed: (name: string) => Backend;
 	readonly random: () => number;
 	readonly newRunId: () => string;
-	readonly prepare: (spec: AgentSpec, withContinue: boolean) => Promise<Prepared>;
 	readonly watchReady: LifeWorld["watchReady"];
 	/** Something failed that nobody waits for. */
 	readonly onError: (agentId: string, error: unknown) => void;
 }
-
-/** How long `up` waits for a start before it answers that the agent still waits. */
-const START_WAIT_MS = 60_000;
-const START_LOOK_MS = 250;
 
 export interface AgentView extends AgentSnapshot {
 	/** What it waits for before it may start. */
@@ -73,7 +73,10 @@ export class Engine {
 	async recover(): Promise<void> {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
-		const runs = new Map(store.readOpenRuns().map((run) => [run.agentId, run]));
+		const runs = new Map<string, StoredRun[]>();
+		for (const run of store.readOpenRuns()) {
+			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
+		}
 		const planned = new Map(store.readEffects().map((effect) => [effect.key, effect]));
 		for (const stored of store.readAgents()) {
 			const spec = { ...(stored.spec as AgentSpec), env: envs[stored.id] ?? {} };
@@ -86,7 +89,7 @@ export class Engine {
 				const payload = effect?.payload as { afterMs: number } | undefined;
 				const start: PlannedStart | null =
 					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
-				await this.#recoverOne(life, runs.get(id) ?? null, start);
+				await this.#recoverOne(life, runs.get(id) ?? [], start);
 			}),
 		);
 	}
@@ -116,16 +119,10 @@ export class Engine {
 		);
 	}
 
-	/** How a start came out; `waiting` when it does not come about while what it needs is not there. */
-	async #startedOrWaiting(id: string): Promise<StartOutcome> {
-		const { clock } = this.#parts;
-		const start = this.#runner(id).up("operator");
-		const untilMs = clock.now().steadyMs + START_WAIT_MS;
-		while ((await withDeadline(clock, start, START_LOOK_MS)) === "late") {
-			const hopeless = this.get(id).missing.some((needed) => this.#willNotStart(needed));
-			if (hopeless || clock.now().steadyMs >= untilMs) return "waiting";
-		}
-		return start;
+	#startedOrWaiting(id: string): Promise<StartOutcome> {
+		return startedOrWaiting(this.#parts.clock, this.#runner(id).up("operator"), () =>
+			this.get(id).missing.some((needed) => this.#willNotStart(needed)),
+		);
 	}
 
 	/** Whether an agent stays down unless somebody does something about it. */
@@ -214,6 +211,19 @@ export class Engine {
 		return backend.attach(handle, viewer, size);
 	}
 
+	/** The spec of an agent that takes requests; null when there is none of that id. */
+	callable(id: string): CallableSpec | null {
+		const spec = this.#runners.get(id)?.life.snapshot().agent.spec;
+		return spec === undefined || spec.kind === "session" ? null : spec;
+	}
+
+	/** Runs one attempt at a request. Never rejects. */
+	perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
+		const life = this.#runners.get(order.spec.id)?.life;
+		const worker = life instanceof WorkerLife ? life : null;
+		return performAttempt(this.#parts, worker, order, signal);
+	}
+
 	/** Lets go of everything without ending an agent. */
 	close(): void {
 		this.#gate.close();
@@ -221,14 +231,14 @@ export class Engine {
 	}
 
 	/** To be called by whoever listens to the backends. */
-	exited(exit: Parameters<AgentLife["exited"]>[0]): void {
+	exited(exit: Parameters<Life["exited"]>[0]): void {
 		for (const { id, life } of this.#runners.values()) {
 			if (life.snapshot().run?.runId !== exit.runId) continue;
 			life.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
 		}
 	}
 
-	#view(life: AgentLife): AgentView {
+	#view(life: Life): AgentView {
 		const snapshot = life.snapshot();
 		const waits = life.wantsToLaunch ? this.#gate.missing(dependsOn(snapshot.agent.spec)) : [];
 		return { ...snapshot, missing: waits };
@@ -241,7 +251,7 @@ export class Engine {
 		throw new ReeveError("agent_not_found", `there is no agent ${id}`, `There are: ${known}.`);
 	}
 
-	#held(id: string): NonNullable<ReturnType<AgentLife["held"]>> {
+	#held(id: string): NonNullable<ReturnType<Life["held"]>> {
 		const held = this.#runner(id).life.held();
 		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
 		return held;
@@ -249,7 +259,7 @@ export class Engine {
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {
 		const { onError } = this.#parts;
-		const life = new AgentLife(agent, lastExit, {
+		const world: WorkerWorld = {
 			...this.#parts,
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),
@@ -259,17 +269,21 @@ export class Engine {
 					?.finishStop(by)
 					.catch((error: unknown) => onError(id, error));
 			},
-		});
+		};
+		const life =
+			agent.spec.kind === "worker"
+				? new WorkerLife(agent, lastExit, world)
+				: new AgentLife(agent, lastExit, world);
 		this.#runners.set(agent.id, new AgentRunner(life));
 	}
 
 	async #recoverOne(
-		life: AgentLife,
-		run: StoredRun | null,
+		life: Life,
+		runs: readonly StoredRun[],
 		planned: PlannedStart | null,
 	): Promise<void> {
 		try {
-			await life.recover(run, planned);
+			await life.recover(runs, planned);
 		} catch (error) {
 			this.#parts.onError(life.id, error);
 		}
@@ -317,15 +331,24 @@ export class Engine {
 			const spec = specs.get(id);
 			const position = fleet.agents.findIndex((each) => each.id === id);
 			if (change === "remove") await this.#remove(id);
-			else if (change === "change" && spec) await this.#runner(id).change(spec, position, keys);
-			else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
+			else if (change === "change" && spec) {
+				if (this.#runner(id).life.snapshot().agent.spec.kind === spec.kind) {
+					await this.#runner(id).change(spec, position, keys);
+					continue;
+				}
+				// Another kind is another life: what the old one remembers means nothing to it.
+				await this.#remove(id);
+				await this.#create(spec, fleet.file, position);
+			} else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
 		}
 	}
 
 	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
 		const agent: Agent = {
 			...{ id: spec.id, fleetFile, position, spec },
-			...{ desired: "down", crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
+			// What runs only when it is called is always there to be called.
+			desired: spec.kind === "call" ? "up" : "down",
+			...{ crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
 		};
 		const { store, clock } = this.#parts;
 		await store.commit((transaction) => {
@@ -364,22 +387,7 @@ export class Engine {
 			all.map(({ agent }) => agent.id),
 		);
 		const graph = new Map(all.map(({ agent }) => [agent.id, dependsOn(agent.spec)]));
-		const done = new Map<string, Promise<Stopped>>();
-		for (const id of orderByDependencies(graph).toReversed()) {
-			if (!ids.includes(id)) continue;
-			const dependants = [...done]
-				.filter(([other]) => graph.get(other)?.includes(id))
-				.map(([, promise]) => promise);
-			done.set(
-				id,
-				Promise.allSettled(dependants).then(async () => ({
-					id,
-					...(await stop(this.#runner(id))),
-				})),
-			);
-		}
-		const stopped = await Promise.all(done.values());
-		return ids.flatMap((id) => stopped.filter((report) => report.id === id));
+		return stopInOrder(graph, ids, async (id) => ({ id, ...(await stop(this.#runner(id))) }));
 	}
 }
 

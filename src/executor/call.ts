@@ -49,7 +49,7 @@ export async function runCall(
 	signal.addEventListener("abort", callOff);
 	try {
 		const command = prepare(attempt);
-		if (typeof command === "string") return failedAt({ type: "spawn_error", detail: command });
+		if ("outcome" in command) return command;
 		const started = await world.start({ ...program, ...command, runId });
 		if (!started.ok) {
 			const { permanent, detail } = started.failure;
@@ -88,15 +88,21 @@ function createStopping(): Stopping {
 	return { stop, stopped };
 }
 
-/** A text when the adapter could make nothing of it. */
-function prepare({ adapter, program, request }: CallAttempt): CallCommand | string {
+/** What to start, or how the attempt ends without that. */
+function prepare({ adapter, program, request }: CallAttempt): CallCommand | AttemptEnd {
 	if (adapter === null) {
 		return { argv: program.argv, env: program.env, stdin: `${JSON.stringify(request)}\n` };
 	}
 	try {
-		return adapter.prepare(program, request);
+		const prepared = adapter.prepare(program, request);
+		if ("argv" in prepared) return prepared;
+		const { code, message: error } = prepared;
+		const { request_id } = request;
+		const response = { request_id, status: "error", code, error };
+		return { outcome: classifyResponse(request_id, response), log: "" };
 	} catch (error) {
-		return `the adapter ${adapter.name} makes no command of the request: ${messageOf(error)}`;
+		const words = `the adapter ${adapter.name} makes no command of the request`;
+		return failedAt({ type: "spawn_error", detail: `${words}: ${messageOf(error)}` });
 	}
 }
 

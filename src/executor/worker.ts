@@ -169,6 +169,8 @@ class ProcessWorker implements Worker {
 	}
 
 	#takeLine(line: Buffer): void {
+		// What a sick one says is not believed.
+		if (this.#ending?.cause === "sick") return;
 		const answer = parseAnswerLine(line);
 		if (answer === null) {
 			this.#takeGarbage(line.toString("utf8"));

@@ -1,11 +1,13 @@
 /** An agent as the engine knows it, in the words of the contract. */
 
+import type { Circuit } from "../engine/calls/calls.js";
 import type { AgentView } from "../engine/engine.js";
 import type { StoredExit } from "../ports/store.js";
 import type { AgentJson, ExitJson } from "./contract/agents.js";
 
 export function renderAgent(
 	view: AgentView,
+	circuit: Circuit,
 	{ host, nowMs }: { host: string; nowMs: number },
 ): AgentJson {
 	const { agent, run, lastExit, nextStartAtMs } = view;
@@ -13,6 +15,7 @@ export function renderAgent(
 	const startedAtMs = run?.handle?.startedAtMs ?? null;
 	return {
 		id: agent.id,
+		agent_id: agent.id,
 		project: spec.project,
 		agent: spec.name,
 		kind: spec.kind,
@@ -23,14 +26,18 @@ export function renderAgent(
 		policy: crash.policy,
 		// What the agent itself is busy with is known to its adapter, and there is none yet.
 		activity: view.process === "starting" ? "starting" : "unknown",
-		circuit: "closed",
-		health: "healthy",
+		circuit: circuit.circuit,
+		health: circuit.health,
 		pid: run?.handle?.process.pid ?? null,
 		run_id: run?.runId ?? null,
 		started_at: startedAtMs === null ? null : isoTime(startedAtMs),
 		uptime_ms: startedAtMs === null ? null : Math.max(0, nowMs - startedAtMs),
 		restarts: agent.restarts,
-		consecutive_failures: crash.flaps,
+		consecutive_failures: spec.kind === "session" ? crash.flaps : circuit.consecutiveFailures,
+		last_failure_at: timeOrNull(circuit.lastFailureAtMs),
+		last_success_at: timeOrNull(circuit.lastSuccessAtMs),
+		circuit_open_until: timeOrNull(circuit.openUntilMs),
+		processes: view.processes,
 		last_exit: lastExit === null ? null : renderStoredExit(lastExit),
 		next_restart_at: nextStartAtMs === null ? null : isoTime(nextStartAtMs),
 		waiting: agent.waiting,
@@ -51,6 +58,10 @@ export function renderStoredExit(exit: StoredExit): ExitJson {
 		uptime_ms: exit.uptimeMs,
 		reason: exit.reason,
 	};
+}
+
+function timeOrNull(ms: number | null): string | null {
+	return ms === null ? null : isoTime(ms);
 }
 
 function isoTime(ms: number): string {

@@ -5,7 +5,9 @@ import type { Handlers, HttpParts } from "./handler.js";
 import { createAgentHandlers } from "./handlers/agents.js";
 import { createDaemonHandlers } from "./handlers/daemon.js";
 import { createFleetHandlers } from "./handlers/fleet.js";
+import { createPlanHandlers } from "./handlers/plans.js";
 import { createStreamHandlers } from "./handlers/streams.js";
+import { createTaskHandlers } from "./handlers/tasks.js";
 import { createTokenHandlers } from "./handlers/tokens.js";
 
 export function createHandlers(parts: HttpParts): Handlers<RouteName> {
@@ -13,6 +15,8 @@ export function createHandlers(parts: HttpParts): Handlers<RouteName> {
 		...createDaemonHandlers(parts),
 		...createAgentHandlers(parts),
 		...createFleetHandlers(parts),
+		...createTaskHandlers(parts),
+		...createPlanHandlers(parts),
 		...createStreamHandlers(parts),
 		...createTokenHandlers(parts),
 	};

@@ -1,6 +1,7 @@
 /** Events as a stream: what is stored first, then, for who follows, each as it is committed. */
 
 import type { ServerResponse } from "node:http";
+import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
 import type { Store } from "../ports/store.js";
 import type { Routes } from "./contract/routes.js";
@@ -16,6 +17,7 @@ export async function streamEvents(
 	response: ServerResponse,
 	gone: AbortSignal,
 ): Promise<void> {
+	refusePruned(store, after);
 	response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
 	let afterSeq = after;
 	const write = (event: ReeveEvent) => {
@@ -42,7 +44,9 @@ export async function streamEvents(
 		return;
 	}
 	const stop = store.onCommit(() => {
-		catchUp();
+		// One that is so far behind that what it needs next is gone is told when it comes again.
+		if (isPruned(store, afterSeq)) response.destroy();
+		else catchUp();
 		if (response.writableLength > BEHIND_BYTES_MAX) response.destroy();
 	});
 	const heartbeat = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);
@@ -53,4 +57,19 @@ export async function streamEvents(
 	stop();
 	clearInterval(heartbeat);
 	response.end();
+}
+
+/** Whether what follows this number is no longer there. From 0 on means: from where there is something. */
+const isPruned = (store: Store, afterSeq: number) =>
+	afterSeq > 0 && afterSeq + 1 < store.firstSeq();
+
+/** Whoever resumes counts on the very next event (A3). */
+function refusePruned(store: Store, after: number): void {
+	if (!isPruned(store, after)) return;
+	const first = store.firstSeq();
+	throw new ReeveError(
+		"events_pruned",
+		`the events after ${after} are no longer kept; the oldest is ${first}`,
+		`\`--after ${first - 1}\` gives everything that there is; what came before is lost.`,
+	);
 }

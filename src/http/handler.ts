@@ -1,6 +1,7 @@
 /** What a handler is given and what it owes, by the route it serves. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
@@ -14,6 +15,7 @@ import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contra
 /** What handlers are made from. */
 export interface HttpParts {
 	readonly engine: Engine;
+	readonly calls: Calls;
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly tokens: Tokens;

@@ -27,8 +27,8 @@ export interface Program {
 /** How one agent CLI is spoken to when it is not an agent of our own protocol. Pure. */
 export interface CallAdapter {
 	readonly name: string;
-	/** The command line, environment and input for a request. */
-	prepare(program: Program, request: ActionRequest): CallCommand;
+	/** The command line, environment and input for a request, or why it is refused without a process. */
+	prepare(program: Program, request: ActionRequest): CallCommand | CallRefusal;
 	/** What the finished process meant: an `ActionResponse`, or anything else when it is not one. */
 	parse(request: ActionRequest, ended: EndedCall): unknown;
 }
@@ -37,6 +37,12 @@ export interface CallCommand {
 	readonly argv: readonly [string, ...string[]];
 	readonly env: Readonly<Record<string, string>>;
 	readonly stdin: string;
+}
+
+/** An answer that needs no process: the request is wrong, or the CLI has no such action. */
+export interface CallRefusal {
+	readonly code: 400 | 501;
+	readonly message: string;
 }
 
 export interface EndedCall {

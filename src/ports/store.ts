@@ -9,6 +9,7 @@
 import type { CrashState, ExitClass } from "../core/crash-state.js";
 import type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 import type { Asker, ExitCause, ExitKind } from "../core/exit.js";
+import type { Retention } from "../core/retention.js";
 import type { RunHandle } from "./backend.js";
 import type { TaskReads, TaskWrites } from "./task-store.js";
 
@@ -92,6 +93,13 @@ export interface EventQuery {
 	readonly agent?: string;
 }
 
+/** How many records were removed. */
+export interface Pruned {
+	readonly events: number;
+	readonly exits: number;
+	readonly runs: number;
+}
+
 export type StoreHealth =
 	| { readonly ok: true }
 	/** Nothing can be written now (locked, read-only, full). What is in memory still holds. */
@@ -107,6 +115,10 @@ export interface Store extends TaskReads {
 	readEvents(query: EventQuery): readonly ReeveEvent[];
 	/** The number of the newest event, 0 when there is none. */
 	lastSeq(): number;
+	/** The number of the oldest event that is still kept; the next number when there is none. */
+	firstSeq(): number;
+	/** Removes history that is not to be kept any more. What is open is not history. */
+	prune(retention: Retention, nowMs: number): Promise<Pruned>;
 	/**
 	 * Applies a change. Changes that wait at the same moment share one durable commit, but each stands
 	 * by itself: one that throws is undone alone. Resolves when the change is durable (T4).

@@ -3,8 +3,10 @@
 export type { Instant } from "../core/time.js";
 export type { Backend } from "../ports/backend.js";
 export type { Clock } from "../ports/clock.js";
+export type { CallAdapter } from "../ports/executor.js";
 export { createManualClock, type ManualClock } from "./manual-clock.js";
 export { createRandom, type SeededRandom } from "./random.js";
+export { type AdapterScript, createScriptedAdapter } from "./scripted-adapter.js";
 export {
 	createScriptedBackend,
 	ENDLESS,

@@ -272,7 +272,7 @@ describe("reeve reload", () => {
 describe("a word to one agent", () => {
 	test("resume", async () => {
 		const daemon = await startFakeDaemon({
-			"POST /api/v1/agents/:id/resume": () => ({ from: "halted" }),
+			"POST /api/v1/agents/:id/resume": () => ({ from: "halted", circuit_from: "closed" }),
 		});
 		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
 		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("it was halted")]);

@@ -8,6 +8,7 @@ import { LAUNCHER } from "../../src/backends/tmux/launcher.js";
 import { explainTmuxProblem } from "../../src/backends/tmux/tmux-place.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
+import type { Backend, RunHandle } from "../../src/ports/backend.js";
 import { describeWithTmux } from "../support/needs.js";
 import { agentProgram } from "./pty-world.js";
 import { createTmuxWorld, type TmuxWorld } from "./tmux-world.js";
@@ -174,6 +175,29 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(await second.isRunning(handle)).toBe(true);
 	});
 
+	test("keeps viewers and the server while sessions come and go beside them (S17)", {
+		timeout: 120_000,
+	}, async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const handle = await startOk(backend, world.request({ type: "lives-on" }));
+		await eventually(async () => (await backend.screen(handle)).includes("ready"));
+		const server = world.holder();
+		let isOver = false;
+		const comeAndGo = async () => {
+			while (!isOver) await startOk(backend, world.run(["true"]));
+		};
+		const others = [comeAndGo(), comeAndGo(), comeAndGo()];
+		for (let round = 0; round < 25; round++) {
+			const seen = await Promise.all([1, 2, 3].map(() => firstSight(backend, handle)));
+			for (const text of seen) expect(text).toContain("ready");
+		}
+		isOver = true;
+		await Promise.all(others);
+		expect(world.holder()).toEqual(server);
+		expect(exits.of(handle.runId)).toEqual([]);
+	});
+
 	test("finds a run whose start was never confirmed (S1)", async () => {
 		const first = world.connect();
 		const request = world.request({ type: "lives-on" });
@@ -201,3 +225,20 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(log.subarray(-9).toString()).toBe("the end\r\n");
 	});
 });
+
+/** What a viewer sees first, be it the screen or why there is none. Then it leaves. */
+async function firstSight(backend: Backend, handle: RunHandle): Promise<string> {
+	let tell: (text: string) => void = () => {};
+	const seen = new Promise<string>((resolve) => {
+		tell = resolve;
+	});
+	const viewer = {
+		onSnapshot: (bytes: Uint8Array) => tell(Buffer.from(bytes).toString()),
+		onOutput: () => {},
+		onClose: (reason: string) => tell(`closed: ${reason}`),
+	};
+	const connection = await backend.attach(handle, viewer, { columns: 100, rows: 30 });
+	const text = await seen;
+	connection.close();
+	return text;
+}

@@ -9,15 +9,17 @@ import { Engine } from "../../src/engine/engine.js";
 import { watchReadiness } from "../../src/engine/readiness.js";
 import type { Backend } from "../../src/ports/backend.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
+import type { Executor } from "../../src/ports/executor.js";
 import type { Store } from "../../src/ports/store.js";
 import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.js";
 import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/scripted-backend.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+import { mortal } from "./mortal.js";
 
-export interface DaemonWorld {
+export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly clock: ManualClock;
 	readonly backend: ScriptedBackend;
-	readonly store: MemoryStore;
+	readonly store: S;
 	/** The daemon that is alive. */
 	engine: Engine;
 	/** What went wrong where nobody waited for it. */
@@ -30,9 +32,15 @@ export interface DaemonWorld {
 	killAndRestart(awayMs?: number): Promise<void>;
 }
 
-export async function createDaemonWorld(random: () => number = () => 0): Promise<DaemonWorld> {
+export function createDaemonWorld(random: () => number = () => 0): Promise<DaemonWorld> {
+	return createDaemonWorldOn(createMemoryStore(), random);
+}
+
+export async function createDaemonWorldOn<S extends Store>(
+	store: S,
+	random: () => number = () => 0,
+): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
-	const store = createMemoryStore();
 	const backend = createScriptedBackend({ clock });
 	const vault = createMemoryVault();
 	const errors: unknown[] = [];
@@ -56,6 +64,8 @@ export async function createDaemonWorld(random: () => number = () => 0): Promise
 			chooseBackend: () => mortal(own as Backend, life),
 			backendNamed: () => mortal(own as Backend, life),
 			random,
+			executor: createNoExecutor(),
+			adapterFor: () => null,
 			newRunId: () => `run-${++runs}`,
 			prepare: async (spec) => ({
 				ok: true,
@@ -78,7 +88,7 @@ export async function createDaemonWorld(random: () => number = () => 0): Promise
 		return engine;
 	}
 
-	const world: DaemonWorld = {
+	const world: DaemonWorld<S> = {
 		...{ clock, backend, store, errors },
 		engine: start(),
 		async settle() {
@@ -106,27 +116,17 @@ export async function createDaemonWorld(random: () => number = () => 0): Promise
 	return world;
 }
 
+/** Sessions need none. */
+function createNoExecutor(): Executor {
+	const refuse = () => Promise.reject(new Error("no programs are run here"));
+	return { call: refuse, startWorker: refuse, endLeft: async () => [], close: async () => {} };
+}
+
 const NO_PROBES = {
 	logMatches: async () => false,
 	portListens: async () => false,
 	commandSucceeds: async () => false,
 };
-
-/** The same object, whose methods never come back once its owner is dead. */
-function mortal<T extends object>(target: T, life: { alive: boolean }): T {
-	return new Proxy(target, {
-		get(object, name) {
-			const value = Reflect.get(object, name, object);
-			if (typeof value !== "function") return value;
-			return (...args: unknown[]) => {
-				if (!life.alive) return new Promise(() => {});
-				const result = Reflect.apply(value, object, args);
-				if (!(result instanceof Promise)) return result;
-				return result.then((answer) => (life.alive ? answer : new Promise(() => {})));
-			};
-		},
-	});
-}
 
 function createMemoryVault(): EnvVault {
 	let envs: Readonly<Record<string, AgentEnv>> = {};

@@ -1,5 +1,6 @@
 /** The API over an engine in memory: a real server on a real socket, and the typed client. */
 
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { createServer, type IncomingMessage, request } from "node:http";
@@ -8,12 +9,15 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
+import { classifyProcessFailure } from "../../src/core/outcome.js";
+import { Calls } from "../../src/engine/calls/calls.js";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
 import { createGate } from "../../src/http/auth/gate.js";
 import { createLoginLinks } from "../../src/http/auth/login-links.js";
 import { openTokens, type Tokens } from "../../src/http/auth/tokens.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { createApi } from "../../src/http/server.js";
+import type { Clock } from "../../src/ports/clock.js";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "../engine/daemon-world.js";
 import { daemonJson } from "../support/agents.js";
@@ -61,7 +65,7 @@ export interface ApiModules {
 
 const REAL: ApiModules = { createApi, createGate, openTokens, createLoginLinks };
 
-/** An API over a fleet of two agents, `p:web` that runs and `p:db` that does not. */
+/** An API over a fleet: `p:web` runs, `p:db` does not, and `p:tool` takes requests. */
 export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWorld> {
 	const { createApi, createGate, openTokens, createLoginLinks } = modules;
 	const world = await createDaemonWorld();
@@ -71,6 +75,14 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	const ends = { count: 0 };
 	const failures: unknown[] = [];
 	const status = (): DaemonJson => daemonJson(folder);
+	const clock = {
+		now: world.clock.now,
+		schedule: (ms: number, task: () => void) => {
+			const timer = setTimeout(task, ms);
+			return () => clearTimeout(timer);
+		},
+	};
+	const calls = createEchoCalls(world, clock);
 	const server = createServer();
 	const tokens = await openTokens(createMemoryTokens(), () => world.clock.now().wallMs);
 	const api = createApi({
@@ -81,14 +93,9 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 			1_000,
 		),
 		engine: world.engine,
+		calls,
 		store: world.store,
-		clock: {
-			now: world.clock.now,
-			schedule: (ms, task) => {
-				const timer = setTimeout(task, ms);
-				return () => clearTimeout(timer);
-			},
-		},
+		clock,
 		host: "here",
 		version: "1.2.3",
 		status,
@@ -137,7 +144,29 @@ function createMemoryTokens(): TokenStore {
 	};
 }
 
-export const FLEET = fleetOf("web: { command: [web] }\ndb: { command: [db] }");
+export const FLEET = fleetOf(`web: { command: [web] }
+db: { command: [db] }
+tool: { kind: call, command: [tool], retry: { max_attempts: 1 } }`);
+
+/** Calls to agents that answer with what they were given, or fail when asked to. */
+function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
+	return new Calls({
+		...{ store, clock, random: Math.random, newId: randomUUID, concurrency: 16 },
+		specOf: (id) => engine.callable(id),
+		async perform({ request: { action, payload } }, signal) {
+			if (action === "hang") {
+				await once(signal, "abort");
+				return { outcome: null, log: "" };
+			}
+			if (action !== "fail") return { outcome: { ok: true, result: payload }, log: "" };
+			const problem = { type: "no_answer", detail: "it failed as it was asked to" } as const;
+			return { outcome: classifyProcessFailure(problem), log: "oh no\n" };
+		},
+		endLeft: async () => {},
+		log: () => {},
+		onError: () => {},
+	});
+}
 
 async function rawRequest(
 	target: { readonly socketPath: string } | { readonly host: string; readonly port: number },

@@ -104,7 +104,9 @@ test("a client that another tool makes of the description works", async () => {
 	const operations = await made.init();
 	const ask = async (name: string, ...args: [string?, object?]) =>
 		(await operations[name]?.(...args))?.data;
-	expect(await ask("getAgents")).toMatchObject({ agents: [{ id: "p:web" }, { id: "p:db" }] });
+	expect(await ask("getAgents")).toMatchObject({
+		agents: [{ id: "p:web" }, { id: "p:db" }, { id: "p:tool" }],
+	});
 	expect(await ask("getAgentsId", "p:web")).toMatchObject({ id: "p:web", exits: [] });
 	const stopped = { agents: [{ id: "p:web", outcome: "graceful" }] };
 	expect(await ask("postAgentsScopeDown", "p:web", {})).toMatchObject(stopped);

@@ -45,6 +45,7 @@ describe("through the typed client", () => {
 		expect(agents.map(({ id, desired }) => [id, desired])).toEqual([
 			["p:web", "up"],
 			["p:db", "down"],
+			["p:tool", "up"],
 		]);
 		const detail = await ask(api, "GET /api/v1/agents/:id", { place: "p:web" });
 		expect(detail).toMatchObject({ id: "p:web", exits: [], depends_on: [] });
@@ -80,7 +81,73 @@ describe("through the typed client", () => {
 		expect(up.agents).toMatchObject([{ id: "p:db", outcome: "started" }]);
 		const body = { fleet: { ...FLEET, agents: FLEET.agents.slice(0, 1) }, dry_run: true };
 		const { changes } = await ask(api, "POST /api/v1/fleet/reload", { body });
-		expect(changes).toMatchObject([{ change: "keep" }, { id: "p:db", change: "remove" }]);
+		expect(changes).toMatchObject([
+			{ change: "keep" },
+			{ id: "p:db", change: "remove" },
+			{ id: "p:tool", change: "remove" },
+		]);
+	});
+
+	test("a task is asked for, looked at, listed and cancelled", async () => {
+		const api = await createApiWorld();
+		const body = { agent: "p:tool", action: "echo", payload: { a: 1 } };
+		const query = { wait: "10s" };
+		const done = await ask(api, "POST /api/v1/tasks", { body, query, correlationId: "mine" });
+		expect(done).toMatchObject({ status: "succeeded", result: { a: 1 }, correlation_id: "mine" });
+		const place = done.task_id;
+		expect(await ask(api, "GET /api/v1/tasks/:id", { place })).toEqual(done);
+		const hanging = { ...body, action: "hang" };
+		const { task_id: other } = await ask(api, "POST /api/v1/tasks", { body: hanging });
+		const { tasks, next } = await ask(api, "GET /api/v1/tasks", { query: { limit: 1 } });
+		expect([tasks.map(({ task_id: id }) => id), next]).toEqual([[other], other]);
+		const older = await ask(api, "GET /api/v1/tasks", { query: { before: other } });
+		expect(older.tasks.map(({ task_id: id }) => id)).toEqual([place]);
+		const cancelled = await ask(api, "POST /api/v1/tasks/:id/cancel", { place: other });
+		expect(cancelled.status).toBe("cancelled");
+	});
+
+	test("a task that fails is told by the status and waits as a dead letter", async () => {
+		const api = await createApiWorld();
+		const body = { agent: "p:tool", action: "fail" };
+		const failing = api.client.call("POST /api/v1/tasks", { body, query: { wait: "10s" } });
+		await expect(failing).rejects.toMatchObject({
+			code: "execution_failed",
+			details: { task: { status: "dead_lettered", attempts: [{ n: 1, log: "oh no\n" }] } },
+		});
+		const raw = await api.raw({
+			...{ method: "POST", path: "/api/v1/tasks?wait=10s", body: JSON.stringify(body) },
+			headers: { "content-type": "application/json" },
+		});
+		expect(raw.status).toBe(502);
+		const { tasks } = await ask(api, "GET /api/v1/dead-letters");
+		const [second, first] = tasks.map(({ task_id: id }) => id);
+		if (first === undefined || second === undefined) throw new Error("two dead letters expected");
+		const replayed = await ask(api, "POST /api/v1/dead-letters/:id/replay", { place: first });
+		expect(replayed.replay_of).toBe(first);
+		const given = await ask(api, "POST /api/v1/dead-letters/:id/discard", { place: second });
+		expect(given.discarded).toBe(true);
+	});
+
+	test("a plan is run, looked at, listed and cancelled", async () => {
+		const api = await createApiWorld();
+		const tool = { agent: "p:tool", action: "echo" };
+		const tasks = {
+			first: { ...tool, payload: { n: 5 } },
+			second: { ...tool, depends_on: ["first"], payload: "${tasks.first.result.n}" },
+		};
+		const query = { wait: "10s" };
+		const done = await ask(api, "POST /api/v1/plans", { body: { name: "two", tasks }, query });
+		expect(done).toMatchObject({ status: "succeeded", name: "two", tasks: [{}, { result: 5 }] });
+		const place = done.plan_id;
+		expect(await ask(api, "GET /api/v1/plans/:id", { place })).toEqual(done);
+		const hanging = {
+			tasks: { only: { ...tool, action: "hang" }, next: { ...tool, depends_on: ["only"] } },
+		};
+		const { plan_id: other } = await ask(api, "POST /api/v1/plans", { body: hanging });
+		const { plans } = await ask(api, "GET /api/v1/plans");
+		expect(plans.map(({ plan_id: id }) => id)).toEqual([other, place]);
+		const cancelled = await ask(api, "POST /api/v1/plans/:id/cancel", { place: other });
+		expect(cancelled.status).toBe("cancelled");
 	});
 
 	test("events and logs are streamed", async () => {

@@ -63,16 +63,40 @@ describe("the installed package", () => {
 		]);
 	});
 
+	test("makes an agent in a few lines", () => {
+		const program = `
+			import { serve } from "reeve/agent";
+			await serve({ greet: async ({ name }) => ({ text: "hello " + name }) });`;
+		writeFileSync(join(project, "agent.mjs"), program);
+		const request = { request_id: "r-1", action: "greet", payload: { name: "Ada" } };
+		const answer = execFileSync(process.execPath, ["agent.mjs"], {
+			...{ cwd: project, encoding: "utf8", input: JSON.stringify(request) },
+		});
+		expect(JSON.parse(answer)).toEqual({
+			...{ request_id: "r-1", status: "success", code: 0, result: { text: "hello Ada" } },
+		});
+	});
+
 	test("gives its types to TypeScript, strictly", { timeout: 60_000 }, () => {
 		const source = `
 			import { type CrashDecision, decideResume, NEW_AGENT } from "reeve";
+			import { type AgentContext, BadRequest, serve } from "reeve/agent";
 			import { createClient, type ReeveEvent } from "reeve/client";
 			import { createManualClock, type ManualClock } from "reeve/testing";
 			export const clock: ManualClock = createManualClock();
 			export const action: CrashDecision["action"] = decideResume(NEW_AGENT).action;
 			const client = createClient({ url: "http://127.0.0.1:4270", token: "t" });
 			export const policies = async () => (await client.call("GET /api/v1/agents")).agents.map(({ policy }) => policy === "halted");
-			export const isExit = (event: ReeveEvent) => event.type === "agent.exited" && event.data.code;`;
+			export const isExit = (event: ReeveEvent) => event.type === "agent.exited" && event.data.code;
+			export const start = () =>
+				serve({
+					greet: async (payload: { name?: string }, { log, signal }: AgentContext) => {
+						log(signal.aborted);
+						if (!payload.name) throw new BadRequest("no name");
+						return { text: payload.name };
+					},
+					anything: (payload) => typeof payload,
+				});`;
 		writeFileSync(join(project, "use.ts"), source);
 		const tsc = resolve("node_modules/.bin/tsc");
 		const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023"];

@@ -59,6 +59,8 @@ export function createMemoryStore(): MemoryStore {
 				.filter((event) => event.seq > afterSeq && (agent === undefined || event.agent === agent))
 				.slice(0, limit),
 		lastSeq: () => events.length,
+		firstSeq: () => 1,
+		prune: async () => ({ events: 0, exits: 0, runs: 0 }),
 		async commit(change) {
 			await Promise.resolve();
 			const before = events.length;

@@ -22,6 +22,11 @@ export function describeWithTmux(title: string, body: () => void): void {
 	describeNeeding("tmux", title, body);
 }
 
+/** `describe` for tests that run a program in Python. */
+export function describeWithPython(title: string, body: () => void): void {
+	describeNeeding("python3", title, body);
+}
+
 function describeNeeding(program: string, title: string, body: () => void): void {
 	const missing = findMissing().find(({ name }) => name === program);
 	const reason = missing === undefined ? null : renderMissing(missing);

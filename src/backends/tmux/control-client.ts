@@ -42,6 +42,8 @@ const SAID_BYTES_MAX = 4_096;
 export class ControlClient {
 	/** Resolves when the first command, which connects, has been answered. */
 	readonly ready: Promise<void>;
+	/** Resolves when its process has ended. */
+	readonly gone: Promise<void>;
 	readonly #child: ChildProcess;
 	readonly #events: ControlEvents;
 	readonly #waiting: Waiting[] = [];
@@ -60,6 +62,10 @@ export class ControlClient {
 		const args = ["-u", "-S", place.socket, "-f", place.config, "-C", ...connect];
 		// A session of its own: Ctrl-C at the daemon's terminal is not meant for it.
 		this.#child = spawn(place.program, args, { cwd: "/", env: place.env, detached: true });
+		this.gone = new Promise((resolve) => {
+			this.#child.once("error", () => resolve());
+			this.#child.once("close", () => resolve());
+		});
 		const parse = createControlParser();
 		this.#child.stdout?.on("data", (piece: Buffer) => {
 			for (const event of parse(piece)) {

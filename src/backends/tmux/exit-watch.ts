@@ -134,7 +134,7 @@ export class ExitWatch {
 				await sleep(Math.min(pauseMs, 50));
 				pane = await server.pane(session);
 			}
-			if (pane !== undefined) await server.run(`kill-session -t '=${session}'`);
+			if (pane !== undefined) await server.kill(session);
 			if (terminal && files.has(runId, "logs")) {
 				await files.waitFor(runId, ["logged"], LOGGED_MS_MAX);
 			}

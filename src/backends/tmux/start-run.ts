@@ -110,7 +110,7 @@ async function launch(
 	const commands = startCommands(place, request);
 	let serverPid: number | null = null;
 	try {
-		const answers = await server.run(commands.join(" ; "), commands.length);
+		const answers = await server.create(commands.join(" ; "), commands.length);
 		serverPid = Number(answers.at(-1)?.[0]);
 	} catch (error) {
 		// Sent, and perhaps done: the launcher tells.
@@ -186,7 +186,7 @@ async function abandon(
 ): Promise<void> {
 	files.remove(runId, ["spec"]);
 	await killTree({ runId, root: null, groups: paths });
-	await server.run(`kill-session -t '=${sessionOf(runId)}'`).catch(() => {});
+	await server.kill(sessionOf(runId)).catch(() => {});
 	groups.remove(paths);
 	files.remove(runId);
 }

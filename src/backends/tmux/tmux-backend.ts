@@ -21,10 +21,9 @@ import type {
 	TerminalViewer,
 } from "../../ports/backend.js";
 import { attachViewer } from "./attach-viewer.js";
-import type { ServerPlace } from "./control-client.js";
 import { ExitWatch } from "./exit-watch.js";
 import { findRun } from "./find-run.js";
-import { groupsOf, hasTerminal, targetOf } from "./handle.js";
+import { groupsOf, hasTerminal, sessionOf, targetOf } from "./handle.js";
 import { isRunId, RunFiles } from "./run-files.js";
 import { startRun } from "./start-run.js";
 import { groupsOfPlace, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place.js";
@@ -47,7 +46,6 @@ const TYPED_BYTES_MAX = 4 * 1024 * 1024;
 
 class SessionBackend implements Backend {
 	readonly name = "tmux";
-	readonly #serverPlace: ServerPlace;
 	readonly #place: TmuxPlace;
 	readonly #watch: ExitWatch;
 	readonly #starting = new Map<string, Promise<StartResult>>();
@@ -57,8 +55,7 @@ class SessionBackend implements Backend {
 	#isPrepared = false;
 
 	constructor({ folder, orphanGraceMs = ORPHAN_GRACE_MS }: TmuxBackendOptions) {
-		this.#serverPlace = serverPlace(folder);
-		const server = new TmuxServer(this.#serverPlace, {
+		const server = new TmuxServer(serverPlace(folder), {
 			onPaneDeath: () => this.#watch.lookSoon(),
 			onDrop: () => this.#watch.look(),
 		});
@@ -146,8 +143,8 @@ class SessionBackend implements Backend {
 	): Promise<TerminalConnection> {
 		needTerminal(handle);
 		const viewed = {
-			place: this.#serverPlace,
-			target: targetOf(handle.runId),
+			server: this.#place.server,
+			session: sessionOf(handle.runId),
 			write: (bytes: Uint8Array) => void this.input(handle, bytes).catch(() => {}),
 		};
 		return attachViewer(viewed, viewer, size);

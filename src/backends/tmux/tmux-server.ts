@@ -11,7 +11,13 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIdentity } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
-import { ConnectionLost, ControlClient, type ServerPlace } from "./control-client.js";
+import { ConnectGate } from "./connect-gate.js";
+import {
+	ConnectionLost,
+	ControlClient,
+	type ControlEvents,
+	type ServerPlace,
+} from "./control-client.js";
 import { withStartLock } from "./start-lock.js";
 
 /** A pane as tmux sees it. */
@@ -46,6 +52,8 @@ const CONNECT = ["new-session", "-A", "-s", ANCHOR, "-x", "80", "-y", "24", "tru
 const DEATH = "reeve-pane-death";
 const ANSWER_MS_MAX = 30_000;
 const CONNECT_TRIES = 5;
+/** A viewer that reads slowly is the last to notice that its session is gone. */
+const VIEWERS_MS_MAX = 2_000;
 
 /** What the server reads when it starts. */
 export const SERVER_CONFIG = [
@@ -65,7 +73,12 @@ export const SERVER_CONFIG = [
 export class TmuxServer {
 	readonly #place: ServerPlace;
 	readonly #events: ServerEvents;
+	readonly #gate = new ConnectGate();
+	/** With the session that each is attached to. */
+	readonly #viewers = new Map<ControlClient, string>();
 	#client: Promise<ControlClient> | null = null;
+	/** The same, once it is connected. */
+	#standing: ControlClient | null = null;
 	#listing: Promise<Listing> | null = null;
 	#isClosed = false;
 
@@ -74,21 +87,63 @@ export class TmuxServer {
 		this.#events = events;
 	}
 
-	/** Runs a line of commands, starting the server if need be. The lines of their answers. */
+	/**
+	 * Runs a line of commands that make no session come or go, starting the server if need be. The
+	 * lines of their answers.
+	 */
 	async run(line: string, count = 1): Promise<string[][]> {
-		this.#client ??= this.#connect();
-		const client = await this.#client;
-		return new Promise((resolve, reject) => {
-			const giveUp = setTimeout(() => {
-				reject(new ConnectionLost(`no answer from tmux within ${ANSWER_MS_MAX / 1_000} s`));
-				client.close();
-			}, ANSWER_MS_MAX);
-			client.send(line, count, (answer) => {
-				clearTimeout(giveUp);
-				if (answer instanceof Error) reject(answer);
-				else resolve(answer.bodies.map((body) => body.map((text) => text.toString())));
-			});
+		return send(await this.#connected(), line, count);
+	}
+
+	/** As `run`, for a line that makes a session come. */
+	async create(line: string, count: number): Promise<string[][]> {
+		// Before the gate, which a connection has to pass as well.
+		const client = await this.#connected();
+		return this.#gate.change(() => send(client, line, count));
+	}
+
+	/** Ends a session. Whoever watches it is let go with it. */
+	async kill(session: string): Promise<void> {
+		const client = await this.#connected();
+		await this.#gate.change(async () => {
+			await send(client, `kill-session -t '=${session}'`);
+			const watching = [...this.#viewers].filter(([, watched]) => watched === session);
+			if (watching.length === 0) return;
+			const gone = Promise.all(watching.map(([viewer]) => viewer.gone));
+			await Promise.race([gone, sleep(VIEWERS_MS_MAX, undefined, { ref: false })]);
+			await settle(client);
 		});
+	}
+
+	/** A connection of its own to a session. Rejects when there is none, after `onClose` was told. */
+	view(session: string, events: ControlEvents): Promise<ControlClient> {
+		return this.#gate.connect(async () => {
+			const attach = ["attach-session", "-t", `=${session}:`];
+			const viewer = new ControlClient(this.#place, attach, events);
+			this.#viewers.set(viewer, session);
+			void viewer.gone.then(() => this.#viewers.delete(viewer));
+			try {
+				await withDeadline(viewer.ready);
+				return viewer;
+			} catch (error) {
+				viewer.close();
+				throw error;
+			}
+		});
+	}
+
+	endView(viewer: ControlClient): void {
+		void this.#gate.change(async () => {
+			viewer.close();
+			await viewer.gone;
+			// Not one that is still connecting: it waits for this to be over.
+			if (this.#standing !== null) await settle(this.#standing);
+		});
+	}
+
+	#connected(): Promise<ControlClient> {
+		this.#client ??= this.#connect();
+		return this.#client;
 	}
 
 	/**
@@ -114,22 +169,16 @@ export class TmuxServer {
 		} finally {
 			this.#isClosed = true;
 			this.#client = null;
+			for (const viewer of this.#viewers.keys()) viewer.close();
 		}
 	}
 
 	/** Goes, and takes the server along if it holds nothing. */
 	async #leave(client: ControlClient): Promise<void> {
-		const [panes = [], [pid = ""] = []] = await withDeadline(
-			new Promise<string[][]>((resolve, reject) => {
-				client.send(
-					"list-panes -a -F '#{pane_dead}' ; display-message -p '#{pid}'",
-					2,
-					(answer) => {
-						if (answer instanceof Error) reject(answer);
-						else resolve(answer.bodies.map((body) => body.map((line) => line.toString())));
-					},
-				);
-			}),
+		const [panes = [], [pid = ""] = []] = await send(
+			client,
+			"list-panes -a -F '#{pane_dead}' ; display-message -p '#{pid}'",
+			2,
 		);
 		// A pane whose program has ended holds nothing: its exit and its log are kept elsewhere. Killed and
 		// not asked to go: tmux waits for every client first, and one whose process died never answers.
@@ -182,7 +231,7 @@ export class TmuxServer {
 		try {
 			for (let tries = 1; ; tries++) {
 				try {
-					return await this.#underLock(() => this.#open());
+					return await this.#gate.connect(() => this.#underLock(() => this.#open()));
 				} catch (error) {
 					// A server that has just lost its last session is still leaving.
 					if (tries >= CONNECT_TRIES || this.#isClosed) throw error;
@@ -214,11 +263,13 @@ export class TmuxServer {
 				for (const other of opened) other.close();
 				if (!stands) return;
 				this.#client = null;
+				this.#standing = null;
 				if (!this.#isClosed) this.#events.onDrop();
 			});
 			const waiter = await open(() => {});
 			this.#waitForDeaths(waiter, client);
 			stands = true;
+			this.#standing = client;
 			return client;
 		} catch (error) {
 			for (const client of opened) client.close();
@@ -245,6 +296,25 @@ function parsePane(line: string): [session: string, pane: Pane] {
 	const numberOf = (text: string | undefined) => (text ? Number(text) : null);
 	const [session = "", dead, status, signal] = line.split("|");
 	return [session, { dead: dead === "1", status: numberOf(status), signal: numberOf(signal) }];
+}
+
+function send(client: ControlClient, line: string, count = 1): Promise<string[][]> {
+	return new Promise((resolve, reject) => {
+		const giveUp = setTimeout(() => {
+			reject(new ConnectionLost(`no answer from tmux within ${ANSWER_MS_MAX / 1_000} s`));
+			client.close();
+		}, ANSWER_MS_MAX);
+		client.send(line, count, (answer) => {
+			clearTimeout(giveUp);
+			if (answer instanceof Error) reject(answer);
+			else resolve(answer.bodies.map((body) => body.map((text) => text.toString())));
+		});
+	});
+}
+
+/** Resolves when tmux has dealt with everything that happened before, or cannot be asked. */
+async function settle(client: ControlClient): Promise<void> {
+	await send(client, "display-message -p ''").catch(() => {});
 }
 
 async function withDeadline<T>(promise: Promise<T>): Promise<T> {

@@ -19,6 +19,7 @@ import { plainLine } from "../sanitize.js";
 
 /** More in one message would be refused; a paste may be longer. */
 const INPUT_BYTES_MAX = 16_384;
+const LEAVE_MS_MAX = 1_000;
 
 export interface AttachOptions {
 	readonly ro?: boolean;
@@ -57,9 +58,22 @@ export async function runAttach(
 		ending = await converse(socket, terminal, streams, { keys, readOnly, greeting });
 	} finally {
 		terminal.restore();
-		socket.terminate();
+		await leave(socket);
 	}
 	return tellEnding(agent, ending, options, output);
+}
+
+/** In order: the last keys before the detach keys are still on their way. */
+async function leave(socket: TerminalSocket): Promise<void> {
+	if (socket.readyState === socket.OPEN) {
+		await new Promise<void>((resolve) => {
+			setTimeout(resolve, LEAVE_MS_MAX).unref();
+			socket.on("close", () => resolve());
+			socket.resume();
+			socket.close();
+		});
+	}
+	socket.terminate();
 }
 
 function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output: Output): number {

@@ -30,6 +30,7 @@ export type ExitJson = z.output<typeof exit>;
 
 const agentShape = z.object({
 	id: z.string(),
+	agent_id: z.string().describe("the same as `id`"),
 	project: z.string(),
 	agent: z.string(),
 	kind: z.enum(AGENT_KINDS),
@@ -46,7 +47,13 @@ const agentShape = z.object({
 	started_at: time.nullable(),
 	uptime_ms: z.number().nullable(),
 	restarts: z.number(),
-	consecutive_failures: z.number(),
+	consecutive_failures: z
+		.number()
+		.describe("of calls in a row, or of flapping exits for a session"),
+	last_failure_at: time.nullable().describe("of a call"),
+	last_success_at: time.nullable().describe("of a call"),
+	circuit_open_until: time.nullable(),
+	processes: z.number().describe("how many serve it now"),
 	last_exit: exit.nullable(),
 	next_restart_at: time.nullable(),
 	waiting: z.boolean().describe("it ended by itself; somebody is to say what comes next"),
@@ -122,10 +129,14 @@ export const agentRoutes = defineRoutes({
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:id/resume": {
-		summary: "Lets a halted agent start over; its history of exits is forgotten.",
+		summary:
+			"Lets a halted agent start over, its history of exits forgotten, and closes its circuit.",
 		access: "operate",
 		params: agentParams,
-		reply: z.object({ from: z.enum(POLICY_STATES).describe("the state it was in") }),
+		reply: z.object({
+			from: z.enum(POLICY_STATES).describe("the state it was in"),
+			circuit_from: z.enum(CIRCUIT_STATES).describe("what its circuit was"),
+		}),
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:id/answer": {

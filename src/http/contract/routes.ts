@@ -4,14 +4,18 @@ import type { z } from "zod";
 import { agentRoutes } from "./agents.js";
 import { daemonRoutes } from "./daemon.js";
 import { fleetRoutes } from "./fleet.js";
+import { planRoutes } from "./plans.js";
 import type { RouteTypes } from "./route.js";
 import { streamRoutes } from "./streams.js";
+import { taskRoutes } from "./tasks.js";
 import { tokenRoutes } from "./tokens.js";
 
 export const ROUTES = {
 	...daemonRoutes,
 	...agentRoutes,
 	...fleetRoutes,
+	...taskRoutes,
+	...planRoutes,
 	...streamRoutes,
 	...tokenRoutes,
 };

@@ -21,7 +21,7 @@ export const streamRoutes = defineRoutes({
 			contentType: "text/event-stream",
 			meaning: "Server-sent events: the id is the event's number, the data the event as JSON.",
 		},
-		errors: [],
+		errors: ["events_pruned"],
 	},
 	"GET /api/v1/agents/:id/logs": {
 		summary: "An agent's raw output, across restarts.",

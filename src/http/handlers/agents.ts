@@ -11,10 +11,12 @@ const EXITS_SHOWN = 20;
 const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
-	const { engine, clock, host } = parts;
+	const { engine, calls, clock, host } = parts;
 	const now = () => ({ host, nowMs: clock.now().wallMs });
 	return {
-		"GET /api/v1/agents": () => ({ agents: engine.list().map((view) => renderAgent(view, now())) }),
+		"GET /api/v1/agents": () => ({
+			agents: engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now())),
+		}),
 		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
 		"POST /api/v1/agents/:scope/down": async ({ params, body }) => ({
 			agents: (await engine.down(params.scope, body.timeout_ms)).map(renderStopped),
@@ -23,7 +25,10 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 			const options = { fresh: body.fresh, timeoutMs: body.timeout_ms };
 			return { agents: (await engine.restart(params.scope, options)).map(renderStopped) };
 		},
-		"POST /api/v1/agents/:id/resume": ({ params }) => engine.resume(params.id),
+		"POST /api/v1/agents/:id/resume": async ({ params: { id } }) => {
+			const { from } = await engine.resume(id);
+			return { from, circuit_from: await calls.closeCircuit(id) };
+		},
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
 		}),
@@ -43,11 +48,11 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 }
 
 function describeAgent(parts: HttpParts, id: string): AgentDetailJson {
-	const { engine, store, clock, host, logDirOf } = parts;
+	const { engine, calls, store, clock, host, logDirOf } = parts;
 	const view = engine.get(id);
 	const { spec, crash } = view.agent;
 	return {
-		...renderAgent(view, { host, nowMs: clock.now().wallMs }),
+		...renderAgent(view, calls.circuit(id), { host, nowMs: clock.now().wallMs }),
 		exits: store.readExits(id, EXITS_SHOWN).map(renderStoredExit),
 		crash: {
 			state: crash,

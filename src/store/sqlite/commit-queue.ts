@@ -9,8 +9,9 @@
 import { backoffDelayMs } from "../../core/backoff.js";
 import { ReeveError } from "../../core/errors.js";
 import type { ReeveEvent } from "../../core/events.js";
-import type { StoreHealth, StoreTransaction } from "../../ports/store.js";
+import type { StoreHealth } from "../../ports/store.js";
 import { messageOf } from "./failure.js";
+import type { SqliteTransaction } from "./operations.js";
 import type { BatchWriter, PendingChange } from "./writer.js";
 
 export interface QueueLimits {
@@ -62,7 +63,7 @@ export class CommitQueue {
 		return this.#onDrained === null ? { ok: true } : { ok: false, reason: "the store is closed" };
 	}
 
-	commit<T>(change: (transaction: StoreTransaction) => T): Promise<T> {
+	commit<T>(change: (transaction: SqliteTransaction) => T): Promise<T> {
 		const { waitingMax } = this.#limits;
 		if (this.#onDrained !== null) return refuse("the store is closed");
 		if (this.#waiting.length >= waitingMax) {

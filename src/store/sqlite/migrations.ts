@@ -3,7 +3,7 @@
  * it (`user_version`), so a step that was cut short never happened and runs again at the next start.
  *
  * Keeps A2: migrations are restartable. The tables keep A3 by themselves: whatever would leave a gap
- * in the events, change or remove one is refused by the database.
+ * in the events, or change one, is refused by the database.
  */
 
 import type { Database } from "./driver.js";
@@ -137,6 +137,16 @@ export const MIGRATIONS: readonly Migration[] = [
 			CREATE TRIGGER tasks_end_once BEFORE UPDATE OF status ON tasks
 			WHEN OLD.status IN ('succeeded', 'dead_lettered', 'cancelled') AND NEW.status <> OLD.status
 			BEGIN SELECT raise(ABORT, 'a task that has ended stays so'); END;
+		`,
+	},
+	{
+		version: 3,
+		// History has an end: the oldest events may go, one after the other, but never the newest.
+		sql: `
+			DROP TRIGGER events_never_go;
+			CREATE TRIGGER events_go_oldest_first BEFORE DELETE ON events
+			WHEN OLD.seq IS NOT (SELECT min(seq) FROM events) OR OLD.seq IS (SELECT max(seq) FROM events)
+			BEGIN SELECT raise(ABORT, 'only the oldest events are removed, and never the newest'); END;
 		`,
 	},
 ];

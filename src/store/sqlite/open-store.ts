@@ -25,6 +25,7 @@ import { type Database, type DriverName, loadDriver } from "./driver.js";
 import { messageOf } from "./failure.js";
 import { damaged, type OpenDatabase, openDatabase } from "./open-database.js";
 import { decodeEvent, decodeRecord, rowLimit } from "./records.js";
+import { createPruner } from "./retention.js";
 import { createTaskReads } from "./task-reads.js";
 import { BatchWriter } from "./writer.js";
 
@@ -73,6 +74,11 @@ export function createSqliteStore(
 	return {
 		...createReads(database),
 		...createTaskReads(database),
+		...createPruner(
+			database,
+			() => writer.lastSeq(),
+			(change) => queue.commit(change),
+		),
 		lastSeq: () => writer.lastSeq(),
 		commit: (change) => queue.commit(change),
 		onCommit: (listener) => publisher.add(listener),

@@ -35,6 +35,10 @@ export const WRITES = {
 		ON CONFLICT (plan_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
 	putBreaker: `INSERT INTO breakers (agent_id, record) VALUES (?, ?)
 		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
+	removeEventsThrough: "DELETE FROM events WHERE seq <= ?",
+	removeExits: "DELETE FROM exits WHERE number IN (SELECT value FROM json_each(?))",
+	removeRuns:
+		"DELETE FROM runs WHERE state = 'ended' AND number IN (SELECT value FROM json_each(?))",
 } as const;
 
 export interface EventValues {
@@ -48,8 +52,15 @@ export type Operation =
 	| { readonly write: keyof typeof WRITES; readonly values: readonly SqlValue[] }
 	| { readonly write: "appendEvent"; readonly event: EventValues };
 
+/** What only the store itself may ask for: the end of what is history. By the numbers of the rows. */
+export interface SqliteTransaction extends StoreTransaction {
+	removeEventsThrough(seq: number): void;
+	removeExits(numbers: readonly number[]): void;
+	removeRuns(numbers: readonly number[]): void;
+}
+
 /** The transaction that a change is given: hands on each operation as it is asked for. */
-export function createRecorder(perform: (operation: Operation) => void): StoreTransaction {
+export function createRecorder(perform: (operation: Operation) => void): SqliteTransaction {
 	const write = (name: keyof typeof WRITES, ...values: SqlValue[]) =>
 		perform({ write: name, values });
 	return {
@@ -80,6 +91,9 @@ export function createRecorder(perform: (operation: Operation) => void): StoreTr
 				JSON.stringify(plan),
 			),
 		putBreaker: (breaker) => write("putBreaker", breaker.agentId, JSON.stringify(breaker)),
+		removeEventsThrough: (seq) => write("removeEventsThrough", seq),
+		removeExits: (numbers) => write("removeExits", JSON.stringify(numbers)),
+		removeRuns: (numbers) => write("removeRuns", JSON.stringify(numbers)),
 		appendEvent: (event, atMs) =>
 			perform({ write: "appendEvent", event: eventValues(event, atMs) }),
 	};

@@ -7,15 +7,20 @@
  */
 
 import type { ReeveEvent } from "../../core/events.js";
-import type { StoreTransaction } from "../../ports/store.js";
 import type { Database, Statement } from "./driver.js";
 import { messageOf, obstacleOf } from "./failure.js";
 import { rollBack } from "./migrations.js";
-import { createRecorder, type EventValues, type Operation, WRITES } from "./operations.js";
+import {
+	createRecorder,
+	type EventValues,
+	type Operation,
+	type SqliteTransaction,
+	WRITES,
+} from "./operations.js";
 import { decodeEvent } from "./records.js";
 
 export interface PendingChange {
-	readonly change: (transaction: StoreTransaction) => unknown;
+	readonly change: (transaction: SqliteTransaction) => unknown;
 	/** How it ended when it ran; null before. A change runs once, however often it is written. */
 	outcome: ChangeOutcome | null;
 }

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Tells how much of the disk is free. A call agent and a worker agent in one, with nothing but a shell.
+#
+# A request is one line of JSON on stdin, its answer one line on stdout. Only what Reeve itself writes is
+# picked out of the request by hand here, its id and its action; for payloads take `jq`.
+
+field() {
+	printf '%s\n' "$line" | sed -n "s/.*\"$1\":\"\([A-Za-z0-9_.:-]*\)\".*/\1/p"
+}
+
+answer() {
+	printf '{"request_id":"%s","status":"%s","code":%s,%s}\n' "$(field request_id)" "$1" "$2" "$3"
+}
+
+while read -r line; do
+	case "$(field action)" in
+	free)
+		free_kib=$(df -Pk . | awk 'NR == 2 { print $4 }')
+		# Logs go to stderr: stdout belongs to the answers.
+		echo "looked at $(pwd)" >&2
+		answer success 0 "\"result\":{\"free_kib\":$free_kib}"
+		;;
+	*) answer error 501 '"error":"the only action is free"' ;;
+	esac
+done

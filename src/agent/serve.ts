@@ -1,0 +1,155 @@
+/**
+ * The agent's side of the protocol: reads requests from stdin, one JSON text per line, and answers each
+ * on stdout in whatever order they are done. With one request and the end of input that is a call
+ * agent; with many it is a worker agent. The same program is both.
+ */
+
+import { format } from "node:util";
+import type { ActionRequest, ActionResponse } from "../core/outcome.js";
+import { BadRequest, RetryLater } from "./errors.js";
+import { readLines } from "./request-lines.js";
+import { takeStdout } from "./stdout.js";
+
+/** What a handler may want to know besides the payload. */
+export interface AgentContext {
+	readonly requestId: string;
+	readonly tool: string;
+	readonly action: string;
+	readonly taskId: string;
+	readonly planId: string;
+	readonly correlationId: string;
+	/** What the caller sent along with the payload. */
+	readonly context: unknown;
+	/** Aborted when nobody waits for the answer any more. */
+	readonly signal: AbortSignal;
+	/** A line for the attempt's log. */
+	log(...words: unknown[]): void;
+}
+
+/**
+ * Does one action; what it returns is the result. Written as a method, so that a handler may say what
+ * payload it expects. Nothing checks that for it.
+ */
+export type Handler = { handle(payload: unknown, context: AgentContext): unknown }["handle"];
+
+export interface ServeOptions {
+	/** Answers requests for this tool only. */
+	readonly tool?: string;
+	/** How many requests may be under way at once; further ones wait in the pipe. */
+	readonly concurrency?: number;
+	/** Whether the process ends when all is answered, also with connections open; true unless said otherwise. */
+	readonly exit?: boolean;
+}
+
+const CONCURRENCY = 100;
+
+/** Resolves when the input has ended and every request is answered. */
+export async function serve(
+	handlers: Readonly<Record<string, Handler>>,
+	options: ServeOptions = {},
+): Promise<void> {
+	const write = takeStdout();
+	const signal = abortOnSignal();
+	const underWay = new Set<Promise<void>>();
+	const answer = async (line: string) => {
+		const request = parseRequest(line);
+		if (request === null) return;
+		const response = await respond(request, handlers, options.tool, signal);
+		await write(`${renderResponse(response)}\n`);
+	};
+	for await (const line of readLines(process.stdin, signal)) {
+		if (line.trim() === "") continue;
+		const done = answer(line).catch(leave);
+		underWay.add(done);
+		void done.then(() => underWay.delete(done));
+		if (underWay.size >= (options.concurrency ?? CONCURRENCY)) await Promise.race(underWay);
+	}
+	await Promise.all(underWay);
+	if (options.exit === false) return;
+	// What is on its way to the log must not be lost by an exit.
+	process.stderr.write("", () => process.exit());
+}
+
+/** The pipe is gone, and with it whoever asked. */
+function leave(): never {
+	process.exit(1);
+}
+
+/** The first signal lets what is under way end, the second does not. */
+function abortOnSignal(): AbortSignal {
+	const controller = new AbortController();
+	for (const name of ["SIGTERM", "SIGINT"] as const) {
+		process.on(name, () => {
+			if (controller.signal.aborted) process.exit(1);
+			controller.abort();
+		});
+	}
+	return controller.signal;
+}
+
+function parseRequest(line: string): ActionRequest | null {
+	try {
+		const value: unknown = JSON.parse(line);
+		if (typeof Object(value).request_id === "string") return value as ActionRequest;
+	} catch {
+		// Said below.
+	}
+	process.stderr.write("a line on stdin is not a request: no JSON object with a request_id\n");
+	process.exitCode = 1;
+	return null;
+}
+
+async function respond(
+	request: ActionRequest,
+	handlers: Readonly<Record<string, Handler>>,
+	tool: string | undefined,
+	signal: AbortSignal,
+): Promise<ActionResponse> {
+	const { action, request_id, plan_id, task_id, correlation_id } = request;
+	const ids = { request_id, plan_id, task_id, correlation_id };
+	const fail = (code: number, message: string, more: object = {}): ActionResponse => ({
+		...{ ...ids, status: "error", code, error: { message }, ...more },
+	});
+	if (tool !== undefined && request.tool !== tool) {
+		return fail(501, `this agent is the tool ${tool}, not ${request.tool}`);
+	}
+	const handler = Object.hasOwn(handlers, action) ? handlers[action] : undefined;
+	if (handler === undefined) {
+		return fail(501, `no action ${action}; there are: ${Object.keys(handlers).join(", ")}`);
+	}
+	try {
+		const result = await handler(request.payload, contextOf(request, signal));
+		return { ...ids, status: "success", code: 0, result };
+	} catch (error) {
+		const message = error instanceof Error ? error.message : String(error);
+		if (process.env["DEBUG"] && error instanceof Error) process.stderr.write(`${error.stack}\n`);
+		if (error instanceof BadRequest) return fail(400, message);
+		if (error instanceof RetryLater) return fail(503, message, { retry_after_ms: error.afterMs });
+		return fail(500, message);
+	}
+}
+
+function contextOf(request: ActionRequest, signal: AbortSignal): AgentContext {
+	return {
+		requestId: request.request_id,
+		tool: request.tool,
+		action: request.action,
+		taskId: request.task_id,
+		planId: request.plan_id,
+		correlationId: request.correlation_id,
+		context: request.context,
+		signal,
+		log: (...words) => void process.stderr.write(`${format(...words)}\n`),
+	};
+}
+
+/** A result that is no JSON is a failure of the action, not of the agent. */
+function renderResponse(response: ActionResponse): string {
+	try {
+		return JSON.stringify(response);
+	} catch (error) {
+		const message = `the result cannot be written as JSON: ${(error as Error).message}`;
+		const { result: _, ...rest } = response;
+		return JSON.stringify({ ...rest, status: "error", code: 500, error: { message } });
+	}
+}

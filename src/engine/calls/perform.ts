@@ -1,0 +1,31 @@
+/** One attempt at a request: asks a worker of the pool, or runs one process for it. */
+
+import { classifyProcessFailure } from "../../core/outcome.js";
+import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
+import type { LifeWorld } from "../life-world.js";
+import type { WorkerLife } from "../worker-life.js";
+import type { AttemptOrder, CallableSpec } from "./calls-world.js";
+
+export interface PerformWorld {
+	readonly executor: Executor;
+	readonly prepare: LifeWorld["prepare"];
+	/** How an agent CLI is called that does not speak the protocol itself; null for one that does. */
+	readonly adapterFor: (spec: CallableSpec) => CallAdapter | null;
+}
+
+/** Never rejects. */
+export async function performAttempt(
+	{ prepare, executor, adapterFor }: PerformWorld,
+	worker: WorkerLife | null,
+	{ spec, runId, request, timeoutMs }: AttemptOrder,
+	signal: AbortSignal,
+): Promise<AttemptEnd> {
+	if (worker !== null) return worker.ask(request, timeoutMs, signal);
+	const prepared = await prepare(spec, false);
+	if (!prepared.ok) {
+		const outcome = classifyProcessFailure({ type: "spawn_error", detail: prepared.detail });
+		return { outcome, log: "" };
+	}
+	const program = { ...prepared.request, extraOutput: spec.extraOutput };
+	return executor.call({ runId, program, adapter: adapterFor(spec), request, timeoutMs }, signal);
+}

@@ -1,0 +1,95 @@
+/** What can be asked about plans. */
+
+import { z } from "zod";
+import { PLAN_STATUSES } from "../../core/plan.js";
+import { defineRoutes } from "./route.js";
+import { listOf, time } from "./shapes.js";
+import { nextPage, page, submissionShape, task, wait } from "./tasks.js";
+
+const TASK_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+const planId = z.string().min(1).max(200);
+
+const planShape = z.object({
+	plan_id: z.string(),
+	name: z.string(),
+	status: z.enum(PLAN_STATUSES),
+	on_failure: z.enum(["fail_fast", "continue"]),
+	reason: z.string().describe("why it is as it is, in words"),
+	created_at: time,
+	ended_at: time.nullable(),
+	correlation_id: z.string(),
+});
+
+const plan = planShape.readonly().meta({ id: "Plan" });
+export type PlanJson = z.output<typeof plan>;
+
+const planDetail = planShape
+	.extend({ tasks: listOf(task).describe("in the order of the plan") })
+	.readonly()
+	.meta({ id: "PlanDetail" });
+export type PlanDetailJson = z.output<typeof planDetail>;
+
+/** A plan as it is written, in a file or in a request. */
+export const planSubmission = z.strictObject({
+	name: z.string().min(1).max(200).optional(),
+	on_failure: z
+		.enum(["fail_fast", "continue"])
+		.default("fail_fast")
+		.describe("after a dead letter: end the plan at once, or let what can still run finish first"),
+	tasks: z
+		.record(
+			z.string().regex(TASK_NAME),
+			z.strictObject({
+				...submissionShape,
+				depends_on: z
+					.array(z.string())
+					.optional()
+					.describe("tasks that must have succeeded before"),
+			}),
+		)
+		.describe("by name; a payload may use `${tasks.NAME.result.…}` of a task that it depends on"),
+});
+export type PlanSubmissionJson = z.input<typeof planSubmission>;
+
+const planParams = z.object({ id: planId.describe("the plan") });
+
+export const planRoutes = defineRoutes({
+	"POST /api/v1/plans": {
+		summary:
+			"Runs a graph of tasks. The answer comes when the plan is durable or, with `wait`, when it has ended.",
+		access: "operate",
+		query: z.object({ wait }),
+		body: planSubmission,
+		reply: planDetail,
+		errors: [
+			"agent_not_found",
+			"not_callable",
+			"planning_failed",
+			"idempotency_conflict",
+			"queue_full",
+			"write_failed",
+		],
+	},
+	"GET /api/v1/plans": {
+		summary: "Plans of several tasks, newest first.",
+		access: "read",
+		query: z.object({ ...page, status: z.enum(PLAN_STATUSES).optional() }),
+		reply: z.object({ plans: listOf(plan), next: nextPage }),
+		errors: [],
+	},
+	"GET /api/v1/plans/:id": {
+		summary: "One plan with its tasks.",
+		access: "read",
+		params: planParams,
+		query: z.object({ wait }),
+		reply: planDetail,
+		errors: ["plan_not_found"],
+	},
+	"POST /api/v1/plans/:id/cancel": {
+		summary: "Cancels a plan and everything of it that has not ended.",
+		access: "operate",
+		params: planParams,
+		reply: planDetail,
+		errors: ["plan_not_found", "already_ended"],
+	},
+});

@@ -1,0 +1,37 @@
+/**
+ * An adapter for a CLI that knows nothing of our protocol: it takes text on stdin, prints text, and tells
+ * by its exit code how it went. Flags and codes come as data, so it serves tests and as an example.
+ */
+
+import type { ActionRequest } from "../core/outcome.js";
+import type { CallAdapter } from "../ports/executor.js";
+
+export interface AdapterScript {
+	/** The flags for each action; an action that is not here is not supported. */
+	readonly actions: Readonly<Record<string, readonly string[]>>;
+	/** What an exit code means, as a code of the protocol; any other failure is a 500. */
+	readonly codes?: Readonly<Record<number, number>>;
+}
+
+export function createScriptedAdapter({ actions, codes = {} }: AdapterScript): CallAdapter {
+	return {
+		name: "scripted",
+		prepare(program, { action, payload }) {
+			const flags = Object.hasOwn(actions, action) ? actions[action] : undefined;
+			if (flags === undefined) return { code: 501, message: `no action ${action}` };
+			const text = (payload as { text?: unknown } | null)?.text;
+			if (typeof text !== "string") return { code: 400, message: "the payload has no `text`" };
+			// On stdin: arguments can be read by every user of the machine, and be taken for flags.
+			return { argv: [...program.argv, ...flags], env: program.env, stdin: text };
+		},
+		parse({ request_id }: ActionRequest, { code, stdout, stderr }) {
+			// Ended by a signal: there is no answer, whatever it has printed.
+			if (code === null) return null;
+			if (code === 0) {
+				return { request_id, status: "success", code: 0, result: { text: stdout.trimEnd() } };
+			}
+			const error = stderr.trimEnd().split("\n").at(-1);
+			return { request_id, status: "error", code: codes[code] ?? 500, error };
+		},
+	};
+}

@@ -1,0 +1,157 @@
+/**
+ * Calls over agents that do what a script says, in memory and on a clock that is moved by hand. The
+ * daemon can be killed at any moment: nothing that it had begun has any effect from then on.
+ */
+
+import type { ActionRequest, Outcome } from "../../src/core/outcome.js";
+import { Calls } from "../../src/engine/calls/calls.js";
+import type { AttemptOrder, CallableSpec } from "../../src/engine/calls/calls-world.js";
+import type { Clock } from "../../src/ports/clock.js";
+import type { AttemptEnd } from "../../src/ports/executor.js";
+import type { Store } from "../../src/ports/store.js";
+import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.js";
+import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+import { fleetOf } from "./daemon-world.js";
+import { mortal } from "./mortal.js";
+
+/** What an agent does with a request: answers, fails, or holds it until the test says what. */
+export type Script = (request: ActionRequest, attempt: RunningAttempt) => AttemptEnd | null;
+
+export interface RunningAttempt {
+	readonly order: AttemptOrder;
+	readonly aborted: boolean;
+	end(end: AttemptEnd): void;
+}
+
+export interface CallsHost {
+	readonly clock: ManualClock;
+	readonly store: MemoryStore;
+	calls: Calls;
+	script: Script;
+	/** Under way now. */
+	readonly running: ReadonlySet<RunningAttempt>;
+	/** Ever begun, by request id. */
+	readonly begun: string[];
+	/** The most that were ever under way at once. */
+	readonly peak: { count: number };
+	/** Runs that a new daemon was told to end. */
+	readonly ended: string[];
+	readonly errors: unknown[];
+	settle(): Promise<void>;
+	pass(ms: number): Promise<void>;
+	killAndRestart(awayMs?: number): Promise<void>;
+}
+
+export const answered = (result: unknown = null): AttemptEnd => ({
+	outcome: { ok: true, result },
+	log: "",
+});
+
+export const failedWith = (
+	error: Extract<Outcome, { ok: false }>["error"],
+	more: { reason?: string; retryAfterMs?: number } = {},
+): AttemptEnd => ({
+	outcome: {
+		ok: false,
+		error,
+		reason: more.reason ?? error,
+		retryAfterMs: more.retryAfterMs ?? null,
+	},
+	log: "what it said\n",
+});
+
+const NO_JITTER = "retry: { jitter: 0 }";
+export const TOOL = `tool: { kind: call, command: [tool], ${NO_JITTER} }`;
+
+export async function createCallsHost({
+	agents = TOOL,
+	concurrency = 16,
+	random = () => 0,
+}: {
+	readonly agents?: string;
+	readonly concurrency?: number;
+	readonly random?: () => number;
+} = {}): Promise<CallsHost> {
+	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
+	const store = createMemoryStore();
+	const specs = new Map(fleetOf(agents).agents.map((spec) => [spec.id, spec as CallableSpec]));
+	const running = new Set<RunningAttempt>();
+	const begun: string[] = [];
+	const ended: string[] = [];
+	const errors: unknown[] = [];
+	const peak = { count: 0 };
+	let ids = 0;
+	let kill = () => {};
+
+	function perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
+		begun.push(order.request.request_id);
+		return new Promise((resolve) => {
+			const attempt = {
+				order,
+				get aborted() {
+					return signal.aborted;
+				},
+				end(end: AttemptEnd) {
+					running.delete(attempt);
+					resolve(end);
+				},
+			};
+			running.add(attempt);
+			peak.count = Math.max(peak.count, running.size);
+			signal.addEventListener("abort", () => attempt.end({ outcome: null, log: "" }));
+			const end = host.script(order.request, attempt);
+			if (end !== null) attempt.end(end);
+		});
+	}
+
+	function start(): Calls {
+		const life = { alive: true };
+		kill = () => {
+			life.alive = false;
+		};
+		const mortalClock: Clock = {
+			now: clock.now,
+			schedule: (ms, task) => clock.schedule(ms, () => life.alive && task()),
+		};
+		const performer = mortal({ perform }, life);
+		return new Calls({
+			store: mortal(store as Store, life),
+			clock: mortalClock,
+			...{ random, concurrency },
+			newId: () => `id-${++ids}`,
+			specOf: (id) => specs.get(id) ?? null,
+			perform: (order, signal) => performer.perform(order, signal),
+			endLeft: async (runIds) => void ended.push(...runIds),
+			log: () => {},
+			onError: (about, error) => errors.push(`${about}: ${String(error)}`),
+		});
+	}
+
+	const host: CallsHost = {
+		...{ clock, store, running, begun, peak, ended, errors },
+		calls: start(),
+		script: () => answered(),
+		async settle() {
+			for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
+		},
+		async pass(ms) {
+			const step = Math.max(50, ms / 40);
+			for (let left = ms; left > 0; left -= step) {
+				clock.advance(Math.min(step, left));
+				await host.settle();
+			}
+			await host.settle();
+		},
+		async killAndRestart(awayMs = 0) {
+			kill();
+			running.clear();
+			await host.settle();
+			clock.advance(awayMs);
+			host.calls = start();
+			await host.calls.recover();
+			await host.settle();
+		},
+	};
+	await host.calls.recover();
+	return host;
+}

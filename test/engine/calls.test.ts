@@ -1,0 +1,335 @@
+import { describe, expect, test } from "vitest";
+import type { StoredTask } from "../../src/ports/task-store.js";
+import { answered, createCallsHost, failedWith, TOOL } from "./calls-world.js";
+
+const ask = { agent: "p:tool", action: "go" };
+const CALM = "retry: { jitter: 0 }, circuit_breaker: { failure_threshold: 100 }";
+const CALM_TOOL = `tool: { kind: call, command: [tool], ${CALM} }`;
+
+const statusOf = ({ status }: StoredTask) => status;
+
+describe("a task", () => {
+	test("is answered with what the agent answered", async () => {
+		const host = await createCallsHost();
+		host.script = ({ payload }) => answered({ twice: [payload, payload] });
+		const { task } = await host.calls.submit({ ...ask, payload: 7 });
+		const waited = host.calls.waitForTask(task.taskId, 1_000);
+		await host.settle();
+		expect(await waited).toMatchObject({
+			task: { status: "succeeded", attempts: 1, error: null },
+			result: { twice: [7, 7] },
+			attempts: [{ n: 1, error: null }],
+		});
+		expect(host.errors).toEqual([]);
+	});
+
+	test("is retried after waits that double, then dead-lettered with every error (T3, T8)", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.script = ({ request_id: id }) => failedWith("io", { reason: `no luck with ${id}` });
+		const { task } = await host.calls.submit({ ...ask, payload: { keep: "me" } });
+		await host.settle();
+		expect(host.begun).toHaveLength(1);
+		await host.pass(499);
+		expect(host.begun).toHaveLength(1);
+		await host.pass(2);
+		expect(host.begun).toHaveLength(2);
+		await host.pass(998);
+		expect(host.begun).toHaveLength(2);
+		await host.pass(60_000);
+		expect(host.begun).toHaveLength(3);
+		const { task: dead, attempts, input } = host.calls.task(task.taskId);
+		expect(dead).toMatchObject({ status: "dead_lettered", error: { code: "execution_failed" } });
+		expect(attempts.map(({ error }) => error?.message)).toEqual(
+			[1, 2, 3].map((n) => `no luck with ${task.taskId}.${n}`),
+		);
+		expect(attempts[0]?.log).toBe("what it said\n");
+		expect(input?.payload).toEqual({ keep: "me" });
+		expect(host.calls.deadLetters.list({ limit: 9 })).toEqual([dead]);
+	});
+
+	test("is not retried when the caller is at fault (T9)", async () => {
+		const host = await createCallsHost();
+		host.script = () => failedWith("invalid_request");
+		const { task } = await host.calls.submit(ask);
+		await host.pass(60_000);
+		expect(host.begun).toHaveLength(1);
+		expect(host.calls.task(task.taskId).task.error?.code).toBe("validation_failed");
+	});
+
+	test("waits as long as the agent asks for", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.script = () => failedWith("backend_failure", { retryAfterMs: 30_000 });
+		await host.calls.submit(ask);
+		await host.pass(29_000);
+		expect(host.begun).toHaveLength(1);
+		await host.pass(2_000);
+		expect(host.begun).toHaveLength(2);
+	});
+
+	test("that must not be done twice is parked for the operator, unless it certainly did nothing", async () => {
+		const agents =
+			"tool: { kind: call, command: [tool], unsafe_actions: [pay], retry: { jitter: 0 } }";
+		const host = await createCallsHost({ agents });
+		host.script = () => failedWith("timeout");
+		const { task } = await host.calls.submit({ ...ask, action: "pay" });
+		await host.pass(60_000);
+		expect(host.begun).toHaveLength(1);
+		expect(host.calls.task(task.taskId).task.reason).toContain("the operator decides");
+		host.script = () => failedWith("host_exhausted");
+		await host.calls.submit({ ...ask, action: "pay" });
+		await host.pass(60_000);
+		expect(host.begun).toHaveLength(4);
+	});
+
+	test("sent twice under one key is one task, also at the same moment (T5)", async () => {
+		const host = await createCallsHost();
+		const options = { idempotencyKey: "k" };
+		const [first, second] = await Promise.all([
+			host.calls.submit(ask, options),
+			host.calls.submit(ask, options),
+		]);
+		const third = await host.calls.submit(ask, options);
+		expect([second.task.taskId, third.task.taskId]).toEqual([first.task.taskId, first.task.taskId]);
+		await host.settle();
+		expect(host.begun).toHaveLength(1);
+		const other = host.calls.submit({ ...ask, action: "other" }, options);
+		await expect(other).rejects.toMatchObject({ code: "idempotency_conflict" });
+	});
+
+	test("for nobody is refused, and nothing is taken on", async () => {
+		const host = await createCallsHost({ agents: `${TOOL}\nweb: { command: [web] }` });
+		const nobody = host.calls.submit({ ...ask, agent: "p:nobody" });
+		await expect(nobody).rejects.toMatchObject({ code: "not_callable" });
+		expect(host.store.readOpenTasks()).toEqual([]);
+	});
+});
+
+describe("cancelling", () => {
+	test("ends a task that waits without trying it", async () => {
+		const host = await createCallsHost({ concurrency: 1 });
+		host.script = () => null;
+		await host.calls.submit(ask);
+		const { task } = await host.calls.submit(ask);
+		await host.calls.cancelTask(task.taskId, 1_000);
+		expect(host.calls.task(task.taskId).task.status).toBe("cancelled");
+		[...host.running][0]?.end(answered());
+		await host.settle();
+		expect(host.begun).toHaveLength(1);
+	});
+
+	test("ends what runs first, and says so when that is done", async () => {
+		const host = await createCallsHost();
+		host.script = () => null;
+		const { task } = await host.calls.submit(ask);
+		await host.settle();
+		const cancelled = host.calls.cancelTask(task.taskId, 10_000);
+		await host.settle();
+		expect((await cancelled).task.status).toBe("cancelled");
+		expect(host.running.size).toBe(0);
+		const again = host.calls.cancelTask(task.taskId, 0);
+		await expect(again).rejects.toMatchObject({ code: "already_ended" });
+	});
+
+	test("comes too late for a task that has answered (T2)", async () => {
+		const host = await createCallsHost();
+		const { task } = await host.calls.submit(ask);
+		await host.settle();
+		await expect(host.calls.cancelTask(task.taskId, 0)).rejects.toMatchObject({
+			code: "already_ended",
+		});
+		expect(host.calls.task(task.taskId).task.status).toBe("succeeded");
+	});
+});
+
+describe("the queue", () => {
+	test("never runs more than allowed, of one agent and of all (T10)", async () => {
+		const agents = ["a", "b", "c"].map(
+			(name) => `${name}: { kind: call, command: [x], concurrency: 2 }`,
+		);
+		const host = await createCallsHost({ agents: agents.join("\n"), concurrency: 5 });
+		host.script = () => null;
+		for (let n = 0; n < 30; n++) {
+			await host.calls.submit({ ...ask, agent: `p:${"abc"[n % 3]}` });
+		}
+		await host.settle();
+		const perAgent = [...host.running].map(({ order }) => order.spec.id);
+		expect(host.running.size).toBe(5);
+		for (const id of ["p:a", "p:b", "p:c"]) {
+			expect(perAgent.filter((each) => each === id).length).toBeLessThanOrEqual(2);
+		}
+		for (let n = 0; n < 30; n++) {
+			[...host.running][0]?.end(answered());
+			await host.settle();
+		}
+		expect(host.begun).toHaveLength(30);
+		expect(host.peak.count).toBe(5);
+	});
+
+	test("takes the more important first", async () => {
+		const host = await createCallsHost({ concurrency: 1 });
+		host.script = () => null;
+		await host.calls.submit(ask);
+		await host.settle();
+		await host.calls.submit({ ...ask, action: "later" });
+		await host.calls.submit({ ...ask, action: "urgent", priority: 5 });
+		[...host.running][0]?.end(answered());
+		await host.settle();
+		expect([...host.running][0]?.order.request.action).toBe("urgent");
+	});
+});
+
+describe("a circuit", () => {
+	const agents = `tool: { kind: call, command: [tool], concurrency: 100, retry: { max_attempts: 1 } }`;
+
+	test("opens at the third counted failure and refuses without trying (B2)", async () => {
+		const host = await createCallsHost({ agents });
+		host.script = () => failedWith("backend_failure");
+		for (let n = 0; n < 5; n++) {
+			await host.calls.submit(ask);
+			await host.settle();
+		}
+		expect(host.begun).toHaveLength(3);
+		expect(host.calls.circuit("p:tool")).toMatchObject({
+			...{ circuit: "open", health: "unhealthy", consecutiveFailures: 3 },
+		});
+		const refused = host.calls.deadLetters.list({ limit: 2 });
+		expect(refused.map(({ error, attempts }) => [error?.code, attempts])).toEqual([
+			["agent_unavailable", 0],
+			["agent_unavailable", 0],
+		]);
+	});
+
+	test("is never opened by mistakes of callers (B6)", async () => {
+		const host = await createCallsHost({ agents });
+		host.script = () => failedWith("invalid_request");
+		for (let n = 0; n < 5; n++) await host.calls.submit(ask);
+		await host.settle();
+		expect(host.begun).toHaveLength(5);
+		expect(host.calls.circuit("p:tool").circuit).toBe("closed");
+	});
+
+	test("lets one probe through after its time while fifty wait, and closes for all (B1, B4)", async () => {
+		const host = await createCallsHost({ agents, concurrency: 100 });
+		host.script = () => failedWith("backend_failure");
+		for (let n = 0; n < 3; n++) await host.calls.submit(ask);
+		await host.settle();
+		await host.pass(60_000);
+		host.script = () => null;
+		for (let n = 0; n < 50; n++) await host.calls.submit(ask);
+		await host.settle();
+		expect(host.running.size).toBe(1);
+		[...host.running][0]?.end(answered());
+		await host.settle();
+		expect(host.running.size).toBe(49);
+		expect(host.calls.circuit("p:tool").circuit).toBe("closed");
+	});
+
+	test("opens again when the probe fails, and those that waited fail at once", async () => {
+		const host = await createCallsHost({ agents, concurrency: 100 });
+		host.script = () => failedWith("backend_failure");
+		for (let n = 0; n < 3; n++) await host.calls.submit(ask);
+		await host.settle();
+		await host.pass(60_000);
+		host.script = () => null;
+		for (let n = 0; n < 50; n++) await host.calls.submit(ask);
+		await host.settle();
+		[...host.running][0]?.end(failedWith("timeout"));
+		await host.settle();
+		expect(host.running.size).toBe(0);
+		expect(host.begun).toHaveLength(4);
+		expect(host.calls.circuit("p:tool").circuit).toBe("open");
+		expect(host.calls.deadLetters.list({ limit: 99 })).toHaveLength(53);
+	});
+
+	test("stays open over the daemon's death, for what is left of its time", async () => {
+		const host = await createCallsHost({ agents });
+		host.script = () => failedWith("backend_failure");
+		for (let n = 0; n < 3; n++) await host.calls.submit(ask);
+		await host.settle();
+		await host.killAndRestart(20_000);
+		expect(host.calls.circuit("p:tool").circuit).toBe("open");
+		await host.pass(39_000);
+		expect(host.calls.circuit("p:tool").circuit).toBe("open");
+		await host.pass(2_000);
+		expect(host.calls.circuit("p:tool").circuit).toBe("half_open");
+	});
+
+	test("gives the permit of a probe back that was cancelled (B3), and is closed by hand", async () => {
+		const host = await createCallsHost({ agents });
+		host.script = () => failedWith("backend_failure");
+		for (let n = 0; n < 3; n++) await host.calls.submit(ask);
+		await host.settle();
+		await host.pass(60_000);
+		host.script = () => null;
+		const { task } = await host.calls.submit(ask);
+		await host.settle();
+		const cancelled = host.calls.cancelTask(task.taskId, 100);
+		await host.settle();
+		await cancelled;
+		await host.calls.submit(ask);
+		await host.settle();
+		expect(host.running.size).toBe(1);
+		expect(await host.calls.closeCircuit("p:tool")).toBe("half_open");
+		expect(host.calls.circuit("p:tool")).toMatchObject({ circuit: "closed", health: "healthy" });
+	});
+});
+
+describe("a daemon that dies", () => {
+	test("leaves attempts that the next one ends and tries again", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.script = () => null;
+		const { task } = await host.calls.submit(ask);
+		await host.settle();
+		const runId = host.calls.task(task.taskId).task.running?.runId;
+		host.script = () => answered("late but well");
+		await host.killAndRestart(1_000);
+		expect(host.ended).toEqual([runId]);
+		await host.pass(1_000);
+		const { task: done, attempts, result } = host.calls.task(task.taskId);
+		expect([done.status, done.attempts, result]).toEqual(["succeeded", 2, "late but well"]);
+		expect(attempts.map(({ error }) => error?.kind ?? null)).toEqual(["internal", null]);
+		expect(host.calls.circuit("p:tool").consecutiveFailures).toBe(0);
+	});
+
+	test("leaves what must not be done twice to the operator", async () => {
+		const agents = "tool: { kind: call, command: [tool], idempotent: false }";
+		const host = await createCallsHost({ agents });
+		host.script = () => null;
+		const { task } = await host.calls.submit(ask);
+		await host.settle();
+		await host.killAndRestart();
+		await host.pass(60_000);
+		expect(host.begun).toHaveLength(1);
+		expect(host.calls.task(task.taskId).task.status).toBe("dead_lettered");
+	});
+
+	test("leaves delays that neither start anew nor are forgotten", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.script = () => failedWith("io", { retryAfterMs: 100_000 });
+		await host.calls.submit(ask);
+		await host.settle();
+		await host.killAndRestart(60_000);
+		await host.pass(38_000);
+		expect(host.begun).toHaveLength(1);
+		await host.pass(3_000);
+		expect(host.begun).toHaveLength(2);
+	});
+
+	test("is taken up wherever it was: each task has exactly one end (T1)", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL, concurrency: 3 });
+		host.script = () => (host.begun.length % 3 === 0 ? failedWith("io") : answered());
+		const ids: string[] = [];
+		for (let n = 0; n < 40; n++) {
+			ids.push((await host.calls.submit(ask)).task.taskId);
+			if (n % 7 === 0) await host.killAndRestart(100);
+		}
+		for (let n = 0; n < 20; n++) {
+			await host.pass(300);
+			if (n % 4 === 0) await host.killAndRestart(10);
+		}
+		await host.pass(60_000);
+		const ends = ids.map((id) => statusOf(host.calls.task(id).task));
+		expect(ends.every((end) => end === "succeeded" || end === "dead_lettered")).toBe(true);
+		for (const id of ids) expect(host.calls.task(id).task.attempts).toBeLessThanOrEqual(3);
+	});
+});

@@ -1,0 +1,106 @@
+/** The examples, as their fleet file says: each agent as a call and as a worker. */
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadFleet } from "../../src/config/load.js";
+import type { CallSpec, WorkerSpec } from "../../src/config/spec.js";
+import type { AttemptEnd, Program } from "../../src/ports/executor.js";
+import {
+	attempt,
+	ending,
+	NEVER,
+	newRunId,
+	openExecutor,
+	reasonOf,
+	request,
+	tempFolder,
+} from "../executor/world.js";
+import { describeWithPython } from "../support/needs.js";
+
+let agents: readonly (CallSpec | WorkerSpec)[] = [];
+/** Where the TypeScript is compiled to, for a Node that does not run it by itself. */
+let compiled: string | null = null;
+
+const runsTypeScript = Boolean((process.features as { typescript?: string | false }).typescript);
+
+beforeAll(async () => {
+	const fleet = await loadFleet("examples/reeve.yaml", { env: {}, homeDir: "/" });
+	if (!fleet.ok) throw new Error(JSON.stringify(fleet.problems));
+	agents = fleet.fleet.agents.filter((agent) => agent.kind !== "session");
+	// Inside of the repository, or the name `reeve` would lead nowhere.
+	if (!runsTypeScript) compiled = mkdtempSync(resolve("examples/.planted-"));
+});
+afterAll(() => {
+	if (compiled !== null) rmSync(compiled, { recursive: true, force: true });
+});
+
+function compile(file: string): string {
+	if (compiled === null) return file;
+	const target = join(compiled, `${basename(file, ".ts")}.mjs`);
+	const { outputText } = ts.transpileModule(readFileSync(file, "utf8"), {
+		compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+	});
+	writeFileSync(target, outputText);
+	return target;
+}
+
+function programOf({ id, command, cwd, limits, extraOutput }: CallSpec | WorkerSpec): Program {
+	const argv = (command ?? []).map((word) =>
+		word.endsWith(".ts") ? compile(join(cwd, word)) : word,
+	) as [string, ...string[]];
+	const env = { PATH: process.env["PATH"] ?? "" };
+	return { agentId: id, argv, cwd, env, limits, extraOutput };
+}
+
+async function ask(id: string, action: string, payload: unknown): Promise<AttemptEnd> {
+	const spec = agents.find((agent) => agent.id === id);
+	if (spec === undefined) throw new Error(`no agent ${id}`);
+	const executor = openExecutor();
+	const program = programOf(spec);
+	const asked = request({ action, payload });
+	if (spec.kind === "call") return executor.call(attempt(program, { request: asked }), NEVER);
+	const started = await executor.startWorker({ runId: newRunId(), program, logDir: tempFolder() });
+	if (!started.ok) throw new Error(started.failure.detail);
+	// One after the other, so that the second proves that it stays.
+	await started.worker.ask({ ...asked, request_id: "r-0" }, 60_000, NEVER);
+	const end = await started.worker.ask(asked, 60_000, NEVER);
+	expect(await started.worker.stop(60_000)).toBe("graceful");
+	return end;
+}
+
+function countsWords(id: string): void {
+	test("counts words, and says so in its log", async () => {
+		const end = await ask(id, "count", { text: "one twö\nthree" });
+		expect(ending(end)).toBe('ok {"words":3}');
+		if (id.startsWith("calls:")) expect(end.log).toBe("counted 3 words\n");
+		expect(ending(await ask(id, "longest", { text: "a bcd ef" }))).toBe('ok {"word":"bcd"}');
+	});
+
+	test("refuses a payload without text, and an action that it does not have", async () => {
+		const refused = await ask(id, "count", { words: 3 });
+		expect(ending(refused)).toBe("invalid_request");
+		expect(reasonOf(refused)).toContain("the payload has no `text`");
+		expect(ending(await ask(id, "fly", {}))).toBe("action_not_supported");
+	});
+}
+
+describe.each(["calls", "workers"])("the example %s", (project) => {
+	describe("in TypeScript", () => countsWords(`${project}:words-ts`));
+
+	describeWithPython("in Python", () => countsWords(`${project}:words-py`));
+
+	test("in shell tells how much of the disk is free", async () => {
+		const { outcome } = await ask(`${project}:disk`, "free", {});
+		expect(outcome).toEqual({ ok: true, result: { free_kib: expect.any(Number) } });
+		expect(ending(await ask(`${project}:disk`, "fill", {}))).toBe("action_not_supported");
+	});
+});
+
+test("the example fleet has every example as a call and as a worker", () => {
+	const names = (kind: string) =>
+		agents.filter((agent) => agent.kind === kind).map(({ name }) => name);
+	expect(names("call")).toEqual(names("worker"));
+	expect(agents.length).toBe(6);
+});

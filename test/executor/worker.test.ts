@@ -1,0 +1,267 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { AttemptEnd, Worker } from "../../src/ports/executor.js";
+import { eventually } from "../conformance/world.js";
+import {
+	ending,
+	LONG_MS,
+	liveProcesses,
+	NEVER,
+	newRunId,
+	openExecutor,
+	program,
+	reasonOf,
+	request,
+	startWorker,
+	tempFolder,
+} from "./world.js";
+
+let asked = 0;
+
+/** Asks a worker to do something; see `does-as-told.pl`. */
+function ask(
+	worker: Worker,
+	action: string,
+	{ timeoutMs = LONG_MS, signal = NEVER, payload = {} as unknown } = {},
+): Promise<AttemptEnd> {
+	return worker.ask(request({ request_id: `q-${++asked}`, action, payload }), timeoutMs, signal);
+}
+
+const readLog = (logDir: string) => readFileSync(join(logDir, "current.log"), "utf8");
+
+describe("requests and answers", () => {
+	test("one process serves many requests", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const ends = await Promise.all(Array.from({ length: 500 }, () => ask(worker, "answer")));
+		expect(new Set(ends.map(ending))).toEqual(new Set(['ok "at once"']));
+		expect(worker.pending).toBe(0);
+		expect(liveProcesses(worker.runId)).toEqual([worker.process.pid]);
+	});
+
+	test("answers may come in any order", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const order: number[] = [];
+		const kept = [1, 2, 3].map((n) => ask(worker, "keep").then(() => order.push(n)));
+		expect(worker.pending).toBe(3);
+		const last = ask(worker, "answer-all").then(() => order.push(4));
+		await Promise.all([...kept, last]);
+		expect(order).toEqual([4, 3, 2, 1]);
+	});
+
+	test("a failure of one request leaves the others alone", async () => {
+		const { worker } = await startWorker(openExecutor());
+		expect(ending(await ask(worker, "refuse"))).toBe("invalid_request");
+		expect(ending(await ask(worker, "answer-without-code"))).toBe("backend_failure");
+		const broken = await ask(worker, "answer-invalid-utf8");
+		expect(reasonOf(broken)).toBe("the answer is not valid UTF-8");
+		expect(ending(await ask(worker, "answer"))).toBe('ok "at once"');
+	});
+
+	test("a character may be split between two writes", async () => {
+		const { worker } = await startWorker(openExecutor());
+		expect(ending(await ask(worker, "answer-in-pieces"))).toBe('ok "aä€😀"');
+	});
+
+	test("answers to nobody and second answers change nothing, and are counted (T7)", async () => {
+		const { worker, logDir } = await startWorker(openExecutor());
+		expect(ending(await ask(worker, "answer-twice"))).toBe('ok "first"');
+		expect(ending(await ask(worker, "answer-twice"))).toBe('ok "first"');
+		await worker.stop(LONG_MS);
+		const notes = readLog(logDir).match(/ignored a late or unknown answer \(\d+×\)/g);
+		expect(notes).toEqual([1, 2, 4].map((n) => `ignored a late or unknown answer (${n}×)`));
+	});
+
+	test("the same id cannot be asked twice at once", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const twice = request({ request_id: "twice", action: "keep" });
+		const first = worker.ask(twice, LONG_MS, NEVER);
+		expect(() => worker.ask(twice, LONG_MS, NEVER)).toThrow("held already");
+		await worker.stop(0);
+		expect(ending(await first)).toBe("internal");
+	});
+});
+
+describe("what a worker prints besides its answers", () => {
+	test("is tolerated, and told in its log", async () => {
+		const { worker, logDir } = await startWorker(openExecutor());
+		expect(ending(await ask(worker, "print-garbage"))).toBe('ok "after garbage"');
+		expect(ending(await ask(worker, "answer"))).toBe('ok "at once"');
+		await worker.stop(LONG_MS);
+		expect(readLog(logDir)).toContain('printed a line that is no answer (1×): "Loading..."');
+	});
+
+	test("ends it when the settings refuse it, and what it held with it", async () => {
+		const { worker } = await startWorker(openExecutor(), { extraOutput: "refuse" });
+		const kept = ask(worker, "keep");
+		const end = await ask(worker, "print-garbage");
+		expect(ending(end)).toBe("backend_failure");
+		expect(reasonOf(end)).toBe('its worker printed a line that is no answer: "Loading..."');
+		expect(ending(await kept)).toBe("backend_failure");
+		expect(await worker.ended).toMatchObject({ cause: "sick", signal: "SIGKILL" });
+		expect(liveProcesses(worker.runId)).toEqual([]);
+	});
+
+	test("on stderr is in its log files, and with the request that it was written during", async () => {
+		const { worker, logDir } = await startWorker(openExecutor());
+		await ask(worker, "say");
+		const end = await eventually(async () => {
+			const said = await ask(worker, "say");
+			return said.log !== "" && said;
+		});
+		expect(end.log).toMatch(/^about q-\d+\n/);
+		await worker.stop(LONG_MS);
+		expect(readLog(logDir).split("\n").length).toBeGreaterThan(2);
+	});
+
+	test("without end is bounded: it is ended (A6)", async () => {
+		const { worker } = await startWorker(openExecutor({ answerBytesMax: 1024 * 1024 }));
+		const end = await ask(worker, "print-without-end");
+		expect(ending(end)).toBe("backend_failure");
+		expect(reasonOf(end)).toBe("its worker printed an answer larger than 1MiB");
+		expect((await worker.ended).cause).toBe("sick");
+	});
+});
+
+describe("a worker that does not answer", () => {
+	test("in time is ended before the request is told so; the rest is displaced (T6)", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const other = ask(worker, "keep");
+		const startMs = performance.now();
+		const end = await ask(worker, "keep", { timeoutMs: 300 });
+		expect(performance.now() - startMs).toBeGreaterThanOrEqual(300);
+		expect(ending(end)).toBe("timeout");
+		expect(liveProcesses(worker.runId)).toEqual([]);
+		expect(worker.isOpen).toBe(false);
+		const displaced = await other;
+		expect(ending(displaced)).toBe("internal");
+		expect(reasonOf(displaced)).toMatch(/its worker was ended: request q-\d+ was not answered/);
+		expect(await worker.ended).toMatchObject({ cause: "timed_out", outOfMemory: false });
+		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker takes no more requests");
+	});
+
+	test("is ended when the request is called off", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const operator = new AbortController();
+		const other = ask(worker, "keep");
+		const end = ask(worker, "keep", { signal: operator.signal });
+		operator.abort();
+		expect(ending(await end)).toBe("called off");
+		expect(ending(await other)).toBe("internal");
+		expect((await worker.ended).cause).toBe("called_off");
+	});
+
+	test("because it has exited tells how", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const end = await ask(worker, "exit");
+		expect(ending(end)).toBe("backend_failure");
+		expect(reasonOf(end)).toBe("its worker exited with code 7 without an answer");
+		expect(await worker.ended).toMatchObject({ code: 7, signal: null, cause: "exited" });
+	});
+
+	test("because it has closed its output is sick, and ended", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const end = await ask(worker, "close-stdout");
+		expect(ending(end)).toBe("backend_failure");
+		expect(reasonOf(end)).toBe("its worker closed its stdout");
+		expect(await worker.ended).toMatchObject({ cause: "sick", signal: "SIGKILL" });
+	});
+
+	test("after a request was called off that had been answered is left alone", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const operator = new AbortController();
+		await ask(worker, "answer", { signal: operator.signal });
+		operator.abort();
+		expect(ending(await ask(worker, "answer"))).toBe('ok "at once"');
+	});
+});
+
+describe("a worker that does not read", () => {
+	const payload = "x".repeat(64 * 1024);
+
+	test("makes requests wait, in bounded memory, until it reads again (A6)", async () => {
+		const { worker, folder } = await startWorker(openExecutor({ unreadBytesMax: 128 * 1024 }));
+		await ask(worker, "stop-reading");
+		const ends = Array.from({ length: 50 }, () => ask(worker, "answer", { payload }));
+		expect(worker.pending).toBe(50);
+		writeFileSync(join(folder, "go-on"), "");
+		expect(new Set((await Promise.all(ends)).map(ending))).toEqual(new Set(['ok "at once"']));
+	});
+
+	test("costs a request that it was never given its time, and nothing else", async () => {
+		const { worker, folder } = await startWorker(openExecutor({ unreadBytesMax: 128 * 1024 }));
+		await ask(worker, "stop-reading");
+		const first = Array.from({ length: 50 }, () => ask(worker, "answer", { payload }));
+		const late = await ask(worker, "answer", { timeoutMs: 50 });
+		expect(ending(late)).toBe("timeout");
+		const operator = new AbortController();
+		const calledOff = ask(worker, "answer", { signal: operator.signal });
+		operator.abort();
+		expect(ending(await calledOff)).toBe("called off");
+		expect(worker.isOpen).toBe(true);
+		writeFileSync(join(folder, "go-on"), "");
+		expect(new Set((await Promise.all(first)).map(ending))).toEqual(new Set(['ok "at once"']));
+	});
+
+	test("is not blamed for what it was never given", async () => {
+		const { worker } = await startWorker(openExecutor({ unreadBytesMax: 128 * 1024 }));
+		await ask(worker, "stop-reading");
+		const ends = Array.from({ length: 50 }, () => ask(worker, "answer", { payload }));
+		await worker.stop(0);
+		const reasons = (await Promise.all(ends)).map(reasonOf);
+		expect(new Set(reasons)).toEqual(
+			new Set([
+				"its worker was stopped before it answered",
+				"its worker ended before it was given the request",
+			]),
+		);
+	});
+});
+
+describe("stopping", () => {
+	test("lets it answer what it holds, and is graceful", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const ends = Array.from({ length: 20 }, () => ask(worker, "answer"));
+		expect(await worker.stop(LONG_MS)).toBe("graceful");
+		expect(new Set((await Promise.all(ends)).map(ending))).toEqual(new Set(['ok "at once"']));
+		expect(await worker.ended).toMatchObject({ code: 0, cause: "stopped" });
+		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker takes no more requests");
+	});
+
+	test("ends it when its time is up", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const kept = ask(worker, "keep");
+		expect(await worker.stop(100)).toBe("timed_out_killed");
+		expect(reasonOf(await kept)).toBe("its worker was stopped before it answered");
+		expect(await worker.ended).toMatchObject({ cause: "stopped", signal: "SIGKILL" });
+		expect(liveProcesses(worker.runId)).toEqual([]);
+	});
+
+	test("of one that has ended is over at once", async () => {
+		const { worker } = await startWorker(openExecutor());
+		await ask(worker, "exit");
+		await worker.ended;
+		expect(await worker.stop(LONG_MS)).toBe("graceful");
+	});
+
+	test("comes with the end of the executor", async () => {
+		const executor = openExecutor();
+		const { worker } = await startWorker(executor);
+		const kept = ask(worker, "keep");
+		await executor.close();
+		expect(ending(await kept)).toBe("internal");
+		expect(liveProcesses(worker.runId)).toEqual([]);
+		const start = { runId: newRunId(), program: program("does-as-told.pl"), logDir: tempFolder() };
+		expect(await executor.startWorker(start)).toMatchObject({ ok: false });
+	});
+});
+
+test("a worker that cannot be started says what to fix", async () => {
+	const started = await openExecutor().startWorker({
+		...{ runId: newRunId(), program: program("/no/such/worker"), logDir: tempFolder() },
+	});
+	expect(started).toEqual({
+		...{ ok: false },
+		failure: { permanent: true, detail: "the program /no/such/worker does not exist" },
+	});
+});

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { createApiWorld } from "./api-world.js";
+
+test("whoever resumes from events that are gone is told, and where they begin now (A3)", async () => {
+	const { raw, world } = await createApiWorld();
+	const first = world.store.lastSeq();
+	Object.assign(world.store, { firstSeq: () => first });
+	const gone = await raw({ path: `/api/v1/events?after=${first - 2}` });
+	expect([gone.status, JSON.parse(gone.body)]).toEqual([
+		410,
+		{ error: expect.objectContaining({ code: "events_pruned" }) },
+	]);
+	expect(gone.body).toContain(`the oldest is ${first}`);
+	expect((await raw({ path: `/api/v1/events?after=${first - 1}` })).status).toBe(200);
+	expect((await raw({ path: "/api/v1/events" })).status).toBe(200);
+});
