@@ -8,6 +8,7 @@ import { addDaemonCommands } from "./groups/daemon.js";
 import { addFleetCommands } from "./groups/fleet.js";
 import type { Run } from "./groups/group.js";
 import { addDemo, addExplain, addLocalCommands } from "./groups/local.js";
+import { addTokenCommands } from "./groups/token.js";
 import { addWatchCommands } from "./groups/watch.js";
 import { createOutput, type Output } from "./output.js";
 
@@ -48,6 +49,7 @@ export function createProgram(run: Run = async () => {}): Command {
 	addCallCommands(program, run);
 	addExplain(program, run);
 	addDaemonCommands(program, run);
+	addTokenCommands(program, run);
 	addDemo(program, run);
 	return program;
 }

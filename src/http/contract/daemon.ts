@@ -37,6 +37,7 @@ const daemon = z
 		home: z.string(),
 		socket: z.string(),
 		listen: z.string().nullable().describe("the address on the network; null when there is none"),
+		url: z.string().nullable().describe("the same as a link"),
 		started_at: time,
 		ready: z.boolean(),
 		problems,
