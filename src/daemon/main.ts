@@ -150,7 +150,7 @@ function ownerOf(folder: string): string {
 function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
 	return new Calls({
 		...{ store, clock: realClock, random: Math.random, newId: randomUUID },
-		specOf: (id) => engine.callable(id),
+		specOf: (id) => engine.specOf(id),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
 			for (const { runId, reason } of await executor.endLeft(runIds)) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { WorkerSpec } from "../../src/config/spec.js";
 import type { ActionRequest } from "../../src/core/outcome.js";
 import { createManualClock } from "../../src/testing/manual-clock.js";
 import { createScriptedWorkers, type ScriptedWorkers } from "../support/scripted-workers.js";
@@ -22,8 +23,7 @@ async function createPool(keys: string): Promise<Pool> {
 	return {
 		...{ world, workers },
 		ask(id, timeoutMs = 30_000) {
-			const spec = world?.engine.callable("p:db");
-			if (spec === null || spec === undefined) throw new Error("there is no p:db");
+			const spec = world?.engine.specOf("p:db") as WorkerSpec;
 			const request = { request_id: id, action: "go" } as ActionRequest;
 			const signal = new AbortController();
 			const asked = { signal, outcome: undefined as unknown };
@@ -119,8 +119,7 @@ describe("a worker agent", () => {
 		const pool = world.engine.restart("p:db", { fresh: false });
 		await world.settle();
 		await pool;
-		const spec = world.engine.callable("p:db");
-		if (spec === null) throw new Error("there is no p:db");
+		const spec = world.engine.specOf("p:db") as WorkerSpec;
 		const request = { request_id: "a" } as ActionRequest;
 		const order = { spec, runId: "r", request, timeoutMs: 60_000 };
 		const asked = world.engine.perform(order, new AbortController().signal);
@@ -179,6 +178,6 @@ describe("a worker agent", () => {
 		await world.settle();
 		expect(workers.alive).toHaveLength(0);
 		expect(world.engine.get("p:db")).toMatchObject({ process: "running" });
-		expect(world.engine.callable("p:db")).toBeNull();
+		expect(world.engine.specOf("p:db")?.kind).toBe("session");
 	});
 });
