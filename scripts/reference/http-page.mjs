@@ -7,8 +7,9 @@ import { GENERATED, table } from "./markdown.mjs";
 /** @typedef {{ description: string, content?: Record<string, { schema: Schema }> }} Answer */
 /** @typedef {{ summary: string, description: string, parameters?: Parameter[], requestBody?: { content: Record<string, { schema: Schema }> }, responses: Record<string, Answer> }} Operation */
 
-const ACCESS = `Who may ask is part of each route: \`public\` is for anybody, \`read\` for whoever may look, \`operate\` for
-whoever may act, \`agent\` also for an agent, about itself.`;
+const ACCESS = `Who may ask is part of each route: \`public\` is for anybody, \`read\` for tokens that may look, \`operate\` for tokens that
+may act (and so look), \`owner\` for the daemon's socket alone. "And agents" means that an agent's own token may ask it too,
+about that agent. Whoever can open the socket may ask everything.`;
 
 /** @param {Record<string, unknown>} document */
 export function renderHttpPage(document) {

@@ -3,10 +3,12 @@
 import { Command, CommanderError } from "commander";
 import { readVersion } from "../client/version.js";
 import { CLI_EXIT, ERRORS, ReeveError } from "../core/errors.js";
+import { addCallCommands } from "./groups/calls.js";
 import { addDaemonCommands } from "./groups/daemon.js";
 import { addFleetCommands } from "./groups/fleet.js";
 import type { Run } from "./groups/group.js";
 import { addDemo, addExplain, addLocalCommands } from "./groups/local.js";
+import { addTokenCommands } from "./groups/token.js";
 import { addWatchCommands } from "./groups/watch.js";
 import { createOutput, type Output } from "./output.js";
 
@@ -44,8 +46,10 @@ export function createProgram(run: Run = async () => {}): Command {
 	addLocalCommands(program, run);
 	addFleetCommands(program, run);
 	addWatchCommands(program, run);
+	addCallCommands(program, run);
 	addExplain(program, run);
 	addDaemonCommands(program, run);
+	addTokenCommands(program, run);
 	addDemo(program, run);
 	return program;
 }

@@ -15,6 +15,12 @@ export interface Home {
 	/** What backends keep while agents run. */
 	readonly runtime: string;
 	readonly vault: string;
+	/** The hashes of all tokens. */
+	readonly tokens: string;
+	/** The owner's own token. */
+	readonly token: string;
+	/** How the daemon is to run: where it listens. */
+	readonly settings: string;
 }
 
 /** `REEVE_HOME`, else the state directory of the desktop standard. */
@@ -30,5 +36,8 @@ export function resolveHome(env: Readonly<Record<string, string | undefined>>): 
 		logs: join(dir, "logs"),
 		runtime: join(dir, "run"),
 		vault: join(dir, "env.json"),
+		tokens: join(dir, "tokens.json"),
+		token: join(dir, "token"),
+		settings: join(dir, "daemon.json"),
 	};
 }

@@ -4,7 +4,7 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
-import { chmod, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolveHome } from "../client/home.js";
 import { readVersion } from "../client/version.js";
@@ -14,8 +14,13 @@ import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
+import { describeLimits, type LimitSupport } from "../host/cgroup.js";
+import { createFailureLimit } from "../http/auth/failure-limit.js";
+import { createGate } from "../http/auth/gate.js";
+import { createLoginLinks } from "../http/auth/login-links.js";
+import { openTokens } from "../http/auth/tokens.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
-import { createHttpServer } from "../http/server.js";
+import { createApi } from "../http/server.js";
 import type { Executor } from "../ports/executor.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
 import { openStore } from "../store/sqlite/open-store.js";
@@ -23,12 +28,14 @@ import { createFileVault } from "../store/vault/file-vault.js";
 import { type Backends, createBackends } from "./backends.js";
 import { historyService, readRetention } from "./history-service.js";
 import { prepareHome } from "./home-dir.js";
+import { aborted, type NetworkState, networkService, socketService } from "./http-services.js";
 import { createLogger } from "./logger.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { realClock } from "./real-clock.js";
 import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
 import { takeHome } from "./take-home.js";
+import { createTokenFiles } from "./token-files.js";
 
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
@@ -62,36 +69,35 @@ async function main(): Promise<number> {
 	backends.onExit((exit) => engine.exited(exit));
 	const calls = createCalls(store, engine, executor);
 
-	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
-	const status = () => renderStatus(identity, supervisor.status(), store.health());
+	const startedAt = new Date().toISOString();
+	const identity = { version: readVersion(), startedAt, limits: renderLimits(describeLimits()) };
+	const network: NetworkState = { listen: null, url: null, problem: null };
+	const status = () => renderStatus(identity, supervisor.status(), store.health(), network);
 	const recovered = createSignal<void>();
 	const taking = createSignal<void>();
+	const api = createApi({
+		...{ engine, calls, store, clock: realClock, host: hostname() },
+		...{ version: identity.version, status },
+		...(await createAuth()),
+		shutDown: () => setImmediate(() => supervisor.stop()),
+		logDirOf: (id) => logDirOf(home.logs, id),
+		onError: (error, { correlationId }) =>
+			logger.error("a request failed", error, { correlation_id: correlationId }),
+	});
 	const services = [
 		engineService(engine, recovered.resolve),
 		dispatcherService(recovered.promise, calls, taking.resolve),
-		httpService(taking.promise, {
-			...{
-				engine,
-				calls,
-				store,
-				clock: realClock,
-				host: hostname(),
-				version: identity.version,
-				status,
-			},
-			shutDown: () => setImmediate(() => supervisor.stop()),
-			logDirOf: (id) => logDirOf(home.logs, id),
-			onError: (error, { correlationId }) =>
-				logger.error("a request failed", error, { correlation_id: correlationId }),
-		}),
+		socketService(api, home, taking.promise),
+		networkService(api, home, taking.promise, network),
 		historyService(store, retention, logger),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {
 		logger.info(reason, { service, action });
-		void note({ type: "service.ended", data: { service, action, reason } });
+		void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
 	});
 	const { version } = identity;
-	await note({ type: "daemon.started", data: { version, pid: process.pid } });
+	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
+	void note({ type: "daemon.started", data: { version, pid: process.pid } }).catch(() => {});
 	logger.info("started", { version, pid: process.pid, home: home.dir });
 	stopOnSignals(supervisor);
 
@@ -101,7 +107,7 @@ async function main(): Promise<number> {
 	await executor.close();
 	await backends.close();
 	await rm(home.socket, { force: true });
-	await note({ type: "daemon.stopping", data: { reason } });
+	void note({ type: "daemon.stopping", data: { reason } }).catch(() => {});
 	await store.close();
 	return exitCode;
 }
@@ -126,6 +132,14 @@ function createEngine(store: Store, backends: Backends, executor: Executor): Eng
 		},
 		onError: (agent, error) => logger.error("failed", error, { agent }),
 	});
+}
+
+async function createAuth() {
+	const wallMs = () => realClock.now().wallMs;
+	const tokens = await openTokens(createTokenFiles(home), wallMs);
+	const limit = createFailureLimit(() => realClock.now().steadyMs);
+	const gate = createGate(tokens, limit, process.getuid?.() ?? 0);
+	return { tokens, gate, links: createLoginLinks(wallMs) };
 }
 
 /** A name of its own for every home on this host. */
@@ -183,48 +197,35 @@ function engineService(engine: Engine, recovered: () => void): Service {
 	};
 }
 
-/** Agents are kept also while nobody can ask about them. */
-function httpService(
-	recovered: Promise<void>,
-	parts: Parameters<typeof createHttpServer>[0],
-): Service {
-	return {
-		name: "http",
-		policy: "restartable",
-		async run(signal, ready) {
-			// Nobody is told about agents before it is known which of them are alive.
-			await Promise.race([recovered, aborted(signal)]);
-			const http = createHttpServer(parts);
-			// Whoever holds the lock owns the socket: what is there is left from a daemon that died.
-			await rm(home.socket, { force: true });
-			await new Promise<void>((resolve, reject) => {
-				http.server.once("error", reject);
-				http.server.listen(home.socket, resolve);
-			});
-			await chmod(home.socket, 0o600);
-			ready();
-			await Promise.race([aborted(signal), failed(http.server)]);
-			await http.close();
-		},
-	};
-}
-
 function renderStatus(
-	{ version, startedAt }: { version: string; startedAt: string },
+	{ version, startedAt, limits }: Pick<DaemonJson, "version" | "limits"> & { startedAt: string },
 	services: ReturnType<Supervisor["status"]>,
 	health: StoreHealth,
+	network: NetworkState,
 ): DaemonJson {
-	const problems = [
+	const obstacles = [
 		...services.filter((each) => !each.ready).map((each) => `${each.name} is not ready`),
 		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
 	];
+	// Who cannot listen can still supervise.
+	const problems = [...obstacles, ...(network.problem === null ? [] : [network.problem])];
 	return {
 		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
-		...{ listen: null, started_at: startedAt, ready: problems.length === 0, problems },
+		...{ listen: network.listen, url: network.url, started_at: startedAt },
+		...{ ready: obstacles.length === 0, problems },
 		services: services.map(({ name, policy, status: state, restarts }) => ({
 			...{ name, policy, state, restarts },
 		})),
+		limits,
 	};
+}
+
+function renderLimits(support: readonly LimitSupport[]): DaemonJson["limits"] {
+	return support.flatMap(({ name, available, reason, instead, perProcess }) => {
+		if (name === "tracking") return [];
+		const enforced = available ? "tree" : perProcess ? "process" : "no";
+		return [{ limit: name, enforced, detail: [reason, instead ?? []].flat().join("; ") }];
+	});
 }
 
 function stopOnSignals(supervisor: Supervisor): void {
@@ -239,17 +240,4 @@ function stopOnSignals(supervisor: Supervisor): void {
 	process.on("SIGINT", stop);
 	// A terminal that closes is no reason to end.
 	process.on("SIGHUP", () => {});
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		if (signal.aborted) resolve();
-		else signal.addEventListener("abort", () => resolve());
-	});
-}
-
-function failed(server: { once(event: "error", listener: (error: Error) => void): unknown }) {
-	return new Promise<never>((_, reject) => {
-		server.once("error", reject);
-	});
 }

@@ -8,6 +8,7 @@ import { createFleetHandlers } from "./handlers/fleet.js";
 import { createPlanHandlers } from "./handlers/plans.js";
 import { createStreamHandlers } from "./handlers/streams.js";
 import { createTaskHandlers } from "./handlers/tasks.js";
+import { createTokenHandlers } from "./handlers/tokens.js";
 
 export function createHandlers(parts: HttpParts): Handlers<RouteName> {
 	return {
@@ -17,5 +18,6 @@ export function createHandlers(parts: HttpParts): Handlers<RouteName> {
 		...createTaskHandlers(parts),
 		...createPlanHandlers(parts),
 		...createStreamHandlers(parts),
+		...createTokenHandlers(parts),
 	};
 }

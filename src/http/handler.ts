@@ -5,6 +5,10 @@ import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
+import type { Caller } from "./auth/gate.js";
+import type { LoginLinks } from "./auth/login-links.js";
+import type { Via } from "./auth/places.js";
+import type { Tokens } from "./auth/tokens.js";
 import type { DaemonJson } from "./contract/daemon.js";
 import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contract/routes.js";
 
@@ -14,6 +18,8 @@ export interface HttpParts {
 	readonly calls: Calls;
 	readonly store: Store;
 	readonly clock: Clock;
+	readonly tokens: Tokens;
+	readonly links: LoginLinks;
 	readonly host: string;
 	readonly version: string;
 	readonly status: () => DaemonJson;
@@ -28,6 +34,11 @@ export interface Asked<Name extends RouteName> {
 	readonly query: Routes[Name]["query"];
 	readonly body: Routes[Name]["parsedBody"];
 	readonly headers: IncomingHttpHeaders;
+	/** Who asks; the gate has let them in. */
+	readonly caller: Caller;
+	readonly via: Via;
+	/** For a login that failed: counts it, and throws. */
+	readonly refuseLogin: (reason: string) => never;
 	/** Goes with whatever the request causes. */
 	readonly correlationId: string;
 	/** Aborts when whoever asked has gone, or the daemon ends. */

@@ -41,7 +41,7 @@ function renderOperation(route: Route, schemas: Json, error: Json): Json {
 		operationId: operationId(route),
 		tags: [route.path.split("/")[3] ?? "daemon"],
 		summary: spec.summary,
-		description: `Access: \`${spec.access}\`.`,
+		description: `Access: \`${spec.access}\`${spec.self ? ", and agents about themselves" : ""}.`,
 		...(spec.access === "public" && { security: [] }),
 		...parametersOf(spec, schemas),
 		...(spec.body && {

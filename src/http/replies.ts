@@ -29,6 +29,8 @@ export function sendError(
 	error: ReeveError,
 	correlationId: string,
 ): void {
+	const { retry_after_s: seconds } = (error.details ?? {}) as { retry_after_s?: number };
+	if (seconds !== undefined) response.setHeader("retry-after", seconds);
 	sendJson(response, ERRORS[error.code].httpStatus, renderError(error, correlationId));
 }
 

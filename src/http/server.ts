@@ -1,43 +1,64 @@
 /**
- * The API: finds the route of a request, reads what it says within bounds, and tells every failure in
- * one shape. What is asked is done by the handlers.
+ * The API: finds the route of a request, has the gate let it in, reads what it says within bounds, and
+ * tells every failure in one shape. What is asked is done by the handlers. One API is served over any
+ * number of servers: the daemon's socket, the network.
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ReeveError } from "../core/errors.js";
 import { createHandlers } from "./all-handlers.js";
+import type { Gate } from "./auth/gate.js";
+import type { Via } from "./auth/places.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
 import { explainError, refuseUpgrade, sendError, sendJson } from "./replies.js";
 import { findRoute, type Route } from "./router.js";
+import { setSecurityHeaders } from "./security-headers.js";
+import { guardStore } from "./store-guard.js";
 import { createTerminalHub } from "./terminal-hub.js";
 
-export interface HttpServer {
-	readonly server: Server;
-	/** Ends the streams and stops answering. */
-	close(): Promise<void>;
+export interface Api {
+	/**
+	 * Answers what comes to this server, which came this way. What is given back ends its streams and
+	 * closes it.
+	 */
+	serve(server: Server, via: Via): () => Promise<void>;
 }
 
-export interface ServerParts extends HttpParts {
+/** A server, how requests come to it, and when it ends. */
+interface Door {
+	readonly via: Via;
+	readonly closing: AbortSignal;
+}
+
+export interface ApiParts extends HttpParts {
+	readonly gate: Gate;
 	/** Something failed that whoever asked is not told the whole of. */
 	readonly onError: (error: unknown, ids: RequestIds) => void;
 }
 
 type AnyHandler = (asked: Asked<RouteName>, response: ServerResponse) => unknown;
 
-export function createHttpServer(parts: ServerParts): HttpServer {
-	const handlers = createHandlers(parts) as Readonly<Record<string, AnyHandler>>;
-	const closing = new AbortController();
+/** How long the rest of a request may take to come, and how many connections there may be (A6). */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, maxConnections: 1_000 };
+
+export function createApi(parts: ApiParts): Api {
+	const { gate, onError } = parts;
+	const handlers = guardStore(createHandlers(parts), parts.store) as Readonly<
+		Record<string, AnyHandler>
+	>;
 	const terminals = createTerminalHub(parts.engine);
 
 	async function answer(
 		request: IncomingMessage,
 		response: ServerResponse,
+		{ via, closing }: Door,
 		{ correlationId }: RequestIds,
 	): Promise<void> {
 		const { route, params, url } = locate(request);
+		const caller = gate.admit(request, via, route.spec, params);
 		const handler = handlers[route.name];
 		if (handler === undefined) {
 			throw new ReeveError("upgrade_required", `${url.pathname} is a WebSocket`);
@@ -47,49 +68,59 @@ export function createHttpServer(parts: ServerParts): HttpServer {
 		const asked = {
 			...understand(route, params, url),
 			body: check(route.spec.body, await bodyOf(route, request), "body"),
-			headers: request.headers,
-			correlationId,
-			gone: AbortSignal.any([gone.signal, closing.signal]),
+			...{ headers: request.headers, caller, via, correlationId },
+			refuseLogin: (reason: string) => gate.refuse(request, reason),
+			gone: AbortSignal.any([gone.signal, closing]),
 		} as Asked<RouteName>;
 		const reply = await handler(asked, response);
 		if (!("stream" in route.spec.reply)) sendJson(response, route.spec.status ?? 200, reply);
 	}
 
-	const server = createServer((request, response) => {
+	function onRequest(request: IncomingMessage, response: ServerResponse, door: Door): void {
+		const { via } = door;
 		const ids = readIds(request);
 		response.setHeader("x-request-id", ids.requestId);
 		response.setHeader("x-correlation-id", ids.correlationId);
-		answer(request, response, ids).catch((error: unknown) => {
-			if (!(error instanceof ReeveError)) parts.onError(error, ids);
+		setSecurityHeaders(response, via.type === "network" && via.secure);
+		answer(request, response, door, ids).catch((error: unknown) => {
+			if (!(error instanceof ReeveError)) onError(error, ids);
 			if (response.headersSent) return void response.destroy();
 			// A body that was not read to its end would be taken for the next request.
 			if (!request.complete) response.setHeader("connection", "close");
 			sendError(response, explainError(error, ids.correlationId), ids.correlationId);
 		});
-	});
-	server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+	}
+
+	function onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: Door): void {
 		const ids = readIds(request);
 		try {
 			const { route, params, url } = locate(request);
+			gate.admit(request, door.via, route.spec, params);
 			if (route.name !== "GET /api/v1/agents/:id/terminal") {
 				throw new ReeveError("no_route", `${url.pathname} is no WebSocket`);
 			}
 			const { id } = understand(route, params, url).params as { id: string };
-			terminals.upgrade(id, url.searchParams, request, socket, head);
+			terminals.upgrade(id, url.searchParams, { request, socket, head, closing: door.closing });
 		} catch (error) {
-			if (!(error instanceof ReeveError)) parts.onError(error, ids);
+			if (!(error instanceof ReeveError)) onError(error, ids);
 			refuseUpgrade(socket, explainError(error, ids.correlationId), ids.correlationId);
 		}
-	});
+	}
+
 	return {
-		server,
-		async close() {
-			closing.abort();
-			terminals.close();
-			await new Promise<void>((resolve) => {
-				server.close(() => resolve());
-				server.closeIdleConnections();
-			});
+		serve(server, via) {
+			const closing = new AbortController();
+			const door = { via, closing: closing.signal };
+			Object.assign(server, LIMITS);
+			server.on("request", (request, response) => onRequest(request, response, door));
+			server.on("upgrade", (request, socket, head) => onUpgrade(request, socket, head, door));
+			return async () => {
+				closing.abort();
+				await new Promise<void>((resolve) => {
+					server.close(() => resolve());
+					server.closeIdleConnections();
+				});
+			};
 		},
 	};
 }

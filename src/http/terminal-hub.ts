@@ -14,17 +14,20 @@ import type { TerminalMessage } from "./contract/streams.js";
 const BEHIND_BYTES_MAX = 1_048_576;
 const INPUT_BYTES_MAX = 65_536;
 const SIZE_MAX = 1_000;
+const CLOSE_MS_MAX = 1_000;
+
+/** A request that is to become a WebSocket. */
+export interface Upgrade {
+	readonly request: IncomingMessage;
+	readonly socket: Duplex;
+	readonly head: Buffer;
+	/** Aborts when the server that it came to ends. */
+	readonly closing: AbortSignal;
+}
 
 export interface TerminalHub {
 	/** Throws when there is no such agent. */
-	upgrade(
-		id: string,
-		query: URLSearchParams,
-		request: IncomingMessage,
-		socket: Duplex,
-		head: Buffer,
-	): void;
-	close(): void;
+	upgrade(id: string, query: URLSearchParams, upgrade: Upgrade): void;
 }
 
 export function createTerminalHub(engine: Engine): TerminalHub {
@@ -90,9 +93,12 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 	}
 
 	return {
-		upgrade(id, query, request, raw, head) {
+		upgrade(id, query, { request, socket: raw, head, closing }) {
 			engine.get(id);
 			sockets.handleUpgrade(request, raw, head, (socket) => {
+				const end = () => endSocket(socket);
+				closing.addEventListener("abort", end);
+				socket.on("close", () => closing.removeEventListener("abort", end));
 				serve(id, query, socket).catch((error: unknown) => {
 					const reason = error instanceof Error ? error.message : String(error);
 					tell(socket, { type: "closed", reason });
@@ -100,11 +106,13 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				});
 			});
 		},
-		close() {
-			for (const socket of sockets.clients) socket.close();
-			sockets.close();
-		},
 	};
+}
+
+/** Whoever does not answer a good-bye is not waited for. */
+function endSocket(socket: WebSocket): void {
+	socket.close(1001);
+	setTimeout(() => socket.terminate(), CLOSE_MS_MAX).unref();
 }
 
 function tell(socket: WebSocket, message: TerminalMessage): void {

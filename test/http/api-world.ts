@@ -3,16 +3,22 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { type IncomingMessage, request } from "node:http";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
 import { Calls } from "../../src/engine/calls/calls.js";
+import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
+import { createGate } from "../../src/http/auth/gate.js";
+import { createLoginLinks } from "../../src/http/auth/login-links.js";
+import { openTokens, type Tokens } from "../../src/http/auth/tokens.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
-import { createHttpServer } from "../../src/http/server.js";
+import { createApi } from "../../src/http/server.js";
 import type { Clock } from "../../src/ports/clock.js";
+import type { StoredToken, TokenStore } from "../../src/ports/token-store.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "../engine/daemon-world.js";
 import { daemonJson } from "../support/agents.js";
 import { temporaryFolder } from "../support/reeve.js";
@@ -27,8 +33,13 @@ export interface ApiWorld {
 	readonly ends: { count: number };
 	/** What failed in a way that nobody is told of. */
 	readonly failures: unknown[];
-	/** A request as any program could send it. */
+	/** The port on which the same API is served to the network. */
+	readonly port: number;
+	readonly tokens: Tokens;
+	/** A request as any program could send it, over the socket. */
 	raw(options: RawRequest): Promise<RawAnswer>;
+	/** The same over the network. */
+	rawNetwork(options: RawRequest): Promise<RawAnswer>;
 }
 
 export interface RawRequest {
@@ -44,8 +55,19 @@ export interface RawAnswer {
 	readonly body: string;
 }
 
+/** What the API is made of; a test may bring a copy with a bug in it. */
+export interface ApiModules {
+	readonly createApi: typeof createApi;
+	readonly createGate: typeof createGate;
+	readonly openTokens: typeof openTokens;
+	readonly createLoginLinks: typeof createLoginLinks;
+}
+
+const REAL: ApiModules = { createApi, createGate, openTokens, createLoginLinks };
+
 /** An API over a fleet: `p:web` runs, `p:db` does not, and `p:tool` takes requests. */
-export async function createApiWorld(): Promise<ApiWorld> {
+export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWorld> {
+	const { createApi, createGate, openTokens, createLoginLinks } = modules;
 	const world = await createDaemonWorld();
 	const folder = temporaryFolder();
 	const [socketPath, logs] = [join(folder, "reeve.sock"), join(folder, "logs")];
@@ -61,7 +83,15 @@ export async function createApiWorld(): Promise<ApiWorld> {
 		},
 	};
 	const calls = createEchoCalls(world, clock);
-	const http = createHttpServer({
+	const server = createServer();
+	const tokens = await openTokens(createMemoryTokens(), () => world.clock.now().wallMs);
+	const api = createApi({
+		...{ tokens, links: createLoginLinks(() => world.clock.now().wallMs) },
+		gate: createGate(
+			tokens,
+			createFailureLimit(() => world.clock.now().steadyMs),
+			1_000,
+		),
 		engine: world.engine,
 		calls,
 		store: world.store,
@@ -75,18 +105,42 @@ export async function createApiWorld(): Promise<ApiWorld> {
 		logDirOf: () => logs,
 		onError: (error) => failures.push(error),
 	});
-	http.server.listen(socketPath);
-	await once(http.server, "listening");
+	const network = createServer();
+	const ways = [api.serve(server, { type: "socket" })];
+	server.listen(socketPath);
+	network.listen(0, "127.0.0.1");
+	await Promise.all([once(server, "listening"), once(network, "listening")]);
+	const { port } = network.address() as AddressInfo;
+	const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+	ways.push(api.serve(network, { type: "network", hosts, secure: false, cookie: COOKIE }));
 	onTestFinished(async () => {
-		http.server.closeAllConnections();
-		await http.close();
+		for (const each of [server, network]) each.closeAllConnections();
+		await Promise.all(ways.map((close) => close()));
 	});
 	await world.engine.up(FLEET, "p:web");
 	await world.settle();
 	const raw = (options: RawRequest) => rawRequest({ socketPath }, options);
+	const rawNetwork = (options: RawRequest) => rawRequest({ host: "127.0.0.1", port }, options);
 	return {
-		...{ world, socketPath, logs, ends, failures, raw },
+		...{ world, socketPath, port, tokens, logs, ends, failures, raw, rawNetwork },
 		client: createClient({ socketPath }),
+	};
+}
+
+/** The name of the cookie on the network. */
+export const COOKIE = "reeve_session_test";
+
+function createMemoryTokens(): TokenStore {
+	let [stored, own]: [readonly StoredToken[], string | null] = [[], null];
+	return {
+		read: async () => stored,
+		write: async (tokens) => {
+			stored = tokens;
+		},
+		readDefault: async () => own,
+		writeDefault: async (token) => {
+			own = token;
+		},
 	};
 }
 
@@ -115,7 +169,7 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 }
 
 async function rawRequest(
-	target: { readonly socketPath: string } | { readonly port: number },
+	target: { readonly socketPath: string } | { readonly host: string; readonly port: number },
 	{ method = "GET", path, headers = {}, body }: RawRequest,
 ): Promise<RawAnswer> {
 	const sent = request({ ...target, method, path, headers, agent: false });

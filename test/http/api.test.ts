@@ -94,12 +94,12 @@ test("the API's own description is valid OpenAPI 3.1", async () => {
 });
 
 test("a client that another tool makes of the description works", async () => {
-	const { client, socketPath } = await createApiWorld();
+	const { client, port, tokens } = await createApiWorld();
 	const definition = (await client.openApi()) as unknown as Document;
 	const made = new OpenAPIClientAxios({
 		definition,
-		withServer: { url: "http://localhost" },
-		axiosConfigDefaults: { socketPath },
+		withServer: { url: `http://127.0.0.1:${port}` },
+		axiosConfigDefaults: { headers: { authorization: `Bearer ${await tokens.showDefault()}` } },
 	});
 	const operations = await made.init();
 	const ask = async (name: string, ...args: [string?, object?]) =>

@@ -175,6 +175,28 @@ describe("through the typed client", () => {
 		noted("GET /api/v1/agents/:id/terminal");
 	});
 
+	test("tokens are made, listed, shown, put anew and taken away", async () => {
+		const api = await createApiWorld();
+		const made = await ask(api, "POST /api/v1/tokens", {
+			body: { scope: "agent:p:web", expires_in_ms: 60_000 },
+		});
+		expect(made.info).toMatchObject({ scope: "agent:p:web", kind: "token" });
+		const { token } = await ask(api, "GET /api/v1/tokens/default");
+		expect(await ask(api, "POST /api/v1/tokens/rotate")).not.toEqual({ token });
+		expect((await ask(api, "GET /api/v1/tokens")).tokens).toHaveLength(2);
+		await ask(api, "POST /api/v1/tokens/:id/revoke", { place: made.info.id });
+		expect((await ask(api, "GET /api/v1/tokens")).tokens).toHaveLength(1);
+	});
+
+	test("a browser is let in by a link, and out again", async () => {
+		const api = await createApiWorld();
+		const { path } = await ask(api, "POST /api/v1/login-links", { body: {} });
+		const headers = { host: `localhost:${api.port}` };
+		expect((await api.rawNetwork({ path, headers })).status).toBe(303);
+		noted("GET /login");
+		expect(await ask(api, "POST /api/v1/logout")).toEqual({ logged_out: false });
+	});
+
 	test("the API describes itself", async () => {
 		const { client } = await createApiWorld();
 		const { openapi, info } = await client.openApi();

@@ -46,8 +46,15 @@ export function agentDetail(id: string, facts: Partial<AgentDetailJson> = {}): A
 export function daemonJson(home: string, facts: Partial<DaemonJson> = {}): DaemonJson {
 	return {
 		...{ running: true, pid: 4_194_000, version: "0.1.0", home, socket: `${home}/reeve.sock` },
-		...{ listen: null, started_at: "2031-04-05T06:07:08.000Z", ready: true, problems: [] },
+		...{
+			listen: null,
+			url: null,
+			started_at: "2031-04-05T06:07:08.000Z",
+			ready: true,
+			problems: [],
+		},
 		services: [{ name: "engine", policy: "critical", state: "running", restarts: 0 }],
+		limits: [],
 		...facts,
 	};
 }

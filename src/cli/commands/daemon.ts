@@ -17,6 +17,7 @@ import {
 	isCode,
 	waitForEnd,
 } from "../daemon-process.js";
+import { asksToListen, type ListenOptions, rememberListen } from "../listen-settings.js";
 import type { Output } from "../output.js";
 import { renderTable } from "../table.js";
 import { exitOf, tellStopped } from "./down.js";
@@ -57,11 +58,18 @@ export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 }
 
 export async function runDaemonStart(
-	options: JsonOption,
+	options: JsonOption & ListenOptions,
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { home, client } = connect(env);
+	if (asksToListen(options)) {
+		if (await answers(client)) {
+			const hint = "`reeve daemon restart --listen …` changes where it listens.";
+			throw new ReeveError("daemon_running", "a daemon is already running", hint);
+		}
+		await rememberListen(home, options);
+	}
 	const { started } = await ensureDaemon({ home, env });
 	const pid = started?.pid ?? (await client.call("GET /api/v1/daemon")).pid;
 	if (options.json) {
@@ -90,11 +98,12 @@ export async function runDaemonStop(
 }
 
 export async function runDaemonRestart(
-	options: JsonOption,
+	options: JsonOption & ListenOptions,
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { home, client } = connect(env);
+	if (asksToListen(options)) await rememberListen(home, options);
 	const before = (await answers(client)) ? await stopDaemon(client, false) : null;
 	const { started } = await ensureDaemon({ home, env });
 	const pid = started?.pid ?? (await client.call("GET /api/v1/daemon")).pid;

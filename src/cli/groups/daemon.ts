@@ -2,6 +2,17 @@
 
 import { type AddCommands, FILE_OPTION, JSON_OPTION } from "./group.js";
 
+const LISTEN_OPTION = [
+	"--listen <address>",
+	"serve the API at HOST:PORT too, as 127.0.0.1:4270; remembered",
+] as const;
+const CERT_OPTION = ["--tls-cert <file>", "its certificate; needed beyond this host"] as const;
+const KEY_OPTION = ["--tls-key <file>", "the key of the certificate"] as const;
+const ALLOW_OPTION = [
+	"--allow-host <host:port...>",
+	"further names by which requests may call it",
+] as const;
+
 export const addDaemonCommands: AddCommands = (program, run) => {
 	const daemon = program.command("daemon").description("Run, start, stop or show the daemon.");
 	addStarting(daemon, run);
@@ -35,6 +46,11 @@ const addStarting: AddCommands = (daemon, run) => {
 	daemon
 		.command("start")
 		.description("Start the daemon in the background, unless it runs.")
+		.option(...LISTEN_OPTION)
+		.option("--no-listen", "be reached by the socket alone, from now on")
+		.option(...CERT_OPTION)
+		.option(...KEY_OPTION)
+		.option(...ALLOW_OPTION)
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -46,6 +62,11 @@ const addStarting: AddCommands = (daemon, run) => {
 	daemon
 		.command("restart")
 		.description("Replace the daemon by a new one; agents are not disturbed.")
+		.option(...LISTEN_OPTION)
+		.option("--no-listen", "be reached by the socket alone, from now on")
+		.option(...CERT_OPTION)
+		.option(...KEY_OPTION)
+		.option(...ALLOW_OPTION)
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {

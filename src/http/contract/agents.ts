@@ -104,6 +104,7 @@ export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents/:id": {
 		summary: "One agent with its recent exits and what the crash policy remembers.",
 		access: "read",
+		self: true,
 		params: agentParams,
 		reply: agentDetail,
 		errors: ["agent_not_found"],

@@ -5,14 +5,8 @@
  */
 
 import type { z } from "zod";
+import type { Access } from "../../core/access.js";
 import type { ErrorCode } from "../../core/errors.js";
-
-/**
- * Who may ask: anybody; whoever may look; whoever may act; or, besides those who may act, an agent
- * about itself.
- */
-export const ACCESS = ["public", "read", "operate", "agent"] as const;
-export type Access = (typeof ACCESS)[number];
 
 /** An answer that is not one JSON document. */
 export interface StreamReply {
@@ -26,6 +20,8 @@ export interface RouteSpec {
 	/** What it does, as a sentence. */
 	readonly summary: string;
 	readonly access: Access;
+	/** An agent may ask it too, about itself: `:id` of the path is who it is about. */
+	readonly self?: true;
 	/** The one `:part` of the path. */
 	readonly params?: z.ZodObject;
 	readonly query?: z.ZodObject;
@@ -40,7 +36,13 @@ export interface RouteSpec {
 /** Which errors any request can meet; a handler need not know of them. */
 export const COMMON_ERRORS = [
 	"validation_failed",
+	"unauthorized",
+	"forbidden",
+	"foreign_origin",
+	"misdirected",
+	"rate_limited",
 	"internal",
+	"store_unavailable",
 ] as const satisfies readonly ErrorCode[];
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

@@ -8,6 +8,7 @@ import { planRoutes } from "./plans.js";
 import type { RouteTypes } from "./route.js";
 import { streamRoutes } from "./streams.js";
 import { taskRoutes } from "./tasks.js";
+import { tokenRoutes } from "./tokens.js";
 
 export const ROUTES = {
 	...daemonRoutes,
@@ -16,6 +17,7 @@ export const ROUTES = {
 	...taskRoutes,
 	...planRoutes,
 	...streamRoutes,
+	...tokenRoutes,
 };
 
 type Specs = typeof ROUTES;

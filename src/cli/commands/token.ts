@@ -1,0 +1,121 @@
+/** `reeve token`: what lets programs and browsers in over the network. */
+
+import { parseTokenScope } from "../../core/access.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { parseDuration } from "../../core/units.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { renderTable } from "../table.js";
+import { localTime } from "./ps.js";
+
+interface JsonOption {
+	readonly json?: boolean;
+}
+
+export async function runTokenShow(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { token } = await connect(env).client.call("GET /api/v1/tokens/default");
+	return tellToken(token, options, output);
+}
+
+export async function runTokenRotate(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { token } = await connect(env).client.call("POST /api/v1/tokens/rotate");
+	output.say("the old token is void");
+	return tellToken(token, options, output);
+}
+
+function tellToken(token: string, { json }: JsonOption, output: Output): number {
+	if (json) output.json({ token });
+	else output.result(token);
+	return CLI_EXIT.done;
+}
+
+export async function runTokenCreate(
+	options: JsonOption & { readonly scope: string; readonly expires?: string },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const body = { scope: checkScope(options.scope), expires_in_ms: parseExpiry(options.expires) };
+	const { token, info } = await connect(env).client.call("POST /api/v1/tokens", { body });
+	if (options.json) output.json({ token, ...info });
+	else {
+		const until = info.expires_at === null ? "" : `, until ${localTime(info.expires_at)}`;
+		output.say(`token ${info.id} for ${info.scope}${until}; it is not shown again`);
+		output.result(token);
+	}
+	return CLI_EXIT.done;
+}
+
+export async function runTokenList(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { tokens } = await connect(env).client.call("GET /api/v1/tokens");
+	if (options.json) {
+		output.json(tokens);
+		return CLI_EXIT.done;
+	}
+	const rows = tokens.map((token) =>
+		[
+			token.id,
+			token.scope,
+			token.is_default ? "your own" : token.kind,
+			localTime(token.created_at),
+			token.expires_at === null ? "never" : localTime(token.expires_at),
+		].map((text) => ({ text })),
+	);
+	for (const line of renderTable(["ID", "SCOPE", "KIND", "MADE", "EXPIRES"], rows, output.columns))
+		output.result(line);
+	return CLI_EXIT.done;
+}
+
+export async function runTokenRevoke(
+	id: string,
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { revoked } = await connect(env).client.call("POST /api/v1/tokens/:id/revoke", {
+		place: id,
+	});
+	if (options.json) output.json({ revoked });
+	else output.result(`${revoked}: revoked`);
+	return CLI_EXIT.done;
+}
+
+export async function runTokenLink(
+	options: JsonOption & { readonly scope: string },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const body = { scope: checkScope(options.scope) };
+	const link = await connect(env).client.call("POST /api/v1/login-links", { body });
+	if (link.url === null) {
+		throw new ReeveError("not_listening", "the daemon does not listen on the network");
+	}
+	if (options.json) output.json({ url: link.url, expires_at: link.expires_at });
+	else output.result(link.url);
+	return CLI_EXIT.done;
+}
+
+function checkScope(text: string): string {
+	if (parseTokenScope(text) !== null) return text;
+	const hint = "It is `read`, `operate`, or `agent:PROJECT:NAME` for an agent's own affairs.";
+	throw new ReeveError("usage", `--scope cannot be \`${text}\``, hint);
+}
+
+function parseExpiry(text: string | undefined): number | undefined {
+	if (text === undefined) return undefined;
+	const ms = parseDuration(text);
+	if (ms !== null && ms > 0) return ms;
+	const hint = "Durations are a whole number with its unit: 12h, 30d.";
+	throw new ReeveError("usage", `--expires cannot be \`${text}\``, hint);
+}

@@ -1,0 +1,50 @@
+/**
+ * How the daemon of a home is to run: `daemon.json` in it. Written by `reeve daemon start --listen`,
+ * read by every daemon of the home, so that a restart listens where the last one did.
+ */
+
+import { z } from "zod";
+import { type ListenAddress, parseListen } from "../core/listen.js";
+
+export interface DaemonSettings {
+	/** Null when the daemon is reached by its socket alone. */
+	readonly listen: ListenAddress | null;
+	/** Files of the certificate and its key. */
+	readonly tls: { readonly cert: string; readonly key: string } | null;
+	/** Further names by which requests may call it, as `host:port`. */
+	readonly allowHosts: readonly string[];
+}
+
+export const NO_SETTINGS: DaemonSettings = { listen: null, tls: null, allowHosts: [] };
+
+const file = z.strictObject({
+	listen: z.string().nullable().default(null),
+	tls: z
+		.strictObject({ cert: z.string().min(1), key: z.string().min(1) })
+		.nullable()
+		.default(null),
+	allow_hosts: z.array(z.string()).default([]),
+});
+export type DaemonSettingsFile = z.input<typeof file>;
+
+export type ParsedSettings =
+	| { readonly ok: true; readonly settings: DaemonSettings }
+	| { readonly ok: false; readonly problem: string };
+
+export function parseDaemonSettings(value: unknown): ParsedSettings {
+	const parsed = file.safeParse(value);
+	if (!parsed.success) {
+		const [issue] = parsed.error.issues;
+		return { ok: false, problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` };
+	}
+	const { listen: text, tls, allow_hosts: allowHosts } = parsed.data;
+	const listen = text === null ? null : parseListen(text);
+	if (text !== null && listen === null) {
+		return { ok: false, problem: `\`${text}\` is no address: it is HOST:PORT, as 127.0.0.1:4270` };
+	}
+	if (listen !== null && !listen.loopback && tls === null) {
+		const problem = `\`${text}\` can be reached from other hosts, so it needs a certificate and its key`;
+		return { ok: false, problem };
+	}
+	return { ok: true, settings: { listen, tls, allowHosts } };
+}

@@ -1,0 +1,89 @@
+/**
+ * The one place where a request is let in or not, for plain requests and WebSockets alike (A4). It
+ * looks at how the request came, at its Host and Origin, at what it holds, and at what the route needs.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { decideAccess, type Holds } from "../../core/access.js";
+import { ReeveError } from "../../core/errors.js";
+import type { RouteSpec } from "../contract/route.js";
+import type { FailureLimit } from "./failure-limit.js";
+import { checkHost, checkOrigin, type Via } from "./places.js";
+import type { TokenInfo, Tokens } from "./tokens.js";
+
+/** Who asks, for handlers and for the record. */
+export type Caller =
+	| { readonly type: "owner"; readonly uid: number }
+	| { readonly type: "token" | "session"; readonly token: TokenInfo }
+	| { readonly type: "nobody" };
+
+const NOBODY: Caller = { type: "nobody" };
+
+export interface Gate {
+	/** Who asks; throws when they may not. */
+	admit(
+		request: IncomingMessage,
+		via: Via,
+		route: RouteSpec,
+		params: Readonly<Record<string, string>>,
+	): Caller;
+	/** A login that failed: throws, as for any other failure. */
+	refuse(request: IncomingMessage, reason: string): never;
+}
+
+export function createGate(tokens: Tokens, limit: FailureLimit, uid: number): Gate {
+	function refuse(request: IncomingMessage, reason: string): never {
+		const waitMs = limit.failed(request.socket.remoteAddress ?? "");
+		if (waitMs === null) throw new ReeveError("unauthorized", reason);
+		const seconds = Math.ceil(waitMs / 1_000);
+		throw new ReeveError("rate_limited", "too many logins have failed", undefined, {
+			retry_after_s: seconds,
+		});
+	}
+
+	function identify(request: IncomingMessage, via: Via): Caller {
+		if (via.type === "socket") return { type: "owner", uid };
+		const { authorization } = request.headers;
+		if (authorization !== undefined) {
+			const [, sent = ""] = /^Bearer ([\w-]{1,200})$/i.exec(authorization) ?? [];
+			const token = tokens.find(sent, "token");
+			if (token === null) refuse(request, "the token is not valid, or no longer");
+			return { type: "token", token };
+		}
+		const sent = readCookie(request, via.cookie);
+		if (sent === null) return NOBODY;
+		const token = tokens.find(sent, "session");
+		return token === null ? NOBODY : { type: "session", token };
+	}
+
+	return {
+		refuse,
+		admit(request, via, route, params) {
+			checkHost(request, via);
+			const caller = route.access === "public" ? NOBODY : identify(request, via);
+			checkOrigin(request, via, caller.type === "session");
+			const need = {
+				...{ access: route.access, self: route.self === true },
+				about: params["id"] ?? null,
+			};
+			const decision = decideAccess(need, holdsOf(caller));
+			if (decision.allowed) return caller;
+			if (decision.why === "unauthorized") refuse(request, decision.reason);
+			throw new ReeveError("forbidden", decision.reason);
+		},
+	};
+}
+
+function holdsOf(caller: Caller): Holds {
+	if (caller.type === "owner") return { type: "owner" };
+	if (caller.type === "nobody") return { type: "nothing" };
+	return { type: "scope", scope: caller.token.scope };
+}
+
+function readCookie({ headers }: IncomingMessage, name: string): string | null {
+	for (const part of (headers.cookie ?? "").split(";")) {
+		const [key, value] = part.trim().split("=", 2);
+		if (key === name && value) return value;
+	}
+	return null;
+}

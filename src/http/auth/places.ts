@@ -1,0 +1,51 @@
+/**
+ * How a request came in, and whether it may have come that way. A browser can be made to send requests
+ * anywhere by any page, so what it says about where it is (Host) and where it comes from (Origin) must
+ * be exactly what this daemon is called.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { ReeveError } from "../../core/errors.js";
+
+export type Via =
+	/** The daemon's socket: whoever can open it is its owner. */
+	| { readonly type: "socket" }
+	| {
+			readonly type: "network";
+			/** `127.0.0.1:4270`, `localhost:4270`: how it may be called. */
+			readonly hosts: readonly string[];
+			readonly secure: boolean;
+			/** The name of its cookie, by port: cookies do not tell ports apart. */
+			readonly cookie: string;
+	  };
+
+/** What clients of the socket call it, as there is no name to call it by. */
+const SOCKET_HOST = "localhost";
+
+export function checkHost({ headers }: IncomingMessage, via: Via): void {
+	const host = headers.host?.toLowerCase() ?? "";
+	const known = via.type === "socket" ? [SOCKET_HOST] : via.hosts;
+	if (known.includes(host)) return;
+	throw new ReeveError("misdirected", `this daemon is not called \`${host.slice(0, 100)}\``);
+}
+
+/**
+ * Programs send no Origin, pages do. With a cookie, which a browser adds by itself, whatever acts must
+ * say where it comes from.
+ */
+export function checkOrigin(request: IncomingMessage, via: Via, byCookie: boolean): void {
+	const { origin } = request.headers;
+	const site = request.headers["sec-fetch-site"];
+	const refuse = (from: string) => {
+		throw new ReeveError("foreign_origin", `a page of ${from.slice(0, 100)} may not ask this`);
+	};
+	if (origin !== undefined && !originsOf(via).includes(origin)) refuse(origin);
+	if (site !== undefined && site !== "same-origin" && site !== "none") refuse("another site");
+	const acts = request.method !== "GET" || request.headers.upgrade !== undefined;
+	if (byCookie && acts && origin === undefined) refuse("nowhere");
+}
+
+function originsOf(via: Via): readonly string[] {
+	if (via.type === "socket") return [];
+	return via.hosts.map((host) => `${via.secure ? "https" : "http"}://${host}`);
+}

@@ -1,0 +1,123 @@
+/**
+ * The tokens of this daemon: made, found again by what was sent, and taken away, each with effect at
+ * once. What is kept is a hash: a token has 256 random bits, so nothing slower is needed.
+ */
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
+import { ReeveError } from "../../core/errors.js";
+import type { StoredToken, TokenStore } from "../../ports/token-store.js";
+
+/** Sessions beyond this take the place of the oldest one (A6). */
+const SESSIONS_MAX = 50;
+const TOKENS_MAX = 200;
+
+export interface TokenInfo {
+	readonly id: string;
+	readonly kind: StoredToken["kind"];
+	readonly scope: TokenScope;
+	readonly createdAtMs: number;
+	readonly expiresAtMs: number | null;
+	readonly isDefault: boolean;
+}
+
+export interface NewToken {
+	readonly kind: StoredToken["kind"];
+	readonly scope: TokenScope;
+	readonly expiresAtMs: number | null;
+}
+
+export interface Tokens {
+	/** Whose token this is; null when nobody's, or no longer. */
+	find(token: string, kind: StoredToken["kind"]): TokenInfo | null;
+	list(): readonly TokenInfo[];
+	/** The token itself is given here, and never again. */
+	create(what: NewToken): Promise<{ readonly token: string; readonly info: TokenInfo }>;
+	revoke(id: string): Promise<void>;
+	/** The owner's own token. */
+	showDefault(): Promise<string>;
+	/** Puts a new one in its place; the old one is worth nothing from then on. */
+	rotateDefault(): Promise<string>;
+}
+
+export async function openTokens(store: TokenStore, nowMs: () => number): Promise<Tokens> {
+	let stored = await store.read();
+	let writing: Promise<unknown> = Promise.resolve();
+
+	/** One after the other, and believed only once it is written. */
+	function change(next: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
+		const done = writing.then(async () => {
+			const tokens = withoutExcess(next(stored).filter((each) => !hasExpired(each, nowMs())));
+			await store.write(tokens);
+			stored = tokens;
+		});
+		writing = done.catch(() => {});
+		return done;
+	}
+
+	async function create(what: NewToken, isDefault = false) {
+		if (stored.length >= TOKENS_MAX && what.kind === "token") {
+			throw new ReeveError("too_many_tokens", `there are ${TOKENS_MAX} tokens already`);
+		}
+		const id = randomBytes(6).toString("hex");
+		const token = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
+		const { kind, scope, expiresAtMs } = what;
+		const entry: StoredToken = {
+			...{ id, kind, hash: hashOf(token), scope: renderTokenScope(scope) },
+			...{ createdAtMs: nowMs(), expiresAtMs, isDefault },
+		};
+		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
+		if (isDefault) await store.writeDefault(token);
+		return { token, info: infoOf(entry) };
+	}
+
+	const rotateDefault = async () => {
+		const what = { kind: "token", scope: { type: "operate" }, expiresAtMs: null } as const;
+		return (await create(what, true)).token;
+	};
+	const tokens: Tokens = {
+		find(token, kind) {
+			const found = stored.find((each) => isSame(each.hash, hashOf(token)) && each.kind === kind);
+			return found === undefined || hasExpired(found, nowMs()) ? null : infoOf(found);
+		},
+		list: () => stored.filter((each) => !hasExpired(each, nowMs())).map(infoOf),
+		create,
+		async revoke(id) {
+			const known = stored.find((each) => each.id === id);
+			if (known === undefined) throw new ReeveError("token_not_found", `there is no token ${id}`);
+			await change((all) => all.filter((each) => each.id !== id));
+		},
+		async showDefault() {
+			const token = await store.readDefault();
+			return token !== null && tokens.find(token, "token") !== null ? token : rotateDefault();
+		},
+		rotateDefault,
+	};
+	await tokens.showDefault();
+	return tokens;
+}
+
+function hashOf(token: string): string {
+	return createHash("sha256").update(token).digest("hex");
+}
+
+function isSame(a: string, b: string): boolean {
+	return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+function hasExpired({ expiresAtMs }: StoredToken, nowMs: number): boolean {
+	return expiresAtMs !== null && expiresAtMs <= nowMs;
+}
+
+function withoutExcess(tokens: readonly StoredToken[]): readonly StoredToken[] {
+	const sessions = tokens.filter(({ kind }) => kind === "session");
+	const dropped = new Set(sessions.slice(0, Math.max(0, sessions.length - SESSIONS_MAX)));
+	return tokens.filter((each) => !dropped.has(each));
+}
+
+function infoOf(token: StoredToken): TokenInfo {
+	const { id, kind, createdAtMs, expiresAtMs, isDefault } = token;
+	// What a future version may have written is worth nothing here.
+	const scope = parseTokenScope(token.scope) ?? { type: "agent", agent: "" };
+	return { id, kind, scope, createdAtMs, expiresAtMs, isDefault };
+}

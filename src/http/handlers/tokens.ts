@@ -1,0 +1,72 @@
+/** Tokens, and how a browser is let in. */
+
+import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
+import { ReeveError } from "../../core/errors.js";
+import type { TokenInfo } from "../auth/tokens.js";
+import type { TokenJson, tokenRoutes } from "../contract/tokens.js";
+import type { Handlers, HttpParts } from "../handler.js";
+
+/** A browser stays logged in this long. */
+const SESSION_MS = 7 * 86_400_000;
+
+export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tokenRoutes> {
+	const { tokens, links, clock } = parts;
+	const nowMs = () => clock.now().wallMs;
+	return {
+		"GET /api/v1/tokens": () => ({ tokens: tokens.list().map(renderToken) }),
+		"POST /api/v1/tokens": async ({ body }) => {
+			const expiresAtMs = body.expires_in_ms === undefined ? null : nowMs() + body.expires_in_ms;
+			const scope = scopeOf(body.scope);
+			const { token, info } = await tokens.create({ kind: "token", scope, expiresAtMs });
+			return { token, info: renderToken(info) };
+		},
+		"GET /api/v1/tokens/default": async () => ({ token: await tokens.showDefault() }),
+		"POST /api/v1/tokens/rotate": async () => ({ token: await tokens.rotateDefault() }),
+		"POST /api/v1/tokens/:id/revoke": async ({ params }) => {
+			await tokens.revoke(params.id);
+			return { revoked: params.id };
+		},
+		"POST /api/v1/login-links": ({ body }) => {
+			const { code, expiresAtMs } = links.create(scopeOf(body.scope));
+			const [path, { url }] = [`/login?code=${code}`, parts.status()];
+			return {
+				path,
+				url: url === null ? null : `${url}${path}`,
+				expires_at: new Date(expiresAtMs).toISOString(),
+			};
+		},
+		"GET /login": async ({ query, via, refuseLogin }, response) => {
+			if (via.type !== "network") throw new ReeveError("no_route", "the socket needs no login");
+			const scope = links.redeem(query.code) ?? refuseLogin("this link is spent, or too old");
+			const expiresAtMs = nowMs() + SESSION_MS;
+			const { token } = await tokens.create({ kind: "session", scope, expiresAtMs });
+			const cookie = [
+				`${via.cookie}=${token}`,
+				...["Path=/", "HttpOnly", "SameSite=Strict", `Max-Age=${SESSION_MS / 1_000}`],
+				...(via.secure ? ["Secure"] : []),
+			];
+			response.writeHead(303, { location: "/", "set-cookie": cookie.join("; ") });
+			response.end();
+		},
+		"POST /api/v1/logout": async ({ caller }) => {
+			if (caller.type !== "session") return { logged_out: false };
+			await tokens.revoke(caller.token.id);
+			return { logged_out: true };
+		},
+	};
+}
+
+/** The contract has seen that it is one. */
+function scopeOf(text: string): TokenScope {
+	return parseTokenScope(text) as TokenScope;
+}
+
+function renderToken(info: TokenInfo): TokenJson {
+	const { id, kind, scope, createdAtMs, expiresAtMs, isDefault } = info;
+	return {
+		...{ id, kind, scope: renderTokenScope(scope) },
+		created_at: new Date(createdAtMs).toISOString(),
+		expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+		is_default: isDefault,
+	};
+}

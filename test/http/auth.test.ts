@@ -1,0 +1,192 @@
+/** Nobody is let in who does not belong: every route, in every way that must not work. */
+
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
+import { ALL_ROUTES } from "../../src/http/router.js";
+import { type ApiModules, COOKIE, createApiWorld } from "./api-world.js";
+import { walk } from "./walk.js";
+
+async function walkAll(modules?: ApiModules, routes = ALL_ROUTES) {
+	const { port, tokens, world } = await createApiWorld(modules);
+	const wallMs = () => world.clock.now().wallMs;
+	const pass = (ms: number) => world.clock.advance(ms);
+	return walk({ port, cookie: COOKIE, tokens, routes, wallMs, pass });
+}
+
+describe("walking every route", { timeout: 120_000 }, () => {
+	test("finds no way in without the right token, Host and Origin (A4)", async () => {
+		const { holes, letIn, requests } = await walkAll();
+		expect(holes).toEqual([]);
+		// So that it is known to have tried, and not to have been refused for another reason.
+		expect(requests).toBeGreaterThan(ALL_ROUTES.length * 2 * 30);
+		expect(letIn).toBeGreaterThan(ALL_ROUTES.length);
+	});
+
+	const BUGS: readonly (readonly [string, string, string, string, RegExp])[] = [
+		[
+			"a route that needs nobody",
+			"http/contract/daemon.ts",
+			'its agents are stopped first.",\n\t\taccess: "operate"',
+			'its agents are stopped first.",\n\t\taccess: "public"',
+			/POST \/api\/v1\/daemon\/stop with a token that may read/,
+		],
+		[
+			"no look at the Origin",
+			"http/auth/gate.ts",
+			'checkOrigin(request, via, caller.type === "session");',
+			"",
+			/with Origin http:\/\/evil.example/,
+		],
+		["no look at the Host", "http/auth/gate.ts", "checkHost(request, via);", "", /with Host evil/],
+		[
+			"WebSockets that are not asked",
+			"http/server.ts",
+			"gate.admit(request, door.via, route.spec, params);",
+			"",
+			/as a WebSocket with a token that may read|as a WebSocket with no token/,
+		],
+		[
+			"tokens that never expire",
+			"http/auth/tokens.ts",
+			"expiresAtMs !== null && expiresAtMs <= nowMs",
+			"expiresAtMs !== null && expiresAtMs <= 0",
+			/with an expired token/,
+		],
+		[
+			"readers that may act",
+			"core/access.ts",
+			'if (need.access === "read" || scope.type === "operate") return ALLOWED;',
+			"return ALLOWED;",
+			/POST .* with a token that may read/,
+		],
+		[
+			"agents that may ask about each other",
+			"core/access.ts",
+			"need.self && need.about === scope.agent",
+			"need.self",
+			/with a token of an agent, about another/,
+		],
+		[
+			"cookies that act from anywhere",
+			"http/auth/places.ts",
+			"byCookie && acts && origin === undefined",
+			"false",
+			/with a session and without Origin/,
+		],
+	];
+
+	test.each(BUGS)("finds a planted bug: %s", async (_, file, find, replace, hole) => {
+		await withPlanted({ file, find, replace }, async (modules, routes) => {
+			const { holes } = await walkAll(modules, routes);
+			expect(holes.join("\n")).toMatch(hole);
+		});
+	});
+});
+
+describe("a browser", () => {
+	test("is let in once by a link, with a cookie that pages of others cannot use", async () => {
+		const { client, rawNetwork, port } = await createApiWorld();
+		const { path } = await client.call("POST /api/v1/login-links", { body: { scope: "read" } });
+		const host = `127.0.0.1:${port}`;
+		const login = await rawNetwork({ path, headers: { host } });
+		const [cookie = ""] = login.headers["set-cookie"] ?? [];
+		expect({ status: login.status, to: login.headers.location }).toEqual({ status: 303, to: "/" });
+		expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+		const headers = { host, cookie: cookie.split(";")[0] ?? "" };
+		expect((await rawNetwork({ path: "/api/v1/agents", headers })).status).toBe(200);
+		expect((await rawNetwork({ path, headers: { host } })).status).toBe(401);
+		const origin = `http://${host}`;
+		const logout = { method: "POST", path: "/api/v1/logout", headers: { ...headers, origin } };
+		expect(JSON.parse((await rawNetwork(logout)).body)).toEqual({ logged_out: true });
+		expect((await rawNetwork({ path: "/api/v1/agents", headers })).status).toBe(401);
+	});
+
+	test("is told not to frame, keep, sniff or run anything of an answer", async () => {
+		const { rawNetwork, port } = await createApiWorld();
+		const headers = { host: `127.0.0.1:${port}` };
+		for (const path of ["/health", "/api/v1/agents", "/nowhere"]) {
+			expect((await rawNetwork({ path, headers })).headers).toMatchObject({
+				"cache-control": "no-store",
+				"content-security-policy": expect.stringContaining("default-src 'none'"),
+				"x-content-type-options": "nosniff",
+				"x-frame-options": "DENY",
+				"referrer-policy": "no-referrer",
+			});
+		}
+		const { headers: answer } = await rawNetwork({ path: "/health", headers });
+		expect(Object.keys(answer).filter((name) => name.startsWith("access-control"))).toEqual([]);
+	});
+});
+
+describe("tokens", () => {
+	test("have 256 random bits and are kept as hashes", async () => {
+		const { client, tokens } = await createApiWorld();
+		const { token, info } = await client.call("POST /api/v1/tokens", { body: { scope: "read" } });
+		expect(Buffer.from(token.replace(/^reeve_[0-9a-f]{12}_/, ""), "base64url")).toHaveLength(32);
+		expect(JSON.stringify(tokens.list())).not.toContain(token);
+		expect(info).toMatchObject({ scope: "read", expires_at: null, is_default: false });
+	});
+
+	test("that are rotated or revoked are void at once", async () => {
+		const { client, rawNetwork, port } = await createApiWorld();
+		const ask = async (token: string) => {
+			const headers = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
+			return (await rawNetwork({ path: "/api/v1/agents", headers })).status;
+		};
+		const { token: old } = await client.call("GET /api/v1/tokens/default");
+		expect(await ask(old)).toBe(200);
+		const { token: next } = await client.call("POST /api/v1/tokens/rotate");
+		expect([await ask(old), await ask(next)]).toEqual([401, 200]);
+		expect(await client.call("GET /api/v1/tokens/default")).toEqual({ token: next });
+	});
+
+	test("that are wrong too often are answered with `wait`, a right one is let in", async () => {
+		const { rawNetwork, port, tokens } = await createApiWorld();
+		const host = `127.0.0.1:${port}`;
+		const ask = (token: string) =>
+			rawNetwork({ path: "/api/v1/agents", headers: { host, authorization: `Bearer ${token}` } });
+		for (let failure = 0; failure < 20; failure++) expect((await ask("no")).status).toBe(401);
+		const limited = await ask("no");
+		expect(limited.status).toBe(429);
+		expect(Number(limited.headers["retry-after"])).toBeGreaterThan(0);
+		expect((await ask(await tokens.showDefault())).status).toBe(200);
+	});
+
+	test("of many addresses that fail take a bounded place (A6)", () => {
+		const limit = createFailureLimit(() => 0);
+		for (let n = 0; n < 21; n++) limit.failed("first");
+		expect(limit.failed("first")).not.toBe(null);
+		for (let n = 0; n < 1_001; n++) limit.failed(`address ${n}`);
+		expect(limit.failed("first")).toBe(null);
+	});
+});
+
+/** Modules of a copy of the source with one bug in it; gone afterwards. */
+async function withPlanted(
+	{ file, find, replace }: { file: string; find: string; replace: string },
+	use: (modules: ApiModules, routes: typeof ALL_ROUTES) => Promise<void>,
+): Promise<void> {
+	const folder = await mkdtemp(resolve("test/http/.planted-"));
+	try {
+		for (const room of ["core", "http", "ports"]) {
+			const filter = (path: string) => !path.endsWith(".test.ts");
+			await cp(resolve("src", room), `${folder}/src/${room}`, { recursive: true, filter });
+		}
+		const path = `${folder}/src/${file}`;
+		const parts = (await readFile(path, "utf8")).split(find);
+		if (parts.length !== 2) throw new Error(`${file} holds it ${parts.length - 1} times, not once`);
+		await writeFile(path, parts.join(replace));
+		const load = (module: string) => import(`${folder}/src/http/${module}.ts`);
+		const modules = await Promise.all(
+			["server", "auth/gate", "auth/tokens", "auth/login-links"].map(load),
+		);
+		const { ALL_ROUTES: routes } = (await load("router")) as { ALL_ROUTES: typeof ALL_ROUTES };
+		// A few of each kind are enough to find what is wrong with all.
+		const some = routes.filter(({ path }) => /agents|daemon|health/.test(path));
+		await use(Object.assign({}, ...modules) as ApiModules, some);
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}

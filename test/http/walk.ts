@@ -1,0 +1,167 @@
+/**
+ * Tries every route in every way that must not work, as a plain request and as a WebSocket, and lists
+ * what was let in. What is public is written down here once more, so that a route that became public
+ * by mistake is a hole.
+ */
+
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { Tokens } from "../../src/http/auth/tokens.js";
+import type { Route } from "../../src/http/router.js";
+
+const PUBLIC = ["GET /health", "GET /login"];
+
+/** Answers by which a request is kept out. */
+const REFUSALS = [401, 403, 421, 429];
+
+export interface Target {
+	readonly port: number;
+	readonly cookie: string;
+	readonly tokens: Tokens;
+	readonly routes: readonly Route[];
+	readonly wallMs: () => number;
+	/** Lets time pass, so that what expires has expired. */
+	readonly pass: (ms: number) => void;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+interface Attempt {
+	readonly what: string;
+	readonly headers: Headers;
+	/** It comes from a wrong place, or goes to one, which not even public routes allow. */
+	readonly misplaced?: true;
+	/** Which routes it may reach; anything else that it reaches is a hole. */
+	readonly mayReach: (route: Route) => boolean;
+}
+
+export interface Walked {
+	readonly holes: readonly string[];
+	/** Requests that were let in, as they should be: a server that refuses all would prove nothing. */
+	readonly letIn: number;
+	readonly requests: number;
+}
+
+export async function walk(target: Target): Promise<Walked> {
+	const attempts = await prepareAttempts(target);
+	const agent = new Agent({ keepAlive: true });
+	const holes: string[] = [];
+	let [letIn, requests] = [0, 0];
+	try {
+		for (const route of target.routes) {
+			for (const attempt of attempts) {
+				for (const socket of [false, true]) {
+					const status = await send(target.port, route, attempt.headers, socket ? null : agent);
+					requests += 1;
+					const isIn = !REFUSALS.includes(status);
+					const may = PUBLIC.includes(route.name) ? !attempt.misplaced : attempt.mayReach(route);
+					const how = `${route.name} ${socket ? "as a WebSocket " : ""}${attempt.what}: ${status}`;
+					if (isIn && !may) holes.push(how);
+					if (isIn && may) letIn += 1;
+				}
+			}
+		}
+		return { holes, letIn, requests };
+	} finally {
+		agent.destroy();
+	}
+}
+
+async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
+	const { tokens, port, cookie, wallMs } = target;
+	const make = async (scope: "read" | "operate", kind: "token" | "session" = "token") =>
+		(await tokens.create({ kind, scope: { type: scope }, expiresAtMs: null })).token;
+	const own = { type: "agent", agent: "p:web" } as const;
+	const [read, operate, session] = [
+		await make("read"),
+		await make("operate"),
+		await make("operate", "session"),
+	];
+	const agent = await tokens.create({ kind: "token", scope: own, expiresAtMs: null });
+	const expired = await tokens.create({
+		...{ kind: "token", scope: { type: "operate" }, expiresAtMs: wallMs() + 1_000 },
+	});
+	const revoked = await tokens.create({
+		...{ kind: "token", scope: { type: "operate" }, expiresAtMs: null },
+	});
+	await tokens.revoke(revoked.info.id);
+	target.pass(2_000);
+
+	const host = `127.0.0.1:${port}`;
+	const home = `http://${host}`;
+	const bearer = (token: string): Headers => ({ host, authorization: `Bearer ${token}` });
+	const byCookie = { host, cookie: `${cookie}=${session}` };
+	const nothing = () => false;
+	const reads = ({ spec }: Route) => spec.access === "read";
+	const acts = ({ spec }: Route) => spec.access === "read" || spec.access === "operate";
+	const good = bearer(operate);
+	const credentials: readonly [string, Headers, (route: Route) => boolean][] = [
+		["with a token that may act", good, acts],
+		["with a token that may read", bearer(read), reads],
+		["with no token", { host }, nothing],
+		["with a made-up token", bearer(`reeve_000000000000_${"A".repeat(43)}`), nothing],
+		["with a token cut short", bearer(operate.slice(0, -1)), nothing],
+		["with an empty token", { host, authorization: "Bearer " }, nothing],
+		["with a token as password", { host, authorization: `Basic ${btoa(`:${operate}`)}` }, nothing],
+		["with an expired token", bearer(expired.token), nothing],
+		["with a revoked token", bearer(revoked.token), nothing],
+		["with a session as token", bearer(session), nothing],
+		["with a token as session", { host, cookie: `${cookie}=${operate}` }, nothing],
+		["with a token of an agent, about another", bearer(agent.token), nothing],
+		["with a session, from the page itself", { ...byCookie, origin: home }, acts],
+	];
+	const origins = [
+		"http://evil.example",
+		"null",
+		`http://${host}.evil.example`,
+		"http://127.0.0.1:1",
+	];
+	const hosts = ["evil.example", `evil.example:${port}`, "127.0.0.1", `127.0.0.1:${port}.evil`, ""];
+	return [
+		...credentials.map(([what, headers, mayReach]) => ({ what, headers, mayReach })),
+		...[good, byCookie].flatMap((headers) => [
+			...origins.map((origin) => misplaced(`with Origin ${origin}`, { ...headers, origin })),
+			...hosts.map((wrong) => misplaced(`with Host ${wrong}`, { ...headers, host: wrong })),
+			misplaced("from another site", { ...headers, "sec-fetch-site": "cross-site" }),
+		]),
+		{ what: "with a session and without Origin", headers: byCookie, mayReach: reads },
+	];
+}
+
+function misplaced(what: string, headers: Headers): Attempt {
+	return { what, headers, misplaced: true, mayReach: () => false };
+}
+
+const UPGRADE = {
+	connection: "Upgrade",
+	upgrade: "websocket",
+	"sec-websocket-version": "13",
+	"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
+};
+
+/** About an agent that is not there, with a body that is none: whoever is let in does no harm. */
+async function send(
+	port: number,
+	{ method, path }: Route,
+	headers: Headers,
+	agent: Agent | null,
+): Promise<number> {
+	const isPost = method === "POST";
+	const sent = request({
+		...{ host: "127.0.0.1", port, method, agent: agent ?? false, setHost: false },
+		path: `${path.replace(/:\w+/, "p:nobody")}?code=none`,
+		headers: {
+			...headers,
+			...(agent === null && UPGRADE),
+			...(isPost && { "content-type": "application/json" }),
+		},
+	});
+	sent.end(isPost ? "[]" : undefined);
+	const answered = Promise.race([once(sent, "response"), once(sent, "upgrade")]);
+	const [response] = (await answered) as [IncomingMessage];
+	response.resume();
+	if (response.statusCode === 101) response.socket.destroy();
+	else if (agent !== null) await once(response, "end");
+	else response.destroy();
+	return response.statusCode ?? 0;
+}
