@@ -61,8 +61,9 @@ export function createOutput(
 		draw: (text) => stderr.write(text),
 		colors: pc.createColors(showsColors(stdout, env)),
 		sayColors: pc.createColors(showsColors(stderr, env)),
-		columns: stdout.isTTY ? stdout.columns : null,
-		sayColumns: stderr.isTTY ? stderr.columns : null,
+		// Some terminals say that they have no width at all.
+		columns: (stdout.isTTY && stdout.columns) || null,
+		sayColumns: (stderr.isTTY && stderr.columns) || null,
 	};
 }
 
