@@ -181,7 +181,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				for (const other of [true, true, false]) {
 					await startOk(backend, world.run([agentProgram("lives-on.sh")], { terminal: other }));
 				}
-					const look = `for (const fd of require("node:fs").readdirSync("/proc/" + process.argv[1] + "/fd"))
+				const look = `for (const fd of require("node:fs").readdirSync("/proc/" + process.argv[1] + "/fd"))
 				console.log(fd, require("node:fs").readlinkSync("/proc/" + process.argv[1] + "/fd/" + fd));`;
 				const request = world.run(["sleep", "1000"], { terminal });
 				const handle = await startOk(backend, request);
