@@ -98,7 +98,24 @@ export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents": {
 		summary: "Every configured agent, called or not, with its state.",
 		access: "read",
-		reply: z.object({ agents: listOf(agent) }),
+		query: z.object({
+			project: z.string().optional().describe("only of this project"),
+			kind: z.enum(AGENT_KINDS).optional(),
+			process: z.enum(PROCESS_STATES).optional(),
+			policy: z.enum(POLICY_STATES).optional(),
+			limit: z.coerce.number().int().min(1).max(1_000).optional().describe("all when left out"),
+			after: z.string().max(200).optional().describe("the `next` of the page before"),
+		}),
+		headers: z.object({
+			"if-none-match": z
+				.string()
+				.optional()
+				.describe("the `etag` of an answer before: 304 if nothing has happened since"),
+		}),
+		reply: z.object({
+			agents: listOf(agent),
+			next: z.string().nullable().optional().describe("the `after` of the next page, with `limit`"),
+		}),
 		errors: [],
 	},
 	"GET /api/v1/agents/:id": {

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../ports/clock.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
+import { createAgentsList } from "../agents-list.js";
 import type { AgentDetailJson, agentRoutes } from "../contract/agents.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { renderStopped } from "./render-stopped.js";
@@ -11,12 +12,10 @@ const EXITS_SHOWN = 20;
 const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
-	const { engine, calls, clock, host } = parts;
-	const now = () => ({ host, nowMs: clock.now().wallMs });
+	const { engine, calls, clock } = parts;
+	const list = createAgentsList(parts);
 	return {
-		"GET /api/v1/agents": () => ({
-			agents: engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now())),
-		}),
+		"GET /api/v1/agents": ({ query }) => list(query),
 		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
 		"POST /api/v1/agents/:scope/down": async ({ params, body }) => ({
 			agents: (await engine.down(params.scope, body.timeout_ms)).map(renderStopped),
