@@ -35,7 +35,8 @@ function renderRow(agent: AgentJson, colors: Output["colors"], nowMs: number): C
 
 /** `running`, `running, degraded`; one that is halted or waits is stopped, which need not be said. */
 export function renderState(agent: AgentJson): string {
-	if (agent.kind === "call") return agent.circuit === "closed" ? "on call" : "circuit open";
+	if (agent.kind === "call" && agent.circuit === "closed") return "on call";
+	if (agent.circuit !== "closed") return `circuit ${agent.circuit.replace("_", " ")}`;
 	const special = agent.policy === "halted" ? "halted" : agent.waiting ? "waiting" : null;
 	if (special !== null && agent.process === "stopped") return special;
 	return agent.policy === "healthy" ? agent.process : `${agent.process}, ${agent.policy}`;
@@ -49,7 +50,8 @@ export function stateColor(agent: AgentJson, colors: Output["colors"]): (text: s
 
 /** Whether somebody should look: it is not as it was asked to be, or not well. */
 function isInTrouble(agent: AgentJson): boolean {
-	if (agent.kind === "call") return agent.circuit !== "closed";
+	if (agent.circuit !== "closed") return true;
+	if (agent.kind === "call") return false;
 	return (
 		agent.policy !== "healthy" ||
 		agent.waiting ||

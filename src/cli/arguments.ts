@@ -17,6 +17,14 @@ export function parseTimeout(text: string | undefined): number | undefined {
 	throw new ReeveError("usage", `--timeout cannot be \`${text}\``, hint);
 }
 
+/** `1h` is the moment an hour ago, as the API wants it. */
+export function parseSince(text: string): string {
+	const ms = parseDuration(text);
+	if (ms !== null) return new Date(Date.now() - ms).toISOString();
+	const hint = "It is an age, a whole number with its unit: 30s, 5m, 1h, 2d.";
+	throw new ReeveError("usage", `--since cannot be \`${text}\``, hint);
+}
+
 /** A whole number, not negative. */
 export function parseCount(text: string, option: string): number {
 	const value = /^\d{1,15}$/.test(text) ? Number(text) : null;

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Home } from "../client/home.js";
 import { readVersion } from "../client/version.js";
 import { ReeveError } from "../core/errors.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { countOf } from "./arguments.js";
 import { connect, SOCKET_BYTES_MAX } from "./connect.js";
 import { isCode } from "./daemon-process.js";
@@ -42,6 +43,7 @@ const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promi
 	socket: checkSocket,
 	disk: checkDisk,
 	daemon: checkDaemon,
+	limits: checkLimits,
 	"fleet file": checkFleetFile,
 };
 
@@ -148,6 +150,27 @@ async function checkDaemon({ env, home }: CheckContext): Promise<Finding> {
 		if (error instanceof ReeveError) return fail(error.message, error.hint);
 		throw error;
 	}
+}
+
+/** Only the daemon knows: it may be where others are not, and have rights that others have not. */
+async function checkLimits({ env }: CheckContext): Promise<Finding> {
+	let limits: DaemonJson["limits"] | undefined;
+	try {
+		const signal = AbortSignal.timeout(DAEMON_MS_MAX);
+		({ limits } = await connect(env).client.call("GET /api/v1/daemon", { signal }));
+	} catch {
+		return ok("a running daemon can tell");
+	}
+	// A daemon of an earlier version does not say.
+	if (limits === undefined || limits.length === 0) return ok("the daemon does not tell");
+	const told = limits.map(({ limit, enforced, detail }) => {
+		const how = { tree: "enforced", process: "for each process by itself", no: "not enforced" };
+		return `${limit}: ${how[enforced]} (${detail})`;
+	});
+	if (limits.every(({ enforced }) => enforced === "tree")) return ok(told.join("; "));
+	const fix =
+		"run the daemon where control groups are delegated to it (systemd: Delegate=yes), or do without `limits`";
+	return warn(told.join("; "), fix);
 }
 
 async function checkFleetFile({ file, env }: CheckContext): Promise<Finding> {

@@ -27,12 +27,16 @@ export interface Output {
 	 * nobody would see it.
 	 */
 	readonly progress: ((line: string | null) => void) | null;
+	/** Writes control sequences beside the result; only where there is `progress`. */
+	draw(text: string): void;
 	/** Colours for the result, which do nothing where nobody sees them. */
 	readonly colors: Colors;
 	/** The same for what is said beside it. */
 	readonly sayColors: Colors;
 	/** Width of the terminal, null when the result does not go to one. */
 	readonly columns: number | null;
+	/** The same for what is said beside it. */
+	readonly sayColumns: number | null;
 }
 
 const CLEAR_LINE = "\r\u001b[K";
@@ -54,9 +58,12 @@ export function createOutput(
 		jsonLine: (value) => write(`${JSON.stringify(value)}\n`),
 		write,
 		progress: showsProgress ? (line) => stderr.write(`${CLEAR_LINE}${line ?? ""}`) : null,
+		draw: (text) => stderr.write(text),
 		colors: pc.createColors(showsColors(stdout, env)),
 		sayColors: pc.createColors(showsColors(stderr, env)),
-		columns: stdout.isTTY ? stdout.columns : null,
+		// Some terminals say that they have no width at all.
+		columns: (stdout.isTTY && stdout.columns) || null,
+		sayColumns: (stderr.isTTY && stderr.columns) || null,
 	};
 }
 

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { readVersion } from "../client/version.js";
 import { CLI_EXIT, ERRORS, ReeveError } from "../core/errors.js";
+import { addCallCommands } from "./groups/calls.js";
 import { addDaemonCommands } from "./groups/daemon.js";
 import { addFleetCommands } from "./groups/fleet.js";
 import type { Run } from "./groups/group.js";
@@ -45,6 +46,7 @@ export function createProgram(run: Run = async () => {}): Command {
 	addLocalCommands(program, run);
 	addFleetCommands(program, run);
 	addWatchCommands(program, run);
+	addCallCommands(program, run);
 	addExplain(program, run);
 	addDaemonCommands(program, run);
 	addTokenCommands(program, run);

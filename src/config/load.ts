@@ -12,6 +12,7 @@ import { dirname, resolve } from "node:path";
 import { type EnvFile, parseEnvFile } from "./env-file.js";
 import type { Variables } from "./expand.js";
 import { type ParsedFleet, parseFleet } from "./parse-fleet.js";
+import { type ParsedPlan, parsePlan } from "./plan-file.js";
 import { finding, type Problem, problemsOf } from "./problem.js";
 import { decodeUtf8 } from "./utf8.js";
 
@@ -42,6 +43,15 @@ export async function loadFleet(path: string, context: LoadContext): Promise<Loa
 	const absolute = resolve(path);
 	const parsed = parseFleet(decoded.text, path, { ...context, baseDir: dirname(absolute) });
 	return parsed.ok ? parsed : { ...parsed, missing: false };
+}
+
+/** Reads and checks a plan file. */
+export async function loadPlan(path: string): Promise<ParsedPlan> {
+	const file = await readBounded(path);
+	if (!file.ok) return { ok: false, problems: problemOf(path, file.message) };
+	const decoded = decodeUtf8(file.bytes);
+	if (decoded.ok) return parsePlan(decoded.text, path);
+	return { ok: false, problems: problemOf(path, "this line is not valid UTF-8", decoded.line) };
 }
 
 /** Reads an agent's env file. One that is missing is empty. */

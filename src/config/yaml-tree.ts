@@ -36,7 +36,8 @@ export interface ParsedYaml {
 	readonly findings: readonly Finding[];
 }
 
-export function parseYaml(text: string, variables: Variables): ParsedYaml {
+/** Without variables, `${` means nothing here and is left to whoever gives it a meaning. */
+export function parseYaml(text: string, variables: Variables | null): ParsedYaml {
 	const refuse = (message: string, hint: string | null = null): ParsedYaml => ({
 		tree: null,
 		findings: [finding(null, [], { message, hint })],
@@ -74,7 +75,7 @@ class Walker {
 	readonly findings: Finding[] = [];
 	gaveUp = false;
 	readonly #lines: LineCounter;
-	readonly #variables: Variables;
+	readonly #variables: Variables | null;
 	readonly #anchors = new Map<string, Node>();
 	/** Nodes around the one being read: an alias to one of them would never end. */
 	readonly #around = new Set<Node>();
@@ -82,7 +83,7 @@ class Walker {
 	#nodes = 0;
 	#expandedLength = 0;
 
-	constructor(lines: LineCounter, variables: Variables) {
+	constructor(lines: LineCounter, variables: Variables | null) {
 		this.#lines = lines;
 		this.#variables = variables;
 	}
@@ -176,7 +177,7 @@ class Walker {
 	#readScalar(node: Scalar, at: Position, path: Path): Tree {
 		const value = node.value as string | number | boolean | null;
 		const written = node.source ?? "";
-		if (typeof value !== "string") {
+		if (typeof value !== "string" || this.#variables === null) {
 			return { type: "scalar", at, value, written, expanded: false, faulty: false };
 		}
 		const { text, expanded, mistakes } = expandVariables(value, this.#variables);

@@ -47,6 +47,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.usage,
 		retryable: false,
 	},
+	plan_file_invalid: {
+		meaning: "The plan file has problems; each is listed with its place.",
+		hint: "Mend the listed places; nothing was run.",
+		httpStatus: 422,
+		cliExit: CLI_EXIT.usage,
+		retryable: false,
+	},
 	file_exists: {
 		meaning: "A file that would have been written is already there.",
 		hint: "Reeve never overwrites it: move it away, or write to another place.",
@@ -67,6 +74,14 @@ export const ERRORS = {
 		httpStatus: 404,
 		cliExit: CLI_EXIT.not_found,
 		retryable: false,
+	},
+	store_unavailable: {
+		meaning:
+			"The daemon cannot store anything now; agents run on, and nothing that was stored is lost.",
+		hint: "Make room on the disk, or end what holds the database; the daemon goes on by itself.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
 	},
 	events_pruned: {
 		meaning: "The events to resume from are no longer kept.",

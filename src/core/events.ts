@@ -20,6 +20,7 @@ export interface EventMap {
 	"agent.removed": Record<string, never>;
 	"agent.started": { pid: number; with_continue: boolean };
 	"agent.adopted": { pid: number };
+	"agent.limits_missing": { missing: string };
 	"agent.ready": { after_ms: number };
 	"agent.exited": {
 		code: number | null;
@@ -106,6 +107,11 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.adopted": {
 		meaning: "A new daemon found the agent running and took it over. No counter moves.",
 		data: { pid: "its process" },
+	},
+	"agent.limits_missing": {
+		meaning:
+			"Limits of the agent are not enforced as asked for, since the host does not permit it. Told once for as long as it is so.",
+		data: { missing: "which, why, and what is done instead, in words" },
 	},
 	"agent.ready": {
 		meaning: "The agent is ready; what depends on it may start.",

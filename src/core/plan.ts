@@ -69,8 +69,9 @@ export interface PlanTask {
 	readonly released: boolean;
 }
 
+export const FAILURE_MODES = ["fail_fast", "continue"] as const;
 /** After a dead letter: end the whole plan at once, or let independent branches finish first. */
-export type FailureMode = "fail_fast" | "continue";
+export type FailureMode = (typeof FAILURE_MODES)[number];
 
 export interface PlanDecision {
 	/** Tasks whose dependencies have all succeeded, to be handed to the dispatcher. */

@@ -14,6 +14,7 @@ import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
+import { describeLimits, type LimitSupport } from "../host/cgroup.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
@@ -68,7 +69,8 @@ async function main(): Promise<number> {
 	backends.onExit((exit) => engine.exited(exit));
 	const calls = createCalls(store, engine, executor);
 
-	const identity = { version: readVersion(), startedAt: new Date().toISOString() };
+	const startedAt = new Date().toISOString();
+	const identity = { version: readVersion(), startedAt, limits: renderLimits(describeLimits()) };
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const status = () => renderStatus(identity, supervisor.status(), store.health(), network);
 	const recovered = createSignal<void>();
@@ -91,10 +93,11 @@ async function main(): Promise<number> {
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {
 		logger.info(reason, { service, action });
-		void note({ type: "service.ended", data: { service, action, reason } });
+		void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
 	});
 	const { version } = identity;
-	await note({ type: "daemon.started", data: { version, pid: process.pid } });
+	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
+	void note({ type: "daemon.started", data: { version, pid: process.pid } }).catch(() => {});
 	logger.info("started", { version, pid: process.pid, home: home.dir });
 	stopOnSignals(supervisor);
 
@@ -104,7 +107,7 @@ async function main(): Promise<number> {
 	await executor.close();
 	await backends.close();
 	await rm(home.socket, { force: true });
-	await note({ type: "daemon.stopping", data: { reason } });
+	void note({ type: "daemon.stopping", data: { reason } }).catch(() => {});
 	await store.close();
 	return exitCode;
 }
@@ -195,7 +198,7 @@ function engineService(engine: Engine, recovered: () => void): Service {
 }
 
 function renderStatus(
-	{ version, startedAt }: { version: string; startedAt: string },
+	{ version, startedAt, limits }: Pick<DaemonJson, "version" | "limits"> & { startedAt: string },
 	services: ReturnType<Supervisor["status"]>,
 	health: StoreHealth,
 	network: NetworkState,
@@ -213,7 +216,16 @@ function renderStatus(
 		services: services.map(({ name, policy, status: state, restarts }) => ({
 			...{ name, policy, state, restarts },
 		})),
+		limits,
 	};
+}
+
+function renderLimits(support: readonly LimitSupport[]): DaemonJson["limits"] {
+	return support.flatMap(({ name, available, reason, instead, perProcess }) => {
+		if (name === "tracking") return [];
+		const enforced = available ? "tree" : perProcess ? "process" : "no";
+		return [{ limit: name, enforced, detail: [reason, instead ?? []].flat().join("; ") }];
+	});
 }
 
 function stopOnSignals(supervisor: Supervisor): void {

@@ -13,6 +13,7 @@ import type { ProcessState } from "../core/states.js";
 import type { Backend, RunExit, RunHandle } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
+	createLimitsNews,
 	type PlannedStart,
 	policyChange,
 	recordExit,
@@ -37,6 +38,7 @@ export class AgentLife implements Life {
 	#run: LiveRun | null = null;
 	#lastExit: StoredExit | null;
 	#unknown = false;
+	readonly #limitsNews = createLimitsNews();
 	#ready = false;
 	#wanted: { readonly withContinue: boolean; readonly outcome: Signal<StartOutcome> } | null = null;
 	#nextStartAtMs: number | null = null;
@@ -209,10 +211,9 @@ export class AgentLife implements Life {
 	): Promise<void> {
 		live.handle = handle;
 		const about = { agent: this.id, run_id: live.runId };
-		await this.#kept.save(
-			{ reason: "running" },
-			[{ ...about, ...event } as NewEvent],
-			(transaction) => transaction.putRun(this.#stored(live, "running")),
+		const events = [{ ...about, ...event } as NewEvent, ...this.#limitsNews.of(handle, about)];
+		await this.#kept.save({ reason: "running" }, events, (transaction) =>
+			transaction.putRun(this.#stored(live, "running")),
 		);
 		const { spec } = this.#kept.now;
 		const { clock, watchReady } = this.#world;

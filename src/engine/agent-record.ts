@@ -5,7 +5,7 @@
 
 import type { CrashDecision, CrashState } from "../core/crash-state.js";
 import { type ExitReport, exitReport } from "../core/exit.js";
-import type { RunExit } from "../ports/backend.js";
+import type { RunExit, RunHandle } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import { type Agent, type LiveRun, withoutSecrets } from "./agent-state.js";
 
@@ -118,4 +118,17 @@ export function policyChange(
 	if (before.policy === after.policy) return [];
 	const data = { from: before.policy, to: after.policy, reason };
 	return [{ type: "agent.policy_changed", agent: agentId, data }];
+}
+
+/** News of limits that are not enforced: once, not at every restart. */
+export function createLimitsNews() {
+	let told = "";
+	return {
+		of(handle: RunHandle, about: { agent: string; run_id: string }): readonly NewEvent[] {
+			const missing = String(handle.data["missingLimits"] ?? "");
+			const isNews = missing !== told && missing !== "";
+			told = missing;
+			return isNews ? [{ ...about, type: "agent.limits_missing", data: { missing } }] : [];
+		},
+	};
 }

@@ -69,8 +69,8 @@ export async function startProgram(
 ): Promise<ProgramStart> {
 	const { runId, agentId, argv, cwd, limits } = launch;
 	const env = { ...launch.env, REEVE_RUN_ID: runId, REEVE_AGENT: agentId };
-	const [file, ...args] = argv;
 	const own = hasLimits(limits) ? groups().create(runId, limits) : null;
+	const [file, ...args] = own?.limitedArgv(argv, limits) ?? argv;
 	const fork = () => spawn(file, args, { cwd, env, detached: true, stdio: "pipe" });
 	try {
 		const child = own === null ? fork() : own.inside(fork);

@@ -25,15 +25,23 @@ import { join } from "node:path";
 import type { ResourceLimits } from "../ports/backend.js";
 import { type GroupLayout, parseGroupLayout } from "./cgroup-layout.js";
 import { GROUPS_FOLDER } from "./cgroup-members.js";
+import { limitMemory, MEMORY_WITHOUT_GROUP, NONE_WITHOUT_GROUP } from "./process-limits.js";
 
-/** What the host lets us do, in words for `reeve doctor`; `reason` says why not. */
+/** What the host lets us do, in words for `reeve doctor`. */
 export interface LimitSupport {
 	readonly name: "tracking" | "memory" | "pids" | "cpu";
+	/** For a run as a whole. */
 	readonly available: boolean;
+	/** How, or why not. */
 	readonly reason: string;
+	/** What is done instead, or why there is nothing that could be; null where it is available. */
+	readonly instead: string | null;
+	/** Where it is not available: whether it holds for each process by itself. */
+	readonly perProcess: boolean;
 }
 
 type Limit = "memory" | "pids" | "cpu";
+type Argv = readonly [string, ...string[]];
 
 /** A place where groups can be made. */
 interface Place {
@@ -47,8 +55,12 @@ interface Place {
 export interface RunGroups {
 	/** The folders, to be stored with the run. */
 	readonly paths: readonly string[];
+	/** The command line to start: where no group limits the memory, one that limits itself. */
+	limitedArgv(argv: Argv, limits: ResourceLimits): Argv;
 	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
 	inside<T>(fork: () => T): T;
+	/** The run has joined the groups by itself. */
+	joined(): void;
 	/** Sets the limits; says which could not be set. */
 	applyLimits(limits: ResourceLimits): string[];
 	/** How many of the run's processes the kernel has killed for want of memory. */
@@ -77,12 +89,12 @@ export function describeLimits(): readonly LimitSupport[] {
 	return groups.describe();
 }
 
-/**
- * `owner` tells apart the groups of several users of this module on one host. With a reason in
- * `unwanted` there are none.
- */
-export function createGroups(owner: string, unwanted: string | null = null): Groups {
-	const layout = unwanted ?? readLayout();
+/** `owner` tells apart the groups of several users of this module on one host. */
+export function createGroups(
+	owner: string,
+	/** Where they may be; a text says why there are to be none. */
+	layout: GroupLayout | string = readLayout(),
+): Groups {
 	const tracking = findTracking(layout, owner);
 	const limits = {
 		memory: findLimit("memory", layout, tracking, owner),
@@ -101,6 +113,8 @@ export function createGroups(owner: string, unwanted: string | null = null): Gro
 				name: name as LimitSupport["name"],
 				available: typeof at !== "string",
 				reason: typeof at === "string" ? at : `control groups, version ${at.version}`,
+				instead: typeof at === "string" ? describeInstead(name as LimitSupport["name"]) : null,
+				perProcess: typeof at === "string" && name === "memory" && MEMORY_WITHOUT_GROUP !== null,
 			})),
 		create(runId, asked) {
 			const wanted = new Set<Place>();
@@ -122,6 +136,11 @@ export function createGroups(owner: string, unwanted: string | null = null): Gro
 			for (const { homeFd } of places) closeSync(homeFd);
 		},
 	};
+}
+
+function describeInstead(name: LimitSupport["name"]): string {
+	if (name === "tracking") return "processes are found by the mark of their run";
+	return (name === "memory" ? MEMORY_WITHOUT_GROUP : null) ?? NONE_WITHOUT_GROUP[name];
 }
 
 const askedFor = (limits: ResourceLimits): Record<Limit, number | null> => ({
@@ -250,6 +269,13 @@ function makeRunGroups(
 
 	return {
 		paths: made.map(({ folder }) => folder),
+		limitedArgv(argv, { memoryBytes }) {
+			const isGrouped = made.some(({ place }) => place === limits.memory);
+			return memoryBytes === null || isGrouped ? argv : limitMemory(argv, memoryBytes);
+		},
+		joined() {
+			for (const group of made) group.isJoined = true;
+		},
 		inside(fork) {
 			try {
 				for (const group of made) group.isJoined = stepInto(group.place, group.folder);
@@ -292,9 +318,10 @@ function setLimit(
 	place: Place | string,
 ): string[] {
 	if (folder === undefined) {
-		return [
-			`no limit on ${limit}: ${typeof place === "string" ? place : "no group could be made"}`,
-		];
+		const why = typeof place === "string" ? place : "no group could be made";
+		const none =
+			limit === "memory" && MEMORY_WITHOUT_GROUP !== null ? "no common limit" : "no limit";
+		return [`${none} on ${limit}: ${why}; ${describeInstead(limit)}`];
 	}
 	try {
 		for (const [file, text] of limitWrites(limit, value, folder)) {

@@ -42,10 +42,21 @@ export function renderAgent(
 		next_restart_at: nextStartAtMs === null ? null : isoTime(nextStartAtMs),
 		waiting: agent.waiting,
 		ready: view.ready,
-		reason: view.missing.length > 0 ? `waits for ${view.missing.join(", ")}` : agent.reason,
+		reason: renderReason(view, circuit),
 		host,
 		fleet_file: agent.fleetFile,
 	};
+}
+
+/** Why it is as it is; what runs only when it is called is as its circuit is. */
+function renderReason({ agent, missing }: AgentView, circuit: Circuit): string {
+	if (missing.length > 0) return `waits for ${missing.join(", ")}`;
+	if (agent.spec.kind === "session" || circuit.circuit === "closed") {
+		return agent.spec.kind === "call" ? "runs when it is called" : agent.reason;
+	}
+	const failures = `${circuit.consecutiveFailures} calls in a row failed`;
+	if (circuit.openUntilMs === null) return `${failures}; the next call is a probe`;
+	return `${failures}; not called until ${isoTime(circuit.openUntilMs)}`;
 }
 
 export function renderStoredExit(exit: StoredExit): ExitJson {

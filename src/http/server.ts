@@ -23,6 +23,7 @@ import {
 } from "./replies.js";
 import { findRoute, type Route } from "./router.js";
 import { setSecurityHeaders } from "./security-headers.js";
+import { guardStore } from "./store-guard.js";
 import { createTerminalHub } from "./terminal-hub.js";
 
 export interface Api {
@@ -52,7 +53,9 @@ const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, maxConnections:
 
 export function createApi(parts: ApiParts): Api {
 	const { gate, onError } = parts;
-	const handlers = createHandlers(parts) as Readonly<Record<string, AnyHandler>>;
+	const handlers = guardStore(createHandlers(parts), parts.store) as Readonly<
+		Record<string, AnyHandler>
+	>;
 	const terminals = createTerminalHub(parts.engine);
 
 	async function answer(

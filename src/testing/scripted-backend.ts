@@ -34,6 +34,8 @@ export interface ScriptedLife {
 	readonly ignoresSignals: boolean;
 	/** It is never started, for this reason. */
 	readonly startFailure: StartFailure | null;
+	/** Limits that its backend cannot enforce, in words; empty when there are none. */
+	readonly missingLimits: string;
 	/** `kill` does not end it, for this reason. */
 	readonly unkillable: string | null;
 }
@@ -46,6 +48,7 @@ export const ENDLESS: ScriptedLife = {
 	outOfMemory: false,
 	ignoresSignals: false,
 	startFailure: null,
+	missingLimits: "",
 	unkillable: null,
 };
 
@@ -161,7 +164,7 @@ class Client implements ScriptedBackend {
 				startTime: String(started.length),
 			},
 			startedAtMs: clock.now().wallMs,
-			data: {},
+			data: life.missingLimits === "" ? {} : { missingLimits: life.missingLimits },
 		};
 		const run: ScriptedRun = {
 			handle,

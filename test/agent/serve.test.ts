@@ -15,11 +15,12 @@ import {
 	tempFolder,
 } from "../executor/world.js";
 
+const KIT = fileURLToPath(new URL("../../dist/agent/index.js", import.meta.url));
 const AGENT = fileURLToPath(
 	new URL("../fixtures/kit-agents/does-many-things.mjs", import.meta.url),
 );
 const agent = (args: readonly string[] = [], env: Record<string, string> = {}) =>
-	program(process.execPath, [AGENT, ...args], {
+	program(process.execPath, [AGENT, KIT, ...args], {
 		env: { PATH: process.env["PATH"] ?? "", ...env },
 		// The kit keeps its stdout clean, so nothing else has to be tolerated.
 		extraOutput: "refuse",
@@ -127,7 +128,7 @@ describe("the same agent as a worker", () => {
 describe("an agent of the kit on its own", () => {
 	/** All of an agent's output once it has ended. */
 	function run(input: string | null): { child: ChildProcess; done: Promise<Ended> } {
-		const child = spawn(process.execPath, [AGENT], { stdio: "pipe" });
+		const child = spawn(process.execPath, [AGENT, KIT], { stdio: "pipe" });
 		let [stdout, stderr] = ["", ""];
 		child.stdout.on("data", (chunk) => {
 			stdout += chunk;

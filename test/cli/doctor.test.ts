@@ -28,7 +28,7 @@ describe("reeve doctor", () => {
 		const { code, checks, check } = await examine(join(temporaryFolder(), "home"));
 		expect(code).toBe(0);
 		expect(checks.map(({ name }) => name)).toEqual([
-			...["node", "tmux", "home", "socket", "disk", "daemon", "fleet file"],
+			...["node", "tmux", "home", "socket", "disk", "daemon", "limits", "fleet file"],
 		]);
 		expect(check("home")).toMatchObject({ status: "ok" });
 		expect(check("daemon")).toMatchObject({
@@ -36,6 +36,21 @@ describe("reeve doctor", () => {
 			fix: expect.stringContaining("reeve up"),
 		});
 		for (const { status, fix } of checks) expect(fix === null).toBe(status === "ok");
+	});
+
+	test("says which limits are enforced, how, and what to do about those that are not", async () => {
+		const limits = [
+			{ limit: "memory", enforced: "process", detail: "RLIMIT_DATA" },
+			{ limit: "pids", enforced: "no", detail: "not permitted" },
+			{ limit: "cpu", enforced: "tree", detail: "control groups, version 2" },
+		] as const;
+		const home = temporaryFolder();
+		await startFakeDaemon({ "GET /api/v1/daemon": () => daemonJson(home, { limits }) }, {}, home);
+		expect((await examine(home)).check("limits")).toEqual({
+			...{ name: "limits", status: "warn", fix: expect.stringContaining("Delegate=yes") },
+			detail:
+				"memory: for each process by itself (RLIMIT_DATA); pids: not enforced (not permitted); cpu: enforced (control groups, version 2)",
+		});
 	});
 
 	test("tells in words what to mend", async () => {

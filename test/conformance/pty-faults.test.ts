@@ -20,7 +20,6 @@ import { holderSocketPath } from "../../src/backends/pty/holder-paths.js";
 import { greet } from "../../src/backends/pty/holder-process.js";
 import { encodeFrame, type FromHolder } from "../../src/backends/pty/protocol.js";
 import { createPtyBackend } from "../../src/backends/pty/pty-backend.js";
-import { describeLimits } from "../../src/host/cgroup.js";
 import { isAlive } from "../../src/host/process-identity.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import { signalVerified } from "../../src/host/process-tree.js";
@@ -373,60 +372,6 @@ describe("output", options, () => {
 		await eventually(() => seen.filter((type) => type === "snapshot").length >= 2);
 		socket.destroy();
 		expect(await backend.kill(handle)).toEqual({ ok: true });
-	});
-});
-
-const missingLimits = describeLimits().filter(({ available }) => !available);
-const limits = { ...options, skip: missingLimits.length > 0 };
-const why = missingLimits.map(({ reason }) => reason)[0] ?? "";
-
-describe("limits", { ...limits, meta: { skipReason: why } }, () => {
-	const none = { memoryBytes: null, cpuPercent: null, pids: null };
-
-	test("name an exit for want of memory as such", async () => {
-		const backend = world.connect();
-		const exits = listen(backend);
-		const greedy = "const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1));";
-		const request = world.run([node, "-e", greedy], { limits: { ...none, memoryBytes: 150e6 } });
-		await startOk(backend, request);
-		expect(await eventually(() => exits.first(request.runId))).toMatchObject({
-			signal: "SIGKILL",
-			outOfMemory: true,
-		});
-	});
-
-	test("hold a fork bomb", async () => {
-		const backend = world.connect();
-		const bomb = `const { spawn } = require("node:child_process");
-			setInterval(() => spawn("sleep", ["100"], { detached: true }).on("error", () => {}), 1);`;
-		const request = world.run([node, "-e", bomb], { limits: { ...none, pids: 60 } });
-		const handle = await startOk(backend, request);
-		const members = () => {
-			const table = readProcessTable();
-			return table.entries.filter(
-				({ ended, pid }) => !ended && table.runIdOf(pid) === handle.runId,
-			);
-		};
-		await eventually(() => members().length >= 30);
-		expect(members().length).toBeLessThanOrEqual(60);
-		expect(await backend.kill(handle)).toEqual({ ok: true });
-		expect(members()).toEqual([]);
-	});
-
-	test("leave no group behind", async () => {
-		const backend = world.connect();
-		const exits = listen(backend);
-		const request = world.run(["true"], {
-			limits: { memoryBytes: 1e9, cpuPercent: 50, pids: 100 },
-		});
-		const handle = await startOk(backend, request);
-		const groups = String(handle.data["groups"]).split(":");
-		expect(groups.length).toBeGreaterThan(0);
-		expect(handle.data["missingLimits"]).toBeUndefined();
-		await eventually(() => exits.first(request.runId));
-		for (const path of groups) {
-			await eventually(() => statSync(path, { throwIfNoEntry: false }) === undefined);
-		}
 	});
 });
 

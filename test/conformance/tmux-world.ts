@@ -41,14 +41,14 @@ export interface TmuxWorld extends World {
 }
 
 /** `name` becomes a part of the path of everything. */
-export async function createTmuxWorld({ name = "t" } = {}): Promise<TmuxWorld> {
+export async function createTmuxWorld({ name = "t", groups = true } = {}): Promise<TmuxWorld> {
 	const folder = mkdtempSync(join(tmpdir(), `reeve-${name}-`));
 	const backendFolder = join(folder, "tmux");
 	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
 	const liars: Server[] = [];
 	const connect = (at = backendFolder) => {
-		const backend = createTmuxBackend({ folder: at, orphanGraceMs: ORPHAN_GRACE_MS });
+		const backend = createTmuxBackend({ folder: at, orphanGraceMs: ORPHAN_GRACE_MS, groups });
 		clients.push(backend);
 		return backend;
 	};

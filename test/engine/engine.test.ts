@@ -60,6 +60,16 @@ b: { command: [x], ready: { delay: 5s } }`);
 		expect(view().agent.reason).toContain("no such program");
 	});
 
+	test("tells of limits that are not enforced once, not at every restart", async () => {
+		const missing = "no limit on pids: not permitted";
+		world.backend.script("p:a", { livesMs: 10, code: 3, missingLimits: missing });
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(10_000);
+		expect(world.backend.started.length).toBeGreaterThan(1);
+		const told = world.store.events.filter(({ type }) => type === "agent.limits_missing");
+		expect(told).toMatchObject([{ agent: "p:a", data: { missing } }]);
+	});
+
 	test("refuses an agent that another fleet file keeps", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		const other = { ...ONE, file: "/elsewhere/reeve.yaml" };

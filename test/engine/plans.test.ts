@@ -92,6 +92,9 @@ describe("a plan", () => {
 		const { plan, tasks } = host.calls.plan(planId);
 		expect(plan.status).toBe("failed");
 		expect(tasks[1]?.task.error).toMatchObject({ code: "planning_failed" });
+		// What it was given is still a template, so there is nothing to try again.
+		const replay = host.calls.deadLetters.replay(tasks[1]?.task.taskId ?? "");
+		await expect(replay).rejects.toMatchObject({ code: "planning_failed" });
 	});
 
 	test("ends at once at a dead letter, with what still runs, unless told to go on (T11)", async () => {

@@ -212,9 +212,13 @@ test("200 calls of all kinds leave no process, no zombie and no open file", asyn
 });
 
 test("a host without files to spare is no fault of the agent, and passes", async () => {
-	const path = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+	const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 	const script = `ulimit -n 64 && exec "$0" "$@"`;
-	const args = [path("executor/calls-without-files.mjs"), path("call-agents/answers.sh")];
+	const args = [
+		path("test/fixtures/executor/calls-without-files.mjs"),
+		path("dist/executor/executor.js"),
+		path("test/fixtures/call-agents/answers.sh"),
+	];
 	const { stdout } = await promisify(execFile)("sh", ["-c", script, process.execPath, ...args]);
 	const [without, again] = JSON.parse(stdout);
 	expect(without).toMatchObject({ ok: false, error: "host_exhausted" });

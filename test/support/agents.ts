@@ -54,6 +54,7 @@ export function daemonJson(home: string, facts: Partial<DaemonJson> = {}): Daemo
 			problems: [],
 		},
 		services: [{ name: "engine", policy: "critical", state: "running", restarts: 0 }],
+		limits: [],
 		...facts,
 	};
 }

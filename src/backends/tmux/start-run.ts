@@ -105,7 +105,8 @@ async function launch(
 	const { runId } = request;
 	mkdirSync(request.logDir, { recursive: true, mode: 0o700 });
 	files.write(runId, "logs", `${request.logDir}\n`);
-	files.write(runId, "spec", encodeSpec(request, groups.paths));
+	const argv = groups.limitedArgv(request.argv, request.limits);
+	files.write(runId, "spec", encodeSpec({ ...request, argv }, groups.paths));
 	const startedAtMs = Date.now();
 	const commands = startCommands(place, request);
 	let serverPid: number | null = null;
@@ -128,6 +129,7 @@ async function launch(
 		const message = "the launcher does not answer";
 		throw files.has(runId, "spec") ? new Error(message) : new OutcomeUnknown(message);
 	}
+	if (started.missedGroups === 0) groups.joined();
 	const missed = started.missedGroups > 0 ? ["the run could not join its control groups"] : [];
 	const handle = createHandle({
 		...started,

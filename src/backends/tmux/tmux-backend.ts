@@ -34,6 +34,8 @@ export interface TmuxBackendOptions {
 	readonly folder: string;
 	/** How long a run that lost its terminal may take to end by itself. */
 	readonly orphanGraceMs?: number;
+	/** False does without control groups, as where none are permitted. */
+	readonly groups?: boolean;
 }
 
 export function createTmuxBackend(options: TmuxBackendOptions): Backend {
@@ -54,13 +56,13 @@ class SessionBackend implements Backend {
 	#unheard: RunExit[] = [];
 	#isPrepared = false;
 
-	constructor({ folder, orphanGraceMs = ORPHAN_GRACE_MS }: TmuxBackendOptions) {
+	constructor({ folder, orphanGraceMs = ORPHAN_GRACE_MS, groups = true }: TmuxBackendOptions) {
 		const server = new TmuxServer(serverPlace(folder), {
 			onPaneDeath: () => this.#watch.lookSoon(),
 			onDrop: () => this.#watch.look(),
 		});
 		const files = new RunFiles(folder, (runId) => this.#watch.onRecord(runId));
-		this.#place = { folder, server, files, groups: groupsOfPlace(folder) };
+		this.#place = { folder, server, files, groups: groupsOfPlace(folder, groups) };
 		this.#watch = new ExitWatch(this.#place, orphanGraceMs, (exit) => this.#report(exit));
 	}
 

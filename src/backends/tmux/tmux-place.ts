@@ -44,8 +44,10 @@ export function preparePlace(folder: string): void {
 }
 
 /** Control groups that nobody else has, as far as the host permits. */
-export const groupsOfPlace = (folder: string): Groups =>
-	createGroups(`tmux-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}`);
+export function groupsOfPlace(folder: string, areWanted: boolean): Groups {
+	const owner = `tmux-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}`;
+	return areWanted ? createGroups(owner) : createGroups(owner, "control groups are turned off");
+}
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/homebrew/bin";
 

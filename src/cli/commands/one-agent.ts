@@ -18,9 +18,13 @@ export async function runResume(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const place = checkAgentId(id);
-	const { from } = await connect(env).client.call("POST /api/v1/agents/:id/resume", { place });
-	if (options.json) output.json({ id, from });
-	else output.result(`${id}: resumed (it was ${from}); its history of exits is forgotten`);
+	const reply = await connect(env).client.call("POST /api/v1/agents/:id/resume", { place });
+	const { from, circuit_from: circuit } = reply;
+	if (options.json) output.json({ id, from, circuit_from: circuit });
+	else {
+		const closed = circuit === "closed" ? "" : `; its circuit, which was ${circuit}, is closed`;
+		output.result(`${id}: resumed (it was ${from}); its history of exits is forgotten${closed}`);
+	}
 	return CLI_EXIT.done;
 }
 

@@ -32,6 +32,10 @@ export class DeadLetters {
 	/** Tries one again, as a new task that points back to it; answers the new task's id. */
 	async replay(taskId: string): Promise<string> {
 		const task = this.#open(taskId);
+		if (!task.released) {
+			const hint = "Correct the plan and run it again.";
+			throw new ReeveError("planning_failed", `${taskId} was never ready to run`, hint);
+		}
 		const input = this.#store.readTaskInput(taskId);
 		const submission: TaskSubmission = {
 			...{ agent: task.agentId, action: task.action, priority: task.priority },

@@ -82,7 +82,7 @@ const agentDetail = agentShape
 /** One agent with its past. */
 export type AgentDetailJson = z.output<typeof agentDetail>;
 
-export const START_OUTCOMES = [
+const START_OUTCOMES = [
 	"started",
 	"already_running",
 	"failed",
@@ -91,6 +91,18 @@ export const START_OUTCOMES = [
 	"waiting",
 	"changed",
 ] as const;
+
+export const started = z
+	.object({
+		id: z.string(),
+		outcome: z
+			.enum(START_OUTCOMES)
+			.describe("`changed`: it runs on with its old settings until a reload"),
+		reason: z.string(),
+	})
+	.readonly()
+	.meta({ id: "Started" });
+export type StartedJson = z.output<typeof started>;
 
 const stoppedAgents = z.object({ agents: listOf(stopped) });
 
@@ -124,6 +136,13 @@ export const agentRoutes = defineRoutes({
 		self: true,
 		params: agentParams,
 		reply: agentDetail,
+		errors: ["agent_not_found"],
+	},
+	"POST /api/v1/agents/:scope/up": {
+		summary: "Brings up agents that the daemon knows; a fleet file is taken on with `fleet/up`.",
+		access: "operate",
+		params: scopeParams,
+		reply: z.object({ agents: listOf(started) }),
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:scope/down": {

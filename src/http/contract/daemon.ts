@@ -14,6 +14,17 @@ const service = z
 	.readonly()
 	.meta({ id: "Service" });
 
+const limit = z
+	.object({
+		limit: z.enum(["memory", "pids", "cpu"]),
+		enforced: z
+			.enum(["tree", "process", "no"])
+			.describe("for all processes of an agent together, for each by itself, or not at all"),
+		detail: z.string().describe("how, or why not"),
+	})
+	.readonly()
+	.meta({ id: "LimitSupport" });
+
 const problems = listOf(z.string()).describe(
 	"why it is not ready, or what is wrong although it is",
 );
@@ -31,6 +42,7 @@ const daemon = z
 		ready: z.boolean(),
 		problems,
 		services: listOf(service),
+		limits: listOf(limit).describe("what this host lets the daemon enforce"),
 	})
 	.readonly()
 	.meta({ id: "Daemon" });

@@ -44,6 +44,7 @@ export const COMMON_ERRORS = [
 	"misdirected",
 	"rate_limited",
 	"internal",
+	"store_unavailable",
 ] as const satisfies readonly ErrorCode[];
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

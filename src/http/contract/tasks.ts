@@ -180,6 +180,7 @@ export const taskRoutes = defineRoutes({
 		errors: [
 			"task_not_found",
 			"not_a_dead_letter",
+			"planning_failed",
 			"agent_not_found",
 			"not_callable",
 			"queue_full",

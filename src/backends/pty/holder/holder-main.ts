@@ -90,7 +90,7 @@ async function main(folder: string): Promise<void> {
 
 	const owner = createHash("sha256").update(folder).digest("hex").slice(0, 12);
 	const isOff = process.env["REEVE_HOLDER_GROUPS"] === "off";
-	const groups = createGroups(owner, isOff ? "control groups are turned off" : null);
+	const groups = isOff ? createGroups(owner, "control groups are turned off") : createGroups(owner);
 	const records = createRecords(folder);
 	const keeper = new RunKeeper({
 		records,

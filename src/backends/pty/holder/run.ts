@@ -57,7 +57,8 @@ export async function startRun(
 		REEVE_RUN_ID: request.runId,
 		REEVE_AGENT: request.agentId,
 	};
-	const launch: Launch = { argv: request.argv, cwd: request.cwd, env };
+	const argv = groups.limitedArgv(request.argv, request.limits);
+	const launch: Launch = { argv, cwd: request.cwd, env };
 	return request.terminal
 		? startInTerminal(launch, request, groups.inside, onEnd)
 		: startPlain(launch, request.logDir, groups.inside, onEnd);

@@ -1,0 +1,114 @@
+/** `reeve plan`: graphs of tasks, shown while they run. */
+
+import { loadPlan } from "../../config/load.js";
+import { renderProblem } from "../../config/problem.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { PLAN_STATUSES, type PlanStatus } from "../../core/plan.js";
+import type { PlanDetailJson } from "../../http/contract/plans.js";
+import { parseCount, parseSince } from "../arguments.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { createPlanWatch } from "../plan-watch.js";
+import { renderPlanTable, renderPlanTree } from "../task-table.js";
+import { sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
+
+/** Short, so that what is shown is never old. */
+const LOOK_MS = 500;
+
+export async function runPlan(
+	file: string,
+	options: { idempotencyKey?: string; wait: boolean; json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const loaded = await loadPlan(file);
+	if (!loaded.ok) {
+		const problems = loaded.problems.map(renderProblem).join("\n");
+		throw new ReeveError("plan_file_invalid", `the plan file has problems:\n${problems}`);
+	}
+	const { client } = connect(env);
+	const { idempotencyKey } = options;
+	const submitted = await client.call("POST /api/v1/plans", {
+		...(idempotencyKey !== undefined && { idempotencyKey }),
+		body: loaded.plan,
+	});
+	const place = submitted.plan_id;
+	if (!options.wait) {
+		if (options.json) output.json(submitted);
+		else output.result(place);
+		return CLI_EXIT.done;
+	}
+	const watch = createPlanWatch(output);
+	const look = () =>
+		client.call("GET /api/v1/plans/:id", {
+			...{ place, query: { wait: `${LOOK_MS}ms` } },
+			signal: AbortSignal.timeout(LOOK_MS + 10_000),
+		});
+	const ended = await sayOnInterrupt(
+		() => output.say(`\nthe plan goes on: \`reeve plan show ${place}\``),
+		waitForEnd(look, isOver, (plan) => watch.show(plan)),
+	);
+	watch.end();
+	tellPlan(ended, options, output);
+	return ended.status === "succeeded" ? CLI_EXIT.done : CLI_EXIT.failed;
+}
+
+export async function runPlanList(
+	options: { status?: string; since?: string; lines: string; json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { status, since } = options;
+	const query = {
+		limit: parseCount(options.lines, "--lines"),
+		...(status !== undefined && { status: checkStatus(status) }),
+		...(since !== undefined && { since: parseSince(since) }),
+	};
+	const { plans } = await connect(env).client.call("GET /api/v1/plans", { query });
+	if (options.json) output.json(plans);
+	else if (plans.length === 0) output.say("no plans");
+	else for (const line of renderPlanTable(plans, output, Date.now())) output.result(line);
+	return CLI_EXIT.done;
+}
+
+export async function runPlanShow(
+	place: string,
+	options: { json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	tellPlan(await connect(env).client.call("GET /api/v1/plans/:id", { place }), options, output);
+	return CLI_EXIT.done;
+}
+
+export async function runPlanCancel(
+	place: string,
+	options: { json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const plan = await connect(env).client.call("POST /api/v1/plans/:id/cancel", { place });
+	tellPlan(plan, options, output);
+	return plan.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
+}
+
+/** A plan that was cut short has tasks that are still being ended. */
+function isOver({ ended_at: endedAt, tasks }: PlanDetailJson): boolean {
+	return endedAt !== null && tasks.every((task) => task.ended_at !== null);
+}
+
+function tellPlan(plan: PlanDetailJson, { json }: { json?: boolean }, output: Output): void {
+	if (json) {
+		output.json(plan);
+		return;
+	}
+	for (const line of renderPlanTree(plan, output, Date.now())) output.result(line);
+	output.say(`plan ${plan.plan_id} ${plan.status}: ${plan.reason}`);
+}
+
+function checkStatus(status: string): PlanStatus {
+	const known = PLAN_STATUSES.find((each) => each === status);
+	if (known !== undefined) return known;
+	const hint = `It is one of ${PLAN_STATUSES.join(", ")}.`;
+	throw new ReeveError("usage", `--status cannot be \`${status}\``, hint);
+}

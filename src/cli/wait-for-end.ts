@@ -1,0 +1,47 @@
+/** Waits for a task or plan to end, also while the daemon is restarted: it takes up what it had taken on. */
+
+import { ReeveError } from "../core/errors.js";
+
+/** Each look waits this long for the end. */
+export const LOOK_MS = 2_000;
+const AGAIN_MS = 300;
+/** A daemon that is gone for longer is not coming back by itself. */
+const AWAY_MS_MAX = 30_000;
+
+/** Looks until `isOver`; whoever interrupts is told that the work goes on. */
+export async function waitForEnd<T>(
+	look: () => Promise<T>,
+	isOver: (seen: T) => boolean,
+	onLook: (seen: T) => void,
+): Promise<T> {
+	let awaySinceMs: number | null = null;
+	for (;;) {
+		try {
+			const seen = await look();
+			awaySinceMs = null;
+			onLook(seen);
+			if (isOver(seen)) return seen;
+		} catch (error) {
+			const away =
+				error instanceof ReeveError &&
+				(error.code === "no_daemon" || error.code === "connection_lost");
+			awaySinceMs ??= performance.now();
+			if (!away || performance.now() - awaySinceMs > AWAY_MS_MAX) throw error;
+			await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+		}
+	}
+}
+
+/** While `work` goes on, Ctrl-C says how to find what goes on without us. */
+export async function sayOnInterrupt<T>(say: () => void, work: Promise<T>): Promise<T> {
+	const interrupted = () => {
+		say();
+		process.exit(130);
+	};
+	process.once("SIGINT", interrupted);
+	try {
+		return await work;
+	} finally {
+		process.removeListener("SIGINT", interrupted);
+	}
+}

@@ -1,0 +1,118 @@
+/** Limits on memory and processes, on any backend with real processes. */
+
+import { readFileSync, statSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describeLimits } from "../../src/host/cgroup.js";
+import { MEMORY_WITHOUT_GROUP } from "../../src/host/process-limits.js";
+import { readProcessTable } from "../../src/host/process-table.js";
+import type { Backend, StartRequest } from "../../src/ports/backend.js";
+import { eventually, listen, startOk, type World } from "./world.js";
+
+export interface LimitedWorld extends World {
+	connect(): Backend;
+	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
+	log(runId: string): Buffer;
+}
+
+const NONE = { memoryBytes: null, cpuPercent: null, pids: null };
+const node = process.execPath;
+const GREEDY = "const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1));";
+
+export function limitsSuite(create: (options: { groups: boolean }) => Promise<LimitedWorld>): void {
+	const unavailable = describeLimits().filter(({ available }) => !available);
+	const why = unavailable.map(({ reason }) => reason)[0] ?? "";
+	let world: LimitedWorld;
+	afterEach(() => world.close());
+
+	const grouped = { timeout: 60_000, skip: unavailable.length > 0, meta: { skipReason: why } };
+	describe("limits by control groups", grouped, () => {
+		beforeEach(async () => {
+			world = await create({ groups: true });
+		});
+
+		test("name an exit for want of memory as such", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const request = world.run([node, "-e", GREEDY], { limits: { ...NONE, memoryBytes: 150e6 } });
+			await startOk(backend, request);
+			expect(await eventually(() => exits.first(request.runId))).toMatchObject({
+				signal: "SIGKILL",
+				outOfMemory: true,
+			});
+		});
+
+		test("hold a fork bomb", async () => {
+			const backend = world.connect();
+			const bomb = `const { spawn } = require("node:child_process");
+			setInterval(() => spawn("sleep", ["100"], { detached: true }).on("error", () => {}), 1);`;
+			const request = world.run([node, "-e", bomb], { limits: { ...NONE, pids: 60 } });
+			const handle = await startOk(backend, request);
+			const members = () => {
+				const table = readProcessTable();
+				return table.entries.filter(
+					({ ended, pid }) => !ended && table.runIdOf(pid) === handle.runId,
+				);
+			};
+			await eventually(() => members().length >= 30);
+			expect(members().length).toBeLessThanOrEqual(60);
+			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(members()).toEqual([]);
+		});
+
+		test("leave no group behind", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const request = world.run(["true"], {
+				limits: { memoryBytes: 1e9, cpuPercent: 50, pids: 100 },
+			});
+			const handle = await startOk(backend, request);
+			const groups = String(handle.data["groups"]).split(":");
+			expect(groups.length).toBeGreaterThan(0);
+			expect(handle.data["missingLimits"]).toBeUndefined();
+			await eventually(() => exits.first(request.runId));
+			for (const path of groups) {
+				await eventually(() => statSync(path, { throwIfNoEntry: false }) === undefined);
+			}
+		});
+	});
+
+	const single = {
+		timeout: 60_000,
+		skip: MEMORY_WITHOUT_GROUP === null,
+		meta: { skipReason: "the host cannot limit the memory of a process" },
+	};
+	describe("limits without control groups", single, () => {
+		beforeEach(async () => {
+			world = await create({ groups: false });
+		});
+
+		test("hold the memory of each process, and say what is not held", async () => {
+			const backend = world.connect();
+			const exits = listen(backend);
+			const grow =
+				"echo begins; x=aaaaaaaa; while [ ${#x} -lt 1000000000 ]; do x=$x$x; done; echo grown";
+			const request = world.run(["sh", "-c", grow], {
+				limits: { memoryBytes: 100e6, cpuPercent: 50, pids: 60 },
+			});
+			const handle = await startOk(backend, request);
+			const told = String(handle.data["missingLimits"]);
+			expect(told).toMatch(/no common limit on memory: .*RLIMIT_DATA/);
+			expect(told).toMatch(/no limit on pids: .*all processes of the user/);
+			expect(told).toMatch(/no limit on cpu: /);
+			expect((await eventually(() => exits.first(request.runId))).code).not.toBe(0);
+			expect(world.log(request.runId).toString()).not.toContain("grown");
+		});
+
+		test("are the agent's own: its process is the program itself, with the pid that is told", async () => {
+			const backend = world.connect();
+			const request = world.run(["sleep", "1000"], { limits: { ...NONE, memoryBytes: 400e6 } });
+			const { process } = await startOk(backend, request);
+			await eventually(() =>
+				readFileSync(`/proc/${process.pid}/cmdline`, "utf8").startsWith("sleep"),
+			);
+			expect(readFileSync(`/proc/${process.pid}/limits`, "utf8")).toMatch(
+				/Max data size +400000000 +400000000/,
+			);
+		});
+	});
+}
