@@ -28,9 +28,9 @@ export {
 	type ProcessState,
 } from "../core/states.js";
 export { TASK_STATUSES, type TaskStatus } from "../core/task.js";
-export type { AgentDetailJson, AgentJson, ExitJson } from "../http/contract/agents.js";
+export type { AgentDetailJson, AgentJson, ExitJson, StartedJson } from "../http/contract/agents.js";
 export type { DaemonJson } from "../http/contract/daemon.js";
-export type { ReloadedJson, StartedJson } from "../http/contract/fleet.js";
+export type { ReloadedJson } from "../http/contract/fleet.js";
 export type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.js";
 export type { ErrorJson, StoppedJson } from "../http/contract/shapes.js";
 export type { TerminalMessage } from "../http/contract/streams.js";

@@ -11,6 +11,7 @@ import type { Via } from "./auth/places.js";
 import type { Tokens } from "./auth/tokens.js";
 import type { DaemonJson } from "./contract/daemon.js";
 import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contract/routes.js";
+import type { PreparedJson } from "./replies.js";
 
 /** What handlers are made from. */
 export interface HttpParts {
@@ -45,8 +46,10 @@ export interface Asked<Name extends RouteName> {
 	readonly gone: AbortSignal;
 }
 
+type Reply<Name extends RouteName> = Routes[Name]["reply"] | PreparedJson;
+
 type Handler<Name extends RouteName> = Name extends JsonRouteName
-	? (asked: Asked<Name>) => Routes[Name]["reply"] | Promise<Routes[Name]["reply"]>
+	? (asked: Asked<Name>) => Reply<Name> | Promise<Reply<Name>>
 	: (asked: Asked<Name>, response: ServerResponse) => void | Promise<void>;
 
 /** A handler for each of these routes; those that become a WebSocket have their own. */

@@ -61,10 +61,11 @@ function operationId({ method, path }: Route): string {
 	return `${method.toLowerCase()}${camel.join("")}`;
 }
 
-function parametersOf({ params, query }: RouteSpec, schemas: Json): Json {
+function parametersOf({ params, query, headers }: RouteSpec, schemas: Json): Json {
 	const parameters = [
 		...fieldsOf(params, schemas).map((field) => ({ ...field, in: "path", required: true })),
 		...fieldsOf(query, schemas).map((field) => ({ ...field, in: "query" })),
+		...fieldsOf(headers, schemas).map((field) => ({ ...field, in: "header" })),
 	];
 	return parameters.length === 0 ? {} : { parameters };
 }

@@ -14,6 +14,38 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 	response.end(body);
 }
 
+/** An answer that was put into bytes before, with the name of what it says. */
+export class PreparedJson {
+	readonly body: Buffer;
+	/** Weak: the same as long as nothing has happened, although times pass. */
+	readonly etag: string;
+
+	constructor(body: Buffer, etag: string) {
+		this.body = body;
+		this.etag = etag;
+	}
+}
+
+/** Sends it, or only that nothing has changed to whoever has it already. */
+export function sendPrepared(
+	response: ServerResponse,
+	{ body, etag }: PreparedJson,
+	known: string | undefined,
+): void {
+	// `no-store` would keep a browser from having it; it may keep this, and must ask each time.
+	response.setHeader("cache-control", "no-cache");
+	response.setHeader("etag", etag);
+	if (known?.split(/\s*,\s*/).includes(etag)) {
+		response.writeHead(304).end();
+		return;
+	}
+	response.writeHead(200, {
+		"content-type": "application/json",
+		"content-length": body.length,
+	});
+	response.end(body);
+}
+
 /** What an error is to whoever asked. What nobody expected is told in the log, and not to them (A5). */
 export function explainError(error: unknown, correlationId: string): ReeveError {
 	if (error instanceof ReeveError) return error;

@@ -8,12 +8,19 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ReeveError } from "../core/errors.js";
 import { createHandlers } from "./all-handlers.js";
-import type { Gate } from "./auth/gate.js";
+import { type Gate, mayAct } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
-import { explainError, refuseUpgrade, sendError, sendJson } from "./replies.js";
+import {
+	explainError,
+	PreparedJson,
+	refuseUpgrade,
+	sendError,
+	sendJson,
+	sendPrepared,
+} from "./replies.js";
 import { findRoute, type Route } from "./router.js";
 import { setSecurityHeaders } from "./security-headers.js";
 import { guardStore } from "./store-guard.js";
@@ -73,7 +80,11 @@ export function createApi(parts: ApiParts): Api {
 			gone: AbortSignal.any([gone.signal, closing]),
 		} as Asked<RouteName>;
 		const reply = await handler(asked, response);
-		if (!("stream" in route.spec.reply)) sendJson(response, route.spec.status ?? 200, reply);
+		if (reply instanceof PreparedJson) {
+			sendPrepared(response, reply, request.headers["if-none-match"]);
+		} else if (!("stream" in route.spec.reply)) {
+			sendJson(response, route.spec.status ?? 200, reply);
+		}
 	}
 
 	function onRequest(request: IncomingMessage, response: ServerResponse, door: Door): void {
@@ -95,12 +106,15 @@ export function createApi(parts: ApiParts): Api {
 		const ids = readIds(request);
 		try {
 			const { route, params, url } = locate(request);
-			gate.admit(request, door.via, route.spec, params);
+			const caller = gate.admit(request, door.via, route.spec, params);
 			if (route.name !== "GET /api/v1/agents/:id/terminal") {
 				throw new ReeveError("no_route", `${url.pathname} is no WebSocket`);
 			}
 			const { id } = understand(route, params, url).params as { id: string };
-			terminals.upgrade(id, url.searchParams, { request, socket, head, closing: door.closing });
+			const mayType = mayAct(caller);
+			terminals.upgrade(id, url.searchParams, {
+				...{ request, socket, head, mayType, closing: door.closing },
+			});
 		} catch (error) {
 			if (!(error instanceof ReeveError)) onError(error, ids);
 			refuseUpgrade(socket, explainError(error, ids.correlationId), ids.correlationId);

@@ -21,6 +21,8 @@ export interface Upgrade {
 	readonly request: IncomingMessage;
 	readonly socket: Duplex;
 	readonly head: Buffer;
+	/** Whether whoever asks may type, if they want to. */
+	readonly mayType: boolean;
 	/** Aborts when the server that it came to ends. */
 	readonly closing: AbortSignal;
 }
@@ -41,8 +43,13 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 		tell(socket, { type: "writer", you: true });
 	}
 
-	async function serve(id: string, query: URLSearchParams, socket: WebSocket): Promise<void> {
-		const readOnly = query.get("ro") === "1";
+	async function serve(
+		id: string,
+		query: URLSearchParams,
+		socket: WebSocket,
+		mayType: boolean,
+	): Promise<void> {
+		const readOnly = query.get("ro") === "1" || !mayType;
 		const size = sizeOf(query.get("columns"), query.get("rows"));
 		let connection: TerminalConnection | null = null;
 		let behind = false;
@@ -56,7 +63,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				if (behind) return;
 				if (socket.bufferedAmount < BEHIND_BYTES_MAX) return void socket.send(bytes);
 				behind = true;
-				void resync();
+				resync().catch((error: unknown) => failTerminal(socket, error));
 			},
 			onClose(reason: string) {
 				tell(socket, { type: "closed", reason });
@@ -93,20 +100,23 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 	}
 
 	return {
-		upgrade(id, query, { request, socket: raw, head, closing }) {
+		upgrade(id, query, { request, socket: raw, head, mayType, closing }) {
 			engine.get(id);
 			sockets.handleUpgrade(request, raw, head, (socket) => {
 				const end = () => endSocket(socket);
 				closing.addEventListener("abort", end);
 				socket.on("close", () => closing.removeEventListener("abort", end));
-				serve(id, query, socket).catch((error: unknown) => {
-					const reason = error instanceof Error ? error.message : String(error);
-					tell(socket, { type: "closed", reason });
-					socket.close();
-				});
+				// A frame that is too large, or none at all, closes this one and nothing else.
+				socket.on("error", () => {});
+				serve(id, query, socket, mayType).catch((error: unknown) => failTerminal(socket, error));
 			});
 		},
 	};
+}
+
+function failTerminal(socket: WebSocket, error: unknown): void {
+	tell(socket, { type: "closed", reason: error instanceof Error ? error.message : String(error) });
+	socket.close();
 }
 
 /** Whoever does not answer a good-bye is not waited for. */

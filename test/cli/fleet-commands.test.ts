@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ReeveError } from "../../src/core/errors.js";
-import type { StartedJson } from "../../src/http/contract/fleet.js";
+import type { StartedJson } from "../../src/http/contract/agents.js";
 import type { StoppedJson } from "../../src/http/contract/shapes.js";
 import { agentJson, DOWN } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";

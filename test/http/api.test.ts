@@ -111,3 +111,43 @@ test("a client that another tool makes of the description works", async () => {
 	const stopped = { agents: [{ id: "p:web", outcome: "graceful" }] };
 	expect(await ask("postAgentsScopeDown", "p:web", {})).toMatchObject(stopped);
 });
+
+describe("the list of agents", () => {
+	test("is filtered and paged", async () => {
+		const { client } = await createApiWorld();
+		const ids = async (query: object) =>
+			(await client.call("GET /api/v1/agents", { query })).agents.map(({ id }) => id);
+		expect(await ids({ process: "running" })).toEqual(["p:web"]);
+		expect(await ids({ project: "q" })).toEqual([]);
+		expect(await ids({ kind: "call" })).toEqual(["p:tool"]);
+		const walked: string[] = [];
+		let after: string | undefined;
+		do {
+			const query = { limit: 1, ...(after !== undefined && { after }) };
+			const page = await client.call("GET /api/v1/agents", { query });
+			walked.push(...page.agents.map(({ id }) => id));
+			after = page.next ?? undefined;
+		} while (after !== undefined);
+		expect(walked).toEqual(["p:web", "p:db", "p:tool"]);
+	});
+
+	test("has a tag that changes when something happens, and not with the time", async () => {
+		const { raw, world, client } = await createApiWorld();
+		await world.pass(5_000);
+		const { headers } = await raw({ path: "/api/v1/agents" });
+		const ask = () =>
+			raw({ path: "/api/v1/agents", headers: { "if-none-match": headers.etag ?? "" } });
+		world.clock.advance(5_000);
+		expect(await ask()).toMatchObject({ status: 304, body: "" });
+		await client.call("POST /api/v1/agents/:scope/down", { place: "p:web", body: {} });
+		expect((await ask()).status).toBe(200);
+	});
+
+	test("is never older than what was answered before", async () => {
+		const { client } = await createApiWorld();
+		const processOf = async () => (await client.call("GET /api/v1/agents")).agents[0]?.process;
+		expect(await processOf()).toBe("running");
+		await client.call("POST /api/v1/agents/:scope/down", { place: "p:web", body: {} });
+		expect(await processOf()).toBe("stopped");
+	});
+});

@@ -44,7 +44,7 @@ describe("walking every route", { timeout: 120_000 }, () => {
 			"WebSockets that are not asked",
 			"http/server.ts",
 			"gate.admit(request, door.via, route.spec, params);",
-			"",
+			'{ type: "owner", uid: 0 } as const;',
 			/as a WebSocket with a token that may read|as a WebSocket with no token/,
 		],
 		[

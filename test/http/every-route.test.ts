@@ -75,6 +75,17 @@ describe("through the typed client", () => {
 		expect(outcome).toBe("stopped");
 	});
 
+	test("agents that are known are brought up without their fleet file", async () => {
+		const api = await createApiWorld();
+		const { agents } = await ask(api, "POST /api/v1/agents/:scope/up", { place: "p" });
+		expect(agents.map(({ id, outcome }) => [id, outcome])).toEqual([
+			["p:web", "already_running"],
+			["p:db", "started"],
+		]);
+		const nobody = api.client.call("POST /api/v1/agents/:scope/up", { place: "q" });
+		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
+	});
+
 	test("a fleet is taken on and reloaded", async () => {
 		const api = await createApiWorld();
 		const up = await ask(api, "POST /api/v1/fleet/up", { body: { fleet: FLEET, scope: "p:db" } });

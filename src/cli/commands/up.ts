@@ -2,7 +2,7 @@
 
 import type { FleetSpec } from "../../config/spec.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import type { StartedJson } from "../../http/contract/fleet.js";
+import type { StartedJson } from "../../http/contract/agents.js";
 import { tally } from "../agent-table.js";
 import { countOf, isWithin, parseScopes, selectIds } from "../arguments.js";
 import { connect } from "../connect.js";

@@ -74,6 +74,11 @@ export function createGate(tokens: Tokens, limit: FailureLimit, uid: number): Ga
 	};
 }
 
+/** Whether a caller may act, besides looking. */
+export function mayAct(caller: Caller): boolean {
+	return decideAccess({ access: "operate", self: false, about: null }, holdsOf(caller)).allowed;
+}
+
 function holdsOf(caller: Caller): Holds {
 	if (caller.type === "owner") return { type: "owner" };
 	if (caller.type === "nobody") return { type: "nothing" };

@@ -82,7 +82,7 @@ const agentDetail = agentShape
 /** One agent with its past. */
 export type AgentDetailJson = z.output<typeof agentDetail>;
 
-export const START_OUTCOMES = [
+const START_OUTCOMES = [
 	"started",
 	"already_running",
 	"failed",
@@ -92,13 +92,42 @@ export const START_OUTCOMES = [
 	"changed",
 ] as const;
 
+export const started = z
+	.object({
+		id: z.string(),
+		outcome: z
+			.enum(START_OUTCOMES)
+			.describe("`changed`: it runs on with its old settings until a reload"),
+		reason: z.string(),
+	})
+	.readonly()
+	.meta({ id: "Started" });
+export type StartedJson = z.output<typeof started>;
+
 const stoppedAgents = z.object({ agents: listOf(stopped) });
 
 export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents": {
 		summary: "Every configured agent, called or not, with its state.",
 		access: "read",
-		reply: z.object({ agents: listOf(agent) }),
+		query: z.object({
+			project: z.string().optional().describe("only of this project"),
+			kind: z.enum(AGENT_KINDS).optional(),
+			process: z.enum(PROCESS_STATES).optional(),
+			policy: z.enum(POLICY_STATES).optional(),
+			limit: z.coerce.number().int().min(1).max(1_000).optional().describe("all when left out"),
+			after: z.string().max(200).optional().describe("the `next` of the page before"),
+		}),
+		headers: z.object({
+			"if-none-match": z
+				.string()
+				.optional()
+				.describe("the `etag` of an answer before: 304 if nothing has happened since"),
+		}),
+		reply: z.object({
+			agents: listOf(agent),
+			next: z.string().nullable().optional().describe("the `after` of the next page, with `limit`"),
+		}),
 		errors: [],
 	},
 	"GET /api/v1/agents/:id": {
@@ -107,6 +136,13 @@ export const agentRoutes = defineRoutes({
 		self: true,
 		params: agentParams,
 		reply: agentDetail,
+		errors: ["agent_not_found"],
+	},
+	"POST /api/v1/agents/:scope/up": {
+		summary: "Brings up agents that the daemon knows; a fleet file is taken on with `fleet/up`.",
+		access: "operate",
+		params: scopeParams,
+		reply: z.object({ agents: listOf(started) }),
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:scope/down": {

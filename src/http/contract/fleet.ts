@@ -1,7 +1,7 @@
 /** How a fleet is taken on. It is sent resolved: whoever read the file has checked it. */
 
 import { z } from "zod";
-import { START_OUTCOMES } from "./agents.js";
+import { started } from "./agents.js";
 import { defineRoutes } from "./route.js";
 import { drainOutcome, listOf } from "./shapes.js";
 
@@ -17,18 +17,6 @@ const fleet: z.ZodType<SentFleet, SentFleet> = z
 		agents: listOf(z.looseObject({ id: z.string().min(1) })),
 	})
 	.describe("the resolved fleet, with the values of its environments");
-
-const started = z
-	.object({
-		id: z.string(),
-		outcome: z
-			.enum(START_OUTCOMES)
-			.describe("`changed`: it runs on with its old settings until a reload"),
-		reason: z.string(),
-	})
-	.readonly()
-	.meta({ id: "Started" });
-export type StartedJson = z.output<typeof started>;
 
 const reloaded = z
 	.object({

@@ -25,6 +25,8 @@ export interface RouteSpec {
 	/** The one `:part` of the path. */
 	readonly params?: z.ZodObject;
 	readonly query?: z.ZodObject;
+	/** Headers that mean something to this route alone; they are described, not checked. */
+	readonly headers?: z.ZodObject;
 	readonly body?: z.ZodObject;
 	/** The status of a success, 200 when left out. */
 	readonly status?: 200 | 201 | 202;

@@ -5,6 +5,7 @@ import { defineRoutes } from "./route.js";
 import { agentParams } from "./shapes.js";
 
 const flag = z.enum(["0", "1"]).optional();
+const text = z.string().max(500).optional();
 const count = z.coerce.number().int().nonnegative();
 
 export const streamRoutes = defineRoutes({
@@ -13,13 +14,26 @@ export const streamRoutes = defineRoutes({
 		access: "read",
 		query: z.object({
 			after: count.default(0).describe("only events after the one of this number"),
-			agent: z.string().optional().describe("only events of this agent"),
+			agent: text.describe("only events of this agent"),
+			task: text.describe("only events of this task"),
+			plan: text.describe("only events of this plan"),
+			type: text.describe(
+				"only these types, as `agent.exited,task.`: with a dot at its end, a group",
+			),
+			since: z.iso
+				.datetime({ offset: true })
+				.optional()
+				.describe("only events at or after this time"),
 			follow: flag.describe("`1` goes on with events to come"),
+		}),
+		headers: z.object({
+			"last-event-id": text.describe("the last event that was seen; goes before `after`"),
 		}),
 		reply: {
 			stream: "events",
 			contentType: "text/event-stream",
-			meaning: "Server-sent events: the id is the event's number, the data the event as JSON.",
+			meaning:
+				"Server-sent events: the id is the event's number, the data the event as JSON. While nothing happens there is a comment every 15 seconds. A reader that reads nothing for a minute is cut off, and goes on with `Last-Event-ID`.",
 		},
 		errors: ["events_pruned"],
 	},
@@ -46,7 +60,7 @@ export const streamRoutes = defineRoutes({
 		query: z.object({
 			columns: z.coerce.number().optional(),
 			rows: z.coerce.number().optional(),
-			ro: flag.describe("`1` only watches"),
+			ro: flag.describe("`1` only watches; so does whoever may read but not act"),
 		}),
 		reply: {
 			stream: "websocket",

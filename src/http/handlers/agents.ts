@@ -1,23 +1,26 @@
 /** What is asked of agents. */
 
+import type { Engine } from "../../engine/engine.js";
 import type { Clock } from "../../ports/clock.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
-import type { AgentDetailJson, agentRoutes } from "../contract/agents.js";
+import { createAgentsList } from "../agents-list.js";
+import type { AgentDetailJson, agentRoutes, StartedJson } from "../contract/agents.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { renderStopped } from "./render-stopped.js";
+import { renderStarted, renderStopped } from "./render-outcome.js";
 
 const EXITS_SHOWN = 20;
 /** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
 const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
-	const { engine, calls, clock, host } = parts;
-	const now = () => ({ host, nowMs: clock.now().wallMs });
+	const { engine, calls, clock } = parts;
+	const list = createAgentsList(parts);
 	return {
-		"GET /api/v1/agents": () => ({
-			agents: engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now())),
-		}),
+		"GET /api/v1/agents": ({ query }) => list(query),
 		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
+		"POST /api/v1/agents/:scope/up": async ({ params }) => ({
+			agents: await upRecorded(engine, params.scope),
+		}),
 		"POST /api/v1/agents/:scope/down": async ({ params, body }) => ({
 			agents: (await engine.down(params.scope, body.timeout_ms)).map(renderStopped),
 		}),
@@ -45,6 +48,24 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 			text: await engine.screen(params.id),
 		}),
 	};
+}
+
+/** Brings up what is in scope, from the fleets as they were last taken on. */
+async function upRecorded(engine: Engine, scope: string): Promise<readonly StartedJson[]> {
+	const agents = engine.list().map(({ agent }) => agent);
+	const isMeant = ({ id, spec }: (typeof agents)[number]) =>
+		scope === "*" || scope === id || scope === spec.project;
+	const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
+	// Tells which agents there are.
+	if (files.size === 0) engine.get(scope);
+	const started = await Promise.all(
+		[...files].map((file) => {
+			const own = agents.filter(({ fleetFile }) => fleetFile === file);
+			const specs = own.sort((a, b) => a.position - b.position).map(({ spec }) => spec);
+			return engine.up({ file, agents: specs }, scope);
+		}),
+	);
+	return started.flat().map((each) => renderStarted(engine, each));
 }
 
 function describeAgent(parts: HttpParts, id: string): AgentDetailJson {

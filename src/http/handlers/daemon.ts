@@ -3,7 +3,7 @@
 import type { daemonRoutes } from "../contract/daemon.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { sendJson } from "../replies.js";
-import { renderStopped } from "./render-stopped.js";
+import { renderStopped } from "./render-outcome.js";
 
 export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof daemonRoutes> {
 	const { engine, status } = parts;

@@ -3,17 +3,13 @@
 import type { FleetSpec } from "../../config/spec.js";
 import type { fleetRoutes } from "../contract/fleet.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import { renderStarted } from "./render-outcome.js";
 
 export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeof fleetRoutes> {
 	return {
 		"POST /api/v1/fleet/up": async ({ body }) => {
 			const started = await engine.up(asSpec(body.fleet), body.scope);
-			return {
-				agents: started.map(({ id, outcome }) => ({
-					...{ id, outcome },
-					reason: engine.get(id).agent.reason,
-				})),
-			};
+			return { agents: started.map((each) => renderStarted(engine, each)) };
 		},
 		"POST /api/v1/fleet/reload": async ({ body }) => {
 			const spec = asSpec(body.fleet);

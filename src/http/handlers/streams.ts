@@ -1,17 +1,46 @@
 /** What comes bit by bit. */
 
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Routes } from "../contract/routes.js";
 import type { streamRoutes } from "../contract/streams.js";
-import { streamEvents } from "../events-stream.js";
+import { createEventReaders, type EventFilter } from "../event-readers.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { streamLogs } from "../logs-stream.js";
 
+type EventsQuery = Routes["GET /api/v1/events"]["query"];
+
 export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof streamRoutes> {
+	const readers = createEventReaders(parts.store);
 	return {
-		"GET /api/v1/events": ({ query, gone }, response) =>
-			streamEvents(parts.store, query, response, gone),
+		"GET /api/v1/events": async ({ query, headers, gone }, response) => {
+			const after = lastSeen(headers) ?? query.after;
+			const send = query.follow === "1" ? readers.follow : readers.replay;
+			// Not before it is known that what was asked for is still there.
+			readers.check(after);
+			openStream(response);
+			await send(after, filterOf(query), response, gone);
+			response.end();
+		},
 		"GET /api/v1/agents/:id/logs": ({ params, query, gone }, response) => {
 			parts.engine.get(params.id);
 			return streamLogs(parts.logDirOf(params.id), query, response, gone);
 		},
 	};
+}
+
+function openStream(response: ServerResponse): void {
+	response.writeHead(200, { "content-type": "text/event-stream" });
+	// Whoever opened it is to know so before anything happens.
+	response.flushHeaders();
+}
+
+function lastSeen(headers: IncomingHttpHeaders): number | null {
+	const sent = headers["last-event-id"];
+	return typeof sent === "string" && /^\d{1,15}$/.test(sent) ? Number(sent) : null;
+}
+
+function filterOf({ agent, task, plan, type, since }: EventsQuery): EventFilter {
+	const types = type?.split(",").filter((each) => each !== "");
+	const sinceMs = since === undefined ? undefined : Date.parse(since);
+	return { agent, task, plan, types, sinceMs };
 }

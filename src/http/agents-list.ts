@@ -1,0 +1,65 @@
+/**
+ * The list of all agents, which is asked for more often than anything else. It is put into bytes at most
+ * once per event and moment, however many ask: an answer is never older than the last commit, and its
+ * running times never by more than what it may be on its way.
+ */
+
+import { createHash } from "node:crypto";
+import { renderAgent } from "./agent-json.js";
+import type { AgentJson } from "./contract/agents.js";
+import type { Routes } from "./contract/routes.js";
+import type { HttpParts } from "./handler.js";
+import { PreparedJson } from "./replies.js";
+
+type Query = Routes["GET /api/v1/agents"]["query"];
+type Reply = Routes["GET /api/v1/agents"]["reply"];
+
+const KEPT_MS = 25;
+
+export function createAgentsList(
+	parts: Pick<HttpParts, "engine" | "calls" | "clock" | "store" | "host">,
+): (query: Query) => Reply | PreparedJson {
+	const { engine, calls, clock, store, host } = parts;
+	let kept: { readonly seq: number; readonly atMs: number; readonly json: PreparedJson } | null =
+		null;
+
+	function all(): readonly AgentJson[] {
+		const now = { host, nowMs: clock.now().wallMs };
+		return engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now));
+	}
+
+	return (query) => {
+		const { limit, after, ...wanted } = query;
+		const filters = Object.entries(wanted) as [keyof AgentJson, string][];
+		if (filters.length > 0 || limit !== undefined || after !== undefined) {
+			const found = all().filter((agent) => filters.every(([key, value]) => agent[key] === value));
+			return pageOf(found, limit, after);
+		}
+		const [seq, atMs] = [store.lastSeq(), clock.now().steadyMs];
+		if (kept === null || kept.seq !== seq || atMs - kept.atMs >= KEPT_MS) {
+			kept = { seq, atMs, json: prepare(all()) };
+		}
+		return kept.json;
+	};
+}
+
+/** In the order of the list; an agent that has gone meanwhile ends a walk early, and repeats nothing. */
+function pageOf(
+	agents: readonly AgentJson[],
+	limit: number | undefined,
+	after: string | undefined,
+): Reply {
+	const start = after === undefined ? 0 : agents.findIndex(({ id }) => id === after) + 1;
+	const rest = after !== undefined && start === 0 ? [] : agents.slice(start);
+	if (limit === undefined) return { agents: rest };
+	const page = rest.slice(0, limit);
+	return { agents: page, next: rest.length > limit ? (page.at(-1)?.id ?? null) : null };
+}
+
+/** The tag leaves out how long agents have been running: that is no change. */
+function prepare(agents: readonly AgentJson[]): PreparedJson {
+	const text = `${JSON.stringify({ agents })}\n`;
+	const lasting = text.replaceAll(/"uptime_ms":\d+/g, "");
+	const hash = createHash("sha1").update(lasting).digest("base64url");
+	return new PreparedJson(Buffer.from(text), `W/"${hash}"`);
+}

@@ -1,0 +1,220 @@
+/**
+ * Events for any number of readers. A reader that keeps up is given each commit as it comes, encoded
+ * once for all; one that does not is given nothing more until it has read what it was sent, and then
+ * goes on from the store, a page at a time. So a slow reader costs a page of memory and nobody else
+ * anything (A6), and none misses or repeats an event (A3). One that reads nothing at all is cut off:
+ * it can come again with the last id it saw.
+ */
+
+import type { Writable } from "node:stream";
+import { ReeveError } from "../core/errors.js";
+import type { ReeveEvent } from "../core/events.js";
+import type { Store } from "../ports/store.js";
+
+const PAGE = 100;
+/** How long a reader may read nothing although there is something to read. */
+const STALLED_MS_MAX = 60_000;
+const HEARTBEAT_MS = 15_000;
+
+export interface EventFilter {
+	readonly agent?: string | undefined;
+	readonly task?: string | undefined;
+	readonly plan?: string | undefined;
+	/** Types, or beginnings of types that end in a dot: `agent.`. */
+	readonly types?: readonly string[] | undefined;
+	readonly sinceMs?: number | undefined;
+}
+
+export interface ReaderLimits {
+	readonly stalledMsMax: number;
+	readonly heartbeatMs: number;
+}
+
+export interface EventReaders {
+	/** Throws when what follows this event is no longer kept. */
+	check(after: number): void;
+	/** Sends what is stored after this event, and then what is committed, until `gone` aborts. */
+	follow(after: number, filter: EventFilter, to: Writable, gone: AbortSignal): Promise<void>;
+	/** Sends what is stored after this event, and ends. */
+	replay(after: number, filter: EventFilter, to: Writable, gone: AbortSignal): Promise<void>;
+}
+
+export function createEventReaders(
+	store: Store,
+	limits: ReaderLimits = { stalledMsMax: STALLED_MS_MAX, heartbeatMs: HEARTBEAT_MS },
+): EventReaders {
+	const live = new Set<(events: readonly ReeveEvent[]) => void>();
+	let stopListening: (() => void) | null = null;
+
+	/** One listener for all readers, and none while there is no reader. */
+	function join(reader: (events: readonly ReeveEvent[]) => void): () => void {
+		live.add(reader);
+		stopListening ??= store.onCommit((events) => {
+			for (const each of [...live]) each(events);
+		});
+		return () => {
+			live.delete(reader);
+			if (live.size > 0) return;
+			stopListening?.();
+			stopListening = null;
+		};
+	}
+
+	/** Sends pages from the store up to this event; gives the last one that was looked at. */
+	async function send(from: number, to: number, filter: EventFilter, out: Outlet) {
+		let seq = from;
+		while (seq < to && !out.ended()) {
+			refusePruned(store, seq);
+			const page = store.readEvents({
+				...{ afterSeq: seq, limit: PAGE },
+				...(filter.agent !== undefined && { agent: filter.agent }),
+			});
+			// With nothing left of this agent, everything up to here has been looked at.
+			seq = page.length < PAGE ? Math.max(to, page.at(-1)?.seq ?? 0) : (page.at(-1)?.seq ?? to);
+			await out.write(
+				page
+					.filter((event) => matches(event, filter))
+					.map(encode)
+					.join(""),
+			);
+		}
+		return seq;
+	}
+
+	return {
+		check: (after) => refusePruned(store, after),
+		async replay(after, filter, to, gone) {
+			await send(after, store.lastSeq(), filter, createOutlet(to, gone, limits));
+		},
+		async follow(after, filter, to, gone) {
+			const out = createOutlet(to, gone, limits);
+			let seq = after;
+			let wake = () => {};
+			const leave = join((events) => {
+				// Only who has everything before them can be given these as they are.
+				const [first] = events;
+				if (out.busy() || first === undefined || first.seq !== seq + 1) return wake();
+				seq = events.at(-1)?.seq ?? seq;
+				const text = events.filter((event) => matches(event, filter)).map(encodeOnce);
+				if (text.length > 0) out.write(text.join("")).catch(() => {});
+			});
+			const beat = setInterval(() => {
+				// With its number, so that whoever filters resumes here and not where it last heard anything.
+				if (!out.busy()) out.write(`id: ${seq}\n: still here\n\n`).catch(() => {});
+			}, limits.heartbeatMs);
+			try {
+				while (!out.ended()) {
+					await out.drained();
+					if (seq < store.lastSeq()) seq = await send(seq, store.lastSeq(), filter, out);
+					// Committed while it was waited for: once more from the store.
+					if (out.busy() || seq < store.lastSeq()) continue;
+					await new Promise<void>((resolve) => {
+						wake = resolve;
+						out.whenOver(resolve);
+					});
+				}
+			} finally {
+				leave();
+				clearInterval(beat);
+			}
+		},
+	};
+}
+
+interface Outlet {
+	/** Resolves when there is room for more. */
+	write(text: string): Promise<void>;
+	drained(): Promise<void>;
+	/** Whether what was written waits to be read. */
+	busy(): boolean;
+	ended(): boolean;
+	/** Calls this, and no longer what it was told before, when the reader has gone. */
+	whenOver(call: () => void): void;
+}
+
+/** A reader as something to write to. One that does not read for too long is cut off. */
+function createOutlet(to: Writable, gone: AbortSignal, { stalledMsMax }: ReaderLimits): Outlet {
+	const ended = () => gone.aborted || to.destroyed;
+	let draining: { readonly promise: Promise<void>; readonly done: () => void } | null = null;
+	let onOver = () => {};
+	const over = () => {
+		draining?.done();
+		onOver();
+	};
+	gone.addEventListener("abort", over, { once: true });
+	to.once("close", over);
+
+	function drain(): Promise<void> {
+		if (draining !== null) return draining.promise;
+		const stalled = setTimeout(() => to.destroy(), stalledMsMax);
+		let resolve = () => {};
+		const promise = new Promise<void>((each) => {
+			resolve = each;
+		});
+		const done = () => {
+			to.off("drain", done);
+			clearTimeout(stalled);
+			draining = null;
+			resolve();
+		};
+		to.once("drain", done);
+		draining = { promise, done };
+		return promise;
+	}
+
+	return {
+		ended,
+		busy: () => draining !== null || to.writableNeedDrain,
+		drained: async () => (draining !== null || to.writableNeedDrain ? drain() : undefined),
+		async write(text) {
+			if (text === "" || ended()) return;
+			if (!to.write(text)) await drain();
+		},
+		whenOver(call) {
+			onOver = call;
+			if (ended()) call();
+		},
+	};
+}
+
+function encode(event: ReeveEvent): string {
+	return `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The newest events, as they were encoded for the first of many readers. */
+const encoded = new WeakMap<ReeveEvent, string>();
+
+function encodeOnce(event: ReeveEvent): string {
+	const known = encoded.get(event);
+	if (known !== undefined) return known;
+	const text = encode(event);
+	encoded.set(event, text);
+	return text;
+}
+
+function matches(event: ReeveEvent, { agent, task, plan, types, sinceMs }: EventFilter): boolean {
+	if (agent !== undefined && event.agent !== agent) return false;
+	if (task !== undefined && event.task !== task) return false;
+	if (plan !== undefined && event.plan !== plan) return false;
+	if (sinceMs !== undefined && Date.parse(event.at) < sinceMs) return false;
+	return types?.some((type) => event.type === type || isGroup(type, event.type)) ?? true;
+}
+
+function isGroup(wanted: string, type: string): boolean {
+	return wanted.endsWith(".") && type.startsWith(wanted);
+}
+
+/** Whether what follows this number is no longer there. From 0 on means: from where there is something. */
+const isPruned = (store: Store, afterSeq: number) =>
+	afterSeq > 0 && afterSeq + 1 < store.firstSeq();
+
+/** Whoever resumes counts on the very next event (A3). */
+function refusePruned(store: Store, after: number): void {
+	if (!isPruned(store, after)) return;
+	const first = store.firstSeq();
+	throw new ReeveError(
+		"events_pruned",
+		`the events after ${after} are no longer kept; the oldest is ${first}`,
+		`\`--after ${first - 1}\` gives everything that there is; what came before is lost.`,
+	);
+}

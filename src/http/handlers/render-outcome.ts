@@ -1,0 +1,13 @@
+/** How starts and stops went, in the words of the contract. */
+
+import type { Engine, Started, Stopped } from "../../engine/engine.js";
+import type { StartedJson } from "../contract/agents.js";
+import type { StoppedJson } from "../contract/shapes.js";
+
+export function renderStopped({ id, outcome, durationMs, reason }: Stopped): StoppedJson {
+	return { id, outcome, duration_ms: durationMs, reason };
+}
+
+export function renderStarted(engine: Engine, { id, outcome }: Started): StartedJson {
+	return { id, outcome, reason: engine.get(id).agent.reason };
+}

@@ -1,0 +1,52 @@
+/** Events over real connections, from daemons that are killed: nothing is lost, nothing repeated (A3). */
+
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createClient } from "../../src/client/client.js";
+import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
+
+let fleet: FleetHome | null = null;
+afterEach(() => fleet?.close());
+
+test("a reader that resumes where it was has every event once, across kill -9", {
+	timeout: 180_000,
+}, async () => {
+	fleet = createFleetHome();
+	const { must, killDaemon, env } = fleet;
+	const client = createClient({ socketPath: join(env["REEVE_HOME"] ?? "", "reeve.sock") });
+	const seen: number[] = [];
+	const types: string[] = [];
+	let over = false;
+	const read = async () => {
+		while (!over) {
+			try {
+				for await (const event of client.events({ after: seen.at(-1) ?? 0, follow: true })) {
+					seen.push(event.seq);
+					types.push(event.type);
+				}
+			} catch {
+				await new Promise((resolve) => setTimeout(resolve, 20));
+			}
+		}
+	};
+	const reading = read();
+	for (let life = 1; life <= 3; life++) {
+		await must("daemon", "start");
+		await must("token", "rotate");
+		const started = () => types.filter((type) => type === "daemon.started").length >= life;
+		await eventually(started, "the reader has heard of the new daemon");
+		await killDaemon();
+	}
+	await must("daemon", "start");
+	const last = async () => {
+		let seq = 0;
+		for await (const event of client.events({ after: 0, follow: false })) seq = event.seq;
+		return seq;
+	};
+	const target = await last();
+	await eventually(() => (seen.at(-1) ?? 0) >= target, "the reader has everything");
+	expect(seen).toEqual(seen.map((_, index) => index + 1));
+	over = true;
+	await must("daemon", "stop");
+	await reading;
+});

@@ -1,0 +1,111 @@
+/** Terminals over WebSockets: one types, many watch, and who does not read costs nothing. */
+
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import WebSocket from "ws";
+import type { TerminalMessage } from "../../src/http/contract/streams.js";
+import { eventually } from "../faults/fleet-home.js";
+import { type ApiWorld, createApiWorld } from "./api-world.js";
+
+interface Viewer {
+	readonly socket: WebSocket;
+	readonly told: TerminalMessage[];
+	/** Bytes that came, after the last snapshot. */
+	shown: number;
+	received: number;
+}
+
+async function view(api: ApiWorld, token: string, query = ""): Promise<Viewer> {
+	const url = `ws://127.0.0.1:${api.port}/api/v1/agents/p:web/terminal${query}`;
+	const socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
+	const viewer: Viewer = { socket, told: [], shown: 0, received: 0 };
+	socket.on("message", (data: Buffer, isBinary) => {
+		if (isBinary) {
+			viewer.shown += data.length;
+			viewer.received += data.length;
+			return;
+		}
+		const message = JSON.parse(String(data)) as TerminalMessage;
+		if (message.type === "snapshot") viewer.shown = 0;
+		viewer.told.push(message);
+	});
+	await once(socket, "open");
+	const isSet = () => viewer.told.some(({ type }) => type === "writer");
+	await eventually(isSet, "it is known who types");
+	return viewer;
+}
+
+const isWriter = ({ told }: Viewer) =>
+	told.findLast((message) => message.type === "writer")?.you === true;
+
+const typed = ({ world }: ApiWorld) =>
+	Buffer.from(world.backend.typed(world.engine.get("p:web").run?.runId ?? "")).toString();
+
+describe("a terminal", { timeout: 60_000 }, () => {
+	test("has one writer, and whoever asks takes over", async () => {
+		const api = await createApiWorld();
+		const token = await api.tokens.showDefault();
+		const [first, second] = [await view(api, token), await view(api, token)];
+		await eventually(() => !isWriter(first) && isWriter(second), "the second one types");
+		first.socket.send(Buffer.from("not taken"));
+		second.socket.send(Buffer.from("taken "));
+		await eventually(() => typed(api).includes("taken "), "it arrives");
+		first.socket.send(JSON.stringify({ type: "take_over" }));
+		await eventually(() => isWriter(first) && !isWriter(second), "the first one types again");
+		first.socket.send(Buffer.from("back"));
+		await eventually(() => typed(api).endsWith("back"), "it arrives");
+		expect(typed(api)).toBe("taken back");
+	});
+
+	test("takes nothing from who only watches, by wish or by token", async () => {
+		const api = await createApiWorld();
+		const own = await api.tokens.showDefault();
+		const scope = { type: "read" } as const;
+		const { token } = await api.tokens.create({ kind: "token", scope, expiresAtMs: null });
+		const writer = await view(api, own);
+		for (const watcher of [await view(api, own, "?ro=1"), await view(api, token)]) {
+			watcher.socket.send(JSON.stringify({ type: "take_over" }));
+			watcher.socket.send(Buffer.from("no"));
+			watcher.socket.send(JSON.stringify({ type: "resize", columns: 10, rows: 10 }));
+			expect(isWriter(watcher)).toBe(false);
+		}
+		writer.socket.send(Buffer.from("yes"));
+		await eventually(() => typed(api).includes("yes"), "the writer's arrives");
+		expect(isWriter(writer)).toBe(true);
+		expect(typed(api)).toBe("yes");
+	});
+
+	test("of who sends more at once than makes sense is closed, and nothing else is", async () => {
+		const api = await createApiWorld();
+		const token = await api.tokens.showDefault();
+		const [rude, other] = [await view(api, token), await view(api, token, "?ro=1")];
+		rude.socket.on("error", () => {});
+		rude.socket.send(Buffer.alloc(70_000));
+		const [code] = await once(rude.socket, "close");
+		expect(code).toBe(1009);
+		expect(other.socket.readyState).toBe(WebSocket.OPEN);
+		expect(typed(api)).toBe("");
+	});
+
+	test("gives who falls behind a snapshot instead of all it missed, and others everything (A6)", async () => {
+		const api = await createApiWorld();
+		const token = await api.tokens.showDefault();
+		const [slow, quick] = [await view(api, token, "?ro=1"), await view(api, token, "?ro=1")];
+		slow.socket.pause();
+		const [chunk, runId] = ["x".repeat(65_536), api.world.engine.get("p:web").run?.runId ?? ""];
+		const before = quick.received;
+		for (let n = 0; n < 400; n++) {
+			api.world.backend.print(runId, chunk);
+			await new Promise(setImmediate);
+		}
+		const all = 400 * chunk.length;
+		await eventually(() => quick.received - before >= all, "the quick one has it all");
+		slow.socket.resume();
+		const snapshots = () => slow.told.filter(({ type }) => type === "snapshot").length;
+		await eventually(() => snapshots() > 1, "the slow one is given a snapshot");
+		api.world.backend.print(runId, "the end");
+		const whole = all + "the end".length;
+		await eventually(() => slow.shown === whole && quick.shown === whole, "both show the same");
+		expect(quick.told.filter(({ type }) => type === "snapshot")).toHaveLength(1);
+	});
+});
