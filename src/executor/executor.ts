@@ -49,6 +49,7 @@ const LOOKS_MAX = 10;
 const LOOK_AGAIN_MS = 500;
 
 async function endLeft(runIds: readonly string[], world: World): Promise<readonly LeftAlive[]> {
+	if (runIds.length === 0) return [];
 	const wanted = new Set(runIds);
 	const stuck = new Map<string, string>();
 	let emptyLooks = 0;
