@@ -99,7 +99,7 @@ await engine.up(parsed.fleet, "*");
 
 /** @param {string} agent */
 async function durable(agent) {
-	const { task } = await dispatcher.submit({
+	const task = await dispatcher.submit({
 		agent,
 		action: "go",
 		payload: { text: "x".repeat(200) },
