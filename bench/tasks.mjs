@@ -52,9 +52,9 @@ const FLEET = `version: 1
 projects:
   b:
     agents:
-      worker: { kind: worker, command: ["${process.execPath}", "${resolve("bench/fleets/echo-worker.mjs")}"], concurrency: 1000, workers: { min: 1, max: 1 } }
+      worker: { kind: worker, command: ["${process.execPath}", "${resolve("bench/echo-worker.mjs")}"], concurrency: 1000, workers: { min: 1, max: 1 } }
       shell: { kind: call, command: ["${shell}"], concurrency: 1000 }
-      node: { kind: call, command: ["${process.execPath}", "${resolve("bench/fleets/echo-worker.mjs")}"], concurrency: 1000 }
+      node: { kind: call, command: ["${process.execPath}", "${resolve("bench/echo-worker.mjs")}"], concurrency: 1000 }
 `;
 
 const opened = await openStore(join(folder, "reeve.db"));
@@ -158,7 +158,7 @@ console.log(`${Math.round(((tasks ?? 1) / tookMs) * 1_000)} tasks/s`);
 
 for (const [name, agent, program, args] of /** @type {const} */ ([
 	["/bin/sh", "b:shell", shell, []],
-	["node", "b:node", process.execPath, [resolve("bench/fleets/echo-worker.mjs")]],
+	["node", "b:node", process.execPath, [resolve("bench/echo-worker.mjs")]],
 ])) {
 	for (const width of [1, 8]) {
 		/** @type {{ raw: number[], durable: number[] }} */

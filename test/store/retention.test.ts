@@ -93,7 +93,13 @@ describe.each(DRIVERS)("history in %s", (driver) => {
 	test("loses old tasks with all that is known of them, but no open plan's and no dead letter", async () => {
 		const store = await open(newPath(), { driver });
 		const plan = {
-			...{ name: "p", onFailure: "continue" as const, reason: "", correlationId: "c", createdAtMs: 0 },
+			...{
+				name: "p",
+				onFailure: "continue" as const,
+				reason: "",
+				correlationId: "c",
+				createdAtMs: 0,
+			},
 			...{ idempotencyKey: null, fingerprint: null, endedAtMs: null },
 		};
 		await store.commit((transaction) => {
