@@ -4,8 +4,10 @@
 # A request is one line of JSON on stdin, its answer one line on stdout. Only what Reeve itself writes is
 # picked out of the request by hand here, its id and its action; for payloads take `jq`.
 
+# The first of that name in the line: those of the request come before those of its payload.
 field() {
-	printf '%s\n' "$line" | sed -n "s/.*\"$1\":\"\([A-Za-z0-9_.:-]*\)\".*/\1/p"
+	rest=${line#*\"$1\":\"}
+	printf '%s' "${rest%%\"*}"
 }
 
 answer() {

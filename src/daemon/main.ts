@@ -36,6 +36,7 @@ import { realClock } from "./real-clock.js";
 import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
+import { watchHealth } from "./watch-health.js";
 
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
@@ -100,8 +101,10 @@ async function main(): Promise<number> {
 	void note({ type: "daemon.started", data: { version, pid: process.pid } }).catch(() => {});
 	logger.info("started", { version, pid: process.pid, home: home.dir });
 	stopOnSignals(supervisor);
+	const stopWatching = watchHealth(store, logger);
 
 	const exitCode = await supervisor.ended;
+	stopWatching();
 	const reason = exitCode === 0 ? "asked to" : "a service failed";
 	logger.info("stopping", { exitCode, reason });
 	await executor.close();
@@ -150,7 +153,7 @@ function ownerOf(folder: string): string {
 function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
 	return new Calls({
 		...{ store, clock: realClock, random: Math.random, newId: randomUUID },
-		specOf: (id) => engine.callable(id),
+		specOf: (id) => engine.specOf(id),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
 			for (const { runId, reason } of await executor.endLeft(runIds)) {

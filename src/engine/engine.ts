@@ -22,7 +22,7 @@ import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
 import type { Agent, AgentSnapshot } from "./agent-state.js";
-import type { AttemptOrder, CallableSpec } from "./calls/calls-world.js";
+import type { AttemptOrder } from "./calls/calls-world.js";
 import { type PerformWorld, performAttempt } from "./calls/perform.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
@@ -211,10 +211,9 @@ export class Engine {
 		return backend.attach(handle, viewer, size);
 	}
 
-	/** The spec of an agent that takes requests; null when there is none of that id. */
-	callable(id: string): CallableSpec | null {
-		const spec = this.#runners.get(id)?.life.snapshot().agent.spec;
-		return spec === undefined || spec.kind === "session" ? null : spec;
+	/** The spec of an agent as it holds now; null when there is none of that id. */
+	specOf(id: string): AgentSpec | null {
+		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
 	}
 
 	/** Runs one attempt at a request. Never rejects. */

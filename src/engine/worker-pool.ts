@@ -107,12 +107,13 @@ export class WorkerPool {
 
 	#becameIdle(slot: Slot): void {
 		const { workers, drain } = this.#world.spec();
-		if (this.slots.size <= workers.min) return;
+		const staying = () => [...this.slots.values()].filter(({ askedBy }) => askedBy === null).length;
+		if (staying() <= workers.min) return;
 		slot.idleAfter(
 			scheduleLong(this.#world.clock, workers.idleMs, () => {
-				if (slot.worker?.pending !== 0 || this.slots.size <= workers.min) return;
-				this.#target = this.slots.size - 1;
+				if (slot.worker?.pending !== 0 || staying() <= workers.min) return;
 				slot.askedBy = "reeve";
+				this.#target = Math.max(workers.min, staying());
 				void slot.worker.stop(drain.timeoutMs);
 			}),
 		);

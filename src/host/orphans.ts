@@ -6,7 +6,8 @@
  * A hint that is cheap enough for every call; whoever acts on it looks again at the whole table.
  */
 
-import { readFileSync } from "node:fs";
+import { Buffer } from "node:buffer";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { lookUp } from "./process-identity.js";
 import { parseEnviron } from "./process-table.js";
 
@@ -20,7 +21,8 @@ export interface OrphanLook {
 }
 
 export function createOrphanLook(): OrphanLook {
-	let ancestors: readonly number[] = [];
+	/** Open lists of the children of each ancestor: opening costs more than reading. */
+	let lists: number[] = [];
 	/** Processes that were looked at, and the run of each. */
 	const runIds = new Map<number, string | null>();
 	let believedUntilMs = 0;
@@ -29,7 +31,8 @@ export function createOrphanLook(): OrphanLook {
 		const nowMs = performance.now();
 		if (nowMs < believedUntilMs) return;
 		believedUntilMs = nowMs + BELIEVED_MS;
-		ancestors = readAncestors();
+		for (const fd of lists) closeSync(fd);
+		lists = readAncestors().flatMap((pid) => openIfThere(`/proc/${pid}/task/${pid}/children`));
 		runIds.clear();
 	}
 
@@ -46,13 +49,31 @@ export function createOrphanLook(): OrphanLook {
 		hasOrphan(runId) {
 			if (process.platform !== "linux") return false;
 			forgetOld();
-			return ancestors.some((ancestor) =>
-				readIfThere(`/proc/${ancestor}/task/${ancestor}/children`)
-					.split(" ")
-					.some((pid) => pid !== "" && runIdOf(Number(pid)) === runId),
-			);
+			return lists.some((fd) => readPids(fd).some((pid) => runIdOf(pid) === runId));
 		},
 	};
+}
+
+const buffer = Buffer.alloc(64 * 1024);
+
+function readPids(fd: number): number[] {
+	let length = 0;
+	try {
+		for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+			read = readSync(fd, buffer, length, buffer.length - length, length);
+		}
+	} catch {
+		// That ancestor has ended; its successor is known when the lists are opened anew.
+	}
+	return length === 0 ? [] : buffer.toString("latin1", 0, length).trim().split(" ").map(Number);
+}
+
+function openIfThere(path: string): number[] {
+	try {
+		return [openSync(path, "r")];
+	} catch {
+		return [];
+	}
 }
 
 /** The parents above this process, who are given the orphans. */

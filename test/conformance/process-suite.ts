@@ -97,6 +97,8 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 					SECRET: "canary-\u{1F600} with spaces * $HOME = \"quotes\" 'and' \n lines",
 					"strange.name-1": "kept",
 					EMPTY: "",
+					PERL5OPT: "-Mno::such::module",
+					LANG: "xx_XX.UTF-8",
 				};
 				const backend = world.connect();
 				const argv = [node, agentProgram("writes-environment.mjs"), file] as const;
@@ -165,6 +167,32 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				0xff, 0xfe, 0xc3, 0x28, 0xf0, 0x9f, 0x98, 0x80,
 			]);
 		});
+
+		const linux = {
+			skip: process.platform !== "linux",
+			meta: { skipReason: "only Linux shows which files a process holds" },
+		};
+		test.each([true, false])(
+			"holds no file but its own three, terminal: %s (S17)",
+			linux,
+			async (terminal) => {
+				const backend = world.connect();
+				const exits = listen(backend);
+				for (const other of [true, true, false]) {
+					await startOk(backend, world.run([agentProgram("lives-on.sh")], { terminal: other }));
+				}
+				const look = `for (const fd of require("node:fs").readdirSync("/proc/" + process.argv[1] + "/fd"))
+				console.log(fd, require("node:fs").readlinkSync("/proc/" + process.argv[1] + "/fd/" + fd));`;
+				const request = world.run(["sleep", "1000"], { terminal });
+				const handle = await startOk(backend, request);
+				const pid = String(handle.process.pid);
+				await eventually(() => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("sleep"));
+				const held = execFileSync(node, ["-e", look, pid], { encoding: "utf8" }).trim().split("\n");
+				expect(held.map((line) => line.split(" ")[0])).toEqual(["0", "1", "2"]);
+				expect(held.join("\n")).not.toContain("ptmx");
+				expect(exits.all).toEqual([]);
+			},
+		);
 
 		test("sees the exit of an agent that has closed its terminal", async () => {
 			const backend = world.connect();

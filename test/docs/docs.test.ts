@@ -14,6 +14,7 @@ const pages = [
 	"README.md",
 	"CONTRIBUTING.md",
 	"CHANGELOG.md",
+	"examples/README.md",
 	...filesUnder("docs").filter((path) => path.endsWith(".md")),
 ].map((path) => ({ path, text: readFileSync(path, "utf8") }));
 

@@ -61,7 +61,7 @@ export const failedWith = (
 });
 
 const NO_JITTER = "retry: { jitter: 0 }";
-export const TOOL = `tool: { kind: call, command: [tool], ${NO_JITTER} }`;
+const TOOL = `tool: { kind: call, command: [tool], ${NO_JITTER} }`;
 
 export async function createCallsHost({
 	agents = TOOL,
@@ -74,7 +74,9 @@ export async function createCallsHost({
 } = {}): Promise<CallsHost> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
 	const store = createMemoryStore();
-	const specs = new Map(fleetOf(agents).agents.map((spec) => [spec.id, spec as CallableSpec]));
+	const specs = new Map(
+		fleetOf(`${agents}\nsession: { command: [x] }`).agents.map((spec) => [spec.id, spec]),
+	);
 	const running = new Set<RunningAttempt>();
 	const begun: string[] = [];
 	const ended: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { StoredTask } from "../../src/ports/task-store.js";
-import { answered, createCallsHost, failedWith, TOOL } from "./calls-world.js";
+import { answered, createCallsHost, failedWith } from "./calls-world.js";
 
 const ask = { agent: "p:tool", action: "go" };
 const CALM = "retry: { jitter: 0 }, circuit_breaker: { failure_threshold: 100 }";
@@ -97,9 +97,11 @@ describe("a task", () => {
 	});
 
 	test("for nobody is refused, and nothing is taken on", async () => {
-		const host = await createCallsHost({ agents: `${TOOL}\nweb: { command: [web] }` });
+		const host = await createCallsHost();
 		const nobody = host.calls.submit({ ...ask, agent: "p:nobody" });
-		await expect(nobody).rejects.toMatchObject({ code: "not_callable" });
+		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
+		const session = host.calls.submit({ ...ask, agent: "p:session" });
+		await expect(session).rejects.toMatchObject({ code: "not_callable" });
 		expect(host.store.readOpenTasks()).toEqual([]);
 	});
 });

@@ -32,13 +32,17 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	killAndRestart(awayMs?: number): Promise<void>;
 }
 
-export function createDaemonWorld(random: () => number = () => 0): Promise<DaemonWorld> {
-	return createDaemonWorldOn(createMemoryStore(), random);
+export function createDaemonWorld(
+	random: () => number = () => 0,
+	executor: Executor = createNoExecutor(),
+): Promise<DaemonWorld> {
+	return createDaemonWorldOn(createMemoryStore(), random, executor);
 }
 
 export async function createDaemonWorldOn<S extends Store>(
 	store: S,
 	random: () => number = () => 0,
+	executor: Executor = createNoExecutor(),
 ): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
 	const backend = createScriptedBackend({ clock });
@@ -64,7 +68,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			chooseBackend: () => mortal(own as Backend, life),
 			backendNamed: () => mortal(own as Backend, life),
 			random,
-			executor: createNoExecutor(),
+			executor: mortal(executor, life),
 			adapterFor: () => null,
 			newRunId: () => `run-${++runs}`,
 			prepare: async (spec) => ({

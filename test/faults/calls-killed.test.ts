@@ -8,7 +8,7 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { createClient } from "../../src/client/client.js";
+import { type Client, createClient } from "../../src/client/client.js";
 import { isEnded } from "../../src/core/task.js";
 import type { TaskJson } from "../../src/http/contract/tasks.js";
 import { createRandom } from "../../src/testing/random.js";
@@ -77,20 +77,35 @@ test(`${TASKS} tasks each have one end, however often the daemon is killed (T1, 
 	expect(new Set(taskIds).size).toBe(TASKS);
 	over = true;
 	const kills = await killing;
-	const read = () =>
-		Promise.all(taskIds.map((place) => client.call("GET /api/v1/tasks/:id", { place })));
 	let tasks: readonly TaskJson[] = [];
 	await eventually(
 		async () => {
-			tasks = await read().catch(() => []);
+			tasks = await readAll(client);
 			return tasks.length === TASKS && tasks.every(({ status }) => isEnded(status));
 		},
 		"every task has ended",
 		600_000,
 	);
+	expect(tasks.map(({ task_id: id }) => id).toSorted()).toEqual(taskIds.toSorted());
 	expect(kills).toBeGreaterThanOrEqual(3);
 	judge(tasks, home.ledger());
 });
+
+/** Every task, page by page. */
+async function readAll(client: Client): Promise<readonly TaskJson[]> {
+	const all: TaskJson[] = [];
+	let before: string | null = null;
+	do {
+		const query: { limit: number; before?: string } = { limit: 500, ...(before && { before }) };
+		const page: { tasks: readonly TaskJson[]; next: string | null } = await client.call(
+			"GET /api/v1/tasks",
+			{ query },
+		);
+		all.push(...page.tasks);
+		before = page.next;
+	} while (before !== null);
+	return all;
+}
 
 /** What the agents saw, against what the daemon says. */
 function judge(tasks: readonly TaskJson[], ledger: readonly string[]): void {

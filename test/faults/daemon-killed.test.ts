@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../src/testing/random.js";
 import { describeWithTmux } from "../support/needs.js";
+import { attachAndType } from "./attach-once.js";
 import { createFleetHome, eventually, type FleetHome, lockedAgent } from "./fleet-home.js";
 
 const ROUNDS = Number(process.env["REEVE_FAULT_ROUNDS"] ?? 4);
@@ -79,6 +80,7 @@ function suite(backend: string): void {
 				expect([agent.id, agent.process, agent.pid]).toEqual([agent.id, "running", was?.pid]);
 				expect([agent.restarts, agent.policy]).toEqual([was?.restarts, "healthy"]);
 			}
+			await attachAndType(home, `p:a${random.int(0, AGENTS - 2)}`, `round-${round}`);
 			expect(home.ledger().filter((line) => line.startsWith("DUPLICATE"))).toEqual([]);
 		}
 		await home.must("up");

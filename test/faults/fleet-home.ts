@@ -28,8 +28,10 @@ export interface FleetHome {
 	close(): Promise<void>;
 }
 
-export function createFleetHome(more: Readonly<Record<string, string>> = {}): FleetHome {
-	const folder = mkdtempSync(join(tmpdir(), "reeve-fleet-"));
+export function createFleetHome(
+	more: Readonly<Record<string, string>> = {},
+	folder = mkdtempSync(join(tmpdir(), "reeve-fleet-")),
+): FleetHome {
 	const env: Record<string, string> = { REEVE_HOME: join(folder, "home"), HOME: folder, ...more };
 	const reeve = (...args: string[]) => runReeve(args, { cwd: folder, env });
 	const must = async (...args: string[]) => {

@@ -152,7 +152,7 @@ tool: { kind: call, command: [tool], retry: { max_attempts: 1 } }`);
 function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 	return new Calls({
 		...{ store, clock, random: Math.random, newId: randomUUID, concurrency: 16 },
-		specOf: (id) => engine.callable(id),
+		specOf: (id) => engine.specOf(id),
 		async perform({ request: { action, payload } }, signal) {
 			if (action === "hang") {
 				await once(signal, "abort");

@@ -1,6 +1,6 @@
 /** What stands in the way of writing: the store waits, says why, and loses nothing. */
 
-import { closeSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ReeveEvent } from "../../src/core/events.js";
@@ -12,6 +12,7 @@ import {
 	DRIVERS,
 	effectFor,
 	eventWith,
+	fill,
 	mountDisk,
 	newPath,
 	numbersIn,
@@ -272,21 +273,3 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		},
 	);
 });
-
-/** Writes until the disk takes no more. */
-function fill(path: string): void {
-	const file = openSync(path, "w");
-	try {
-		for (let size = 65_536; size >= 1; size = Math.floor(size / 2)) {
-			for (;;) {
-				try {
-					if (writeSync(file, Buffer.alloc(size)) < size) break;
-				} catch {
-					break;
-				}
-			}
-		}
-	} finally {
-		closeSync(file);
-	}
-}

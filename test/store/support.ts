@@ -1,7 +1,7 @@
 /** Stores on real files, once for each SQLite that this Node can load. */
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -234,4 +234,22 @@ export function taskNumbered(number: number, more: Partial<StoredTask> = {}): St
 		},
 		...more,
 	};
+}
+
+/** Writes until the disk takes no more. */
+export function fill(path: string): void {
+	const file = openSync(path, "w");
+	try {
+		for (let size = 65_536; size >= 1; size = Math.floor(size / 2)) {
+			for (;;) {
+				try {
+					if (writeSync(file, Buffer.alloc(size)) < size) break;
+				} catch {
+					break;
+				}
+			}
+		}
+	} finally {
+		closeSync(file);
+	}
 }

@@ -1,6 +1,6 @@
 /** What calls need of the rest of the engine and of the world. */
 
-import type { CallSpec, WorkerSpec } from "../../config/spec.js";
+import type { AgentSpec, CallSpec, WorkerSpec } from "../../config/spec.js";
 import type { ActionRequest } from "../../core/outcome.js";
 import type { Clock } from "../../ports/clock.js";
 import type { AttemptEnd } from "../../ports/executor.js";
@@ -8,6 +8,11 @@ import type { Store } from "../../ports/store.js";
 
 /** An agent that takes requests. */
 export type CallableSpec = CallSpec | WorkerSpec;
+
+/** The spec, if the agent takes requests. */
+export function callable(spec: AgentSpec | null): CallableSpec | null {
+	return spec === null || spec.kind === "session" ? null : spec;
+}
 
 export interface AttemptOrder {
 	readonly spec: CallableSpec;
@@ -21,8 +26,8 @@ export interface CallsWorld {
 	readonly clock: Clock;
 	readonly random: () => number;
 	readonly newId: () => string;
-	/** Null when there is no such agent any more, or it takes no requests. */
-	readonly specOf: (agentId: string) => CallableSpec | null;
+	/** Null when there is no such agent, or no longer. */
+	readonly specOf: (agentId: string) => AgentSpec | null;
 	/** Runs one attempt; resolves when nothing of it is left. Never rejects. */
 	readonly perform: (order: AttemptOrder, signal: AbortSignal) => Promise<AttemptEnd>;
 	/** Ends what attempts of an earlier daemon left. */

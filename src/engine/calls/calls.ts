@@ -18,7 +18,7 @@ import type {
 } from "../../ports/task-store.js";
 import { Book, type Change, type OpenPlan } from "./book.js";
 import { Breakers } from "./breakers.js";
-import type { CallsWorld } from "./calls-world.js";
+import { type CallsWorld, callable } from "./calls-world.js";
 import { DeadLetters } from "./dead-letters.js";
 import { Dispatcher, INTERRUPTED } from "./dispatcher.js";
 import { Intake } from "./intake.js";
@@ -62,7 +62,7 @@ export class Calls {
 		this.#world = world;
 		this.#book = new Book(world.store, world.clock);
 		this.#breakers = new Breakers(world.clock, (agentId) => {
-			const spec = world.specOf(agentId);
+			const spec = callable(world.specOf(agentId));
 			return spec?.circuitBreaker ?? { failureThreshold: 1, cooldownMs: 0 };
 		});
 		this.#dispatcher = new Dispatcher(world, this.#book, this.#breakers);

@@ -15,7 +15,7 @@ import type { StoredTask } from "../../ports/task-store.js";
 import { scheduleLong } from "../waiting.js";
 import type { Book, Change } from "./book.js";
 import type { Breakers, BreakerWrite } from "./breakers.js";
-import type { CallableSpec, CallsWorld } from "./calls-world.js";
+import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
 import { advancePlan, type PlanWorld } from "./plan-steps.js";
 import { ReadyQueue } from "./ready-queue.js";
 import { stepTask, taskErrorOf, untriedError } from "./task-state.js";
@@ -103,19 +103,23 @@ export class Dispatcher {
 		this.#delayed.set(taskId, cancel);
 	}
 
+	#specOf(agentId: string): CallableSpec | null {
+		return callable(this.#world.specOf(agentId));
+	}
+
 	#mayServe(agentId: string): boolean {
 		const { circuit, probing } = this.#breakers.state(agentId);
 		// Whatever waits for an agent whose circuit is open fails at once, without taking a place.
 		if (circuit === "open") return true;
 		if (circuit === "half_open" && probing) return false;
 		if (this.#running.size >= this.#world.concurrency) return false;
-		const limit = this.#world.specOf(agentId)?.concurrency ?? 1;
+		const limit = this.#specOf(agentId)?.concurrency ?? 1;
 		return (this.#perAgent.get(agentId) ?? 0) < limit;
 	}
 
 	#dispatch(task: StoredTask): void {
 		const { agentId, taskId } = task;
-		const spec = this.#world.specOf(agentId);
+		const spec = this.#specOf(agentId);
 		if (spec === null) {
 			this.#giveUp(task, `there is no agent ${agentId} any more that takes requests`);
 			return;

@@ -6,7 +6,7 @@
 import { ReeveError } from "../../core/errors.js";
 import type { StoredTask } from "../../ports/task-store.js";
 import type { Book } from "./book.js";
-import type { CallableSpec, CallsWorld } from "./calls-world.js";
+import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
 import type { Dispatcher } from "./dispatcher.js";
 import { advancePlan } from "./plan-steps.js";
 import {
@@ -134,7 +134,9 @@ export class Intake {
 	}
 
 	#callable(agentId: string): CallableSpec {
-		const spec = this.#world.specOf(agentId);
+		const known = this.#world.specOf(agentId);
+		if (known === null) throw new ReeveError("agent_not_found", `there is no agent ${agentId}`);
+		const spec = callable(known);
 		if (spec !== null) return spec;
 		throw new ReeveError("not_callable", `${agentId} takes no requests`);
 	}

@@ -30,7 +30,7 @@ const planDetail = planShape
 export type PlanDetailJson = z.output<typeof planDetail>;
 
 /** A plan as it is written, in a file or in a request. */
-export const planSubmission = z.strictObject({
+const planSubmission = z.strictObject({
 	name: z.string().min(1).max(200).optional(),
 	on_failure: z
 		.enum(["fail_fast", "continue"])
@@ -49,7 +49,6 @@ export const planSubmission = z.strictObject({
 		)
 		.describe("by name; a payload may use `${tasks.NAME.result.…}` of a task that it depends on"),
 });
-export type PlanSubmissionJson = z.input<typeof planSubmission>;
 
 const planParams = z.object({ id: planId.describe("the plan") });
 

@@ -11,6 +11,7 @@ import type { RunGroups } from "../../../host/cgroup.js";
 import { createLogWriter, openSharedLog } from "../../../host/log-files.js";
 import type { Launch } from "../../../host/spawn-errors.js";
 import type { StartRequest, TerminalSize } from "../../../ports/backend.js";
+import { withoutInherited } from "./close-inherited.js";
 import { type OpenTerminal, openTerminal, type ProcessEnd } from "./open-terminal.js";
 import { createScreen } from "./screen.js";
 
@@ -58,7 +59,7 @@ export async function startRun(
 		REEVE_AGENT: request.agentId,
 	};
 	const argv = groups.limitedArgv(request.argv, request.limits);
-	const launch: Launch = { argv, cwd: request.cwd, env };
+	const launch = withoutInherited({ argv, cwd: request.cwd, env });
 	return request.terminal
 		? startInTerminal(launch, request, groups.inside, onEnd)
 		: startPlain(launch, request.logDir, groups.inside, onEnd);
