@@ -39,6 +39,8 @@ export interface Client {
 	): Promise<Routes[Name]["reply"]>;
 	/** The API's own description. */
 	openApi(): Promise<Record<string, unknown>>;
+	/** The daemon's numbers, in the text format of Prometheus. */
+	metrics(): Promise<string>;
 	/** Events after `after`; with `follow`, also those to come, until `signal` aborts. */
 	events(options: {
 		readonly after: number;
@@ -116,6 +118,11 @@ export function createClient(address: Address): Client {
 			const [method = ""] = name.split(" ");
 			const query = queryOf(options.query as object | undefined);
 			return ask(method, `${pathOf(name, options.place)}${query}`, options);
+		},
+		async metrics() {
+			const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+			const path = pathOf("GET /metrics");
+			return text(await send(address, { method: "GET", path, signal }));
 		},
 		openApi: () => ask("GET", pathOf("GET /api/v1/openapi.json"), {}),
 		async *events({ after, agent, follow, signal }) {

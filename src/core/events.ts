@@ -56,6 +56,13 @@ export interface EventMap {
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };
 	"dead_letter.replayed": { as: string };
 	"dead_letter.discarded": Record<string, never>;
+	"operator.acted": {
+		route: string;
+		target: string | null;
+		by: "owner" | "token" | "session";
+		who: string;
+		error: string | null;
+	};
 	"daemon.started": { version: string; pid: number };
 	"daemon.stopping": { reason: string };
 	"service.ended": { service: string; action: "restart" | "fatal" | "none"; reason: string };
@@ -200,6 +207,16 @@ export const EVENT_DOCS: EventDocs = {
 		data: { as: "the new task" },
 	},
 	"dead_letter.discarded": { meaning: "A dead letter was given up by the operator.", data: {} },
+	"operator.acted": {
+		meaning: "Somebody had the daemon do something, over its socket or over the network.",
+		data: {
+			route: "what was asked, as the API calls it",
+			target: "the agent, project, task or token that it was about",
+			by: "owner for the daemon's socket, token, or session for a browser",
+			who: "the user's number, or the token's id; never the token",
+			error: "the code of the error that it came to; null when it was done",
+		},
+	},
 	"daemon.started": {
 		meaning: "A daemon has taken over.",
 		data: { version: "of the program", pid: "its process" },

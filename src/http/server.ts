@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ReeveError } from "../core/errors.js";
 import { createHandlers } from "./all-handlers.js";
+import { type Act, isAct, renderAct } from "./audit.js";
 import { type Gate, mayAct } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
 import type { RouteName } from "./contract/routes.js";
@@ -58,6 +59,15 @@ export function createApi(parts: ApiParts): Api {
 	>;
 	const terminals = createTerminalHub(parts.engine);
 
+	/** Not waited for: what was done is done, also while nothing can be stored. */
+	function noteAct(act: Act): void {
+		if (!isAct(act.route)) return;
+		const atMs = parts.clock.now().wallMs;
+		parts.store
+			.commit((transaction) => transaction.appendEvent(renderAct(act), atMs))
+			.catch((error: unknown) => onError(error, { ...act, requestId: act.correlationId }));
+	}
+
 	async function answer(
 		request: IncomingMessage,
 		response: ServerResponse,
@@ -72,6 +82,7 @@ export function createApi(parts: ApiParts): Api {
 		}
 		const gone = new AbortController();
 		response.on("close", () => gone.abort());
+		const note = (error: string | null) => noteAct({ route, params, caller, correlationId, error });
 		const asked = {
 			...understand(route, params, url),
 			body: check(route.spec.body, await bodyOf(route, request), "body"),
@@ -79,7 +90,7 @@ export function createApi(parts: ApiParts): Api {
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
 			gone: AbortSignal.any([gone.signal, closing]),
 		} as Asked<RouteName>;
-		const reply = await handler(asked, response);
+		const reply = await noted(() => handler(asked, response), note);
 		if (reply instanceof PreparedJson) {
 			sendPrepared(response, reply, request.headers["if-none-match"]);
 		} else if (!("stream" in route.spec.reply)) {
@@ -137,6 +148,18 @@ export function createApi(parts: ApiParts): Api {
 			};
 		},
 	};
+}
+
+/** Does it, and notes how it ended. */
+async function noted<T>(act: () => T, note: (error: string | null) => void): Promise<Awaited<T>> {
+	try {
+		const result = await act();
+		note(null);
+		return result;
+	} catch (error) {
+		note(error instanceof ReeveError ? error.code : "internal");
+		throw error;
+	}
 }
 
 interface Located {

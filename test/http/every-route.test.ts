@@ -208,6 +208,12 @@ describe("through the typed client", () => {
 		expect(await ask(api, "POST /api/v1/logout")).toEqual({ logged_out: false });
 	});
 
+	test("numbers are there for Prometheus", async () => {
+		const { client } = await createApiWorld();
+		expect(await client.metrics()).toContain('reeve_agent_running{agent="p:web"} 1');
+		noted("GET /metrics");
+	});
+
 	test("the API describes itself", async () => {
 		const { client } = await createApiWorld();
 		const { openapi, info } = await client.openApi();

@@ -61,6 +61,16 @@ export const daemonRoutes = defineRoutes({
 		reply: z.object({ ready: z.boolean(), problems }),
 		errors: [],
 	},
+	"GET /metrics": {
+		summary: "Numbers for Prometheus; the names are in the guide to the API.",
+		access: "read",
+		reply: {
+			stream: "text",
+			contentType: "text/plain",
+			meaning: "The text format of Prometheus, version 0.0.4.",
+		},
+		errors: [],
+	},
 	"GET /api/v1/daemon": {
 		summary: "The daemon and its services.",
 		access: "read",

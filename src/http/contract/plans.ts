@@ -57,6 +57,7 @@ export const planRoutes = defineRoutes({
 		summary:
 			"Runs a graph of tasks. The answer comes when the plan is durable or, with `wait`, when it has ended.",
 		access: "operate",
+		quiet: true,
 		query: z.object({ wait }),
 		body: planSubmission,
 		reply: planDetail,

@@ -22,6 +22,8 @@ export interface RouteSpec {
 	readonly access: Access;
 	/** An agent may ask it too, about itself: `:id` of the path is who it is about. */
 	readonly self?: true;
+	/** It is not noted who did it: what it does has events of its own. */
+	readonly quiet?: true;
 	/** The one `:part` of the path. */
 	readonly params?: z.ZodObject;
 	readonly query?: z.ZodObject;

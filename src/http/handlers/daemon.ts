@@ -2,14 +2,20 @@
 
 import type { daemonRoutes } from "../contract/daemon.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import { createMetrics } from "../metrics/metrics.js";
 import { sendJson } from "../replies.js";
 import { renderStopped } from "./render-outcome.js";
 
 export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof daemonRoutes> {
 	const { engine, status } = parts;
+	const metrics = createMetrics(parts);
 	return {
 		"GET /health": () => ({ status: "ok" }),
 		"GET /ready": () => ({ ready: status().ready, problems: status().problems }),
+		"GET /metrics": (_, response) => {
+			response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+			response.end(metrics.render());
+		},
 		"GET /api/v1/daemon": () => status(),
 		"POST /api/v1/daemon/stop": async ({ body }) => {
 			const stopped = body.all ? (await engine.down("*")).map(renderStopped) : [];

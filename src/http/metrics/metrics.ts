@@ -1,0 +1,158 @@
+/**
+ * What is counted, and what is told of the present. Counts come from the events alone, as they are
+ * committed, and begin with the daemon; states are read from the engine when somebody asks. A series
+ * goes with its agent.
+ */
+
+import type { ReeveEvent } from "../../core/events.js";
+import { CIRCUIT_STATES, POLICY_STATES } from "../../core/states.js";
+import { isEnded } from "../../core/task.js";
+import type { HttpParts } from "../handler.js";
+import { createCounter, createHistogram, type Labels, renderGauge } from "./registry.js";
+
+const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
+/** Tasks whose beginning is remembered; of others the time is not known (A6). */
+const OPEN_TASKS_MAX = 20_000;
+
+/** Every metric, for the reference page as well. */
+export const METRICS = {
+	exits: { name: "reeve_agent_exits_total", help: "Runs of agents that have ended, by cause." },
+	restarts: { name: "reeve_agent_restarts_total", help: "Restarts of an agent, ever." },
+	policy: { name: "reeve_agent_policy_state", help: "1 for the state that the policy is in." },
+	running: { name: "reeve_agent_running", help: "1 while the agent runs." },
+	waiting: { name: "reeve_agent_waiting", help: "1 while the agent waits for its operator." },
+	taskStarted: { name: "reeve_task_started_total", help: "Attempts at tasks that have begun." },
+	taskFinished: { name: "reeve_task_finished_total", help: "Tasks that have ended, by status." },
+	taskDuration: {
+		name: "reeve_task_duration_seconds",
+		help: "From the moment a task is taken on to its end.",
+	},
+	attemptFailures: {
+		name: "reeve_attempt_failures_total",
+		help: "Attempts that have failed, by cause.",
+	},
+	circuit: { name: "reeve_circuit_state", help: "1 for the state that the circuit is in." },
+	planStarted: { name: "reeve_plan_started_total", help: "Plans that were taken on." },
+	planSucceeded: { name: "reeve_plan_succeeded_total", help: "Plans that have succeeded." },
+	planFailed: { name: "reeve_plan_failed_total", help: "Plans that have failed." },
+	planCancelled: { name: "reeve_plan_cancelled_total", help: "Plans that were cancelled." },
+	serviceRestarts: {
+		name: "reeve_service_restarts_total",
+		help: "Restarts of a part of the daemon.",
+	},
+	sequence: { name: "reeve_events_sequence", help: "The number of the newest event." },
+	build: { name: "reeve_build_info", help: "1, with the version of the daemon." },
+	memory: { name: "process_resident_memory_bytes", help: "Memory that the daemon holds." },
+	started: { name: "process_start_time_seconds", help: "When the daemon started, as Unix time." },
+} as const;
+
+export interface Metrics {
+	render(): string;
+}
+
+type Parts = Pick<HttpParts, "engine" | "calls" | "store" | "status" | "version">;
+
+export function createMetrics(parts: Parts): Metrics {
+	const counts = createCounts();
+	parts.store.onCommit((events) => {
+		for (const event of events) counts.note(event);
+	});
+	return { render: () => `${[...counts.render(), ...renderPresent(parts)].join("\n")}\n` };
+}
+
+function createCounts() {
+	const exits = createCounter(METRICS.exits);
+	const started = createCounter(METRICS.taskStarted);
+	const finished = createCounter(METRICS.taskFinished);
+	const failures = createCounter(METRICS.attemptFailures);
+	const durations = createHistogram(METRICS.taskDuration, DURATION_BUCKETS_S);
+	const plans = {
+		started: createCounter(METRICS.planStarted),
+		succeeded: createCounter(METRICS.planSucceeded),
+		failed: createCounter(METRICS.planFailed),
+		cancelled: createCounter(METRICS.planCancelled),
+	};
+	// A count that has no label begins at 0; one that is missing looks like one that is not collected.
+	for (const counter of Object.values(plans)) counter.add({}, 0);
+	const perAgent = [exits, started, finished, failures, durations];
+	/** When the tasks that have not ended were taken on. */
+	const since = new Map<string, number>();
+
+	function noteTask(event: Extract<ReeveEvent, { type: "task.changed" }>): void {
+		const { agent = "", task = "", data } = event;
+		if (data.to === "in_progress") started.add({ agent });
+		if (data.error !== null) failures.add({ agent, cause: data.error });
+		if (!isEnded(data.to)) return;
+		finished.add({ agent, status: data.to });
+		const atMs = since.get(task);
+		since.delete(task);
+		if (atMs !== undefined) durations.observe({ agent }, (Date.parse(event.at) - atMs) / 1_000);
+	}
+
+	return {
+		note(event: ReeveEvent): void {
+			const { agent = "" } = event;
+			if (event.type === "agent.exited") exits.add({ agent, cause: event.data.cause });
+			if (event.type === "agent.removed") for (const each of perAgent) each.forget("agent", agent);
+			if (event.type === "task.accepted" && since.size < OPEN_TASKS_MAX) {
+				since.set(event.task ?? "", Date.parse(event.at));
+			}
+			if (event.type === "task.changed") noteTask(event);
+			if (event.type === "plan.accepted") plans.started.add({});
+			if (event.type !== "plan.changed") return;
+			const { to } = event.data;
+			if (to === "succeeded" || to === "failed" || to === "cancelled") plans[to].add({});
+		},
+		render: () => [...perAgent, ...Object.values(plans)].map((each) => each.render()),
+	};
+}
+
+function renderPresent({ engine, calls, store, status, version }: Parts): string[] {
+	const views = engine.list();
+	const { services, started_at: startedAt } = status();
+	const each = (read: (view: (typeof views)[number]) => number) =>
+		views.map((view) => [{ agent: view.agent.id }, read(view)] as const);
+	const states = (all: readonly string[], read: (view: (typeof views)[number]) => string) =>
+		views.flatMap((view) =>
+			all.map((state): readonly [Labels, number] => [
+				{ agent: view.agent.id, state },
+				read(view) === state ? 1 : 0,
+			]),
+		);
+	const callable = views.filter(({ agent }) => agent.spec.kind !== "session");
+	const circuits = callable.flatMap(({ agent }) => {
+		const { circuit } = calls.circuit(agent.id);
+		return CIRCUIT_STATES.map((state): readonly [Labels, number] => [
+			{ agent: agent.id, state },
+			circuit === state ? 1 : 0,
+		]);
+	});
+	const restarts = services.map(
+		(service) => [{ service: service.name }, service.restarts] as const,
+	);
+	return [
+		renderGauge(
+			METRICS.restarts,
+			each(({ agent }) => agent.restarts),
+			"counter",
+		),
+		renderGauge(
+			METRICS.policy,
+			states(POLICY_STATES, ({ agent }) => agent.crash.policy),
+		),
+		renderGauge(
+			METRICS.running,
+			each(({ process }) => (process === "running" ? 1 : 0)),
+		),
+		renderGauge(
+			METRICS.waiting,
+			each(({ agent }) => (agent.waiting ? 1 : 0)),
+		),
+		renderGauge(METRICS.circuit, circuits),
+		renderGauge(METRICS.serviceRestarts, restarts, "counter"),
+		renderGauge(METRICS.sequence, [[{}, store.lastSeq()]]),
+		renderGauge(METRICS.build, [[{ version }, 1]]),
+		renderGauge(METRICS.memory, [[{}, process.memoryUsage.rss()]]),
+		renderGauge(METRICS.started, [[{}, Date.parse(startedAt) / 1_000]]),
+	];
+}
