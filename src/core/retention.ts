@@ -14,6 +14,9 @@ export interface Retention {
 	/** Of each agent. */
 	readonly exitsMax: number;
 	readonly exitsMin: number;
+	/** Tasks that have ended, with all that is known of them, and plans. Dead letters wait for somebody. */
+	readonly tasksMax: number;
+	readonly tasksMin: number;
 }
 
 export const DEFAULT_RETENTION: Retention = Object.freeze({
@@ -22,6 +25,8 @@ export const DEFAULT_RETENTION: Retention = Object.freeze({
 	eventsMin: 1_000,
 	exitsMax: 200,
 	exitsMin: 20,
+	tasksMax: 50_000,
+	tasksMin: 1_000,
 });
 
 /**

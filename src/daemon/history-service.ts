@@ -46,7 +46,7 @@ export function historyService(store: Store, retention: Retention, logger: Logge
 				events = 0;
 				try {
 					const pruned = await store.prune(retention, Date.now());
-					if (pruned.events + pruned.exits + pruned.runs > 0) logger.info("history cut", pruned);
+					if (Object.values(pruned).some((count) => count > 0)) logger.info("history cut", pruned);
 				} catch (error) {
 					logger.error("history could not be cut", error);
 				}

@@ -6,10 +6,14 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 export function startDeadline(delayMs: number, onExpiry: () => void): () => void {
 	const dueMs = performance.now() + delayMs;
 	let timer: NodeJS.Timeout;
+	/** Looks at the clock again: a timer counts from the start of the loop's turn, so it may be early. */
+	const check = () => {
+		if (performance.now() < dueMs) arm();
+		else onExpiry();
+	};
 	const arm = () => {
-		const leftMs = dueMs - performance.now();
-		if (leftMs <= TIMER_MS_MAX) timer = setTimeout(onExpiry, Math.max(0, Math.ceil(leftMs)));
-		else timer = setTimeout(arm, TIMER_MS_MAX);
+		const leftMs = Math.max(0, Math.ceil(dueMs - performance.now()));
+		timer = setTimeout(check, Math.min(leftMs, TIMER_MS_MAX));
 	};
 	arm();
 	return () => clearTimeout(timer);

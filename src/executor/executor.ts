@@ -3,6 +3,8 @@
  * left of it; decides nothing: each attempt ends as an `Outcome`.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
+import { readBootId } from "../host/process-identity.js";
 import { nextProcessTable } from "../host/process-table.js";
 import { killTree } from "../host/process-tree.js";
 import type { Executor, LeftAlive } from "../ports/executor.js";
@@ -23,6 +25,8 @@ export interface ExecutorOptions {
 const KIB = 1024;
 
 export function createExecutor(options: ExecutorOptions): Executor {
+	// Remembered from now on: a host without files to spare must not keep anything from being ended.
+	readBootId();
 	const world = createWorld({
 		owner: options.owner,
 		bounds: {
@@ -42,15 +46,27 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
 /** A tree that forks may hide a process from one look; who is found in none of several is not there. */
 const LOOKS_MAX = 10;
+const LOOK_AGAIN_MS = 500;
 
 async function endLeft(runIds: readonly string[], world: World): Promise<readonly LeftAlive[]> {
+	if (runIds.length === 0) return [];
 	const wanted = new Set(runIds);
 	const stuck = new Map<string, string>();
-	for (let emptyLooks = 0, look = 0; emptyLooks < 2 && look < LOOKS_MAX; look++) {
-		const found = (await findMarked(wanted, world)).filter((runId) => !stuck.has(runId));
-		emptyLooks = found.length === 0 ? emptyLooks + 1 : 0;
-		for (const { runId, reason } of await endMarked(found, world)) stuck.set(runId, reason);
+	let emptyLooks = 0;
+	let unseen = "";
+	for (let look = 0; emptyLooks < 2 && look < LOOKS_MAX; look++) {
+		try {
+			const found = (await findMarked(wanted, world)).filter((runId) => !stuck.has(runId));
+			emptyLooks = found.length === 0 ? emptyLooks + 1 : 0;
+			for (const { runId, reason } of await endMarked(found, world)) stuck.set(runId, reason);
+		} catch (error) {
+			// Not to see is not to see nobody.
+			unseen = `the processes cannot be listed: ${(error as Error).message}`;
+			await sleep(LOOK_AGAIN_MS);
+		}
 	}
+	if (emptyLooks < 2)
+		for (const runId of wanted) stuck.set(runId, unseen || "new ones keep coming");
 	return [...stuck].map(([runId, reason]) => ({ runId, reason }));
 }
 

@@ -7,12 +7,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Groups, RunGroups } from "../host/cgroup.js";
 import { readGroupMembers } from "../host/cgroup-members.js";
 import { createOrphanLook } from "../host/orphans.js";
 import { lookUp, readBootId } from "../host/process-identity.js";
 import { killTree } from "../host/process-tree.js";
-import { explainSpawnError } from "../host/spawn-errors.js";
+import { checkLaunch, explainSpawnError } from "../host/spawn-errors.js";
 import type {
 	KillResult,
 	ProcessIdentity,
@@ -69,11 +70,10 @@ export async function startProgram(
 ): Promise<ProgramStart> {
 	const { runId, agentId, argv, cwd, limits } = launch;
 	const env = { ...launch.env, REEVE_RUN_ID: runId, REEVE_AGENT: agentId };
-	const own = hasLimits(limits) ? groups().create(runId, limits) : null;
-	const [file, ...args] = own?.limitedArgv(argv, limits) ?? argv;
-	const fork = () => spawn(file, args, { cwd, env, detached: true, stdio: "pipe" });
+	let own: RunGroups | null = null;
 	try {
-		const child = own === null ? fork() : own.inside(fork);
+		own = hasLimits(limits) ? groups().create(runId, limits) : null;
+		const child = own === null ? fork(argv, cwd, env) : forkLimited(own, argv, cwd, env, limits);
 		// The system has said by now whether it could be started; Node only tells later.
 		if (child.pid === undefined) {
 			throw await new Promise<Error>((resolve) => child.once("error", resolve));
@@ -83,6 +83,26 @@ export async function startProgram(
 		if (own !== null) groups().remove(own.paths);
 		return { ok: false, failure: explainSpawnError(error, { argv, cwd, env }) };
 	}
+}
+
+type Argv = ProgramLaunch["argv"];
+type Env = ProgramLaunch["env"];
+
+function fork([file, ...args]: Argv, cwd: string, env: Env): ChildProcess {
+	return spawn(file, args, { cwd, env, detached: true, stdio: "pipe" });
+}
+
+function forkLimited(
+	own: RunGroups,
+	argv: Argv,
+	cwd: string,
+	env: Env,
+	limits: ResourceLimits,
+): ChildProcess {
+	const limited = own.limitedArgv(argv, limits);
+	// Another program that starts this one would be found, and hide that this one is not.
+	if (limited !== argv && checkLaunch({ argv, cwd, env }) !== null) return fork(argv, cwd, env);
+	return own.inside(() => fork(limited, cwd, env));
 }
 
 function watchChild(
@@ -140,18 +160,37 @@ function hasProcessGroup(pgid: number): boolean {
 	}
 }
 
-const KILL_TRIES_MAX = 3;
+/** About half a minute, together with the time that each try takes. */
+const KILL_TRIES_MAX = 8;
+const KILL_PAUSE_MS = 1_000;
+
+function killOnce(program: RunningProgram): Promise<KillResult> {
+	return killTree({
+		runId: program.runId,
+		root: identityOf(program),
+		rootJustEnded: program.end !== null,
+		groups: program.groups,
+	});
+}
+
+/** Until its own process is reaped, the number of the group is its own (S10). */
+function killOwnGroup({ pid, end }: RunningProgram): void {
+	if (end !== null) return;
+	try {
+		process.kill(-pid, "SIGKILL");
+	} catch {
+		// Gone, or not ours to kill: the next look tells.
+	}
+}
 
 /** Ends the whole tree; its own process is reaped when this resolves, and its output read. */
 export async function endProgram(program: RunningProgram): Promise<KillResult> {
-	let killed: KillResult = { ok: false, reason: "" };
-	for (let tries = 0; tries < KILL_TRIES_MAX && !killed.ok; tries++) {
-		killed = await killTree({
-			runId: program.runId,
-			root: identityOf(program),
-			rootJustEnded: program.end !== null,
-			groups: program.groups,
-		});
+	let killed = await killOnce(program);
+	for (let tries = 1; tries < KILL_TRIES_MAX && !killed.ok; tries++) {
+		// A host without files to spare cannot list its processes, but this takes none.
+		killOwnGroup(program);
+		await sleep(tries * KILL_PAUSE_MS);
+		killed = await killOnce(program);
 	}
 	if (killed.ok) await program.exited;
 	await settleOutput(program);

@@ -44,6 +44,7 @@ export function createWorkerLog(stderr: Readable, folder: string, bytesMax: numb
 			// Powers of two have one bit.
 			if ((times & (times - 1)) === 0) note(`${what} (${times}×): ${detail}`);
 		},
-		close: () => writer.close(),
+		// What the disk does not take is lost, and is no reason to fail.
+		close: () => writer.close().catch(() => {}),
 	};
 }

@@ -40,7 +40,7 @@ export interface WorldOptions {
 
 export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 	let groups: Groups | null = null;
-	let isClosed = false;
+	let closing: Promise<void> | null = null;
 	/** Groups that could not be removed yet, since somebody was still leaving them. */
 	const leftGroups = new Set<string>();
 	const held = new Set<() => void>();
@@ -66,10 +66,21 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 		onTrouble(message);
 	}
 
+	async function endAll(): Promise<void> {
+		const idle = new Promise<void>((resolve) => {
+			onIdle = resolve;
+		});
+		for (const callOff of held) callOff();
+		if (held.size > 0) await idle;
+		groups?.sweep();
+		groups?.close();
+		groups = null;
+	}
+
 	return {
 		bounds,
 		get isClosed() {
-			return isClosed;
+			return closing !== null;
 		},
 		async start(launch) {
 			const started = await startProgram(launch, needGroups);
@@ -88,16 +99,9 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 		groupsOf: (runId) => needGroups().find(runId),
 		removeGroups,
 		trouble: onTrouble,
-		async close() {
-			isClosed = true;
-			const idle = new Promise<void>((resolve) => {
-				onIdle = resolve;
-			});
-			for (const callOff of held) callOff();
-			if (held.size > 0) await idle;
-			groups?.sweep();
-			groups?.close();
-			groups = null;
+		close() {
+			closing ??= endAll();
+			return closing;
 		},
 	};
 }

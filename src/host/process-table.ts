@@ -62,11 +62,15 @@ function readProc(): ProcessTable {
 	};
 }
 
+/** What tells nothing of the process, but of this one: then there is no table at all. */
+const OUT_OF_ROOM = ["EMFILE", "ENFILE", "ENOMEM"];
+
 /** Nothing when the process went away meanwhile or keeps it to itself. */
 function readIfThere(path: string): string[] {
 	try {
 		return [readFileSync(path, "latin1")];
-	} catch {
+	} catch (error) {
+		if (OUT_OF_ROOM.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
 		return [];
 	}
 }

@@ -98,6 +98,8 @@ export interface Pruned {
 	readonly events: number;
 	readonly exits: number;
 	readonly runs: number;
+	readonly tasks: number;
+	readonly plans: number;
 }
 
 export type StoreHealth =

@@ -57,6 +57,8 @@ export interface ScriptedBackend extends Backend {
 	script(agentId: string, ...lives: readonly Partial<ScriptedLife>[]): void;
 	/** While there is a reason, questions about runs are answered with "unknown". */
 	cannotTell(reason: string | null): void;
+	/** The host goes down and comes up: nothing of any run is left, and nobody was told. */
+	reboot(): void;
 	/** Another client of the same runs, as the next daemon would have. */
 	reconnect(): ScriptedBackend;
 	/** Every start that led to a run, in order. */
@@ -86,6 +88,8 @@ interface ScriptedHost {
 	readonly started: StartRequest[];
 	readonly clients: Set<Client>;
 	unknownReason: string | null;
+	/** Runs from before a reboot. */
+	readonly lost: Set<string>;
 }
 
 export function createScriptedBackend({ clock }: { readonly clock: Clock }): ScriptedBackend {
@@ -95,6 +99,7 @@ export function createScriptedBackend({ clock }: { readonly clock: Clock }): Scr
 		runs: new Map(),
 		started: [],
 		clients: new Set(),
+		lost: new Set(),
 		unknownReason: null,
 	});
 }
@@ -132,6 +137,14 @@ class Client implements ScriptedBackend {
 
 	cannotTell(reason: string | null): void {
 		this.#host.unknownReason = reason;
+	}
+
+	reboot(): void {
+		for (const [runId, run] of this.#host.runs) {
+			run.callOff();
+			this.#host.lost.add(runId);
+		}
+		this.#host.runs.clear();
 	}
 
 	reconnect(): ScriptedBackend {
@@ -188,10 +201,10 @@ class Client implements ScriptedBackend {
 	}
 
 	async recover(runId: string): Promise<Recovered> {
-		const { unknownReason, runs } = this.#host;
+		const { unknownReason, runs, lost } = this.#host;
 		if (unknownReason !== null) return { state: "unknown", reason: unknownReason };
 		const run = runs.get(runId);
-		if (run === undefined) return { state: "gone", rebooted: false };
+		if (run === undefined) return { state: "gone", rebooted: lost.has(runId) };
 		if (run.exit !== null) return { state: "exited", exit: run.exit };
 		this.#watched.add(runId);
 		return { state: "running", handle: run.handle };

@@ -1,6 +1,6 @@
 /** What happens to the pty backend when its parts are killed, starved, flooded or out of date. */
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
 	existsSync,
 	mkdirSync,
@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { PREPARE_SCRIPT } from "../../src/backends/pty/holder/prepare-launch.js";
 import { holderSocketPath } from "../../src/backends/pty/holder-paths.js";
 import { greet } from "../../src/backends/pty/holder-process.js";
 import { encodeFrame, type FromHolder } from "../../src/backends/pty/protocol.js";
@@ -217,6 +218,12 @@ describe("the holder", options, () => {
 		await startOk(backend, world.request({ type: "lives-on" }));
 		await eventually(async () => (await backend.screen(handle)).includes("ready"));
 		expect(world.holder()).toEqual(holder);
+	});
+
+	test("starts programs through strict Perl, where there is one", ({ skip }) => {
+		const checked = spawnSync("perl", ["-Mstrict", "-w", "-c"], { input: PREPARE_SCRIPT });
+		if (checked.error !== undefined) return skip("there is no Perl");
+		expect(String(checked.stderr)).toBe("- syntax OK\n");
 	});
 
 	test("is private to its user", async () => {

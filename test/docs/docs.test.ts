@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
+import { parsePlan } from "../../src/config/plan-file.js";
 import { ERRORS } from "../../src/core/errors.js";
 import { runReeve } from "../support/reeve.js";
 
@@ -34,13 +35,15 @@ describe("the documentation", () => {
 		expect(broken).toEqual([]);
 	});
 
-	test("shows only fleet files that are valid", () => {
-		const fleets = pages.flatMap(({ path, text }) =>
-			blocks(text, "yaml").map((fleet) => ({ path, fleet })),
+	test("shows only fleet files and plans that are valid", () => {
+		const shown = pages.flatMap(({ path, text }) =>
+			blocks(text, "yaml").map((file) => ({ path, file, isPlan: /^tasks:/m.test(file) })),
 		);
-		expect(fleets.length).toBeGreaterThan(0);
-		for (const { path, fleet } of fleets) {
-			const parsed = parseFleet(fleet, path, { env: {}, homeDir: "/", baseDir: "/" });
+		expect(new Set(shown.map(({ isPlan }) => isPlan)).size).toBe(2);
+		for (const { path, file, isPlan } of shown) {
+			const parsed = isPlan
+				? parsePlan(file, path)
+				: parseFleet(file, path, { env: {}, homeDir: "/", baseDir: "/" });
 			expect(parsed.ok ? [] : parsed.problems).toEqual([]);
 		}
 	});

@@ -5,7 +5,7 @@
 
 import type { ActionRequest, Outcome } from "../../src/core/outcome.js";
 import { Calls } from "../../src/engine/calls/calls.js";
-import type { AttemptOrder, CallableSpec } from "../../src/engine/calls/calls-world.js";
+import type { AttemptOrder } from "../../src/engine/calls/calls-world.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { AttemptEnd } from "../../src/ports/executor.js";
 import type { Store } from "../../src/ports/store.js";

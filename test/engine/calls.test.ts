@@ -12,7 +12,7 @@ describe("a task", () => {
 	test("is answered with what the agent answered", async () => {
 		const host = await createCallsHost();
 		host.script = ({ payload }) => answered({ twice: [payload, payload] });
-		const { task } = await host.calls.submit({ ...ask, payload: 7 });
+		const task = await host.calls.submit({ ...ask, payload: 7 });
 		const waited = host.calls.waitForTask(task.taskId, 1_000);
 		await host.settle();
 		expect(await waited).toMatchObject({
@@ -26,7 +26,7 @@ describe("a task", () => {
 	test("is retried after waits that double, then dead-lettered with every error (T3, T8)", async () => {
 		const host = await createCallsHost({ agents: CALM_TOOL });
 		host.script = ({ request_id: id }) => failedWith("io", { reason: `no luck with ${id}` });
-		const { task } = await host.calls.submit({ ...ask, payload: { keep: "me" } });
+		const task = await host.calls.submit({ ...ask, payload: { keep: "me" } });
 		await host.settle();
 		expect(host.begun).toHaveLength(1);
 		await host.pass(499);
@@ -50,7 +50,7 @@ describe("a task", () => {
 	test("is not retried when the caller is at fault (T9)", async () => {
 		const host = await createCallsHost();
 		host.script = () => failedWith("invalid_request");
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.pass(60_000);
 		expect(host.begun).toHaveLength(1);
 		expect(host.calls.task(task.taskId).task.error?.code).toBe("validation_failed");
@@ -71,7 +71,7 @@ describe("a task", () => {
 			"tool: { kind: call, command: [tool], unsafe_actions: [pay], retry: { jitter: 0 } }";
 		const host = await createCallsHost({ agents });
 		host.script = () => failedWith("timeout");
-		const { task } = await host.calls.submit({ ...ask, action: "pay" });
+		const task = await host.calls.submit({ ...ask, action: "pay" });
 		await host.pass(60_000);
 		expect(host.begun).toHaveLength(1);
 		expect(host.calls.task(task.taskId).task.reason).toContain("the operator decides");
@@ -89,7 +89,7 @@ describe("a task", () => {
 			host.calls.submit(ask, options),
 		]);
 		const third = await host.calls.submit(ask, options);
-		expect([second.task.taskId, third.task.taskId]).toEqual([first.task.taskId, first.task.taskId]);
+		expect([second.taskId, third.taskId]).toEqual([first.taskId, first.taskId]);
 		await host.settle();
 		expect(host.begun).toHaveLength(1);
 		const other = host.calls.submit({ ...ask, action: "other" }, options);
@@ -111,7 +111,7 @@ describe("cancelling", () => {
 		const host = await createCallsHost({ concurrency: 1 });
 		host.script = () => null;
 		await host.calls.submit(ask);
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.calls.cancelTask(task.taskId, 1_000);
 		expect(host.calls.task(task.taskId).task.status).toBe("cancelled");
 		[...host.running][0]?.end(answered());
@@ -122,7 +122,7 @@ describe("cancelling", () => {
 	test("ends what runs first, and says so when that is done", async () => {
 		const host = await createCallsHost();
 		host.script = () => null;
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.settle();
 		const cancelled = host.calls.cancelTask(task.taskId, 10_000);
 		await host.settle();
@@ -134,7 +134,7 @@ describe("cancelling", () => {
 
 	test("comes too late for a task that has answered (T2)", async () => {
 		const host = await createCallsHost();
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.settle();
 		await expect(host.calls.cancelTask(task.taskId, 0)).rejects.toMatchObject({
 			code: "already_ended",
@@ -263,7 +263,7 @@ describe("a circuit", () => {
 		await host.settle();
 		await host.pass(60_000);
 		host.script = () => null;
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.settle();
 		const cancelled = host.calls.cancelTask(task.taskId, 100);
 		await host.settle();
@@ -280,7 +280,7 @@ describe("a daemon that dies", () => {
 	test("leaves attempts that the next one ends and tries again", async () => {
 		const host = await createCallsHost({ agents: CALM_TOOL });
 		host.script = () => null;
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.settle();
 		const runId = host.calls.task(task.taskId).task.running?.runId;
 		host.script = () => answered("late but well");
@@ -297,7 +297,7 @@ describe("a daemon that dies", () => {
 		const agents = "tool: { kind: call, command: [tool], idempotent: false }";
 		const host = await createCallsHost({ agents });
 		host.script = () => null;
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.settle();
 		await host.killAndRestart();
 		await host.pass(60_000);
@@ -322,7 +322,7 @@ describe("a daemon that dies", () => {
 		host.script = () => (host.begun.length % 3 === 0 ? failedWith("io") : answered());
 		const ids: string[] = [];
 		for (let n = 0; n < 40; n++) {
-			ids.push((await host.calls.submit(ask)).task.taskId);
+			ids.push((await host.calls.submit(ask)).taskId);
 			if (n % 7 === 0) await host.killAndRestart(100);
 		}
 		for (let n = 0; n < 20; n++) {

@@ -197,7 +197,7 @@ describe("a plan", () => {
 
 	test("of one task is the plan that every call is", async () => {
 		const host = await createCallsHost({ agents: AGENTS });
-		const { task } = await host.calls.submit(ask);
+		const task = await host.calls.submit(ask);
 		await host.settle();
 		expect(host.calls.plan(task.planId).plan).toMatchObject({ status: "succeeded", name: "go" });
 	});
@@ -206,7 +206,7 @@ describe("a plan", () => {
 describe("a dead letter", () => {
 	async function deadLetter(host: CallsHost): Promise<string> {
 		host.script = () => failedWith("backend_failure");
-		const { task } = await host.calls.submit({ ...ask, payload: { a: 1 } });
+		const task = await host.calls.submit({ ...ask, payload: { a: 1 } });
 		await host.settle();
 		return task.taskId;
 	}

@@ -12,6 +12,7 @@ import {
 	ending,
 	liveProcesses,
 	NEVER,
+	NO_LIMITS,
 	newRunId,
 	openExecutor,
 	program,
@@ -211,17 +212,52 @@ test("200 calls of all kinds leave no process, no zombie and no open file", asyn
 	await eventually(() => openFiles() <= filesBefore);
 });
 
-test("a host without files to spare is no fault of the agent, and passes", async () => {
+describe("a host without files to spare", () => {
 	const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
-	const script = `ulimit -n 64 && exec "$0" "$@"`;
-	const args = [
-		path("test/fixtures/executor/calls-without-files.mjs"),
-		path("dist/executor/executor.js"),
-		path("test/fixtures/call-agents/answers.sh"),
-	];
-	const { stdout } = await promisify(execFile)("sh", ["-c", script, process.execPath, ...args]);
-	const [without, again] = JSON.parse(stdout);
-	expect(without).toMatchObject({ ok: false, error: "host_exhausted" });
-	expect(without.reason).toContain("too many open files");
-	expect(again).toEqual({ ok: true });
+	async function runWithFewFiles(script: string, agent: string) {
+		const args = [
+			path(`test/fixtures/executor/${script}`),
+			path("dist/executor/executor.js"),
+			path(`test/fixtures/call-agents/${agent}`),
+		];
+		const limited = 'ulimit -n 64 && exec "$0" "$@"';
+		const { stdout } = await promisify(execFile)("sh", ["-c", limited, process.execPath, ...args]);
+		return JSON.parse(stdout);
+	}
+
+	test("is no fault of the agent, and passes", async () => {
+		const [without, again] = await runWithFewFiles("calls-without-files.mjs", "answers.sh");
+		expect(without).toMatchObject({ ok: false, error: "host_exhausted" });
+		expect(without.reason).toContain("too many open files");
+		expect(again).toEqual({ ok: true });
+	});
+
+	test("still ends what has to end", { timeout: 60_000 }, async () => {
+		const { runId, outcome } = await runWithFewFiles("ends-without-files.mjs", "never-reads.sh");
+		expect(outcome).toMatchObject({ ok: false, error: "timeout" });
+		expect(liveProcesses(runId)).toEqual([]);
+	});
+});
+
+describe("an agent with limits", () => {
+	const limits = { ...NO_LIMITS, pids: 20 };
+
+	test("may not start more processes than it is allowed, and all are ended", async () => {
+		const troubles: string[] = [];
+		const executor = openExecutor({ onTrouble: (message) => troubles.push(message) });
+		// Few enough to be harmless where the host gives no control groups.
+		const of = attempt(program("forks-many.pl", ["60"], { limits }), { timeoutMs: 1_500 });
+		const end = await executor.call(of, NEVER);
+		expect(ending(end)).toBe("timeout");
+		expect(liveProcesses(of.runId)).toEqual([]);
+		const started = Number(/^started (\d+)$/m.exec(end.log)?.[1] ?? 0);
+		if (troubles.length === 0) expect(started).toBeLessThan(20);
+	});
+
+	test("that cannot be started says so like any other", async () => {
+		const of = attempt(
+			program("/no/such/program", [], { limits: { ...limits, memoryBytes: 1e9 } }),
+		);
+		expect(ending(await openExecutor().call(of, NEVER))).toBe("spawn_error");
+	});
 });

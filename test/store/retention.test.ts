@@ -10,12 +10,13 @@ import {
 	open,
 	range,
 	runNumbered,
+	taskNumbered,
 } from "./support.js";
 
 const NOW_MS = 1_700_000_000_000;
 const KEPT = {
 	...{ ageMsMax: 1_000, eventsMax: 1_500, eventsMin: 5 },
-	...{ exitsMax: 10, exitsMin: 2 },
+	...{ exitsMax: 10, exitsMin: 2, tasksMax: 20, tasksMin: 5 },
 };
 
 const seqs = (store: Store) => store.readEvents({ afterSeq: 0, limit: 1e6 }).map(({ seq }) => seq);
@@ -44,7 +45,7 @@ describe.each(DRIVERS)("history in %s", (driver) => {
 		await append(store, 4_000);
 		expect(await store.prune(KEPT, NOW_MS)).toMatchObject({ events: 2_500 });
 		expect([store.firstSeq(), store.lastSeq()]).toEqual([2_501, 4_000]);
-		expect(await store.prune(KEPT, NOW_MS)).toEqual({ events: 0, exits: 0, runs: 0 });
+		expect(await store.prune(KEPT, NOW_MS)).toMatchObject({ events: 0, exits: 0, runs: 0 });
 		await store.close();
 		const again = await open(path, { driver });
 		await append(again, 1);
@@ -72,7 +73,7 @@ describe.each(DRIVERS)("history in %s", (driver) => {
 		await end(store, range(30), "web:a");
 		await end(store, [100, 101, 102], "web:b", NOW_MS - 5_000);
 		await end(store, [200, 201], "web:removed", NOW_MS - 5_000);
-		expect(await store.prune(KEPT, NOW_MS)).toEqual({ events: 0, exits: 23, runs: 23 });
+		expect(await store.prune(KEPT, NOW_MS)).toMatchObject({ events: 0, exits: 23, runs: 23 });
 		const kept = (id: string) => store.readExits(id, 1e6).map(({ runId }) => runId);
 		expect(kept("web:a")).toEqual(range(10).map((index) => `run-${29 - index}`));
 		expect(kept("web:b")).toEqual(["run-102", "run-101"]);
@@ -85,7 +86,43 @@ describe.each(DRIVERS)("history in %s", (driver) => {
 		const store = await open(newPath(), { driver });
 		await append(store, 50);
 		await end(store, range(50), "web:a");
-		const none = { events: 0, exits: 0, runs: 0 };
+		const none = { events: 0, exits: 0, runs: 0, tasks: 0, plans: 0 };
 		expect(await store.prune(DEFAULT_RETENTION, NOW_MS)).toEqual(none);
+	});
+
+	test("loses old tasks with all that is known of them, but no open plan's and no dead letter", async () => {
+		const store = await open(newPath(), { driver });
+		const plan = {
+			...{
+				name: "p",
+				onFailure: "continue" as const,
+				reason: "",
+				correlationId: "c",
+				createdAtMs: 0,
+			},
+			...{ idempotencyKey: null, fingerprint: null, endedAtMs: null },
+		};
+		await store.commit((transaction) => {
+			transaction.putPlan({ ...plan, planId: "plan-3", status: "running" });
+			transaction.putPlan({ ...plan, planId: "plan-4", status: "failed" });
+			for (const number of range(30)) {
+				const status = number === 2 ? "dead_lettered" : number === 5 ? "queued" : "succeeded";
+				transaction.putTask(taskNumbered(number, { status, createdAtMs: NOW_MS }));
+				transaction.putTaskInput(`task-${number}`, { payload: number, context: null });
+				transaction.putTaskResult(`task-${number}`, number);
+			}
+		});
+		const ids = () => store.readTasks({ limit: 99 }).map(({ taskId }) => taskId);
+		expect(await store.prune(KEPT, NOW_MS)).toMatchObject({ tasks: 7, plans: 1 });
+		expect(ids().slice(20)).toEqual(["task-5", "task-3", "task-2"]);
+		expect([store.readTaskInput("task-1"), store.readTaskResult("task-1")]).toEqual([
+			null,
+			undefined,
+		]);
+		expect(store.readTaskResult("task-3")).toBe(3);
+		expect([store.readPlan("plan-3")?.status, store.readPlan("plan-4")]).toEqual(["running", null]);
+		// By age, except for the newest.
+		await store.prune(KEPT, NOW_MS + 2_000);
+		expect(ids()).toHaveLength(8);
 	});
 });

@@ -60,7 +60,7 @@ export function createMemoryStore(): MemoryStore {
 				.slice(0, limit),
 		lastSeq: () => events.length,
 		firstSeq: () => 1,
-		prune: async () => ({ events: 0, exits: 0, runs: 0 }),
+		prune: async () => ({ events: 0, exits: 0, runs: 0, tasks: 0, plans: 0 }),
 		async commit(change) {
 			await Promise.resolve();
 			const before = events.length;

@@ -142,7 +142,7 @@ export class Book {
 
 	/** Resolves when the task or plan has ended, or after a while. */
 	async waitForEnd(id: string, withinMs: number): Promise<void> {
-		if (!this.#tasks.has(id) && !this.#plans.has(id)) return;
+		if (withinMs <= 0 || (!this.#tasks.has(id) && !this.#plans.has(id))) return;
 		await new Promise<void>((resolve) => {
 			const waiters = this.#waiters.get(id) ?? new Set();
 			this.#waiters.set(id, waiters);

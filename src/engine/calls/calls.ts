@@ -84,8 +84,8 @@ export class Calls {
 	}
 
 	/** Takes on a task, or finds the one that was taken on under the same key. */
-	async submit(submission: TaskSubmission, options: SubmitOptions = {}): Promise<TaskDetail> {
-		return this.task(await this.#intake.submit(submission, options));
+	async submit(submission: TaskSubmission, options: SubmitOptions = {}): Promise<StoredTask> {
+		return this.#stored(await this.#intake.submit(submission, options));
 	}
 
 	/** Takes on a plan, or finds the one that was taken on under the same key. */
@@ -107,10 +107,7 @@ export class Calls {
 	}
 
 	task(taskId: string): TaskDetail {
-		const { store } = this.#world;
-		const task = this.#book.task(taskId) ?? store.readTask(taskId);
-		if (task === null) throw new ReeveError("task_not_found", `there is no task ${taskId}`);
-		return this.#detail(task);
+		return this.#detail(this.#stored(taskId));
 	}
 
 	tasks(query: TaskQuery): readonly StoredTask[] {
@@ -229,6 +226,12 @@ export class Calls {
 		}
 		this.#book.stepPlan(change, open, "cancel", reason);
 		return running.map(({ taskId }) => taskId);
+	}
+
+	#stored(taskId: string): StoredTask {
+		const task = this.#book.task(taskId) ?? this.#world.store.readTask(taskId);
+		if (task !== null) return task;
+		throw new ReeveError("task_not_found", `there is no task ${taskId}`);
 	}
 
 	#detail(task: StoredTask): TaskDetail {

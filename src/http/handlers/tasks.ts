@@ -20,7 +20,7 @@ export function createTaskHandlers({ calls, store }: HttpParts): Handlers<keyof 
 	});
 	return {
 		"POST /api/v1/tasks": async (asked) => {
-			const { task } = await calls.submit(submissionOf(asked.body), submitOptions(asked));
+			const task = await calls.submit(submissionOf(asked.body), submitOptions(asked));
 			const waited = await calls.waitForTask(task.taskId, asked.query.wait ?? 0);
 			if (asked.query.wait !== undefined) refuseFailed(waited);
 			return renderTaskDetail(waited);

@@ -39,6 +39,11 @@ export const WRITES = {
 	removeExits: "DELETE FROM exits WHERE number IN (SELECT value FROM json_each(?))",
 	removeRuns:
 		"DELETE FROM runs WHERE state = 'ended' AND number IN (SELECT value FROM json_each(?))",
+	removeTasks: "DELETE FROM tasks WHERE task_id IN (SELECT value FROM json_each(?))",
+	removeTaskInputs: "DELETE FROM task_inputs WHERE task_id IN (SELECT value FROM json_each(?))",
+	removeTaskResults: "DELETE FROM task_results WHERE task_id IN (SELECT value FROM json_each(?))",
+	removeAttempts: "DELETE FROM attempts WHERE task_id IN (SELECT value FROM json_each(?))",
+	removePlans: "DELETE FROM plans WHERE plan_id IN (SELECT value FROM json_each(?))",
 } as const;
 
 export interface EventValues {
@@ -57,6 +62,9 @@ export interface SqliteTransaction extends StoreTransaction {
 	removeEventsThrough(seq: number): void;
 	removeExits(numbers: readonly number[]): void;
 	removeRuns(numbers: readonly number[]): void;
+	/** With all that is known of them. */
+	removeTasks(ids: readonly string[]): void;
+	removePlans(ids: readonly string[]): void;
 }
 
 /** The transaction that a change is given: hands on each operation as it is asked for. */
@@ -94,6 +102,14 @@ export function createRecorder(perform: (operation: Operation) => void): SqliteT
 		removeEventsThrough: (seq) => write("removeEventsThrough", seq),
 		removeExits: (numbers) => write("removeExits", JSON.stringify(numbers)),
 		removeRuns: (numbers) => write("removeRuns", JSON.stringify(numbers)),
+		removeTasks(ids) {
+			const list = JSON.stringify(ids);
+			write("removeTaskInputs", list);
+			write("removeTaskResults", list);
+			write("removeAttempts", list);
+			write("removeTasks", list);
+		},
+		removePlans: (ids) => write("removePlans", JSON.stringify(ids)),
 		appendEvent: (event, atMs) =>
 			perform({ write: "appendEvent", event: eventValues(event, atMs) }),
 	};

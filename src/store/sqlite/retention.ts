@@ -24,6 +24,26 @@ const OLD_RUNS = `
 	WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM exits WHERE exits.run_id = runs.run_id)
 	LIMIT ${ROWS_PER_COMMIT}`;
 
+/** What has ended, except what an open plan may still use and dead letters that nobody has looked at. */
+const OLD_TASKS = `
+	SELECT task_id FROM tasks
+	WHERE status IN ('succeeded', 'dead_lettered', 'cancelled') AND open_letter = 0
+		AND plan_id NOT IN (
+			SELECT plan_id FROM plans WHERE status NOT IN ('succeeded', 'failed', 'cancelled')
+		)
+		AND (
+			number <= (SELECT max(number) FROM tasks) - ?
+			OR (created_at_ms < ? AND number <= (SELECT max(number) FROM tasks) - ?)
+		)
+	LIMIT ${ROWS_PER_COMMIT}`;
+
+/** A plan is kept as long as any of its tasks. */
+const OLD_PLANS = `
+	SELECT plan_id FROM plans
+	WHERE status IN ('succeeded', 'failed', 'cancelled')
+		AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.plan_id = plans.plan_id)
+	LIMIT ${ROWS_PER_COMMIT}`;
+
 export interface Pruner {
 	firstSeq(): number;
 	prune(retention: Retention, nowMs: number): Promise<Pruned>;
@@ -38,6 +58,8 @@ export function createPruner(
 	const young = database.prepare("SELECT min(seq) AS seq FROM events WHERE at_ms >= ?");
 	const exits = database.prepare(OLD_EXITS);
 	const runs = database.prepare(OLD_RUNS);
+	const tasks = database.prepare(OLD_TASKS);
+	const plans = database.prepare(OLD_PLANS);
 	const firstSeq = () => Number(first.get()?.["seq"] ?? 0) || lastSeq() + 1;
 
 	async function pruneEvents(retention: Retention, oldestMs: number): Promise<number> {
@@ -53,15 +75,15 @@ export function createPruner(
 	}
 
 	/** Until nothing is found any more. */
-	async function pruneRows(
-		find: () => readonly number[],
-		remove: (transaction: SqliteTransaction, numbers: readonly number[]) => void,
+	async function pruneRows<Key>(
+		find: () => readonly Key[],
+		remove: (transaction: SqliteTransaction, keys: readonly Key[]) => void,
 	): Promise<number> {
 		for (let count = 0; ; ) {
-			const numbers = find();
-			if (numbers.length === 0) return count;
-			await commit((transaction) => remove(transaction, numbers));
-			count += numbers.length;
+			const keys = find();
+			if (keys.length === 0) return count;
+			await commit((transaction) => remove(transaction, keys));
+			count += keys.length;
 		}
 	}
 
@@ -69,7 +91,7 @@ export function createPruner(
 		firstSeq,
 		async prune(retention, nowMs) {
 			const oldestMs = nowMs - retention.ageMsMax;
-			const { exitsMax, exitsMin } = retention;
+			const { exitsMax, exitsMin, tasksMax, tasksMin } = retention;
 			return {
 				events: await pruneEvents(retention, oldestMs),
 				exits: await pruneRows(
@@ -79,6 +101,14 @@ export function createPruner(
 				runs: await pruneRows(
 					() => numbersOf(runs.all()),
 					(transaction, numbers) => transaction.removeRuns(numbers),
+				),
+				tasks: await pruneRows(
+					() => tasks.all(tasksMax, oldestMs, tasksMin).map((row) => String(row["task_id"])),
+					(transaction, ids) => transaction.removeTasks(ids),
+				),
+				plans: await pruneRows(
+					() => plans.all().map((row) => String(row["plan_id"])),
+					(transaction, ids) => transaction.removePlans(ids),
 				),
 			};
 		},

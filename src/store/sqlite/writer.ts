@@ -1,6 +1,7 @@
 /**
- * Writes one batch of changes as one transaction. Each change has a savepoint of its own, so one that
- * fails is undone alone and its events take no number; what stands in the way of all of them undoes
+ * Writes one batch of changes as one transaction. A change that fails is left out alone, and its events
+ * take no number: where a part of it was written already, the batch is written again without it, which
+ * is rare, and cheaper than a savepoint for every change. What stands in the way of all of them undoes
  * the whole batch, to be tried again.
  *
  * Keeps A3: numbers are given inside the transaction, from the highest that is stored.
@@ -42,13 +43,18 @@ class Obstacle extends Error {
 	override readonly name = "Obstacle";
 }
 
-const CONTROL = {
-	begin: "BEGIN IMMEDIATE",
-	savepoint: "SAVEPOINT one_change",
-	undo: "ROLLBACK TO one_change",
-	release: "RELEASE one_change",
-	commit: "COMMIT",
-} as const;
+/** A change failed when a part of it was written. The batch begins anew without it. */
+class HalfWritten extends Error {
+	override readonly name = "HalfWritten";
+	readonly pending: PendingChange;
+
+	constructor(pending: PendingChange, cause: unknown) {
+		super("a change failed half way", { cause });
+		this.pending = pending;
+	}
+}
+
+const CONTROL = { begin: "BEGIN IMMEDIATE", commit: "COMMIT" } as const;
 
 export class BatchWriter {
 	readonly #database: Database;
@@ -74,16 +80,23 @@ export class BatchWriter {
 
 	/** Runs what has not run yet and makes the whole batch durable, or leaves no trace of it. */
 	write(batch: readonly PendingChange[]): BatchResult {
-		try {
-			this.#begin();
-			for (const pending of batch) this.#writeOne(pending);
-			this.#step("commit");
-			return { ok: true, events: this.#events };
-		} catch (error) {
-			rollBack(this.#database);
-			// Outside of a change nothing is the caller's fault: whatever went wrong may pass.
-			const reason = error instanceof Obstacle ? error.message : messageOf(error);
-			return { ok: false, reason };
+		for (;;) {
+			try {
+				this.#begin();
+				for (const pending of batch) this.#writeOne(pending);
+				this.#step("commit");
+				return { ok: true, events: this.#events };
+			} catch (error) {
+				rollBack(this.#database);
+				if (error instanceof HalfWritten) {
+					// The others are written again without it.
+					error.pending.outcome = { ok: false, error: error.cause };
+					continue;
+				}
+				// Outside of a change nothing is the caller's fault: whatever went wrong may pass.
+				const reason = error instanceof Obstacle ? error.message : messageOf(error);
+				return { ok: false, reason };
+			}
 		}
 	}
 
@@ -100,53 +113,20 @@ export class BatchWriter {
 		this.#seq = this.lastSeq();
 	}
 
+	/** Writes what a change asks for, once it has asked for all of it. */
 	#writeOne(pending: PendingChange): void {
-		if (pending.outcome?.ok === false) return;
-		const [seq, count] = [this.#seq, this.#events.length];
-		this.#step("savepoint");
-		if (pending.outcome === null) this.#run(pending);
-		else pending.outcome = this.#replay(pending.outcome);
-		if (!pending.outcome?.ok) {
-			this.#step("undo");
-			this.#seq = seq;
-			this.#events.length = count;
-		}
-		this.#step("release");
-	}
-
-	/** An obstacle met on the way is thrown only when the change has run to its end: it runs once. */
-	#run(pending: PendingChange): void {
-		const operations: Operation[] = [];
-		let obstacle: Obstacle | null = null;
-		let ended = false;
-		const transaction = createRecorder((operation) => {
-			if (ended) throw new Error("the transaction has ended: a change must be synchronous");
-			try {
-				if (obstacle === null) this.#perform(operation);
-			} catch (error) {
-				if (!(error instanceof Obstacle)) throw error;
-				obstacle = error;
+		pending.outcome ??= runChange(pending.change);
+		if (!pending.outcome.ok) return;
+		let written = 0;
+		try {
+			for (const operation of pending.outcome.operations) {
+				this.#perform(operation);
+				written += 1;
 			}
-			operations.push(operation);
-		});
-		try {
-			const result = pending.change(transaction);
-			if (isThenable(result)) throw new TypeError("a change must be synchronous");
-			pending.outcome = { ok: true, result, operations };
-		} catch (error) {
-			pending.outcome = { ok: false, error };
-		}
-		ended = true;
-		if (obstacle !== null) throw obstacle;
-	}
-
-	#replay(outcome: Extract<ChangeOutcome, { ok: true }>): ChangeOutcome {
-		try {
-			for (const operation of outcome.operations) this.#perform(operation);
-			return outcome;
 		} catch (error) {
 			if (error instanceof Obstacle) throw error;
-			return { ok: false, error };
+			if (written > 0) throw new HalfWritten(pending, error);
+			pending.outcome = { ok: false, error };
 		}
 	}
 
@@ -172,6 +152,25 @@ export class BatchWriter {
 		} catch (error) {
 			throw asObstacle(error) ?? error;
 		}
+	}
+}
+
+/** A change runs once, and only notes what it asks for: it sees nothing of that itself. */
+function runChange(change: PendingChange["change"]): ChangeOutcome {
+	const operations: Operation[] = [];
+	let ended = false;
+	const transaction = createRecorder((operation) => {
+		if (ended) throw new Error("the transaction has ended: a change must be synchronous");
+		operations.push(operation);
+	});
+	try {
+		const result = change(transaction);
+		if (isThenable(result)) throw new TypeError("a change must be synchronous");
+		return { ok: true, result, operations };
+	} catch (error) {
+		return { ok: false, error };
+	} finally {
+		ended = true;
 	}
 }
 

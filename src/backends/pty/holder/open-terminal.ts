@@ -7,6 +7,7 @@
  * has ended, and then everything that is left is read in one go.
  */
 
+import { spawn } from "node:child_process";
 import {
 	closeSync,
 	constants as fsConstants,
@@ -19,8 +20,10 @@ import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { ReadStream } from "node:tty";
 import { requireBinary } from "@lydell/node-pty/requireBinary.js";
+import type { RunGroups } from "../../../host/cgroup.js";
 import type { Launch } from "../../../host/spawn-errors.js";
 import type { TerminalSize } from "../../../ports/backend.js";
+import { CAN_PREPARE, prepareLaunch } from "./prepare-launch.js";
 
 interface Binary {
 	fork(
@@ -36,6 +39,7 @@ interface Binary {
 		helperPath: string,
 		onExit: (code: number, signal: number) => void,
 	): { fd: number; pid: number; pty: string };
+	open(columns: number, rows: number): { master: number; slave: number; pty: string };
 	resize(fd: number, columns: number, rows: number): void;
 }
 
@@ -63,43 +67,39 @@ export interface TerminalEvents {
 	onEnd(end: ProcessEnd): void;
 }
 
+/** A process and the terminal that it is in. */
+interface Fork {
+	readonly pid: number;
+	/** Our side of the terminal. */
+	readonly fd: number;
+	/** The process's side, if it could be held open. */
+	readonly otherSide: number | null;
+}
+
+type OnExit = (end: ProcessEnd) => void;
+
 /** Throws when there is no terminal or process to be had. */
 export function openTerminal(
-	{ argv, cwd, env }: Launch,
+	launch: Launch,
 	size: TerminalSize,
+	groups: RunGroups,
 	events: TerminalEvents,
 ): OpenTerminal {
-	const [program, ...args] = argv;
-	const pairs = Object.entries(env).map(([key, value]) => `${key}=${value}`);
-	const { columns, rows } = size;
 	// Called from the event loop, so never before the rest of this function has run.
-	const onExit = (code: number, signal: number) => end(code, signal);
-	const fork = binary.fork(
-		program,
-		args,
-		pairs,
-		cwd,
-		columns,
-		rows,
-		-1,
-		-1,
-		true,
-		helperPath(),
-		onExit,
-	);
-	const otherSide = holdOtherSide(fork.fd, fork.pty);
+	const onExit: OnExit = (how) => end(how);
+	const fork = CAN_PREPARE
+		? spawnInTerminal(launch, size, groups.paths, onExit)
+		: groups.inside(() => forkTerminal(launch, size, onExit));
 	const stream = new ReadStream(fork.fd);
 	stream.on("data", events.onOutput);
 	// EIO is how a terminal says that its other side is closed.
 	stream.on("error", () => stream.destroy());
 
-	function end(code: number, signal: number): void {
+	function end(how: ProcessEnd): void {
 		readRest(stream, fork.fd, events.onOutput);
-		if (otherSide !== null) closeSync(otherSide);
+		if (fork.otherSide !== null) closeSync(fork.otherSide);
 		stream.destroy();
-		events.onEnd(
-			signal === 0 ? { code, signal: null } : { code: null, signal: signalName(signal) },
-		);
+		events.onEnd(how);
 	}
 
 	return {
@@ -118,6 +118,53 @@ export function openTerminal(
 		pause: () => stream.pause(),
 		resume: () => stream.resume(),
 	};
+}
+
+/**
+ * Node's own way to start a process does not copy the holder's memory, which takes the longer the more
+ * runs it has, and needs no thread to wait for each.
+ */
+function spawnInTerminal(
+	launch: Launch,
+	{ columns, rows }: TerminalSize,
+	groups: readonly string[],
+	onExit: OnExit,
+): Fork {
+	const { master, slave, pty } = binary.open(columns, rows);
+	let otherSide: number | null = null;
+	try {
+		// The one that came along does not block, and the agent would share that.
+		otherSide = openSync(pty, fsConstants.O_RDWR | fsConstants.O_NOCTTY);
+		const { argv, cwd, env } = prepareLaunch(launch, { groups, terminal: pty });
+		const [program, ...args] = argv;
+		const stdio = [otherSide, otherSide, otherSide];
+		const child = spawn(program, args, { cwd, env, detached: true, stdio });
+		child.on("error", () => {});
+		if (child.pid === undefined) throw new Error("no process could be started");
+		child.once("exit", (code, signal) => onExit({ code, signal }));
+		return { pid: child.pid, fd: master, otherSide };
+	} catch (error) {
+		if (otherSide !== null) closeSync(otherSide);
+		closeSync(master);
+		throw error;
+	} finally {
+		closeSync(slave);
+	}
+}
+
+function forkTerminal(
+	{ argv, cwd, env }: Launch,
+	{ columns, rows }: TerminalSize,
+	onExit: OnExit,
+): Fork {
+	const [program, ...args] = argv;
+	const pairs = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+	const { pid, fd, pty } = binary.fork(
+		...([program, args, pairs, cwd, columns, rows, -1, -1, true, helperPath()] as const),
+		(code, signal) =>
+			onExit(signal === 0 ? { code, signal: null } : { code: null, signal: signalName(signal) }),
+	);
+	return { pid, fd, otherSide: holdOtherSide(fd, pty) };
 }
 
 const READ_BYTES = 65_536;

@@ -11,8 +11,8 @@ import type { RunGroups } from "../../../host/cgroup.js";
 import { createLogWriter, openSharedLog } from "../../../host/log-files.js";
 import type { Launch } from "../../../host/spawn-errors.js";
 import type { StartRequest, TerminalSize } from "../../../ports/backend.js";
-import { withoutInherited } from "./close-inherited.js";
 import { type OpenTerminal, openTerminal, type ProcessEnd } from "./open-terminal.js";
+import { CAN_PREPARE, hasJoined, prepareLaunch } from "./prepare-launch.js";
 import { createScreen } from "./screen.js";
 
 export interface RunViewer {
@@ -59,26 +59,35 @@ export async function startRun(
 		REEVE_AGENT: request.agentId,
 	};
 	const argv = groups.limitedArgv(request.argv, request.limits);
-	const launch = withoutInherited({ argv, cwd: request.cwd, env });
-	return request.terminal
-		? startInTerminal(launch, request, groups.inside, onEnd)
-		: startPlain(launch, request.logDir, groups.inside, onEnd);
+	const launch: Launch = { argv, cwd: request.cwd, env };
+	const run = request.terminal
+		? startInTerminal(launch, request, groups, onEnd)
+		: await startPlain(launch, request.logDir, groups, onEnd);
+	if (CAN_PREPARE) await settleGroups(run.pid, request, groups);
+	return run;
 }
 
-type Inside = RunGroups["inside"];
+/** Only a run that has limits is waited for: the others need their groups when they are stopped. */
+async function settleGroups(pid: number, { limits }: StartRequest, groups: RunGroups) {
+	const isLimited = Object.values(limits).some((limit) => limit !== null);
+	if (!isLimited || (await hasJoined(pid, groups.paths))) groups.joined();
+}
 
 async function startPlain(
-	{ argv, cwd, env }: Launch,
+	launch: Launch,
 	logDir: string,
-	inside: Inside,
+	groups: RunGroups,
 	onEnd: OnRunEnd,
 ): Promise<Run> {
 	const log = openSharedLog(logDir);
+	const { argv, cwd, env } = CAN_PREPARE
+		? prepareLaunch(launch, { groups: groups.paths, terminal: "" })
+		: launch;
 	const [program, ...args] = argv;
+	const fork = () =>
+		spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", log.fd, log.fd] });
 	try {
-		const child = inside(() =>
-			spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", log.fd, log.fd] }),
-		);
+		const child = CAN_PREPARE ? fork() : groups.inside(fork);
 		child.once("exit", (code, signal) => {
 			const atMs = Date.now();
 			log.trim();
@@ -104,7 +113,7 @@ const TYPED_BYTES_MAX = 4 * 1024 * 1024;
 function startInTerminal(
 	launch: Launch,
 	request: StartRequest,
-	inside: Inside,
+	groups: RunGroups,
 	onEnd: OnRunEnd,
 ): Run {
 	const viewers = new Set<Watcher>();
@@ -120,7 +129,7 @@ function startInTerminal(
 	function openOrClean(): OpenTerminal {
 		const events = { onOutput, onEnd: (end: ProcessEnd) => void finish(end) };
 		try {
-			return inside(() => openTerminal(launch, request.size, events));
+			return openTerminal(launch, request.size, groups, events);
 		} catch (error) {
 			screen.close();
 			throw error;
