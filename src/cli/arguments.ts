@@ -33,6 +33,23 @@ export function parseCount(text: string, option: string): number {
 	throw new ReeveError("usage", `${option} cannot be \`${text}\``, hint);
 }
 
+const COUNT_MAX = 1_000;
+
+/** A whole number from 1 to 1000. */
+export function parsePositive(text: string, option: string): number {
+	const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+	if (value >= 1 && value <= COUNT_MAX) return value;
+	const hint = `It is a whole number from 1 to ${COUNT_MAX}.`;
+	throw new ReeveError("usage", `${option} cannot be \`${text}\``, hint);
+}
+
+/** An idempotency key; an empty one is most often a variable that was not set. */
+export function checkKey(key: string | undefined): string | undefined {
+	if (key === undefined || /^[\x21-\x7e]{1,200}$/.test(key)) return key;
+	const hint = "It has 1 to 200 letters, digits and signs, without spaces.";
+	throw new ReeveError("usage", `--idempotency-key cannot be \`${key}\``, hint);
+}
+
 export function checkAgentId(id: string): string {
 	if (AGENT_ID.test(id)) return id;
 	const hint = SCOPE.test(id)

@@ -237,6 +237,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: false,
 	},
+	no_terminal: {
+		meaning: "The agent runs without a terminal, so nothing can be typed or watched.",
+		hint: "`reeve logs` shows what it prints; `terminal: true` gives a session one.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
 	not_waiting: {
 		meaning: "The agent has not asked anything.",
 		hint: "`reeve ps` shows which agents wait for an answer.",

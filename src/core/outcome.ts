@@ -110,7 +110,7 @@ export type Outcome =
 
 /** How a process failed to give an answer at all. */
 export type ProcessFailure =
-	| { readonly type: "timeout"; readonly afterMs: number }
+	| { readonly type: "timeout"; readonly afterMs: number; readonly detail?: string }
 	| { readonly type: "io"; readonly detail: string }
 	/** Output that is not one JSON answer, or more of it than is allowed. */
 	| { readonly type: "bad_answer"; readonly detail: string }
@@ -172,7 +172,10 @@ function errorOfCode(code: number): AttemptError {
 }
 
 function renderProcessFailure(problem: ProcessFailure): string {
-	if (problem.type === "timeout") return `no answer within ${problem.afterMs} ms`;
+	if (problem.type === "timeout") {
+		const why = problem.detail === undefined ? "" : `: ${problem.detail}`;
+		return `no answer within ${problem.afterMs} ms${why}`;
+	}
 	if (problem.type === "interrupted") return "the daemon ended during the attempt";
 	return problem.detail;
 }

@@ -38,6 +38,9 @@ import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
 import { watchHealth } from "./watch-health.js";
 
+/** How long attempts may go on when the daemon ends; the next one takes up what is left. */
+const CALLS_GRACE_MS = 5_000;
+
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
 process.exitCode = await main().catch((error: unknown) => {
@@ -165,9 +168,6 @@ function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
 		onError: (about, error) => logger.error("failed", error, { about }),
 	});
 }
-
-/** How long attempts may go on when the daemon ends; the next one takes up what is left. */
-const CALLS_GRACE_MS = 5_000;
 
 /** Without the dispatcher, what was taken on would never end. */
 function dispatcherService(recovered: Promise<void>, calls: Calls, ready: () => void): Service {

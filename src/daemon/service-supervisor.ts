@@ -85,6 +85,8 @@ export function supervise(
 			part.cancel();
 			part.ready = false;
 			if (!stopping.signal.aborted) decide(part, ending);
+			else if (ending.type === "threw")
+				onEnd(service.name, "none", `failed to stop: ${ending.error}`);
 		};
 		part.state = { ...part.state, status: "running" };
 		part.cancel = clock.schedule(DEFAULT_SERVICE.startTimeoutMs, () => {

@@ -19,6 +19,17 @@ export interface RestartOptions {
 	readonly timeoutMs?: number | undefined;
 }
 
+/** What was done, and the start that was asked for; it may be long in coming. */
+export interface Restarted {
+	readonly report: StopReport;
+	readonly start: Promise<StartOutcome> | null;
+}
+
+export interface Resumed {
+	readonly from: PolicyState;
+	readonly start: Promise<StartOutcome>;
+}
+
 export type Answer = "fresh" | "continue" | "stop";
 
 export class AgentRunner {
@@ -33,11 +44,13 @@ export class AgentRunner {
 		return this.life.id;
 	}
 
-	up(by: Asker): Promise<StartOutcome> {
-		return this.#verbs.run(async () => {
+	/** Answers when it has started. Whoever asks for something else meanwhile need not wait for that. */
+	async up(by: Asker): Promise<StartOutcome> {
+		const { start } = await this.#verbs.run(async () => {
 			await this.#want("up", by);
-			return this.life.forbidden() ?? (await this.life.askToStart(true));
+			return { start: this.#start(true) };
 		});
+		return start;
 	}
 
 	down(by: Asker, timeoutMs?: number): Promise<StopReport> {
@@ -47,18 +60,15 @@ export class AgentRunner {
 		});
 	}
 
-	restart(by: Asker, { fresh, timeoutMs }: RestartOptions): Promise<StopReport> {
+	restart(by: Asker, { fresh, timeoutMs }: RestartOptions): Promise<Restarted> {
 		return this.#verbs.run(async () => {
 			const report = await this.life.stop(by, timeoutMs);
 			await this.#want("up", by);
-			if (report.outcome !== "not_proven" && this.life.forbidden() === null) {
-				await this.life.askToStart(!fresh);
-			}
-			return report;
+			return { report, start: report.outcome === "not_proven" ? null : this.#start(!fresh) };
 		});
 	}
 
-	resume(): Promise<{ readonly from: PolicyState }> {
+	resume(): Promise<Resumed> {
 		return this.#verbs.run(async () => {
 			let from: PolicyState = "healthy";
 			await this.life.record(
@@ -75,19 +85,18 @@ export class AgentRunner {
 				},
 				(transaction) => transaction.removeEffect(startEffectKey(this.id)),
 			);
-			if (this.life.forbidden() === null) await this.life.askToStart(true);
-			return { from };
+			return { from, start: this.#start(true) };
 		});
 	}
 
 	/** What follows a clean exit that waits for a person; null when nothing waits. */
-	answer(answer: Answer): Promise<StartOutcome | null> {
+	answer(answer: Answer): Promise<{ readonly start: Promise<StartOutcome> } | null> {
 		return this.#verbs.run(async () => {
 			if (!this.life.snapshot().agent.waiting) return null;
 			const desired = answer === "stop" ? "down" : "up";
 			const event: NewEvent = { type: "agent.answered", agent: this.id, data: { answer } };
 			await this.life.record(() => [{ waiting: false, desired }, [event]]);
-			return this.life.forbidden() ?? (await this.life.askToStart(answer === "continue"));
+			return { start: this.#start(answer === "continue") };
 		});
 	}
 
@@ -101,6 +110,12 @@ export class AgentRunner {
 	async finishStop(by: Asker): Promise<void> {
 		if (this.life.snapshot().agent.desired === "down") await this.down(by);
 		else await this.restart(by, { fresh: false });
+	}
+
+	/** How the start comes out that it asks for, if nothing forbids one. */
+	#start(withContinue: boolean): Promise<StartOutcome> {
+		const refused = this.life.forbidden();
+		return refused === null ? this.life.askToStart(withContinue) : Promise.resolve(refused);
 	}
 
 	#want(desired: "up" | "down", by: Asker): Promise<void> {

@@ -112,15 +112,15 @@ export class Engine {
 		});
 		return Promise.all(
 			ids.map(async (id) => {
-				const outcome = await this.#startedOrWaiting(id);
+				const outcome = await this.#startedOrWaiting(id, this.#runner(id).up("operator"));
 				const changed = changes.some((each) => each.id === id && each.change === "change");
 				return { id, outcome: changed && outcome === "already_running" ? "changed" : outcome };
 			}),
 		);
 	}
 
-	#startedOrWaiting(id: string): Promise<StartOutcome> {
-		return startedOrWaiting(this.#parts.clock, this.#runner(id).up("operator"), () =>
+	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
+		return startedOrWaiting(this.#parts.clock, start, () =>
 			this.get(id).missing.some((needed) => this.#willNotStart(needed)),
 		);
 	}
@@ -141,11 +141,16 @@ export class Engine {
 	}
 
 	restart(scope: Scope, options: RestartOptions): Promise<readonly Stopped[]> {
-		return this.#stopInOrder(scope, (runner) => runner.restart("operator", options));
+		return this.#stopInOrder(scope, async (runner) => {
+			const { report, start } = await runner.restart("operator", options);
+			if (start !== null) await this.#startedOrWaiting(runner.id, start);
+			return report;
+		});
 	}
 
 	/** What a reload would do. Touches nothing. */
 	plan(fleet: FleetSpec): readonly AgentChange[] {
+		this.#refuseForeign(fleet);
 		return diffFleets(this.#recorded(fleet.file), fleet);
 	}
 
@@ -180,13 +185,15 @@ export class Engine {
 		return changes.map((change) => ({ ...change, stopped: reports.get(change.id) ?? null }));
 	}
 
-	resume(id: string): Promise<{ readonly from: PolicyState }> {
-		return this.#runner(id).resume();
+	async resume(id: string): Promise<{ readonly from: PolicyState }> {
+		const { from, start } = await this.#runner(id).resume();
+		await this.#startedOrWaiting(id, start);
+		return { from };
 	}
 
 	async answer(id: string, answer: Answer): Promise<StartOutcome> {
-		const outcome = await this.#runner(id).answer(answer);
-		if (outcome !== null) return outcome;
+		const answered = await this.#runner(id).answer(answer);
+		if (answered !== null) return this.#startedOrWaiting(id, answered.start);
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
@@ -251,6 +258,10 @@ export class Engine {
 	}
 
 	#held(id: string): NonNullable<ReturnType<Life["held"]>> {
+		const { spec } = this.get(id).agent;
+		if (spec.kind !== "session" || !spec.terminal) {
+			throw new ReeveError("no_terminal", `${id} has no terminal`);
+		}
 		const held = this.#runner(id).life.held();
 		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
 		return held;

@@ -69,7 +69,9 @@ export class WorkerPool {
 			if (idlest !== null) return this.#askWorker(idlest, request, leftMs, signal);
 			const detail = refused();
 			if (detail !== null) return failed({ type: "spawn_error", detail });
-			if (leftMs <= 0) return failed({ type: "timeout", afterMs: timeoutMs });
+			if (leftMs <= 0) {
+				return failed({ type: "timeout", afterMs: timeoutMs, detail: "no worker was running" });
+			}
 			if (signal.aborted) return { outcome: null, log: "" };
 			await this.#nextChange(leftMs, signal);
 		}

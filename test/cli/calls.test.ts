@@ -81,6 +81,20 @@ describe("reeve call", () => {
 		expect(task.attempts).toHaveLength(1);
 	});
 
+	test.each([
+		[["--timeout", "0s"], "--timeout"],
+		[["--attempts", "0"], "--attempts"],
+		[["--priority", "high"], "--priority"],
+		[["--idempotency-key", ""], "--idempotency-key"],
+	])("refuses %j and names the option", async (args, option) => {
+		const ran = await home.reeve("call", "p:ok", "go", ...args);
+		expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, "", expect.stringContaining(option)]);
+	});
+
+	test("gives an agent an empty object where nothing is given", async () => {
+		expect(await json<TaskDetailJson>("call", "p:ok", "go")).toMatchObject({ payload: {} });
+	});
+
 	test("names a program that is missing, and does not try it again", async () => {
 		const task = await json<TaskDetailJson>("call", "p:missing", "go");
 		expect(task.attempts).toHaveLength(1);
@@ -122,6 +136,21 @@ describe("reeve call", () => {
 		await home.killDaemon();
 		await home.must("daemon", "start");
 		expect(await calling).toMatchObject({ status: "dead_lettered", error: { kind: "internal" } });
+	});
+});
+
+describe("a daemon that ends in an orderly way", () => {
+	test("cancels nothing: what does not end in time is taken up by the next", {
+		timeout: 60_000,
+	}, async () => {
+		const id = (await home.must("call", "p:worker", "keep", "--no-wait", "--attempts", "2")).trim();
+		const show = () => json<TaskDetailJson>("tasks", "show", id);
+		await eventually(async () => (await show()).status === "in_progress", "it is under way");
+		await home.must("daemon", "restart");
+		await eventually(async () => (await show()).attempts.length > 0, "it was taken up");
+		expect((await show()).attempts[0]).toMatchObject({ error: { kind: "internal" } });
+		expect(await psOf("p:worker")).toMatchObject({ policy: "healthy", restarts: 0 });
+		await home.must("tasks", "cancel", id);
 	});
 });
 

@@ -314,3 +314,35 @@ test("an unknown agent or project is told with those that there are", async () =
 	expect(() => world.engine.get("p:z")).toThrow("there is no agent p:z");
 	await expect(world.engine.down("q")).rejects.toThrow("there is no agent or project q");
 });
+
+describe("an agent that waits for another", () => {
+	test("keeps nobody from stopping, restarting or resuming it", async () => {
+		const fleet = fleetOf(`gone: { command: [x], ready: { log: never } }
+needs: { command: [x], depends_on: [gone] }`);
+		const up = world.engine.up(fleet, "*");
+		await world.pass(1_000);
+		expect(view("p:needs").missing).toEqual(["p:gone"]);
+		const resumed = world.engine.resume("p:needs");
+		await world.pass(1_000);
+		expect(await finish(world.engine.down("p:needs"))).toMatchObject([
+			{ id: "p:needs", outcome: "already_stopped" },
+		]);
+		expect(await finish(resumed)).toEqual({ from: "healthy" });
+		expect((await finish(up)).map(({ outcome }) => outcome)).toEqual(["started", "stopped"]);
+		const restarted = world.engine.restart("p:needs", { fresh: false });
+		await world.pass(1_000);
+		expect(await finish(world.engine.down("p:needs"))).toHaveLength(1);
+		expect(await finish(restarted)).toHaveLength(1);
+		expect(view("p:needs").process).toBe("stopped");
+	});
+
+	test("answers a restart at once when what it needs will not come", async () => {
+		const fleet = fleetOf(`gone: { command: [x] }
+needs: { command: [x], depends_on: [gone] }`);
+		await finish(world.engine.up(fleet, "*"));
+		await finish(world.engine.down("p:gone"));
+		const [report] = await finish(world.engine.restart("p:needs", { fresh: false }), 5_000);
+		expect(report).toMatchObject({ id: "p:needs", outcome: "graceful" });
+		expect(view("p:needs")).toMatchObject({ process: "starting", missing: ["p:gone"] });
+	});
+});

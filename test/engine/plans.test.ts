@@ -72,7 +72,7 @@ describe("a plan", () => {
 				},
 			},
 		});
-		expect(seen).toEqual([null, { from: "https://x" }]);
+		expect(seen).toEqual([{}, { from: "https://x" }]);
 		const [, read] = host.calls.plan(planId).tasks;
 		expect(read?.input?.payload).toEqual({ from: "https://x" });
 	});
@@ -122,6 +122,8 @@ describe("a plan", () => {
 		expect(statuses(host, patient)).toEqual({
 			...{ bad: "dead_lettered", slow: "succeeded", after: "succeeded", never: "cancelled" },
 		});
+		const never = host.calls.plan(patient).tasks.find(({ task }) => task.name === "never");
+		expect(never?.task.reason).toBe("it needs bad, which was dead_lettered");
 	});
 
 	test("is cancelled with everything that has not ended", async () => {

@@ -2,8 +2,9 @@
 
 import { CLI_EXIT, ERRORS, type ErrorCode, ReeveError } from "../../core/errors.js";
 import { isEnded } from "../../core/task.js";
+import { parseDuration } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkAgentId, parseCount, parseTimeout } from "../arguments.js";
+import { checkAgentId, checkKey, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import { readJsonArgument } from "../json-argument.js";
 import type { Output } from "../output.js";
@@ -29,8 +30,11 @@ export async function runCall(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	checkAgentId(agent);
+	if (action === "") {
+		throw new ReeveError("usage", "the action is empty", "Name what the agent is to do.");
+	}
 	const body = { agent, action, ...(await readSubmission(options)) };
-	const { idempotencyKey } = options;
+	const idempotencyKey = checkKey(options.idempotencyKey);
 	const { client } = connect(env);
 	const submitted = await client.call("POST /api/v1/tasks", {
 		...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -63,16 +67,29 @@ async function readSubmission(options: CallCommandOptions) {
 	return {
 		...(payload !== undefined && { payload: await readJsonArgument(payload, "--payload") }),
 		...(context !== undefined && { context: await readJsonArgument(context, "--context") }),
-		...(timeout !== undefined && { timeout_ms: parseTimeout(timeout) }),
-		...(attempts !== undefined && { max_attempts: parseCount(attempts, "--attempts") }),
+		...(timeout !== undefined && { timeout_ms: parseAttemptTimeout(timeout) }),
+		...(attempts !== undefined && { max_attempts: parsePositive(attempts, "--attempts") }),
 		...(priority !== undefined && { priority: parseInteger(priority, "--priority") }),
 		...(once === true && { idempotent: false }),
 	};
 }
 
+function parseAttemptTimeout(text: string): number {
+	const ms = parseDuration(text);
+	if (ms !== null && ms > 0) return ms;
+	const hint = "It is a whole number, more than 0, with its unit: 500ms, 10s, 5m, 1h.";
+	throw new ReeveError("usage", `--timeout cannot be \`${text}\``, hint);
+}
+
 function parseInteger(text: string, option: string): number {
 	if (/^-?\d{1,9}$/.test(text)) return Number(text);
 	throw new ReeveError("usage", `${option} cannot be \`${text}\``, "It is a whole number.");
+}
+
+function hintFor({ task_id: id, agent, attempts, error }: TaskDetailJson): string {
+	if (error?.code !== "agent_unavailable") return `\`reeve tasks show ${id}\` has every attempt`;
+	if (attempts.length > 0) return `\`reeve ps ${agent}\` shows how the agent is`;
+	return `it is called again after the cooldown, or at once with \`reeve resume ${agent}\``;
 }
 
 function tellEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Output): number {
@@ -85,7 +102,7 @@ function tellEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Out
 	if (!json) {
 		const { sayColors } = output;
 		output.say(`${sayColors.red("error")}: ${task.agent} ${task.action}: ${task.reason}`);
-		output.say(`${sayColors.dim("hint")}: \`reeve tasks show ${task.task_id}\` has every attempt`);
+		output.say(`${sayColors.dim("hint")}: ${hintFor(task)}`);
 	}
 	return ERRORS[code].cliExit;
 }

@@ -3,7 +3,7 @@
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkAgentId, countOf, parseCount, parseSince } from "../arguments.js";
+import { checkAgentId, countOf, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { renderTaskTable } from "../task-table.js";
@@ -18,7 +18,7 @@ export async function runLetterList(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const query = { ...queryOf(options), limit: parseCount(options.lines, "--lines") };
+	const query = { ...queryOf(options), limit: parsePositive(options.lines, "--lines") };
 	const { tasks } = await connect(env).client.call("GET /api/v1/dead-letters", { query });
 	if (options.json) output.json(tasks);
 	else if (tasks.length === 0) output.say("no dead letters");

@@ -5,7 +5,7 @@ import { renderProblem } from "../../config/problem.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { PLAN_STATUSES, type PlanStatus } from "../../core/plan.js";
 import type { PlanDetailJson } from "../../http/contract/plans.js";
-import { parseCount, parseSince } from "../arguments.js";
+import { checkKey, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { createPlanWatch } from "../plan-watch.js";
@@ -27,7 +27,7 @@ export async function runPlan(
 		throw new ReeveError("plan_file_invalid", `the plan file has problems:\n${problems}`);
 	}
 	const { client } = connect(env);
-	const { idempotencyKey } = options;
+	const idempotencyKey = checkKey(options.idempotencyKey);
 	const submitted = await client.call("POST /api/v1/plans", {
 		...(idempotencyKey !== undefined && { idempotencyKey }),
 		body: loaded.plan,
@@ -60,7 +60,7 @@ export async function runPlanList(
 ): Promise<number> {
 	const { status, since } = options;
 	const query = {
-		limit: parseCount(options.lines, "--lines"),
+		limit: parsePositive(options.lines, "--lines"),
 		...(status !== undefined && { status: checkStatus(status) }),
 		...(since !== undefined && { since: parseSince(since) }),
 	};

@@ -4,7 +4,7 @@ import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { TASK_STATUSES, type TaskStatus } from "../../core/task.js";
 import { renderElapsed } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkAgentId, countOf, parseCount, parseSince } from "../arguments.js";
+import { checkAgentId, countOf, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { plainLine } from "../sanitize.js";
@@ -26,7 +26,7 @@ export async function runTaskList(
 ): Promise<number> {
 	const { agent, status, plan, since } = options;
 	const query = {
-		limit: parseCount(options.lines, "--lines"),
+		limit: parsePositive(options.lines, "--lines"),
 		...(agent !== undefined && { agent: checkAgentId(agent) }),
 		...(status !== undefined && { status: checkStatus(status) }),
 		...(plan !== undefined && { plan }),
@@ -90,25 +90,21 @@ function describeTask(task: TaskDetailJson, { colors }: Output, nowMs: number): 
 		...(task.result === undefined
 			? []
 			: ["result:", ...indented(JSON.stringify(task.result, null, 2))]),
-		...task.attempts.flatMap((attempt) => describeAttempt(attempt, colors)),
+		...task.attempts.flatMap((attempt) => describeAttempt(attempt, task, colors)),
 	];
 }
 
 function describeAttempt(
-	{
-		n,
-		started_at: startedAt,
-		ended_at: endedAt,
-		error,
-		log = "",
-	}: TaskDetailJson["attempts"][number],
+	attempt: TaskDetailJson["attempts"][number],
+	task: TaskDetailJson,
 	colors: Output["colors"],
 ): string[] {
+	const { n, started_at: startedAt, ended_at: endedAt, error, log = "" } = attempt;
 	const took = renderElapsed(Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
+	// Only the last attempt of a task that succeeded has an answer.
+	const without = task.status === "succeeded" ? colors.green("answered") : "called off";
 	const how =
-		error === undefined
-			? colors.green("answered")
-			: colors.red(`${error.kind}: ${plainLine(error.message)}`);
+		error === undefined ? without : colors.red(`${error.kind}: ${plainLine(error.message)}`);
 	return [`attempt ${n}, ${startedAt}, took ${took}: ${how}`, ...indented(log.trimEnd())];
 }
 

@@ -90,9 +90,14 @@ function tellStarted(agents: readonly StartedJson[], onCall: number, output: Out
 		`${countOf(all, "agent")}: ${[...(all > onCall ? [tally(words)] : []), ...ready].join(", ")}`,
 	);
 	for (const [outcome, hint] of HINTS) {
-		const hit = agents.find((agent) => agent.outcome === outcome);
+		// Those that wait for another agent have not asked anything.
+		const hit = agents.find((agent) => agent.outcome === outcome && !isBlocked(agent));
 		if (hit !== undefined) output.say(`hint: ${hint(hit.id)}`);
 	}
+}
+
+function isBlocked({ outcome, reason }: StartedJson): boolean {
+	return outcome === "waiting" && reason.startsWith("waits for ");
 }
 
 function renderStarted({ id, outcome, reason }: StartedJson, { colors }: Output): Cell[] {

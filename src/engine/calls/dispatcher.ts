@@ -177,7 +177,9 @@ export class Dispatcher {
 		const request = requestFor(begun, spec, input?.payload ?? null, input?.context ?? null);
 		const signal = this.#running.get(task.taskId)?.abort.signal ?? AbortSignal.abort();
 		const end = await perform({ spec, runId, request, timeoutMs: begun.timeoutMs }, signal);
-		if (!this.#abandoned) await this.#settleSurely(begun, permit, end);
+		// What was ended although nobody called it off ended with its daemon: the next one decides.
+		const left = this.#abandoned || (end.outcome === null && !signal.aborted);
+		if (!left) await this.#settleSurely(begun, permit, end);
 	}
 
 	/** Records that an attempt begins; null when the task was cancelled in the meantime. */

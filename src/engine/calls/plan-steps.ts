@@ -30,11 +30,21 @@ export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): v
 		// A payload that could not be filled has ended its task, so that there is more to decide.
 		if (failed) continue;
 		for (const name of decision.cancel) {
-			cancelTask(world, change, taskNamed(open, name), decision.reason);
+			const task = taskNamed(open, name);
+			cancelTask(world, change, task, whyBlocked(open, task) ?? decision.reason);
 		}
 		if (decision.end !== null) world.book.stepPlan(change, open, decision.end, decision.reason);
 		return;
 	}
+}
+
+/** What it needed that did not succeed; null when it needs nothing of the kind. */
+function whyBlocked({ tasks }: OpenPlan, { dependsOn }: StoredTask): string | null {
+	const failed = dependsOn.find((name) => {
+		const status = tasks.get(name)?.status;
+		return status === "dead_lettered" || status === "cancelled";
+	});
+	return failed === undefined ? null : `it needs ${failed}, which was ${tasks.get(failed)?.status}`;
 }
 
 /** Cancels a task, or calls off the attempt that is under way. */

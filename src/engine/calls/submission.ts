@@ -103,7 +103,8 @@ export function recordPlan(
 	};
 }
 
-function inputOf({ payload = null, context = null }: TaskSubmission): TaskInput {
+/** Nothing is an empty object to an agent, which would otherwise have to expect two kinds of nothing. */
+function inputOf({ payload = {}, context = {} }: TaskSubmission): TaskInput {
 	return { payload, context };
 }
 

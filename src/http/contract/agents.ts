@@ -193,13 +193,13 @@ export const agentRoutes = defineRoutes({
 			submit: z.boolean().default(true).describe("press Enter after it"),
 		}),
 		reply: z.object({ bytes: z.number() }),
-		errors: ["agent_not_found", "not_running"],
+		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},
 	"GET /api/v1/agents/:id/screen": {
 		summary: "The text on an agent's screen.",
 		access: "read",
 		params: agentParams,
 		reply: z.object({ text: z.string() }),
-		errors: ["agent_not_found", "not_running"],
+		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},
 });

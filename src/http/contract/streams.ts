@@ -68,7 +68,7 @@ export const streamRoutes = defineRoutes({
 			meaning:
 				"Binary frames are bytes, to the terminal and from it; text frames are messages as JSON: `snapshot`, `writer` and `closed` from the daemon, `resize` and `take_over` to it.",
 		},
-		errors: ["agent_not_found", "not_running"],
+		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},
 });
 

@@ -9,5 +9,7 @@ export function renderStopped({ id, outcome, durationMs, reason }: Stopped): Sto
 }
 
 export function renderStarted(engine: Engine, { id, outcome }: Started): StartedJson {
-	return { id, outcome, reason: engine.get(id).agent.reason };
+	const { agent, missing } = engine.get(id);
+	const reason = missing.length > 0 ? `waits for ${missing.join(", ")}` : agent.reason;
+	return { id, outcome, reason };
 }
