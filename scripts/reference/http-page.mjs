@@ -9,7 +9,7 @@ import { GENERATED, table } from "./markdown.mjs";
 
 const ACCESS = `Who may ask is part of each route: \`public\` is for anybody, \`read\` for tokens that may look, \`operate\` for tokens that
 may act (and so look), \`owner\` for the daemon's socket alone. "And agents" means that an agent's own token may ask it too,
-about that agent. Whoever can open the socket may ask everything.`;
+"about themselves" only about that agent. Whoever can open the socket may ask everything.`;
 
 /** @param {Record<string, unknown>} document */
 export function renderHttpPage(document) {

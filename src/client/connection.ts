@@ -41,7 +41,7 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 }
 
 export function tokenHeader(address: Address): Readonly<Record<string, string>> {
-	const token = "url" in address ? address.token : undefined;
+	const { token } = address;
 	return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 

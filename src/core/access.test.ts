@@ -26,14 +26,14 @@ describe("who may ask what", () => {
 	const grid = ACCESS.flatMap((access) => Object.keys(HOLDS).map((who) => [access, who] as const));
 
 	test.each(grid)("a route for %s, asked by %s", (access, who) => {
-		const need = { access, self: false, about: "web:coder" };
+		const need = { access, agents: "none", about: "web:coder" } as const;
 		const { allowed: may } = decideAccess(need, HOLDS[who] as Holds);
 		expect(may).toBe(allowed[access].includes(who));
 	});
 
 	test("an agent may ask about itself where the route says so, and about nobody else", () => {
 		const agent = HOLDS["agent"] as Holds;
-		const need = { access: "read", self: true, about: "web:coder" } as const;
+		const need = { access: "read", agents: "itself", about: "web:coder" } as const;
 		expect(decideAccess(need, agent)).toEqual({ allowed: true });
 		for (const about of ["web:other", "*", "web", null]) {
 			const decision = decideAccess({ ...need, about }, agent);
@@ -41,8 +41,13 @@ describe("who may ask what", () => {
 		}
 	});
 
+	test("an agent may ask what is for all agents", () => {
+		const need = { access: "read", agents: "any", about: null } as const;
+		expect(decideAccess(need, HOLDS["agent"] as Holds)).toEqual({ allowed: true });
+	});
+
 	test("without a token one is asked for, with the wrong one it is said why it is wrong", () => {
-		const need = { access: "operate", self: false, about: null } as const;
+		const need = { access: "operate", agents: "none", about: null } as const;
 		expect(decideAccess(need, HOLDS["nothing"] as Holds)).toMatchObject({ why: "unauthorized" });
 		expect(decideAccess(need, HOLDS["read"] as Holds)).toMatchObject({ why: "forbidden" });
 	});

@@ -18,8 +18,8 @@ export type TokenScope =
 
 export interface RouteNeed {
 	readonly access: Access;
-	/** Whether an agent may ask it too, about itself. */
-	readonly self: boolean;
+	/** Whether agents may ask it too: not at all, about themselves, or about any. */
+	readonly agents: "none" | "itself" | "any";
 	/** The agent that the request is about, if it is about one. */
 	readonly about: string | null;
 }
@@ -47,7 +47,8 @@ export function decideAccess(need: RouteNeed, holds: Holds): AccessDecision {
 	}
 	const { scope } = holds;
 	if (scope.type === "agent") {
-		if (need.self && need.about === scope.agent) return ALLOWED;
+		if (need.agents === "any") return ALLOWED;
+		if (need.agents === "itself" && need.about === scope.agent) return ALLOWED;
 		return forbid(`a token of ${scope.agent} is for its own affairs only`);
 	}
 	if (need.access === "owner") return forbid("this can be done over the daemon's socket only");

@@ -230,6 +230,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: true,
 	},
+	no_question: {
+		meaning: "The agent has no open question.",
+		hint: "`reeve events` shows what was asked and answered.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
 	not_waiting: {
 		meaning: "The agent has not asked anything.",
 		hint: "`reeve ps` shows which agents wait for an answer.",

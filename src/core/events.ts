@@ -42,6 +42,9 @@ export interface EventMap {
 	"agent.answered": { answer: "fresh" | "continue" | "stop" };
 	"agent.drained": { outcome: DrainOutcome; duration_ms: number };
 	"agent.resumed": { from: PolicyState };
+	"agent.reported": { message: string };
+	"agent.asked": { question: string };
+	"agent.replied": { answer: string };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };
 	"task.accepted": { action: string; name: string; replay_of: string | null };
 	"task.changed": {
@@ -170,6 +173,18 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.resumed": {
 		meaning: "The operator let an agent start over.",
 		data: { from: "state before" },
+	},
+	"agent.reported": {
+		meaning: "An agent said how it is getting on.",
+		data: { message: "in its own words" },
+	},
+	"agent.asked": {
+		meaning: "An agent asked its operator something, and may be waiting for the answer.",
+		data: { question: "in its own words" },
+	},
+	"agent.replied": {
+		meaning: "Somebody answered the question of an agent.",
+		data: { answer: "in their own words" },
 	},
 	"circuit.changed": {
 		meaning: "An agent's circuit opened, half opened or closed.",

@@ -7,6 +7,7 @@ import { createDaemonHandlers } from "./handlers/daemon.js";
 import { createFleetHandlers } from "./handlers/fleet.js";
 import { createPlanHandlers } from "./handlers/plans.js";
 import { createStreamHandlers } from "./handlers/streams.js";
+import { createTalkHandlers } from "./handlers/talk.js";
 import { createTaskHandlers } from "./handlers/tasks.js";
 import { createTokenHandlers } from "./handlers/tokens.js";
 
@@ -19,5 +20,6 @@ export function createHandlers(parts: HttpParts): Handlers<RouteName> {
 		...createPlanHandlers(parts),
 		...createStreamHandlers(parts),
 		...createTokenHandlers(parts),
+		...createTalkHandlers(parts),
 	};
 }

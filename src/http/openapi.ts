@@ -41,7 +41,7 @@ function renderOperation(route: Route, schemas: Json, error: Json): Json {
 		operationId: operationId(route),
 		tags: [route.path.split("/")[3] ?? "daemon"],
 		summary: spec.summary,
-		description: `Access: \`${spec.access}\`${spec.self ? ", and agents about themselves" : ""}.`,
+		description: `Access: \`${spec.access}\`${agentsWords(spec)}.`,
 		...(spec.access === "public" && { security: [] }),
 		...parametersOf(spec, schemas),
 		...(spec.body && {
@@ -52,6 +52,11 @@ function renderOperation(route: Route, schemas: Json, error: Json): Json {
 		}),
 		responses: { ...successOf(spec, schemas), ...failuresOf(spec, error) },
 	};
+}
+
+function agentsWords({ agents }: RouteSpec): string {
+	if (agents === undefined) return "";
+	return agents === "any" ? ", and agents" : ", and agents about themselves";
 }
 
 /** `GET /api/v1/agents/:id/screen` → `getAgentsIdScreen`. */

@@ -64,8 +64,8 @@ describe("walking every route", { timeout: 120_000 }, () => {
 		[
 			"agents that may ask about each other",
 			"core/access.ts",
-			"need.self && need.about === scope.agent",
-			"need.self",
+			'need.agents === "itself" && need.about === scope.agent',
+			'need.agents === "itself"',
 			/with a token of an agent, about another/,
 		],
 		[

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../../src/client/client.js";
 import { type JsonRouteName, ROUTES, type RouteName } from "../../src/http/contract/routes.js";
+import { eventually } from "../faults/fleet-home.js";
 import { type ApiWorld, createApiWorld, FLEET } from "./api-world.js";
 
 const asked = new Set<string>();
@@ -212,6 +213,27 @@ describe("through the typed client", () => {
 		const { client } = await createApiWorld();
 		expect(await client.metrics()).toContain('reeve_agent_running{agent="p:web"} 1');
 		noted("GET /metrics");
+	});
+
+	test("an agent reports and asks, and is answered", async () => {
+		const api = await createApiWorld();
+		const body = { message: "half way through" };
+		await ask(api, "POST /api/v1/agents/:id/report", { place: "p:web", body });
+		const first = { question: "Is anybody there?" };
+		const early = await ask(api, "POST /api/v1/agents/:id/ask", { place: "p:web", body: first });
+		expect(early).toEqual({ answer: null });
+		const question = { question: "May I delete it?" };
+		const options = { place: "p:web", body: question, query: { wait: "60s" } };
+		const waiting = ask(api, "POST /api/v1/agents/:id/ask", options);
+		const isOpen = async () =>
+			(await ask(api, "GET /api/v1/questions")).questions[0]?.question === question.question;
+		await eventually(isOpen, "it is asked, and waits");
+		const answer = { place: "p:web", body: { answer: "No." } };
+		expect(await ask(api, "POST /api/v1/agents/:id/reply", answer)).toEqual(question);
+		expect(await waiting).toEqual({ answer: "No." });
+		expect((await ask(api, "GET /api/v1/questions")).questions).toEqual([]);
+		const again = api.client.call("POST /api/v1/agents/:id/reply", answer);
+		await expect(again).rejects.toMatchObject({ code: "no_question" });
 	});
 
 	test("the API describes itself", async () => {

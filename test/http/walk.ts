@@ -11,6 +11,9 @@ import type { Route } from "../../src/http/router.js";
 
 const PUBLIC = ["GET /health", "GET /login"];
 
+/** What any agent may ask; everything else only about itself. */
+const FOR_AGENTS = ["GET /api/v1/agents", "POST /api/v1/tasks"];
+
 /** Answers by which a request is kept out. */
 const REFUSALS = [401, 403, 421, 429];
 
@@ -92,6 +95,7 @@ async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
 	const bearer = (token: string): Headers => ({ host, authorization: `Bearer ${token}` });
 	const byCookie = { host, cookie: `${cookie}=${session}` };
 	const nothing = () => false;
+	const forAgents = ({ name }: Route) => FOR_AGENTS.includes(name);
 	const reads = ({ spec }: Route) => spec.access === "read";
 	const acts = ({ spec }: Route) => spec.access === "read" || spec.access === "operate";
 	const good = bearer(operate);
@@ -107,7 +111,7 @@ async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
 		["with a revoked token", bearer(revoked.token), nothing],
 		["with a session as token", bearer(session), nothing],
 		["with a token as session", { host, cookie: `${cookie}=${operate}` }, nothing],
-		["with a token of an agent, about another", bearer(agent.token), nothing],
+		["with a token of an agent, about another", bearer(agent.token), forAgents],
 		["with a session, from the page itself", { ...byCookie, origin: home }, acts],
 	];
 	const origins = [

@@ -43,6 +43,41 @@ export const addTokenCommands: AddCommands = (program, run) => {
 		);
 
 	addLooking(token, run);
+	addForAgents(program, run);
+};
+
+/** What agents ask, and what they are answered. */
+const addForAgents: AddCommands = (program, run) => {
+	program
+		.command("mcp")
+		.description(
+			"Serve the fleet to an agent, over the Model Context Protocol on stdin and stdout.",
+		)
+		.requiredOption("--agent <agent>", "the agent that asks, as `project:agent`")
+		.option("--token-file <path>", "the file with the agent's token (default: REEVE_TOKEN)")
+		.option("--url <url>", "the daemon's address on the network (default: its socket)")
+		.option("--json", "print failures as JSON")
+		.action((options) =>
+			run(async (_, env) => {
+				const { runMcp } = await import("../commands/mcp.js");
+				return runMcp(options, env);
+			}),
+		);
+
+	program
+		.command("reply")
+		.description(
+			"Answer the question that an agent has asked; without a text, show open questions.",
+		)
+		.argument("[agent]", "the agent, as `project:agent`")
+		.argument("[text]", "the answer")
+		.option(...JSON_OPTION)
+		.action((agent, text, options) =>
+			run(async (output, env) => {
+				const { runReply } = await import("../commands/reply.js");
+				return runReply(agent, text, options, output, env);
+			}),
+		);
 };
 
 const addLooking: AddCommands = (token, run) => {

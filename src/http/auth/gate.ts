@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { decideAccess, type Holds } from "../../core/access.js";
+import { decideAccess, type Holds, type RouteNeed } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
 import type { RouteSpec } from "../contract/route.js";
 import type { FailureLimit } from "./failure-limit.js";
@@ -42,15 +42,16 @@ export function createGate(tokens: Tokens, limit: FailureLimit, uid: number): Ga
 	}
 
 	function identify(request: IncomingMessage, via: Via): Caller {
-		if (via.type === "socket") return { type: "owner", uid };
 		const { authorization } = request.headers;
+		// Over the socket a token can only take rights away: whoever acts for an agent shows the agent's.
+		if (via.type === "socket" && authorization === undefined) return { type: "owner", uid };
 		if (authorization !== undefined) {
 			const [, sent = ""] = /^Bearer ([\w-]{1,200})$/i.exec(authorization) ?? [];
 			const token = tokens.find(sent, "token");
 			if (token === null) refuse(request, "the token is not valid, or no longer");
 			return { type: "token", token };
 		}
-		const sent = readCookie(request, via.cookie);
+		const sent = via.type === "socket" ? null : readCookie(request, via.cookie);
 		if (sent === null) return NOBODY;
 		const token = tokens.find(sent, "session");
 		return token === null ? NOBODY : { type: "session", token };
@@ -62,8 +63,8 @@ export function createGate(tokens: Tokens, limit: FailureLimit, uid: number): Ga
 			checkHost(request, via);
 			const caller = route.access === "public" ? NOBODY : identify(request, via);
 			checkOrigin(request, via, caller.type === "session");
-			const need = {
-				...{ access: route.access, self: route.self === true },
+			const need: RouteNeed = {
+				...{ access: route.access, agents: route.agents ?? "none" },
 				about: params["id"] ?? null,
 			};
 			const decision = decideAccess(need, holdsOf(caller));
@@ -76,7 +77,7 @@ export function createGate(tokens: Tokens, limit: FailureLimit, uid: number): Ga
 
 /** Whether a caller may act, besides looking. */
 export function mayAct(caller: Caller): boolean {
-	return decideAccess({ access: "operate", self: false, about: null }, holdsOf(caller)).allowed;
+	return decideAccess({ access: "operate", agents: "none", about: null }, holdsOf(caller)).allowed;
 }
 
 function holdsOf(caller: Caller): Holds {

@@ -110,6 +110,7 @@ export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents": {
 		summary: "Every configured agent, called or not, with its state.",
 		access: "read",
+		agents: "any",
 		query: z.object({
 			project: z.string().optional().describe("only of this project"),
 			kind: z.enum(AGENT_KINDS).optional(),
@@ -133,7 +134,7 @@ export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents/:id": {
 		summary: "One agent with its recent exits and what the crash policy remembers.",
 		access: "read",
-		self: true,
+		agents: "itself",
 		params: agentParams,
 		reply: agentDetail,
 		errors: ["agent_not_found"],

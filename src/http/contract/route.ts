@@ -20,8 +20,8 @@ export interface RouteSpec {
 	/** What it does, as a sentence. */
 	readonly summary: string;
 	readonly access: Access;
-	/** An agent may ask it too, about itself: `:id` of the path is who it is about. */
-	readonly self?: true;
+	/** Agents may ask it too: about themselves, where `:id` of the path is who it is about, or about any. */
+	readonly agents?: "itself" | "any";
 	/** It is not noted who did it: what it does has events of its own. */
 	readonly quiet?: true;
 	/** The one `:part` of the path. */

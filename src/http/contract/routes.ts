@@ -7,6 +7,7 @@ import { fleetRoutes } from "./fleet.js";
 import { planRoutes } from "./plans.js";
 import type { RouteTypes } from "./route.js";
 import { streamRoutes } from "./streams.js";
+import { talkRoutes } from "./talk.js";
 import { taskRoutes } from "./tasks.js";
 import { tokenRoutes } from "./tokens.js";
 
@@ -18,6 +19,7 @@ export const ROUTES = {
 	...planRoutes,
 	...streamRoutes,
 	...tokenRoutes,
+	...talkRoutes,
 };
 
 type Specs = typeof ROUTES;

@@ -40,7 +40,7 @@ export const streamRoutes = defineRoutes({
 	"GET /api/v1/agents/:id/logs": {
 		summary: "An agent's raw output, across restarts.",
 		access: "read",
-		self: true,
+		agents: "itself",
 		params: agentParams,
 		query: z.object({
 			lines: count.default(200).describe("how many of its last lines"),

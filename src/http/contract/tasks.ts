@@ -133,6 +133,7 @@ export const taskRoutes = defineRoutes({
 		summary:
 			"Asks a call or worker agent for something. The answer comes when the task is durable or, with `wait`, when it has ended; the header `Idempotency-Key` makes one task of the same request sent again.",
 		access: "operate",
+		agents: "any",
 		quiet: true,
 		query: z.object({ wait }),
 		body: z.object(submissionShape),

@@ -1,0 +1,129 @@
+/**
+ * `reeve mcp`: the fleet for an agent, over the Model Context Protocol on stdin and stdout. It speaks to
+ * the daemon with the agent's own token, so it can do what that token may and nothing else.
+ */
+
+import { readFile } from "node:fs/promises";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { z } from "zod";
+import { type Client, createClient } from "../../client/client.js";
+import { resolveHome } from "../../client/home.js";
+import { readVersion } from "../../client/version.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { checkAgentId } from "../arguments.js";
+import { createSanitizer } from "../sanitize.js";
+
+export interface McpOptions {
+	readonly agent: string;
+	readonly tokenFile?: string;
+	readonly url?: string;
+}
+
+/** Clients give up on a tool that takes longer; asking again waits on. */
+const ASK_WAIT = "50s";
+const CALL_WAIT = "10m";
+const LOG_LINES_MAX = 500;
+
+export async function runMcp(options: McpOptions, env: NodeJS.ProcessEnv): Promise<number> {
+	const agent = checkAgentId(options.agent);
+	const token = await readToken(options, env);
+	const client = createClient(
+		options.url === undefined
+			? { socketPath: resolveHome(env).socket, token }
+			: { url: options.url, token },
+	);
+	const server = new McpServer({ name: "reeve", version: readVersion() });
+	addTools(server, client, agent);
+	const transport = new StdioServerTransport();
+	const closed = new Promise<void>((resolve) => {
+		transport.onclose = resolve;
+		process.stdin.once("end", resolve);
+	});
+	await server.connect(transport);
+	await closed;
+	return CLI_EXIT.done;
+}
+
+async function readToken({ tokenFile }: McpOptions, env: NodeJS.ProcessEnv): Promise<string> {
+	const token = tokenFile === undefined ? env["REEVE_TOKEN"] : await readFile(tokenFile, "utf8");
+	if (token !== undefined && token.trim() !== "") return token.trim();
+	const hint =
+		"`reeve token create --scope agent:PROJECT:NAME` makes one; give it in REEVE_TOKEN or --token-file.";
+	throw new ReeveError("usage", "an agent needs a token of its own", hint);
+}
+
+function addTools(server: McpServer, client: Client, agent: string): void {
+	const self = { place: agent };
+	server.registerTool(
+		"list_agents",
+		{ description: "Every agent of the fleet, with its state and what it can be asked." },
+		() => told(async () => (await client.call("GET /api/v1/agents")).agents),
+	);
+	server.registerTool(
+		"read_logs",
+		{
+			description: "The last lines of your own output, as your operator sees it.",
+			inputSchema: { lines: z.number().int().min(1).max(LOG_LINES_MAX).default(100) },
+		},
+		({ lines }) => told(() => readLogs(client, agent, lines)),
+	);
+	server.registerTool(
+		"call_agent",
+		{
+			description: "Has a tool agent (kind `call` or `worker`) do something, and gives its result.",
+			inputSchema: {
+				agent: z.string().describe("the tool agent, as `project:agent`"),
+				action: z.string(),
+				payload: z.record(z.string(), z.unknown()).optional(),
+			},
+		},
+		(body) =>
+			told(async () => {
+				const query = { wait: CALL_WAIT };
+				return (await client.call("POST /api/v1/tasks", { body, query })).result ?? null;
+			}),
+	);
+	server.registerTool(
+		"report_status",
+		{
+			description: "Tells your operator how you are getting on.",
+			inputSchema: { message: z.string() },
+		},
+		(body) => told(() => client.call("POST /api/v1/agents/:id/report", { ...self, body })),
+	);
+	server.registerTool(
+		"ask_operator",
+		{
+			description:
+				"Asks your operator a question and waits for the answer. Without one yet, call it again with the same question to wait on.",
+			inputSchema: { question: z.string() },
+		},
+		(body) =>
+			told(() => {
+				const query = { wait: ASK_WAIT };
+				return client.call("POST /api/v1/agents/:id/ask", { ...self, body, query });
+			}),
+	);
+}
+
+async function readLogs(client: Client, agent: string, lines: number): Promise<string> {
+	const sanitizer = createSanitizer();
+	let text = "";
+	for await (const part of client.logs(agent, { lines, follow: false })) {
+		text += sanitizer.write(part);
+	}
+	return text + sanitizer.end();
+}
+
+/** What came of it, or why it failed, as the protocol wants it. */
+async function told(act: () => Promise<unknown>) {
+	try {
+		const result = await act();
+		const text = typeof result === "string" ? result : JSON.stringify(result);
+		return { content: [{ type: "text" as const, text }] };
+	} catch (error) {
+		const known = error instanceof ReeveError ? `${error.code}: ${error.message}` : String(error);
+		return { isError: true, content: [{ type: "text" as const, text: known }] };
+	}
+}

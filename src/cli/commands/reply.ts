@@ -1,0 +1,33 @@
+/** `reeve reply`: answers what an agent has asked. */
+
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { checkAgentId } from "../arguments.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { plainLine } from "../sanitize.js";
+
+export async function runReply(
+	agent: string | undefined,
+	text: string | undefined,
+	options: { readonly json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { client } = connect(env);
+	if (agent === undefined) {
+		const { questions } = await client.call("GET /api/v1/questions");
+		if (options.json) output.json(questions);
+		else if (questions.length === 0) output.say("no open questions");
+		else for (const each of questions) output.result(`${each.agent}: ${plainLine(each.question)}`);
+		return CLI_EXIT.done;
+	}
+	const place = checkAgentId(agent);
+	if (text === undefined) {
+		throw new ReeveError("usage", "there is no answer", `\`reeve reply ${agent} TEXT\` gives one.`);
+	}
+	const body = { answer: text };
+	const { question } = await client.call("POST /api/v1/agents/:id/reply", { place, body });
+	if (options.json) output.json({ id: agent, question, answer: text });
+	else output.result(`${agent}: answered \`${plainLine(question)}\``);
+	return CLI_EXIT.done;
+}

@@ -1,0 +1,52 @@
+/** What agents say and ask, and what they are answered. */
+
+import { z } from "zod";
+import { defineRoutes } from "./route.js";
+import { agentParams, listOf, time } from "./shapes.js";
+import { wait } from "./tasks.js";
+
+const words = z.string().trim().min(1).max(4_000);
+
+const question = z
+	.object({ agent: z.string(), question: z.string(), asked_at: time })
+	.readonly()
+	.meta({ id: "Question" });
+
+export const talkRoutes = defineRoutes({
+	"POST /api/v1/agents/:id/report": {
+		summary: "Says how an agent is getting on; it becomes an event.",
+		access: "operate",
+		agents: "itself",
+		quiet: true,
+		params: agentParams,
+		body: z.object({ message: words }),
+		reply: z.object({ noted: z.literal(true) }),
+		errors: ["agent_not_found", "write_failed"],
+	},
+	"POST /api/v1/agents/:id/ask": {
+		summary:
+			"Asks the operator in an agent's name, and with `wait` waits for the answer. Asking the same again waits on.",
+		access: "operate",
+		agents: "itself",
+		quiet: true,
+		params: agentParams,
+		query: z.object({ wait }),
+		body: z.object({ question: words }),
+		reply: z.object({ answer: z.string().nullable().describe("null while there is none") }),
+		errors: ["agent_not_found", "write_failed"],
+	},
+	"GET /api/v1/questions": {
+		summary: "Questions of agents that nobody has answered.",
+		access: "read",
+		reply: z.object({ questions: listOf(question) }),
+		errors: [],
+	},
+	"POST /api/v1/agents/:id/reply": {
+		summary: "Answers the open question of an agent.",
+		access: "operate",
+		params: agentParams,
+		body: z.object({ answer: words }),
+		reply: z.object({ question: z.string().describe("what was answered") }),
+		errors: ["agent_not_found", "no_question", "write_failed"],
+	},
+});
