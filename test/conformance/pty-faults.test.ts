@@ -221,8 +221,8 @@ describe("the holder", options, () => {
 	});
 
 	test("starts programs through strict Perl, where there is one", ({ skip }) => {
-		const checked = spawnSync("perl", ["-Mstrict", "-w", "-c"], { input: PREPARE_SCRIPT });
-		if (checked.error !== undefined) return skip("there is no Perl");
+		const checked = spawnSync("env", ["perl", "-Mstrict", "-w", "-c"], { input: PREPARE_SCRIPT });
+		if (checked.status === 127) return skip("there is no Perl");
 		expect(String(checked.stderr)).toBe("- syntax OK\n");
 	});
 

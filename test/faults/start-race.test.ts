@@ -19,7 +19,7 @@ function meddle(source: string): Record<string, string> {
 		`import { Server } from "node:net";
 		const listen = Server.prototype.listen;
 		Server.prototype.listen = function (...args) {
-			if (!String(args[0]).endsWith("reeve.sock")) return listen.apply(this, args);
+			if (!String(args[0]?.path ?? args[0]).endsWith("reeve.sock")) return listen.apply(this, args);
 			${source}
 			return this;
 		};`,

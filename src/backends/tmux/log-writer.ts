@@ -11,8 +11,9 @@
 /** The variable of tmux's own environment with the backend's folder. */
 export const FOLDER_VARIABLE = "REEVE_TMUX_FOLDER";
 
+/** Read by the shell that tmux starts anyway; another one would be one more process to set up. */
 export const logWriterCommand = (file: string, runId: string) =>
-	`exec sh "$${FOLDER_VARIABLE}/${file}" ${runId}`;
+	`set -- ${runId}; . "$${FOLDER_VARIABLE}/${file}"`;
 
 export const LOG_WRITER = `# Keeps what an agent prints: log-writer.sh <run id>
 trap '' HUP INT QUIT TERM

@@ -6,6 +6,7 @@ import { renderAgent, renderStoredExit } from "../agent-json.js";
 import { createAgentsList } from "../agents-list.js";
 import type { AgentDetailJson, agentRoutes, StartedJson } from "../contract/agents.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import { createTurns } from "../turns.js";
 import { renderStarted, renderStopped } from "./render-outcome.js";
 
 const EXITS_SHOWN = 20;
@@ -15,6 +16,7 @@ const SUBMIT_AFTER_MS = 300;
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
 	const { engine, calls, clock } = parts;
 	const list = createAgentsList(parts);
+	const typing = createTurns();
 	return {
 		"GET /api/v1/agents": ({ query }) => list(query),
 		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
@@ -35,15 +37,16 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
 		}),
-		"POST /api/v1/agents/:id/send": async ({ params: { id }, body }) => {
-			const bytes = Buffer.from(body.text, "utf8");
-			await engine.input(id, bytes);
-			if (body.submit) {
-				await pause(clock, SUBMIT_AFTER_MS);
-				await engine.input(id, Buffer.from("\r"));
-			}
-			return { bytes: bytes.length };
-		},
+		"POST /api/v1/agents/:id/send": ({ params: { id }, body }) =>
+			typing.inTurn(id, async () => {
+				const bytes = Buffer.from(body.text, "utf8");
+				await engine.input(id, bytes);
+				if (body.submit) {
+					await pause(clock, SUBMIT_AFTER_MS);
+					await engine.input(id, Buffer.from("\r"));
+				}
+				return { bytes: bytes.length };
+			}),
 		"GET /api/v1/agents/:id/screen": async ({ params }) => ({
 			text: await engine.screen(params.id),
 		}),

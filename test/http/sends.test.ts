@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { createApiWorld } from "./api-world.js";
+
+test("texts that are sent at the same moment are submitted one by one, and never mixed", async () => {
+	const { client, world } = await createApiWorld();
+	const send = (text: string) =>
+		client.call("POST /api/v1/agents/:id/send", { place: "p:web", body: { text, submit: true } });
+	await Promise.all([send("first"), send("second"), send("third")]);
+	const { run } = world.engine.get("p:web");
+	const typed = Buffer.from(world.backend.typed(run?.runId ?? "")).toString();
+	const texts = typed.split("\r").slice(0, -1);
+	expect(texts.toSorted()).toEqual(["first", "second", "third"]);
+});
+
+test("a text that cannot be typed keeps none of the others waiting", async () => {
+	const { client } = await createApiWorld();
+	const send = () =>
+		client.call("POST /api/v1/agents/:id/send", {
+			place: "p:db",
+			body: { text: "x", submit: false },
+		});
+	for (const sent of await Promise.allSettled([send(), send()])) {
+		expect(sent).toMatchObject({ status: "rejected", reason: { code: "not_running" } });
+	}
+});
