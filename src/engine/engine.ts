@@ -26,7 +26,7 @@ import type { AttemptOrder } from "./calls/calls-world.js";
 import { type PerformWorld, performAttempt } from "./calls/perform.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
-import { resolveScope, type Scope } from "./scope.js";
+import { resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
 import { startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
@@ -104,7 +104,7 @@ export class Engine {
 
 	/** Takes on a fleet, as far as nothing that runs is disturbed, and brings up what is in scope. */
 	async up(fleet: FleetSpec, scope: Scope): Promise<readonly Started[]> {
-		const ids = resolveScope(scope, lastingIds(fleet));
+		const ids = resolveLasting(scope, fleet.agents);
 		const changes = diffFleets(this.#recorded(fleet.file), fleet);
 		await this.#pin(fleet, changes, (change) => {
 			const runs = this.#runners.get(change.id)?.life.snapshot().run;
@@ -380,20 +380,13 @@ export class Engine {
 		scope: Scope,
 		stop: (runner: AgentRunner) => Promise<StopReport>,
 	): Promise<readonly Stopped[]> {
-		const all = this.list().filter(({ agent }) => agent.spec.kind !== "call");
-		const ids = resolveScope(
-			scope,
-			all.map(({ agent }) => agent.id),
-		);
-		const graph = new Map(all.map(({ agent }) => [agent.id, dependsOn(agent.spec)]));
+		const specs = this.list().map(({ agent }) => agent.spec);
+		const ids = resolveLasting(scope, specs);
+		const graph = new Map(specs.map((spec) => [spec.id, dependsOn(spec)]));
 		return stopInOrder(graph, ids, async (id) => ({ id, ...(await stop(this.#runner(id))) }));
 	}
 }
 
 function dependsOn(spec: AgentSpec): readonly string[] {
 	return spec.kind === "call" ? [] : spec.dependsOn;
-}
-
-function lastingIds(fleet: FleetSpec): readonly string[] {
-	return fleet.agents.filter((spec) => spec.kind !== "call").map((spec) => spec.id);
 }

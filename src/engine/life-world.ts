@@ -46,4 +46,6 @@ export interface LifeWorld {
 	readonly finishStop: (agentId: string, by: Asker) => void;
 	/** The agent became ready, or its run ended. */
 	readonly changed: () => void;
+	/** Something failed that nobody waits for. */
+	readonly onError: (agentId: string, error: unknown) => void;
 }

@@ -1,5 +1,6 @@
 /** Which agents a request is about: one, a project's, or all. */
 
+import type { AgentSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 
 /** `project`, `project:agent`, or `*` for all. */
@@ -11,4 +12,14 @@ export function resolveScope(scope: Scope, ids: readonly string[]): readonly str
 	if (chosen.length > 0) return chosen;
 	const known = ids.length === 0 ? "The fleet is empty." : `There are: ${ids.join(", ")}.`;
 	throw new ReeveError("agent_not_found", `there is no agent or project ${scope}`, known);
+}
+
+/** Those in scope that are started and stopped; what runs only when it is called is neither. */
+export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): readonly string[] {
+	const lasting = new Set(specs.filter(({ kind }) => kind !== "call").map(({ id }) => id));
+	const ids = resolveScope(
+		scope,
+		specs.map(({ id }) => id),
+	);
+	return ids.filter((id) => lasting.has(id));
 }

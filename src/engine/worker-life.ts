@@ -36,6 +36,8 @@ export class WorkerLife implements Life {
 	#lastExit: StoredExit | null;
 	#ready = false;
 	#stopping = false;
+	/** Its daemon ends, and its processes with it; the next one takes note of that. */
+	#gone = false;
 	#asked: Signal<StartOutcome> | null = null;
 	#nextStartAtMs: number | null = null;
 	#cancelStart = () => {};
@@ -132,6 +134,7 @@ export class WorkerLife implements Life {
 		return this.#inbox.run(async () => {
 			const [changes, events] = change(this.#kept.now);
 			await this.#kept.save(changes, events, also);
+			if (changes.spec !== undefined) this.#replaceAll();
 			this.#pool.notify();
 		});
 	}
@@ -161,10 +164,19 @@ export class WorkerLife implements Life {
 	}
 
 	letGo(): void {
+		this.#gone = true;
 		this.#stopping = true;
 		this.#cancelStart();
 		for (const slot of this.#pool.slots.values()) slot.letGo();
 		this.#pool.notify();
+	}
+
+	/** Whoever was started with earlier settings makes room for somebody with the new ones. */
+	#replaceAll(): void {
+		for (const slot of this.#pool.slots.values()) {
+			slot.askedBy = "reeve";
+			void slot.worker?.stop(this.#spec.drain.timeoutMs);
+		}
 	}
 
 	get #spec(): WorkerSpec {
@@ -251,7 +263,9 @@ export class WorkerLife implements Life {
 		await this.#kept.save({ reason: "running" }, [event], (transaction) =>
 			transaction.putRun(storedSlot(this.id, slot, "running")),
 		);
-		void worker.ended.then((end) => this.#inbox.run(() => this.#ended(slot, end)));
+		worker.ended
+			.then((end) => this.#inbox.run(async () => this.#gone || (await this.#ended(slot, end))))
+			.catch((error: unknown) => this.#world.onError(this.id, error));
 		const sinceMs = slot.startedSteadyMs;
 		slot.watch(
 			watchReady(this.#spec, () => {

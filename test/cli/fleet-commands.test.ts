@@ -49,7 +49,7 @@ describe("reeve up", () => {
 		const ran = await runReeve(["up"], { cwd, env: { ...daemon.env, TOKEN: "t0k3n" } });
 		expect(ran).toEqual({
 			code: 0,
-			stdout: "2 agents: 1 started, 1 already running\n",
+			stdout: "4 agents: 1 started, 1 already running, 2 on call\n",
 			stderr: "",
 		});
 		const up = daemon.calls.find(({ name }) => name === "POST /api/v1/fleet/up");
@@ -85,7 +85,7 @@ describe("reeve up", () => {
 		expect(stdout).toMatch(/^web:coder +halted +flapping 5 of 5$/m);
 		expect(stdout).toMatch(/^web:db +changed +runs with its old settings$/m);
 		expect(stdout).toMatch(/^web:x +failed +no such program$/m);
-		expect(stdout).toContain("3 agents: 1 halted, 1 changed, 1 failed");
+		expect(stdout).toContain("5 agents: 1 halted, 1 changed, 1 failed, 2 on call");
 		expect(stderr).toContain("`reeve resume web:coder`");
 		expect(stderr).toContain("`reeve reload`");
 		expect(stderr).toContain("`reeve logs web:x`");
@@ -111,7 +111,6 @@ describe("reeve up", () => {
 	test.each([
 		[["up", "wbe"], 4, "Did you mean web?"],
 		[["up", "web:codr"], 4, "Did you mean web:coder?"],
-		[["up", "tools"], 2, "A call agent is started by each call to it."],
 		[["up", "a/b"], 2, "`a/b` is not a scope"],
 		[["up", "-f", "nowhere.yaml"], 2, "there is no fleet file nowhere.yaml"],
 		[["up", "web", "--all"], 2, "either scopes or --all, not both"],
@@ -277,7 +276,7 @@ describe("a word to one agent", () => {
 		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
 		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("it was halted")]);
 		const json = await runReeve(["resume", "web:coder", "--json"], { env: daemon.env });
-		expect(JSON.parse(json.stdout)).toEqual({ id: "web:coder", from: "halted" });
+		expect(JSON.parse(json.stdout)).toEqual({ id: "web:coder", from: "halted", circuit_from: "closed" });
 		expect(daemon.calls[0]?.place).toBe("web:coder");
 	});
 

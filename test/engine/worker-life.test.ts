@@ -180,4 +180,25 @@ describe("a worker agent", () => {
 		expect(world.engine.get("p:db")).toMatchObject({ process: "running" });
 		expect(world.engine.specOf("p:db")?.kind).toBe("session");
 	});
+
+	test("is not blamed for processes that end with its daemon", async () => {
+		const { world, workers } = await createPool("workers: { min: 1, max: 1 }");
+		world.engine.close();
+		workers.alive[0]?.exit(137, "stopped");
+		await world.settle();
+		await world.killAndRestart();
+		const { agent } = world.engine.get("p:db");
+		expect([agent.crash.exits, agent.restarts, workers.alive.length]).toEqual([[], 0, 1]);
+		expect(world.errors).toEqual([]);
+	});
+
+	test("takes new settings with new processes", async () => {
+		const { world, workers } = await createPool("workers: { min: 2, max: 2 }");
+		const before = [...workers.started];
+		const changed = "db: { kind: worker, command: [db, again], workers: { min: 2, max: 2 } }";
+		await world.engine.reload(fleetOf(changed));
+		await world.settle();
+		expect(workers.alive.map(({ runId }) => runId).some((id) => before.includes(id))).toBe(false);
+		expect([workers.alive.length, workers.peak.count]).toEqual([2, 2]);
+	});
 });

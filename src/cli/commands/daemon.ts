@@ -130,7 +130,9 @@ async function stopDaemon(
 }> {
 	const { pid } = await client.call("GET /api/v1/daemon");
 	const { agents } = await client.call("GET /api/v1/agents");
-	const left = all ? 0 : agents.filter((agent) => agent.pid !== null).length;
+	// Workers hang on the daemon's pipes: they end with it, and the next one starts them anew.
+	const lives = agents.filter(({ pid, kind }) => pid !== null && kind === "session");
+	const left = all ? 0 : lives.length;
 	const { stopped } = await client.call("POST /api/v1/daemon/stop", { body: { all } });
 	await waitForEnd(client, { pid });
 	return { pid, stopped, left };

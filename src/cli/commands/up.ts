@@ -20,7 +20,7 @@ export async function runUp(
 ): Promise<number> {
 	const wanted = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
 	const fleet = await readFleet(options.file, env);
-	const ids = selectLasting(fleet, wanted, options.file);
+	const { lasting, onCall } = selectAgents(fleet, wanted, options.file);
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });
 	if (started !== null && !options.json) output.say(`started a daemon (pid ${started.pid})`);
@@ -33,11 +33,11 @@ export async function runUp(
 		}
 		return firstOfEach(replies);
 	};
-	const watched = { ids, word: "up", isDone: isUp };
+	const watched = { ids: lasting, word: "up", isDone: isUp };
 	const agents = await withProgress(work(), watched, client, output);
 
 	if (options.json) output.json(agents);
-	else tellStarted(agents, output);
+	else tellStarted(agents, onCall, output);
 	const failed = agents.some(({ outcome }) => outcome === "failed" || outcome === "halted");
 	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
 }
@@ -46,29 +46,16 @@ function isUp(agent: { readonly process: string }): boolean {
 	return agent.process === "running";
 }
 
-/** The agents that can be brought up. Those for calls are started by each call. */
-function selectLasting(
+/** The agents that are brought up, and how many there are that each call starts anew. */
+function selectAgents(
 	fleet: FleetSpec,
 	scopes: readonly string[],
 	file: string,
-): readonly string[] {
-	const chosen = new Set(
-		selectIds(
-			scopes,
-			fleet.agents.map(({ id }) => id),
-			file,
-		),
-	);
+): { readonly lasting: readonly string[]; readonly onCall: number } {
+	const ids = fleet.agents.map(({ id }) => id);
+	const chosen = new Set(selectIds(scopes, ids, file));
 	const lasting = fleet.agents.filter(({ id, kind }) => chosen.has(id) && kind !== "call");
-	for (const scope of scopes) {
-		if (scope === "*" || lasting.some(({ id }) => isWithin(id, scope))) continue;
-		throw new ReeveError(
-			"usage",
-			`there is nothing to bring up in ${scope}`,
-			"A call agent is started by each call to it.",
-		);
-	}
-	return lasting.map(({ id }) => id);
+	return { lasting: lasting.map(({ id }) => id), onCall: chosen.size - lasting.length };
 }
 
 /** Scopes may overlap: what was said first of an agent is what was done to it. */
@@ -88,7 +75,7 @@ export const STARTED_WORDS: Readonly<Record<StartedJson["outcome"], string>> = {
 	changed: "changed",
 };
 
-function tellStarted(agents: readonly StartedJson[], output: Output): void {
+function tellStarted(agents: readonly StartedJson[], onCall: number, output: Output): void {
 	const rows = agents
 		.filter(({ outcome }) => outcome !== "started" && outcome !== "already_running")
 		.map((agent) => renderStarted(agent, output));
@@ -97,10 +84,10 @@ function tellStarted(agents: readonly StartedJson[], output: Output): void {
 			output.result(line);
 	}
 	const words = agents.map(({ outcome }) => STARTED_WORDS[outcome]);
+	const ready = onCall === 0 ? [] : [`${onCall} on call`];
+	const all = agents.length + onCall;
 	output.result(
-		agents.length === 0
-			? "nothing to bring up: the fleet file has no session or worker agents"
-			: `${countOf(agents.length, "agent")}: ${tally(words)}`,
+		`${countOf(all, "agent")}: ${[...(all > onCall ? [tally(words)] : []), ...ready].join(", ")}`,
 	);
 	for (const [outcome, hint] of HINTS) {
 		const hit = agents.find((agent) => agent.outcome === outcome);

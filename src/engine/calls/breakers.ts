@@ -72,10 +72,6 @@ export class Breakers {
 		return this.#become(agentId, before, state, reason);
 	}
 
-	forget(agentId: string): void {
-		this.#states.delete(agentId);
-	}
-
 	#become(
 		agentId: string,
 		before: BreakerState,
