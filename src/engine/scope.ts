@@ -6,7 +6,7 @@ import { ReeveError } from "../core/errors.js";
 /** `project`, `project:agent`, or `*` for all. */
 export type Scope = string;
 
-export function resolveScope(scope: Scope, ids: readonly string[]): readonly string[] {
+function resolveScope(scope: Scope, ids: readonly string[]): readonly string[] {
 	if (scope === "*") return ids;
 	const chosen = ids.filter((id) => id === scope || id.startsWith(`${scope}:`));
 	if (chosen.length > 0) return chosen;

@@ -276,7 +276,11 @@ describe("a word to one agent", () => {
 		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
 		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("it was halted")]);
 		const json = await runReeve(["resume", "web:coder", "--json"], { env: daemon.env });
-		expect(JSON.parse(json.stdout)).toEqual({ id: "web:coder", from: "halted", circuit_from: "closed" });
+		expect(JSON.parse(json.stdout)).toEqual({
+			id: "web:coder",
+			from: "halted",
+			circuit_from: "closed",
+		});
 		expect(daemon.calls[0]?.place).toBe("web:coder");
 	});
 

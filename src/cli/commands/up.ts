@@ -1,10 +1,10 @@
 /** `reeve up`: reads the fleet file, starts a daemon where there is none, and brings up what is asked for. */
 
 import type { FleetSpec } from "../../config/spec.js";
-import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT } from "../../core/errors.js";
 import type { StartedJson } from "../../http/contract/agents.js";
 import { tally } from "../agent-table.js";
-import { countOf, isWithin, parseScopes, selectIds } from "../arguments.js";
+import { countOf, parseScopes, selectIds } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
 import type { Output } from "../output.js";
