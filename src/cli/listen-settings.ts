@@ -1,6 +1,6 @@
 /** Where the daemon is to listen, as it was asked on the command line, written where daemons look for it. */
 
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Home } from "../client/home.js";
 import { type DaemonSettingsFile, parseDaemonSettings } from "../config/daemon-settings.js";
@@ -29,6 +29,7 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 			? null
 			: { cert: resolve(tlsCert), key: resolve(tlsKey) };
 	const settings: DaemonSettingsFile = {
+		...(await readOthers(home)),
 		listen: typeof listen === "string" ? listen : null,
 		tls,
 		allow_hosts: [...(allowHost ?? [])],
@@ -47,5 +48,14 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
 		throw new ReeveError("write_failed", `cannot write ${home.settings}: ${why}`);
+	}
+}
+
+/** What stands in the file besides: it is not ours to change. */
+async function readOthers(home: Home): Promise<DaemonSettingsFile> {
+	try {
+		return JSON.parse(await readFile(home.settings, "utf8")) as DaemonSettingsFile;
+	} catch {
+		return {};
 	}
 }

@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { type ListenAddress, parseListen } from "../core/listen.js";
+import { type NotifySetting, notifySchema } from "./notify-settings.js";
 
 export interface DaemonSettings {
 	/** Null when the daemon is reached by its socket alone. */
@@ -13,9 +14,11 @@ export interface DaemonSettings {
 	readonly tls: { readonly cert: string; readonly key: string } | null;
 	/** Further names by which requests may call it, as `host:port`. */
 	readonly allowHosts: readonly string[];
+	/** Who is told of what. */
+	readonly notify: readonly NotifySetting[];
 }
 
-export const NO_SETTINGS: DaemonSettings = { listen: null, tls: null, allowHosts: [] };
+export const NO_SETTINGS: DaemonSettings = { listen: null, tls: null, allowHosts: [], notify: [] };
 
 const file = z.strictObject({
 	listen: z.string().nullable().default(null),
@@ -24,6 +27,10 @@ const file = z.strictObject({
 		.nullable()
 		.default(null),
 	allow_hosts: z.array(z.string()).default([]),
+	notify: z
+		.array(notifySchema)
+		.default([])
+		.refine((all) => new Set(all.map(({ name }) => name)).size === all.length, "has a name twice"),
 });
 export type DaemonSettingsFile = z.input<typeof file>;
 
@@ -37,7 +44,7 @@ export function parseDaemonSettings(value: unknown): ParsedSettings {
 		const [issue] = parsed.error.issues;
 		return { ok: false, problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` };
 	}
-	const { listen: text, tls, allow_hosts: allowHosts } = parsed.data;
+	const { listen: text, tls, allow_hosts: allowHosts, notify } = parsed.data;
 	const listen = text === null ? null : parseListen(text);
 	if (text !== null && listen === null) {
 		return { ok: false, problem: `\`${text}\` is no address: it is HOST:PORT, as 127.0.0.1:4270` };
@@ -46,5 +53,5 @@ export function parseDaemonSettings(value: unknown): ParsedSettings {
 		const problem = `\`${text}\` can be reached from other hosts, so it needs a certificate and its key`;
 		return { ok: false, problem };
 	}
-	return { ok: true, settings: { listen, tls, allowHosts } };
+	return { ok: true, settings: { listen, tls, allowHosts, notify } };
 }

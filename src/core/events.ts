@@ -59,6 +59,7 @@ export interface EventMap {
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };
 	"dead_letter.replayed": { as: string };
 	"dead_letter.discarded": Record<string, never>;
+	"notification.failed": { route: string; kind: string; attempts: number; reason: string };
 	"operator.acted": {
 		route: string;
 		target: string | null;
@@ -222,6 +223,15 @@ export const EVENT_DOCS: EventDocs = {
 		data: { as: "the new task" },
 	},
 	"dead_letter.discarded": { meaning: "A dead letter was given up by the operator.", data: {} },
+	"notification.failed": {
+		meaning: "Somebody could not be told of something, also after several attempts.",
+		data: {
+			route: "the name of the route in the daemon's settings",
+			kind: "what they were to be told of",
+			attempts: "how often it was tried",
+			reason: "why it failed the last time, in words",
+		},
+	},
 	"operator.acted": {
 		meaning: "Somebody had the daemon do something, over its socket or over the network.",
 		data: {

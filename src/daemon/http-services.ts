@@ -108,7 +108,7 @@ async function readTls({ cert, key }: NonNullable<DaemonSettings["tls"]>) {
 }
 
 /** Settings that cannot be used are as good as none: the daemon is reached by its socket alone. */
-async function readSettings(
+export async function readSettings(
 	home: Home,
 ): Promise<{ readonly settings: DaemonSettings; readonly problem: string | null }> {
 	try {

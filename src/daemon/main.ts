@@ -30,6 +30,7 @@ import { historyService, readRetention } from "./history-service.js";
 import { prepareHome } from "./home-dir.js";
 import { aborted, type NetworkState, networkService, socketService } from "./http-services.js";
 import { createLogger } from "./logger.js";
+import { notifierService } from "./notifier-service.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { realClock } from "./real-clock.js";
@@ -93,6 +94,7 @@ async function main(): Promise<number> {
 		dispatcherService(recovered.promise, calls, taking.resolve),
 		socketService(api, home, taking.promise),
 		networkService(api, home, taking.promise, network),
+		notifierService(store, home, (error) => logger.error("nobody could be told", error)),
 		historyService(store, retention, logger),
 	];
 	const supervisor = supervise(services, realClock, (service, action, reason) => {

@@ -1,7 +1,7 @@
 /** The API over the network, from the command line: a real daemon, asked as any program would ask it. */
 
 import { once } from "node:events";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
@@ -125,4 +125,23 @@ describe("a daemon that listens on the network", { timeout: 120_000 }, () => {
 		await eventually(async () => (await statusOf(home)).problems.length > 0, "it is told");
 		expect(await statusOf(home)).toMatchObject({ listen: null, url: null });
 	});
+});
+
+test("a daemon whose settings name a way to reach people tells them", {
+	timeout: 120_000,
+}, async () => {
+	const home = newHome();
+	const path = join(home.folder, "told");
+	const write = `require("fs").appendFileSync(process.argv[1], require("fs").readFileSync(0) + "\\n")`;
+	const argv = [process.execPath, "-e", write, path];
+	await home.must("daemon", "start");
+	const settings = { notify: [{ name: "me", type: "command", argv, kinds: ["halted"] }] };
+	writeFileSync(join(home.env["REEVE_HOME"] ?? "", "daemon.json"), JSON.stringify(settings));
+	// Where it listens is changed without a word about whom it tells.
+	await home.must("daemon", "restart", "--listen", "127.0.0.1:0");
+	home.writeFleet("broken: { command: [no-such-program] }");
+	await home.reeve("up", "--all");
+	await eventually(() => existsSync(path), "somebody is told");
+	const [line = ""] = readFileSync(path, "utf8").split("\n");
+	expect(JSON.parse(line)).toMatchObject({ kind: "halted", agent: "p:broken" });
 });

@@ -1,0 +1,40 @@
+/** Who is told of what, and how: the list `notify` in `daemon.json`. */
+
+import { z } from "zod";
+import { NOTICE_KINDS, type NoticeRoute } from "../core/notice.js";
+
+const common = {
+	name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/),
+	kinds: z.array(z.enum(NOTICE_KINDS)).optional(),
+	agents: z.array(z.string()).optional(),
+	quiet: z
+		.string()
+		.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "is written as 22:00-07:00")
+		.optional(),
+};
+const url = z.url({ protocol: /^https?$/ });
+
+export const notifySchema = z.discriminatedUnion("type", [
+	z.strictObject({
+		type: z.literal("webhook"),
+		...common,
+		url,
+		secret_file: z.string().optional(),
+	}),
+	z.strictObject({ type: z.enum(["slack", "ntfy"]), ...common, url }),
+	z.strictObject({ type: z.literal("command"), ...common, argv: z.array(z.string()).min(1) }),
+	z.strictObject({ type: z.literal("desktop"), ...common }),
+]);
+export type NotifySetting = z.output<typeof notifySchema>;
+
+export function routeOf({ name, kinds, agents, quiet }: NotifySetting): NoticeRoute {
+	const minutes = (quiet?.match(/\d+/g) ?? []).map(Number);
+	const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = minutes;
+	return {
+		...{ name, kinds: kinds ?? null, agents: agents ?? null },
+		quiet:
+			quiet === undefined
+				? null
+				: { fromMinute: fromHour * 60 + fromMinute, toMinute: toHour * 60 + toMinute },
+	};
+}

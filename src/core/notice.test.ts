@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import type { ReeveEvent } from "./events.js";
+import { decideRoute, NOTICE_KINDS, type NoticeRoute, noticeOf, REPEAT_MS } from "./notice.js";
+
+const event = (type: string, data: object, agent: string | null = "web:coder") =>
+	({
+		...{ seq: 7, at: "2031-04-05T06:07:08.000Z", type, data },
+		...(agent !== null && { agent }),
+	}) as unknown as ReeveEvent;
+
+const EXIT = { code: 1, signal: null, kind: "failed", class: null, uptime_ms: 1 };
+const MOVED = { from: "in_progress", attempt: 3, error: null, duration_ms: 1, reason: "why" };
+
+describe("what people are told of", () => {
+	const told: readonly [string, ReeveEvent][] = [
+		["halted", event("agent.policy_changed", { from: "degraded", to: "halted", reason: "why" })],
+		["waiting", event("agent.waiting", { reason: "it ended" })],
+		["question", event("agent.asked", { question: "May I?" })],
+		["usage_limit", event("agent.exited", { ...EXIT, cause: "usage_limit" })],
+		["dead_letter", event("task.changed", { ...MOVED, to: "dead_lettered" })],
+		["circuit_open", event("circuit.changed", { from: "closed", to: "open", reason: "why" })],
+		[
+			"service_restarted",
+			event("service.ended", { service: "http", action: "restart", reason: "why" }, null),
+		],
+	];
+
+	test.each(told)("%s", (kind, about) => {
+		const notice = noticeOf(about);
+		expect(notice).toMatchObject({ kind, agent: about.agent ?? null, seq: 7 });
+		expect(notice?.title).not.toBe("");
+		expect(notice?.text).not.toBe("");
+	});
+
+	test("is every kind that there is", () => {
+		expect(told.map(([kind]) => kind)).toEqual([...NOTICE_KINDS]);
+	});
+
+	test("is nothing that goes well", () => {
+		const quiet = [
+			event("agent.policy_changed", { from: "halted", to: "healthy", reason: "" }),
+			event("agent.exited", { ...EXIT, cause: "unknown" }),
+			event("task.changed", { ...MOVED, to: "succeeded" }),
+			event("circuit.changed", { from: "open", to: "closed", reason: "" }),
+			event("service.ended", { service: "http", action: "fatal", reason: "" }, null),
+			event("agent.started", { pid: 1, with_continue: false }),
+			event("agent.waiting", { reason: "no agent" }, null),
+		];
+		expect(quiet.map(noticeOf).map((notice) => notice?.kind ?? null)).toEqual([
+			...[null, null, null, null, null, null, "waiting"],
+		]);
+	});
+});
+
+describe("a route", () => {
+	const all: NoticeRoute = { name: "phone", kinds: null, agents: null, quiet: null };
+	const notice = noticeOf(event("agent.waiting", { reason: "it ended" }));
+	if (notice === null) throw new Error("there is a notice");
+	const noon = { minuteOfDay: 720, lastSentAgoMs: null };
+
+	test("takes its kinds, and its agents or projects", () => {
+		expect(decideRoute(all, notice, noon)).toBe("send");
+		expect(decideRoute({ ...all, kinds: ["halted"] }, notice, noon)).toBe("not_meant");
+		expect(decideRoute({ ...all, agents: ["web"] }, notice, noon)).toBe("send");
+		expect(decideRoute({ ...all, agents: ["web:coder"] }, notice, noon)).toBe("send");
+		expect(decideRoute({ ...all, agents: ["we", "web:other"] }, notice, noon)).toBe("not_meant");
+		expect(decideRoute({ ...all, agents: ["web"] }, { ...notice, agent: null }, noon)).toBe(
+			"not_meant",
+		);
+	});
+
+	test("is told the same once within a while", () => {
+		const again = (lastSentAgoMs: number) => decideRoute(all, notice, { ...noon, lastSentAgoMs });
+		expect([again(0), again(REPEAT_MS - 1), again(REPEAT_MS)]).toEqual([
+			...["repeated", "repeated", "send"],
+		]);
+	});
+
+	test("has quiet hours, also over midnight", () => {
+		const at = (quiet: NoticeRoute["quiet"], minuteOfDay: number) =>
+			decideRoute({ ...all, quiet }, notice, { minuteOfDay, lastSentAgoMs: null });
+		const day = { fromMinute: 600, toMinute: 660 };
+		expect([599, 600, 659, 660].map((minute) => at(day, minute))).toEqual([
+			...["send", "quiet", "quiet", "send"],
+		]);
+		const night = { fromMinute: 1_320, toMinute: 420 };
+		expect([1_319, 1_320, 0, 419, 420].map((minute) => at(night, minute))).toEqual([
+			...["send", "quiet", "quiet", "quiet", "send"],
+		]);
+	});
+});

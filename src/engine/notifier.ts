@@ -1,0 +1,177 @@
+/**
+ * Tells people. The event log is the queue: a cursor says how far it has been read, and what is to be
+ * sent is a pending effect that is stored in the same commit, so no crash loses a notice. A notice may be
+ * sent twice when the daemon dies while it is sent. What cannot be sent is tried again for a while, and
+ * then becomes an event.
+ */
+
+import { backoffDelayMs } from "../core/backoff.js";
+import { decideRoute, type Notice, type NoticeRoute, noticeOf } from "../core/notice.js";
+import type { Clock } from "../ports/clock.js";
+import type { Channel, SendResult } from "../ports/notifier.js";
+import type { PendingEffect, Store } from "../ports/store.js";
+import { createSignal } from "./waiting.js";
+
+export interface NotifierParts {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly random: () => number;
+	readonly routes: readonly { readonly route: NoticeRoute; readonly channel: Channel }[];
+	/** Of a wall time, where people are. */
+	readonly minuteOfDay: (wallMs: number) => number;
+}
+
+const CURSOR = "notify:cursor";
+const PAGE = 200;
+/** How far the cursor may be behind when nothing was told; that much is read again after a crash. */
+const CURSOR_LAG_MAX = 1_000;
+const ATTEMPTS_MAX = 8;
+const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 });
+const LOOK_MS_MAX = 60_000;
+const REMEMBERED_MAX = 1_000;
+
+interface Delivery {
+	readonly route: string;
+	readonly notice: Notice;
+	readonly attempts: number;
+}
+
+/** Runs until the signal aborts. */
+export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Promise<void> {
+	const notifier = new Notifier(parts);
+	const { clock } = parts;
+	let wake = createSignal<void>();
+	const stopListening = parts.store.onCommit(() => wake.resolve());
+	signal.addEventListener("abort", () => wake.resolve());
+	/** Wall time of the next one to send. What is stored is looked through only then. */
+	let nextAtMs = 0;
+	try {
+		while (!signal.aborted) {
+			wake = createSignal();
+			const isNew = await notifier.takeUp();
+			if (isNew || clock.now().wallMs >= nextAtMs) nextAtMs = await notifier.deliver();
+			const waitMs = Math.max(0, Math.min(nextAtMs - clock.now().wallMs, LOOK_MS_MAX));
+			const callOff = clock.schedule(waitMs, wake.resolve);
+			if (!signal.aborted) await wake.promise;
+			callOff();
+		}
+	} finally {
+		stopListening();
+	}
+}
+
+class Notifier {
+	readonly #parts: NotifierParts;
+	/** When each route was last told of the same. */
+	readonly #told = new Map<string, number>();
+	/** The last event that was looked at, and the last one that is stored. */
+	#seq: number | null = null;
+	#stored = 0;
+
+	constructor(parts: NotifierParts) {
+		this.#parts = parts;
+	}
+
+	/**
+	 * Reads on in the events, and stores what is to be sent together with how far it has come. Gives
+	 * whether there is anything new to send.
+	 */
+	async takeUp(): Promise<boolean> {
+		const { store } = this.#parts;
+		this.#seq ??= await this.#readCursor();
+		let isNew = false;
+		for (;;) {
+			const afterSeq: number = Math.max(this.#seq, store.firstSeq() - 1);
+			const events = store.readEvents({ afterSeq, limit: PAGE });
+			const last = events.at(-1)?.seq ?? afterSeq;
+			const notices = events.map(noticeOf).filter((notice) => notice !== null);
+			const effects = notices.flatMap((notice) => this.#route(notice));
+			if (notices.length > 0 || last - this.#stored >= CURSOR_LAG_MAX) {
+				await this.#storeCursor(last, effects);
+			}
+			this.#seq = last;
+			isNew ||= effects.length > 0;
+			if (events.length < PAGE) return isNew;
+		}
+	}
+
+	/** Sends what is due; gives when the next one is. */
+	async deliver(): Promise<number> {
+		const { store, clock } = this.#parts;
+		const nowMs = clock.now().wallMs;
+		const waiting = store.readEffects().filter(({ type }) => type === "notification");
+		const due = waiting.filter(({ dueAtMs }) => dueAtMs <= nowMs);
+		await Promise.all(due.map((effect) => this.#send(effect)));
+		const later = store.readEffects().filter(({ type }) => type === "notification");
+		return Math.min(...later.map(({ dueAtMs }) => dueAtMs));
+	}
+
+	/** What is to be sent of a notice, to whom, and when. */
+	#route(notice: Notice): PendingEffect[] {
+		const { routes, clock, minuteOfDay } = this.#parts;
+		const nowMs = clock.now().wallMs;
+		const minute = minuteOfDay(nowMs);
+		return routes.flatMap(({ route }) => {
+			const topic = [route.name, notice.kind, notice.agent].join(" ");
+			const lastMs = this.#told.get(topic);
+			const lastSentAgoMs = lastMs === undefined ? null : nowMs - lastMs;
+			const decision = decideRoute(route, notice, { minuteOfDay: minute, lastSentAgoMs });
+			if (decision === "not_meant" || decision === "repeated") return [];
+			this.#remember(topic, nowMs);
+			const until = decision === "quiet" ? (route.quiet?.toMinute ?? minute) : minute;
+			const quietMs = ((until - minute + 1_440) % 1_440) * 60_000;
+			const payload: Delivery = { route: route.name, notice, attempts: 0 };
+			const key = `notify:${route.name}:${notice.seq}`;
+			return [{ key, type: "notification", dueAtMs: nowMs + quietMs, payload }];
+		});
+	}
+
+	async #send(effect: PendingEffect): Promise<void> {
+		const { store, clock, routes, random } = this.#parts;
+		const delivery = effect.payload as Delivery;
+		const found = routes.find(({ route }) => route.name === delivery.route);
+		const gone: SendResult = { ok: false, reason: "there is no such route", retryable: false };
+		const result = (await found?.channel.send(delivery.notice)) ?? gone;
+		const attempts = delivery.attempts + 1;
+		const nowMs = clock.now().wallMs;
+		await store.commit((transaction) => {
+			if (!result.ok && result.retryable && attempts < ATTEMPTS_MAX) {
+				const dueAtMs = nowMs + backoffDelayMs(BACKOFF, attempts, random());
+				transaction.putEffect({ ...effect, dueAtMs, payload: { ...delivery, attempts } });
+				return;
+			}
+			transaction.removeEffect(effect.key);
+			if (result.ok) return;
+			const { route, notice } = delivery;
+			const data = { route, kind: notice.kind, attempts, reason: result.reason };
+			const about = notice.agent === null ? {} : { agent: notice.agent };
+			transaction.appendEvent({ ...about, type: "notification.failed", data }, nowMs);
+		});
+	}
+
+	/** Who has never been told anything is not told of the past. */
+	async #readCursor(): Promise<number> {
+		const { store } = this.#parts;
+		const cursor = store.readEffects().find(({ key }) => key === CURSOR);
+		const seq = (cursor?.payload as { seq: number } | undefined)?.seq;
+		if (seq === undefined) await this.#storeCursor(store.lastSeq(), []);
+		this.#stored = seq ?? store.lastSeq();
+		return this.#stored;
+	}
+
+	async #storeCursor(seq: number, effects: readonly PendingEffect[]): Promise<void> {
+		await this.#parts.store.commit((transaction) => {
+			for (const effect of effects) transaction.putEffect(effect);
+			const dueAtMs = Number.MAX_SAFE_INTEGER;
+			transaction.putEffect({ key: CURSOR, type: "cursor", dueAtMs, payload: { seq } });
+		});
+		this.#stored = seq;
+	}
+
+	#remember(topic: string, nowMs: number): void {
+		this.#told.delete(topic);
+		this.#told.set(topic, nowMs);
+		const [oldest] = this.#told.keys();
+		if (this.#told.size > REMEMBERED_MAX && oldest !== undefined) this.#told.delete(oldest);
+	}
+}

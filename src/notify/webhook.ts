@@ -1,0 +1,67 @@
+/**
+ * A POST to an address: as it is, signed so that the receiver can tell it from others', or in the shape
+ * that Slack or ntfy take. The address may itself be a secret, so no failure names it (A5).
+ */
+
+import { createHmac } from "node:crypto";
+import type { Notice } from "../core/notice.js";
+import type { Channel, SendResult } from "../ports/notifier.js";
+
+const ANSWER_MS_MAX = 10_000;
+
+export interface WebhookOptions {
+	readonly url: string;
+	/** Signs the body: `x-reeve-signature: t=SECONDS,v1=HEX`, HMAC-SHA256 over `SECONDS.BODY`. */
+	readonly secret: string | null;
+	readonly shape: "plain" | "slack" | "ntfy";
+	readonly nowMs: () => number;
+}
+
+export function createWebhook({ url, secret, shape, nowMs }: WebhookOptions): Channel {
+	return {
+		async send(notice) {
+			const { body, headers } = renderBody(notice, shape);
+			const seconds = Math.floor(nowMs() / 1_000);
+			try {
+				const response = await fetch(url, {
+					...{ method: "POST", body, redirect: "error" },
+					headers: { ...headers, ...signature(secret, seconds, body) },
+					signal: AbortSignal.timeout(ANSWER_MS_MAX),
+				});
+				await response.body?.cancel();
+				return resultOf(response.status);
+			} catch (error) {
+				const name =
+					error instanceof Error && error.name === "TimeoutError"
+						? "no answer in time"
+						: "no connection";
+				return { ok: false, reason: name, retryable: true };
+			}
+		},
+	};
+}
+
+function resultOf(status: number): SendResult {
+	if (status < 300) return { ok: true };
+	const retryable = status >= 500 || status === 429 || status === 408;
+	return { ok: false, reason: `it answered ${status}`, retryable };
+}
+
+function renderBody(notice: Notice, shape: WebhookOptions["shape"]) {
+	const { title, text, kind } = notice;
+	if (shape === "ntfy") {
+		// Headers hold no line break and no more than Latin letters.
+		const plain = title.replaceAll(/[^\x20-\x7e]/g, "?");
+		return { body: text, headers: { title: plain, tags: kind } };
+	}
+	const json = { "content-type": "application/json" };
+	if (shape === "slack")
+		return { body: JSON.stringify({ text: `*${title}*\n${text}` }), headers: json };
+	return { body: JSON.stringify(notice), headers: json };
+}
+
+function signature(secret: string | null, seconds: number, body: string): Record<string, string> {
+	if (secret === null) return {};
+	const hex = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
+	return { "x-reeve-signature": `t=${seconds},v1=${hex}` };
+}

@@ -1,0 +1,209 @@
+/** People are told of what matters, once, and also when the daemon dies in between. */
+
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Notice, NoticeRoute } from "../../src/core/notice.js";
+import { runNotifier } from "../../src/engine/notifier.js";
+import { createCommand } from "../../src/notify/command.js";
+import { createWebhook } from "../../src/notify/webhook.js";
+import type { SendResult } from "../../src/ports/notifier.js";
+import { createManualClock } from "../../src/testing/manual-clock.js";
+import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
+import { temporaryFolder } from "../support/reeve.js";
+
+const ALL: NoticeRoute = { name: "phone", kinds: null, agents: null, quiet: null };
+const settle = async () => {
+	for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate);
+};
+
+function createWorld(route: NoticeRoute = ALL) {
+	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
+	const store = createMemoryStore();
+	const sent: Notice[] = [];
+	const answers: SendResult[] = [];
+	const world = { minute: 720, hang: false };
+	const channel = {
+		send: async (notice: Notice): Promise<SendResult> => {
+			sent.push(notice);
+			if (world.hang) await new Promise(() => {});
+			return answers.shift() ?? { ok: true };
+		},
+	};
+	function start(): () => Promise<void> {
+		const stop = new AbortController();
+		const parts = { store, clock, random: () => 0, routes: [{ route, channel }] };
+		void runNotifier({ ...parts, minuteOfDay: () => world.minute }, stop.signal);
+		return async () => {
+			stop.abort();
+			await settle();
+		};
+	}
+	return { clock, store, sent, answers, world, start };
+}
+
+const halt = (store: MemoryStore, agent: string) =>
+	store.commit((transaction) =>
+		transaction.appendEvent(
+			{
+				type: "agent.policy_changed",
+				agent,
+				data: { from: "degraded", to: "halted", reason: "it keeps crashing" },
+			},
+			1_700_000_000_000,
+		),
+	);
+
+const pending = (store: MemoryStore) =>
+	store.readEffects().filter(({ type }) => type === "notification").length;
+
+describe("people", () => {
+	test("are told once, and not again of the same for a while", async () => {
+		const { store, sent, start, clock } = createWorld();
+		await halt(store, "web:past");
+		const stop = start();
+		await settle();
+		await halt(store, "web:coder");
+		await halt(store, "web:coder");
+		await settle();
+		expect(sent.map(({ agent, kind }) => [agent, kind])).toEqual([["web:coder", "halted"]]);
+		clock.advance(6 * 60_000);
+		await halt(store, "web:coder");
+		await settle();
+		expect(sent).toHaveLength(2);
+		expect(pending(store)).toBe(0);
+		await stop();
+	});
+
+	test("are told by the next daemon when one dies before or while it tells them", async () => {
+		const { store, sent, world, start } = createWorld();
+		const first = start();
+		await settle();
+		await first();
+		await halt(store, "web:unseen");
+		world.hang = true;
+		const second = start();
+		await settle();
+		await second();
+		expect(pending(store)).toBe(1);
+		world.hang = false;
+		const third = start();
+		await settle();
+		expect(sent.map(({ agent }) => agent)).toEqual(["web:unseen", "web:unseen"]);
+		expect(pending(store)).toBe(0);
+		await third();
+	});
+
+	test("are tried to be told again, and in the end it is an event that they were not", async () => {
+		const { store, sent, answers, clock, start } = createWorld();
+		const stop = start();
+		await settle();
+		const failure: SendResult = { ok: false, reason: "it answered 503", retryable: true };
+		answers.push(...Array.from({ length: 8 }, () => failure));
+		await halt(store, "web:coder");
+		await settle();
+		for (let minute = 0; minute < 60 && pending(store) > 0; minute++) {
+			clock.advance(60_000);
+			await settle();
+		}
+		expect(sent).toHaveLength(8);
+		expect(store.events.at(-1)).toMatchObject({
+			type: "notification.failed",
+			data: { route: "phone", kind: "halted", attempts: 8, reason: "it answered 503" },
+		});
+		await stop();
+	});
+
+	test("are left in peace in their quiet hours, and told afterwards", async () => {
+		const night = { fromMinute: 1_320, toMinute: 420 };
+		const { store, sent, clock, world, start } = createWorld({ ...ALL, quiet: night });
+		world.minute = 300;
+		const stop = start();
+		await settle();
+		await halt(store, "web:coder");
+		await settle();
+		expect(sent).toEqual([]);
+		for (let minute = 0; minute < 121; minute++) {
+			clock.advance(60_000);
+			await settle();
+		}
+		expect(sent).toHaveLength(1);
+		await stop();
+	});
+});
+
+const NOTICE: Notice = {
+	...{ kind: "halted", agent: "web:coder", title: "web:coder was halted", text: "why" },
+	...{ at: "2031-04-05T06:07:08.000Z", seq: 7 },
+};
+
+async function receive(status: number) {
+	const received: { headers: Record<string, unknown>; body: string }[] = [];
+	const server = createServer(async (asked, response) => {
+		received.push({ headers: asked.headers, body: await text(asked) });
+		response.statusCode = status;
+		response.end();
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
+	return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret` };
+}
+
+describe("a channel", () => {
+	test("signs what it posts, so that it can be told from what others post", async () => {
+		const { received, url } = await receive(204);
+		const nowMs = () => 1_700_000_000_123;
+		const channel = createWebhook({ url, secret: "s3", shape: "plain", nowMs });
+		expect(await channel.send(NOTICE)).toEqual({ ok: true });
+		const [{ headers, body } = { headers: {}, body: "" }] = received;
+		expect(JSON.parse(body)).toEqual(NOTICE);
+		const hex = createHmac("sha256", "s3").update(`1700000000.${body}`).digest("hex");
+		expect(headers["x-reeve-signature"]).toBe(`t=1700000000,v1=${hex}`);
+	});
+
+	test("speaks as Slack and ntfy understand", async () => {
+		const { received, url } = await receive(200);
+		for (const shape of ["slack", "ntfy"] as const) {
+			await createWebhook({ url, secret: null, shape, nowMs: Date.now }).send(NOTICE);
+		}
+		expect(JSON.parse(received[0]?.body ?? "")).toEqual({ text: "*web:coder was halted*\nwhy" });
+		expect(received[1]).toMatchObject({ body: "why", headers: { title: "web:coder was halted" } });
+	});
+
+	test("says whether it is worth trying again, and never what its address is (A5)", async () => {
+		const results: SendResult[] = [];
+		for (const status of [400, 429, 503]) {
+			const { url } = await receive(status);
+			const channel = createWebhook({ url, secret: null, shape: "plain", nowMs: Date.now });
+			results.push(await channel.send(NOTICE));
+		}
+		const nowhere = { url: "http://127.0.0.1:1/secret", secret: null, nowMs: Date.now } as const;
+		results.push(await createWebhook({ ...nowhere, shape: "plain" }).send(NOTICE));
+		expect(results).toMatchObject([
+			{ retryable: false },
+			{ retryable: true },
+			{ retryable: true },
+			{ retryable: true },
+		]);
+		expect(JSON.stringify(results)).not.toContain("secret");
+	});
+
+	test("hands the notice to a program, and says how that ended", async () => {
+		const path = join(temporaryFolder(), "notice");
+		const write = `require("fs").writeFileSync(process.argv[1], require("fs").readFileSync(0))`;
+		const channel = createCommand([process.execPath, "-e", write, path]);
+		expect(await channel.send(NOTICE)).toEqual({ ok: true });
+		expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(NOTICE);
+		const failing = createCommand([process.execPath, "-e", "process.exit(3)"]);
+		expect(await failing.send(NOTICE)).toMatchObject({ ok: false, retryable: true });
+		expect(await createCommand(["no-such-program"]).send(NOTICE)).toMatchObject({
+			...{ ok: false, retryable: false },
+		});
+	});
+});
