@@ -113,7 +113,7 @@ export async function runDaemonRestart(
 		output.result(
 			before === null
 				? `started (pid ${pid}); there was none before`
-				: `restarted (pid ${pid}, before ${before.pid}); agents were not disturbed`,
+				: `restarted (pid ${pid}, before ${before.pid}); sessions run on, workers are started anew`,
 		);
 	}
 	return CLI_EXIT.done;

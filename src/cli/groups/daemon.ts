@@ -61,7 +61,7 @@ const addStarting: AddCommands = (daemon, run) => {
 
 	daemon
 		.command("restart")
-		.description("Replace the daemon by a new one; agents are not disturbed.")
+		.description("Replace the daemon by a new one; sessions run on, workers are started anew.")
 		.option(...LISTEN_OPTION)
 		.option("--no-listen", "be reached by the socket alone, from now on")
 		.option(...CERT_OPTION)
