@@ -8,7 +8,6 @@
  */
 
 import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -44,6 +43,9 @@ const { openStore } = await built("store/sqlite/open-store.js");
 const { parseFleet } = await built("config/parse-fleet.js");
 /** @type {typeof import("../src/daemon/real-clock.js")} */
 const { realClock } = await built("daemon/real-clock.js");
+/** @type {typeof import("../src/host/ordered-id.js")} */
+const { createIds } = await built("host/ordered-id.js");
+const newId = createIds();
 
 const folder = mkdtempSync(join(tmpdir(), "reeve-bench-"));
 const shell = resolve("test/fixtures/call-agents/answers.sh");
@@ -67,7 +69,7 @@ const noBackend = () => {
 };
 const engine = new Engine({
 	...{ store, clock: realClock, executor, adapterFor: () => null, random: Math.random },
-	...{ chooseBackend: noBackend, backendNamed: noBackend, newRunId: randomUUID },
+	...{ chooseBackend: noBackend, backendNamed: noBackend, newRunId: newId },
 	vault: { read: async () => ({}), write: async () => {} },
 	prepare: async (spec) => {
 		const [program = "", ...args] = spec.command ?? [];
@@ -83,7 +85,7 @@ const engine = new Engine({
 	onError: (agent, error) => console.error(agent, error),
 });
 const dispatcher = new Calls({
-	...{ store, clock: realClock, random: Math.random, newId: randomUUID },
+	...{ store, clock: realClock, random: Math.random, newId },
 	specOf: (id) => engine.specOf(id),
 	perform: (order, signal) => engine.perform(order, signal),
 	endLeft: async () => {},

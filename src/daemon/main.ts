@@ -3,7 +3,7 @@
  * the agents that an earlier daemon left, and serves until it is told to end. Agents run on.
  */
 
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolveHome } from "../client/home.js";
@@ -15,6 +15,7 @@ import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
 import { describeLimits, type LimitSupport } from "../host/cgroup.js";
+import { createIds } from "../host/ordered-id.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
@@ -42,6 +43,7 @@ import { watchHealth } from "./watch-health.js";
 /** How long attempts may go on when the daemon ends; the next one takes up what is left. */
 const CALLS_GRACE_MS = 5_000;
 
+const newOrderedId = createIds();
 const home = resolveHome(process.env);
 const logger = createLogger((line) => process.stderr.write(line));
 process.exitCode = await main().catch((error: unknown) => {
@@ -127,7 +129,7 @@ function createEngine(store: Store, backends: Backends, executor: Executor): Eng
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,
-		newRunId: randomUUID,
+		newRunId: newOrderedId,
 		async prepare(spec) {
 			const { refused } = backends.choose(spec);
 			if (refused !== null) return { ok: false, detail: refused };
@@ -157,7 +159,7 @@ function ownerOf(folder: string): string {
 
 function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
 	return new Calls({
-		...{ store, clock: realClock, random: Math.random, newId: randomUUID },
+		...{ store, clock: realClock, random: Math.random, newId: newOrderedId },
 		specOf: (id) => engine.specOf(id),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
