@@ -42,7 +42,11 @@ export function sizeOf(stdout: WriteStream): { readonly columns: number; readonl
 	return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
 }
 
-export function enterRawTerminal({ stdin, stdout }: TerminalStreams): RawTerminal {
+/** `greet` speaks on the user's own screen, when keys are taken already: whoever reads it may type. */
+export function enterRawTerminal(
+	{ stdin, stdout }: TerminalStreams,
+	greet: () => void,
+): RawTerminal {
 	let entered = true;
 	const restore = () => {
 		if (!entered) return;
@@ -64,6 +68,7 @@ export function enterRawTerminal({ stdin, stdout }: TerminalStreams): RawTermina
 	// Exceptions that nobody catches end here as well.
 	process.on("exit", restore);
 	stdin.setRawMode(true);
+	greet();
 	stdout.write(ENTER);
 	return {
 		size: () => sizeOf(stdout),

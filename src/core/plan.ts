@@ -112,7 +112,12 @@ export function decidePlan(
 	if (cancelled.length > 0) {
 		return { release, cancel, end: "cancel", reason: `${list(cancelled)} cancelled` };
 	}
-	return { release, cancel, end: "succeed", reason: `all ${all.length} tasks succeeded` };
+	return {
+		release,
+		cancel,
+		end: "succeed",
+		reason: all.length === 1 ? "its task succeeded" : `all ${all.length} tasks succeeded`,
+	};
 }
 
 /** Tasks that need, at any distance, something that ended without success or does not exist. */

@@ -51,8 +51,7 @@ export async function runAttach(
 	const size = sizeOf(streams.stdout);
 	const socket = await connect(env).client.terminal(agent, { ...size, readOnly });
 	const greeting = `attached to ${agent}${readOnly ? ", read only" : ""}; ${keys.name} detaches`;
-	output.say(greeting);
-	const terminal = enterRawTerminal(streams);
+	const terminal = enterRawTerminal(streams, () => output.say(greeting));
 	let ending: Ending;
 	try {
 		ending = await converse(socket, terminal, streams, { keys, readOnly, greeting });
