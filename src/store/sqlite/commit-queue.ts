@@ -29,9 +29,6 @@ export const DEFAULT_LIMITS: QueueLimits = Object.freeze({
 	closeWithinMs: 3_000,
 });
 
-/** How many turns of the loop a batch waits for others at most. */
-const TURNS_MAX = 8;
-
 const RETRY = Object.freeze({ initialMs: 25, capMs: 1_000, jitter: 0 });
 
 type Waiting = PendingChange & {
@@ -101,18 +98,7 @@ export class CommitQueue {
 
 	#schedule(): void {
 		if (this.#turn !== null || this.#retry !== null) return;
-		this.#waitForOthers(this.#waiting.length, TURNS_MAX);
-	}
-
-	/** As long as more changes come in each turn of the loop, a little patience saves waits for the disk. */
-	#waitForOthers(seen: number, turnsLeft: number): void {
 		this.#turn = setImmediate(() => {
-			const count = this.#waiting.length;
-			const grows = count > seen && count < this.#limits.batchMax;
-			if (grows && turnsLeft > 1) {
-				this.#waitForOthers(count, turnsLeft - 1);
-				return;
-			}
 			this.#turn = null;
 			this.#flush();
 		});
