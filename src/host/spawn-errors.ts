@@ -85,7 +85,8 @@ function kindOf(path: string): Kind {
 	}
 }
 
-function isExecutable(path: string): boolean {
+/** Whether this user may run the file, or enter the folder. */
+export function isExecutable(path: string): boolean {
 	try {
 		accessSync(path, constants.X_OK);
 		return true;

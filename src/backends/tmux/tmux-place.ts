@@ -2,10 +2,11 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createGroups, type Groups } from "../../host/cgroup.js";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
+import { isExecutable } from "../../host/spawn-errors.js";
 import type { ServerPlace } from "./control-client.js";
 import { LAUNCHER } from "./launcher.js";
 import { FOLDER_VARIABLE, LOG_WRITER } from "./log-writer.js";
@@ -90,13 +91,4 @@ function findProgram(name: string): string | null {
 		.split(":")
 		.filter((at) => at.startsWith("/"));
 	return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
-	}
 }

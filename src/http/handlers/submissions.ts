@@ -4,17 +4,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import { ReeveError } from "../../core/errors.js";
 import type { SubmitOptions } from "../../engine/calls/submission.js";
 
-export interface SubmissionBody {
-	readonly agent: string;
-	readonly action: string;
-	readonly payload?: unknown;
-	readonly context?: unknown;
-	readonly priority?: number | undefined;
-	readonly timeout_ms?: number | undefined;
-	readonly max_attempts?: number | undefined;
-	readonly idempotent?: boolean | undefined;
-}
-
 const KEY_LENGTH_MAX = 200;
 
 export function submitOptions({

@@ -5,10 +5,11 @@ import { isEnded } from "../../core/task.js";
 import type { TaskDetail } from "../../engine/calls/calls.js";
 import type { TaskSubmission } from "../../engine/calls/submission.js";
 import type { StoredTask } from "../../ports/task-store.js";
+import type { Routes } from "../contract/routes.js";
 import type { taskRoutes } from "../contract/tasks.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { renderTask, renderTaskDetail } from "../task-json.js";
-import { pageOf, type SubmissionBody, submitOptions } from "./submissions.js";
+import { pageOf, submitOptions } from "./submissions.js";
 
 /** Whoever cancels wants to know that nothing runs any more. */
 export const CANCEL_WAIT_MS = 30_000;
@@ -51,7 +52,7 @@ export function createTaskHandlers({ calls, store }: HttpParts): Handlers<keyof 
 	};
 }
 
-function submissionOf(body: SubmissionBody): TaskSubmission {
+function submissionOf(body: Routes["POST /api/v1/tasks"]["parsedBody"]): TaskSubmission {
 	const { timeout_ms: timeoutMs, max_attempts: maxAttempts, ...rest } = body;
 	return { ...rest, timeoutMs, maxAttempts };
 }

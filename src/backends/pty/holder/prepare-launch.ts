@@ -10,11 +10,10 @@
  * twice as long, and everybody else would wait for it.
  */
 
-import { accessSync, constants } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readGroupMembers } from "../../../host/cgroup-members.js";
 import { readIdentity } from "../../../host/process-identity.js";
-import type { Launch } from "../../../host/spawn-errors.js";
+import { isExecutable, type Launch } from "../../../host/spawn-errors.js";
 
 /** What would make Perl do something else; the agent gets it back. */
 const OF_PERL = ["PERL5OPT", "PERL5LIB", "PERLLIB", "PERL5DB", "PERL_UNICODE", "PERL_BADLANG"];
@@ -90,14 +89,5 @@ export async function hasJoined(pid: number, groups: readonly string[]): Promise
 		if (readIdentity(pid) === null) return true;
 		if (performance.now() > untilMs) return false;
 		await sleep(pauseMs);
-	}
-}
-
-function isExecutable(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return true;
-	} catch {
-		return false;
 	}
 }
