@@ -17,7 +17,7 @@ import { createExecutor } from "../executor/executor.js";
 import { describeLimits, type LimitSupport } from "../host/cgroup.js";
 import { createIds } from "../host/ordered-id.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
-import { createGate } from "../http/auth/gate.js";
+import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
 import { openTokens } from "../http/auth/tokens.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
@@ -85,7 +85,9 @@ async function main(): Promise<number> {
 	const api = createApi({
 		...{ engine, calls, store, clock: realClock, host: hostname() },
 		...{ version: identity.version, status },
-		...(await createAuth()),
+		...(await createAuth((refusal) => {
+			void note({ type: "operator.refused", data: refusal }).catch(() => {});
+		})),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		logDirOf: (id) => logDirOf(home.logs, id),
 		onError: (error, { correlationId }) =>
@@ -144,11 +146,11 @@ function createEngine(store: Store, backends: Backends, executor: Executor): Eng
 	});
 }
 
-async function createAuth() {
+async function createAuth(onRefusal: (refusal: Refusal) => void) {
 	const wallMs = () => realClock.now().wallMs;
 	const tokens = await openTokens(createTokenFiles(home), wallMs);
 	const limit = createFailureLimit(() => realClock.now().steadyMs);
-	const gate = createGate(tokens, limit, process.getuid?.() ?? 0);
+	const gate = createGate(tokens, limit, process.getuid?.() ?? 0, onRefusal);
 	return { tokens, gate, links: createLoginLinks(wallMs) };
 }
 
