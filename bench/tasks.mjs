@@ -88,7 +88,7 @@ const dispatcher = new Calls({
 	...{ store, clock: realClock, random: Math.random, newId },
 	specOf: (id) => engine.specOf(id),
 	perform: (order, signal) => engine.perform(order, signal),
-	endLeft: async () => {},
+	endLeft: async () => [],
 	concurrency: 64,
 	log: () => {},
 	onError: (about, error) => console.error(about, error),

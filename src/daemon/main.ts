@@ -164,9 +164,11 @@ function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
 		specOf: (id) => engine.specOf(id),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
-			for (const { runId, reason } of await executor.endLeft(runIds)) {
+			const left = await executor.endLeft(runIds);
+			for (const { runId, reason } of left) {
 				logger.error("something of an earlier attempt is left", reason, { run_id: runId });
 			}
+			return left;
 		},
 		concurrency: DEFAULT_CONCURRENCY,
 		log: (message, data) => logger.info(message, data),

@@ -162,7 +162,7 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 			const problem = { type: "no_answer", detail: "it failed as it was asked to" } as const;
 			return { outcome: classifyProcessFailure(problem), log: "oh no\n" };
 		},
-		endLeft: async () => {},
+		endLeft: async () => [],
 		log: () => {},
 		onError: () => {},
 	});
