@@ -24,6 +24,8 @@ import type { DaemonJson } from "../http/contract/daemon.js";
 import { createApi } from "../http/server.js";
 import type { Executor } from "../ports/executor.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
+import { realClock } from "../services/real-clock.js";
+import { type Service, type Supervisor, supervise } from "../services/supervise.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import { type Backends, createBackends } from "./backends.js";
@@ -34,8 +36,6 @@ import { createLogger } from "./logger.js";
 import { notifierService } from "./notifier-service.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
-import { realClock } from "./real-clock.js";
-import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
 import { watchHealth } from "./watch-health.js";
@@ -101,9 +101,11 @@ async function main(): Promise<number> {
 		notifierService(store, home, (error) => logger.error("nobody could be told", error)),
 		historyService(store, retention, logger),
 	];
-	const supervisor = supervise(services, realClock, (service, action, reason) => {
-		logger.info(reason, { service, action });
-		void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
+	const supervisor = supervise(services, {
+		onEnd({ service, action, reason }) {
+			logger.info(reason, { service, action });
+			void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
+		},
 	});
 	const { version } = identity;
 	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
@@ -112,10 +114,9 @@ async function main(): Promise<number> {
 	stopOnSignals(supervisor);
 	const stopWatching = watchHealth(store, logger);
 
-	const exitCode = await supervisor.ended;
+	const { exitCode, reason, failedToStop } = await supervisor.ended;
 	stopWatching();
-	const reason = exitCode === 0 ? "asked to" : "a service failed";
-	logger.info("stopping", { exitCode, reason });
+	logger.info("stopping", { exitCode, reason, failed_to_stop: failedToStop });
 	await executor.close();
 	await backends.close();
 	await rm(home.socket, { force: true });
