@@ -7,6 +7,8 @@
  * `<NAME>` for a variable of its environment.
  */
 
+import type { ExitCause } from "./exit.js";
+
 export const CONVERSATION_IDS = ["chosen", "told", "none"] as const;
 /**
  * Who names the conversation: `chosen` by Reeve before the first start, `told` by the CLI once it has
@@ -40,6 +42,34 @@ export interface Seed {
 	readonly set: readonly { readonly path: readonly string[]; readonly value: unknown }[];
 }
 
+/** A text by which a CLI tells why it ends. */
+export interface TextCause {
+	readonly match: string;
+	readonly cause: KnownCause;
+	/** What to do about it, in words. */
+	readonly fix: string | null;
+}
+
+export const KNOWN_CAUSES = [
+	"completed",
+	"crash",
+	"usage_limit",
+	"auth",
+	"overloaded",
+	"config",
+] as const satisfies readonly ExitCause[];
+/** Why an agent ended, as far as a CLI can tell it. */
+export type KnownCause = (typeof KNOWN_CAUSES)[number];
+
+export interface ExitProfile {
+	/** Exit codes that mean something of their own. */
+	readonly codes: readonly { readonly code: number; readonly cause: KnownCause }[];
+	/** Whether an exit with 0 may be a failure too, so that its last words are read all the same. */
+	readonly zeroLies: boolean;
+	/** The first that matches counts. */
+	readonly texts: readonly TextCause[];
+}
+
 export interface AdapterProfile {
 	/** Its program; null where the fleet file must name one. */
 	readonly command: readonly string[] | null;
@@ -51,6 +81,8 @@ export interface AdapterProfile {
 	readonly conversation: ConversationProfile;
 	readonly files: readonly OwnFile[];
 	readonly seeds: readonly Seed[];
+	/** Null where nothing is known of how it ends. */
+	readonly exits: ExitProfile | null;
 }
 
 /** Any program: nothing is known of it. */
@@ -62,6 +94,7 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	conversation: { id: "none", fresh: [], resume: [], gone: [], transcript: [] },
 	files: [],
 	seeds: [],
+	exits: null,
 } satisfies AdapterProfile);
 
 const PLACEHOLDER = /<([A-Za-z_][A-Za-z0-9_]*)>/g;
