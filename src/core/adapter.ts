@@ -8,6 +8,7 @@
  */
 
 import type { ExitCause } from "./exit.js";
+import type { Activity } from "./states.js";
 
 export const CONVERSATION_IDS = ["chosen", "told", "none"] as const;
 /**
@@ -81,6 +82,8 @@ export interface AdapterProfile {
 	readonly conversation: ConversationProfile;
 	readonly files: readonly OwnFile[];
 	readonly seeds: readonly Seed[];
+	/** What it does from an event on, by the event that its hooks tell of. */
+	readonly events: Readonly<Record<string, Activity>>;
 	/** Null where nothing is known of how it ends. */
 	readonly exits: ExitProfile | null;
 }
@@ -94,8 +97,32 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	conversation: { id: "none", fresh: [], resume: [], gone: [], transcript: [] },
 	files: [],
 	seeds: [],
+	events: {},
 	exits: null,
 } satisfies AdapterProfile);
+
+/** What the services behind agents say, whichever CLI passes it on. The worst that fits comes first. */
+export const SERVICE_TEXTS: readonly TextCause[] = [
+	{
+		match:
+			"(hit|reached|exceeded|exhausted) your [\\w\\s-]*(limit|quota)|usage limit|limit reached|quota (exceeded|exhausted)|insufficient_quota",
+		cause: "usage_limit",
+		fix: null,
+	},
+	{
+		match:
+			"authentication_error|invalid[\\w\\s-]* api[ -]?key|invalid x-api-key|\\b401\\b|unauthenticated|unauthorized|not logged in|please (run /login|log ?in)|token (has )?expired",
+		cause: "auth",
+		fix: "Log in again, or correct the key in the agent's environment, then `reeve resume` it.",
+	},
+	{ match: "rate.?limit|\\b429\\b|too many requests", cause: "usage_limit", fix: null },
+	{
+		match:
+			"overloaded|\\b5(00|02|03|04|29)\\b|service unavailable|bad gateway|ECONNREFUSED|ENOTFOUND|ECONNRESET|unable to connect|stream (disconnected|error)",
+		cause: "overloaded",
+		fix: null,
+	},
+];
 
 const PLACEHOLDER = /<([A-Za-z_][A-Za-z0-9_]*)>/g;
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;

@@ -5,9 +5,9 @@
  * signals and are none.
  */
 
-import type { AdapterProfile, KnownCause, TextCause } from "./adapter.js";
+import { type AdapterProfile, type KnownCause, SERVICE_TEXTS, type TextCause } from "./adapter.js";
 import type { ExitCause, ExitReport } from "./exit.js";
-import { type AgentSign, shorten } from "./sign.js";
+import { type AgentSign, type SignMeaning, shorten } from "./sign.js";
 
 export interface ExitEvidence {
 	/** Oldest first. */
@@ -72,6 +72,19 @@ export function findText(texts: readonly TextCause[], words: string): Said | nul
 		if (line !== undefined) return { text, line };
 	}
 	return null;
+}
+
+/** What a failed turn means, from the words in which a service told it. */
+export function failureOf(
+	words: string,
+	readReset: (text: string) => number | null,
+): Pick<SignMeaning, "failure" | "detail"> {
+	const said = findText(SERVICE_TEXTS, words);
+	// A failure that nobody can name is no reason to park or halt anybody.
+	if (said === null) return { detail: shorten(words) };
+	const { cause } = said.text;
+	const resetAtMs = cause === "usage_limit" ? readReset(words) : null;
+	return { failure: { cause, resetAtMs }, detail: shorten(words) };
 }
 
 function fromWords(cause: KnownCause, said: Said | null, evidence: ExitEvidence): ExitVerdict {

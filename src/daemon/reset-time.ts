@@ -15,15 +15,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 const DAY_MS = 86_400_000;
-const SPAN = /(?:resets?|again|retry|wait|available)\s*(?:in|after)?:?\s+((?:\d+\s*[a-z]+[\s,]*(?:and\s+)?)+)/iu;
+const SPAN =
+	/(?:resets?|again|retry|wait|available)\s*(?:in|after)?:?\s+((?:\d+\s*[a-z]+[\s,]*(?:and\s+)?)+)/iu;
 const PART = /(\d+)\s*(weeks?|days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[wdhms])(?![a-z])/giu;
 const STAMP = /\b(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2}))/u;
 const EPOCH = /\|\s*(1[6-9]\d{8}|2\d{9})\b/u;
 const MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec";
-const DATE = new RegExp(
-	`(${MONTHS})[a-z]*\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?`,
-	"iu",
-);
+const DATE = new RegExp(`(${MONTHS})[a-z]*\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?`, "iu");
 const CLOCK =
 	/(?:resets?|again|until|available)\b[^\n]*?\b(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\.?(?![a-z])|(?:resets?|again|until|available)\b[^\n]*?\b(\d{1,2}):(\d{2})\b/iu;
 const ZONE = /\(([A-Za-z_]+(?:\/[A-Za-z_+-]+)*|UTC)\)/u;
@@ -58,7 +56,7 @@ function parseClock(text: string, nowMs: number, offsetOf: ZoneOffset): number |
 			? Number(hour24)
 			: (Number(hour12) % 12) + (half?.toLowerCase() === "p" ? 12 : 0);
 	const minute = Number(minute12 ?? minute24 ?? 0);
-	if (hour > 23 || minute > 59) return null;
+	if (hour > 23 || minute > 59 || Number(hour12 ?? 0) > 12) return null;
 	const offsetMinutes = offsetOf(ZONE.exec(text)?.[1] ?? null, nowMs);
 	if (offsetMinutes === null) return null;
 	const shiftMs = offsetMinutes * 60_000;
