@@ -64,7 +64,7 @@ interface Said {
 }
 
 /** The first text of the table that occurs, with the line it occurs in. */
-export function findText(texts: readonly TextCause[], words: string): Said | null {
+function findText(texts: readonly TextCause[], words: string): Said | null {
 	const lines = words.split(/[\r\n]+/);
 	for (const text of texts) {
 		const pattern = new RegExp(text.match, "iu");
