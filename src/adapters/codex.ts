@@ -22,6 +22,16 @@ export const codex: AgentAdapter = {
 			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
 			...["-c", NOTIFY],
 		],
+		screen: {
+			ready: ["^› Ask Codex to do anything", "^› "],
+			busy: ["esc to interrupt"],
+			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
+			rateLimited: ["hit your usage limit"],
+			dialogs: [
+				{ name: "trust", when: "Do you trust the contents of this directory", choose: "^Yes" },
+			],
+		},
+		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
 		exits: {
 			codes: [],
