@@ -6,6 +6,7 @@
 
 import {
 	closeSync,
+	existsSync,
 	fstatSync,
 	mkdirSync,
 	openSync,
@@ -49,7 +50,7 @@ export function writeCrashReport(
 			})),
 			log: readLastLines(home.daemonLog).map(strike),
 		};
-		mkdirSync(home.crashes, { recursive: true, mode: 0o700 });
+		if (!existsSync(home.crashes)) mkdirSync(home.crashes, { mode: 0o700 });
 		const name = `crash-${facts.at.replaceAll(":", "-")}-${facts.pid}.json`;
 		const path = join(home.crashes, name);
 		writeFileSync(`${path}.tmp`, `${JSON.stringify(report, null, "\t")}\n`, { mode: 0o600 });
