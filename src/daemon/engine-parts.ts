@@ -15,6 +15,7 @@ import type { Backends } from "./backends.js";
 import type { Logger } from "./logger.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
+import { createSessionWorld } from "./session-world.js";
 
 interface Parts {
 	readonly home: Home;
@@ -27,6 +28,7 @@ const newOrderedId = createIds();
 
 export function createEngine(parts: Parts & { readonly backends: Backends }): Engine {
 	const { home, store, backends, executor, logger } = parts;
+	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
 		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
 		adapterFor: () => null,
@@ -34,11 +36,12 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 		backendNamed: backends.get,
 		random: Math.random,
 		newRunId: newOrderedId,
-		async prepare(spec) {
+		async prepare(spec, intent) {
 			const { refused } = backends.choose(spec);
 			if (refused !== null) return { ok: false, detail: refused };
-			return prepareStart(spec, { inherited: process.env, logs: home.logs });
+			return prepareStart(spec, intent, { inherited: process.env, home, onTrouble });
 		},
+		sessions: createSessionWorld(home, process.env),
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
 			const probes = createProbes(spec, logDirOf(home.logs, spec.id));

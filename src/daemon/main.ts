@@ -11,7 +11,7 @@ import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
 import { describeLimits } from "../host/cgroup.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
-import { createGate } from "../http/auth/gate.js";
+import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
 import { openTokens } from "../http/auth/tokens.js";
 import { createApi } from "../http/server.js";
@@ -108,7 +108,7 @@ async function serve(
 				...{ ...identity, home, limits, network, settingsProblem: settings.problem },
 				...{ services: supervisor.status(), health: store.health() },
 			}),
-		...(await createAuth()),
+		...(await createAuth((data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
 		logDirOf: (id) => logDirOf(home.logs, id),
@@ -166,10 +166,10 @@ function tellOfDeath(left: Marker, death: ReturnType<typeof causeOf>): void {
 	logger.info("the last daemon died", { pid: left.pid, ...death });
 }
 
-async function createAuth() {
+async function createAuth(onRefusal: (refusal: Refusal) => void) {
 	const wallMs = () => realClock.now().wallMs;
 	const tokens = await openTokens(createTokenFiles(home), wallMs);
 	const limit = createFailureLimit(() => realClock.now().steadyMs);
-	const gate = createGate(tokens, limit, process.getuid?.() ?? 0);
+	const gate = createGate(tokens, limit, process.getuid?.() ?? 0, onRefusal);
 	return { tokens, gate, links: createLoginLinks(wallMs) };
 }
