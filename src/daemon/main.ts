@@ -14,7 +14,7 @@ import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
-import { describeLimits, type LimitSupport } from "../host/cgroup.js";
+import type { LimitSupport } from "../host/cgroup.js";
 import { createIds } from "../host/ordered-id.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate } from "../http/auth/gate.js";
@@ -77,7 +77,8 @@ async function main(): Promise<number> {
 	const calls = createCalls(store, engine, executor);
 
 	const startedAt = new Date().toISOString();
-	const identity = { version: readVersion(), startedAt, limits: renderLimits(describeLimits()) };
+	const limits = renderLimits(backends.describeLimits());
+	const identity = { version: readVersion(), startedAt, limits, backends: backends.support };
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const status = () => renderStatus(identity, supervisor.status(), store.health(), network);
 	const recovered = createSignal<void>();
@@ -205,11 +206,12 @@ function engineService(engine: Engine, recovered: () => void): Service {
 }
 
 function renderStatus(
-	{ version, startedAt, limits }: Pick<DaemonJson, "version" | "limits"> & { startedAt: string },
+	identity: Pick<DaemonJson, "version" | "limits" | "backends"> & { startedAt: string },
 	services: ReturnType<Supervisor["status"]>,
 	health: StoreHealth,
 	network: NetworkState,
 ): DaemonJson {
+	const { version, startedAt, limits, backends } = identity;
 	const obstacles = [
 		...services.filter((each) => !each.ready).map((each) => `${each.name} is not ready`),
 		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
@@ -224,6 +226,7 @@ function renderStatus(
 			...{ name, policy, state, restarts },
 		})),
 		limits,
+		backends,
 	};
 }
 

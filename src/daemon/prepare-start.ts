@@ -38,6 +38,7 @@ export async function prepareStart(
 			size: SIZE,
 			logDir,
 			limits: spec.limits,
+			...(spec.kind === "call" ? {} : { stopTimeoutMs: spec.drain.timeoutMs }),
 		},
 	};
 }
