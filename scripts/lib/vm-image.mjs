@@ -47,7 +47,6 @@ const FILES = {
 	"etc/hostname": "reeve-vm\n",
 	"etc/hosts": "127.0.0.1 localhost reeve-vm\n",
 	"etc/systemd/system/reeve-guest.service": GUEST_UNIT,
-	"etc/systemd/system/graphical.target.wants/reeve-guest.service": GUEST_UNIT,
 	// The user's manager runs without anybody being logged in.
 	"var/lib/systemd/linger/reeve": "",
 };
@@ -108,9 +107,8 @@ async function build(work) {
 		mkdirSync(dirname(join(root, path)), { recursive: true });
 		writeFileSync(join(root, path), text);
 	}
-	await must("systemctl", [`--root=${root}`, "mask", ...MASKED]).catch(() => {
-		throw new Error("the units could not be masked");
-	});
+	await must("systemctl", [`--root=${root}`, "mask", ...MASKED]);
+	await must("systemctl", [`--root=${root}`, "enable", "reeve-guest.service"]);
 	cpSync(process.execPath, join(root, "usr/local/bin/node"));
 	for (const stem of ["vmlinuz", "initrd.img"]) {
 		const found = readdirSync(join(root, "boot")).find((each) => each.startsWith(`${stem}-`));

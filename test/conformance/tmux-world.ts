@@ -14,7 +14,10 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createTmuxBackend, type TmuxBackendOptions } from "../../src/backends/tmux/tmux-backend.js";
+import {
+	createTmuxBackend,
+	type TmuxBackendOptions,
+} from "../../src/backends/tmux/tmux-backend.js";
 import { createGroups } from "../../src/host/cgroup.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";

@@ -10,7 +10,7 @@ mount -t overlay -o lowerdir=/repo,upperdir=/work/upper,workdir=/work/scratch no
 chown reeve /work/tree /work/tree/node_modules
 echo "booted in $(cut -d. -f1 /proc/uptime) s: $(uname -r), $(systemctl --version | head -1)"
 runuser -u reeve -- env XDG_RUNTIME_DIR=/run/user/1000 systemd-run --user --wait --pipe --collect \
-	--quiet --working-directory=/work/tree --setenv=HOME=/home/reeve --setenv=CI="" \
+	--quiet --working-directory=/work/tree --setenv=HOME=/home/reeve --setenv=CI="" --setenv=SYSTEMD_PAGER=cat \
 	--unit=guest-command -p KillMode=process /bin/bash -c "$command"
 code=$?
 sync
