@@ -66,6 +66,13 @@ const ROOMS = [
 			"The engine sees core, config and ports. Ask for a backend, store, adapter or notifier through its port; daemon/main.ts passes the real one in.",
 	},
 	{
+		name: "services",
+		path: "^src/services/",
+		sees: ["^src/(core|ports)/"],
+		instead:
+			"Services keeps the parts of any Node program alive: it sees core, ports and Node only. A part of the daemon belongs in daemon, which hands it to supervise().",
+	},
+	{
 		name: "http-contract",
 		path: "^src/http/contract",
 		sees: ["^src/core/", "(^|/)node_modules/zod/"],
@@ -118,15 +125,15 @@ const ROOMS = [
 	{
 		name: "library-entry",
 		path: "^src/index\\.ts$",
-		sees: ["^src/(core|config|ports|engine)/"],
+		sees: ["^src/(core|config|ports|engine|services)/"],
 		instead:
-			"The library's entry point re-exports core, config, ports and engine. Client and testing have entry points of their own.",
+			"The library's entry point re-exports core, config, ports, engine and services. Client and testing have entry points of their own.",
 	},
 	{
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|host|executor|engine|http|backends|store|adapters|notify)/",
+			"^src/(core|config|ports|host|services|executor|engine|http|backends|store|adapters|notify)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],

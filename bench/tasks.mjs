@@ -41,8 +41,8 @@ const { createExecutor } = await built("executor/executor.js");
 const { openStore } = await built("store/sqlite/open-store.js");
 /** @type {typeof import("../src/config/parse-fleet.js")} */
 const { parseFleet } = await built("config/parse-fleet.js");
-/** @type {typeof import("../src/daemon/real-clock.js")} */
-const { realClock } = await built("daemon/real-clock.js");
+/** @type {typeof import("../src/services/real-clock.js")} */
+const { realClock } = await built("services/real-clock.js");
 /** @type {typeof import("../src/host/ordered-id.js")} */
 const { createIds } = await built("host/ordered-id.js");
 const newId = createIds();
@@ -88,7 +88,7 @@ const dispatcher = new Calls({
 	...{ store, clock: realClock, random: Math.random, newId },
 	specOf: (id) => engine.specOf(id),
 	perform: (order, signal) => engine.perform(order, signal),
-	endLeft: async () => {},
+	endLeft: async () => [],
 	concurrency: 64,
 	log: () => {},
 	onError: (about, error) => console.error(about, error),

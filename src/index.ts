@@ -1,4 +1,7 @@
-/** `reeve`: the policies as a library. Pure functions: time and randomness are arguments. */
+/**
+ * `reeve`: the policies as a library, pure functions to which time and randomness are arguments; and
+ * `supervise()`, which keeps the parts of any program alive by one of them.
+ */
 
 export { type BackoffSettings, backoffDelayMs, type Random, spreadMs } from "./core/backoff.js";
 export {
@@ -137,3 +140,13 @@ export {
 	type TaskStatus,
 } from "./core/task.js";
 export type { Instant } from "./core/time.js";
+export type { Clock } from "./ports/clock.js";
+export {
+	type Service,
+	type ServiceEnd,
+	type ServiceStatus,
+	type SuperviseOptions,
+	type SupervisionEnd,
+	type Supervisor,
+	supervise,
+} from "./services/supervise.js";

@@ -46,7 +46,7 @@ export interface EventMap {
 	"agent.asked": { question: string };
 	"agent.replied": { answer: string };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };
-	"task.accepted": { action: string; name: string; replay_of: string | null };
+	"task.accepted": { action: string; name: string; replay_of: string | null; by: string | null };
 	"task.changed": {
 		from: TaskStatus;
 		to: TaskStatus;
@@ -55,7 +55,7 @@ export interface EventMap {
 		duration_ms: number | null;
 		reason: string;
 	};
-	"plan.accepted": { name: string; tasks: number };
+	"plan.accepted": { name: string; tasks: number; by: string | null };
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };
 	"dead_letter.replayed": { as: string };
 	"dead_letter.discarded": Record<string, never>;
@@ -67,6 +67,7 @@ export interface EventMap {
 		who: string;
 		error: string | null;
 	};
+	"operator.refused": { from: string; reason: string; failures: number };
 	"daemon.started": { version: string; pid: number };
 	"daemon.stopping": { reason: string };
 	"service.ended": { service: string; action: "restart" | "fatal" | "none"; reason: string };
@@ -197,6 +198,7 @@ export const EVENT_DOCS: EventDocs = {
 			action: "what the agent is to do",
 			name: "its name in the plan",
 			replay_of: "the dead letter that it replays",
+			by: "who asked for it: the user's number, or the token's id",
 		},
 	},
 	"task.changed": {
@@ -212,7 +214,11 @@ export const EVENT_DOCS: EventDocs = {
 	},
 	"plan.accepted": {
 		meaning: "A plan of several tasks was taken on.",
-		data: { name: "what it is called", tasks: "how many there are" },
+		data: {
+			name: "what it is called",
+			tasks: "how many there are",
+			by: "who asked for it: the user's number, or the token's id",
+		},
 	},
 	"plan.changed": {
 		meaning: "A plan moved on.",
@@ -240,6 +246,15 @@ export const EVENT_DOCS: EventDocs = {
 			by: "owner for the daemon's socket, token, or session for a browser",
 			who: "the user's number, or the token's id; never the token",
 			error: "the code of the error that it came to; null when it was done",
+		},
+	},
+	"operator.refused": {
+		meaning:
+			"Somebody was not let in: told for the first failure from an address in a minute, and when there are too many.",
+		data: {
+			from: "the address",
+			reason: "why, in words",
+			failures: "how many there were from there within the minute",
 		},
 	},
 	"daemon.started": {

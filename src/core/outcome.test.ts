@@ -73,6 +73,7 @@ test.each<[ProcessFailure, AttemptError, string]>([
 	[{ type: "no_answer", detail: "exit code 1" }, "backend_failure", "exit code 1"],
 	[{ type: "spawn_error", detail: "no such file: git" }, "spawn_error", "no such file: git"],
 	[{ type: "host_exhausted", detail: "EAGAIN" }, "host_exhausted", "EAGAIN"],
+	[{ type: "left_alive", detail: "pid 7" }, "left_alive", "cannot be ended: pid 7"],
 	[{ type: "interrupted" }, "internal", "the daemon ended during the attempt"],
 ])("a process failure %j is %s", (failure, error, reason) => {
 	expect(classifyProcessFailure(failure)).toEqual({ ok: false, error, reason, retryAfterMs: null });
@@ -85,6 +86,7 @@ test("B6 exactly the failures that are the agent's own count against it", () => 
 		"backend_failure",
 		"io",
 		"spawn_error",
+		"left_alive",
 	]);
 });
 

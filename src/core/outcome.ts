@@ -39,6 +39,7 @@ export const ATTEMPT_ERRORS = [
 	"internal",
 	"spawn_error",
 	"host_exhausted",
+	"left_alive",
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
@@ -97,6 +98,8 @@ export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTra
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
+	// Another attempt beside it would be two of them at work (T6).
+	left_alive: { retryable: false, counts: true, mayHaveRun: true, callerCode: "internal" },
 };
 
 export type Outcome =
@@ -122,6 +125,8 @@ export type ProcessFailure =
 	| { readonly type: "host_exhausted"; readonly detail: string }
 	/** The daemon that ran the attempt is gone. */
 	| { readonly type: "interrupted" }
+	/** Something of the attempt runs on, or cannot be proven to be gone. */
+	| { readonly type: "left_alive"; readonly detail: string }
 	/** Its worker was ended because of another request. */
 	| { readonly type: "displaced"; readonly detail: string };
 
@@ -133,6 +138,7 @@ const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	spawn_error: "spawn_error",
 	host_exhausted: "host_exhausted",
 	interrupted: "internal",
+	left_alive: "left_alive",
 	displaced: "internal",
 };
 
@@ -177,6 +183,7 @@ function renderProcessFailure(problem: ProcessFailure): string {
 		return `no answer within ${problem.afterMs} ms${why}`;
 	}
 	if (problem.type === "interrupted") return "the daemon ended during the attempt";
+	if (problem.type === "left_alive") return `cannot be ended: ${problem.detail}`;
 	return problem.detail;
 }
 

@@ -41,6 +41,7 @@ describe("a failed attempt", () => {
 		["io", "retry"],
 		["internal", "retry"],
 		["host_exhausted", "retry"],
+		["left_alive", "dead_letter"],
 		["invalid_request", "dead_letter"],
 		["action_not_supported", "dead_letter"],
 		["spawn_error", "dead_letter"],

@@ -40,7 +40,7 @@ describe("a tolerated service", () => {
 		expect(decision).toEqual({
 			state: { status: "ended", retriesUsed: 0, restarts: 0 },
 			action: { type: "none" },
-			reason: "tolerated service failed after 1.5s: boom; the daemon goes on without it",
+			reason: "tolerated service failed after 1.5s: boom; the rest goes on without it",
 		});
 	});
 });
@@ -59,6 +59,19 @@ describe("a restartable service", () => {
 		expect(endAgainAndAgain([returned(), { type: "start_timeout" }]).map((d) => d.reason)).toEqual([
 			"restartable service ended after 0s; restart 1 of 5 in 500ms",
 			"restartable service did not start within 30s; restart 2 of 5 in 1s",
+		]);
+	});
+
+	test("is told apart when it never came to serve, and when it does not let go", () => {
+		const endings = [
+			{ type: "threw", ranMs: null, error: "boom" },
+			{ type: "returned", ranMs: null },
+			{ type: "lingered" },
+		] as const;
+		expect(endAgainAndAgain(endings).map((d) => d.reason)).toEqual([
+			"restartable service failed before it was ready: boom; restart 1 of 5 in 500ms",
+			"restartable service ended before it was ready; restart 2 of 5 in 1s",
+			"restartable service was told to end and did not within another 30s; restart 3 of 5 in 2s",
 		]);
 	});
 

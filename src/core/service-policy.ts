@@ -1,5 +1,5 @@
 /**
- * How the daemon treats its own parts. A service is critical (its end is the daemon's end),
+ * How a program treats its own parts, the daemon first of all. A service is critical (its end is the end of all),
  * restartable (brought back, within a budget) or tolerated (its end is noted). Back-off is a delay
  * handed out as data, so the loop that waits for it also sees a stop or another death at once.
  */
@@ -10,7 +10,7 @@ import { renderDuration, renderElapsed } from "./units.js";
 export type ServicePolicy = "critical" | "restartable" | "tolerated";
 
 export interface ServiceSettings {
-	/** Restarts in a row before the daemon gives up. */
+	/** Restarts in a row before everything ends. */
 	readonly retries: number;
 	readonly initialBackoffMs: number;
 	readonly maxBackoffMs: number;
@@ -33,7 +33,7 @@ export const SHUTDOWN: Readonly<
 	Record<"graceful" | "fatal", { readonly drainMs: number; readonly exitCode: number }>
 > = {
 	graceful: { drainMs: 10_000, exitCode: 0 },
-	// Exit code 1 makes systemd or launchd start the daemon again.
+	// Exit code 1 makes systemd or launchd start the program again.
 	fatal: { drainMs: 3_000, exitCode: 1 },
 };
 
@@ -51,14 +51,17 @@ export const NEW_SERVICE: ServiceState = Object.freeze({
 	restarts: 0,
 });
 
+/** `ranMs` counts from when the service was ready; null when it never was. */
 export type ServiceEnding =
-	| { readonly type: "returned"; readonly ranMs: number }
-	| { readonly type: "threw"; readonly ranMs: number; readonly error: string }
-	| { readonly type: "start_timeout" };
+	| { readonly type: "returned"; readonly ranMs: number | null }
+	| { readonly type: "threw"; readonly ranMs: number | null; readonly error: string }
+	| { readonly type: "start_timeout" }
+	/** It was told to end after a start that hung, is to be started again, and has still not let go. */
+	| { readonly type: "lingered" };
 
 export type ServiceAction =
 	| { readonly type: "restart"; readonly afterMs: number }
-	/** Shut the daemon down with `SHUTDOWN.fatal`. */
+	/** End everything, by `SHUTDOWN.fatal`. */
 	| { readonly type: "fatal" }
 	| { readonly type: "none" };
 
@@ -93,7 +96,7 @@ const DECIDE_BY_POLICY: Readonly<Record<ServicePolicy, Decide>> = {
 	tolerated: (state, ending, settings) => ({
 		state: { ...state, status: "ended" },
 		action: { type: "none" },
-		reason: `tolerated service ${render(ending, settings)}; the daemon goes on without it`,
+		reason: `tolerated service ${render(ending, settings)}; the rest goes on without it`,
 	}),
 	restartable: decideRestart,
 };
@@ -103,8 +106,9 @@ function decideRestart(
 	ending: ServiceEnding,
 	settings: ServiceSettings,
 ): ServiceDecision {
-	const ranMs = ending.type === "start_timeout" ? 0 : ending.ranMs;
-	const used = ranMs >= settings.resetAfterMs ? 0 : state.retriesUsed;
+	const ranMs = "ranMs" in ending ? ending.ranMs : null;
+	const isStable = ranMs !== null && ranMs >= settings.resetAfterMs;
+	const used = isStable ? 0 : state.retriesUsed;
 	const what = `restartable service ${render(ending, settings)}`;
 	if (used >= settings.retries) {
 		return {
@@ -126,9 +130,10 @@ function decideRestart(
 }
 
 function render(ending: ServiceEnding, settings: ServiceSettings): string {
-	if (ending.type === "start_timeout") {
-		return `did not start within ${renderDuration(settings.startTimeoutMs)}`;
-	}
-	const after = `after ${renderElapsed(ending.ranMs)}`;
-	return ending.type === "returned" ? `ended ${after}` : `failed ${after}: ${ending.error}`;
+	const limit = renderDuration(settings.startTimeoutMs);
+	if (ending.type === "start_timeout") return `did not start within ${limit}`;
+	if (ending.type === "lingered") return `was told to end and did not within another ${limit}`;
+	const when =
+		ending.ranMs === null ? "before it was ready" : `after ${renderElapsed(ending.ranMs)}`;
+	return ending.type === "returned" ? `ended ${when}` : `failed ${when}: ${ending.error}`;
 }

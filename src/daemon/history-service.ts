@@ -2,8 +2,8 @@
 
 import { DEFAULT_RETENTION, type Retention } from "../core/retention.js";
 import type { Store } from "../ports/store.js";
+import type { Service } from "../services/supervise.js";
 import type { Logger } from "./logger.js";
-import type { Service } from "./service-supervisor.js";
 
 const EVERY_MS = 600_000;
 const EVENTS_BETWEEN_MAX = 5_000;

@@ -13,7 +13,7 @@ import {
 } from "../config/daemon-settings.js";
 import { hostsOf, type ListenAddress, renderListen } from "../core/listen.js";
 import type { Api } from "../http/server.js";
-import type { Service } from "./service-supervisor.js";
+import type { Service } from "../services/supervise.js";
 
 const LISTEN_AGAIN_MS = 5_000;
 

@@ -17,13 +17,15 @@ import { createExecutor } from "../executor/executor.js";
 import type { LimitSupport } from "../host/cgroup.js";
 import { createIds } from "../host/ordered-id.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
-import { createGate } from "../http/auth/gate.js";
+import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
 import { openTokens } from "../http/auth/tokens.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import { createApi } from "../http/server.js";
 import type { Executor } from "../ports/executor.js";
 import type { NewEvent, Store, StoreHealth } from "../ports/store.js";
+import { realClock } from "../services/real-clock.js";
+import { type Service, type Supervisor, supervise } from "../services/supervise.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import { type Backends, createBackends } from "./backends.js";
@@ -34,8 +36,6 @@ import { createLogger } from "./logger.js";
 import { notifierService } from "./notifier-service.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
-import { realClock } from "./real-clock.js";
-import { type Service, type Supervisor, supervise } from "./service-supervisor.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
 import { watchHealth } from "./watch-health.js";
@@ -86,7 +86,9 @@ async function main(): Promise<number> {
 	const api = createApi({
 		...{ engine, calls, store, clock: realClock, host: hostname() },
 		...{ version: identity.version, status },
-		...(await createAuth()),
+		...(await createAuth((refusal) => {
+			void note({ type: "operator.refused", data: refusal }).catch(() => {});
+		})),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		logDirOf: (id) => logDirOf(home.logs, id),
 		onError: (error, { correlationId }) =>
@@ -100,9 +102,11 @@ async function main(): Promise<number> {
 		notifierService(store, home, (error) => logger.error("nobody could be told", error)),
 		historyService(store, retention, logger),
 	];
-	const supervisor = supervise(services, realClock, (service, action, reason) => {
-		logger.info(reason, { service, action });
-		void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
+	const supervisor = supervise(services, {
+		onEnd({ service, action, reason }) {
+			logger.info(reason, { service, action });
+			void note({ type: "service.ended", data: { service, action, reason } }).catch(() => {});
+		},
 	});
 	const { version } = identity;
 	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
@@ -111,10 +115,9 @@ async function main(): Promise<number> {
 	stopOnSignals(supervisor);
 	const stopWatching = watchHealth(store, logger);
 
-	const exitCode = await supervisor.ended;
+	const { exitCode, reason, failedToStop } = await supervisor.ended;
 	stopWatching();
-	const reason = exitCode === 0 ? "asked to" : "a service failed";
-	logger.info("stopping", { exitCode, reason });
+	logger.info("stopping", { exitCode, reason, failed_to_stop: failedToStop });
 	await executor.close();
 	await backends.close();
 	await rm(home.socket, { force: true });
@@ -145,11 +148,11 @@ function createEngine(store: Store, backends: Backends, executor: Executor): Eng
 	});
 }
 
-async function createAuth() {
+async function createAuth(onRefusal: (refusal: Refusal) => void) {
 	const wallMs = () => realClock.now().wallMs;
 	const tokens = await openTokens(createTokenFiles(home), wallMs);
 	const limit = createFailureLimit(() => realClock.now().steadyMs);
-	const gate = createGate(tokens, limit, process.getuid?.() ?? 0);
+	const gate = createGate(tokens, limit, process.getuid?.() ?? 0, onRefusal);
 	return { tokens, gate, links: createLoginLinks(wallMs) };
 }
 
@@ -164,9 +167,11 @@ function createCalls(store: Store, engine: Engine, executor: Executor): Calls {
 		specOf: (id) => engine.specOf(id),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
-			for (const { runId, reason } of await executor.endLeft(runIds)) {
+			const left = await executor.endLeft(runIds);
+			for (const { runId, reason } of left) {
 				logger.error("something of an earlier attempt is left", reason, { run_id: runId });
 			}
+			return left;
 		},
 		concurrency: DEFAULT_CONCURRENCY,
 		log: (message, data) => logger.info(message, data),

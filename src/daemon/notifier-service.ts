@@ -10,9 +10,9 @@ import { createDesktop } from "../notify/desktop.js";
 import { createWebhook } from "../notify/webhook.js";
 import type { Channel } from "../ports/notifier.js";
 import type { Store } from "../ports/store.js";
+import { realClock } from "../services/real-clock.js";
+import type { Service } from "../services/supervise.js";
 import { aborted, readSettings } from "./http-services.js";
-import { realClock } from "./real-clock.js";
-import type { Service } from "./service-supervisor.js";
 
 const AGAIN_MS = 5_000;
 

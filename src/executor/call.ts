@@ -64,7 +64,7 @@ export async function runCall(
 		const gone = await (why === "exited" ? endLeftovers(running) : endProgram(running));
 		world.release(running);
 		const log = output.log();
-		if (!gone.ok) return failedAt({ type: "io", detail: `cannot be ended: ${gone.reason}` }, log);
+		if (!gone.ok) return failedAt({ type: "left_alive", detail: gone.reason }, log);
 		const end = await running.exited;
 		const answered = { request, adapter, ...output.read() };
 		return { outcome: judge(attempt, why, end, answered, world.bounds), log };

@@ -26,7 +26,12 @@ export function displaced(detail: string): Outcome {
 export function judgeHeld(
 	{ verdict, isSent }: HeldRequest,
 	{ cause, reason }: Ending,
+	/** Why the worker is not proven to be gone, if it is not. */
+	left: string | null,
 ): Outcome | null {
+	if (left !== null && isSent && verdict !== null) {
+		return classifyProcessFailure({ type: "left_alive", detail: left });
+	}
 	if (verdict !== undefined) return verdict;
 	if (!isSent) return displaced("its worker ended before it was given the request");
 	switch (cause) {

@@ -136,10 +136,11 @@ class ProcessWorker implements Worker {
 			this.#askedToEnd.then(() => false),
 		]);
 		const gone = await (hasExited ? endLeftovers(this.#program) : endProgram(this.#program));
-		if (!gone.ok) this.#world.trouble(`${this.runId}: cannot be ended: ${gone.reason}`);
+		const left = gone.ok ? null : gone.reason;
+		if (left !== null) this.#world.trouble(`${this.runId}: cannot be ended: ${left}`);
 		const facts = this.#program.end ?? UNSEEN_END();
 		const why = this.#ending ?? endingOf(facts, this.#isStopping);
-		for (const held of this.#held.all()) this.#finish(held, judgeHeld(held, why));
+		for (const held of this.#held.all()) this.#finish(held, judgeHeld(held, why, left));
 		await this.#log.close();
 		this.#world.release(this.#program);
 		return { runId: this.runId, ...facts, ...why };

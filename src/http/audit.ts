@@ -25,12 +25,14 @@ export function renderAct({ route, params, caller, correlationId, error }: Act):
 		type: "operator.acted",
 		...(isAgent && { agent: target ?? "" }),
 		correlation_id: correlationId,
-		data: { route: route.name, target, error, ...actorOf(caller) },
+		data: { route: route.name, target, error, by: byOf(caller), who: whoOf(caller) },
 	};
 }
 
-function actorOf(caller: Caller): { by: "owner" | "token" | "session"; who: string } {
-	if (caller.type === "owner") return { by: "owner", who: `uid ${caller.uid}` };
-	if (caller.type === "nobody") return { by: "token", who: "nobody" };
-	return { by: caller.type, who: `token ${caller.token.id}` };
+const byOf = ({ type }: Caller) => (type === "nobody" ? "token" : type);
+
+/** Never the token itself (A5). */
+export function whoOf(caller: Caller): string {
+	if (caller.type === "owner") return `uid ${caller.uid}`;
+	return caller.type === "nobody" ? "nobody" : `token ${caller.token.id}`;
 }

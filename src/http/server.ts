@@ -61,7 +61,6 @@ export function createApi(parts: ApiParts): Api {
 
 	/** Not waited for: what was done is done, also while nothing can be stored. */
 	function noteAct(act: Act): void {
-		if (!isAct(act.route)) return;
 		const atMs = parts.clock.now().wallMs;
 		parts.store
 			.commit((transaction) => transaction.appendEvent(renderAct(act), atMs))
@@ -82,7 +81,9 @@ export function createApi(parts: ApiParts): Api {
 		}
 		const gone = new AbortController();
 		response.on("close", () => gone.abort());
-		const note = (error: string | null) => noteAct({ route, params, caller, correlationId, error });
+		const note = (error: string | null) => {
+			if (isAct(route)) noteAct({ route, params, caller, correlationId, error });
+		};
 		const asked = {
 			...understand(route, params, url),
 			body: check(route.spec.body, await bodyOf(route, request), "body"),
@@ -122,9 +123,10 @@ export function createApi(parts: ApiParts): Api {
 				throw new ReeveError("no_route", `${url.pathname} is no WebSocket`);
 			}
 			const { id } = understand(route, params, url).params as { id: string };
-			const mayType = mayAct(caller);
+			const { correlationId } = ids;
 			terminals.upgrade(id, url.searchParams, {
-				...{ request, socket, head, mayType, closing: door.closing },
+				...{ request, socket, head, closing: door.closing, mayType: mayAct(caller) },
+				onTyping: () => noteAct({ route, params, caller, correlationId, error: null }),
 			});
 		} catch (error) {
 			if (!(error instanceof ReeveError)) onError(error, ids);

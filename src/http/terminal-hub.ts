@@ -23,6 +23,8 @@ export interface Upgrade {
 	readonly head: Buffer;
 	/** Whether whoever asks may type, if they want to. */
 	readonly mayType: boolean;
+	/** Called when they type for the first time. */
+	readonly onTyping: () => void;
 	/** Aborts when the server that it came to ends. */
 	readonly closing: AbortSignal;
 }
@@ -47,8 +49,9 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 		id: string,
 		query: URLSearchParams,
 		socket: WebSocket,
-		mayType: boolean,
+		{ mayType, onTyping }: Pick<Upgrade, "mayType" | "onTyping">,
 	): Promise<void> {
+		let hasTyped = false;
 		const readOnly = query.get("ro") === "1" || !mayType;
 		const size = sizeOf(query.get("columns"), query.get("rows"));
 		let connection: TerminalConnection | null = null;
@@ -86,7 +89,10 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 		socket.on("message", (data: Buffer, isBinary) => {
 			if (readOnly) return;
 			if (isBinary) {
-				if (writers.get(id) === socket) connection?.write(data);
+				if (writers.get(id) !== socket) return;
+				if (!hasTyped) onTyping();
+				hasTyped = true;
+				connection?.write(data);
 				return;
 			}
 			const message = parseMessage(data);
@@ -100,7 +106,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 	}
 
 	return {
-		upgrade(id, query, { request, socket: raw, head, mayType, closing }) {
+		upgrade(id, query, { request, socket: raw, head, closing, ...typing }) {
 			engine.get(id);
 			sockets.handleUpgrade(request, raw, head, (socket) => {
 				const end = () => endSocket(socket);
@@ -108,7 +114,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				socket.on("close", () => closing.removeEventListener("abort", end));
 				// A frame that is too large, or none at all, closes this one and nothing else.
 				socket.on("error", () => {});
-				serve(id, query, socket, mayType).catch((error: unknown) => failTerminal(socket, error));
+				serve(id, query, socket, typing).catch((error: unknown) => failTerminal(socket, error));
 			});
 		},
 	};

@@ -81,21 +81,37 @@ export class PlantedCopy {
 }
 
 /** How each tool writes down a finding; the groups are the file and the rule. */
-const FINDING: Readonly<Record<Step, RegExp>> = {
+const FINDING: Readonly<Record<Exclude<Step, "dead-code">, RegExp>> = {
 	types: /^(?<file>\S+)\(\d+,\d+\): error (?<rule>TS\d+):/gm,
 	// A rule of our own (a plugin) is named at the start of its message.
 	lint: /^(?<file>\S+?)(?::\d+:\d+)? (?:plugin ━+\s+× (?<plugin>[\w-]+):|(?<rule>(?:lint|assist)\/\S+|format)\s)/gm,
 	imports: /^ *error (?<rule>[\w-]+): (?<file>\S+)/gm,
-	// Knip groups findings under a heading: `Unused exports (1)`, then one line for each.
-	"dead-code": /^(?<rule>Unused [\w ]+?) \(\d+\)\n(?<line>.+)/gm,
 	generated: /^(?<file>\S+) (?<rule>is stale)/gm,
 };
 
 /** Each finding once, in order: `src/core/planted.ts: lint/suspicious/noExplicitAny`. */
 export function findingsOf(step: Step, output: string): string[] {
+	if (step === "dead-code") return deadCodeIn(output);
 	const found = [...output.matchAll(FINDING[step])].map(({ groups = {} }) => {
-		const { file, line, rule, plugin } = groups as Record<string, string | undefined>;
-		return `${file ?? line?.trim()}: ${plugin ?? rule}`;
+		const { file, rule, plugin } = groups as Record<string, string | undefined>;
+		return `${file}: ${plugin ?? rule}`;
 	});
 	return [...new Set(found)].sort();
+}
+
+/** Knip writes a heading, `Unused exports (1)`, and under it a line for each: the name, if any, and the file. */
+function deadCodeIn(output: string): string[] {
+	const sections = output.matchAll(
+		/^(?<rule>Unused [\w ]+?) \(\d+\)\n(?<lines>(?:\S.*\n?)+?)(?=Unused |\n|$)/gm,
+	);
+	return [...sections]
+		.flatMap(({ groups = {} }) => {
+			const { rule, lines = "" } = groups as Record<string, string | undefined>;
+			return lines.split("\n").flatMap((line) => {
+				const [file = "", ...name] = line.trim().split(/\s+/).reverse();
+				const at = file.replace(/(:\d+)+$/, "");
+				return at === "" ? [] : [[`${at}: ${rule}`, ...name].join(" ")];
+			});
+		})
+		.sort();
 }

@@ -37,6 +37,8 @@ export interface CallsHost {
 	/** Runs that a new daemon was told to end. */
 	readonly ended: string[];
 	readonly errors: unknown[];
+	/** Whether what an earlier daemon left cannot be ended. */
+	immortal: boolean;
 	settle(): Promise<void>;
 	pass(ms: number): Promise<void>;
 	killAndRestart(awayMs?: number): Promise<void>;
@@ -123,7 +125,10 @@ export async function createCallsHost({
 			newId: () => `id-${++ids}`,
 			specOf: (id) => specs.get(id) ?? null,
 			perform: (order, signal) => performer.perform(order, signal),
-			endLeft: async (runIds) => void ended.push(...runIds),
+			endLeft: async (runIds) => {
+				ended.push(...runIds);
+				return host.immortal ? runIds.map((runId) => ({ runId, reason: "it does not die" })) : [];
+			},
 			log: () => {},
 			onError: (about, error) => errors.push(`${about}: ${String(error)}`),
 		});
@@ -133,6 +138,7 @@ export async function createCallsHost({
 		...{ clock, store, running, begun, peak, ended, errors },
 		calls: start(),
 		script: () => answered(),
+		immortal: false,
 		async settle() {
 			for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
 		},

@@ -305,6 +305,22 @@ describe("a daemon that dies", () => {
 		expect(host.calls.task(task.taskId).task.status).toBe("dead_lettered");
 	});
 
+	test("tries nothing again beside an attempt that cannot be ended (T6)", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.script = () => null;
+		const task = await host.calls.submit(ask);
+		await host.settle();
+		host.immortal = true;
+		await host.killAndRestart();
+		await host.pass(60_000);
+		expect(host.begun).toHaveLength(1);
+		const { task: ended, attempts } = host.calls.task(task.taskId);
+		expect(ended.status).toBe("dead_lettered");
+		expect(attempts.map(({ error }) => error)).toEqual([
+			{ kind: "left_alive", message: "cannot be ended: it does not die" },
+		]);
+	});
+
 	test("leaves delays that neither start anew nor are forgotten", async () => {
 		const host = await createCallsHost({ agents: CALM_TOOL });
 		host.script = () => failedWith("io", { retryAfterMs: 100_000 });

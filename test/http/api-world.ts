@@ -12,7 +12,7 @@ import { type Client, createClient } from "../../src/client/client.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
 import { Calls } from "../../src/engine/calls/calls.js";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
-import { createGate } from "../../src/http/auth/gate.js";
+import { createGate, type Refusal } from "../../src/http/auth/gate.js";
 import { createLoginLinks } from "../../src/http/auth/login-links.js";
 import { openTokens, type Tokens } from "../../src/http/auth/tokens.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
@@ -33,6 +33,7 @@ export interface ApiWorld {
 	readonly ends: { count: number };
 	/** What failed in a way that nobody is told of. */
 	readonly failures: unknown[];
+	readonly refusals: Refusal[];
 	/** The port on which the same API is served to the network. */
 	readonly port: number;
 	readonly tokens: Tokens;
@@ -74,6 +75,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	mkdirSync(logs);
 	const ends = { count: 0 };
 	const failures: unknown[] = [];
+	const refusals: Refusal[] = [];
 	const status = (): DaemonJson => daemonJson(folder);
 	const clock = {
 		now: world.clock.now,
@@ -91,6 +93,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 			tokens,
 			createFailureLimit(() => world.clock.now().steadyMs),
 			1_000,
+			(refusal) => refusals.push(refusal),
 		),
 		engine: world.engine,
 		calls,
@@ -122,7 +125,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	const raw = (options: RawRequest) => rawRequest({ socketPath }, options);
 	const rawNetwork = (options: RawRequest) => rawRequest({ host: "127.0.0.1", port }, options);
 	return {
-		...{ world, socketPath, port, tokens, logs, ends, failures, raw, rawNetwork },
+		...{ world, socketPath, port, tokens, logs, ends, failures, refusals, raw, rawNetwork },
 		client: createClient({ socketPath }),
 	};
 }
@@ -162,7 +165,7 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 			const problem = { type: "no_answer", detail: "it failed as it was asked to" } as const;
 			return { outcome: classifyProcessFailure(problem), log: "oh no\n" };
 		},
-		endLeft: async () => {},
+		endLeft: async () => [],
 		log: () => {},
 		onError: () => {},
 	});

@@ -143,7 +143,7 @@ describe("tokens", () => {
 	});
 
 	test("that are wrong too often are answered with `wait`, a right one is let in", async () => {
-		const { rawNetwork, port, tokens } = await createApiWorld();
+		const { rawNetwork, port, tokens, refusals } = await createApiWorld();
 		const host = `127.0.0.1:${port}`;
 		const ask = (token: string) =>
 			rawNetwork({ path: "/api/v1/agents", headers: { host, authorization: `Bearer ${token}` } });
@@ -152,14 +152,20 @@ describe("tokens", () => {
 		expect(limited.status).toBe(429);
 		expect(Number(limited.headers["retry-after"])).toBeGreaterThan(0);
 		expect((await ask(await tokens.showDefault())).status).toBe(200);
+		for (let failure = 0; failure < 5; failure++) await ask("no");
+		const reason = "the token is not valid, or no longer";
+		expect(refusals, "told without a flood").toEqual([
+			{ from: "127.0.0.1", reason, failures: 1 },
+			{ from: "127.0.0.1", reason, failures: 21 },
+		]);
 	});
 
 	test("of many addresses that fail take a bounded place (A6)", () => {
 		const limit = createFailureLimit(() => 0);
 		for (let n = 0; n < 21; n++) limit.failed("first");
-		expect(limit.failed("first")).not.toBe(null);
+		expect(limit.failed("first").waitMs).not.toBe(null);
 		for (let n = 0; n < 1_001; n++) limit.failed(`address ${n}`);
-		expect(limit.failed("first")).toBe(null);
+		expect(limit.failed("first").waitMs).toBe(null);
 	});
 });
 

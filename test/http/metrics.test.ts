@@ -119,6 +119,19 @@ describe("the record", () => {
 	});
 });
 
+test("who asked for a task or a plan is told with it", async () => {
+	const { client, world } = await createApiWorld();
+	const task = { agent: "p:tool", action: "echo" };
+	await client.call("POST /api/v1/tasks", { body: task });
+	await client.call("POST /api/v1/plans", { body: { tasks: { first: task } } });
+	const accepted = world.store.events.filter(({ type }) => type.endsWith(".accepted"));
+	expect(accepted.map(({ type, data }) => [type, "by" in data && data.by])).toEqual([
+		["task.accepted", "uid 1000"],
+		["plan.accepted", "uid 1000"],
+		["task.accepted", "uid 1000"],
+	]);
+});
+
 test("the guide lists every number with its help", () => {
 	const guide = readFileSync("docs/guides/api.md", "utf8");
 	const missing = Object.values(METRICS).filter(

@@ -55,6 +55,12 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		first.socket.send(Buffer.from("back"));
 		await eventually(() => typed(api).endsWith("back"), "it arrives");
 		expect(typed(api)).toBe("taken back");
+		const acts = api.world.store.events.filter(({ type }) => type === "operator.acted");
+		const route = "GET /api/v1/agents/:id/terminal";
+		expect(acts, "each who typed is told once").toMatchObject([
+			{ agent: "p:web", data: { route, by: "token", error: null } },
+			{ agent: "p:web", data: { route, by: "token", error: null } },
+		]);
 	});
 
 	test("takes nothing from who only watches, by wish or by token", async () => {

@@ -137,7 +137,7 @@ function checkRetry(
 ): void {
 	const error = task.errors.at(-1) as AttemptError;
 	trace.check(
-		!["invalid_request", "action_not_supported", "spawn_error"].includes(error),
+		!["invalid_request", "action_not_supported", "spawn_error", "left_alive"].includes(error),
 		"T9 non-retryable is never retried",
 		() => error,
 	);

@@ -3,7 +3,7 @@
 import type { AgentSpec, CallSpec, WorkerSpec } from "../../config/spec.js";
 import type { ActionRequest } from "../../core/outcome.js";
 import type { Clock } from "../../ports/clock.js";
-import type { AttemptEnd } from "../../ports/executor.js";
+import type { AttemptEnd, LeftAlive } from "../../ports/executor.js";
 import type { Store } from "../../ports/store.js";
 
 /** An agent that takes requests. */
@@ -30,8 +30,8 @@ export interface CallsWorld {
 	readonly specOf: (agentId: string) => AgentSpec | null;
 	/** Runs one attempt; resolves when nothing of it is left. Never rejects. */
 	readonly perform: (order: AttemptOrder, signal: AbortSignal) => Promise<AttemptEnd>;
-	/** Ends what attempts of an earlier daemon left. */
-	readonly endLeft: (runIds: readonly string[]) => Promise<void>;
+	/** Ends what attempts of an earlier daemon left; says what is not proven to be gone. */
+	readonly endLeft: (runIds: readonly string[]) => Promise<readonly LeftAlive[]>;
 	/** How many attempts may be under way at once, over all agents (T10). */
 	readonly concurrency: number;
 	/** For the daemon's log: one line per attempt, with its ids. */

@@ -20,7 +20,7 @@ import { Book, type Change, type OpenPlan } from "./book.js";
 import { Breakers } from "./breakers.js";
 import { type CallsWorld, callable } from "./calls-world.js";
 import { DeadLetters } from "./dead-letters.js";
-import { Dispatcher, INTERRUPTED } from "./dispatcher.js";
+import { Dispatcher, interruptedWith } from "./dispatcher.js";
 import { Intake } from "./intake.js";
 import { advancePlan, cancelTask } from "./plan-steps.js";
 import type { PlanSubmission, SubmitOptions, TaskSubmission } from "./submission.js";
@@ -76,8 +76,9 @@ export class Calls {
 		this.#book.load();
 		const open = [...this.#book.openTasks()];
 		const left = open.flatMap(({ running }) => (running === null ? [] : [running.runId]));
-		if (left.length > 0) await this.#world.endLeft(left);
-		await Promise.all(open.map((task) => this.#takeUp(task)));
+		const alive = left.length > 0 ? await this.#world.endLeft(left) : [];
+		const whyAlive = new Map(alive.map(({ runId, reason }) => [runId, reason]));
+		await Promise.all(open.map((task) => this.#takeUp(task, whyAlive)));
 		for (const plan of [...this.#book.openPlans()]) {
 			await this.#book.commit((change) => advancePlan(this.#dispatcher.plans, change, plan));
 		}
@@ -195,13 +196,14 @@ export class Calls {
 		return this.#dispatcher.close(graceMs);
 	}
 
-	async #takeUp(task: StoredTask): Promise<void> {
+	async #takeUp(task: StoredTask, whyAlive: ReadonlyMap<string, string>): Promise<void> {
 		const isOrphan = !task.alone && this.#book.plan(task.planId) === undefined;
 		if (isOrphan) {
 			// Its plan ended while it ran, so nobody waits for it any more.
 			await this.#step(task, { type: "cancel" }, "its plan has ended");
 		} else if (task.status === "in_progress") {
-			await this.#dispatcher.settle(task.taskId, null, INTERRUPTED);
+			const left = whyAlive.get(task.running?.runId ?? "");
+			await this.#dispatcher.settle(task.taskId, null, interruptedWith(left));
 		} else if (task.status === "dispatched") {
 			await this.#step(task, { type: "requeue" }, "the daemon ended before it began");
 			this.#dispatcher.enqueue(task);

@@ -296,11 +296,13 @@ export class Dispatcher {
 
 const CLOSE_LOOK_MS = 50;
 
-/** The outcome of an attempt that ended with its daemon. */
-export const INTERRUPTED: AttemptEnd = Object.freeze({
-	outcome: classifyProcessFailure({ type: "interrupted" }),
-	log: "",
-});
+/** How an attempt ended with its daemon; `left` says why something of it is not proven to be gone. */
+export function interruptedWith(left: string | undefined): AttemptEnd {
+	const outcome = classifyProcessFailure(
+		left === undefined ? { type: "interrupted" } : { type: "left_alive", detail: left },
+	);
+	return { outcome, log: "" };
+}
 
 const API_VERSION = "v1";
 

@@ -88,7 +88,8 @@ export class Intake {
 		this.#refuseIfFull(1);
 		const { task: recorded, input } = recordTask(submission, context);
 		const task = { ...recorded, replayOf: letter?.().taskId ?? null };
-		const data = { action: task.action, name: task.name, replay_of: task.replayOf };
+		const { by = null } = context.options;
+		const data = { action: task.action, name: task.name, replay_of: task.replayOf, by };
 		await this.#book.commit((change) => {
 			const { transaction, atMs, after } = change;
 			if (letter !== null) {
@@ -110,15 +111,16 @@ export class Intake {
 	async #takeOnPlan(submission: PlanSubmission, context: RecordContext): Promise<string> {
 		const { plan, tasks } = recordPlan(submission, context);
 		this.#refuseIfFull(tasks.length);
+		const { by = null } = context.options;
 		await this.#book.commit((change) => {
 			const about = { plan: plan.planId, correlation_id: plan.correlationId };
-			const data = { name: plan.name, tasks: tasks.length };
+			const data = { name: plan.name, tasks: tasks.length, by };
 			const inputs = new Map(tasks.map(({ task, input }) => [task.name, input]));
 			const accepted = { ...about, type: "plan.accepted", data } as const;
 			const open = this.#book.putNewPlan(change, plan, inputs, accepted);
 			for (const { task, input } of tasks) {
 				change.transaction.putTaskInput(task.taskId, input);
-				const event = { action: task.action, name: task.name, replay_of: null };
+				const event = { action: task.action, name: task.name, replay_of: null, by };
 				const events = [{ ...aboutTask(task), type: "task.accepted", data: event } as const];
 				this.#book.putTask(change, { task, events });
 			}

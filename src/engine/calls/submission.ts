@@ -30,6 +30,8 @@ export interface SubmitOptions {
 	readonly idempotencyKey?: string | undefined;
 	/** Carried by everything that comes of it; made up when not given. */
 	readonly correlationId?: string | undefined;
+	/** Who asks, for the record. */
+	readonly by?: string | undefined;
 }
 
 export interface PlannedTask extends TaskSubmission {

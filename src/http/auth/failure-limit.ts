@@ -9,9 +9,18 @@ const WITHIN_MS = 60_000;
 /** Addresses that are remembered; beyond, the oldest is forgotten (A6). */
 const ADDRESSES_MAX = 1_000;
 
+export interface Failed {
+	/** How many there were from this address of late. */
+	readonly failures: number;
+	/** How long to wait when there were too many. */
+	readonly waitMs: number | null;
+	/** The first of late, and the first of too many: worth telling, and never a flood. */
+	readonly isNews: boolean;
+}
+
 export interface FailureLimit {
-	/** Notes a failure. Gives how long to wait when there were too many, else null. */
-	failed(address: string): number | null;
+	/** Notes a failure. */
+	failed(address: string): Failed;
 }
 
 export function createFailureLimit(steadyMs: () => number): FailureLimit {
@@ -27,7 +36,12 @@ export function createFailureLimit(steadyMs: () => number): FailureLimit {
 			windows.set(address, window);
 			const [oldest] = windows.keys();
 			if (windows.size > ADDRESSES_MAX && oldest !== undefined) windows.delete(oldest);
-			return window.failures > FAILURES_MAX ? window.sinceMs + WITHIN_MS - nowMs : null;
+			const { failures } = window;
+			return {
+				failures,
+				waitMs: failures > FAILURES_MAX ? window.sinceMs + WITHIN_MS - nowMs : null,
+				isNews: failures === 1 || failures === FAILURES_MAX + 1,
+			};
 		},
 	};
 }

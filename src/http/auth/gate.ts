@@ -31,9 +31,24 @@ export interface Gate {
 	refuse(request: IncomingMessage, reason: string): never;
 }
 
-export function createGate(tokens: Tokens, limit: FailureLimit, uid: number): Gate {
+/** Somebody who was not let in. */
+export interface Refusal {
+	readonly from: string;
+	readonly reason: string;
+	readonly failures: number;
+}
+
+export function createGate(
+	tokens: Tokens,
+	limit: FailureLimit,
+	uid: number,
+	onRefusal: (refusal: Refusal) => void,
+): Gate {
 	function refuse(request: IncomingMessage, reason: string): never {
-		const waitMs = limit.failed(request.socket.remoteAddress ?? "");
+		// Who comes by the socket has no address.
+		const from = request.socket.remoteAddress ?? "socket";
+		const { failures, waitMs, isNews } = limit.failed(from);
+		if (isNews) onRefusal({ from, reason, failures });
 		if (waitMs === null) throw new ReeveError("unauthorized", reason);
 		const seconds = Math.ceil(waitMs / 1_000);
 		throw new ReeveError("rate_limited", "too many logins have failed", undefined, {

@@ -3,25 +3,30 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ReeveError } from "../../core/errors.js";
 import type { SubmitOptions } from "../../engine/calls/submission.js";
+import { whoOf } from "../audit.js";
+import type { Caller } from "../auth/gate.js";
 
 const KEY_LENGTH_MAX = 200;
 
 export function submitOptions({
 	headers,
 	correlationId,
+	caller,
 }: {
 	readonly headers: IncomingHttpHeaders;
 	readonly correlationId: string;
+	readonly caller: Caller;
 }): SubmitOptions {
 	const key = headers["idempotency-key"];
-	if (key === undefined) return { correlationId };
+	const by = whoOf(caller);
+	if (key === undefined) return { correlationId, by };
 	if (typeof key !== "string" || key === "" || key.length > KEY_LENGTH_MAX) {
 		throw new ReeveError(
 			"validation_failed",
 			`the idempotency key must have 1 to ${KEY_LENGTH_MAX} characters`,
 		);
 	}
-	return { correlationId, idempotencyKey: key };
+	return { correlationId, by, idempotencyKey: key };
 }
 
 export function pageOf({

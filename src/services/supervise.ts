@@ -1,0 +1,243 @@
+/**
+ * Runs the parts of a program under the service policy of the core. The loop never blocks: a delay is a
+ * timer, so a stop or another part's end is seen at once, also in the middle of a restart or of a start
+ * that hangs.
+ *
+ * A service never runs beside its own successor. One that was told to end and does not is waited for: its
+ * restart comes when it has let go, and every further `startTimeoutMs` without that costs one more of its
+ * restarts, so that whoever never lets go is fatal in the end instead of being missed for ever.
+ */
+
+import {
+	DEFAULT_SERVICE,
+	decideAfterServiceEnd,
+	NEW_SERVICE,
+	type ServiceEnding,
+	type ServicePolicy,
+	type ServiceSettings,
+	type ServiceState,
+	SHUTDOWN,
+} from "../core/service-policy.js";
+import type { Clock } from "../ports/clock.js";
+import { realClock } from "./real-clock.js";
+
+export interface Service {
+	readonly name: string;
+	readonly policy: ServicePolicy;
+	/** Where it differs from `DEFAULT_SERVICE`. */
+	readonly settings?: Partial<ServiceSettings>;
+	/** Runs until the signal aborts. Calls `ready` once it serves. Returning early is an end too. */
+	run(signal: AbortSignal, ready: () => void): Promise<void>;
+}
+
+export interface ServiceStatus extends ServiceState {
+	readonly name: string;
+	readonly policy: ServicePolicy;
+	/** It serves. */
+	readonly ready: boolean;
+	/** It was told to end and has not. */
+	readonly lingering: boolean;
+	/** Why it last ended. */
+	readonly reason: string | null;
+}
+
+/** A service ended although nobody asked it to, and this follows. */
+export interface ServiceEnd {
+	readonly service: string;
+	readonly action: "restart" | "fatal" | "none";
+	readonly reason: string;
+}
+
+export interface SuperviseOptions {
+	readonly onEnd?: (end: ServiceEnd) => void;
+	/** By default the host's. */
+	readonly clock?: Clock;
+}
+
+export interface SupervisionEnd {
+	/** 0 when it was asked to stop, 1 when a service's end was fatal. */
+	readonly exitCode: number;
+	/** Why it ended. */
+	readonly reason: string;
+	/** Services that threw when they were to stop, or had not stopped when the time was up. */
+	readonly failedToStop: readonly { readonly service: string; readonly reason: string }[];
+}
+
+export interface Supervisor {
+	status(): readonly ServiceStatus[];
+	/** Asks everything to end; `ended` resolves when it has, or when its time is up. */
+	stop(): void;
+	/** Ends everything as after a fatal failure: in a hurry, with exit code 1. */
+	fail(reason: string): void;
+	readonly ended: Promise<SupervisionEnd>;
+}
+
+/** Starts the services and keeps them. Throws when two have the same name. */
+export function supervise(
+	services: readonly Service[],
+	options: SuperviseOptions = {},
+): Supervisor {
+	const names = services.map(({ name }) => name);
+	const twice = names.find((name, place) => names.indexOf(name) !== place);
+	if (twice !== undefined) throw new Error(`two services are called ${twice}`);
+	return new Supervision(services, options);
+}
+
+interface Part {
+	readonly service: Service;
+	readonly settings: ServiceSettings;
+	state: ServiceState;
+	ready: boolean;
+	lingering: boolean;
+	reason: string | null;
+	/** Settles, without failing, when the last run has let go. Null when it has. */
+	running: Promise<void> | null;
+	/** What it threw when it was to stop. */
+	stopError: string | null;
+	/** Calls off what the part waits for: the end of its start, or its restart. */
+	cancel: () => void;
+}
+
+class Supervision implements Supervisor {
+	readonly ended: Promise<SupervisionEnd>;
+	readonly #parts: readonly Part[];
+	readonly #clock: Clock;
+	readonly #onEnd: (end: ServiceEnd) => void;
+	readonly #stopping = new AbortController();
+	#resolve: (end: SupervisionEnd) => void = () => {};
+
+	constructor(services: readonly Service[], { clock = realClock, onEnd }: SuperviseOptions) {
+		this.#clock = clock;
+		this.#onEnd = onEnd ?? (() => {});
+		this.ended = new Promise((resolve) => {
+			this.#resolve = resolve;
+		});
+		this.#parts = services.map((service) => ({
+			...{ service, settings: { ...DEFAULT_SERVICE, ...service.settings }, state: NEW_SERVICE },
+			...{ ready: false, lingering: false, reason: null, running: null, stopError: null },
+			cancel: () => {},
+		}));
+		for (const part of this.#parts) this.#start(part);
+	}
+
+	status(): readonly ServiceStatus[] {
+		return this.#parts.map(({ service: { name, policy }, state, ready, lingering, reason }) => ({
+			...state,
+			...{ name, policy, ready, lingering, reason },
+		}));
+	}
+
+	stop(): void {
+		this.#shutDown("graceful", "asked to stop");
+	}
+
+	fail(reason: string): void {
+		this.#shutDown("fatal", reason);
+	}
+
+	#start(part: Part): void {
+		const life = new AbortController();
+		const signal = AbortSignal.any([this.#stopping.signal, life.signal]);
+		let readyMs: number | null = null;
+		let over = false;
+		const end = (ending: ServiceEnding) => {
+			if (over) return;
+			over = true;
+			part.cancel();
+			part.ready = false;
+			life.abort();
+			if (!this.#stopping.signal.aborted) this.#decide(part, ending);
+			else if (ending.type === "threw") part.stopError = ending.error;
+		};
+		part.state = { ...part.state, status: "running" };
+		part.cancel = this.#clock.schedule(part.settings.startTimeoutMs, () => {
+			part.lingering = true;
+			end({ type: "start_timeout" });
+		});
+		const ready = () => {
+			if (over || readyMs !== null) return;
+			part.cancel();
+			readyMs = this.#clock.now().steadyMs;
+			part.ready = true;
+		};
+		const ranMs = () => (readyMs === null ? null : this.#clock.now().steadyMs - readyMs);
+		const letGo = (ending: ServiceEnding) => {
+			part.running = null;
+			part.lingering = false;
+			end(ending);
+		};
+		// Within an async function, so that what is thrown at once is an ending like any other.
+		part.running = (async () => part.service.run(signal, ready))().then(
+			() => letGo({ type: "returned", ranMs: ranMs() }),
+			(error: unknown) => letGo({ type: "threw", ranMs: ranMs(), error: messageOf(error) }),
+		);
+	}
+
+	#decide(part: Part, ending: ServiceEnding): void {
+		const { name, policy } = part.service;
+		const decision = decideAfterServiceEnd(part.state, policy, ending, part.settings);
+		const { action, reason } = decision;
+		part.state = decision.state;
+		part.reason = reason;
+		this.#tell({ service: name, action: action.type, reason });
+		if (action.type === "fatal") this.#shutDown("fatal", `${name}: ${reason}`);
+		if (action.type === "restart" && !this.#stopping.signal.aborted) {
+			part.cancel = this.#clock.schedule(action.afterMs, () => this.#startWhenFree(part));
+		}
+	}
+
+	/** Starts it once its last run has let go, and takes waiting too long for that as one more failure. */
+	#startWhenFree(part: Part): void {
+		if (part.running === null) {
+			this.#start(part);
+			return;
+		}
+		let over = false;
+		const cancel = this.#clock.schedule(part.settings.startTimeoutMs, () => {
+			over = true;
+			this.#decide(part, { type: "lingered" });
+		});
+		part.cancel = () => {
+			over = true;
+			cancel();
+		};
+		void part.running.then(() => {
+			if (over) return;
+			part.cancel();
+			this.#start(part);
+		});
+	}
+
+	#shutDown(how: keyof typeof SHUTDOWN, reason: string): void {
+		if (this.#stopping.signal.aborted) return;
+		for (const part of this.#parts) part.cancel();
+		this.#stopping.abort();
+		const { drainMs, exitCode } = SHUTDOWN[how];
+		const finish = () => this.#resolve({ exitCode, reason, failedToStop: this.#failedToStop() });
+		const cancel = this.#clock.schedule(drainMs, finish);
+		void Promise.all(this.#parts.map(({ running }) => running)).then(() => {
+			cancel();
+			finish();
+		});
+	}
+
+	#failedToStop(): SupervisionEnd["failedToStop"] {
+		return this.#parts.flatMap(({ service, running, stopError }) => {
+			if (running !== null) return [{ service: service.name, reason: "did not stop in time" }];
+			return stopError === null ? [] : [{ service: service.name, reason: stopError }];
+		});
+	}
+
+	#tell(end: ServiceEnd): void {
+		try {
+			this.#onEnd(end);
+		} catch (error) {
+			// Whoever listens must not be able to end the supervision.
+			process.emitWarning(`onEnd of supervise() threw: ${messageOf(error)}`);
+		}
+	}
+}
+
+function messageOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

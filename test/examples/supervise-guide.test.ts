@@ -1,0 +1,70 @@
+/** The guide to `supervise()`, held to what the product does: its example is run as it is printed. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import ts from "typescript";
+import { expect, onTestFinished, test } from "vitest";
+import { DEFAULT_SERVICE } from "../../src/core/service-policy.js";
+import { eventually } from "../faults/fleet-home.js";
+
+const guide = readFileSync("docs/guides/supervise.md", "utf8");
+
+async function freePort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	await new Promise((resolve) => server.close(resolve));
+	return port;
+}
+
+/** What the example answers; null when it does not. */
+function ask(port: number, path: string): Promise<string | null> {
+	return new Promise((resolve) => {
+		get({ port, path, host: "127.0.0.1", agent: false }, (response) => {
+			text(response).then(resolve, () => resolve(null));
+		}).on("error", () => resolve(null));
+	});
+}
+
+test("the server of the example is restarted within its process, and ends when told to", {
+	timeout: 120_000,
+}, async () => {
+	// Inside of the repository, or the name `reeve` would lead nowhere.
+	const folder = mkdtempSync(resolve("examples/.planted-"));
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	const source = /^```ts\n(.*?)^```$/ms.exec(guide)?.[1] ?? "";
+	const { outputText } = ts.transpileModule(source, {
+		compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+	});
+	writeFileSync(join(folder, "web.mjs"), outputText);
+	const port = await freePort();
+	const child = spawn(process.execPath, [join(folder, "web.mjs")], {
+		env: { PORT: String(port) },
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	onTestFinished(() => void child.kill("SIGKILL"));
+	const printed = text(child.stdout);
+	const served = `served by ${child.pid}\n`;
+	const serves = async () => (await ask(port, "/")) === served;
+	await eventually(serves, "it serves");
+	await ask(port, "/crash");
+	await eventually(serves, "it serves again");
+	child.kill("SIGTERM");
+	expect(await once(child, "exit")).toEqual([0, null]);
+	expect(await printed).toMatch(
+		/^web: restart: restartable service failed after \S+: asked to crash; restart 1 of 5 in 500ms\nended: asked to stop \[\]\n$/,
+	);
+});
+
+test("the guide's table of settings says what holds", () => {
+	const rows = [...guide.matchAll(/^\| `(\w+)` \| ([\d,]+) \|/gm)].map(([, key, number]) => [
+		key,
+		Number(number?.replaceAll(",", "")),
+	]);
+	expect(Object.fromEntries(rows)).toEqual(DEFAULT_SERVICE);
+});
