@@ -7,10 +7,11 @@ mount -t tmpfs -o size=700M,mode=755 none /work
 # Tests write beside the sources: a layer of memory takes that.
 mkdir /work/upper /work/tree /work/scratch
 mount -t overlay -o lowerdir=/repo,upperdir=/work/upper,workdir=/work/scratch none /work/tree
+chown -R reeve /work/tree/node_modules/.vi* 2>/dev/null
 chown reeve /work/tree /work/tree/node_modules
 echo "booted in $(cut -d. -f1 /proc/uptime) s: $(uname -r), $(systemctl --version | head -1)"
 runuser -u reeve -- env XDG_RUNTIME_DIR=/run/user/1000 systemd-run --user --wait --pipe --collect \
-	--quiet --working-directory=/work/tree --setenv=HOME=/home/reeve --setenv=CI="" --setenv=SYSTEMD_PAGER=cat \
+	--quiet --working-directory=/work/tree --setenv=HOME=/home/reeve --setenv=CI="" --setenv=SYSTEMD_PAGER=cat --setenv=NO_COLOR=1 \
 	--unit=guest-command -p KillMode=process /bin/bash -c "$command"
 code=$?
 sync
