@@ -33,7 +33,7 @@ export async function prepareStart(
 			agentId: spec.id,
 			argv: [program, ...first, ...spec.args],
 			cwd: spec.cwd,
-			env: mergeEnv(inherited, file?.values ?? {}, spec.env),
+			env: mergeEnv(withoutService(inherited), file?.values ?? {}, spec.env),
 			terminal: spec.kind === "session" && spec.terminal,
 			size: SIZE,
 			logDir,
@@ -41,6 +41,18 @@ export async function prepareStart(
 			...(spec.kind === "call" ? {} : { stopTimeoutMs: spec.drain.timeoutMs }),
 		},
 	};
+}
+
+/** What systemd tells a service of itself. An agent that believed it would speak for the daemon. */
+const OF_THE_SERVICE = [
+	...["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "INVOCATION_ID", "JOURNAL_STREAM"],
+	...["MAINPID", "MANAGERPID", "SYSTEMD_EXEC_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID"],
+	...["MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE"],
+];
+
+function withoutService(inherited: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	const isForAgents = ([name]: [string, unknown]) => !OF_THE_SERVICE.includes(name);
+	return Object.fromEntries(Object.entries(inherited).filter(isForAgents));
 }
 
 /** What the daemon inherited, without what is its own, then the env file, then the fleet file. */

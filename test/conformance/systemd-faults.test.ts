@@ -91,9 +91,12 @@ describeWithTmux("a run in a scope", () => {
 		const request = world.request({ type: "lives-on" });
 		const taken = join(dirname(scopeOf(first)), `reeve-run-${request.runId}.scope`);
 		mkdirSync(taken);
-		expect(await backend.start(request)).toMatchObject({
+		expect(await backend.start(request)).toEqual({
 			ok: false,
-			failure: { permanent: false },
+			failure: {
+				permanent: false,
+				detail: expect.stringMatching(/does not start: Failed to start.*already loaded/),
+			},
 		});
 		rmSync(taken, { recursive: true });
 		await startOk(backend, request);

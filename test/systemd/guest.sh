@@ -10,10 +10,13 @@ mount -t overlay -o lowerdir=/repo,upperdir=/work/upper,workdir=/work/scratch no
 chown -R reeve /work/tree/node_modules/.vi* 2>/dev/null
 chown reeve /work/tree /work/tree/node_modules
 echo "booted in $(cut -d. -f1 /proc/uptime) s: $(uname -r), $(systemctl --version | head -1)"
-runuser -u reeve -- env XDG_RUNTIME_DIR=/run/user/1000 systemd-run --user --wait --pipe --collect \
-	--quiet --working-directory=/work/tree --setenv=HOME=/home/reeve --setenv=CI="" --setenv=SYSTEMD_PAGER=cat --setenv=NO_COLOR=1 \
-	--unit=guest-command -p KillMode=process /bin/bash -c "$command"
-code=$?
+# Through a pipe: to a terminal, programs print what is meant for people who watch.
+{
+	runuser -u reeve -- env XDG_RUNTIME_DIR=/run/user/1000 systemd-run --user --wait --pipe --collect --quiet \
+		--unit=guest-command -p KillMode=process --working-directory=/work/tree --setenv=HOME=/home/reeve \
+		/bin/bash -c "$command"
+	echo $? >/work/code
+} 2>&1 | cat
 sync
-echo "REEVE-VM-EXIT $code"
+echo "REEVE-VM-EXIT $(cat /work/code)"
 systemctl poweroff --force --force

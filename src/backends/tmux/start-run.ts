@@ -126,8 +126,8 @@ async function launch(
 	}
 	const started = parseStarted(files.read(runId, "started")?.text ?? "");
 	if (started === null) {
-		const message = "the launcher does not answer";
-		throw files.has(runId, "spec") ? new Error(message) : new OutcomeUnknown(message);
+		if (!files.has(runId, "spec")) throw new OutcomeUnknown("the launcher does not answer");
+		throw new Error(`the launcher does not start: ${await readLastWords(place, runId)}`);
 	}
 	if (started.missedGroups === 0) groups.joined();
 	const missed = started.missedGroups > 0 ? ["the run could not join its control groups"] : [];
@@ -152,6 +152,18 @@ async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
 		if (said !== null || performance.now() > deadlineMs) return said;
 		const pane = await server.pane(sessionOf(runId));
 		if (pane?.dead !== false) return files.waitFor(runId, ["failed", "started"], 0);
+	}
+}
+
+/** What is on the screen of a run that did not come to be: whoever was to start it says why. */
+async function readLastWords({ server }: TmuxPlace, runId: string): Promise<string> {
+	try {
+		// With what tmux has scrolled away to write below it, and without that.
+		const [lines = []] = await server.run(`capture-pane -p -J -S - -t '${targetOf(runId)}'`);
+		const said = lines.filter((line) => line.trim() !== "" && !line.startsWith("Pane is dead"));
+		return said.join(" ").trim() || "it said nothing";
+	} catch (error) {
+		return (error as Error).message;
 	}
 }
 
