@@ -52,7 +52,7 @@ describe("a run in a scope of a real systemd", () => {
 		expect(handle.data["missingLimits"]).toBeUndefined();
 		const names = ["MemoryMax", "CPUQuotaPerSecUSec", "TasksMax", "TimeoutStopUSec"];
 		expect(show(unitOf(handle), ...names)).toBe(
-			"CPUQuotaPerSecUSec=1.500000s MemoryMax=300000000 TasksMax=41 TimeoutStopUSec=7s 500ms",
+			"CPUQuotaPerSecUSec=1.500000s MemoryMax=300000000 TasksMax=41 TimeoutStopUSec=7.500000s",
 		);
 		const description = `Description=Reeve: agent ${request.agentId}`;
 		expect(show(unitOf(handle), "Description")).toBe(description);
