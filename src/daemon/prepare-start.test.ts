@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseFleet } from "../config/parse-fleet.js";
 import type { AgentSpec } from "../config/spec.js";
+import { NO_CONVERSATION } from "../engine/life-world.js";
 import { prepareStart } from "./prepare-start.js";
 
-const logs = mkdtempSync(join(tmpdir(), "reeve-prepare-"));
-afterAll(() => rmSync(logs, { recursive: true }));
+const folder = mkdtempSync(join(tmpdir(), "reeve-prepare-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function specOf(agent: string): AgentSpec {
 	const text = `version: 1\nprojects: { p: { agents: { a: ${agent} } } }\n`;
@@ -17,7 +18,9 @@ function specOf(agent: string): AgentSpec {
 }
 
 async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
-	const prepared = await prepareStart(specOf(agent), { inherited, logs });
+	const home = { logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") };
+	const place = { inherited, home, onTrouble: () => {} };
+	const prepared = await prepareStart(specOf(agent), NO_CONVERSATION, place);
 	if (!prepared.ok) throw new Error(prepared.detail);
 	return prepared.request;
 }

@@ -28,8 +28,9 @@ export function logDirOf(logs: string, agentId: string): string {
 export async function prepareStart(
 	spec: AgentSpec,
 	intent: StartIntent,
-	{ inherited, home, onTrouble }: StartPlace,
+	{ home, onTrouble, ...place }: StartPlace,
 ): Promise<Prepared> {
+	const inherited = withoutService(place.inherited);
 	const file = spec.envFile === null ? null : await readEnvFile(spec.envFile);
 	if (file !== null && !file.ok) {
 		return { ok: false, detail: file.problems.map(renderProblem).join("; ") };
@@ -55,7 +56,7 @@ export async function prepareStart(
 			argv: [program, ...first, ...(session?.args ?? []), ...spec.args],
 			cwd: spec.cwd,
 			// What somebody wrote for this agent wins over what its adapter finds useful.
-			env: mergeEnv(withoutService(inherited), session?.env ?? {}, own, spec.env),
+			env: mergeEnv(inherited, session?.env ?? {}, own, spec.env),
 			terminal: spec.kind === "session" && spec.terminal,
 			size: SIZE,
 			logDir,
