@@ -9,6 +9,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { COMPILER } from "./lib/compiler.mjs";
 import { runQuietly } from "./lib/run.mjs";
 
 const CRUISED = ["src", "test", "scripts", "bench", "examples", "dashboard"].filter((folder) =>
@@ -21,7 +22,7 @@ const CRUISED = ["src", "test", "scripts", "bench", "examples", "dashboard"].fil
  * @type {Record<string, [program: string, ...args: string[]]>}
  */
 const STEPS = {
-	types: [tool("tsc")],
+	types: [process.execPath, COMPILER],
 	imports: [
 		tool("depcruise"),
 		...["--config", ".dependency-cruiser.mjs", "--output-type", "err-long", ...CRUISED],

@@ -5,8 +5,9 @@
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { COMPILER } from "./lib/compiler.mjs";
 import { renderCliPage } from "./reference/cli-page.mjs";
 import { renderErrorsPage, renderEventsPage, renderStatesPage } from "./reference/core-pages.mjs";
 import { renderHttpPage } from "./reference/http-page.mjs";
@@ -77,9 +78,7 @@ async function main() {
 		return 0;
 	}
 	const check = process.argv.includes("--check");
-	execFileSync(join("node_modules", ".bin", "tsc"), ["-p", "tsconfig.build.json"], {
-		stdio: "inherit",
-	});
+	execFileSync(process.execPath, [COMPILER, "-p", "tsconfig.build.json"], { stdio: "inherit" });
 	let stale = 0;
 	for (const { path, render } of OUTPUTS) {
 		const text = await render();

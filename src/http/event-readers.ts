@@ -91,9 +91,10 @@ export function createEventReaders(
 			let seq = after;
 			let wake = () => {};
 			const leave = join((events) => {
-				// Only who has everything before them can be given these as they are.
+				// Only who has everything before them can be given these as they are, and never more than a page.
 				const [first] = events;
-				if (out.busy() || first === undefined || first.seq !== seq + 1) return wake();
+				const isNext = first !== undefined && first.seq === seq + 1;
+				if (out.busy() || !isNext || events.length > PAGE) return wake();
 				seq = events.at(-1)?.seq ?? seq;
 				const text = events.filter((event) => matches(event, filter)).map(encodeOnce);
 				if (text.length > 0) out.write(text.join("")).catch(() => {});
