@@ -95,7 +95,7 @@ describe("reeve logs", () => {
 	];
 	const withLogs = (seen: URLSearchParams[] = []) =>
 		startFakeDaemon(
-			{},
+			{ "GET /api/v1/agents/:id": (id) => agentDetail(id) },
 			{
 				logs: (id, query) => {
 					if (id !== "web:coder")
