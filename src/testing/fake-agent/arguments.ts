@@ -1,0 +1,73 @@
+/** The command line of the fake agent: its script, and the flags that agent CLIs share. */
+
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { parse as parseYaml } from "yaml";
+import { type FakeScript, readScript } from "./script.js";
+
+export interface FakeArguments {
+	readonly script: FakeScript;
+	readonly conversation:
+		| { readonly type: "new"; readonly id: string | null }
+		| { readonly type: "resume"; readonly id: string }
+		| { readonly type: "continue" };
+	/** The first prompt, if one was given. */
+	readonly prompt: string | null;
+	readonly headless: "text" | "json" | "stream-json" | null;
+	/** Hooks in Claude's shape, as `--settings` carries them. */
+	readonly settings: unknown;
+	readonly wantsVersion: boolean;
+}
+
+const OPTIONS = {
+	script: { type: "string" },
+	"session-id": { type: "string" },
+	resume: { type: "string" },
+	continue: { type: "boolean" },
+	print: { type: "boolean", short: "p" },
+	"output-format": { type: "string" },
+	settings: { type: "string" },
+	version: { type: "boolean" },
+	// Taken and not looked at, so that a command line for Claude Code serves as it is.
+	verbose: { type: "boolean" },
+	"dangerously-skip-permissions": { type: "boolean" },
+	"permission-mode": { type: "string" },
+	model: { type: "string" },
+} as const;
+
+/** Throws when there is something in it that cannot be understood. */
+export function readArguments(
+	argv: readonly string[],
+	env: Readonly<Record<string, string | undefined>>,
+): FakeArguments {
+	const { values, positionals } = parseArgs({
+		...{ args: [...argv], options: OPTIONS, allowPositionals: true },
+	});
+	const given = values.script ?? env["FAKE_AGENT_SCRIPT"];
+	const read = readScript(given === undefined ? {} : parseYaml(textOf(given)));
+	if (!read.ok) throw new Error(`the script of the fake agent: ${read.problem}`);
+	const format = values["output-format"] ?? "text";
+	return {
+		script: read.script,
+		conversation: conversationOf(values),
+		prompt: positionals[0] ?? null,
+		headless: values.print === true ? (format as "text" | "json" | "stream-json") : null,
+		settings: values.settings === undefined ? null : JSON.parse(textOf(values.settings)),
+		wantsVersion: values.version === true,
+	};
+}
+
+/** Both the script and settings come as text or as the name of a file. */
+function textOf(given: string): string {
+	return given.trimStart().startsWith("{") ? given : readFileSync(given, "utf8");
+}
+
+function conversationOf(values: {
+	readonly resume?: string | undefined;
+	readonly continue?: boolean | undefined;
+	readonly "session-id"?: string | undefined;
+}): FakeArguments["conversation"] {
+	if (values.resume !== undefined) return { type: "resume", id: values.resume };
+	if (values.continue === true) return { type: "continue" };
+	return { type: "new", id: values["session-id"] ?? null };
+}

@@ -1,0 +1,60 @@
+/**
+ * A conversation on disk, in the shape of Claude's transcripts: written from the first prompt on, found
+ * again by its id, and refused when the id is taken or unknown.
+ */
+
+import { randomUUID } from "node:crypto";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import type { FakeArguments } from "./arguments.js";
+
+export interface Conversation {
+	readonly id: string;
+	readonly path: string;
+	readonly isResumed: boolean;
+	append(entry: Readonly<Record<string, unknown>>): void;
+}
+
+/** The words and code that real CLIs refuse with. */
+export type Opened =
+	| { readonly ok: true; readonly conversation: Conversation }
+	| { readonly ok: false; readonly words: string };
+
+export function openConversation(wanted: FakeArguments["conversation"], template: string): Opened {
+	const pathOf = (id: string) =>
+		template
+			.replaceAll("{home}", homedir())
+			.replaceAll("{cwd}", process.cwd().replaceAll(/[/_.]/g, "-"))
+			.replaceAll("{id}", id);
+	if (wanted.type === "new") {
+		const id = wanted.id ?? randomUUID();
+		if (existsSync(pathOf(id))) {
+			return { ok: false, words: `Error: Session ID ${id} is already in use.` };
+		}
+		return opened(id, pathOf(id), false);
+	}
+	const id = wanted.type === "resume" ? wanted.id : latest(dirname(pathOf("x")));
+	if (id === null) return { ok: false, words: "No conversation found to continue" };
+	if (!existsSync(pathOf(id))) {
+		return { ok: false, words: `No conversation found with session ID: ${id}` };
+	}
+	return opened(id, pathOf(id), true);
+}
+
+function latest(folder: string): string | null {
+	const files = existsSync(folder) ? readdirSync(folder) : [];
+	const byAge = files
+		.filter((file) => file.endsWith(".jsonl"))
+		.sort((a, b) => statSync(join(folder, b)).mtimeMs - statSync(join(folder, a)).mtimeMs);
+	return byAge[0]?.replace(/\.jsonl$/, "") ?? null;
+}
+
+function opened(id: string, path: string, isResumed: boolean): Opened {
+	const append = (entry: Readonly<Record<string, unknown>>) => {
+		mkdirSync(dirname(path), { recursive: true });
+		const line = { ...entry, sessionId: id, timestamp: new Date().toISOString() };
+		appendFileSync(path, `${JSON.stringify(line)}\n`);
+	};
+	return { ok: true, conversation: { id, path, isResumed, append } };
+}

@@ -1,0 +1,14 @@
+/** Where the fake agent is, for whoever writes a fleet file for a test. */
+
+import { fileURLToPath } from "node:url";
+import type { FakeAgentScript } from "./script.js";
+
+/** The program; run it with node. */
+export const fakeAgentPath: string = fileURLToPath(
+	new URL("./fake-agent-main.js", import.meta.url),
+);
+
+/** The command line of a fake agent with this script, as `command:` of a fleet file takes it. */
+export function fakeAgentCommand(script: FakeAgentScript = {}): [string, ...string[]] {
+	return [process.execPath, fakeAgentPath, "--script", JSON.stringify(script)];
+}

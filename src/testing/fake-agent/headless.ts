@@ -1,0 +1,68 @@
+/** A fake agent without a terminal: one prompt, answered as text, JSON or a stream of JSON in Claude's words. */
+
+import { readFileSync } from "node:fs";
+import type { FakeArguments } from "./arguments.js";
+import type { Conversation } from "./conversation.js";
+import { chooseTurn } from "./script.js";
+import type { Tell } from "./tell.js";
+import type { ToolChild } from "./tool-child.js";
+import { playTurn, type TurnEnd } from "./turn.js";
+
+export interface HeadlessWorld {
+	readonly conversation: Conversation;
+	readonly tell: Tell;
+	onTool(tool: ToolChild | null): void;
+	leave(code: number): never;
+}
+
+/** Resolves to its exit code. */
+export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): Promise<number> {
+	const { script, headless } = asked;
+	if (script.replay !== undefined) {
+		await print(readFileSync(script.replay.stdout, "utf8"));
+		return script.replay.exit_code;
+	}
+	const session_id = world.conversation.id;
+	const isStream = headless === "stream-json";
+	if (isStream) await printJson({ type: "system", subtype: "init", session_id });
+	const prompt = asked.prompt ?? "";
+	const turn = chooseTurn(script, new Map(), prompt);
+	const end = await playTurn(turn, prompt, {
+		...world,
+		interrupted: new AbortController().signal,
+		// Nobody can answer, and nobody is asked.
+		ask: async () => false,
+	});
+	const text = end.type === "interrupted" ? "the tool was refused" : end.text;
+	if (headless === "text") {
+		await print(`${text}\n`);
+		return codeOf(end);
+	}
+	if (isStream) {
+		if (end.type === "limited" && end.resetsAtMs !== null) {
+			const resetsAt = Math.ceil(end.resetsAtMs / 1000);
+			const rate_limit_info = { status: "rejected", resetsAt, rateLimitType: "five_hour" };
+			await printJson({ type: "rate_limit_event", rate_limit_info, session_id });
+		}
+		const message = { role: "assistant", content: [{ type: "text", text }] };
+		await printJson({ type: "assistant", message, session_id });
+	}
+	const { input = 0, output = 0 } = turn.usage ?? {};
+	await printJson({
+		// Claude's own oddity: a failure of the API is a success with an error in it.
+		...{ type: "result", subtype: "success", is_error: codeOf(end) !== 0, result: text },
+		...{ session_id, num_turns: 1, total_cost_usd: 0 },
+		...(end.type === "failed" && { api_error_status: end.status }),
+		...(end.type === "limited" && { api_error_status: 429 }),
+		usage: { input_tokens: input, output_tokens: output },
+	});
+	return codeOf(end);
+}
+
+const codeOf = ({ type }: TurnEnd) => (type === "answered" ? 0 : 1);
+
+const printJson = (value: unknown) => print(`${JSON.stringify(value)}\n`);
+
+/** Resolves when it is out: an exit would otherwise cut off what a pipe has not taken yet. */
+const print = (text: string) =>
+	new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));

@@ -1,0 +1,28 @@
+/** The ways in which a fake agent ends. */
+
+import type { FakeScript, SignalManner } from "./script.js";
+
+const SIGNALS = [
+	["SIGTERM", "on_sigterm"],
+	["SIGINT", "on_sigint"],
+	["SIGHUP", "on_sighup"],
+] as const satisfies readonly (readonly [NodeJS.Signals, keyof FakeScript])[];
+
+/** Ends the process by this signal, as a crash would. */
+export function dieBy(signal: string): void {
+	for (const [name] of SIGNALS) process.removeAllListeners(name);
+	process.kill(process.pid, signal as NodeJS.Signals);
+}
+
+/** Does what the script says at each signal; `before` runs first when it ends the agent. */
+export function obeySignals(script: FakeScript, before: (signal: string) => void): void {
+	for (const [signal, key] of SIGNALS) {
+		process.on(signal, () => {
+			const manner: SignalManner = script[key];
+			if (manner === "ignores") return;
+			before(signal);
+			if (manner === "dies") dieBy(signal);
+			else process.exit(manner);
+		});
+	}
+}

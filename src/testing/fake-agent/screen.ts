@@ -1,0 +1,36 @@
+/** What a fake agent shows. Drawn anew each time, so that nothing stale stands on the screen. Pure. */
+
+import type { FakeDialog } from "./script.js";
+
+export interface Shown {
+	/** What was said so far, oldest first. */
+	readonly lines: readonly string[];
+	readonly mode:
+		| { readonly type: "ready"; readonly text: string; readonly hint: string }
+		| { readonly type: "busy"; readonly text: string; readonly beat: number }
+		| { readonly type: "dialog"; readonly dialog: FakeDialog; readonly selected: number };
+	readonly input: string;
+}
+
+const CLEAR = "\u001b[H\u001b[2J";
+const SPINNER = ["·", "✢", "✳", "✶"];
+const LINES_MAX = 30;
+
+export function renderScreen({ lines, mode, input }: Shown): string {
+	const said = lines.slice(-LINES_MAX);
+	return CLEAR + [...said, "", ...renderMode(mode, input)].join("\r\n");
+}
+
+function renderMode(mode: Shown["mode"], input: string): string[] {
+	if (mode.type === "dialog") {
+		const { title, choices } = mode.dialog;
+		const rows = choices.map(
+			(choice, n) => `${n === mode.selected ? "❯" : " "} ${n + 1}. ${choice}`,
+		);
+		return [title, "", ...rows, "", "Enter to confirm"];
+	}
+	if (mode.type === "busy") {
+		return [`${SPINNER[mode.beat % SPINNER.length]} Working… (${mode.text})`, "", `│ ${input}`];
+	}
+	return [...(mode.hint === "" ? [] : [mode.hint]), `${mode.text}${input}`];
+}

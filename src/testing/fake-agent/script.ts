@@ -1,0 +1,139 @@
+/**
+ * How a fake agent behaves, as data. Every key may be left out: the agent then starts at once, answers
+ * each prompt with an echo, and leaves like Claude Code does. Durations are `500ms`, `30s`, `5m`, `2h`.
+ */
+
+import { z } from "zod";
+import { parseDuration } from "../../core/units.js";
+
+const duration = z.string().transform((text, context) => {
+	const ms = parseDuration(text);
+	if (ms === null) context.addIssue(`${text} is no duration such as 500ms, 30s, 5m, 2h`);
+	return ms ?? 0;
+});
+
+const dialog = z.strictObject({
+	title: z.string(),
+	choices: z.array(z.string()).min(1),
+	/** The choice that a blind Enter takes; the first, when left out. */
+	selected: z.string().optional(),
+	/** The choices that go on. Any other ends the agent at start-up, and refuses the tool in a turn. */
+	accepts: z.array(z.string()).min(1),
+	exit_code: z.int().default(1),
+	/** Whether an accepted dialog stays away at the next start with the same HOME. */
+	remembered: z.boolean().default(false),
+});
+
+const turn = z.strictObject({
+	/** Only prompts that contain this; any, when left out. */
+	when: z.string().optional(),
+	/** How often this turn is played; without end, when left out. */
+	times: z.int().positive().optional(),
+	/** How long it works before it comes to its end. */
+	takes: duration.default(0),
+	/** `{prompt}` stands for what was asked. */
+	reply: z.string().optional(),
+	usage: z.strictObject({ input: z.int(), output: z.int() }).optional(),
+	/** Asks the operator first. */
+	asks: dialog.optional(),
+	/** A tool in a session of its own, as all agent CLIs run theirs. */
+	tool: z
+		.strictObject({
+			takes: duration.default(3_600_000),
+			/** Whether it lives on when the agent is told to end. */
+			left_behind: z.boolean().default(false),
+		})
+		.optional(),
+	/** The API refused: the turn fails, the agent stays. */
+	fails: z
+		.strictObject({ status: z.int(), message: z.string().default("mock failure") })
+		.optional(),
+	/** A usage limit, told in text and in a structured event. */
+	limit: z
+		.strictObject({
+			resets_in: duration.default(3_600_000),
+			/** `{time}` stands for the time of the reset, on the 24-hour clock of UTC. */
+			text: z.string().default("You've hit your session limit · resets {time} (UTC)"),
+			structured: z.boolean().default(true),
+			/** Ends the agent, as some CLIs do; it stays, when left out. */
+			exit_code: z.int().optional(),
+		})
+		.optional(),
+	/** Works for ever; `silent` does not even move its spinner. */
+	hangs: z.enum(["animated", "silent"]).optional(),
+	exit_code: z.int().optional(),
+	dies_by: z.string().optional(),
+});
+
+/** What a signal does: an exit code, the death by it, or nothing. */
+const onSignal = z.union([z.int(), z.enum(["dies", "ignores"])]);
+
+export const fakeScript = z.strictObject({
+	starts_in: duration.default(0),
+	/** What it does instead of starting. */
+	start: z
+		.strictObject({
+			prints: z.string().default(""),
+			exit_code: z.int().optional(),
+			dies_by: z.string().optional(),
+			hangs: z.boolean().default(false),
+		})
+		.optional(),
+	dialogs: z.array(dialog).default([]),
+	ready_text: z.string().default("❯ "),
+	busy_text: z.string().default("esc to interrupt"),
+	/** What Ctrl-C does while it waits for a prompt. */
+	ctrl_c: z.enum(["exits", "exits_at_second", "ignored"]).default("exits_at_second"),
+	/** What interrupts a turn. */
+	interrupt: z.enum(["esc", "esc_twice", "ctrl_c", "nothing"]).default("esc"),
+	on_sigterm: onSignal.default(143),
+	on_sigint: onSignal.default(0),
+	on_sighup: onSignal.default(129),
+	/** An Enter sooner than this after a paste is part of the text. */
+	enter_after_paste: duration.default(0),
+	/** By event: a shell command that gets the event as JSON on stdin. */
+	hooks: z.record(z.string(), z.string()).default({}),
+	/** `{home}`, `{cwd}` (with - for /) and `{id}` are replaced. */
+	transcript: z.string().default("{home}/.fake-agent/{id}.jsonl"),
+	/** A file that gets one line of JSON for everything that happens, whoever kills the agent. */
+	ledger: z.string().optional(),
+	turns: z.array(turn).default([]),
+	/** Without a terminal: prints this file instead of a stream of its own. */
+	replay: z.strictObject({ stdout: z.string(), exit_code: z.int().default(0) }).optional(),
+});
+
+export type FakeScript = z.infer<typeof fakeScript>;
+export type FakeTurn = FakeScript["turns"][number];
+export type FakeDialog = FakeScript["dialogs"][number];
+export type SignalManner = z.infer<typeof onSignal>;
+
+/** What a test writes. */
+export type FakeAgentScript = z.input<typeof fakeScript>;
+
+/** The script in these words, or what is wrong with them. */
+export function readScript(
+	given: unknown,
+):
+	| { readonly ok: true; readonly script: FakeScript }
+	| { readonly ok: false; readonly problem: string } {
+	const parsed = fakeScript.safeParse(given ?? {});
+	if (parsed.success) return { ok: true, script: parsed.data };
+	const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+	return { ok: false, problem: problems.join("; ") };
+}
+
+/** The turn for a prompt, counting its use; an echo when the script has none. */
+export function chooseTurn(
+	script: FakeScript,
+	used: Map<FakeTurn, number>,
+	prompt: string,
+): FakeTurn {
+	const chosen = script.turns.find(
+		(each) =>
+			(used.get(each) ?? 0) < (each.times ?? Number.POSITIVE_INFINITY) &&
+			(each.when === undefined || prompt.includes(each.when)),
+	);
+	if (chosen === undefined) return { takes: 0, reply: "The fake heard: {prompt}" };
+	used.set(chosen, (used.get(chosen) ?? 0) + 1);
+	return chosen;
+}

@@ -1,0 +1,52 @@
+/**
+ * Tells others what happens to a fake agent: hooks (its own and those that `--settings` brings, both by
+ * Claude's names of events), and a ledger that a test reads when everybody is dead.
+ */
+
+import { spawnSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import type { Conversation } from "./conversation.js";
+import type { FakeScript } from "./script.js";
+
+export type Tell = (event: string, data?: Readonly<Record<string, unknown>>) => void;
+
+/** Longer than any hook should take; a hook that hangs must not hide what comes after it. */
+const HOOK_MS_MAX = 10_000;
+
+interface HookSettings {
+	readonly hooks?: Readonly<
+		Record<string, readonly { readonly hooks?: readonly { readonly command?: string }[] }[]>
+	>;
+}
+
+export function createTell(
+	script: FakeScript,
+	settings: unknown,
+	conversation: Conversation,
+): Tell {
+	const added = (settings as HookSettings | null)?.hooks ?? {};
+	return (event, data = {}) => {
+		const told = {
+			...{ hook_event_name: event, session_id: conversation.id, cwd: process.cwd() },
+			...{ transcript_path: conversation.path, ...data },
+		};
+		if (script.ledger !== undefined) {
+			const line = { at: Date.now(), pid: process.pid, ...told };
+			appendFileSync(script.ledger, `${JSON.stringify(line)}\n`);
+		}
+		const own = Object.hasOwn(script.hooks, event) ? [script.hooks[event]] : [];
+		const others = (Object.hasOwn(added, event) ? added[event] : undefined) ?? [];
+		const commands = [...own, ...others.flatMap(({ hooks = [] }) => hooks.map((h) => h.command))];
+		for (const command of commands) {
+			if (command === undefined) continue;
+			// Waited for, as agents do, so that events arrive in the order in which they happened.
+			spawnSync("/bin/sh", ["-c", command], {
+				...{
+					input: JSON.stringify(told),
+					timeout: HOOK_MS_MAX,
+					stdio: ["pipe", "ignore", "ignore"],
+				},
+			});
+		}
+	};
+}

@@ -1,0 +1,197 @@
+/**
+ * A fake agent in a terminal: dialogs first, then one prompt after the other. What a key does depends on
+ * what stands on the screen, as with the real ones: an Enter in a dialog takes what is selected.
+ */
+
+import type { FakeArguments } from "./arguments.js";
+import type { Conversation } from "./conversation.js";
+import type { Accepted } from "./dialogs.js";
+import { decodeKeys, isPastedEnter, type Key } from "./keys.js";
+import { renderScreen, type Shown } from "./screen.js";
+import { chooseTurn, type FakeDialog, type FakeTurn } from "./script.js";
+import type { Tell } from "./tell.js";
+import type { ToolChild } from "./tool-child.js";
+import { playTurn } from "./turn.js";
+
+const BEAT_MS = 200;
+
+export interface TerminalWorld {
+	readonly conversation: Conversation;
+	readonly tell: Tell;
+	readonly accepted: Accepted;
+	onTool(tool: ToolChild | null): void;
+	leave(code: number): never;
+}
+
+interface OpenDialog {
+	readonly dialog: FakeDialog;
+	selected: number;
+	readonly answer: (choice: string) => void;
+}
+
+export class FakeTerminal {
+	readonly #asked: FakeArguments;
+	readonly #world: TerminalWorld;
+	readonly #lines: string[] = [];
+	readonly #waiting: string[] = [];
+	readonly #used = new Map<FakeTurn, number>();
+	#dialog: OpenDialog | null = null;
+	#turn: { readonly interrupt: AbortController; readonly isSilent: boolean } | null = null;
+	#isReady = false;
+	#input = "";
+	#unread = "";
+	#hint = "";
+	#escs = 0;
+	#beat = 0;
+	#pastedAtMs = Number.NEGATIVE_INFINITY;
+
+	constructor(asked: FakeArguments, world: TerminalWorld) {
+		this.#asked = asked;
+		this.#world = world;
+	}
+
+	/** Runs until it is ended. */
+	async run(): Promise<never> {
+		process.stdin.setRawMode?.(true);
+		process.stdout.write("\u001b[?2004h");
+		process.stdin.setEncoding("utf8").on("data", (chunk: string) => this.#read(chunk));
+		// A terminal that is gone is a hang-up, whether or not the signal came.
+		process.stdin.on("end", () => process.kill(process.pid, "SIGHUP"));
+		setInterval(() => this.#tick(), BEAT_MS);
+		const { script, prompt } = this.#asked;
+		for (const dialog of script.dialogs) await this.#pass(dialog);
+		this.#isReady = true;
+		const source = this.#world.conversation.isResumed ? "resume" : "startup";
+		this.#world.tell("SessionStart", { source });
+		if (prompt !== null) this.#submit(prompt);
+		this.#draw();
+		return new Promise<never>(() => {});
+	}
+
+	/** A start-up dialog: whoever does not accept it ends the agent. */
+	async #pass(dialog: FakeDialog): Promise<void> {
+		if (this.#world.accepted.has(dialog)) return;
+		if (await this.#ask(dialog)) this.#world.accepted.add(dialog);
+		else this.#world.leave(dialog.exit_code);
+	}
+
+	async #ask(dialog: FakeDialog): Promise<boolean> {
+		const choice = await new Promise<string>((answer) => {
+			const selected = Math.max(0, dialog.choices.indexOf(dialog.selected ?? ""));
+			this.#dialog = { dialog, selected, answer };
+			this.#draw();
+		});
+		this.#dialog = null;
+		this.#draw();
+		return dialog.accepts.includes(choice);
+	}
+
+	#submit(prompt: string): void {
+		if (this.#turn !== null) this.#waiting.push(prompt);
+		else void this.#play(prompt);
+	}
+
+	async #play(prompt: string): Promise<void> {
+		const turn = chooseTurn(this.#asked.script, this.#used, prompt);
+		const interrupt = new AbortController();
+		this.#turn = { interrupt, isSilent: turn.hangs === "silent" };
+		this.#lines.push(...`> ${prompt}`.split("\n"));
+		this.#draw();
+		const end = await playTurn(turn, prompt, {
+			...this.#world,
+			interrupted: interrupt.signal,
+			ask: (dialog) => this.#ask(dialog),
+		});
+		this.#lines.push(end.type === "interrupted" ? "  Interrupted" : `● ${end.text}`);
+		this.#turn = null;
+		this.#escs = 0;
+		const next = this.#waiting.shift();
+		if (next !== undefined) this.#submit(next);
+		this.#draw();
+	}
+
+	#read(chunk: string): void {
+		const { keys, rest } = decodeKeys(this.#unread + chunk);
+		this.#unread = rest;
+		for (const [n, key] of keys.entries()) {
+			if (this.#dialog !== null) this.#inDialog(this.#dialog, key);
+			else if (key.type === "enter") this.#enter(isPastedEnter(keys, n));
+			else this.#type(key);
+		}
+		this.#draw();
+	}
+
+	#inDialog(open: OpenDialog, key: Key): void {
+		const last = open.dialog.choices.length - 1;
+		if (key.type === "up") open.selected = Math.max(0, open.selected - 1);
+		if (key.type === "down") open.selected = Math.min(last, open.selected + 1);
+		const byNumber = key.type === "text" ? open.dialog.choices[Number(key.text) - 1] : undefined;
+		const chosen = key.type === "enter" ? open.dialog.choices[open.selected] : byNumber;
+		if (chosen !== undefined) open.answer(chosen);
+	}
+
+	#enter(isPasted: boolean): void {
+		const sincePasteMs = performance.now() - this.#pastedAtMs;
+		if (isPasted || sincePasteMs < this.#asked.script.enter_after_paste) {
+			this.#input += "\n";
+			return;
+		}
+		const prompt = this.#input.trim();
+		// Typed before it was ready is lost, as it is with the real ones.
+		if (!this.#isReady || prompt === "") return;
+		this.#input = "";
+		this.#submit(prompt);
+	}
+
+	#type(key: Key): void {
+		if (key.type === "text") this.#input += key.text;
+		if (key.type === "backspace") this.#input = this.#input.slice(0, -1);
+		if (key.type === "paste") {
+			this.#input += key.text;
+			this.#pastedAtMs = performance.now();
+		}
+		if (key.type === "ctrl_d" && this.#turn === null) this.#world.leave(0);
+		if (key.type === "esc") this.#interruptBy("esc");
+		if (key.type === "ctrl_c") this.#ctrlC();
+	}
+
+	#interruptBy(key: "esc" | "ctrl_c"): void {
+		if (this.#turn === null) return;
+		const { interrupt } = this.#asked.script;
+		if (key === "esc") this.#escs++;
+		const isEnough = interrupt === key || (interrupt === "esc_twice" && this.#escs >= 2);
+		if (isEnough) this.#turn.interrupt.abort();
+	}
+
+	#ctrlC(): void {
+		if (this.#turn !== null) {
+			this.#interruptBy("ctrl_c");
+			return;
+		}
+		const { ctrl_c } = this.#asked.script;
+		if (ctrl_c === "exits" || (ctrl_c === "exits_at_second" && this.#hint !== "")) {
+			this.#world.leave(0);
+		}
+		this.#input = "";
+		if (ctrl_c === "exits_at_second") this.#hint = "Press Ctrl-C again to exit";
+	}
+
+	#tick(): void {
+		if (this.#turn === null || this.#turn.isSilent || this.#dialog !== null) return;
+		this.#beat++;
+		this.#draw();
+	}
+
+	#draw(): void {
+		const mode = this.#mode();
+		if (mode === null) return;
+		process.stdout.write(renderScreen({ lines: this.#lines, mode, input: this.#input }));
+	}
+
+	#mode(): Shown["mode"] | null {
+		const { ready_text, busy_text } = this.#asked.script;
+		if (this.#dialog !== null) return { type: "dialog", ...this.#dialog };
+		if (this.#turn !== null) return { type: "busy", text: busy_text, beat: this.#beat };
+		return this.#isReady ? { type: "ready", text: ready_text, hint: this.#hint } : null;
+	}
+}

@@ -1,0 +1,29 @@
+/** A tool as agent CLIs run them: a child in a session of its own, which no signal to the agent's group reaches. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import type { FakeTurn } from "./script.js";
+
+export interface ToolChild {
+	readonly pid: number;
+	readonly ended: Promise<void>;
+	/** When the agent ends or is interrupted; a tool that is left behind lives on. */
+	stop(): void;
+}
+
+export function startTool({ takes, left_behind }: NonNullable<FakeTurn["tool"]>): ToolChild {
+	const program = `setTimeout(() => {}, ${Math.min(takes, 2 ** 31 - 1)})`;
+	const child: ChildProcess = spawn(process.execPath, ["-e", program], {
+		...{ detached: true, stdio: "ignore" },
+	});
+	const ended = new Promise<void>((resolve) => {
+		child.once("exit", () => resolve());
+		child.once("error", () => resolve());
+	});
+	return {
+		pid: child.pid ?? 0,
+		ended,
+		stop() {
+			if (!left_behind) child.kill("SIGKILL");
+		},
+	};
+}

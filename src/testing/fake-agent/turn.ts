@@ -1,0 +1,121 @@
+/** Plays one turn of a fake agent, and tells of it in its transcript and hooks. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Conversation } from "./conversation.js";
+import { dieBy } from "./leave.js";
+import type { FakeDialog, FakeTurn } from "./script.js";
+import type { Tell } from "./tell.js";
+import { startTool, type ToolChild } from "./tool-child.js";
+
+export type TurnEnd =
+	| { readonly type: "answered"; readonly text: string }
+	| { readonly type: "interrupted" }
+	| { readonly type: "failed"; readonly status: number; readonly text: string }
+	| {
+			readonly type: "limited";
+			readonly text: string;
+			/** Wall time; null when the agent keeps it to itself. */
+			readonly resetsAtMs: number | null;
+	  };
+
+export interface TurnWorld {
+	readonly conversation: Conversation;
+	readonly tell: Tell;
+	readonly interrupted: AbortSignal;
+	/** Asks the operator; whether the answer was a yes. */
+	ask(dialog: FakeDialog): Promise<boolean>;
+	/** A tool that runs now, so that whoever ends the agent can end it. */
+	onTool(tool: ToolChild | null): void;
+	leave(code: number): never;
+}
+
+export async function playTurn(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<TurnEnd> {
+	const { conversation, tell } = world;
+	conversation.append({ type: "user", message: { role: "user", content: prompt } });
+	tell("UserPromptSubmit", { prompt });
+	const end = await play(turn, prompt, world);
+	note(end, turn, world);
+	if (end.type === "limited" && turn.limit?.exit_code !== undefined) {
+		world.leave(turn.limit.exit_code);
+	}
+	return end;
+}
+
+async function play(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<TurnEnd> {
+	const { interrupted } = world;
+	if (turn.asks !== undefined) {
+		world.tell("PermissionRequest", { message: turn.asks.title });
+		world.tell("Notification", { notification_type: "permission_prompt" });
+		if (!(await world.ask(turn.asks))) return { type: "interrupted" };
+	}
+	if (turn.tool !== undefined) await runTool(turn.tool, world);
+	await sleep(turn.takes, undefined, { signal: interrupted }).catch(() => {});
+	if (turn.hangs !== undefined && !interrupted.aborted) {
+		await new Promise((resolve) => interrupted.addEventListener("abort", resolve));
+	}
+	if (interrupted.aborted) return { type: "interrupted" };
+	if (turn.dies_by !== undefined) {
+		dieBy(turn.dies_by);
+		// The signal arrives in its own time; nothing more is to be said until then.
+		await new Promise(() => {});
+	}
+	if (turn.exit_code !== undefined) world.leave(turn.exit_code);
+	if (turn.limit !== undefined) return limited(turn.limit);
+	if (turn.fails !== undefined) {
+		const { status, message } = turn.fails;
+		return { type: "failed", status, text: `API Error: ${status} ${message}` };
+	}
+	return { type: "answered", text: (turn.reply ?? "").replaceAll("{prompt}", prompt) };
+}
+
+async function runTool(tool: NonNullable<FakeTurn["tool"]>, world: TurnWorld): Promise<void> {
+	const child = startTool(tool);
+	world.onTool(child);
+	world.tell("PreToolUse", { tool_name: "Bash", tool_pid: child.pid });
+	const stop = () => child.stop();
+	world.interrupted.addEventListener("abort", stop);
+	await Promise.race([
+		child.ended,
+		new Promise((resolve) => world.interrupted.addEventListener("abort", resolve)),
+	]);
+	world.onTool(null);
+	if (!world.interrupted.aborted) world.tell("PostToolUse", { tool_name: "Bash" });
+}
+
+function limited({ resets_in, text, structured }: NonNullable<FakeTurn["limit"]>): TurnEnd {
+	const resetsAtMs = Date.now() + resets_in;
+	const time = new Date(resetsAtMs).toISOString().slice(11, 16);
+	return {
+		...{ type: "limited", text: text.replaceAll("{time}", time) },
+		resetsAtMs: structured ? resetsAtMs : null,
+	};
+}
+
+/** An interrupted turn leaves no event: that is how the real ones are. */
+function note(end: TurnEnd, { usage }: FakeTurn, { conversation, tell }: TurnWorld): void {
+	if (end.type === "interrupted") return;
+	const isError = end.type !== "answered";
+	const status = end.type === "failed" ? end.status : 429;
+	conversation.append({
+		type: "assistant",
+		message: {
+			...{ role: "assistant", content: [{ type: "text", text: end.text }] },
+			usage: { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 },
+		},
+		...(isError && { isApiErrorMessage: true, apiErrorStatus: status }),
+	});
+	if (!isError) tell("Stop", { last_assistant_message: end.text });
+	else {
+		const resetsAt = end.type === "limited" ? end.resetsAtMs : null;
+		tell("StopFailure", {
+			...{ error: errorName(status), error_details: end.text },
+			...(resetsAt !== null && { resets_at: Math.ceil(resetsAt / 1000) }),
+		});
+	}
+}
+
+function errorName(status: number): string {
+	if (status === 401) return "authentication_failed";
+	if (status === 429) return "rate_limit";
+	return status >= 500 ? "server_error" : "unknown";
+}

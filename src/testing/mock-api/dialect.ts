@@ -1,0 +1,78 @@
+/** How one model API is spoken. Pure: what is sent and when is for the server. */
+
+import type { MockAnswer, MockFailure, MockRequest } from "./script.js";
+
+/** What a body says, in common words. */
+export type Heard = Pick<
+	MockRequest,
+	"model" | "isStream" | "prompt" | "userMessages" | "isToolResult" | "tools" | "schema"
+>;
+
+/** One server-sent event; without a name where the API gives none. */
+export interface SseEvent {
+	readonly event?: string;
+	readonly data: unknown;
+	/** Whether it carries a piece of the answer, before which a slow stream waits. */
+	readonly isPiece?: boolean;
+}
+
+export interface Failed {
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body: unknown;
+}
+
+/** A reply with every choice made. */
+export interface FullAnswer {
+	readonly id: string;
+	readonly model: string;
+	readonly text: string;
+	readonly pieces: readonly string[];
+	readonly tool: MockAnswer["tool"] | null;
+	readonly refuses: boolean;
+	readonly input: number;
+	readonly output: number;
+}
+
+export interface Dialect {
+	readonly name: MockRequest["api"];
+	/** Whether this API has such a path. */
+	fits(path: string): boolean;
+	hear(body: unknown, path: string): Heard;
+	answer(answer: FullAnswer): unknown;
+	/** The same answer as a stream. */
+	stream(answer: FullAnswer): readonly SseEvent[];
+	fail(failure: MockFailure, message: string): Failed;
+	/** What ends a stream besides its last event. */
+	readonly lastLine?: string;
+}
+
+/** Text cut into this many pieces, none empty. */
+export function cut(text: string, pieces: number): string[] {
+	const size = Math.max(1, Math.ceil(text.length / Math.max(1, pieces)));
+	const parts: string[] = [];
+	for (let at = 0; at < text.length; at += size) parts.push(text.slice(at, at + size));
+	return parts;
+}
+
+/** The text of a message whose content is a string or a list of parts. */
+export function textOf(content: unknown): string {
+	if (typeof content === "string") return content;
+	if (!Array.isArray(content)) return "";
+	return content
+		.map((part: { text?: unknown }) => (typeof part?.text === "string" ? part.text : ""))
+		.filter((text) => text !== "")
+		.join("\n");
+}
+
+/** What only the messages of a request say, from those of the user. */
+export function hearMessages(
+	messages: readonly { readonly isUser: boolean; readonly text: string }[],
+	lastIsToolResult: boolean,
+): Pick<Heard, "prompt" | "userMessages" | "isToolResult"> {
+	const said = messages.filter(({ isUser, text }) => isUser && text !== "");
+	return {
+		prompt: said.at(-1)?.text ?? "",
+		userMessages: said.length,
+		isToolResult: lastIsToolResult,
+	};
+}

@@ -1,0 +1,180 @@
+/**
+ * A model API on loopback that says what a test tells it to, in the dialects of Anthropic, OpenAI and
+ * Gemini. Agent CLIs that are pointed at it run without a network and without a bill. It records every
+ * request, so that a test can look at what an agent has asked.
+ */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { anthropic } from "./anthropic.js";
+import { cut, type Dialect, type FullAnswer } from "./dialect.js";
+import { gemini } from "./gemini.js";
+import { openaiChat } from "./openai-chat.js";
+import { openaiResponses } from "./openai-responses.js";
+import {
+	chooseReply,
+	type MockAnswer,
+	type MockFailure,
+	type MockReply,
+	type MockRequest,
+	type MockRule,
+	type RuleState,
+} from "./script.js";
+
+export interface MockApi {
+	/** `http://127.0.0.1:<port>`, without a path. */
+	readonly url: string;
+	/** Everything that was asked of a model, oldest first. */
+	readonly requests: readonly MockRequest[];
+	/** From now on these rules come before those that are there. */
+	script(...rules: MockRule[]): void;
+	/** Forgets rules and requests. */
+	reset(): void;
+	/** Cuts every connection. */
+	close(): Promise<void>;
+}
+
+export interface MockApiOptions {
+	readonly rules?: readonly MockRule[];
+	/** 0, the default, takes a free one. */
+	readonly port?: number;
+}
+
+const DIALECTS: readonly Dialect[] = [anthropic, openaiResponses, openaiChat, gemini];
+
+export async function createMockApi({
+	rules = [],
+	port = 0,
+}: MockApiOptions = {}): Promise<MockApi> {
+	let states: RuleState[] = rules.map((rule) => ({ rule, used: 0 }));
+	const requests: MockRequest[] = [];
+	const closing = new AbortController();
+	const serve = async (request: IncomingMessage, response: ServerResponse) => {
+		const path = new URL(request.url ?? "/", "http://mock").pathname;
+		const body = request.method === "POST" ? await json(request).catch(() => null) : null;
+		const dialect = DIALECTS.find((each) => each.fits(path));
+		if (dialect === undefined || body === null) {
+			const beside = answerBeside(path, body);
+			sendJson(response, beside.status, beside.body);
+			return;
+		}
+		const heard = { api: dialect.name, path, headers: headersOf(request), body };
+		const asked = { ...heard, ...dialect.hear(body, path), atMs: Date.now() };
+		requests.push(asked);
+		const reply = chooseReply(states, asked);
+		await perform(reply, { dialect, asked, number: requests.length, response }, closing.signal);
+	};
+	const server = createServer((request, response) => {
+		// An agent that goes away in the middle is nothing to complain about.
+		serve(request, response).catch(() => response.destroy());
+	});
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", reject);
+		server.listen(port, "127.0.0.1", resolve);
+	});
+	return {
+		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		requests,
+		script(...more) {
+			states = [...more.map((rule) => ({ rule, used: 0 })), ...states];
+		},
+		reset() {
+			states = [];
+			requests.length = 0;
+		},
+		async close() {
+			closing.abort();
+			server.closeAllConnections();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}
+
+const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
+	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+
+/** What agents ask besides answers: how many tokens, which models. */
+function answerBeside(path: string, body: unknown): { status: number; body: unknown } {
+	const tokens = Math.ceil(JSON.stringify(body ?? "").length / 4);
+	if (path.endsWith("/count_tokens")) return { status: 200, body: { input_tokens: tokens } };
+	if (path.endsWith(":countTokens")) return { status: 200, body: { totalTokens: tokens } };
+	if (path.endsWith("/models")) {
+		const models = [{ id: "mock-1", object: "model", type: "model", display_name: "Mock 1" }];
+		const list = { object: "list", data: models, models: [], has_more: false };
+		return { status: 200, body: list };
+	}
+	const message = `the mock model API has nothing at ${path}`;
+	return { status: 404, body: { error: { type: "not_found_error", message } } };
+}
+
+interface Turn {
+	readonly dialect: Dialect;
+	readonly asked: MockRequest;
+	readonly number: number;
+	readonly response: ServerResponse;
+}
+
+async function perform(reply: MockReply, turn: Turn, closed: AbortSignal): Promise<void> {
+	const { response } = turn;
+	if ("connection" in reply) {
+		if (reply.connection === "reset") response.socket?.resetAndDestroy();
+		return;
+	}
+	if ("status" in reply) return sendFailure(reply, turn);
+	const answer = complete(reply, turn);
+	const breaks = reply.breaks ?? null;
+	if (!turn.asked.isStream && breaks === null) {
+		return sendJson(response, 200, turn.dialect.answer(answer));
+	}
+	await sendStream(answer, { pauseMs: reply.pauseMs ?? 0, breaks }, turn, closed);
+}
+
+function complete(reply: MockAnswer, turn: Turn): FullAnswer {
+	const { text = "", tool = null, refuses = false, usage, pieces = 3 } = reply;
+	const { body, model } = turn.asked;
+	return {
+		...{ id: `mock${turn.number}`, model, text, pieces: cut(text, pieces), tool, refuses },
+		input: usage?.input ?? Math.ceil(JSON.stringify(body).length / 4),
+		output: usage?.output ?? Math.max(1, Math.ceil(text.length / 4)),
+	};
+}
+
+function sendFailure(failure: MockFailure, { dialect, response }: Turn): void {
+	const { status, retryAfterSeconds, message = `mock failure ${status}` } = failure;
+	const { headers, body } = dialect.fail(failure, message);
+	if (retryAfterSeconds !== undefined) {
+		response.setHeader("retry-after", String(retryAfterSeconds));
+	}
+	for (const [name, value] of Object.entries({ ...headers, ...failure.headers })) {
+		response.setHeader(name, value);
+	}
+	sendJson(response, status, body);
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+	response.writeHead(status, { "content-type": "application/json" });
+	response.end(JSON.stringify(body));
+}
+
+async function sendStream(
+	answer: FullAnswer,
+	{ pauseMs, breaks }: { pauseMs: number; breaks: MockAnswer["breaks"] | null },
+	{ dialect, response }: Turn,
+	closed: AbortSignal,
+): Promise<void> {
+	response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+	const events = dialect.stream(answer);
+	const sent = breaks === null ? events : events.slice(0, Math.ceil(events.length / 2));
+	for (const { event, data, isPiece } of sent) {
+		if (isPiece && pauseMs > 0) await sleep(pauseMs, undefined, { signal: closed });
+		const name = event === undefined ? "" : `event: ${event}\n`;
+		response.write(`${name}data: ${JSON.stringify(data)}\n\n`);
+	}
+	if (breaks === "silence") return;
+	// What was written is on its way before the connection is cut.
+	if (breaks === "reset") setImmediate(() => response.socket?.resetAndDestroy());
+	else if (breaks === "end") response.socket?.end();
+	else response.end(dialect.lastLine === undefined ? "" : `data: ${dialect.lastLine}\n\n`);
+}
