@@ -81,6 +81,8 @@ const engine = new Engine({
 			},
 		};
 	},
+	// Nothing here is a session.
+	sessions: /** @type {import("../src/engine/life-world.js").SessionWorld} */ ({}),
 	watchReady: (_, onReady) => realClock.schedule(0, onReady),
 	onError: (agent, error) => console.error(agent, error),
 });

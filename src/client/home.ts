@@ -12,6 +12,10 @@ export interface Home {
 	readonly daemonLog: string;
 	/** Output of agents, a folder each. */
 	readonly logs: string;
+	/** What adapters need beside each agent, a folder each. */
+	readonly agents: string;
+	/** Temporary files of agents, a folder each. */
+	readonly temporary: string;
 	/** What backends keep while agents run. */
 	readonly runtime: string;
 	readonly vault: string;
@@ -23,10 +27,20 @@ export interface Home {
 	readonly settings: string;
 }
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Where programs keep their state, by the desktop standard. */
+const stateFolder = (env: Variables) =>
+	env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state");
+
+/** Who holds which conversation: shared by all homes of a user, since they share the conversations. */
+export function resolveLeases(env: Variables): string {
+	return resolve(join(stateFolder(env), "reeve-conversations"));
+}
+
 /** `REEVE_HOME`, else the state directory of the desktop standard. */
-export function resolveHome(env: Readonly<Record<string, string | undefined>>): Home {
-	const state = env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state");
-	const dir = resolve(env["REEVE_HOME"] || join(state, "reeve"));
+export function resolveHome(env: Variables): Home {
+	const dir = resolve(env["REEVE_HOME"] || join(stateFolder(env), "reeve"));
 	return {
 		dir,
 		socket: join(dir, "reeve.sock"),
@@ -34,6 +48,8 @@ export function resolveHome(env: Readonly<Record<string, string | undefined>>): 
 		lock: join(dir, "lock.db"),
 		daemonLog: join(dir, "daemon.log"),
 		logs: join(dir, "logs"),
+		agents: join(dir, "agents"),
+		temporary: join(dir, "tmp"),
 		runtime: join(dir, "run"),
 		vault: join(dir, "env.json"),
 		tokens: join(dir, "tokens.json"),

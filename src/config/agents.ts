@@ -60,8 +60,8 @@ export function checkKinds(
 export function settingsOf(agent: WrittenAgent, { sound }: CheckedShape): AgentSettings | null {
 	const { kind } = agent;
 	if (kind === null) return null;
-	const defaults = under(sound, DEFAULTS);
-	const own = under(sound, agent.path);
+	const defaults = under(sound, DEFAULTS) ?? {};
+	const own = under(sound, agent.path) ?? {};
 	const takes = (key: string) => isAgentKey(key) && KINDS_OF_KEY[key].includes(kind);
 	const result = agentSchema.safeParse(merge(pick(defaults, takes), pick(own, takes)));
 	return result.success ? result.data : null;
@@ -96,10 +96,11 @@ function isAgentKey(key: string): key is AgentKey {
 	return Object.hasOwn(KINDS_OF_KEY, key);
 }
 
-function under(root: Plain, path: Path): Plain {
+/** The map at this place; null when there is none. */
+export function under(root: Plain, path: Path): Plain | null {
 	let at: unknown = root;
 	for (const step of path) at = isPlain(at) ? at[String(step)] : undefined;
-	return isPlain(at) ? at : {};
+	return isPlain(at) ? at : null;
 }
 
 function pick(from: Plain, takes: (key: string) => boolean): Plain {

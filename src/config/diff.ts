@@ -41,7 +41,7 @@ function changedKeys(before: AgentSpec, after: AgentSpec): readonly string[] {
 		.map(([, path]) => renderPath(path));
 }
 
-const NOT_KEYS: ReadonlySet<string> = new Set(["id", "project", "name"]);
+const NOT_KEYS: ReadonlySet<string> = new Set(["id", "project", "name", "adapter", "profile"]);
 
 /** Every value of a spec by where it stands in it. Lists count as one value each. */
 export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
@@ -54,6 +54,8 @@ export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
 		for (const [key, each] of Object.entries(value)) collect(each, [...path, key]);
 	};
 	for (const [key, value] of Object.entries(spec)) if (!NOT_KEYS.has(key)) collect(value, [key]);
+	// What an adapter of the file's own says counts as one value, like its name.
+	collect(JSON.stringify([spec.adapter, spec.profile ?? null]), ["adapter"]);
 	return leaves;
 }
 

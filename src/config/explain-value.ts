@@ -61,6 +61,10 @@ export function expectedOf(outline: Outline): string {
 			return "a path";
 		case "reference":
 			return "an agent: `name` in the same project, or `project:name`";
+		case "adapter":
+			return "the name of an adapter";
+		case "json":
+			return "a value as JSON, in quotes";
 		case "env_value":
 			return "text, or null";
 		case "list":
@@ -93,6 +97,8 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	text: "usable text",
 	path: "a usable path",
 	reference: "the id of an agent",
+	adapter: "the name of an adapter",
+	json: "a value as JSON",
 	env_value: "usable text",
 };
 
@@ -161,6 +167,15 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		const known = meant.length <= 2 && meant.every((part) => part !== null);
 		const hint = known ? `an id is written like ${quote(meant.join(":"))}` : null;
 		return { message: `${quote(tree.written)} is not the id of an agent`, hint };
+	},
+	adapter: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		return { message: `${quote(tree.written)} cannot be the name of an adapter` };
+	},
+	json: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		const hint = "text within JSON has quotes of its own: `'\"dark\"'`";
+		return { message: `${quote(tree.written)} is not JSON`, hint };
 	},
 };
 

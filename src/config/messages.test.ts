@@ -410,11 +410,7 @@ describe("slips that YAML lets pass", () => {
 			"nothing is written here",
 			'write `null` to remove the variable, or `""` to leave it empty',
 		],
-		[
-			"adapter: claude-code",
-			"`claude-code` is not one of the possible words",
-			"did you mean `claude`?",
-		],
+		["adapter: claude-code", "there is no adapter `claude-code`", "did you mean `claude`?"],
 		["drain: timeout:10s", "this is not a map of keys", "put a space after `timeout:`"],
 	])("%s: %s", (line, message, hint) => {
 		expect(only(agent(line))).toMatchObject({ message, hint });

@@ -5,7 +5,9 @@
  * Keeps A7 as far as it can be kept here: a file with any problem gives no fleet at all.
  */
 
-import { checkKinds, listAgents, settingsOf, type WrittenAgent } from "./agents.js";
+import { adapterSchema, resolveAdapter } from "./adapter-schema.js";
+import { checkKinds, listAgents, settingsOf, under, type WrittenAgent } from "./agents.js";
+import { checkAdapters } from "./check-adapters.js";
 import { checkAgent } from "./check-agent.js";
 import { checkReferences } from "./check-references.js";
 import { type CheckedShape, checkShape } from "./check-shape.js";
@@ -43,6 +45,7 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 		...shape.findings,
 		...agents.flatMap((agent) => checkAgent(tree, agent, shape)),
 		...checkReferences(tree, agents),
+		...checkAdapters(tree, agents, shape),
 		...[["defaults"], ...agents.map(({ path }) => path)].flatMap((path) =>
 			checkBlankVariables(tree, [...path, "env"]),
 		),
@@ -90,5 +93,7 @@ function specOf(
 	const cwd = findTree(tree, ["projects", agent.project, "cwd"]);
 	const projectCwd = cwd?.type === "scalar" ? String(cwd.value) : undefined;
 	const { project, name } = agent;
-	return resolveAgent({ project, name, projectCwd }, settings, context);
+	const own = under(shape.sound, ["adapters", settings.adapter]);
+	const profile = own === null ? null : resolveAdapter(adapterSchema.parse(own));
+	return resolveAgent({ project, name, projectCwd, profile }, settings, context);
 }

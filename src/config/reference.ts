@@ -68,6 +68,7 @@ the same key counts. The file must be UTF-8 and at most 1MiB; it may be missing.
 export function renderReference(): string {
 	const project = FLEET_OUTLINE.keys.get("projects")?.each as Outline;
 	const agent = project.keys.get("agents")?.each as Outline;
+	const adapter = FLEET_OUTLINE.keys.get("adapters")?.each as Outline;
 	const kinds = (key: string) => KINDS_OF_KEY[key as AgentKey].join(", ");
 	return [
 		INTRO,
@@ -75,6 +76,8 @@ export function renderReference(): string {
 		renderSection("A project", project),
 		renderSection("An agent", agent, kinds),
 		...renderNested(agent, ""),
+		renderSection("An adapter", adapter),
+		...renderNested(adapter, "adapters."),
 		renderTypes(agent),
 		NOTES,
 	].join("\n");
@@ -83,9 +86,10 @@ export function renderReference(): string {
 /** A table for each section under an agent, and for those under them. */
 function renderNested(outline: Outline, prefix: string): readonly string[] {
 	return [...outline.keys].flatMap(([key, each]) => {
-		if (each.type !== "section") return [];
+		const section = each.type === "list" ? each.each : each;
+		if (section?.type !== "section") return [];
 		const name = `${prefix}${key}`;
-		return [renderSection(name, each), ...renderNested(each, `${name}.`)];
+		return [renderSection(name, section), ...renderNested(section, `${name}.`)];
 	});
 }
 
@@ -135,6 +139,10 @@ function typeOf(outline: Outline): string {
 			return "percentage";
 		case "reference":
 			return "agent";
+		case "adapter":
+			return "adapter";
+		case "json":
+			return "JSON, as text";
 		case "env_value":
 			return "text or null";
 		case "list":
@@ -149,6 +157,7 @@ function typeOf(outline: Outline): string {
 }
 
 function plural(type: string): string {
+	if (type === "map of keys") return "maps of keys";
 	if (type.startsWith("whole number")) return type.replace("whole number", "whole numbers");
 	return type === "text" ? "texts" : `${type}s`;
 }

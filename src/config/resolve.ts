@@ -1,5 +1,6 @@
 /** From settings that have been checked to the frozen specs that everything else works with. */
 
+import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
@@ -22,6 +23,8 @@ export interface AgentPlace {
 	readonly name: string;
 	/** The project's `cwd`, as written. */
 	readonly projectCwd: string | undefined;
+	/** What the file's own adapter of this name is; null for a built-in one. */
+	readonly profile: AdapterProfile | null;
 }
 
 /** The spec of one agent, deeply frozen. */
@@ -40,6 +43,8 @@ const RESOLVE_BY_KIND: Readonly<
 		...commonOf("session", place, settings, folders),
 		backend: settings.backend,
 		terminal: settings.terminal,
+		tmpdir: settings.tmpdir ?? null,
+		seed: settings.seed,
 		onCleanExit: settings.on_clean_exit,
 		...lastingOf(place, settings),
 	}),
@@ -61,7 +66,7 @@ const RESOLVE_BY_KIND: Readonly<
 
 function commonOf<K extends AgentKind>(
 	kind: K,
-	{ project, name, projectCwd }: AgentPlace,
+	{ project, name, projectCwd, profile }: AgentPlace,
 	settings: AgentSettings,
 	folders: Folders,
 ) {
@@ -72,6 +77,7 @@ function commonOf<K extends AgentKind>(
 		name,
 		kind,
 		adapter: settings.adapter,
+		profile,
 		command: settings.command ?? null,
 		args: settings.args,
 		cwd: resolvePath(settings.cwd ?? projectCwd ?? ".", folders),

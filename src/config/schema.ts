@@ -15,9 +15,12 @@ import {
 	BACKENDS,
 	CLEAN_EXIT_CHOICES,
 	EXTRA_OUTPUT_CHOICES,
+	TMPDIR_CHOICES,
 } from "../core/states.js";
 import { renderDuration } from "../core/units.js";
+import { adapterSchema } from "./adapter-schema.js";
 import {
+	adapterName,
 	argv,
 	choice,
 	count,
@@ -137,8 +140,8 @@ const agentKeys = {
 		"`session` lives in a terminal, `call` is one process per request, `worker` one process that serves many.",
 		AGENT_KINDS,
 	).prefault("session"),
-	adapter: choice(
-		"Which agent CLI this is; `generic` is any other program and needs a `command`.",
+	adapter: adapterName(
+		`Which agent CLI this is: ${ADAPTERS.map((name) => `\`${name}\``).join(", ")}, or one of \`adapters\`. \`generic\` is any other program and needs a \`command\`.`,
 		ADAPTERS,
 	).prefault("generic"),
 	command: argv(
@@ -164,6 +167,13 @@ const agentKeys = {
 	).prefault("auto"),
 	terminal: flag(
 		"Whether it runs in a terminal. Without one, its output goes straight to its log.",
+	).prefault(true),
+	tmpdir: choice(
+		"`own` is a folder for temporary files that no other agent has, emptied before every start; `inherit` leaves `TMPDIR` as it is. When it is not set, as the adapter has it: agent CLIs have their own.",
+		TMPDIR_CHOICES,
+	).optional(),
+	seed: flag(
+		"Whether the questions that a CLI asks at its first start (trust in the folder, first steps) are settled before it, as far as its adapter knows how.",
 	).prefault(true),
 	on_clean_exit: choice(
 		"What follows an exit with code 0: ask the operator, restart, or stay down.",
@@ -215,6 +225,8 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	limits: EVERY_KIND,
 	backend: ["session"],
 	terminal: ["session"],
+	tmpdir: ["session"],
+	seed: ["session"],
 	on_clean_exit: ["session"],
 	drain: LIVES_ON,
 	depends_on: LIVES_ON,
@@ -244,6 +256,10 @@ export const fleetSchema = section("What Reeve is to keep running.", {
 	defaults: section(
 		"Any agent key. It holds for every agent whose kind takes it and that does not set it.",
 		agentKeys,
+	).optional(),
+	adapters: idMap(
+		"Agent CLIs that Reeve does not know by itself, by name.",
+		adapterSchema,
 	).optional(),
 	projects: idMap("Projects by name.", project),
 });

@@ -3,10 +3,11 @@
  * the name. Specs are frozen plain data; the daemon stores them when it takes on a fleet.
  */
 
+import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
-import type { Adapter, Backend, ExtraOutput, OnCleanExit } from "../core/states.js";
+import type { Backend, ExtraOutput, OnCleanExit, Tmpdir } from "../core/states.js";
 
 export interface LimitsSpec {
 	readonly memoryBytes: number | null;
@@ -20,7 +21,10 @@ interface CommonSpec {
 	readonly id: string;
 	readonly project: string;
 	readonly name: string;
-	readonly adapter: Adapter;
+	/** A built-in adapter, or one of the fleet file's own. */
+	readonly adapter: string;
+	/** What the fleet file says of the adapter; null for a built-in one. */
+	readonly profile: AdapterProfile | null;
 	/** Null when the adapter knows its program. */
 	readonly command: readonly string[] | null;
 	readonly args: readonly string[];
@@ -69,6 +73,9 @@ export interface SessionSpec extends CommonSpec, LastingSpec {
 	readonly kind: "session";
 	readonly backend: Backend;
 	readonly terminal: boolean;
+	/** Null: as the adapter has it. */
+	readonly tmpdir: Tmpdir | null;
+	readonly seed: boolean;
 	readonly onCleanExit: OnCleanExit;
 }
 

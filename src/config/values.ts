@@ -22,6 +22,8 @@ export type LeafType =
 	| "text"
 	| "path"
 	| "reference"
+	| "adapter"
+	| "json"
 	| "env_value";
 
 export const leafTypes = z.registry<{ type: LeafType }>();
@@ -130,6 +132,30 @@ export function path(description: string) {
 /** Another agent: `name` in the same project, or `project:name`. */
 export function reference(description: string) {
 	return leaf("reference", description, z.string().regex(REFERENCE_PATTERN));
+}
+
+/** The name of an adapter: a built-in one, or one of the file's own. */
+export function adapterName(description: string, known: readonly string[]) {
+	const described = z
+		.string()
+		.regex(ID_PATTERN)
+		.meta({ description, examples: [...known] });
+	leafTypes.add(described, { type: "adapter" });
+	return described;
+}
+
+/** Any value, written as JSON in a text. */
+export function json(description: string) {
+	return leaf("json", description, z.string().refine(isJson));
+}
+
+function isJson(written: string): boolean {
+	try {
+		JSON.parse(written);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 export function envMap(description: string) {

@@ -20,6 +20,8 @@ export interface EventMap {
 	"agent.removed": Record<string, never>;
 	"agent.started": { pid: number; with_continue: boolean };
 	"agent.adopted": { pid: number };
+	"agent.conversation": { conversation: string | null; mode: "fresh" | "resume" };
+	"agent.conversation_lost": { conversation: string; reason: string };
 	"agent.limits_missing": { missing: string };
 	"agent.ready": { after_ms: number };
 	"agent.exited": {
@@ -119,6 +121,18 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.adopted": {
 		meaning: "A new daemon found the agent running and took it over. No counter moves.",
 		data: { pid: "its process" },
+	},
+	"agent.conversation": {
+		meaning: "A run of an agent begins a conversation, or takes up the one it had.",
+		data: {
+			conversation: "its id; null until the agent has told it",
+			mode: "fresh for a new one, resume for the one it had",
+		},
+	},
+	"agent.conversation_lost": {
+		meaning:
+			"The agent did not find the conversation that it was to take up. Its next start begins a new one.",
+		data: { conversation: "its id", reason: "why, in words" },
 	},
 	"agent.limits_missing": {
 		meaning:

@@ -13,9 +13,21 @@ export const BACKENDS = ["auto", "tmux", "pty", "systemd", "launchd"] as const;
 /** What holds a session's process; `auto` lets the host decide. */
 export type Backend = (typeof BACKENDS)[number];
 
-export const ADAPTERS = ["claude", "codex", "gemini", "opencode", "generic"] as const;
-/** Which agent CLI this is; `generic` is any program. */
+export const ADAPTERS = [
+	"claude",
+	"codex",
+	"gemini",
+	"opencode",
+	"pi",
+	"aider",
+	"generic",
+] as const;
+/** The agent CLIs that Reeve knows by itself; `generic` is any program. */
 export type Adapter = (typeof ADAPTERS)[number];
+
+export const TMPDIR_CHOICES = ["own", "inherit"] as const;
+/** Whether an agent has a folder of its own for temporary files. */
+export type Tmpdir = (typeof TMPDIR_CHOICES)[number];
 
 export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
 /** What follows an exit with code 0 that nobody asked for. */

@@ -36,6 +36,7 @@ import { createLogger } from "./logger.js";
 import { notifierService } from "./notifier-service.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
+import { createSessionWorld } from "./session-world.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
 import { watchHealth } from "./watch-health.js";
@@ -126,6 +127,7 @@ async function main(): Promise<number> {
 }
 
 function createEngine(store: Store, backends: Backends, executor: Executor): Engine {
+	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
 		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
 		adapterFor: () => null,
@@ -133,11 +135,12 @@ function createEngine(store: Store, backends: Backends, executor: Executor): Eng
 		backendNamed: backends.get,
 		random: Math.random,
 		newRunId: newOrderedId,
-		async prepare(spec) {
+		async prepare(spec, intent) {
 			const { refused } = backends.choose(spec);
 			if (refused !== null) return { ok: false, detail: refused };
-			return prepareStart(spec, { inherited: process.env, logs: home.logs });
+			return prepareStart(spec, intent, { inherited: process.env, home, onTrouble });
 		},
+		sessions: createSessionWorld(home, process.env),
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
 			const probes = createProbes(spec, logDirOf(home.logs, spec.id));

@@ -2,43 +2,66 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Home } from "../client/home.js";
 import { readEnvFile } from "../config/load.js";
 import { renderProblem } from "../config/problem.js";
 import type { AgentSpec } from "../config/spec.js";
-import type { Prepared } from "../engine/life-world.js";
+import type { Prepared, StartIntent } from "../engine/life-world.js";
+import { adapterOf } from "./adapters.js";
+import { prepareSession } from "./prepare-session.js";
 
 /** Until somebody attaches. */
 const SIZE = { columns: 200, rows: 50 };
 
+export interface StartPlace {
+	readonly inherited: NodeJS.ProcessEnv;
+	readonly home: Pick<Home, "logs" | "agents" | "temporary">;
+	/** Something is not as it should be, and the agent starts all the same. */
+	readonly onTrouble: (message: string) => void;
+}
+
+/** Ids hold no slash and no dot, so this is always a folder of its own below the others. */
 export function logDirOf(logs: string, agentId: string): string {
-	// Ids hold no slash and no dot, so this is always a folder of its own below the logs.
 	return join(logs, ...agentId.split(":"));
 }
 
 export async function prepareStart(
 	spec: AgentSpec,
-	{ inherited, logs }: { inherited: NodeJS.ProcessEnv; logs: string },
+	intent: StartIntent,
+	{ inherited, home, onTrouble }: StartPlace,
 ): Promise<Prepared> {
 	const file = spec.envFile === null ? null : await readEnvFile(spec.envFile);
 	if (file !== null && !file.ok) {
 		return { ok: false, detail: file.problems.map(renderProblem).join("; ") };
 	}
-	const [program, ...first] = spec.command ?? [spec.adapter];
+	const { profile } = adapterOf(spec);
+	const own = file?.values ?? {};
+	const session =
+		spec.kind === "session"
+			? await prepareSession(spec, intent, mergeEnv(inherited, own, spec.env), {
+					folder: logDirOf(home.agents, spec.id),
+					temporary: logDirOf(home.temporary, spec.id),
+					onTrouble,
+				})
+			: null;
+	const [program, ...first] = spec.command ?? profile.command ?? [];
 	if (program === undefined) return { ok: false, detail: "no command is given" };
-	const logDir = logDirOf(logs, spec.id);
+	const logDir = logDirOf(home.logs, spec.id);
 	await mkdir(logDir, { recursive: true, mode: 0o700 });
 	return {
 		ok: true,
 		request: {
 			agentId: spec.id,
-			argv: [program, ...first, ...spec.args],
+			argv: [program, ...first, ...(session?.args ?? []), ...spec.args],
 			cwd: spec.cwd,
-			env: mergeEnv(inherited, file?.values ?? {}, spec.env),
+			// What somebody wrote for this agent wins over what its adapter finds useful.
+			env: mergeEnv(inherited, session?.env ?? {}, own, spec.env),
 			terminal: spec.kind === "session" && spec.terminal,
 			size: SIZE,
 			logDir,
 			limits: spec.limits,
 		},
+		conversation: session?.conversation ?? null,
 	};
 }
 

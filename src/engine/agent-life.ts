@@ -9,8 +9,7 @@
 
 import { decideAfterExit, settle } from "../core/crash-policy.js";
 import { type Asker, type ExitReport, exitReport } from "../core/exit.js";
-import type { ProcessState } from "../core/states.js";
-import type { Backend, RunExit, RunHandle } from "../ports/backend.js";
+import type { Backend, RunExit, RunHandle, StartFailure } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
 	createLimitsNews,
@@ -21,12 +20,20 @@ import {
 	startEffectKey,
 	toStoredRun,
 } from "./agent-record.js";
-import { type Agent, type AgentSnapshot, type LiveRun, newRun } from "./agent-state.js";
+import {
+	type Agent,
+	type AgentSnapshot,
+	type LiveRun,
+	newRun,
+	processStateOf,
+} from "./agent-state.js";
 import { drainRun } from "./drain.js";
 import { KeptAgent } from "./kept-agent.js";
+import { launchRun } from "./launch-run.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
+import { bindConversation, endConversation } from "./run-conversation.js";
 import { createSignal, type Signal, scheduleLong } from "./waiting.js";
 
 const RECOVER_AGAIN_MS = 1_000;
@@ -63,7 +70,7 @@ export class AgentLife implements Life {
 	snapshot(): AgentSnapshot {
 		return {
 			agent: this.#kept.now,
-			process: this.#processState(),
+			process: processStateOf(this.#run, this.#wanted !== null, this.#unknown),
 			run: this.#run,
 			processes: this.#run?.handle ? 1 : 0,
 			ready: this.#ready,
@@ -100,13 +107,6 @@ export class AgentLife implements Life {
 		this.#cancelStart();
 		this.#cancelSettle();
 		this.#stopWatching();
-	}
-
-	#processState(): ProcessState {
-		if (this.#unknown) return "unknown";
-		if (this.#run === null) return this.#wanted === null ? "stopped" : "starting";
-		if (this.#run.askedBy !== null) return "stopping";
-		return this.#run.handle === null ? "starting" : "running";
 	}
 
 	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
@@ -157,46 +157,37 @@ export class AgentLife implements Life {
 		this.#wanted = null;
 		const refused = this.forbidden();
 		if (refused !== null) return wanted.outcome.resolve(refused);
-		const { newRunId, chooseBackend, prepare } = this.#world;
-		const live = newRun(
-			newRunId(),
-			chooseBackend(this.#kept.now.spec),
-			wanted.withContinue,
-			this.#nowMs(),
-		);
+		const { newRunId, chooseBackend } = this.#world;
+		const backend = chooseBackend(this.#kept.now.spec);
+		const live = newRun(newRunId(), backend, wanted.withContinue, this.#nowMs());
 		// The intent is recorded before the start, so that a start that nobody saw confirmed is found.
 		await this.#kept.save({ reason: "starting" }, [], (transaction) => {
 			transaction.putRun(this.#stored(live, "intended"));
 			transaction.removeEffect(startEffectKey(this.id));
 		});
 		this.#run = live;
-		const prepared = await prepare(this.#kept.now.spec, wanted.withContinue);
-		if (!prepared.ok) return this.#failedToStart(live, wanted.outcome, true, prepared.detail);
-		const started = await live.backend
-			.start({ ...prepared.request, runId: live.runId })
-			.catch((error: unknown) => ({ ok: "unknown", error }) as const);
-		if (started.ok === "unknown") {
-			// It may have started or not; only looking for it can tell.
-			wanted.outcome.resolve("failed");
-			return this.#recover(this.#stored(live, "intended"));
+		const launched = await launchRun(this.#world, this.#kept, live);
+		switch (launched.outcome) {
+			case "unknown":
+				// It may have started or not; only looking for it can tell.
+				wanted.outcome.resolve("failed");
+				return this.#recover(this.#stored(live, "intended"));
+			case "failed":
+				return this.#failedToStart(live, wanted.outcome, launched.failure);
+			case "started":
+				live.startedSteadyMs = this.#world.clock.now().steadyMs;
+				await this.#began(live, launched.handle, {
+					type: "agent.started",
+					data: { pid: launched.handle.process.pid, with_continue: wanted.withContinue },
+				});
+				return wanted.outcome.resolve("started");
 		}
-		if (started.ok) {
-			live.startedSteadyMs = this.#world.clock.now().steadyMs;
-			await this.#began(live, started.handle, {
-				type: "agent.started",
-				data: { pid: started.handle.process.pid, with_continue: wanted.withContinue },
-			});
-			return wanted.outcome.resolve("started");
-		}
-		const { permanent, detail } = started.failure;
-		return this.#failedToStart(live, wanted.outcome, permanent, detail);
 	}
 
 	async #failedToStart(
 		live: LiveRun,
 		outcome: Signal<StartOutcome>,
-		permanent: boolean,
-		detail: string,
+		{ permanent, detail }: StartFailure,
 	): Promise<void> {
 		const report = exitReport({ uptimeMs: 0, cause: "spawn_error", permanent, detail });
 		await this.#end(live, report, this.#nowMs());
@@ -210,12 +201,20 @@ export class AgentLife implements Life {
 		event: Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>, "type" | "data">,
 	): Promise<void> {
 		live.handle = handle;
+		const holds = await bindConversation(
+			this.#world.sessions,
+			live.conversation?.lease,
+			handle.process,
+		);
 		const about = { agent: this.id, run_id: live.runId };
 		const events = [{ ...about, ...event } as NewEvent, ...this.#limitsNews.of(handle, about)];
 		await this.#kept.save({ reason: "running" }, events, (transaction) =>
 			transaction.putRun(this.#stored(live, "running")),
 		);
 		const { spec } = this.#kept.now;
+		// Somebody else has the conversation by now: two processes on one would damage it.
+		if (!holds) live.askedBy ??= "reeve";
+		if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
 		const { clock, watchReady } = this.#world;
 		const sinceMs = clock.now().steadyMs;
 		if (event.type === "agent.adopted") {
@@ -263,7 +262,9 @@ export class AgentLife implements Life {
 		const times = { atMs, nowMs: this.#nowMs() };
 		const record = recordExit(this.#kept.now, live.runId, report, decision, times);
 		const { planned, exit } = record;
-		await this.#kept.save(record.changes, record.events, (transaction) => {
+		const after = await endConversation(this.#world.sessions, this.#kept.now, live, report);
+		const changes = { ...record.changes, ...after.changes };
+		await this.#kept.save(changes, [...record.events, ...after.events], (transaction) => {
 			transaction.putRun(this.#stored(live, "ended"));
 			transaction.putExit(exit);
 			if (planned === null) return;
@@ -335,7 +336,9 @@ export class AgentLife implements Life {
 	async #recover(stored: StoredRun): Promise<void> {
 		const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
 		const backend = this.#world.backendNamed(stored.backend);
-		const live = { ...newRun(runId, backend, withContinue, intendedAtMs), handle, askedBy };
+		const { conversation = null } = stored;
+		const run = newRun(runId, backend, withContinue, intendedAtMs);
+		const live = { ...run, handle, askedBy, conversation };
 		this.#run = live;
 		const found = await backend.recover(stored.runId, stored.handle);
 		this.#unknown = found.state === "unknown";
@@ -349,9 +352,7 @@ export class AgentLife implements Life {
 				return;
 			case "running": {
 				const data = { pid: found.handle.process.pid };
-				await this.#began(live, found.handle, { type: "agent.adopted", data });
-				if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
-				return;
+				return this.#began(live, found.handle, { type: "agent.adopted", data });
 			}
 			case "exited":
 				await this.#end(live, this.#report(live, found.exit), found.exit.atMs);

@@ -25,7 +25,7 @@ export function putAgent(transaction: StoreTransaction, agent: Agent): void {
 }
 
 export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
-	const { runId, handle, intendedAtMs, askedBy, withContinue } = live;
+	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation } = live;
 	return {
 		runId,
 		agentId,
@@ -35,6 +35,7 @@ export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["st
 		intendedAtMs,
 		askedBy,
 		withContinue,
+		conversation,
 	};
 }
 

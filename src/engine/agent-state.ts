@@ -4,7 +4,7 @@ import type { AgentSpec } from "../config/spec.js";
 import type { Asker } from "../core/exit.js";
 import type { ProcessState } from "../core/states.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
-import type { StoredAgent, StoredExit } from "../ports/store.js";
+import type { RunConversation, StoredAgent, StoredExit } from "../ports/store.js";
 import { createSignal, type Signal } from "./waiting.js";
 
 /** A stored agent whose spec is known to be one, with the values of its environment. */
@@ -24,6 +24,8 @@ export interface LiveRun {
 	/** Null when this daemon did not see it start. */
 	startedSteadyMs: number | null;
 	askedBy: Asker | null;
+	/** Null for an agent without one, and until the start is prepared. */
+	conversation: RunConversation | null;
 	/** Resolves once its exit is recorded. */
 	readonly ended: Signal<void>;
 }
@@ -47,6 +49,17 @@ export function withoutSecrets(spec: AgentSpec): AgentSpec {
 	return { ...spec, env: Object.fromEntries(names) };
 }
 
+export function processStateOf(
+	run: LiveRun | null,
+	wantsToStart: boolean,
+	unknown: boolean,
+): ProcessState {
+	if (unknown) return "unknown";
+	if (run === null) return wantsToStart ? "starting" : "stopped";
+	if (run.askedBy !== null) return "stopping";
+	return run.handle === null ? "starting" : "running";
+}
+
 /** A run that is intended and has not begun. */
 export function newRun(
 	runId: string,
@@ -62,6 +75,7 @@ export function newRun(
 		handle: null,
 		startedSteadyMs: null,
 		askedBy: null,
+		conversation: null,
 		ended: createSignal(),
 	};
 }

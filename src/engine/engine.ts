@@ -8,51 +8,23 @@ import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { NEW_AGENT } from "../core/crash-state.js";
 import { ReeveError } from "../core/errors.js";
 import type { PolicyState } from "../core/states.js";
-import type {
-	Backend,
-	TerminalConnection,
-	TerminalSize,
-	TerminalViewer,
-} from "../ports/backend.js";
-import type { Clock } from "../ports/clock.js";
-import type { EnvVault } from "../ports/env-vault.js";
+import type { TerminalConnection, TerminalSize, TerminalViewer } from "../ports/backend.js";
 import type { AttemptEnd } from "../ports/executor.js";
-import type { Store, StoredExit, StoredRun } from "../ports/store.js";
+import type { StoredExit, StoredRun } from "../ports/store.js";
 import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
-import type { Agent, AgentSnapshot } from "./agent-state.js";
+import type { Agent } from "./agent-state.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
-import { type PerformWorld, performAttempt } from "./calls/perform.js";
+import { performAttempt } from "./calls/perform.js";
+import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engine-parts.js";
 import type { Life } from "./life.js";
-import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import type { StartOutcome, StopReport } from "./life-world.js";
 import { resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
 import { startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
 import { WorkerLife, type WorkerWorld } from "./worker-life.js";
-
-export interface EngineParts extends PerformWorld {
-	readonly store: Store;
-	readonly clock: Clock;
-	readonly vault: EnvVault;
-	readonly chooseBackend: (spec: AgentSpec) => Backend;
-	readonly backendNamed: (name: string) => Backend;
-	readonly random: () => number;
-	readonly newRunId: () => string;
-	readonly watchReady: LifeWorld["watchReady"];
-	/** Something failed that nobody waits for. */
-	readonly onError: (agentId: string, error: unknown) => void;
-}
-
-export interface AgentView extends AgentSnapshot {
-	/** What it waits for before it may start. */
-	readonly missing: readonly string[];
-}
-
-export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };
-export type Stopped = { readonly id: string } & StopReport;
-export type Reloaded = AgentChange & { readonly stopped: StopReport | null };
 
 export class Engine {
 	readonly #parts: EngineParts;

@@ -1,8 +1,10 @@
 /** What an agent's life needs of the rest of the engine, and how its starts and stops come out. */
 
 import type { AgentSpec } from "../config/spec.js";
+import type { ConversationStart } from "../core/conversation.js";
 import type { DrainOutcome } from "../core/events.js";
 import type { Asker } from "../core/exit.js";
+import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
 import type { Backend, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
@@ -23,8 +25,33 @@ export interface StopReport {
 }
 
 export type Prepared =
-	| { readonly ok: true; readonly request: Omit<StartRequest, "runId"> }
+	| {
+			readonly ok: true;
+			readonly request: Omit<StartRequest, "runId">;
+			/** The conversation that the start takes up or begins; null for an agent without any. */
+			readonly conversation?: ConversationStart | null;
+	  }
+	/** It cannot be started as things are, and trying again cannot help. */
 	| { readonly ok: false; readonly detail: string };
+
+/** How a session is to begin. */
+export interface StartIntent {
+	/** Whether it is to go on where it stopped. */
+	readonly withContinue: boolean;
+	/** The conversation that it had. */
+	readonly conversation: string | null;
+}
+
+/** What a start of something without a conversation is prepared with. */
+export const NO_CONVERSATION: StartIntent = { withContinue: false, conversation: null };
+
+/** What is known of agent CLIs, and what they leave behind. */
+export interface SessionWorld {
+	readonly adapterOf: (spec: AgentSpec) => AgentAdapter;
+	readonly leases: ConversationLeases;
+	/** The end of what an agent printed, as plain text. */
+	readonly lastWords: (spec: AgentSpec) => Promise<string>;
+}
 
 /** What a life needs of the rest of the engine. */
 export interface LifeWorld {
@@ -36,8 +63,9 @@ export interface LifeWorld {
 	readonly clock: Clock;
 	readonly random: () => number;
 	readonly newRunId: () => string;
-	/** All that the backend needs to start this agent now, or why it cannot be started. */
-	readonly prepare: (spec: AgentSpec, withContinue: boolean) => Promise<Prepared>;
+	/** All that is needed to start this agent now, or why it cannot be started. */
+	readonly prepare: (spec: AgentSpec, intent: StartIntent) => Promise<Prepared>;
+	readonly sessions: SessionWorld;
 	/** The agent wants to start; `launch` is to be called when it may. */
 	readonly wantsToStart: (agentId: string) => void;
 	/** Calls back when a run that has begun is ready. The answer stops watching. */

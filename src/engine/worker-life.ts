@@ -18,7 +18,12 @@ import { type PlannedStart, policyChange, recordExit, startEffectKey } from "./a
 import type { Agent, AgentSnapshot } from "./agent-state.js";
 import { KeptAgent } from "./kept-agent.js";
 import type { Life } from "./life.js";
-import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import {
+	type LifeWorld,
+	NO_CONVERSATION,
+	type StartOutcome,
+	type StopReport,
+} from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
 import { createSignal, type Signal, scheduleLong } from "./waiting.js";
 import { WorkerPool } from "./worker-pool.js";
@@ -226,7 +231,7 @@ export class WorkerLife implements Life {
 			transaction.removeEffect(startEffectKey(this.id));
 		});
 		this.#pool.slots.set(slot.runId, slot);
-		const prepared = await this.#world.prepare(this.#spec, false);
+		const prepared = await this.#world.prepare(this.#spec, NO_CONVERSATION);
 		if (!prepared.ok) return this.#failedToStart(slot, true, prepared.detail);
 		const { request } = prepared;
 		const started = await this.#world.executor.startWorker({

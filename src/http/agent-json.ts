@@ -1,7 +1,7 @@
 /** An agent as the engine knows it, in the words of the contract. */
 
 import type { Circuit } from "../engine/calls/calls.js";
-import type { AgentView } from "../engine/engine.js";
+import type { AgentView } from "../engine/engine-parts.js";
 import type { StoredExit } from "../ports/store.js";
 import type { AgentJson, ExitJson } from "./contract/agents.js";
 
@@ -42,6 +42,7 @@ export function renderAgent(
 		next_restart_at: nextStartAtMs === null ? null : isoTime(nextStartAtMs),
 		waiting: agent.waiting,
 		ready: view.ready,
+		conversation: agent.conversation ?? null,
 		reason: renderReason(view, circuit),
 		host,
 		fleet_file: agent.fleetFile,

@@ -10,6 +10,7 @@ import type { CrashState, ExitClass } from "../core/crash-state.js";
 import type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 import type { Asker, ExitCause, ExitKind } from "../core/exit.js";
 import type { Retention } from "../core/retention.js";
+import type { ConversationLease } from "./adapter.js";
 import type { RunHandle } from "./backend.js";
 import type { TaskReads, TaskWrites } from "./task-store.js";
 
@@ -30,6 +31,8 @@ export interface StoredAgent {
 	readonly reason: string;
 	/** Restarts ever. */
 	readonly restarts: number;
+	/** The conversation that it takes up when it starts again. */
+	readonly conversation?: string | null;
 }
 
 export interface StoredRun {
@@ -43,6 +46,16 @@ export interface StoredRun {
 	/** Who asked it to end, recorded before it is told to. */
 	readonly askedBy: Asker | null;
 	readonly withContinue: boolean;
+	/** The conversation that it holds; null for an agent without one. */
+	readonly conversation?: RunConversation | null;
+}
+
+export interface RunConversation {
+	readonly mode: "fresh" | "resume";
+	/** Null until the CLI has told it. */
+	readonly id: string | null;
+	/** The right to hold it; null while it has no id. */
+	readonly lease: ConversationLease | null;
 }
 
 export interface StoredExit {

@@ -36,7 +36,7 @@ describe("reeve init", () => {
 	test("writes a stand-in where none is installed, and that is valid too", async () => {
 		const cwd = temporaryFolder();
 		const { stderr } = await runReeve(["init"], { cwd, env: { PATH: fakePath() } });
-		expect(stderr).toContain("found none of claude, codex, gemini, opencode on PATH");
+		expect(stderr).toContain("found none of claude, codex, gemini, opencode, pi, aider on PATH");
 		expect((await runReeve(["validate"], { cwd })).stdout).toBe("reeve.yaml: valid, 1 agent\n");
 	});
 

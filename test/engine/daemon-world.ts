@@ -15,6 +15,7 @@ import { createManualClock, type ManualClock } from "../../src/testing/manual-cl
 import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/scripted-backend.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 import { mortal } from "./mortal.js";
+import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
 export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly clock: ManualClock;
@@ -35,14 +36,16 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 export function createDaemonWorld(
 	random: () => number = () => 0,
 	executor: Executor = createNoExecutor(),
+	sessions: ScriptedSessions = createScriptedSessions(),
 ): Promise<DaemonWorld> {
-	return createDaemonWorldOn(createMemoryStore(), random, executor);
+	return createDaemonWorldOn(createMemoryStore(), random, executor, sessions);
 }
 
 export async function createDaemonWorldOn<S extends Store>(
 	store: S,
 	random: () => number = () => 0,
 	executor: Executor = createNoExecutor(),
+	sessions: ScriptedSessions = createScriptedSessions(),
 ): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
 	const backend = createScriptedBackend({ clock });
@@ -71,8 +74,9 @@ export async function createDaemonWorldOn<S extends Store>(
 			executor: mortal(executor, life),
 			adapterFor: () => null,
 			newRunId: () => `run-${++runs}`,
-			prepare: async (spec) => ({
+			prepare: async (spec, intent) => ({
 				ok: true,
+				conversation: sessions.converse(spec, intent),
 				request: {
 					agentId: spec.id,
 					argv: ["program"],
@@ -86,6 +90,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			}),
 			watchReady: (spec, onReady) =>
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
+			sessions: mortal(sessions, life),
 			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));

@@ -2,7 +2,7 @@
 
 import { classifyProcessFailure } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
-import type { LifeWorld } from "../life-world.js";
+import { type LifeWorld, NO_CONVERSATION } from "../life-world.js";
 import type { WorkerLife } from "../worker-life.js";
 import type { AttemptOrder, CallableSpec } from "./calls-world.js";
 
@@ -21,7 +21,7 @@ export async function performAttempt(
 	signal: AbortSignal,
 ): Promise<AttemptEnd> {
 	if (worker !== null) return worker.ask(request, timeoutMs, signal);
-	const prepared = await prepare(spec, false);
+	const prepared = await prepare(spec, NO_CONVERSATION);
 	if (!prepared.ok) {
 		const outcome = classifyProcessFailure({ type: "spawn_error", detail: prepared.detail });
 		return { outcome, log: "" };

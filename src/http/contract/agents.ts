@@ -4,7 +4,6 @@ import { z } from "zod";
 import { EXIT_CAUSES } from "../../core/exit.js";
 import {
 	ACTIVITIES,
-	ADAPTERS,
 	AGENT_KINDS,
 	CIRCUIT_STATES,
 	HEALTH_STATES,
@@ -35,7 +34,7 @@ const agentShape = z.object({
 	agent: z.string(),
 	kind: z.enum(AGENT_KINDS),
 	backend: z.string(),
-	adapter: z.enum(ADAPTERS),
+	adapter: z.string().describe("built in, or one of the fleet file's own"),
 	desired: z.enum(["up", "down"]),
 	process: z.enum(PROCESS_STATES),
 	policy: z.enum(POLICY_STATES),
@@ -58,6 +57,10 @@ const agentShape = z.object({
 	next_restart_at: time.nullable(),
 	waiting: z.boolean().describe("it ended by itself; somebody is to say what comes next"),
 	ready: z.boolean(),
+	conversation: z
+		.string()
+		.nullable()
+		.describe("the conversation that it takes up when it is started again"),
 	reason: z.string().describe("why it is as it is, in words"),
 	host: z.string(),
 	fleet_file: z.string(),

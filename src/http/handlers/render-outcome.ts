@@ -1,6 +1,7 @@
 /** How starts and stops went, in the words of the contract. */
 
-import type { Engine, Started, Stopped } from "../../engine/engine.js";
+import type { Engine } from "../../engine/engine.js";
+import type { Started, Stopped } from "../../engine/engine-parts.js";
 import type { StartedJson } from "../contract/agents.js";
 import type { StoppedJson } from "../contract/shapes.js";
 

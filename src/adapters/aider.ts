@@ -1,0 +1,23 @@
+/** aider. It knows no conversation ids, but takes up whatever history file it is given. */
+
+import { PLAIN_PROFILE } from "../core/adapter.js";
+import type { AgentAdapter } from "../ports/adapter.js";
+
+const HISTORY = "<folder>/history-<conversation>.md";
+
+export const aider: AgentAdapter = {
+	name: "aider",
+	profile: {
+		...PLAIN_PROFILE,
+		command: ["aider"],
+		args: ["--no-check-update", "--no-show-release-notes"],
+		ownTmpdir: true,
+		conversation: {
+			id: "chosen",
+			fresh: ["--chat-history-file", HISTORY],
+			resume: ["--chat-history-file", HISTORY, "--restore-chat-history"],
+			gone: ["history file.*not found"],
+			transcript: [HISTORY],
+		},
+	},
+};

@@ -1,0 +1,68 @@
+/** An adapter in the fleet file: the same that is known of the built-in ones, in the user's words. */
+
+import type { z } from "zod";
+import { type AdapterProfile, CONVERSATION_IDS } from "../core/adapter.js";
+import { argv, choice, envMap, flag, json, list, pattern, section, text } from "./values.js";
+
+const PLACEHOLDERS =
+	"`<conversation>`, `<cwd>`, `<home>`, `<folder>` (kept for this agent alone) and variables such as `<CODEX_HOME>` are filled in.";
+
+const conversation = section("How a conversation is begun and taken up again.", {
+	id: choice(
+		"`chosen`: Reeve names a new conversation; `told`: the program does; `none`: it cannot take one up again.",
+		CONVERSATION_IDS,
+	).prefault("none"),
+	fresh: list(`Arguments that begin one. ${PLACEHOLDERS}`, text("One argument.")).prefault([]),
+	resume: list(
+		"Arguments that take up the one that was, such as `[--resume, <conversation>]`.",
+		text("One argument."),
+	).prefault([]),
+	gone: list(
+		"How the program says that it does not find its conversation. It is then started once with a new one. When none is given, any failure within seconds of a start that takes one up counts.",
+		pattern("In its last words."),
+	).prefault([]),
+	transcript: list(
+		"Where the program keeps the record of a conversation, so that it is known whether there is one; `*` stands for any one name. The first that can be filled in counts.",
+		text("A path."),
+	).prefault([]),
+});
+
+const seed = section("A JSON file of the program that is to hold something before it starts.", {
+	file: list(
+		`The file; the first that can be filled in. ${PLACEHOLDERS}`,
+		text("A path."),
+	).prefault([]),
+	path: list("The keys that lead to the value, from the outermost.", text("One key.")).prefault([]),
+	value: json("The value, as JSON. Whatever is written there already stays.").prefault("true"),
+});
+
+export const adapterSchema = section("What is known of an agent CLI.", {
+	command: argv("Its program, and arguments that always come first."),
+	args: list(
+		`Arguments of every start, after those of the conversation. ${PLACEHOLDERS}`,
+		text("One argument."),
+	).prefault([]),
+	env: envMap("Variables that it is given; the agent's own win.").prefault({}),
+	own_tmpdir: flag(
+		"Whether each agent gets a folder of its own for temporary files, emptied before every start.",
+	).prefault(true),
+	conversation: conversation.prefault({}),
+	seeds: list("Questions of a first start that are settled before it.", seed).prefault([]),
+});
+
+type AdapterSettings = z.output<typeof adapterSchema>;
+
+export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
+	return {
+		command: settings.command,
+		args: settings.args,
+		env: { ...settings.env },
+		ownTmpdir: settings.own_tmpdir,
+		conversation: settings.conversation,
+		files: [],
+		seeds: settings.seeds.map(({ file, path, value }) => ({
+			file,
+			set: [{ path, value: JSON.parse(value) as unknown }],
+		})),
+	};
+}

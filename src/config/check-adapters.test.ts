@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { diffFleets } from "./diff.js";
+import { parseFleet } from "./parse-fleet.js";
+import type { FleetSpec } from "./spec.js";
+
+const parse = (adapters: string, agent = "{ adapter: mine }") =>
+	parseFleet(
+		`version: 1\nadapters:\n${adapters}\nprojects:\n  p:\n    agents:\n      a: ${agent}\n`,
+		"reeve.yaml",
+		{ env: {}, homeDir: "/", baseDir: "/" },
+	);
+
+function problemsOf(adapters: string, agent?: string) {
+	const parsed = parse(adapters, agent);
+	return parsed.ok ? [] : parsed.problems;
+}
+
+function fleetOf(adapters: string): FleetSpec {
+	const parsed = parse(adapters);
+	if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+	return parsed.fleet;
+}
+
+describe("adapters in the fleet file", () => {
+	it("are known to its agents by name", () => {
+		const fleet = fleetOf("  mine: { command: [my-agent] }");
+		expect(fleet.agents[0]).toMatchObject({
+			...{ adapter: "mine", command: null },
+			profile: { command: ["my-agent"], ownTmpdir: true, conversation: { id: "none" } },
+		});
+	});
+
+	it("cannot have the name of a built-in one", () => {
+		expect(problemsOf("  claude: { command: [x] }", "{ adapter: claude }")).toMatchObject([
+			{ line: 3, path: "adapters.claude", message: "`claude` is built in" },
+		]);
+	});
+
+	it("are suggested where a name is misspelt", () => {
+		expect(problemsOf("  mine: { command: [x] }", "{ adapter: mines }")).toMatchObject([
+			{ line: 7, message: "there is no adapter `mines`", hint: "did you mean `mine`?" },
+		]);
+	});
+
+	it.each([
+		["  mine: {}", "adapters.mine.command", "required key is missing"],
+		["  mine: { command: [x], ready: 1 }", "adapters.mine.ready", "unknown key `ready`"],
+		[
+			"  mine: { command: [x], conversation: { gone: ['('] } }",
+			"adapters.mine.conversation.gone[0]",
+			"`(` is not a regular expression",
+		],
+		[
+			"  mine: { command: [x], seeds: [{ file: [f], path: [a], value: dark }] }",
+			"adapters.mine.seeds[0].value",
+			"`dark` is not JSON",
+		],
+	])("are checked like everything else: %s", (adapters, path, message) => {
+		expect(problemsOf(adapters)).toMatchObject([{ path, message }]);
+	});
+
+	it("change the agents that use them", () => {
+		const before = fleetOf("  mine: { command: [x] }");
+		const after = fleetOf("  mine: { command: [x], args: [--more] }");
+		expect(diffFleets(before, after)).toMatchObject([{ change: "change", keys: ["adapter"] }]);
+		expect(diffFleets(before, before)).toMatchObject([{ change: "keep" }]);
+	});
+});

@@ -1,0 +1,52 @@
+/** `adapter`: it must be built in or stand under `adapters`, and no name may mean both. */
+
+import { ADAPTERS } from "../core/states.js";
+import { originOf, type WrittenAgent } from "./agents.js";
+import type { CheckedShape } from "./check-shape.js";
+import { nearest } from "./did-you-mean.js";
+import { type Explanation, type Finding, finding, quote, quoteList } from "./problem.js";
+import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
+
+const BUILT_IN: ReadonlySet<string> = new Set(ADAPTERS);
+
+export function checkAdapters(
+	tree: Tree,
+	agents: readonly WrittenAgent[],
+	{ broken }: CheckedShape,
+): readonly Finding[] {
+	const own = namesIn(tree, ["adapters"]);
+	const findings = own.flatMap((name) => {
+		if (!BUILT_IN.has(name)) return [];
+		const path = ["adapters", name];
+		const message = `${quote(name)} is built in`;
+		return [finding(locateKey(tree, path), path, { message, hint: "give yours another name" })];
+	});
+	const seen = new Set<string>();
+	for (const agent of agents) {
+		const path = originOf(tree, agent, ["adapter"]);
+		const written = path === null ? null : findTree(tree, path);
+		// What stands in `defaults` is one mistake, whoever takes it.
+		if (path === null || seen.has(path.join("."))) continue;
+		seen.add(path.join("."));
+		if (written?.type !== "scalar" || written.faulty || broken.covers(path)) continue;
+		const name = String(written.value);
+		if (BUILT_IN.has(name) || own.includes(name)) continue;
+		findings.push(finding(written.at, path, explainUnknown(written.written, own)));
+	}
+	return findings;
+}
+
+function explainUnknown(written: string, own: readonly string[]): Explanation {
+	const words = [...ADAPTERS, ...own];
+	// `claude-code` is `claude` to most people.
+	const known = words.find((word) => written.startsWith(`${word}-`));
+	const meant = nearest(written, words) ?? known ?? null;
+	return {
+		message: `there is no adapter ${quote(written)}`,
+		expected: quoteList(words, "or"),
+		hint:
+			meant === null
+				? "describe it at the top of the file, under `adapters`"
+				: `did you mean ${quote(meant)}?`,
+	};
+}

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { type ConversationIds, PLAIN_PROFILE } from "./adapter.js";
+import { decideConversation, isConversationGone } from "./conversation.js";
+
+const profile = (id: ConversationIds, gone: readonly string[] = []) => ({
+	...PLAIN_PROFILE,
+	conversation: { ...PLAIN_PROFILE.conversation, id, gone },
+});
+
+describe("which conversation a start takes up", () => {
+	const facts = { known: "old", withContinue: true, recorded: null, newId: "new" } as const;
+
+	it.each([
+		["chosen, and there is a record", "chosen", { recorded: true }, "resume", "old"],
+		["chosen, and nobody can tell whether there is one", "chosen", {}, "resume", "old"],
+		["chosen, but it was never asked anything", "chosen", { recorded: false }, "fresh", "old"],
+		["chosen, and there was none", "chosen", { known: null }, "fresh", "new"],
+		["chosen, and a new one is wanted", "chosen", { withContinue: false }, "fresh", "new"],
+		["told, and known", "told", {}, "resume", "old"],
+		["told, and not known yet", "told", { known: null }, "fresh", null],
+		["told, and a new one is wanted", "told", { withContinue: false }, "fresh", null],
+		["none", "none", {}, "fresh", null],
+	] as const)("%s", (_, id, given, mode, expected) => {
+		expect(decideConversation(profile(id), { ...facts, ...given })).toEqual({ mode, id: expected });
+	});
+});
+
+describe("whether a run ended because its conversation is not there", () => {
+	const exit = { askedBy: null, code: 1, signal: null, uptimeMs: 300 };
+	const strict = profile("chosen", ["No conversation found"]);
+	const words = "No conversation found with session ID: 1";
+
+	it("is so when it says so at once", () => {
+		expect(isConversationGone(strict, true, exit, words)).toBe(true);
+	});
+
+	it.each([
+		["when it began a new one", strict, false, {}, words],
+		["when it says something else", strict, true, {}, "Segmentation fault"],
+		["when it ran for a while", strict, true, { uptimeMs: 60_000 }, words],
+		["when it was asked to end", strict, true, { askedBy: "operator" }, words],
+		["when it ended well", strict, true, { code: 0 }, words],
+		["when it was killed", strict, true, { code: null, signal: "SIGKILL" }, words],
+	] as const)("is not so %s", (_, adapter, resumed, facts, said) => {
+		expect(isConversationGone(adapter, resumed, { ...exit, ...facts }, said)).toBe(false);
+	});
+
+	it("is taken to be so for any quick failure of a CLI whose words are not known", () => {
+		expect(isConversationGone(profile("chosen"), true, exit, "")).toBe(true);
+	});
+});

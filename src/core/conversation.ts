@@ -1,0 +1,63 @@
+/**
+ * Which conversation a start takes up. An agent has one of its own, known by its id and never by
+ * "the latest one"; it is begun anew only when somebody asks for that, or when it is not there.
+ */
+
+import type { AdapterProfile } from "./adapter.js";
+import type { ExitReport } from "./exit.js";
+
+export interface ConversationFacts {
+	/** The agent's conversation so far. */
+	readonly known: string | null;
+	/** Whether the agent is to go on where it stopped. */
+	readonly withContinue: boolean;
+	/** Whether there is a record of it; null where that cannot be told. */
+	readonly recorded: boolean | null;
+	/** An id that nobody has used. */
+	readonly newId: string;
+}
+
+export interface ConversationStart {
+	readonly mode: "fresh" | "resume";
+	/** Null where there is none, or the CLI has not told it yet. */
+	readonly id: string | null;
+}
+
+export function decideConversation(
+	{ conversation }: AdapterProfile,
+	{ known, withContinue, recorded, newId }: ConversationFacts,
+): ConversationStart {
+	switch (conversation.id) {
+		case "none":
+			return { mode: "fresh", id: null };
+		case "told":
+			return withContinue && known !== null
+				? { mode: "resume", id: known }
+				: { mode: "fresh", id: null };
+		case "chosen":
+			if (!withContinue || known === null) return { mode: "fresh", id: newId };
+			// Started and never asked anything: there is nothing to resume, and the id is still free.
+			return { mode: recorded === false ? "fresh" : "resume", id: known };
+		default:
+			return conversation.id satisfies never;
+	}
+}
+
+/** A CLI that does not find its conversation says so at once. */
+const GONE_WITHIN_MS = 15_000;
+
+/**
+ * Whether a run ended because the conversation that it was to take up is not there. Such an agent
+ * begins a new one at its next start, once: that start resumes nothing, so it cannot fail this way.
+ */
+export function isConversationGone(
+	{ conversation }: AdapterProfile,
+	resumed: boolean,
+	{ askedBy, code, signal, uptimeMs }: Pick<ExitReport, "askedBy" | "code" | "signal" | "uptimeMs">,
+	lastWords: string,
+): boolean {
+	if (!resumed || askedBy !== null || signal !== null || code === 0) return false;
+	if (uptimeMs > GONE_WITHIN_MS) return false;
+	const { gone } = conversation;
+	return gone.length === 0 || gone.some((pattern) => new RegExp(pattern, "u").test(lastWords));
+}

@@ -1,0 +1,34 @@
+/** What an engine is made of, and how its answers look. */
+
+import type { AgentChange } from "../config/diff.js";
+import type { AgentSpec } from "../config/spec.js";
+import type { Backend } from "../ports/backend.js";
+import type { Clock } from "../ports/clock.js";
+import type { EnvVault } from "../ports/env-vault.js";
+import type { Store } from "../ports/store.js";
+import type { AgentSnapshot } from "./agent-state.js";
+import type { PerformWorld } from "./calls/perform.js";
+import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+
+export interface EngineParts extends PerformWorld {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly vault: EnvVault;
+	readonly chooseBackend: (spec: AgentSpec) => Backend;
+	readonly backendNamed: (name: string) => Backend;
+	readonly random: () => number;
+	readonly newRunId: () => string;
+	readonly watchReady: LifeWorld["watchReady"];
+	readonly sessions: LifeWorld["sessions"];
+	/** Something failed that nobody waits for. */
+	readonly onError: (agentId: string, error: unknown) => void;
+}
+
+export interface AgentView extends AgentSnapshot {
+	/** What it waits for before it may start. */
+	readonly missing: readonly string[];
+}
+
+export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };
+export type Stopped = { readonly id: string } & StopReport;
+export type Reloaded = AgentChange & { readonly stopped: StopReport | null };

@@ -1,0 +1,63 @@
+/**
+ * The conversation of one agent's runs: taken before a start, held by the process that runs, given
+ * back when it ends. Whoever does not hold it does not start.
+ */
+
+import { type ConversationStart, isConversationGone } from "../core/conversation.js";
+import type { ExitReport } from "../core/exit.js";
+import type { ConversationLease } from "../ports/adapter.js";
+import type { ProcessIdentity } from "../ports/backend.js";
+import type { NewEvent, RunConversation } from "../ports/store.js";
+import type { Agent, LiveRun } from "./agent-state.js";
+import type { SessionWorld } from "./life-world.js";
+
+export type TakenConversation =
+	| { readonly ok: true; readonly conversation: RunConversation | null }
+	/** Somebody else holds it; they will not for ever. */
+	| { readonly ok: false; readonly detail: string };
+
+export async function takeConversation(
+	{ leases, adapterOf }: SessionWorld,
+	{ id: agentId, spec }: Agent,
+	runId: string,
+	start: ConversationStart | null,
+): Promise<TakenConversation> {
+	if (start === null) return { ok: true, conversation: null };
+	if (start.id === null) return { ok: true, conversation: { ...start, lease: null } };
+	const taken = await leases.take(`${adapterOf(spec).name}/${start.id}`, { agentId, runId });
+	if (!taken.ok) return taken;
+	return { ok: true, conversation: { ...start, lease: taken.lease } };
+}
+
+/** The agent's process holds it now. False when it does not, so that it must not go on. */
+export async function bindConversation(
+	{ leases }: SessionWorld,
+	lease: ConversationLease | null | undefined,
+	process: ProcessIdentity,
+): Promise<boolean> {
+	return lease === null || lease === undefined || (await leases.bind(lease, process));
+}
+
+/** What follows for the conversation from the end of a run. */
+export async function endConversation(
+	{ leases, adapterOf, lastWords }: SessionWorld,
+	{ id: agentId, spec }: Agent,
+	{ runId, conversation }: LiveRun,
+	report: ExitReport,
+): Promise<{ readonly changes: Partial<Agent>; readonly events: readonly NewEvent[] }> {
+	const none = { changes: {}, events: [] };
+	if (conversation === null) return none;
+	if (conversation.lease !== null) await leases.release(conversation.lease);
+	const { id, mode } = conversation;
+	if (mode !== "resume" || id === null || report.code === 0) return none;
+	const { profile } = adapterOf(spec);
+	const words = await lastWords(spec).catch(() => "");
+	if (!isConversationGone(profile, true, report, words)) return none;
+	const reason = `it ended within moments of being told to take up conversation ${id}; the next start begins a new one`;
+	const about = { agent: agentId, run_id: runId } as const;
+	const data = { conversation: id, reason };
+	return {
+		changes: { conversation: null },
+		events: [{ ...about, type: "agent.conversation_lost", data }],
+	};
+}

@@ -1,0 +1,165 @@
+/**
+ * One holder per conversation, whichever daemon of this user asks. Made of files that are linked into
+ * place: `<name>.1`, `<name>.2`… The highest number counts and names its holder; whoever finds that
+ * holder gone creates the next number, and only one can. A lease that is given back keeps its number,
+ * so numbers only grow: whoever was late with a decision finds its number taken.
+ *
+ * A lease is held while the daemon that took it or the process that it was bound to is alive, or
+ * anything that carries the mark of its run: a daemon may die between starting an agent and saying so.
+ */
+
+import { createHash } from "node:crypto";
+import {
+	chmodSync,
+	linkSync,
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { ConversationLeases, LeaseResult } from "../ports/adapter.js";
+import type { ProcessIdentity } from "../ports/backend.js";
+import { isAlive, readIdentity } from "./process-identity.js";
+import { nextProcessTable } from "./process-table.js";
+
+interface Holder {
+	readonly agentId: string;
+	readonly runId: string;
+	/** The daemon that took it. */
+	readonly daemon: ProcessIdentity | null;
+	/** The agent, once it runs. */
+	readonly agent: ProcessIdentity | null;
+	readonly released: boolean;
+}
+
+/** Somebody else was faster; a second look tells who. */
+const TRIES_MAX = 3;
+
+let written = 0;
+
+export function createConversationLeases(folder: string): ConversationLeases {
+	return {
+		async take(conversation, { agentId, runId }) {
+			prepareFolder(folder);
+			const name = nameOf(conversation);
+			const holder: Holder = {
+				...{ agentId, runId, daemon: readIdentity(process.pid), agent: null, released: false },
+			};
+			for (let tries = 0; tries < TRIES_MAX; tries++) {
+				const result = await tryToTake(folder, name, conversation, holder);
+				if (result !== "again") return result;
+			}
+			return { ok: false, detail: `others are taking up conversation ${conversation} just now` };
+		},
+		async bind(lease, agent) {
+			const name = nameOf(lease.conversation);
+			const held = readHolder(join(folder, `${name}.${lease.token}`));
+			if (held === null || newestNumber(folder, name) !== lease.token) return false;
+			replace(folder, name, lease.token, { ...held, agent, released: false });
+			return true;
+		},
+		async release(lease) {
+			const name = nameOf(lease.conversation);
+			const held = readHolder(join(folder, `${name}.${lease.token}`));
+			if (held !== null) replace(folder, name, lease.token, { ...held, released: true });
+		},
+	};
+}
+
+async function tryToTake(
+	folder: string,
+	name: string,
+	conversation: string,
+	holder: Holder,
+): Promise<LeaseResult | "again"> {
+	const newest = newestNumber(folder, name);
+	if (newest > 0) {
+		const before = readHolder(join(folder, `${name}.${newest}`));
+		// It was replaced by a newer one between the two looks.
+		if (before === null) return "again";
+		if (await isHeld(before)) return { ok: false, detail: renderHolder(conversation, before) };
+	}
+	const token = newest + 1;
+	if (!create(folder, name, token, holder)) return "again";
+	// Numbers only grow, so a newer one means that this one was never the newest.
+	if (newestNumber(folder, name) !== token) return "again";
+	for (const number of numbers(folder, name)) {
+		if (number < token) rmSync(join(folder, `${name}.${number}`), { force: true });
+	}
+	return { ok: true, lease: { conversation, token } };
+}
+
+async function isHeld({ released, daemon, agent, runId }: Holder): Promise<boolean> {
+	if (released) return false;
+	// What cannot be told apart from alive is alive.
+	if (agent !== null && isAlive(agent) !== false) return true;
+	if (agent === null && daemon !== null && isAlive(daemon) !== false) return true;
+	const table = await nextProcessTable();
+	return table.entries.some(({ pid, ended }) => !ended && table.runIdOf(pid) === runId);
+}
+
+function renderHolder(conversation: string, { agentId, agent, daemon }: Holder): string {
+	const who = agent === null ? `its daemon (pid ${daemon?.pid})` : `pid ${agent.pid}`;
+	return `conversation ${conversation} is held by ${agentId}, ${who}; two processes on one conversation would damage it`;
+}
+
+/** 0700 and our own: whoever could write here could take any conversation away. */
+function prepareFolder(folder: string): void {
+	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	const stats = lstatSync(folder);
+	const uid = process.getuid?.();
+	if (!stats.isDirectory() || (uid !== undefined && stats.uid !== uid)) {
+		throw new Error(`${folder} is not a folder of this user's own`);
+	}
+	if ((stats.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+}
+
+/** Ids are other people's words: as file names they are hashed. */
+function nameOf(conversation: string): string {
+	return createHash("sha256").update(conversation).digest("hex").slice(0, 32);
+}
+
+function numbers(folder: string, name: string): number[] {
+	return readdirSync(folder).flatMap((file) => {
+		const rest = file.startsWith(`${name}.`) ? file.slice(name.length + 1) : "";
+		return /^[1-9]\d*$/.test(rest) ? [Number(rest)] : [];
+	});
+}
+
+const newestNumber = (folder: string, name: string) => Math.max(0, ...numbers(folder, name));
+
+function readHolder(path: string): Holder | null {
+	try {
+		return JSON.parse(readFileSync(path, "utf8")) as Holder;
+	} catch {
+		return null;
+	}
+}
+
+function writeBeside(folder: string, name: string, holder: Holder): string {
+	const beside = join(folder, `${name}.${process.pid}-${++written}.tmp`);
+	writeFileSync(beside, JSON.stringify(holder), { mode: 0o600 });
+	return beside;
+}
+
+/** A link appears with its whole text, and not at all if the number is taken. */
+function create(folder: string, name: string, number: number, holder: Holder): boolean {
+	const beside = writeBeside(folder, name, holder);
+	try {
+		linkSync(beside, join(folder, `${name}.${number}`));
+		return true;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+		throw error;
+	} finally {
+		rmSync(beside, { force: true });
+	}
+}
+
+function replace(folder: string, name: string, number: number, holder: Holder): void {
+	renameSync(writeBeside(folder, name, holder), join(folder, `${name}.${number}`));
+}

@@ -1,0 +1,51 @@
+/** Agent CLIs of which a test says what they are and what they do. Outlives daemons, as a host does. */
+
+import type { AgentSpec } from "../../src/config/spec.js";
+import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { type ConversationStart, decideConversation } from "../../src/core/conversation.js";
+import type { SessionWorld, StartIntent } from "../../src/engine/life-world.js";
+
+export interface ScriptedSessions extends SessionWorld {
+	/** What is known of every agent's CLI. */
+	profile: AdapterProfile;
+	/** The last words of the next agent that ends. */
+	words: string;
+	/** Whether there is a record of a conversation. */
+	recorded: boolean | null;
+	/** Who holds which conversation; put somebody in to keep it from everybody else. */
+	readonly held: Map<string, string>;
+	converse(spec: AgentSpec, intent: StartIntent): ConversationStart | null;
+}
+
+export function createScriptedSessions(): ScriptedSessions {
+	const held = new Map<string, string>();
+	let tokens = 0;
+	let ids = 0;
+	const sessions: ScriptedSessions = {
+		profile: PLAIN_PROFILE,
+		words: "",
+		recorded: null,
+		held,
+		converse(_spec, { withContinue, conversation: known }) {
+			if (sessions.profile.conversation.id === "none") return null;
+			const newId = `c${++ids}`;
+			const { recorded } = sessions;
+			return decideConversation(sessions.profile, { known, withContinue, recorded, newId });
+		},
+		adapterOf: () => ({ name: "scripted", profile: sessions.profile }),
+		lastWords: async () => sessions.words,
+		leases: {
+			async take(conversation, { runId }) {
+				const holder = held.get(conversation);
+				if (holder !== undefined && holder !== runId) {
+					return { ok: false, detail: `conversation ${conversation} is held by ${holder}` };
+				}
+				held.set(conversation, runId);
+				return { ok: true, lease: { conversation, token: ++tokens } };
+			},
+			bind: async ({ conversation }) => held.has(conversation),
+			release: async ({ conversation }) => void held.delete(conversation),
+		},
+	};
+	return sessions;
+}
