@@ -9,6 +9,12 @@ export const SOCKET_BYTES_MAX = 103;
 
 export function connect(env: NodeJS.ProcessEnv): { readonly home: Home; readonly client: Client } {
 	const home = resolveHome(env);
+	checkSocketPath(home);
+	return { home, client: createClient({ socketPath: home.socket }) };
+}
+
+/** Refuses a home whose socket could not be told from another's. */
+export function checkSocketPath(home: Home): void {
 	const length = Buffer.byteLength(home.socket);
 	if (length > SOCKET_BYTES_MAX) {
 		throw new ReeveError(
@@ -17,5 +23,4 @@ export function connect(env: NodeJS.ProcessEnv): { readonly home: Home; readonly
 			"Set REEVE_HOME to a shorter path.",
 		);
 	}
-	return { home, client: createClient({ socketPath: home.socket }) };
 }

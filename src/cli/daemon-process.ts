@@ -7,16 +7,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmod, type FileHandle, mkdir, open, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import type { Client } from "../client/client.js";
 import { createClient } from "../client/client.js";
 import type { Home } from "../client/home.js";
 import { ReeveError } from "../core/errors.js";
 import { renderElapsed } from "../core/units.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
+import { DAEMON_PROGRAM } from "./daemon-program.js";
 import { createSanitizer } from "./sanitize.js";
-
-export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.meta.url));
 
 const LOOK_EVERY_MS = 25;
 const ANSWER_MS_MAX = 2_000;
@@ -40,7 +38,14 @@ export async function ensureDaemon(
 	options: StartOptions,
 ): Promise<{ readonly started: { readonly pid: number } | null }> {
 	const client = createClient({ socketPath: options.home.socket });
-	return (await answers(client)) ? { started: null } : startDaemon(client, options);
+	if (await answers(client)) return { started: null };
+	const { startByKeeper } = await import("./service/keeper.js");
+	if (await startByKeeper(options.home, options.env)) {
+		await waitForAnswer(client, { how: null }, START_MS_MAX);
+		const { pid } = await client.call("GET /api/v1/daemon");
+		return { started: { pid } };
+	}
+	return startDaemon(client, options);
 }
 
 /** Whether a daemon answers; a socket that may not be used, or a daemon that hangs, is an error. */
@@ -92,18 +97,30 @@ async function startDaemon(
 }
 
 async function openLog(home: Home): Promise<FileHandle> {
+	await makeHome(home);
 	try {
-		await mkdir(home.dir, { recursive: true, mode: 0o700 });
 		const log = await open(home.daemonLog, "a+", 0o600);
 		await chmod(home.daemonLog, 0o600);
 		return log;
 	} catch (error) {
-		const { code, message } = error as NodeJS.ErrnoException;
-		if (code === "EACCES" || code === "EPERM") {
-			throw new ReeveError("home_denied", `${home.dir} may not be used: ${message}`);
-		}
-		throw new ReeveError("write_failed", `cannot use ${home.dir} as the home: ${message}`);
+		throw explainUnusable(home, error);
 	}
+}
+
+/** For its owner alone. The daemon looks again at what was there already. */
+export async function makeHome(home: Home): Promise<void> {
+	try {
+		await mkdir(home.dir, { recursive: true, mode: 0o700 });
+	} catch (error) {
+		throw explainUnusable(home, error);
+	}
+}
+
+function explainUnusable({ dir }: Home, error: unknown): ReeveError {
+	const { code, message } = error as NodeJS.ErrnoException;
+	return code === "EACCES" || code === "EPERM"
+		? new ReeveError("home_denied", `${dir} may not be used: ${message}`)
+		: new ReeveError("write_failed", `cannot use ${dir} as the home: ${message}`);
 }
 
 /** How a child ended, in words, once it has. */

@@ -202,6 +202,27 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: false,
 	},
+	service_manager_missing: {
+		meaning: "Neither systemd nor launchd can be reached, so nothing would keep the daemon.",
+		hint: "`reeve daemon start` runs the daemon without them.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
+	service_failed: {
+		meaning: "systemd or launchd could not do what it was asked to.",
+		hint: "Its words are shown above; `reeve doctor` looks for the cause.",
+		httpStatus: 500,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	needs_root: {
+		meaning: "What belongs to the whole host can be changed by root alone.",
+		hint: "Run the command with sudo.",
+		httpStatus: 403,
+		cliExit: CLI_EXIT.refused,
+		retryable: false,
+	},
 	connection_lost: {
 		meaning: "The daemon went away in the middle of a request, so its outcome is not known.",
 		hint: "`reeve daemon status` says whether it runs; its log says why it ended.",

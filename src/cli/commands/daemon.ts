@@ -9,14 +9,8 @@ import type { DaemonJson } from "../../http/contract/daemon.js";
 import type { StoppedJson } from "../../http/contract/shapes.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
-import {
-	answers,
-	DAEMON_PROGRAM,
-	daemonEnv,
-	ensureDaemon,
-	isCode,
-	waitForEnd,
-} from "../daemon-process.js";
+import { answers, daemonEnv, ensureDaemon, isCode, waitForEnd } from "../daemon-process.js";
+import { DAEMON_PROGRAM } from "../daemon-program.js";
 import { asksToListen, type ListenOptions, rememberListen } from "../listen-settings.js";
 import type { Output } from "../output.js";
 import { renderTable } from "../table.js";
@@ -119,7 +113,8 @@ export async function runDaemonRestart(
 	return CLI_EXIT.done;
 }
 
-async function stopDaemon(
+/** Ends it in order; sessions run on unless all are to be stopped. */
+export async function stopDaemon(
 	client: Client,
 	all: boolean,
 ): Promise<{

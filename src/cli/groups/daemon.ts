@@ -14,9 +14,12 @@ const ALLOW_OPTION = [
 ] as const;
 
 export const addDaemonCommands: AddCommands = (program, run) => {
-	const daemon = program.command("daemon").description("Run, start, stop or show the daemon.");
+	const daemon = program
+		.command("daemon")
+		.description("Run, start, stop, show or install the daemon.");
 	addStarting(daemon, run);
 	addStopping(daemon, run);
+	addInstalling(daemon, run);
 
 	program
 		.command("doctor")
@@ -97,6 +100,37 @@ const addStopping: AddCommands = (daemon, run) => {
 			run(async (output, env) => {
 				const { runDaemonStatus } = await import("../commands/daemon.js");
 				return runDaemonStatus(options, output, env);
+			}),
+		);
+};
+
+const SYSTEM_OPTION = ["--system", "for the whole host, started with it; needs root"] as const;
+
+const addInstalling: AddCommands = (daemon, run) => {
+	daemon
+		.command("install")
+		.description("Have systemd or launchd keep the daemon; agents run on.")
+		.option(...SYSTEM_OPTION)
+		.option("--user <name>", "who it runs as, for --system (default: who called sudo)")
+		.option("--dry-run", "print the file and the commands, and do nothing")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonInstall } = await import("../commands/daemon-install.js");
+				return runDaemonInstall(options, output, env);
+			}),
+		);
+
+	daemon
+		.command("uninstall")
+		.description("Stop the daemon and remove what install wrote; agents run on.")
+		.option(...SYSTEM_OPTION)
+		.option("--dry-run", "print the commands, and do nothing")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonUninstall } = await import("../commands/daemon-install.js");
+				return runDaemonUninstall(options, output, env);
 			}),
 		);
 };

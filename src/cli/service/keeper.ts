@@ -1,0 +1,51 @@
+/** The service that keeps the daemon of a home, where one was installed: starting goes through it. */
+
+import type { Home } from "../../client/home.js";
+import { ReeveError } from "../../core/errors.js";
+import { createManager, type Host, thisHost } from "./installer.js";
+import type { ServiceManager, ServiceScope } from "./service.js";
+
+interface Keeper {
+	readonly scope: ServiceScope;
+	readonly manager: ServiceManager;
+}
+
+/** Null where nothing was installed for this home. Looks at files alone. */
+async function findKeeper(
+	home: Home,
+	env: NodeJS.ProcessEnv,
+	host: Host = thisHost(),
+): Promise<Keeper | null> {
+	if (host.platform !== "linux" && host.platform !== "darwin") return null;
+	for (const scope of ["user", "system"] as const) {
+		const manager = createManager(scope, env, host);
+		if ((await manager.readHome()) === home.dir) return { scope, manager };
+	}
+	return null;
+}
+
+/**
+ * Has the service start the daemon. False where there is none, or where it cannot be reached from
+ * here, as after `su`: a daemon that was started by hand is better than none.
+ */
+export async function startByKeeper(
+	home: Home,
+	env: NodeJS.ProcessEnv,
+	host: Host = thisHost(),
+): Promise<boolean> {
+	const keeper = await findKeeper(home, env, host);
+	if (keeper === null) return false;
+	const { scope, manager } = keeper;
+	if (scope === "system" && host.uid !== 0) {
+		const hint = `\`sudo ${manager.startHint}\` starts it.`;
+		throw new ReeveError("needs_root", `the daemon of ${home.dir} is a service of the host`, hint);
+	}
+	try {
+		await manager.inspect();
+		for (const command of manager.startCommands()) await manager.run(command);
+		return true;
+	} catch (error) {
+		if (scope === "system") throw error;
+		return false;
+	}
+}

@@ -1,0 +1,141 @@
+/** launchd as the keeper of the daemon, asked through `launchctl`. */
+
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ReeveError } from "../../core/errors.js";
+import { LAUNCHD_LABEL, parseLaunchdPlist, renderLaunchdPlist } from "./launchd-plist.js";
+import { type Answer, runProgram } from "./run-program.js";
+import {
+	type Command,
+	readIfThere,
+	type ServiceManager,
+	type ServiceScope,
+	type ServiceState,
+} from "./service.js";
+
+const ASK_MS_MAX = 5_000;
+const RUN_MS_MAX = 60_000;
+/** Longer than the daemon may take to end. */
+const GONE_MS_MAX = 60_000;
+const LOOK_MS = 100;
+/** How \`launchctl print\` ends when there is no such job; any other failure says nothing about it. */
+const NOT_LOADED = 113;
+
+export interface LaunchdOptions {
+	readonly scope: ServiceScope;
+	readonly env: NodeJS.ProcessEnv;
+	readonly userDir: string;
+	readonly uid: number;
+	/** `/`, unless a test has another. */
+	readonly root: string;
+}
+
+export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
+	const { scope, env, userDir, uid, root } = options;
+	const folder =
+		scope === "system"
+			? join(root, "Library/LaunchDaemons")
+			: join(userDir, "Library/LaunchAgents");
+	const file = join(folder, `${LAUNCHD_LABEL}.plist`);
+	// Without a desktop, as over ssh, `inspect` finds that there is only the user's background domain.
+	let domain = scope === "system" ? "system" : `gui/${uid}`;
+	const target = () => `${domain}/${LAUNCHD_LABEL}`;
+	const ask = (...args: string[]) => runProgram("launchctl", args, { env, timeoutMs: ASK_MS_MAX });
+
+	return {
+		name: "launchd",
+		file,
+		get startHint() {
+			return `launchctl kickstart ${target()}`;
+		},
+		render: renderLaunchdPlist,
+		readHome: async () => parseLaunchdPlist((await readIfThere(file)) ?? "")?.home ?? null,
+		async inspect() {
+			domain = await findDomain(ask, scope, uid);
+			return judgeJob(await ask("print", target()), file);
+		},
+		installCommands: (state) => [
+			...(isLoaded(state) ? [["launchctl", "bootout", target()] as const] : []),
+			["launchctl", "enable", target()],
+			["launchctl", "bootstrap", domain, file],
+			["launchctl", "kickstart", target()],
+		],
+		uninstallCommands: () => ({ before: [["launchctl", "bootout", target()]], after: [] }),
+		startCommands: () => [["launchctl", "kickstart", target()]],
+		async run([program, ...args]) {
+			const answer = await runProgram(program, args, { env, timeoutMs: RUN_MS_MAX });
+			const isGone = args[0] === "bootout" && /No such process|Could not find/.test(answer.stderr);
+			if (answer.code !== 0 && !isGone) throw explainFailure([program, ...args], answer);
+			// It comes back before the job has ended, and until then there cannot be another.
+			if (args[0] === "bootout") await waitUntilGone(() => ask("print", target()), target());
+		},
+		async advice() {
+			return [];
+		},
+	};
+}
+
+function isLoaded(state: ServiceState): boolean {
+	return state.installed === "yes" && state.state !== "not loaded";
+}
+
+async function findDomain(
+	ask: (...args: string[]) => Promise<Answer>,
+	scope: ServiceScope,
+	uid: number,
+): Promise<string> {
+	const domains = scope === "system" ? ["system"] : [`gui/${uid}`, `user/${uid}`];
+	for (const domain of domains) {
+		const { code, problem } = await ask("print", domain);
+		if (code === 0) return domain;
+		if (problem === "missing") break;
+	}
+	throw new ReeveError(
+		"service_manager_missing",
+		"launchd cannot be reached (`launchctl print` does not answer)",
+		"Log in as this user, or use --system; `reeve daemon start` runs the daemon without it.",
+	);
+}
+
+/** A field of the job itself; those of what is nested in it are indented further. */
+function fieldOf({ stdout }: Answer, name: string): string | undefined {
+	return new RegExp(`^\\t${name} = (.*)$`, "m").exec(stdout)?.[1];
+}
+
+async function judgeJob(printed: Answer, file: string): Promise<ServiceState> {
+	if (printed.code !== 0 && printed.code !== NOT_LOADED) {
+		throw explainFailure(["launchctl", "print"], printed);
+	}
+	const loadedFrom = fieldOf(printed, "path");
+	if (printed.code === 0 && loadedFrom !== undefined && loadedFrom !== file) {
+		return { installed: "foreign", file: loadedFrom };
+	}
+	const text = await readIfThere(file);
+	if (text === null) return { installed: "no" };
+	const ours = parseLaunchdPlist(text);
+	if (ours === null) return { installed: "foreign", file };
+	const pid = fieldOf(printed, "pid");
+	const state = fieldOf(printed, "state") ?? "unknown";
+	return {
+		...{ installed: "yes", home: ours.home, pid: pid === undefined ? null : Number(pid) },
+		state: printed.code === 0 ? state : "not loaded",
+	};
+}
+
+async function waitUntilGone(print: () => Promise<Answer>, target: string): Promise<void> {
+	const untilMs = performance.now() + GONE_MS_MAX;
+	while ((await print()).code !== NOT_LOADED) {
+		if (performance.now() > untilMs) {
+			throw new ReeveError(
+				"service_failed",
+				`${target} is still there after \`launchctl bootout\``,
+			);
+		}
+		await sleep(LOOK_MS);
+	}
+}
+
+function explainFailure(command: Command, { problem, stderr }: Answer): ReeveError {
+	const said = problem === "timeout" ? "it did not end in time" : stderr.trim();
+	return new ReeveError("service_failed", `\`${command.join(" ")}\` failed\n  ${said}`);
+}

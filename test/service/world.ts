@@ -1,0 +1,90 @@
+/** A host with systemd or launchd for tests: folders of its own, programs that stand in, a small daemon. */
+
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import { onTestFinished } from "vitest";
+import {
+	type InstallOptions,
+	runDaemonInstall,
+	runDaemonUninstall,
+} from "../../src/cli/commands/daemon-install.js";
+import type { Host } from "../../src/cli/service/installer.js";
+import { ReeveError } from "../../src/core/errors.js";
+import { recordedOutput } from "../support/output.js";
+import { SMALL_DAEMON } from "../support/planted-reeve.js";
+import { temporaryFolder } from "../support/reeve.js";
+
+const FAKES = { linux: ["systemctl", "journalctl", "loginctl"], darwin: ["launchctl"] };
+
+export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<Host> = {}) {
+	const folder = temporaryFolder();
+	const bin = join(folder, "bin");
+	mkdirSync(bin);
+	for (const name of FAKES[platform]) {
+		const source = platform === "linux" ? `systemctl.mjs" ${name}` : `launchctl.mjs"`;
+		const script = `#!/bin/sh\nexec "${process.execPath}" "${resolve("test/fixtures/services")}/${source} "$@"\n`;
+		writeFileSync(join(bin, name), script);
+		chmodSync(join(bin, name), 0o755);
+	}
+	const program = join(folder, "daemon.mjs");
+	writeFileSync(program, SMALL_DAEMON.replace("console.log", "globalThis.said ="));
+	symlinkSync("/bin/sh", join(bin, "sh"));
+	const env = {
+		...{ PATH: bin, HOME: folder, REEVE_HOME: join(folder, "my home"), USER: "ada" },
+		...{ FAKE_SERVICES: folder, SECRET: "hunter2" },
+	};
+	const host: Host = {
+		...{ platform, uid: 501, root: join(folder, "root"), node: process.execPath, program },
+		...asked,
+	};
+	const read = (name: string) => readFileSync(join(folder, name), "utf8");
+	onTestFinished(() => {
+		for (const name of ["state.json", "job.json"])
+			if (existsSync(join(folder, name))) end(read(name));
+	});
+	const run = async (
+		command: typeof runDaemonInstall | typeof runDaemonUninstall,
+		options: InstallOptions,
+		changed: NodeJS.ProcessEnv,
+	) => {
+		const { output, said, results } = recordedOutput();
+		try {
+			const code = await command(options, output, { ...env, ...changed }, host);
+			return { code, said: said(), result: results(), error: null };
+		} catch (error) {
+			if (!(error instanceof ReeveError)) throw error;
+			return { code: null, said: said(), result: results(), error };
+		}
+	};
+	return {
+		...{ folder, env, host, program, read },
+		has: (name: string) => existsSync(join(folder, name)),
+		/** Has the fakes behave in another way. */
+		turn: (name: string) => writeFileSync(join(folder, name), ""),
+		/** What the fakes were asked, without questions. */
+		commands: () =>
+			read("asked.log")
+				.split("\n")
+				.filter((line) => /ctl/.test(line) && !/ (show|print|show-user) /.test(line)),
+		install: (options: InstallOptions = {}, changed = {}) =>
+			run(runDaemonInstall, options, changed),
+		uninstall: (options: InstallOptions = {}, changed = {}) =>
+			run(runDaemonUninstall, options, changed),
+	};
+}
+
+function end(state: string): void {
+	const { pid } = JSON.parse(state) as { pid: number };
+	try {
+		if (pid > 0) process.kill(pid, "SIGKILL");
+	} catch {
+		// It has ended.
+	}
+}
