@@ -29,6 +29,7 @@ import { type Service, type Supervisor, supervise } from "../services/supervise.
 import { openStore } from "../store/sqlite/open-store.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import { type Backends, createBackends } from "./backends.js";
+import { headlessFor } from "./headless.js";
 import { historyService, readRetention } from "./history-service.js";
 import { prepareHome } from "./home-dir.js";
 import { aborted, type NetworkState, networkService, socketService } from "./http-services.js";
@@ -130,7 +131,7 @@ function createEngine(store: Store, backends: Backends, executor: Executor): Eng
 	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
 		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
-		adapterFor: () => null,
+		adapterFor: headlessFor,
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,
