@@ -423,14 +423,12 @@ describe("slips that YAML lets pass", () => {
 
 describe("adapters of agents that are called", () => {
 	it("must be of a CLI that can be called", () => {
-		expect(only(agent("kind: call\n        adapter: aider"))).toMatchObject({
+		expect(only(agent("adapter: aider", "call"))).toMatchObject({
 			message: "`aider` cannot be called without a terminal",
 			expected: "`claude`, `codex`, `gemini`, `opencode` or `pi`",
 		});
-		expect(only(agent("kind: worker\n        adapter: claude")).message).toContain(
-			"cannot be a worker",
-		);
-		expect(problemsIn(agent("kind: call\n        adapter: claude"))).toEqual([]);
+		expect(only(agent("adapter: claude", "worker")).message).toContain("cannot be a worker");
+		expect(problemsIn(agent("adapter: claude", "call"))).toEqual([]);
 	});
 });
 
