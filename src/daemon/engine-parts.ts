@@ -13,6 +13,7 @@ import { realClock } from "../services/real-clock.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import type { Backends } from "./backends.js";
 import type { Logger } from "./logger.js";
+import { headlessFor } from "./headless.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { createSessionWorld } from "./session-world.js";
@@ -31,7 +32,7 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
 		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
-		adapterFor: () => null,
+		adapterFor: headlessFor,
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,
