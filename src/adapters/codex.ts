@@ -22,6 +22,8 @@ export const codex: AgentAdapter = {
 			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
 			...["-c", NOTIFY],
 		],
+		// While it streams an answer, its screen looks as if it were ready.
+		tellsTurnEnds: true,
 		screen: {
 			ready: ["^› Ask Codex to do anything", "^› "],
 			busy: ["esc to interrupt"],

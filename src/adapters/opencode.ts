@@ -42,6 +42,7 @@ export const opencode: AgentAdapter = {
 				...SERVICE_TEXTS,
 			],
 		},
+		tellsTurnEnds: true,
 		screen: {
 			ready: ["Ask anything", "ctrl\\+p commands"],
 			busy: ["esc (again to )?interrupt", "retrying in"],

@@ -142,6 +142,7 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		conversation: settings.conversation,
 		files: [],
 		events: Object.fromEntries(settings.events.map(({ event, activity }) => [event, activity])),
+		tellsTurnEnds: false,
 		screen: screenOf(settings.screen),
 		drain: settings.drain,
 		exits: {

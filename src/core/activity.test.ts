@@ -10,7 +10,7 @@ const hook = (activity: Activity, agoMs: number): AgentSign => ({
 	...{ source: "hook", name: "x", atMs: NOW - agoMs, activity },
 });
 const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
-	decideActivity(before, { signs, screen, nowMs: NOW });
+	decideActivity(before, { signs, screen, tellsTurnEnds: false, nowMs: NOW });
 
 describe("what an agent does", () => {
 	it.each([
@@ -49,6 +49,12 @@ describe("what an agent does", () => {
 		["is not known after its CLI has said goodbye", [hook("unknown", 10)], null, "unknown", "hook"],
 	] as const)("%s", (_, signs, screen, activity, source) => {
 		expect(decide(signs, screen)).toMatchObject({ activity, source });
+	});
+
+	it("is what was told, where every end of a turn is told and the screen looks the same all along", () => {
+		const facts = { signs: [hook("busy", 60_000)], screen: "ready", nowMs: NOW } as const;
+		const told = decideActivity(nothing, { ...facts, tellsTurnEnds: true });
+		expect(told).toMatchObject({ activity: "busy", source: "hook" });
 	});
 
 	it("is known since the moment that showed it first", () => {

@@ -21,6 +21,8 @@ export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
 	/** What the screen shows; null where nothing is known of it. */
 	readonly screen: Activity | null;
+	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
+	readonly tellsTurnEnds: boolean;
 	readonly nowMs: number;
 }
 
@@ -29,7 +31,7 @@ const SCREEN_LAG_MS = 5_000;
 
 export function decideActivity(
 	before: KnownActivity,
-	{ signs, screen, nowMs }: ActivityFacts,
+	{ signs, screen, tellsTurnEnds, nowMs }: ActivityFacts,
 ): KnownActivity {
 	const sign = signs.findLast(({ activity }) => activity !== undefined) ?? null;
 	const shown = (activity: Activity): KnownActivity =>
@@ -50,7 +52,8 @@ export function decideActivity(
 	}
 	if (screen === "waiting_input" || screen === "rate_limited") return shown(screen);
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
-	if (agrees || nowMs - sign.atMs < SCREEN_LAG_MS) {
+	const toldBetter = tellsTurnEnds && sign.activity === "busy" && screen === "ready";
+	if (agrees || toldBetter || nowMs - sign.atMs < SCREEN_LAG_MS) {
 		const { activity, source, atMs, detail = null } = sign;
 		return { activity, source, atMs, detail };
 	}

@@ -107,6 +107,8 @@ export interface AdapterProfile {
 	readonly seeds: readonly Seed[];
 	/** What it does from an event on, by the event that its hooks tell of. */
 	readonly events: Readonly<Record<string, Activity>>;
+	/** Whether its hooks or its record tell of every end of a turn, so that the screen need not. */
+	readonly tellsTurnEnds: boolean;
 	/** Null where nothing is known of its screen. */
 	readonly screen: ScreenProfile | null;
 	/** How it is asked to end, one after the other. */
@@ -125,6 +127,7 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	files: [],
 	seeds: [],
 	events: {},
+	tellsTurnEnds: false,
 	screen: null,
 	drain: ["sigterm"],
 	exits: null,

@@ -124,7 +124,9 @@ export class Attendant {
 		const { spec, runId, clock, note, onReady } = this.#run;
 		const before = this.#known;
 		const nowMs = clock.now().wallMs;
-		this.#known = decideActivity(before, { signs, screen: reading?.activity ?? null, nowMs });
+		const { tellsTurnEnds } = this.#adapter.profile;
+		const screen = reading?.activity ?? null;
+		this.#known = decideActivity(before, { signs, screen, tellsTurnEnds, nowMs });
 		const { activity, source, detail } = this.#known;
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };
