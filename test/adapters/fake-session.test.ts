@@ -72,5 +72,5 @@ test("a start that asks twice is answered by label under a daemon that was kille
 		before?.conversation,
 		before?.conversation,
 	]);
-	expect(await fleet.must("down")).toContain("graceful");
+	expect(await fleet.must("down", "--all")).toContain("gracefully");
 }, 120_000);
