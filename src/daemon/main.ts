@@ -38,6 +38,7 @@ import { renderLimits, renderStatus } from "./status.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
 import { watchHealth } from "./watch-health.js";
+import { watchdogService } from "./watchdog-service.js";
 
 /** How long files and connections may take to close once the services have ended. */
 const CLOSE_MS_MAX = 5_000;
@@ -122,6 +123,7 @@ async function serve(
 		networkService(api, settings, taking.promise, network),
 		notifierService(store, settings, (error) => logger.error("nobody could be told", error)),
 		historyService(store, retention, logger),
+		watchdogService(home, settings, () => reporter.snapshot()),
 	];
 	const supervisor = supervise(services, {
 		onEnd({ service, action, reason }) {
