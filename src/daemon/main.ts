@@ -9,7 +9,6 @@ import { resolveHome } from "../client/home.js";
 import { readVersion } from "../client/version.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
-import { describeLimits } from "../host/cgroup.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
@@ -101,14 +100,15 @@ async function serve(
 	backends.onExit((exit) => engine.exited(exit));
 	const calls = createCalls({ home, store, engine, executor, logger });
 
-	const limits = renderLimits(describeLimits());
+	const limits = renderLimits(backends.describeLimits());
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
 	const taking = createSignal<void>();
 	const status = () =>
 		renderStatus({
-			...{ ...identity, home, limits, network, settingsProblem: settings.problem },
-			...{ services: supervisor.status(), health: store.health() },
+			...{ ...identity, home, limits, network, backends: backends.support },
+			...{ settingsProblem: settings.problem, services: supervisor.status() },
+			health: store.health(),
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const api = createApi({

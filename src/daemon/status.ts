@@ -12,6 +12,7 @@ export interface StatusFacts {
 	readonly version: string;
 	readonly startedAt: string;
 	readonly limits: DaemonJson["limits"];
+	readonly backends: DaemonJson["backends"];
 	readonly services: readonly ServiceStatus[];
 	readonly health: StoreHealth;
 	readonly network: NetworkState;
@@ -20,7 +21,7 @@ export interface StatusFacts {
 }
 
 export function renderStatus(facts: StatusFacts): DaemonJson {
-	const { home, version, startedAt, limits, services, health, network, settingsProblem } = facts;
+	const { home, version, startedAt, services, health, network, settingsProblem } = facts;
 	const unready = services.filter((each) => !each.ready);
 	const isMissed = ({ policy }: ServiceStatus) => policy !== "tolerated";
 	const obstacles = [
@@ -39,7 +40,8 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 		services: services.map(({ name, policy, status: state, restarts }) => ({
 			...{ name, policy, state, restarts },
 		})),
-		limits,
+		limits: facts.limits,
+		backends: facts.backends,
 	};
 }
 
