@@ -7,7 +7,12 @@ import { eventually, listen, startOk, type World } from "./world.js";
 /** `REEVE_INPUT_STRINGS=10000` types that many strings. */
 const INPUT_STRINGS = Number(process.env["REEVE_INPUT_STRINGS"] ?? 300);
 
-export function runBackendSuite(name: string, createWorld: () => Promise<World>): void {
+export function runBackendSuite(
+	name: string,
+	createWorld: () => Promise<World>,
+	/** How many runs at once; fewer where each costs more. */
+	many = 50,
+): void {
 	describe(`backend ${name}`, { timeout: 120_000 }, () => {
 		let world: World;
 		beforeEach(async () => {
@@ -199,16 +204,16 @@ export function runBackendSuite(name: string, createWorld: () => Promise<World>)
 			expect(Buffer.compare(Buffer.from(world.received(request.runId) ?? []), expected)).toBe(0);
 		});
 
-		test("holds 50 runs at once and tells of each end", async () => {
+		test(`holds ${many} runs at once and tells of each end`, async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
-			const requests = Array.from({ length: 50 }, (_, number) =>
+			const requests = Array.from({ length: many }, (_, number) =>
 				world.request({ type: "exits", code: number, when: "triggered" }),
 			);
 			const handles = await Promise.all(requests.map((request) => startOk(backend, request)));
-			expect(new Set(handles.map(({ process: { pid } }) => pid)).size).toBe(50);
+			expect(new Set(handles.map(({ process: { pid } }) => pid)).size).toBe(many);
 			for (const { runId } of requests) world.trigger(runId);
-			await soon(() => exits.all.length >= 50);
+			await soon(() => exits.all.length >= many);
 			expect(requests.map(({ runId }) => exits.of(runId).map(({ code }) => code))).toEqual(
 				requests.map((_, number) => [number]),
 			);

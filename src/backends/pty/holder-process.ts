@@ -134,6 +134,12 @@ interface StartedHolder {
 	readonly left: boolean;
 }
 
+/** Nothing of whoever starts it: agents get theirs with each request. */
+export const holderEnvironment = (more: Readonly<Record<string, string>>) => ({
+	PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+	...more,
+});
+
 function startHolder({ folder, program, env }: HolderPlace): StartedHolder {
 	makePrivateFolder(folder);
 	const state = { failed: false, left: false };
@@ -142,7 +148,7 @@ function startHolder({ folder, program, env }: HolderPlace): StartedHolder {
 		const child = spawn(process.execPath, [program, folder], {
 			cwd: "/",
 			detached: true,
-			env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", ...env },
+			env: holderEnvironment(env),
 			stdio: ["ignore", log, log],
 		});
 		child.unref();
