@@ -2,23 +2,26 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../src/testing/random.js";
-import { eventually, listen, startOk, type World } from "./world.js";
+import { CLOSE_MS_MAX, eventually, listen, startOk, TEST_MS_MAX, type World } from "./world.js";
 
 /** `REEVE_INPUT_STRINGS=10000` types that many strings. */
 const INPUT_STRINGS = Number(process.env["REEVE_INPUT_STRINGS"] ?? 300);
+
+/** A machine that is emulated takes minutes for 50. */
+const RUNS_AT_ONCE = Number(process.env["REEVE_RUNS_AT_ONCE"] ?? 50);
 
 export function runBackendSuite(
 	name: string,
 	createWorld: () => Promise<World>,
 	/** How many runs at once; fewer where each costs more. */
-	many = 50,
+	many = RUNS_AT_ONCE,
 ): void {
-	describe(`backend ${name}`, { timeout: 120_000 }, () => {
+	describe(`backend ${name}`, { timeout: TEST_MS_MAX }, () => {
 		let world: World;
 		beforeEach(async () => {
 			world = await createWorld();
 		});
-		afterEach(() => world.close(), 60_000);
+		afterEach(() => world.close(), CLOSE_MS_MAX);
 		const soon = <T>(look: () => T | Promise<T>) => eventually(look, { pass: () => world.pass() });
 
 		test.each([0, 3, 255])(

@@ -3,12 +3,17 @@
  * about processes, which are the holder's business, run over it only when they are asked for.
  */
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createLaunchctl, parseJob } from "../../src/backends/launchd/launchctl.js";
+import {
+	createLaunchctl,
+	explainLaunchdProblem,
+	parseJob,
+} from "../../src/backends/launchd/launchctl.js";
 import { isAlive } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
+import { temporaryFolder } from "../support/reeve.js";
 import { runBackendSuite } from "./backend-suite.js";
 import { createLaunchdWorld, type LaunchdWorld } from "./launchd-world.js";
 import { runKillSuite, runProcessSuite } from "./process-suite.js";
@@ -97,6 +102,18 @@ describe("launchctl's words", () => {
 		[["state = waiting"], null, null],
 	])("%j", (lines, pid, ended) => {
 		expect(parseJob(job(...lines))).toEqual({ pid, ended });
+	});
+
+	test("where there is no launchd, or no session of the user, it is told", () => {
+		const folder = temporaryFolder();
+		const env = { PATH: process.env["PATH"], FAKE_SERVICES: folder };
+		const program = resolve("test/fixtures/launchd/launchctl.pl");
+		const here = { domain: "gui/501", program, env };
+		expect(explainLaunchdProblem(here)).toBeNull();
+		writeFileSync(join(folder, "no-desktop"), "");
+		expect(explainLaunchdProblem(here)).toContain("no launchd session gui/501");
+		const none = { ...here, program: "/nowhere/launchctl" };
+		expect(explainLaunchdProblem(none)).toBe("launchd exists on macOS only");
 	});
 
 	test("that nothing can be learned is never taken for an absence", async () => {

@@ -3,7 +3,8 @@
  * that nothing can be learned is a failure, and never taken for it.
  */
 
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 
 export interface Job {
 	/** Null while it does not run. */
@@ -28,6 +29,25 @@ export interface LaunchctlOptions {
 	/** The program. */
 	readonly program: string;
 	readonly env: NodeJS.ProcessEnv;
+}
+
+const PROGRAM = "/bin/launchctl";
+
+/** The jobs of whoever runs this, as far as they are in a desktop session. */
+export function userDomain(): LaunchctlOptions {
+	return { domain: `gui/${process.getuid?.() ?? 0}`, program: PROGRAM, env: process.env };
+}
+
+/** Why no agents can be jobs of launchd here, or null. */
+export function explainLaunchdProblem(options = userDomain()): string | null {
+	if (!existsSync(options.program)) return "launchd exists on macOS only";
+	try {
+		const { program, env } = options;
+		execFileSync(program, ["print", options.domain], { env, timeout: 5_000, stdio: "ignore" });
+		return null;
+	} catch {
+		return `there is no launchd session ${options.domain}: log in at the desktop`;
+	}
 }
 
 const ANSWER_MS_MAX = 30_000;

@@ -8,6 +8,7 @@
  */
 
 import { fileURLToPath } from "node:url";
+import type { Argv } from "../../host/cgroup.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { killTree, signalVerified } from "../../host/process-tree.js";
 import type {
@@ -36,6 +37,8 @@ export interface PtyBackendOptions {
 	readonly holderProgram?: string | undefined;
 	/** What to put into the holder's environment; for tests. */
 	readonly holderEnv?: Readonly<Record<string, string>> | undefined;
+	/** Starts the holder outside of this process's own unit. */
+	readonly enclose?: (argv: Argv) => Argv;
 }
 
 const HOLDER_PROGRAM = fileURLToPath(new URL("./holder/holder-main.js", import.meta.url));
@@ -55,6 +58,7 @@ export function createPtyBackend(options: PtyBackendOptions): Backend {
 		folder: options.folder,
 		program: options.holderProgram ?? HOLDER_PROGRAM,
 		env: options.holderEnv ?? {},
+		enclose: options.enclose ?? null,
 	});
 }
 
