@@ -37,19 +37,21 @@ import { temporaryFolder } from "../support/reeve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
+const NOTHING: Inspection = { database: { state: "absent" }, limits: [], strays: [] };
+
 function contextOf(facts: Partial<CheckContext> = {}): CheckContext {
 	const dir = temporaryFolder();
 	return {
 		...{ home: resolveHome({ REEVE_HOME: dir }), env: { PATH: dir }, file: "reeve.yaml" },
 		daemon: Promise.resolve(new ReeveError("no_daemon", "none")),
-		inspection: Promise.resolve({ database: { state: "absent" }, strays: [] }),
+		inspection: Promise.resolve(NOTHING),
 		...facts,
 	};
 }
 
 const inspected = (facts: Partial<Inspection>) =>
 	contextOf({
-		inspection: Promise.resolve({ database: { state: "absent" }, strays: [], ...facts }),
+		inspection: Promise.resolve({ ...NOTHING, ...facts }),
 	});
 
 function addProgram(folder: string, name: string, script: string): void {
@@ -175,7 +177,13 @@ describe("the daemon", () => {
 		const silent = new ReeveError("connection_lost", "it does not answer");
 		const found = await checkDaemon(contextOf({ daemon: Promise.resolve(silent) }));
 		expect(found).toMatchObject({ status: "fail", detail: "it does not answer" });
-		expect((await checkLimits(contextOf())).status).toBe("ok");
+	});
+
+	test("without a daemon, limits are told as they are from here", async () => {
+		const limits = [{ limit: "memory", enforced: "no", detail: "not permitted" }] as const;
+		expect(await checkLimits(inspected({ limits }))).toMatchObject({
+			...{ status: "ok", detail: expect.stringContaining("from here: memory: not enforced") },
+		});
 	});
 
 	test("deaths of the last week are counted, and the last is shown with its report", async () => {

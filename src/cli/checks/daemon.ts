@@ -4,6 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { readCrashReports } from "../../client/crash-reports.js";
 import { readVersion } from "../../client/version.js";
 import { ReeveError } from "../../core/errors.js";
+import type { DaemonJson } from "../../http/contract/daemon.js";
 import { countOf } from "../arguments.js";
 import { localTime } from "../commands/ps.js";
 import { type CheckContext, type Finding, fail, ok, warn } from "./check.js";
@@ -27,20 +28,28 @@ export async function checkDaemon({ daemon, home }: CheckContext): Promise<Findi
 }
 
 /** Only the daemon knows: it may be where others are not, and have rights that others have not. */
-export async function checkLimits({ daemon }: CheckContext): Promise<Finding> {
+export async function checkLimits({ daemon, inspection }: CheckContext): Promise<Finding> {
 	const told = await daemon;
-	if (told instanceof ReeveError) return ok("a running daemon can tell");
+	if (told instanceof ReeveError) {
+		const { limits } = await inspection;
+		return ok(`for a daemon that is started from here: ${renderLimits(limits)}`);
+	}
 	// A daemon of an earlier version does not say.
 	const limits: typeof told.limits | undefined = told.limits;
 	if (limits === undefined || limits.length === 0) return ok("the daemon does not tell");
+	const words = renderLimits(limits);
+	if (limits.every(({ enforced }) => enforced === "tree")) return ok(words);
+	const fix =
+		"run the daemon where control groups are delegated to it (systemd: Delegate=yes), or do without `limits`";
+	return warn(words, fix);
+}
+
+function renderLimits(limits: DaemonJson["limits"]): string {
 	const how = { tree: "enforced", process: "for each process by itself", no: "not enforced" };
 	const words = limits.map(
 		({ limit, enforced, detail }) => `${limit}: ${how[enforced]} (${detail})`,
 	);
-	if (limits.every(({ enforced }) => enforced === "tree")) return ok(words.join("; "));
-	const fix =
-		"run the daemon where control groups are delegated to it (systemd: Delegate=yes), or do without `limits`";
-	return warn(words.join("; "), fix);
+	return words.join("; ");
 }
 
 /** What can hold a session here, what `auto` takes, and why not another. */
