@@ -22,7 +22,7 @@ async function listenAt(path: string, folder: string): Promise<() => string[]> {
 }
 
 const names = process.platform === "linux" ? ["a path", "an abstract name"] : ["a path"];
-describe.each(names)("datagrams to %s", (kind) => {
+describe.each(names)("datagrams to %s", { timeout: 120_000 }, (kind) => {
 	test("arrive whole and in order, and a relay that dies is replaced", async () => {
 		const folder = temporaryFolder();
 		const path = kind === "a path" ? join(folder, "socket") : `@reeve-test-${process.pid}`;
