@@ -1,13 +1,25 @@
-/** Which backend holds which agent on this host. */
+/**
+ * Which backend holds which agent on this host. What holds terminals is kept out of the daemon's own
+ * unit, so that no stop of that unit can take the agents along.
+ */
 
 import { join } from "node:path";
 import { createPtyBackend } from "../backends/pty/pty-backend.js";
+import { encloseServer } from "../backends/systemd/scope.js";
+import { createScopeGroups } from "../backends/systemd/scope-groups.js";
+import { findUserManager, type UserManager } from "../backends/systemd/user-manager.js";
 import { createTmuxBackend } from "../backends/tmux/tmux-backend.js";
 import { explainTmuxProblem } from "../backends/tmux/tmux-place.js";
 import type { AgentSpec } from "../config/spec.js";
+import { createGroups, describeLimits, type Groups, type LimitSupport } from "../host/cgroup.js";
 import type { Backend, RunExit } from "../ports/backend.js";
+import { type BackendSupport, describeBackends } from "./describe-backends.js";
 
 export interface Backends {
+	/** What this host can do, the best first. */
+	readonly support: readonly BackendSupport[];
+	/** Which limits hold for runs on the backend that `auto` takes. */
+	describeLimits(): readonly LimitSupport[];
 	/** The backend for a new run of this agent, or why there is none. */
 	choose(spec: AgentSpec): { readonly name: string; readonly refused: string | null };
 	/** By name, also one that is no longer chosen: it may still hold runs. */
@@ -16,23 +28,29 @@ export interface Backends {
 	close(): Promise<void>;
 }
 
-export function createBackends(runtime: string): Backends {
-	const noTmux = explainTmuxProblem();
+export function createBackends(
+	runtime: string,
+	manager: UserManager | string = findUserManager(),
+): Backends {
+	const support = describeBackends({ manager, noTmux: explainTmuxProblem() });
+	const supportOf = (name: string) => support.find((each) => each.name === name);
+	const best = support.find(({ auto }) => auto)?.name ?? "pty";
+	const groups =
+		typeof manager === "string" ? createGroups("systemd", manager) : createScopeGroups(manager);
 	const all = new Map<string, Backend>([
-		["pty", createPtyBackend({ folder: join(runtime, "pty") })],
-		["tmux", createTmuxBackend({ folder: join(runtime, "tmux") })],
+		["pty", createPtyBackend({ folder: join(runtime, "pty"), ...outside(manager, "pty") })],
+		["tmux", createTmuxBackend({ folder: join(runtime, "tmux"), ...outside(manager, "tmux") })],
+		["systemd", createUnitBackend(join(runtime, "systemd"), manager, groups)],
 	]);
-	const best = noTmux === null ? "tmux" : "pty";
 	return {
+		support,
+		describeLimits: () => (best === "systemd" ? groups.describe() : describeLimits()),
 		choose(spec) {
 			const asked = spec.kind === "session" ? spec.backend : "pty";
 			if (asked === "auto") return { name: best, refused: null };
-			if (asked === "tmux" && noTmux !== null) return { name: "tmux", refused: noTmux };
-			if (asked === "tmux" || asked === "pty") return { name: asked, refused: null };
-			return {
-				name: best,
-				refused: `there is no ${asked} backend in this version: use tmux, pty or auto`,
-			};
+			if (supportOf(asked)?.usable === true) return { name: asked, refused: null };
+			const refused = `no ${asked} backend: ${supportOf(asked)?.reason}; ${best} would work here`;
+			return { name: all.has(asked) ? asked : best, refused };
 		},
 		get: (name) => all.get(name) ?? (all.get("pty") as Backend),
 		onExit(listener) {
@@ -42,4 +60,17 @@ export function createBackends(runtime: string): Backends {
 			await Promise.all([...all.values()].map((backend) => backend.close()));
 		},
 	};
+}
+
+/** Agents in units of their own; the terminal inside is that of tmux, whose server has a unit too. */
+function createUnitBackend(folder: string, manager: UserManager | string, groups: Groups): Backend {
+	const enclosed =
+		typeof manager === "string" ? {} : { enclose: encloseServer(manager, "terminals") };
+	return createTmuxBackend({ name: "systemd", folder, groups, ...enclosed });
+}
+
+/** A daemon that is in nobody's unit shares the fate of its login, and so may what it starts. */
+function outside(manager: UserManager | string, name: string) {
+	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
+	return { enclose: encloseServer(manager, name) };
 }

@@ -29,8 +29,9 @@ export function logDirOf(logs: string, agentId: string): string {
 export async function prepareStart(
 	spec: AgentSpec,
 	intent: StartIntent,
-	{ inherited, home, onTrouble }: StartPlace,
+	{ home, onTrouble, ...place }: StartPlace,
 ): Promise<Prepared> {
+	const inherited = withoutService(place.inherited);
 	const file = spec.envFile === null ? null : await readEnvFile(spec.envFile);
 	if (file !== null && !file.ok) {
 		return { ok: false, detail: file.problems.map(renderProblem).join("; ") };
@@ -57,14 +58,27 @@ export async function prepareStart(
 			argv: spec.adapter === "acp" ? acpCommand(spec.id, home.socket, argv) : argv,
 			cwd: spec.cwd,
 			// What somebody wrote for this agent wins over what its adapter finds useful.
-			env: mergeEnv(inherited, session?.env ?? {}, own, spec.env),
+			env: { ...mergeEnv(inherited, session?.env ?? {}, own, spec.env), ...session?.hookEnv },
 			terminal: spec.kind === "session" && spec.terminal,
 			size: SIZE,
 			logDir,
 			limits: spec.limits,
+			...(spec.kind === "call" ? {} : { stopTimeoutMs: spec.drain.timeoutMs }),
 		},
 		conversation: session?.conversation ?? null,
 	};
+}
+
+/** What systemd tells a service of itself. An agent that believed it would speak for the daemon. */
+const OF_THE_SERVICE = [
+	...["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "INVOCATION_ID", "JOURNAL_STREAM"],
+	...["MAINPID", "MANAGERPID", "SYSTEMD_EXEC_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID"],
+	...["MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE"],
+];
+
+function withoutService(inherited: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+	const isForAgents = ([name]: [string, unknown]) => !OF_THE_SERVICE.includes(name);
+	return Object.fromEntries(Object.entries(inherited).filter(isForAgents));
 }
 
 /** What the daemon inherited, without what is its own, then the env file, then the fleet file. */

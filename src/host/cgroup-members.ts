@@ -1,6 +1,6 @@
 /** Who is in a run's control group, and the end of them all. Works from the group's path alone. */
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** All of Reeve's groups are below a folder of this name. */
@@ -11,10 +11,19 @@ export function isOwnGroup(path: string): boolean {
 	return /^\/[^\0]*\/reeve\/[\w.-]+$/.test(path) && !path.includes("/../");
 }
 
+/** Also those in groups that the run has made below its own. */
 export function readGroupMembers(path: string): number[] {
-	if (!isOwnGroup(path)) return [];
+	return isOwnGroup(path) ? readMembersBelow(path) : [];
+}
+
+function readMembersBelow(path: string): number[] {
 	try {
-		return readFileSync(join(path, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);
+		const procs = readFileSync(join(path, "cgroup.procs"), "utf8").split("\n").filter(Boolean);
+		const below = readdirSync(path, { withFileTypes: true }).filter((each) => each.isDirectory());
+		return [
+			...procs.map(Number),
+			...below.flatMap(({ name }) => readMembersBelow(join(path, name))),
+		];
 	} catch {
 		return [];
 	}

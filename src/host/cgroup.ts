@@ -22,7 +22,7 @@ import {
 	writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { ResourceLimits } from "../ports/backend.js";
+import type { ResourceLimits, StartRequest } from "../ports/backend.js";
 import { type GroupLayout, parseGroupLayout } from "./cgroup-layout.js";
 import { GROUPS_FOLDER } from "./cgroup-members.js";
 import { limitMemory, MEMORY_WITHOUT_GROUP, NONE_WITHOUT_GROUP } from "./process-limits.js";
@@ -40,8 +40,8 @@ export interface LimitSupport {
 	readonly perProcess: boolean;
 }
 
-type Limit = "memory" | "pids" | "cpu";
-type Argv = readonly [string, ...string[]];
+export type Limit = "memory" | "pids" | "cpu";
+export type Argv = readonly [string, ...string[]];
 
 /** A place where groups can be made. */
 interface Place {
@@ -55,8 +55,12 @@ interface Place {
 export interface RunGroups {
 	/** The folders, to be stored with the run. */
 	readonly paths: readonly string[];
+	/** Where the kernel counts what it kills for want of memory. */
+	readonly oomPaths: readonly string[];
 	/** The command line to start: where no group limits the memory, one that limits itself. */
 	limitedArgv(argv: Argv, limits: ResourceLimits): Argv;
+	/** The command line of whoever starts the run and waits for its end, in a unit of the run's own. */
+	enclosedArgv(argv: Argv, request: StartRequest): Argv;
 	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
 	inside<T>(fork: () => T): T;
 	/** The run has joined the groups by itself. */
@@ -113,8 +117,7 @@ export function createGroups(
 				name: name as LimitSupport["name"],
 				available: typeof at !== "string",
 				reason: typeof at === "string" ? at : `control groups, version ${at.version}`,
-				instead: typeof at === "string" ? describeInstead(name as LimitSupport["name"]) : null,
-				perProcess: typeof at === "string" && name === "memory" && MEMORY_WITHOUT_GROUP !== null,
+				...describeWithout(name as LimitSupport["name"], typeof at === "string"),
 			})),
 		create(runId, asked) {
 			const wanted = new Set<Place>();
@@ -138,12 +141,23 @@ export function createGroups(
 	};
 }
 
+/** What there is for a limit where groups cannot give it. */
+export function describeWithout(
+	name: LimitSupport["name"],
+	isMissing: boolean,
+): Pick<LimitSupport, "instead" | "perProcess"> {
+	return {
+		instead: isMissing ? describeInstead(name) : null,
+		perProcess: isMissing && name === "memory" && MEMORY_WITHOUT_GROUP !== null,
+	};
+}
+
 function describeInstead(name: LimitSupport["name"]): string {
 	if (name === "tracking") return "processes are found by the mark of their run";
 	return (name === "memory" ? MEMORY_WITHOUT_GROUP : null) ?? NONE_WITHOUT_GROUP[name];
 }
 
-const askedFor = (limits: ResourceLimits): Record<Limit, number | null> => ({
+export const askedFor = (limits: ResourceLimits): Record<Limit, number | null> => ({
 	memory: limits.memoryBytes,
 	pids: limits.pids,
 	cpu: limits.cpuPercent,
@@ -269,6 +283,8 @@ function makeRunGroups(
 
 	return {
 		paths: made.map(({ folder }) => folder),
+		oomPaths: made.filter(({ place }) => place === limits.memory).map(({ folder }) => folder),
+		enclosedArgv: (argv) => argv,
 		limitedArgv(argv, { memoryBytes }) {
 			const isGrouped = made.some(({ place }) => place === limits.memory);
 			return memoryBytes === null || isGrouped ? argv : limitMemory(argv, memoryBytes);
@@ -318,10 +334,7 @@ function setLimit(
 	place: Place | string,
 ): string[] {
 	if (folder === undefined) {
-		const why = typeof place === "string" ? place : "no group could be made";
-		const none =
-			limit === "memory" && MEMORY_WITHOUT_GROUP !== null ? "no common limit" : "no limit";
-		return [`${none} on ${limit}: ${why}; ${describeInstead(limit)}`];
+		return [explainMissing(limit, typeof place === "string" ? place : "no group could be made")];
 	}
 	try {
 		for (const [file, text] of limitWrites(limit, value, folder)) {
@@ -331,6 +344,12 @@ function setLimit(
 	} catch (error) {
 		return [`no limit on ${limit}: ${(error as Error).message}`];
 	}
+}
+
+/** What is said of a limit that is asked for and cannot be set. */
+export function explainMissing(limit: Limit, why: string): string {
+	const none = limit === "memory" && MEMORY_WITHOUT_GROUP !== null ? "no common limit" : "no limit";
+	return `${none} on ${limit}: ${why}; ${describeInstead(limit)}`;
 }
 
 /** How many processes of a group the kernel has killed for want of memory. */
@@ -361,7 +380,8 @@ function makeGroup(folder: string): void {
 	}
 }
 
-function removeGroup(folder: string): boolean {
+/** False when something is still in it. */
+export function removeGroup(folder: string): boolean {
 	try {
 		rmdirSync(folder);
 		return true;

@@ -43,6 +43,8 @@ export interface StartRequest {
 	/** The folder for this agent's logs; everything it prints is kept there, within bounds. */
 	readonly logDir: string;
 	readonly limits: ResourceLimits;
+	/** How long the agent may take to end when it is not Reeve but the host that stops it. */
+	readonly stopTimeoutMs?: number;
 }
 
 /** How to find a run again: plain data, stored as JSON, understood by the backend that made it. */

@@ -2,11 +2,11 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { describeLimits } from "../../src/host/cgroup.js";
+import { describeLimits, type LimitSupport } from "../../src/host/cgroup.js";
 import { MEMORY_WITHOUT_GROUP } from "../../src/host/process-limits.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { Backend, StartRequest } from "../../src/ports/backend.js";
-import { eventually, listen, startOk, type World } from "./world.js";
+import { CLOSE_MS_MAX, eventually, listen, startOk, TEST_MS_MAX, type World } from "./world.js";
 
 export interface LimitedWorld extends World {
 	connect(): Backend;
@@ -19,16 +19,24 @@ const node = process.execPath;
 const GREEDY = "const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1));";
 
 export function limitsSuite(create: (options: { groups: boolean }) => Promise<LimitedWorld>): void {
-	const unavailable = describeLimits().filter(({ available }) => !available);
-	const why = unavailable.map(({ reason }) => reason)[0] ?? "";
-	let world: LimitedWorld;
-	afterEach(() => world.close());
+	groupLimitsSuite(() => create({ groups: true }), describeLimits());
+	processLimitsSuite(() => create({ groups: false }));
+}
 
-	const grouped = { timeout: 60_000, skip: unavailable.length > 0, meta: { skipReason: why } };
+/** `support` is what the host lets this backend do. */
+export function groupLimitsSuite(
+	create: () => Promise<LimitedWorld>,
+	support: readonly LimitSupport[],
+): void {
+	const unavailable = support.filter(({ available }) => !available);
+	const why = unavailable.map(({ reason }) => reason)[0] ?? "";
+	const grouped = { timeout: TEST_MS_MAX, skip: unavailable.length > 0, meta: { skipReason: why } };
 	describe("limits by control groups", grouped, () => {
+		let world: LimitedWorld;
 		beforeEach(async () => {
-			world = await create({ groups: true });
+			world = await create();
 		});
+		afterEach(() => world.close(), CLOSE_MS_MAX);
 
 		test("name an exit for want of memory as such", async () => {
 			const backend = world.connect();
@@ -75,16 +83,20 @@ export function limitsSuite(create: (options: { groups: boolean }) => Promise<Li
 			}
 		});
 	});
+}
 
+function processLimitsSuite(create: () => Promise<LimitedWorld>): void {
 	const single = {
-		timeout: 60_000,
+		timeout: TEST_MS_MAX,
 		skip: MEMORY_WITHOUT_GROUP === null,
 		meta: { skipReason: "the host cannot limit the memory of a process" },
 	};
 	describe("limits without control groups", single, () => {
+		let world: LimitedWorld;
 		beforeEach(async () => {
-			world = await create({ groups: false });
+			world = await create();
 		});
+		afterEach(() => world.close());
 
 		test("hold the memory of each process, and say what is not held", async () => {
 			const backend = world.connect();

@@ -8,7 +8,7 @@ import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { Backend, RunHandle, TerminalSize } from "../../src/ports/backend.js";
 import { agentProgram, type PtyWorld } from "./pty-world.js";
-import { eventually, listen, startOk } from "./world.js";
+import { CLOSE_MS_MAX, eventually, listen, startOk, TEST_MS_MAX } from "./world.js";
 
 const node = process.execPath;
 
@@ -29,12 +29,12 @@ async function watch(backend: Backend, handle: RunHandle, size: TerminalSize | n
 }
 
 export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorld>): void {
-	describe(`processes of backend ${name}`, { timeout: 120_000 }, () => {
+	describe(`processes of backend ${name}`, { timeout: TEST_MS_MAX }, () => {
 		let world: PtyWorld;
 		beforeEach(async () => {
 			world = await createWorld();
 		});
-		afterEach(() => world.close(), 60_000);
+		afterEach(() => world.close(), CLOSE_MS_MAX);
 
 		describe("what cannot be started is told apart (S14)", () => {
 			const cases: [
@@ -289,7 +289,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 
 /** The same with and without control groups: they find more, and must not be needed. */
 export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>): void {
-	describe(`killing in ${name}`, { timeout: 120_000 }, () => {
+	describe(`killing in ${name}`, { timeout: TEST_MS_MAX }, () => {
 		let world: PtyWorld;
 		let bystanders: ChildProcess[];
 		beforeEach(async () => {
@@ -299,7 +299,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 		afterEach(async () => {
 			for (const child of bystanders) child.kill("SIGKILL");
 			await world.close();
-		}, 60_000);
+		}, CLOSE_MS_MAX);
 
 		test("leaves nothing of a tree that forks twice into other sessions and ignores signals (S11)", async () => {
 			const backend = world.connect();

@@ -14,7 +14,11 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createTmuxBackend } from "../../src/backends/tmux/tmux-backend.js";
+import {
+	createTmuxBackend,
+	type TmuxBackendOptions,
+} from "../../src/backends/tmux/tmux-backend.js";
+import { createGroups } from "../../src/host/cgroup.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { Backend, ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
@@ -41,14 +45,20 @@ export interface TmuxWorld extends World {
 }
 
 /** `name` becomes a part of the path of everything. */
-export async function createTmuxWorld({ name = "t", groups = true } = {}): Promise<TmuxWorld> {
+export async function createTmuxWorld({
+	name = "t",
+	groups = true,
+	backend: more = {} as Partial<TmuxBackendOptions>,
+} = {}): Promise<TmuxWorld> {
 	const folder = mkdtempSync(join(tmpdir(), `reeve-${name}-`));
 	const backendFolder = join(folder, "tmux");
 	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
 	const liars: Server[] = [];
 	const connect = (at = backendFolder) => {
-		const backend = createTmuxBackend({ folder: at, orphanGraceMs: ORPHAN_GRACE_MS, groups });
+		const none = groups ? {} : { groups: createGroups("none", "control groups are turned off") };
+		const grace = { orphanGraceMs: ORPHAN_GRACE_MS };
+		const backend = createTmuxBackend({ folder: at, ...grace, ...none, ...more });
 		clients.push(backend);
 		return backend;
 	};

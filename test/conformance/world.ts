@@ -33,7 +33,12 @@ export interface World {
 	close(): Promise<void>;
 }
 
-const DEADLINE_MS = 30_000;
+/** For machines that take many times as long. */
+const PATIENCE = Number(process.env["REEVE_TEST_PATIENCE"] ?? 1);
+const DEADLINE_MS = 30_000 * PATIENCE;
+/** How long a test may take, and how long what comes after it. */
+export const TEST_MS_MAX = 120_000 * PATIENCE;
+export const CLOSE_MS_MAX = 60_000 * PATIENCE;
 
 /** Looks again and again until there is something to see. */
 export async function eventually<T>(

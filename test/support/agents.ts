@@ -55,6 +55,7 @@ export function daemonJson(home: string, facts: Partial<DaemonJson> = {}): Daemo
 		},
 		services: [{ name: "engine", policy: "critical", state: "running", restarts: 0 }],
 		limits: [],
+		backends: [],
 		...facts,
 	};
 }

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Argv } from "../../host/cgroup.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 import { holderLogPath, holderSocketPath } from "./holder-paths.js";
 import {
@@ -26,6 +27,8 @@ export interface HolderPlace {
 	readonly program: string;
 	/** What the holder's environment has besides PATH; for tests. */
 	readonly env: Readonly<Record<string, string>>;
+	/** The command line that runs another outside of this process's own unit, where that is needed. */
+	readonly enclose: ((argv: Argv) => Argv) | null;
 }
 
 /** A connection on which both sides have said hello. */
@@ -134,12 +137,14 @@ interface StartedHolder {
 	readonly left: boolean;
 }
 
-function startHolder({ folder, program, env }: HolderPlace): StartedHolder {
+function startHolder({ folder, program, env, enclose }: HolderPlace): StartedHolder {
 	makePrivateFolder(folder);
 	const state = { failed: false, left: false };
 	const log = openLog(holderLogPath(folder));
 	try {
-		const child = spawn(process.execPath, [program, folder], {
+		const argv: Argv = [process.execPath, program, folder];
+		const [first, ...args] = enclose === null ? argv : enclose(argv);
+		const child = spawn(first, args, {
 			cwd: "/",
 			detached: true,
 			env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", ...env },

@@ -8,6 +8,7 @@
  */
 
 import { fileURLToPath } from "node:url";
+import type { Argv } from "../../host/cgroup.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { killTree, signalVerified } from "../../host/process-tree.js";
 import type {
@@ -35,6 +36,8 @@ export interface PtyBackendOptions {
 	readonly holderProgram?: string;
 	/** What to put into the holder's environment; for tests. */
 	readonly holderEnv?: Readonly<Record<string, string>>;
+	/** Starts the holder outside of this process's own unit. */
+	readonly enclose?: (argv: Argv) => Argv;
 }
 
 export function createPtyBackend(options: PtyBackendOptions): Backend {
@@ -43,6 +46,7 @@ export function createPtyBackend(options: PtyBackendOptions): Backend {
 		folder: options.folder,
 		program: options.holderProgram ?? beside,
 		env: options.holderEnv ?? {},
+		enclose: options.enclose ?? null,
 	});
 }
 

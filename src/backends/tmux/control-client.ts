@@ -4,12 +4,18 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import type { Argv } from "../../host/cgroup.js";
 import { createControlParser } from "./control-parser.js";
+
+/** The command line that runs another outside of whatever this process is in. */
+export type Enclose = (argv: Argv) => Argv;
 
 /** Where the server of a backend is, and how it is called. */
 export interface ServerPlace {
 	/** The program `tmux`. */
 	readonly program: string;
+	/** How the server is started, where it must not be in the daemon's own unit. */
+	readonly enclose: Enclose | null;
 	readonly socket: string;
 	readonly config: string;
 	/** The whole environment of client and server. */
@@ -39,6 +45,9 @@ interface Waiting {
 
 const SAID_BYTES_MAX = 4_096;
 
+/** What tells every tmux which server is meant. */
+export const serverArgs = ({ socket, config }: ServerPlace) => ["-u", "-S", socket, "-f", config];
+
 export class ControlClient {
 	/** Resolves when the first command, which connects, has been answered. */
 	readonly ready: Promise<void>;
@@ -59,7 +68,7 @@ export class ControlClient {
 			this.#onReady = (problem) => (problem === null ? resolve() : reject(problem));
 		});
 		this.ready.catch(() => {});
-		const args = ["-u", "-S", place.socket, "-f", place.config, "-C", ...connect];
+		const args = [...serverArgs(place), "-C", ...connect];
 		// A session of its own: Ctrl-C at the daemon's terminal is not meant for it.
 		this.#child = spawn(place.program, args, { cwd: "/", env: place.env, detached: true });
 		this.gone = new Promise((resolve) => {

@@ -188,7 +188,8 @@ export class ExitWatch {
 		}
 		const end = pane?.status == null ? null : readStatus(pane.status);
 		tryTo(() => files.create(runId, "exit", end === null ? ENDED_UNSEEN : renderEnded(end)));
-		const exit = { runId, code: null, signal: null, ...end, atMs: Date.now() };
+		const how = { code: null, signal: null, ...end, outOfMemory: false };
+		const exit = { runId, ...how, atMs: Date.now() };
 		void this.#end(runId, run, handle, exit);
 	}
 
@@ -207,13 +208,14 @@ export class ExitWatch {
 		runId: string,
 		run: Watched,
 		handle: RunHandle,
-		seen: Omit<RunExit, "outOfMemory"> | null = readExit(this.#place.files, runId),
+		seen: RunExit | null = readExit(this.#place.files, runId),
 	): Promise<void> {
 		if (run.isEnding || seen === null) return;
 		run.isEnding = true;
 		const wasKilled = seen.signal === "SIGKILL" || seen.code === 137;
 		const groups = groupsOf(handle);
-		const outOfMemory = wasKilled && groups.some((path) => readOomKills(path) > 0);
+		const outOfMemory =
+			seen.outOfMemory || (wasKilled && groups.some((path) => readOomKills(path) > 0));
 		await this.reap(runId, hasTerminal(handle));
 		if (groups.length > 0 && !this.#place.groups.remove(groups)) this.#leftGroups.add(groups);
 		if (this.#runs.get(runId) === run) this.#runs.delete(runId);

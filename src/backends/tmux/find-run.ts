@@ -17,7 +17,7 @@ import type { Pane } from "./tmux-server.js";
 const REPORT_MS_MAX = 5_000;
 
 /** The recorded end of a run; null when there is none. */
-export function readExit(files: RunFiles, runId: string): Omit<RunExit, "outOfMemory"> | null {
+export function readExit(files: RunFiles, runId: string): RunExit | null {
 	const report = files.read(runId, "exit");
 	const ended = report === null ? null : parseEnded(report.text);
 	if (report === null || ended === null) return null;
@@ -27,15 +27,14 @@ export function readExit(files: RunFiles, runId: string): Omit<RunExit, "outOfMe
 }
 
 export async function findRun(
-	{ files, server }: TmuxPlace,
+	place: TmuxPlace,
 	runId: string,
 	given: RunHandle | null,
 ): Promise<Recovered> {
+	const { files, server } = place;
 	const ended = () => {
 		const exit = readExit(files, runId);
-		return exit === null
-			? null
-			: ({ state: "exited", exit: { ...exit, outOfMemory: false } } as const);
+		return exit === null ? null : ({ state: "exited", exit } as const);
 	};
 	const early = ended();
 	if (early !== null) return early;
@@ -55,7 +54,7 @@ export async function findRun(
 	}
 	const found =
 		known === null
-			? await findUnconfirmed(files, { runId, serverPid, pane })
+			? await findUnconfirmed(place, { runId, serverPid, pane })
 			: await findKnown(files, known, pane);
 	return ended() ?? found;
 }
@@ -89,13 +88,14 @@ interface Looked {
 }
 
 /** Whoever started it did not live to write down the handle. */
-async function findUnconfirmed(files: RunFiles, looked: Looked): Promise<Recovered> {
+async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recovered> {
+	const { files } = place;
 	const { runId, pane } = looked;
 	if (pane !== undefined && !pane.dead) {
 		await files.waitFor(runId, ["started", "failed", "exit"], REPORT_MS_MAX);
 	}
 	const table = await nextProcessTable();
-	const handle = findStarted(files, looked, table) ?? findMarked(looked, table);
+	const handle = findStarted(place, looked, table) ?? findMarked(place, looked, table);
 	if (handle !== null) {
 		files.write(runId, "handle", JSON.stringify(handle));
 		return { state: "running", handle };
@@ -111,30 +111,31 @@ async function findUnconfirmed(files: RunFiles, looked: Looked): Promise<Recover
 }
 
 /** By the launcher's word, if the numbers still stand for the same processes (S10). */
-function findStarted(files: RunFiles, looked: Looked, table: ProcessTable): RunHandle | null {
+function findStarted(place: TmuxPlace, looked: Looked, table: ProcessTable): RunHandle | null {
 	const { runId } = looked;
-	const report = files.read(runId, "started");
+	const report = place.files.read(runId, "started");
 	const started = report === null ? null : parseStarted(report.text);
 	if (report === null || started === null) return null;
 	if (table.runIdOf(started.pid) !== runId) return null;
-	return createHandle({ ...unconfirmed(looked), ...started, startedAtMs: report.atMs });
+	return createHandle({ ...unconfirmed(place, looked), ...started, startedAtMs: report.atMs });
 }
 
-function findMarked(looked: Looked, table: ProcessTable): RunHandle | null {
+function findMarked(place: TmuxPlace, looked: Looked, table: ProcessTable): RunHandle | null {
 	const { runId } = looked;
 	const marked = table.entries.filter(({ ended, pid }) => !ended && table.runIdOf(pid) === runId);
 	const pids = new Set(marked.map(({ pid }) => pid));
 	// The one whose parent is not of the run is the one that was started, or what is left of it.
 	const eldest = marked.find(({ ppid }) => !pids.has(ppid));
 	if (eldest === undefined) return null;
-	const facts = { ...unconfirmed(looked), pid: eldest.pid, launcherPid: null };
+	const facts = { ...unconfirmed(place, looked), pid: eldest.pid, launcherPid: null };
 	return createHandle({ ...facts, startedAtMs: Date.now() });
 }
 
-const unconfirmed = ({ runId, serverPid }: Looked) => ({
+const unconfirmed = ({ name, groups }: TmuxPlace, { runId, serverPid }: Looked) => ({
+	backend: name,
 	runId,
 	serverPid,
 	terminal: true,
-	groups: [],
+	groups: groups.find(runId),
 	missingLimits: [],
 });

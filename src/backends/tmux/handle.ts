@@ -12,6 +12,8 @@ export const sessionOf = (runId: string) =>
 export const targetOf = (runId: string) => `=${sessionOf(runId)}:`;
 
 export interface HandleFacts {
+	/** The name of the backend. */
+	readonly backend: string;
 	readonly runId: string;
 	readonly pid: number;
 	/** Null when it is not known. */
@@ -31,7 +33,7 @@ export function createHandle(facts: HandleFacts): RunHandle {
 	const launcher = launcherPid === null ? null : readIdentity(launcherPid);
 	const server = serverPid === null ? null : readIdentity(serverPid);
 	return {
-		backend: "tmux",
+		backend: facts.backend,
 		runId,
 		process: readIdentity(pid) ?? endedIdentity(pid),
 		startedAtMs,

@@ -8,6 +8,7 @@
  */
 
 import { constants } from "node:os";
+import type { RunGroups } from "../../host/cgroup.js";
 import type { StartRequest } from "../../ports/backend.js";
 
 /** The variables of an agent: what it was given, and the mark of its run. */
@@ -21,9 +22,15 @@ export function environmentOf(request: StartRequest): Record<string, string> {
 }
 
 /** What the launcher reads: texts that each end with a NUL, the lists led by their lengths. */
-export function encodeSpec(request: StartRequest, groups: readonly string[]): string {
+export function encodeSpec(
+	request: StartRequest,
+	groups: Pick<RunGroups, "paths" | "oomPaths">,
+): string {
 	const env = Object.entries(environmentOf(request)).map(([name, value]) => `${name}=${value}`);
-	const lists = [groups, request.argv, env].flatMap((list) => [String(list.length), ...list]);
+	const lists = [groups.paths, groups.oomPaths, request.argv, env].flatMap((list) => [
+		String(list.length),
+		...list,
+	]);
 	const texts = [request.cwd, request.terminal ? "1" : "0", request.logDir, ...lists];
 	return texts.map((text) => `${text}\0`).join("");
 }
@@ -47,26 +54,29 @@ export function parseStarted(text: string): Started | null {
 export interface Ended {
 	readonly code: number | null;
 	readonly signal: string | null;
+	/** The kernel had killed something of the run for want of memory by then. */
+	readonly outOfMemory: boolean;
 }
 
 /** How it is written down that nobody saw how the agent ended. */
 export const ENDED_UNSEEN = "unknown 0\n";
 
-/** How the launcher says that the agent has ended: `code 3` or `signal 9`. */
+/** How the launcher says that the agent has ended: `code 3`, `signal 9` or `signal 9 oom`. */
 export function parseEnded(text: string): Ended | null {
-	const found = /^(code|signal|unknown) (\d+)\n$/.exec(text);
+	const found = /^(code|signal|unknown) (\d+)( oom)?\n$/.exec(text);
 	if (found === null) return null;
 	const number = Number(found[2]);
-	if (found[1] === "code") return { code: number, signal: null };
-	return { code: null, signal: found[1] === "signal" ? signalName(number) : null };
+	const outOfMemory = found[3] !== undefined;
+	if (found[1] === "code") return { code: number, signal: null, outOfMemory };
+	return { code: null, signal: found[1] === "signal" ? signalName(number) : null, outOfMemory };
 }
 
 /** The same as the launcher writes it. */
-export const renderEnded = ({ code, signal }: Ended) =>
+export const renderEnded = ({ code, signal }: Pick<Ended, "code" | "signal">) =>
 	signal === null ? `code ${code}\n` : `signal ${constants.signals[signal as NodeJS.Signals]}\n`;
 
 /** The launcher's own exit code, which is all there is when the disk did not take its report. */
-export function readStatus(status: number): Ended {
+export function readStatus(status: number): Pick<Ended, "code" | "signal"> {
 	const signal = status > 128 ? SIGNAL_NAMES.get(status - 128) : undefined;
 	return signal === undefined ? { code: status, signal: null } : { code: null, signal };
 }
@@ -90,6 +100,7 @@ close $spec;
 unlink "$run.spec";
 my ($cwd, $terminal, $logs) = splice @text, 0, 3;
 my @groups = splice @text, 0, shift @text;
+my @oom_groups = splice @text, 0, shift @text;
 my @argv = splice @text, 0, shift @text;
 my @env = splice @text, 0, shift @text;
 
@@ -120,6 +131,9 @@ if (!$pid) {
 	$SIG{$_} = 'DEFAULT' for @ignored, 'HUP', 'TERM';
 	for my $group (@groups) {
 		my $procs;
+		# Below a unit that did not exist before this process was in it.
+		mkdir $group =~ s{/[^/]*$}{}r;
+		mkdir $group;
 		open($procs, '+<', "$group/cgroup.procs") && syswrite($procs, "0\n") or syswrite $say, 'g';
 	}
 	my $ready = chdir $cwd;
@@ -170,7 +184,13 @@ waitpid $pid, 0;
 my ($code, $signal) = ($? >> 8, $? & 127);
 $pid = 0;
 trim() if !$terminal;
-report('exit', $signal ? "signal $signal" : "code $code");
+my $oom = '';
+for my $file (map { ("$_/memory.events", "$_/memory.oom_control") } @oom_groups) {
+	next if $signal != 9 && $code != 137;
+	open(my $events, '<', $file) or next;
+	$oom = ' oom' if grep { /^oom_kill [1-9]/ } <$events>;
+}
+report('exit', ($signal ? "signal $signal" : "code $code") . $oom);
 
 # tmux may drop the last of the output if it hears of this process's end first. With the terminal let go
 # it reads up to the end and hangs up; unless somebody else still has the terminal.

@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
-import type { RunGroups } from "../../host/cgroup.js";
+import type { Argv, RunGroups } from "../../host/cgroup.js";
 import { isAlive, readIdentity } from "../../host/process-identity.js";
 import { killTree } from "../../host/process-tree.js";
 import { checkLaunch, explainSpawnError } from "../../host/spawn-errors.js";
@@ -106,9 +106,9 @@ async function launch(
 	mkdirSync(request.logDir, { recursive: true, mode: 0o700 });
 	files.write(runId, "logs", `${request.logDir}\n`);
 	const argv = groups.limitedArgv(request.argv, request.limits);
-	files.write(runId, "spec", encodeSpec({ ...request, argv }, groups.paths));
+	files.write(runId, "spec", encodeSpec({ ...request, argv }, groups));
 	const startedAtMs = Date.now();
-	const commands = startCommands(place, request);
+	const commands = startCommands(place, request, groups);
 	let serverPid: number | null = null;
 	try {
 		const answers = await server.create(commands.join(" ; "), commands.length);
@@ -126,13 +126,14 @@ async function launch(
 	}
 	const started = parseStarted(files.read(runId, "started")?.text ?? "");
 	if (started === null) {
-		const message = "the launcher does not answer";
-		throw files.has(runId, "spec") ? new Error(message) : new OutcomeUnknown(message);
+		if (!files.has(runId, "spec")) throw new OutcomeUnknown("the launcher does not answer");
+		throw new Error(`the launcher does not start: ${await readLastWords(place, runId)}`);
 	}
 	if (started.missedGroups === 0) groups.joined();
 	const missed = started.missedGroups > 0 ? ["the run could not join its control groups"] : [];
 	const handle = createHandle({
 		...started,
+		backend: place.name,
 		runId,
 		serverPid,
 		startedAtMs,
@@ -154,11 +155,28 @@ async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
 	}
 }
 
+/** What is on the screen of a run that did not come to be: whoever was to start it says why. */
+async function readLastWords({ server }: TmuxPlace, runId: string): Promise<string> {
+	try {
+		// With what tmux has scrolled away to write below it, and without that.
+		const [lines = []] = await server.run(`capture-pane -p -J -S - -t '${targetOf(runId)}'`);
+		const said = lines.filter((line) => line.trim() !== "" && !line.startsWith("Pane is dead"));
+		return said.join(" ").trim() || "it said nothing";
+	} catch (error) {
+		return (error as Error).message;
+	}
+}
+
 /** In one line: tmux reads nothing of what the agent prints before the last of them is done. */
-function startCommands({ folder, files }: TmuxPlace, request: StartRequest): string[] {
+function startCommands(
+	{ folder, files }: TmuxPlace,
+	request: StartRequest,
+	groups: RunGroups,
+): string[] {
 	const { runId, size, terminal } = request;
 	const target = `'${targetOf(runId)}'`;
-	const launcher = ["perl", join(folder, LAUNCHER_FILE), files.base(runId)].map(quote).join(" ");
+	const perl: Argv = ["perl", join(folder, LAUNCHER_FILE), files.base(runId)];
+	const launcher = groups.enclosedArgv(perl, request).map(quote).join(" ");
 	const shape = `-x ${size.columns} -y ${size.rows}`;
 	const tag = (name: string, value: string) => `set-option -t ${target} ${name} ${quote(value)}`;
 	return [

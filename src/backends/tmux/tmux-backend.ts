@@ -6,6 +6,7 @@
  * Each exit of a run that this client started or recovered is reported once (S8).
  */
 
+import { createGroups, type Groups } from "../../host/cgroup.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { killTree, signalVerified } from "../../host/process-tree.js";
 import type {
@@ -21,12 +22,13 @@ import type {
 	TerminalViewer,
 } from "../../ports/backend.js";
 import { attachViewer } from "./attach-viewer.js";
+import type { Enclose } from "./control-client.js";
 import { ExitWatch } from "./exit-watch.js";
 import { findRun } from "./find-run.js";
 import { groupsOf, hasTerminal, sessionOf, targetOf } from "./handle.js";
 import { isRunId, RunFiles } from "./run-files.js";
 import { startRun } from "./start-run.js";
-import { groupsOfPlace, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place.js";
+import { ownerOf, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place.js";
 import { TmuxServer } from "./tmux-server.js";
 
 export interface TmuxBackendOptions {
@@ -34,8 +36,12 @@ export interface TmuxBackendOptions {
 	readonly folder: string;
 	/** How long a run that lost its terminal may take to end by itself. */
 	readonly orphanGraceMs?: number;
-	/** False does without control groups, as where none are permitted. */
-	readonly groups?: boolean;
+	/** The control groups of its runs, where they are not below this process's own. */
+	readonly groups?: Groups;
+	/** Starts the server outside of this process's own unit. */
+	readonly enclose?: Enclose;
+	/** What it is called, where the groups make it another backend. */
+	readonly name?: string;
 }
 
 export function createTmuxBackend(options: TmuxBackendOptions): Backend {
@@ -47,7 +53,7 @@ const KEYS_PER_COMMAND = 512;
 const TYPED_BYTES_MAX = 4 * 1024 * 1024;
 
 class SessionBackend implements Backend {
-	readonly name = "tmux";
+	readonly name: string;
 	readonly #place: TmuxPlace;
 	readonly #watch: ExitWatch;
 	readonly #starting = new Map<string, Promise<StartResult>>();
@@ -56,13 +62,16 @@ class SessionBackend implements Backend {
 	#unheard: RunExit[] = [];
 	#isPrepared = false;
 
-	constructor({ folder, orphanGraceMs = ORPHAN_GRACE_MS, groups = true }: TmuxBackendOptions) {
-		const server = new TmuxServer(serverPlace(folder), {
+	constructor({ folder, name = "tmux", ...options }: TmuxBackendOptions) {
+		this.name = name;
+		const server = new TmuxServer(serverPlace(folder, options.enclose ?? null), {
 			onPaneDeath: () => this.#watch.lookSoon(),
 			onDrop: () => this.#watch.look(),
 		});
 		const files = new RunFiles(folder, (runId) => this.#watch.onRecord(runId));
-		this.#place = { folder, server, files, groups: groupsOfPlace(folder, groups) };
+		const groups = options.groups ?? createGroups(ownerOf(folder));
+		this.#place = { name, folder, server, files, groups };
+		const orphanGraceMs = options.orphanGraceMs ?? ORPHAN_GRACE_MS;
 		this.#watch = new ExitWatch(this.#place, orphanGraceMs, (exit) => this.#report(exit));
 	}
 

@@ -4,16 +4,18 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createGroups, type Groups } from "../../host/cgroup.js";
+import type { Groups } from "../../host/cgroup.js";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
 import { isExecutable } from "../../host/spawn-errors.js";
-import type { ServerPlace } from "./control-client.js";
+import type { Enclose, ServerPlace } from "./control-client.js";
 import { LAUNCHER } from "./launcher.js";
 import { FOLDER_VARIABLE, LOG_WRITER } from "./log-writer.js";
 import type { RunFiles } from "./run-files.js";
 import { SERVER_CONFIG, type TmuxServer } from "./tmux-server.js";
 
 export interface TmuxPlace {
+	/** The name of the backend that this is. */
+	readonly name: string;
 	readonly folder: string;
 	readonly server: TmuxServer;
 	readonly files: RunFiles;
@@ -44,18 +46,17 @@ export function preparePlace(folder: string): void {
 	}
 }
 
-/** Control groups that nobody else has, as far as the host permits. */
-export function groupsOfPlace(folder: string, areWanted: boolean): Groups {
-	const owner = `tmux-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}`;
-	return areWanted ? createGroups(owner) : createGroups(owner, "control groups are turned off");
-}
+/** A name for the control groups of this folder that no other has. */
+export const ownerOf = (folder: string) =>
+	`tmux-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}`;
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/homebrew/bin";
 
 /** Nothing of this process's environment but PATH reaches the server, or secrets would (A5). */
-export function serverPlace(folder: string, program = findTmux() ?? "tmux"): ServerPlace {
+export function serverPlace(folder: string, enclose: Enclose | null): ServerPlace {
 	return {
-		program,
+		program: findTmux() ?? "tmux",
+		enclose,
 		socket: socketPathIn(folder, "tmux.sock"),
 		config: join(folder, CONFIG_FILE),
 		env: {

@@ -7,8 +7,10 @@
  * a pane. tmux remembers a wake that comes while nobody waits.
  */
 
+import { execFile } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { readIdentity } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
 import { ConnectGate } from "./connect-gate.js";
@@ -16,7 +18,9 @@ import {
 	ConnectionLost,
 	ControlClient,
 	type ControlEvents,
+	type Enclose,
 	type ServerPlace,
+	serverArgs,
 } from "./control-client.js";
 import { withStartLock } from "./start-lock.js";
 
@@ -48,7 +52,8 @@ export interface ServerEvents {
  * connection that died was waiting.
  */
 const ANCHOR = "reeve";
-const CONNECT = ["new-session", "-A", "-s", ANCHOR, "-x", "80", "-y", "24", "true"];
+const ANCHOR_SHAPE = ["-s", ANCHOR, "-x", "80", "-y", "24", "true"];
+const CONNECT = ["new-session", "-A", ...ANCHOR_SHAPE];
 const DEATH = "reeve-pane-death";
 const ANSWER_MS_MAX = 30_000;
 const CONNECT_TRIES = 5;
@@ -250,6 +255,9 @@ export class TmuxServer {
 
 	async #open(): Promise<ControlClient> {
 		if (this.#isClosed) throw new Error("the backend is closed");
+		if (this.#place.enclose !== null && !(await this.#isThere())) {
+			await startEnclosed(this.#place, this.#place.enclose);
+		}
 		const opened: ControlClient[] = [];
 		let stands = false;
 		const open = async (onClose: () => void) => {
@@ -288,6 +296,14 @@ export class TmuxServer {
 			this.#waitForDeaths(waiter, client);
 		});
 	}
+}
+
+/** Starts a server that is not in the unit of this process, which may be stopped with all that is in it. */
+async function startEnclosed(place: ServerPlace, enclose: Enclose): Promise<void> {
+	const start = ["new-session", "-d", ...ANCHOR_SHAPE];
+	const [program, ...args] = enclose([place.program, ...serverArgs(place), ...start]);
+	const options = { cwd: "/", env: place.env, timeout: ANSWER_MS_MAX };
+	await promisify(execFile)(program, args, options);
 }
 
 const PANE_FORMAT = "#{session_name}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}";

@@ -25,6 +25,16 @@ const limit = z
 	.readonly()
 	.meta({ id: "LimitSupport" });
 
+const backend = z
+	.object({
+		name: z.enum(["systemd", "tmux", "pty", "launchd"]),
+		usable: z.boolean(),
+		auto: z.boolean().describe("whether it is what `auto` takes"),
+		reason: z.string().describe("how, why not, or why `auto` does not take it"),
+	})
+	.readonly()
+	.meta({ id: "BackendSupport" });
+
 const problems = listOf(z.string()).describe(
 	"why it is not ready, or what is wrong although it is",
 );
@@ -43,6 +53,7 @@ const daemon = z
 		problems,
 		services: listOf(service),
 		limits: listOf(limit).describe("what this host lets the daemon enforce"),
+		backends: listOf(backend).describe("what can hold a session on this host, the best first"),
 	})
 	.readonly()
 	.meta({ id: "Daemon" });
@@ -82,6 +93,18 @@ export const daemonRoutes = defineRoutes({
 		access: "operate",
 		body: z.object({ all: z.boolean().default(false) }),
 		reply: z.object({ stopped: listOf(stopped) }),
+		errors: [],
+	},
+	"POST /api/v1/daemon/reload": {
+		summary: "Reads the daemon's settings and opens its log anew; nothing is restarted.",
+		access: "operate",
+		reply: z.object({
+			changed: z.boolean().describe("whether other settings hold now"),
+			problem: z
+				.string()
+				.nullable()
+				.describe("why the file cannot be used; what held before goes on then"),
+		}),
 		errors: [],
 	},
 	"GET /api/v1/openapi.json": {

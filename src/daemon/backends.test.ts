@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { AgentSpec } from "../config/spec.js";
+import { createBackends } from "./backends.js";
+
+const runtime = mkdtempSync(join(tmpdir(), "reeve-backends-"));
+const backends = createBackends(runtime, "systemd is not installed");
+afterAll(async () => {
+	await backends.close();
+	rmSync(runtime, { recursive: true });
+});
+
+const session = (backend: string) => ({ kind: "session", backend }) as AgentSpec;
+
+test("a backend that the host does not have is refused, with the reason and what would work", () => {
+	const { name, refused } = backends.choose(session("systemd"));
+	expect(name).toBe("systemd");
+	expect(refused).toMatch(/^no systemd backend: systemd is not installed; (tmux|pty) would work/);
+	expect(backends.choose(session("launchd")).refused).toMatch(/^no launchd backend: /);
+});
+
+test("what can be had is not refused, and auto is always something that can", () => {
+	expect(backends.choose(session("pty"))).toEqual({ name: "pty", refused: null });
+	const taken = backends.support.find(({ auto }) => auto);
+	expect(taken).toMatchObject({ usable: true });
+	expect(backends.choose(session("auto"))).toEqual({ name: taken?.name, refused: null });
+});
+
+test("a run is taken up by the backend it was recorded with, also one that no new run is given to", async () => {
+	expect(backends.get("systemd").name).toBe("systemd");
+	expect(await backends.get("systemd").recover("never-was", null)).toEqual({
+		state: "gone",
+		rebooted: false,
+	});
+});
