@@ -18,7 +18,10 @@ function specOf(agent: string): AgentSpec {
 }
 
 async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
-	const home = { logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") };
+	const home = {
+		...{ logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") },
+		socket: join(folder, "reeve.sock"),
+	};
 	const place = { inherited, home, onTrouble: () => {} };
 	const prepared = await prepareStart(specOf(agent), NO_CONVERSATION, place);
 	if (!prepared.ok) throw new Error(prepared.detail);

@@ -8,12 +8,13 @@ import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-hom
 import { type Bench, openBench } from "./bench.js";
 import { CLIS } from "./clis.js";
 
+/** Gemini says that it can load a session, and then finds none, although its file is there. */
 const ACP = [
-	["gemini", ["--acp"]],
-	["opencode", ["acp"]],
+	["gemini", ["--acp"], "No previous sessions found"],
+	["opencode", ["acp"], null],
 ] as const;
 
-describe.each(ACP)("%s over ACP", (name, args) => {
+describe.each(ACP)("%s over ACP", (name, args, notResumed) => {
 	const cli = CLIS.find((each) => each.cli === name) as (typeof CLIS)[number];
 	let bench: Bench;
 	let home: FleetHome;
@@ -45,9 +46,13 @@ describe.each(ACP)("%s over ACP", (name, args) => {
 		expect(text).toContain("say hello");
 		await home.must("restart", "p:gem");
 		bench.api.reset();
-		expect(await call("ask", { prompt: "say more", conversation })).toMatchObject({
-			...{ status: "succeeded", result: { conversation } },
-		});
+		const { attempts, ...next } = await call("ask", { prompt: "say more", conversation });
+		if (notResumed !== null) {
+			expect(attempts[0]?.error?.message).toContain(notResumed);
+			return;
+		}
+		expect(attempts.map(({ error }) => error?.message)).toEqual([undefined]);
+		expect(next).toMatchObject({ status: "succeeded", result: { conversation } });
 		expect(JSON.stringify(bench.api.requests.map(({ body }) => body))).toContain("say hello");
 	});
 
