@@ -3,7 +3,7 @@
  * trust, no first steps. What a person would have to settle is the adapter's work. Needs `npm run build`.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { readProcessTable } from "../../src/host/process-table.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
 import { type Bench, openBench } from "./bench.js";
-import { CLIS, type RealCli } from "./clis.js";
+import { CLIS, QWEN, type RealCli } from "./clis.js";
 
 const WITHIN_MS = 120_000;
 
@@ -52,7 +52,7 @@ function running(marker: string): number[] {
 		});
 }
 
-describe.each(CLIS.map((cli, n) => [cli.cli, cli, n] as const))(
+describe.each([...CLIS, QWEN].map((cli, n) => [cli.cli, cli, n] as const))(
 	"%s as a session",
 	(name, cli, n) => {
 		let bench: Bench;
@@ -66,7 +66,11 @@ describe.each(CLIS.map((cli, n) => [cli.cli, cli, n] as const))(
 				...{ cwd: bench.place.cwd, on_clean_exit: "restart", drain: { timeout: "20s" } },
 				crash_policy: { transient_delay: "200ms" },
 			};
-			home.writeFleet(`coder: ${JSON.stringify(keys)}`);
+			const fleet = {
+				...{ version: 1, projects: { p: { agents: { coder: keys } } } },
+				...("adapter" in cli ? { adapters: { [name]: cli.adapter } } : {}),
+			};
+			writeFileSync(join(home.folder, "reeve.yaml"), JSON.stringify(fleet));
 			await home.must("up");
 		});
 		afterAll(async () => {
