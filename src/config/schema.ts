@@ -153,7 +153,7 @@ const agentKeys = {
 		AGENT_KINDS,
 	).prefault("session"),
 	adapter: adapterName(
-		`Which agent CLI this is: ${ADAPTERS.map((name) => `\`${name}\``).join(", ")}, or one of \`adapters\`. \`generic\` is any other program and needs a \`command\`.`,
+		`Which agent CLI this is: ${ADAPTERS.map((name) => `\`${name}\``).join(", ")}, or one of \`adapters\`. \`acp\` is a worker that speaks the Agent Client Protocol, \`generic\` any other program; both need a \`command\`.`,
 		ADAPTERS,
 	).prefault("generic"),
 	command: argv(
