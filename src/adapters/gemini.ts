@@ -1,41 +1,20 @@
 /** Gemini CLI. Measured with 0.61. */
 
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { failureOf } from "../core/exit-cause.js";
 import type { SignMeaning } from "../core/sign.js";
-import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
-
-const hook = (event: string, keep: "each" | "last") => ({
-	matcher: "*",
-	hooks: [
-		{
-			...{ name: "reeve", type: "command", timeout: 10_000 },
-			command: `sh "$REEVE_HOOK" ${event} ${keep}`,
-		},
-	],
-});
-
-const EACH = ["SessionStart", "BeforeAgent", "AfterAgent", "Notification", "SessionEnd"];
-const LAST = ["BeforeTool", "AfterTool"];
-
-/** Laid over the user's own settings, for this agent alone. */
-const SETTINGS = {
-	security: { folderTrust: { enabled: false } },
-	general: { enableAutoUpdate: false },
-	hooks: Object.fromEntries([
-		...EACH.map((event) => [event, [hook(event, "each")]]),
-		...LAST.map((event) => [event, [hook(event, "last")]]),
-	]),
-};
+import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 export const gemini: AgentAdapter = {
 	name: "gemini",
 	profile: {
 		...PLAIN_PROFILE,
 		command: ["gemini"],
+		// Its hooks could only come with the user's settings, or with system settings that root alone owns.
+		args: ["--skip-trust"],
 		env: {
 			// Its launcher swallows every signal; without it there is one process, and that ends.
 			GEMINI_CLI_NO_RELAUNCH: "true",
-			GEMINI_CLI_SYSTEM_SETTINGS_PATH: "<folder>/gemini-settings.json",
 		},
 		confirmsPrompts: true,
 		screen: {
@@ -75,35 +54,27 @@ export const gemini: AgentAdapter = {
 			gone: ["Invalid session identifier", "No previous sessions", "Error resuming session"],
 			transcript: ["<home>/.gemini/tmp/*/chats/session-*-<conversation8>.jsonl"],
 		},
-		files: [{ name: "gemini-settings.json", text: JSON.stringify(SETTINGS) }],
 	},
-	readRecord(event, data) {
-		const meaning = meaningOf(event, data);
-		const id = data["session_id"];
-		return meaning === null || typeof id !== "string" ? meaning : { ...meaning, conversation: id };
-	},
+	readTranscript,
 };
 
-function meaningOf(event: string, data: JsonRecord): SignMeaning | null {
-	switch (event) {
-		case "SessionStart":
-			return { activity: "ready" };
-		case "BeforeAgent":
-			return { activity: "busy", prompt: String(data["prompt"] ?? "") };
-		case "BeforeTool":
-			return { activity: "busy", inTool: true };
-		case "AfterTool":
-			return { activity: "busy", inTool: false };
-		case "Notification":
-			return data["notification_type"] === "ToolPermission" ? { activity: "waiting_input" } : null;
-		case "AfterAgent":
-			// It comes after failures as well, with no words of the model.
-			return data["prompt_response"] === "[no response text]"
-				? { activity: "ready" }
-				: { activity: "ready", failure: null };
-		case "SessionEnd":
-			return { activity: "unknown" };
+/** Its record has every prompt and every answer, but not the end of a turn: that is on the screen. */
+function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
+	const words = textOf(line["content"]);
+	switch (line["type"]) {
+		case "user":
+			return { activity: "busy", prompt: words };
+		case "gemini":
+			return { failure: null };
+		case "error":
+			return failureOf(words, resetAtMs);
 		default:
 			return null;
 	}
+}
+
+function textOf(content: unknown): string {
+	if (typeof content === "string") return content;
+	if (!Array.isArray(content)) return "";
+	return content.map((part) => String((part as JsonRecord)["text"] ?? "")).join("");
 }

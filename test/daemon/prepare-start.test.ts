@@ -143,14 +143,6 @@ describe("what is built in", () => {
 		expect(argv.slice(0, 3)).toEqual(["codex", "resume", "thread-1"]);
 		expect(argv.join(" ")).toContain(`projects={"${join(root, "work")}"={trust_level="trusted"}}`);
 	});
-
-	test("gemini is given settings of its own, beside the user's", async () => {
-		const { env } = await prepare(specOf("{ adapter: gemini }"));
-		const path = env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] ?? "";
-		expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({
-			security: { folderTrust: { enabled: false } },
-		});
-	});
 });
 
 test("an adapter of the fleet file's own does what a built-in one does", async () => {
