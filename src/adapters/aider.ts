@@ -1,6 +1,6 @@
 /** aider. It knows no conversation ids, but takes up whatever history file it is given. */
 
-import { PLAIN_PROFILE } from "../core/adapter.js";
+import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 
 const HISTORY = "<folder>/history-<conversation>.md";
@@ -12,6 +12,7 @@ export const aider: AgentAdapter = {
 		command: ["aider"],
 		args: ["--no-check-update", "--no-show-release-notes"],
 		ownTmpdir: true,
+		exits: { codes: [{ code: 2, cause: "config" }], zeroLies: false, texts: SERVICE_TEXTS },
 		conversation: {
 			id: "chosen",
 			fresh: ["--chat-history-file", HISTORY],

@@ -1,7 +1,30 @@
 /** Claude Code. Measured with 2.1.325. */
 
-import { PLAIN_PROFILE } from "../core/adapter.js";
-import type { AgentAdapter } from "../ports/adapter.js";
+import { type KnownCause, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { failureOf } from "../core/exit-cause.js";
+import type { SignMeaning } from "../core/sign.js";
+import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+
+/** Of most events each is kept; of those that come with every tool, only that there was one. */
+const HOOKS = {
+	each: [
+		...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification"],
+		...["Stop", "StopFailure", "SessionEnd"],
+	],
+	last: ["PreToolUse", "PostToolUse", "PostToolUseFailure"],
+};
+
+const hook = (event: string, keep: "each" | "last") => ({
+	hooks: [{ type: "command", command: `sh "$REEVE_HOOK" ${event} ${keep}`, timeout: 10 }],
+});
+
+/** Handed over with `--settings`: the user's own settings and hooks stay as they are. */
+const SETTINGS = {
+	hooks: Object.fromEntries([
+		...HOOKS.each.map((event) => [event, [hook(event, "each")]]),
+		...HOOKS.last.map((event) => [event, [hook(event, "last")]]),
+	]),
+};
 
 export const claude: AgentAdapter = {
 	name: "claude",
@@ -9,7 +32,26 @@ export const claude: AgentAdapter = {
 		...PLAIN_PROFILE,
 		command: ["claude"],
 		env: { DISABLE_AUTOUPDATER: "1" },
+		args: ["--settings", "<folder>/claude-settings.json"],
 		ownTmpdir: true,
+		files: [{ name: "claude-settings.json", text: JSON.stringify(SETTINGS) }],
+		exits: {
+			codes: [],
+			zeroLies: false,
+			texts: [
+				{
+					match: "cannot be used with root/sudo privileges",
+					cause: "config",
+					fix: 'Run it as another user, leave the argument out, or set `env: { IS_SANDBOX: "1" }` where the host is a sandbox.',
+				},
+				{
+					match: "unknown option|invalid (settings|configuration)|configuration error",
+					cause: "config",
+					fix: "Correct the agent's `args` or claude's settings.",
+				},
+				...SERVICE_TEXTS,
+			],
+		},
 		conversation: {
 			id: "chosen",
 			fresh: ["--session-id", "<conversation>"],
@@ -33,4 +75,60 @@ export const claude: AgentAdapter = {
 			},
 		],
 	},
+	readRecord,
+	readTranscript,
 };
+
+function readRecord(event: string, data: JsonRecord, read: SignReader): SignMeaning | null {
+	const meaning = meaningOf(event, data, read);
+	const id = data["session_id"];
+	return meaning === null || typeof id !== "string" ? meaning : { ...meaning, conversation: id };
+}
+
+function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeaning | null {
+	switch (event) {
+		case "SessionStart":
+			return { activity: "ready" };
+		case "UserPromptSubmit":
+			return { activity: "busy", prompt: String(data["prompt"] ?? "") };
+		case "PreToolUse":
+		case "PostToolUse":
+		case "PostToolUseFailure":
+			return { activity: "busy" };
+		case "PermissionRequest":
+			return { activity: "waiting_input", detail: `asks to use ${data["tool_name"]}` };
+		case "Notification":
+			return data["notification_type"] === "permission_prompt"
+				? { activity: "waiting_input" }
+				: null;
+		case "Stop":
+			return { activity: "ready", failure: null };
+		case "StopFailure":
+			return { activity: "ready", ...failedTurn(data, read) };
+		case "SessionEnd":
+			return { activity: "unknown" };
+		default:
+			return null;
+	}
+}
+
+const CAUSES: Readonly<Record<string, KnownCause>> = {
+	authentication_failed: "auth",
+	billing_error: "usage_limit",
+	rate_limit: "usage_limit",
+	server_error: "overloaded",
+};
+
+/** The error has a name; when it ends is only told in words. */
+function failedTurn(data: JsonRecord, { resetAtMs }: SignReader): SignMeaning {
+	const words = String(data["last_assistant_message"] ?? data["error_details"] ?? "");
+	const cause = CAUSES[String(data["error"])];
+	if (cause === undefined) return failureOf(words, resetAtMs);
+	return { failure: { cause, resetAtMs: resetAtMs(words) }, detail: words };
+}
+
+function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
+	if (line["type"] !== "assistant") return null;
+	if (line["isApiErrorMessage"] !== true) return { failure: null };
+	return failureOf(JSON.stringify(line["message"] ?? ""), resetAtMs);
+}

@@ -1,7 +1,12 @@
 /** OpenAI Codex. Measured with 0.166. */
 
-import { PLAIN_PROFILE } from "../core/adapter.js";
-import type { AgentAdapter } from "../ports/adapter.js";
+import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { failureOf } from "../core/exit-cause.js";
+import type { SignMeaning } from "../core/sign.js";
+import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+
+/** Called with the event as its last argument, for turns that went well only. */
+const NOTIFY = 'notify=["sh","-c","sh \\"$REEVE_HOOK\\" notify each \\"$1\\"","reeve"]';
 
 export const codex: AgentAdapter = {
 	name: "codex",
@@ -14,8 +19,23 @@ export const codex: AgentAdapter = {
 			...["-c", "features.daemon_auto_start=false"],
 			...["-c", "check_for_update_on_startup=false"],
 			...["-c", 'projects={"<cwd>"={trust_level="trusted"}}'],
+			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
+			...["-c", NOTIFY],
 		],
 		ownTmpdir: true,
+		exits: {
+			codes: [],
+			zeroLies: false,
+			texts: [
+				{
+					match:
+						"error loading config|invalid (value|override)|unexpected argument|unrecognized subcommand",
+					cause: "config",
+					fix: "Correct the agent's `args` or codex's config.toml.",
+				},
+				...SERVICE_TEXTS,
+			],
+		},
 		conversation: {
 			id: "told",
 			fresh: [],
@@ -27,4 +47,35 @@ export const codex: AgentAdapter = {
 			],
 		},
 	},
+	readRecord(event, data) {
+		if (event !== "notify" || data["type"] !== "agent-turn-complete") return null;
+		const [prompt] = Array.isArray(data["input-messages"]) ? data["input-messages"].slice(-1) : [];
+		return {
+			...{ activity: "ready", failure: null },
+			...(typeof data["thread-id"] === "string" ? { conversation: data["thread-id"] } : {}),
+			...(typeof prompt === "string" ? { prompt } : {}),
+		};
+	},
+	readTranscript,
 };
+
+/** Its record has all that its hooks leave out: turns that begin and that fail. */
+function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
+	const { payload } = line;
+	if (line["type"] !== "event_msg" || typeof payload !== "object" || payload === null) return null;
+	const { type, message } = payload as JsonRecord;
+	switch (type) {
+		case "task_started":
+			return { activity: "busy" };
+		case "user_message":
+			return { activity: "busy", prompt: String(message ?? "") };
+		case "task_complete":
+			return { activity: "ready", failure: null };
+		case "turn_aborted":
+			return { activity: "ready" };
+		case "error":
+			return { activity: "ready", ...failureOf(String(message ?? ""), resetAtMs) };
+		default:
+			return null;
+	}
+}

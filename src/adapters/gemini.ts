@@ -1,12 +1,30 @@
 /** Gemini CLI. Measured with 0.61. */
 
-import { PLAIN_PROFILE } from "../core/adapter.js";
-import type { AgentAdapter } from "../ports/adapter.js";
+import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import type { SignMeaning } from "../core/sign.js";
+import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
+
+const hook = (event: string, keep: "each" | "last") => ({
+	matcher: "*",
+	hooks: [
+		{
+			...{ name: "reeve", type: "command", timeout: 10_000 },
+			command: `sh "$REEVE_HOOK" ${event} ${keep}`,
+		},
+	],
+});
+
+const EACH = ["SessionStart", "BeforeAgent", "AfterAgent", "Notification", "SessionEnd"];
+const LAST = ["BeforeTool", "AfterTool"];
 
 /** Laid over the user's own settings, for this agent alone. */
 const SETTINGS = {
 	security: { folderTrust: { enabled: false } },
 	general: { enableAutoUpdate: false },
+	hooks: Object.fromEntries([
+		...EACH.map((event) => [event, [hook(event, "each")]]),
+		...LAST.map((event) => [event, [hook(event, "last")]]),
+	]),
 };
 
 export const gemini: AgentAdapter = {
@@ -20,6 +38,25 @@ export const gemini: AgentAdapter = {
 			GEMINI_CLI_SYSTEM_SETTINGS_PATH: "<folder>/gemini-settings.json",
 		},
 		ownTmpdir: true,
+		exits: {
+			codes: [
+				{ code: 41, cause: "auth" },
+				{ code: 42, cause: "config" },
+				{ code: 44, cause: "config" },
+				{ code: 52, cause: "config" },
+				{ code: 55, cause: "config" },
+			],
+			zeroLies: false,
+			texts: [
+				{
+					match: "invalid auth method|auth method",
+					cause: "auth",
+					fix: "Choose a way to log in: start `gemini` once by hand, or set `security.auth.selectedType` in its settings.",
+				},
+				{ match: "unknown argument|invalid configuration", cause: "config", fix: null },
+				...SERVICE_TEXTS,
+			],
+		},
 		conversation: {
 			id: "chosen",
 			fresh: ["--session-id", "<conversation>"],
@@ -29,4 +66,32 @@ export const gemini: AgentAdapter = {
 		},
 		files: [{ name: "gemini-settings.json", text: JSON.stringify(SETTINGS) }],
 	},
+	readRecord(event, data) {
+		const meaning = meaningOf(event, data);
+		const id = data["session_id"];
+		return meaning === null || typeof id !== "string" ? meaning : { ...meaning, conversation: id };
+	},
 };
+
+function meaningOf(event: string, data: JsonRecord): SignMeaning | null {
+	switch (event) {
+		case "SessionStart":
+			return { activity: "ready" };
+		case "BeforeAgent":
+			return { activity: "busy", prompt: String(data["prompt"] ?? "") };
+		case "BeforeTool":
+		case "AfterTool":
+			return { activity: "busy" };
+		case "Notification":
+			return data["notification_type"] === "ToolPermission" ? { activity: "waiting_input" } : null;
+		case "AfterAgent":
+			// It comes after failures as well, with no words of the model.
+			return data["prompt_response"] === "[no response text]"
+				? { activity: "ready" }
+				: { activity: "ready", failure: null };
+		case "SessionEnd":
+			return { activity: "unknown" };
+		default:
+			return null;
+	}
+}

@@ -1,5 +1,6 @@
 /** What users write as arguments, made into values, or refused with what would have been right. */
 
+import type { Client } from "../client/client.js";
 import { nearest } from "../config/did-you-mean.js";
 import { ReeveError } from "../core/errors.js";
 import { parseDuration } from "../core/units.js";
@@ -97,6 +98,13 @@ export function selectIds(
 		throw new ReeveError("agent_not_found", `${where} has no ${what} ${scope}`, near(scope, ids));
 	}
 	return ids.filter((id) => scopes.some((scope) => isWithin(id, scope)));
+}
+
+/** Refuses an agent that nobody knows; asked only when there was nothing to show, since what it did is kept after it. */
+export async function refuseUnknownAgent(client: Client, agent: string): Promise<void> {
+	const { agents } = await client.call("GET /api/v1/agents");
+	const ids = agents.map(({ id }) => id);
+	selectIds([agent], ids, "the daemon");
 }
 
 export function isWithin(id: string, scope: string): boolean {

@@ -5,11 +5,12 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmod, type FileHandle, mkdir, open, readFile } from "node:fs/promises";
+import { chmod, type FileHandle, open, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.js";
 import { createClient } from "../client/client.js";
 import type { Home } from "../client/home.js";
+import { makeFolder } from "../client/make-folder.js";
 import { ReeveError } from "../core/errors.js";
 import { renderElapsed } from "../core/units.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
@@ -110,7 +111,7 @@ async function openLog(home: Home): Promise<FileHandle> {
 /** For its owner alone. The daemon looks again at what was there already. */
 export async function makeHome(home: Home): Promise<void> {
 	try {
-		await mkdir(home.dir, { recursive: true, mode: 0o700 });
+		await makeFolder(home.dir);
 	} catch (error) {
 		throw explainUnusable(home, error);
 	}

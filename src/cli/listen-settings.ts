@@ -1,8 +1,9 @@
 /** Where the daemon is to listen, as it was asked on the command line, written where daemons look for it. */
 
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Home } from "../client/home.js";
+import { makeFolder } from "../client/make-folder.js";
 import { type DaemonSettingsFile, parseDaemonSettings } from "../config/daemon-settings.js";
 import { ReeveError } from "../core/errors.js";
 
@@ -40,7 +41,7 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 		throw new ReeveError("usage", parsed.problem, hint);
 	}
 	try {
-		await mkdir(home.dir, { recursive: true, mode: 0o700 });
+		await makeFolder(home.dir);
 		await writeFile(`${home.settings}.new`, `${JSON.stringify(settings, null, "\t")}\n`, {
 			mode: 0o600,
 		});

@@ -23,8 +23,12 @@ export interface Home {
 	readonly tokens: string;
 	/** The owner's own token. */
 	readonly token: string;
-	/** How the daemon is to run: where it listens. */
+	/** How the daemon is to run: where it listens, whom it tells. */
 	readonly settings: string;
+	/** There while a daemon runs. */
+	readonly marker: string;
+	/** Reports of daemons that died. */
+	readonly crashes: string;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -55,5 +59,7 @@ export function resolveHome(env: Variables): Home {
 		tokens: join(dir, "tokens.json"),
 		token: join(dir, "token"),
 		settings: join(dir, "daemon.json"),
+		marker: join(dir, "running.json"),
+		crashes: join(dir, "crashes"),
 	};
 }

@@ -1,8 +1,21 @@
 /** An adapter in the fleet file: the same that is known of the built-in ones, in the user's words. */
 
 import type { z } from "zod";
-import { type AdapterProfile, CONVERSATION_IDS } from "../core/adapter.js";
-import { argv, choice, envMap, flag, json, list, pattern, section, text } from "./values.js";
+import { type AdapterProfile, CONVERSATION_IDS, KNOWN_CAUSES } from "../core/adapter.js";
+import {
+	argv,
+	choice,
+	envMap,
+	exitCode,
+	flag,
+	json,
+	list,
+	pattern,
+	section,
+	text,
+} from "./values.js";
+
+const HOOK_ACTIVITIES = ["ready", "busy", "waiting_input", "rate_limited"] as const;
 
 const PLACEHOLDERS =
 	"`<conversation>`, `<cwd>`, `<home>`, `<folder>` (kept for this agent alone) and variables such as `<CODEX_HOME>` are filled in.";
@@ -36,6 +49,29 @@ const seed = section("A JSON file of the program that is to hold something befor
 	value: json("The value, as JSON. Whatever is written there already stays.").prefault("true"),
 });
 
+const cause = (description: string) => choice(description, KNOWN_CAUSES);
+
+const exits = section("What an end of the program means. Codes are believed first, then texts.", {
+	codes: list(
+		"Exit codes with a meaning of their own.",
+		section("One exit code.", {
+			code: exitCode("The code."),
+			cause: cause("What it means."),
+		}),
+	).prefault([]),
+	zero_lies: flag(
+		"Whether the program exits with 0 also when it has failed, so that its last words are read all the same.",
+	).prefault(false),
+	texts: list(
+		"What its last words mean, each line by itself, in any case. The first that matches counts.",
+		section("One text.", {
+			match: pattern("In one line of its last words."),
+			cause: cause("What it means."),
+			fix: text("What to do about it, in words that are shown.").optional(),
+		}),
+	).prefault([]),
+});
+
 export const adapterSchema = section("What is known of an agent CLI.", {
 	command: argv("Its program, and arguments that always come first."),
 	args: list(
@@ -47,6 +83,14 @@ export const adapterSchema = section("What is known of an agent CLI.", {
 		"Whether each agent gets a folder of its own for temporary files, emptied before every start.",
 	).prefault(true),
 	conversation: conversation.prefault({}),
+	exits: exits.prefault({}),
+	events: list(
+		'What the program does from an event on. Its hooks tell of one with `sh "$REEVE_HOOK" EVENT each`, and JSON on stdin if there is any.',
+		section("One event.", {
+			event: text("Its name."),
+			activity: choice("What the program does then.", HOOK_ACTIVITIES),
+		}),
+	).prefault([]),
 	seeds: list("Questions of a first start that are settled before it.", seed).prefault([]),
 });
 
@@ -60,6 +104,16 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		ownTmpdir: settings.own_tmpdir,
 		conversation: settings.conversation,
 		files: [],
+		events: Object.fromEntries(settings.events.map(({ event, activity }) => [event, activity])),
+		exits: {
+			codes: settings.exits.codes,
+			zeroLies: settings.exits.zero_lies,
+			texts: settings.exits.texts.map(({ match, cause, fix }) => ({
+				match,
+				cause,
+				fix: fix ?? null,
+			})),
+		},
 		seeds: settings.seeds.map(({ file, path, value }) => ({
 			file,
 			set: [{ path, value: JSON.parse(value) as unknown }],

@@ -12,7 +12,7 @@ import { dirname, resolve } from "node:path";
 import { type EnvFile, parseEnvFile } from "./env-file.js";
 import type { Variables } from "./expand.js";
 import { type ParsedFleet, parseFleet } from "./parse-fleet.js";
-import { type ParsedPlan, parsePlan } from "./plan-file.js";
+import { type KnownAgents, type ParsedPlan, parsePlan } from "./plan-file.js";
 import { finding, type Problem, problemsOf } from "./problem.js";
 import { decodeUtf8 } from "./utf8.js";
 
@@ -46,11 +46,14 @@ export async function loadFleet(path: string, context: LoadContext): Promise<Loa
 }
 
 /** Reads and checks a plan file. */
-export async function loadPlan(path: string): Promise<ParsedPlan> {
+export async function loadPlan(
+	path: string,
+	agents: KnownAgents | null = null,
+): Promise<ParsedPlan> {
 	const file = await readBounded(path);
 	if (!file.ok) return { ok: false, problems: problemOf(path, file.message) };
 	const decoded = decodeUtf8(file.bytes);
-	if (decoded.ok) return parsePlan(decoded.text, path);
+	if (decoded.ok) return parsePlan(decoded.text, path, agents);
 	return { ok: false, problems: problemOf(path, "this line is not valid UTF-8", decoded.line) };
 }
 

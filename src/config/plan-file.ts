@@ -95,12 +95,20 @@ const PLAN_RULES: Readonly<Record<string, Rule>> = {
 	},
 };
 
+/** The agents there are, and whether each can be called; null when they are not known. */
+export type KnownAgents = ReadonlyMap<string, { readonly callable: boolean }>;
+
 /** `fileName` is what messages call the file. */
-export function parsePlan(text: string, fileName: string): ParsedPlan {
+export function parsePlan(
+	text: string,
+	fileName: string,
+	agents: KnownAgents | null = null,
+): ParsedPlan {
 	const { tree, findings: syntax } = parseYaml(text, null);
 	if (tree === null) return { ok: false, problems: problemsOf(fileName, syntax) };
 	const plain = plainOf(tree);
-	const findings = [...syntax, ...checkPlan(tree, plain)];
+	const shape = [...syntax, ...checkPlan(tree, plain)];
+	const findings = shape.length > 0 || agents === null ? shape : checkAgents(tree, plain, agents);
 	if (findings.length > 0) return { ok: false, problems: problemsOf(fileName, findings) };
 	const { name, on_failure: mode, tasks } = plain as Record<string, unknown>;
 	const entries = Object.entries(tasks as Record<string, Record<string, unknown>>);
@@ -234,6 +242,24 @@ function checkGraph(
 		findings.push(at(tree, path, { message }));
 	}
 	return findings;
+}
+
+function checkAgents(tree: Tree, plain: unknown, agents: KnownAgents): Finding[] {
+	const { tasks } = plain as { readonly tasks: Readonly<Record<string, PlanFileTask>> };
+	return Object.entries(tasks).flatMap(([name, { agent }]) => {
+		const known = agents.get(agent);
+		if (known?.callable) return [];
+		const path = ["tasks", name, "agent"];
+		if (known !== undefined) {
+			const hint = "call agents of kind `call` or `worker`";
+			return [
+				at(tree, path, { message: `${quote(agent)} is a session, which takes no requests`, hint }),
+			];
+		}
+		const meant = nearest(agent, [...agents.keys()]);
+		const hint = meant === null ? "`reeve ps` lists them" : `did you mean ${quote(meant)}?`;
+		return [at(tree, path, { message: `there is no agent ${quote(agent)}`, hint })];
+	});
 }
 
 function at(tree: Tree, path: Path, said: Explanation): Finding {

@@ -7,6 +7,9 @@
  * `<NAME>` for a variable of its environment.
  */
 
+import type { ExitCause } from "./exit.js";
+import type { Activity } from "./states.js";
+
 export const CONVERSATION_IDS = ["chosen", "told", "none"] as const;
 /**
  * Who names the conversation: `chosen` by Reeve before the first start, `told` by the CLI once it has
@@ -40,6 +43,34 @@ export interface Seed {
 	readonly set: readonly { readonly path: readonly string[]; readonly value: unknown }[];
 }
 
+/** A text by which a CLI tells why it ends. */
+export interface TextCause {
+	readonly match: string;
+	readonly cause: KnownCause;
+	/** What to do about it, in words. */
+	readonly fix: string | null;
+}
+
+export const KNOWN_CAUSES = [
+	"completed",
+	"crash",
+	"usage_limit",
+	"auth",
+	"overloaded",
+	"config",
+] as const satisfies readonly ExitCause[];
+/** Why an agent ended, as far as a CLI can tell it. */
+export type KnownCause = (typeof KNOWN_CAUSES)[number];
+
+export interface ExitProfile {
+	/** Exit codes that mean something of their own. */
+	readonly codes: readonly { readonly code: number; readonly cause: KnownCause }[];
+	/** Whether an exit with 0 may be a failure too, so that its last words are read all the same. */
+	readonly zeroLies: boolean;
+	/** The first that matches counts. */
+	readonly texts: readonly TextCause[];
+}
+
 export interface AdapterProfile {
 	/** Its program; null where the fleet file must name one. */
 	readonly command: readonly string[] | null;
@@ -51,6 +82,10 @@ export interface AdapterProfile {
 	readonly conversation: ConversationProfile;
 	readonly files: readonly OwnFile[];
 	readonly seeds: readonly Seed[];
+	/** What it does from an event on, by the event that its hooks tell of. */
+	readonly events: Readonly<Record<string, Activity>>;
+	/** Null where nothing is known of how it ends. */
+	readonly exits: ExitProfile | null;
 }
 
 /** Any program: nothing is known of it. */
@@ -62,7 +97,32 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	conversation: { id: "none", fresh: [], resume: [], gone: [], transcript: [] },
 	files: [],
 	seeds: [],
+	events: {},
+	exits: null,
 } satisfies AdapterProfile);
+
+/** What the services behind agents say, whichever CLI passes it on. The worst that fits comes first. */
+export const SERVICE_TEXTS: readonly TextCause[] = [
+	{
+		match:
+			"(hit|reached|exceeded|exhausted) your [\\w\\s-]*(limit|quota)|usage limit|limit reached|quota (exceeded|exhausted)|insufficient_quota",
+		cause: "usage_limit",
+		fix: null,
+	},
+	{
+		match:
+			"authentication_error|invalid[\\w\\s-]* api[ -]?key|invalid x-api-key|\\b401\\b|unauthenticated|unauthorized|not logged in|please (run /login|log ?in)|token (has )?expired",
+		cause: "auth",
+		fix: "Log in again, or correct the key in the agent's environment, then `reeve resume` it.",
+	},
+	{ match: "rate.?limit|\\b429\\b|too many requests", cause: "usage_limit", fix: null },
+	{
+		match:
+			"overloaded|\\b5(00|02|03|04|29)\\b|service unavailable|bad gateway|ECONNREFUSED|ENOTFOUND|ECONNRESET|unable to connect|stream (disconnected|error)",
+		cause: "overloaded",
+		fix: null,
+	},
+];
 
 const PLACEHOLDER = /<([A-Za-z_][A-Za-z0-9_]*)>/g;
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;

@@ -2,6 +2,7 @@
 
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import type { Home } from "../client/home.js";
+import { makeFolder } from "../client/make-folder.js";
 import { SOCKET_PATH_BYTES_MAX } from "../host/socket-path.js";
 
 /** Prepares the home. Throws with what to fix when it cannot be used. */
@@ -12,7 +13,7 @@ export async function prepareHome(home: Home): Promise<void> {
 			`the path ${home.socket} has ${bytes} bytes, and a socket's path may have ${SOCKET_PATH_BYTES_MAX}: set REEVE_HOME to a shorter folder`,
 		);
 	}
-	await mkdir(home.dir, { recursive: true, mode: 0o700 });
+	await makeFolder(home.dir);
 	const stats = await lstat(home.dir);
 	if (!stats.isDirectory()) {
 		throw new Error(`${home.dir} is not a folder of its own: set REEVE_HOME to one that is`);

@@ -2,9 +2,8 @@
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Home } from "../client/home.js";
 import { type NotifySetting, routeOf } from "../config/notify-settings.js";
-import { runNotifier } from "../engine/notifier.js";
+import { type NotifierParts, runNotifier } from "../engine/notifier.js";
 import { createCommand } from "../notify/command.js";
 import { createDesktop } from "../notify/desktop.js";
 import { createWebhook } from "../notify/webhook.js";
@@ -12,36 +11,48 @@ import type { Channel } from "../ports/notifier.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Service } from "../services/supervise.js";
-import { aborted, readSettings } from "./http-services.js";
+import { aborted } from "./aborted.js";
+import type { Settings } from "./settings.js";
 
 const AGAIN_MS = 5_000;
 
 export function notifierService(
 	store: Store,
-	home: Home,
+	settings: Settings,
 	onError: (error: unknown) => void,
 ): Service {
 	return {
 		name: "notifier",
 		policy: "restartable",
 		async run(signal, ready) {
-			const { settings } = await readSettings(home);
-			const routes = await Promise.all(
-				settings.notify.map(async (setting) => ({
-					route: routeOf(setting),
-					channel: await createChannel(setting).catch(() => UNUSABLE),
-				})),
-			);
 			ready();
-			if (routes.length === 0) return aborted(signal);
-			const parts = { store, clock: realClock, random: Math.random, routes, minuteOfDay };
 			while (!signal.aborted) {
-				// Nothing can be stored, perhaps. Agents must not go because of somebody who cannot be told.
-				await runNotifier(parts, signal).catch(onError);
-				await sleep(AGAIN_MS, null, { signal }).catch(() => {});
+				const { current, untilChange } = settings;
+				const until = AbortSignal.any([signal, untilChange]);
+				const routes = await Promise.all(
+					current.notify.map(async (setting) => ({
+						route: routeOf(setting),
+						channel: await createChannel(setting).catch(() => UNUSABLE),
+					})),
+				);
+				if (routes.length === 0) await aborted(until);
+				else await keepTelling({ store, routes }, until, onError);
 			}
 		},
 	};
+}
+
+async function keepTelling(
+	parts: Pick<NotifierParts, "store" | "routes">,
+	signal: AbortSignal,
+	onError: (error: unknown) => void,
+): Promise<void> {
+	const all = { ...parts, clock: realClock, random: Math.random, minuteOfDay };
+	while (!signal.aborted) {
+		// Nothing can be stored, perhaps. Agents must not go because of somebody who cannot be told.
+		await runNotifier(all, signal).catch(onError);
+		await sleep(AGAIN_MS, null, { signal }).catch(() => {});
+	}
 }
 
 /** For settings that cannot be used: whoever looks at the events is told. */

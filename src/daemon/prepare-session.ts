@@ -3,12 +3,20 @@
 import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import type { SessionSpec } from "../config/spec.js";
+import type { AgentSpec, SessionSpec } from "../config/spec.js";
 import { type AdapterProfile, fillFirst, fillIn } from "../core/adapter.js";
 import { type ConversationStart, decideConversation } from "../core/conversation.js";
 import type { StartIntent } from "../engine/life-world.js";
 import { adapterOf } from "./adapters.js";
-import { emptyFolder, findFile, plantSeeds, type Values, writeOwnFiles } from "./session-files.js";
+import {
+	emptyFolder,
+	findFile,
+	hookOf,
+	plantSeeds,
+	type Values,
+	writeOwnFiles,
+} from "./session-files.js";
+import { emptySpool, spoolOf } from "./spool.js";
 
 export interface SessionPlace {
 	/** Kept for this agent alone, across its runs. */
@@ -21,6 +29,8 @@ export interface SessionPlace {
 export interface PreparedSession {
 	readonly args: readonly string[];
 	readonly env: Readonly<Record<string, string | null>>;
+	/** Where its hooks leave records, and how. */
+	readonly hookEnv: Readonly<Record<string, string>>;
 	readonly conversation: ConversationStart | null;
 }
 
@@ -31,13 +41,11 @@ export async function prepareSession(
 	{ folder, temporary, onTrouble }: SessionPlace,
 ): Promise<PreparedSession> {
 	const { profile } = adapterOf(spec);
-	const home = env["HOME"] ?? homedir();
-	// CLIs know a folder by its true name. One that is not there is the backend's to tell of.
-	const cwd = await realpath(spec.cwd).catch(() => spec.cwd);
-	const values: Values = { ...env, home, cwd, folder };
+	const values = await sessionValues(spec, env, folder);
 	const conversation = await chooseConversation(profile, intent, values);
 	const all = { ...values, ...conversationValues(conversation.id) };
 	await writeOwnFiles(folder, profile, all);
+	await emptySpool(folder);
 	if (spec.seed) {
 		for (const problem of await plantSeeds(profile.seeds, all)) {
 			onTrouble(`${spec.id}: a first-start question could not be settled: ${problem}`);
@@ -60,6 +68,7 @@ export async function prepareSession(
 				]),
 			),
 		},
+		hookEnv: { REEVE_HOOK: hookOf(folder), REEVE_SPOOL: spoolOf(folder) },
 		conversation: id === "none" ? null : conversation,
 	};
 }
@@ -77,7 +86,20 @@ async function chooseConversation(
 	return decideConversation(profile, { known, withContinue, recorded, newId: randomUUID() });
 }
 
-function conversationValues(id: string | null): Values {
+/** What stands for the placeholders in an adapter's texts. */
+export async function sessionValues(
+	spec: AgentSpec,
+	env: Readonly<Record<string, string | undefined>>,
+	folder: string,
+): Promise<Values> {
+	// CLIs know a folder by its true name. One that is not there is the backend's to tell of.
+	const cwd = await realpath(spec.cwd).catch(() => spec.cwd);
+	const own = Object.entries(spec.env).map(([name, value]) => [name, value ?? undefined]);
+	const all = { ...env, ...(Object.fromEntries(own) as Values) };
+	return { ...all, home: all["HOME"] ?? homedir(), cwd, folder };
+}
+
+export function conversationValues(id: string | null): Values {
 	return id === null ? {} : { conversation: id, conversation8: id.slice(0, 8) };
 }
 

@@ -56,7 +56,7 @@ export async function prepareStart(
 			argv: [program, ...first, ...(session?.args ?? []), ...spec.args],
 			cwd: spec.cwd,
 			// What somebody wrote for this agent wins over what its adapter finds useful.
-			env: mergeEnv(inherited, session?.env ?? {}, own, spec.env),
+			env: { ...mergeEnv(inherited, session?.env ?? {}, own, spec.env), ...session?.hookEnv },
 			terminal: spec.kind === "session" && spec.terminal,
 			size: SIZE,
 			logDir,

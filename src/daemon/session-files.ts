@@ -10,7 +10,12 @@ import { lstat, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from
 import { dirname, join } from "node:path";
 import { type AdapterProfile, fillFirst, fillIn, type Seed } from "../core/adapter.js";
 
+import { HOOK_SCRIPT } from "./spool.js";
+
 export type Values = Readonly<Record<string, string | undefined>>;
+
+/** The program by which hooks leave records. */
+export const hookOf = (folder: string) => join(folder, "hook.sh");
 
 /** Writes the files of Reeve's own into the agent's folder. */
 export async function writeOwnFiles(
@@ -19,6 +24,7 @@ export async function writeOwnFiles(
 	values: Values,
 ): Promise<void> {
 	await mkdir(folder, { recursive: true, mode: 0o700 });
+	await writeWhole(hookOf(folder), HOOK_SCRIPT, 0o700);
 	for (const { name, text } of files) {
 		await writeWhole(join(folder, name), fillIn(text, values) ?? text, 0o600);
 	}

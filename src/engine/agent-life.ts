@@ -28,6 +28,7 @@ import {
 	processStateOf,
 } from "./agent-state.js";
 import { drainRun } from "./drain.js";
+import { judgeRun } from "./judge-run.js";
 import { KeptAgent } from "./kept-agent.js";
 import { launchRun } from "./launch-run.js";
 import type { Life } from "./life.js";
@@ -251,9 +252,11 @@ export class AgentLife implements Life {
 	}
 
 	/** Records how a run ended, with what the policy decided, and does it. */
-	async #end(live: LiveRun, report: ExitReport, atMs: number): Promise<void> {
+	async #end(live: LiveRun, facts: ExitReport, atMs: number): Promise<void> {
 		const { spec } = this.#kept.now;
 		if (spec.kind === "call") throw new Error(`${this.id} is a call agent and has no runs`);
+		const judged = await judgeRun(this.#world.sessions, spec, live, facts, atMs);
+		const { report } = judged;
 		const decision = decideAfterExit(this.#kept.now.crash, report, {
 			settings: spec.crashPolicy,
 			onCleanExit: spec.kind === "session" ? spec.onCleanExit : "restart",
@@ -262,7 +265,7 @@ export class AgentLife implements Life {
 		const times = { atMs, nowMs: this.#nowMs() };
 		const record = recordExit(this.#kept.now, live.runId, report, decision, times);
 		const { planned, exit } = record;
-		const after = await endConversation(this.#world.sessions, this.#kept.now, live, report);
+		const after = await endConversation(this.#world.sessions, this.#kept.now, live, judged);
 		const changes = { ...record.changes, ...after.changes };
 		await this.#kept.save(changes, [...record.events, ...after.events], (transaction) => {
 			transaction.putRun(this.#stored(live, "ended"));

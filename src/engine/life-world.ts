@@ -4,6 +4,7 @@ import type { AgentSpec } from "../config/spec.js";
 import type { ConversationStart } from "../core/conversation.js";
 import type { DrainOutcome } from "../core/events.js";
 import type { Asker } from "../core/exit.js";
+import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
 import type { Backend, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
@@ -51,6 +52,16 @@ export interface SessionWorld {
 	readonly leases: ConversationLeases;
 	/** The end of what an agent printed, as plain text. */
 	readonly lastWords: (spec: AgentSpec) => Promise<string>;
+	/** What the agent's CLI has let be known since a moment, oldest first. */
+	readonly signs: (
+		spec: AgentSpec,
+		conversation: string | null,
+		sinceMs: number,
+	) => Promise<readonly AgentSign[]>;
+	/** Whether there is a record of a conversation; null where that cannot be told. */
+	readonly isRecorded: (spec: AgentSpec, conversation: string) => Promise<boolean | null>;
+	/** The end of a limit as a text tells it, in wall time. */
+	readonly readReset: (text: string) => number | null;
 }
 
 /** What a life needs of the rest of the engine. */

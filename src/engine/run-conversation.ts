@@ -4,11 +4,12 @@
  */
 
 import { type ConversationStart, isConversationGone } from "../core/conversation.js";
-import type { ExitReport } from "../core/exit.js";
+import type { AgentSign } from "../core/sign.js";
 import type { ConversationLease } from "../ports/adapter.js";
 import type { ProcessIdentity } from "../ports/backend.js";
 import type { NewEvent, RunConversation } from "../ports/store.js";
 import type { Agent, LiveRun } from "./agent-state.js";
+import type { JudgedExit } from "./judge-run.js";
 import type { SessionWorld } from "./life-world.js";
 
 export type TakenConversation =
@@ -38,21 +39,32 @@ export async function bindConversation(
 	return lease === null || lease === undefined || (await leases.bind(lease, process));
 }
 
+/** The name that a CLI has given its conversation; null where it was known before, or is not yet. */
+function toldConversation({ id }: RunConversation, signs: readonly AgentSign[]): string | null {
+	if (id !== null) return null;
+	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
+}
+
 /** What follows for the conversation from the end of a run. */
 export async function endConversation(
-	{ leases, adapterOf, lastWords }: SessionWorld,
+	{ leases, adapterOf, isRecorded }: SessionWorld,
 	{ id: agentId, spec }: Agent,
 	{ runId, conversation }: LiveRun,
-	report: ExitReport,
+	judged: JudgedExit,
 ): Promise<{ readonly changes: Partial<Agent>; readonly events: readonly NewEvent[] }> {
 	const none = { changes: {}, events: [] };
+	const { report, lastWords } = judged;
 	if (conversation === null) return none;
 	if (conversation.lease !== null) await leases.release(conversation.lease);
+	const told = toldConversation(conversation, judged.signs);
+	// Some CLIs tell of conversations on the side, which cannot be taken up again.
+	if (told !== null && (await isRecorded(spec, told).catch(() => null)) !== false) {
+		return { changes: { conversation: told }, events: [] };
+	}
 	const { id, mode } = conversation;
 	if (mode !== "resume" || id === null || report.code === 0) return none;
 	const { profile } = adapterOf(spec);
-	const words = await lastWords(spec).catch(() => "");
-	if (!isConversationGone(profile, true, report, words)) return none;
+	if (!isConversationGone(profile, true, report, lastWords)) return none;
 	const reason = `it ended within moments of being told to take up conversation ${id}; the next start begins a new one`;
 	const about = { agent: agentId, run_id: runId } as const;
 	const data = { conversation: id, reason };

@@ -26,6 +26,8 @@ export interface HttpParts {
 	readonly status: () => DaemonJson;
 	/** Ends the daemon after the answer is sent. */
 	readonly shutDown: () => void;
+	/** Has the daemon read its settings again. */
+	readonly reload: () => Promise<{ readonly changed: boolean; readonly problem: string | null }>;
 	readonly logDirOf: (agentId: string) => string;
 }
 

@@ -15,6 +15,7 @@ const LOOK_MS = 100;
 const WITHOUT_STORE: ReadonlySet<string> = new Set([
 	"POST /api/v1/agents/:id/send",
 	"POST /api/v1/daemon/stop",
+	"POST /api/v1/daemon/reload",
 	"POST /api/v1/tokens",
 	"POST /api/v1/tokens/rotate",
 	"POST /api/v1/tokens/:id/revoke",

@@ -4,12 +4,25 @@
  */
 
 import type { AdapterProfile } from "../core/adapter.js";
+import type { SignMeaning } from "../core/sign.js";
 import type { ProcessIdentity } from "./backend.js";
 
 /** All that is known of one agent CLI. */
 export interface AgentAdapter {
 	readonly name: string;
 	readonly profile: AdapterProfile;
+	/** What a record means that one of the CLI's hooks has left; null for nothing. */
+	readonly readRecord?: (event: string, data: JsonRecord, read: SignReader) => SignMeaning | null;
+	/** What a line of the conversation's record means; null for nothing. */
+	readonly readTranscript?: (line: JsonRecord, read: SignReader) => SignMeaning | null;
+}
+
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** What reading a CLI's words takes that only the host knows. */
+export interface SignReader {
+	/** The end of a limit as a text tells it, in wall time. */
+	readonly resetAtMs: (text: string) => number | null;
 }
 
 /** The right to hold a conversation. Plain data: it is stored with the run that has it. */

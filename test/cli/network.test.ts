@@ -15,7 +15,7 @@ let fleet: FleetHome | null = null;
 afterEach(async () => {
 	await fleet?.close();
 	fleet = null;
-});
+}, 120_000);
 
 function newHome(): FleetHome {
 	fleet = createFleetHome();

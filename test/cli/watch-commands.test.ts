@@ -95,7 +95,7 @@ describe("reeve logs", () => {
 	];
 	const withLogs = (seen: URLSearchParams[] = []) =>
 		startFakeDaemon(
-			{},
+			{ "GET /api/v1/agents/:id": (id) => agentDetail(id) },
 			{
 				logs: (id, query) => {
 					if (id !== "web:coder")
@@ -360,7 +360,7 @@ describe("a daemon that is not as it should be", () => {
 
 test("a result that goes to a closed pipe while it is followed ends the command", async () => {
 	const { env } = await startFakeDaemon(
-		{},
+		{ "GET /api/v1/agents/:id": (id) => agentDetail(id) },
 		{ logs: () => Array.from({ length: 400 }, (_, at) => `line ${at}\n`) },
 	);
 	const [stdout, stderr] = await runPiped("logs web:coder -f | head -n 2", env);

@@ -3,6 +3,8 @@
 import type { AgentSpec } from "../../src/config/spec.js";
 import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { type ConversationStart, decideConversation } from "../../src/core/conversation.js";
+import type { AgentSign } from "../../src/core/sign.js";
+import { parseResetTime } from "../../src/daemon/reset-time.js";
 import type { SessionWorld, StartIntent } from "../../src/engine/life-world.js";
 
 export interface ScriptedSessions extends SessionWorld {
@@ -10,10 +12,14 @@ export interface ScriptedSessions extends SessionWorld {
 	profile: AdapterProfile;
 	/** The last words of the next agent that ends. */
 	words: string;
+	/** What the agents' CLIs have let be known. */
+	told: AgentSign[];
 	/** Whether there is a record of a conversation. */
 	recorded: boolean | null;
 	/** Who holds which conversation; put somebody in to keep it from everybody else. */
 	readonly held: Map<string, string>;
+	/** What texts that tell a time are read against. */
+	nowMs: () => number;
 	converse(spec: AgentSpec, intent: StartIntent): ConversationStart | null;
 }
 
@@ -24,6 +30,7 @@ export function createScriptedSessions(): ScriptedSessions {
 	const sessions: ScriptedSessions = {
 		profile: PLAIN_PROFILE,
 		words: "",
+		told: [],
 		recorded: null,
 		held,
 		converse(_spec, { withContinue, conversation: known }) {
@@ -34,6 +41,10 @@ export function createScriptedSessions(): ScriptedSessions {
 		},
 		adapterOf: () => ({ name: "scripted", profile: sessions.profile }),
 		lastWords: async () => sessions.words,
+		signs: async (_spec, _id, sinceMs) => sessions.told.filter(({ atMs }) => atMs >= sinceMs),
+		isRecorded: async () => sessions.recorded,
+		readReset: (text) => parseResetTime(text, sessions.nowMs(), () => 0),
+		nowMs: () => 0,
 		leases: {
 			async take(conversation, { runId }) {
 				const holder = held.get(conversation);

@@ -105,6 +105,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		shutDown: () => {
 			ends.count += 1;
 		},
+		reload: async () => ({ changed: true, problem: null }),
 		logDirOf: () => logs,
 		onError: (error) => failures.push(error),
 	});

@@ -53,10 +53,16 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 		command: typeof runDaemonInstall | typeof runDaemonUninstall,
 		options: InstallOptions,
 		changed: NodeJS.ProcessEnv,
+		otherHost: Partial<Host> = {},
 	) => {
 		const { output, said, results } = recordedOutput();
 		try {
-			const code = await command(options, output, { ...env, ...changed }, host);
+			const code = await command(
+				options,
+				output,
+				{ ...env, ...changed },
+				{ ...host, ...otherHost },
+			);
 			return { code, said: said(), result: results(), error: null };
 		} catch (error) {
 			if (!(error instanceof ReeveError)) throw error;
@@ -68,13 +74,18 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 		has: (name: string) => existsSync(join(folder, name)),
 		/** Has the fakes behave in another way. */
 		turn: (name: string) => writeFileSync(join(folder, name), ""),
+		/** The daemon has ended, and systemd remembers it so. */
+		ended: (active: "failed" | "inactive") => {
+			end(read("state.json"));
+			writeFileSync(join(folder, "state.json"), JSON.stringify({ pid: 0, enabled: true, active }));
+		},
 		/** What the fakes were asked, without questions. */
 		commands: () =>
 			read("asked.log")
 				.split("\n")
 				.filter((line) => /ctl/.test(line) && !/ (show|print|show-user) /.test(line)),
-		install: (options: InstallOptions = {}, changed = {}) =>
-			run(runDaemonInstall, options, changed),
+		install: (options: InstallOptions = {}, changed = {}, otherHost: Partial<Host> = {}) =>
+			run(runDaemonInstall, options, changed, otherHost),
 		uninstall: (options: InstallOptions = {}, changed = {}) =>
 			run(runDaemonUninstall, options, changed),
 	};

@@ -1,4 +1,4 @@
-/** `reeve daemon`: runs, starts, stops and shows the daemon of this home. */
+/** `reeve daemon`: runs, starts, stops, reloads and shows the daemon of this home. */
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
@@ -110,6 +110,21 @@ export async function runDaemonRestart(
 				: `restarted (pid ${pid}, before ${before.pid}); sessions run on, workers are started anew`,
 		);
 	}
+	return CLI_EXIT.done;
+}
+
+export async function runDaemonReload(
+	options: JsonOption,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { client } = connect(env);
+	const { changed, problem } = await client.call("POST /api/v1/daemon/reload");
+	if (problem !== null) {
+		throw new ReeveError("usage", problem, "Nothing was changed: correct the file and try again.");
+	}
+	if (options.json) output.json({ changed });
+	else output.result(changed ? "other settings hold now" : "the settings are as they were");
 	return CLI_EXIT.done;
 }
 

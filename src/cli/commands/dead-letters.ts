@@ -3,7 +3,13 @@
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkAgentId, countOf, parsePositive, parseSince } from "../arguments.js";
+import {
+	checkAgentId,
+	countOf,
+	parsePositive,
+	parseSince,
+	refuseUnknownAgent,
+} from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { renderTaskTable } from "../task-table.js";
@@ -19,7 +25,10 @@ export async function runLetterList(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const query = { ...queryOf(options), limit: parsePositive(options.lines, "--lines") };
-	const { tasks } = await connect(env).client.call("GET /api/v1/dead-letters", { query });
+	const { client } = connect(env);
+	const { tasks } = await client.call("GET /api/v1/dead-letters", { query });
+	if (tasks.length === 0 && query.agent !== undefined)
+		await refuseUnknownAgent(client, query.agent);
 	if (options.json) output.json(tasks);
 	else if (tasks.length === 0) output.say("no dead letters");
 	else for (const line of renderTaskTable(tasks, output, Date.now())) output.result(line);
@@ -79,6 +88,7 @@ async function chooseLetters(
 		chosen.push(...page.tasks.map(({ task_id: id }) => id));
 		before = page.next;
 	} while (before !== null);
+	if (chosen.length === 0 && agent !== undefined) await refuseUnknownAgent(client, agent);
 	// Oldest first, in the order in which they were asked for.
 	return chosen.toReversed();
 }

@@ -1,8 +1,8 @@
 /** `reeve doctor`: looks for what would keep Reeve from working here, and says how to mend it. */
 
-import { resolveHome } from "../../client/home.js";
 import { CLI_EXIT } from "../../core/errors.js";
-import { type Check, runChecks } from "../checks.js";
+import { runChecks } from "../checks/all-checks.js";
+import type { Check } from "../checks/check.js";
 import type { Output } from "../output.js";
 import { plainLine } from "../sanitize.js";
 
@@ -11,7 +11,7 @@ export async function runDoctor(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const checks = await runChecks({ home: resolveHome(env), env, file: options.file });
+	const checks = await runChecks(options.file, env);
 	const failed = checks.some(({ status }) => status === "fail");
 	if (options.json) output.json({ ok: !failed, checks });
 	else tellChecks(checks, output);

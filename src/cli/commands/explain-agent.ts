@@ -90,12 +90,29 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 		["why", plainLine(detail.reason)],
 		...(next === null ? [] : [["next", next] as const]),
 		...(crash === null ? [] : [["policy", renderMemory(crash)] as const]),
+		...(detail.kind === "session" ? [] : [["circuit", renderCircuit(detail)] as const]),
 		...(detail.depends_on.length === 0 ? [] : [["needs", detail.depends_on.join(", ")] as const]),
 		["restarts", String(detail.restarts)],
 		["logs", plainLine(detail.log_dir)],
 	];
 	output.result(colors.bold(detail.id));
 	for (const [name, value] of facts) output.result(`  ${colors.dim(name.padEnd(9))} ${value}`);
+}
+
+/** Whether calls get through, since when not, and how to let them. */
+function renderCircuit(detail: AgentDetailJson): string {
+	const failed = `${countOf(detail.consecutive_failures, "call")} in a row failed`;
+	const resume = `\`reeve resume ${detail.id}\` closes it`;
+	if (detail.circuit === "open") {
+		const until = detail.circuit_open_until;
+		const then =
+			until === null ? "" : ` until ${localTime(until)}, then one is let through as a probe`;
+		return `open: ${failed}; calls are refused${then}; ${resume}`;
+	}
+	if (detail.circuit === "half_open") {
+		return `half open: ${failed}; the next call is a probe, and closes or opens it; ${resume}`;
+	}
+	return detail.health === "healthy" ? "closed" : `closed: ${failed}`;
 }
 
 /** `degraded: flapping 2 of 5, budget 4 of 20 within 1h`. */

@@ -1,5 +1,6 @@
 /** `reeve logs`: what an agent wrote, made safe to look at. */
 
+import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { checkAgentId, parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
@@ -26,7 +27,13 @@ export async function runLogs(
 		const hint = "JSON holds text; leave one of them out.";
 		throw new ReeveError("usage", "either --raw or --json, not both", hint);
 	}
-	const chunks = connect(env).client.logs(agent, { lines, follow });
+	const { client } = connect(env);
+	// Nothing of a call agent will ever come, so whoever follows is told before.
+	if (follow && !options.json) await sayWhyEmpty(client, agent, output, { onlyCalls: true });
+	let isEmpty = true;
+	const chunks = noting(client.logs(agent, { lines, follow }), () => {
+		isEmpty = false;
+	});
 	if (options.raw) await passOn(chunks, output);
 	else if (!options.json) await passOn(sanitized(chunks), output);
 	else if (follow) {
@@ -36,8 +43,32 @@ export async function runLogs(
 		for await (const line of linesOf(sanitized(chunks))) all.push(line);
 		output.json({ id, lines: all });
 	}
+	if (isEmpty && !follow && !options.json)
+		await sayWhyEmpty(client, agent, output, { onlyCalls: false });
 	if (!follow) return CLI_EXIT.done;
 	throw new ReeveError("connection_lost", "the daemon has ended, and the log with it");
+}
+
+async function* noting<T>(chunks: AsyncIterable<T>, onChunk: () => void): AsyncGenerator<T> {
+	for await (const chunk of chunks) {
+		onChunk();
+		yield chunk;
+	}
+}
+
+/** An empty log may be all there is, or the wrong place to look. */
+async function sayWhyEmpty(
+	client: Client,
+	place: string,
+	output: Output,
+	{ onlyCalls }: { readonly onlyCalls: boolean },
+): Promise<void> {
+	const { kind } = await client.call("GET /api/v1/agents/:id", { place });
+	if (kind === "call") {
+		output.say(
+			`${place} runs only when it is called, and what it prints is kept with each attempt: \`reeve tasks ls --agent ${place}\`, then \`reeve tasks show ID\``,
+		);
+	} else if (!onlyCalls) output.say(`${place} has printed nothing yet`);
 }
 
 async function passOn(parts: AsyncIterable<string | Uint8Array>, output: Output): Promise<void> {

@@ -1,6 +1,8 @@
 /** `reeve plan`: graphs of tasks, shown while they run. */
 
+import type { Client } from "../../client/client.js";
 import { loadPlan } from "../../config/load.js";
+import type { KnownAgents } from "../../config/plan-file.js";
 import { renderProblem } from "../../config/problem.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { PLAN_STATUSES, type PlanStatus } from "../../core/plan.js";
@@ -21,16 +23,14 @@ export async function runPlan(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const loaded = await loadPlan(file);
-	if (!loaded.ok) {
-		const problems = loaded.problems.map(renderProblem).join("\n");
-		throw new ReeveError("plan_file_invalid", `the plan file has problems:\n${problems}`);
-	}
+	// Without a daemon first: what is wrong with the file is wrong with any.
+	refuseProblems(await loadPlan(file));
 	const { client } = connect(env);
+	const plan = refuseProblems(await loadPlan(file, await readKnownAgents(client)));
 	const idempotencyKey = checkKey(options.idempotencyKey);
 	const submitted = await client.call("POST /api/v1/plans", {
 		...(idempotencyKey !== undefined && { idempotencyKey }),
-		body: loaded.plan,
+		body: plan,
 	});
 	const place = submitted.plan_id;
 	if (!options.wait) {
@@ -51,6 +51,17 @@ export async function runPlan(
 	watch.end();
 	tellPlan(ended, options, output);
 	return ended.status === "succeeded" ? CLI_EXIT.done : CLI_EXIT.failed;
+}
+
+function refuseProblems(loaded: Awaited<ReturnType<typeof loadPlan>>) {
+	if (loaded.ok) return loaded.plan;
+	const problems = loaded.problems.map(renderProblem).join("\n");
+	throw new ReeveError("plan_file_invalid", `the plan file has problems:\n${problems}`);
+}
+
+async function readKnownAgents(client: Client): Promise<KnownAgents> {
+	const { agents } = await client.call("GET /api/v1/agents");
+	return new Map(agents.map(({ id, kind }) => [id, { callable: kind !== "session" }]));
 }
 
 export async function runPlanList(

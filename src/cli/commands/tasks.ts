@@ -4,7 +4,13 @@ import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { TASK_STATUSES, type TaskStatus } from "../../core/task.js";
 import { renderElapsed } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkAgentId, countOf, parsePositive, parseSince } from "../arguments.js";
+import {
+	checkAgentId,
+	countOf,
+	parsePositive,
+	parseSince,
+	refuseUnknownAgent,
+} from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { plainLine } from "../sanitize.js";
@@ -32,7 +38,9 @@ export async function runTaskList(
 		...(plan !== undefined && { plan }),
 		...(since !== undefined && { since: parseSince(since) }),
 	};
-	const { tasks } = await connect(env).client.call("GET /api/v1/tasks", { query });
+	const { client } = connect(env);
+	const { tasks } = await client.call("GET /api/v1/tasks", { query });
+	if (tasks.length === 0 && agent !== undefined) await refuseUnknownAgent(client, agent);
 	if (options.json) output.json(tasks);
 	else if (tasks.length === 0) output.say("no tasks");
 	else for (const line of renderTaskTable(tasks, output, Date.now())) output.result(line);

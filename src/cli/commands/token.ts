@@ -1,5 +1,7 @@
 /** `reeve token`: what lets programs and browsers in over the network. */
 
+import type { Client } from "../../client/client.js";
+import { nearest } from "../../config/did-you-mean.js";
 import { parseTokenScope } from "../../core/access.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
@@ -43,7 +45,9 @@ export async function runTokenCreate(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const body = { scope: checkScope(options.scope), expires_in_ms: parseExpiry(options.expires) };
-	const { token, info } = await connect(env).client.call("POST /api/v1/tokens", { body });
+	const { client } = connect(env);
+	const { token, info } = await client.call("POST /api/v1/tokens", { body });
+	await sayIfUnknown(client, body.scope, output);
 	if (options.json) output.json({ token, ...info });
 	else {
 		const until = info.expires_at === null ? "" : `, until ${localTime(info.expires_at)}`;
@@ -51,6 +55,18 @@ export async function runTokenCreate(
 		output.result(token);
 	}
 	return CLI_EXIT.done;
+}
+
+/** Nothing forbids it: the agent may be in a fleet file that is still to come. */
+async function sayIfUnknown(client: Client, scope: string, output: Output): Promise<void> {
+	const id = /^agent:(.*)$/.exec(scope)?.[1];
+	if (id === undefined) return;
+	const { agents } = await client.call("GET /api/v1/agents");
+	const ids = agents.map((agent) => agent.id);
+	if (ids.includes(id)) return;
+	const meant = nearest(id, ids);
+	const guess = meant === null ? "" : `; did you mean ${meant}?`;
+	output.say(`${output.sayColors.yellow("note")}: there is no agent ${id} now${guess}`);
 }
 
 export async function runTokenList(

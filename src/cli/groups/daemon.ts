@@ -93,6 +93,17 @@ const addStopping: AddCommands = (daemon, run) => {
 		);
 
 	daemon
+		.command("reload")
+		.description("Have the daemon read its settings and open its log anew; nothing is restarted.")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonReload } = await import("../commands/daemon.js");
+				return runDaemonReload(options, output, env);
+			}),
+		);
+
+	daemon
 		.command("status")
 		.description("Show whether the daemon runs, and how its parts are.")
 		.option(...JSON_OPTION)

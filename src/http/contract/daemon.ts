@@ -95,6 +95,18 @@ export const daemonRoutes = defineRoutes({
 		reply: z.object({ stopped: listOf(stopped) }),
 		errors: [],
 	},
+	"POST /api/v1/daemon/reload": {
+		summary: "Reads the daemon's settings and opens its log anew; nothing is restarted.",
+		access: "operate",
+		reply: z.object({
+			changed: z.boolean().describe("whether other settings hold now"),
+			problem: z
+				.string()
+				.nullable()
+				.describe("why the file cannot be used; what held before goes on then"),
+		}),
+		errors: [],
+	},
 	"GET /api/v1/openapi.json": {
 		summary: "This API as an OpenAPI 3.1 document.",
 		access: "read",

@@ -22,6 +22,7 @@ export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof da
 			parts.shutDown();
 			return { stopped };
 		},
+		"POST /api/v1/daemon/reload": () => parts.reload(),
 		"GET /api/v1/openapi.json": async (_, response) => {
 			// Asked for rarely, so it is not kept in memory.
 			const { renderOpenApi } = await import("../openapi.js");

@@ -38,7 +38,7 @@ const SETTINGS = [
 ];
 
 export function openDatabase(path: string, driver: Driver, nowMs: number): DatabaseResult {
-	const refused = prepareFile(path) ?? inspect(path, driver);
+	const refused = prepareFile(path) ?? inspectFile(path, driver);
 	if (refused !== null) return refused;
 	let database: Database | null = null;
 	try {
@@ -67,11 +67,16 @@ function connect(path: string, driver: Driver, readOnly: boolean): Database {
  * Looks whether the file is one of ours and sound. Read-only, because a connection that may write
  * moves the log into the file when it closes, and a file that is refused must not change.
  */
-function inspect(path: string, driver: Driver): Refusal | null {
+export function inspectFile(
+	path: string,
+	driver: Driver,
+	{ readsThrough = true }: { readonly readsThrough?: boolean } = {},
+): Refusal | null {
 	let database: Database | null = null;
 	try {
 		database = connect(path, driver, true);
-		return refuseByOrigin(path, database) ?? refuseByCheck(path, database);
+		const refused = refuseByOrigin(path, database);
+		return refused ?? (readsThrough ? refuseByCheck(path, database) : null);
 	} catch (error) {
 		return refuse(path, error);
 	} finally {

@@ -1,0 +1,79 @@
+/** Everything that `reeve doctor` looks at, at the same time. */
+
+import { resolveHome } from "../../client/home.js";
+import { ReeveError } from "../../core/errors.js";
+import type { DaemonJson } from "../../http/contract/daemon.js";
+import { countOf } from "../arguments.js";
+import { connect } from "../connect.js";
+import {
+	type Check,
+	type CheckContext,
+	type Finding,
+	fail,
+	ok,
+	quote,
+	statIfThere,
+} from "./check.js";
+import { checkDaemon, checkLimits, checkLog } from "./daemon.js";
+import { checkDatabase, checkStrays, inspect } from "./inspected.js";
+import { checkDisk, checkFiles, checkHome, checkSocket } from "./places.js";
+import { checkAgentClis, checkNode, checkPerl, checkTmux } from "./programs.js";
+import { checkService } from "./service.js";
+
+const DAEMON_MS_MAX = 3_000;
+
+const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promise<Finding>>> = {
+	node: () => checkNode(process.versions.node),
+	tmux: checkTmux,
+	perl: checkPerl,
+	"agent CLIs": checkAgentClis,
+	home: checkHome,
+	files: checkFiles,
+	socket: checkSocket,
+	disk: checkDisk,
+	database: checkDatabase,
+	service: checkService,
+	daemon: checkDaemon,
+	log: checkLog,
+	limits: checkLimits,
+	processes: checkStrays,
+	"fleet file": checkFleetFile,
+};
+
+export async function runChecks(file: string, env: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+	const inspection = inspect(env);
+	// Each check that needs it says so itself.
+	inspection.catch(() => {});
+	const context = { home: resolveHome(env), env, file, daemon: askDaemon(env), inspection };
+	return Promise.all(
+		Object.entries(CHECKS).map(async ([name, check]) => {
+			try {
+				return { name, ...(await check(context)) };
+			} catch (error) {
+				const detail = error instanceof Error ? error.message : String(error);
+				return { name, ...fail(`cannot be checked: ${detail}`, null) };
+			}
+		}),
+	);
+}
+
+async function askDaemon(env: NodeJS.ProcessEnv): Promise<DaemonJson | ReeveError> {
+	try {
+		const signal = AbortSignal.timeout(DAEMON_MS_MAX);
+		return await connect(env).client.call("GET /api/v1/daemon", { signal });
+	} catch (error) {
+		if (error instanceof ReeveError) return error;
+		throw error;
+	}
+}
+
+async function checkFleetFile({ file, env }: CheckContext): Promise<Finding> {
+	if ((await statIfThere(file)) === null) {
+		return ok(`no ${file} here (\`reeve init\` writes one)`);
+	}
+	const { loadFleetFile } = await import("../read-fleet.js");
+	const loaded = await loadFleetFile(file, env);
+	if (loaded.ok) return ok(`${file}: ${countOf(loaded.fleet.agents.length, "agent")}`);
+	const problems = countOf(loaded.problems.length, "problem");
+	return fail(`${file} has ${problems}`, `reeve validate ${quote(file)}`);
+}

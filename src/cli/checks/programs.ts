@@ -1,0 +1,99 @@
+/** The programs that Reeve and its agents need, and which version of each is here. */
+
+import { access, constants } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { ADAPTERS } from "../../core/states.js";
+import { runProgram } from "../service/run-program.js";
+import { type CheckContext, type Finding, fail, ok, warn } from "./check.js";
+
+const NODE_MIN = [20, 19] as const;
+const TMUX_MIN = [3, 2] as const;
+const ASK_MS_MAX = 3_000;
+
+export function checkNode(version: string): Finding {
+	const detail = `Node ${version}`;
+	if (isAtLeast(version, NODE_MIN)) return ok(detail);
+	return fail(detail, `install Node ${NODE_MIN.join(".")} or newer`);
+}
+
+export async function checkTmux({ env }: CheckContext): Promise<Finding> {
+	const install =
+		"install tmux (apt install tmux, brew install tmux), or leave it: pty needs nothing";
+	const { code, stdout, problem } = await runProgram("tmux", ["-V"], {
+		env,
+		timeoutMs: ASK_MS_MAX,
+	});
+	if (problem === "missing")
+		return warn("tmux is not installed: sessions use the pty backend", install);
+	if (code !== 0) return warn("tmux is installed but does not run", "try `tmux -V`");
+	return judgeTmux(stdout.trim());
+}
+
+/** What is known of versions that are in use. Reeve works around each; nobody has to do anything. */
+const TMUX_DEFECTS: readonly {
+	readonly before: readonly [number, number];
+	readonly defect: string;
+}[] = [
+	{ before: [3, 5], defect: "may lose the exit status of what ran in it" },
+	{ before: [3, 4], defect: "may crash when sessions change while somebody watches" },
+];
+
+export function judgeTmux(version: string): Finding {
+	// `tmux next-3.6` and `tmux master` are newer than any release.
+	const number = /(\d+\.\d+)/.exec(version)?.[1];
+	if (number === undefined) return ok(version);
+	if (!isAtLeast(number, TMUX_MIN)) {
+		return warn(`${version} is old`, `install tmux ${TMUX_MIN.join(".")} or newer`);
+	}
+	const known = TMUX_DEFECTS.filter(({ before }) => !isAtLeast(number, before));
+	if (known.length === 0) return ok(version);
+	const told = known.map(({ defect }) => defect).join(" and ");
+	return ok(`${version}, which ${told}; Reeve works around it`);
+}
+
+function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
+	const [hasMajor = 0, hasMinor = 0] = version.split(".").map(Number);
+	return hasMajor > major || (hasMajor === major && hasMinor >= minor);
+}
+
+export async function checkPerl({ env }: CheckContext): Promise<Finding> {
+	const args = ["-MPOSIX", "-e", "print $]"];
+	const { code, stdout } = await runProgram("perl", args, { env, timeoutMs: ASK_MS_MAX });
+	if (code === 0) return ok(`perl ${stdout.trim()}`);
+	return warn(
+		"perl does not run: it starts agents in tmux, so sessions use the pty backend",
+		"install perl (apt install perl), or leave it: pty needs nothing",
+	);
+}
+
+/** Named like their adapters, and two that run under `generic`. */
+const AGENT_CLIS = [...ADAPTERS.filter((adapter) => adapter !== "generic"), "pi", "aider"];
+const CLIS = [...new Set(AGENT_CLIS)];
+/** Some take seconds to say their version; that they are there is enough then. */
+const VERSION_MS_MAX = 1_000;
+
+export async function checkAgentClis({ env }: CheckContext): Promise<Finding> {
+	const found = await Promise.all(CLIS.map((cli) => findCli(cli, env)));
+	const told = found.filter((cli) => cli !== null);
+	if (told.length > 0) return ok(told.map(({ words }) => words).join(", "));
+	return warn(
+		`none of ${CLIS.join(", ")} is on PATH`,
+		"install one, or name your own program with `command` in the fleet file",
+	);
+}
+
+async function findCli(cli: string, env: NodeJS.ProcessEnv) {
+	const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+	const hits = await Promise.all(
+		folders.map((folder) =>
+			access(join(folder, cli), constants.X_OK).then(
+				() => true,
+				() => false,
+			),
+		),
+	);
+	if (!hits.includes(true)) return null;
+	const { code, stdout } = await runProgram(cli, ["--version"], { env, timeoutMs: VERSION_MS_MAX });
+	const version = code === 0 ? /\d+\.\d+[\w.-]*/.exec(stdout)?.[0] : undefined;
+	return { words: `${cli} ${version ?? "(does not tell its version)"}` };
+}

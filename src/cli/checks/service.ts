@@ -1,0 +1,58 @@
+/** Whether systemd or launchd keeps the daemon, and whether it still runs this very program. */
+
+import { existsSync } from "node:fs";
+import { ReeveError } from "../../core/errors.js";
+import { createManager, thisHost } from "../service/installer.js";
+import { readIfThere, type ServiceManager, type ServiceScope } from "../service/service.js";
+import { type CheckContext, type Finding, fail, ok, warn } from "./check.js";
+
+/** `host` is for tests. */
+export async function checkService(
+	{ env, home }: Pick<CheckContext, "env" | "home">,
+	host = thisHost(),
+): Promise<Finding> {
+	if (host.platform !== "linux" && host.platform !== "darwin") return ok("none on this system");
+	for (const scope of ["user", "system"] as const) {
+		const manager = createManager(scope, env, host);
+		if ((await manager.readHome()) === home.dir) return judgeInstalled(manager, scope, host);
+	}
+	const manager = createManager("user", env, host);
+	try {
+		await manager.inspect();
+		return ok(`not installed: \`reeve daemon install\` has ${manager.name} keep the daemon`);
+	} catch (error) {
+		if (!(error instanceof ReeveError)) throw error;
+		return ok(`not installed, and cannot be: ${error.message}`);
+	}
+}
+
+async function judgeInstalled(
+	manager: ServiceManager,
+	scope: ServiceScope,
+	host: ReturnType<typeof thisHost>,
+): Promise<Finding> {
+	const again = `${scope === "system" ? "sudo " : ""}reeve daemon install${scope === "system" ? " --system" : ""}`;
+	const text = (await readIfThere(manager.file)) ?? "";
+	const programs = text.match(/\/[^\s"<]*\/daemon\/main\.js/g) ?? [];
+	const program = programs[0];
+	if (program !== undefined && !existsSync(program)) {
+		return fail(`${manager.file} runs ${program}, which is gone`, again);
+	}
+	try {
+		const state = await manager.inspect();
+		if (state.installed !== "yes") return warn(`${manager.file} is not the one in use`, again);
+		const told = `${manager.file}: ${state.state}`;
+		if (state.state === "failed") return fail(told, `${manager.startHint}; its log says why`);
+		if (state.pid === null) return warn(told, manager.startHint);
+		if (program !== undefined && program !== host.program) {
+			return warn(`${told}, but it runs ${program} and this is ${host.program}`, again);
+		}
+		const advice = await manager.advice();
+		return advice.length === 0
+			? ok(told)
+			: warn(`${told}; ${advice.join("; ")}`, "loginctl enable-linger");
+	} catch (error) {
+		if (!(error instanceof ReeveError)) throw error;
+		return warn(`installed, but ${error.message}`, error.hint);
+	}
+}

@@ -1,0 +1,29 @@
+/**
+ * What `reeve doctor` cannot see from outside: the store and the processes of this host, looked at
+ * by a program of the daemon's (`daemon/inspect.js`) that needs no daemon. It prints this as JSON.
+ */
+
+export interface Inspection {
+	readonly database: DatabaseFinding;
+	/** Processes that were started for agents of this home, and that no daemon keeps. */
+	readonly strays: readonly Stray[];
+}
+
+export type DatabaseFinding =
+	| { readonly state: "absent" }
+	| { readonly state: "sound"; readonly bytes: number }
+	/** Too large to be read through while somebody waits. */
+	| { readonly state: "unread"; readonly bytes: number }
+	| { readonly state: "unusable"; readonly reason: string; readonly hint: string };
+
+export interface Stray {
+	readonly what:
+		| "left" /** Its run has not ended as far as the store goes, and there is no daemon. */
+		| "ended" /** Its run is recorded as ended. */
+		| "unknown" /** A holder of this home has it, and the store knows nothing of it. */
+		| "holder" /** Holds terminals for a home that is gone. */;
+	readonly pid: number;
+	readonly runId: string | null;
+	/** The agent, or the folder of a holder. */
+	readonly of: string | null;
+}

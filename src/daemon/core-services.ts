@@ -1,0 +1,43 @@
+/** The parts without which there is nothing to serve: their end is the daemon's. */
+
+import type { Calls } from "../engine/calls/calls.js";
+import type { Engine } from "../engine/engine.js";
+import type { Service } from "../services/supervise.js";
+import { aborted } from "./aborted.js";
+
+/** How long attempts may go on when the daemon ends; the next one takes up what is left. */
+const CALLS_GRACE_MS = 5_000;
+
+export function engineService(engine: Engine, recovered: () => void): Service {
+	return {
+		name: "engine",
+		policy: "critical",
+		async run(signal, ready) {
+			await engine.recover();
+			recovered();
+			ready();
+			await aborted(signal);
+			engine.close();
+		},
+	};
+}
+
+/** Without the dispatcher, what was taken on would never end. */
+export function dispatcherService(
+	recovered: Promise<void>,
+	calls: Calls,
+	taking: () => void,
+): Service {
+	return {
+		name: "dispatcher",
+		policy: "critical",
+		async run(signal, ready) {
+			await Promise.race([recovered, aborted(signal)]);
+			if (!signal.aborted) await calls.recover();
+			taking();
+			ready();
+			await aborted(signal);
+			await calls.close(CALLS_GRACE_MS);
+		},
+	};
+}

@@ -1,0 +1,65 @@
+/**
+ * Every way in which the daemon is told to end, or ends because something went wrong that nobody foresaw.
+ *
+ * | what | end |
+ * | --- | --- |
+ * | SIGTERM, SIGINT | in order: services get 10 s, exit code 0 |
+ * | the same once more | at once, exit code 1 |
+ * | SIGHUP, or a terminal that closes | none: settings and log are read and opened anew |
+ * | an error that nobody caught | a crash report, services get 3 s, exit code 1 |
+ */
+
+import type { Supervisor } from "../services/supervise.js";
+import type { CrashReporter } from "./crash-reporter.js";
+import type { Logger } from "./logger.js";
+
+/** From an error that nobody caught to the end, whatever hangs: 3 s for services, and a little to close. */
+const CRASH_MS_MAX = 5_000;
+
+export interface Ends {
+	/** From now on there is something to stop. */
+	attach(supervisor: Supervisor): void;
+}
+
+export function watchEnds(
+	logger: Logger,
+	reporter: CrashReporter,
+	reload: () => Promise<void>,
+): Ends {
+	let supervisor: Supervisor | null = null;
+	let asked = false;
+	let crashed = false;
+
+	function stop(signal: NodeJS.Signals): void {
+		if (asked) {
+			logger.info("forced to end", { signal });
+			process.exit(1);
+		}
+		asked = true;
+		if (supervisor === null) process.exit(0);
+		logger.info("asked to stop", { signal });
+		supervisor.stop();
+	}
+
+	function crash(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
+		logger.error("an error that nobody caught", error, { origin });
+		if (crashed) return;
+		crashed = true;
+		const isRejection = origin === "unhandledRejection";
+		reporter.report(isRejection ? "unhandled_rejection" : "uncaught_exception", error);
+		if (supervisor === null) process.exit(1);
+		supervisor.fail("an error that nobody caught");
+		setTimeout(() => process.exit(1), CRASH_MS_MAX);
+	}
+
+	process.on("SIGTERM", stop).on("SIGINT", stop);
+	process.on("SIGHUP", () => void reload());
+	process.on("uncaughtException", crash);
+	// Whoever reads them may go, as a terminal does; then nobody is told here any more.
+	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+	return {
+		attach(started) {
+			supervisor = started;
+		},
+	};
+}

@@ -1,0 +1,76 @@
+/** The engine and the calls, with what this host gives them. */
+
+import { createHash } from "node:crypto";
+import type { Home } from "../client/home.js";
+import { Calls } from "../engine/calls/calls.js";
+import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
+import { Engine } from "../engine/engine.js";
+import { watchReadiness } from "../engine/readiness.js";
+import { createIds } from "../host/ordered-id.js";
+import type { Executor } from "../ports/executor.js";
+import type { Store } from "../ports/store.js";
+import { realClock } from "../services/real-clock.js";
+import { createFileVault } from "../store/vault/file-vault.js";
+import type { Backends } from "./backends.js";
+import type { Logger } from "./logger.js";
+import { logDirOf, prepareStart } from "./prepare-start.js";
+import { createProbes } from "./probes.js";
+import { createSessionWorld } from "./session-world.js";
+
+interface Parts {
+	readonly home: Home;
+	readonly store: Store;
+	readonly executor: Executor;
+	readonly logger: Logger;
+}
+
+const newOrderedId = createIds();
+
+export function createEngine(parts: Parts & { readonly backends: Backends }): Engine {
+	const { home, store, backends, executor, logger } = parts;
+	const onTrouble = (message: string) => logger.info(message);
+	return new Engine({
+		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
+		adapterFor: () => null,
+		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
+		backendNamed: backends.get,
+		random: Math.random,
+		newRunId: newOrderedId,
+		async prepare(spec, intent) {
+			const { refused } = backends.choose(spec);
+			if (refused !== null) return { ok: false, detail: refused };
+			return prepareStart(spec, intent, { inherited: process.env, home, onTrouble });
+		},
+		sessions: createSessionWorld(home, process.env),
+		watchReady: (spec, onReady) => {
+			const ready = spec.kind === "call" ? null : spec.ready;
+			const probes = createProbes(spec, logDirOf(home.logs, spec.id));
+			return watchReadiness(ready, realClock, probes, onReady);
+		},
+		onError: (agent, error) => logger.error("failed", error, { agent }),
+	});
+}
+
+export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
+	const { store, engine, executor, logger } = parts;
+	return new Calls({
+		...{ store, clock: realClock, random: Math.random, newId: newOrderedId },
+		specOf: (id) => engine.specOf(id),
+		perform: (order, signal) => engine.perform(order, signal),
+		async endLeft(runIds) {
+			const left = await executor.endLeft(runIds);
+			for (const { runId, reason } of left) {
+				logger.error("something of an earlier attempt is left", reason, { run_id: runId });
+			}
+			return left;
+		},
+		concurrency: DEFAULT_CONCURRENCY,
+		log: (message, data) => logger.info(message, data),
+		onError: (about, error) => logger.error("failed", error, { about }),
+	});
+}
+
+/** A name of its own for every home on this host. */
+export function ownerOf(folder: string): string {
+	return `calls-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
+}

@@ -1,0 +1,98 @@
+/** The API on the network, when the settings ask for it. */
+
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DaemonSettings } from "../config/daemon-settings.js";
+import { hostsOf, type ListenAddress, renderListen } from "../core/listen.js";
+import type { Api } from "../http/server.js";
+import type { Service } from "../services/supervise.js";
+import { aborted } from "./aborted.js";
+import { failed, listening } from "./listening.js";
+import type { Settings } from "./settings.js";
+
+const LISTEN_AGAIN_MS = 5_000;
+
+/** Where the daemon listens now, or why it does not. */
+export interface NetworkState {
+	listen: string | null;
+	url: string | null;
+	problem: string | null;
+}
+
+/** A port that is taken keeps nothing else from working: it is told, and tried again. */
+export function networkService(
+	api: Api,
+	settings: Settings,
+	recovered: Promise<void>,
+	state: NetworkState,
+): Service {
+	return {
+		name: "network",
+		policy: "tolerated",
+		async run(signal, ready) {
+			ready();
+			await Promise.race([recovered, aborted(signal)]);
+			while (!signal.aborted) {
+				const { current, untilChange } = settings;
+				const until = AbortSignal.any([signal, untilChange]);
+				state.problem = null;
+				if (current.listen === null) await aborted(until);
+				else await keepListening(api, { ...current, listen: current.listen }, state, until);
+			}
+		},
+	};
+}
+
+type ListenSettings = DaemonSettings & { readonly listen: ListenAddress };
+
+async function keepListening(
+	api: Api,
+	settings: ListenSettings,
+	state: NetworkState,
+	signal: AbortSignal,
+): Promise<void> {
+	while (!signal.aborted) {
+		try {
+			await listenUntil(api, settings, state, signal);
+		} catch (error) {
+			const why = error instanceof Error ? error.message : String(error);
+			state.problem = `does not listen at ${renderListen(settings.listen)}: ${why}`;
+			await sleep(LISTEN_AGAIN_MS, null, { signal }).catch(() => {});
+		}
+	}
+}
+
+async function listenUntil(
+	api: Api,
+	{ listen, tls, allowHosts }: ListenSettings,
+	state: NetworkState,
+	signal: AbortSignal,
+): Promise<void> {
+	const server = tls === null ? createServer() : createSecureServer(await readTls(tls));
+	await listening(server, { host: listen.host, port: listen.port });
+	const { port } = server.address() as AddressInfo;
+	const address = { ...listen, port };
+	const close = api.serve(server, {
+		type: "network",
+		hosts: hostsOf(address, allowHosts),
+		secure: tls !== null,
+		cookie: `reeve_session_${port}`,
+	});
+	state.listen = renderListen(address);
+	state.url = `${tls === null ? "http" : "https"}://${state.listen}`;
+	state.problem = null;
+	try {
+		await Promise.race([aborted(signal), failed(server)]);
+	} finally {
+		state.listen = null;
+		state.url = null;
+		await close();
+	}
+}
+
+async function readTls({ cert, key }: NonNullable<DaemonSettings["tls"]>) {
+	return { cert: await readFile(cert), key: await readFile(key) };
+}

@@ -1,0 +1,80 @@
+/**
+ * Where the hooks of an agent's CLI leave records, one small file each, whole or not at all. Whoever
+ * writes them needs no daemon, so nothing is lost while there is none. Of events that come often only
+ * the last is kept, and of the others a few hundred (A6).
+ */
+
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentSign } from "../core/sign.js";
+import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+
+const RECORDS_MAX = 300;
+const RECORD_BYTES_MAX = 2_097_152;
+
+/** `hook.sh EVENT each|last [JSON]`: the record is the third argument, or what comes on stdin. */
+export const HOOK_SCRIPT = `#!/bin/sh
+umask 077
+[ -d "$REEVE_SPOOL" ] || exit 0
+beside=$(mktemp "$REEVE_SPOOL/.$1.XXXXXX") || exit 0
+if [ "$2" = last ]; then cat > /dev/null; printf '{}' > "$beside"; name="$1.last"
+elif [ $# -ge 3 ]; then printf '%s' "$3" > "$beside"; name="$1\${beside##*/.$1}"
+else cat > "$beside"; name="$1\${beside##*/.$1}"; fi
+mv -f "$beside" "$REEVE_SPOOL/$name.json"
+exit 0
+`;
+
+export const spoolOf = (folder: string) => join(folder, "spool");
+
+/** Nothing of an earlier run is to be taken for this one's. */
+export async function emptySpool(folder: string): Promise<void> {
+	await rm(spoolOf(folder), { recursive: true, force: true });
+	await mkdir(spoolOf(folder), { recursive: true, mode: 0o700 });
+}
+
+/** What the records mean, oldest first. Removes what is beyond the bound. */
+export async function readSpool(
+	folder: string,
+	adapter: AgentAdapter,
+	reader: SignReader,
+): Promise<readonly AgentSign[]> {
+	const spool = spoolOf(folder);
+	const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
+	const files = await Promise.all(
+		names.map(async (name) => {
+			const stats = await stat(join(spool, name)).catch(() => null);
+			return stats === null ? null : { name, size: stats.size, atMs: stats.mtimeMs };
+		}),
+	);
+	const known = files.filter((file) => file !== null).sort((a, b) => a.atMs - b.atMs);
+	for (const { name } of known.slice(0, -RECORDS_MAX)) await rm(join(spool, name), { force: true });
+	const signs: AgentSign[] = [];
+	for (const { name, size, atMs } of known.slice(-RECORDS_MAX)) {
+		const event = name.replace(/\.[^.]*\.json$/, "");
+		const data = size > RECORD_BYTES_MAX ? {} : await readJson(join(spool, name));
+		const meaning = data === null ? null : meaningOf(adapter, event, data, reader);
+		if (meaning !== null) signs.push({ ...meaning, source: "hook", name: event, atMs });
+	}
+	return signs;
+}
+
+function meaningOf(
+	{ profile, readRecord }: AgentAdapter,
+	event: string,
+	data: JsonRecord,
+	reader: SignReader,
+) {
+	if (readRecord !== undefined) return readRecord(event, data, reader);
+	const activity = profile.events[event];
+	return activity === undefined ? null : { activity };
+}
+
+async function readJson(path: string): Promise<JsonRecord | null> {
+	try {
+		const data: unknown = JSON.parse(await readFile(path, "utf8"));
+		return typeof data === "object" && data !== null ? (data as JsonRecord) : {};
+	} catch {
+		// Cut short or gone; that there was such an event is still worth something.
+		return {};
+	}
+}

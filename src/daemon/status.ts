@@ -1,0 +1,53 @@
+/** What the daemon says of itself. */
+
+import type { Home } from "../client/home.js";
+import type { LimitSupport } from "../host/cgroup.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
+import type { StoreHealth } from "../ports/store.js";
+import type { ServiceStatus } from "../services/supervise.js";
+import type { NetworkState } from "./network-service.js";
+
+export interface StatusFacts {
+	readonly home: Home;
+	readonly version: string;
+	readonly startedAt: string;
+	readonly limits: DaemonJson["limits"];
+	readonly backends: DaemonJson["backends"];
+	readonly services: readonly ServiceStatus[];
+	readonly health: StoreHealth;
+	readonly network: NetworkState;
+	/** Why the settings in the file do not hold. */
+	readonly settingsProblem: string | null;
+}
+
+export function renderStatus(facts: StatusFacts): DaemonJson {
+	const { home, version, startedAt, services, health, network, settingsProblem } = facts;
+	const obstacles = [
+		...services.filter((each) => !each.ready).map(renderUnready),
+		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
+	];
+	// Who cannot listen can still supervise.
+	const others = [network.problem, settingsProblem].filter((problem) => problem !== null);
+	return {
+		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
+		...{ listen: network.listen, url: network.url, started_at: startedAt },
+		...{ ready: obstacles.length === 0, problems: [...obstacles, ...others] },
+		services: services.map(({ name, policy, status: state, restarts }) => ({
+			...{ name, policy, state, restarts },
+		})),
+		limits: facts.limits,
+		backends: facts.backends,
+	};
+}
+
+function renderUnready({ name, reason }: ServiceStatus): string {
+	return reason === null ? `${name} is not ready` : `${name} is not ready: ${reason}`;
+}
+
+export function renderLimits(support: readonly LimitSupport[]): DaemonJson["limits"] {
+	return support.flatMap(({ name, available, reason, instead, perProcess }) => {
+		if (name === "tracking") return [];
+		const enforced = available ? "tree" : perProcess ? "process" : "no";
+		return [{ limit: name, enforced, detail: [reason, instead ?? []].flat().join("; ") }];
+	});
+}

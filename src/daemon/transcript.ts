@@ -1,0 +1,51 @@
+/** The end of a conversation's record, as its CLI keeps it: one JSON text per line. */
+
+import { open } from "node:fs/promises";
+import type { AgentSign } from "../core/sign.js";
+import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+
+const BYTES_MAX = 262_144;
+const LINES_MAX = 200;
+
+export async function readTranscriptEnd(
+	path: string,
+	{ readTranscript }: AgentAdapter,
+	reader: SignReader,
+): Promise<readonly AgentSign[]> {
+	if (readTranscript === undefined) return [];
+	const { text, changedAtMs } = await readEnd(path);
+	return text
+		.split("\n")
+		.slice(-LINES_MAX)
+		.flatMap((line): readonly AgentSign[] => {
+			const data = parseLine(line);
+			const meaning = data === null ? null : readTranscript(data, reader);
+			if (data === null || meaning === null) return [];
+			const said = Date.parse(String(data["timestamp"]));
+			const atMs = Number.isNaN(said) ? changedAtMs : said;
+			return [{ ...meaning, source: "transcript", name: String(data["type"] ?? "line"), atMs }];
+		});
+}
+
+async function readEnd(path: string): Promise<{ text: string; changedAtMs: number }> {
+	const file = await open(path, "r");
+	try {
+		const { size, mtimeMs } = await file.stat();
+		const length = Math.min(size, BYTES_MAX);
+		const buffer = Buffer.alloc(length);
+		await file.read(buffer, 0, length, size - length);
+		return { text: buffer.toString("utf8"), changedAtMs: mtimeMs };
+	} finally {
+		await file.close();
+	}
+}
+
+/** The first line may be cut, and the last not be written to its end. */
+function parseLine(line: string): JsonRecord | null {
+	if (!line.startsWith("{")) return null;
+	try {
+		return JSON.parse(line) as JsonRecord;
+	} catch {
+		return null;
+	}
+}

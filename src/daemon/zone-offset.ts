@@ -1,0 +1,20 @@
+/** How far the clocks of a place are ahead of UTC: printed times name the place, or none for this host's. */
+
+export function offsetOfZone(zone: string | null, atMs: number): number | null {
+	if (zone === null) return -new Date(atMs).getTimezoneOffset();
+	try {
+		const format = new Intl.DateTimeFormat("en-US", {
+			...{ timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" },
+			...{ hour: "numeric", minute: "numeric" },
+		});
+		const parts = Object.fromEntries(
+			format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]),
+		);
+		const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = parts;
+		const localMs = Date.UTC(year, month - 1, day, hour, minute);
+		return Math.round((localMs - atMs) / 60_000);
+	} catch {
+		// No such place.
+		return null;
+	}
+}

@@ -1,0 +1,36 @@
+/** Gathers what is known of a run that has ended, and has it judged. */
+
+import type { AgentSpec } from "../config/spec.js";
+import type { ExitReport } from "../core/exit.js";
+import { judgeExit } from "../core/exit-cause.js";
+import type { AgentSign } from "../core/sign.js";
+import type { LiveRun } from "./agent-state.js";
+import type { SessionWorld } from "./life-world.js";
+
+/** An end with its cause, and what it was judged by. */
+export interface JudgedExit {
+	readonly report: ExitReport;
+	readonly signs: readonly AgentSign[];
+	readonly lastWords: string;
+}
+
+/** What cannot be read is not there: an end is judged by what is. */
+export async function judgeRun(
+	{ adapterOf, signs: readSigns, lastWords: readWords, readReset }: SessionWorld,
+	spec: AgentSpec,
+	live: LiveRun,
+	facts: ExitReport,
+	atMs: number,
+): Promise<JudgedExit> {
+	// Nothing has run, so whatever can be read is of an earlier run.
+	if (live.handle === null) return { report: facts, signs: [], lastWords: "" };
+	const { profile } = adapterOf(spec);
+	const conversation = live.conversation?.id ?? null;
+	const signs = await readSigns(spec, conversation, live.handle.startedAtMs).catch(() => []);
+	const lastWords =
+		profile.exits === null && live.conversation === null
+			? ""
+			: await readWords(spec).catch(() => "");
+	const evidence = { signs, lastWords, atMs, readReset };
+	return { report: { ...facts, ...judgeExit(profile, facts, evidence) }, signs, lastWords };
+}

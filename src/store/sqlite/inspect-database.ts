@@ -1,0 +1,54 @@
+/** The database, looked at from outside by somebody who may not change it. */
+
+import { statSync } from "node:fs";
+import { loadDriver } from "./driver.js";
+import { inspectFile } from "./open-database.js";
+
+export type DatabaseLook =
+	| { readonly state: "absent" }
+	| {
+			readonly state: "sound" | "unread";
+			readonly bytes: number;
+			/** The runs that were asked for, as far as they are known. */
+			readonly runs: readonly KnownRun[];
+	  }
+	| { readonly state: "unusable"; readonly reason: string; readonly hint: string };
+
+export interface KnownRun {
+	readonly runId: string;
+	readonly agentId: string;
+	readonly hasEnded: boolean;
+}
+
+/** Reading through more than this takes longer than anybody wants to wait. */
+const CHECKED_BYTES_MAX = 200 * 2 ** 20;
+
+export async function lookAtDatabase(
+	path: string,
+	runIds: readonly string[],
+	checkedBytesMax = CHECKED_BYTES_MAX,
+): Promise<DatabaseLook> {
+	const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+	if (bytes === undefined) return { state: "absent" };
+	const driver = await loadDriver();
+	const isLarge = bytes > checkedBytesMax;
+	const refused = inspectFile(path, driver, { readsThrough: !isLarge });
+	if (refused !== null) return { state: "unusable", reason: refused.reason, hint: refused.hint };
+	const database = driver.open(path, { readOnly: true });
+	try {
+		// An empty file becomes a database when the daemon first opens it.
+		const isNew =
+			database.readValue("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'") === 0;
+		const find = isNew
+			? null
+			: database.prepare("SELECT agent_id, state FROM runs WHERE run_id = ?");
+		const runs = runIds.flatMap((runId) => {
+			const row = find?.get(runId);
+			if (row === undefined) return [];
+			return [{ runId, agentId: String(row["agent_id"]), hasEnded: row["state"] === "ended" }];
+		});
+		return { state: isLarge ? "unread" : "sound", bytes, runs };
+	} finally {
+		database.close();
+	}
+}

@@ -1,0 +1,286 @@
+/** Each CLI's own way to end, and what is made of it. The odd ones were measured with the real CLIs. */
+
+import { describe, expect, it } from "vitest";
+import { type Asker, exitReport } from "../../src/core/exit.js";
+import { judgeExit } from "../../src/core/exit-cause.js";
+import type { AgentSign } from "../../src/core/sign.js";
+import { adapterOf } from "../../src/daemon/adapters.js";
+
+const NOW = 1_000_000;
+const reader = { resetAtMs: (text: string) => (text.includes("3pm") ? NOW + 5_000 : null) };
+const named = (adapter: string) => adapterOf({ adapter, profile: null });
+
+interface End {
+	readonly code?: number;
+	readonly signal?: string;
+	readonly askedBy?: Asker;
+	readonly words?: string;
+	/** Records that its hooks left, or lines of its transcript. */
+	readonly records?: readonly (readonly [event: string, data: object])[];
+	readonly lines?: readonly object[];
+	readonly agoMs?: number;
+}
+
+function judge(name: string, { words = "", records = [], lines = [], agoMs = 10, ...facts }: End) {
+	const adapter = named(name);
+	const meanings = [
+		...records.map(([event, data]) => adapter.readRecord?.(event, { ...data }, reader) ?? null),
+		...lines.map((line) => adapter.readTranscript?.({ ...line }, reader) ?? null),
+	];
+	const signs = meanings.flatMap((meaning): AgentSign[] =>
+		meaning === null ? [] : [{ ...meaning, source: "hook", name: "x", atMs: NOW - agoMs }],
+	);
+	const evidence = { signs, lastWords: words, atMs: NOW, readReset: reader.resetAtMs };
+	return judgeExit(adapter.profile, exitReport({ uptimeMs: 60_000, ...facts }), evidence);
+}
+
+const apiError = (text: string) => ({
+	type: "assistant",
+	isApiErrorMessage: true,
+	message: { content: [{ type: "text", text }] },
+});
+
+describe.each([
+	[
+		"claude",
+		[
+			["exits with 0", { code: 0 }, "completed"],
+			// SIGINT gives 0 as well, SIGTERM 143: neither was ours.
+			["is ended by somebody's SIGTERM", { code: 143 }, "crash"],
+			["is killed", { signal: "SIGKILL" }, "crash"],
+			["was asked to end", { code: 143, askedBy: "operator" }, "killed_by_us"],
+			["loses its status", {}, "unknown"],
+			[
+				"cannot log in",
+				{ code: 1, records: [["StopFailure", { error: "authentication_failed" }]] },
+				"auth",
+			],
+			[
+				"meets a limit",
+				{ code: 1, records: [["StopFailure", { error: "rate_limit" }]] },
+				"usage_limit",
+			],
+			[
+				"meets an overload",
+				{ code: 1, records: [["StopFailure", { error: "server_error" }]] },
+				"overloaded",
+			],
+			[
+				"went on after a failure",
+				{
+					code: 1,
+					records: [
+						["StopFailure", { error: "rate_limit" }],
+						["Stop", {}],
+					],
+				},
+				"crash",
+			],
+			[
+				"failed long before it ended",
+				{ code: 1, agoMs: 3_600_000, records: [["StopFailure", { error: "rate_limit" }]] },
+				"crash",
+			],
+			[
+				"wrote its limit down",
+				{ code: 0, lines: [apiError("You've hit your session limit · resets 3pm")] },
+				"usage_limit",
+			],
+			[
+				"wrote an overload down",
+				{ code: 1, lines: [apiError("API Error: 529 Overloaded.")] },
+				"overloaded",
+			],
+			[
+				"may not run as root",
+				{
+					code: 1,
+					words: "--dangerously-skip-permissions cannot be used with root/sudo privileges",
+				},
+				"config",
+			],
+			[
+				"cannot reach its service",
+				{ code: 1, words: "Unable to connect to Anthropic services ... ENOTFOUND" },
+				"overloaded",
+			],
+			[
+				"was talking of limits and ended well",
+				{ code: 0, words: "the usage limit of the API" },
+				"completed",
+			],
+		],
+	],
+	[
+		"codex",
+		[
+			["exits with 0", { code: 0 }, "completed"],
+			["is ended by a signal", { signal: "SIGTERM" }, "crash"],
+			[
+				"meets a limit",
+				{
+					code: 1,
+					lines: [
+						{
+							type: "event_msg",
+							payload: { type: "error", message: "You’ve hit your usage limit. try again at 3pm" },
+						},
+					],
+				},
+				"usage_limit",
+			],
+			[
+				"cannot log in",
+				{ code: 1, words: "unexpected status 401 Unauthorized: invalid x-api-key" },
+				"auth",
+			],
+			[
+				"meets an overload",
+				{ code: 1, words: "unexpected status 529 <unknown status code>: Overloaded" },
+				"overloaded",
+			],
+			[
+				"refuses its settings",
+				{ code: 1, words: "Error loading config.toml: unknown variant" },
+				"config",
+			],
+		],
+	],
+	[
+		"gemini",
+		[
+			// SIGTERM, SIGINT, SIGHUP and a lost terminal all exit with 0.
+			["exits with 0", { code: 0 }, "completed"],
+			["was asked to end, which looks like success", { code: 0, askedBy: "reeve" }, "killed_by_us"],
+			["has no way to log in", { code: 41, words: "Invalid auth method selected." }, "auth"],
+			["refuses its input", { code: 42 }, "config"],
+			["refuses its settings", { code: 52 }, "config"],
+			["is cancelled", { code: 130 }, "crash"],
+			[
+				"says why with a number that looks like a signal",
+				{ code: 173, words: "[API Error: You have exhausted your daily quota on this model.]" },
+				"usage_limit",
+			],
+			[
+				"says 401 with a number that looks like a signal",
+				{ code: 145, words: '{"error":{"code":401,"status":"UNAUTHENTICATED"}}' },
+				"auth",
+			],
+			[
+				"says 529 with a small number",
+				{ code: 17, words: '{"error":{"code":529,"message":"Overloaded"}}' },
+				"overloaded",
+			],
+		],
+	],
+	[
+		"opencode",
+		[
+			["exits with 0", { code: 0 }, "completed"],
+			[
+				"meets a limit",
+				{
+					code: 1,
+					records: [
+						[
+							"session.error",
+							{ error: { data: { message: "usage limit reached", statusCode: 429 } } },
+						],
+					],
+				},
+				"usage_limit",
+			],
+			[
+				"cannot log in",
+				{
+					code: 1,
+					records: [
+						[
+							"session.error",
+							{ error: { data: { message: "invalid x-api-key", statusCode: 401 } } },
+						],
+					],
+				},
+				"auth",
+			],
+			[
+				"only retried",
+				{
+					code: 1,
+					records: [["session.status", { status: { type: "retry", message: "Overloaded" } }]],
+				},
+				"crash",
+			],
+			[
+				"went on after a failure",
+				{
+					code: 0,
+					records: [
+						["session.error", { error: { data: { statusCode: 429 } } }],
+						["session.idle", {}],
+					],
+				},
+				"completed",
+			],
+		],
+	],
+	[
+		"pi",
+		[
+			["exits with 0 and has said nothing", { code: 0 }, "completed"],
+			[
+				"exits with 0 and had failed",
+				{
+					code: 0,
+					records: [
+						["turn_end", { stopReason: "error", errorMessage: "401 authentication_error" }],
+					],
+				},
+				"auth",
+			],
+			[
+				"exits with 0 and says that it failed",
+				{ code: 0, words: 'Error: 529 {"type":"overloaded_error"}' },
+				"overloaded",
+			],
+			[
+				"was aborted by its user",
+				{ code: 0, records: [["turn_end", { stopReason: "aborted" }]] },
+				"completed",
+			],
+		],
+	],
+	["aider", [["is given a bad argument", { code: 2 }, "config"]]],
+	[
+		"generic",
+		[
+			["exits with 0", { code: 0 }, "unknown"],
+			["exits with 1 and says anything", { code: 1, words: "usage limit reached" }, "unknown"],
+		],
+	],
+] as const satisfies readonly (readonly [string, readonly (readonly [string, End, string])[]])[])(
+	"%s",
+	(name, ends) => {
+		it.each(ends as readonly (readonly [string, End, string])[])("%s", (_, end, cause) => {
+			expect(judge(name, end).cause).toBe(cause);
+		});
+	},
+);
+
+describe("what is told with a cause", () => {
+	it("is when the limit lifts", () => {
+		const end = { code: 1, words: "You've hit your limit · resets 3pm" };
+		expect(judge("claude", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
+	});
+
+	it("is what to do about it", () => {
+		const words = "cannot be used with root/sudo privileges";
+		expect(judge("claude", { code: 1, words }).detail).toContain("IS_SANDBOX");
+	});
+
+	it("is not what the backend has seen for itself", () => {
+		const report = exitReport({ uptimeMs: 1, code: 137, cause: "out_of_memory" });
+		const evidence = { signs: [], lastWords: "401", atMs: NOW, readReset: reader.resetAtMs };
+		expect(judgeExit(named("claude").profile, report, evidence).cause).toBe("out_of_memory");
+	});
+});

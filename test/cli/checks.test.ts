@@ -1,0 +1,366 @@
+/** The checks of `reeve doctor` one by one, each with what it is there to find. */
+
+import {
+	chmodSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import type { CheckContext } from "../../src/cli/checks/check.js";
+import { checkDaemon, checkLimits, checkLog } from "../../src/cli/checks/daemon.js";
+import { checkDatabase, checkStrays } from "../../src/cli/checks/inspected.js";
+import { checkFiles, checkHome, checkSocket, judgeRoom } from "../../src/cli/checks/places.js";
+import { checkAgentClis, checkNode, checkPerl, judgeTmux } from "../../src/cli/checks/programs.js";
+import { checkService } from "../../src/cli/checks/service.js";
+import { resolveHome } from "../../src/client/home.js";
+import type { Inspection } from "../../src/client/inspection.js";
+import { ReeveError } from "../../src/core/errors.js";
+import { findStrays, holderFolder, type StrayFacts } from "../../src/daemon/strays.js";
+import { lookAtDatabase } from "../../src/store/sqlite/inspect-database.js";
+import { openStore } from "../../src/store/sqlite/open-store.js";
+import { createServiceWorld } from "../service/world.js";
+import { temporaryFolder } from "../support/reeve.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+function contextOf(facts: Partial<CheckContext> = {}): CheckContext {
+	const dir = temporaryFolder();
+	return {
+		...{ home: resolveHome({ REEVE_HOME: dir }), env: { PATH: dir }, file: "reeve.yaml" },
+		daemon: Promise.resolve(new ReeveError("no_daemon", "none")),
+		inspection: Promise.resolve({ database: { state: "absent" }, strays: [] }),
+		...facts,
+	};
+}
+
+const inspected = (facts: Partial<Inspection>) =>
+	contextOf({
+		inspection: Promise.resolve({ database: { state: "absent" }, strays: [], ...facts }),
+	});
+
+function addProgram(folder: string, name: string, script: string): void {
+	writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+	chmodSync(join(folder, name), 0o755);
+}
+
+describe("programs", () => {
+	test.each([
+		["20.19.0", "ok"],
+		["24.1.0", "ok"],
+		["20.18.3", "fail"],
+		["18.20.0", "fail"],
+	])("Node %s is %s", (version, status) => {
+		expect(checkNode(version).status).toBe(status);
+	});
+
+	test.each([
+		["tmux 3.5a", "ok"],
+		["tmux 3.2", "ok"],
+		["tmux next-3.6", "ok"],
+		["tmux master", "ok"],
+		["tmux 2.9", "warn"],
+		["tmux 1.8", "warn"],
+	])("%s is %s", (version, status) => {
+		expect(judgeTmux(version).status).toBe(status);
+	});
+
+	test("known defects of tmux are told, and that nothing is to be done about them", () => {
+		expect(judgeTmux("tmux 3.3a")).toMatchObject({
+			status: "ok",
+			detail: expect.stringMatching(/may lose the exit status.*may crash.*Reeve works around it/),
+		});
+		expect(judgeTmux("tmux 3.5a").detail).toBe("tmux 3.5a");
+	});
+
+	test("without perl, sessions cannot use tmux", async () => {
+		expect(await checkPerl(contextOf())).toMatchObject({
+			...{ status: "warn", detail: expect.stringContaining("pty backend") },
+		});
+		expect((await checkPerl(contextOf({ env: process.env }))).status).toBe("ok");
+	});
+
+	test("agent CLIs are named with their version, also one that takes too long or fails", async () => {
+		const folder = temporaryFolder();
+		const context = contextOf({ env: { PATH: folder } });
+		expect(await checkAgentClis(context)).toMatchObject({
+			...{ status: "warn", fix: expect.stringContaining("`command`") },
+		});
+		addProgram(folder, "claude", "echo '2.1.3 (Claude Code)'");
+		addProgram(folder, "codex", "exec /bin/sleep 60");
+		addProgram(folder, "aider", "exit 1");
+		expect((await checkAgentClis(context)).detail).toBe(
+			"claude 2.1.3, codex (does not tell its version), aider (does not tell its version)",
+		);
+	});
+});
+
+describe("places", () => {
+	test("files that others may read are failures, each with its mode and its cure", async () => {
+		const context = contextOf();
+		const { home } = context;
+		expect((await checkFiles(context)).status).toBe("ok");
+		mkdirSync(home.logs, { mode: 0o700 });
+		writeFileSync(home.token, "secret", { mode: 0o600 });
+		expect((await checkFiles(context)).status).toBe("ok");
+		chmodSync(home.token, 0o644);
+		chmodSync(home.logs, 0o755);
+		expect(await checkFiles(context)).toEqual({
+			status: "fail",
+			detail: `${home.token} is open to others (mode 644); ${home.logs} is open to others (mode 755)`,
+			fix: `chmod 600 ${home.token}; chmod 700 ${home.logs}`,
+		});
+	});
+
+	test("a file that is a link elsewhere is a failure", async () => {
+		const context = contextOf();
+		symlinkSync("/dev/null", context.home.tokens);
+		expect((await checkFiles(context)).detail).toBe(`${context.home.tokens} is a link`);
+	});
+
+	test("a socket may be left over, open to others, or no socket at all", async () => {
+		const context = contextOf();
+		const { socket } = context.home;
+		const server = createServer().listen(socket);
+		await new Promise((resolve) => server.once("listening", resolve));
+		chmodSync(socket, 0o666);
+		expect(await checkSocket(context)).toMatchObject({
+			status: "fail",
+			fix: `chmod 600 ${socket}`,
+		});
+		chmodSync(socket, 0o600);
+		expect((await checkSocket(context)).detail).toContain("the daemon listens");
+		renameSync(socket, `${socket}.left`);
+		await new Promise((resolve) => server.close(resolve));
+		renameSync(`${socket}.left`, socket);
+		expect((await checkSocket(context)).detail).toBe(`a daemon that is gone left ${socket}`);
+		rmSync(socket);
+		writeFileSync(socket, "");
+		expect((await checkSocket(context)).detail).toContain("is not a socket");
+	});
+
+	test.each([
+		[50 * 2 ** 20, 10_000, "fail"],
+		[500 * 2 ** 20, 10_000, "warn"],
+		[2 ** 40, 10_000, "ok"],
+		[2 ** 40, 3, "fail"],
+		[2 ** 40, null, "ok"],
+	])("%d bytes and %s inodes free is %s", (freeBytes, freeFiles, status) => {
+		expect(judgeRoom({ freeBytes, freeFiles }).status).toBe(status);
+	});
+
+	test("a home that others may enter is a failure", async () => {
+		const context = contextOf();
+		chmodSync(context.home.dir, 0o750);
+		expect((await checkHome(context)).fix).toBe(`chmod 700 ${context.home.dir}`);
+	});
+});
+
+describe("the daemon", () => {
+	test("one that does not answer is a failure, none is not", async () => {
+		expect((await checkDaemon(contextOf())).status).toBe("warn");
+		const silent = new ReeveError("connection_lost", "it does not answer");
+		const found = await checkDaemon(contextOf({ daemon: Promise.resolve(silent) }));
+		expect(found).toMatchObject({ status: "fail", detail: "it does not answer" });
+		expect((await checkLimits(contextOf())).status).toBe("ok");
+	});
+
+	test("errors of the last day in its log are counted, and the last is shown", async () => {
+		const context = contextOf();
+		const { daemonLog } = context.home;
+		expect((await checkLog(context)).status).toBe("ok");
+		const line = (at: Date, level: string, msg: string) =>
+			`${JSON.stringify({ at: at.toISOString(), level, msg, error: "Error: EMFILE\n    at x" })}\n`;
+		const now = new Date();
+		writeFileSync(daemonLog, line(new Date(0), "error", "of long ago") + line(now, "info", "fine"));
+		expect((await checkLog(context)).status).toBe("ok");
+		writeFileSync(
+			daemonLog,
+			`no json\n${line(now, "error", "failed")}${line(now, "error", "worse")}`,
+		);
+		expect(await checkLog(context)).toEqual({
+			...{ status: "warn", fix: `see ${daemonLog}` },
+			detail: "2 errors within a day, the last: worse: Error: EMFILE",
+		});
+	});
+});
+
+describe("the database", () => {
+	const pathIn = (folder: string) => join(folder, "reeve.db");
+	async function makeDatabase(): Promise<string> {
+		const path = pathIn(temporaryFolder());
+		const opened = await openStore(path);
+		if (!opened.ok) throw new Error(opened.reason);
+		await opened.store.close();
+		return path;
+	}
+
+	test("none, a sound one and one that is too large to be read through are told apart, and not changed", async () => {
+		expect(await lookAtDatabase(pathIn(temporaryFolder()), [])).toEqual({ state: "absent" });
+		const path = await makeDatabase();
+		const before = readFileSync(path);
+		const bytes = statSync(path).size;
+		expect(await lookAtDatabase(path, ["unheard-of"])).toEqual({ state: "sound", bytes, runs: [] });
+		expect(await lookAtDatabase(path, [], 10)).toEqual({ state: "unread", bytes, runs: [] });
+		expect(readFileSync(path)).toEqual(before);
+		const large = await checkDatabase(inspected({ database: { state: "unread", bytes: 2 ** 30 } }));
+		expect(large).toMatchObject({ status: "ok", detail: expect.stringContaining("quick_check") });
+	});
+
+	test("a damaged one and one of a newer Reeve are failures with the reason and the cure", async () => {
+		const path = await makeDatabase();
+		const bytes = readFileSync(path);
+		bytes.writeUInt32BE(9_999, 60);
+		writeFileSync(path, bytes);
+		const newer = await lookAtDatabase(path, []);
+		expect(newer).toMatchObject({
+			state: "unusable",
+			reason: expect.stringContaining("newer Reeve"),
+		});
+		bytes.fill(0x55, 4_096, 12_288);
+		bytes.writeUInt32BE(0, 60);
+		writeFileSync(path, bytes);
+		expect(await lookAtDatabase(path, [])).toMatchObject({ state: "unusable" });
+		const database = { state: "unusable", reason: "it is damaged", hint: "Move it away." } as const;
+		expect(await checkDatabase(inspected({ database }))).toEqual({
+			...{ status: "fail", detail: "it is damaged", fix: "Move it away." },
+		});
+	});
+
+	test("a look that fails is no verdict", async () => {
+		const inspection = Promise.reject(new Error("no answer within 10 s"));
+		inspection.catch(() => {});
+		await expect(checkDatabase(contextOf({ inspection }))).rejects.toThrow("no answer");
+	});
+});
+
+describe("stray processes", () => {
+	const holder = { pid: 10, folder: "/home/run/tmux", folderIsThere: true, isOfThisHome: true };
+	const facts: StrayFacts = {
+		processes: [
+			{ pid: 10, ppid: 1, runId: null },
+			{ pid: 11, ppid: 10, runId: "run-a" },
+			{ pid: 12, ppid: 11, runId: "run-a" },
+		],
+		holders: [holder],
+		runs: [{ runId: "run-a", agentId: "web:a", hasEnded: false }],
+		hasDaemon: true,
+	};
+
+	test("what a daemon keeps is none", () => {
+		expect(findStrays(facts)).toEqual([]);
+	});
+
+	test("without a daemon, its agents are named once each", () => {
+		const strays = findStrays({ ...facts, hasDaemon: false });
+		expect(strays).toEqual([{ what: "left", pid: 11, runId: "run-a", of: "web:a" }]);
+	});
+
+	test("what is left of a run that has ended, and what nobody knows, is told", () => {
+		const runs = [{ runId: "run-a", agentId: "web:a", hasEnded: true }];
+		expect(findStrays({ ...facts, runs })).toEqual([
+			{ what: "ended", pid: 11, runId: "run-a", of: "web:a" },
+		]);
+		expect(findStrays({ ...facts, runs: [] })).toEqual([
+			{ what: "unknown", pid: 11, runId: "run-a", of: null },
+		]);
+	});
+
+	test("the processes of another home are not ours to judge, unless that home is gone", () => {
+		const other = { ...holder, isOfThisHome: false };
+		expect(findStrays({ ...facts, runs: [], holders: [other] })).toEqual([]);
+		const gone = { ...other, folderIsThere: false };
+		expect(findStrays({ ...facts, runs: [], holders: [gone] })).toEqual([
+			{ what: "holder", pid: 10, runId: null, of: "/home/run/tmux" },
+		]);
+	});
+
+	test("holders are known by their command lines, and nobody else is", () => {
+		const tmux = [
+			"/usr/bin/tmux",
+			"-S",
+			"/tmp/x.sock",
+			"-f",
+			"/h/run/tmux/tmux-0a1b2c3d.conf",
+			"-C",
+		];
+		expect(holderFolder(tmux)).toBe("/h/run/tmux");
+		const program = "/usr/lib/node_modules/reeve/dist/backends/pty/holder/holder-main.js";
+		expect(holderFolder(["node", program, "/h/run/pty"])).toBe("/h/run/pty");
+		for (const argv of [[], ["tmux", "attach"], ["vim", "tmux-0a1b2c3d.conf"], ["node", "x.js"]]) {
+			expect(holderFolder(argv)).toBeNull();
+		}
+	});
+
+	test("each kind is told with what to do", async () => {
+		const strays = [
+			{ what: "left", pid: 11, runId: "run-a", of: "web:a" },
+			{ what: "ended", pid: 12, runId: "run-b", of: "web:b" },
+			{ what: "unknown", pid: 13, runId: "run-c", of: null },
+		] as const;
+		expect(await checkStrays(inspected({ strays }))).toEqual({
+			status: "warn",
+			detail:
+				"1 agent without a daemon: web:a; pid 12 is left of a run of web:b that has ended, pid 13 belongs to the run run-c, of which nothing is known",
+			fix: "reeve daemon start takes them up; look at them (ps -fp 12,13), then kill 12 13",
+		});
+		expect((await checkStrays(contextOf())).status).toBe("ok");
+	});
+});
+
+describe("the service", () => {
+	const check = (world: ReturnType<typeof createServiceWorld>, changed = {}) =>
+		checkService({ env: world.env, home: resolveHome(world.env) }, { ...world.host, ...changed });
+
+	test("none is no fault, whether it could be had or not", async () => {
+		const world = createServiceWorld("linux");
+		expect(await check(world)).toMatchObject({
+			...{ status: "ok", detail: expect.stringContaining("`reeve daemon install`") },
+		});
+		world.turn("no-bus");
+		expect((await check(world)).detail).toContain("cannot be: your own systemd cannot be reached");
+	});
+
+	test("one that runs is well; lingering, a failure, a stop and an old program are told", async () => {
+		const world = createServiceWorld("linux");
+		await world.install();
+		expect(await check(world)).toMatchObject({ status: "warn", fix: "loginctl enable-linger" });
+		world.turn("lingers");
+		expect(await check(world)).toMatchObject({
+			...{ status: "ok", detail: expect.stringContaining("active") },
+		});
+		world.ended("failed");
+		expect(await check(world)).toMatchObject({
+			...{ status: "fail", fix: expect.stringContaining("systemctl --user start reeve") },
+		});
+		world.ended("inactive");
+		expect((await check(world)).status).toBe("warn");
+		world.turn("no-bus");
+		expect((await check(world)).detail).toContain("installed, but your own systemd");
+	});
+
+	test("a service that runs another program, or one that is gone, wants to be installed again", async () => {
+		const world = createServiceWorld("linux");
+		const program = join(world.folder, "old/daemon/main.js");
+		mkdirSync(join(world.folder, "old/daemon"), { recursive: true });
+		writeFileSync(program, readFileSync(world.program));
+		writeFileSync(join(world.folder, "old/package.json"), '{"type":"module"}');
+		world.turn("lingers");
+		await world.install({}, {}, { program });
+		expect((await check(world, { program })).status).toBe("ok");
+		expect(await check(world)).toMatchObject({ status: "warn", fix: "reeve daemon install" });
+		writeFileSync(
+			join(world.folder, ".config/systemd/user/reeve.service"),
+			world.read(".config/systemd/user/reeve.service").replace(program, "/gone/daemon/main.js"),
+		);
+		expect(await check(world)).toMatchObject({
+			...{ status: "fail", detail: expect.stringContaining("/gone/daemon/main.js, which is gone") },
+		});
+	});
+});

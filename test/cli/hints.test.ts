@@ -1,0 +1,162 @@
+/** Where a user could be left without a clue: what commands say then. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { runLetterList, runLetters } from "../../src/cli/commands/dead-letters.js";
+import { runExplainAgent } from "../../src/cli/commands/explain-agent.js";
+import { runLogs } from "../../src/cli/commands/logs.js";
+import { runPlan } from "../../src/cli/commands/plan.js";
+import { runTaskList } from "../../src/cli/commands/tasks.js";
+import { runTokenCreate } from "../../src/cli/commands/token.js";
+import { ensureDaemon } from "../../src/cli/daemon-process.js";
+import { resolveHome } from "../../src/client/home.js";
+import { makeFolder } from "../../src/client/make-folder.js";
+import { prepareHome } from "../../src/daemon/home-dir.js";
+import type { AgentDetailJson } from "../../src/http/contract/agents.js";
+import { agentDetail, agentJson } from "../support/agents.js";
+import { startFakeDaemon } from "../support/fake-daemon.js";
+import { recordedOutput } from "../support/output.js";
+import { temporaryFolder } from "../support/reeve.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const AGENTS = [agentJson("web:git", { kind: "call" }), agentJson("web:coder")];
+const agents = () => ({ agents: AGENTS });
+
+describe("reeve logs of an agent that printed nothing", () => {
+	async function logsOf(kind: "call" | "session", options = {}) {
+		const { env } = await startFakeDaemon(
+			{ "GET /api/v1/agents/:id": (id) => agentDetail(id, { kind }) },
+			{ logs: () => [] },
+		);
+		const { output, said, results } = recordedOutput();
+		await runLogs("web:git", { lines: "10", ...options }, output, env).catch(() => {});
+		return { said: said(), results: results() };
+	}
+
+	test("says where to look for what a call agent printed, also to who follows", async () => {
+		const hint = expect.stringContaining("`reeve tasks ls --agent web:git`");
+		expect((await logsOf("call")).said).toEqual(hint);
+		expect((await logsOf("call", { follow: true })).said).toEqual(hint);
+	});
+
+	test("says of others that there is nothing yet, and programs get no prose", async () => {
+		expect((await logsOf("session")).said).toBe("web:git has printed nothing yet");
+		const { said, results } = await logsOf("call", { json: true });
+		expect([said, JSON.parse(results)]).toEqual(["", { id: "web:git", lines: [] }]);
+	});
+});
+
+describe("an agent that nobody knows", () => {
+	const empty = () => ({ tasks: [], next: null });
+	const withNothing = () =>
+		startFakeDaemon({
+			...{ "GET /api/v1/tasks": empty, "GET /api/v1/dead-letters": empty },
+			"GET /api/v1/agents": agents,
+		});
+	const notFound = expect.objectContaining({
+		...{ code: "agent_not_found", hint: "Did you mean web:git?" },
+	});
+
+	test("is not found by tasks and dead-letters, with what may have been meant", async () => {
+		const { env } = await withNothing();
+		const { output } = recordedOutput();
+		const options = { agent: "web:gti", lines: "10" };
+		await expect(runTaskList(options, output, env)).rejects.toEqual(notFound);
+		await expect(runLetterList(options, output, env)).rejects.toEqual(notFound);
+		await expect(runLetters("replay", [], { agent: "web:gti" }, output, env)).rejects.toEqual(
+			notFound,
+		);
+	});
+
+	test("is something else than one without tasks", async () => {
+		const { env } = await withNothing();
+		const { output, said } = recordedOutput();
+		expect(await runTaskList({ agent: "web:git", lines: "10" }, output, env)).toBe(0);
+		expect(said()).toBe("no tasks");
+	});
+
+	test("in a plan is told with its place, as is a session", async () => {
+		const { env } = await startFakeDaemon({ "GET /api/v1/agents": agents });
+		const file = join(temporaryFolder(), "plan.yaml");
+		writeFileSync(
+			file,
+			"tasks:\n  a: { agent: web:gti, action: go }\n  b: { agent: web:coder, action: go }\n  c: { agent: web:git, action: go }\n",
+		);
+		const { output } = recordedOutput();
+		const ran = runPlan(file, { wait: false }, output, env);
+		await expect(ran).rejects.toMatchObject({ code: "plan_file_invalid" });
+		const message = await ran.catch((error: Error) => error.message);
+		expect(message).toContain(`${file}:2:15: tasks.a.agent: there is no agent \`web:gti\``);
+		expect(message).toContain("did you mean `web:git`?");
+		expect(message).toContain(`${file}:3:15: tasks.b.agent: \`web:coder\` is a session`);
+		expect(message).not.toContain("tasks.c");
+	});
+
+	test("may have a token, but whoever makes it is told", async () => {
+		const info = { id: "t1", scope: "agent:web:gti", expires_at: null };
+		const { env } = await startFakeDaemon({
+			"GET /api/v1/agents": agents,
+			"POST /api/v1/tokens": (_, { scope }) =>
+				({ token: "secret", info: { ...info, scope } }) as never,
+		});
+		const unknown = recordedOutput();
+		expect(await runTokenCreate({ scope: "agent:web:gti" }, unknown.output, env)).toBe(0);
+		expect(unknown.said()).toContain("there is no agent web:gti now; did you mean web:git?");
+		expect(unknown.results()).toBe("secret");
+		const known = recordedOutput();
+		await runTokenCreate({ scope: "agent:web:git" }, known.output, env);
+		expect(known.said()).not.toContain("note");
+	});
+});
+
+describe("reeve explain of an agent that is called", () => {
+	async function explain(facts: Partial<AgentDetailJson>) {
+		const { env } = await startFakeDaemon({
+			"GET /api/v1/agents/:id": (id) => agentDetail(id, { kind: "call", ...facts }),
+		});
+		const { output, results } = recordedOutput();
+		await runExplainAgent("web:git", {}, output, env);
+		return results();
+	}
+
+	test("names its circuit, until when it is open, and how to close it", async () => {
+		const open = await explain({
+			...{ circuit: "open", consecutive_failures: 3, health: "unhealthy" },
+			circuit_open_until: "2031-04-05T06:07:08.000Z",
+		});
+		expect(open).toMatch(/circuit +open: 3 calls in a row failed; calls are refused until 2031-/);
+		expect(open).toContain("`reeve resume web:git` closes it");
+		const probing = await explain({ circuit: "half_open", consecutive_failures: 3 });
+		expect(probing).toContain("half open: 3 calls in a row failed; the next call is a probe");
+		expect(await explain({})).toMatch(/circuit +closed$/m);
+		const degraded = await explain({ health: "degraded", consecutive_failures: 1 });
+		expect(degraded).toContain("closed: 1 call in a row failed");
+	});
+
+	test("a session has none", async () => {
+		expect(await explain({ kind: "session" })).not.toContain("circuit");
+	});
+});
+
+const onLinux = {
+	skip: process.platform !== "linux",
+	meta: { skipReason: "only Linux has a /proc that cannot hold folders" },
+};
+test("a home where no folder can be made is refused at once", onLinux, async () => {
+	const home = resolveHome({ REEVE_HOME: "/proc/nope/home" });
+	await expect(makeFolder(home.dir)).rejects.toThrow("ENOENT");
+	await expect(prepareHome(home)).rejects.toThrow("ENOENT");
+	await expect(ensureDaemon({ home, env: process.env })).rejects.toMatchObject({
+		...{ code: "write_failed", message: expect.stringContaining("cannot use /proc/nope/home") },
+	});
+});
+
+test("folders are made for their owner alone, by as many as want them", async () => {
+	const path = join(temporaryFolder(), "a", "b", "c");
+	await Promise.all(Array.from({ length: 8 }, () => makeFolder(path)));
+	const file = join(path, "file");
+	writeFileSync(file, "");
+	await expect(makeFolder(file)).rejects.toThrow("is not a folder");
+});

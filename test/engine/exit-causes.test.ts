@@ -1,0 +1,82 @@
+import { beforeEach, expect, test } from "vitest";
+import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
+
+let world: DaemonWorld;
+let sessions: ScriptedSessions;
+
+beforeEach(async () => {
+	sessions = createScriptedSessions();
+	const exits = { codes: [], zeroLies: false, texts: SERVICE_TEXTS };
+	const conversation = { ...PLAIN_PROFILE.conversation, id: "told" } as const;
+	sessions.profile = { ...PLAIN_PROFILE, exits, conversation };
+	world = await createDaemonWorld(undefined, undefined, sessions);
+	sessions.nowMs = () => world.clock.now().wallMs;
+});
+
+async function up(): Promise<void> {
+	const started = world.engine.up(fleetOf("a: { command: [x] }"), "*");
+	await world.pass(1_000);
+	await started;
+}
+
+const view = () => world.engine.get("p:a");
+
+test("a usage limit parks the agent until it lifts, again and again, and never counts as a crash", async () => {
+	world.backend.script("p:a", { livesMs: 5_000, code: 1 });
+	sessions.words = "You've hit your limit, try again in 3 hours";
+	await up();
+	for (let n = 1; n <= 8; n++) {
+		await world.pass(6_000);
+		expect(view()).toMatchObject({ process: "stopped", lastExit: { cause: "usage_limit" } });
+		expect(world.backend.started).toHaveLength(n);
+		const waitMs = (view().nextStartAtMs ?? 0) - world.clock.now().wallMs;
+		expect(waitMs).toBeGreaterThan(2.9 * 3_600_000);
+		expect(view().agent.crash).toMatchObject({ policy: "healthy", flaps: 0, budgetSpentAt: [] });
+		await world.pass(waitMs);
+	}
+});
+
+test("an agent that is not logged in is halted at once, with what to do", async () => {
+	world.backend.script("p:a", { livesMs: 500, code: 1 });
+	sessions.words = "401 Unauthorized";
+	await up();
+	await world.pass(60_000);
+	expect(world.backend.started).toHaveLength(1);
+	expect(view().agent.crash.policy).toBe("halted");
+	expect(view().agent.reason).toContain("Log in again");
+});
+
+test("an overloaded service is waited for with a growing delay that does not count", async () => {
+	world.backend.script("p:a", { livesMs: 500, code: 1 });
+	sessions.words = "529 Overloaded";
+	await up();
+	await world.pass(120_000);
+	expect(world.backend.started.length).toBeLessThan(8);
+	expect(view().agent.crash).toMatchObject({ policy: "healthy", flaps: 0 });
+});
+
+test("what the CLI says on purpose counts more than what it prints", async () => {
+	world.backend.script("p:a", { livesMs: 2_500, code: 1 });
+	sessions.words = "529 Overloaded";
+	await up();
+	const { wallMs } = world.clock.now();
+	const failure = { cause: "auth", resetAtMs: null } as const;
+	sessions.told = [{ source: "hook", name: "StopFailure", atMs: wallMs + 500, failure }];
+	await world.pass(2_000);
+	expect(view().lastExit).toMatchObject({ cause: "auth" });
+});
+
+test("a conversation that the CLI has told is taken up by the next run", async () => {
+	world.backend.script("p:a", { livesMs: 60_000, code: 1 }, {});
+	await up();
+	const atMs = world.clock.now().wallMs;
+	sessions.told = [{ source: "hook", name: "notify", atMs, conversation: "thread-7" }];
+	await world.pass(64_000);
+	expect(view().agent.conversation).toBe("thread-7");
+	expect(world.store.events.filter(({ type }) => type === "agent.conversation")).toMatchObject([
+		{ data: { mode: "fresh", conversation: null } },
+		{ data: { mode: "resume", conversation: "thread-7" } },
+	]);
+});
