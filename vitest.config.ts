@@ -4,6 +4,9 @@ export default defineConfig({
 	test: {
 		include: ["src/**/*.test.ts", "test/**/*.test.ts"],
 		exclude: ["**/node_modules/**", "**/dist/**", "**/.planted-*/**"],
+		// A test that hangs is to fail; one on a slow machine is not.
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
 		reporters: ["default", "./test/support/count-reporter.ts"],
 		coverage: {
 			provider: "v8",

@@ -1,6 +1,6 @@
 /** `adapter`: it must be built in or stand under `adapters`, and no name may mean both. */
 
-import { ADAPTERS } from "../core/states.js";
+import { ADAPTERS, HEADLESS_CLIS } from "../core/states.js";
 import { originOf, type WrittenAgent } from "./agents.js";
 import type { CheckedShape } from "./check-shape.js";
 import { nearest } from "./did-you-mean.js";
@@ -30,10 +30,32 @@ export function checkAdapters(
 		seen.add(path.join("."));
 		if (written?.type !== "scalar" || written.faulty || broken.covers(path)) continue;
 		const name = String(written.value);
-		if (BUILT_IN.has(name) || own.includes(name)) continue;
-		findings.push(finding(written.at, path, explainUnknown(written.written, own)));
+		const isKnown = BUILT_IN.has(name) || own.includes(name);
+		const said = isKnown ? explainKind(name, agent) : explainUnknown(written.written, own);
+		// Defaults are for those whom they fit.
+		if (said !== null && !(isKnown && path[0] === "defaults")) {
+			findings.push(finding(written.at, path, said));
+		}
 	}
 	return findings;
+}
+
+const CALLABLE: ReadonlySet<string> = new Set([...HEADLESS_CLIS, "generic"]);
+
+/** Agents that are called speak Reeve's protocol, or are a CLI that Reeve can call. */
+function explainKind(name: string, { kind }: WrittenAgent): Explanation | null {
+	if (kind === "worker" && name !== "generic") {
+		return {
+			message: `${quote(name)} cannot be a worker: agent CLIs do not serve many requests in one process`,
+			hint: "write `kind: call`, or leave `adapter` out if the program speaks Reeve's protocol",
+		};
+	}
+	if (kind !== "call" || CALLABLE.has(name)) return null;
+	return {
+		message: `${quote(name)} cannot be called without a terminal`,
+		expected: quoteList([...HEADLESS_CLIS], "or"),
+		hint: "leave `adapter` out if the program speaks Reeve's protocol",
+	};
 }
 
 function explainUnknown(written: string, own: readonly string[]): Explanation {

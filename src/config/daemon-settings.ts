@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { type ListenAddress, parseListen } from "../core/listen.js";
+import { parseDuration } from "../core/units.js";
 import { type NotifySetting, notifySchema } from "./notify-settings.js";
 
 export interface DaemonSettings {
@@ -16,9 +17,18 @@ export interface DaemonSettings {
 	readonly allowHosts: readonly string[];
 	/** Who is told of what. */
 	readonly notify: readonly NotifySetting[];
+	/** How long the main loop may do nothing before the daemon is ended; 0 turns the watchdog off. */
+	readonly watchdogMs: number;
 }
 
-export const NO_SETTINGS: DaemonSettings = { listen: null, tls: null, allowHosts: [], notify: [] };
+const WATCHDOG_MS = 30_000;
+/** Less would take a slow disk for a blocked loop. */
+const WATCHDOG_MS_MIN = 1_000;
+
+export const NO_SETTINGS: DaemonSettings = {
+	...{ listen: null, tls: null, allowHosts: [], notify: [] },
+	watchdogMs: WATCHDOG_MS,
+};
 
 const file = z.strictObject({
 	listen: z.string().nullable().default(null),
@@ -31,6 +41,10 @@ const file = z.strictObject({
 		.array(notifySchema)
 		.default([])
 		.refine((all) => new Set(all.map(({ name }) => name)).size === all.length, "has a name twice"),
+	watchdog: z
+		.string()
+		.optional()
+		.refine((text) => isWatchdogTime(text), "is a duration from 1s on, as 30s, or 0s for none"),
 });
 export type DaemonSettingsFile = z.input<typeof file>;
 
@@ -53,5 +67,12 @@ export function parseDaemonSettings(value: unknown): ParsedSettings {
 		const problem = `\`${text}\` can be reached from other hosts, so it needs a certificate and its key`;
 		return { ok: false, problem };
 	}
-	return { ok: true, settings: { listen, tls, allowHosts, notify } };
+	const watchdogMs = parseDuration(parsed.data.watchdog ?? "") ?? WATCHDOG_MS;
+	return { ok: true, settings: { listen, tls, allowHosts, notify, watchdogMs } };
+}
+
+function isWatchdogTime(text: string | undefined): boolean {
+	if (text === undefined) return true;
+	const ms = parseDuration(text);
+	return ms !== null && (ms === 0 || ms >= WATCHDOG_MS_MIN);
 }

@@ -421,6 +421,17 @@ describe("slips that YAML lets pass", () => {
 	});
 });
 
+describe("adapters of agents that are called", () => {
+	it("must be of a CLI that can be called", () => {
+		expect(only(agent("adapter: aider", "call"))).toMatchObject({
+			message: "`aider` cannot be called without a terminal",
+			expected: "`claude`, `codex`, `gemini`, `opencode` or `pi`",
+		});
+		expect(only(agent("adapter: claude", "worker")).message).toContain("cannot be a worker");
+		expect(problemsIn(agent("adapter: claude", "call"))).toEqual([]);
+	});
+});
+
 describe("bounds", () => {
 	it("A6: says that there is more when not every problem is listed", () => {
 		const agents = Array.from({ length: 600 }, (_, n) => `      a${n}: { command: [x], nope: 1 }`);

@@ -86,6 +86,7 @@ test("B6 exactly the failures that are the agent's own count against it", () => 
 		"backend_failure",
 		"io",
 		"spawn_error",
+		"unusable",
 		"left_alive",
 	]);
 });

@@ -38,6 +38,7 @@ export const ATTEMPT_ERRORS = [
 	"io",
 	"internal",
 	"spawn_error",
+	"unusable",
 	"host_exhausted",
 	"left_alive",
 ] as const;
@@ -91,6 +92,13 @@ export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTra
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
+	// Not logged in, or set up wrongly: the same, seen by the program itself.
+	unusable: {
+		retryable: false,
+		counts: true,
+		mayHaveRun: false,
+		callerCode: "agent_unavailable",
+	},
 	// Out of processes, files or memory: not the agent's fault, and nothing was begun.
 	host_exhausted: {
 		retryable: true,
@@ -121,6 +129,8 @@ export type ProcessFailure =
 	| { readonly type: "no_answer"; readonly detail: string }
 	/** The program cannot be started, now or ever. */
 	| { readonly type: "spawn_error"; readonly detail: string }
+	/** The program says that it can do nothing until somebody mends it. */
+	| { readonly type: "unusable"; readonly detail: string }
 	/** The host could not start any program just now. */
 	| { readonly type: "host_exhausted"; readonly detail: string }
 	/** The daemon that ran the attempt is gone. */
@@ -136,6 +146,7 @@ const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	bad_answer: "backend_failure",
 	no_answer: "backend_failure",
 	spawn_error: "spawn_error",
+	unusable: "unusable",
 	host_exhausted: "host_exhausted",
 	interrupted: "internal",
 	left_alive: "left_alive",

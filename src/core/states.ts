@@ -25,6 +25,10 @@ export const ADAPTERS = [
 /** The agent CLIs that Reeve knows by itself; `generic` is any program. */
 export type Adapter = (typeof ADAPTERS)[number];
 
+export const HEADLESS_CLIS = ["claude", "codex", "gemini", "opencode", "pi"] as const;
+/** Those that can be called without a terminal. */
+export type HeadlessCli = (typeof HEADLESS_CLIS)[number];
+
 export const TMPDIR_CHOICES = ["own", "inherit"] as const;
 /** Whether an agent has a folder of its own for temporary files. */
 export type Tmpdir = (typeof TMPDIR_CHOICES)[number];

@@ -5,6 +5,8 @@ import type { Engine } from "../engine/engine.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
+/** Hundreds of agents on a slow disk take a while to be taken up; only what hangs takes longer. */
+export const RECOVERY_MS_MAX = 600_000;
 /** How long attempts may go on when the daemon ends; the next one takes up what is left. */
 const CALLS_GRACE_MS = 5_000;
 
@@ -12,6 +14,7 @@ export function engineService(engine: Engine, recovered: () => void): Service {
 	return {
 		name: "engine",
 		policy: "critical",
+		settings: { startTimeoutMs: RECOVERY_MS_MAX },
 		async run(signal, ready) {
 			await engine.recover();
 			recovered();
@@ -31,6 +34,7 @@ export function dispatcherService(
 	return {
 		name: "dispatcher",
 		policy: "critical",
+		settings: { startTimeoutMs: RECOVERY_MS_MAX },
 		async run(signal, ready) {
 			await Promise.race([recovered, aborted(signal)]);
 			if (!signal.aborted) await calls.recover();

@@ -12,6 +12,7 @@ import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import type { Backends } from "./backends.js";
+import { headlessFor } from "./headless.js";
 import type { Logger } from "./logger.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
@@ -31,7 +32,7 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
 		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
-		adapterFor: () => null,
+		adapterFor: headlessFor,
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,

@@ -1,19 +1,39 @@
-/** Servers of this host, from the moment they listen to the moment they fail. */
+/** Servers of this host, from the moment they listen to the moment they are closed. */
 
 import type { Server } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { aborted } from "./aborted.js";
 
-/** Resolves when the server listens; rejects when it cannot. */
-export function listening(
+/** A server that takes longer to listen hangs. */
+const LISTEN_MS_MAX = 10_000;
+/** What is being answered may be answered to its end for this long. */
+const CLOSE_MS_MAX = 2_000;
+
+/** Resolves when the server listens, or the signal aborts; rejects when it cannot, or hangs. */
+export async function listening(
 	server: Server,
 	where: { readonly path: string } | { readonly host: string; readonly port: number },
+	signal: AbortSignal,
 ): Promise<void> {
-	return new Promise((resolve, reject) => {
+	const over = new AbortController();
+	const listens = new Promise<void>((resolve, reject) => {
 		server.once("error", reject);
 		server.listen(where, () => {
 			server.off("error", reject);
 			resolve();
 		});
 	});
+	const hangs = sleep(LISTEN_MS_MAX, null, { signal: over.signal }).then(
+		() => {
+			throw new Error(`the server did not listen within ${LISTEN_MS_MAX / 1_000} s`);
+		},
+		() => {},
+	);
+	try {
+		await Promise.race([listens, hangs, aborted(signal)]);
+	} finally {
+		over.abort();
+	}
 }
 
 /**
@@ -21,18 +41,32 @@ export function listening(
  * never a moment in which somebody else could connect. The mask is the whole process's, and agents inherit
  * it, so it is put back before anything else can run.
  */
-export function listeningPrivately(server: Server, path: string): Promise<void> {
+export function listeningPrivately(
+	server: Server,
+	path: string,
+	signal: AbortSignal,
+): Promise<void> {
 	const mask = process.umask(0o177);
 	try {
-		return listening(server, { path });
+		return listening(server, { path }, signal);
 	} finally {
 		process.umask(mask);
 	}
 }
 
-/** Rejects when the server fails. */
-export function failed(server: Server): Promise<never> {
-	return new Promise<never>((_, reject) => {
+/** Resolves when the signal aborts; rejects when the server fails. */
+export async function serving(server: Server, signal: AbortSignal): Promise<void> {
+	const failed = new Promise<never>((_, reject) => {
 		server.once("error", reject);
 	});
+	await Promise.race([aborted(signal), failed]);
+}
+
+/** Closes it in order, and cuts off whoever would hold it up. */
+export async function closing(server: Server, close: () => Promise<void>): Promise<void> {
+	// Nobody listens for errors any more, and one more would end the daemon.
+	server.on("error", () => {});
+	const cut = setTimeout(() => server.closeAllConnections(), CLOSE_MS_MAX);
+	await close();
+	clearTimeout(cut);
 }

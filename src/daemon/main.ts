@@ -13,6 +13,7 @@ import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
 import { openTokens } from "../http/auth/tokens.js";
+import type { DaemonJson } from "../http/contract/daemon.js";
 import { createApi } from "../http/server.js";
 import type { NewEvent, Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
@@ -31,20 +32,24 @@ import { type NetworkState, networkService } from "./network-service.js";
 import { notifierService } from "./notifier-service.js";
 import { logDirOf } from "./prepare-start.js";
 import { causeOf, hostRestarted, type Marker, putMarker, removeMarker } from "./running-marker.js";
+import { type ManagerEnv, ServiceManager, takeManagerEnv } from "./service-manager.js";
 import { Settings } from "./settings.js";
 import { socketService } from "./socket-service.js";
 import { renderLimits, renderStatus } from "./status.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
 import { watchHealth } from "./watch-health.js";
+import { watchdogService } from "./watchdog-service.js";
 
 /** How long files and connections may take to close once the services have ended. */
 const CLOSE_MS_MAX = 5_000;
 
+const managerEnv = takeManagerEnv(process.env, process.pid);
 const home = resolveHome(process.env);
 const identity = { version: readVersion(), startedAt: new Date().toISOString() };
 let log: DaemonLog | null = null;
 let settings: Settings | null = null;
+let manager: ServiceManager | null = null;
 const logger = createLogger((line) =>
 	log === null ? process.stderr.write(line) : log.write(line),
 );
@@ -99,21 +104,16 @@ async function serve(
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
 	const taking = createSignal<void>();
+	const status = () =>
+		renderStatus({
+			...{ ...identity, home, limits, network, backends: backends.support },
+			...{ settingsProblem: settings.problem, services: supervisor.status() },
+			health: store.health(),
+		});
+	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const api = createApi({
 		...{ engine, calls, store, clock: realClock, host: hostname() },
-		version: identity.version,
-		status: () =>
-			renderStatus({
-				...{
-					...identity,
-					home,
-					limits,
-					network,
-					backends: backends.support,
-					settingsProblem: settings.problem,
-				},
-				...{ services: supervisor.status(), health: store.health() },
-			}),
+		...{ version: identity.version, status },
 		...(await createAuth((data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
@@ -128,6 +128,8 @@ async function serve(
 		networkService(api, settings, taking.promise, network),
 		notifierService(store, settings, (error) => logger.error("nobody could be told", error)),
 		historyService(store, retention, logger),
+		watchdogService(home, settings, () => reporter.snapshot()),
+		...(manager === null ? [] : [manager.service()]),
 	];
 	const supervisor = supervise(services, {
 		onEnd({ service, action, reason }) {
@@ -157,10 +159,20 @@ async function serve(
 
 /** What SIGHUP and `reeve daemon reload` do. */
 async function reload(): Promise<{ readonly changed: boolean; readonly problem: string | null }> {
+	manager?.reloading();
 	log?.reopen();
 	const read = (await settings?.reload()) ?? { changed: false, problem: null };
 	logger.info("settings and log read anew", read);
+	manager?.reloaded();
 	return read;
+}
+
+function createManager(env: ManagerEnv, status: () => DaemonJson): ServiceManager {
+	const view = () => {
+		const { ready, problems } = status();
+		return { ready, status: problems.length === 0 ? "ready" : problems.join("; ") };
+	};
+	return new ServiceManager(env, view, (message) => logger.info(message));
 }
 
 function tellOfDeath(left: Marker, death: ReturnType<typeof causeOf>): void {

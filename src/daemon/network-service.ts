@@ -10,7 +10,7 @@ import { hostsOf, type ListenAddress, renderListen } from "../core/listen.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
-import { failed, listening } from "./listening.js";
+import { closing, listening, serving } from "./listening.js";
 import type { Settings } from "./settings.js";
 
 const LISTEN_AGAIN_MS = 5_000;
@@ -72,24 +72,26 @@ async function listenUntil(
 	signal: AbortSignal,
 ): Promise<void> {
 	const server = tls === null ? createServer() : createSecureServer(await readTls(tls));
-	await listening(server, { host: listen.host, port: listen.port });
-	const { port } = server.address() as AddressInfo;
-	const address = { ...listen, port };
-	const close = api.serve(server, {
-		type: "network",
-		hosts: hostsOf(address, allowHosts),
-		secure: tls !== null,
-		cookie: `reeve_session_${port}`,
-	});
-	state.listen = renderListen(address);
-	state.url = `${tls === null ? "http" : "https"}://${state.listen}`;
-	state.problem = null;
+	let close: () => Promise<void> = async () => void server.close();
 	try {
-		await Promise.race([aborted(signal), failed(server)]);
+		await listening(server, { host: listen.host, port: listen.port }, signal);
+		if (signal.aborted) return;
+		const { port } = server.address() as AddressInfo;
+		const address = { ...listen, port };
+		close = api.serve(server, {
+			type: "network",
+			hosts: hostsOf(address, allowHosts),
+			secure: tls !== null,
+			cookie: `reeve_session_${port}`,
+		});
+		state.listen = renderListen(address);
+		state.url = `${tls === null ? "http" : "https"}://${state.listen}`;
+		state.problem = null;
+		await serving(server, signal);
 	} finally {
 		state.listen = null;
 		state.url = null;
-		await close();
+		await closing(server, close);
 	}
 }
 

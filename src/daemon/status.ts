@@ -22,12 +22,17 @@ export interface StatusFacts {
 
 export function renderStatus(facts: StatusFacts): DaemonJson {
 	const { home, version, startedAt, services, health, network, settingsProblem } = facts;
+	const unready = services.filter((each) => !each.ready);
+	const isMissed = ({ policy }: ServiceStatus) => policy !== "tolerated";
 	const obstacles = [
-		...services.filter((each) => !each.ready).map(renderUnready),
+		...unready.filter(isMissed).map(renderUnready),
 		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
 	];
 	// Who cannot listen can still supervise.
-	const others = [network.problem, settingsProblem].filter((problem) => problem !== null);
+	const others = [
+		...unready.filter((each) => !isMissed(each)).map(renderUnready),
+		...[network.problem, settingsProblem].filter((problem) => problem !== null),
+	];
 	return {
 		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
 		...{ listen: network.listen, url: network.url, started_at: startedAt },

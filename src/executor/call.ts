@@ -5,6 +5,7 @@
  */
 
 import { Buffer } from "node:buffer";
+import type { Unusable } from "../core/headless.js";
 import {
 	type ActionRequest,
 	classifyProcessFailure,
@@ -189,8 +190,11 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	try {
 		const said = adapter.parse(request, {
 			...{ code, signal, stderr },
-			stdout: stdout.toString("utf8"),
+			...{ stdout: stdout.toString("utf8"), atMs: Date.now() },
 		});
+		if (isUnusable(said)) {
+			return classifyProcessFailure({ type: "unusable", detail: said.unusable });
+		}
 		const answer = checkResponse(said, stdout.length);
 		if (answer.ok) return classifyResponse(request.request_id, answer.response);
 		({ detail } = answer);
@@ -199,6 +203,10 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	}
 	const words = `the adapter ${adapter.name} makes no answer of ${quote(stdout.toString("utf8"))}`;
 	return judgeUnanswered(end, answered, `${words}: ${detail}`);
+}
+
+function isUnusable(said: unknown): said is Unusable {
+	return typeof (said as Partial<Unusable> | null)?.unusable === "string";
 }
 
 /** `bad` says what it printed instead of an answer, if anything. */

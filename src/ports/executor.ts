@@ -29,7 +29,10 @@ export interface CallAdapter {
 	readonly name: string;
 	/** The command line, environment and input for a request, or why it is refused without a process. */
 	prepare(program: Program, request: ActionRequest): CallCommand | CallRefusal;
-	/** What the finished process meant: an `ActionResponse`, or anything else when it is not one. */
+	/**
+	 * What the finished process meant: an `ActionResponse`, an `Unusable`, or anything else when it is
+	 * neither.
+	 */
 	parse(request: ActionRequest, ended: EndedCall): unknown;
 }
 
@@ -50,6 +53,8 @@ export interface EndedCall {
 	readonly signal: string | null;
 	readonly stdout: string;
 	readonly stderr: string;
+	/** When it ended, in wall time. */
+	readonly atMs: number;
 }
 
 export interface CallAttempt {

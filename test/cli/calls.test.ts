@@ -12,6 +12,12 @@ import { runReeve } from "../support/reeve.js";
 
 const fixture = (name: string) => resolve("test/fixtures/call-agents", name);
 
+/** Behaves like Claude Code without a terminal. */
+const FAKE = [
+	...[process.execPath, resolve("dist/testing/fake-agent/fake-agent-main.js"), "--script"],
+	'{"turns": [{"when": "log in", "fails": {"status": 401}}]}',
+];
+
 let home: FleetHome;
 beforeAll(async () => {
 	home = createFleetHome();
@@ -30,6 +36,7 @@ beforeAll(async () => {
 				"hangs",
 				home.folder,
 			),
+			`cli: { kind: call, adapter: claude, command: ${JSON.stringify(FAKE)} }`,
 			`worker: { kind: worker, command: ["${fixture("does-as-told.pl")}", "${home.folder}"], env: { FIXTURES: "${resolve("test/fixtures/call-agents")}" } }`,
 			`session: { command: [sleep, "1000"] }`,
 		].join("\n"),
@@ -44,6 +51,20 @@ const json = async <T>(...args: string[]): Promise<T> =>
 const psOf = async (id: string) => (await home.ps()).find((agent) => agent.id === id) as AgentJson;
 
 describe("reeve call", () => {
+	test("asks an agent CLI, and goes on with the conversation", async () => {
+		const ask = (payload: object) =>
+			json<TaskDetailJson>("call", "p:cli", "ask", "-p", JSON.stringify(payload));
+		const first = await ask({ prompt: "hello" });
+		expect(first).toMatchObject({
+			...{ status: "succeeded", result: { text: "The fake heard: hello", cost_usd: 0 } },
+		});
+		const { conversation } = first.result as { conversation: string };
+		expect(await ask({ prompt: "more", conversation })).toMatchObject({ status: "succeeded" });
+		expect(await ask({ prompt: "log in" })).toMatchObject({
+			...{ status: "dead_lettered", attempts: [{ error: { kind: "unusable" } }] },
+		});
+	});
+
 	test("prints what the agent answers on stdout, and nothing else", async () => {
 		const ran = await home.reeve("call", "p:worker", "answer", "--payload", '{"a": 1}');
 		expect([ran.code, JSON.parse(ran.stdout), ran.stderr]).toEqual([0, "at once", ""]);

@@ -4,7 +4,7 @@
  */
 
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
@@ -27,6 +27,8 @@ export interface BrokenHome {
 	start(): Promise<void>;
 	/** Starts one as a child of this process, and waits until it answers. */
 	startChild(): Promise<DaemonChild>;
+	/** Starts one under a small service manager; the answer gives its end so far. */
+	startKept(): Promise<{ ends(): string; stop(): Promise<void> }>;
 	status(): Promise<DaemonJson>;
 	answers(): Promise<boolean>;
 	/** The pids of all agents, in order. */
@@ -75,6 +77,22 @@ export function createBrokenHome(
 			const child = spawnDaemon(fleet.env);
 			await eventually(answers, "the daemon answers");
 			return child;
+		},
+		async startKept() {
+			const ledger = join(fleet.folder, "ends");
+			const program = resolve("test/fixtures/daemon/keeps-daemon.mjs");
+			const keeper = spawn(process.execPath, [program, DAEMON, ledger], {
+				...{ env: fleet.env, stdio: "ignore" },
+			});
+			const over = new Promise<void>((resolve) => keeper.once("exit", () => resolve()));
+			await eventually(answers, "the daemon answers");
+			return {
+				ends: () => (existsSync(ledger) ? readFileSync(ledger, "utf8") : ""),
+				async stop() {
+					keeper.kill("SIGTERM");
+					await over;
+				},
+			};
 		},
 		pids: async () => (await client.call("GET /api/v1/agents")).agents.map(({ pid }) => pid),
 		async breakDaemon(how) {

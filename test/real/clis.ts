@@ -31,6 +31,8 @@ export interface RealCli extends Package {
 		readonly terminal: readonly string[];
 		readonly seeds: RealCli["seeds"];
 		readonly shows: RegExp;
+		/** What the call of the tool must say, so that it is asked about. */
+		readonly input?: Record<string, unknown>;
 	} | null;
 	/** Start-up dialogs of a HOME without (all of) the seeds. */
 	readonly dialogs: readonly {
@@ -150,27 +152,21 @@ trust_level = "trusted"
 	ready: /Ask Codex to do anything/,
 	busy: /esc to interrupt/,
 	asking: {
-		terminal: ["-c", 'approval_policy="untrusted"', "-c", 'sandbox_mode="read-only"'],
+		terminal: ["-a", "on-request", "-s", "read-only"],
 		seeds: (place) => codex.seeds(place),
 		shows: /Would you like to run|Allow command|Yes, proceed/,
+		input: { sandbox_permissions: "require_escalated", justification: "to try it" },
 	},
 	dialogs: [
 		{
-			name: "trust",
+			name: "sign-in",
 			terminal: [],
-			seeds: (place) =>
-				without(codex.seeds(place), ".codex/config.toml", (text) =>
-					text
-						.replace(/\[projects[\s\S]*/, "")
-						.replace(/approval_policy.*\n/, "")
-						.replace(/sandbox_mode.*\n/, ""),
-				),
-			shows: /trust/i,
+			seeds: () => ({ ".codex/config.toml": "check_for_update_on_startup = false\n" }),
+			shows: /Sign in/i,
 		},
-		{ name: "sign-in", terminal: [], seeds: () => ({}), shows: /Sign in/i },
 	],
 	interrupt: ["Escape"],
-	shell: (command) => ({ name: "exec_command", input: { cmd: command } }),
+	shell: (command) => ({ name: "exec_command", input: { cmd: command, yield_time_ms: 60_000 } }),
 };
 
 const gemini: RealCli = {
@@ -213,7 +209,14 @@ const gemini: RealCli = {
 				),
 			shows: /trust/i,
 		},
-		{ name: "sign-in", terminal: [], seeds: () => ({}), shows: /authenticate|Login|Sign in/i },
+		{
+			name: "sign-in",
+			terminal: [],
+			seeds: () => ({
+				".gemini/settings.json": json({ security: { folderTrust: { enabled: false } } }),
+			}),
+			shows: /authenticate|Login|Sign in/i,
+		},
 	],
 	interrupt: ["Escape"],
 	shell: (command) => ({ name: "run_shell_command", input: { command } }),

@@ -1,6 +1,7 @@
 /** A fake agent without a terminal: one prompt, answered as text, JSON or a stream of JSON in Claude's words. */
 
 import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import type { FakeArguments } from "./arguments.js";
 import type { Conversation } from "./conversation.js";
 import { chooseTurn } from "./script.js";
@@ -25,7 +26,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	const session_id = world.conversation.id;
 	const isStream = headless === "stream-json";
 	if (isStream) await printJson({ type: "system", subtype: "init", session_id });
-	const prompt = asked.prompt ?? "";
+	const prompt = asked.prompt ?? (await text(process.stdin)).trim();
 	const turn = chooseTurn(script, new Map(), prompt);
 	const end = await playTurn(turn, prompt, {
 		...world,
@@ -33,9 +34,9 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 		// Nobody can answer, and nobody is asked.
 		ask: async () => false,
 	});
-	const text = end.type === "interrupted" ? "the tool was refused" : end.text;
+	const said = end.type === "interrupted" ? "the tool was refused" : end.text;
 	if (headless === "text") {
-		await print(`${text}\n`);
+		await print(`${said}\n`);
 		return codeOf(end);
 	}
 	if (isStream) {
@@ -44,13 +45,13 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 			const rate_limit_info = { status: "rejected", resetsAt, rateLimitType: "five_hour" };
 			await printJson({ type: "rate_limit_event", rate_limit_info, session_id });
 		}
-		const message = { role: "assistant", content: [{ type: "text", text }] };
+		const message = { role: "assistant", content: [{ type: "text", text: said }] };
 		await printJson({ type: "assistant", message, session_id });
 	}
 	const { input = 0, output = 0 } = turn.usage ?? {};
 	await printJson({
 		// Claude's own oddity: a failure of the API is a success with an error in it.
-		...{ type: "result", subtype: "success", is_error: codeOf(end) !== 0, result: text },
+		...{ type: "result", subtype: "success", is_error: codeOf(end) !== 0, result: said },
 		...{ session_id, num_turns: 1, total_cost_usd: 0 },
 		...(end.type === "failed" && { api_error_status: end.status }),
 		...(end.type === "limited" && { api_error_status: 429 }),

@@ -1,0 +1,106 @@
+/** Gemini CLI without a terminal: a prompt on stdin and `-o stream-json`. */
+
+import {
+	failed,
+	type HeadlessEnd,
+	lastLine,
+	parseEvents,
+	parsePrompt,
+	renderHeadless,
+	type Trouble,
+	troubleOfStatus,
+} from "../../core/headless.js";
+import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+
+interface GeminiEvent {
+	readonly type?: string;
+	readonly session_id?: string;
+	readonly role?: string;
+	readonly content?: string;
+	readonly status?: string;
+	readonly error?: { readonly message?: string };
+	readonly stats?: {
+		readonly input_tokens?: number;
+		readonly output_tokens?: number;
+		readonly cached?: number;
+	};
+}
+
+/** Exit codes of its own. Any other is the API's status modulo 256, or nothing. */
+const CODES: Readonly<Record<number, Trouble>> = {
+	41: "auth",
+	42: "bad_request",
+	44: "config",
+	52: "config",
+	53: "failure",
+	55: "config",
+};
+
+/** What 401, 403, 429 and so on come out as. */
+const STATUSES = new Map([400, 401, 403, 404, 429, 500, 502, 503, 529].map((s) => [s & 255, s]));
+
+export const geminiHeadless: CallAdapter = {
+	name: "gemini",
+	prepare({ argv, env }, request) {
+		const asked = parsePrompt(request);
+		if ("code" in asked) return asked;
+		const resume = asked.conversation === null ? [] : ["--resume", asked.conversation];
+		return {
+			argv: [...argv, "-o", "stream-json", ...resume],
+			// Its launcher takes no signal and hides the process that does the work.
+			env: { GEMINI_CLI_NO_RELAUNCH: "true", ...env },
+			stdin: asked.prompt,
+		};
+	},
+	parse: (request, ended) => renderHeadless(request, read(ended)),
+};
+
+function read(ended: EndedCall): HeadlessEnd {
+	const events = parseEvents(ended.stdout) as readonly GeminiEvent[];
+	const result = events.findLast(({ type }) => type === "result");
+	if (result?.status === "success") return answered(events, result);
+	const message = result?.error?.message ?? lastLine(ended.stderr);
+	if (/exhausted your .*quota|Usage limit reached/i.test(message)) {
+		return failed("usage_limit", message);
+	}
+	if (message.includes("resuming session") || ended.stderr.includes("Error resuming session")) {
+		return failed("conversation_gone", message);
+	}
+	const status = statusOf(message, ended.code);
+	if (status !== null) {
+		const seconds = /retry after (\d+)s/.exec(message)?.[1];
+		const waitMs = seconds === undefined ? null : Number(seconds) * 1000;
+		return failed(troubleOfStatus(status), message, waitMs);
+	}
+	const own = CODES[ended.code ?? 0];
+	if (own !== undefined) return failed(own, message);
+	if (/terminated|ECONN|fetch failed/i.test(message)) return failed("connection", message);
+	return failed("failure", message || "it ended without a result");
+}
+
+/** From its words, else from its exit code, which two things share. */
+function statusOf(message: string, code: number | null): number | null {
+	const told = /"code":(\d{3})/.exec(message)?.[1];
+	if (told !== undefined) return Number(told);
+	if (code === null || Object.hasOwn(CODES, code)) return null;
+	return STATUSES.get(code) ?? null;
+}
+
+function answered(events: readonly GeminiEvent[], { stats }: GeminiEvent): HeadlessEnd {
+	const said = events.filter(({ type, role }) => type === "message" && role === "assistant");
+	return {
+		type: "answered",
+		answer: {
+			text: said.map(({ content }) => content ?? "").join(""),
+			conversation: events.find(({ type }) => type === "init")?.session_id ?? null,
+			usage:
+				stats === undefined
+					? null
+					: {
+							...{ input_tokens: stats.input_tokens ?? 0, output_tokens: stats.output_tokens ?? 0 },
+							cached_input_tokens: stats.cached ?? 0,
+						},
+			...{ cost_usd: null, denied_tools: [] },
+		},
+	};
+}

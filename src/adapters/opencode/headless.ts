@@ -1,0 +1,96 @@
+/** OpenCode without a terminal: `opencode run --format json`. */
+
+import {
+	failed,
+	type HeadlessEnd,
+	lastLine,
+	parseEvents,
+	parsePrompt,
+	renderHeadless,
+	troubleOfStatus,
+} from "../../core/headless.js";
+import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+
+interface OpencodeEvent {
+	readonly type?: string;
+	readonly sessionID?: string;
+	readonly part?: {
+		readonly text?: string;
+		readonly cost?: number;
+		readonly tokens?: {
+			readonly input: number;
+			readonly output: number;
+			readonly cache?: { readonly read: number };
+		};
+	};
+	readonly error?: {
+		readonly name?: string;
+		readonly data?: {
+			readonly message?: string;
+			readonly statusCode?: number;
+			readonly responseHeaders?: Readonly<Record<string, string>>;
+			readonly responseBody?: string;
+		};
+	};
+}
+
+export const opencodeHeadless: CallAdapter = {
+	name: "opencode",
+	prepare({ argv: [program, ...args], env }, request) {
+		const asked = parsePrompt(request);
+		if ("code" in asked) return asked;
+		const resume = asked.conversation === null ? [] : ["-s", asked.conversation];
+		return {
+			argv: [program, "run", "--format", "json", ...args, ...resume],
+			...{ env, stdin: asked.prompt },
+		};
+	},
+	parse: (request, ended) => renderHeadless(request, read(ended)),
+};
+
+function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
+	const events = parseEvents(stdout) as readonly OpencodeEvent[];
+	const error = events.findLast(({ type }) => type === "error")?.error;
+	if (error !== undefined) return ofError(error);
+	const steps = events.filter(({ type }) => type === "step_finish");
+	if (code !== 0 || steps.length === 0) {
+		const message = lastLine(stderr) || lastLine(stdout);
+		if (message.includes("Session not found")) return failed("conversation_gone", message);
+		if (/config/i.test(message)) return failed("config", message);
+		return failed("failure", message || "it ended without a result");
+	}
+	return answered(events, steps);
+}
+
+function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): HeadlessEnd {
+	const { message = name ?? "", statusCode, responseHeaders, responseBody = "" } = data;
+	if (name === "ContentFilterError") return failed("refusal", message);
+	if (name === "ProviderAuthError") return failed("auth", message);
+	const seconds = Number(responseHeaders?.["retry-after"]);
+	const waitMs = Number.isFinite(seconds) ? seconds * 1000 : null;
+	if (responseBody.includes("insufficient_quota") || /usage limit/i.test(message)) {
+		return failed("usage_limit", message, waitMs);
+	}
+	if (statusCode !== undefined) return failed(troubleOfStatus(statusCode), message, waitMs);
+	return failed(/connect/i.test(message) ? "connection" : "failure", message);
+}
+
+function answered(events: readonly OpencodeEvent[], steps: readonly OpencodeEvent[]): HeadlessEnd {
+	const sum = (of: (step: OpencodeEvent) => number | undefined) =>
+		steps.reduce((total, step) => total + (of(step) ?? 0), 0);
+	const said = events.filter(({ type }) => type === "text");
+	return {
+		type: "answered",
+		answer: {
+			text: said.map(({ part }) => part?.text ?? "").join("\n"),
+			conversation: steps[0]?.sessionID ?? null,
+			usage: {
+				input_tokens: sum(({ part }) => part?.tokens?.input),
+				output_tokens: sum(({ part }) => part?.tokens?.output),
+				cached_input_tokens: sum(({ part }) => part?.tokens?.cache?.read),
+			},
+			cost_usd: sum(({ part }) => part?.cost),
+			denied_tools: [],
+		},
+	};
+}

@@ -1,0 +1,80 @@
+/** pi without a terminal: `pi --mode json`. It exits with 0 whatever happened. */
+
+import {
+	failed,
+	type HeadlessEnd,
+	lastLine,
+	parseEvents,
+	parsePrompt,
+	renderHeadless,
+	troubleOfStatus,
+} from "../../core/headless.js";
+import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+
+interface Message {
+	readonly role: string;
+	readonly content?: readonly { readonly type: string; readonly text?: string }[];
+	readonly stopReason?: string;
+	readonly errorMessage?: string;
+	readonly usage?: {
+		readonly input: number;
+		readonly output: number;
+		readonly cacheRead: number;
+		readonly cost?: { readonly total: number };
+	};
+}
+
+interface PiEvent {
+	readonly type?: string;
+	readonly id?: string;
+	readonly messages?: readonly Message[];
+}
+
+export const piHeadless: CallAdapter = {
+	name: "pi",
+	prepare({ argv, env }, request) {
+		const asked = parsePrompt(request);
+		if ("code" in asked) return asked;
+		const resume = asked.conversation === null ? [] : ["--session", asked.conversation];
+		return { argv: [...argv, "--mode", "json", ...resume], env, stdin: asked.prompt };
+	},
+	parse: (request, ended) => renderHeadless(request, read(ended)),
+};
+
+function read({ stdout, stderr }: EndedCall): HeadlessEnd {
+	const events = parseEvents(stdout) as readonly PiEvent[];
+	const messages = events.findLast(({ type }) => type === "agent_end")?.messages ?? [];
+	const answers = messages.filter(({ role }) => role === "assistant");
+	const last = answers.at(-1);
+	if (last === undefined) return ofWords(lastLine(stderr) || lastLine(stdout));
+	if (last.stopReason === "error" || last.stopReason === "aborted") {
+		return ofWords(last.errorMessage ?? last.stopReason);
+	}
+	const sum = (of: (message: Message) => number | undefined) =>
+		answers.reduce((total, message) => total + (of(message) ?? 0), 0);
+	const texts = last.content?.filter(({ type }) => type === "text") ?? [];
+	return {
+		type: "answered",
+		answer: {
+			text: texts.map(({ text }) => text ?? "").join("\n"),
+			conversation: events.find(({ type }) => type === "session")?.id ?? null,
+			usage: {
+				input_tokens: sum(({ usage }) => usage?.input),
+				output_tokens: sum(({ usage }) => usage?.output),
+				cached_input_tokens: sum(({ usage }) => usage?.cacheRead),
+			},
+			cost_usd: sum(({ usage }) => usage?.cost?.total),
+			denied_tools: [],
+		},
+	};
+}
+
+function ofWords(message: string): HeadlessEnd {
+	const status = Number(/^(\d{3}) /.exec(message)?.[1]);
+	if (/usage limit|insufficient_quota/i.test(message)) return failed("usage_limit", message);
+	if (Number.isInteger(status)) return failed(troubleOfStatus(status), message);
+	if (message.includes("No session found")) return failed("conversation_gone", message);
+	if (/No API key|No models available/i.test(message)) return failed("auth", message);
+	if (/terminated|connection|fetch failed/i.test(message)) return failed("connection", message);
+	return failed("failure", message || "it ended without a result");
+}

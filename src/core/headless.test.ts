@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import {
+	failed,
+	lastLine,
+	parseEvents,
+	parsePrompt,
+	renderHeadless,
+	TROUBLES,
+	type Trouble,
+	troubleOfStatus,
+} from "./headless.js";
+import { ATTEMPT_ERROR_TRAITS, classifyProcessFailure, classifyResponse } from "./outcome.js";
+
+const REQUEST = { request_id: "r-1" };
+
+function outcomeOf(trouble: Trouble, retryAfterMs: number | null = null) {
+	const said = renderHeadless(REQUEST, failed(trouble, "the CLI's words", retryAfterMs));
+	return "unusable" in said
+		? classifyProcessFailure({ type: "unusable", detail: said.unusable })
+		: classifyResponse("r-1", said);
+}
+
+describe("a prompt that failed", () => {
+	/** Whether another attempt follows, and whether it counts for the circuit breaker. */
+	const MEANING: Readonly<Record<Trouble, readonly [string, boolean, boolean]>> = {
+		auth: ["unusable", false, true],
+		config: ["unusable", false, true],
+		usage_limit: ["backend_failure", true, true],
+		rate_limit: ["backend_failure", true, true],
+		overloaded: ["backend_failure", true, true],
+		connection: ["backend_failure", true, true],
+		failure: ["backend_failure", true, true],
+		refusal: ["invalid_request", false, false],
+		bad_request: ["invalid_request", false, false],
+		conversation_gone: ["invalid_request", false, false],
+	};
+
+	test.each(TROUBLES)("by %s is retried and counted as it should be", (trouble) => {
+		const outcome = outcomeOf(trouble);
+		if (outcome.ok) throw new Error("it failed");
+		const { retryable, counts } = ATTEMPT_ERROR_TRAITS[outcome.error];
+		expect([outcome.error, retryable, counts]).toEqual(MEANING[trouble]);
+		expect(outcome.reason).toContain("the CLI's words");
+	});
+
+	test("is left alone for as long as the CLI says", () => {
+		expect(outcomeOf("usage_limit", 5_000)).toMatchObject({ retryAfterMs: 5_000 });
+		expect(outcomeOf("rate_limit")).toMatchObject({ retryAfterMs: null });
+	});
+
+	test("says what to do where somebody has to", () => {
+		expect(outcomeOf("auth")).toMatchObject({ reason: expect.stringContaining("log in to it") });
+	});
+
+	test.each([
+		[401, "auth"],
+		[403, "auth"],
+		[429, "rate_limit"],
+		[529, "overloaded"],
+		[503, "overloaded"],
+		[413, "bad_request"],
+		[500, "failure"],
+	])("with the status %i is %s", (status, trouble) => {
+		expect(troubleOfStatus(status)).toBe(trouble);
+	});
+});
+
+test("an answer is the result of the call", () => {
+	const answer = {
+		...{ text: "hi", conversation: "c-1", usage: null, cost_usd: null, denied_tools: [] },
+	};
+	expect(renderHeadless(REQUEST, { type: "answered", answer })).toEqual({
+		...{ request_id: "r-1", status: "success", code: 0, result: answer },
+	});
+});
+
+describe("a request to an agent CLI", () => {
+	test.each([
+		[{ prompt: "hi" }, { prompt: "hi", conversation: null }],
+		[
+			{ prompt: "hi", conversation: "abc-1" },
+			{ prompt: "hi", conversation: "abc-1" },
+		],
+	])("%j is understood", (payload, expected) => {
+		expect(parsePrompt({ action: "ask", payload })).toEqual(expected);
+	});
+
+	test.each([
+		["fly", { prompt: "hi" }, 501],
+		["ask", null, 400],
+		["ask", { prompt: " " }, 400],
+		["ask", { prompt: "hi", conversation: "--yolo" }, 400],
+		["ask", { prompt: "hi", conversation: 7 }, 400],
+	])("%s with %j is refused", (action, payload, code) => {
+		expect(parsePrompt({ action, payload })).toMatchObject({ code });
+	});
+});
+
+test("events are the lines that are JSON, whatever stands between them", () => {
+	expect(parseEvents('Warning: x\n{"a":1}\n{"half\n\n{"b":2}')).toEqual([{ a: 1 }, { b: 2 }]);
+});
+
+test("last words are the last line", () => {
+	expect(lastLine("one\n two \n")).toBe("two");
+	expect(lastLine("")).toBe("");
+});

@@ -1,0 +1,157 @@
+/**
+ * What became of a prompt that an agent CLI was given without a terminal, and what that means for the
+ * call: what is worth another try, and after how long; what only somebody at the keyboard can mend; what
+ * was wrong with the request itself. Each adapter reads its own CLI; what follows is the same for all.
+ */
+
+import type { ActionRequest, ActionResponse } from "./outcome.js";
+
+/** What a caller asks for: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
+export interface HeadlessPrompt {
+	readonly prompt: string;
+	/** The conversation to go on with; null begins a new one. */
+	readonly conversation: string | null;
+}
+
+export interface HeadlessUsage {
+	readonly input_tokens: number;
+	readonly output_tokens: number;
+	/** The part of the input that was cheaper because it was known. */
+	readonly cached_input_tokens: number;
+}
+
+/** The result of a call, as its caller gets it. */
+export interface HeadlessAnswer {
+	readonly text: string;
+	/** To go on with it: `conversation` of the next call. */
+	readonly conversation: string | null;
+	readonly usage: HeadlessUsage | null;
+	/** Null where the CLI does not tell. */
+	readonly cost_usd: number | null;
+	/** Tools that the CLI wanted and was not allowed, without anybody being asked. */
+	readonly denied_tools: readonly string[];
+}
+
+export const TROUBLES = [
+	"auth",
+	"config",
+	"usage_limit",
+	"rate_limit",
+	"overloaded",
+	"connection",
+	"refusal",
+	"bad_request",
+	"conversation_gone",
+	"failure",
+] as const;
+export type Trouble = (typeof TROUBLES)[number];
+
+export type HeadlessEnd =
+	| { readonly type: "answered"; readonly answer: HeadlessAnswer }
+	| {
+			readonly type: "failed";
+			readonly trouble: Trouble;
+			/** The CLI's own words. */
+			readonly message: string;
+			/** How long it says to wait. */
+			readonly retryAfterMs: number | null;
+	  };
+
+/** A CLI that cannot do anything until somebody mends it: another attempt would fail alike. */
+export interface Unusable {
+	readonly unusable: string;
+}
+
+/**
+ * The code in the protocol for each trouble: 4xx is the caller's, 5xx is tried again and counts for the
+ * circuit breaker. Null: the agent itself is unusable.
+ */
+const CODES: Readonly<Record<Trouble, number | null>> = {
+	auth: null,
+	config: null,
+	usage_limit: 503,
+	rate_limit: 503,
+	overloaded: 503,
+	connection: 502,
+	refusal: 422,
+	bad_request: 400,
+	conversation_gone: 404,
+	failure: 500,
+};
+
+const WHAT_TO_DO: Readonly<Partial<Record<Trouble, string>>> = {
+	auth: "log in to it, or correct its key",
+	config: "correct its settings",
+};
+
+export function renderHeadless(
+	{ request_id }: Pick<ActionRequest, "request_id">,
+	end: HeadlessEnd,
+): ActionResponse | Unusable {
+	if (end.type === "answered") {
+		return { request_id, status: "success", code: 0, result: end.answer };
+	}
+	const { trouble, message, retryAfterMs } = end;
+	const code = CODES[trouble];
+	const error = `${trouble}: ${message}`;
+	if (code === null) return { unusable: `${error}; ${WHAT_TO_DO[trouble]}` };
+	const wait = retryAfterMs === null ? {} : { retry_after_ms: retryAfterMs };
+	return { request_id, status: "error", code, error, ...wait };
+}
+
+/** What a status of a model's API says. */
+export function troubleOfStatus(status: number): Trouble {
+	if (status === 401 || status === 403) return "auth";
+	if (status === 429) return "rate_limit";
+	if (status === 529 || status === 503) return "overloaded";
+	return status >= 400 && status < 500 ? "bad_request" : "failure";
+}
+
+export function failed(
+	trouble: Trouble,
+	message: string,
+	retryAfterMs: number | null = null,
+): HeadlessEnd {
+	return { type: "failed", trouble, message, retryAfterMs };
+}
+
+/** Every line that is a JSON object; CLIs print other things between them. */
+export function parseEvents(stdout: string): readonly Readonly<Record<string, unknown>>[] {
+	return stdout.split("\n").flatMap((line) => {
+		if (!line.startsWith("{")) return [];
+		try {
+			return [JSON.parse(line) as Record<string, unknown>];
+		} catch {
+			return [];
+		}
+	});
+}
+
+const CONVERSATION = /^\w[\w-]{0,199}$/;
+
+/** What is asked, or why nothing is started for it. */
+export function parsePrompt({
+	action,
+	payload,
+}: Pick<ActionRequest, "action" | "payload">):
+	| HeadlessPrompt
+	| { readonly code: 400 | 501; readonly message: string } {
+	if (action !== "ask") {
+		return { code: 501, message: `an agent CLI has no action ${action}, only \`ask\`` };
+	}
+	const { prompt, conversation = null } = Object(payload) as Record<string, unknown>;
+	if (typeof prompt !== "string" || prompt.trim() === "") {
+		return { code: 400, message: 'the payload has no text as its `prompt`: {"prompt": "…"}' };
+	}
+	if (conversation === null) return { prompt, conversation };
+	// It becomes an argument, and must not be taken for a flag.
+	if (typeof conversation !== "string" || !CONVERSATION.test(conversation)) {
+		return { code: 400, message: "`conversation` is not the id of one" };
+	}
+	return { prompt, conversation };
+}
+
+/** The last words of a program, for want of better ones. */
+export function lastLine(text: string): string {
+	return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+}

@@ -1,0 +1,206 @@
+/** What each agent CLI printed when it was run for real, and what its adapter makes of that. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { headlessFor } from "../../src/daemon/headless.js";
+import type { CallAdapter } from "../../src/ports/executor.js";
+import { attempt, NEVER, openExecutor, program, request } from "../executor/world.js";
+import { temporaryFolder } from "../support/reeve.js";
+
+const STREAMS = resolve("test/fixtures/streams");
+const CLIS = ["claude", "codex", "gemini", "opencode", "pi"] as const;
+/** Before every reset that was recorded. */
+const AT_MS = Date.UTC(2026, 10, 16);
+
+function adapterOf(cli: string): CallAdapter {
+	const adapter = headlessFor({ adapter: cli });
+	if (adapter === null) throw new Error(`${cli} cannot be called`);
+	return adapter;
+}
+
+interface Said {
+	readonly code?: number;
+	readonly error?: string;
+	readonly unusable?: string;
+	readonly result?: { text: string; conversation: string; usage: { input_tokens: number } };
+	readonly retry_after_ms?: number;
+}
+
+function said(cli: string, name: string): Said {
+	const path = join(STREAMS, cli, name);
+	const { code, signal, stderr } = JSON.parse(readFileSync(`${path}.exit.json`, "utf8"));
+	const stdout = readFileSync(`${path}.jsonl`, "utf8");
+	const ended = { code, signal, stderr, stdout, atMs: AT_MS };
+	return adapterOf(cli).parse(request(), ended) as Said;
+}
+
+/** What it comes to in a word. */
+function trouble(cli: string, name: string): string {
+	const { error, unusable, result } = said(cli, name);
+	return result === undefined ? ((error ?? unusable)?.split(":")[0] ?? "nothing") : "answered";
+}
+
+describe.each(CLIS)("%s without a terminal", (cli) => {
+	test.each(["ok", "resumed", "tool"])("answers (%s)", (name) => {
+		expect(said(cli, name)).toMatchObject({
+			...{ status: "success", code: 0 },
+			result: {
+				text: expect.stringContaining("The mock heard: "),
+				conversation: expect.stringMatching(/^[\w-]{20,}$/),
+				usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+			},
+		});
+		expect(said(cli, name).result?.usage.input_tokens).toBeGreaterThan(100);
+	});
+
+	test("stays in its conversation", () => {
+		expect(said(cli, "resumed").result?.conversation).toBe(said(cli, "ok").result?.conversation);
+	});
+
+	test.each([
+		["401", "auth"],
+		["429", "rate_limit"],
+		["529", "overloaded"],
+		["dropped", "connection"],
+		["unknown-conversation", "conversation_gone"],
+	])("%s is %s", (name, expected) => {
+		expect(trouble(cli, name)).toBe(expected);
+	});
+});
+
+describe("what a CLI does not tell apart", () => {
+	test.each([
+		["claude", "failure"],
+		// It says of every 500 that the demand is high.
+		["codex", "overloaded"],
+		["gemini", "failure"],
+		["opencode", "failure"],
+		["pi", "failure"],
+	])("%s: 500 is %s", (cli, expected) => {
+		expect(trouble(cli, "500")).toBe(expected);
+	});
+
+	test.each([
+		// With a key, a limit is a 429 that only the API's own words tell; a plan has an event of its own.
+		["claude", "usage_limit"],
+		["codex", "usage_limit"],
+		["gemini", "usage_limit"],
+		["opencode", "usage_limit"],
+		["pi", "usage_limit"],
+	])("%s: a usage limit is %s", (cli, expected) => {
+		expect(trouble(cli, "limit")).toBe(expected);
+	});
+
+	test.each([
+		// It asks the model again by itself.
+		["claude", "answered"],
+		["codex", "refusal"],
+		// Nothing in its stream shows that the model stopped.
+		["gemini", "answered"],
+		["opencode", "refusal"],
+		// "An unknown error occurred".
+		["pi", "failure"],
+	])("%s: a refusal is %s", (cli, expected) => {
+		expect(trouble(cli, "refusal")).toBe(expected);
+	});
+});
+
+describe("how long to wait", () => {
+	test.each([
+		["gemini", "429", 2_000],
+		["opencode", "429", 2_000],
+	])("%s tells it with %s", (cli, name, expected) => {
+		expect(said(cli, name).retry_after_ms).toBe(expected);
+	});
+
+	test("codex tells the date of the reset in words", () => {
+		const resetMs = new Date(2099, 0, 1, 15).getTime();
+		expect(said("codex", "limit").retry_after_ms).toBe(resetMs - AT_MS);
+	});
+
+	test("claude tells the end of a plan's window in an event of its own", () => {
+		const limit = {
+			...{ type: "rate_limit_event" },
+			rate_limit_info: { status: "rejected", resetsAt: AT_MS / 1000 + 90 },
+		};
+		const result = {
+			type: "result",
+			subtype: "success",
+			is_error: true,
+			result: "no",
+			session_id: "s",
+		};
+		const stdout = `${JSON.stringify(limit)}\n${JSON.stringify(result)}\n`;
+		const ended = { code: 1, signal: null, stderr: "", stdout, atMs: AT_MS };
+		expect(adapterOf("claude").parse(request(), ended)).toMatchObject({ retry_after_ms: 90_000 });
+	});
+});
+
+describe.each(CLIS)("the command line of %s", (cli) => {
+	const argv = ["cli", "--model", "m"] as const;
+	const prepare = (payload: unknown) =>
+		adapterOf(cli).prepare(
+			{ ...program("x"), argv: [...argv], env: { KEPT: "1" } },
+			request({ action: "ask", payload }),
+		);
+
+	test("has the prompt on stdin, where neither its length nor a dash matters", () => {
+		const prepared = prepare({ prompt: "--help" });
+		expect(prepared).toMatchObject({ stdin: "--help", env: { KEPT: "1" } });
+		expect("argv" in prepared && prepared.argv).not.toContain("--help");
+		expect("argv" in prepared && prepared.argv).toEqual(expect.arrayContaining([...argv]));
+	});
+
+	test("names the conversation to go on with", () => {
+		const prepared = prepare({ prompt: "more", conversation: "c-1" });
+		expect("argv" in prepared && prepared.argv).toContain("c-1");
+		expect(prepare({})).toMatchObject({ code: 400 });
+	});
+});
+
+test("every recorded stream is looked at", () => {
+	const names = new Set(
+		CLIS.flatMap((cli) => readdirSync(join(STREAMS, cli))).map((file) => file.split(".")[0]),
+	);
+	expect([...names].sort()).toEqual(
+		["401", "429", "500", "529", "dropped", "limit", "ok", "refusal", "resumed", "tool"].concat(
+			"unknown-conversation",
+		),
+	);
+});
+
+describe("a call of an agent CLI as a real process", () => {
+	const fake = resolve("dist/testing/fake-agent/fake-agent-main.js");
+	const call = (script: object, payload: unknown = { prompt: "hello" }) => {
+		const env = { PATH: process.env["PATH"] ?? "", HOME: temporaryFolder() };
+		const argv = [process.execPath, fake, "--script", JSON.stringify(script)] as const;
+		const of = program("x", [], { argv: [...argv], env });
+		const asked = request({ action: "ask", payload });
+		return openExecutor().call(
+			attempt(of, { adapter: adapterOf("claude"), request: asked }),
+			NEVER,
+		);
+	};
+
+	test("answers", async () => {
+		const usage = { input: 12, output: 3 };
+		const { outcome } = await call({ turns: [{ reply: "good morning", usage }] });
+		expect(outcome).toMatchObject({
+			ok: true,
+			result: { text: "good morning", usage: { input_tokens: 12, output_tokens: 3 } },
+		});
+	});
+
+	test("that meets a usage limit asks to be left alone until it ends", async () => {
+		const { outcome } = await call({ turns: [{ limit: { resets_in: "2h" } }] });
+		if (outcome === null || outcome.ok) throw new Error("no limit");
+		expect(outcome.error).toBe("backend_failure");
+		expect(outcome.retryAfterMs).toBeGreaterThan(3_600_000);
+	});
+
+	test("of one that is not logged in is not tried again", async () => {
+		const { outcome } = await call({ turns: [{ fails: { status: 401, message: "bad key" } }] });
+		expect(outcome).toMatchObject({ ok: false, error: "unusable" });
+	});
+});

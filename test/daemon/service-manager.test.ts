@@ -1,0 +1,114 @@
+/** What a service manager hears from the daemon, over a real socket for datagrams. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createDatagramRelay } from "../../src/daemon/datagram-relay.js";
+import { takeManagerEnv } from "../../src/daemon/service-manager.js";
+import { eventually } from "../faults/fleet-home.js";
+import { temporaryFolder } from "../support/reeve.js";
+import { createBrokenHome } from "./broken-home.js";
+
+/** Listens at the path; gives what was heard so far. */
+async function listenAt(path: string, folder: string): Promise<() => string[]> {
+	const file = join(folder, "heard");
+	const program = resolve("test/fixtures/daemon/receives-datagrams.pl");
+	const child = spawn("perl", [program, path, file], { stdio: ["ignore", "pipe", "inherit"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	await once(child.stdout, "data");
+	return () => (existsSync(file) ? readFileSync(file, "utf8").split("\0").slice(0, -1) : []);
+}
+
+const names = process.platform === "linux" ? ["a path", "an abstract name"] : ["a path"];
+describe.each(names)("datagrams to %s", (kind) => {
+	test("arrive whole and in order, and a relay that dies is replaced", async () => {
+		const folder = temporaryFolder();
+		const path = kind === "a path" ? join(folder, "socket") : `@reeve-test-${process.pid}`;
+		const heard = await listenAt(path, folder);
+		const trouble: string[] = [];
+		const relay = createDatagramRelay({
+			...{ path, searchPath: process.env["PATH"] ?? "" },
+			onRestart: () => relay.send("back"),
+			onTrouble: (message) => trouble.push(message),
+		});
+		const texts = Array.from({ length: 200 }, (_, number) => `N=${number}\nTEXT=ä b`);
+		for (const text of texts) relay.send(text);
+		await eventually(() => heard().length === 200, "all have arrived");
+		expect(heard()).toEqual(texts);
+		const before = relay.pid ?? 0;
+		process.kill(before, "SIGKILL");
+		await eventually(() => heard().at(-1) === "back", "another relay stands");
+		expect(relay.pid).not.toBe(before);
+		relay.send("last");
+		await relay.close();
+		expect(heard().at(-1)).toBe("last");
+		expect(trouble).toEqual([]);
+	});
+});
+
+test("who has no program for it is told so once, and nothing fails", async () => {
+	const trouble: string[] = [];
+	const relay = createDatagramRelay({
+		...{ path: "/nowhere", searchPath: temporaryFolder(), onRestart: () => {} },
+		onTrouble: (message) => trouble.push(message),
+	});
+	for (const text of ["READY=1", "WATCHDOG=1"]) relay.send(text);
+	await relay.close();
+	expect(trouble).toEqual([expect.stringContaining("no perl, python3 or systemd-notify")]);
+});
+
+test("the variables of a service manager are taken out, and a watchdog meant for another is not fed", () => {
+	const env = {
+		NOTIFY_SOCKET: "/run/x",
+		WATCHDOG_USEC: "4000000",
+		WATCHDOG_PID: "7",
+		PATH: "/bin",
+	};
+	const taken = { ...env };
+	expect(takeManagerEnv(taken, 7)).toMatchObject({ path: "/run/x", watchdogMs: 4_000 });
+	expect(taken).toEqual({ PATH: "/bin" });
+	expect(takeManagerEnv({ ...env }, 8)).toMatchObject({ watchdogMs: null });
+	expect(takeManagerEnv({ NOTIFY_SOCKET: "@name" }, 8)).toMatchObject({ path: "@name" });
+	expect(takeManagerEnv({ NOTIFY_SOCKET: "relative" }, 8)).toBeNull();
+	expect(takeManagerEnv({ PATH: "/bin" }, 8)).toBeNull();
+});
+
+test("a service manager hears of the start, a reload, the end, and of life only while there is some", {
+	timeout: 180_000,
+}, async () => {
+	const folder = temporaryFolder();
+	const path = join(folder, "notify");
+	const heard = await listenAt(path, folder);
+	const broken = createBrokenHome({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "600000" });
+	onTestFinished(() => broken.close(), 120_000);
+	const { home, fleet, client } = broken;
+	writeFileSync(home.settings, JSON.stringify({ watchdog: "3s" }));
+	const first = await broken.startChild();
+	const ready = "READY=1\nSTATUS=ready";
+	await eventually(() => heard().includes(ready), "it is ready");
+	await eventually(() => heard().filter((text) => text === "WATCHDOG=1").length >= 3, "it lives");
+	await client.call("POST /api/v1/daemon/reload");
+	await eventually(() => heard().includes("READY=1"), "the reload is over");
+	const words = heard().map((text) => text.split("\n")[0]);
+	expect(words.indexOf("RELOADING=1")).toBeLessThan(words.lastIndexOf("READY=1"));
+	expect(heard().find((text) => text.startsWith("RELOADING"))).toMatch(/\nMONOTONIC_USEC=\d+$/);
+
+	fleet.writeFleet(`a: { command: [sleep, "1000"] }`);
+	await fleet.must("up");
+	const [agent] = await broken.pids();
+	if (process.platform === "linux") {
+		expect(readFileSync(`/proc/${agent}/environ`, "utf8")).not.toMatch(/NOTIFY_SOCKET|WATCHDOG_/);
+	}
+	first.child.kill("SIGTERM");
+	await first.ended;
+	expect(heard().at(-1)).toBe("STOPPING=1\nSTATUS=stopping");
+
+	const second = await broken.startChild();
+	await broken.breakDaemon("block");
+	const before = heard().length;
+	await second.ended;
+	// The watchdog within needed 3 s to end it: ten beats, if beats came from elsewhere than the loop.
+	expect(heard().length - before).toBeLessThanOrEqual(2);
+});
