@@ -118,6 +118,22 @@ describe("in version 2", () => {
 		expect(readOomKills(old)).toBe(1);
 	});
 
+	test("a group with processes of its own hands nothing down, or none could be put below it", () => {
+		const lived = showGroup("lived", { "cgroup.type": "domain\n", "cgroup.procs": "17\n" });
+		showGroup("lived/reeve");
+		showGroup(`lived/reeve/test-probe-${process.pid}`);
+		const groups = createGroups("test", { unified: lived, byController: {} });
+		expect(groups.describe().map(({ available }) => available)).toEqual([
+			true,
+			false,
+			false,
+			false,
+		]);
+		expect(groups.describe()[3]?.reason).toContain("has processes of its own");
+		expect(read(lived, "cgroup.subtree_control")).toBe("");
+		groups.close();
+	});
+
 	test("a controller that is not handed down leaves a run without that limit, and says so", () => {
 		const bare = showGroup("bare");
 		showGroup("bare/reeve");

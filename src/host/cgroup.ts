@@ -215,14 +215,26 @@ function enable(limit: Limit, folder: string): string | null {
 		makeGroup(folder);
 		const file = join(folder, "cgroup.subtree_control");
 		if (readFileSync(file, "utf8").split(/\s/).includes(limit)) return null;
+		if (isInhabited(folder)) return `${folder} ${INHABITED} ${limit}`;
 		writeFileSync(file, `+${limit}`);
 		return null;
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "EBUSY")
-			return `${folder} has processes of its own, so it cannot hand down ${limit}`;
+		if (code === "EBUSY") return `${folder} ${INHABITED} ${limit}`;
 		return `${limit} cannot be handed down in ${folder} (${code}); it must be delegated to this user`;
 	}
+}
+
+const INHABITED = "has processes of its own, so it cannot hand down";
+
+/**
+ * The kernel would hand down cpu and pids all the same, by making the group one of threads; then no
+ * process can be put into a group below it any more, and not even systemd can reload the service. Only
+ * the root of all, which has no type, is free of this.
+ */
+function isInhabited(folder: string): boolean {
+	if (!existsSync(join(folder, "cgroup.type"))) return false;
+	return readFileSync(join(folder, "cgroup.procs"), "utf8").trim() !== "";
 }
 
 /** Steps in and out once; a text says why that does not work. */
