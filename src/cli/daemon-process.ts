@@ -169,7 +169,22 @@ async function lastLines(log: FileHandle, from: number): Promise<readonly string
 	const bytes = Buffer.alloc(Math.max(0, size - start));
 	await log.read(bytes, 0, bytes.length, start);
 	const lines = createSanitizer().write(bytes).trimEnd().split("\n");
-	return lines.filter((line) => line.trim() !== "").slice(-TOLD_LINES_MAX);
+	return lines
+		.filter((line) => line.trim() !== "")
+		.slice(-TOLD_LINES_MAX)
+		.map(renderLogLine);
+}
+
+/** A line of the daemon's log as a sentence: what happened, and why. Anything else stays as it is. */
+function renderLogLine(line: string): string {
+	try {
+		const { msg, error } = JSON.parse(line) as { msg?: unknown; error?: unknown };
+		if (typeof msg !== "string") return line;
+		const [why] = typeof error === "string" ? error.split("\n") : [];
+		return why === undefined ? msg : `${msg}: ${why.replace(/^Error: /, "")}`;
+	} catch {
+		return line;
+	}
 }
 
 /** Waits until the daemon neither answers nor lives, so that another can take its place. */

@@ -1,10 +1,14 @@
 /**
- * What `reeve doctor` cannot see from outside: the store and the processes of this host, looked at
+ * What `reeve doctor` cannot see from outside: the store, the limits and the processes of this host, looked at
  * by a program of the daemon's (`daemon/inspect.js`) that needs no daemon. It prints this as JSON.
  */
 
+import type { DaemonJson } from "../http/contract/daemon.js";
+
 export interface Inspection {
 	readonly database: DatabaseFinding;
+	/** As far as they can be seen from the shell that asks; the daemon may be elsewhere. */
+	readonly limits: DaemonJson["limits"];
 	/** Processes that were started for agents of this home, and that no daemon keeps. */
 	readonly strays: readonly Stray[];
 }

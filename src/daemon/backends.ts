@@ -4,7 +4,13 @@
  */
 
 import { join } from "node:path";
-import { createPtyBackend } from "../backends/pty/pty-backend.js";
+import {
+	createLaunchctl,
+	explainLaunchdProblem,
+	userDomain,
+} from "../backends/launchd/launchctl.js";
+import { createLaunchdBackend } from "../backends/launchd/launchd-backend.js";
+import { createPtyBackend, holderOf } from "../backends/pty/pty-backend.js";
 import { encloseServer } from "../backends/systemd/scope.js";
 import { createScopeGroups } from "../backends/systemd/scope-groups.js";
 import { findUserManager, type UserManager } from "../backends/systemd/user-manager.js";
@@ -32,7 +38,8 @@ export function createBackends(
 	runtime: string,
 	manager: UserManager | string = findUserManager(),
 ): Backends {
-	const support = describeBackends({ manager, noTmux: explainTmuxProblem() });
+	const noLaunchd = explainLaunchdProblem();
+	const support = describeBackends({ manager, noTmux: explainTmuxProblem(), noLaunchd });
 	const supportOf = (name: string) => support.find((each) => each.name === name);
 	const best = support.find(({ auto }) => auto)?.name ?? "pty";
 	const groups =
@@ -41,6 +48,7 @@ export function createBackends(
 		["pty", createPtyBackend({ folder: join(runtime, "pty"), ...outside(manager, "pty") })],
 		["tmux", createTmuxBackend({ folder: join(runtime, "tmux"), ...outside(manager, "tmux") })],
 		["systemd", createUnitBackend(join(runtime, "systemd"), manager, groups)],
+		["launchd", createJobBackend(join(runtime, "launchd"))],
 	]);
 	return {
 		support,
@@ -67,6 +75,16 @@ function createUnitBackend(folder: string, manager: UserManager | string, groups
 	const enclosed =
 		typeof manager === "string" ? {} : { enclose: encloseServer(manager, "terminals") };
 	return createTmuxBackend({ name: "systemd", folder, groups, ...enclosed });
+}
+
+/** Agents in jobs of their own; the terminal inside is that of the holder that pty has, one for each. */
+function createJobBackend(folder: string): Backend {
+	return createLaunchdBackend({
+		folder,
+		launchctl: createLaunchctl(userDomain()),
+		inner: (at) => createPtyBackend({ folder: at }),
+		holder: (at) => holderOf({ folder: at }),
+	});
 }
 
 /** A daemon that is in nobody's unit shares the fate of its login, and so may what it starts. */

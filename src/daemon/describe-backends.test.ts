@@ -11,12 +11,15 @@ const manager = {
 	runProgram: "systemd-run",
 };
 
-const autoOf = (facts: Parameters<typeof describeBackends>[0]) =>
-	describeBackends(facts)
+type Facts = Parameters<typeof describeBackends>[0];
+const describeAll = (facts: Omit<Facts, "noLaunchd"> & Partial<Facts>) =>
+	describeBackends({ noLaunchd: "launchd exists on macOS only", ...facts });
+const autoOf = (facts: Parameters<typeof describeAll>[0]) =>
+	describeAll(facts)
 		.filter(({ auto }) => auto)
 		.map(({ name }) => name);
-const reasonOf = (facts: Parameters<typeof describeBackends>[0], name: string) =>
-	describeBackends(facts).find((each) => each.name === name);
+const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
+	describeAll(facts).find((each) => each.name === name);
 
 describe("auto takes", () => {
 	test("systemd where the user's own goes on after logout and there is tmux", () => {
@@ -49,5 +52,14 @@ describe("auto takes", () => {
 	test("pty where there is no tmux, systemd or not", () => {
 		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
 		expect(reasonOf({ manager, noTmux: "tmux is not installed" }, "systemd")?.usable).toBe(false);
+	});
+
+	test("never launchd, which costs a holder for each agent, but whoever asks gets it", () => {
+		const facts = { manager: "systemd exists on Linux only", noTmux: null, noLaunchd: null };
+		expect(autoOf(facts)).toEqual(["tmux"]);
+		expect(reasonOf(facts, "launchd")).toMatchObject({ usable: true, auto: false });
+		expect(reasonOf({ ...facts, noLaunchd: "no session" }, "launchd")).toMatchObject({
+			...{ usable: false, reason: "no session" },
+		});
 	});
 });

@@ -16,6 +16,8 @@ export interface BackendFacts {
 	readonly manager: UserManager | string;
 	/** Why there is no tmux, or null. */
 	readonly noTmux: string | null;
+	/** Why there is no launchd, or null. */
+	readonly noLaunchd: string | null;
 }
 
 /** The best first. */
@@ -27,7 +29,14 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 		reason: facts.noTmux ?? "tmux holds the terminals",
 	};
 	const pty = { usable: true, wanted: true, reason: "built in: a holder of Reeve's own" };
-	const launchd = { usable: false, wanted: false, reason: "there is none in this version" };
+	const launchd = {
+		usable: facts.noLaunchd === null,
+		// A holder for each agent costs some fifty megabytes: only for who asks.
+		wanted: false,
+		reason:
+			facts.noLaunchd ??
+			"each agent in a job of its own; not taken by auto, as it costs more memory",
+	};
 	const all = Object.entries({ systemd, tmux, pty, launchd });
 	const [best] = all.find(([, { wanted }]) => wanted) ?? [];
 	return all.map(([name, { usable, reason }]) => ({

@@ -1,13 +1,15 @@
-/** What the doctor asks of the daemon's own parts, as a program that ends at once. Changes nothing. */
+/** What the doctor asks of the daemon's own parts, as a program that ends at once. Leaves nothing changed. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { sep } from "node:path";
 import { resolveHome } from "../client/home.js";
 import type { DatabaseFinding, Inspection } from "../client/inspection.js";
+import { describeLimits } from "../host/cgroup.js";
 import { runSystemProgram } from "../host/process-identity.js";
 import { readProcessTable } from "../host/process-table.js";
 import { type DatabaseLook, lookAtDatabase } from "../store/sqlite/inspect-database.js";
+import { renderLimits } from "./status.js";
 import { findStrays, type Holder, holderFolder } from "./strays.js";
 
 const home = resolveHome(process.env);
@@ -26,7 +28,7 @@ async function inspect(): Promise<Inspection> {
 		runs: "runs" in database ? database.runs : [],
 		hasDaemon: await hasDaemon(),
 	});
-	return { database: tell(database), strays };
+	return { database: tell(database), limits: renderLimits(describeLimits()), strays };
 }
 
 function tell(look: DatabaseLook): DatabaseFinding {

@@ -75,7 +75,7 @@ async function main(): Promise<number> {
 	const left = putMarker(home.marker, { pid: process.pid, ...identity });
 	process.on("exit", () => removeMarker(home.marker));
 	const death = left === null ? null : causeOf(home.daemonLog);
-	const opened = await openStore(home.database);
+	const opened = await openStore(home.database, { program: identity.version });
 	if (opened.ok) reporter.watchEvents(opened.store);
 	if (left !== null && death !== null) tellOfDeath(left, death);
 	if (!opened.ok) throw new Error(`${opened.reason} ${opened.hint}`);

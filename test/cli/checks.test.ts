@@ -14,7 +14,13 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import type { CheckContext } from "../../src/cli/checks/check.js";
-import { checkDaemon, checkLimits, checkLog } from "../../src/cli/checks/daemon.js";
+import {
+	checkBackends,
+	checkCrashes,
+	checkDaemon,
+	checkLimits,
+	checkLog,
+} from "../../src/cli/checks/daemon.js";
 import { checkDatabase, checkStrays } from "../../src/cli/checks/inspected.js";
 import { checkFiles, checkHome, checkSocket, judgeRoom } from "../../src/cli/checks/places.js";
 import { checkAgentClis, checkNode, checkPerl, judgeTmux } from "../../src/cli/checks/programs.js";
@@ -26,23 +32,26 @@ import { findStrays, holderFolder, type StrayFacts } from "../../src/daemon/stra
 import { lookAtDatabase } from "../../src/store/sqlite/inspect-database.js";
 import { openStore } from "../../src/store/sqlite/open-store.js";
 import { createServiceWorld } from "../service/world.js";
+import { daemonJson } from "../support/agents.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 vi.setConfig({ testTimeout: 60_000 });
+
+const NOTHING: Inspection = { database: { state: "absent" }, limits: [], strays: [] };
 
 function contextOf(facts: Partial<CheckContext> = {}): CheckContext {
 	const dir = temporaryFolder();
 	return {
 		...{ home: resolveHome({ REEVE_HOME: dir }), env: { PATH: dir }, file: "reeve.yaml" },
 		daemon: Promise.resolve(new ReeveError("no_daemon", "none")),
-		inspection: Promise.resolve({ database: { state: "absent" }, strays: [] }),
+		inspection: Promise.resolve(NOTHING),
 		...facts,
 	};
 }
 
 const inspected = (facts: Partial<Inspection>) =>
 	contextOf({
-		inspection: Promise.resolve({ database: { state: "absent" }, strays: [], ...facts }),
+		inspection: Promise.resolve({ ...NOTHING, ...facts }),
 	});
 
 function addProgram(folder: string, name: string, script: string): void {
@@ -168,7 +177,44 @@ describe("the daemon", () => {
 		const silent = new ReeveError("connection_lost", "it does not answer");
 		const found = await checkDaemon(contextOf({ daemon: Promise.resolve(silent) }));
 		expect(found).toMatchObject({ status: "fail", detail: "it does not answer" });
-		expect((await checkLimits(contextOf())).status).toBe("ok");
+	});
+
+	test("without a daemon, limits are told as they are from here", async () => {
+		const limits = [{ limit: "memory", enforced: "no", detail: "not permitted" }] as const;
+		expect(await checkLimits(inspected({ limits }))).toMatchObject({
+			...{ status: "ok", detail: expect.stringContaining("from here: memory: not enforced") },
+		});
+	});
+
+	test("deaths of the last week are counted, and the last is shown with its report", async () => {
+		const context = contextOf();
+		const { crashes } = context.home;
+		expect((await checkCrashes(context)).status).toBe("ok");
+		mkdirSync(crashes, { mode: 0o700 });
+		const write = (name: string, at: Date, message: string) =>
+			writeFileSync(
+				join(crashes, `crash-${name}.json`),
+				JSON.stringify({ at: at.toISOString(), cause: "out_of_memory", message }),
+			);
+		write("1", new Date(0), "of long ago");
+		expect((await checkCrashes(context)).status).toBe("ok");
+		write("2", new Date(), "heap out of memory");
+		expect(await checkCrashes(context)).toMatchObject({
+			...{ status: "warn", fix: `see ${join(crashes, "crash-2.json")}` },
+			detail: expect.stringMatching(/^1 daemon died within a week.*out_of_memory: heap out/),
+		});
+	});
+
+	test("what can hold sessions is told with what auto takes and why", async () => {
+		const backends = [
+			{ name: "tmux", usable: true, auto: true, reason: "tmux holds the terminals" },
+			{ name: "launchd", usable: false, auto: false, reason: "launchd exists on macOS only" },
+		] as const;
+		const daemon = Promise.resolve(daemonJson("/home", { backends }));
+		expect((await checkBackends(contextOf({ daemon }))).detail).toBe(
+			"tmux (auto takes it): tmux holds the terminals; launchd (not here): launchd exists on macOS only",
+		);
+		expect((await checkBackends(contextOf())).detail).toBe("a running daemon can tell");
 	});
 
 	test("errors of the last day in its log are counted, and the last is shown", async () => {

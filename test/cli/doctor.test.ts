@@ -33,7 +33,7 @@ describe("reeve doctor", () => {
 		expect(code).toBe(0);
 		expect(checks.map(({ name }) => name)).toEqual([
 			...["node", "tmux", "perl", "agent CLIs", "home", "files", "socket", "disk", "database"],
-			...["service", "daemon", "log", "limits", "processes", "fleet file"],
+			...["service", "daemon", "crashes", "log", "backends", "limits", "processes", "fleet file"],
 		]);
 		expect(check("home")).toMatchObject({ status: "ok" });
 		expect(check("daemon")).toMatchObject({

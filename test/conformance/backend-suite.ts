@@ -10,7 +10,12 @@ const INPUT_STRINGS = Number(process.env["REEVE_INPUT_STRINGS"] ?? 300);
 /** A machine that is emulated takes minutes for 50. */
 const RUNS_AT_ONCE = Number(process.env["REEVE_RUNS_AT_ONCE"] ?? 50);
 
-export function runBackendSuite(name: string, createWorld: () => Promise<World>): void {
+export function runBackendSuite(
+	name: string,
+	createWorld: () => Promise<World>,
+	/** How many runs at once; fewer where each costs more. */
+	many = RUNS_AT_ONCE,
+): void {
 	describe(`backend ${name}`, { timeout: TEST_MS_MAX }, () => {
 		let world: World;
 		beforeEach(async () => {
@@ -202,16 +207,16 @@ export function runBackendSuite(name: string, createWorld: () => Promise<World>)
 			expect(Buffer.compare(Buffer.from(world.received(request.runId) ?? []), expected)).toBe(0);
 		});
 
-		test(`holds ${RUNS_AT_ONCE} runs at once and tells of each end`, async () => {
+		test(`holds ${many} runs at once and tells of each end`, async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
-			const requests = Array.from({ length: RUNS_AT_ONCE }, (_, number) =>
+			const requests = Array.from({ length: many }, (_, number) =>
 				world.request({ type: "exits", code: number, when: "triggered" }),
 			);
 			const handles = await Promise.all(requests.map((request) => startOk(backend, request)));
-			expect(new Set(handles.map(({ process: { pid } }) => pid)).size).toBe(RUNS_AT_ONCE);
+			expect(new Set(handles.map(({ process: { pid } }) => pid)).size).toBe(many);
 			for (const { runId } of requests) world.trigger(runId);
-			await soon(() => exits.all.length >= RUNS_AT_ONCE);
+			await soon(() => exits.all.length >= many);
 			expect(requests.map(({ runId }) => exits.of(runId).map(({ code }) => code))).toEqual(
 				requests.map((_, number) => [number]),
 			);

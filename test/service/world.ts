@@ -27,10 +27,13 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 	const folder = temporaryFolder();
 	const bin = join(folder, "bin");
 	mkdirSync(bin);
+	const node = `"${process.execPath}" "${resolve("test/fixtures/services/systemctl.mjs")}"`;
 	for (const name of FAKES[platform]) {
-		const source = platform === "linux" ? `systemctl.mjs" ${name}` : `launchctl.mjs"`;
-		const script = `#!/bin/sh\nexec "${process.execPath}" "${resolve("test/fixtures/services")}/${source} "$@"\n`;
-		writeFileSync(join(bin, name), script);
+		const fake =
+			platform === "linux"
+				? `${node} ${name}`
+				: `/usr/bin/perl ${resolve("test/fixtures/launchd/launchctl.pl")}`;
+		writeFileSync(join(bin, name), `#!/bin/sh\nexec ${fake} "$@"\n`);
 		chmodSync(join(bin, name), 0o755);
 	}
 	const program = join(folder, "daemon.mjs");
@@ -46,8 +49,11 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 	};
 	const read = (name: string) => readFileSync(join(folder, name), "utf8");
 	onTestFinished(() => {
-		for (const name of ["state.json", "job.json"])
-			if (existsSync(join(folder, name))) end(read(name));
+		const job = "jobs/reeve.daemon/pid";
+		if (existsSync(join(folder, "state.json"))) {
+			end((JSON.parse(read("state.json")) as { pid: number }).pid);
+		}
+		if (existsSync(join(folder, job))) end(Number(read(job)));
 	});
 	const run = async (
 		command: typeof runDaemonInstall | typeof runDaemonUninstall,
@@ -76,7 +82,7 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 		turn: (name: string) => writeFileSync(join(folder, name), ""),
 		/** The daemon has ended, and systemd remembers it so. */
 		ended: (active: "failed" | "inactive") => {
-			end(read("state.json"));
+			end((JSON.parse(read("state.json")) as { pid: number }).pid);
 			writeFileSync(join(folder, "state.json"), JSON.stringify({ pid: 0, enabled: true, active }));
 		},
 		/** What the fakes were asked, without questions. */
@@ -91,8 +97,7 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 	};
 }
 
-function end(state: string): void {
-	const { pid } = JSON.parse(state) as { pid: number };
+function end(pid: number): void {
 	try {
 		if (pid > 0) process.kill(pid, "SIGKILL");
 	} catch {

@@ -137,6 +137,12 @@ interface StartedHolder {
 	readonly left: boolean;
 }
 
+/** Nothing of whoever starts it: agents get theirs with each request. */
+export const holderEnvironment = (more: Readonly<Record<string, string>>) => ({
+	PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+	...more,
+});
+
 function startHolder({ folder, program, env, enclose }: HolderPlace): StartedHolder {
 	makePrivateFolder(folder);
 	const state = { failed: false, left: false };
@@ -147,7 +153,7 @@ function startHolder({ folder, program, env, enclose }: HolderPlace): StartedHol
 		const child = spawn(first, args, {
 			cwd: "/",
 			detached: true,
-			env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", ...env },
+			env: holderEnvironment(env),
 			stdio: ["ignore", log, log],
 		});
 		child.unref();

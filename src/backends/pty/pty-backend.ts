@@ -27,24 +27,36 @@ import type {
 import { attachViewer } from "./attach-viewer.js";
 import { groupsOf } from "./handle.js";
 import { ConnectionLost, HolderClient } from "./holder-client.js";
-import type { HolderPlace } from "./holder-process.js";
+import { holderLogPath, holderSocketPath } from "./holder-paths.js";
+import { type HolderPlace, holderEnvironment } from "./holder-process.js";
 
 export interface PtyBackendOptions {
 	/** A folder of the backend's own, private to the user: the holder's socket, lock, log and records. */
 	readonly folder: string;
 	/** The holder's program, where it is not the one beside this file. */
-	readonly holderProgram?: string;
+	readonly holderProgram?: string | undefined;
 	/** What to put into the holder's environment; for tests. */
-	readonly holderEnv?: Readonly<Record<string, string>>;
+	readonly holderEnv?: Readonly<Record<string, string>> | undefined;
 	/** Starts the holder outside of this process's own unit. */
 	readonly enclose?: (argv: Argv) => Argv;
 }
 
+const HOLDER_PROGRAM = fileURLToPath(new URL("./holder/holder-main.js", import.meta.url));
+
+/** The holder of a folder as a program, for whoever runs it in a place of its own. */
+export function holderOf({ folder, holderProgram, holderEnv }: PtyBackendOptions) {
+	return {
+		argv: [process.execPath, holderProgram ?? HOLDER_PROGRAM, folder],
+		env: holderEnvironment(holderEnv ?? {}),
+		socket: holderSocketPath(folder),
+		log: holderLogPath(folder),
+	};
+}
+
 export function createPtyBackend(options: PtyBackendOptions): Backend {
-	const beside = fileURLToPath(new URL("./holder/holder-main.js", import.meta.url));
 	return new HeldBackend({
 		folder: options.folder,
-		program: options.holderProgram ?? beside,
+		program: options.holderProgram ?? HOLDER_PROGRAM,
 		env: options.holderEnv ?? {},
 		enclose: options.enclose ?? null,
 	});

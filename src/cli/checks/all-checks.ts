@@ -14,7 +14,7 @@ import {
 	quote,
 	statIfThere,
 } from "./check.js";
-import { checkDaemon, checkLimits, checkLog } from "./daemon.js";
+import { checkBackends, checkCrashes, checkDaemon, checkLimits, checkLog } from "./daemon.js";
 import { checkDatabase, checkStrays, inspect } from "./inspected.js";
 import { checkDisk, checkFiles, checkHome, checkSocket } from "./places.js";
 import { checkAgentClis, checkNode, checkPerl, checkTmux } from "./programs.js";
@@ -34,7 +34,9 @@ const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promi
 	database: checkDatabase,
 	service: checkService,
 	daemon: checkDaemon,
+	crashes: checkCrashes,
 	log: checkLog,
+	backends: checkBackends,
 	limits: checkLimits,
 	processes: checkStrays,
 	"fleet file": checkFleetFile,

@@ -32,7 +32,7 @@ const renderMode = (mode: number) => (mode & 0o777).toString(8).padStart(3, "0")
 /** What holds secrets, or what agents printed. */
 export async function checkFiles({ home }: CheckContext): Promise<Finding> {
 	const files = [home.database, home.vault, home.tokens, home.token, home.settings, home.daemonLog];
-	const all = [...files, `${home.database}-wal`, home.logs, home.runtime];
+	const all = [...files, `${home.database}-wal`, home.logs, home.runtime, home.crashes];
 	const found = await Promise.all(all.map(judgeFile));
 	const wrong = found.filter((each) => each !== null);
 	if (wrong.length > 0) {

@@ -37,8 +37,14 @@ const SETTINGS = [
 	`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT_MAX}`,
 ];
 
-export function openDatabase(path: string, driver: Driver, nowMs: number): DatabaseResult {
-	const refused = prepareFile(path) ?? inspectFile(path, driver);
+/** `program` is the version of Reeve that opens it: written down for whoever cannot read it one day. */
+export function openDatabase(
+	path: string,
+	driver: Driver,
+	nowMs: number,
+	program: string | null = null,
+): DatabaseResult {
+	const refused = prepareFile(path) ?? inspectFile(path, driver, { program });
 	if (refused !== null) return refused;
 	let database: Database | null = null;
 	try {
@@ -48,6 +54,7 @@ export function openDatabase(path: string, driver: Driver, nowMs: number): Datab
 		if (mode !== "wal") throw new Error(`no write-ahead log here, only ${String(mode)}`);
 		for (const setting of SETTINGS) database.exec(setting);
 		migrate(database, nowMs);
+		if (program !== null) rememberProgram(database, program);
 		// The log exists from the first read on.
 		readVersion(database);
 		return { ok: true, database, findObstacle: watchFiles(path) };
@@ -70,12 +77,15 @@ function connect(path: string, driver: Driver, readOnly: boolean): Database {
 export function inspectFile(
 	path: string,
 	driver: Driver,
-	{ readsThrough = true }: { readonly readsThrough?: boolean } = {},
+	{
+		readsThrough = true,
+		program = null,
+	}: { readonly readsThrough?: boolean; readonly program?: string | null } = {},
 ): Refusal | null {
 	let database: Database | null = null;
 	try {
 		database = connect(path, driver, true);
-		const refused = refuseByOrigin(path, database);
+		const refused = refuseByOrigin(path, database, program);
 		return refused ?? (readsThrough ? refuseByCheck(path, database) : null);
 	} catch (error) {
 		return refuse(path, error);
@@ -84,7 +94,7 @@ export function inspectFile(
 	}
 }
 
-function refuseByOrigin(path: string, database: Database): Refusal | null {
+function refuseByOrigin(path: string, database: Database, program: string | null): Refusal | null {
 	const version = readVersion(database);
 	const isOurs = readPragma(database, "application_id") === APPLICATION_ID;
 	const isNew = version === 0 && readPragma(database, "schema_version") === 0;
@@ -96,12 +106,37 @@ function refuseByOrigin(path: string, database: Database): Refusal | null {
 	}
 	const known = versionAfter(MIGRATIONS);
 	if (version > known) {
-		return refusal(
-			`${path} was written by a newer Reeve: its schema is ${version}, this one knows ${known}`,
-			"Nothing was changed. Run the newer Reeve again, or move the file away to start anew.",
-		);
+		return refuseNewer(path, { version, known, writer: readProgram(database), program });
 	}
 	return null;
+}
+
+function refuseNewer(
+	path: string,
+	facts: { version: number; known: number; writer: string | null; program: string | null },
+): Refusal {
+	const { version, known, writer, program } = facts;
+	const newer = writer === null ? "a newer Reeve" : `Reeve ${writer}`;
+	const older = program === null ? "this one" : `and this is Reeve ${program}, which`;
+	const install = `npm install -g reeve@${writer ?? "latest"}`;
+	return refusal(
+		`${path} was written by ${newer}: its schema is ${version}, ${older} knows ${known}.`,
+		`Nothing was changed. Use ${newer} again (${install}), or move the file away to start anew.`,
+	);
+}
+
+/** Which Reeve last wrote to it; null when that is not written down. */
+function readProgram(database: Database): string | null {
+	try {
+		return String(database.readValue("SELECT value FROM meta WHERE key = 'program'") ?? "") || null;
+	} catch {
+		return null;
+	}
+}
+
+function rememberProgram(database: Database, program: string): void {
+	if (readProgram(database) === program) return;
+	database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('program', ?)").run(program);
 }
 
 function refuseByCheck(path: string, database: Database): Refusal | null {

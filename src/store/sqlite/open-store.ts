@@ -37,6 +37,8 @@ export interface StoreOptions {
 	/** Instead of the best that there is. */
 	readonly driver?: DriverName;
 	readonly limits?: Partial<QueueLimits>;
+	/** The version of Reeve that opens it: written down for whoever cannot read it one day. */
+	readonly program?: string;
 }
 
 export type OpenedStore = { readonly ok: true; readonly store: Store } | Refusal;
@@ -51,7 +53,7 @@ export async function openStore(path: string, options: StoreOptions = {}): Promi
 			"Use Node 22.13 or newer, or install Reeve anew for this platform.",
 		);
 	}
-	const opened = openDatabase(path, driver, now());
+	const opened = openDatabase(path, driver, now(), options.program ?? null);
 	if (!opened.ok) return opened;
 	try {
 		return { ok: true, store: createSqliteStore(opened, options) };

@@ -1,0 +1,102 @@
+/**
+ * launchd, asked through `launchctl`. Only exact names are ever given. That a job is not known is an answer of its own;
+ * that nothing can be learned is a failure, and never taken for it.
+ */
+
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+
+export interface Job {
+	/** Null while it does not run. */
+	readonly pid: number | null;
+	/** How it last ended, in words; null as long as it never did. */
+	readonly ended: string | null;
+}
+
+export interface Launchctl {
+	/** Null when there is no such job. */
+	print(label: string): Promise<Job | null>;
+	/** Loads the job of this file and starts it; one that another has loaded meanwhile is as good. */
+	bootstrap(file: string): Promise<void>;
+	kickstart(label: string): Promise<void>;
+	/** Asks the job to end, and forgets it; one that is not there is forgotten already. */
+	bootout(label: string): Promise<void>;
+}
+
+export interface LaunchctlOptions {
+	/** `gui/501`: the domain whose jobs they are. */
+	readonly domain: string;
+	/** The program. */
+	readonly program: string;
+	readonly env: NodeJS.ProcessEnv;
+}
+
+const PROGRAM = "/bin/launchctl";
+
+/** The jobs of whoever runs this, as far as they are in a desktop session. */
+export function userDomain(): LaunchctlOptions {
+	return { domain: `gui/${process.getuid?.() ?? 0}`, program: PROGRAM, env: process.env };
+}
+
+/** Why no agents can be jobs of launchd here, or null. */
+export function explainLaunchdProblem(options = userDomain()): string | null {
+	if (!existsSync(options.program)) return "launchd exists on macOS only";
+	try {
+		const { program, env } = options;
+		execFileSync(program, ["print", options.domain], { env, timeout: 5_000, stdio: "ignore" });
+		return null;
+	} catch {
+		return `there is no launchd session ${options.domain}: log in at the desktop`;
+	}
+}
+
+const ANSWER_MS_MAX = 30_000;
+const NOT_FOUND = 113;
+const NO_SUCH_PROCESS = 3;
+/** Somebody else is about to load it, or has. */
+const ALREADY = [5, 37];
+
+export function createLaunchctl({ domain, program, env }: LaunchctlOptions): Launchctl {
+	const ask = (...args: string[]) =>
+		new Promise<{ code: number; stdout: string }>((resolve, reject) => {
+			const options = { env, timeout: ANSWER_MS_MAX };
+			execFile(program, args, options, (error, stdout, stderr) => {
+				if (error === null) return resolve({ code: 0, stdout });
+				if (typeof error.code === "number" && EXPECTED[args[0] ?? ""]?.includes(error.code)) {
+					return resolve({ code: error.code, stdout });
+				}
+				const said = stderr.trim().split("\n").at(-1) || error.message;
+				reject(new Error(`launchctl ${args[0]}: ${said}`));
+			});
+		});
+	return {
+		async print(label) {
+			const { code, stdout } = await ask("print", `${domain}/${label}`);
+			return code === NOT_FOUND ? null : parseJob(stdout);
+		},
+		bootstrap: async (file) => void (await ask("bootstrap", domain, file)),
+		kickstart: async (label) => void (await ask("kickstart", `${domain}/${label}`)),
+		bootout: async (label) => void (await ask("bootout", `${domain}/${label}`)),
+	};
+}
+
+const EXPECTED: Readonly<Record<string, readonly number[]>> = {
+	print: [NOT_FOUND],
+	bootstrap: ALREADY,
+	bootout: [NOT_FOUND, NO_SUCH_PROCESS],
+};
+
+/**
+ * What `launchctl print` says of a job. Its own fields are indented by one tab, those of what is nested in it by
+ * more. An exit and a signal are told in different fields, of which only the one that holds is there.
+ */
+export function parseJob(text: string): Job {
+	const field = (name: string) => new RegExp(`^\\t${name} = (.*)$`, "m").exec(text)?.[1];
+	const pid = Number(field("pid"));
+	const code = /^(\d+)/.exec(field("last exit code") ?? "")?.[1];
+	const signal = field("last terminating signal");
+	return {
+		pid: Number.isInteger(pid) && pid > 0 ? pid : null,
+		ended: signal ?? (code === undefined ? null : `exit code ${code}`),
+	};
+}

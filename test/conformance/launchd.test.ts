@@ -1,0 +1,126 @@
+/**
+ * The launchd backend, over a launchd that is played. Every run has a holder of its own, which costs; so the suites
+ * about processes, which are the holder's business, run over it only when they are asked for.
+ */
+
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+	createLaunchctl,
+	explainLaunchdProblem,
+	parseJob,
+} from "../../src/backends/launchd/launchctl.js";
+import { isAlive } from "../../src/host/process-identity.js";
+import { signalVerified } from "../../src/host/process-tree.js";
+import { temporaryFolder } from "../support/reeve.js";
+import { runBackendSuite } from "./backend-suite.js";
+import { createLaunchdWorld, type LaunchdWorld } from "./launchd-world.js";
+import { runKillSuite, runProcessSuite } from "./process-suite.js";
+import { eventually, listen, startOk } from "./world.js";
+
+const ALL = process.env["REEVE_LAUNCHD_ALL"] !== undefined;
+
+runBackendSuite("launchd", () => createLaunchdWorld(), ALL ? 50 : 5);
+if (ALL) {
+	runProcessSuite("launchd", () => createLaunchdWorld());
+	runKillSuite("launchd", () => createLaunchdWorld());
+	runKillSuite("launchd without control groups", () => createLaunchdWorld({ groups: false }));
+}
+
+describe("runs as jobs", { timeout: 120_000 }, () => {
+	let world: LaunchdWorld;
+	beforeEach(async () => {
+		world = await createLaunchdWorld();
+	});
+	afterEach(() => world.close(), 60_000);
+
+	test("each run has a job of its own, whose property list holds nothing of the agent (A5)", async () => {
+		const backend = world.connect();
+		const env = { PATH: "/usr/bin:/bin", API_KEY: "a-canary" };
+		const request = world.run(["sleep", "1000"], { env });
+		const handle = await startOk(backend, request);
+		const other = await startOk(backend, world.request({ type: "lives-on" }));
+		const labels = [handle, other].map(({ data }) => String(data["label"]));
+		expect(world.jobs().sort()).toEqual(labels.sort());
+		const plists = readdirSync(world.backendFolder).map((name) =>
+			readFileSync(join(world.backendFolder, name, "job.plist"), "utf8"),
+		);
+		expect(plists).toHaveLength(2);
+		for (const plist of plists) expect(plist).not.toMatch(/canary|sleep|1000/);
+	});
+
+	test("the death of one holder touches no other agent (S17)", async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const first = await startOk(backend, world.request({ type: "lives-on" }));
+		const holder = world.holder();
+		const second = await startOk(backend, world.request({ type: "lives-on" }));
+		signalVerified(holder, "SIGKILL");
+		await eventually(() => exits.first(first.runId));
+		expect(isAlive(second.process)).toBe(true);
+		expect(exits.first(second.runId)).toBeUndefined();
+	});
+
+	test("what is forgotten leaves neither job nor folder", async () => {
+		const backend = world.connect();
+		const exits = listen(backend);
+		const handle = await startOk(backend, world.request({ type: "exits", code: 3 }));
+		expect(await eventually(() => exits.first(handle.runId))).toMatchObject({ code: 3 });
+		await backend.forget(handle.runId);
+		expect([world.jobs(), readdirSync(world.backendFolder)]).toEqual([[], []]);
+	});
+
+	test("what does not start leaves nothing either", async () => {
+		const started = await world.connect().start(world.request({ type: "is-missing" }));
+		expect(started).toMatchObject({ ok: false, failure: { permanent: true } });
+		expect([world.jobs(), readdirSync(world.backendFolder)]).toEqual([[], []]);
+	});
+
+	test("a holder that cannot start is told by how its job ended", async () => {
+		Object.assign(world.options, { holderProgram: "/no/such/holder.js" });
+		const request = world.request({ type: "lives-on" });
+		expect(await world.connect().start(request)).toMatchObject({
+			ok: false,
+			failure: {
+				permanent: false,
+				detail: expect.stringMatching(/reeve\.run\.\w+ ended before it was ready \(exit code 1\)/),
+			},
+		});
+	});
+});
+
+describe("launchctl's words", () => {
+	const job = (...lines: string[]) =>
+		`gui/501/x = {\n\tdomain = {\n\t\tpid = 1\n\t\tlast exit code = 99\n\t}\n${lines.map((line) => `\t${line}\n`).join("")}}\n`;
+
+	test.each([
+		[["state = running", "pid = 12", "last exit code = (never exited)"], 12, null],
+		[["state = not running", "last exit code = 0"], null, "exit code 0"],
+		[["state = not running", "last exit code = 78: EX_CONFIG"], null, "exit code 78"],
+		[["state = not running", "last terminating signal = Killed: 9"], null, "Killed: 9"],
+		[["state = waiting"], null, null],
+	])("%j", (lines, pid, ended) => {
+		expect(parseJob(job(...lines))).toEqual({ pid, ended });
+	});
+
+	test("where there is no launchd, or no session of the user, it is told", () => {
+		const folder = temporaryFolder();
+		const env = { PATH: process.env["PATH"], FAKE_SERVICES: folder };
+		const program = resolve("test/fixtures/launchd/launchctl.pl");
+		const here = { domain: "gui/501", program, env };
+		expect(explainLaunchdProblem(here)).toBeNull();
+		writeFileSync(join(folder, "no-desktop"), "");
+		expect(explainLaunchdProblem(here)).toContain("no launchd session gui/501");
+		const none = { ...here, program: "/nowhere/launchctl" };
+		expect(explainLaunchdProblem(none)).toBe("launchd exists on macOS only");
+	});
+
+	test("that nothing can be learned is never taken for an absence", async () => {
+		const options = { domain: "gui/501", env: process.env };
+		const missing = createLaunchctl({ ...options, program: "/nowhere/launchctl" });
+		await expect(missing.print("x")).rejects.toThrow("launchctl print");
+		const failing = createLaunchctl({ ...options, program: "false" });
+		await expect(failing.print("x")).rejects.toThrow();
+	});
+});
