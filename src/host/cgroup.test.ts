@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { createGroups, describeLimits, readOomKills } from "./cgroup.js";
+import { createGroups, describeLimits } from "./cgroup.js";
 import { parseGroupLayout } from "./cgroup-layout.js";
-import { isOwnGroup, killGroup } from "./cgroup-members.js";
+import { isOwnGroup, killGroup, readOomKills } from "./cgroup-members.js";
 
 const mount = (root: string, at: string, type: string, options: string) =>
 	`30 20 0:28 ${root} ${at} rw,relatime shared:1 - ${type} ${type} ${options}`;
