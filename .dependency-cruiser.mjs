@@ -116,6 +116,13 @@ const ROOMS = [
 			"The agent kit runs in other people's agents, where nothing but Node can be counted on: of src/ it sees core only, and no package.",
 	},
 	{
+		name: "acp",
+		path: "^src/acp/",
+		sees: ["^src/(core|agent|client)/", "^src/http/contract", ANY_PACKAGE],
+		instead:
+			"The driver of ACP agents is a worker agent of our own: it sees core, the agent kit and the client. Ask the daemon over HTTP; what starts it belongs in daemon.",
+	},
+	{
 		name: "testing",
 		path: "^src/testing/",
 		sees: ["^src/(core|config|ports)/", ANY_PACKAGE],
@@ -213,9 +220,9 @@ export default {
 			name: "nothing-imports-the-outermost",
 			severity: "error",
 			comment:
-				"daemon, cli, agent and testing are entry points: nothing in src/ imports them. Move what you need to the folder that owns it, or pass it in from daemon/main.ts.",
-			from: { path: "^src/([^/]+)", pathNot: TEST },
-			to: { path: "^src/(daemon|cli|agent|testing)/", pathNot: "^src/$1/" },
+				"daemon, cli, acp, agent and testing are entry points: nothing in src/ imports them (but acp, which is an agent, the agent kit). Move what you need to the folder that owns it, or pass it in from daemon/main.ts.",
+			from: { path: "^src/([^/]+)", pathNot: [TEST, "^src/acp/"] },
+			to: { path: "^src/(daemon|cli|acp|agent|testing)/", pathNot: "^src/$1/" },
 		},
 		{
 			name: "only-known-folders",

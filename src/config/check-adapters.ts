@@ -44,6 +44,13 @@ const CALLABLE: ReadonlySet<string> = new Set([...HEADLESS_CLIS, "generic"]);
 
 /** Agents that are called speak Reeve's protocol, or are a CLI that Reeve can call. */
 function explainKind(name: string, { kind }: WrittenAgent): Explanation | null {
+	if (name === "acp") {
+		if (kind === "worker" || kind === null) return null;
+		return {
+			message: "`acp` is for workers: one process that serves many prompts, without a terminal",
+			hint: "write `kind: worker`",
+		};
+	}
 	if (kind === "worker" && name !== "generic") {
 		return {
 			message: `${quote(name)} cannot be a worker: agent CLIs do not serve many requests in one process`,

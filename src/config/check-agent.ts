@@ -86,6 +86,17 @@ const workersFit: Rule = {
 	},
 };
 
+const oneAcpProcess: Rule = {
+	keys: [WORKERS_MAX, ["adapter"]],
+	judge: ({ workers, adapter }) => {
+		if (adapter !== "acp" || workers.max === 1) return null;
+		return {
+			message: "an ACP agent is one process: two could not ask the operator at once",
+			hint: "leave `workers` out; one process serves `concurrency` conversations at a time",
+		};
+	},
+};
+
 const oneSignOfReady: Rule = {
 	keys: [["ready"], ...["log", "port", "command", "delay"].map((sign) => ["ready", sign])],
 	judge: ({ ready }) => {
@@ -106,6 +117,7 @@ const RULES: readonly Rule[] = [
 	budgetBeforeHalt,
 	backoffGrows,
 	workersFit,
+	oneAcpProcess,
 ];
 
 export function checkAgent(
@@ -129,13 +141,16 @@ export function checkAgent(
 	return findings;
 }
 
+/** Adapters that could be any program. */
+const NAMELESS: ReadonlySet<string> = new Set(["acp", "generic"]);
+
 function checkCommand(
 	tree: Tree,
 	agent: WrittenAgent,
 	shape: CheckedShape,
 	settings: AgentSettings,
 ): Finding[] {
-	if (settings.adapter !== "generic" || settings.command !== undefined) return [];
+	if (!NAMELESS.has(settings.adapter) || settings.command !== undefined) return [];
 	const around = findOutline(FLEET_OUTLINE, agent.path) ?? FLEET_OUTLINE;
 	const written = [...namesIn(tree, agent.path), ...namesIn(tree, ["defaults"])];
 	// Where one of the two was written wrongly, that is the mistake, and it is reported already.
@@ -145,7 +160,7 @@ function checkCommand(
 	if (slipped) return [];
 	const said = {
 		message: "required key is missing",
-		expected: "the program and its arguments as a list, since the adapter is `generic`",
+		expected: `the program and its arguments as a list, since the adapter is \`${settings.adapter}\``,
 		hint: "write `command: [node, agent.mjs]`, or name the `adapter`",
 	};
 	return [finding(locateKey(tree, agent.path), [...agent.path, "command"], said)];

@@ -20,13 +20,14 @@ export const ADAPTERS = [
 	"opencode",
 	"pi",
 	"aider",
+	"acp",
 	"generic",
 ] as const;
-/** The agent CLIs that Reeve knows by itself; `generic` is any program. */
+/** The agent CLIs that Reeve knows by itself; `acp` is any that speaks that protocol, `generic` any program. */
 export type Adapter = (typeof ADAPTERS)[number];
 
 export const HEADLESS_CLIS = ["claude", "codex", "gemini", "opencode", "pi"] as const;
-/** Those that can be called without a terminal. */
+/** Those that can be called without a terminal, one process per call. */
 export type HeadlessCli = (typeof HEADLESS_CLIS)[number];
 
 export const TMPDIR_CHOICES = ["own", "inherit"] as const;

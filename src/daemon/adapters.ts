@@ -1,5 +1,6 @@
 /** Which adapter an agent has: a built-in one, or one that its fleet file describes. */
 
+import { acp } from "../adapters/acp.js";
 import { aider } from "../adapters/aider.js";
 import { claude } from "../adapters/claude.js";
 import { codex } from "../adapters/codex.js";
@@ -18,6 +19,7 @@ const BUILT_IN: Readonly<Record<Adapter, AgentAdapter>> = {
 	opencode,
 	pi,
 	aider,
+	acp,
 	generic,
 };
 

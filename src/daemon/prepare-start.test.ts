@@ -18,11 +18,17 @@ function specOf(agent: string): AgentSpec {
 }
 
 async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
-	const home = { logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") };
+	const home = {
+		...{ logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") },
+		socket: join(folder, "reeve.sock"),
+	};
 	const place = { inherited, home, onTrouble: () => {} };
 	const prepared = await prepareStart(specOf(agent), NO_CONVERSATION, place);
 	if (!prepared.ok) throw new Error(prepared.detail);
-	return prepared.request;
+	const { env, ...request } = prepared.request;
+	// What Reeve itself tells a session is not looked at here.
+	const others = Object.entries(env).filter(([name]) => !name.startsWith("REEVE_"));
+	return { ...request, env: Object.fromEntries(others) };
 }
 
 test("what systemd tells the daemon's service is not handed to agents", async () => {

@@ -7,6 +7,7 @@ import { readEnvFile } from "../config/load.js";
 import { renderProblem } from "../config/problem.js";
 import type { AgentSpec } from "../config/spec.js";
 import type { Prepared, StartIntent } from "../engine/life-world.js";
+import { acpCommand } from "./acp.js";
 import { adapterOf } from "./adapters.js";
 import { prepareSession } from "./prepare-session.js";
 
@@ -15,7 +16,7 @@ const SIZE = { columns: 200, rows: 50 };
 
 export interface StartPlace {
 	readonly inherited: NodeJS.ProcessEnv;
-	readonly home: Pick<Home, "logs" | "agents" | "temporary">;
+	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "socket">;
 	/** Something is not as it should be, and the agent starts all the same. */
 	readonly onTrouble: (message: string) => void;
 }
@@ -47,13 +48,14 @@ export async function prepareStart(
 			: null;
 	const [program, ...first] = spec.command ?? profile.command ?? [];
 	if (program === undefined) return { ok: false, detail: "no command is given" };
+	const argv = [program, ...first, ...(session?.args ?? []), ...spec.args] as const;
 	const logDir = logDirOf(home.logs, spec.id);
 	await mkdir(logDir, { recursive: true, mode: 0o700 });
 	return {
 		ok: true,
 		request: {
 			agentId: spec.id,
-			argv: [program, ...first, ...(session?.args ?? []), ...spec.args],
+			argv: spec.adapter === "acp" ? acpCommand(spec.id, home.socket, argv) : argv,
 			cwd: spec.cwd,
 			// What somebody wrote for this agent wins over what its adapter finds useful.
 			env: { ...mergeEnv(inherited, session?.env ?? {}, own, spec.env), ...session?.hookEnv },

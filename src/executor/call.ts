@@ -17,6 +17,7 @@ import { renderSize } from "../core/units.js";
 import type { AttemptEnd, CallAdapter, CallAttempt, CallCommand } from "../ports/executor.js";
 import { startDeadline } from "./deadline.js";
 import { createLogTail } from "./log-tail.js";
+import { makeOwnTmpdir, type OwnTmpdir } from "./own-tmpdir.js";
 import { checkResponse, parseAnswer, quote } from "./parse-answer.js";
 import {
 	endLeftovers,
@@ -48,10 +49,12 @@ export async function runCall(
 	const takeBackDeadline = startDeadline(timeoutMs, () => stop("timed_out"));
 	const takeBackHold = world.hold(callOff);
 	signal.addEventListener("abort", callOff);
+	let temporary: OwnTmpdir | null = null;
 	try {
 		const command = prepare(attempt);
 		if ("outcome" in command) return command;
-		const started = await world.start({ ...program, ...command, runId });
+		temporary = await makeOwnTmpdir(command);
+		const started = await world.start({ ...program, ...command, env: temporary.env, runId });
 		if (!started.ok) {
 			const { permanent, detail } = started.failure;
 			return failedAt({ type: permanent ? "spawn_error" : "host_exhausted", detail });
@@ -72,6 +75,7 @@ export async function runCall(
 	} finally {
 		takeBackDeadline();
 		signal.removeEventListener("abort", callOff);
+		await temporary?.remove();
 		takeBackHold();
 	}
 }

@@ -40,6 +40,8 @@ export interface CallCommand {
 	readonly argv: readonly [string, ...string[]];
 	readonly env: Readonly<Record<string, string>>;
 	readonly stdin: string;
+	/** Whether it gets a folder of its own for temporary files, gone when the attempt is over. */
+	readonly ownTmpdir?: boolean;
 }
 
 /** An answer that needs no process: the request is wrong, or the CLI has no such action. */

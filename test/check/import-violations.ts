@@ -51,6 +51,7 @@ export const IMPORT_VIOLATIONS: readonly Violation[] = [
 	crossing("src/adapters/claude", "src/engine", ["adapters-imports"], "core and ports only"),
 	crossing("src/notify/desktop", "src/config", ["notify-imports"], "core and ports only"),
 	crossing("src/agent", "src/client", ["agent-imports"], "other people's agents"),
+	crossing("src/acp", "src/engine", ["acp-imports"], "a worker agent of our own"),
 	crossing("src/testing", "src/engine", ["testing-imports"], "fakes of the ports"),
 	crossing("src/daemon", "src/cli", ["daemon-imports", OUTERMOST], "entry points"),
 	crossing(

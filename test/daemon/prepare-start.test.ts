@@ -33,6 +33,7 @@ async function prepare(spec: AgentSpec, intent: Partial<StartIntent> = {}) {
 			inherited: { HOME: join(root, "home"), PATH: "/bin", TMPDIR: "/tmp/of-everybody" },
 			home: {
 				...{ logs: join(root, "logs"), agents: join(root, "agents"), temporary: join(root, "tmp") },
+				socket: join(root, "reeve.sock"),
 			},
 			onTrouble: (message) => trouble.push(message),
 		},

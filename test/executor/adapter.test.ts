@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CallAdapter } from "../../src/ports/executor.js";
 import { createScriptedAdapter } from "../../src/testing/scripted-adapter.js";
@@ -10,6 +12,7 @@ import {
 	program,
 	reasonOf,
 	request,
+	tempFolder,
 } from "./world.js";
 
 const adapter = createScriptedAdapter({
@@ -44,6 +47,19 @@ describe("a CLI behind an adapter", () => {
 		const end = await call(action);
 		expect(ending(end)).toBe(expected);
 		expect(reasonOf(end)).toContain(words);
+	});
+
+	test("has a folder of its own for temporary files, which is gone afterwards", async () => {
+		const folder = tempFolder();
+		const tidy: CallAdapter = {
+			...adapter,
+			prepare: () => ({
+				...{ argv: ["/bin/sh", "-c", 'touch "$TMPDIR/left"; printf %s "$TMPDIR"'], stdin: "" },
+				...{ env: { PATH: process.env["PATH"] ?? "", TMPDIR: folder }, ownTmpdir: true },
+			}),
+		};
+		expect(ending(await call("shout", { adapter: tidy }))).toContain(join(folder, "reeve-call-"));
+		expect(readdirSync(folder)).toEqual([]);
 	});
 
 	test("says how it ended when there was no answer in that", async () => {

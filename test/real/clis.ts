@@ -308,4 +308,44 @@ const pi: RealCli = {
 	shell: (command) => ({ name: "bash", input: { command } }),
 };
 
+/** One that Reeve has never heard of: all that it knows stands in the fleet file. */
+export const QWEN: RealCli & { readonly adapter: object } = {
+	cli: "qwen",
+	name: "@qwen-code/qwen-code",
+	version: "0.24.4",
+	bin: "qwen",
+	adapter: {
+		command: ["qwen"],
+		env: { QWEN_CODE_NO_RELAUNCH: "true" },
+		conversation: {
+			id: "chosen",
+			fresh: ["--session-id", "<conversation>"],
+			resume: ["--resume", "<conversation>"],
+			gone: ["No saved session found"],
+			transcript: ["<home>/.qwen/projects/*/chats/<conversation>.jsonl"],
+		},
+	},
+	env: ({ api }) => ({
+		OPENAI_API_KEY: KEY,
+		OPENAI_BASE_URL: `${api}/v1`,
+		OPENAI_MODEL: "mock-1",
+	}),
+	seeds: () => ({
+		".qwen/settings.json": json({
+			security: { auth: { selectedType: "openai" }, folderTrust: { enabled: false } },
+			general: { enableAutoUpdate: false },
+			privacy: { usageStatisticsEnabled: false },
+		}),
+	}),
+	headless: (prompt) => ["-p", prompt, "-o", "json", "--approval-mode", "yolo"],
+	resume: (id, prompt) => ["--resume", id, "-p", prompt, "-o", "json"],
+	terminal: ["--approval-mode", "yolo"],
+	ready: /Type your message/,
+	busy: /esc to cancel/,
+	asking: null,
+	dialogs: [],
+	interrupt: ["Escape"],
+	shell: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
+};
+
 export const CLIS: readonly RealCli[] = [claude, codex, gemini, opencode, pi];

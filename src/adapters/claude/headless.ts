@@ -42,8 +42,8 @@ export const claudeHeadless: CallAdapter = {
 		return {
 			argv: [...argv, "-p", "--output-format", "stream-json", "--verbose", ...resume],
 			// Its own retries take three minutes; ours are visible, and obey the fleet file.
-			env: { CLAUDE_CODE_MAX_RETRIES: "1", ...env },
-			stdin: asked.prompt,
+			env: { CLAUDE_CODE_MAX_RETRIES: "1", DISABLE_AUTOUPDATER: "1", ...env },
+			...{ stdin: asked.prompt, ownTmpdir: true },
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),

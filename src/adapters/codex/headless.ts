@@ -37,6 +37,7 @@ export const codexHeadless: CallAdapter = {
 			argv: [program, "exec", ...resume, ...flags, ...args, ...id, "-"],
 			env,
 			stdin: asked.prompt,
+			ownTmpdir: true,
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),

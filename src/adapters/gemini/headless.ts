@@ -50,6 +50,7 @@ export const geminiHeadless: CallAdapter = {
 			// Its launcher takes no signal and hides the process that does the work.
 			env: { GEMINI_CLI_NO_RELAUNCH: "true", ...env },
 			stdin: asked.prompt,
+			ownTmpdir: true,
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),

@@ -42,7 +42,8 @@ export const opencodeHeadless: CallAdapter = {
 		const resume = asked.conversation === null ? [] : ["-s", asked.conversation];
 		return {
 			argv: [program, "run", "--format", "json", ...args, ...resume],
-			...{ env, stdin: asked.prompt },
+			env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...env },
+			...{ stdin: asked.prompt, ownTmpdir: true },
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),

@@ -36,7 +36,12 @@ export const piHeadless: CallAdapter = {
 		const asked = parsePrompt(request);
 		if ("code" in asked) return asked;
 		const resume = asked.conversation === null ? [] : ["--session", asked.conversation];
-		return { argv: [...argv, "--mode", "json", ...resume], env, stdin: asked.prompt };
+		return {
+			argv: [...argv, "--mode", "json", ...resume],
+			env,
+			stdin: asked.prompt,
+			ownTmpdir: true,
+		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
 };

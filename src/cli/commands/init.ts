@@ -34,8 +34,8 @@ export async function runInit(
 	return CLI_EXIT.done;
 }
 
-/** The agent CLIs are named like their adapters; `generic` is none. */
-const CLIS = ADAPTERS.filter((adapter) => adapter !== "generic");
+/** The agent CLIs are named like their adapters; `acp` and `generic` are none. */
+const CLIS = ADAPTERS.filter((adapter) => adapter !== "acp" && adapter !== "generic");
 
 async function findAgentClis(path: string): Promise<Adapter[]> {
 	const folders = path.split(delimiter).filter((folder) => folder !== "");

@@ -1,0 +1,84 @@
+/**
+ * Asks the operator in the agent's name, through the daemon: the question becomes an event and is answered
+ * with `reeve reply` or the API. The daemon keeps one open question per agent, so they are asked one after
+ * the other; an answer can then never go to the wrong one.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type { Client } from "../client/client.js";
+import { chooseOption, renderQuestion } from "./permission.js";
+
+/** The longest that the daemon lets anybody wait; asking the same again waits on. */
+const WAIT = "10m";
+const TRY_AGAIN_MS = 2_000;
+const TRIES_MAX = 30;
+
+export interface Operator {
+	/** Until there is an answer, or `cancelled` is aborted. */
+	decide(
+		request: RequestPermissionRequest,
+		cancelled: AbortSignal,
+	): Promise<RequestPermissionResponse>;
+}
+
+const CANCELLED: RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
+
+export function createOperator(
+	client: Pick<Client, "call">,
+	agent: string,
+	log: (message: string) => void,
+): Operator {
+	let earlier: Promise<unknown> = Promise.resolve();
+
+	async function ask(question: string, signal: AbortSignal): Promise<string | null> {
+		for (let tries = 0; tries < TRIES_MAX; tries++) {
+			try {
+				const options = { place: agent, query: { wait: WAIT }, body: { question }, signal };
+				const { answer } = await client.call("POST /api/v1/agents/:id/ask", options);
+				if (answer !== null) return answer;
+				tries = -1;
+			} catch (error) {
+				if (signal.aborted) break;
+				log(`the operator cannot be asked: ${(error as Error).message}`);
+				await sleep(TRY_AGAIN_MS, undefined, { signal }).catch(() => {});
+			}
+			if (signal.aborted) break;
+		}
+		return null;
+	}
+
+	/** A question that nobody waits for any more must not be answered later, for another. */
+	async function withdraw(): Promise<void> {
+		const body = { answer: "(withdrawn: the turn has ended)" };
+		await client.call("POST /api/v1/agents/:id/reply", { place: agent, body }).catch(() => {});
+	}
+
+	async function decide(
+		request: RequestPermissionRequest,
+		cancelled: AbortSignal,
+	): Promise<RequestPermissionResponse> {
+		let misunderstood: string | null = null;
+		while (!cancelled.aborted) {
+			const answer: string | null = await ask(renderQuestion(request, misunderstood), cancelled);
+			if (answer === null) {
+				await withdraw();
+				return CANCELLED;
+			}
+			const option = chooseOption(request.options, answer);
+			if (option !== null) return { outcome: { outcome: "selected", optionId: option.optionId } };
+			misunderstood = answer;
+		}
+		return CANCELLED;
+	}
+
+	// What an earlier process asked, nobody waits for.
+	earlier = withdraw();
+	return {
+		decide(request, cancelled) {
+			const decided = earlier.then(() => decide(request, cancelled));
+			earlier = decided.catch(() => {});
+			return decided;
+		},
+	};
+}

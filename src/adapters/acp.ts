@@ -1,0 +1,6 @@
+/** Any agent that speaks the Agent Client Protocol; its program is named in the fleet file. */
+
+import { PLAIN_PROFILE } from "../core/adapter.js";
+import type { AgentAdapter } from "../ports/adapter.js";
+
+export const acp: AgentAdapter = { name: "acp", profile: PLAIN_PROFILE };

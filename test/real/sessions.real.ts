@@ -1,0 +1,159 @@
+/**
+ * Every CLI as a session agent under a real daemon, on a HOME that knows the mock API and nothing else: no
+ * trust, no first steps. What a person would have to settle is the adapter's work. Needs `npm run build`.
+ */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createClient } from "../../src/client/client.js";
+import { readProcessTable } from "../../src/host/process-table.js";
+import type { AgentJson } from "../../src/http/contract/agents.js";
+import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
+import { type Bench, openBench } from "./bench.js";
+import { CLIS, QWEN, type RealCli } from "./clis.js";
+
+const WITHIN_MS = 120_000;
+
+/** The provider and its key: what only the user can know. The rest of the laboratory's seeds is left out. */
+const PROVIDER_ONLY: Readonly<Record<string, RealCli["seeds"]>> = {
+	claude: (place) => {
+		const { customApiKeyResponses, bypassPermissionsModeAccepted } = JSON.parse(
+			CLIS[0]?.seeds(place)[".claude.json"] ?? "{}",
+		);
+		const known = { customApiKeyResponses, bypassPermissionsModeAccepted };
+		return { ".claude.json": JSON.stringify(known) };
+	},
+	codex: (place) => {
+		const file = ".codex/config.toml";
+		const text = CLIS[1]?.seeds(place)[file] ?? "";
+		return { [file]: text.replace(/\[features\][\s\S]*/, "").replace(/check_for_update.*\n/, "") };
+	},
+	gemini: () => ({
+		".gemini/settings.json": JSON.stringify({
+			security: { auth: { selectedType: "gemini-api-key" } },
+			general: { maxAttempts: 1 },
+		}),
+	}),
+};
+
+/** Which ended or living processes have this in their command line. */
+function running(marker: string): number[] {
+	return readProcessTable()
+		.entries.filter(({ ended }) => !ended)
+		.map(({ pid }) => pid)
+		.filter((pid) => {
+			try {
+				return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(marker);
+			} catch {
+				return false;
+			}
+		});
+}
+
+describe.each([...CLIS, QWEN].map((cli, n) => [cli.cli, cli, n] as const))(
+	"%s as a session",
+	(name, cli, n) => {
+		let bench: Bench;
+		let home: FleetHome;
+		beforeAll(async () => {
+			bench = await openBench(cli, { seeds: PROVIDER_ONLY[name] ?? cli.seeds });
+			home = createFleetHome();
+			const { PATH: _, TMPDIR: __, ...env } = bench.env;
+			const keys = {
+				...{ adapter: name, command: [bench.program], args: cli.terminal, env },
+				...{ cwd: bench.place.cwd, on_clean_exit: "restart", drain: { timeout: "20s" } },
+				crash_policy: { transient_delay: "200ms" },
+			};
+			const fleet = {
+				...{ version: 1, projects: { p: { agents: { coder: keys } } } },
+				...("adapter" in cli ? { adapters: { [name]: cli.adapter } } : {}),
+			};
+			writeFileSync(join(home.folder, "reeve.yaml"), JSON.stringify(fleet));
+			await home.must("up");
+		});
+		afterAll(async () => {
+			await home.close();
+			await bench.close();
+		});
+
+		const client = () =>
+			createClient({ socketPath: join(home.env["REEVE_HOME"] ?? "", "reeve.sock") });
+		const place = "p:coder";
+		const agent = async () => (await home.ps())[0] as AgentJson;
+		const screen = async () => {
+			try {
+				return (await client().call("GET /api/v1/agents/:id/screen", { place })).text;
+			} catch {
+				return "";
+			}
+		};
+		const shows = async (what: RegExp) => {
+			let seen = "";
+			await eventually(
+				async () => {
+					seen = await screen();
+					return what.test(seen);
+				},
+				`${what} on the screen`,
+				WITHIN_MS,
+			).catch((error: Error) => {
+				throw new Error(`${error.message}\n${seen}`);
+			});
+		};
+		const type = (text: string) =>
+			client().call("POST /api/v1/agents/:id/send", { place, body: { text, submit: false } });
+		/** Pasted, then an Enter of its own. */
+		const submit = async (prompt: string) => {
+			await type(`\u001b[200~${prompt}\u001b[201~`);
+			await sleep(500);
+			await type("\r");
+		};
+		const asked = (prompt: string) =>
+			bench.api.requests.filter(
+				(request) => request.tools.length > 0 && request.prompt.includes(prompt),
+			);
+
+		test("starts on a fresh HOME without a human, and answers", async () => {
+			await shows(cli.ready);
+			await submit("say hello");
+			await shows(/The mock heard: "?say hello/);
+			expect(asked("say hello")).toHaveLength(1);
+			expect((await agent()).process).toBe("running");
+		});
+
+		test("is killed, and goes on with the same conversation", async () => {
+			const before = await agent();
+			process.kill(before.pid ?? 0, "SIGKILL");
+			await eventually(
+				async () => {
+					const { pid, process: state } = await agent();
+					return state === "running" && pid !== null && pid !== before.pid;
+				},
+				"it is started again",
+				WITHIN_MS,
+			);
+			await sleep(1_000);
+			await shows(cli.ready);
+			bench.api.reset();
+			await submit("say more");
+			await eventually(() => asked("say more").length > 0, "it is asked", WITHIN_MS);
+			expect(JSON.stringify(asked("say more")[0]?.body)).toContain("say hello");
+			expect(await agent()).toMatchObject({ restarts: 1, policy: "healthy" });
+		});
+
+		test("ends when it is told to, and leaves no tool behind", async () => {
+			await sleep(2_000);
+			const marker = `9${String(process.pid).padStart(7, "0")}${n}`;
+			const reply = { tool: cli.shell(`sleep ${marker}`) };
+			bench.api.script({ when: "use the tool", withTools: true, times: 1, reply });
+			await submit("use the tool");
+			await eventually(() => running(marker).length > 0, "the tool runs", WITHIN_MS);
+			const down = JSON.parse(await home.must("down", "p", "--json"));
+			console.log(`${name}: down ${JSON.stringify(down)}`);
+			expect(running(marker)).toEqual([]);
+			expect(running(bench.place.home)).toEqual([]);
+		});
+	},
+);
