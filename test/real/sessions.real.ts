@@ -106,11 +106,15 @@ describe.each([...CLIS, QWEN].map((cli, n) => [cli.cli, cli, n] as const))(
 		};
 		const type = (text: string) =>
 			client().call("POST /api/v1/agents/:id/send", { place, body: { text, submit: false } });
-		/** Pasted, then an Enter of its own. */
+		/** Pasted, then an Enter of its own; again while nobody asks the model, since one that comes early is lost. */
 		const submit = async (prompt: string) => {
 			await type(`\u001b[200~${prompt}\u001b[201~`);
-			await sleep(500);
-			await type("\r");
+			for (let tries = 0; tries < 5 && asked(prompt).length === 0; tries++) {
+				await sleep(500);
+				await type("\r");
+				const isAsked = () => asked(prompt).length > 0;
+				await eventually(isAsked, "it is asked", 15_000).catch(() => {});
+			}
 		};
 		const asked = (prompt: string) =>
 			bench.api.requests.filter(
