@@ -11,6 +11,7 @@ export const aider: AgentAdapter = {
 		...PLAIN_PROFILE,
 		command: ["aider"],
 		args: ["--no-check-update", "--no-show-release-notes"],
+		drain: ["turn", "ctrl_c", "sigterm"],
 		ownTmpdir: true,
 		exits: { codes: [{ code: 2, cause: "config" }], zeroLies: false, texts: SERVICE_TEXTS },
 		conversation: {

@@ -33,6 +33,26 @@ export const claude: AgentAdapter = {
 		command: ["claude"],
 		env: { DISABLE_AUTOUPDATER: "1" },
 		args: ["--settings", "<folder>/claude-settings.json"],
+		screen: {
+			ready: ["^❯(\\s|$)"],
+			busy: ["esc to interrupt"],
+			waitingInput: [
+				"^\\s*❯ \\d+\\. ",
+				"Enter to confirm · Esc to cancel",
+				"Esc to cancel · Tab to amend",
+			],
+			rateLimited: ["(hit|reached) your [\\w -]*limit", "limit reached [·∙]"],
+			dialogs: [
+				{
+					name: "trust",
+					when: "(one you trust|trust the files)\\b",
+					choose: "^Yes, (I trust|proceed)",
+				},
+				{ name: "bypass_permissions", when: "Bypass Permissions mode", choose: "^Yes, I accept" },
+				{ name: "api_key", when: "Detected a custom API key", choose: "^Yes$" },
+			],
+		},
+		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
 		files: [{ name: "claude-settings.json", text: JSON.stringify(SETTINGS) }],
 		exits: {
@@ -92,9 +112,10 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 		case "UserPromptSubmit":
 			return { activity: "busy", prompt: String(data["prompt"] ?? "") };
 		case "PreToolUse":
+			return { activity: "busy", inTool: true };
 		case "PostToolUse":
 		case "PostToolUseFailure":
-			return { activity: "busy" };
+			return { activity: "busy", inTool: false };
 		case "PermissionRequest":
 			return { activity: "waiting_input", detail: `asks to use ${data["tool_name"]}` };
 		case "Notification":
@@ -102,7 +123,7 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 				? { activity: "waiting_input" }
 				: null;
 		case "Stop":
-			return { activity: "ready", failure: null };
+			return { activity: "ready", failure: null, inTool: false };
 		case "StopFailure":
 			return { activity: "ready", ...failedTurn(data, read) };
 		case "SessionEnd":

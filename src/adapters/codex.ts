@@ -22,6 +22,18 @@ export const codex: AgentAdapter = {
 			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
 			...["-c", NOTIFY],
 		],
+		// While it streams an answer, its screen looks as if it were ready.
+		tellsTurnEnds: true,
+		screen: {
+			ready: ["^› Ask Codex to do anything", "^› "],
+			busy: ["esc to interrupt"],
+			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
+			rateLimited: ["hit your usage limit"],
+			dialogs: [
+				{ name: "trust", when: "Do you trust the contents of this directory", choose: "^Yes" },
+			],
+		},
+		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
 		exits: {
 			codes: [],

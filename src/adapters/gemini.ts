@@ -37,6 +37,16 @@ export const gemini: AgentAdapter = {
 			GEMINI_CLI_NO_RELAUNCH: "true",
 			GEMINI_CLI_SYSTEM_SETTINGS_PATH: "<folder>/gemini-settings.json",
 		},
+		screen: {
+			ready: ["Type your message"],
+			busy: ["esc to cancel"],
+			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
+			rateLimited: ["Usage limit reached for", "exhausted your (daily )?quota"],
+			dialogs: [
+				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },
+			],
+		},
+		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
 		exits: {
 			codes: [
@@ -80,8 +90,9 @@ function meaningOf(event: string, data: JsonRecord): SignMeaning | null {
 		case "BeforeAgent":
 			return { activity: "busy", prompt: String(data["prompt"] ?? "") };
 		case "BeforeTool":
+			return { activity: "busy", inTool: true };
 		case "AfterTool":
-			return { activity: "busy" };
+			return { activity: "busy", inTool: false };
 		case "Notification":
 			return data["notification_type"] === "ToolPermission" ? { activity: "waiting_input" } : null;
 		case "AfterAgent":

@@ -42,6 +42,16 @@ export const opencode: AgentAdapter = {
 				...SERVICE_TEXTS,
 			],
 		},
+		tellsTurnEnds: true,
+		screen: {
+			ready: ["Ask anything", "ctrl\\+p commands"],
+			busy: ["esc (again to )?interrupt", "retrying in"],
+			waitingInput: ["Permission required", "Allow once\\s+Allow always"],
+			rateLimited: [],
+			dialogs: [],
+		},
+		// One Esc only arms it.
+		drain: ["turn", "esc", "esc", "sigterm"],
 		// It leaves 19 MB in there at every start.
 		ownTmpdir: true,
 		conversation: {

@@ -36,6 +36,14 @@ export const pi: AgentAdapter = {
 		...PLAIN_PROFILE,
 		command: ["pi"],
 		args: ["--extension", "<folder>/reeve-extension.ts"],
+		screen: {
+			ready: ["\\(auto\\)"],
+			busy: ["Working\\.\\.\\.", "Retrying \\("],
+			waitingInput: [],
+			rateLimited: [],
+			dialogs: [],
+		},
+		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
 		files: [{ name: "reeve-extension.ts", text: EXTENSION }],
 		// In its JSON mode it exits with 0 whatever happened.

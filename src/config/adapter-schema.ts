@@ -1,7 +1,13 @@
 /** An adapter in the fleet file: the same that is known of the built-in ones, in the user's words. */
 
 import type { z } from "zod";
-import { type AdapterProfile, CONVERSATION_IDS, KNOWN_CAUSES } from "../core/adapter.js";
+import {
+	type AdapterProfile,
+	CONVERSATION_IDS,
+	DRAIN_RUNGS,
+	KNOWN_CAUSES,
+	type ScreenProfile,
+} from "../core/adapter.js";
 import {
 	argv,
 	choice,
@@ -51,6 +57,32 @@ const seed = section("A JSON file of the program that is to hold something befor
 
 const cause = (description: string) => choice(description, KNOWN_CAUSES);
 
+const signs = (description: string) => list(description, pattern("On the screen.")).prefault([]);
+
+const screen = section(
+	"What the program shows when. Needed where it has no hooks; each pattern is looked for in the text of the whole screen, `^` and `$` meaning lines.",
+	{
+		ready: signs("It waits for a prompt."),
+		busy: signs("It works."),
+		waiting_input: signs("It waits for a choice; nothing is typed then."),
+		rate_limited: signs("It has met a usage limit."),
+		dialogs: list(
+			"Questions at the start that are answered for you, by their label.",
+			section("One question.", {
+				name: text("What it is called in events."),
+				when: pattern("On the screen while it is asked."),
+				choose: pattern("In the label of the choice to be made."),
+			}),
+		).prefault([]),
+	},
+);
+
+function screenOf(settings: z.output<typeof screen> | undefined): ScreenProfile | null {
+	if (settings === undefined) return null;
+	const { waiting_input: waitingInput, rate_limited: rateLimited, ...rest } = settings;
+	return { ...rest, waitingInput, rateLimited };
+}
+
 const exits = section("What an end of the program means. Codes are believed first, then texts.", {
 	codes: list(
 		"Exit codes with a meaning of their own.",
@@ -83,6 +115,11 @@ export const adapterSchema = section("What is known of an agent CLI.", {
 		"Whether each agent gets a folder of its own for temporary files, emptied before every start.",
 	).prefault(true),
 	conversation: conversation.prefault({}),
+	screen: screen.optional(),
+	drain: list(
+		"How it is asked to end, one after the other, within the agent's `drain.timeout`: `turn` waits while it is busy.",
+		choice("One way.", DRAIN_RUNGS),
+	).prefault(["sigterm"]),
 	exits: exits.prefault({}),
 	events: list(
 		'What the program does from an event on. Its hooks tell of one with `sh "$REEVE_HOOK" EVENT each`, and JSON on stdin if there is any.',
@@ -105,6 +142,9 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		conversation: settings.conversation,
 		files: [],
 		events: Object.fromEntries(settings.events.map(({ event, activity }) => [event, activity])),
+		tellsTurnEnds: false,
+		screen: screenOf(settings.screen),
+		drain: settings.drain,
 		exits: {
 			codes: settings.exits.codes,
 			zeroLies: settings.exits.zero_lies,

@@ -69,6 +69,7 @@ describe("parseFleet", () => {
 						terminal: true,
 						tmpdir: null,
 						seed: true,
+						stall: { afterMs: 1_800_000, steps: [] },
 						onCleanExit: "prompt",
 						drain: { timeoutMs: 10_000 },
 						dependsOn: ["web:db"],

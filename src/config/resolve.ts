@@ -45,6 +45,7 @@ const RESOLVE_BY_KIND: Readonly<
 		terminal: settings.terminal,
 		tmpdir: settings.tmpdir ?? null,
 		seed: settings.seed,
+		stall: { afterMs: settings.stall.after, steps: settings.stall.steps },
 		onCleanExit: settings.on_clean_exit,
 		...lastingOf(place, settings),
 	}),

@@ -8,6 +8,7 @@ import type { z } from "zod";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
+import { STALL_STEPS } from "../core/stall.js";
 import {
 	ADAPTERS,
 	AGENT_KINDS,
@@ -127,6 +128,17 @@ const ready = section(
 	},
 );
 
+const stall = section("When an agent CLI that says it works counts as standing still.", {
+	after: duration(
+		"No progress for this long while it is busy: no event, no line in its record, nothing new on its screen. Known tools are waited for.",
+		{ positive: true },
+	).prefault("30m"),
+	steps: list(
+		"What is done about it, one after the other, each after as long again: `interrupt` presses Esc, `restart` takes the conversation up anew. You are told in any case.",
+		choice("One step.", STALL_STEPS),
+	).prefault([]),
+});
+
 const workers = section("How many processes serve a worker agent.", {
 	min: count("Kept running also while nothing is asked.", { min: 0 }).prefault(1),
 	max: count("Never more than this at once.").prefault(1),
@@ -172,6 +184,7 @@ const agentKeys = {
 		"`own` is a folder for temporary files that no other agent has, emptied before every start; `inherit` leaves `TMPDIR` as it is. When it is not set, as the adapter has it: agent CLIs have their own.",
 		TMPDIR_CHOICES,
 	).optional(),
+	stall: stall.prefault({}),
 	seed: flag(
 		"Whether the questions that a CLI asks at its first start (trust in the folder, first steps) are settled before it, as far as its adapter knows how.",
 	).prefault(true),
@@ -226,6 +239,7 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	backend: ["session"],
 	terminal: ["session"],
 	tmpdir: ["session"],
+	stall: ["session"],
 	seed: ["session"],
 	on_clean_exit: ["session"],
 	drain: LIVES_ON,

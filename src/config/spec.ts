@@ -7,6 +7,7 @@ import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
+import type { StallSettings } from "../core/stall.js";
 import type { Backend, ExtraOutput, OnCleanExit, Tmpdir } from "../core/states.js";
 
 export interface LimitsSpec {
@@ -76,6 +77,7 @@ export interface SessionSpec extends CommonSpec, LastingSpec {
 	/** Null: as the adapter has it. */
 	readonly tmpdir: Tmpdir | null;
 	readonly seed: boolean;
+	readonly stall: StallSettings;
 	readonly onCleanExit: OnCleanExit;
 }
 

@@ -71,6 +71,29 @@ export interface ExitProfile {
 	readonly texts: readonly TextCause[];
 }
 
+/** A question at the start that can be answered without a person. */
+export interface DialogProfile {
+	readonly name: string;
+	/** A pattern that is on the screen while it is asked. */
+	readonly when: string;
+	/** A pattern in the label of the choice to be made. Never the one that happens to be selected. */
+	readonly choose: string;
+}
+
+/** Patterns on the screen: the last resort, where a CLI does not say what it does. */
+export interface ScreenProfile {
+	readonly ready: readonly string[];
+	readonly busy: readonly string[];
+	/** It waits for a person's choice; whatever is typed now may be taken for one. */
+	readonly waitingInput: readonly string[];
+	readonly rateLimited: readonly string[];
+	readonly dialogs: readonly DialogProfile[];
+}
+
+export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
+/** One way to have an agent end, gentlest first: wait for its turn to end, its own keys, a signal. */
+export type DrainRung = (typeof DRAIN_RUNGS)[number];
+
 export interface AdapterProfile {
 	/** Its program; null where the fleet file must name one. */
 	readonly command: readonly string[] | null;
@@ -84,6 +107,12 @@ export interface AdapterProfile {
 	readonly seeds: readonly Seed[];
 	/** What it does from an event on, by the event that its hooks tell of. */
 	readonly events: Readonly<Record<string, Activity>>;
+	/** Whether its hooks or its record tell of every end of a turn, so that the screen need not. */
+	readonly tellsTurnEnds: boolean;
+	/** Null where nothing is known of its screen. */
+	readonly screen: ScreenProfile | null;
+	/** How it is asked to end, one after the other. */
+	readonly drain: readonly DrainRung[];
 	/** Null where nothing is known of how it ends. */
 	readonly exits: ExitProfile | null;
 }
@@ -98,6 +127,9 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	files: [],
 	seeds: [],
 	events: {},
+	tellsTurnEnds: false,
+	screen: null,
+	drain: ["sigterm"],
 	exits: null,
 } satisfies AdapterProfile);
 

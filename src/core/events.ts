@@ -4,11 +4,14 @@
  * the descriptions, which must name every field.
  */
 
+import type { DrainRung } from "./adapter.js";
 import type { CrashAction, ExitClass } from "./crash-state.js";
 import type { Asker, ExitCause, ExitKind } from "./exit.js";
 import type { AttemptError } from "./outcome.js";
 import type { PlanStatus } from "./plan.js";
-import type { CircuitState, PolicyState } from "./states.js";
+import type { SignSource } from "./sign.js";
+import type { StallStep } from "./stall.js";
+import type { Activity, CircuitState, PolicyState } from "./states.js";
 import type { TaskStatus } from "./task.js";
 
 /** How the stop of an agent went. */
@@ -22,6 +25,15 @@ export interface EventMap {
 	"agent.adopted": { pid: number };
 	"agent.conversation": { conversation: string | null; mode: "fresh" | "resume" };
 	"agent.conversation_lost": { conversation: string; reason: string };
+	"agent.activity": {
+		from: Activity;
+		to: Activity;
+		source: SignSource | null;
+		detail: string | null;
+	};
+	"agent.dialog_answered": { dialog: string };
+	"agent.stalled": { step: StallStep | "notice"; after_ms: number };
+	"agent.drain_rung": { rung: DrainRung | "sigkill" };
 	"agent.limits_missing": { missing: string };
 	"agent.ready": { after_ms: number };
 	"agent.exited": {
@@ -133,6 +145,30 @@ export const EVENT_DOCS: EventDocs = {
 		meaning:
 			"The agent did not find the conversation that it was to take up. Its next start begins a new one.",
 		data: { conversation: "its id", reason: "why, in words" },
+	},
+	"agent.activity": {
+		meaning: "The agent does something else than before, as far as is known.",
+		data: {
+			from: "activity before",
+			to: "activity now",
+			source: "how it is known: hook, transcript or screen; null when it is not",
+			detail: "in the words of its CLI, where there are some",
+		},
+	},
+	"agent.dialog_answered": {
+		meaning: "A question at the start of an agent CLI was answered, by the label of the choice.",
+		data: { dialog: "which, as its adapter calls it" },
+	},
+	"agent.stalled": {
+		meaning: "An agent that says it works has made no progress for long.",
+		data: {
+			step: "what is done about it: notice, interrupt or restart",
+			after_ms: "how long there was none",
+		},
+	},
+	"agent.drain_rung": {
+		meaning: "An agent that is to end was asked in one of the ways that its adapter knows.",
+		data: { rung: "turn (its turn is waited for), a key, a signal, or sigkill as the last" },
 	},
 	"agent.limits_missing": {
 		meaning:

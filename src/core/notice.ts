@@ -10,6 +10,7 @@ export const NOTICE_KINDS = [
 	"waiting",
 	"question",
 	"usage_limit",
+	"stalled",
 	"dead_letter",
 	"circuit_open",
 	"service_restarted",
@@ -57,6 +58,12 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		case "agent.exited":
 			if (event.data.cause !== "usage_limit") return null;
 			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");
+		case "agent.stalled":
+			return make(
+				"stalled",
+				`${who} has come to a standstill`,
+				`What is done: ${event.data.step}.`,
+			);
 		case "task.changed":
 			if (event.data.to !== "dead_lettered") return null;
 			return make("dead_letter", `${who} left a dead letter`, event.data.reason);

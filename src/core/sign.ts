@@ -17,6 +17,8 @@ export interface SignMeaning {
 	readonly conversation?: string;
 	/** A prompt that was submitted. */
 	readonly prompt?: string;
+	/** Whether a tool runs from here on, which may be silent for long. */
+	readonly inTool?: boolean;
 	/** In the CLI's own words, shortened. */
 	readonly detail?: string;
 }

@@ -13,9 +13,12 @@ import { conversationValues, sessionValues } from "./prepare-session.js";
 import { logDirOf } from "./prepare-start.js";
 import { parseResetTime } from "./reset-time.js";
 import { findFile } from "./session-files.js";
-import { readSpool } from "./spool.js";
-import { readTranscriptEnd } from "./transcript.js";
+import { createSpoolReader, type SpoolReader } from "./spool.js";
+import { createTranscriptReader } from "./transcript.js";
 import { offsetOfZone } from "./zone-offset.js";
+
+const SEARCH_EVERY_MS = 5_000;
+const PLACES_MAX = 1_000;
 
 export function createSessionWorld(
 	home: Pick<Home, "logs" | "agents">,
@@ -25,8 +28,34 @@ export function createSessionWorld(
 		resetAtMs: (text) => parseResetTime(text, Date.now(), offsetOfZone),
 	};
 
+	const transcripts = createTranscriptReader();
+	const spools = new Map<string, { readonly spec: AgentSpec; readonly spool: SpoolReader }>();
+
+	function spoolReaderOf(spec: AgentSpec): SpoolReader {
+		const known = spools.get(spec.id);
+		if (known?.spec === spec) return known.spool;
+		const spool = createSpoolReader(logDirOf(home.agents, spec.id), adapterOf(spec));
+		spools.set(spec.id, { spec, spool });
+		return spool;
+	}
+
+	/** Found once, it stays where it is; what was not found is not looked for every second. */
+	const places = new Map<string, { readonly path: string | null; readonly atMs: number }>();
+
 	async function transcriptOf(spec: AgentSpec, conversation: string | null) {
 		if (conversation === null) return null;
+		const key = `${spec.id} ${conversation}`;
+		const known = places.get(key);
+		if (known !== undefined && (known.path !== null || Date.now() - known.atMs < SEARCH_EVERY_MS)) {
+			return known.path;
+		}
+		const path = await searchTranscript(spec, conversation);
+		if (places.size >= PLACES_MAX) places.clear();
+		places.set(key, { path, atMs: Date.now() });
+		return path;
+	}
+
+	async function searchTranscript(spec: AgentSpec, conversation: string) {
 		const values = await sessionValues(spec, env, logDirOf(home.agents, spec.id));
 		const { transcript } = adapterOf(spec).profile.conversation;
 		const path = fillFirst(transcript, { ...values, ...conversationValues(conversation) });
@@ -39,17 +68,17 @@ export function createSessionWorld(
 		lastWords: (spec) => readLastWords(logDirOf(home.logs, spec.id)),
 		async signs(spec, conversation, sinceMs) {
 			const adapter = adapterOf(spec);
-			const told = await readSpool(logDirOf(home.agents, spec.id), adapter, reader);
+			const told = await spoolReaderOf(spec).read(reader);
 			const id = conversation ?? lastConversation(told);
 			const path = await transcriptOf(spec, id).catch(() => null);
-			const written = path === null ? [] : await readTranscriptEnd(path, adapter, reader);
+			const written = path === null ? [] : await transcripts.read(path, adapter, reader);
 			return [...told, ...written]
 				.filter(({ atMs }) => atMs >= sinceMs)
 				.sort((a, b) => a.atMs - b.atMs);
 		},
 		async isRecorded(spec, conversation) {
 			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;
-			return (await transcriptOf(spec, conversation)) !== null;
+			return (await searchTranscript(spec, conversation)) !== null;
 		},
 		readReset: reader.resetAtMs,
 	};

@@ -32,30 +32,50 @@ export async function emptySpool(folder: string): Promise<void> {
 	await mkdir(spoolOf(folder), { recursive: true, mode: 0o700 });
 }
 
-/** What the records mean, oldest first. Removes what is beyond the bound. */
-export async function readSpool(
-	folder: string,
-	adapter: AgentAdapter,
-	reader: SignReader,
-): Promise<readonly AgentSign[]> {
+export interface SpoolReader {
+	/** What the records mean, oldest first. Removes what is beyond the bound. */
+	read(reader: SignReader): Promise<readonly AgentSign[]>;
+}
+
+interface Known {
+	readonly atMs: number;
+	/** Null for a record that means nothing. */
+	readonly sign: AgentSign | null;
+}
+
+/** Reads each record once: it is looked at every second, and never changes. */
+export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolReader {
 	const spool = spoolOf(folder);
-	const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
-	const files = await Promise.all(
-		names.map(async (name) => {
-			const stats = await stat(join(spool, name)).catch(() => null);
-			return stats === null ? null : { name, size: stats.size, atMs: stats.mtimeMs };
-		}),
-	);
-	const known = files.filter((file) => file !== null).sort((a, b) => a.atMs - b.atMs);
-	for (const { name } of known.slice(0, -RECORDS_MAX)) await rm(join(spool, name), { force: true });
-	const signs: AgentSign[] = [];
-	for (const { name, size, atMs } of known.slice(-RECORDS_MAX)) {
+	const known = new Map<string, Known>();
+
+	async function readNew(name: string, reader: SignReader): Promise<void> {
+		const stats = await stat(join(spool, name)).catch(() => null);
+		if (stats === null || known.get(name)?.atMs === stats.mtimeMs) return;
 		const event = name.replace(/\.[^.]*\.json$/, "");
-		const data = size > RECORD_BYTES_MAX ? {} : await readJson(join(spool, name));
-		const meaning = data === null ? null : meaningOf(adapter, event, data, reader);
-		if (meaning !== null) signs.push({ ...meaning, source: "hook", name: event, atMs });
+		const data = stats.size > RECORD_BYTES_MAX ? {} : await readJson(join(spool, name));
+		const meaning = meaningOf(adapter, event, data, reader);
+		const atMs = stats.mtimeMs;
+		const sign =
+			meaning === null ? null : ({ ...meaning, source: "hook", name: event, atMs } as const);
+		known.set(name, { atMs, sign });
 	}
-	return signs;
+
+	return {
+		async read(reader) {
+			const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
+			const there = new Set(names);
+			for (const name of known.keys()) if (!there.has(name)) known.delete(name);
+			for (const name of names) {
+				if (!known.has(name) || name.endsWith(".last.json")) await readNew(name, reader);
+			}
+			const ordered = [...known].sort(([, a], [, b]) => a.atMs - b.atMs);
+			for (const [name] of ordered.slice(0, -RECORDS_MAX)) {
+				known.delete(name);
+				await rm(join(spool, name), { force: true });
+			}
+			return ordered.slice(-RECORDS_MAX).flatMap(([, { sign }]) => sign ?? []);
+		},
+	};
 }
 
 function meaningOf(
@@ -69,7 +89,7 @@ function meaningOf(
 	return activity === undefined ? null : { activity };
 }
 
-async function readJson(path: string): Promise<JsonRecord | null> {
+async function readJson(path: string): Promise<JsonRecord> {
 	try {
 		const data: unknown = JSON.parse(await readFile(path, "utf8"));
 		return typeof data === "object" && data !== null ? (data as JsonRecord) : {};

@@ -1,13 +1,32 @@
 /** The end of a conversation's record, as its CLI keeps it: one JSON text per line. */
 
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 const BYTES_MAX = 262_144;
 const LINES_MAX = 200;
 
-export async function readTranscriptEnd(
+const KNOWN_MAX = 500;
+
+/** Reads a record only when it has changed: it is looked at every second. */
+export function createTranscriptReader() {
+	const known = new Map<string, { changed: string; signs: readonly AgentSign[] }>();
+	return {
+		async read(path: string, adapter: AgentAdapter, reader: SignReader) {
+			const { mtimeMs, size } = await stat(path);
+			const changed = `${mtimeMs} ${size}`;
+			const before = known.get(path);
+			if (before?.changed === changed) return before.signs;
+			const signs = await readTranscriptEnd(path, adapter, reader);
+			if (known.size >= KNOWN_MAX) known.clear();
+			known.set(path, { changed, signs });
+			return signs;
+		},
+	};
+}
+
+async function readTranscriptEnd(
 	path: string,
 	{ readTranscript }: AgentAdapter,
 	reader: SignReader,

@@ -7,16 +7,16 @@
  * down), S8 (one start and one exit per run) and S13 (adoption moves no counter).
  */
 
-import { decideAfterExit, settle } from "../core/crash-policy.js";
+import { decideAfterExit } from "../core/crash-policy.js";
 import { type Asker, type ExitReport, exitReport } from "../core/exit.js";
 import type { Backend, RunExit, RunHandle, StartFailure } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
 	createLimitsNews,
 	type PlannedStart,
-	policyChange,
 	recordExit,
 	reportOf,
+	settledAgent,
 	startEffectKey,
 	toStoredRun,
 } from "./agent-record.js";
@@ -27,17 +27,19 @@ import {
 	newRun,
 	processStateOf,
 } from "./agent-state.js";
-import { drainRun } from "./drain.js";
+import { type DrainWays, drainRun, drainWaysOf } from "./drain.js";
 import { judgeRun } from "./judge-run.js";
 import { KeptAgent } from "./kept-agent.js";
 import { launchRun } from "./launch-run.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
-import { bindConversation, endConversation } from "./run-conversation.js";
+import { bindConversation, endConversation, hearConversation } from "./run-conversation.js";
+import { type RunWatch, watchRun } from "./run-watch.js";
 import { createSignal, type Signal, scheduleLong } from "./waiting.js";
 
 const RECOVER_AGAIN_MS = 1_000;
+const UNSEEN = { code: null, signal: null, outOfMemory: false };
 
 export class AgentLife implements Life {
 	readonly #world: LifeWorld;
@@ -51,8 +53,7 @@ export class AgentLife implements Life {
 	#wanted: { readonly withContinue: boolean; readonly outcome: Signal<StartOutcome> } | null = null;
 	#nextStartAtMs: number | null = null;
 	#cancelStart = () => {};
-	#cancelSettle = () => {};
-	#stopWatching = () => {};
+	#watch: RunWatch | null = null;
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
 		this.#kept = new KeptAgent(agent, world);
@@ -75,6 +76,7 @@ export class AgentLife implements Life {
 			run: this.#run,
 			processes: this.#run?.handle ? 1 : 0,
 			ready: this.#ready,
+			known: this.#run === null ? null : (this.#watch?.known() ?? null),
 			lastExit: this.#lastExit,
 			nextStartAtMs: this.#nextStartAtMs,
 		};
@@ -106,8 +108,7 @@ export class AgentLife implements Life {
 
 	letGo(): void {
 		this.#cancelStart();
-		this.#cancelSettle();
-		this.#stopWatching();
+		this.#watch?.stop();
 	}
 
 	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
@@ -202,11 +203,8 @@ export class AgentLife implements Life {
 		event: Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>, "type" | "data">,
 	): Promise<void> {
 		live.handle = handle;
-		const holds = await bindConversation(
-			this.#world.sessions,
-			live.conversation?.lease,
-			handle.process,
-		);
+		const { sessions } = this.#world;
+		const holds = await bindConversation(sessions, live.conversation?.lease, handle.process);
 		const about = { agent: this.id, run_id: live.runId };
 		const events = [{ ...about, ...event } as NewEvent, ...this.#limitsNews.of(handle, about)];
 		await this.#kept.save({ reason: "running" }, events, (transaction) =>
@@ -216,39 +214,44 @@ export class AgentLife implements Life {
 		// Somebody else has the conversation by now: two processes on one would damage it.
 		if (!holds) live.askedBy ??= "reeve";
 		if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
-		const { clock, watchReady } = this.#world;
-		const sinceMs = clock.now().steadyMs;
-		if (event.type === "agent.adopted") {
-			// It has been running for long; its sign, printed once, would be looked for in vain.
-			this.#ready = true;
-			this.#world.changed();
-		} else {
-			this.#stopWatching = watchReady(spec, () => {
-				void this.#inbox.run(() => this.#becameReady(live, clock.now().steadyMs - sinceMs));
-			});
-		}
-		if (spec.kind === "call") return;
-		const upMs = live.startedSteadyMs === null ? this.#nowMs() - handle.startedAtMs : 0;
-		const leftMs = Math.max(0, spec.crashPolicy.windowMs - upMs);
-		this.#cancelSettle = scheduleLong(clock, leftMs, () => {
-			void this.#inbox.run(() => this.#becameStable(live));
+		const inTurn = (task: () => Promise<void>) => void this.#inbox.run(task);
+		this.#watch = watchRun(this.#world, spec, live, event.type === "agent.adopted", {
+			onReady: (afterMs) => inTurn(() => this.#becameReady(live, afterMs)),
+			onStable: () => inTurn(() => this.#becameStable(live)),
+			onConversation: (id) => inTurn(() => this.#toldConversation(live, id)),
+			onRestart: () => this.#world.finishStop(this.id, "reeve"),
 		});
+		if (!this.#watch.readyAtOnce) return;
+		this.#ready = true;
+		this.#world.changed();
 	}
 
 	async #becameReady(live: LiveRun, afterMs: number): Promise<void> {
 		if (this.#run !== live || this.#ready) return;
 		const about = { agent: this.id, run_id: live.runId };
-		await this.#kept.save({}, [{ ...about, type: "agent.ready", data: { after_ms: afterMs } }]);
+		live.ready = true;
+		const event: NewEvent = { ...about, type: "agent.ready", data: { after_ms: afterMs } };
+		await this.#kept.save({}, [event], (transaction) =>
+			transaction.putRun(this.#stored(live, "running")),
+		);
 		this.#ready = true;
 		this.#world.changed();
 	}
 
+	/** The CLI has named its conversation: from now on this one is taken up, and nobody else may. */
+	async #toldConversation(live: LiveRun, id: string): Promise<void> {
+		if (this.#run !== live) return;
+		const told = await hearConversation(this.#world.sessions, this.#kept.now, live, id);
+		if (told === null) return;
+		live.conversation = told;
+		await this.#kept.save({ conversation: id }, [], (transaction) =>
+			transaction.putRun(this.#stored(live, "running")),
+		);
+	}
+
 	async #becameStable(live: LiveRun): Promise<void> {
-		const { spec, crash } = this.#kept.now;
-		if (this.#run !== live || spec.kind === "call") return;
-		const settled = settle(crash, spec.crashPolicy.windowMs, spec.crashPolicy);
-		const events = policyChange(this.id, crash, settled, "ran for a whole window");
-		if (events.length > 0) await this.#kept.save({ crash: settled }, events);
+		const settled = this.#run === live ? settledAgent(this.#kept.now) : null;
+		if (settled !== null) await this.#kept.save({ crash: settled.crash }, settled.events);
 	}
 
 	/** Records how a run ended, with what the policy decided, and does it. */
@@ -278,8 +281,7 @@ export class AgentLife implements Life {
 		this.#lastExit = exit;
 		this.#run = null;
 		this.#ready = false;
-		this.#cancelSettle();
-		this.#stopWatching();
+		this.#watch?.stop();
 		live.ended.resolve();
 		// Its own bookkeeping; if it fails, the record is merely kept longer.
 		live.backend.forget(live.runId).catch(() => {});
@@ -293,8 +295,8 @@ export class AgentLife implements Life {
 
 	/** The end of a run of which nobody knows how it came. */
 	#endUnseen(live: LiveRun): Promise<void> {
-		const lost = { code: null, signal: null, atMs: this.#nowMs(), outOfMemory: false };
-		return this.#end(live, this.#report(live, lost), lost.atMs);
+		const atMs = this.#nowMs();
+		return this.#end(live, this.#report(live, { ...UNSEEN, atMs }), atMs);
 	}
 
 	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
@@ -306,7 +308,7 @@ export class AgentLife implements Life {
 		const drained =
 			live === null
 				? ({ outcome: "already_stopped", reason: null } as const)
-				: await drainRun(live, graceMs, clock);
+				: await drainRun(live, graceMs, clock, this.#drainWays(live.runId));
 		if (live !== null && drained.outcome !== "not_proven") {
 			// The process is gone; if its exit was not heard of by now, it never will be.
 			await this.#inbox.run(async () => {
@@ -319,6 +321,14 @@ export class AgentLife implements Life {
 			transaction.appendEvent({ type: "agent.drained", agent: this.id, data }, this.#nowMs()),
 		);
 		return { ...drained, durationMs };
+	}
+
+	#drainWays(runId: string): DrainWays {
+		const { drain } = this.#world.sessions.adapterOf(this.#kept.now.spec).profile;
+		const activity = () => this.#watch?.known()?.activity ?? "unknown";
+		return drainWaysOf(drain, activity, { agent: this.id, run_id: runId }, (event) =>
+			this.#kept.save({}, [event]),
+		);
 	}
 
 	/** Nothing starts from here on, and who asked is recorded before the agent is told. */
@@ -339,9 +349,9 @@ export class AgentLife implements Life {
 	async #recover(stored: StoredRun): Promise<void> {
 		const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
 		const backend = this.#world.backendNamed(stored.backend);
-		const { conversation = null } = stored;
+		const { conversation = null, ready = false } = stored;
 		const run = newRun(runId, backend, withContinue, intendedAtMs);
-		const live = { ...run, handle, askedBy, conversation };
+		const live = { ...run, handle, askedBy, conversation, ready };
 		this.#run = live;
 		const found = await backend.recover(stored.runId, stored.handle);
 		this.#unknown = found.state === "unknown";

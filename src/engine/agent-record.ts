@@ -3,6 +3,7 @@
  * here decides or does anything.
  */
 
+import { settle } from "../core/crash-policy.js";
 import type { CrashDecision, CrashState } from "../core/crash-state.js";
 import { type ExitReport, exitReport } from "../core/exit.js";
 import type { RunExit, RunHandle } from "../ports/backend.js";
@@ -25,7 +26,7 @@ export function putAgent(transaction: StoreTransaction, agent: Agent): void {
 }
 
 export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
-	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation } = live;
+	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = live;
 	return {
 		runId,
 		agentId,
@@ -36,6 +37,7 @@ export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["st
 		askedBy,
 		withContinue,
 		conversation,
+		ready,
 	};
 }
 
@@ -119,6 +121,17 @@ export function policyChange(
 	if (before.policy === after.policy) return [];
 	const data = { from: before.policy, to: after.policy, reason };
 	return [{ type: "agent.policy_changed", agent: agentId, data }];
+}
+
+/** What a run of a whole window does to an agent; null when that is nothing. */
+export function settledAgent(
+	agent: Agent,
+): { readonly crash: CrashState; readonly events: readonly NewEvent[] } | null {
+	const { spec, crash: before } = agent;
+	if (spec.kind === "call") return null;
+	const crash = settle(before, spec.crashPolicy.windowMs, spec.crashPolicy);
+	const events = policyChange(agent.id, before, crash, "ran for a whole window");
+	return events.length > 0 ? { crash, events } : null;
 }
 
 /** News of limits that are not enforced: once, not at every restart. */

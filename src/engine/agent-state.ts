@@ -1,6 +1,7 @@
 /** What a runner knows of its agent, and how that looks from outside. */
 
 import type { AgentSpec } from "../config/spec.js";
+import type { KnownActivity } from "../core/activity.js";
 import type { Asker } from "../core/exit.js";
 import type { ProcessState } from "../core/states.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
@@ -26,6 +27,7 @@ export interface LiveRun {
 	askedBy: Asker | null;
 	/** Null for an agent without one, and until the start is prepared. */
 	conversation: RunConversation | null;
+	ready: boolean;
 	/** Resolves once its exit is recorded. */
 	readonly ended: Signal<void>;
 }
@@ -38,6 +40,8 @@ export interface AgentSnapshot {
 	/** How many processes serve it now. */
 	readonly processes: number;
 	readonly ready: boolean;
+	/** What it does; null where nobody looks after it. */
+	readonly known: KnownActivity | null;
 	readonly lastExit: StoredExit | null;
 	/** Wall time of the next start, where one is planned. */
 	readonly nextStartAtMs: number | null;
@@ -76,6 +80,7 @@ export function newRun(
 		startedSteadyMs: null,
 		askedBy: null,
 		conversation: null,
+		ready: false,
 		ended: createSignal(),
 	};
 }

@@ -45,6 +45,22 @@ function toldConversation({ id }: RunConversation, signs: readonly AgentSign[]):
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
 }
 
+/** The conversation that the CLI has named, with the right to hold it; null where there is nothing new. */
+export async function hearConversation(
+	sessions: SessionWorld,
+	agent: Agent,
+	{ runId, conversation, handle }: LiveRun,
+	id: string,
+): Promise<RunConversation | null> {
+	if (conversation === null || conversation.id !== null || handle === null) return null;
+	// Some CLIs tell of conversations on the side, which cannot be taken up again.
+	if ((await sessions.isRecorded(agent.spec, id)) === false) return null;
+	const taken = await takeConversation(sessions, agent, runId, { mode: conversation.mode, id });
+	if (!taken.ok || taken.conversation === null) return null;
+	await bindConversation(sessions, taken.conversation.lease, handle.process);
+	return taken.conversation;
+}
+
 /** What follows for the conversation from the end of a run. */
 export async function endConversation(
 	{ leases, adapterOf, isRecorded }: SessionWorld,

@@ -80,6 +80,7 @@ export class WorkerLife implements Life {
 			run: first === undefined ? null : { runId: first.runId, handle: slotHandle(first) },
 			processes: this.#pool.slots.size,
 			ready: this.#ready,
+			known: null,
 			lastExit: this.#lastExit,
 			nextStartAtMs: this.#nextStartAtMs,
 		};

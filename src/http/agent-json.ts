@@ -1,5 +1,6 @@
 /** An agent as the engine knows it, in the words of the contract. */
 
+import type { Activity } from "../core/states.js";
 import type { Circuit } from "../engine/calls/calls.js";
 import type { AgentView } from "../engine/engine-parts.js";
 import type { StoredExit } from "../ports/store.js";
@@ -24,8 +25,10 @@ export function renderAgent(
 		desired: agent.desired,
 		process: view.process,
 		policy: crash.policy,
-		// What the agent itself is busy with is known to its adapter, and there is none yet.
-		activity: view.process === "starting" ? "starting" : "unknown",
+		activity: activityOf(view),
+		activity_source: view.process === "running" ? (view.known?.source ?? null) : null,
+		activity_at: view.known?.source ? isoTime(view.known.atMs) : null,
+		activity_detail: view.known?.detail ?? null,
 		circuit: circuit.circuit,
 		health: circuit.health,
 		pid: run?.handle?.process.pid ?? null,
@@ -47,6 +50,17 @@ export function renderAgent(
 		host,
 		fleet_file: agent.fleetFile,
 	};
+}
+
+/** What it does, as far as that is known: what is not known is never shown as well. */
+function activityOf({ process, known, ready, lastExit, nextStartAtMs }: AgentView): Activity {
+	if (process === "starting") return "starting";
+	if (process === "stopping") return "draining";
+	if (process === "running") {
+		return known?.activity === "unknown" && !ready ? "starting" : (known?.activity ?? "unknown");
+	}
+	const parked = lastExit?.cause === "usage_limit" && nextStartAtMs !== null;
+	return process === "stopped" && parked ? "rate_limited" : "unknown";
 }
 
 /** Why it is as it is; what runs only when it is called is as its circuit is. */

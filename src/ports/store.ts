@@ -48,6 +48,8 @@ export interface StoredRun {
 	readonly withContinue: boolean;
 	/** The conversation that it holds; null for an agent without one. */
 	readonly conversation?: RunConversation | null;
+	/** Whether it has been seen ready. */
+	readonly ready?: boolean;
 }
 
 export interface RunConversation {

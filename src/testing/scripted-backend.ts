@@ -67,6 +67,8 @@ export interface ScriptedBackend extends Backend {
 	typed(runId: string): Uint8Array;
 	/** Has a run print something. */
 	print(runId: string, text: string): void;
+	/** Has a run show this and nothing else. */
+	show(runId: string, text: string): void;
 }
 
 interface ScriptedRun {
@@ -159,6 +161,10 @@ class Client implements ScriptedBackend {
 		const run = this.#runOf(runId);
 		run.printed += text;
 		for (const viewer of run.viewers) viewer.onOutput(Buffer.from(text));
+	}
+
+	show(runId: string, text: string): void {
+		this.#runOf(runId).printed = text;
 	}
 
 	async start(request: StartRequest): Promise<StartResult> {

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CheckContext } from "../../src/cli/checks/check.js";
 import {
 	checkBackends,
@@ -34,8 +34,6 @@ import { openStore } from "../../src/store/sqlite/open-store.js";
 import { createServiceWorld } from "../service/world.js";
 import { daemonJson } from "../support/agents.js";
 import { temporaryFolder } from "../support/reeve.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const NOTHING: Inspection = { database: { state: "absent" }, limits: [], strays: [] };
 

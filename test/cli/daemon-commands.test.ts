@@ -5,15 +5,13 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
 import { resolveHome } from "../../src/client/home.js";
 import { agentJson, daemonJson } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { plantReeve, SMALL_DAEMON } from "../support/planted-reeve.js";
 import { type Ran, runReeve, temporaryFolder } from "../support/reeve.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** A home of its own, and `reeve` with a daemon that the test chose. Whatever it started is ended. */
 function plant(daemonSource = SMALL_DAEMON) {

@@ -2,13 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Check } from "../../src/cli/checks/check.js";
 import { daemonJson } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { runReeve, temporaryFolder } from "../support/reeve.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 async function examine(home: string, { cwd = temporaryFolder(), path = "" } = {}) {
 	const env = { REEVE_HOME: home, ...(path !== "" && { PATH: path }) };

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { runLetterList, runLetters } from "../../src/cli/commands/dead-letters.js";
 import { runExplainAgent } from "../../src/cli/commands/explain-agent.js";
 import { runLogs } from "../../src/cli/commands/logs.js";
@@ -18,8 +18,6 @@ import { agentDetail, agentJson } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { recordedOutput } from "../support/output.js";
 import { temporaryFolder } from "../support/reeve.js";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const AGENTS = [agentJson("web:git", { kind: "call" }), agentJson("web:coder")];
 const agents = () => ({ agents: AGENTS });

@@ -111,9 +111,13 @@ export function createBrokenHome(
 			}),
 		log: () => readFileSync(home.daemonLog, "utf8"),
 		async close() {
-			if (!(await answers())) await start();
-			await client.call("POST /api/v1/daemon/stop", { body: { all: true } });
-			await gone();
+			// Without a fleet there is nothing that a daemon would have to end.
+			const mayHaveAgents = existsSync(join(fleet.folder, "reeve.yaml"));
+			if (!(await answers()) && mayHaveAgents) await start();
+			if (await answers()) {
+				await client.call("POST /api/v1/daemon/stop", { body: { all: true } });
+				await gone();
+			}
 			rmSync(fleet.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 		},
 	};

@@ -14,10 +14,17 @@ import { createBrokenHome } from "./broken-home.js";
 
 const TASKS = 30;
 const answers = resolve("test/fixtures/call-agents/answers.sh");
-const FLEET = `
+/** Calls are answered one at a time, and none before the gate is there. */
+const fleetOf = (gate: string) =>
+	`
 a: { command: [sleep, "1000"] }
 b: { command: [sleep, "1001"] }
-slow: { kind: call, concurrency: 1, command: [sh, -c, "sleep 0.4; exec ${answers}"] }`;
+slow:
+  kind: call
+  concurrency: 1
+  timeout: 5m
+  env: { GATE: "${gate}" }
+  command: [sh, -c, "until [ -e \\"$GATE\\" ]; do sleep 0.05; done; sleep 0.4; exec ${answers}"]`.trim();
 
 function createHttpHome() {
 	const broken = createBrokenHome({}, "breaks-http.mjs");
@@ -41,7 +48,8 @@ describe("http that fails", { timeout: 240_000 }, () => {
 			createHttpHome();
 		const kept = await startKept();
 		const { pid } = await status();
-		fleet.writeFleet(FLEET.trim());
+		const gate = join(fleet.folder, "gate");
+		fleet.writeFleet(fleetOf(gate));
 		await fleet.must("up");
 		const before = await pids();
 		const submitted: string[] = [];
@@ -50,6 +58,7 @@ describe("http that fails", { timeout: 240_000 }, () => {
 			submitted.push((await client.call("POST /api/v1/tasks", { body })).task_id);
 		}
 		breakHttp("crash");
+		writeFileSync(gate, "");
 		await eventually(() => kept.ends() !== "", "the budget is spent", 120_000);
 		expect(kept.ends()).toBe("code 1\n");
 		breakHttp("");
@@ -88,7 +97,7 @@ describe("http that fails", { timeout: 240_000 }, () => {
 	test("to start is told over the network and by /ready, and is there once it can be", async () => {
 		const { fleet, home, breakHttp, start, startChild, client, answers, kill } = createHttpHome();
 		await start();
-		fleet.writeFleet(FLEET.trim());
+		fleet.writeFleet(fleetOf("/"));
 		await fleet.must("up");
 		const token = (await fleet.must("token", "show")).trim();
 		await kill();

@@ -22,7 +22,7 @@ async function listenAt(path: string, folder: string): Promise<() => string[]> {
 }
 
 const names = process.platform === "linux" ? ["a path", "an abstract name"] : ["a path"];
-describe.each(names)("datagrams to %s", (kind) => {
+describe.each(names)("datagrams to %s", { timeout: 120_000 }, (kind) => {
 	test("arrive whole and in order, and a relay that dies is replaced", async () => {
 		const folder = temporaryFolder();
 		const path = kind === "a path" ? join(folder, "socket") : `@reeve-test-${process.pid}`;
@@ -43,7 +43,7 @@ describe.each(names)("datagrams to %s", (kind) => {
 		expect(relay.pid).not.toBe(before);
 		relay.send("last");
 		await relay.close();
-		expect(heard().at(-1)).toBe("last");
+		await eventually(() => heard().at(-1) === "last", "the last has arrived");
 		expect(trouble).toEqual([]);
 	});
 });
@@ -103,12 +103,15 @@ test("a service manager hears of the start, a reload, the end, and of life only 
 	}
 	first.child.kill("SIGTERM");
 	await first.ended;
-	expect(heard().at(-1)).toBe("STOPPING=1\nSTATUS=stopping");
+	const stopping = "STOPPING=1\nSTATUS=stopping";
+	await eventually(() => heard().at(-1) === stopping, "it says that it stops, and nothing after");
 
 	const second = await broken.startChild();
 	await broken.breakDaemon("block");
+	await eventually(() => existsSync(`${fleet.env["BREAKS"]}.blocked`), "it is blocked");
 	const before = heard().length;
 	await second.ended;
-	// The watchdog within needed 3 s to end it: ten beats, if beats came from elsewhere than the loop.
-	expect(heard().length - before).toBeLessThanOrEqual(2);
+	// The watchdog within needed 3 s to end it: ten beats, if beats came from elsewhere than the loop. What
+	// was sent before may still have been on its way.
+	expect(heard().length - before).toBeLessThanOrEqual(3);
 });

@@ -4,12 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { adapterOf } from "../../src/daemon/adapters.js";
-import { HOOK_SCRIPT, readSpool, spoolOf } from "../../src/daemon/spool.js";
+import { createSpoolReader, HOOK_SCRIPT, spoolOf } from "../../src/daemon/spool.js";
+import type { AgentAdapter } from "../../src/ports/adapter.js";
 
 let folder: string;
 const claude = adapterOf({ adapter: "claude", profile: null });
 const codex = adapterOf({ adapter: "codex", profile: null });
 const reader = { resetAtMs: () => null };
+
+const readSpool = (adapter: AgentAdapter) => createSpoolReader(folder, adapter).read(reader);
 
 beforeEach(() => {
 	folder = mkdtempSync(join(tmpdir(), "reeve-spool-"));
@@ -25,7 +28,7 @@ function hook(input: string, ...args: string[]): void {
 
 test("a hook leaves a record that is read as what it means", async () => {
 	hook('{"session_id":"s-1","prompt":"it\'s \\"quoted\\" & $HOME"}', "UserPromptSubmit", "each");
-	expect(await readSpool(folder, claude, reader)).toMatchObject([
+	expect(await readSpool(claude)).toMatchObject([
 		{
 			...{ source: "hook", name: "UserPromptSubmit", activity: "busy" },
 			...{ conversation: "s-1", prompt: `it's "quoted" & $HOME` },
@@ -36,7 +39,7 @@ test("a hook leaves a record that is read as what it means", async () => {
 test("an event may come as an argument", async () => {
 	const event = { type: "agent-turn-complete", "thread-id": "t", "input-messages": ["a", "b c"] };
 	hook("", "notify", "each", JSON.stringify(event));
-	expect(await readSpool(folder, codex, reader)).toMatchObject([
+	expect(await readSpool(codex)).toMatchObject([
 		{ name: "notify", activity: "ready", conversation: "t", prompt: "b c" },
 	]);
 });
@@ -44,7 +47,7 @@ test("an event may come as an argument", async () => {
 test("of events that come often only the last is kept, and nothing of what they say", async () => {
 	for (let n = 0; n < 3; n++) hook('{"tool_input":"large"}', "PreToolUse", "last");
 	expect(readdirSync(spoolOf(folder))).toEqual(["PreToolUse.last.json"]);
-	expect(await readSpool(folder, claude, reader)).toMatchObject([{ activity: "busy" }]);
+	expect(await readSpool(claude)).toMatchObject([{ activity: "busy" }]);
 });
 
 test("records are read in the order of their time, and what is half written is not", async () => {
@@ -57,12 +60,12 @@ test("records are read in the order of their time, and what is half written is n
 	put("UserPromptSubmit.a.json", '{"prompt":"x"}', 1_000);
 	put("StopFailure.c.json", '{"error":', 3_000);
 	put(".Stop.beside", '{"half', 4_000);
-	const signs = await readSpool(folder, claude, reader);
+	const signs = await readSpool(claude);
 	expect(signs.map(({ name }) => name)).toEqual(["UserPromptSubmit", "Stop", "StopFailure"]);
 });
 
 test("A6: no more than a few hundred records are kept", async () => {
 	for (let n = 0; n < 350; n++) writeFileSync(join(spoolOf(folder), `Stop.${n}.json`), "{}");
-	expect(await readSpool(folder, claude, reader)).toHaveLength(300);
+	expect(await readSpool(claude)).toHaveLength(300);
 	expect(readdirSync(spoolOf(folder))).toHaveLength(300);
 });

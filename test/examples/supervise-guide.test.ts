@@ -7,7 +7,6 @@ import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import ts from "typescript";
 import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_SERVICE } from "../../src/core/service-policy.js";
 import { eventually } from "../faults/fleet-home.js";
@@ -37,11 +36,7 @@ test("the server of the example is restarted within its process, and ends when t
 	// Inside of the repository, or the name `reeve` would lead nowhere.
 	const folder = mkdtempSync(resolve("examples/.planted-"));
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-	const source = /^```ts\n(.*?)^```$/ms.exec(guide)?.[1] ?? "";
-	const { outputText } = ts.transpileModule(source, {
-		compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
-	});
-	writeFileSync(join(folder, "web.mjs"), outputText);
+	writeFileSync(join(folder, "web.mjs"), /^```js\n(.*?)^```$/ms.exec(guide)?.[1] ?? "");
 	const port = await freePort();
 	const child = spawn(process.execPath, [join(folder, "web.mjs")], {
 		env: { PORT: String(port) },

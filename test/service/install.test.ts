@@ -11,8 +11,6 @@ import { createClient } from "../../src/client/client.js";
 import { resolveHome } from "../../src/client/home.js";
 import { createServiceWorld } from "./world.js";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const UNIT = ".config/systemd/user/reeve.service";
 const PLIST = "Library/LaunchAgents/reeve.daemon.plist";
 type World = ReturnType<typeof createServiceWorld>;

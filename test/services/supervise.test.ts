@@ -56,16 +56,18 @@ async function findDifference(start: typeof supervise): Promise<string | null> {
 				JSON.parse(JSON.stringify(expected, rounded)),
 			);
 		}),
-		{ numRuns: 1_500, seed: 7, endOnFailure: true },
+		{ numRuns: 800, seed: 7, endOnFailure: true },
 	);
 	return details.failed ? (fc.defaultReportMessage(details) ?? "failed") : null;
 }
 
-test("services of every kind start, restart, end and stop as the rules say", async () => {
+test("services of every kind start, restart, end and stop as the rules say", {
+	timeout: 120_000,
+}, async () => {
 	expect(await findDifference(supervise)).toBeNull();
 });
 
-describe("a bug in the supervisor is found", () => {
+describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 	const SUPERVISE = "services/supervise.ts";
 	const POLICY = "core/service-policy.ts";
 	test.each<[string, Bug]>([

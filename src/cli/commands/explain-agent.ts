@@ -86,6 +86,7 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 	const next = renderNextStart(detail, Date.now());
 	const facts: (readonly [string, string])[] = [
 		["state", `${stateColor(detail, colors)(renderState(detail))}${running}${pid}`],
+		...(detail.kind === "session" ? [["activity", renderActivity(detail)] as const] : []),
 		["wanted", detail.desired],
 		["why", plainLine(detail.reason)],
 		...(next === null ? [] : [["next", next] as const]),
@@ -97,6 +98,14 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 	];
 	output.result(colors.bold(detail.id));
 	for (const [name, value] of facts) output.result(`  ${colors.dim(name.padEnd(9))} ${value}`);
+}
+
+/** `busy (hook, 12s ago): asks to use Bash`. */
+function renderActivity(detail: AgentDetailJson): string {
+	const { activity, activity_source: source, activity_at: at, activity_detail: words } = detail;
+	if (!source || !at) return activity;
+	const ago = renderElapsed(Math.max(0, Date.now() - Date.parse(at)));
+	return `${activity} (${source}, ${ago} ago)${words ? `: ${plainLine(words)}` : ""}`;
 }
 
 /** Whether calls get through, since when not, and how to let them. */

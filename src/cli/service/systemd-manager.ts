@@ -16,7 +16,7 @@ const UNIT = "reeve.service";
 
 const ASK_MS_MAX = 5_000;
 /** Longer than a start or a stop of the unit may take. */
-const RUN_MS_MAX = 180_000;
+const RUN_MS_MAX = 720_000;
 const LOG_LINES = "15";
 
 export interface SystemdOptions {

@@ -32,7 +32,8 @@ Environment=${quoteWord(`PATH=${facts.path}`)}
 KillMode=process
 # An orderly end takes up to 10 s for the services and 5 s for calls that are under way.
 TimeoutStopSec=45
-TimeoutStartSec=120
+# Taking up a large fleet may take the daemon up to 10 min.
+TimeoutStartSec=660
 Restart=on-failure
 RestartSec=2
 # The daemon finds a blocked loop by itself within 30 s; this is for when it cannot.

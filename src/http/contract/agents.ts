@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { EXIT_CAUSES } from "../../core/exit.js";
+import { SIGN_SOURCES } from "../../core/sign.js";
 import {
 	ACTIVITIES,
 	AGENT_KINDS,
@@ -39,6 +40,9 @@ const agentShape = z.object({
 	process: z.enum(PROCESS_STATES),
 	policy: z.enum(POLICY_STATES),
 	activity: z.enum(ACTIVITIES),
+	activity_source: z.enum(SIGN_SOURCES).nullable().describe("how the activity is known"),
+	activity_at: time.nullable().describe("since when it is known"),
+	activity_detail: z.string().nullable().describe("in the words of its CLI"),
 	circuit: z.enum(CIRCUIT_STATES),
 	health: z.enum(HEALTH_STATES),
 	pid: z.number().nullable(),

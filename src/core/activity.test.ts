@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { decideActivity, type KnownActivity } from "./activity.js";
+import type { AgentSign } from "./sign.js";
+import { decideStall } from "./stall.js";
+import type { Activity } from "./states.js";
+
+const NOW = 1_000_000;
+const nothing: KnownActivity = { activity: "unknown", source: null, atMs: 0, detail: null };
+const hook = (activity: Activity, agoMs: number): AgentSign => ({
+	...{ source: "hook", name: "x", atMs: NOW - agoMs, activity },
+});
+const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
+	decideActivity(before, { signs, screen, tellsTurnEnds: false, nowMs: NOW });
+
+describe("what an agent does", () => {
+	it.each([
+		["is what its hooks say", [hook("busy", 100)], "busy", "busy", "hook"],
+		[
+			"is what the last of them says",
+			[hook("busy", 900), hook("ready", 100)],
+			null,
+			"ready",
+			"hook",
+		],
+		["is what the screen shows where no hook says anything", [], "ready", "ready", "screen"],
+		[
+			"is what a hook just said, although the screen lags",
+			[hook("busy", 900)],
+			"ready",
+			"busy",
+			"hook",
+		],
+		[
+			"is what the screen shows after a turn was broken off, of which no hook tells",
+			[hook("busy", 60_000)],
+			"ready",
+			"ready",
+			"screen",
+		],
+		[
+			"is waiting whenever the screen shows a question",
+			[hook("busy", 10)],
+			"waiting_input",
+			"waiting_input",
+			"screen",
+		],
+		["is not known when nothing shows it", [], "unknown", "unknown", null],
+		["is not known when nobody can look", [], null, "unknown", null],
+		["is not known after its CLI has said goodbye", [hook("unknown", 10)], null, "unknown", "hook"],
+	] as const)("%s", (_, signs, screen, activity, source) => {
+		expect(decide(signs, screen)).toMatchObject({ activity, source });
+	});
+
+	it("is what was told, where every end of a turn is told and the screen looks the same all along", () => {
+		const facts = { signs: [hook("busy", 60_000)], screen: "ready", nowMs: NOW } as const;
+		const told = decideActivity(nothing, { ...facts, tellsTurnEnds: true });
+		expect(told).toMatchObject({ activity: "busy", source: "hook" });
+	});
+
+	it("is known since the moment that showed it first", () => {
+		const before = {
+			activity: "ready",
+			source: "screen",
+			atMs: NOW - 9_000,
+			detail: null,
+		} as const;
+		expect(decide([], "ready", before)).toBe(before);
+		expect(decide([hook("busy", 700)], null).atMs).toBe(NOW - 700);
+	});
+
+	it("is not forgotten while a screen is being redrawn, nor believed for long after", () => {
+		const seen = (agoMs: number) =>
+			({ activity: "busy", source: "screen", atMs: NOW - agoMs, detail: null }) as const;
+		expect(decide([], "unknown", seen(1_000)).activity).toBe("busy");
+		expect(decide([], "unknown", seen(60_000)).activity).toBe("unknown");
+	});
+});
+
+describe("a standstill", () => {
+	const settings = { afterMs: 1_000, steps: ["interrupt", "restart"] } as const;
+	const busy = { activity: "busy", progress: false, inTool: false, nowMs: 1_000 } as const;
+	const start = { sinceMs: 0, found: 0 };
+
+	it("is met step by step, each after as long again", () => {
+		const first = decideStall(start, busy, settings);
+		expect(first.step).toBe("interrupt");
+		expect(decideStall(first.state, { ...busy, nowMs: 1_500 }, settings).step).toBeNull();
+		const second = decideStall(first.state, { ...busy, nowMs: 2_000 }, settings);
+		expect(second.step).toBe("restart");
+		expect(decideStall(second.state, { ...busy, nowMs: 9_000 }, settings).step).toBeNull();
+	});
+
+	it("is at least told of", () => {
+		expect(decideStall(start, busy, { afterMs: 1_000, steps: [] }).step).toBe("notice");
+	});
+
+	it.each([
+		["progress", { progress: true }],
+		["a tool that runs", { inTool: true }],
+		["an agent that is ready", { activity: "ready" }],
+		["an agent that waits for a person", { activity: "waiting_input" }],
+	] as const)("is not %s", (_, facts) => {
+		expect(decideStall(start, { ...busy, ...facts }, settings)).toEqual({
+			...{ state: { sinceMs: 1_000, found: 0 }, step: null },
+		});
+	});
+});

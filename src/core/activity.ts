@@ -1,0 +1,61 @@
+/**
+ * What an agent does, from all that shows it, and how that is known. What its CLI says on purpose
+ * comes first. The screen is asked where nothing is said, and where it shows what no hook tells: a
+ * question, or that a turn was broken off.
+ */
+
+import type { AgentSign, SignSource } from "./sign.js";
+import type { Activity } from "./states.js";
+
+/** An activity with where it comes from. */
+export interface KnownActivity {
+	readonly activity: Activity;
+	/** Null while nothing is known. */
+	readonly source: SignSource | null;
+	/** Since when it is known, in wall time. */
+	readonly atMs: number;
+	readonly detail: string | null;
+}
+
+export interface ActivityFacts {
+	readonly signs: readonly AgentSign[];
+	/** What the screen shows; null where nothing is known of it. */
+	readonly screen: Activity | null;
+	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
+	readonly tellsTurnEnds: boolean;
+	readonly nowMs: number;
+}
+
+/** Hooks run a moment after what they tell of is on the screen. */
+const SCREEN_LAG_MS = 5_000;
+
+export function decideActivity(
+	before: KnownActivity,
+	{ signs, screen, tellsTurnEnds, nowMs }: ActivityFacts,
+): KnownActivity {
+	const sign = signs.findLast(({ activity }) => activity !== undefined) ?? null;
+	const shown = (activity: Activity): KnownActivity =>
+		before.activity === activity && before.source === "screen"
+			? before
+			: { activity, source: "screen", atMs: nowMs, detail: null };
+	if (sign?.activity === undefined || sign.activity === "unknown") {
+		if (screen !== null && screen !== "unknown") return shown(screen);
+		// What was seen a moment ago may be hidden by a redraw; what nobody has seen is not known.
+		return sign === null && before.source === "screen" && nowMs - before.atMs < SCREEN_LAG_MS
+			? before
+			: {
+					activity: "unknown",
+					source: sign?.source ?? null,
+					atMs: sign?.atMs ?? nowMs,
+					detail: null,
+				};
+	}
+	if (screen === "waiting_input" || screen === "rate_limited") return shown(screen);
+	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
+	const toldBetter = tellsTurnEnds && sign.activity === "busy" && screen === "ready";
+	if (agrees || toldBetter || nowMs - sign.atMs < SCREEN_LAG_MS) {
+		const { activity, source, atMs, detail = null } = sign;
+		return { activity, source, atMs, detail };
+	}
+	return shown(screen);
+}

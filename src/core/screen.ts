@@ -1,0 +1,91 @@
+/**
+ * What an agent's screen shows, by the patterns of its adapter. A dialog is answered by the label of
+ * its choice: the mark is moved there and looked at again before Enter, so that nothing is ever
+ * confirmed that happened to be selected.
+ */
+
+import type { DialogProfile, ScreenProfile } from "./adapter.js";
+import type { Activity } from "./states.js";
+
+export type Key = "up" | "down" | "enter" | "esc" | "ctrl_c";
+
+/** What a terminal sends for a key. */
+export const KEY_BYTES: Readonly<Record<Key, string>> = {
+	up: "\u001b[A",
+	down: "\u001b[B",
+	enter: "\r",
+	esc: "\u001b",
+	ctrl_c: "\u0003",
+};
+
+export interface ScreenReading {
+	readonly activity: Activity;
+	/** The question that is asked, where it is one that can be answered. */
+	readonly dialog: DialogProfile | null;
+}
+
+/** A question hides what is below it, and work is shown beside the prompt: hence the order. */
+export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
+	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
+	if (dialog !== null && findChoices(text, dialog) !== null) {
+		return { activity: "waiting_input", dialog };
+	}
+	const order = [
+		["rate_limited", profile.rateLimited],
+		["waiting_input", profile.waitingInput],
+		["busy", profile.busy],
+		["ready", profile.ready],
+	] as const;
+	const found = order.find(([, patterns]) => patterns.some((each) => matches(each, text)));
+	return { activity: found?.[0] ?? "unknown", dialog: null };
+}
+
+function matches(pattern: string, text: string): boolean {
+	return new RegExp(pattern, "imu").test(text);
+}
+
+const MARK = /^[\s│┃|]*([❯›▶●>*])\s+/u;
+const FRAME = /^[\s│┃|]*/u;
+const NUMBER = /^\d+[.)]\s+/u;
+
+interface Choices {
+	/** The line of the choice that is wanted, and of the one that is selected. */
+	readonly wanted: number;
+	readonly selected: number;
+}
+
+/** The lines of the choices; null when the wanted one is not there, or none is marked. */
+function findChoices(text: string, { choose }: DialogProfile): Choices | null {
+	const pattern = new RegExp(choose, "iu");
+	const lines = text.split("\n");
+	const labels = lines.map((line) =>
+		line
+			.replace(MARK, "")
+			.replace(FRAME, "")
+			.replace(NUMBER, "")
+			.replace(/[\s│┃|]+$/u, ""),
+	);
+	const wanted = labels.findLastIndex((label) => label !== "" && pattern.test(label));
+	if (wanted < 0) return null;
+	// The mark next to the wanted line: others may stand elsewhere on the screen.
+	const marked = lines.flatMap((line, index) => (MARK.test(line) ? [index] : []));
+	const [selected] = marked.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted));
+	return selected === undefined || Math.abs(selected - wanted) > CHOICES_MAX
+		? null
+		: { wanted, selected };
+}
+
+const CHOICES_MAX = 12;
+
+/** The next key towards the wanted choice: Enter only when that very choice is selected. */
+export function nextKey(text: string, dialog: DialogProfile): Key | null {
+	const choices = findChoices(text, dialog);
+	if (choices === null) return null;
+	if (choices.selected === choices.wanted) return "enter";
+	return choices.selected < choices.wanted ? "down" : "up";
+}
+
+/** The screen without what moves by itself: clocks, counters, spinners. */
+export function stillText(text: string): string {
+	return text.replaceAll(/[\d.…⠀-⣿✶✻✽✢·∗*●○◐◓◑◒|/\\-]+/gu, "").replaceAll(/\s+/g, " ");
+}

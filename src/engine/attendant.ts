@@ -1,0 +1,169 @@
+/**
+ * Looks after one running session: reads what its CLI lets be known, answers the questions of its
+ * start, says what it does and how that is known, and notices when it has come to a standstill. It
+ * keeps nothing that a later daemon would miss, so it works the same for a run that was adopted.
+ */
+
+import type { SessionSpec } from "../config/spec.js";
+import { decideActivity, type KnownActivity } from "../core/activity.js";
+import { KEY_BYTES, nextKey, readScreen, type ScreenReading, stillText } from "../core/screen.js";
+import type { AgentSign } from "../core/sign.js";
+import { decideStall, type StallStep } from "../core/stall.js";
+import type { AgentAdapter } from "../ports/adapter.js";
+import type { Backend, RunHandle } from "../ports/backend.js";
+import type { Clock } from "../ports/clock.js";
+import type { NewEvent } from "../ports/store.js";
+import type { SessionWorld } from "./life-world.js";
+
+const LOOK_EVERY_MS = 1_000;
+/** Keys pressed at the questions of one start; whoever asks more needs a person. */
+const DIALOG_KEYS_MAX = 40;
+
+export interface AttendedRun {
+	readonly spec: SessionSpec;
+	readonly runId: string;
+	readonly backend: Backend;
+	readonly handle: RunHandle;
+	/** The conversation as far as it is known. */
+	readonly conversation: () => string | null;
+	readonly sessions: SessionWorld;
+	readonly clock: Clock;
+	/** Whether the agent has been seen ready before. */
+	readonly wasReady: boolean;
+	readonly note: (events: readonly NewEvent[]) => Promise<void>;
+	readonly onReady: () => void;
+	/** The CLI has named its conversation. */
+	readonly onConversation: (id: string) => void;
+	/** It is at a standstill, and a restart is what is to be done about it. */
+	readonly onRestart: () => void;
+	readonly onError: (error: unknown) => void;
+}
+
+const NOT_KNOWN: KnownActivity = { activity: "unknown", source: null, atMs: 0, detail: null };
+
+/** Whether there is anything to look at. */
+export function isAttended({ profile, readRecord }: AgentAdapter): boolean {
+	return (
+		profile.screen !== null || readRecord !== undefined || Object.keys(profile.events).length > 0
+	);
+}
+
+export class Attendant {
+	readonly #run: AttendedRun;
+	readonly #adapter: AgentAdapter;
+	#known = NOT_KNOWN;
+	#seenReady: boolean;
+	#dialogKeys = 0;
+	#lastSeen = "";
+	#stall: { sinceMs: number; found: number };
+	#stopped = false;
+	#cancel = () => {};
+
+	constructor(run: AttendedRun) {
+		this.#run = run;
+		this.#adapter = run.sessions.adapterOf(run.spec);
+		this.#seenReady = run.wasReady;
+		this.#stall = { sinceMs: run.clock.now().steadyMs, found: 0 };
+		this.#cancel = run.clock.schedule(0, () => void this.#lookAgain());
+	}
+
+	get known(): KnownActivity {
+		return this.#known;
+	}
+
+	stop(): void {
+		this.#stopped = true;
+		this.#cancel();
+	}
+
+	async #lookAgain(): Promise<void> {
+		try {
+			await this.#look();
+		} catch (error) {
+			// A look that fails has seen nothing; a run that is ending has nothing more to show.
+			if (!this.#stopped) this.#run.onError(error);
+		}
+		if (this.#stopped) return;
+		this.#cancel = this.#run.clock.schedule(LOOK_EVERY_MS, () => void this.#lookAgain());
+	}
+
+	async #look(): Promise<void> {
+		const { spec, sessions, handle, backend } = this.#run;
+		const { screen: profile } = this.#adapter.profile;
+		const signs = await sessions.signs(spec, this.#run.conversation(), handle.startedAtMs);
+		const text = profile === null || !spec.terminal ? null : await backend.screen(handle);
+		if (this.#stopped) return;
+		const reading = profile === null || text === null ? null : readScreen(profile, text);
+		if (text !== null && reading !== null) await this.#answer(text, reading);
+		this.#hearConversation(signs);
+		await this.#decide(signs, reading);
+		await this.#watchProgress(signs, text);
+	}
+
+	/** Moves towards the choice that the adapter knows, and confirms that one only. */
+	async #answer(text: string, { dialog }: ScreenReading): Promise<void> {
+		const { spec, runId, backend, handle, note } = this.#run;
+		// Once it is at work, what looks like a question of the start is somebody's text.
+		if (dialog === null || !spec.seed || this.#seenReady) return;
+		const key = nextKey(text, dialog);
+		if (key === null || this.#dialogKeys >= DIALOG_KEYS_MAX) return;
+		this.#dialogKeys++;
+		await backend.input(handle, Buffer.from(KEY_BYTES[key]));
+		if (key !== "enter") return;
+		const data = { dialog: dialog.name };
+		await note([{ type: "agent.dialog_answered", agent: spec.id, run_id: runId, data }]);
+	}
+
+	#hearConversation(signs: readonly AgentSign[]): void {
+		if (this.#run.conversation() !== null) return;
+		const told = signs.findLast(({ conversation }) => conversation !== undefined)?.conversation;
+		if (told !== undefined) this.#run.onConversation(told);
+	}
+
+	async #decide(signs: readonly AgentSign[], reading: ScreenReading | null): Promise<void> {
+		const { spec, runId, clock, note, onReady } = this.#run;
+		const before = this.#known;
+		const nowMs = clock.now().wallMs;
+		const { tellsTurnEnds } = this.#adapter.profile;
+		const screen = reading?.activity ?? null;
+		this.#known = decideActivity(before, { signs, screen, tellsTurnEnds, nowMs });
+		const { activity, source, detail } = this.#known;
+		if (activity === before.activity) return;
+		const data = { from: before.activity, to: activity, source, detail };
+		await note([{ type: "agent.activity", agent: spec.id, run_id: runId, data }]);
+		if (this.#seenReady || (activity !== "ready" && activity !== "busy")) return;
+		this.#seenReady = true;
+		onReady();
+	}
+
+	async #watchProgress(signs: readonly AgentSign[], text: string | null): Promise<void> {
+		const { spec, runId, clock, backend, handle, note, onRestart } = this.#run;
+		const { activity } = this.#known;
+		// A spec that an older daemon has pinned does not say.
+		if (spec.stall === undefined) return;
+		const newest = signs.at(-1);
+		const seen = `${newest?.name} ${newest?.atMs} ${text === null ? "" : stillText(text)}`;
+		const progress = seen !== this.#lastSeen;
+		this.#lastSeen = seen;
+		const inTool = signs.findLast((sign) => sign.inTool !== undefined)?.inTool ?? false;
+		const facts = { activity, progress, inTool, nowMs: clock.now().steadyMs };
+		const { state, step } = decideStall(this.#stall, facts, spec.stall);
+		this.#stall = state;
+		if (step === null) return;
+		const data = { step, after_ms: spec.stall.afterMs };
+		await note([{ type: "agent.stalled", agent: spec.id, run_id: runId, data }]);
+		await STEPS[step]({ backend, handle, onRestart });
+	}
+}
+
+interface StepWorld {
+	readonly backend: Backend;
+	readonly handle: RunHandle;
+	readonly onRestart: () => void;
+}
+
+const STEPS: Readonly<Record<StallStep | "notice", (world: StepWorld) => Promise<void> | void>> = {
+	notice: () => {},
+	interrupt: ({ backend, handle }) => backend.input(handle, Buffer.from(KEY_BYTES.esc)),
+	restart: ({ onRestart }) => onRestart(),
+};

@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { KEY_BYTES } from "../../src/core/screen.js";
+import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
+
+let world: DaemonWorld;
+let sessions: ScriptedSessions;
+
+beforeEach(async () => {
+	sessions = createScriptedSessions();
+	sessions.profile = {
+		...PLAIN_PROFILE,
+		drain: ["turn", "esc", "sigterm"],
+		screen: {
+			...{ ready: ["^❯$"], busy: ["esc to interrupt"], waitingInput: ["^❯ \\d"], rateLimited: [] },
+			dialogs: [{ name: "trust", when: "Trust this", choose: "^Yes" }],
+		},
+	};
+	world = await createDaemonWorld(undefined, undefined, sessions);
+});
+
+const runId = () => world.engine.get("p:a").run?.runId ?? "";
+const show = (text: string) => world.backend.show(runId(), text);
+const typed = () => Buffer.from(world.backend.typed(runId())).toString();
+const data = (type: string) =>
+	world.store.events.flatMap((event) => (event.type === type ? [event.data] : []));
+const activity = () => world.engine.get("p:a").known?.activity;
+const sign = (name: string, meaning: object) =>
+	sessions.told.push({ source: "hook", name, atMs: world.clock.now().wallMs, ...meaning });
+
+async function up(agent = "a: { command: [x] }"): Promise<void> {
+	const started = world.engine.up(fleetOf(agent), "p:a");
+	await world.pass(250);
+	await started;
+}
+
+describe("a start", () => {
+	test("is ready when the agent shows it, and not before", async () => {
+		await up();
+		await world.pass(30_000);
+		expect(world.engine.get("p:a").ready).toBe(false);
+		show("❯ ");
+		await world.pass(2_000);
+		expect(world.engine.get("p:a").ready).toBe(true);
+		expect(data("agent.activity")).toMatchObject([{ to: "ready", source: "screen" }]);
+	});
+
+	test("that asks something is answered by label, also by a daemon that came later", async () => {
+		await up();
+		await world.killAndRestart(100);
+		show("Trust this?\n❯ 1. No, exit\n  2. Yes, go on");
+		await world.pass(1_100);
+		expect(typed()).toBe(KEY_BYTES.down);
+		show("Trust this?\n  1. No, exit\n❯ 2. Yes, go on");
+		await world.pass(1_000);
+		expect(typed()).toBe(KEY_BYTES.down + KEY_BYTES.enter);
+		expect(data("agent.dialog_answered")).toEqual([{ dialog: "trust" }]);
+	});
+
+	test.each([["it is left to a person", "a: { command: [x], seed: false }"]])(
+		"is not answered when %s",
+		async (_, agent) => {
+			await up(agent);
+			show("Trust this?\n❯ 1. No, exit\n  2. Yes, go on");
+			await world.pass(5_000);
+			expect(typed()).toBe("");
+			expect(activity()).toBe("waiting_input");
+		},
+	);
+
+	test("is over once the agent was ready: what looks like its questions is then somebody's text", async () => {
+		await up();
+		show("❯ ");
+		await world.pass(2_000);
+		show("Trust this?\n❯ 1. No, exit\n  2. Yes, go on");
+		await world.pass(5_000);
+		expect(typed()).toBe("");
+	});
+
+	test("of an adopted agent that was ready stays so, and is not told again", async () => {
+		await up();
+		show("❯ ");
+		await world.pass(2_000);
+		await world.killAndRestart(1_000);
+		expect(world.engine.get("p:a").ready).toBe(true);
+		await world.pass(3_000);
+		expect(data("agent.ready")).toHaveLength(1);
+	});
+});
+
+describe("being asked to end", () => {
+	const down = async () => {
+		const stopped = world.engine.down("*");
+		await world.pass(30_000);
+		return (await stopped)[0]?.outcome;
+	};
+	const rungs = () => data("agent.drain_rung").map((each) => (each as { rung: string }).rung);
+
+	test("an idle agent gets its signal at once", async () => {
+		await up();
+		show("❯ ");
+		await world.pass(2_000);
+		expect(await down()).toBe("graceful");
+		expect(rungs()).toEqual(["sigterm"]);
+	});
+
+	test("a busy agent has its turn waited for, is interrupted, then signalled", async () => {
+		await up("a: { command: [x], drain: { timeout: 20s } }");
+		show("esc to interrupt");
+		await world.pass(2_000);
+		expect(await down()).toBe("graceful");
+		expect(rungs()).toEqual(["turn", "esc", "sigterm"]);
+		expect(data("agent.drained")).toMatchObject([{ outcome: "graceful" }]);
+	});
+
+	test("a busy agent whose turn ends in time is not interrupted", async () => {
+		await up("a: { command: [x], drain: { timeout: 20s } }");
+		show("esc to interrupt");
+		await world.pass(2_000);
+		const stopped = world.engine.down("*");
+		await world.pass(3_000);
+		show("❯ ");
+		await world.pass(20_000);
+		await stopped;
+		expect(rungs()).toEqual(["turn", "sigterm"]);
+	});
+
+	test("an agent that ignores it all is killed, and every rung is on record (S12)", async () => {
+		world.backend.script("p:a", { ignoresSignals: true });
+		await up();
+		show("esc to interrupt");
+		await world.pass(2_000);
+		expect(await down()).toBe("timed_out_killed");
+		expect(rungs()).toEqual(["turn", "esc", "sigterm", "sigkill"]);
+	});
+});
+
+describe("an agent that says it works", () => {
+	const STALL = "a: { command: [x], stall: { after: 10m, steps: [interrupt, restart] } }";
+
+	test("and makes no progress is interrupted, then restarted; a moving clock is no progress", async () => {
+		await up(STALL);
+		for (let second = 0; second < 630; second += 30) {
+			show(`Working… (${second}s · esc to interrupt)`);
+			await world.pass(30_000);
+		}
+		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }]);
+		expect(typed()).toBe(KEY_BYTES.esc);
+		await world.pass(620_000);
+		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }, { step: "restart" }]);
+		await world.pass(30_000);
+		expect(world.backend.started).toHaveLength(2);
+	});
+
+	test("and makes progress is left alone", async () => {
+		await up(STALL);
+		for (let n = 0; n < 30; n++) {
+			show(`${"word ".repeat(n)}\nesc to interrupt`);
+			await world.pass(60_000);
+		}
+		expect(data("agent.stalled")).toEqual([]);
+	});
+
+	test("and runs a tool is left alone, however silent that is", async () => {
+		await up(STALL);
+		show("esc to interrupt");
+		sign("PreToolUse", { activity: "busy", inTool: true });
+		await world.pass(3_600_000);
+		expect(data("agent.stalled")).toEqual([]);
+	});
+});
