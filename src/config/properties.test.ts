@@ -152,6 +152,8 @@ describe("any valid fleet", () => {
 		);
 		fc.assert(
 			fc.property(agent, change, (base, [key, changed]) => {
+				// An agent CLI is no worker.
+				fc.pre(key !== "adapter" || (base as { kind?: string }).kind !== "worker");
 				const before = { env: {}, limits: {}, ...base } as Record<string, object>;
 				const after = Object.fromEntries(
 					Object.entries({ ...before, ...changed }).map(([name, value]) => {

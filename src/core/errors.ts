@@ -208,7 +208,7 @@ export const ERRORS = {
 		retryable: false,
 	},
 	service_failed: {
-		meaning: "systemd or launchd could not do what it was asked to.",
+		meaning: "The service manager (systemd, launchd) could not do what it was asked to.",
 		hint: "Its words are shown above; `reeve doctor` looks for the cause.",
 		httpStatus: 500,
 		cliExit: CLI_EXIT.failed,

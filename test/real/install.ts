@@ -7,7 +7,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-const CACHE = process.env["REEVE_REAL_CACHE"] ?? join(homedir(), ".cache", "reeve-test-real");
+export const CACHE =
+	process.env["REEVE_REAL_CACHE"] ?? join(homedir(), ".cache", "reeve-test-real");
 
 export interface Package {
 	readonly name: string;
