@@ -16,7 +16,7 @@ import { makeDisk, prepareImage } from "./lib/vm-image.mjs";
 
 const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "reeve-systemd-vm");
 const TESTS =
-	"REEVE_TEST_PATIENCE=20 REEVE_RUNS_AT_ONCE=15 node node_modules/vitest/vitest.mjs run --config test/systemd/guest.config.ts";
+	"REEVE_TEST_PATIENCE=20 REEVE_RUNS_AT_ONCE=5 node node_modules/vitest/vitest.mjs run --config test/systemd/guest.config.ts";
 const MINUTES_MAX = Number(process.env["REEVE_VM_MINUTES"] ?? 60);
 /** What the guest prints when the command has ended. */
 const ENDED = /REEVE-VM-EXIT (\d+)/;

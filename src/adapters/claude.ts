@@ -33,6 +33,7 @@ export const claude: AgentAdapter = {
 		command: ["claude"],
 		env: { DISABLE_AUTOUPDATER: "1" },
 		args: ["--settings", "<folder>/claude-settings.json"],
+		confirmsPrompts: true,
 		screen: {
 			ready: ["^❯(\\s|$)"],
 			busy: ["esc to interrupt"],

@@ -22,6 +22,7 @@ export const codex: AgentAdapter = {
 			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
 			...["-c", NOTIFY],
 		],
+		confirmsPrompts: true,
 		// While it streams an answer, its screen looks as if it were ready.
 		tellsTurnEnds: true,
 		screen: {

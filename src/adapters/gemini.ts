@@ -37,6 +37,7 @@ export const gemini: AgentAdapter = {
 			GEMINI_CLI_NO_RELAUNCH: "true",
 			GEMINI_CLI_SYSTEM_SETTINGS_PATH: "<folder>/gemini-settings.json",
 		},
+		confirmsPrompts: true,
 		screen: {
 			ready: ["Type your message"],
 			busy: ["esc to cancel"],

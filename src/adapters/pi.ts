@@ -36,6 +36,7 @@ export const pi: AgentAdapter = {
 		...PLAIN_PROFILE,
 		command: ["pi"],
 		args: ["--extension", "<folder>/reeve-extension.ts"],
+		confirmsPrompts: true,
 		screen: {
 			ready: ["\\(auto\\)"],
 			busy: ["Working\\.\\.\\.", "Retrying \\("],

@@ -116,6 +116,9 @@ export const adapterSchema = section("What is known of an agent CLI.", {
 	).prefault(true),
 	conversation: conversation.prefault({}),
 	screen: screen.optional(),
+	paste: flag(
+		"Whether a text that is sent to it is typed as a paste, which keeps its lines together. For programs without that mode, `false`.",
+	).prefault(true),
 	drain: list(
 		"How it is asked to end, one after the other, within the agent's `drain.timeout`: `turn` waits while it is busy.",
 		choice("One way.", DRAIN_RUNGS),
@@ -142,6 +145,8 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		conversation: settings.conversation,
 		files: [],
 		events: Object.fromEntries(settings.events.map(({ event, activity }) => [event, activity])),
+		confirmsPrompts: false,
+		paste: settings.paste,
 		tellsTurnEnds: false,
 		screen: screenOf(settings.screen),
 		drain: settings.drain,

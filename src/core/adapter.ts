@@ -107,6 +107,10 @@ export interface AdapterProfile {
 	readonly seeds: readonly Seed[];
 	/** What it does from an event on, by the event that its hooks tell of. */
 	readonly events: Readonly<Record<string, Activity>>;
+	/** Whether its hooks or its record tell which prompts were submitted. */
+	readonly confirmsPrompts: boolean;
+	/** Whether a text is typed as a paste, as terminals with that mode do. */
+	readonly paste: boolean;
 	/** Whether its hooks or its record tell of every end of a turn, so that the screen need not. */
 	readonly tellsTurnEnds: boolean;
 	/** Null where nothing is known of its screen. */
@@ -127,6 +131,8 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	files: [],
 	seeds: [],
 	events: {},
+	confirmsPrompts: false,
+	paste: true,
 	tellsTurnEnds: false,
 	screen: null,
 	drain: ["sigterm"],

@@ -25,6 +25,8 @@ export interface ErrorSpec {
 	readonly retryable: boolean;
 }
 
+const NOT_FOUND = { httpStatus: 404, cliExit: CLI_EXIT.not_found, retryable: false } as const;
+
 export const ERRORS = {
 	usage: {
 		meaning: "The command line does not say what to do.",
@@ -71,9 +73,7 @@ export const ERRORS = {
 	agent_not_found: {
 		meaning: "No agent of that id is in the fleet.",
 		hint: "Ids are `project:agent`, by the names in the fleet file.",
-		httpStatus: 404,
-		cliExit: CLI_EXIT.not_found,
-		retryable: false,
+		...NOT_FOUND,
 	},
 	store_unavailable: {
 		meaning:
@@ -170,9 +170,7 @@ export const ERRORS = {
 	token_not_found: {
 		meaning: "There is no token of that id.",
 		hint: "`reeve token ls` lists them.",
-		httpStatus: 404,
-		cliExit: CLI_EXIT.not_found,
-		retryable: false,
+		...NOT_FOUND,
 	},
 	too_many_tokens: {
 		meaning: "There are so many tokens that something must be making them.",
@@ -210,7 +208,7 @@ export const ERRORS = {
 		retryable: false,
 	},
 	service_failed: {
-		meaning: "systemd or launchd could not do what it was asked to.",
+		meaning: "The service manager (systemd, launchd) could not do what it was asked to.",
 		hint: "Its words are shown above; `reeve doctor` looks for the cause.",
 		httpStatus: 500,
 		cliExit: CLI_EXIT.failed,
@@ -272,19 +270,27 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: false,
 	},
+	inbox_full: {
+		meaning: "Too many texts wait to be typed into the agent.",
+		hint: "Wait until it has taken some, or discard them: `reeve inbox`.",
+		httpStatus: 429,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
+	},
+	message_not_found: {
+		meaning: "No text of that id waits in an inbox.",
+		hint: "`reeve inbox` lists those that do.",
+		...NOT_FOUND,
+	},
 	task_not_found: {
 		meaning: "No task of that id is known.",
 		hint: "`reeve tasks ls` lists the newest ones.",
-		httpStatus: 404,
-		cliExit: CLI_EXIT.not_found,
-		retryable: false,
+		...NOT_FOUND,
 	},
 	plan_not_found: {
 		meaning: "No plan of that id is known.",
 		hint: "`reeve plan ls` lists the newest ones.",
-		httpStatus: 404,
-		cliExit: CLI_EXIT.not_found,
-		retryable: false,
+		...NOT_FOUND,
 	},
 	not_a_dead_letter: {
 		meaning: "The task has not been dead-lettered, or something has become of it already.",

@@ -34,6 +34,10 @@ export interface EventMap {
 	"agent.dialog_answered": { dialog: string };
 	"agent.stalled": { step: StallStep | "notice"; after_ms: number };
 	"agent.drain_rung": { rung: DrainRung | "sigkill" };
+	"inbox.accepted": { message: string; bytes: number };
+	"inbox.delivered": { message: string; confirmed: boolean };
+	"inbox.dead": { message: string; reason: string };
+	"inbox.discarded": { message: string };
 	"agent.limits_missing": { missing: string };
 	"agent.ready": { after_ms: number };
 	"agent.exited": {
@@ -169,6 +173,22 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.drain_rung": {
 		meaning: "An agent that is to end was asked in one of the ways that its adapter knows.",
 		data: { rung: "turn (its turn is waited for), a key, a signal, or sigkill as the last" },
+	},
+	"inbox.accepted": {
+		meaning: "A text for an agent was accepted; it is typed when the agent is ready.",
+		data: { message: "its id", bytes: "its length" },
+	},
+	"inbox.delivered": {
+		meaning: "A text was typed into an agent and submitted.",
+		data: { message: "its id", confirmed: "whether the agent's CLI has told that it arrived" },
+	},
+	"inbox.dead": {
+		meaning: "A text could not be delivered; it is kept until somebody discards it.",
+		data: { message: "its id", reason: "why, in words" },
+	},
+	"inbox.discarded": {
+		meaning: "A text was given up, by the operator or with its agent.",
+		data: { message: "its id" },
 	},
 	"agent.limits_missing": {
 		meaning:

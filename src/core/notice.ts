@@ -11,6 +11,7 @@ export const NOTICE_KINDS = [
 	"question",
 	"usage_limit",
 	"stalled",
+	"undelivered",
 	"dead_letter",
 	"circuit_open",
 	"service_restarted",
@@ -64,6 +65,8 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 				`${who} has come to a standstill`,
 				`What is done: ${event.data.step}.`,
 			);
+		case "inbox.dead":
+			return make("undelivered", `A text for ${who} was not delivered`, event.data.reason);
 		case "task.changed":
 			if (event.data.to !== "dead_lettered") return null;
 			return make("dead_letter", `${who} left a dead letter`, event.data.reason);

@@ -260,6 +260,7 @@ export class AgentLife implements Life {
 		if (spec.kind === "call") throw new Error(`${this.id} is a call agent and has no runs`);
 		const judged = await judgeRun(this.#world.sessions, spec, live, facts, atMs);
 		const { report } = judged;
+		await this.#world.inbox.settle(this.id, judged.signs);
 		const decision = decideAfterExit(this.#kept.now.crash, report, {
 			settings: spec.crashPolicy,
 			onCleanExit: spec.kind === "session" ? spec.onCleanExit : "restart",

@@ -13,6 +13,8 @@ import type { AgentAdapter } from "../ports/adapter.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
+import { deliver } from "./deliver.js";
+import type { Inbox } from "./inbox.js";
 import type { SessionWorld } from "./life-world.js";
 
 const LOOK_EVERY_MS = 1_000;
@@ -28,6 +30,7 @@ export interface AttendedRun {
 	readonly conversation: () => string | null;
 	readonly sessions: SessionWorld;
 	readonly clock: Clock;
+	readonly inbox: Inbox;
 	/** Whether the agent has been seen ready before. */
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
@@ -89,15 +92,19 @@ export class Attendant {
 
 	async #look(): Promise<void> {
 		const { spec, sessions, handle, backend } = this.#run;
-		const { screen: profile } = this.#adapter.profile;
+		const { screen: shown } = this.#adapter.profile;
 		const signs = await sessions.signs(spec, this.#run.conversation(), handle.startedAtMs);
-		const text = profile === null || !spec.terminal ? null : await backend.screen(handle);
+		const text = shown === null || !spec.terminal ? null : await backend.screen(handle);
 		if (this.#stopped) return;
-		const reading = profile === null || text === null ? null : readScreen(profile, text);
+		const reading = shown === null || text === null ? null : readScreen(shown, text);
 		if (text !== null && reading !== null) await this.#answer(text, reading);
 		this.#hearConversation(signs);
 		await this.#decide(signs, reading);
 		await this.#watchProgress(signs, text);
+		const { runId, inbox, clock } = this.#run;
+		const { profile } = this.#adapter;
+		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
+		await deliver(world, this.#known.activity, signs);
 	}
 
 	/** Moves towards the choice that the adapter knows, and confirms that one only. */

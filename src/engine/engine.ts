@@ -15,9 +15,11 @@ import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
 import type { Agent } from "./agent-state.js";
+import { isAttended } from "./attendant.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
 import { performAttempt } from "./calls/perform.js";
 import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engine-parts.js";
+import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
 import { resolveLasting, type Scope } from "./scope.js";
@@ -30,9 +32,11 @@ export class Engine {
 	readonly #parts: EngineParts;
 	readonly #runners = new Map<string, AgentRunner>();
 	readonly #gate: StartGate;
+	readonly inbox: Inbox;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
+		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
 		this.#gate = createStartGate(
 			parts.clock,
 			() => this.#startables(),
@@ -45,6 +49,7 @@ export class Engine {
 	async recover(): Promise<void> {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
+		this.inbox.recover();
 		const runs = new Map<string, StoredRun[]>();
 		for (const run of store.readOpenRuns()) {
 			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
@@ -175,6 +180,13 @@ export class Engine {
 		await backend.input(handle, bytes);
 	}
 
+	/** Whether what is sent to an agent waits in its inbox until it can be typed. */
+	hasInbox(id: string): boolean {
+		const { spec } = this.get(id).agent;
+		const { adapterOf } = this.#parts.sessions;
+		return spec.kind === "session" && spec.terminal && isAttended(adapterOf(spec));
+	}
+
 	/** The text on an agent's screen. */
 	async screen(id: string): Promise<string> {
 		const { backend, handle } = this.#held(id);
@@ -243,6 +255,7 @@ export class Engine {
 		const { onError } = this.#parts;
 		const world: WorkerWorld = {
 			...this.#parts,
+			inbox: this.inbox,
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
@@ -349,6 +362,7 @@ export class Engine {
 			transaction.appendEvent({ type: "agent.removed", agent: id, data: {} }, clock.now().wallMs);
 		});
 		this.#runners.delete(id);
+		await this.inbox.forget(id);
 	}
 
 	#refuseForeign(fleet: FleetSpec): void {

@@ -9,6 +9,7 @@ import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
 import type { Backend, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
+import type { Inbox } from "./inbox.js";
 
 export type StartOutcome =
 	| "started"
@@ -77,6 +78,7 @@ export interface LifeWorld {
 	/** All that is needed to start this agent now, or why it cannot be started. */
 	readonly prepare: (spec: AgentSpec, intent: StartIntent) => Promise<Prepared>;
 	readonly sessions: SessionWorld;
+	readonly inbox: Inbox;
 	/** The agent wants to start; `launch` is to be called when it may. */
 	readonly wantsToStart: (agentId: string) => void;
 	/** Calls back when a run that has begun is ready. The answer stops watching. */

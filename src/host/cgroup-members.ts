@@ -1,4 +1,4 @@
-/** Who is in a run's control group, and the end of them all. Works from the group's path alone. */
+/** Who is in a run's control group, and how they end. Works from the group's path alone. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,4 +38,17 @@ export function killGroup(path: string): void {
 	} catch {
 		// Version 1, an old kernel, or gone already: the members are killed one by one.
 	}
+}
+
+/** How many processes of a group the kernel has killed for want of memory. */
+export function readOomKills(folder: string): number {
+	for (const file of ["memory.events", "memory.oom_control"]) {
+		try {
+			const found = /^oom_kill (\d+)$/m.exec(readFileSync(join(folder, file), "utf8"));
+			if (found !== null) return Number(found[1]);
+		} catch {
+			// The file of the other version.
+		}
+	}
+	return 0;
 }

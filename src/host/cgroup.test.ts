@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { createGroups, describeLimits, readOomKills } from "./cgroup.js";
+import { createGroups, describeLimits } from "./cgroup.js";
 import { parseGroupLayout } from "./cgroup-layout.js";
-import { isOwnGroup, killGroup } from "./cgroup-members.js";
+import { isOwnGroup, killGroup, readOomKills } from "./cgroup-members.js";
 
 const mount = (root: string, at: string, type: string, options: string) =>
 	`30 20 0:28 ${root} ${at} rw,relatime shared:1 - ${type} ${type} ${options}`;
@@ -116,6 +116,22 @@ describe("in version 2", () => {
 		expect(readOomKills(group)).toBe(0);
 		const old = showGroup("old", { "memory.oom_control": "under_oom 0\noom_kill 1\n" });
 		expect(readOomKills(old)).toBe(1);
+	});
+
+	test("a group with processes of its own hands nothing down, or none could be put below it", () => {
+		const lived = showGroup("lived", { "cgroup.type": "domain\n", "cgroup.procs": "17\n" });
+		showGroup("lived/reeve");
+		showGroup(`lived/reeve/test-probe-${process.pid}`);
+		const groups = createGroups("test", { unified: lived, byController: {} });
+		expect(groups.describe().map(({ available }) => available)).toEqual([
+			true,
+			false,
+			false,
+			false,
+		]);
+		expect(groups.describe()[3]?.reason).toContain("has processes of its own");
+		expect(read(lived, "cgroup.subtree_control")).toBe("");
+		groups.close();
 	});
 
 	test("a controller that is not handed down leaves a run without that limit, and says so", () => {

@@ -10,21 +10,12 @@
  * process but this one and its own children is ever moved.
  */
 
-import {
-	closeSync,
-	existsSync,
-	mkdirSync,
-	openSync,
-	readdirSync,
-	readFileSync,
-	rmdirSync,
-	writeFileSync,
-	writeSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { ResourceLimits, StartRequest } from "../ports/backend.js";
+import { makeGroup, removeGroup, sweepGroups } from "./cgroup-folders.js";
 import { type GroupLayout, parseGroupLayout } from "./cgroup-layout.js";
-import { GROUPS_FOLDER } from "./cgroup-members.js";
+import { GROUPS_FOLDER, readOomKills } from "./cgroup-members.js";
 import { limitMemory, MEMORY_WITHOUT_GROUP, NONE_WITHOUT_GROUP } from "./process-limits.js";
 
 /** What the host lets us do, in words for `reeve doctor`. */
@@ -133,7 +124,7 @@ export function createGroups(
 				.filter((folder) => existsSync(folder)),
 		remove: (paths) => paths.map(removeGroup).every(Boolean),
 		sweep() {
-			for (const home of homes()) sweepHome(home, owner);
+			for (const home of homes()) sweepGroups(home, owner);
 		},
 		close() {
 			for (const { homeFd } of places) closeSync(homeFd);
@@ -215,14 +206,26 @@ function enable(limit: Limit, folder: string): string | null {
 		makeGroup(folder);
 		const file = join(folder, "cgroup.subtree_control");
 		if (readFileSync(file, "utf8").split(/\s/).includes(limit)) return null;
+		if (isInhabited(folder)) return `${folder} ${INHABITED} ${limit}`;
 		writeFileSync(file, `+${limit}`);
 		return null;
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "EBUSY")
-			return `${folder} has processes of its own, so it cannot hand down ${limit}`;
+		if (code === "EBUSY") return `${folder} ${INHABITED} ${limit}`;
 		return `${limit} cannot be handed down in ${folder} (${code}); it must be delegated to this user`;
 	}
+}
+
+const INHABITED = "has processes of its own, so it cannot hand down";
+
+/**
+ * The kernel would hand down cpu and pids all the same, by making the group one of threads; then no
+ * process can be put into a group below it any more, and not even systemd can reload the service. Only
+ * the root of all, which has no type, is free of this.
+ */
+function isInhabited(folder: string): boolean {
+	if (!existsSync(join(folder, "cgroup.type"))) return false;
+	return readFileSync(join(folder, "cgroup.procs"), "utf8").trim() !== "";
 }
 
 /** Steps in and out once; a text says why that does not work. */
@@ -350,54 +353,4 @@ function setLimit(
 export function explainMissing(limit: Limit, why: string): string {
 	const none = limit === "memory" && MEMORY_WITHOUT_GROUP !== null ? "no common limit" : "no limit";
 	return `${none} on ${limit}: ${why}; ${describeInstead(limit)}`;
-}
-
-/** How many processes of a group the kernel has killed for want of memory. */
-export function readOomKills(folder: string): number {
-	for (const file of ["memory.events", "memory.oom_control"]) {
-		try {
-			const found = /^oom_kill (\d+)$/m.exec(readFileSync(join(folder, file), "utf8"));
-			if (found !== null) return Number(found[1]);
-		} catch {
-			// The file of the other version.
-		}
-	}
-	return 0;
-}
-
-const MAKE_TRIES_MAX = 10;
-
-/** Somebody else may remove the common folder, empty as it is, between two steps of this. */
-function makeGroup(folder: string): void {
-	for (let tries = 1; ; tries++) {
-		try {
-			mkdirSync(folder, { recursive: true });
-			return;
-		} catch (error) {
-			const isRace = (error as NodeJS.ErrnoException).code === "ENOENT";
-			if (!isRace || tries >= MAKE_TRIES_MAX) throw error;
-		}
-	}
-}
-
-/** False when something is still in it. */
-export function removeGroup(folder: string): boolean {
-	try {
-		rmdirSync(folder);
-		return true;
-	} catch (error) {
-		return (error as NodeJS.ErrnoException).code === "ENOENT";
-	}
-}
-
-function sweepHome(home: string, owner: string): void {
-	const parent = join(home, GROUPS_FOLDER);
-	try {
-		const ours = readdirSync(parent).filter((name) => name.startsWith(`${owner}-`));
-		// The kernel refuses to remove a group that has anything in it.
-		for (const name of ours) removeGroup(join(parent, name));
-		rmdirSync(parent);
-	} catch {
-		// Not there, or others are still in it.
-	}
 }

@@ -163,6 +163,8 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			const handle = await startOk(backend, request);
 			await eventually(async () => (await backend.screen(handle)).includes("after"));
 			expect(await backend.screen(handle)).toMatch(/^[\P{Cc}]*\u{1F600}after$/u);
+			// The agent lives on, and its log is written by somebody else than its screen.
+			await eventually(() => world.log(request.runId).length >= 8);
 			expect([...world.log(request.runId).subarray(0, 8)]).toEqual([
 				0xff, 0xfe, 0xc3, 0x28, 0xf0, 0x9f, 0x98, 0x80,
 			]);

@@ -237,6 +237,18 @@ describe("through the typed client", () => {
 		await expect(again).rejects.toMatchObject({ code: "no_question" });
 	});
 
+	test("a text that is accepted waits in the inbox, and can be given up", async () => {
+		const api = await createApiWorld();
+		const { id } = await api.world.engine.inbox.accept("p:web", "hello");
+		expect((await ask(api, "GET /api/v1/inbox")).messages).toMatchObject([
+			{ id, agent: "p:web", text: "hello", phase: "queued", attempts: 0 },
+		]);
+		await ask(api, "POST /api/v1/inbox/:message/discard", { place: id });
+		expect((await ask(api, "GET /api/v1/inbox")).messages).toEqual([]);
+		const again = api.client.call("POST /api/v1/inbox/:message/discard", { place: id });
+		await expect(again).rejects.toMatchObject({ code: "message_not_found" });
+	});
+
 	test("the API describes itself", async () => {
 		const { client } = await createApiWorld();
 		const { openapi, info } = await client.openApi();

@@ -37,6 +37,19 @@ const show = (property: string, unit = "reeve.service") =>
 const mainPid = () => Number(show("MainPID"));
 const isReady = () => show("ActiveState") === "active" && mainPid() > 0;
 
+/** Whether another daemon is ready in the place of that one. Its pid first: states come after it. */
+function isSucceeded(pid: number): boolean {
+	const now = mainPid();
+	return now > 0 && now !== pid && show("ActiveState") === "active" && mainPid() === now;
+}
+
+/** Never 0: as the target of a signal, that is everybody here. */
+function daemonPid(): number {
+	const pid = mainPid();
+	if (pid <= 1) throw new Error(`the daemon is ${show("ActiveState")}`);
+	return pid;
+}
+
 interface Held {
 	readonly backend: string;
 	readonly pid: number;
@@ -64,7 +77,11 @@ describe("the daemon as a service of the user's systemd", () => {
 		mkdirSync(FLEET);
 		writeFileSync(join(FLEET, "reeve.yaml"), FLEET_FILE);
 		console.log(reeve("daemon", "install"));
-		reeve("up", "--all");
+		try {
+			reeve("up", "--all");
+		} catch {
+			// What takes this machine too long is tried again by the daemon.
+		}
 		await eventually(() => Object.values(agents()).every(({ pid }) => pid > 0));
 		before = agents();
 		console.log(before, systemctl("--no-pager", "status", "reeve", "app-reeve.slice"));
@@ -123,9 +140,9 @@ describe("the daemon as a service of the user's systemd", () => {
 		"leaves every agent as it was when it is restarted, and stopped, with KillMode=%s",
 		async (mode) => {
 			dropIn(`[Service]\nKillMode=${mode}\n`);
-			const first = mainPid();
+			const first = daemonPid();
 			systemctl("restart", "reeve");
-			expect(mainPid()).not.toBe(first);
+			expect(daemonPid()).not.toBe(first);
 			expect(agents()).toEqual(before);
 			systemctl("stop", "reeve");
 			expect(show("Result")).toBe("success");
@@ -135,16 +152,17 @@ describe("the daemon as a service of the user's systemd", () => {
 	);
 
 	test("reloads without ending", () => {
-		const pid = mainPid();
+		const pid = daemonPid();
 		systemctl("reload", "reeve");
-		expect(mainPid()).toBe(pid);
+		expect(agents()).toEqual(before);
+		expect(daemonPid()).toBe(pid);
 		expect(isReady()).toBe(true);
 	});
 
 	test("comes back when it was killed", async () => {
-		const pid = mainPid();
+		const pid = daemonPid();
 		process.kill(pid, "SIGKILL");
-		await eventually(() => isReady() && mainPid() !== pid);
+		await eventually(() => isSucceeded(pid));
 		expect(Number(show("NRestarts"))).toBeGreaterThan(0);
 		expect(agents()).toEqual(before);
 	});
@@ -152,9 +170,9 @@ describe("the daemon as a service of the user's systemd", () => {
 	test("is killed and restarted when it no longer answers the watchdog", async () => {
 		dropIn("[Service]\nWatchdogSec=40\n");
 		systemctl("restart", "reeve");
-		const pid = mainPid();
+		const pid = daemonPid();
 		process.kill(pid, "SIGSTOP");
-		await eventually(() => isReady() && mainPid() !== pid);
+		await eventually(() => isSucceeded(pid));
 		const journal = run("journalctl", "--user", "--no-pager", "-o", "cat", "-u", "reeve");
 		expect(journal).toContain("Watchdog timeout");
 		expect(agents()).toEqual(before);
@@ -165,7 +183,7 @@ describe("the daemon as a service of the user's systemd", () => {
 		systemctl("reset-failed", "reeve");
 		await eventually(() => {
 			const pid = mainPid();
-			if (pid > 0) process.kill(pid, "SIGKILL");
+			if (pid > 1) process.kill(pid, "SIGKILL");
 			return show("ActiveState") === "failed";
 		});
 		expect(() => systemctl("start", "reeve")).toThrow();

@@ -15,10 +15,9 @@ import {
 	type Limit,
 	type LimitSupport,
 	type RunGroups,
-	readOomKills,
-	removeGroup,
 } from "../../host/cgroup.js";
-import { GROUPS_FOLDER } from "../../host/cgroup-members.js";
+import { removeGroup } from "../../host/cgroup-folders.js";
+import { GROUPS_FOLDER, readOomKills } from "../../host/cgroup-members.js";
 import { limitMemory } from "../../host/process-limits.js";
 import type { ResourceLimits } from "../../ports/backend.js";
 import { renderLimits, SLICE_FOLDER, scopeArgv } from "./scope.js";

@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { readOomKills } from "../../host/cgroup.js";
+import { readOomKills } from "../../host/cgroup-members.js";
 import { isAlive } from "../../host/process-identity.js";
 import { killTree, signalVerified } from "../../host/process-tree.js";
 import type { RunExit, RunHandle } from "../../ports/backend.js";

@@ -60,9 +60,13 @@ export async function runSend(
 		);
 	}
 	const body = { text: typed, submit };
-	const { bytes } = await connect(env).client.call("POST /api/v1/agents/:id/send", { place, body });
-	if (options.json) output.json({ id, bytes, submitted: submit });
-	else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
+	const sent = await connect(env).client.call("POST /api/v1/agents/:id/send", { place, body });
+	const { bytes, message } = sent;
+	if (options.json) output.json({ id, bytes, submitted: submit, message });
+	else if (message) {
+		const size = countOf(bytes, "byte");
+		output.result(`${id}: accepted ${size}; typed when it is ready (\`reeve inbox\`)`);
+	} else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
 	return CLI_EXIT.done;
 }
 

@@ -89,7 +89,9 @@ const addTerminal: AddCommands = (program, run) => {
 
 	program
 		.command("send")
-		.description("Type a text into an agent's terminal, and Enter.")
+		.description(
+			"Send a text to an agent: typed when it is ready, where its adapter can tell; else at once.",
+		)
 		.argument(...AGENT_ARGUMENT)
 		.argument("[text]", "the text; from stdin when left out, or `-`")
 		.option("--no-submit", "type it without Enter")
@@ -98,6 +100,18 @@ const addTerminal: AddCommands = (program, run) => {
 			run(async (output, env) => {
 				const { runSend } = await import("../commands/one-agent.js");
 				return runSend(agent, text, options, output, env);
+			}),
+		);
+
+	program
+		.command("inbox")
+		.description("Show texts that wait to be typed into agents, and those that could not be.")
+		.option("--discard <id>", "give one up")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runInbox } = await import("../commands/inbox.js");
+				return runInbox(options, output, env);
 			}),
 		);
 };

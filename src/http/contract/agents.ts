@@ -192,15 +192,23 @@ export const agentRoutes = defineRoutes({
 		errors: ["agent_not_found", "not_waiting"],
 	},
 	"POST /api/v1/agents/:id/send": {
-		summary: "Types a text into an agent's terminal, exactly as it is.",
+		summary:
+			"Sends a text to an agent. Where its adapter knows when it is ready, the text is accepted and typed then; else it is typed at once, exactly as it is.",
 		access: "operate",
 		params: agentParams,
 		body: z.object({
 			text: z.string(),
 			submit: z.boolean().default(true).describe("press Enter after it"),
 		}),
-		reply: z.object({ bytes: z.number() }),
-		errors: ["agent_not_found", "not_running", "no_terminal"],
+		reply: z.object({
+			bytes: z.number(),
+			message: z
+				.string()
+				.nullable()
+				.optional()
+				.describe("its id in the inbox; null when it was typed at once"),
+		}),
+		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full"],
 	},
 	"GET /api/v1/agents/:id/screen": {
 		summary: "The text on an agent's screen.",

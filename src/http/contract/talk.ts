@@ -1,6 +1,7 @@
 /** What agents say and ask, and what they are answered. */
 
 import { z } from "zod";
+import { MESSAGE_PHASES } from "../../core/inbox.js";
 import { defineRoutes } from "./route.js";
 import { agentParams, listOf, time } from "./shapes.js";
 import { wait } from "./tasks.js";
@@ -12,7 +13,30 @@ const question = z
 	.readonly()
 	.meta({ id: "Question" });
 
+const message = z
+	.object({
+		...{ id: z.string(), agent: z.string(), text: z.string(), accepted_at: time },
+		phase: z.enum(MESSAGE_PHASES).describe("`dead`: it could not be delivered"),
+		attempts: z.number().describe("runs in which it was typed"),
+		reason: z.string().nullable(),
+	})
+	.readonly()
+	.meta({ id: "Message" });
+
 export const talkRoutes = defineRoutes({
+	"GET /api/v1/inbox": {
+		summary: "Texts that were accepted for agents and are not delivered yet, or could not be.",
+		access: "read",
+		reply: z.object({ messages: listOf(message) }),
+		errors: [],
+	},
+	"POST /api/v1/inbox/:message/discard": {
+		summary: "Gives up a text that is not delivered.",
+		access: "operate",
+		params: z.object({ message: z.string() }),
+		reply: z.object({ discarded: z.literal(true) }),
+		errors: ["message_not_found", "write_failed"],
+	},
 	"POST /api/v1/agents/:id/report": {
 		summary: "Says how an agent is getting on; it becomes an event.",
 		access: "operate",

@@ -44,6 +44,17 @@ export function createTalkHandlers(parts: HttpParts): Handlers<keyof typeof talk
 			}
 			return { answer: await answer };
 		},
+		"GET /api/v1/inbox": () => ({
+			messages: engine.inbox.list().map((each) => ({
+				...{ id: each.id, agent: each.agentId, text: each.text, phase: each.phase },
+				...{ attempts: each.attempts, reason: each.reason },
+				accepted_at: new Date(each.acceptedAtMs).toISOString(),
+			})),
+		}),
+		"POST /api/v1/inbox/:message/discard": async ({ params }) => {
+			await engine.inbox.discard(params.message);
+			return { discarded: true };
+		},
 		"GET /api/v1/questions": () => ({
 			questions: questionsOf(store.readEffects()).map(({ agent, question, askedAtMs }) => ({
 				...{ agent, question },

@@ -1,0 +1,33 @@
+/** `reeve inbox`: texts that wait to be typed into agents, and those that could not be. */
+
+import { CLI_EXIT } from "../../core/errors.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { plainLine } from "../sanitize.js";
+import { renderTable } from "../table.js";
+import { localTime } from "./ps.js";
+
+export async function runInbox(
+	options: { discard?: string; json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { client } = connect(env);
+	if (options.discard !== undefined) {
+		await client.call("POST /api/v1/inbox/:message/discard", { place: options.discard });
+		if (options.json) output.json({ id: options.discard, discarded: true });
+		else output.result(`${options.discard}: discarded`);
+		return CLI_EXIT.done;
+	}
+	const { messages } = await client.call("GET /api/v1/inbox");
+	if (options.json) output.json(messages);
+	else if (messages.length === 0) output.say("nothing waits to be delivered");
+	else {
+		const rows = messages.map(({ id, agent, phase, accepted_at: at, reason, text }) =>
+			[id, agent, phase, localTime(at), plainLine(reason ?? text)].map((cell) => ({ text: cell })),
+		);
+		const head = ["ID", "AGENT", "PHASE", "ACCEPTED", "TEXT"];
+		for (const line of renderTable(head, rows, output.columns, ["ACCEPTED"])) output.result(line);
+	}
+	return CLI_EXIT.done;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import {
+	type DeliveryFacts,
+	decideDelivery,
+	isSamePrompt,
+	type Message,
+	pasteBytes,
+} from "./inbox.js";
+
+const message: Message = {
+	...{ id: "m", agentId: "p:a", text: "go", acceptedAtMs: 0, phase: "typed", attempts: 1 },
+	...{ enters: 0, runId: "run-1", atMs: 0, reason: null },
+};
+const facts: DeliveryFacts = {
+	...{ runId: "run-1", activity: "ready", confirmed: false, confirms: true, nowMs: 60_000 },
+};
+
+describe("what is done with a text", () => {
+	it.each([
+		["queued, and the agent is ready", { phase: "queued" }, {}, "type"],
+		["queued, and the agent works", { phase: "queued" }, { activity: "busy" }, "wait"],
+		[
+			"queued, and the agent asks something",
+			{ phase: "queued" },
+			{ activity: "waiting_input" },
+			"wait",
+		],
+		[
+			"queued, and nobody knows what the agent does",
+			{ phase: "queued" },
+			{ activity: "unknown" },
+			"wait",
+		],
+		["confirmed", {}, { confirmed: true }, "delivered"],
+		[
+			"confirmed, although a daemon died while it was typed",
+			{ phase: "typing" },
+			{ confirmed: true },
+			"delivered",
+		],
+		["not confirmed yet", {}, { nowMs: 1_000 }, "wait"],
+		["not confirmed for long", {}, {}, "enter"],
+		["not confirmed, but the agent works by now", {}, { activity: "busy" }, "wait"],
+		["not confirmed after Enter was pressed again and again", { enters: 2 }, {}, "dead"],
+		[
+			"cut short, and Enter changed nothing: it was never typed",
+			{ phase: "typing", enters: 2 },
+			{},
+			"type",
+		],
+		["not confirmed by a run that has ended", {}, { runId: "run-2" }, "type"],
+		["not confirmed by three runs", { attempts: 3 }, { runId: "run-4" }, "dead"],
+		["typed into a CLI that confirms nothing", {}, { confirms: false }, "delivered"],
+		["cut short in a CLI that confirms nothing", { phase: "typing" }, { confirms: false }, "dead"],
+		["dead", { phase: "dead" }, {}, "wait"],
+	] as const)("%s", (_, given, about, step) => {
+		expect(decideDelivery({ ...message, ...given }, { ...facts, ...about }).type).toBe(step);
+	});
+});
+
+it("a prompt is the same whatever became of its blanks", () => {
+	expect(isSamePrompt("a\n  b ", "a b")).toBe(true);
+	expect(isSamePrompt("a b c", "a b")).toBe(false);
+});
+
+it("a text cannot end its own paste", () => {
+	expect(pasteBytes("x\u001b[201~rm\r\ny", true)).toBe("\u001b[200~x[201~rm\ny\u001b[201~");
+	expect(pasteBytes("x", false)).toBe("x");
+});

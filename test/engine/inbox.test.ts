@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
+
+let world: DaemonWorld;
+let sessions: ScriptedSessions;
+
+beforeEach(async () => {
+	sessions = createScriptedSessions();
+	sessions.profile = {
+		...PLAIN_PROFILE,
+		confirmsPrompts: true,
+		screen: {
+			...{ ready: ["^❯$"], busy: ["esc to interrupt"], waitingInput: ["^❯ \\d"], rateLimited: [] },
+			dialogs: [],
+		},
+	};
+	world = await createDaemonWorld(undefined, undefined, sessions);
+	const started = world.engine.up(fleetOf("a: { command: [x] }"), "*");
+	await world.pass(250);
+	await started;
+});
+
+const runId = () => world.engine.get("p:a").run?.runId ?? "";
+const show = (text: string) => world.backend.show(runId(), text);
+const typed = () => Buffer.from(world.backend.typed(runId())).toString();
+const types = () =>
+	world.store.events.map(({ type }) => type).filter((type) => type.startsWith("inbox"));
+const confirm = (prompt: string) =>
+	sessions.told.push({ source: "hook", name: "U", atMs: world.clock.now().wallMs, prompt });
+const PASTED = "\u001b[200~go on\u001b[201~";
+
+describe("a text that was accepted", () => {
+	test("is typed when the agent is ready, Enter on its own, and gone once it is confirmed", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		show("esc to interrupt");
+		await world.pass(20_000);
+		expect(typed()).toBe("");
+		show("❯");
+		await world.pass(3_000);
+		expect(typed()).toBe(`${PASTED}\r`);
+		expect(world.engine.inbox.list()).toMatchObject([{ phase: "typed" }]);
+		confirm("go on");
+		await world.pass(2_000);
+		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
+		expect(world.engine.inbox.list()).toEqual([]);
+	});
+
+	test("is never typed into a question", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		show("Run it?\n❯ 1. Yes");
+		await world.pass(60_000);
+		expect(typed()).toBe("");
+		expect(world.engine.inbox.list()).toMatchObject([{ phase: "queued" }]);
+	});
+
+	test("is there after the death of the daemon, and typed once", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.killAndRestart(1_000);
+		show("❯");
+		await world.pass(3_000);
+		await world.killAndRestart(1_000);
+		confirm("go on");
+		await world.pass(60_000);
+		expect(typed()).toBe(`${PASTED}\r`);
+		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
+	});
+
+	test("that was submitted by a run which then ended is not typed into the next", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		show("❯");
+		await world.pass(2_500);
+		expect(typed()).toContain("go on");
+		confirm("go on");
+		const first = runId();
+		await world.backend.kill({ runId: first } as never);
+		await world.pass(5_000);
+		expect(runId()).not.toBe(first);
+		show("❯");
+		await world.pass(60_000);
+		expect(typed()).toBe("");
+		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
+	});
+
+	test("that a run has not confirmed by its end is typed into the next", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		show("❯");
+		await world.pass(2_500);
+		await world.backend.kill({ runId: runId() } as never);
+		await world.pass(5_000);
+		show("❯");
+		await world.pass(3_000);
+		expect(typed()).toBe(`${PASTED}\r`);
+	});
+
+	test("is given up with a reason when it is never confirmed, and is kept; others go on", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.engine.inbox.accept("p:a", "next");
+		show("❯");
+		await world.pass(60_000);
+		expect(typed()).toContain(`${PASTED}\r\r\r`);
+		const [dead, next] = world.engine.inbox.list();
+		expect(dead).toMatchObject({
+			phase: "dead",
+			reason: expect.stringContaining("never confirmed"),
+		});
+		expect(next).toMatchObject({ text: "next", phase: "typed" });
+		await world.killAndRestart();
+		expect(world.engine.inbox.list()).toHaveLength(2);
+	});
+});
+
+test("nobody is sent more than can be kept (A6)", async () => {
+	for (let n = 0; n < 200; n++) await world.engine.inbox.accept("p:a", `${n}`);
+	await expect(world.engine.inbox.accept("p:a", "more")).rejects.toMatchObject({
+		code: "inbox_full",
+	});
+});
