@@ -10,12 +10,23 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { MockReply } from "../../src/testing/mock-api/script.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
 import { type Bench, openBench } from "./bench.js";
 import { CLIS, QWEN, type RealCli } from "./clis.js";
 import { CACHE } from "./install.js";
 
 const WITHIN_MS = 120_000;
+
+/** Without the limit of Gemini, which opens a menu that stays until somebody answers it. */
+const FAILURES: readonly (readonly [string, MockReply])[] = [
+	["401", { status: 401, message: "invalid key" }],
+	["429", { status: 429, retryAfterSeconds: 30, message: "slow down" }],
+	["limit", { status: 429, limitResetsAtMs: Date.UTC(2099, 0, 1), message: "usage limit reached" }],
+	["529", { status: 529, message: "Overloaded" }],
+	["500", { status: 500, message: "oh no" }],
+	["dropped", { text: "half of an answer", breaks: "reset" }],
+];
 
 /** The provider and its key: what only the user can know. The rest of the laboratory's seeds is left out. */
 const PROVIDER_ONLY: Readonly<Record<string, RealCli["seeds"]>> = {
@@ -148,6 +159,35 @@ describe.each([...CLIS, QWEN].map((cli, n) => [cli.cli, cli, n] as const))(
 			expect(JSON.stringify(asked("say more")[0]?.body)).toContain("say hello");
 			expect(await agent()).toMatchObject({ restarts: 1, policy: "healthy" });
 		});
+
+		test.each(FAILURES.filter(([failure]) => !(name === "gemini" && failure === "limit")))(
+			"lives through %s, and shows what it does",
+			async (failure, reply) => {
+				bench.api.reset();
+				bench.api.script({ when: `now ${failure}`, withTools: true, reply });
+				const before = await agent();
+				const askedAtMs = Date.now();
+				await submit(`now ${failure}`);
+				// Until something newer is known, or longer than its own first retries take.
+				const isSettled = async () => {
+					const { activity, activity_at } = await agent();
+					return activity !== "busy" && Date.parse(activity_at ?? "") > askedAtMs;
+				};
+				await eventually(isSettled, "it is done", 20_000).catch(() => {});
+				const after = await agent();
+				const { activity, activity_source: source, activity_detail: detail } = after;
+				console.log(`${name} ${failure}: ${activity} by ${source}: ${detail}`);
+				expect(after.pid).toBe(before.pid);
+				expect(activity).not.toBe("unknown");
+				for (const key of cli.interrupt) await type(key === "Escape" ? "\u001b" : key);
+				await eventually(
+					async () => cli.ready.test(await screen()),
+					"it is ready again",
+					WITHIN_MS,
+				);
+				await sleep(1_000);
+			},
+		);
 
 		test("ends when it is told to, and leaves no tool behind", async () => {
 			await sleep(2_000);
