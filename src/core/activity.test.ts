@@ -57,6 +57,21 @@ describe("what an agent does", () => {
 		expect(told).toMatchObject({ activity: "busy", source: "hook" });
 	});
 
+	it("is being limited from a turn that met a limit until that lifts, or until a turn goes well", () => {
+		const met = (resetAtMs: number | null, agoMs: number): AgentSign => ({
+			...hook("ready", agoMs),
+			failure: { cause: "usage_limit", resetAtMs },
+		});
+		expect(decide([met(NOW + 1, 60_000)], "ready")).toMatchObject({
+			...{ activity: "rate_limited", source: "hook" },
+		});
+		expect(decide([met(NOW - 1, 60_000)], "ready").activity).toBe("ready");
+		expect(decide([met(null, 60_000)], "ready").activity).toBe("rate_limited");
+		expect(decide([met(null, 600_000)], "ready").activity).toBe("ready");
+		const well = { ...hook("ready", 10), failure: null };
+		expect(decide([met(NOW + 1, 60_000), well], "ready").activity).toBe("ready");
+	});
+
 	it("is known since the moment that showed it first", () => {
 		const before = {
 			activity: "ready",

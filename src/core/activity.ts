@@ -26,6 +26,19 @@ export interface ActivityFacts {
 	readonly nowMs: number;
 }
 
+/** A limit of which no end is told is believed for this long after the turn that met it. */
+const LIMIT_MS = 300_000;
+
+/** The usage limit that the last turn has met, for as long as it lasts; null when there is none. */
+function lastLimit(signs: readonly AgentSign[], nowMs: number): KnownActivity | null {
+	const last = signs.findLast(({ failure }) => failure !== undefined);
+	if (last?.failure?.cause !== "usage_limit") return null;
+	const untilMs = last.failure.resetAtMs ?? last.atMs + LIMIT_MS;
+	if (nowMs >= untilMs) return null;
+	const { source, atMs, detail = null } = last;
+	return { activity: "rate_limited", source, atMs, detail };
+}
+
 /** Hooks run a moment after what they tell of is on the screen. */
 const SCREEN_LAG_MS = 5_000;
 
@@ -51,6 +64,8 @@ export function decideActivity(
 				};
 	}
 	if (screen === "waiting_input" || screen === "rate_limited") return shown(screen);
+	const limit = lastLimit(signs, nowMs);
+	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
 	const toldBetter = tellsTurnEnds && sign.activity === "busy" && screen === "ready";
 	if (agrees || toldBetter || nowMs - sign.atMs < SCREEN_LAG_MS) {
