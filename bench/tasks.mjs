@@ -70,6 +70,7 @@ const noBackend = () => {
 const engine = new Engine({
 	...{ store, clock: realClock, executor, adapterFor: () => null, random: Math.random },
 	...{ chooseBackend: noBackend, backendNamed: noBackend, newRunId: newId },
+	minuteOfDay: () => 0,
 	vault: { read: async () => ({}), write: async () => {} },
 	prepare: async (spec) => {
 		const [program = "", ...args] = spec.command ?? [];

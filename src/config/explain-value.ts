@@ -63,6 +63,10 @@ export function expectedOf(outline: Outline): string {
 			return "an agent: `name` in the same project, or `project:name`";
 		case "adapter":
 			return "the name of an adapter";
+		case "account":
+			return "a name such as `work`";
+		case "hours":
+			return "hours such as `22:00-07:00`";
 		case "json":
 			return "a value as JSON, in quotes";
 		case "env_value":
@@ -98,6 +102,8 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	path: "a usable path",
 	reference: "the id of an agent",
 	adapter: "the name of an adapter",
+	account: "the name of an account",
+	hours: "a part of the day",
 	json: "a value as JSON",
 	env_value: "usable text",
 };
@@ -172,6 +178,11 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		if (typeof tree.value !== "string") return explainText(tree);
 		return { message: `${quote(tree.written)} cannot be the name of an adapter` };
 	},
+	account: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		return { message: `${quote(tree.written)} cannot be the name of an account` };
+	},
+	hours: (tree) => ({ message: `${quote(tree.written)} is not a part of the day` }),
 	json: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
 		const hint = "text within JSON has quotes of its own: `'\"dark\"'`";

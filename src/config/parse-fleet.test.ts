@@ -70,6 +70,8 @@ describe("parseFleet", () => {
 						tmpdir: null,
 						seed: true,
 						stall: { afterMs: 1_800_000, steps: [] },
+						account: null,
+						usageLimit: { autoResume: true, quietHours: null, maxWaitMs: 691_200_000 },
 						onCleanExit: "prompt",
 						drain: { timeoutMs: 10_000 },
 						dependsOn: ["web:db"],

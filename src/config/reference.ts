@@ -114,7 +114,13 @@ function renderTypes(agent: Outline): string {
 	const types = new Map<string, string>();
 	const collect = (outline: Outline) => {
 		const { type } = outline;
-		if (type === "duration" || type === "size" || type === "percent" || type === "reference") {
+		if (
+			type === "duration" ||
+			type === "size" ||
+			type === "percent" ||
+			type === "reference" ||
+			type === "hours"
+		) {
 			types.set(typeOf(outline), expectedOf(outline));
 		}
 		for (const each of outline.keys.values()) collect(each);

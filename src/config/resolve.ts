@@ -1,5 +1,6 @@
 /** From settings that have been checked to the frozen specs that everything else works with. */
 
+import type { UsageLimitSettings } from "../core/account.js";
 import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
@@ -46,6 +47,8 @@ const RESOLVE_BY_KIND: Readonly<
 		tmpdir: settings.tmpdir ?? null,
 		seed: settings.seed,
 		stall: { afterMs: settings.stall.after, steps: settings.stall.steps },
+		account: settings.account ?? null,
+		usageLimit: usageLimitOf(settings.usage_limit),
 		onCleanExit: settings.on_clean_exit,
 		...lastingOf(place, settings),
 	}),
@@ -116,6 +119,14 @@ function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready
 		port: port ?? null,
 		command: command ?? null,
 		delayMs: delay ?? null,
+	};
+}
+
+function usageLimitOf(limit: AgentSettings["usage_limit"]): UsageLimitSettings {
+	return {
+		autoResume: limit.auto_resume,
+		quietHours: limit.quiet_hours ?? null,
+		maxWaitMs: limit.max_wait,
 	};
 }
 

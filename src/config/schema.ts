@@ -5,6 +5,7 @@
  */
 
 import type { z } from "zod";
+import { DEFAULT_USAGE_LIMIT } from "../core/account.js";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
@@ -21,6 +22,7 @@ import {
 import { renderDuration } from "../core/units.js";
 import { adapterSchema } from "./adapter-schema.js";
 import {
+	accountName,
 	adapterName,
 	argv,
 	choice,
@@ -30,6 +32,7 @@ import {
 	exitCode,
 	flag,
 	fraction,
+	hours,
 	idMap,
 	list,
 	path,
@@ -139,6 +142,22 @@ const stall = section("When an agent CLI that says it works counts as standing s
 	).prefault([]),
 });
 
+const usageLimit = section(
+	"What follows when an account has met its usage limit. The agent that meets it decides for all of its account.",
+	{
+		auto_resume: flag(
+			"Whether its agents go on by themselves once the limit lifts; if not, they wait for `reeve resume`.",
+		).prefault(DEFAULT_USAGE_LIMIT.autoResume),
+		quiet_hours: hours(
+			"Nobody goes on in these hours of the host's clock, but after them. None unless given.",
+		).optional(),
+		max_wait: duration(
+			"If they would have to wait longer than this in all, they wait for `reeve resume` instead.",
+			{ positive: true },
+		).prefault(renderDuration(DEFAULT_USAGE_LIMIT.maxWaitMs)),
+	},
+);
+
 const workers = section("How many processes serve a worker agent.", {
 	min: count("Kept running also while nothing is asked.", { min: 0 }).prefault(1),
 	max: count("Never more than this at once.").prefault(1),
@@ -185,6 +204,10 @@ const agentKeys = {
 		TMPDIR_CHOICES,
 	).optional(),
 	stall: stall.prefault({}),
+	account: accountName(
+		"The account that its CLI is logged in to. A usage limit that one agent meets parks all agents of the same account. When it is not set, the agent has an account of its own.",
+	).optional(),
+	usage_limit: usageLimit.prefault({}),
 	seed: flag(
 		"Whether the questions that a CLI asks at its first start (trust in the folder, first steps) are settled before it, as far as its adapter knows how.",
 	).prefault(true),
@@ -240,6 +263,8 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	terminal: ["session"],
 	tmpdir: ["session"],
 	stall: ["session"],
+	account: ["session"],
+	usage_limit: ["session"],
 	seed: ["session"],
 	on_clean_exit: ["session"],
 	drain: LIVES_ON,

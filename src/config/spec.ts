@@ -3,6 +3,7 @@
  * the name. Specs are frozen plain data; the daemon stores them when it takes on a fleet.
  */
 
+import type { UsageLimitSettings } from "../core/account.js";
 import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
@@ -78,6 +79,9 @@ export interface SessionSpec extends CommonSpec, LastingSpec {
 	readonly tmpdir: Tmpdir | null;
 	readonly seed: boolean;
 	readonly stall: StallSettings;
+	/** Null: one of its own. */
+	readonly account: string | null;
+	readonly usageLimit: UsageLimitSettings;
 	readonly onCleanExit: OnCleanExit;
 }
 

@@ -23,6 +23,8 @@ export type LeafType =
 	| "path"
 	| "reference"
 	| "adapter"
+	| "account"
+	| "hours"
 	| "json"
 	| "env_value";
 
@@ -31,6 +33,7 @@ export const leafTypes = z.registry<{ type: LeafType }>();
 const ID = "[a-z0-9][a-z0-9_-]{0,62}";
 export const ID_PATTERN = new RegExp(`^${ID}$`);
 export const REFERENCE_PATTERN = new RegExp(`^(${ID}:)?${ID}$`);
+const HOURS_PATTERN = /^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/;
 const PERCENT_PATTERN = /^\d+%$/;
 /** As in env files: a name that a shell could not spell is most often a slip of the YAML. */
 export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -142,6 +145,23 @@ export function adapterName(description: string, known: readonly string[]) {
 		.meta({ description, examples: [...known] });
 	leafTypes.add(described, { type: "adapter" });
 	return described;
+}
+
+/** The name of an account that agents share. */
+export function accountName(description: string) {
+	return leaf("account", description, z.string().regex(ID_PATTERN));
+}
+
+/** A part of the day, written `22:00-07:00`, counted in minutes from midnight. */
+export function hours(description: string) {
+	const schema = z
+		.string()
+		.regex(HOURS_PATTERN)
+		.transform((text) => {
+			const [fromHour = 0, from = 0, toHour = 0, to = 0] = (text.match(/\d+/g) ?? []).map(Number);
+			return { fromMinute: fromHour * 60 + from, toMinute: toHour * 60 + to };
+		});
+	return leaf("hours", description, schema);
 }
 
 /** Any value, written as JSON in a text. */

@@ -63,6 +63,9 @@ export interface EventMap {
 	"agent.reported": { message: string };
 	"agent.asked": { question: string };
 	"agent.replied": { answer: string };
+	"account.limited": { account: string; until: string | null; reason: string };
+	"account.probing": { account: string };
+	"account.released": { account: string; waited_ms: number };
 	"circuit.changed": { from: CircuitState; to: CircuitState; reason: string };
 	"task.accepted": { action: string; name: string; replay_of: string | null; by: string | null };
 	"task.changed": {
@@ -257,6 +260,22 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.replied": {
 		meaning: "Somebody answered the question of an agent.",
 		data: { answer: "in their own words" },
+	},
+	"account.limited": {
+		meaning: "An agent has met the usage limit of its account: all agents of it are parked.",
+		data: {
+			account: "its name; the agent's own id where it names none",
+			until: "when one of them tries again; null when that waits for the operator",
+			reason: "why, in words",
+		},
+	},
+	"account.probing": {
+		meaning: "A limit should have lifted: this agent goes ahead, the others of the account wait.",
+		data: { account: "its name" },
+	},
+	"account.released": {
+		meaning: "A limit has lifted: the other agents of the account follow one after the other.",
+		data: { account: "its name", waited_ms: "how long it was limited" },
 	},
 	"circuit.changed": {
 		meaning: "An agent's circuit opened, half opened or closed.",

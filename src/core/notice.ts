@@ -59,6 +59,8 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		case "agent.exited":
 			if (event.data.cause !== "usage_limit") return null;
 			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");
+		case "account.limited":
+			return make("usage_limit", `${who} has hit its usage limit`, event.data.reason);
 		case "agent.stalled":
 			return make(
 				"stalled",

@@ -4,7 +4,7 @@
  * growing delay, and lack of memory has a count of its own (S16).
  */
 
-import { backoffDelayMs } from "./backoff.js";
+import { backoffDelayMs, type Random } from "./backoff.js";
 import type { CrashAction, CrashContext, CrashState } from "./crash-state.js";
 import { type ExitReport, renderExit } from "./exit.js";
 import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
@@ -35,19 +35,29 @@ export function decideUsageLimit(
 ): OwnCauseVerdict {
 	// A reset that lies in the past is no reset: the limit was met after it.
 	if (report.resetInMs !== null && report.resetInMs > 0) {
-		const afterMs = Math.max(LIMIT_DELAY_MS_MIN, Math.min(report.resetInMs, LIMIT_RESET_MS_MAX));
+		const afterMs = limitDelayMs(report.resetInMs, 0, settings.jitter, random);
 		const reason = `usage limit, resets in ${renderElapsed(afterMs)}: parked, not counted`;
 		return { state, action: { type: "park", afterMs }, reason };
 	}
 	const limit = state.waits.limit + 1;
-	const afterMs = backoffDelayMs(
-		{ initialMs: LIMIT_DELAY_MS, capMs: LIMIT_DELAY_MS_MAX, jitter: settings.jitter },
-		limit,
-		random,
-	);
+	const afterMs = limitDelayMs(null, limit, settings.jitter, random);
 	const reason = "usage limit, reset time unknown: parked, not counted";
 	const waits = { ...state.waits, limit };
 	return { state: { ...state, waits }, action: { type: "park", afterMs }, reason };
+}
+
+/** How long a limit is waited for: until its end where that is told, else longer with every try. */
+export function limitDelayMs(
+	resetInMs: number | null,
+	tries: number,
+	jitter: number,
+	random: Random,
+): number {
+	if (resetInMs !== null) {
+		return Math.max(LIMIT_DELAY_MS_MIN, Math.min(resetInMs, LIMIT_RESET_MS_MAX));
+	}
+	const growth = { initialMs: LIMIT_DELAY_MS, capMs: LIMIT_DELAY_MS_MAX, jitter };
+	return backoffDelayMs(growth, tries, random);
 }
 
 /** Waits for trouble that is not the agent's to pass. */

@@ -40,6 +40,12 @@ export function readScreen(profile: ScreenProfile, text: string): ScreenReading 
 	return { activity: found?.[0] ?? "unknown", dialog: null };
 }
 
+/** The line that tells of a usage limit, the lowest first; null when there is none. */
+export function findLimit({ rateLimited }: ScreenProfile, text: string): string | null {
+	const tells = (line: string) => rateLimited.some((each) => matches(each, line));
+	return text.split("\n").findLast(tells) ?? null;
+}
+
 function matches(pattern: string, text: string): boolean {
 	return new RegExp(pattern, "imu").test(text);
 }

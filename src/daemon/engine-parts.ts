@@ -14,6 +14,7 @@ import { createFileVault } from "../store/vault/file-vault.js";
 import type { Backends } from "./backends.js";
 import { headlessFor } from "./headless.js";
 import type { Logger } from "./logger.js";
+import { minuteOfDay } from "./minute-of-day.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { createSessionWorld } from "./session-world.js";
@@ -37,6 +38,7 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 		backendNamed: backends.get,
 		random: Math.random,
 		newRunId: newOrderedId,
+		minuteOfDay,
 		async prepare(spec, intent) {
 			const { refused } = backends.choose(spec);
 			if (refused !== null) return { ok: false, detail: refused };

@@ -12,6 +12,7 @@ import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
+import { minuteOfDay } from "./minute-of-day.js";
 import type { Settings } from "./settings.js";
 
 const AGAIN_MS = 5_000;
@@ -76,9 +77,4 @@ async function createChannel(setting: NotifySetting): Promise<Channel> {
 		case "desktop":
 			return createDesktop(process.platform);
 	}
-}
-
-function minuteOfDay(wallMs: number): number {
-	const at = new Date(wallMs);
-	return at.getHours() * 60 + at.getMinutes();
 }

@@ -268,18 +268,20 @@ export class AgentLife implements Life {
 		});
 		const times = { atMs, nowMs: this.#nowMs() };
 		const record = recordExit(this.#kept.now, live.runId, report, decision, times);
-		const { planned, exit } = record;
+		const park = this.#world.accounts.ended(spec, decision.action, report, atMs);
+		const planned = park === null ? record.planned : null;
 		const after = await endConversation(this.#world.sessions, this.#kept.now, live, judged);
 		const changes = { ...record.changes, ...after.changes };
 		await this.#kept.save(changes, [...record.events, ...after.events], (transaction) => {
 			transaction.putRun(this.#stored(live, "ended"));
-			transaction.putExit(exit);
+			transaction.putExit(record.exit);
+			park?.(transaction);
 			if (planned === null) return;
 			const { dueAtMs, afterMs } = planned;
 			const payload = { agent: this.id, afterMs };
 			transaction.putEffect({ key: startEffectKey(this.id), type: "start", dueAtMs, payload });
 		});
-		this.#lastExit = exit;
+		this.#lastExit = record.exit;
 		this.#run = null;
 		this.#ready = false;
 		this.#watch?.stop();
@@ -287,6 +289,7 @@ export class AgentLife implements Life {
 		// Its own bookkeeping; if it fails, the record is merely kept longer.
 		live.backend.forget(live.runId).catch(() => {});
 		if (planned !== null) this.#planStart(planned);
+		if (park !== null && this.forbidden() === null) void this.askToStart(true);
 		this.#world.changed();
 	}
 

@@ -5,14 +5,23 @@
  */
 
 import type { SessionSpec } from "../config/spec.js";
+import { lastTurn } from "../core/account.js";
 import { decideActivity, type KnownActivity } from "../core/activity.js";
-import { KEY_BYTES, nextKey, readScreen, type ScreenReading, stillText } from "../core/screen.js";
+import {
+	findLimit,
+	KEY_BYTES,
+	nextKey,
+	readScreen,
+	type ScreenReading,
+	stillText,
+} from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import { decideStall, type StallStep } from "../core/stall.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
+import type { Accounts } from "./accounts.js";
 import { deliver } from "./deliver.js";
 import type { Inbox } from "./inbox.js";
 import type { SessionWorld } from "./life-world.js";
@@ -31,6 +40,7 @@ export interface AttendedRun {
 	readonly sessions: SessionWorld;
 	readonly clock: Clock;
 	readonly inbox: Inbox;
+	readonly accounts: Accounts;
 	/** Whether the agent has been seen ready before. */
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
@@ -57,6 +67,7 @@ export class Attendant {
 	#known = NOT_KNOWN;
 	#seenReady: boolean;
 	#dialogKeys = 0;
+	#heardTurnMs = 0;
 	#lastSeen = "";
 	#stall: { sinceMs: number; found: number };
 	#stopped = false;
@@ -100,11 +111,26 @@ export class Attendant {
 		if (text !== null && reading !== null) await this.#answer(text, reading);
 		this.#hearConversation(signs);
 		await this.#decide(signs, reading);
+		await this.#hearLimit(signs, text);
 		await this.#watchProgress(signs, text);
-		const { runId, inbox, clock } = this.#run;
+		const { runId, inbox, clock, accounts } = this.#run;
 		const { profile } = this.#adapter;
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
-		await deliver(world, this.#known.activity, signs);
+		const { activity } = this.#known;
+		const asksToGo = activity === "ready" && inbox.head(spec.id) !== null;
+		await deliver(world, asksToGo && !accounts.mayGo(spec) ? "rate_limited" : activity, signs);
+	}
+
+	async #hearLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {
+		const { spec, sessions, accounts } = this.#run;
+		const { screen } = this.#adapter.profile;
+		const turn = lastTurn(signs, this.#known, () => {
+			const line = screen === null ? null : findLimit(screen, text ?? "");
+			return line === null ? null : sessions.readReset(line);
+		});
+		if (turn === null || turn.atMs === this.#heardTurnMs) return;
+		await accounts.hear(spec, turn);
+		this.#heardTurnMs = turn.atMs;
 	}
 
 	/** Moves towards the choice that the adapter knows, and confirms that one only. */

@@ -6,6 +6,7 @@ import type { Backend } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store } from "../ports/store.js";
+import type { Hold } from "./accounts.js";
 import type { AgentSnapshot } from "./agent-state.js";
 import type { PerformWorld } from "./calls/perform.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
@@ -18,6 +19,8 @@ export interface EngineParts extends PerformWorld {
 	readonly backendNamed: (name: string) => Backend;
 	readonly random: () => number;
 	readonly newRunId: () => string;
+	/** Of the host's own clock. */
+	readonly minuteOfDay: (wallMs: number) => number;
 	readonly watchReady: LifeWorld["watchReady"];
 	readonly sessions: LifeWorld["sessions"];
 	/** Something failed that nobody waits for. */
@@ -27,6 +30,8 @@ export interface EngineParts extends PerformWorld {
 export interface AgentView extends AgentSnapshot {
 	/** What it waits for before it may start. */
 	readonly missing: readonly string[];
+	/** The usage limit that keeps it from going on; null when there is none. */
+	readonly hold: Hold | null;
 }
 
 export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };

@@ -11,6 +11,7 @@ import type { PolicyState } from "../core/states.js";
 import type { TerminalConnection, TerminalSize, TerminalViewer } from "../ports/backend.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
+import type { Accounts } from "./accounts.js";
 import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
@@ -18,6 +19,7 @@ import type { Agent } from "./agent-state.js";
 import { isAttended } from "./attendant.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
 import { performAttempt } from "./calls/perform.js";
+import { createAccounts, viewOf, willNotStart } from "./engine-accounts.js";
 import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engine-parts.js";
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
@@ -32,11 +34,14 @@ export class Engine {
 	readonly #parts: EngineParts;
 	readonly #runners = new Map<string, AgentRunner>();
 	readonly #gate: StartGate;
+	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
+		const changed = () => this.#gate.pump();
+		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox);
 		this.#gate = createStartGate(
 			parts.clock,
 			() => this.#startables(),
@@ -50,6 +55,7 @@ export class Engine {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
 		this.inbox.recover();
+		this.#accounts.recover();
 		const runs = new Map<string, StoredRun[]>();
 		for (const run of store.readOpenRuns()) {
 			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
@@ -97,19 +103,13 @@ export class Engine {
 	}
 
 	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
-		return startedOrWaiting(this.#parts.clock, start, () =>
-			this.get(id).missing.some((needed) => this.#willNotStart(needed)),
-		);
+		return startedOrWaiting(this.#parts.clock, start, () => this.#waitsLong(id));
 	}
 
-	/** Whether an agent stays down unless somebody does something about it. */
-	#willNotStart(id: string): boolean {
-		const snapshot = this.#runners.get(id)?.life.snapshot();
-		if (snapshot === undefined) return true;
-		const { agent, run } = snapshot;
-		return (
-			run === null && (agent.desired === "down" || agent.crash.policy === "halted" || agent.waiting)
-		);
+	/** Whether it starts only after something that may take long, or never comes. */
+	#waitsLong(id: string): boolean {
+		const { hold, missing } = this.get(id);
+		return hold !== null || missing.some((each) => willNotStart(this.#runners, each));
 	}
 
 	/** Stops agents, those that others depend on after those others (S7). */
@@ -163,6 +163,7 @@ export class Engine {
 	}
 
 	async resume(id: string): Promise<{ readonly from: PolicyState }> {
+		this.#accounts.resume(this.get(id).agent.spec);
 		const { from, start } = await this.#runner(id).resume();
 		await this.#startedOrWaiting(id, start);
 		return { from };
@@ -217,6 +218,7 @@ export class Engine {
 	/** Lets go of everything without ending an agent. */
 	close(): void {
 		this.#gate.close();
+		this.#accounts.close();
 		for (const { life } of this.#runners.values()) life.letGo();
 	}
 
@@ -229,9 +231,9 @@ export class Engine {
 	}
 
 	#view(life: Life): AgentView {
-		const snapshot = life.snapshot();
-		const waits = life.wantsToLaunch ? this.#gate.missing(dependsOn(snapshot.agent.spec)) : [];
-		return { ...snapshot, missing: waits };
+		const { spec } = life.snapshot().agent;
+		const missing = life.wantsToLaunch ? this.#gate.missing(dependsOn(spec)) : [];
+		return viewOf(life, missing, this.#accounts);
 	}
 
 	#runner(id: string): AgentRunner {
@@ -255,7 +257,7 @@ export class Engine {
 		const { onError } = this.#parts;
 		const world: WorkerWorld = {
 			...this.#parts,
-			inbox: this.inbox,
+			...{ inbox: this.inbox, accounts: this.#accounts },
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
@@ -291,6 +293,7 @@ export class Engine {
 				id: agent.id,
 				wantsToLaunch: life.wantsToLaunch,
 				dependsOn: dependsOn(agent.spec),
+				mayGo: () => this.#accounts.mayGo(agent.spec),
 				launch: () => life.launch(),
 			};
 		}

@@ -9,6 +9,7 @@ import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
 import type { Backend, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
+import type { Accounts } from "./accounts.js";
 import type { Inbox } from "./inbox.js";
 
 export type StartOutcome =
@@ -79,6 +80,7 @@ export interface LifeWorld {
 	readonly prepare: (spec: AgentSpec, intent: StartIntent) => Promise<Prepared>;
 	readonly sessions: SessionWorld;
 	readonly inbox: Inbox;
+	readonly accounts: Accounts;
 	/** The agent wants to start; `launch` is to be called when it may. */
 	readonly wantsToStart: (agentId: string) => void;
 	/** Calls back when a run that has begun is ready. The answer stops watching. */

@@ -60,7 +60,7 @@ export function watchRun(
 }
 
 function attend(
-	{ clock, sessions, store, inbox, onError }: LifeWorld,
+	{ clock, sessions, store, inbox, accounts, onError }: LifeWorld,
 	spec: AgentSpec,
 	live: LiveRun,
 	{ onConversation, onRestart }: RunNews,
@@ -70,7 +70,8 @@ function attend(
 	if (spec.kind !== "session" || handle === null) return null;
 	if (!isAttended(sessions.adapterOf(spec))) return null;
 	return new Attendant({
-		...{ spec, runId, backend, handle, sessions, clock, inbox, onConversation, onRestart },
+		...{ spec, runId, backend, handle, sessions, clock, inbox, accounts },
+		...{ onConversation, onRestart },
 		conversation: () => live.conversation?.id ?? null,
 		wasReady: live.ready,
 		note: (events: readonly NewEvent[]) =>

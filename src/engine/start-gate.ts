@@ -16,6 +16,8 @@ export interface Startable {
 	readonly id: string;
 	readonly wantsToLaunch: boolean;
 	readonly dependsOn: readonly string[];
+	/** Whether its account lets it; asked only when nothing else keeps it. */
+	mayGo(): boolean;
 	launch(): Promise<void>;
 }
 
@@ -56,6 +58,7 @@ export function createStartGate(
 			if (closed || launching.size >= LAUNCHING_MAX) return;
 			if (!agent.wantsToLaunch || launching.has(agent.id)) continue;
 			if (missing(agent.dependsOn).length > 0) continue;
+			if (!agent.mayGo()) continue;
 			const decision = decideStart(log, clock.now().steadyMs, DEFAULT_START_LIMIT);
 			if (decision.type === "wait") {
 				cancelPump ??= clock.schedule(decision.forMs, () => {

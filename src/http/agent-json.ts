@@ -53,18 +53,18 @@ export function renderAgent(
 }
 
 /** What it does, as far as that is known: what is not known is never shown as well. */
-function activityOf({ process, known, ready, lastExit, nextStartAtMs }: AgentView): Activity {
+function activityOf({ process, known, ready, hold }: AgentView): Activity {
 	if (process === "starting") return "starting";
 	if (process === "stopping") return "draining";
 	if (process === "running") {
 		return known?.activity === "unknown" && !ready ? "starting" : (known?.activity ?? "unknown");
 	}
-	const parked = lastExit?.cause === "usage_limit" && nextStartAtMs !== null;
-	return process === "stopped" && parked ? "rate_limited" : "unknown";
+	return process === "stopped" && hold !== null ? "rate_limited" : "unknown";
 }
 
 /** Why it is as it is; what runs only when it is called is as its circuit is. */
-function renderReason({ agent, missing }: AgentView, circuit: Circuit): string {
+function renderReason({ agent, missing, hold }: AgentView, circuit: Circuit): string {
+	if (hold !== null && agent.desired === "up") return hold.reason;
 	if (missing.length > 0) return `waits for ${missing.join(", ")}`;
 	if (agent.spec.kind === "session" || circuit.circuit === "closed") {
 		return agent.spec.kind === "call" ? "runs when it is called" : agent.reason;

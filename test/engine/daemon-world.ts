@@ -73,6 +73,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			random,
 			executor: mortal(executor, life),
 			adapterFor: () => null,
+			minuteOfDay: (wallMs) => Math.floor(wallMs / 60_000) % 1_440,
 			newRunId: () => `run-${++runs}`,
 			prepare: async (spec, intent) => ({
 				ok: true,

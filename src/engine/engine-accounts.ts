@@ -1,0 +1,52 @@
+/** What the accounts know of the agents, and what an agent that its account holds looks like. */
+
+import type { AgentSpec } from "../config/spec.js";
+import { Accounts, type AccountsWorld } from "./accounts.js";
+import type { AgentRunner } from "./agent-runner.js";
+import type { AgentView } from "./engine-parts.js";
+import type { Inbox } from "./inbox.js";
+import type { Life } from "./life.js";
+
+type Runners = ReadonlyMap<string, AgentRunner>;
+
+export function createAccounts(
+	parts: Omit<AccountsWorld, "members" | "lookAt">,
+	runners: Runners,
+	inbox: Inbox,
+): Accounts {
+	/** Those first that have something to do. */
+	function members(): readonly AgentSpec[] {
+		const lives = [...runners.values()].map(({ life }) => life);
+		const waits = (life: Life) => life.wantsToLaunch || inbox.head(life.id) !== null;
+		const inTurn = [...lives.filter(waits), ...lives.filter((life) => !waits(life))];
+		return inTurn.map((life) => life.snapshot().agent.spec);
+	}
+
+	return new Accounts({
+		...parts,
+		members,
+		lookAt(id) {
+			if (willNotStart(runners, id)) return "gone";
+			return runners.get(id)?.life.snapshot().ready === true ? "ready" : "not_ready";
+		},
+	});
+}
+
+/** Whether an agent stays down unless somebody does something about it. */
+export function willNotStart(runners: Runners, id: string): boolean {
+	const snapshot = runners.get(id)?.life.snapshot();
+	if (snapshot === undefined) return true;
+	const { agent, run } = snapshot;
+	return (
+		run === null && (agent.desired === "down" || agent.crash.policy === "halted" || agent.waiting)
+	);
+}
+
+export function viewOf(life: Life, missing: readonly string[], accounts: Accounts): AgentView {
+	const snapshot = life.snapshot();
+	const hold = accounts.holdOf(snapshot.agent.spec);
+	const view = { ...snapshot, missing, hold };
+	if (hold === null || snapshot.run !== null || !life.wantsToLaunch) return view;
+	// It has asked to start, and is not let: nothing of it starts yet.
+	return { ...view, process: "stopped", nextStartAtMs: hold.untilMs };
+}
