@@ -91,7 +91,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			}),
 			watchReady: (spec, onReady) =>
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
-			sessions: mortal(sessions, life),
+			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
 			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));
