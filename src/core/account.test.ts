@@ -1,0 +1,216 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+	type AccountState,
+	type AdvanceFacts,
+	DEFAULT_USAGE_LIMIT,
+	decideAccountResume,
+	decideAdvance,
+	decideGoodTurn,
+	decideLimit,
+	decideProbe,
+	isHeld,
+	type LimitHit,
+	lastTurn,
+	PROVEN_AFTER_MS,
+	STAGGER_MS,
+	type UsageLimitSettings,
+} from "./account.js";
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = 1_000 * HOUR_MS;
+const minuteOfDay = (wallMs: number) => Math.floor(wallMs / 60_000) % 1_440;
+const MEMBERS = ["a", "b", "c"];
+
+const meet = (
+	before: AccountState | null,
+	hit: Partial<LimitHit> = {},
+	settings: Partial<UsageLimitSettings> = {},
+	nowMs = NOW_MS,
+) =>
+	decideLimit(
+		before,
+		{ by: "exit", atMs: nowMs, resetAtMs: null, ...hit },
+		{ settings: { ...DEFAULT_USAGE_LIMIT, ...settings }, nowMs, minuteOfDay, random: 0 },
+	);
+
+const advance = (state: AccountState, facts: Partial<AdvanceFacts> = {}) =>
+	decideAdvance(state, {
+		...{ nowMs: NOW_MS, minuteOfDay, members: MEMBERS, lookAt: () => "ready" },
+		...facts,
+	});
+
+const limited = (hit: Partial<LimitHit> = { resetAtMs: NOW_MS + HOUR_MS }) =>
+	meet(null, hit) as AccountState;
+const probing = (probe: string | null = "a"): AccountState => {
+	const due = advance(limited(), { nowMs: NOW_MS + HOUR_MS }) as AccountState;
+	return probe === null ? due : (decideProbe(due, probe) as AccountState);
+};
+
+describe("a limit that is met", () => {
+	test.each<[string, Partial<LimitHit>, Partial<UsageLimitSettings>, number | null]>([
+		["until its end, where that is told", { resetAtMs: NOW_MS + HOUR_MS }, {}, HOUR_MS],
+		["for five minutes, where it is not", {}, {}, 300_000],
+		["for a moment, where it has lifted by now", { atMs: 0, resetAtMs: 1 }, {}, 1_000],
+		["for five minutes, where its end lies before it", { resetAtMs: NOW_MS - 1 }, {}, 300_000],
+		["for the operator, with auto_resume off", {}, { autoResume: false }, null],
+		["for the operator, beyond max_wait", {}, { maxWaitMs: 299_999 }, null],
+		["as long as max_wait", {}, { maxWaitMs: 300_000 }, 300_000],
+		// It is 16:00 in this world.
+		["till quiet hours end", {}, { quietHours: { fromMinute: 960, toMinute: 990 } }, 1_800_000],
+		["over midnight", {}, { quietHours: { fromMinute: 900, toMinute: 60 } }, 9 * HOUR_MS],
+		["not for other hours", {}, { quietHours: { fromMinute: 990, toMinute: 960 } }, 300_000],
+	])("parks the account %s", (_what, hit, settings, waitMs) => {
+		const untilMs = waitMs === null ? null : NOW_MS + waitMs;
+		expect(meet(null, hit, settings)).toMatchObject({ phase: "limited", untilMs });
+	});
+
+	test("again and again is waited for longer, up to an hour", () => {
+		const waits: number[] = [];
+		let state: AccountState | null = null;
+		for (let nowMs = NOW_MS; waits.length < 6; ) {
+			state = meet(state, {}, {}, nowMs) as AccountState;
+			if (state.phase !== "limited") throw new Error(state.phase);
+			waits.push(((state.untilMs ?? 0) - nowMs) / 60_000);
+			nowMs = state.untilMs ?? 0;
+			state = advance(state, { nowMs }) as AccountState;
+		}
+		expect(waits.slice(0, 4)).toEqual([5, 10, 20, 40]);
+		for (const minutes of waits.slice(4)) {
+			expect(minutes).toBeGreaterThan(50);
+			expect(minutes).toBeLessThanOrEqual(60);
+		}
+	});
+
+	test("counts max_wait from when it was first met", () => {
+		const again = meet(probing(), {}, { maxWaitMs: HOUR_MS + 1 }, NOW_MS + HOUR_MS);
+		expect(again).toMatchObject({ untilMs: null, hits: 2 });
+	});
+
+	test("by several agents is one limit: what is told beats a guess, the later end the earlier", () => {
+		const guess = limited({});
+		const told = meet(guess, { resetAtMs: NOW_MS + HOUR_MS }) as AccountState;
+		expect(told).toMatchObject({ untilMs: NOW_MS + HOUR_MS, hits: 1 });
+		expect(meet(told, {})).toBe(told);
+		expect(meet(told, { resetAtMs: NOW_MS + 1 })).toBe(told);
+		expect(meet(told, { resetAtMs: NOW_MS + 2 * HOUR_MS })).toMatchObject({
+			untilMs: NOW_MS + 2 * HOUR_MS,
+		});
+	});
+
+	test("in a turn that was heard of before is no news", () => {
+		const turn = { by: "turn", atMs: NOW_MS, resetAtMs: NOW_MS + HOUR_MS } as const;
+		const state = probing();
+		expect(meet(state, turn, {}, NOW_MS + 2 * HOUR_MS)).toBe(state);
+		expect(meet(null, turn, {}, NOW_MS + HOUR_MS)).toBeNull();
+		expect(meet(null, { ...turn, resetAtMs: null }, {}, NOW_MS + 300_000)).toBeNull();
+		expect(meet(null, turn)).toMatchObject({ phase: "limited" });
+	});
+});
+
+describe("an account whose limit should have lifted", () => {
+	test("has no probe until somebody has something to do, and then that one only", () => {
+		const due = probing(null);
+		expect(MEMBERS.map((id) => isHeld(due, id, NOW_MS))).toEqual([false, false, false]);
+		const state = decideProbe(due, "b");
+		expect(MEMBERS.map((id) => isHeld(state, id, NOW_MS))).toEqual([true, false, true]);
+		expect(decideProbe(state, "c")).toBe(state);
+	});
+
+	test("waits for quiet hours that have begun meanwhile", () => {
+		const quietHours = { fromMinute: 1_020, toMinute: 1_080 };
+		const state = { ...limited(), settings: { ...DEFAULT_USAGE_LIMIT, quietHours } };
+		const after = advance(state as AccountState, { nowMs: NOW_MS + 1.5 * HOUR_MS });
+		expect(after).toMatchObject({ phase: "limited", untilMs: NOW_MS + 2 * HOUR_MS });
+	});
+
+	test("releases the others one by one once the probe was ready for long enough", () => {
+		const ready = advance(probing()) as AccountState;
+		expect(advance(ready, { nowMs: NOW_MS + PROVEN_AFTER_MS - 1 })).toBe(ready);
+		const nowMs = NOW_MS + PROVEN_AFTER_MS;
+		const state = advance(ready, { nowMs }) as AccountState;
+		const free = (ms: number) => MEMBERS.filter((id) => !isHeld(state, id, nowMs + ms));
+		expect([0, STAGGER_MS, 2 * STAGGER_MS].map(free)).toEqual([["a"], ["a", "b"], MEMBERS]);
+		expect(advance(state, { nowMs: nowMs + 2 * STAGGER_MS - 1 })).toBe(state);
+		expect(advance(state, { nowMs: nowMs + 2 * STAGGER_MS })).toBeNull();
+	});
+
+	test("begins to count anew when the probe ends, and takes another when it does not come back", () => {
+		const ready = advance(probing()) as AccountState;
+		expect(advance(ready, { lookAt: () => "not_ready" })).toMatchObject({ readyAtMs: null });
+		expect(advance(ready, { lookAt: () => "gone" })).toMatchObject({ probe: null });
+		expect(advance(ready, { members: ["b"] })).toMatchObject({ probe: null });
+		expect(advance(ready, { members: [] })).toBeNull();
+	});
+
+	test("believes a good turn of the probe, but none from before", () => {
+		const state = probing();
+		const good = (agent: string, atMs: number) =>
+			decideGoodTurn(state, agent, { atMs, limit: null }, { members: MEMBERS, nowMs: NOW_MS });
+		expect(good("a", state.sinceMs)).toBe(state);
+		expect(good("b", state.sinceMs + 1)).toBe(state);
+		expect(good("a", state.sinceMs + 1)).toMatchObject({ phase: "releasing" });
+	});
+});
+
+test("the operator's word makes an agent the probe, whatever the account waits for", () => {
+	for (const state of [limited(), probing("b"), meet(null, {}, { autoResume: false })]) {
+		const after = decideAccountResume(state, "c", NOW_MS);
+		expect(after).toMatchObject({ phase: "probing", probe: "c" });
+	}
+	expect(decideAccountResume(null, "c", NOW_MS)).toBeNull();
+});
+
+describe("the last turn", () => {
+	const sign = { source: "hook", name: "Stop", atMs: 5 } as const;
+	const failure = { cause: "usage_limit", resetAtMs: 9 } as const;
+	const shown = { activity: "rate_limited", source: "screen", atMs: 3, detail: null } as const;
+	const idle = { ...shown, activity: "ready" } as const;
+
+	test.each([
+		["is what the CLI tells", [{ ...sign, failure }], shown, { atMs: 5, limit: { resetAtMs: 9 } }],
+		["is what the screen shows", [sign], shown, { atMs: 3, limit: { resetAtMs: 7 } }],
+		[
+			"is good though old words are shown",
+			[{ ...sign, failure: null }],
+			shown,
+			{ atMs: 5, limit: null },
+		],
+		["is not known", [sign], idle, null],
+	] as const)("%s", (_what, signs, known, turn) => {
+		expect(lastTurn(signs, known, () => 7)).toEqual(turn);
+	});
+});
+
+test("whatever happens, nobody but one goes before the limit is shown to be gone", () => {
+	const step = fc.oneof(
+		fc.record({ type: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 7_200_000 }) }),
+		fc.record({
+			type: fc.constant("meet" as const),
+			resetInMs: fc.option(fc.integer({ min: -1_000, max: 7_200_000 })),
+		}),
+		fc.record({ type: fc.constant("ask" as const), agent: fc.constantFrom(...MEMBERS) }),
+		fc.record({ type: fc.constant("resume" as const), agent: fc.constantFrom(...MEMBERS) }),
+	);
+	const seen = fc.constantFrom("ready" as const, "not_ready" as const, "gone" as const);
+	fc.assert(
+		fc.property(fc.array(fc.tuple(step, seen), { maxLength: 60 }), (steps) => {
+			let state: AccountState | null = null;
+			let nowMs = NOW_MS;
+			for (const [each, look] of steps) {
+				if (each.type === "meet") {
+					const resetAtMs = each.resetInMs === null ? null : nowMs + each.resetInMs;
+					state = meet(state, { resetAtMs }, {}, nowMs);
+					expect(MEMBERS.every((id) => isHeld(state, id, nowMs))).toBe(true);
+				} else if (each.type === "pass") {
+					nowMs += each.ms;
+					if (state !== null) state = advance(state, { nowMs, lookAt: () => look });
+				} else if (each.type === "resume") state = decideAccountResume(state, each.agent, nowMs);
+				else if (!isHeld(state, each.agent, nowMs)) state = decideProbe(state, each.agent);
+				if (state?.phase !== "probing" || state.probe === null) continue;
+				const free = MEMBERS.filter((id) => !isHeld(state, id, nowMs));
+				expect(free).toEqual([state.probe]);
+			}
+		}),
+	);
+});

@@ -1,0 +1,218 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { AgentSpec } from "../../src/config/spec.js";
+import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import type { AgentSign } from "../../src/core/sign.js";
+import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
+
+const HOUR_MS = 3_600_000;
+const FIVE = ["a", "b", "c", "d", "e"];
+const LIMIT = { livesMs: 2_000, code: 1 };
+
+let world: DaemonWorld;
+let sessions: ScriptedSessions;
+
+beforeEach(async () => {
+	sessions = createScriptedSessions();
+	const exits = { codes: [], zeroLies: false, texts: SERVICE_TEXTS };
+	sessions.profile = { ...PLAIN_PROFILE, exits };
+	sessions.words = "You've hit your limit, try again in 3 hours";
+	world = await createDaemonWorld(undefined, undefined, sessions);
+	sessions.nowMs = () => world.clock.now().wallMs;
+});
+
+async function up(more = ""): Promise<void> {
+	const lines = FIVE.map((name) => `${name}: { command: [x], account: work${more} }`);
+	const started = world.engine.up(fleetOf(lines.join("\n")), "*");
+	await world.pass(1_000);
+	await started;
+}
+
+/** Passes time in steps that are small against what is measured here. */
+async function passFinely(ms: number): Promise<void> {
+	for (let left = ms; left > 0; left -= 1_000) await world.pass(Math.min(left, 1_000));
+}
+
+/** All five run into the limit; what they do after that is scripted. */
+async function meetLimit(more = "", ...then: readonly Partial<typeof LIMIT>[]): Promise<void> {
+	for (const name of FIVE) world.backend.script(`p:${name}`, LIMIT, ...then, {});
+	await up(more);
+	await passFinely(4_000);
+	expect(running()).toEqual([]);
+	expect(starts()).toBe(5);
+}
+
+const view = (name: string) => world.engine.get(`p:${name}`);
+const running = () => FIVE.filter((name) => view(name).process === "running");
+const starts = () => world.backend.started.length;
+const untilReset = () => (view("a").nextStartAtMs ?? 0) - world.clock.now().wallMs;
+const news = () =>
+	world.store.events.map(({ type }) => type).filter((type) => type.startsWith("account."));
+
+describe("five agents on one account that has met its limit", () => {
+	test("send one probe each time, also when the limit moves later twice, and then follow one by one", async () => {
+		// Whoever goes first meets the limit again, twice; nobody else is even tried.
+		await meetLimit("", LIMIT, LIMIT);
+		for (const probes of [1, 2]) {
+			await world.pass(untilReset() - 60_000);
+			expect(starts()).toBe(4 + probes);
+			await passFinely(70_000);
+			expect(starts(), "one probe, no stampede").toBe(5 + probes);
+			expect(running()).toEqual([]);
+			expect(untilReset()).toBeGreaterThan(2.9 * HOUR_MS);
+		}
+		// The third time the probe lives.
+		await world.pass(untilReset() - 1_000);
+		for (const name of FIVE) world.backend.script(`p:${name}`, {});
+		await passFinely(50_000);
+		expect(running()).toHaveLength(1);
+		await passFinely(20_000);
+		expect(running().length).toBeLessThanOrEqual(3);
+		await passFinely(25_000);
+		expect(running()).toEqual(FIVE);
+		expect(starts()).toBe(5 + 2 + 5);
+		const probing = ["account.limited", "account.probing"];
+		expect(news().filter((type, n) => type !== news()[n - 1])).toEqual([
+			...[...probing, ...probing, ...probing],
+			"account.released",
+		]);
+		for (const name of FIVE) {
+			const { policy, flaps, budgetSpentAt } = view(name).agent.crash;
+			expect([policy, flaps, budgetSpentAt]).toEqual(["healthy", 0, []]);
+		}
+		expect(world.errors).toEqual([]);
+	});
+
+	test("wait on under the next daemon, and start no sooner", async () => {
+		await meetLimit();
+		await world.killAndRestart(HOUR_MS);
+		await world.pass(1.8 * HOUR_MS);
+		expect(starts()).toBe(5);
+		await world.killAndRestart(HOUR_MS);
+		await passFinely(10_000);
+		expect(running()).toHaveLength(1);
+		await world.killAndRestart(1_000);
+		await passFinely(10_000);
+		expect(running(), "the probe is still the only one").toHaveLength(1);
+		await passFinely(90_000);
+		expect(running()).toEqual(FIVE);
+	});
+
+	test("are shown as parked, with the time", async () => {
+		await meetLimit();
+		const until = new Date(view("c").nextStartAtMs ?? 0).toISOString();
+		expect(view("c")).toMatchObject({ process: "stopped" });
+		expect(view("c").hold?.reason).toBe(
+			`waits for account work, usage limit, parked until it lifts (${until})`,
+		);
+	});
+
+	test("park also one that is brought up meanwhile, and others are not concerned", async () => {
+		await meetLimit();
+		const file = "f: { command: [x], account: work }\ng: { command: [x] }";
+		const started = world.engine.up({ ...fleetOf(file), file: "other.yaml" }, "*");
+		await world.pass(2_000);
+		expect(await started).toEqual([
+			{ id: "p:f", outcome: "waiting" },
+			{ id: "p:g", outcome: "started" },
+		]);
+	});
+
+	test("go on when the operator says so for one of them, which is the probe", async () => {
+		await meetLimit(", usage_limit: { auto_resume: false }");
+		await world.pass(30 * HOUR_MS);
+		expect(starts()).toBe(5);
+		expect(view("b").hold).toMatchObject({ untilMs: null });
+		const resumed = world.engine.resume("p:b");
+		await passFinely(5_000);
+		await resumed;
+		expect(running()).toEqual(["b"]);
+		await passFinely(90_000);
+		expect(running()).toEqual(FIVE);
+	});
+
+	test("send another probe when the first is taken down", async () => {
+		await meetLimit();
+		await world.pass(untilReset());
+		await passFinely(5_000);
+		const [first = ""] = running();
+		const stopped = world.engine.down(`p:${first}`);
+		await passFinely(5_000);
+		await stopped;
+		expect(running()).toHaveLength(1);
+		expect(running()).not.toEqual([first]);
+	});
+
+	test("stay down during quiet hours", async () => {
+		// The clock of this world stands at 22:13; the limit lifts at 01:13.
+		await meetLimit(', usage_limit: { quiet_hours: "00:00-07:00" }');
+		expect(new Date(view("a").nextStartAtMs ?? 0).toISOString()).toMatch(/T07:00:00/);
+		await world.pass(untilReset() - 60_000);
+		expect(starts()).toBe(5);
+		await passFinely(70_000);
+		expect(starts()).toBe(6);
+	});
+
+	test("are not waited for longer than max_wait", async () => {
+		await meetLimit(", usage_limit: { max_wait: 2h }");
+		expect(view("a").hold).toMatchObject({ untilMs: null });
+		expect(view("a").hold?.reason).toContain("halted until `reeve resume`");
+		await world.pass(10 * HOUR_MS);
+		expect(starts()).toBe(5);
+	});
+});
+
+describe("agents that live through a limit", () => {
+	const screen = { ready: ["^❯$"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
+	const typed = (name: string) =>
+		Buffer.from(world.backend.typed(view(name).run?.runId ?? "")).toString();
+	const tell = (about: Partial<AgentSign>, only: string) => {
+		const sign = { source: "hook", name: "Stop", atMs: world.clock.now().wallMs } as const;
+		told.push([only, { ...sign, activity: "ready", ...about }]);
+	};
+	let told: [string, AgentSign][];
+
+	beforeEach(async () => {
+		told = [];
+		sessions.profile = { ...sessions.profile, screen };
+		Object.assign(sessions, {
+			signs: async ({ name }: AgentSpec) =>
+				told.filter(([who]) => who === name).map(([, sign]) => sign),
+		});
+		await up();
+		for (const name of FIVE) world.backend.show(view(name).run?.runId ?? "", "❯");
+		await passFinely(2_000);
+		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
+		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		await passFinely(3_000);
+		for (const name of FIVE) await world.engine.inbox.accept(`p:${name}`, "go on");
+		await passFinely(10_000);
+	});
+
+	test("are not typed into until it lifts; then one is, and the others after its turn went well", async () => {
+		expect(news()).toEqual(["account.limited"]);
+		await world.pass(HOUR_MS - 60_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual([]);
+		await passFinely(65_000);
+		const [probe = "", ...more] = FIVE.filter((name) => typed(name) !== "");
+		expect([probe === "", more]).toEqual([false, []]);
+		tell({ failure: null }, probe);
+		await passFinely(8_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toHaveLength(2);
+		await passFinely(25_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+		expect(news()).toEqual(["account.limited", "account.probing", "account.released"]);
+	});
+
+	test("all stay parked when the turn of the probe meets the limit again", async () => {
+		await world.pass(HOUR_MS - 20_000);
+		await passFinely(25_000);
+		const [probe = ""] = FIVE.filter((name) => typed(name) !== "");
+		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
+		tell({ failure: { cause: "usage_limit", resetAtMs } }, probe);
+		await world.killAndRestart(1_000);
+		await passFinely(120_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual([probe]);
+		expect(news()).toEqual(["account.limited", "account.probing", "account.limited"]);
+	});
+});
