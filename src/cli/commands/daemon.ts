@@ -36,14 +36,15 @@ export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 		const { pid } = await client.call("GET /api/v1/daemon");
 		throw new ReeveError("daemon_running", `a daemon is already running (pid ${pid})`);
 	}
+	// Before the daemon is there, so that no signal can end this command and leave the daemon to itself.
+	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", passOn);
 	const child = spawn(process.execPath, [DAEMON_PROGRAM], {
 		env: daemonEnv(home, env),
 		stdio: "inherit",
 		// In a group of its own: Ctrl-C would reach it twice, and the second one forces it to end.
 		detached: true,
 	});
-	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
-	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", passOn);
 	try {
 		return await new Promise<number>((resolve, reject) => {
 			child.once("error", (error) =>
