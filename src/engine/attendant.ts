@@ -116,9 +116,12 @@ export class Attendant {
 		const { runId, inbox, clock, accounts } = this.#run;
 		const { profile } = this.#adapter;
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
-		const { activity } = this.#known;
-		const asksToGo = activity === "ready" && inbox.head(spec.id) !== null;
-		await deliver(world, asksToGo && !accounts.mayGo(spec) ? "rate_limited" : activity, signs);
+		const { activity, source } = this.#known;
+		// After a turn that met a limit it is idle too; how long that is to last is its account's to say.
+		const idle = activity === "ready" || (activity === "rate_limited" && source !== "screen");
+		const asksToGo = idle && inbox.head(spec.id) !== null;
+		if (!asksToGo) return deliver(world, activity, signs);
+		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
 	}
 
 	async #hearLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {

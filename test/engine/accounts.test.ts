@@ -204,6 +204,15 @@ describe("agents that live through a limit", () => {
 		expect(news()).toEqual(["account.limited", "account.probing", "account.released"]);
 	});
 
+	test("are typed into one by one when the operator ends the wait, the one that met it first", async () => {
+		await world.engine.resume("p:c");
+		await passFinely(5_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(["c"]);
+		tell({ failure: null }, "c");
+		await passFinely(30_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+	});
+
 	test("all stay parked when the turn of the probe meets the limit again", async () => {
 		await world.pass(HOUR_MS - 20_000);
 		await passFinely(25_000);
