@@ -66,6 +66,8 @@ export type AccountState = LimitedAccount | ProbingAccount | ReleasingAccount;
 export const PROVEN_AFTER_MS = 60_000;
 /** The others follow at this distance. */
 export const STAGGER_MS = 5_000;
+/** Ends that are no further apart than this are one: "in 3 hours" is read at different moments. */
+const SAME_END_MS = 2_000;
 /** Spreads waits of unknown length, so that accounts that were limited together part. */
 const JITTER = 0.1;
 
@@ -123,7 +125,7 @@ export function decideLimit(
 	if (before?.phase === "limited") {
 		// Several agents meet one limit: what is told counts more than a guess, and the later end more.
 		if (!told || before.untilMs === null) return before;
-		if (before.told && (hit.resetAtMs ?? 0) <= before.untilMs) return before;
+		if (before.told && (hit.resetAtMs ?? 0) <= before.untilMs + SAME_END_MS) return before;
 		return limited(hit, told, before, context);
 	}
 	const { firstAtMs = nowMs, hits = 0 } = before ?? {};
