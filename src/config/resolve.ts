@@ -47,6 +47,7 @@ const RESOLVE_BY_KIND: Readonly<
 		seed: settings.seed,
 		stall: { afterMs: settings.stall.after, steps: settings.stall.steps },
 		onCleanExit: settings.on_clean_exit,
+		...budgetOf(settings.budget),
 		...lastingOf(place, settings),
 	}),
 	worker: (place, settings, folders): WorkerSpec => ({
@@ -61,6 +62,7 @@ const RESOLVE_BY_KIND: Readonly<
 	}),
 	call: (place, settings, folders): CallSpec => ({
 		...commonOf("call", place, settings, folders),
+		...budgetOf(settings.budget),
 		...answeringOf(settings),
 	}),
 };
@@ -117,6 +119,12 @@ function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready
 		command: command ?? null,
 		delayMs: delay ?? null,
 	};
+}
+
+function budgetOf(budget: AgentSettings["budget"]) {
+	if (budget === undefined) return {};
+	const { usd_per_day: usd, tokens_per_day: tokens } = budget;
+	return { budget: { usdPerDay: usd ?? null, tokensPerDay: tokens ?? null } };
 }
 
 function limitsOf({ memory, cpu, pids }: AgentSettings["limits"]): LimitsSpec {

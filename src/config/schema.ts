@@ -22,6 +22,7 @@ import { renderDuration } from "../core/units.js";
 import { adapterSchema } from "./adapter-schema.js";
 import {
 	adapterName,
+	amount,
 	argv,
 	choice,
 	count,
@@ -42,6 +43,7 @@ import {
 	version,
 } from "./values.js";
 
+const TOKENS_MAX = 1_000_000_000_000;
 /** Linux gives out no more process ids than this. */
 const PIDS_MAX = 4_194_304;
 
@@ -139,6 +141,18 @@ const stall = section("When an agent CLI that says it works counts as standing s
 	).prefault([]),
 });
 
+const dailyBudget = section(
+	"What an agent CLI may use in a day of the host. When it is used up, a session is stopped until the next day and calls are refused; you are told. No bound unless given.",
+	{
+		usd_per_day: amount(
+			"Cost in US dollars, as the CLI tells it: `opencode` and `pi`, and calls to `claude`.",
+		).optional(),
+		tokens_per_day: count("Tokens of all kinds, those from a cache included.", {
+			max: TOKENS_MAX,
+		}).optional(),
+	},
+);
+
 const workers = section("How many processes serve a worker agent.", {
 	min: count("Kept running also while nothing is asked.", { min: 0 }).prefault(1),
 	max: count("Never more than this at once.").prefault(1),
@@ -185,6 +199,7 @@ const agentKeys = {
 		TMPDIR_CHOICES,
 	).optional(),
 	stall: stall.prefault({}),
+	budget: dailyBudget.optional(),
 	seed: flag(
 		"Whether the questions that a CLI asks at its first start (trust in the folder, first steps) are settled before it, as far as its adapter knows how.",
 	).prefault(true),
@@ -240,6 +255,7 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	terminal: ["session"],
 	tmpdir: ["session"],
 	stall: ["session"],
+	budget: ["session", "call"],
 	seed: ["session"],
 	on_clean_exit: ["session"],
 	drain: LIVES_ON,

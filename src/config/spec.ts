@@ -5,6 +5,7 @@
 
 import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
+import type { DailyBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
@@ -70,7 +71,13 @@ interface AnsweringSpec {
 	readonly extraOutput: ExtraOutput;
 }
 
-export interface SessionSpec extends CommonSpec, LastingSpec {
+/** What an agent with a bound on its usage has. */
+interface BudgetedSpec {
+	/** Not there without a bound. */
+	readonly budget?: DailyBudget;
+}
+
+export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec {
 	readonly kind: "session";
 	readonly backend: Backend;
 	readonly terminal: boolean;
@@ -86,7 +93,7 @@ export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {
 	readonly workers: { readonly min: number; readonly max: number; readonly idleMs: number };
 }
 
-export interface CallSpec extends CommonSpec, AnsweringSpec {
+export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec {
 	readonly kind: "call";
 }
 

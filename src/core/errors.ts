@@ -327,6 +327,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: true,
 	},
+	over_budget: {
+		meaning: "The agent has used what its `budget` lets it use in a day.",
+		hint: "Wait for the next day, raise the `budget`, or let it go on for today with `reeve resume`.",
+		httpStatus: 429,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
+	},
 	not_callable: {
 		meaning: "The agent is a session, which takes no requests.",
 		hint: "Call agents of kind `call` or `worker`; to type at a session use `reeve send`.",

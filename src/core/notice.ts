@@ -10,6 +10,7 @@ export const NOTICE_KINDS = [
 	"waiting",
 	"question",
 	"usage_limit",
+	"over_budget",
 	"stalled",
 	"undelivered",
 	"dead_letter",
@@ -59,6 +60,8 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		case "agent.exited":
 			if (event.data.cause !== "usage_limit") return null;
 			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");
+		case "agent.over_budget":
+			return make("over_budget", `${who} has spent its budget`, `${event.data.reason}.`);
 		case "agent.stalled":
 			return make(
 				"stalled",

@@ -117,6 +117,7 @@ export class AgentLife implements Life {
 		const { desired, spec } = this.#kept.now;
 		if (desired === "down" || spec.kind === "call") return "stopped";
 		if (this.#kept.now.crash.policy === "halted") return "halted";
+		if (this.#world.overBudget(spec) !== null) return "over_budget";
 		return this.#kept.now.waiting ? "waiting" : null;
 	}
 

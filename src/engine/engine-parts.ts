@@ -9,6 +9,7 @@ import type { Store } from "../ports/store.js";
 import type { AgentSnapshot } from "./agent-state.js";
 import type { PerformWorld } from "./calls/perform.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import type { UsageView, UsageWorld } from "./usage-book.js";
 
 export interface EngineParts extends PerformWorld {
 	readonly store: Store;
@@ -20,6 +21,8 @@ export interface EngineParts extends PerformWorld {
 	readonly newRunId: () => string;
 	readonly watchReady: LifeWorld["watchReady"];
 	readonly sessions: LifeWorld["sessions"];
+	/** The day of a moment in the host's calendar. */
+	readonly dayOf: UsageWorld["dayOf"];
 	/** Something failed that nobody waits for. */
 	readonly onError: (agentId: string, error: unknown) => void;
 }
@@ -27,6 +30,8 @@ export interface EngineParts extends PerformWorld {
 export interface AgentView extends AgentSnapshot {
 	/** What it waits for before it may start. */
 	readonly missing: readonly string[];
+	/** Null for an agent that tells nothing of it. */
+	readonly usage: UsageView | null;
 }
 
 export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };

@@ -17,7 +17,7 @@ import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js
 import type { Agent } from "./agent-state.js";
 import { isAttended } from "./attendant.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
-import { performAttempt } from "./calls/perform.js";
+import { countCall, performAttempt } from "./calls/perform.js";
 import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engine-parts.js";
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
@@ -26,6 +26,8 @@ import { resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
 import { startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
+import { UsageBook } from "./usage-book.js";
+import { UsageWatch } from "./usage-watch.js";
 import { WorkerLife, type WorkerWorld } from "./worker-life.js";
 
 export class Engine {
@@ -33,10 +35,15 @@ export class Engine {
 	readonly #runners = new Map<string, AgentRunner>();
 	readonly #gate: StartGate;
 	readonly inbox: Inbox;
+	readonly #usage: UsageBook;
+	readonly #usageWatch: UsageWatch;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
+		this.#usage = new UsageBook(parts);
+		const watched = { book: this.#usage, runners: () => this.#runners.values() };
+		this.#usageWatch = new UsageWatch({ ...parts, ...watched });
 		this.#gate = createStartGate(
 			parts.clock,
 			() => this.#startables(),
@@ -50,6 +57,7 @@ export class Engine {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
 		this.inbox.recover();
+		this.#usage.recover();
 		const runs = new Map<string, StoredRun[]>();
 		for (const run of store.readOpenRuns()) {
 			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
@@ -69,6 +77,7 @@ export class Engine {
 				await this.#recoverOne(life, runs.get(id) ?? [], start);
 			}),
 		);
+		this.#usageWatch.start();
 	}
 
 	list(): readonly AgentView[] {
@@ -108,7 +117,11 @@ export class Engine {
 		if (snapshot === undefined) return true;
 		const { agent, run } = snapshot;
 		return (
-			run === null && (agent.desired === "down" || agent.crash.policy === "halted" || agent.waiting)
+			run === null &&
+			(agent.desired === "down" ||
+				agent.crash.policy === "halted" ||
+				agent.waiting ||
+				this.#usage.held(agent.spec) !== null)
 		);
 	}
 
@@ -163,6 +176,7 @@ export class Engine {
 	}
 
 	async resume(id: string): Promise<{ readonly from: PolicyState }> {
+		await this.#usage.release(this.get(id).agent.spec);
 		const { from, start } = await this.#runner(id).resume();
 		await this.#startedOrWaiting(id, start);
 		return { from };
@@ -207,16 +221,25 @@ export class Engine {
 		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
 	}
 
+	/** Why an agent may do nothing more today; null when it may. */
+	overBudget(id: string): string | null {
+		const spec = this.specOf(id);
+		return spec === null ? null : this.#usage.held(spec);
+	}
+
 	/** Runs one attempt at a request. Never rejects. */
-	perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
+	async perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
 		const life = this.#runners.get(order.spec.id)?.life;
 		const worker = life instanceof WorkerLife ? life : null;
-		return performAttempt(this.#parts, worker, order, signal);
+		const end = await performAttempt(this.#parts, worker, order, signal);
+		await countCall(this.#usage, this.#parts, order.spec, end);
+		return end;
 	}
 
 	/** Lets go of everything without ending an agent. */
 	close(): void {
 		this.#gate.close();
+		this.#usageWatch.stop();
 		for (const { life } of this.#runners.values()) life.letGo();
 	}
 
@@ -231,7 +254,7 @@ export class Engine {
 	#view(life: Life): AgentView {
 		const snapshot = life.snapshot();
 		const waits = life.wantsToLaunch ? this.#gate.missing(dependsOn(snapshot.agent.spec)) : [];
-		return { ...snapshot, missing: waits };
+		return { ...snapshot, missing: waits, usage: this.#usage.view(snapshot.agent.spec) };
 	}
 
 	#runner(id: string): AgentRunner {
@@ -256,6 +279,7 @@ export class Engine {
 		const world: WorkerWorld = {
 			...this.#parts,
 			inbox: this.inbox,
+			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
@@ -363,6 +387,7 @@ export class Engine {
 		});
 		this.#runners.delete(id);
 		await this.inbox.forget(id);
+		await this.#usage.forget(id);
 	}
 
 	#refuseForeign(fleet: FleetSpec): void {

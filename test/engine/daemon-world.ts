@@ -5,8 +5,10 @@
 
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
+import { headlessFor } from "../../src/daemon/headless.js";
 import { Engine } from "../../src/engine/engine.js";
 import { watchReadiness } from "../../src/engine/readiness.js";
+import type { Day } from "../../src/engine/usage-book.js";
 import type { Backend } from "../../src/ports/backend.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
 import type { Executor } from "../../src/ports/executor.js";
@@ -72,7 +74,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			backendNamed: () => mortal(own as Backend, life),
 			random,
 			executor: mortal(executor, life),
-			adapterFor: () => null,
+			adapterFor: headlessFor,
 			newRunId: () => `run-${++runs}`,
 			prepare: async (spec, intent) => ({
 				ok: true,
@@ -91,6 +93,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			watchReady: (spec, onReady) =>
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
 			sessions: mortal(sessions, life),
+			dayOf: dayInUtc,
 			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));
@@ -129,6 +132,14 @@ export async function createDaemonWorldOn<S extends Store>(
 function createNoExecutor(): Executor {
 	const refuse = () => Promise.reject(new Error("no programs are run here"));
 	return { call: refuse, startWorker: refuse, endLeft: async () => [], close: async () => {} };
+}
+
+const DAY_MS = 86_400_000;
+
+/** The calendar of a host in UTC. */
+export function dayInUtc(wallMs: number): Day {
+	const beganMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
+	return { day: new Date(wallMs).toISOString().slice(0, 10), endsAtMs: beganMs + DAY_MS };
 }
 
 const NO_PROBES = {

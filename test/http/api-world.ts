@@ -157,6 +157,7 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 	return new Calls({
 		...{ store, clock, random: Math.random, newId: randomUUID, concurrency: 16 },
 		specOf: (id) => engine.specOf(id),
+		overBudget: (id) => engine.overBudget(id),
 		async perform({ request: { action, payload } }, signal) {
 			if (action === "hang") {
 				await once(signal, "abort");
