@@ -3,7 +3,7 @@
 import { type KnownCause, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
 import type { SignMeaning } from "../core/sign.js";
-import { numberOf, NO_USAGE, type UsageReading } from "../core/usage.js";
+import { NO_USAGE, numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 /** Of most events each is kept; of those that come with every tool, only that there was one. */

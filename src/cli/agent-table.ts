@@ -19,7 +19,12 @@ export function renderAgentTable(
 	// Most fleets have no agent that tells it.
 	const withUsage = agents.some(({ usage }) => usage != null && usage.tokens_today > 0);
 	const rows = agents.map((agent) => renderRow(agent, withUsage, output.colors, nowMs));
-	return renderTable([...HEAD, ...(withUsage ? ["TODAY"] : []), "REASON"], rows, output.columns, DROPPABLE);
+	return renderTable(
+		[...HEAD, ...(withUsage ? ["TODAY"] : []), "REASON"],
+		rows,
+		output.columns,
+		DROPPABLE,
+	);
 }
 
 function renderRow(

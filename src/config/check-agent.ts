@@ -100,9 +100,10 @@ const oneAcpProcess: Rule = {
 
 const BUDGET: Path = ["budget"];
 const USD: Path = ["budget", "usd_per_day"];
+const TOKENS: Path = ["budget", "tokens_per_day"];
 
 const budgetIsKnown: Rule = {
-	keys: [BUDGET, USD, ["adapter"]],
+	keys: [BUDGET, USD, TOKENS, ["adapter"]],
 	judge: ({ budget, adapter, kind }) => {
 		if (budget === undefined) return null;
 		const { usd_per_day: usd, tokens_per_day: tokens } = budget;

@@ -12,7 +12,13 @@ import { suggestId } from "./explain-key.js";
 import type { Outline } from "./outline.js";
 import { type Explanation, quote, quoteList } from "./problem.js";
 import type { ScalarTree, Tree } from "./tree.js";
-import { guessAmount, guessDuration, guessFraction, guessPercent, guessSize } from "./unit-slips.js";
+import {
+	guessAmount,
+	guessDuration,
+	guessFraction,
+	guessPercent,
+	guessSize,
+} from "./unit-slips.js";
 import type { LeafType } from "./values.js";
 
 /** Explains a value that the schema refuses; null stands for a required key that is not there. */

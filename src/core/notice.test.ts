@@ -17,6 +17,7 @@ describe("what people are told of", () => {
 		["waiting", event("agent.waiting", { reason: "it ended" })],
 		["question", event("agent.asked", { question: "May I?" })],
 		["usage_limit", event("agent.exited", { ...EXIT, cause: "usage_limit" })],
+		["over_budget", event("agent.over_budget", { reason: "why", until: "tomorrow" })],
 		["stalled", event("agent.stalled", { step: "notice", after_ms: 1 })],
 		["undelivered", event("inbox.dead", { message: "m", reason: "why" })],
 		["dead_letter", event("task.changed", { ...MOVED, to: "dead_lettered" })],

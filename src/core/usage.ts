@@ -90,8 +90,7 @@ export function countReading(
 	const usage = combine(NO_USAGE, reading, (_, told) => told);
 	const before = seen.find(([known]) => known === key)?.[1] ?? NO_USAGE;
 	const beganAnew =
-		isTotal &&
-		(tokensOf(usage) < tokensOf(before) || (usage.costUsd ?? 0) < (before.costUsd ?? 0));
+		isTotal && (tokensOf(usage) < tokensOf(before) || (usage.costUsd ?? 0) < (before.costUsd ?? 0));
 	const most = beganAnew ? usage : combine(usage, before, Math.max);
 	const added = beganAnew ? usage : combine(most, before, (now, then) => now - then);
 	const others = seen.filter(([known]) => known !== key);

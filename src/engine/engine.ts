@@ -24,7 +24,7 @@ import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
 import { resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
-import { startedOrWaiting } from "./started-or-waiting.js";
+import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
 import { UsageBook } from "./usage-book.js";
 import { UsageWatch } from "./usage-watch.js";
@@ -113,16 +113,8 @@ export class Engine {
 
 	/** Whether an agent stays down unless somebody does something about it. */
 	#willNotStart(id: string): boolean {
-		const snapshot = this.#runners.get(id)?.life.snapshot();
-		if (snapshot === undefined) return true;
-		const { agent, run } = snapshot;
-		return (
-			run === null &&
-			(agent.desired === "down" ||
-				agent.crash.policy === "halted" ||
-				agent.waiting ||
-				this.#usage.held(agent.spec) !== null)
-		);
+		const life = this.#runners.get(id)?.life;
+		return life === undefined || isHeldDown(life.snapshot(), this.#usage);
 	}
 
 	/** Stops agents, those that others depend on after those others (S7). */

@@ -94,7 +94,7 @@ export async function createDaemonWorldOn<S extends Store>(
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
 			sessions: mortal(sessions, life),
 			dayOf: dayInUtc,
-			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
+			onError: (agent, error) => life.alive && errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));
 		return engine;
@@ -159,10 +159,10 @@ function createMemoryVault(): EnvVault {
 }
 
 /** A fleet of one project `p`, from the lines under `agents:`. */
-export function fleetOf(agents: string): FleetSpec {
+export function fleetOf(agents: string, file = "reeve.yaml", project = "p"): FleetSpec {
 	const indented = agents.trim().replace(/^/gm, "      ");
-	const text = `version: 1\nprojects:\n  p:\n    agents:\n${indented}\n`;
-	const parsed = parseFleet(text, "reeve.yaml", { env: {}, homeDir: "/", baseDir: "/" });
+	const text = `version: 1\nprojects:\n  ${project}:\n    agents:\n${indented}\n`;
+	const parsed = parseFleet(text, file, { env: {}, homeDir: "/", baseDir: "/" });
 	if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
 	return parsed.fleet;
 }

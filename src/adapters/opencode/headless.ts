@@ -88,7 +88,8 @@ function answered(events: readonly OpencodeEvent[], steps: readonly OpencodeEven
 			conversation: steps[0]?.sessionID ?? null,
 			usage: {
 				input_tokens: sum(({ part }) => inputOf(part?.tokens)),
-				output_tokens: sum(({ part }) => part?.tokens?.output) + sum(({ part }) => part?.tokens?.reasoning),
+				output_tokens:
+					sum(({ part }) => part?.tokens?.output) + sum(({ part }) => part?.tokens?.reasoning),
 				cached_input_tokens: sum(({ part }) => part?.tokens?.cache?.read),
 			},
 			cost_usd: sum(({ part }) => part?.cost),
