@@ -145,7 +145,9 @@ function judge(
 	stop_reason: StopReason,
 	{ text, tools, conversation }: Pick<Turn, "text" | "tools"> & { conversation: string },
 ): TurnResult {
-	if (stop_reason === "refusal") throw new BadRequest(`the model refused: ${text}`);
+	if (stop_reason === "refusal") {
+		throw new BadRequest(text === "" ? "the model refused" : `the model refused: ${text}`);
+	}
 	if (stop_reason === "cancelled") throw new BadRequest("the turn was cancelled");
 	return { text, conversation, stop_reason, tools };
 }

@@ -60,6 +60,12 @@ test("without a terminal nothing is cut", () => {
 test.each<[string, Partial<AgentJson>, RegExp]>([
 	["runs", {}, /^web:a +running +4711 +1m 33s +0 +- +started by the operator$/],
 	["is degraded", { policy: "degraded" }, /^web:a +running, degraded /],
+	["is at work", { activity: "busy", activity_source: "hook" }, /^web:a +running, busy /],
+	[
+		"asks",
+		{ activity: "waiting_input", activity_source: "screen" },
+		/^web:a +running, waiting input /,
+	],
 	["is halted", { policy: "halted", process: "stopped" }, /^web:a +halted /],
 	["is halted and ends", { policy: "halted", process: "stopping" }, /^web:a +stopping, halted /],
 	["is down", DOWN, /^web:a +stopped +- +- +0 +- +stopped by the operator$/],

@@ -57,7 +57,10 @@ function renderToday(usage: AgentJson["usage"]): string {
 
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** `running`, `running, degraded`; one that is halted or waits is stopped, which need not be said. */
+/**
+ * `running`, `running, busy`, `running, degraded`; one that is halted or waits is stopped, which need not
+ * be said. What an agent does is said where its CLI lets it be known.
+ */
 export function renderState(agent: AgentJson): string {
 	if (agent.kind === "call" && agent.circuit === "closed") return "on call";
 	if (agent.circuit !== "closed") return `circuit ${agent.circuit.replace("_", " ")}`;
@@ -66,7 +69,10 @@ export function renderState(agent: AgentJson): string {
 	if (agent.usage?.held_until && agent.desired === "up" && agent.process === "stopped") {
 		return "over budget";
 	}
-	return agent.policy === "healthy" ? agent.process : `${agent.process}, ${agent.policy}`;
+	const isKnown = agent.process === "running" && typeof agent.activity_source === "string";
+	const does = isKnown ? [agent.activity.replace("_", " ")] : [];
+	const how = agent.policy === "healthy" ? does : [agent.policy, ...does];
+	return [agent.process, ...how].join(", ");
 }
 
 export function stateColor(agent: AgentJson, colors: Output["colors"]): (text: string) => string {
@@ -82,6 +88,8 @@ function isInTrouble(agent: AgentJson): boolean {
 	return (
 		agent.policy !== "healthy" ||
 		agent.waiting ||
+		agent.activity === "waiting_input" ||
+		agent.activity === "rate_limited" ||
 		agent.process === "unknown" ||
 		(agent.desired === "up" && agent.process === "stopped")
 	);

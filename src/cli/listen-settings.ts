@@ -52,6 +52,11 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 	}
 }
 
+/** Whether the daemon is to be reached over the network, as far as the file can be read. */
+export async function isToListen(home: Home): Promise<boolean> {
+	return typeof (await readOthers(home)).listen === "string";
+}
+
 /** What stands in the file besides: it is not ours to change. */
 async function readOthers(home: Home): Promise<DaemonSettingsFile> {
 	try {

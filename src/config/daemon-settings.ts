@@ -56,7 +56,8 @@ export function parseDaemonSettings(value: unknown): ParsedSettings {
 	const parsed = file.safeParse(value);
 	if (!parsed.success) {
 		const [issue] = parsed.error.issues;
-		return { ok: false, problem: `${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}` };
+		const at = issue === undefined || issue.path.length === 0 ? [] : [issue.path.join(".")];
+		return { ok: false, problem: [...at, issue?.message ?? ""].join(": ") };
 	}
 	const { listen: text, tls, allow_hosts: allowHosts, notify } = parsed.data;
 	const listen = text === null ? null : parseListen(text);

@@ -67,8 +67,12 @@ export class CrashReporter {
 
 	/** Of the end of the daemon before this one. */
 	reportLeft(left: Marker, found: { readonly cause: CrashCause; readonly message: string }): void {
+		const last = this.#events.at(-1)?.at;
+		// Nobody saw when it died, and it may be days ago.
+		const message =
+			last === undefined ? found.message : `${found.message}; its last event was at ${last}`;
 		writeCrashReport(this.#home, {
-			...{ ...found, at: new Date().toISOString(), stack: null },
+			...{ cause: found.cause, message, at: new Date().toISOString(), stack: null },
 			...{ pid: left.pid, uptime_ms: null, started_at: left.startedAt },
 			versions: versionsOf(left.version),
 			...{ services: [], events: this.#events },

@@ -25,6 +25,7 @@ import { CrashReporter } from "./crash-reporter.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
 import { watchEnds } from "./ends.js";
 import { createCalls, createEngine, ownerOf } from "./engine-parts.js";
+import { explainForgottenRuns } from "./forgotten-runs.js";
 import { historyService, readRetention } from "./history-service.js";
 import { prepareHome } from "./home-dir.js";
 import { createLogger } from "./logger.js";
@@ -75,6 +76,8 @@ async function main(): Promise<number> {
 	const left = putMarker(home.marker, { pid: process.pid, ...identity });
 	process.on("exit", () => removeMarker(home.marker));
 	const death = left === null ? null : causeOf(home.daemonLog);
+	const forgotten = explainForgottenRuns(home);
+	if (forgotten !== null) throw new Error(forgotten);
 	const opened = await openStore(home.database, { program: identity.version });
 	if (opened.ok) reporter.watchEvents(opened.store);
 	if (left !== null && death !== null) tellOfDeath(left, death);

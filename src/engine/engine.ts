@@ -22,7 +22,7 @@ import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engin
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
-import { resolveLasting, type Scope } from "./scope.js";
+import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
 import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
@@ -399,8 +399,4 @@ export class Engine {
 		const graph = new Map(specs.map((spec) => [spec.id, dependsOn(spec)]));
 		return stopInOrder(graph, ids, async (id) => ({ id, ...(await stop(this.#runner(id))) }));
 	}
-}
-
-function dependsOn(spec: AgentSpec): readonly string[] {
-	return spec.kind === "call" ? [] : spec.dependsOn;
 }

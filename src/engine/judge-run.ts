@@ -1,6 +1,7 @@
 /** Gathers what is known of a run that has ended, and has it judged. */
 
 import type { AgentSpec } from "../config/spec.js";
+import { isConversationGone } from "../core/conversation.js";
 import type { ExitReport } from "../core/exit.js";
 import { judgeExit } from "../core/exit-cause.js";
 import type { AgentSign } from "../core/sign.js";
@@ -31,6 +32,12 @@ export async function judgeRun(
 		profile.exits === null && live.conversation === null
 			? ""
 			: await readWords(spec).catch(() => "");
+	// It says itself that this conversation is not there: a new one will do, whatever its exit code means else.
+	const saysSo = profile.conversation.gone.length > 0 && live.conversation?.mode === "resume";
+	if (isConversationGone(profile, saysSo, facts, lastWords)) {
+		const report = { ...facts, cause: "crash", detail: "its conversation is not there" } as const;
+		return { report, signs, lastWords };
+	}
 	const evidence = { signs, lastWords, atMs, readReset };
 	return { report: { ...facts, ...judgeExit(profile, facts, evidence) }, signs, lastWords };
 }

@@ -194,7 +194,7 @@ describe("reeve daemon run", () => {
 			once(child, "exit"),
 			child.kill(signal),
 		]);
-		expect(String(more)).toContain(`ended by ${signal === "SIGHUP" ? "SIGTERM" : signal}`);
+		expect(String(more)).toContain(`ended by ${signal}`);
 		expect(code).toBe(exit);
 	});
 

@@ -60,6 +60,17 @@ describe("an agent's conversation", () => {
 		expect(world.engine.get("p:a")).toMatchObject({ process: "running" });
 	});
 
+	test("that is not there halts nobody, also where the exit code would mean a wrong setting", async () => {
+		const exits = { codes: [{ code: 42, cause: "config" }], zeroLies: false, texts: [] } as const;
+		sessions.profile = { ...sessions.profile, exits };
+		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 300, code: 42 }, {});
+		await up();
+		sessions.words = "Error: session c1 not found";
+		await world.pass(70_000);
+		expect(conversations()).toEqual(["fresh c1", "resume c1", "fresh c3"]);
+		expect(world.engine.get("p:a")).toMatchObject({ process: "running" });
+	});
+
 	test("is kept when a start that takes it up fails for another reason", async () => {
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 300, code: 1 }, {});
 		await up();

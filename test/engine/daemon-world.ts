@@ -92,9 +92,9 @@ export async function createDaemonWorldOn<S extends Store>(
 			}),
 			watchReady: (spec, onReady) =>
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
-			sessions: mortal(sessions, life),
+			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
 			dayOf: dayInUtc,
-			onError: (agent, error) => life.alive && errors.push(`${agent}: ${String(error)}`),
+			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));
 		return engine;

@@ -105,6 +105,26 @@ test("a database that was moved away is not made anew behind anybody's back", {
 	});
 });
 
+test("a new database is not made while agents run that only the old one knows (S1)", {
+	timeout: 300_000,
+}, async () => {
+	home = createFleetHome();
+	home.writeFleet(FLEET);
+	await home.must("up");
+	const before = await pids();
+	await home.must("daemon", "stop");
+	const away = `${database()}.away`;
+	renameSync(database(), away);
+	const refused = await home.reeve("up");
+	expect(refused.code).not.toBe(0);
+	expect(refused.stderr).toContain("agents that it knew still run");
+	for (const pid of before) expect(refused.stderr).toContain(String(pid));
+	expect(existsSync(database())).toBe(false);
+	renameSync(away, database());
+	await home.must("daemon", "start");
+	expect(await pids()).toEqual(before);
+});
+
 test("a daemon ends and begins while nothing can be stored, says why it waits, and adopts", {
 	timeout: 300_000,
 }, async () => {

@@ -26,7 +26,7 @@ const home = process.env.REEVE_HOME;
 const socket = home + "/reeve.sock";
 const startedAt = new Date().toISOString();
 const end = (why) => { console.log("ended by " + why); rmSync(socket, { force: true }); process.exit(why === "SIGINT" ? 7 : 0); };
-process.on("SIGTERM", end).on("SIGINT", end);
+process.on("SIGTERM", end).on("SIGINT", end).on("SIGHUP", end);
 const replies = {
   "GET /health": () => ({ status: "ok" }),
   "GET /api/v1/daemon": () => ({ running: true, pid: process.pid, version: "0.1.0", home, socket,

@@ -54,7 +54,9 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 	const events = parseEvents(stdout);
 	const result = events.findLast((event) => event["type"] === "result") as Result | undefined;
 	// It prints nothing else when its own flags or settings are wrong.
-	if (result === undefined) return ofWords(lastLine(stderr) || lastLine(stdout));
+	if (result === undefined) {
+		return ofWords(lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout)));
+	}
 	if (!result.is_error) return answered(result);
 	const message = result.result ?? result.errors?.join("; ") ?? result.subtype;
 	const limit = events.findLast((event) => event["type"] === "rate_limit_event") as

@@ -67,7 +67,7 @@ export async function checkPerl({ env }: CheckContext): Promise<Finding> {
 }
 
 /** Named like their adapters, and two that run under `generic`. */
-const AGENT_CLIS = [...ADAPTERS.filter((adapter) => adapter !== "generic"), "pi", "aider"];
+const AGENT_CLIS = [...ADAPTERS.filter((adapter) => adapter !== "generic" && adapter !== "acp")];
 const CLIS = [...new Set(AGENT_CLIS)];
 /** Some take seconds to say their version; that they are there is enough then. */
 const VERSION_MS_MAX = 1_000;

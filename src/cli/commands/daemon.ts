@@ -2,7 +2,9 @@
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../client/client.js";
+import type { Home } from "../../client/home.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { renderElapsed } from "../../core/units.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
@@ -11,8 +13,14 @@ import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import { answers, daemonEnv, ensureDaemon, isCode, waitForEnd } from "../daemon-process.js";
 import { DAEMON_PROGRAM } from "../daemon-program.js";
-import { asksToListen, type ListenOptions, rememberListen } from "../listen-settings.js";
+import {
+	asksToListen,
+	isToListen,
+	type ListenOptions,
+	rememberListen,
+} from "../listen-settings.js";
 import type { Output } from "../output.js";
+import { plainLine } from "../sanitize.js";
 import { renderTable } from "../table.js";
 import { exitOf, tellStopped } from "./down.js";
 import { localTime } from "./ps.js";
@@ -28,15 +36,15 @@ export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 		const { pid } = await client.call("GET /api/v1/daemon");
 		throw new ReeveError("daemon_running", `a daemon is already running (pid ${pid})`);
 	}
+	// Before the daemon is there, so that no signal can end this command and leave the daemon to itself.
+	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", passOn);
 	const child = spawn(process.execPath, [DAEMON_PROGRAM], {
 		env: daemonEnv(home, env),
 		stdio: "inherit",
 		// In a group of its own: Ctrl-C would reach it twice, and the second one forces it to end.
 		detached: true,
 	});
-	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
-	const hangUp = () => child.kill("SIGTERM");
-	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", hangUp);
 	try {
 		return await new Promise<number>((resolve, reject) => {
 			child.once("error", (error) =>
@@ -47,7 +55,7 @@ export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 			);
 		});
 	} finally {
-		process.off("SIGINT", passOn).off("SIGTERM", passOn).off("SIGHUP", hangUp);
+		process.off("SIGINT", passOn).off("SIGTERM", passOn).off("SIGHUP", passOn);
 	}
 }
 
@@ -71,6 +79,7 @@ export async function runDaemonStart(
 	} else {
 		output.result(`${started === null ? "already running" : "started"} (pid ${pid})`);
 	}
+	await warnOfProblems(home, client, output);
 	return CLI_EXIT.done;
 }
 
@@ -110,6 +119,7 @@ export async function runDaemonRestart(
 				: `restarted (pid ${pid}, before ${before.pid}); sessions run on, workers are started anew`,
 		);
 	}
+	await warnOfProblems(home, client, output);
 	return CLI_EXIT.done;
 }
 
@@ -118,14 +128,32 @@ export async function runDaemonReload(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const { client } = connect(env);
+	const { home, client } = connect(env);
 	const { changed, problem } = await client.call("POST /api/v1/daemon/reload");
 	if (problem !== null) {
 		throw new ReeveError("usage", problem, "Nothing was changed: correct the file and try again.");
 	}
 	if (options.json) output.json({ changed });
 	else output.result(changed ? "other settings hold now" : "the settings are as they were");
+	await warnOfProblems(home, client, output);
 	return CLI_EXIT.done;
+}
+
+const LISTENING_MS_MAX = 2_000;
+
+/** What keeps it from being reached as its settings say: it runs, so this is no failure. */
+async function warnOfProblems(home: Home, client: Client, output: Output): Promise<void> {
+	const untilMs = performance.now() + LISTENING_MS_MAX;
+	let status = await client.call("GET /api/v1/daemon");
+	// Whether a port can be had is known a moment after the daemon answers on its socket.
+	while (status.listen === null && status.problems.length === 0 && (await isToListen(home))) {
+		if (performance.now() > untilMs) break;
+		await sleep(50);
+		status = await client.call("GET /api/v1/daemon");
+	}
+	for (const problem of status.problems) {
+		output.say(`${output.sayColors.yellow("note")}: ${plainLine(problem)}`);
+	}
 }
 
 /** Ends it in order; sessions run on unless all are to be stopped. */

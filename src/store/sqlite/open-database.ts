@@ -154,8 +154,13 @@ function refuse(path: string, error: unknown): Refusal {
 }
 
 export function damaged(path: string, detail: string): Refusal {
+	const [first = "", ...more] = detail
+		.split("\n")
+		.map((line) => line.trim())
+		.filter((line) => line !== "" && !line.startsWith("***"));
+	const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
 	return refusal(
-		`${path} is damaged or not a database: ${detail}`,
+		`${path} is damaged or not a database: ${first || detail}${rest}`,
 		`It was left as it is. Move it away together with ${path}-wal and ${path}-shm to start anew, or mend a copy (\`sqlite3 copy.db .recover\`).`,
 	);
 }
