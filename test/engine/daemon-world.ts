@@ -137,7 +137,7 @@ function createNoExecutor(): Executor {
 const DAY_MS = 86_400_000;
 
 /** The calendar of a host in UTC. */
-export function dayInUtc(wallMs: number): Day {
+function dayInUtc(wallMs: number): Day {
 	const beganMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
 	return { day: new Date(wallMs).toISOString().slice(0, 10), endsAtMs: beganMs + DAY_MS };
 }

@@ -3,7 +3,6 @@
 import { usageOfAnswer } from "../../core/headless.js";
 import { classifyProcessFailure } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
-import type { EngineParts } from "../engine-parts.js";
 import { type LifeWorld, NO_CONVERSATION } from "../life-world.js";
 import type { UsageBook } from "../usage-book.js";
 import type { WorkerLife } from "../worker-life.js";
@@ -36,7 +35,7 @@ export async function performAttempt(
 /** Counts what a call to an agent CLI has used, before anybody is told that it is done. */
 export async function countCall(
 	usage: UsageBook,
-	{ adapterFor, onError }: Pick<EngineParts, "adapterFor" | "onError">,
+	{ adapterFor, onError }: Pick<PerformWorld, "adapterFor"> & Pick<LifeWorld, "onError">,
 	spec: CallableSpec,
 	{ outcome }: AttemptEnd,
 ): Promise<void> {
