@@ -84,12 +84,14 @@ const engine = new Engine({
 	},
 	// Nothing here is a session.
 	sessions: /** @type {import("../src/engine/life-world.js").SessionWorld} */ ({}),
+	dayOf: () => ({ day: "2031-04-05", endsAtMs: Number.MAX_SAFE_INTEGER }),
 	watchReady: (_, onReady) => realClock.schedule(0, onReady),
 	onError: (agent, error) => console.error(agent, error),
 });
 const dispatcher = new Calls({
 	...{ store, clock: realClock, random: Math.random, newId },
 	specOf: (id) => engine.specOf(id),
+	overBudget: (id) => engine.overBudget(id),
 	perform: (order, signal) => engine.perform(order, signal),
 	endLeft: async () => [],
 	concurrency: 64,

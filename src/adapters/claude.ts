@@ -3,6 +3,7 @@
 import { type KnownCause, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
 import type { SignMeaning } from "../core/sign.js";
+import { NO_USAGE, numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 /** Of most events each is kept; of those that come with every tool, only that there was one. */
@@ -98,6 +99,7 @@ export const claude: AgentAdapter = {
 	},
 	readRecord,
 	readTranscript,
+	usage: { read: readUsage },
 };
 
 function readRecord(event: string, data: JsonRecord, read: SignReader): SignMeaning | null {
@@ -153,4 +155,22 @@ function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeanin
 	if (line["type"] !== "assistant") return null;
 	if (line["isApiErrorMessage"] !== true) return { failure: null };
 	return failureOf(JSON.stringify(line["message"] ?? ""), resetAtMs);
+}
+
+/** A message stands on one line for each of its parts, with more output on the later ones. */
+function readUsage(line: JsonRecord): UsageReading | null {
+	if (line["type"] === "cost-state") {
+		const costUsd = numberOf(line["totalCostUSD"]);
+		return { ...NO_USAGE, key: "cost", isTotal: true, costUsd };
+	}
+	const { id, usage } = Object(line["message"]) as JsonRecord;
+	if (line["type"] !== "assistant" || typeof id !== "string") return null;
+	const told = Object(usage) as JsonRecord;
+	return {
+		...{ key: id, isTotal: false, costUsd: null },
+		input: numberOf(told["input_tokens"]),
+		output: numberOf(told["output_tokens"]),
+		cacheRead: numberOf(told["cache_read_input_tokens"]),
+		cacheWrite: numberOf(told["cache_creation_input_tokens"]),
+	};
 }

@@ -3,6 +3,7 @@
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
 import type { SignMeaning } from "../core/sign.js";
+import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 /** Called with the event as its last argument, for turns that went well only. */
@@ -70,6 +71,7 @@ export const codex: AgentAdapter = {
 		};
 	},
 	readTranscript,
+	usage: { read: readUsage },
 };
 
 /** Its record has all that its hooks leave out: turns that begin and that fail. */
@@ -91,4 +93,19 @@ function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeanin
 		default:
 			return null;
 	}
+}
+
+/** The same count is told again with news of other kinds, so only the sum can be relied on. */
+function readUsage(line: JsonRecord): UsageReading | null {
+	const { type, info } = Object(line["payload"]) as JsonRecord;
+	const total = (Object(info) as JsonRecord)["total_token_usage"];
+	if (line["type"] !== "event_msg" || type !== "token_count" || !total) return null;
+	const told = Object(total) as JsonRecord;
+	const cacheRead = numberOf(told["cached_input_tokens"]);
+	const cacheWrite = numberOf(told["cache_write_input_tokens"]);
+	return {
+		...{ key: "total", isTotal: true, costUsd: null, cacheRead, cacheWrite },
+		input: Math.max(0, numberOf(told["input_tokens"]) - cacheRead - cacheWrite),
+		output: numberOf(told["output_tokens"]),
+	};
 }

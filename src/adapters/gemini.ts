@@ -3,6 +3,7 @@
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
 import type { SignMeaning } from "../core/sign.js";
+import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 export const gemini: AgentAdapter = {
@@ -56,6 +57,7 @@ export const gemini: AgentAdapter = {
 		},
 	},
 	readTranscript,
+	usage: { read: readUsage },
 };
 
 /** Its record has every prompt and every answer, but not the end of a turn: that is on the screen. */
@@ -77,4 +79,17 @@ function textOf(content: unknown): string {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content)) return "";
 	return content.map((part) => String((part as JsonRecord)["text"] ?? "")).join("");
+}
+
+/** An answer is written again when its tools have run. */
+function readUsage(line: JsonRecord): UsageReading | null {
+	const { type, id, tokens } = line;
+	if (type !== "gemini" || typeof id !== "string" || !tokens) return null;
+	const told = Object(tokens) as JsonRecord;
+	const cacheRead = numberOf(told["cached"]);
+	return {
+		...{ key: id, isTotal: false, costUsd: null, cacheRead, cacheWrite: 0 },
+		input: Math.max(0, numberOf(told["input"]) - cacheRead) + numberOf(told["tool"]),
+		output: numberOf(told["output"]) + numberOf(told["thoughts"]),
+	};
 }

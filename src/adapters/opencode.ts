@@ -2,17 +2,29 @@
 
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
-import type { AgentAdapter } from "../ports/adapter.js";
+import { numberOf, type UsageReading } from "../core/usage.js";
+import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
 
-/** A plugin that passes on what it is told. */
-const PLUGIN = `import { renameSync, writeFileSync } from "node:fs";
+/** A plugin that passes on what it is told. Its own record is a database, so usage has a file of its own. */
+const PLUGIN = `import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 const TOLD = ["session.created", "session.status", "session.idle", "session.error", "permission.asked", "permission.replied", "message.updated"];
 let count = 0;
+const used = process.env.REEVE_SPOOL + "/../opencode-usage.jsonl";
+try {
+	if (statSync(used).size > 1000000) rmSync(used);
+} catch {}
+function tellUsage({ id, tokens, cost, time }) {
+	try {
+		appendFileSync(used, JSON.stringify({ id, tokens, cost, timestamp: new Date(time.completed) }) + "\\n", { mode: 0o600 });
+	} catch {}
+}
 export const Reeve = async () => ({
 	event: async ({ event }) => {
 		const spool = process.env.REEVE_SPOOL;
 		if (!spool || !TOLD.includes(event.type)) return;
-		if (event.type === "message.updated" && event.properties?.info?.role !== "user") return;
+		const { info } = event.properties ?? {};
+		if (event.type === "message.updated" && info?.role === "assistant" && info.time?.completed) tellUsage(info);
+		if (event.type === "message.updated" && info?.role !== "user") return;
 		try {
 			const name = spool + "/" + event.type + "." + process.pid + "-" + ++count;
 			writeFileSync(name + ".tmp", JSON.stringify(event.properties ?? {}), { mode: 0o600 });
@@ -80,7 +92,21 @@ export const opencode: AgentAdapter = {
 				return null;
 		}
 	},
+	usage: { files: ["<folder>/opencode-usage.jsonl"], read: readUsage },
 };
+
+function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {
+	if (typeof id !== "string" || !tokens) return null;
+	const told = Object(tokens) as JsonRecord;
+	const cache = Object(told["cache"]) as JsonRecord;
+	return {
+		...{ key: id, isTotal: false, costUsd: cost === undefined ? null : numberOf(cost) },
+		input: numberOf(told["input"]),
+		output: numberOf(told["output"]) + numberOf(told["reasoning"]),
+		cacheRead: numberOf(cache["read"]),
+		cacheWrite: numberOf(cache["write"]),
+	};
+}
 
 function statusOf(status: unknown) {
 	const { type, message } = (status ?? {}) as { type?: string; message?: string };

@@ -2,7 +2,8 @@
 
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
-import type { AgentAdapter } from "../ports/adapter.js";
+import { numberOf, type UsageReading } from "../core/usage.js";
+import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
 
 /** An extension that passes on what it is told. */
 const EXTENSION = `import { renameSync, writeFileSync } from "node:fs";
@@ -76,4 +77,20 @@ export const pi: AgentAdapter = {
 				return null;
 		}
 	},
+	usage: { read: readUsage },
 };
+
+function readUsage(line: JsonRecord): UsageReading | null {
+	const { role, usage } = Object(line["message"]) as JsonRecord;
+	const { id } = line;
+	if (role !== "assistant" || !usage || typeof id !== "string") return null;
+	const told = Object(usage) as JsonRecord;
+	const { total } = Object(told["cost"]) as JsonRecord;
+	return {
+		...{ key: id, isTotal: false, costUsd: total === undefined ? null : numberOf(total) },
+		input: numberOf(told["input"]),
+		output: numberOf(told["output"]),
+		cacheRead: numberOf(told["cacheRead"]),
+		cacheWrite: numberOf(told["cacheWrite"]),
+	};
+}

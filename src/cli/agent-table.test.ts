@@ -93,3 +93,26 @@ test("the tally names what there is", () => {
 		"1 agent: 1 waiting for an answer",
 	);
 });
+
+describe("usage", () => {
+	const usage = {
+		tokens_today: 12_345,
+		usd_today: 0.42,
+		tokens_per_day: 10_000,
+		usd_per_day: null,
+	};
+
+	test("is shown when there is some, and takes no room when there is none", () => {
+		const agents = [agentJson("p:a", { usage: { ...usage, held_until: null } }), agentJson("p:b")];
+		const lines = render(agents, 200);
+		expect(lines[0]).toContain("TODAY");
+		expect(lines[1]).toContain("12.3K $0.42");
+		expect(render(agents.slice(1), 200)[0]).not.toContain("TODAY");
+	});
+
+	test("that is more than the budget is the state of what is held back", () => {
+		const held = { ...usage, held_until: "2031-04-06T00:00:00.000Z" };
+		const [, line] = render([agentJson("p:a", { ...DOWN, desired: "up", usage: held })], 200);
+		expect(line).toContain("over budget");
+	});
+});

@@ -1,25 +1,38 @@
 /** Agents as a table: what each does, and for those that are in trouble why. */
 
+import { renderUsd } from "../core/budget.js";
 import { renderExit } from "../core/exit.js";
 import { renderElapsed } from "../core/units.js";
 import type { AgentJson, ExitJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 import { type Cell, renderTable } from "./table.js";
 
-const HEAD = ["AGENT", "STATE", "PID", "UPTIME", "RESTARTS", "LAST EXIT", "REASON"];
+const HEAD = ["AGENT", "STATE", "PID", "UPTIME", "RESTARTS", "LAST EXIT"];
 /** In a narrow terminal, the first of these go first. */
-const DROPPABLE = ["LAST EXIT", "RESTARTS", "PID", "UPTIME"];
+const DROPPABLE = ["TODAY", "LAST EXIT", "RESTARTS", "PID", "UPTIME"];
 
 export function renderAgentTable(
 	agents: readonly AgentJson[],
 	output: Pick<Output, "colors" | "columns">,
 	nowMs: number,
 ): string[] {
-	const rows = agents.map((agent) => renderRow(agent, output.colors, nowMs));
-	return renderTable(HEAD, rows, output.columns, DROPPABLE);
+	// Most fleets have no agent that tells it.
+	const withUsage = agents.some(({ usage }) => usage != null && usage.tokens_today > 0);
+	const rows = agents.map((agent) => renderRow(agent, withUsage, output.colors, nowMs));
+	return renderTable(
+		[...HEAD, ...(withUsage ? ["TODAY"] : []), "REASON"],
+		rows,
+		output.columns,
+		DROPPABLE,
+	);
 }
 
-function renderRow(agent: AgentJson, colors: Output["colors"], nowMs: number): Cell[] {
+function renderRow(
+	agent: AgentJson,
+	withUsage: boolean,
+	colors: Output["colors"],
+	nowMs: number,
+): Cell[] {
 	const { pid, uptime_ms: uptimeMs, restarts, last_exit: lastExit } = agent;
 	const trouble = isInTrouble(agent);
 	return [
@@ -29,9 +42,20 @@ function renderRow(agent: AgentJson, colors: Output["colors"], nowMs: number): C
 		{ text: uptimeMs === null ? "-" : renderElapsed(uptimeMs) },
 		{ text: String(restarts) },
 		{ text: lastExit === null ? "-" : renderExitShort(lastExit) },
+		...(withUsage ? [{ text: renderToday(agent.usage) }] : []),
 		{ text: renderReason(agent, nowMs), cut: !trouble, ...(!trouble && { paint: colors.dim }) },
 	];
 }
+
+/** `12.3k $0.42`: tokens and cost of this day. */
+function renderToday(usage: AgentJson["usage"]): string {
+	if (!usage) return "-";
+	const { tokens_today: tokens, usd_today: usd } = usage;
+	const short = tokens < 1_000 ? String(tokens) : COMPACT.format(tokens);
+	return usd === null ? short : `${short} ${renderUsd(usd)}`;
+}
+
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /**
  * `running`, `running, busy`, `running, degraded`; one that is halted or waits is stopped, which need not
@@ -42,6 +66,9 @@ export function renderState(agent: AgentJson): string {
 	if (agent.circuit !== "closed") return `circuit ${agent.circuit.replace("_", " ")}`;
 	const special = agent.policy === "halted" ? "halted" : agent.waiting ? "waiting" : null;
 	if (special !== null && agent.process === "stopped") return special;
+	if (agent.usage?.held_until && agent.desired === "up" && agent.process === "stopped") {
+		return "over budget";
+	}
 	const isKnown = agent.process === "running" && typeof agent.activity_source === "string";
 	const does = isKnown ? [agent.activity.replace("_", " ")] : [];
 	const how = agent.policy === "healthy" ? does : [agent.policy, ...does];

@@ -4,6 +4,7 @@
  * somebody wrote. A rule is passed over when one of its keys is wrong in itself.
  */
 
+import { tellsCost, tellsTokens } from "../core/budget.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { renderDuration } from "../core/units.js";
@@ -97,6 +98,32 @@ const oneAcpProcess: Rule = {
 	},
 };
 
+const BUDGET: Path = ["budget"];
+const USD: Path = ["budget", "usd_per_day"];
+const TOKENS: Path = ["budget", "tokens_per_day"];
+
+const budgetIsKnown: Rule = {
+	keys: [BUDGET, USD, TOKENS, ["adapter"]],
+	judge: ({ budget, adapter, kind }) => {
+		if (budget === undefined) return null;
+		const { usd_per_day: usd, tokens_per_day: tokens } = budget;
+		if (usd === undefined && tokens === undefined) {
+			return { message: "no bound is given", expected: "`tokens_per_day` or `usd_per_day`" };
+		}
+		if (!tellsTokens(adapter)) {
+			return {
+				message: `a budget cannot be kept: the adapter \`${adapter}\` does not tell what it uses`,
+				hint: "leave `budget` out; claude, codex, gemini, opencode and pi tell it",
+			};
+		}
+		if (usd === undefined || tellsCost(kind, adapter)) return null;
+		return {
+			message: `\`usd_per_day\` cannot be kept: a ${kind} of \`${adapter}\` does not tell its cost in time`,
+			hint: "use `tokens_per_day`",
+		};
+	},
+};
+
 const oneSignOfReady: Rule = {
 	keys: [["ready"], ...["log", "port", "command", "delay"].map((sign) => ["ready", sign])],
 	judge: ({ ready }) => {
@@ -118,6 +145,7 @@ const RULES: readonly Rule[] = [
 	backoffGrows,
 	workersFit,
 	oneAcpProcess,
+	budgetIsKnown,
 ];
 
 export function checkAgent(

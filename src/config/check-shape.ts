@@ -105,6 +105,7 @@ const NUMERIC: ReadonlySet<Outline["type"]> = new Set<LeafType>([
 	"count",
 	"exit_code",
 	"fraction",
+	"amount",
 	"version",
 ]);
 

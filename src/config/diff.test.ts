@@ -40,6 +40,11 @@ describe("diffFleets", () => {
 		["", "env_file: .env", ["env_file"]],
 		["", "on_clean_exit: stop", ["on_clean_exit"]],
 		["args: [a, b]", "args: [b, a]", ["args"]],
+		[
+			"adapter: pi, budget: { tokens_per_day: 1 }",
+			"adapter: pi, budget: { tokens_per_day: 2 }",
+			["budget.tokens_per_day"],
+		],
 	])("%j to %j changes %j", (before, after, keys) => {
 		expect(keysChanged(before, after)).toEqual(keys);
 	});
@@ -56,7 +61,10 @@ describe("diffFleets", () => {
 
 describe("keyPathOf", () => {
 	it.each(AGENT_KINDS)("finds the key in the schema for every value of a %s agent", (kind) => {
-		const { agents } = fleet(`a: { kind: ${kind}, env: { Some_NameMs: x } }`);
+		// There only when it is written, and only for CLIs that tell what they use.
+		const takes = KINDS_OF_KEY.budget.includes(kind);
+		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
+		const { agents } = fleet(`a: { kind: ${kind}, ${budget}env: { Some_NameMs: x } }`);
 		const [spec] = agents;
 		if (spec === undefined) throw new Error("no agent");
 		const paths = [...leavesOf(spec).keys()].map(keyPathOf);

@@ -12,7 +12,13 @@ import { suggestId } from "./explain-key.js";
 import type { Outline } from "./outline.js";
 import { type Explanation, quote, quoteList } from "./problem.js";
 import type { ScalarTree, Tree } from "./tree.js";
-import { guessDuration, guessFraction, guessPercent, guessSize } from "./unit-slips.js";
+import {
+	guessAmount,
+	guessDuration,
+	guessFraction,
+	guessPercent,
+	guessSize,
+} from "./unit-slips.js";
 import type { LeafType } from "./values.js";
 
 /** Explains a value that the schema refuses; null stands for a required key that is not there. */
@@ -44,6 +50,8 @@ export function expectedOf(outline: Outline): string {
 			return "a percentage such as `50%` or `200%`";
 		case "fraction":
 			return "a number from 0 to 1";
+		case "amount":
+			return "a number above 0";
 		case "count":
 		case "exit_code":
 			return `a whole number from ${range?.min} to ${range?.max}`;
@@ -92,6 +100,7 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	size: "a size",
 	percent: "a percentage",
 	fraction: "a number from 0 to 1",
+	amount: "a number above 0",
 	count: "a whole number in range",
 	exit_code: "a failed exit code",
 	version: "a known version",
@@ -127,6 +136,7 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 	},
 	percent: (tree) => explainUnit(tree, "a percentage above `0%`", false, guessPercent),
 	fraction: (tree) => explainUnit(tree, "a number from 0 to 1", false, guessFraction),
+	amount: (tree) => explainUnit(tree, "a number above 0", false, guessAmount),
 	count: explainNumber,
 	exit_code: (tree) => {
 		if (tree.value !== 0) return explainNumber(tree);

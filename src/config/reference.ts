@@ -139,6 +139,7 @@ function typeOf(outline: Outline): string {
 		case "exit_code":
 			return `whole number, ${outline.range?.min} to ${outline.range?.max}`;
 		case "fraction":
+		case "amount":
 		case "version":
 			return expectedOf(outline).replace(/^a /, "");
 		case "percent":

@@ -50,6 +50,7 @@ const RESOLVE_BY_KIND: Readonly<
 		account: settings.account ?? null,
 		usageLimit: usageLimitOf(settings.usage_limit),
 		onCleanExit: settings.on_clean_exit,
+		...budgetOf(settings.budget),
 		...lastingOf(place, settings),
 	}),
 	worker: (place, settings, folders): WorkerSpec => ({
@@ -64,6 +65,7 @@ const RESOLVE_BY_KIND: Readonly<
 	}),
 	call: (place, settings, folders): CallSpec => ({
 		...commonOf("call", place, settings, folders),
+		...budgetOf(settings.budget),
 		...answeringOf(settings),
 	}),
 };
@@ -128,6 +130,12 @@ function usageLimitOf(limit: AgentSettings["usage_limit"]): UsageLimitSettings {
 		quietHours: limit.quiet_hours ?? null,
 		maxWaitMs: limit.max_wait,
 	};
+}
+
+function budgetOf(budget: AgentSettings["budget"]) {
+	if (budget === undefined) return {};
+	const { usd_per_day: usd, tokens_per_day: tokens } = budget;
+	return { budget: { usdPerDay: usd ?? null, tokensPerDay: tokens ?? null } };
 }
 
 function limitsOf({ memory, cpu, pids }: AgentSettings["limits"]): LimitsSpec {

@@ -24,6 +24,7 @@ import { adapterSchema } from "./adapter-schema.js";
 import {
 	accountName,
 	adapterName,
+	amount,
 	argv,
 	choice,
 	count,
@@ -45,6 +46,7 @@ import {
 	version,
 } from "./values.js";
 
+const TOKENS_MAX = 1_000_000_000_000;
 /** Linux gives out no more process ids than this. */
 const PIDS_MAX = 4_194_304;
 
@@ -158,6 +160,18 @@ const usageLimit = section(
 	},
 );
 
+const dailyBudget = section(
+	"What an agent CLI may use in a day of the host. When it is used up, a session is stopped until the next day and calls are refused; you are told. No bound unless given.",
+	{
+		usd_per_day: amount(
+			"Cost in US dollars, as the CLI tells it: `opencode` and `pi`, and calls to `claude`.",
+		).optional(),
+		tokens_per_day: count("Tokens of all kinds, those from a cache included.", {
+			max: TOKENS_MAX,
+		}).optional(),
+	},
+);
+
 const workers = section("How many processes serve a worker agent.", {
 	min: count("Kept running also while nothing is asked.", { min: 0 }).prefault(1),
 	max: count("Never more than this at once.").prefault(1),
@@ -208,6 +222,7 @@ const agentKeys = {
 		"The account that its CLI is logged in to. A usage limit that one agent meets parks all agents of the same account. When it is not set, the agent has an account of its own.",
 	).optional(),
 	usage_limit: usageLimit.prefault({}),
+	budget: dailyBudget.optional(),
 	seed: flag(
 		"Whether the questions that a CLI asks at its first start (trust in the folder, first steps) are settled before it, as far as its adapter knows how.",
 	).prefault(true),
@@ -265,6 +280,7 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	stall: ["session"],
 	account: ["session"],
 	usage_limit: ["session"],
+	budget: ["session", "call"],
 	seed: ["session"],
 	on_clean_exit: ["session"],
 	drain: LIVES_ON,

@@ -6,6 +6,7 @@
 import type { UsageLimitSettings } from "../core/account.js";
 import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
+import type { DailyBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
@@ -71,7 +72,13 @@ interface AnsweringSpec {
 	readonly extraOutput: ExtraOutput;
 }
 
-export interface SessionSpec extends CommonSpec, LastingSpec {
+/** What an agent with a bound on its usage has. */
+interface BudgetedSpec {
+	/** Not there without a bound. */
+	readonly budget?: DailyBudget;
+}
+
+export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec {
 	readonly kind: "session";
 	readonly backend: Backend;
 	readonly terminal: boolean;
@@ -90,7 +97,7 @@ export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {
 	readonly workers: { readonly min: number; readonly max: number; readonly idleMs: number };
 }
 
-export interface CallSpec extends CommonSpec, AnsweringSpec {
+export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec {
 	readonly kind: "call";
 }
 

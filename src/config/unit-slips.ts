@@ -68,6 +68,12 @@ export function guessFraction(text: string): string | null {
 	return number <= 100 ? String(Number((number / 100).toFixed(5))) : null;
 }
 
+/** `$5`, `5 USD` and `"5"` are 5. */
+export function guessAmount(text: string): string | null {
+	const [, digits] = /^\s*\$?\s*(\d{1,6}(?:\.\d{1,4})?)\s*(?:\$|usd)?\s*$/i.exec(text) ?? [];
+	return digits !== undefined && Number(digits) > 0 ? digits : null;
+}
+
 interface Part {
 	readonly amount: number;
 	readonly unit: string;

@@ -13,6 +13,7 @@ export type LeafType =
 	| "size"
 	| "percent"
 	| "fraction"
+	| "amount"
 	| "count"
 	| "exit_code"
 	| "version"
@@ -83,6 +84,11 @@ export function percent(description: string) {
 
 export function fraction(description: string) {
 	return leaf("fraction", description, z.number().min(0).max(1));
+}
+
+/** A positive number. */
+export function amount(description: string) {
+	return leaf("amount", description, z.number().positive().max(1_000_000));
 }
 
 /** A whole number. */

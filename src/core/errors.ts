@@ -25,6 +25,8 @@ export interface ErrorSpec {
 	readonly retryable: boolean;
 }
 
+/** Things are not so that it could be done, and asking again does not change that. */
+const CONFLICT = { httpStatus: 409, cliExit: CLI_EXIT.refused, retryable: false } as const;
 const NOT_FOUND = { httpStatus: 404, cliExit: CLI_EXIT.not_found, retryable: false } as const;
 
 export const ERRORS = {
@@ -59,9 +61,7 @@ export const ERRORS = {
 	file_exists: {
 		meaning: "A file that would have been written is already there.",
 		hint: "Reeve never overwrites it: move it away, or write to another place.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	write_failed: {
 		meaning: "A file could not be written.",
@@ -163,9 +163,7 @@ export const ERRORS = {
 	not_listening: {
 		meaning: "The daemon is reached by its socket alone.",
 		hint: "`reeve daemon restart --listen 127.0.0.1:4270` has it listen on the network too.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	token_not_found: {
 		meaning: "There is no token of that id.",
@@ -175,9 +173,7 @@ export const ERRORS = {
 	too_many_tokens: {
 		meaning: "There are so many tokens that something must be making them.",
 		hint: "`reeve token ls` lists them, `reeve token revoke` takes one away.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	no_daemon: {
 		meaning: "No daemon is running for this home.",
@@ -196,16 +192,12 @@ export const ERRORS = {
 	daemon_running: {
 		meaning: "A daemon is already running for this home.",
 		hint: "`reeve daemon status` shows it; `reeve daemon stop` ends it.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	service_manager_missing: {
 		meaning: "Neither systemd nor launchd can be reached, so nothing would keep the daemon.",
 		hint: "`reeve daemon start` runs the daemon without them.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	service_failed: {
 		meaning: "The service manager (systemd, launchd) could not do what it was asked to.",
@@ -238,9 +230,7 @@ export const ERRORS = {
 	agent_taken: {
 		meaning: "An agent of that id is already kept, from another fleet file.",
 		hint: "Rename the project or the agent in one of the two files.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	not_running: {
 		meaning: "The agent is not running, so it has no terminal.",
@@ -252,23 +242,17 @@ export const ERRORS = {
 	no_question: {
 		meaning: "The agent has no open question.",
 		hint: "`reeve events` shows what was asked and answered.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	no_terminal: {
 		meaning: "The agent runs without a terminal, so nothing can be typed or watched.",
 		hint: "`reeve logs` shows what it prints; `terminal: true` gives a session one.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	not_waiting: {
 		meaning: "The agent has not asked anything.",
 		hint: "`reeve ps` shows which agents wait for an answer.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	inbox_full: {
 		meaning: "Too many texts wait to be typed into the agent.",
@@ -295,16 +279,12 @@ export const ERRORS = {
 	not_a_dead_letter: {
 		meaning: "The task has not been dead-lettered, or something has become of it already.",
 		hint: "`reeve dead-letters ls` lists those that wait for somebody.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	already_ended: {
 		meaning: "What was to be cancelled has ended already, and an end is final.",
 		hint: "`reeve tasks show` and `reeve plan show` say how it ended.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	cancelled: {
 		meaning: "The task was cancelled, by somebody or with its plan.",
@@ -316,9 +296,7 @@ export const ERRORS = {
 	idempotency_conflict: {
 		meaning: "The idempotency key was used before, for something else.",
 		hint: "Use a new key for a new request.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	queue_full: {
 		meaning: "Too many tasks wait already; nothing was taken on.",
@@ -327,12 +305,17 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.refused,
 		retryable: true,
 	},
+	over_budget: {
+		meaning: "The agent has used what its `budget` lets it use in a day.",
+		hint: "Wait for the next day, raise the `budget`, or let it go on for today with `reeve resume`.",
+		httpStatus: 429,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
+	},
 	not_callable: {
 		meaning: "The agent is a session, which takes no requests.",
 		hint: "Call agents of kind `call` or `worker`; to type at a session use `reeve send`.",
-		httpStatus: 409,
-		cliExit: CLI_EXIT.refused,
-		retryable: false,
+		...CONFLICT,
 	},
 	validation_failed: {
 		meaning: "A request is malformed, or the agent refused it as the caller's mistake.",

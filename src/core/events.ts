@@ -33,6 +33,7 @@ export interface EventMap {
 	};
 	"agent.dialog_answered": { dialog: string };
 	"agent.stalled": { step: StallStep | "notice"; after_ms: number };
+	"agent.over_budget": { reason: string; until: string };
 	"agent.drain_rung": { rung: DrainRung | "sigkill" };
 	"inbox.accepted": { message: string; bytes: number };
 	"inbox.delivered": { message: string; confirmed: boolean };
@@ -172,6 +173,11 @@ export const EVENT_DOCS: EventDocs = {
 			step: "what is done about it: notice, interrupt or restart",
 			after_ms: "how long there was none",
 		},
+	},
+	"agent.over_budget": {
+		meaning:
+			"An agent has used what it may use in a day: a session is stopped, calls are refused. Told once a day.",
+		data: { reason: "how much, in words", until: "when the next day begins" },
 	},
 	"agent.drain_rung": {
 		meaning: "An agent that is to end was asked in one of the ways that its adapter knows.",

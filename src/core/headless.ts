@@ -5,6 +5,7 @@
  */
 
 import type { ActionRequest, ActionResponse } from "./outcome.js";
+import { numberOf, type Usage } from "./usage.js";
 
 /** What a caller asks for: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
 export interface HeadlessPrompt {
@@ -14,6 +15,7 @@ export interface HeadlessPrompt {
 }
 
 export interface HeadlessUsage {
+	/** All of it, whether known before or not. */
 	readonly input_tokens: number;
 	readonly output_tokens: number;
 	/** The part of the input that was cheaper because it was known. */
@@ -30,6 +32,18 @@ export interface HeadlessAnswer {
 	readonly cost_usd: number | null;
 	/** Tools that the CLI wanted and was not allowed, without anybody being asked. */
 	readonly denied_tools: readonly string[];
+}
+
+/** What an answer says was used; null where it says nothing. */
+export function usageOfAnswer(answer: unknown): Usage | null {
+	const { usage, cost_usd: cost } = Object(answer) as Partial<HeadlessAnswer>;
+	if (!usage && cost == null) return null;
+	const cacheRead = numberOf(usage?.cached_input_tokens);
+	return {
+		...{ cacheRead, cacheWrite: 0, costUsd: cost == null ? null : numberOf(cost) },
+		input: Math.max(0, numberOf(usage?.input_tokens) - cacheRead),
+		output: numberOf(usage?.output_tokens),
+	};
 }
 
 export const TROUBLES = [

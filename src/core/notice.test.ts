@@ -18,6 +18,7 @@ describe("what people are told of", () => {
 		["question", event("agent.asked", { question: "May I?" })],
 		["usage_limit", event("agent.exited", { ...EXIT, cause: "usage_limit" })],
 		["usage_limit", event("account.limited", { account: "work", until: null, reason: "why" })],
+		["over_budget", event("agent.over_budget", { reason: "why", until: "tomorrow" })],
 		["stalled", event("agent.stalled", { step: "notice", after_ms: 1 })],
 		["undelivered", event("inbox.dead", { message: "m", reason: "why" })],
 		["dead_letter", event("task.changed", { ...MOVED, to: "dead_lettered" })],

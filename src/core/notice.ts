@@ -10,6 +10,7 @@ export const NOTICE_KINDS = [
 	"waiting",
 	"question",
 	"usage_limit",
+	"over_budget",
 	"stalled",
 	"undelivered",
 	"dead_letter",
@@ -61,6 +62,8 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");
 		case "account.limited":
 			return make("usage_limit", `${who} has hit its usage limit`, event.data.reason);
+		case "agent.over_budget":
+			return make("over_budget", `${who} has spent its budget`, `${event.data.reason}.`);
 		case "agent.stalled":
 			return make(
 				"stalled",

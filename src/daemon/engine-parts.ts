@@ -13,6 +13,7 @@ import { realClock } from "../services/real-clock.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import type { Backends } from "./backends.js";
 import { headlessFor } from "./headless.js";
+import { localDay } from "./local-day.js";
 import type { Logger } from "./logger.js";
 import { minuteOfDay } from "./minute-of-day.js";
 import { logDirOf, prepareStart } from "./prepare-start.js";
@@ -45,6 +46,7 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 			return prepareStart(spec, intent, { inherited: process.env, home, onTrouble });
 		},
 		sessions: createSessionWorld(home, process.env),
+		dayOf: localDay,
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
 			const probes = createProbes(spec, logDirOf(home.logs, spec.id));
@@ -59,6 +61,7 @@ export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 	return new Calls({
 		...{ store, clock: realClock, random: Math.random, newId: newOrderedId },
 		specOf: (id) => engine.specOf(id),
+		overBudget: (id) => engine.overBudget(id),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
 			const left = await executor.endLeft(runIds);

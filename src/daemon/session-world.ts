@@ -6,7 +6,7 @@ import { fillFirst } from "../core/adapter.js";
 import type { AgentSign } from "../core/sign.js";
 import type { SessionWorld } from "../engine/life-world.js";
 import { createConversationLeases } from "../host/conversation-leases.js";
-import type { SignReader } from "../ports/adapter.js";
+import type { SignReader, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
 import { readLastWords } from "./last-words.js";
 import { conversationValues, sessionValues } from "./prepare-session.js";
@@ -15,6 +15,7 @@ import { parseResetTime } from "./reset-time.js";
 import { findFile } from "./session-files.js";
 import { createSpoolReader, type SpoolReader } from "./spool.js";
 import { createTranscriptReader } from "./transcript.js";
+import { readUsage } from "./usage-files.js";
 import { offsetOfZone } from "./zone-offset.js";
 
 const SEARCH_EVERY_MS = 5_000;
@@ -62,6 +63,12 @@ export function createSessionWorld(
 		return path === null ? null : findFile(path);
 	}
 
+	async function usagePlace(spec: AgentSpec, { files }: UsageSource, conversation: string | null) {
+		if (files === undefined) return transcriptOf(spec, conversation);
+		const path = fillFirst(files, { folder: logDirOf(home.agents, spec.id) });
+		return path === null ? null : findFile(path);
+	}
+
 	return {
 		adapterOf,
 		leases: createConversationLeases(resolveLeases(env)),
@@ -75,6 +82,13 @@ export function createSessionWorld(
 			return [...told, ...written]
 				.filter(({ atMs }) => atMs >= sinceMs)
 				.sort((a, b) => a.atMs - b.atMs);
+		},
+		async usage(spec, conversation, from) {
+			const { usage } = adapterOf(spec);
+			if (usage === undefined) return null;
+			const path = await usagePlace(spec, usage, conversation).catch(() => null);
+			if (path === null) return null;
+			return readUsage(path, usage.read, from?.path === path ? from.offset : 0);
 		},
 		async isRecorded(spec, conversation) {
 			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;

@@ -17,6 +17,7 @@ import {
 	recordExit,
 	reportOf,
 	settledAgent,
+	startEffect,
 	startEffectKey,
 	toStoredRun,
 } from "./agent-record.js";
@@ -117,6 +118,7 @@ export class AgentLife implements Life {
 		const { desired, spec } = this.#kept.now;
 		if (desired === "down" || spec.kind === "call") return "stopped";
 		if (this.#kept.now.crash.policy === "halted") return "halted";
+		if (this.#world.overBudget(spec) !== null) return "over_budget";
 		return this.#kept.now.waiting ? "waiting" : null;
 	}
 
@@ -276,10 +278,7 @@ export class AgentLife implements Life {
 			transaction.putRun(this.#stored(live, "ended"));
 			transaction.putExit(record.exit);
 			park?.(transaction);
-			if (planned === null) return;
-			const { dueAtMs, afterMs } = planned;
-			const payload = { agent: this.id, afterMs };
-			transaction.putEffect({ key: startEffectKey(this.id), type: "start", dueAtMs, payload });
+			if (planned !== null) transaction.putEffect(startEffect(this.id, planned));
 		});
 		this.#lastExit = record.exit;
 		this.#run = null;

@@ -21,6 +21,12 @@ export interface PlannedStart {
 	readonly afterMs: number;
 }
 
+/** A planned start as a pending effect, so that it outlives the daemon. */
+export function startEffect(agentId: string, { dueAtMs, afterMs }: PlannedStart) {
+	const payload = { agent: agentId, afterMs };
+	return { key: startEffectKey(agentId), type: "start", dueAtMs, payload };
+}
+
 export function putAgent(transaction: StoreTransaction, agent: Agent): void {
 	transaction.putAgent({ ...agent, spec: withoutSecrets(agent.spec) });
 }

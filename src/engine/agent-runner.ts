@@ -106,6 +106,17 @@ export class AgentRunner {
 		return this.life.record(() => [{ spec, position }, keys.length === 0 ? [] : [event]]);
 	}
 
+	/** Stops it for now; what forbids its start is for others to know. */
+	hold(): Promise<StopReport> {
+		return this.#verbs.run(() => this.life.stop("reeve", undefined));
+	}
+
+	/** Starts what was held, if it is still wanted. */
+	async goOn(): Promise<StartOutcome> {
+		const { start } = await this.#verbs.run(async () => ({ start: this.#start(true) }));
+		return start;
+	}
+
 	/** Carries through a stop or restart that an earlier daemon had begun. */
 	async finishStop(by: Asker): Promise<void> {
 		if (this.life.snapshot().agent.desired === "down") await this.down(by);

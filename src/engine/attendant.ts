@@ -152,8 +152,9 @@ export class Attendant {
 
 	#hearConversation(signs: readonly AgentSign[]): void {
 		if (this.#run.conversation() !== null) return;
-		const told = signs.findLast(({ conversation }) => conversation !== undefined)?.conversation;
-		if (told !== undefined) this.#run.onConversation(told);
+		// Some CLIs tell of conversations on the side too: whoever hears them takes the one with a record.
+		const told = new Set(signs.flatMap(({ conversation }) => conversation ?? []));
+		for (const id of told) this.#run.onConversation(id);
 	}
 
 	async #decide(signs: readonly AgentSign[], reading: ScreenReading | null): Promise<void> {

@@ -13,6 +13,8 @@ export function createAccounts(
 	parts: Omit<AccountsWorld, "members" | "lookAt">,
 	runners: Runners,
 	inbox: Inbox,
+	/** Whether an agent stays down unless somebody does something about it. */
+	willNotStart: (id: string) => boolean,
 ): Accounts {
 	/** Those first that have something to do. */
 	function members(): readonly AgentSpec[] {
@@ -26,26 +28,21 @@ export function createAccounts(
 		...parts,
 		members,
 		lookAt(id) {
-			if (willNotStart(runners, id)) return "gone";
+			if (willNotStart(id)) return "gone";
 			return runners.get(id)?.life.snapshot().ready === true ? "ready" : "not_ready";
 		},
 	});
 }
 
-/** Whether an agent stays down unless somebody does something about it. */
-export function willNotStart(runners: Runners, id: string): boolean {
-	const snapshot = runners.get(id)?.life.snapshot();
-	if (snapshot === undefined) return true;
-	const { agent, run } = snapshot;
-	return (
-		run === null && (agent.desired === "down" || agent.crash.policy === "halted" || agent.waiting)
-	);
-}
-
-export function viewOf(life: Life, missing: readonly string[], accounts: Accounts): AgentView {
+export function viewOf(
+	life: Life,
+	missing: readonly string[],
+	accounts: Accounts,
+	usage: AgentView["usage"],
+): AgentView {
 	const snapshot = life.snapshot();
 	const hold = accounts.holdOf(snapshot.agent.spec);
-	const view = { ...snapshot, missing, hold };
+	const view = { ...snapshot, missing, hold, usage };
 	if (hold === null || snapshot.run !== null || !life.wantsToLaunch) return view;
 	// It has asked to start, and is not let: nothing of it starts yet.
 	return { ...view, process: "stopped", nextStartAtMs: hold.untilMs };

@@ -10,6 +10,7 @@ import type { Hold } from "./accounts.js";
 import type { AgentSnapshot } from "./agent-state.js";
 import type { PerformWorld } from "./calls/perform.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import type { UsageView, UsageWorld } from "./usage-book.js";
 
 export interface EngineParts extends PerformWorld {
 	readonly store: Store;
@@ -23,6 +24,8 @@ export interface EngineParts extends PerformWorld {
 	readonly minuteOfDay: (wallMs: number) => number;
 	readonly watchReady: LifeWorld["watchReady"];
 	readonly sessions: LifeWorld["sessions"];
+	/** The day of a moment in the host's calendar. */
+	readonly dayOf: UsageWorld["dayOf"];
 	/** Something failed that nobody waits for. */
 	readonly onError: (agentId: string, error: unknown) => void;
 }
@@ -32,6 +35,8 @@ export interface AgentView extends AgentSnapshot {
 	readonly missing: readonly string[];
 	/** The usage limit that keeps it from going on; null when there is none. */
 	readonly hold: Hold | null;
+	/** Null for an agent that tells nothing of it. */
+	readonly usage: UsageView | null;
 }
 
 export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };

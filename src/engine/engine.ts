@@ -5,7 +5,6 @@
 
 import { type AgentChange, diffFleets } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
-import { NEW_AGENT } from "../core/crash-state.js";
 import { ReeveError } from "../core/errors.js";
 import type { PolicyState } from "../core/states.js";
 import type { TerminalConnection, TerminalSize, TerminalViewer } from "../ports/backend.js";
@@ -13,21 +12,24 @@ import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
 import type { Accounts } from "./accounts.js";
 import { AgentLife } from "./agent-life.js";
-import { type PlannedStart, putAgent, startEffectKey } from "./agent-record.js";
+import { type PlannedStart, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
 import type { Agent } from "./agent-state.js";
 import { isAttended } from "./attendant.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
-import { performAttempt } from "./calls/perform.js";
-import { createAccounts, viewOf, willNotStart } from "./engine-accounts.js";
+import { countCall, performAttempt } from "./calls/perform.js";
+import { createAccounts, viewOf } from "./engine-accounts.js";
 import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engine-parts.js";
+import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
-import { resolveLasting, type Scope } from "./scope.js";
+import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
-import { startedOrWaiting } from "./started-or-waiting.js";
+import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
+import { UsageBook } from "./usage-book.js";
+import { UsageWatch } from "./usage-watch.js";
 import { WorkerLife, type WorkerWorld } from "./worker-life.js";
 
 export class Engine {
@@ -36,12 +38,19 @@ export class Engine {
 	readonly #gate: StartGate;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
+	readonly #usage: UsageBook;
+	readonly #usageWatch: UsageWatch;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
 		const changed = () => this.#gate.pump();
-		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox);
+		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
+			this.#willNotStart(id),
+		);
+		this.#usage = new UsageBook(parts);
+		const watched = { book: this.#usage, runners: () => this.#runners.values() };
+		this.#usageWatch = new UsageWatch({ ...parts, ...watched });
 		this.#gate = createStartGate(
 			parts.clock,
 			() => this.#startables(),
@@ -56,6 +65,7 @@ export class Engine {
 		const envs = await vault.read();
 		this.inbox.recover();
 		this.#accounts.recover();
+		this.#usage.recover();
 		const runs = new Map<string, StoredRun[]>();
 		for (const run of store.readOpenRuns()) {
 			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
@@ -75,6 +85,7 @@ export class Engine {
 				await this.#recoverOne(life, runs.get(id) ?? [], start);
 			}),
 		);
+		this.#usageWatch.start();
 	}
 
 	list(): readonly AgentView[] {
@@ -109,7 +120,13 @@ export class Engine {
 	/** Whether it starts only after something that may take long, or never comes. */
 	#waitsLong(id: string): boolean {
 		const { hold, missing } = this.get(id);
-		return hold !== null || missing.some((each) => willNotStart(this.#runners, each));
+		return hold !== null || missing.some((each) => this.#willNotStart(each));
+	}
+
+	/** Whether an agent stays down unless somebody does something about it. */
+	#willNotStart(id: string): boolean {
+		const life = this.#runners.get(id)?.life;
+		return life === undefined || isHeldDown(life.snapshot(), this.#usage);
 	}
 
 	/** Stops agents, those that others depend on after those others (S7). */
@@ -164,6 +181,7 @@ export class Engine {
 
 	async resume(id: string): Promise<{ readonly from: PolicyState }> {
 		this.#accounts.resume(this.get(id).agent.spec);
+		await this.#usage.release(this.get(id).agent.spec);
 		const { from, start } = await this.#runner(id).resume();
 		await this.#startedOrWaiting(id, start);
 		return { from };
@@ -208,17 +226,26 @@ export class Engine {
 		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
 	}
 
+	/** Why an agent may do nothing more today; null when it may. */
+	overBudget(id: string): string | null {
+		const spec = this.specOf(id);
+		return spec === null ? null : this.#usage.held(spec);
+	}
+
 	/** Runs one attempt at a request. Never rejects. */
-	perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
+	async perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
 		const life = this.#runners.get(order.spec.id)?.life;
 		const worker = life instanceof WorkerLife ? life : null;
-		return performAttempt(this.#parts, worker, order, signal);
+		const end = await performAttempt(this.#parts, worker, order, signal);
+		await countCall(this.#usage, this.#parts, order.spec, end);
+		return end;
 	}
 
 	/** Lets go of everything without ending an agent. */
 	close(): void {
 		this.#gate.close();
 		this.#accounts.close();
+		this.#usageWatch.stop();
 		for (const { life } of this.#runners.values()) life.letGo();
 	}
 
@@ -233,7 +260,7 @@ export class Engine {
 	#view(life: Life): AgentView {
 		const { spec } = life.snapshot().agent;
 		const missing = life.wantsToLaunch ? this.#gate.missing(dependsOn(spec)) : [];
-		return viewOf(life, missing, this.#accounts);
+		return viewOf(life, missing, this.#accounts, this.#usage.view(spec));
 	}
 
 	#runner(id: string): AgentRunner {
@@ -258,6 +285,7 @@ export class Engine {
 		const world: WorkerWorld = {
 			...this.#parts,
 			...{ inbox: this.inbox, accounts: this.#accounts },
+			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
@@ -301,12 +329,10 @@ export class Engine {
 
 	/** The fleet of a file as it was last taken on. */
 	#recorded(file: string): FleetSpec {
-		const agents = this.list()
-			.map(({ agent }) => agent)
-			.filter((agent) => agent.fleetFile === file)
-			.sort((a, b) => a.position - b.position)
-			.map((agent) => agent.spec);
-		return { file, agents };
+		return recordedFleet(
+			this.list().map(({ agent }) => agent),
+			file,
+		);
 	}
 
 	/** Records the changes that are chosen, together with the values of all environments. */
@@ -342,30 +368,17 @@ export class Engine {
 	}
 
 	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
-		const agent: Agent = {
-			...{ id: spec.id, fleetFile, position, spec },
-			// What runs only when it is called is always there to be called.
-			desired: spec.kind === "call" ? "up" : "down",
-			...{ crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
-		};
-		const { store, clock } = this.#parts;
-		await store.commit((transaction) => {
-			putAgent(transaction, agent);
-			const data = { fleet_file: fleetFile };
-			transaction.appendEvent({ type: "agent.added", agent: spec.id, data }, clock.now().wallMs);
-		});
+		const agent = newAgent(spec, fleetFile, position);
+		await recordAdded(this.#parts, agent);
 		this.#add(agent, null);
 	}
 
 	async #remove(id: string): Promise<void> {
-		const { store, clock } = this.#parts;
 		this.#runner(id).life.letGo();
-		await store.commit((transaction) => {
-			transaction.removeAgent(id);
-			transaction.appendEvent({ type: "agent.removed", agent: id, data: {} }, clock.now().wallMs);
-		});
+		await recordRemoved(this.#parts, id);
 		this.#runners.delete(id);
 		await this.inbox.forget(id);
+		await this.#usage.forget(id);
 	}
 
 	#refuseForeign(fleet: FleetSpec): void {
@@ -385,8 +398,4 @@ export class Engine {
 		const graph = new Map(specs.map((spec) => [spec.id, dependsOn(spec)]));
 		return stopInOrder(graph, ids, async (id) => ({ id, ...(await stop(this.#runner(id))) }));
 	}
-}
-
-function dependsOn(spec: AgentSpec): readonly string[] {
-	return spec.kind === "call" ? [] : spec.dependsOn;
 }

@@ -5,6 +5,7 @@ import type { ConversationStart } from "../core/conversation.js";
 import type { DrainOutcome } from "../core/events.js";
 import type { Asker } from "../core/exit.js";
 import type { AgentSign } from "../core/sign.js";
+import type { TimedReading, UsageCursor } from "../core/usage.js";
 import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
 import type { Backend, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
@@ -18,6 +19,7 @@ export type StartOutcome =
 	| "failed"
 	| "halted"
 	| "stopped"
+	| "over_budget"
 	| "waiting";
 
 export interface StopReport {
@@ -48,6 +50,11 @@ export interface StartIntent {
 /** What a start of something without a conversation is prepared with. */
 export const NO_CONVERSATION: StartIntent = { withContinue: false, conversation: null };
 
+/** What was added to a record of usage, and how far it was read. */
+export interface NewUsage extends Pick<UsageCursor, "path" | "offset"> {
+	readonly readings: readonly TimedReading[];
+}
+
 /** What is known of agent CLIs, and what they leave behind. */
 export interface SessionWorld {
 	readonly adapterOf: (spec: AgentSpec) => AgentAdapter;
@@ -60,6 +67,12 @@ export interface SessionWorld {
 		conversation: string | null,
 		sinceMs: number,
 	) => Promise<readonly AgentSign[]>;
+	/** What the agent's CLI has written of its usage since the last time; null for nothing. */
+	readonly usage: (
+		spec: AgentSpec,
+		conversation: string | null,
+		from: UsageCursor | null,
+	) => Promise<NewUsage | null>;
 	/** Whether there is a record of a conversation; null where that cannot be told. */
 	readonly isRecorded: (spec: AgentSpec, conversation: string) => Promise<boolean | null>;
 	/** The end of a limit as a text tells it, in wall time. */
@@ -81,6 +94,8 @@ export interface LifeWorld {
 	readonly sessions: SessionWorld;
 	readonly inbox: Inbox;
 	readonly accounts: Accounts;
+	/** Why the agent may do nothing more today; null when it may. */
+	readonly overBudget: (spec: AgentSpec) => string | null;
 	/** The agent wants to start; `launch` is to be called when it may. */
 	readonly wantsToStart: (agentId: string) => void;
 	/** Calls back when a run that has begun is ready. The answer stops watching. */

@@ -23,3 +23,8 @@ export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): reado
 	);
 	return ids.filter((id) => lasting.has(id));
 }
+
+/** What must be ready before it starts. */
+export function dependsOn(spec: AgentSpec): readonly string[] {
+	return spec.kind === "call" ? [] : spec.dependsOn;
+}

@@ -1,7 +1,9 @@
 /** How a start came out for whoever asked, who does not want to wait for ever. */
 
 import type { Clock } from "../ports/clock.js";
+import type { AgentSnapshot } from "./agent-state.js";
 import type { StartOutcome } from "./life-world.js";
+import type { UsageBook } from "./usage-book.js";
 import { withDeadline } from "./waiting.js";
 
 /** How long `up` waits for a start before it answers that the agent still waits. */
@@ -19,4 +21,11 @@ export async function startedOrWaiting(
 		if (isHopeless() || clock.now().steadyMs >= untilMs) return "waiting";
 	}
 	return start;
+}
+
+/** Whether an agent that does not run has to wait for somebody, or for a new day. */
+export function isHeldDown({ agent, run }: AgentSnapshot, usage: UsageBook): boolean {
+	if (run !== null) return false;
+	const { desired, crash, waiting, spec } = agent;
+	return desired === "down" || crash.policy === "halted" || waiting || usage.held(spec) !== null;
 }

@@ -14,7 +14,13 @@ import type { ActionRequest } from "../core/outcome.js";
 import type { ProcessState } from "../core/states.js";
 import type { AttemptEnd, Executor, Worker, WorkerEnd } from "../ports/executor.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
-import { type PlannedStart, policyChange, recordExit, startEffectKey } from "./agent-record.js";
+import {
+	type PlannedStart,
+	policyChange,
+	recordExit,
+	startEffect,
+	startEffectKey,
+} from "./agent-record.js";
 import type { Agent, AgentSnapshot } from "./agent-state.js";
 import { KeptAgent } from "./kept-agent.js";
 import type { Life } from "./life.js";
@@ -340,10 +346,7 @@ export class WorkerLife implements Life {
 		await this.#kept.save(record.changes, record.events, (transaction) => {
 			transaction.putRun(storedSlot(this.id, slot, "ended"));
 			transaction.putExit(exit);
-			if (planned === null) return;
-			const { dueAtMs, afterMs } = planned;
-			const payload = { agent: this.id, afterMs };
-			transaction.putEffect({ key: startEffectKey(this.id), type: "start", dueAtMs, payload });
+			if (planned !== null) transaction.putEffect(startEffect(this.id, planned));
 		});
 		this.#lastExit = exit;
 		this.#pool.slots.delete(slot.runId);

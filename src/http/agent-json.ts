@@ -1,10 +1,11 @@
 /** An agent as the engine knows it, in the words of the contract. */
 
 import type { Activity } from "../core/states.js";
+import { tokensOf } from "../core/usage.js";
 import type { Circuit } from "../engine/calls/calls.js";
 import type { AgentView } from "../engine/engine-parts.js";
 import type { StoredExit } from "../ports/store.js";
-import type { AgentJson, ExitJson } from "./contract/agents.js";
+import type { AgentJson, ExitJson, UsageJson } from "./contract/agents.js";
 
 export function renderAgent(
 	view: AgentView,
@@ -42,10 +43,11 @@ export function renderAgent(
 		circuit_open_until: timeOrNull(circuit.openUntilMs),
 		processes: view.processes,
 		last_exit: lastExit === null ? null : renderStoredExit(lastExit),
-		next_restart_at: nextStartAtMs === null ? null : isoTime(nextStartAtMs),
+		next_restart_at: timeOrNull(nextStartAtMs),
 		waiting: agent.waiting,
 		ready: view.ready,
 		conversation: agent.conversation ?? null,
+		usage: renderUsage(view.usage),
 		reason: renderReason(view, circuit),
 		host,
 		fleet_file: agent.fleetFile,
@@ -63,15 +65,31 @@ function activityOf({ process, known, ready, hold }: AgentView): Activity {
 }
 
 /** Why it is as it is; what runs only when it is called is as its circuit is. */
-function renderReason({ agent, missing, hold }: AgentView, circuit: Circuit): string {
+function renderReason({ agent, missing, hold, usage }: AgentView, circuit: Circuit): string {
 	if (hold !== null && agent.desired === "up") return hold.reason;
 	if (missing.length > 0) return `waits for ${missing.join(", ")}`;
+	const held = usage?.held ?? null;
+	if (held !== null && agent.desired === "up") {
+		return `${held.reason}; goes on at ${isoTime(held.untilMs)}, or with \`reeve resume ${agent.id}\``;
+	}
 	if (agent.spec.kind === "session" || circuit.circuit === "closed") {
 		return agent.spec.kind === "call" ? "runs when it is called" : agent.reason;
 	}
 	const failures = `${circuit.consecutiveFailures} calls in a row failed`;
 	if (circuit.openUntilMs === null) return `${failures}; the next call is a probe`;
 	return `${failures}; not called until ${isoTime(circuit.openUntilMs)}`;
+}
+
+function renderUsage(usage: AgentView["usage"]): UsageJson | null {
+	if (usage === null) return null;
+	const { today, budget, held } = usage;
+	return {
+		tokens_today: tokensOf(today),
+		usd_today: today.costUsd,
+		tokens_per_day: budget?.tokensPerDay ?? null,
+		usd_per_day: budget?.usdPerDay ?? null,
+		held_until: timeOrNull(held?.untilMs ?? null),
+	};
 }
 
 export function renderStoredExit(exit: StoredExit): ExitJson {

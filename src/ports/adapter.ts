@@ -5,6 +5,7 @@
 
 import type { AdapterProfile } from "../core/adapter.js";
 import type { SignMeaning } from "../core/sign.js";
+import type { UsageReading } from "../core/usage.js";
 import type { ProcessIdentity } from "./backend.js";
 
 /** All that is known of one agent CLI. */
@@ -15,6 +16,15 @@ export interface AgentAdapter {
 	readonly readRecord?: (event: string, data: JsonRecord, read: SignReader) => SignMeaning | null;
 	/** What a line of the conversation's record means; null for nothing. */
 	readonly readTranscript?: (line: JsonRecord, read: SignReader) => SignMeaning | null;
+	/** How its usage is known; without it, it is not. */
+	readonly usage?: UsageSource;
+}
+
+export interface UsageSource {
+	/** Where it is written, the first that can be filled in. The conversation's record, unless given. */
+	readonly files?: readonly string[];
+	/** What a line tells of it; null for nothing. */
+	readonly read: (line: JsonRecord) => UsageReading | null;
 }
 
 export type JsonRecord = Readonly<Record<string, unknown>>;

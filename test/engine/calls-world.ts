@@ -39,6 +39,8 @@ export interface CallsHost {
 	readonly errors: unknown[];
 	/** Whether what an earlier daemon left cannot be ended. */
 	immortal: boolean;
+	/** Why nothing is called any more today. */
+	spent: string | null;
 	settle(): Promise<void>;
 	pass(ms: number): Promise<void>;
 	killAndRestart(awayMs?: number): Promise<void>;
@@ -124,6 +126,7 @@ export async function createCallsHost({
 			...{ random, concurrency },
 			newId: () => `id-${++ids}`,
 			specOf: (id) => specs.get(id) ?? null,
+			overBudget: () => host.spent,
 			perform: (order, signal) => performer.perform(order, signal),
 			endLeft: async (runIds) => {
 				ended.push(...runIds);
@@ -139,6 +142,7 @@ export async function createCallsHost({
 		calls: start(),
 		script: () => answered(),
 		immortal: false,
+		spent: null,
 		async settle() {
 			for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
 		},

@@ -351,3 +351,29 @@ describe("a daemon that dies", () => {
 		for (const id of ids) expect(host.calls.task(id).task.attempts).toBeLessThanOrEqual(3);
 	});
 });
+
+describe("an agent whose budget is spent", () => {
+	test("takes no calls on, and what waits already becomes a dead letter", async () => {
+		const host = await createCallsHost({ concurrency: 1 });
+		host.script = () => null;
+		await host.calls.submit({ agent: "p:tool", action: "first" });
+		const second = await host.calls.submit({ agent: "p:tool", action: "second" });
+		await host.settle();
+		host.spent = "its budget for today is spent";
+		const third = host.calls.submit({ agent: "p:tool", action: "third" });
+		await expect(third).rejects.toMatchObject({
+			code: "over_budget",
+			message: "p:tool is not called: its budget for today is spent",
+		});
+		for (const attempt of host.running) attempt.end(answered());
+		await host.settle();
+		const { task } = host.calls.task(second.taskId);
+		expect(task).toMatchObject({ status: "dead_lettered", attempts: 0 });
+		expect(task.error?.message).toContain("spent");
+		host.spent = null;
+		host.script = () => answered();
+		await host.calls.deadLetters.replay(second.taskId);
+		await host.settle();
+		expect(host.calls.tasks({ limit: 1 })).toMatchObject([{ status: "succeeded" }]);
+	});
+});

@@ -5,8 +5,10 @@
 
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
+import { headlessFor } from "../../src/daemon/headless.js";
 import { Engine } from "../../src/engine/engine.js";
 import { watchReadiness } from "../../src/engine/readiness.js";
+import type { Day } from "../../src/engine/usage-book.js";
 import type { Backend } from "../../src/ports/backend.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
 import type { Executor } from "../../src/ports/executor.js";
@@ -72,7 +74,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			backendNamed: () => mortal(own as Backend, life),
 			random,
 			executor: mortal(executor, life),
-			adapterFor: () => null,
+			adapterFor: headlessFor,
 			minuteOfDay: (wallMs) => Math.floor(wallMs / 60_000) % 1_440,
 			newRunId: () => `run-${++runs}`,
 			prepare: async (spec, intent) => ({
@@ -92,6 +94,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			watchReady: (spec, onReady) =>
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
 			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
+			dayOf: dayInUtc,
 			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));
@@ -132,6 +135,14 @@ function createNoExecutor(): Executor {
 	return { call: refuse, startWorker: refuse, endLeft: async () => [], close: async () => {} };
 }
 
+const DAY_MS = 86_400_000;
+
+/** The calendar of a host in UTC. */
+function dayInUtc(wallMs: number): Day {
+	const beganMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
+	return { day: new Date(wallMs).toISOString().slice(0, 10), endsAtMs: beganMs + DAY_MS };
+}
+
 const NO_PROBES = {
 	logMatches: async () => false,
 	portListens: async () => false,
@@ -149,10 +160,10 @@ function createMemoryVault(): EnvVault {
 }
 
 /** A fleet of one project `p`, from the lines under `agents:`. */
-export function fleetOf(agents: string): FleetSpec {
+export function fleetOf(agents: string, file = "reeve.yaml", project = "p"): FleetSpec {
 	const indented = agents.trim().replace(/^/gm, "      ");
-	const text = `version: 1\nprojects:\n  p:\n    agents:\n${indented}\n`;
-	const parsed = parseFleet(text, "reeve.yaml", { env: {}, homeDir: "/", baseDir: "/" });
+	const text = `version: 1\nprojects:\n  ${project}:\n    agents:\n${indented}\n`;
+	const parsed = parseFleet(text, file, { env: {}, homeDir: "/", baseDir: "/" });
 	if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
 	return parsed.fleet;
 }

@@ -4,6 +4,7 @@ import type { AgentSpec } from "../../src/config/spec.js";
 import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { type ConversationStart, decideConversation } from "../../src/core/conversation.js";
 import type { AgentSign } from "../../src/core/sign.js";
+import type { TimedReading } from "../../src/core/usage.js";
 import { parseResetTime } from "../../src/daemon/reset-time.js";
 import type { SessionWorld, StartIntent } from "../../src/engine/life-world.js";
 
@@ -14,6 +15,8 @@ export interface ScriptedSessions extends SessionWorld {
 	words: string;
 	/** What the agents' CLIs have let be known. */
 	told: AgentSign[];
+	/** Lines about usage in the record of every agent. */
+	spent: TimedReading[];
 	/** Whether there is a record of a conversation. */
 	recorded: boolean | null;
 	/** Who holds which conversation; put somebody in to keep it from everybody else. */
@@ -31,6 +34,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		profile: PLAIN_PROFILE,
 		words: "",
 		told: [],
+		spent: [],
 		recorded: null,
 		held,
 		converse(_spec, { withContinue, conversation: known }) {
@@ -42,6 +46,11 @@ export function createScriptedSessions(): ScriptedSessions {
 		adapterOf: () => ({ name: "scripted", profile: sessions.profile }),
 		lastWords: async () => sessions.words,
 		signs: async (_spec, _id, sinceMs) => sessions.told.filter(({ atMs }) => atMs >= sinceMs),
+		async usage(_spec, _id, from) {
+			const [path, offset] = ["record", sessions.spent.length];
+			const readings = sessions.spent.slice(from?.offset ?? 0);
+			return readings.length === 0 ? null : { path, offset, readings };
+		},
 		isRecorded: async () => sessions.recorded,
 		readReset: (text) => parseResetTime(text, sessions.nowMs(), () => 0),
 		nowMs: () => 0,

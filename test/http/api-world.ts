@@ -20,11 +20,13 @@ import { createApi } from "../../src/http/server.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "../engine/daemon-world.js";
+import { createScriptedSessions, type ScriptedSessions } from "../engine/scripted-sessions.js";
 import { daemonJson } from "../support/agents.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 export interface ApiWorld {
 	readonly world: DaemonWorld;
+	readonly sessions: ScriptedSessions;
 	readonly socketPath: string;
 	readonly client: Client;
 	/** Where logs of agents are looked for. */
@@ -69,7 +71,8 @@ const REAL: ApiModules = { createApi, createGate, openTokens, createLoginLinks }
 /** An API over a fleet: `p:web` runs, `p:db` does not, and `p:tool` takes requests. */
 export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWorld> {
 	const { createApi, createGate, openTokens, createLoginLinks } = modules;
-	const world = await createDaemonWorld();
+	const sessions = createScriptedSessions();
+	const world = await createDaemonWorld(undefined, undefined, sessions);
 	const folder = temporaryFolder();
 	const [socketPath, logs] = [join(folder, "reeve.sock"), join(folder, "logs")];
 	mkdirSync(logs);
@@ -126,7 +129,19 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	const raw = (options: RawRequest) => rawRequest({ socketPath }, options);
 	const rawNetwork = (options: RawRequest) => rawRequest({ host: "127.0.0.1", port }, options);
 	return {
-		...{ world, socketPath, port, tokens, logs, ends, failures, refusals, raw, rawNetwork },
+		...{
+			world,
+			sessions,
+			socketPath,
+			port,
+			tokens,
+			logs,
+			ends,
+			failures,
+			refusals,
+			raw,
+			rawNetwork,
+		},
 		client: createClient({ socketPath }),
 	};
 }
@@ -157,6 +172,7 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 	return new Calls({
 		...{ store, clock, random: Math.random, newId: randomUUID, concurrency: 16 },
 		specOf: (id) => engine.specOf(id),
+		overBudget: (id) => engine.overBudget(id),
 		async perform({ request: { action, payload } }, signal) {
 			if (action === "hang") {
 				await once(signal, "abort");

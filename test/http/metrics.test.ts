@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { METRICS } from "../../src/http/metrics/metrics.js";
 import { createCounter } from "../../src/http/metrics/registry.js";
+import { fleetOf } from "../engine/daemon-world.js";
 import { createApiWorld, FLEET } from "./api-world.js";
 
 /** The value of a series, by its whole name. */
@@ -25,6 +26,31 @@ describe("numbers", () => {
 		expect(seriesValue(text, `reeve_agent_policy_state{${about.web},state="healthy"}`)).toBe(1);
 		expect(seriesValue(text, `reeve_agent_policy_state{${about.web},state="halted"}`)).toBe(0);
 		expect(seriesValue(text, "reeve_events_sequence")).toBe(world.store.lastSeq());
+	});
+
+	test("tell what agent CLIs have used", async () => {
+		const { client, world, sessions } = await createApiWorld();
+		const used = { input: 7, output: 2, cacheRead: 30, cacheWrite: 4, costUsd: 0.5 };
+		sessions.spent.push({ ...used, key: "m", isTotal: false, atMs: null });
+		const keys = "adapter: pi, budget: { tokens_per_day: 40 }";
+		const started = world.engine.up(fleetOf(`pi: { ${keys} }`, "pi.yaml", "q"), "q:pi");
+		await world.pass(250);
+		await started;
+		await world.pass(8_000);
+		const text = await client.metrics();
+		const tokens = (kind: string) =>
+			seriesValue(text, `reeve_agent_tokens_total{agent="q:pi",kind="${kind}"}`);
+		expect(["input", "output", "cache_read", "cache_write"].map(tokens)).toEqual([7, 2, 30, 4]);
+		expect(seriesValue(text, 'reeve_agent_cost_usd_total{agent="q:pi"}')).toBe(0.5);
+		const agent = await client.call("GET /api/v1/agents/:id", { place: "q:pi" });
+		expect(agent).toMatchObject({
+			process: "stopped",
+			usage: { tokens_today: 43, usd_today: 0.5, tokens_per_day: 40, usd_per_day: null },
+			reason: expect.stringMatching(/43 of 40 tokens; goes on at .*:00:00.*reeve resume q:pi/),
+		});
+		expect(agent.usage?.held_until).toMatch(/00:00:00/);
+		const other = await client.call("GET /api/v1/agents/:id", { place: "p:web" });
+		expect(other.usage).toBeNull();
 	});
 
 	test("tell of tasks, attempts and plans", async () => {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.js";
+import { tellsCost } from "../../src/core/budget.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
 import type { MockReply } from "../../src/testing/mock-api/script.js";
@@ -138,6 +139,15 @@ describe.each([...CLIS, QWEN].map((cli, n) => [cli.cli, cli, n] as const))(
 			await shows(/The mock heard: "?say hello/);
 			await eventually(() => asked("say hello").length === 1, "it was asked once", WITHIN_MS);
 			expect((await agent()).process).toBe("running");
+		});
+
+		test("tells what it uses", async () => {
+			// Nothing is known of how a CLI of the fleet file's own tells it.
+			if ("adapter" in cli) return expect((await agent()).usage).toBeNull();
+			const isTold = async () => ((await agent()).usage?.tokens_today ?? 0) > 100;
+			await eventually(isTold, "its tokens are counted", WITHIN_MS);
+			const { usage } = await agent();
+			if (tellsCost("session", name)) expect(usage?.usd_today).not.toBeNull();
 		});
 
 		test("is killed, and goes on with the same conversation", async () => {

@@ -12,7 +12,7 @@ export function agentJson(id: string, facts: Partial<AgentJson> = {}): AgentJson
 		...{ circuit: "closed", health: "healthy", pid: 4711, run_id: "run-1" },
 		...{ started_at: "2031-04-05T06:07:08.000Z", uptime_ms: 93_000 },
 		...{ restarts: 0, consecutive_failures: 0, last_exit: null, next_restart_at: null },
-		...{ waiting: false, ready: true, reason: "started by the operator" },
+		...{ waiting: false, ready: true, usage: null, reason: "started by the operator" },
 		...{ host: "here", fleet_file: "/fleet/reeve.yaml" },
 		...facts,
 	} as AgentJson;

@@ -25,6 +25,7 @@ interface Result {
 		readonly input_tokens: number;
 		readonly output_tokens: number;
 		readonly cache_read_input_tokens?: number;
+		readonly cache_creation_input_tokens?: number;
 	};
 	readonly permission_denials?: readonly { readonly tool_name: string }[];
 }
@@ -81,6 +82,8 @@ function ofWords(message: string): HeadlessEnd {
 }
 
 function answered({ result = "", session_id, usage, ...told }: Result): HeadlessEnd {
+	const { cache_read_input_tokens: cached = 0, cache_creation_input_tokens: written = 0 } =
+		usage ?? {};
 	return {
 		type: "answered",
 		answer: {
@@ -89,8 +92,8 @@ function answered({ result = "", session_id, usage, ...told }: Result): Headless
 				usage === undefined
 					? null
 					: {
-							...{ input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
-							cached_input_tokens: usage.cache_read_input_tokens ?? 0,
+							input_tokens: usage.input_tokens + cached + written,
+							...{ output_tokens: usage.output_tokens, cached_input_tokens: cached },
 						},
 			cost_usd: told.total_cost_usd ?? null,
 			denied_tools: told.permission_denials?.map(({ tool_name }) => tool_name) ?? [],

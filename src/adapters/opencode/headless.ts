@@ -20,7 +20,8 @@ interface OpencodeEvent {
 		readonly tokens?: {
 			readonly input: number;
 			readonly output: number;
-			readonly cache?: { readonly read: number };
+			readonly reasoning?: number;
+			readonly cache?: { readonly read: number; readonly write?: number };
 		};
 	};
 	readonly error?: {
@@ -86,12 +87,18 @@ function answered(events: readonly OpencodeEvent[], steps: readonly OpencodeEven
 			text: said.map(({ part }) => part?.text ?? "").join("\n"),
 			conversation: steps[0]?.sessionID ?? null,
 			usage: {
-				input_tokens: sum(({ part }) => part?.tokens?.input),
-				output_tokens: sum(({ part }) => part?.tokens?.output),
+				input_tokens: sum(({ part }) => inputOf(part?.tokens)),
+				output_tokens:
+					sum(({ part }) => part?.tokens?.output) + sum(({ part }) => part?.tokens?.reasoning),
 				cached_input_tokens: sum(({ part }) => part?.tokens?.cache?.read),
 			},
 			cost_usd: sum(({ part }) => part?.cost),
 			denied_tools: [],
 		},
 	};
+}
+
+function inputOf(tokens: NonNullable<OpencodeEvent["part"]>["tokens"]): number {
+	if (tokens === undefined) return 0;
+	return tokens.input + (tokens.cache?.read ?? 0) + (tokens.cache?.write ?? 0);
 }

@@ -20,6 +20,7 @@ interface Message {
 		readonly input: number;
 		readonly output: number;
 		readonly cacheRead: number;
+		readonly cacheWrite: number;
 		readonly cost?: { readonly total: number };
 	};
 }
@@ -64,7 +65,7 @@ function read({ stdout, stderr }: EndedCall): HeadlessEnd {
 			text: texts.map(({ text }) => text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "session")?.id ?? null,
 			usage: {
-				input_tokens: sum(({ usage }) => usage?.input),
+				input_tokens: sum(({ usage }) => usage && usage.input + usage.cacheRead + usage.cacheWrite),
 				output_tokens: sum(({ usage }) => usage?.output),
 				cached_input_tokens: sum(({ usage }) => usage?.cacheRead),
 			},

@@ -1,11 +1,12 @@
 /** `reeve explain AGENT`: what the crash policy holds against an agent, and what would follow its end. */
 
+import { renderUsd } from "../../core/budget.js";
 import type { CrashContext, CrashState } from "../../core/crash-state.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
 import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
-import type { AgentDetailJson } from "../../http/contract/agents.js";
+import type { AgentDetailJson, UsageJson } from "../../http/contract/agents.js";
 import { renderExitShort, renderNextStart, renderState, stateColor } from "../agent-table.js";
 import { checkAgentId, countOf } from "../arguments.js";
 import { connect } from "../connect.js";
@@ -93,6 +94,7 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 		...(crash === null ? [] : [["policy", renderMemory(crash)] as const]),
 		...(detail.kind === "session" ? [] : [["circuit", renderCircuit(detail)] as const]),
 		...(detail.depends_on.length === 0 ? [] : [["needs", detail.depends_on.join(", ")] as const]),
+		...(detail.usage ? [["usage", renderUsage(detail.usage)] as const] : []),
 		["restarts", String(detail.restarts)],
 		["logs", plainLine(detail.log_dir)],
 	];
@@ -106,6 +108,17 @@ function renderActivity(detail: AgentDetailJson): string {
 	if (!source || !at) return activity;
 	const ago = renderElapsed(Math.max(0, Date.now() - Date.parse(at)));
 	return `${activity} (${source}, ${ago} ago)${words ? `: ${plainLine(words)}` : ""}`;
+}
+
+/** `12345 tokens of 100000, $0.42 today; its budget is spent until 05 Apr 00:00`. */
+function renderUsage(usage: UsageJson): string {
+	const { tokens_per_day: tokensMax, usd_per_day: usdMax, usd_today: usd } = usage;
+	const tokens = `${usage.tokens_today} tokens${tokensMax === null ? "" : ` of ${tokensMax}`}`;
+	const cost = usd === null ? "cost not told" : renderUsd(usd);
+	const bound = usdMax === null ? "" : ` of ${renderUsd(usdMax)}`;
+	const held = usage.held_until;
+	const spent = held === null ? "" : `; its budget is spent until ${localTime(held)}`;
+	return `${tokens}, ${cost}${bound} today${spent}`;
 }
 
 /** Whether calls get through, since when not, and how to let them. */

@@ -71,6 +71,7 @@ export const STARTED_WORDS: Readonly<Record<StartedJson["outcome"], string>> = {
 	failed: "failed",
 	halted: "halted",
 	stopped: "stopped",
+	over_budget: "over budget",
 	waiting: "waiting",
 	changed: "changed",
 };
@@ -115,6 +116,7 @@ const HINTS: readonly (readonly [StartedJson["outcome"], (id: string) => string]
 		"halted",
 		(id) => `\`reeve explain ${id}\` says why; \`reeve resume ${id}\` lets it start again`,
 	],
+	["over_budget", (id) => `\`reeve resume ${id}\` lets it go on for today`],
 	["waiting", (id) => `\`reeve answer ${id} fresh|continue|stop\` says what comes next`],
 	["changed", () => "`reeve reload` brings what runs to what the file says"],
 ];

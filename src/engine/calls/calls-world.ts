@@ -28,6 +28,8 @@ export interface CallsWorld {
 	readonly newId: () => string;
 	/** Null when there is no such agent, or no longer. */
 	readonly specOf: (agentId: string) => AgentSpec | null;
+	/** Why an agent may do nothing more today; null when it may. */
+	readonly overBudget: (agentId: string) => string | null;
 	/** Runs one attempt; resolves when nothing of it is left. Never rejects. */
 	readonly perform: (order: AttemptOrder, signal: AbortSignal) => Promise<AttemptEnd>;
 	/** Ends what attempts of an earlier daemon left; says what is not proven to be gone. */

@@ -124,6 +124,11 @@ export class Dispatcher {
 			this.#giveUp(task, `there is no agent ${agentId} any more that takes requests`);
 			return;
 		}
+		const spent = this.#world.overBudget(agentId);
+		if (spent !== null) {
+			this.#giveUp(task, `${agentId} is not called: ${spent}`);
+			return;
+		}
 		const admission = this.#breakers.admit(agentId);
 		if (admission.permit === null) {
 			this.#giveUp(task, `${agentId} is not called: ${admission.reason}`, admission);

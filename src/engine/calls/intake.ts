@@ -139,8 +139,10 @@ export class Intake {
 		const known = this.#world.specOf(agentId);
 		if (known === null) throw new ReeveError("agent_not_found", `there is no agent ${agentId}`);
 		const spec = callable(known);
-		if (spec !== null) return spec;
-		throw new ReeveError("not_callable", `${agentId} takes no requests`);
+		if (spec === null) throw new ReeveError("not_callable", `${agentId} takes no requests`);
+		const spent = this.#world.overBudget(agentId);
+		if (spent !== null) throw new ReeveError("over_budget", `${agentId} is not called: ${spent}`);
+		return spec;
 	}
 
 	#refuseIfFull(more: number): void {

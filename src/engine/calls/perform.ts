@@ -1,8 +1,10 @@
 /** One attempt at a request: asks a worker of the pool, or runs one process for it. */
 
+import { usageOfAnswer } from "../../core/headless.js";
 import { classifyProcessFailure } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
 import { type LifeWorld, NO_CONVERSATION } from "../life-world.js";
+import type { UsageBook } from "../usage-book.js";
 import type { WorkerLife } from "../worker-life.js";
 import type { AttemptOrder, CallableSpec } from "./calls-world.js";
 
@@ -28,4 +30,18 @@ export async function performAttempt(
 	}
 	const program = { ...prepared.request, extraOutput: spec.extraOutput };
 	return executor.call({ runId, program, adapter: adapterFor(spec), request, timeoutMs }, signal);
+}
+
+/** Counts what a call to an agent CLI has used, before anybody is told that it is done. */
+export async function countCall(
+	usage: UsageBook,
+	{ adapterFor, onError }: Pick<PerformWorld, "adapterFor"> & Pick<LifeWorld, "onError">,
+	spec: CallableSpec,
+	{ outcome }: AttemptEnd,
+): Promise<void> {
+	if (spec.kind !== "call" || outcome === null || !outcome.ok || adapterFor(spec) === null) return;
+	const used = usageOfAnswer(outcome.result);
+	if (used === null) return;
+	// The answer is not lost because it could not be counted.
+	await usage.addCall(spec, used).catch((error: unknown) => onError(spec.id, error));
 }

@@ -28,6 +28,18 @@ const exit = z
 	.meta({ id: "Exit" });
 export type ExitJson = z.output<typeof exit>;
 
+const usage = z
+	.object({
+		tokens_today: z.number().describe("of all kinds, on this day of the host"),
+		usd_today: z.number().nullable().describe("as its CLI tells it; null where it does not"),
+		tokens_per_day: z.number().nullable().describe("its budget"),
+		usd_per_day: z.number().nullable().describe("its budget"),
+		held_until: time.nullable().describe("its budget is spent; it may do nothing until then"),
+	})
+	.readonly()
+	.meta({ id: "Usage" });
+export type UsageJson = z.output<typeof usage>;
+
 const agentShape = z.object({
 	id: z.string(),
 	agent_id: z.string().describe("the same as `id`"),
@@ -65,6 +77,7 @@ const agentShape = z.object({
 		.string()
 		.nullable()
 		.describe("the conversation that it takes up when it is started again"),
+	usage: usage.nullable().describe("null for an agent that tells nothing of it"),
 	reason: z.string().describe("why it is as it is, in words"),
 	host: z.string(),
 	fleet_file: z.string(),
@@ -95,6 +108,7 @@ const START_OUTCOMES = [
 	"failed",
 	"halted",
 	"stopped",
+	"over_budget",
 	"waiting",
 	"changed",
 ] as const;

@@ -10,7 +10,8 @@ export function renderStopped({ id, outcome, durationMs, reason }: Stopped): Sto
 }
 
 export function renderStarted(engine: Engine, { id, outcome }: Started): StartedJson {
-	const { agent, missing } = engine.get(id);
-	const reason = missing.length > 0 ? `waits for ${missing.join(", ")}` : agent.reason;
+	const { agent, missing, usage } = engine.get(id);
+	const why = usage?.held?.reason ?? agent.reason;
+	const reason = missing.length > 0 ? `waits for ${missing.join(", ")}` : why;
 	return { id, outcome, reason };
 }

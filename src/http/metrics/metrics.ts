@@ -7,6 +7,8 @@
 import type { ReeveEvent } from "../../core/events.js";
 import { CIRCUIT_STATES, POLICY_STATES } from "../../core/states.js";
 import { isEnded } from "../../core/task.js";
+import { TOKEN_KINDS, type TokenKind } from "../../core/usage.js";
+import type { AgentView } from "../../engine/engine-parts.js";
 import type { HttpParts } from "../handler.js";
 import { createCounter, createHistogram, type Labels, renderGauge } from "./registry.js";
 
@@ -21,6 +23,14 @@ export const METRICS = {
 	policy: { name: "reeve_agent_policy_state", help: "1 for the state that the policy is in." },
 	running: { name: "reeve_agent_running", help: "1 while the agent runs." },
 	waiting: { name: "reeve_agent_waiting", help: "1 while the agent waits for its operator." },
+	tokens: {
+		name: "reeve_agent_tokens_total",
+		help: "Tokens that an agent CLI has used, ever, by kind.",
+	},
+	cost: {
+		name: "reeve_agent_cost_usd_total",
+		help: "What an agent CLI says it has cost, ever, in US dollars.",
+	},
 	taskStarted: { name: "reeve_task_started_total", help: "Attempts at tasks that have begun." },
 	taskFinished: { name: "reeve_task_finished_total", help: "Tasks that have ended, by status." },
 	taskDuration: {
@@ -148,11 +158,36 @@ function renderPresent({ engine, calls, store, status, version }: Parts): string
 			METRICS.waiting,
 			each(({ agent }) => (agent.waiting ? 1 : 0)),
 		),
+		...renderUsage(views),
 		renderGauge(METRICS.circuit, circuits),
 		renderGauge(METRICS.serviceRestarts, restarts, "counter"),
 		renderGauge(METRICS.sequence, [[{}, store.lastSeq()]]),
 		renderGauge(METRICS.build, [[{ version }, 1]]),
 		renderGauge(METRICS.memory, [[{}, process.memoryUsage.rss()]]),
 		renderGauge(METRICS.started, [[{}, Date.parse(startedAt) / 1_000]]),
+	];
+}
+
+const KIND_LABELS: Readonly<Record<TokenKind, string>> = {
+	input: "input",
+	output: "output",
+	cacheRead: "cache_read",
+	cacheWrite: "cache_write",
+};
+
+/** They are remembered across daemons, so they never go back. */
+function renderUsage(views: readonly AgentView[]): string[] {
+	const told = views.flatMap(({ agent, usage }) =>
+		usage === null ? [] : [{ agent: agent.id, ever: usage.ever }],
+	);
+	const tokens = told.flatMap(({ agent, ever }) =>
+		TOKEN_KINDS.map((kind) => [{ agent, kind: KIND_LABELS[kind] }, ever[kind]] as const),
+	);
+	const cost = told.flatMap(({ agent, ever }) =>
+		ever.costUsd === null ? [] : [[{ agent }, ever.costUsd] as const],
+	);
+	return [
+		renderGauge(METRICS.tokens, tokens, "counter"),
+		renderGauge(METRICS.cost, cost, "counter"),
 	];
 }

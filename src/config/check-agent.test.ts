@@ -1,0 +1,34 @@
+import { describe, expect, test } from "vitest";
+import { parseFleet } from "./parse-fleet.js";
+
+const CONTEXT = { env: {}, homeDir: "/home/ada", baseDir: "/srv/fleet" };
+
+/** What is wrong with an agent that has these keys, in words. */
+function problemsOf(keys: string): readonly string[] {
+	const text = `version: 1\nprojects: { p: { agents: { a: { ${keys} } } } }\n`;
+	const parsed = parseFleet(text, "reeve.yaml", CONTEXT);
+	return parsed.ok ? [] : parsed.problems.map(({ message }) => message);
+}
+
+describe("a budget", () => {
+	test.each([
+		"adapter: claude, budget: { tokens_per_day: 20000000 }",
+		"adapter: pi, budget: { tokens_per_day: 5, usd_per_day: 0.5 }",
+		"kind: call, adapter: claude, budget: { usd_per_day: 5 }",
+	])("that can be kept is taken: %s", (keys) => {
+		expect(problemsOf(keys)).toEqual([]);
+	});
+
+	test.each([
+		["adapter: claude, budget: {}", "no bound is given"],
+		["command: [x], budget: { tokens_per_day: 5 }", "does not tell what it uses"],
+		["adapter: claude, budget: { usd_per_day: 5 }", "a session of `claude` does not tell its cost"],
+		["kind: call, adapter: codex, budget: { usd_per_day: 5 }", "a call of `codex` does not tell"],
+		["adapter: pi, budget: { usd_per_day: $5 }", "`$5` is not a number above 0"],
+		["adapter: pi, budget: { usd_per_day: 0 }", "is not a number above 0"],
+		["adapter: pi, budget: { tokens_per_day: 0 }", "0"],
+		["kind: worker, command: [x], budget: { tokens_per_day: 5 }", "budget"],
+	])("that cannot be kept is refused: %s", (keys, message) => {
+		expect(problemsOf(keys)).toEqual([expect.stringContaining(message)]);
+	});
+});

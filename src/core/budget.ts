@@ -1,0 +1,47 @@
+/** Whether an agent has used what it may use in a day. */
+
+import type { AgentKind } from "./states.js";
+import { type AgentUsage, tokensOf, usageOn } from "./usage.js";
+
+export interface DailyBudget {
+	readonly usdPerDay: number | null;
+	readonly tokensPerDay: number | null;
+}
+
+/** Adapters whose CLI tells how many tokens it uses. */
+const TELLS_TOKENS: ReadonlySet<string> = new Set(["claude", "codex", "gemini", "opencode", "pi"]);
+/** Those that tell what it costs while there is still something to be done about it. */
+const TELLS_COST: Readonly<Record<AgentKind, ReadonlySet<string>>> = {
+	// The sessions of claude write it down when they end.
+	session: new Set(["opencode", "pi"]),
+	call: new Set(["claude", "opencode", "pi"]),
+	worker: new Set(),
+};
+
+export const tellsTokens = (adapter: string): boolean => TELLS_TOKENS.has(adapter);
+export const tellsCost = (kind: AgentKind, adapter: string): boolean =>
+	TELLS_COST[kind].has(adapter);
+
+/** Why the agent may do nothing more today, in words; null when it may. */
+export function decideBudget(
+	usage: AgentUsage,
+	budget: DailyBudget | null,
+	today: string,
+): string | null {
+	if (budget === null || usage.releasedOn === today) return null;
+	const used = usageOn(usage, today);
+	const tokens = tokensOf(used);
+	const { usdPerDay, tokensPerDay } = budget;
+	if (tokensPerDay !== null && tokens >= tokensPerDay) {
+		return `its budget for today is spent: ${tokens} of ${tokensPerDay} tokens`;
+	}
+	if (usdPerDay !== null && (used.costUsd ?? 0) >= usdPerDay) {
+		return `its budget for today is spent: ${renderUsd(used.costUsd ?? 0)} of ${renderUsd(usdPerDay)}`;
+	}
+	return null;
+}
+
+/** `$0.42`, and `$0.0042` where cents would say nothing. */
+export function renderUsd(usd: number): string {
+	return `$${usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toPrecision(2)}`;
+}

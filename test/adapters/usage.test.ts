@@ -1,0 +1,181 @@
+/** What each agent CLI wrote down of its usage when it was run for real, and what its adapter makes of that. */
+
+import { appendFileSync, copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { tellsTokens } from "../../src/core/budget.js";
+import { usageOfAnswer } from "../../src/core/headless.js";
+import { ADAPTERS } from "../../src/core/states.js";
+import {
+	addUsage,
+	countReading,
+	NO_USAGE,
+	type Usage,
+	type UsageCursor,
+} from "../../src/core/usage.js";
+import { adapterOf } from "../../src/daemon/adapters.js";
+import { headlessFor } from "../../src/daemon/headless.js";
+import { readUsage } from "../../src/daemon/usage-files.js";
+import type { UsageSource } from "../../src/ports/adapter.js";
+import { request } from "../executor/world.js";
+import { temporaryFolder } from "../support/reeve.js";
+
+const RECORDS = resolve("test/fixtures/records");
+const STREAMS = resolve("test/fixtures/streams");
+
+function sourceOf(adapter: string): UsageSource {
+	const { usage } = adapterOf({ adapter, profile: null });
+	if (usage === undefined) throw new Error(`${adapter} tells nothing`);
+	return usage;
+}
+
+/** What the lines of a record come to. */
+function sumOf(cli: string, lines: readonly string[]): Usage {
+	let seen: UsageCursor["seen"] = [];
+	let sum = NO_USAGE;
+	for (const line of lines.filter((each) => each !== "")) {
+		const reading = sourceOf(cli).read(JSON.parse(line));
+		if (reading === null) continue;
+		const counted = countReading(seen, reading);
+		({ seen } = counted);
+		sum = addUsage(sum, counted.added);
+	}
+	return sum;
+}
+
+const linesOf = (cli: string) => readFileSync(join(RECORDS, `${cli}.jsonl`), "utf8").split("\n");
+
+/** Two answers each, with a tool between them; of opencode one, as its plugin wrote it. */
+const RECORDED: readonly (readonly [string, Partial<Usage>])[] = [
+	["claude", { input: 23_151, output: 7, costUsd: 0.09274400000000001 }],
+	["codex", { input: 19_676, output: 7, costUsd: null }],
+	["gemini", { input: 23_195, output: 7, costUsd: null }],
+	["opencode", { input: 8_067, output: 7, costUsd: 0 }],
+	["pi", { input: 2_882, output: 7, costUsd: 0 }],
+];
+
+describe.each(RECORDED)("the record of %s", (cli, usage) => {
+	test("tells what was used", () => {
+		expect(sumOf(cli, linesOf(cli))).toMatchObject(usage);
+	});
+
+	test("tells the same when every line stands there twice", () => {
+		const twice = linesOf(cli).flatMap((line) => [line, line]);
+		expect(sumOf(cli, twice)).toEqual(sumOf(cli, linesOf(cli)));
+	});
+});
+
+test.each([
+	[
+		"claude",
+		{
+			type: "assistant",
+			message: {
+				id: "m",
+				usage: {
+					...{ input_tokens: 1, output_tokens: 2 },
+					...{ cache_read_input_tokens: 3, cache_creation_input_tokens: 4 },
+				},
+			},
+		},
+	],
+	[
+		"codex",
+		{
+			type: "event_msg",
+			payload: {
+				type: "token_count",
+				info: {
+					total_token_usage: {
+						...{ input_tokens: 8, cached_input_tokens: 3, cache_write_input_tokens: 4 },
+						output_tokens: 2,
+					},
+				},
+			},
+		},
+	],
+	[
+		"pi",
+		{
+			id: "m",
+			message: { role: "assistant", usage: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 } },
+		},
+	],
+	[
+		"opencode",
+		{ id: "m", tokens: { input: 1, output: 1, reasoning: 1, cache: { read: 3, write: 4 } } },
+	],
+])("%s tells what came from a cache apart from the rest", (cli, line) => {
+	const expected = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
+	expect(sourceOf(cli).read(line)).toMatchObject(expected);
+});
+
+test.each(["claude", "codex", "gemini", "opencode", "pi"])(
+	"%s is not led astray by lines that are not as expected",
+	(cli) => {
+		const odd = [
+			...[{}, { type: "assistant" }, { type: "gemini", id: "x", tokens: 3 }, { message: null }],
+			{ type: "assistant", message: { id: "x", usage: { input_tokens: "many" } } },
+			{ type: "event_msg", payload: { type: "token_count", info: null } },
+		];
+		for (const line of odd) {
+			const reading = sourceOf(cli).read(line);
+			if (reading !== null) expect(reading).toMatchObject({ input: 0, output: 0 });
+		}
+	},
+);
+
+test("adapters tell their tokens exactly where a budget may rely on it", () => {
+	const telling = ADAPTERS.filter((adapter) => adapterOf({ adapter, profile: null }).usage);
+	expect(telling).toEqual(ADAPTERS.filter(tellsTokens));
+});
+
+test.each([
+	["claude", 23_175, 8, 0.09286],
+	["codex", 19_699, 8, null],
+	["gemini", 24_127, 21, null],
+	["opencode", 15_433, 9, 0],
+	["pi", 2_891, 8, 0],
+])("a call to %s tells what it used", (adapter, input, output, costUsd) => {
+	const path = join(STREAMS, adapter, "tool");
+	const { code, signal, stderr } = JSON.parse(readFileSync(`${path}.exit.json`, "utf8"));
+	const stdout = readFileSync(`${path}.jsonl`, "utf8");
+	const ended = { code, signal, stderr, stdout, atMs: 0 };
+	const said = headlessFor({ adapter })?.parse(request(), ended) as { result: unknown };
+	const used = { input, output, cacheRead: 0, cacheWrite: 0, costUsd };
+	expect(usageOfAnswer(said.result)).toEqual(used);
+});
+
+describe("a record that grows", () => {
+	const { read } = sourceOf("claude");
+	const place = () => {
+		const path = join(temporaryFolder(), "record.jsonl");
+		copyFileSync(join(RECORDS, "claude.jsonl"), path);
+		return path;
+	};
+
+	test("is read from where it was read to, and only by whole lines", async () => {
+		const path = place();
+		const first = await readUsage(path, read, 0);
+		expect(first?.readings.map(({ key }) => key)).toEqual(["msg_mock1", "msg_mock2", "cost"]);
+		expect(first?.readings[0]?.atMs).toBe(Date.parse("2026-11-16T04:32:18.296Z"));
+		const from = first?.offset ?? 0;
+		expect(await readUsage(path, read, from)).toBeNull();
+		const line = '{"type":"assistant","message":{"id":"é","usage":{"output_tokens":3}}}';
+		appendFileSync(path, line);
+		expect(await readUsage(path, read, from)).toBeNull();
+		appendFileSync(path, "\n");
+		const second = await readUsage(path, read, from);
+		expect(second?.readings).toMatchObject([{ key: "é", output: 3, atMs: null }]);
+		expect(second?.offset).toBe(from + Buffer.byteLength(line) + 1);
+	});
+
+	test("is read anew when it became shorter", async () => {
+		const path = place();
+		const { offset = 0 } = (await readUsage(path, read, 0)) ?? {};
+		truncateSync(path);
+		expect(await readUsage(path, read, offset)).toBeNull();
+		writeFileSync(path, `${linesOf("claude")[1]}\n`);
+		expect((await readUsage(path, read, offset))?.readings).toHaveLength(1);
+	});
+});

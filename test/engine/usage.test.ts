@@ -1,0 +1,204 @@
+/** What agents use, and what becomes of those that have used what they may. */
+
+import { beforeEach, describe, expect, test } from "vitest";
+import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { NO_USAGE, tokensOf } from "../../src/core/usage.js";
+import type { Executor } from "../../src/ports/executor.js";
+import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
+
+const DAY_MS = 86_400_000;
+const ID = "p:a";
+const BUDGETED = "a: { adapter: claude, budget: { tokens_per_day: 100 } }";
+
+let world: DaemonWorld;
+let sessions: ScriptedSessions;
+
+beforeEach(async () => {
+	sessions = createScriptedSessions();
+	sessions.profile = { ...PLAIN_PROFILE, drain: ["sigterm"] };
+	world = await createDaemonWorld(undefined, undefined, sessions);
+});
+
+const view = () => world.engine.get(ID);
+const tokensToday = () => tokensOf(view().usage?.today ?? NO_USAGE);
+const told = () => world.store.events.filter(({ type }) => type === "agent.over_budget");
+const starts = () => world.store.events.filter(({ type }) => type === "agent.started").length;
+const spend = (key: string, input: number, atMs: number | null = world.clock.now().wallMs) =>
+	sessions.spent.push({ ...NO_USAGE, key, input, isTotal: false, atMs });
+
+async function up(agent = BUDGETED): Promise<void> {
+	const started = world.engine.up(fleetOf(agent), ID);
+	await world.pass(250);
+	await started;
+}
+
+/** Long enough for a look and for what follows from it. */
+const look = () => world.pass(8_000);
+
+describe("the usage of a session", () => {
+	test("is counted once per message, also by daemons that come later", async () => {
+		await up();
+		spend("m1", 30);
+		spend("m1", 40);
+		await look();
+		await world.killAndRestart(1_000);
+		await look();
+		expect(tokensToday()).toBe(40);
+		spend("m1", 40);
+		spend("m2", 5);
+		await look();
+		expect(tokensToday()).toBe(45);
+		expect(world.errors).toEqual([]);
+	});
+
+	test("counts for the day of its line: what a dead daemon missed is not today's", async () => {
+		await up();
+		const yesterday = world.clock.now().wallMs;
+		await world.killAndRestart(DAY_MS);
+		spend("m1", 500, yesterday);
+		spend("m2", 7);
+		await look();
+		expect(tokensToday()).toBe(7);
+		expect(view().usage?.ever.input).toBe(507);
+		expect(view().process).toBe("running");
+	});
+
+	test("is read once more when the run is over", async () => {
+		await up("a: { adapter: claude, on_clean_exit: stop }");
+		await look();
+		spend("last", 9);
+		await world.engine.down(ID);
+		await look();
+		expect(tokensToday()).toBe(9);
+	});
+
+	test("goes with its agent", async () => {
+		await up();
+		spend("m1", 30);
+		await look();
+		await world.engine.reload(fleetOf("b: { command: [x] }"));
+		expect(world.store.readEffects().filter(({ type }) => type === "usage")).toEqual([]);
+	});
+});
+
+describe("a session whose budget is spent", () => {
+	beforeEach(async () => {
+		await up();
+		spend("m1", 120);
+		await look();
+	});
+
+	test("is stopped, and people are told once", async () => {
+		expect(view()).toMatchObject({ process: "stopped", agent: { desired: "up" } });
+		expect(view().agent.crash.policy).toBe("healthy");
+		const reason = expect.stringContaining("120 of 100 tokens");
+		expect(told()).toMatchObject([{ agent: ID, data: { reason } }]);
+		await world.pass(60_000);
+		expect(told()).toHaveLength(1);
+		expect(starts()).toBe(1);
+	});
+
+	test("is not started by anybody but the new day", async () => {
+		const again = world.engine.up(fleetOf(BUDGETED), ID);
+		await world.pass(1_000);
+		expect(await again).toEqual([{ id: ID, outcome: "over_budget" }]);
+		await world.killAndRestart(1_000);
+		await look();
+		expect(view().process).toBe("stopped");
+		await world.pass(DAY_MS);
+		await look();
+		expect(view().process).toBe("running");
+		expect(starts()).toBe(2);
+		expect(tokensToday()).toBe(0);
+	});
+
+	test("is started by a daemon that comes on the next day", async () => {
+		await world.killAndRestart(DAY_MS);
+		await look();
+		expect(view().process).toBe("running");
+	});
+
+	test("goes on for the rest of the day when the operator resumes it", async () => {
+		const resumed = world.engine.resume(ID);
+		await world.pass(1_000);
+		await resumed;
+		spend("m2", 500);
+		await look();
+		await world.killAndRestart(1_000);
+		await look();
+		expect(view().process).toBe("running");
+		expect(tokensToday()).toBe(620);
+		await world.pass(DAY_MS);
+		spend("m3", 100);
+		await look();
+		expect(view().process).toBe("stopped");
+		expect(told()).toHaveLength(2);
+	});
+
+	test("goes on when its budget is raised", async () => {
+		await world.engine.reload(fleetOf(BUDGETED.replace("100", "1000")));
+		await look();
+		expect(view().process).toBe("running");
+	});
+
+	test("stays down on the new day when it is wanted down by then", async () => {
+		await world.engine.down(ID);
+		await world.pass(DAY_MS + 10_000);
+		expect(view().process).toBe("stopped");
+		expect(starts()).toBe(1);
+	});
+});
+
+test("a daemon that dies while it stops such a session leaves that to the next one", async () => {
+	await up();
+	spend("m1", 120);
+	world.backend.script(ID, { livesMs: null });
+	world.clock.advance(5_000);
+	await world.settle();
+	await world.killAndRestart(100);
+	await look();
+	expect(view().process).toBe("stopped");
+	expect(told()).toHaveLength(1);
+});
+
+describe("calls to an agent CLI", () => {
+	const answer = {
+		text: "hi",
+		usage: { input_tokens: 60, output_tokens: 5, cached_input_tokens: 50 },
+	};
+	const executor: Executor = {
+		call: async () => ({ outcome: { ok: true, result: { ...answer, cost_usd: 0.25 } }, log: "" }),
+		startWorker: () => Promise.reject(new Error("there are no workers")),
+		...{ endLeft: async () => [], close: async () => {} },
+	};
+	const FLEET = fleetOf("a: { kind: call, adapter: claude, budget: { usd_per_day: 0.5 } }");
+
+	async function call(): Promise<void> {
+		const spec = world.engine.specOf(ID);
+		if (spec?.kind !== "call") throw new Error("it is not called");
+		const request = { request_id: "r", action: "ask" } as never;
+		const order = { spec, runId: "r", request, timeoutMs: 1_000 };
+		await world.engine.perform(order, new AbortController().signal);
+	}
+
+	test("are counted, and refused once the budget is spent, until the day ends or somebody resumes", async () => {
+		world = await createDaemonWorld(undefined, executor, sessions);
+		await world.engine.reload(FLEET);
+		await call();
+		expect(view().usage?.today).toMatchObject({ input: 10, cacheRead: 50, output: 5 });
+		expect(world.engine.overBudget(ID)).toBeNull();
+		await Promise.all([call(), call()]);
+		expect(view().usage?.today.costUsd).toBe(0.75);
+		expect(world.engine.overBudget(ID)).toMatch(/\$0\.75 of \$0\.50/);
+		expect(told()).toHaveLength(1);
+		await world.killAndRestart(1_000);
+		expect(world.engine.overBudget(ID)).toMatch(/spent/);
+		await world.pass(DAY_MS);
+		expect(world.engine.overBudget(ID)).toBeNull();
+		await Promise.all([call(), call()]);
+		expect(world.engine.overBudget(ID)).toMatch(/spent/);
+		await world.engine.resume(ID);
+		expect(world.engine.overBudget(ID)).toBeNull();
+	});
+});
