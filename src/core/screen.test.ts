@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import type { DialogProfile, ScreenProfile } from "./adapter.js";
+import { findLimit, nextKey, readScreen, stillText } from "./screen.js";
+import { shorten } from "./sign.js";
+
+const TRUST: DialogProfile = { name: "trust", when: "Do you trust", choose: "^Yes" };
+const SCREEN: ScreenProfile = {
+	...{ dialogs: [TRUST], rateLimited: ["limit reached"], waitingInput: ["Allow\\?"] },
+	...{ busy: ["esc to interrupt"], ready: ["^> $"] },
+};
+
+const asked = (...choices: string[]) => ["Do you trust this folder?", ...choices].join("\n");
+
+describe("a dialog", () => {
+	test.each([
+		["the wanted choice is selected", asked("│ ❯ 1. Yes, I do │", "│   2. No, exit │"), "enter"],
+		["it stands above what is selected", asked("   1. Yes, I do", " ❯ 2. No, exit"), "up"],
+		["it stands below what is selected", asked(" ❯ 1. No, exit", "   2. Yes, I do"), "down"],
+		["it is not there: nothing is confirmed", asked(" ❯ 1. No, exit"), null],
+		["nothing is selected", asked("   1. Yes, I do", "   2. No, exit"), null],
+		["what is selected is far away", asked(" ❯ No", ..."\n".repeat(14).split(""), "   Yes"), null],
+	] as const)("when %s", (_, text, key) => {
+		expect(nextKey(text, TRUST)).toBe(key);
+	});
+
+	test("is a question; one whose choices are not seen is none that can be answered", () => {
+		expect(readScreen(SCREEN, asked(" ❯ 1. Yes"))).toEqual({
+			...{ activity: "waiting_input", dialog: TRUST },
+		});
+		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
+			...{ activity: "unknown", dialog: null },
+		});
+	});
+});
+
+test.each([
+	["a limit before a question", "limit reached\nAllow?", "rate_limited"],
+	["a question before work", "Allow?\nesc to interrupt", "waiting_input"],
+	["work before the prompt beside it", "(esc to interrupt)\n> ", "busy"],
+	["the prompt", "> ", "ready"],
+	["nothing that is known", "make: done", "unknown"],
+])("the screen shows %s", (_, text, activity) => {
+	expect(readScreen(SCREEN, text).activity).toBe(activity);
+});
+
+test("of several lines that tell of a limit the lowest counts", () => {
+	expect(findLimit(SCREEN, "limit reached: 3pm\nwork\nlimit reached: 5pm\n> ")).toBe(
+		"limit reached: 5pm",
+	);
+	expect(findLimit(SCREEN, "> ")).toBe(null);
+});
+
+test("what moves by itself is no progress, and words are", () => {
+	expect(stillText("⠋ Working 12s")).toBe(stillText("⠙ Working 13s"));
+	expect(stillText("Working 12s")).not.toBe(stillText("Reading 12s"));
+});
+
+test("a CLI's words are shown on one line, and not without end", () => {
+	expect(shorten(" two\n lines ")).toBe("two lines");
+	expect(shorten("x".repeat(400))).toBe(`${"x".repeat(300)}…`);
+});
