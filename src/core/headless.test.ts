@@ -8,6 +8,7 @@ import {
 	TROUBLES,
 	type Trouble,
 	troubleOfStatus,
+	usageOfAnswer,
 } from "./headless.js";
 import { ATTEMPT_ERROR_TRAITS, classifyProcessFailure, classifyResponse } from "./outcome.js";
 
@@ -103,4 +104,21 @@ test("events are the lines that are JSON, whatever stands between them", () => {
 test("last words are the last line", () => {
 	expect(lastLine("one\n two \n")).toBe("two");
 	expect(lastLine("")).toBe("");
+});
+
+test.each([
+	["says nothing of it", { text: "hello" }, null],
+	["is no object", "hello", null],
+	[
+		"tells the cost alone",
+		{ cost_usd: 0.5 },
+		{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0.5 },
+	],
+	[
+		"tells tokens, of which some were known",
+		{ usage: { input_tokens: 10, output_tokens: 3, cached_input_tokens: 4 } },
+		{ input: 6, output: 3, cacheRead: 4, cacheWrite: 0, costUsd: null },
+	],
+])("the usage of an answer that %s", (_, answer, usage) => {
+	expect(usageOfAnswer(answer)).toEqual(usage);
 });
