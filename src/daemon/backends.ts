@@ -46,7 +46,7 @@ export function createBackends(
 		typeof manager === "string" ? createGroups("systemd", manager) : createScopeGroups(manager);
 	const all = new Map<string, Backend>([
 		["pty", createPtyBackend({ folder: join(runtime, "pty"), ...outside(manager, "pty") })],
-		["tmux", createTmuxBackend({ folder: join(runtime, "tmux"), ...outside(manager, "tmux") })],
+		["tmux", createTmuxBackend({ folder: join(runtime, "tmux"), ...outsideTmux(manager) })],
 		["systemd", createUnitBackend(join(runtime, "systemd"), manager, groups)],
 		["launchd", createJobBackend(join(runtime, "launchd"))],
 	]);
@@ -85,6 +85,13 @@ function createJobBackend(folder: string): Backend {
 		inner: (at) => createPtyBackend({ folder: at }),
 		holder: (at) => holderOf({ folder: at }),
 	});
+}
+
+/** Groups of ours are below the daemon's own, so an agent in one of them would still end with its unit. */
+function outsideTmux(manager: UserManager | string) {
+	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
+	const why = "a control group of the daemon's would end with its service";
+	return { enclose: encloseServer(manager, "tmux"), groups: createGroups("tmux", why) };
 }
 
 /** A daemon that is in nobody's unit shares the fate of its login, and so may what it starts. */
