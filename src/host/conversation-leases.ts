@@ -9,20 +9,17 @@
  */
 
 import { createHash } from "node:crypto";
-import {
-	chmodSync,
-	linkSync,
-	lstatSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	renameSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ConversationLeases, LeaseResult } from "../ports/adapter.js";
 import type { ProcessIdentity } from "../ports/backend.js";
+import {
+	createNumbered,
+	newestNumber,
+	numbers,
+	readJsonFile,
+	writeBeside,
+} from "./numbered-files.js";
 import { isAlive, readIdentity } from "./process-identity.js";
 import { nextProcessTable } from "./process-table.js";
 
@@ -38,8 +35,6 @@ interface Holder {
 
 /** Somebody else was faster; a second look tells who. */
 const TRIES_MAX = 3;
-
-let written = 0;
 
 export function createConversationLeases(folder: string): ConversationLeases {
 	return {
@@ -57,14 +52,14 @@ export function createConversationLeases(folder: string): ConversationLeases {
 		},
 		async bind(lease, agent) {
 			const name = nameOf(lease.conversation);
-			const held = readHolder(join(folder, `${name}.${lease.token}`));
+			const held = readJsonFile<Holder>(join(folder, `${name}.${lease.token}`));
 			if (held === null || newestNumber(folder, name) !== lease.token) return false;
 			replace(folder, name, lease.token, { ...held, agent, released: false });
 			return true;
 		},
 		async release(lease) {
 			const name = nameOf(lease.conversation);
-			const held = readHolder(join(folder, `${name}.${lease.token}`));
+			const held = readJsonFile<Holder>(join(folder, `${name}.${lease.token}`));
 			if (held !== null) replace(folder, name, lease.token, { ...held, released: true });
 		},
 	};
@@ -78,13 +73,13 @@ async function tryToTake(
 ): Promise<LeaseResult | "again"> {
 	const newest = newestNumber(folder, name);
 	if (newest > 0) {
-		const before = readHolder(join(folder, `${name}.${newest}`));
+		const before = readJsonFile<Holder>(join(folder, `${name}.${newest}`));
 		// It was replaced by a newer one between the two looks.
 		if (before === null) return "again";
 		if (await isHeld(before)) return { ok: false, detail: renderHolder(conversation, before) };
 	}
 	const token = newest + 1;
-	if (!create(folder, name, token, holder)) return "again";
+	if (!createNumbered(folder, name, token, holder)) return "again";
 	// Numbers only grow, so a newer one means that this one was never the newest.
 	if (newestNumber(folder, name) !== token) return "again";
 	for (const number of numbers(folder, name)) {
@@ -121,43 +116,6 @@ function prepareFolder(folder: string): void {
 /** Ids are other people's words: as file names they are hashed. */
 function nameOf(conversation: string): string {
 	return createHash("sha256").update(conversation).digest("hex").slice(0, 32);
-}
-
-function numbers(folder: string, name: string): number[] {
-	return readdirSync(folder).flatMap((file) => {
-		const rest = file.startsWith(`${name}.`) ? file.slice(name.length + 1) : "";
-		return /^[1-9]\d*$/.test(rest) ? [Number(rest)] : [];
-	});
-}
-
-const newestNumber = (folder: string, name: string) => Math.max(0, ...numbers(folder, name));
-
-function readHolder(path: string): Holder | null {
-	try {
-		return JSON.parse(readFileSync(path, "utf8")) as Holder;
-	} catch {
-		return null;
-	}
-}
-
-function writeBeside(folder: string, name: string, holder: Holder): string {
-	const beside = join(folder, `${name}.${process.pid}-${++written}.tmp`);
-	writeFileSync(beside, JSON.stringify(holder), { mode: 0o600 });
-	return beside;
-}
-
-/** A link appears with its whole text, and not at all if the number is taken. */
-function create(folder: string, name: string, number: number, holder: Holder): boolean {
-	const beside = writeBeside(folder, name, holder);
-	try {
-		linkSync(beside, join(folder, `${name}.${number}`));
-		return true;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-		throw error;
-	} finally {
-		rmSync(beside, { force: true });
-	}
 }
 
 function replace(folder: string, name: string, number: number, holder: Holder): void {

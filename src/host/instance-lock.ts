@@ -5,9 +5,10 @@
  * a higher one exists, so nobody can mistake a fresh lock for the stale one it had seen.
  */
 
-import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../ports/backend.js";
+import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
 import { isAlive, readIdentity } from "./process-identity.js";
 
 export type LockResult =
@@ -19,12 +20,13 @@ export type LockResult =
 export function takeLock(folder: string, name: string): LockResult {
 	const newest = newestNumber(folder, name);
 	if (newest > 0) {
-		const owner = readOwner(join(folder, `${name}.${newest}`));
+		const owner = readJsonFile<ProcessIdentity>(join(folder, `${name}.${newest}`));
 		// What cannot be told apart from alive is alive.
 		if (owner === null || isAlive(owner) !== false) return { ok: false, owner };
 	}
 	const own = newest + 1;
-	if (!createLock(folder, name, own)) return { ok: false, owner: null };
+	if (!createNumbered(folder, name, own, readIdentity(process.pid)))
+		return { ok: false, owner: null };
 	if (newestNumber(folder, name) !== own) {
 		rmSync(join(folder, `${name}.${own}`), { force: true });
 		return { ok: false, owner: null };
@@ -33,36 +35,4 @@ export function takeLock(folder: string, name: string): LockResult {
 		if (number < own) rmSync(join(folder, `${name}.${number}`), { force: true });
 	}
 	return { ok: true };
-}
-
-function numbers(folder: string, name: string): number[] {
-	return readdirSync(folder).flatMap((file) => {
-		const rest = file.startsWith(`${name}.`) ? file.slice(name.length + 1) : "";
-		return /^[1-9]\d*$/.test(rest) ? [Number(rest)] : [];
-	});
-}
-
-const newestNumber = (folder: string, name: string) => Math.max(0, ...numbers(folder, name));
-
-function readOwner(path: string): ProcessIdentity | null {
-	try {
-		return JSON.parse(readFileSync(path, "utf8")) as ProcessIdentity;
-	} catch {
-		return null;
-	}
-}
-
-/** A link appears with its whole text, and not at all if the name is taken. */
-function createLock(folder: string, name: string, number: number): boolean {
-	const beside = join(folder, `${name}.${process.pid}.tmp`);
-	writeFileSync(beside, JSON.stringify(readIdentity(process.pid)), { mode: 0o600 });
-	try {
-		linkSync(beside, join(folder, `${name}.${number}`));
-		return true;
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-		throw error;
-	} finally {
-		rmSync(beside, { force: true });
-	}
 }

@@ -1,0 +1,50 @@
+/** Files of one name with a growing number, `lock.1`, `lock.2`: whoever makes the next one has it alone. */
+
+import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export function numbers(folder: string, name: string): number[] {
+	return readdirSync(folder).flatMap((file) => {
+		const rest = file.startsWith(`${name}.`) ? file.slice(name.length + 1) : "";
+		return /^[1-9]\d*$/.test(rest) ? [Number(rest)] : [];
+	});
+}
+
+export const newestNumber = (folder: string, name: string) => Math.max(0, ...numbers(folder, name));
+
+/** Null where there is none, or nothing that can be read. */
+export function readJsonFile<T>(path: string): T | null {
+	try {
+		return JSON.parse(readFileSync(path, "utf8")) as T;
+	} catch {
+		return null;
+	}
+}
+
+let written = 0;
+
+/** The text under a name that nobody looks for; to be linked or renamed. */
+export function writeBeside(folder: string, name: string, value: unknown): string {
+	const beside = join(folder, `${name}.${process.pid}-${++written}.tmp`);
+	writeFileSync(beside, JSON.stringify(value), { mode: 0o600 });
+	return beside;
+}
+
+/** A link appears with its whole text, and not at all if the number is taken. */
+export function createNumbered(
+	folder: string,
+	name: string,
+	number: number,
+	value: unknown,
+): boolean {
+	const beside = writeBeside(folder, name, value);
+	try {
+		linkSync(beside, join(folder, `${name}.${number}`));
+		return true;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+		throw error;
+	} finally {
+		rmSync(beside, { force: true });
+	}
+}
