@@ -69,7 +69,7 @@ describe("parseFleet", () => {
 						terminal: true,
 						tmpdir: null,
 						seed: true,
-						stall: { afterMs: 1_800_000, steps: [] },
+						stall: { afterMs: 1_800_000, steps: [], nudge: "Go on with what you were doing." },
 						account: null,
 						usageLimit: { autoResume: true, quietHours: null, maxWaitMs: 691_200_000 },
 						onCleanExit: "prompt",

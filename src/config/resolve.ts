@@ -5,6 +5,7 @@ import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
+import type { StallSettings } from "../core/stall.js";
 import type { AgentKind } from "../core/states.js";
 import { fullId } from "./check-references.js";
 import { type Folders, resolvePath } from "./paths.js";
@@ -46,7 +47,7 @@ const RESOLVE_BY_KIND: Readonly<
 		terminal: settings.terminal,
 		tmpdir: settings.tmpdir ?? null,
 		seed: settings.seed,
-		stall: { afterMs: settings.stall.after, steps: settings.stall.steps },
+		stall: stallOf(settings.stall),
 		account: settings.account ?? null,
 		usageLimit: usageLimitOf(settings.usage_limit),
 		onCleanExit: settings.on_clean_exit,
@@ -113,6 +114,10 @@ function answeringOf(settings: AgentSettings) {
 		unsafeActions: settings.unsafe_actions,
 		extraOutput: settings.extra_output,
 	};
+}
+
+function stallOf({ after, steps, nudge }: AgentSettings["stall"]): StallSettings {
+	return { afterMs: after, steps, nudge };
 }
 
 function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready"]>): ReadySpec {
