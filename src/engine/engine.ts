@@ -9,7 +9,7 @@ import { ReeveError } from "../core/errors.js";
 import type { PolicyState } from "../core/states.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
-import type { Accounts } from "./accounts.js";
+import type { Accounts, Hold } from "./accounts.js";
 import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
@@ -205,12 +205,25 @@ export class Engine {
 		return spec === null ? null : this.#usage.held(spec);
 	}
 
+	/** Why an agent waits for its account; null when it does not. */
+	holdOf(id: string): Hold | null {
+		const spec = this.specOf(id);
+		return spec === null ? null : this.#accounts.holdOf(spec);
+	}
+
+	/** Whether an agent that has something to do may do it, with this many attempts under way. */
+	mayCall(id: string, underWay: number): boolean {
+		const spec = this.specOf(id);
+		return spec === null || this.#accounts.mayGo(spec, underWay);
+	}
+
 	/** Runs one attempt at a request. Never rejects. */
 	async perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
 		const life = this.#runners.get(order.spec.id)?.life;
 		const worker = life instanceof WorkerLife ? life : null;
 		const end = await performAttempt(this.#parts, worker, order, signal);
 		await countCall(this.#usage, this.#parts, order.spec, end);
+		await this.#accounts.called(order.spec, end.outcome);
 		return end;
 	}
 
