@@ -215,6 +215,21 @@ describe("agents that live through a limit", () => {
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 	});
 
+	test("are free after that for a later daemon too, which reads the old turn again", async () => {
+		await world.engine.resume("p:a");
+		await passFinely(5_000);
+		tell({ failure: null }, "a");
+		await passFinely(40_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+		await world.killAndRestart(1_000);
+		await passFinely(5_000);
+		expect(FIVE.map((name) => view(name).hold)).toEqual(FIVE.map(() => null));
+		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
+		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		await passFinely(3_000);
+		expect(view("a").hold?.untilMs).toBeGreaterThan(resetAtMs - 1);
+	});
+
 	test("all stay parked when the turn of the probe meets the limit again", async () => {
 		await world.pass(HOUR_MS - 20_000);
 		await passFinely(25_000);
