@@ -3,7 +3,7 @@
  * told of every limit that is met; each is a pending effect, so it outlives the daemon.
  */
 
-import type { AgentSpec, SessionSpec } from "../config/spec.js";
+import type { AccountedSpec, AgentSpec } from "../config/spec.js";
 import {
 	type AccountState,
 	DEFAULT_USAGE_LIMIT,
@@ -19,6 +19,7 @@ import {
 } from "../core/account.js";
 import type { CrashAction } from "../core/crash-state.js";
 import type { ExitReport } from "../core/exit.js";
+import type { Outcome } from "../core/outcome.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../ports/store.js";
 
@@ -45,9 +46,14 @@ export interface Hold {
 	readonly untilMs: number | null;
 }
 
+/** Whether the agent is logged in to an account, as far as Reeve knows. */
+function isAccounted(spec: AgentSpec): spec is AccountedSpec {
+	return spec.kind === "session" || (spec.kind === "call" && spec.adapter !== "generic");
+}
+
 /** An agent that names no account is its own. */
 function accountOf(spec: AgentSpec): string | null {
-	return spec.kind === "session" ? (spec.account ?? spec.id) : null;
+	return isAccounted(spec) ? (spec.account ?? spec.id) : null;
 }
 
 export class Accounts {
@@ -75,13 +81,17 @@ export class Accounts {
 		this.#cancelLook?.();
 	}
 
-	/** Whether an agent may do what it is about to do. Whoever is the first after a limit is the probe. */
-	mayGo(spec: AgentSpec): boolean {
+	/**
+	 * Whether an agent may do what it is about to do, beside what it has under way. Whoever is the first
+	 * after a limit is the probe, and does one thing at a time until the limit is known to be gone.
+	 */
+	mayGo(spec: AgentSpec, underWay = 0): boolean {
 		const account = accountOf(spec);
 		if (account === null || !this.#states.has(account)) return true;
 		this.#advance(account);
 		const state = this.#states.get(account) ?? null;
 		if (isHeld(state, spec.id, this.#nowMs())) return false;
+		if (state?.phase === "probing" && underWay > 0) return false;
 		this.#change(account, spec.id, decideProbe(state, spec.id));
 		return true;
 	}
@@ -112,7 +122,7 @@ export class Accounts {
 	}
 
 	/** How a turn of an agent that goes on has gone. */
-	async hear(spec: SessionSpec, turn: Turn): Promise<void> {
+	async hear(spec: AccountedSpec, turn: Turn): Promise<void> {
 		const account = accountOf(spec) ?? spec.id;
 		if (turn.limit === null) {
 			const state = this.#states.get(account) ?? null;
@@ -122,6 +132,18 @@ export class Accounts {
 		}
 		const { resetAtMs } = turn.limit;
 		await this.#world.store.commit(this.#meet(spec, { by: "turn", atMs: turn.atMs, resetAtMs }));
+	}
+
+	/** How a call has gone. What it says of the account must not cost anybody its answer. */
+	async called(spec: AgentSpec, outcome: Outcome | null): Promise<void> {
+		if (!isAccounted(spec) || outcome === null) return;
+		const isLimited = !outcome.ok && outcome.error === "usage_limit";
+		if (!outcome.ok && !isLimited) return;
+		const atMs = this.#nowMs();
+		const resetAtMs =
+			outcome.ok || outcome.retryAfterMs === null ? null : atMs + outcome.retryAfterMs;
+		const turn = { atMs, limit: isLimited ? { resetAtMs } : null };
+		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
 	}
 
 	/** The operator ends the wait for this agent; it shows whether the others may follow. */
@@ -136,7 +158,7 @@ export class Accounts {
 		return this.#world.clock.now().wallMs;
 	}
 
-	#meet(spec: SessionSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
+	#meet(spec: AccountedSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
 		const { minuteOfDay, random } = this.#world;
 		const account = accountOf(spec) ?? spec.id;
 		const before = this.#states.get(account) ?? null;

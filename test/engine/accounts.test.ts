@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/config/spec.js";
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import type { Outcome } from "../../src/core/outcome.js";
 import type { AgentSign } from "../../src/core/sign.js";
+import type { Executor } from "../../src/ports/executor.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
@@ -223,5 +225,78 @@ describe("agents that live through a limit", () => {
 		await passFinely(120_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual([probe]);
 		expect(news()).toEqual(["account.limited", "account.probing", "account.limited"]);
+	});
+});
+
+describe("an account with sessions and calls", () => {
+	const limit: Outcome = {
+		...{ ok: false, error: "usage_limit", reason: "used up", retryAfterMs: HOUR_MS },
+	};
+	const good: Outcome = { ok: true, result: {} };
+	let outcome: Outcome;
+
+	beforeEach(async () => {
+		outcome = limit;
+		const executor: Executor = {
+			call: async () => ({ outcome, log: "" }),
+			startWorker: () => Promise.reject(new Error("there are no workers")),
+			...{ endLeft: async () => [], close: async () => {} },
+		};
+		world = await createDaemonWorld(undefined, executor, sessions);
+		const agents = [
+			"a: { command: [x], account: work }",
+			"ask: { kind: call, adapter: claude, account: work }",
+			"other: { kind: call, adapter: claude }",
+			"tool: { kind: call, command: [x], account: work }",
+		];
+		await world.engine.reload(fleetOf(agents.join("\n")));
+		await passFinely(2_000);
+	});
+
+	async function call(name: string): Promise<void> {
+		const spec = world.engine.specOf(`p:${name}`);
+		if (spec?.kind !== "call") throw new Error("it is not called");
+		const request = { request_id: "r", action: "ask" } as never;
+		await world.engine.perform(
+			{ spec, runId: "r", request, timeoutMs: 1_000 },
+			new AbortController().signal,
+		);
+	}
+	const may = (name: string, underWay = 0) => world.engine.mayCall(`p:${name}`, underWay);
+
+	test("is parked by a call that meets the limit, for both; who is not logged in to it goes on", async () => {
+		await call("ask");
+		expect(news()).toEqual(["account.limited"]);
+		expect(view("a").hold?.untilMs).toBe(view("ask").hold?.untilMs);
+		expect([may("ask"), may("other"), may("tool")]).toEqual([false, true, true]);
+	});
+
+	test("is probed by one call at a time, and free for all once that has gone well", async () => {
+		await call("ask");
+		await world.pass(HOUR_MS);
+		await passFinely(400_000);
+		expect([may("ask"), may("ask", 1)]).toEqual([true, false]);
+		expect(view("a").hold?.reason).toContain("p:ask tries");
+		outcome = good;
+		await call("ask");
+		await passFinely(10_000);
+		expect([may("ask", 1), view("a").hold]).toEqual([true, null]);
+	});
+
+	test("is not held for ever by a call that failed for another reason", async () => {
+		await call("ask");
+		await world.pass(HOUR_MS);
+		await passFinely(400_000);
+		expect(may("ask")).toBe(true);
+		outcome = { ok: false, error: "timeout", reason: "late", retryAfterMs: null };
+		await call("ask");
+		await passFinely(90_000);
+		expect(view("a").hold).toBeNull();
+	});
+
+	test("is told of a call's limit also without a name of its own", async () => {
+		await call("other");
+		expect(view("other").hold?.reason).toMatch(/^waits for usage limit, parked until it lifts/);
+		expect([may("other"), may("ask")]).toEqual([false, true]);
 	});
 });
