@@ -158,7 +158,9 @@ describe("five agents on one account that has met its limit", () => {
 	test("are not waited for longer than max_wait", async () => {
 		await meetLimit(", usage_limit: { max_wait: 2h }");
 		expect(view("a").hold).toMatchObject({ untilMs: null });
-		expect(view("a").hold?.reason).toContain("halted until `reeve resume`");
+		expect(view("a").hold?.reason).toContain(
+			"longer than max_wait (2h): only `reeve resume` goes on",
+		);
 		await world.pass(10 * HOUR_MS);
 		expect(starts()).toBe(5);
 	});
