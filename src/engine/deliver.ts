@@ -72,5 +72,5 @@ async function press({ inbox, backend, handle }: DeliveryWorld, next: Message): 
 
 async function asks({ backend, handle, profile }: DeliveryWorld): Promise<boolean> {
 	if (profile.screen === null) return false;
-	return readScreen(profile.screen, await backend.screen(handle)).activity === "waiting_input";
+	return readScreen(profile.screen, await backend.screen(handle)).besidesLimit === "waiting_input";
 }
