@@ -5,6 +5,7 @@ import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
+import type { StallSettings } from "../core/stall.js";
 import type { AgentKind } from "../core/states.js";
 import { fullId } from "./check-references.js";
 import { type Folders, resolvePath } from "./paths.js";
@@ -46,9 +47,8 @@ const RESOLVE_BY_KIND: Readonly<
 		terminal: settings.terminal,
 		tmpdir: settings.tmpdir ?? null,
 		seed: settings.seed,
-		stall: { afterMs: settings.stall.after, steps: settings.stall.steps },
-		account: settings.account ?? null,
-		usageLimit: usageLimitOf(settings.usage_limit),
+		stall: stallOf(settings.stall),
+		...limitedOf(settings),
 		onCleanExit: settings.on_clean_exit,
 		...budgetOf(settings.budget),
 		...lastingOf(place, settings),
@@ -66,6 +66,7 @@ const RESOLVE_BY_KIND: Readonly<
 	call: (place, settings, folders): CallSpec => ({
 		...commonOf("call", place, settings, folders),
 		...budgetOf(settings.budget),
+		...limitedOf(settings),
 		...answeringOf(settings),
 	}),
 };
@@ -113,6 +114,17 @@ function answeringOf(settings: AgentSettings) {
 		unsafeActions: settings.unsafe_actions,
 		extraOutput: settings.extra_output,
 	};
+}
+
+function limitedOf(settings: AgentSettings) {
+	return {
+		account: settings.account ?? null,
+		usageLimit: usageLimitOf(settings.usage_limit),
+	};
+}
+
+function stallOf({ after, steps, nudge }: AgentSettings["stall"]): StallSettings {
+	return { afterMs: after, steps, nudge };
 }
 
 function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready"]>): ReadySpec {

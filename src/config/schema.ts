@@ -9,7 +9,7 @@ import { DEFAULT_USAGE_LIMIT } from "../core/account.js";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
-import { STALL_STEPS } from "../core/stall.js";
+import { DEFAULT_NUDGE, STALL_STEPS } from "../core/stall.js";
 import {
 	ADAPTERS,
 	AGENT_KINDS,
@@ -135,13 +135,16 @@ const ready = section(
 
 const stall = section("When an agent CLI that says it works counts as standing still.", {
 	after: duration(
-		"No progress for this long while it is busy: no event, no line in its record, nothing new on its screen. Known tools are waited for.",
+		"No progress for this long while it is busy: no event, no line in its record, nothing new on its screen, no work of its tools. A tool that is known to run is waited for.",
 		{ positive: true },
 	).prefault("30m"),
 	steps: list(
-		"What is done about it, one after the other, each after as long again: `interrupt` presses Esc, `restart` takes the conversation up anew. You are told in any case.",
+		"What is done about it, one after the other, each after as long again: `nudge` types a text, `interrupt` presses the keys by which this CLI breaks off a turn, `restart` takes the conversation up anew. You are told in any case.",
 		choice("One step.", STALL_STEPS),
 	).prefault([]),
+	nudge: text(
+		"What `nudge` types. With `nudge` among the steps it is also sent after an interrupt and a restart, so that the agent takes up its work.",
+	).prefault(DEFAULT_NUDGE),
 });
 
 const usageLimit = section(
@@ -278,8 +281,8 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	terminal: ["session"],
 	tmpdir: ["session"],
 	stall: ["session"],
-	account: ["session"],
-	usage_limit: ["session"],
+	account: ["session", "call"],
+	usage_limit: ["session", "call"],
 	budget: ["session", "call"],
 	seed: ["session"],
 	on_clean_exit: ["session"],

@@ -170,7 +170,7 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.stalled": {
 		meaning: "An agent that says it works has made no progress for long.",
 		data: {
-			step: "what is done about it: notice, interrupt or restart",
+			step: "what is done about it: notice, nudge, interrupt or restart",
 			after_ms: "how long there was none",
 		},
 	},

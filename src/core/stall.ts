@@ -1,19 +1,23 @@
 /**
  * Whether an agent that says it works has come to a standstill. Only a deadline on progress finds
  * that: the process lives, the screen moves, no hook fires. A tool may be silent for hours, so an agent
- * that is known to run one is left alone.
+ * that is known to run one is left alone, and so is one whose tools are seen to work.
  */
 
 import type { Activity } from "./states.js";
 
-export const STALL_STEPS = ["interrupt", "restart"] as const;
+export const STALL_STEPS = ["nudge", "interrupt", "restart"] as const;
 export type StallStep = (typeof STALL_STEPS)[number];
+
+export const DEFAULT_NUDGE = "Go on with what you were doing.";
 
 export interface StallSettings {
 	/** No progress for this long while busy is a standstill. */
 	readonly afterMs: number;
 	/** What is done about it, one after the other, each after as long again. */
 	readonly steps: readonly StallStep[];
+	/** What it is told by a nudge, and after an interrupt or restart that a nudge is among the steps of. */
+	readonly nudge: string;
 }
 
 export interface StallState {
@@ -39,7 +43,7 @@ export interface StallDecision {
 export function decideStall(
 	state: StallState,
 	{ activity, progress, inTool, nowMs }: StallFacts,
-	{ afterMs, steps }: StallSettings,
+	{ afterMs, steps }: Pick<StallSettings, "afterMs" | "steps">,
 ): StallDecision {
 	if (progress || inTool || activity !== "busy") {
 		return { state: { sinceMs: nowMs, found: 0 }, step: null };
@@ -48,4 +52,20 @@ export function decideStall(
 	const next = { sinceMs: nowMs, found: state.found + 1 };
 	if (state.found === 0) return { state: next, step: steps[0] ?? "notice" };
 	return { state: next, step: steps[state.found] ?? null };
+}
+
+/** The processes that an agent's tools are, and the CPU time that they have used. */
+export interface ToolWork {
+	/** Equal for the same processes. */
+	readonly processes: string;
+	readonly cpuMs: number;
+}
+
+/** Of one CPU. A server that waits for requests uses less, a compiler more. */
+const WORKING_SHARE = 0.01;
+
+/** Whether tools have worked between two looks: some came or went, or they used the CPU. */
+export function haveWorked(before: ToolWork, now: ToolWork, elapsedMs: number): boolean {
+	if (before.processes !== now.processes) return true;
+	return now.cpuMs - before.cpuMs >= elapsedMs * WORKING_SHARE;
 }

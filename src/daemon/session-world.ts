@@ -6,6 +6,7 @@ import { fillFirst } from "../core/adapter.js";
 import type { AgentSign } from "../core/sign.js";
 import type { SessionWorld } from "../engine/life-world.js";
 import { createConversationLeases } from "../host/conversation-leases.js";
+import { readToolWork } from "../host/tool-work.js";
 import type { SignReader, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
 import { readLastWords } from "./last-words.js";
@@ -94,6 +95,7 @@ export function createSessionWorld(
 			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;
 			return (await searchTranscript(spec, conversation)) !== null;
 		},
+		toolWork: readToolWork,
 		readReset: reader.resetAtMs,
 	};
 }

@@ -7,16 +7,8 @@
 import type { SessionSpec } from "../config/spec.js";
 import { lastTurn } from "../core/account.js";
 import { decideActivity, type KnownActivity } from "../core/activity.js";
-import {
-	findLimit,
-	KEY_BYTES,
-	nextKey,
-	readScreen,
-	type ScreenReading,
-	stillText,
-} from "../core/screen.js";
+import { findLimit, KEY_BYTES, nextKey, readScreen, type ScreenReading } from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
-import { decideStall, type StallStep } from "../core/stall.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
@@ -25,6 +17,7 @@ import type { Accounts } from "./accounts.js";
 import { deliver } from "./deliver.js";
 import type { Inbox } from "./inbox.js";
 import type { SessionWorld } from "./life-world.js";
+import { ProgressWatch } from "./progress-watch.js";
 
 const LOOK_EVERY_MS = 1_000;
 /** Keys pressed at the questions of one start; whoever asks more needs a person. */
@@ -70,8 +63,7 @@ export class Attendant {
 	#seenReady: boolean;
 	#dialogKeys = 0;
 	#heardTurnMs = 0;
-	#lastSeen = "";
-	#stall: { sinceMs: number; found: number };
+	readonly #progress: ProgressWatch;
 	#stopped = false;
 	#cancel = () => {};
 
@@ -79,7 +71,7 @@ export class Attendant {
 		this.#run = run;
 		this.#adapter = run.sessions.adapterOf(run.spec);
 		this.#seenReady = run.wasReady;
-		this.#stall = { sinceMs: run.clock.now().steadyMs, found: 0 };
+		this.#progress = new ProgressWatch({ ...run, profile: this.#adapter.profile });
 		this.#cancel = run.clock.schedule(0, () => void this.#lookAgain());
 	}
 
@@ -114,7 +106,7 @@ export class Attendant {
 		this.#hearConversation(signs);
 		await this.#decide(signs, reading);
 		await this.#hearLimit(signs, text);
-		await this.#watchProgress(signs, text);
+		await this.#progress.look({ activity: this.#known.activity, signs, text });
 		const { runId, inbox, clock, accounts } = this.#run;
 		const { profile } = this.#adapter;
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
@@ -174,35 +166,4 @@ export class Attendant {
 		this.#seenReady = true;
 		onReady();
 	}
-
-	async #watchProgress(signs: readonly AgentSign[], text: string | null): Promise<void> {
-		const { spec, runId, clock, backend, handle, note, onRestart } = this.#run;
-		const { activity } = this.#known;
-		// A spec that an older daemon has pinned does not say.
-		if (spec.stall === undefined) return;
-		const newest = signs.at(-1);
-		const seen = `${newest?.name} ${newest?.atMs} ${text === null ? "" : stillText(text)}`;
-		const progress = seen !== this.#lastSeen;
-		this.#lastSeen = seen;
-		const inTool = signs.findLast((sign) => sign.inTool !== undefined)?.inTool ?? false;
-		const facts = { activity, progress, inTool, nowMs: clock.now().steadyMs };
-		const { state, step } = decideStall(this.#stall, facts, spec.stall);
-		this.#stall = state;
-		if (step === null) return;
-		const data = { step, after_ms: spec.stall.afterMs };
-		await note([{ type: "agent.stalled", agent: spec.id, run_id: runId, data }]);
-		await STEPS[step]({ backend, handle, onRestart });
-	}
 }
-
-interface StepWorld {
-	readonly backend: Backend;
-	readonly handle: RunHandle;
-	readonly onRestart: () => void;
-}
-
-const STEPS: Readonly<Record<StallStep | "notice", (world: StepWorld) => Promise<void> | void>> = {
-	notice: () => {},
-	interrupt: ({ backend, handle }) => backend.input(handle, Buffer.from(KEY_BYTES.esc)),
-	restart: ({ onRestart }) => onRestart(),
-};

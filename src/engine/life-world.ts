@@ -5,9 +5,10 @@ import type { ConversationStart } from "../core/conversation.js";
 import type { DrainOutcome } from "../core/events.js";
 import type { Asker } from "../core/exit.js";
 import type { AgentSign } from "../core/sign.js";
+import type { ToolWork } from "../core/stall.js";
 import type { TimedReading, UsageCursor } from "../core/usage.js";
 import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
-import type { Backend, StartRequest } from "../ports/backend.js";
+import type { Backend, ProcessIdentity, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 import type { Accounts } from "./accounts.js";
@@ -75,6 +76,8 @@ export interface SessionWorld {
 	) => Promise<NewUsage | null>;
 	/** Whether there is a record of a conversation; null where that cannot be told. */
 	readonly isRecorded: (spec: AgentSpec, conversation: string) => Promise<boolean | null>;
+	/** What the tools of a run do. */
+	readonly toolWork: (runId: string, process: ProcessIdentity) => Promise<ToolWork>;
 	/** The end of a limit as a text tells it, in wall time. */
 	readonly readReset: (text: string) => number | null;
 }

@@ -18,6 +18,13 @@ export function scheduleLong(clock: Clock, afterMs: number, task: () => void): (
 	return () => cancel();
 }
 
+/** Resolves when the time has passed. */
+export function pass(clock: Clock, ms: number): Promise<void> {
+	return new Promise((resolve) => {
+		clock.schedule(ms, resolve);
+	});
+}
+
 /** Resolves with `"done"` when the promise does, or with `"late"` when the time is up first. */
 export function withDeadline(
 	clock: Clock,

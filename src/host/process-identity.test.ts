@@ -11,10 +11,13 @@ import {
 
 describe("/proc/<pid>/stat", () => {
 	const line = (name: string, state: string) =>
-		`42 (${name}) ${state} 7 40 41 34816 42 4194304 1 0 0 0 0 0 0 0 20 0 1 0 987654 1000 2 3 4`;
+		`42 (${name}) ${state} 7 40 41 34816 42 4194304 1 0 0 0 5 6 7 8 20 0 1 0 987654 1000 2 3 4`;
 
 	test("is read whatever the program calls itself", () => {
-		const expected = { pid: 42, ppid: 7, pgid: 40, sid: 41, startTime: "987654", ended: false };
+		const expected = {
+			...{ pid: 42, ppid: 7, pgid: 40, sid: 41, startTime: "987654", ended: false },
+			cpuMs: 260,
+		};
 		for (const name of ["node", "a b", ") R 1 1 1", "((", "\n"]) {
 			expect(parseProcStat(line(name, "S"))).toEqual(expected);
 		}
@@ -33,15 +36,17 @@ describe("/proc/<pid>/stat", () => {
 
 describe("a line of ps", () => {
 	test("is read with its start time as one text", () => {
-		expect(parsePsLine("   42     7    40 Ss   Mon Mar  2 10:00:00 2026    \n")).toEqual({
+		expect(parsePsLine("   42     7    40 Ss     1:02.50 Mon Mar  2 10:00:00 2026    \n")).toEqual({
 			pid: 42,
 			ppid: 7,
 			pgid: 40,
 			sid: 0,
 			startTime: "Mon Mar 2 10:00:00 2026",
 			ended: false,
+			cpuMs: 62_500,
 		});
-		expect(parsePsLine("42 7 40 Z+ Mon Mar  2 10:00:00 2026")?.ended).toBe(true);
+		expect(parsePsLine("42 7 40 S 1-02:00:01 Mon Mar  2 10:00:00 2026")?.cpuMs).toBe(93_601_000);
+		expect(parsePsLine("42 7 40 Z+ 0:00.00 Mon Mar  2 10:00:00 2026")?.ended).toBe(true);
 		expect(parsePsLine("")).toBeNull();
 	});
 });

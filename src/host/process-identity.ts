@@ -19,6 +19,8 @@ export interface ProcessEntry {
 	readonly startTime: string;
 	/** A zombie: it has ended, and only its parent has not looked yet. */
 	readonly ended: boolean;
+	/** CPU time that it and those of its children that it has seen end have used. */
+	readonly cpuMs: number;
 }
 
 /** What can be said of a pid: its process, that there is none, or nothing. */
@@ -37,12 +39,16 @@ export function runSystemProgram(program: string, args: readonly string[]): stri
 	});
 }
 
+/** What programs are told, whatever the kernel itself counts in. */
+const MS_PER_TICK = 10;
+
 /** `/proc/<pid>/stat`. The name of the program may hold anything, so the fields start after its last `)`. */
 export function parseProcStat(text: string): ProcessEntry | null {
 	const nameEnd = text.lastIndexOf(")");
 	const pid = Number.parseInt(text, 10);
 	const fields = text.slice(nameEnd + 2).split(" ");
 	const [state, ppid, pgid, sid] = fields;
+	const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
 	const startTime = fields[19];
 	if (nameEnd < 0 || Number.isNaN(pid) || startTime === undefined) return null;
 	return {
@@ -52,14 +58,15 @@ export function parseProcStat(text: string): ProcessEntry | null {
 		sid: Number(sid),
 		startTime,
 		ended: state === "Z" || state === "X" || state === "x",
+		cpuMs: ticks * MS_PER_TICK,
 	};
 }
 
-/** A line of `ps -o pid=,ppid=,pgid=,stat=,lstart=`. */
+/** A line of `ps -o pid=,ppid=,pgid=,stat=,time=,lstart=`. */
 export function parsePsLine(line: string): ProcessEntry | null {
-	const found = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S.*?)\s*$/.exec(line);
+	const found = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+([\d:.-]+)\s+(\S.*?)\s*$/.exec(line);
 	if (found === null) return null;
-	const [, pid, ppid, pgid, state = "", startTime = ""] = found;
+	const [, pid, ppid, pgid, state = "", cpuTime = "", startTime = ""] = found;
 	return {
 		pid: Number(pid),
 		ppid: Number(ppid),
@@ -67,10 +74,18 @@ export function parsePsLine(line: string): ProcessEntry | null {
 		sid: 0,
 		startTime: startTime.replaceAll(/\s+/g, " "),
 		ended: state.startsWith("Z"),
+		cpuMs: parseCpuTime(cpuTime),
 	};
 }
 
-export const PS_COLUMNS = "pid=,ppid=,pgid=,stat=,lstart=";
+/** `[days-][hours:]minutes:seconds[.hundredths]`. */
+function parseCpuTime(text: string): number {
+	const [clock = "", days = "0"] = text.split("-").reverse();
+	const seconds = clock.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+	return Math.round((Number(days) * 86_400 + seconds) * 1_000);
+}
+
+export const PS_COLUMNS = "pid=,ppid=,pgid=,stat=,time=,lstart=";
 
 export function lookUp(pid: number): Lookup {
 	return process.platform === "linux" ? lookUpInProc(pid) : lookUpWithPs(pid);

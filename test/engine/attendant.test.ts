@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { pasteBytes } from "../../src/core/inbox.js";
 import { KEY_BYTES } from "../../src/core/screen.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
@@ -137,6 +138,10 @@ describe("being asked to end", () => {
 });
 
 describe("an agent that says it works", () => {
+	/** In steps, as the time of a host passes. */
+	const wait = async (ms: number) => {
+		for (let left = ms; left > 0; left -= 5_000) await world.pass(5_000);
+	};
 	const STALL = "a: { command: [x], stall: { after: 10m, steps: [interrupt, restart] } }";
 
 	test("and makes no progress is interrupted, then restarted; a moving clock is no progress", async () => {
@@ -159,6 +164,56 @@ describe("an agent that says it works", () => {
 			show(`${"word ".repeat(n)}\nesc to interrupt`);
 			await world.pass(60_000);
 		}
+		expect(data("agent.stalled")).toEqual([]);
+	});
+
+	test("and whose tools work is left alone; once they only wait, it is found", async () => {
+		await up(STALL);
+		show("esc to interrupt");
+		for (let minute = 1; minute <= 60; minute++) {
+			sessions.tools = { processes: "7 1", cpuMs: minute * 1_000 };
+			await world.pass(60_000);
+		}
+		expect(data("agent.stalled")).toEqual([]);
+		await world.pass(900_000);
+		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }]);
+	});
+
+	test("is nudged, and told to go on after an interrupt and a restart", async () => {
+		await up(
+			"a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt, restart], nudge: Go! } }",
+		);
+		show("esc to interrupt");
+		await wait(620_000);
+		expect(typed()).toBe(`${pasteBytes("Go!", true)}${KEY_BYTES.enter}`);
+		await wait(620_000);
+		expect(typed().endsWith(KEY_BYTES.esc)).toBe(true);
+		expect(world.engine.inbox.list()).toMatchObject([{ agentId: "p:a", text: "Go!" }]);
+		await wait(620_000);
+		expect(data("agent.stalled").map((each) => (each as { step: string }).step)).toEqual([
+			...["nudge", "interrupt", "restart"],
+		]);
+		// It was not ready meanwhile, so the first is still there, and enough.
+		expect(world.engine.inbox.list()).toHaveLength(1);
+		show("❯ ");
+		await world.pass(60_000);
+		expect(data("inbox.delivered")).toHaveLength(1);
+	});
+
+	test("is interrupted by its own keys", async () => {
+		sessions.profile = { ...sessions.profile, drain: ["turn", "esc", "esc", "sigterm"] };
+		await up(STALL);
+		show("esc to interrupt");
+		await wait(620_000);
+		expect(typed()).toBe(KEY_BYTES.esc.repeat(2));
+	});
+
+	test("and asks something is not nudged, since that would answer it", async () => {
+		await up("a: { command: [x], stall: { after: 10m, steps: [nudge] } }");
+		show("esc to interrupt");
+		await world.pass(500_000);
+		show("Trust this?\n❯ 1. No, exit\n  2. Yes, go on");
+		await world.pass(900_000);
 		expect(data("agent.stalled")).toEqual([]);
 	});
 

@@ -4,6 +4,7 @@ import type { AgentSpec } from "../../src/config/spec.js";
 import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { type ConversationStart, decideConversation } from "../../src/core/conversation.js";
 import type { AgentSign } from "../../src/core/sign.js";
+import type { ToolWork } from "../../src/core/stall.js";
 import type { TimedReading } from "../../src/core/usage.js";
 import { parseResetTime } from "../../src/daemon/reset-time.js";
 import type { SessionWorld, StartIntent } from "../../src/engine/life-world.js";
@@ -19,6 +20,8 @@ export interface ScriptedSessions extends SessionWorld {
 	spent: TimedReading[];
 	/** Whether there is a record of a conversation. */
 	recorded: boolean | null;
+	/** What the tools of every agent do. */
+	tools: ToolWork;
 	/** Who holds which conversation; put somebody in to keep it from everybody else. */
 	readonly held: Map<string, string>;
 	/** What texts that tell a time are read against. */
@@ -36,6 +39,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		told: [],
 		spent: [],
 		recorded: null,
+		tools: { processes: "", cpuMs: 0 },
 		held,
 		converse(_spec, { withContinue, conversation: known }) {
 			if (sessions.profile.conversation.id === "none") return null;
@@ -52,6 +56,7 @@ export function createScriptedSessions(): ScriptedSessions {
 			return readings.length === 0 ? null : { path, offset, readings };
 		},
 		isRecorded: async () => sessions.recorded,
+		toolWork: async () => sessions.tools,
 		readReset: (text) => parseResetTime(text, sessions.nowMs(), () => 0),
 		nowMs: () => 0,
 		leases: {

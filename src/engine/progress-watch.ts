@@ -1,0 +1,128 @@
+/** Watches one run for a standstill, and does about it what its spec says. */
+
+import type { SessionSpec } from "../config/spec.js";
+import type { AdapterProfile } from "../core/adapter.js";
+import { KEY_BYTES, stillText } from "../core/screen.js";
+import type { AgentSign } from "../core/sign.js";
+import { decideStall, haveWorked, type StallStep, type ToolWork } from "../core/stall.js";
+import type { Activity } from "../core/states.js";
+import type { Backend, RunHandle } from "../ports/backend.js";
+import type { Clock } from "../ports/clock.js";
+import type { NewEvent } from "../ports/store.js";
+import type { Inbox } from "./inbox.js";
+import type { SessionWorld } from "./life-world.js";
+import { typePrompt } from "./type-prompt.js";
+import { pass } from "./waiting.js";
+
+/** Between the keys of an interrupt: the first may only arm the second. */
+const KEY_GAP_MS = 500;
+/** Tools are looked at this often before a standstill is believed; it takes reading all processes. */
+const TOOL_LOOKS = 4;
+
+export interface WatchedRun {
+	readonly spec: SessionSpec;
+	readonly runId: string;
+	readonly backend: Backend;
+	readonly handle: RunHandle;
+	readonly profile: AdapterProfile;
+	readonly sessions: SessionWorld;
+	readonly clock: Clock;
+	readonly inbox: Inbox;
+	readonly note: (events: readonly NewEvent[]) => Promise<void>;
+	/** A restart is what is to be done about it. */
+	readonly onRestart: () => void;
+}
+
+/** What one look has shown. */
+export interface Sight {
+	readonly activity: Activity;
+	readonly signs: readonly AgentSign[];
+	readonly text: string | null;
+}
+
+export class ProgressWatch {
+	readonly #run: WatchedRun;
+	#lastSeen = "";
+	#stall: { sinceMs: number; found: number };
+	#tools: { readonly work: ToolWork; readonly atMs: number } | null = null;
+
+	constructor(run: WatchedRun) {
+		this.#run = run;
+		this.#stall = { sinceMs: this.#nowMs(), found: 0 };
+	}
+
+	async look(sight: Sight): Promise<void> {
+		const { spec, runId, note } = this.#run;
+		// A spec that an older daemon has pinned does not say.
+		if (spec.stall === undefined) return;
+		const { activity, signs } = sight;
+		const progress = this.#hasMoved(sight) || (await this.#toolsHaveWorked(activity));
+		const inTool = signs.findLast((sign) => sign.inTool !== undefined)?.inTool ?? false;
+		const facts = { activity, progress, inTool, nowMs: this.#nowMs() };
+		const { state, step } = decideStall(this.#stall, facts, spec.stall);
+		this.#stall = state;
+		if (step === null) return;
+		const data = { step, after_ms: spec.stall.afterMs };
+		await note([{ type: "agent.stalled", agent: spec.id, run_id: runId, data }]);
+		await this.#take(step);
+	}
+
+	#nowMs(): number {
+		return this.#run.clock.now().steadyMs;
+	}
+
+	#hasMoved({ signs, text }: Sight): boolean {
+		const newest = signs.at(-1);
+		const seen = `${newest?.name} ${newest?.atMs} ${text === null ? "" : stillText(text)}`;
+		const moved = seen !== this.#lastSeen;
+		this.#lastSeen = seen;
+		if (moved) this.#tools = null;
+		return moved;
+	}
+
+	/** A tool may be silent for long and work; asked only once nothing else has moved for a while. */
+	async #toolsHaveWorked(activity: Activity): Promise<boolean> {
+		const { spec, runId, handle, sessions } = this.#run;
+		if (activity !== "busy") return false;
+		const nowMs = this.#nowMs();
+		const before = this.#tools;
+		const sinceMs = Math.max(before?.atMs ?? 0, this.#stall.sinceMs);
+		if (nowMs - sinceMs < spec.stall.afterMs / TOOL_LOOKS) return false;
+		const work = await sessions.toolWork(runId, handle.process);
+		this.#tools = { work, atMs: nowMs };
+		return before !== null && haveWorked(before.work, work, nowMs - before.atMs);
+	}
+
+	async #take(step: StallStep | "notice"): Promise<void> {
+		const { backend, handle, profile, clock, onRestart } = this.#run;
+		const { steps, nudge } = this.#run.spec.stall;
+		switch (step) {
+			case "notice":
+				return;
+			case "nudge":
+				await typePrompt({ backend, handle, profile, clock }, nudge);
+				return;
+			case "interrupt":
+				for (const key of interruptKeys(profile)) {
+					await backend.input(handle, Buffer.from(KEY_BYTES[key]));
+					await pass(clock, KEY_GAP_MS);
+				}
+				break;
+			case "restart":
+				onRestart();
+		}
+		// It is idle after that, and who wants it nudged wants it to go on.
+		if (steps.includes("nudge")) await this.#sendOnce(nudge);
+	}
+
+	async #sendOnce(text: string): Promise<void> {
+		const { spec, inbox } = this.#run;
+		if (inbox.head(spec.id)?.text !== text) await inbox.accept(spec.id, text);
+	}
+}
+
+/** The keys by which this CLI breaks off a turn. */
+function interruptKeys({ drain }: AdapterProfile): readonly ("esc" | "ctrl_c")[] {
+	const keys = drain.filter((rung) => rung === "esc" || rung === "ctrl_c");
+	return keys.length === 0 ? ["esc"] : keys;
+}
