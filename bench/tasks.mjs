@@ -92,6 +92,7 @@ const dispatcher = new Calls({
 	...{ store, clock: realClock, random: Math.random, newId },
 	specOf: (id) => engine.specOf(id),
 	overBudget: (id) => engine.overBudget(id),
+	mayCall: (id, underWay) => engine.mayCall(id, underWay),
 	perform: (order, signal) => engine.perform(order, signal),
 	endLeft: async () => [],
 	concurrency: 64,

@@ -91,6 +91,8 @@ describe("parseFleet", () => {
 						envFile: null,
 						env: {},
 						limits: { memoryBytes: null, cpuPercent: null, pids: null },
+						account: null,
+						usageLimit: { autoResume: true, quietHours: null, maxWaitMs: 691_200_000 },
 						timeoutMs: 30_000,
 						retry,
 						circuitBreaker,

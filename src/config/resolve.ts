@@ -48,8 +48,7 @@ const RESOLVE_BY_KIND: Readonly<
 		tmpdir: settings.tmpdir ?? null,
 		seed: settings.seed,
 		stall: stallOf(settings.stall),
-		account: settings.account ?? null,
-		usageLimit: usageLimitOf(settings.usage_limit),
+		...limitedOf(settings),
 		onCleanExit: settings.on_clean_exit,
 		...budgetOf(settings.budget),
 		...lastingOf(place, settings),
@@ -67,6 +66,7 @@ const RESOLVE_BY_KIND: Readonly<
 	call: (place, settings, folders): CallSpec => ({
 		...commonOf("call", place, settings, folders),
 		...budgetOf(settings.budget),
+		...limitedOf(settings),
 		...answeringOf(settings),
 	}),
 };
@@ -113,6 +113,13 @@ function answeringOf(settings: AgentSettings) {
 		idempotent: settings.idempotent,
 		unsafeActions: settings.unsafe_actions,
 		extraOutput: settings.extra_output,
+	};
+}
+
+function limitedOf(settings: AgentSettings) {
+	return {
+		account: settings.account ?? null,
+		usageLimit: usageLimitOf(settings.usage_limit),
 	};
 }
 

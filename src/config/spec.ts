@@ -78,7 +78,13 @@ interface BudgetedSpec {
 	readonly budget?: DailyBudget;
 }
 
-export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec {
+interface LimitedSpec {
+	/** Null: one of its own. */
+	readonly account: string | null;
+	readonly usageLimit: UsageLimitSettings;
+}
+
+export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec, LimitedSpec {
 	readonly kind: "session";
 	readonly backend: Backend;
 	readonly terminal: boolean;
@@ -86,9 +92,6 @@ export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec {
 	readonly tmpdir: Tmpdir | null;
 	readonly seed: boolean;
 	readonly stall: StallSettings;
-	/** Null: one of its own. */
-	readonly account: string | null;
-	readonly usageLimit: UsageLimitSettings;
 	readonly onCleanExit: OnCleanExit;
 }
 
@@ -97,10 +100,12 @@ export interface WorkerSpec extends CommonSpec, LastingSpec, AnsweringSpec {
 	readonly workers: { readonly min: number; readonly max: number; readonly idleMs: number };
 }
 
-export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec {
+export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec, LimitedSpec {
 	readonly kind: "call";
 }
 
+/** What is logged in to an account by itself. */
+export type AccountedSpec = SessionSpec | CallSpec;
 export type AgentSpec = SessionSpec | WorkerSpec | CallSpec;
 
 export interface FleetSpec {

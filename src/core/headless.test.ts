@@ -16,9 +16,14 @@ const REQUEST = { request_id: "r-1" };
 
 function outcomeOf(trouble: Trouble, retryAfterMs: number | null = null) {
 	const said = renderHeadless(REQUEST, failed(trouble, "the CLI's words", retryAfterMs));
-	return "unusable" in said
-		? classifyProcessFailure({ type: "unusable", detail: said.unusable })
-		: classifyResponse("r-1", said);
+	if ("unusable" in said) {
+		return classifyProcessFailure({ type: "unusable", detail: said.unusable });
+	}
+	if ("limited" in said) {
+		const { limited: detail, resetInMs } = said;
+		return classifyProcessFailure({ type: "usage_limit", detail, resetInMs });
+	}
+	return classifyResponse("r-1", said);
 }
 
 describe("a prompt that failed", () => {
@@ -26,7 +31,7 @@ describe("a prompt that failed", () => {
 	const MEANING: Readonly<Record<Trouble, readonly [string, boolean, boolean]>> = {
 		auth: ["unusable", false, true],
 		config: ["unusable", false, true],
-		usage_limit: ["backend_failure", true, true],
+		usage_limit: ["usage_limit", true, false],
 		rate_limit: ["backend_failure", true, true],
 		overloaded: ["backend_failure", true, true],
 		connection: ["backend_failure", true, true],
@@ -46,6 +51,8 @@ describe("a prompt that failed", () => {
 
 	test("is left alone for as long as the CLI says", () => {
 		expect(outcomeOf("usage_limit", 5_000)).toMatchObject({ retryAfterMs: 5_000 });
+		expect(outcomeOf("usage_limit")).toMatchObject({ retryAfterMs: null });
+		expect(outcomeOf("rate_limit", 5_000)).toMatchObject({ retryAfterMs: 5_000 });
 		expect(outcomeOf("rate_limit")).toMatchObject({ retryAfterMs: null });
 	});
 

@@ -76,14 +76,20 @@ export interface Unusable {
 	readonly unusable: string;
 }
 
+/** A CLI whose account has used up what it may. */
+export interface Limited {
+	readonly limited: string;
+	/** When that ends; null where it is not told. */
+	readonly resetInMs: number | null;
+}
+
 /**
  * The code in the protocol for each trouble: 4xx is the caller's, 5xx is tried again and counts for the
  * circuit breaker. Null: the agent itself is unusable.
  */
-const CODES: Readonly<Record<Trouble, number | null>> = {
+const CODES: Readonly<Record<Exclude<Trouble, "usage_limit">, number | null>> = {
 	auth: null,
 	config: null,
-	usage_limit: 503,
 	rate_limit: 503,
 	overloaded: 503,
 	connection: 502,
@@ -101,13 +107,14 @@ const WHAT_TO_DO: Readonly<Partial<Record<Trouble, string>>> = {
 export function renderHeadless(
 	{ request_id }: Pick<ActionRequest, "request_id">,
 	end: HeadlessEnd,
-): ActionResponse | Unusable {
+): ActionResponse | Unusable | Limited {
 	if (end.type === "answered") {
 		return { request_id, status: "success", code: 0, result: end.answer };
 	}
 	const { trouble, message, retryAfterMs } = end;
-	const code = CODES[trouble];
 	const error = `${trouble}: ${message}`;
+	if (trouble === "usage_limit") return { limited: error, resetInMs: retryAfterMs };
+	const code = CODES[trouble];
 	if (code === null) return { unusable: `${error}; ${WHAT_TO_DO[trouble]}` };
 	const wait = retryAfterMs === null ? {} : { retry_after_ms: retryAfterMs };
 	return { request_id, status: "error", code, error, ...wait };

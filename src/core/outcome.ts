@@ -39,6 +39,7 @@ export const ATTEMPT_ERRORS = [
 	"internal",
 	"spawn_error",
 	"unusable",
+	"usage_limit",
 	"host_exhausted",
 	"left_alive",
 ] as const;
@@ -99,6 +100,13 @@ export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTra
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
+	// Its account waits for the end of the limit, and so does what is asked of it.
+	usage_limit: {
+		retryable: true,
+		counts: false,
+		mayHaveRun: true,
+		callerCode: "agent_unavailable",
+	},
 	// Out of processes, files or memory: not the agent's fault, and nothing was begun.
 	host_exhausted: {
 		retryable: true,
@@ -131,6 +139,8 @@ export type ProcessFailure =
 	| { readonly type: "spawn_error"; readonly detail: string }
 	/** The program says that it can do nothing until somebody mends it. */
 	| { readonly type: "unusable"; readonly detail: string }
+	/** The account that the program is logged in to has used up what it may. */
+	| { readonly type: "usage_limit"; readonly detail: string; readonly resetInMs: number | null }
 	/** The host could not start any program just now. */
 	| { readonly type: "host_exhausted"; readonly detail: string }
 	/** The daemon that ran the attempt is gone. */
@@ -147,6 +157,7 @@ const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	no_answer: "backend_failure",
 	spawn_error: "spawn_error",
 	unusable: "unusable",
+	usage_limit: "usage_limit",
 	host_exhausted: "host_exhausted",
 	interrupted: "internal",
 	left_alive: "left_alive",
@@ -171,7 +182,9 @@ export function classifyResponse(requestId: string, response: ActionResponse): O
 }
 
 export function classifyProcessFailure(problem: ProcessFailure): Outcome {
-	return failure(PROCESS_ERROR[problem.type], renderProcessFailure(problem));
+	const retryAfterMs =
+		problem.type === "usage_limit" ? (problem.resetInMs ?? undefined) : undefined;
+	return failure(PROCESS_ERROR[problem.type], renderProcessFailure(problem), retryAfterMs);
 }
 
 const WORDS_LENGTH_MAX = 500;

@@ -64,7 +64,9 @@ export function decideRetry(facts: AttemptFacts, settings: RetrySettings): Retry
 		attempt,
 		random,
 	);
-	const askedMs = Math.min(outcome.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
+	// How long a limit lasts is its account's to know, and somebody may end that wait.
+	const asked = outcome.error === "usage_limit" ? null : outcome.retryAfterMs;
+	const askedMs = Math.min(asked ?? 0, RETRY_AFTER_MS_MAX);
 	const afterMs = Math.max(backoffMs, askedMs);
 	const wait = `attempt ${attempt + 1} of ${settings.maxAttempts} in ${renderElapsed(afterMs)}`;
 	return { type: "retry", afterMs, reason: `${why}; ${wait}` };

@@ -62,6 +62,7 @@ export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 		...{ store, clock: realClock, random: Math.random, newId: newOrderedId },
 		specOf: (id) => engine.specOf(id),
 		overBudget: (id) => engine.overBudget(id),
+		mayCall: (id, underWay) => engine.mayCall(id, underWay),
 		perform: (order, signal) => engine.perform(order, signal),
 		async endLeft(runIds) {
 			const left = await executor.endLeft(runIds);

@@ -3,7 +3,7 @@
  * told of every limit that is met; each is a pending effect, so it outlives the daemon.
  */
 
-import type { AgentSpec, SessionSpec } from "../config/spec.js";
+import type { AccountedSpec, AgentSpec } from "../config/spec.js";
 import {
 	type AccountState,
 	DEFAULT_USAGE_LIMIT,
@@ -19,6 +19,7 @@ import {
 } from "../core/account.js";
 import type { CrashAction } from "../core/crash-state.js";
 import type { ExitReport } from "../core/exit.js";
+import type { Outcome } from "../core/outcome.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../ports/store.js";
 
@@ -39,20 +40,34 @@ export interface AccountsWorld {
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
+interface StoredAccount {
+	readonly account: string;
+	/** Null: free, since `freedAtMs`. */
+	readonly state: AccountState | null;
+	readonly freedAtMs: number;
+}
+
 /** Why an agent waits, in words, and until when as far as that is known. */
 export interface Hold {
 	readonly reason: string;
 	readonly untilMs: number | null;
 }
 
+/** Whether the agent is logged in to an account, as far as Reeve knows. */
+function isAccounted(spec: AgentSpec): spec is AccountedSpec {
+	return spec.kind === "session" || (spec.kind === "call" && spec.adapter !== "generic");
+}
+
 /** An agent that names no account is its own. */
 function accountOf(spec: AgentSpec): string | null {
-	return spec.kind === "session" ? (spec.account ?? spec.id) : null;
+	return isAccounted(spec) ? (spec.account ?? spec.id) : null;
 }
 
 export class Accounts {
 	readonly #world: AccountsWorld;
 	readonly #states = new Map<string, AccountState>();
+	/** When accounts became free: a turn from before that may still be read, and is no news. */
+	readonly #freedAtMs = new Map<string, number>();
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
 
@@ -64,8 +79,9 @@ export class Accounts {
 	recover(): void {
 		for (const { type, payload } of this.#world.store.readEffects()) {
 			if (type !== "account") continue;
-			const { account, state } = payload as { account: string; state: AccountState };
-			this.#states.set(account, state);
+			const { account, state, freedAtMs } = payload as StoredAccount;
+			if (state === null) this.#freedAtMs.set(account, freedAtMs);
+			else this.#states.set(account, state);
 		}
 		this.#lookLater();
 	}
@@ -75,13 +91,17 @@ export class Accounts {
 		this.#cancelLook?.();
 	}
 
-	/** Whether an agent may do what it is about to do. Whoever is the first after a limit is the probe. */
-	mayGo(spec: AgentSpec): boolean {
+	/**
+	 * Whether an agent may do what it is about to do, beside what it has under way. Whoever is the first
+	 * after a limit is the probe, and does one thing at a time until the limit is known to be gone.
+	 */
+	mayGo(spec: AgentSpec, underWay = 0): boolean {
 		const account = accountOf(spec);
 		if (account === null || !this.#states.has(account)) return true;
 		this.#advance(account);
 		const state = this.#states.get(account) ?? null;
 		if (isHeld(state, spec.id, this.#nowMs())) return false;
+		if (state?.phase === "probing" && underWay > 0) return false;
 		this.#change(account, spec.id, decideProbe(state, spec.id));
 		return true;
 	}
@@ -112,7 +132,7 @@ export class Accounts {
 	}
 
 	/** How a turn of an agent that goes on has gone. */
-	async hear(spec: SessionSpec, turn: Turn): Promise<void> {
+	async hear(spec: AccountedSpec, turn: Turn): Promise<void> {
 		const account = accountOf(spec) ?? spec.id;
 		if (turn.limit === null) {
 			const state = this.#states.get(account) ?? null;
@@ -122,6 +142,18 @@ export class Accounts {
 		}
 		const { resetAtMs } = turn.limit;
 		await this.#world.store.commit(this.#meet(spec, { by: "turn", atMs: turn.atMs, resetAtMs }));
+	}
+
+	/** How a call has gone. What it says of the account must not cost anybody its answer. */
+	async called(spec: AgentSpec, outcome: Outcome | null): Promise<void> {
+		if (!isAccounted(spec) || outcome === null) return;
+		const isLimited = !outcome.ok && outcome.error === "usage_limit";
+		if (!outcome.ok && !isLimited) return;
+		const atMs = this.#nowMs();
+		const resetAtMs =
+			outcome.ok || outcome.retryAfterMs === null ? null : atMs + outcome.retryAfterMs;
+		const turn = { atMs, limit: isLimited ? { resetAtMs } : null };
+		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
 	}
 
 	/** The operator ends the wait for this agent; it shows whether the others may follow. */
@@ -136,10 +168,12 @@ export class Accounts {
 		return this.#world.clock.now().wallMs;
 	}
 
-	#meet(spec: SessionSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
+	#meet(spec: AccountedSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
 		const { minuteOfDay, random } = this.#world;
 		const account = accountOf(spec) ?? spec.id;
 		const before = this.#states.get(account) ?? null;
+		const freedAtMs = this.#freedAtMs.get(account) ?? 0;
+		if (before === null && hit.by === "turn" && hit.atMs <= freedAtMs) return () => {};
 		// A spec that an older daemon has pinned does not say.
 		const settings = spec.usageLimit ?? DEFAULT_USAGE_LIMIT;
 		const context = { settings, nowMs: this.#nowMs(), minuteOfDay, random: random() };
@@ -180,15 +214,16 @@ export class Accounts {
 		after: AccountState | null,
 	): (transaction: StoreTransaction) => void {
 		if (after === before) return () => {};
-		if (after === null) this.#states.delete(account);
-		else this.#states.set(account, after);
-		this.#lookLater();
 		const key = `account:${account}`;
 		const atMs = this.#nowMs();
+		if (after === null) {
+			this.#states.delete(account);
+			this.#freedAtMs.set(account, atMs);
+		} else this.#states.set(account, after);
+		this.#lookLater();
 		return (transaction) => {
-			const payload = { account, state: after };
-			if (after === null) transaction.removeEffect(key);
-			else transaction.putEffect({ key, type: "account", dueAtMs: NEVER_MS, payload });
+			const payload: StoredAccount = { account, state: after, freedAtMs: atMs };
+			transaction.putEffect({ key, type: "account", dueAtMs: NEVER_MS, payload });
 			for (const event of newsOf(account, agent, before, after)) {
 				transaction.appendEvent(event, atMs);
 			}

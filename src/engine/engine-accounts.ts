@@ -28,6 +28,8 @@ export function createAccounts(
 		...parts,
 		members,
 		lookAt(id) {
+			// What is called is there whenever somebody calls it.
+			if (runners.get(id)?.life.snapshot().agent.spec.kind === "call") return "ready";
 			if (willNotStart(id)) return "gone";
 			return runners.get(id)?.life.snapshot().ready === true ? "ready" : "not_ready";
 		},

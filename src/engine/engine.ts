@@ -7,15 +7,13 @@ import { type AgentChange, diffFleets } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 import type { PolicyState } from "../core/states.js";
-import type { TerminalConnection, TerminalSize, TerminalViewer } from "../ports/backend.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
-import type { Accounts } from "./accounts.js";
+import type { Accounts, Hold } from "./accounts.js";
 import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, startEffectKey } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
 import type { Agent } from "./agent-state.js";
-import { isAttended } from "./attendant.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
 import { countCall, performAttempt } from "./calls/perform.js";
 import { createAccounts, viewOf } from "./engine-accounts.js";
@@ -28,6 +26,7 @@ import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
 import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
+import { Terminals } from "./terminals.js";
 import { UsageBook } from "./usage-book.js";
 import { UsageWatch } from "./usage-watch.js";
 import { WorkerLife, type WorkerWorld } from "./worker-life.js";
@@ -38,12 +37,14 @@ export class Engine {
 	readonly #gate: StartGate;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
+	readonly terminals: Terminals;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
+		this.terminals = new Terminals((id) => this.#runner(id).life, parts.sessions);
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
@@ -193,34 +194,6 @@ export class Engine {
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
-	/** Types bytes at an agent's terminal, exactly as they are. */
-	async input(id: string, bytes: Uint8Array): Promise<void> {
-		const { backend, handle } = this.#held(id);
-		await backend.input(handle, bytes);
-	}
-
-	/** Whether what is sent to an agent waits in its inbox until it can be typed. */
-	hasInbox(id: string): boolean {
-		const { spec } = this.get(id).agent;
-		const { adapterOf } = this.#parts.sessions;
-		return spec.kind === "session" && spec.terminal && isAttended(adapterOf(spec));
-	}
-
-	/** The text on an agent's screen. */
-	async screen(id: string): Promise<string> {
-		const { backend, handle } = this.#held(id);
-		return backend.screen(handle);
-	}
-
-	async attach(
-		id: string,
-		viewer: TerminalViewer,
-		size: TerminalSize | null,
-	): Promise<TerminalConnection> {
-		const { backend, handle } = this.#held(id);
-		return backend.attach(handle, viewer, size);
-	}
-
 	/** The spec of an agent as it holds now; null when there is none of that id. */
 	specOf(id: string): AgentSpec | null {
 		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
@@ -232,12 +205,25 @@ export class Engine {
 		return spec === null ? null : this.#usage.held(spec);
 	}
 
+	/** Why an agent waits for its account; null when it does not. */
+	holdOf(id: string): Hold | null {
+		const spec = this.specOf(id);
+		return spec === null ? null : this.#accounts.holdOf(spec);
+	}
+
+	/** Whether an agent that has something to do may do it, with this many attempts under way. */
+	mayCall(id: string, underWay: number): boolean {
+		const spec = this.specOf(id);
+		return spec === null || this.#accounts.mayGo(spec, underWay);
+	}
+
 	/** Runs one attempt at a request. Never rejects. */
 	async perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
 		const life = this.#runners.get(order.spec.id)?.life;
 		const worker = life instanceof WorkerLife ? life : null;
 		const end = await performAttempt(this.#parts, worker, order, signal);
 		await countCall(this.#usage, this.#parts, order.spec, end);
+		await this.#accounts.called(order.spec, end.outcome);
 		return end;
 	}
 
@@ -268,16 +254,6 @@ export class Engine {
 		if (runner !== undefined) return runner;
 		const known = [...this.#runners.keys()].join(", ");
 		throw new ReeveError("agent_not_found", `there is no agent ${id}`, `There are: ${known}.`);
-	}
-
-	#held(id: string): NonNullable<ReturnType<Life["held"]>> {
-		const { spec } = this.get(id).agent;
-		if (spec.kind !== "session" || !spec.terminal) {
-			throw new ReeveError("no_terminal", `${id} has no terminal`);
-		}
-		const held = this.#runner(id).life.held();
-		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
-		return held;
 	}
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {

@@ -5,7 +5,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import type { Unusable } from "../core/headless.js";
+import type { Limited, Unusable } from "../core/headless.js";
 import {
 	type ActionRequest,
 	classifyProcessFailure,
@@ -199,6 +199,10 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 		if (isUnusable(said)) {
 			return classifyProcessFailure({ type: "unusable", detail: said.unusable });
 		}
+		if (isLimited(said)) {
+			const { limited: detail, resetInMs } = said;
+			return classifyProcessFailure({ type: "usage_limit", detail, resetInMs });
+		}
 		const answer = checkResponse(said, stdout.length);
 		if (answer.ok) return classifyResponse(request.request_id, answer.response);
 		({ detail } = answer);
@@ -211,6 +215,10 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 
 function isUnusable(said: unknown): said is Unusable {
 	return typeof (said as Partial<Unusable> | null)?.unusable === "string";
+}
+
+function isLimited(said: unknown): said is Limited {
+	return typeof (said as Partial<Limited> | null)?.limited === "string";
 }
 
 /** `bad` says what it printed instead of an answer, if anything. */

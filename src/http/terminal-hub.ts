@@ -73,7 +73,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				socket.close();
 			},
 		};
-		const connect = () => engine.attach(id, viewer, readOnly ? null : size);
+		const connect = () => engine.terminals.attach(id, viewer, readOnly ? null : size);
 		/** Waits until the viewer has read what it was sent, then begins anew with a snapshot. */
 		async function resync(): Promise<void> {
 			connection?.close();

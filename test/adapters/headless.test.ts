@@ -23,6 +23,8 @@ interface Said {
 	readonly code?: number;
 	readonly error?: string;
 	readonly unusable?: string;
+	readonly limited?: string;
+	readonly resetInMs?: number | null;
 	readonly result?: { text: string; conversation: string; usage: { input_tokens: number } };
 	readonly retry_after_ms?: number;
 }
@@ -37,8 +39,10 @@ function said(cli: string, name: string): Said {
 
 /** What it comes to in a word. */
 function trouble(cli: string, name: string): string {
-	const { error, unusable, result } = said(cli, name);
-	return result === undefined ? ((error ?? unusable)?.split(":")[0] ?? "nothing") : "answered";
+	const { error, unusable, limited, result } = said(cli, name);
+	return result === undefined
+		? ((error ?? unusable ?? limited)?.split(":")[0] ?? "nothing")
+		: "answered";
 }
 
 describe.each(CLIS)("%s without a terminal", (cli) => {
@@ -116,7 +120,7 @@ describe("how long to wait", () => {
 
 	test("codex tells the date of the reset in words", () => {
 		const resetMs = new Date(2099, 0, 1, 15).getTime();
-		expect(said("codex", "limit").retry_after_ms).toBe(resetMs - AT_MS);
+		expect(said("codex", "limit").resetInMs).toBe(resetMs - AT_MS);
 	});
 
 	test("claude tells the end of a plan's window in an event of its own", () => {
@@ -133,7 +137,7 @@ describe("how long to wait", () => {
 		};
 		const stdout = `${JSON.stringify(limit)}\n${JSON.stringify(result)}\n`;
 		const ended = { code: 1, signal: null, stderr: "", stdout, atMs: AT_MS };
-		expect(adapterOf("claude").parse(request(), ended)).toMatchObject({ retry_after_ms: 90_000 });
+		expect(adapterOf("claude").parse(request(), ended)).toMatchObject({ resetInMs: 90_000 });
 	});
 });
 
@@ -195,7 +199,7 @@ describe("a call of an agent CLI as a real process", () => {
 	test("that meets a usage limit asks to be left alone until it ends", async () => {
 		const { outcome } = await call({ turns: [{ limit: { resets_in: "2h" } }] });
 		if (outcome === null || outcome.ok) throw new Error("no limit");
-		expect(outcome.error).toBe("backend_failure");
+		expect(outcome.error).toBe("usage_limit");
 		expect(outcome.retryAfterMs).toBeGreaterThan(3_600_000);
 	});
 

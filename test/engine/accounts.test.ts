@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/config/spec.js";
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import type { Outcome } from "../../src/core/outcome.js";
 import type { AgentSign } from "../../src/core/sign.js";
+import type { Executor } from "../../src/ports/executor.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
@@ -156,7 +158,9 @@ describe("five agents on one account that has met its limit", () => {
 	test("are not waited for longer than max_wait", async () => {
 		await meetLimit(", usage_limit: { max_wait: 2h }");
 		expect(view("a").hold).toMatchObject({ untilMs: null });
-		expect(view("a").hold?.reason).toContain("halted until `reeve resume`");
+		expect(view("a").hold?.reason).toContain(
+			"longer than max_wait (2h): only `reeve resume` goes on",
+		);
 		await world.pass(10 * HOUR_MS);
 		expect(starts()).toBe(5);
 	});
@@ -213,6 +217,21 @@ describe("agents that live through a limit", () => {
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 	});
 
+	test("are free after that for a later daemon too, which reads the old turn again", async () => {
+		await world.engine.resume("p:a");
+		await passFinely(5_000);
+		tell({ failure: null }, "a");
+		await passFinely(40_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+		await world.killAndRestart(1_000);
+		await passFinely(5_000);
+		expect(FIVE.map((name) => view(name).hold)).toEqual(FIVE.map(() => null));
+		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
+		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		await passFinely(3_000);
+		expect(view("a").hold?.untilMs).toBeGreaterThan(resetAtMs - 1);
+	});
+
 	test("all stay parked when the turn of the probe meets the limit again", async () => {
 		await world.pass(HOUR_MS - 20_000);
 		await passFinely(25_000);
@@ -223,5 +242,78 @@ describe("agents that live through a limit", () => {
 		await passFinely(120_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual([probe]);
 		expect(news()).toEqual(["account.limited", "account.probing", "account.limited"]);
+	});
+});
+
+describe("an account with sessions and calls", () => {
+	const limit: Outcome = {
+		...{ ok: false, error: "usage_limit", reason: "used up", retryAfterMs: HOUR_MS },
+	};
+	const good: Outcome = { ok: true, result: {} };
+	let outcome: Outcome;
+
+	beforeEach(async () => {
+		outcome = limit;
+		const executor: Executor = {
+			call: async () => ({ outcome, log: "" }),
+			startWorker: () => Promise.reject(new Error("there are no workers")),
+			...{ endLeft: async () => [], close: async () => {} },
+		};
+		world = await createDaemonWorld(undefined, executor, sessions);
+		const agents = [
+			"a: { command: [x], account: work }",
+			"ask: { kind: call, adapter: claude, account: work }",
+			"other: { kind: call, adapter: claude }",
+			"tool: { kind: call, command: [x], account: work }",
+		];
+		await world.engine.reload(fleetOf(agents.join("\n")));
+		await passFinely(2_000);
+	});
+
+	async function call(name: string): Promise<void> {
+		const spec = world.engine.specOf(`p:${name}`);
+		if (spec?.kind !== "call") throw new Error("it is not called");
+		const request = { request_id: "r", action: "ask" } as never;
+		await world.engine.perform(
+			{ spec, runId: "r", request, timeoutMs: 1_000 },
+			new AbortController().signal,
+		);
+	}
+	const may = (name: string, underWay = 0) => world.engine.mayCall(`p:${name}`, underWay);
+
+	test("is parked by a call that meets the limit, for both; who is not logged in to it goes on", async () => {
+		await call("ask");
+		expect(news()).toEqual(["account.limited"]);
+		expect(view("a").hold?.untilMs).toBe(view("ask").hold?.untilMs);
+		expect([may("ask"), may("other"), may("tool")]).toEqual([false, true, true]);
+	});
+
+	test("is probed by one call at a time, and free for all once that has gone well", async () => {
+		await call("ask");
+		await world.pass(HOUR_MS);
+		await passFinely(400_000);
+		expect([may("ask"), may("ask", 1)]).toEqual([true, false]);
+		expect(view("a").hold?.reason).toContain("p:ask tries");
+		outcome = good;
+		await call("ask");
+		await passFinely(10_000);
+		expect([may("ask", 1), view("a").hold]).toEqual([true, null]);
+	});
+
+	test("is not held for ever by a call that failed for another reason", async () => {
+		await call("ask");
+		await world.pass(HOUR_MS);
+		await passFinely(400_000);
+		expect(may("ask")).toBe(true);
+		outcome = { ok: false, error: "timeout", reason: "late", retryAfterMs: null };
+		await call("ask");
+		await passFinely(90_000);
+		expect(view("a").hold).toBeNull();
+	});
+
+	test("is told of a call's limit also without a name of its own", async () => {
+		await call("other");
+		expect(view("other").hold?.reason).toMatch(/^waits for usage limit, parked until it lifts/);
+		expect([may("other"), may("ask")]).toEqual([false, true]);
 	});
 });

@@ -41,6 +41,8 @@ export interface CallsHost {
 	immortal: boolean;
 	/** Why nothing is called any more today. */
 	spent: string | null;
+	/** Whether the account of every agent waits for the end of a limit. */
+	limited: boolean;
 	settle(): Promise<void>;
 	pass(ms: number): Promise<void>;
 	killAndRestart(awayMs?: number): Promise<void>;
@@ -127,6 +129,7 @@ export async function createCallsHost({
 			newId: () => `id-${++ids}`,
 			specOf: (id) => specs.get(id) ?? null,
 			overBudget: () => host.spent,
+			mayCall: () => !host.limited,
 			perform: (order, signal) => performer.perform(order, signal),
 			endLeft: async (runIds) => {
 				ended.push(...runIds);
@@ -143,6 +146,7 @@ export async function createCallsHost({
 		script: () => answered(),
 		immortal: false,
 		spent: null,
+		limited: false,
 		async settle() {
 			for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
 		},

@@ -66,6 +66,29 @@ describe("a task", () => {
 		expect(host.begun).toHaveLength(2);
 	});
 
+	test("of an agent whose account waits for a limit is kept until that is over", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.limited = true;
+		const task = await host.calls.submit(ask);
+		await host.pass(86_400_000);
+		expect(host.begun).toHaveLength(0);
+		expect(host.calls.task(task.taskId).task.status).toBe("queued");
+		host.limited = false;
+		await host.pass(2_000);
+		expect(host.calls.task(task.taskId).task.status).toBe("succeeded");
+	});
+
+	test("that met a limit asks again soon: how long to wait is for its account to say", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		host.script = () => failedWith("usage_limit", { retryAfterMs: 3_600_000 });
+		await host.calls.submit(ask);
+		await host.settle();
+		expect(host.begun).toHaveLength(1);
+		await host.pass(2_000);
+		expect(host.begun.length).toBeGreaterThan(1);
+		expect(host.calls.circuit("p:tool").consecutiveFailures).toBe(0);
+	});
+
 	test("that must not be done twice is parked for the operator, unless it certainly did nothing", async () => {
 		const agents =
 			"tool: { kind: call, command: [tool], unsafe_actions: [pay], retry: { jitter: 0 } }";

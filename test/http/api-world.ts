@@ -173,6 +173,7 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 		...{ store, clock, random: Math.random, newId: randomUUID, concurrency: 16 },
 		specOf: (id) => engine.specOf(id),
 		overBudget: (id) => engine.overBudget(id),
+		mayCall: (id, underWay) => engine.mayCall(id, underWay),
 		async perform({ request: { action, payload } }, signal) {
 			if (action === "hang") {
 				await once(signal, "abort");

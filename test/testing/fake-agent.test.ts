@@ -94,7 +94,13 @@ describe("a fake agent in a terminal", () => {
 		await agent.shows("❯");
 		await agent.submit("a slow one");
 		await agent.shows("done: a slow one");
-		expect(agent.events()).toEqual(["Launched", "SessionStart", "UserPromptSubmit", "Stop"]);
+		expect(agent.events()).toEqual([
+			"Launched",
+			"SessionStart",
+			"Pasted",
+			"UserPromptSubmit",
+			"Stop",
+		]);
 		expect(JSON.parse(readFileSync(join(home, "hooked"), "utf8"))).toMatchObject({
 			...{ hook_event_name: "Stop", session_id: "abc", last_assistant_message: "done: a slow one" },
 		});
@@ -226,6 +232,24 @@ describe("a fake agent without a terminal", () => {
 		expect((await ask("--resume", "xyz")).stderr).toContain(
 			"No conversation found with session ID",
 		);
+	});
+
+	test("takes the words by which codex and pi are told of a conversation", async () => {
+		const home = temporaryFolder();
+		const ask = (...args: string[]) => headless({}, [...args, "-p", "hi"], home);
+		expect((await ask("-c", "a=1", "resume", "xyz")).stderr).toContain("No conversation found");
+		const file = join(home, "pi.jsonl");
+		expect(await ask("--session", file, "--extension", "x.ts")).toMatchObject({ code: 0 });
+		expect(await ask("--session", file)).toMatchObject({ code: 0 });
+		expect(readFileSync(file, "utf8").match(/"user"/g)).toHaveLength(4);
+	});
+
+	test("counts how often a turn was played for all that name the same file", async () => {
+		const home = temporaryFolder();
+		const turn = { fails: { status: 500 }, times: 2, counted_in: join(home, "count") };
+		const codes: (number | null)[] = [];
+		for (let n = 0; n < 3; n++) codes.push((await headless({ turns: [turn] }, ["-p", "hi"])).code);
+		expect(codes).toEqual([1, 1, 0]);
 	});
 
 	test("tells a limit in a stream, with its end, as a success that is an error", async () => {

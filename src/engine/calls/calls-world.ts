@@ -30,6 +30,8 @@ export interface CallsWorld {
 	readonly specOf: (agentId: string) => AgentSpec | null;
 	/** Why an agent may do nothing more today; null when it may. */
 	readonly overBudget: (agentId: string) => string | null;
+	/** Whether an agent that has something to do may do it, with this many attempts under way. */
+	readonly mayCall: (agentId: string, underWay: number) => boolean;
 	/** Runs one attempt; resolves when nothing of it is left. Never rejects. */
 	readonly perform: (order: AttemptOrder, signal: AbortSignal) => Promise<AttemptEnd>;
 	/** Ends what attempts of an earlier daemon left; says what is not proven to be gone. */

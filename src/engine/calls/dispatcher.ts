@@ -22,6 +22,7 @@ import { stepTask, taskErrorOf, untriedError } from "./task-state.js";
 
 /** How long to wait before an outcome that could not be stored is tried to be stored again. */
 const STORE_AGAIN_MS = 1_000;
+const ACCOUNT_LOOK_MS = 1_000;
 
 interface Running {
 	readonly agentId: string;
@@ -38,6 +39,7 @@ export class Dispatcher {
 	readonly #delayed = new Map<string, () => void>();
 	readonly plans: PlanWorld;
 	#number = 0;
+	#cancelLook: (() => void) | null = null;
 	#closed = false;
 	/** The attempts under way are left to the next daemon. */
 	#abandoned = false;
@@ -86,6 +88,7 @@ export class Dispatcher {
 	async close(graceMs: number): Promise<void> {
 		this.#closed = true;
 		for (const cancel of this.#delayed.values()) cancel();
+		this.#cancelLook?.();
 		const untilMs = this.#world.clock.now().steadyMs + graceMs;
 		while (this.#running.size > 0 && this.#world.clock.now().steadyMs < untilMs) {
 			await new Promise<void>((resolve) => this.#world.clock.schedule(CLOSE_LOOK_MS, resolve));
@@ -114,7 +117,20 @@ export class Dispatcher {
 		if (circuit === "half_open" && probing) return false;
 		if (this.#running.size >= this.#world.concurrency) return false;
 		const limit = this.#specOf(agentId)?.concurrency ?? 1;
-		return (this.#perAgent.get(agentId) ?? 0) < limit;
+		const underWay = this.#perAgent.get(agentId) ?? 0;
+		if (underWay >= limit) return false;
+		const may = this.#world.mayCall(agentId, underWay);
+		if (!may) this.#lookLater();
+		return may;
+	}
+
+	/** Nobody tells when an account may go on, so it is asked. */
+	#lookLater(): void {
+		if (this.#closed) return;
+		this.#cancelLook ??= this.#world.clock.schedule(ACCOUNT_LOOK_MS, () => {
+			this.#cancelLook = null;
+			this.pump();
+		});
 	}
 
 	#dispatch(task: StoredTask): void {

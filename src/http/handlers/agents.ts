@@ -40,19 +40,19 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 		"POST /api/v1/agents/:id/send": ({ params: { id }, body }) =>
 			typing.inTurn(id, async () => {
 				const bytes = Buffer.from(body.text, "utf8");
-				if (body.submit && body.text !== "" && engine.hasInbox(id)) {
+				if (body.submit && body.text !== "" && engine.terminals.hasInbox(id)) {
 					const { id: message } = await engine.inbox.accept(id, body.text);
 					return { bytes: bytes.length, message };
 				}
-				await engine.input(id, bytes);
+				await engine.terminals.input(id, bytes);
 				if (body.submit) {
 					await pause(clock, SUBMIT_AFTER_MS);
-					await engine.input(id, Buffer.from("\r"));
+					await engine.terminals.input(id, Buffer.from("\r"));
 				}
 				return { bytes: bytes.length, message: null };
 			}),
 		"GET /api/v1/agents/:id/screen": async ({ params }) => ({
-			text: await engine.screen(params.id),
+			text: await engine.terminals.screen(params.id),
 		}),
 	};
 }

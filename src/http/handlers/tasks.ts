@@ -14,7 +14,19 @@ import { pageOf, submitOptions } from "./submissions.js";
 /** Whoever cancels wants to know that nothing runs any more. */
 export const CANCEL_WAIT_MS = 30_000;
 
-export function createTaskHandlers({ calls, store }: HttpParts): Handlers<keyof typeof taskRoutes> {
+export function createTaskHandlers({
+	calls,
+	engine,
+	store,
+}: HttpParts): Handlers<keyof typeof taskRoutes> {
+	/** What waits for its agent's account is told so. */
+	const render = (detail: TaskDetail) => {
+		const { status, agentId } = detail.task;
+		const waits = status === "queued" || status === "retried";
+		const hold = waits ? engine.holdOf(agentId) : null;
+		const rendered = renderTaskDetail(detail);
+		return hold === null ? rendered : { ...rendered, reason: hold.reason };
+	};
 	const list = (tasks: readonly StoredTask[], limit: number) => ({
 		tasks: tasks.map((task) => renderTask(task, store.readAttempts(task.taskId))),
 		next: tasks.length < limit ? null : (tasks.at(-1)?.taskId ?? null),
@@ -24,7 +36,7 @@ export function createTaskHandlers({ calls, store }: HttpParts): Handlers<keyof 
 			const task = await calls.submit(submissionOf(asked.body), submitOptions(asked));
 			const waited = await calls.waitForTask(task.taskId, asked.query.wait ?? 0);
 			if (asked.query.wait !== undefined) refuseFailed(waited);
-			return renderTaskDetail(waited);
+			return render(waited);
 		},
 		"GET /api/v1/tasks": ({ query }) => {
 			const { agent, status, plan } = query;
@@ -36,7 +48,7 @@ export function createTaskHandlers({ calls, store }: HttpParts): Handlers<keyof 
 			return list(calls.tasks({ ...pageOf(query), ...wanted }), query.limit);
 		},
 		"GET /api/v1/tasks/:id": async ({ params, query }) =>
-			renderTaskDetail(await calls.waitForTask(params.id, query.wait ?? 0)),
+			render(await calls.waitForTask(params.id, query.wait ?? 0)),
 		"POST /api/v1/tasks/:id/cancel": async ({ params }) =>
 			renderTaskDetail(await calls.cancelTask(params.id, CANCEL_WAIT_MS)),
 		"GET /api/v1/dead-letters": ({ query }) => {

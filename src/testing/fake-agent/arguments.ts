@@ -10,6 +10,8 @@ export interface FakeArguments {
 	readonly conversation:
 		| { readonly type: "new"; readonly id: string | null }
 		| { readonly type: "resume"; readonly id: string }
+		/** Begun when it is not there. */
+		| { readonly type: "file"; readonly path: string }
 		| { readonly type: "continue" };
 	/** The first prompt, if one was given. */
 	readonly prompt: string | null;
@@ -23,16 +25,20 @@ const OPTIONS = {
 	script: { type: "string" },
 	"session-id": { type: "string" },
 	resume: { type: "string" },
+	session: { type: "string" },
 	continue: { type: "boolean" },
 	print: { type: "boolean", short: "p" },
 	"output-format": { type: "string" },
 	settings: { type: "string" },
 	version: { type: "boolean" },
-	// Taken and not looked at, so that a command line for Claude Code serves as it is.
+	// Taken and not looked at, so that a command line for one of the real ones serves as it is.
 	verbose: { type: "boolean" },
 	"dangerously-skip-permissions": { type: "boolean" },
 	"permission-mode": { type: "string" },
 	model: { type: "string" },
+	config: { type: "string", short: "c", multiple: true },
+	"skip-trust": { type: "boolean" },
+	extension: { type: "string" },
 } as const;
 
 /** Throws when there is something in it that cannot be understood. */
@@ -40,9 +46,12 @@ export function readArguments(
 	argv: readonly string[],
 	env: Readonly<Record<string, string | undefined>>,
 ): FakeArguments {
-	const { values, positionals } = parseArgs({
-		...{ args: [...argv], options: OPTIONS, allowPositionals: true },
-	});
+	const parsed = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+	// `resume ID`, as Codex is told.
+	const [command, id] = parsed.positionals;
+	const resumes = command === "resume" && id !== undefined;
+	const values = resumes ? { ...parsed.values, resume: id } : parsed.values;
+	const positionals = resumes ? parsed.positionals.slice(2) : parsed.positionals;
 	const given = values.script ?? env["FAKE_AGENT_SCRIPT"];
 	const read = readScript(given === undefined ? {} : parseYaml(textOf(given)));
 	if (!read.ok) throw new Error(`the script of the fake agent: ${read.problem}`);
@@ -64,10 +73,12 @@ function textOf(given: string): string {
 
 function conversationOf(values: {
 	readonly resume?: string | undefined;
+	readonly session?: string | undefined;
 	readonly continue?: boolean | undefined;
 	readonly "session-id"?: string | undefined;
 }): FakeArguments["conversation"] {
 	if (values.resume !== undefined) return { type: "resume", id: values.resume };
+	if (values.session !== undefined) return { type: "file", path: values.session };
 	if (values.continue === true) return { type: "continue" };
 	return { type: "new", id: values["session-id"] ?? null };
 }

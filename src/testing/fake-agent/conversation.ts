@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { FakeArguments } from "./arguments.js";
 
 export interface Conversation {
@@ -33,6 +33,9 @@ export function openConversation(wanted: FakeArguments["conversation"], template
 			return { ok: false, words: `Error: Session ID ${id} is already in use.` };
 		}
 		return opened(id, pathOf(id), false);
+	}
+	if (wanted.type === "file") {
+		return opened(basename(wanted.path, ".jsonl"), wanted.path, existsSync(wanted.path));
 	}
 	const id = wanted.type === "resume" ? wanted.id : latest(dirname(pathOf("x")));
 	if (id === null) return { ok: false, words: "No conversation found to continue" };

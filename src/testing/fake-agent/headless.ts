@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import type { FakeArguments } from "./arguments.js";
+import { createChooseTurn } from "./choose-turn.js";
 import type { Conversation } from "./conversation.js";
-import { chooseTurn } from "./script.js";
 import type { Tell } from "./tell.js";
 import type { ToolChild } from "./tool-child.js";
 import { playTurn, type TurnEnd } from "./turn.js";
@@ -27,7 +27,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	const isStream = headless === "stream-json";
 	if (isStream) await printJson({ type: "system", subtype: "init", session_id });
 	const prompt = asked.prompt ?? (await text(process.stdin)).trim();
-	const turn = chooseTurn(script, new Map(), prompt);
+	const turn = createChooseTurn(script)(prompt);
 	const end = await playTurn(turn, prompt, {
 		...world,
 		interrupted: new AbortController().signal,

@@ -8,7 +8,12 @@ export interface Shown {
 	readonly mode:
 		| { readonly type: "ready"; readonly text: string; readonly hint: string }
 		| { readonly type: "busy"; readonly text: string; readonly beat: number }
-		| { readonly type: "dialog"; readonly dialog: FakeDialog; readonly selected: number };
+		| {
+				readonly type: "dialog";
+				readonly dialog: FakeDialog;
+				readonly selected: number;
+				readonly mark: string;
+		  };
 	readonly input: string;
 }
 
@@ -25,7 +30,7 @@ function renderMode(mode: Shown["mode"], input: string): string[] {
 	if (mode.type === "dialog") {
 		const { title, choices } = mode.dialog;
 		const rows = choices.map(
-			(choice, n) => `${n === mode.selected ? "❯" : " "} ${n + 1}. ${choice}`,
+			(choice, n) => `${n === mode.selected ? mode.mark : " "} ${n + 1}. ${choice}`,
 		);
 		return [title, "", ...rows, "", "Enter to confirm"];
 	}

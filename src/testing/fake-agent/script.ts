@@ -29,6 +29,8 @@ const turn = z.strictObject({
 	when: z.string().optional(),
 	/** How often this turn is played; without end, when left out. */
 	times: z.int().positive().optional(),
+	/** A file that counts `times` for all agents and starts that name it: they share an account. */
+	counted_in: z.string().optional(),
 	/** How long it works before it comes to its end. */
 	takes: duration.default(0),
 	/** `{prompt}` stands for what was asked. */
@@ -44,15 +46,20 @@ const turn = z.strictObject({
 			left_behind: z.boolean().default(false),
 		})
 		.optional(),
-	/** The API refused: the turn fails, the agent stays. */
+	/** The API refused: the turn fails. */
 	fails: z
-		.strictObject({ status: z.int(), message: z.string().default("mock failure") })
+		.strictObject({
+			status: z.int(),
+			message: z.string().default("mock failure"),
+			/** Ends the agent, as some CLIs do; it stays, when left out. */
+			exit_code: z.int().optional(),
+		})
 		.optional(),
 	/** A usage limit, told in text and in a structured event. */
 	limit: z
 		.strictObject({
 			resets_in: duration.default(3_600_000),
-			/** `{time}` stands for the time of the reset, on the 24-hour clock of UTC. */
+			/** `{time}` stands for the time of the reset, on the 24-hour clock of UTC; `{at}` for all of it. */
 			text: z.string().default("You've hit your session limit · resets {time} (UTC)"),
 			structured: z.boolean().default(true),
 			/** Ends the agent, as some CLIs do; it stays, when left out. */
@@ -63,6 +70,8 @@ const turn = z.strictObject({
 	hangs: z.enum(["animated", "silent"]).optional(),
 	exit_code: z.int().optional(),
 	dies_by: z.string().optional(),
+	/** Takes memory until somebody ends it. */
+	eats_memory: z.boolean().default(false),
 });
 
 /** What a signal does: an exit code, the death by it, or nothing. */
@@ -80,12 +89,14 @@ export const fakeScript = z.strictObject({
 		})
 		.optional(),
 	dialogs: z.array(dialog).default([]),
+	/** Before the choice that is selected in a dialog. */
+	mark: z.string().default("❯"),
 	ready_text: z.string().default("❯ "),
 	busy_text: z.string().default("esc to interrupt"),
 	/** What Ctrl-C does while it waits for a prompt. */
 	ctrl_c: z.enum(["exits", "exits_at_second", "ignored"]).default("exits_at_second"),
 	/** What interrupts a turn. */
-	interrupt: z.enum(["esc", "esc_twice", "ctrl_c", "nothing"]).default("esc"),
+	interrupt: z.enum(["esc", "esc_twice", "ctrl_c", "ctrl_c_twice", "nothing"]).default("esc"),
 	on_sigterm: onSignal.default(143),
 	on_sigint: onSignal.default(0),
 	on_sighup: onSignal.default(129),
@@ -120,20 +131,4 @@ export function readScript(
 	if (parsed.success) return { ok: true, script: parsed.data };
 	const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
 	return { ok: false, problem: problems.join("; ") };
-}
-
-/** The turn for a prompt, counting its use; an echo when the script has none. */
-export function chooseTurn(
-	script: FakeScript,
-	used: Map<FakeTurn, number>,
-	prompt: string,
-): FakeTurn {
-	const chosen = script.turns.find(
-		(each) =>
-			(used.get(each) ?? 0) < (each.times ?? Number.POSITIVE_INFINITY) &&
-			(each.when === undefined || prompt.includes(each.when)),
-	);
-	if (chosen === undefined) return { takes: 0, reply: "The fake heard: {prompt}" };
-	used.set(chosen, (used.get(chosen) ?? 0) + 1);
-	return chosen;
 }

@@ -4,11 +4,12 @@
  */
 
 import type { FakeArguments } from "./arguments.js";
+import { type ChooseTurn, createChooseTurn } from "./choose-turn.js";
 import type { Conversation } from "./conversation.js";
 import type { Accepted } from "./dialogs.js";
 import { decodeKeys, isPastedEnter, type Key } from "./keys.js";
 import { renderScreen, type Shown } from "./screen.js";
-import { chooseTurn, type FakeDialog, type FakeTurn } from "./script.js";
+import type { FakeDialog } from "./script.js";
 import type { Tell } from "./tell.js";
 import type { ToolChild } from "./tool-child.js";
 import { playTurn } from "./turn.js";
@@ -34,20 +35,21 @@ export class FakeTerminal {
 	readonly #world: TerminalWorld;
 	readonly #lines: string[] = [];
 	readonly #waiting: string[] = [];
-	readonly #used = new Map<FakeTurn, number>();
+	readonly #chooseTurn: ChooseTurn;
 	#dialog: OpenDialog | null = null;
 	#turn: { readonly interrupt: AbortController; readonly isSilent: boolean } | null = null;
 	#isReady = false;
 	#input = "";
 	#unread = "";
 	#hint = "";
-	#escs = 0;
+	#interrupts = 0;
 	#beat = 0;
 	#pastedAtMs = Number.NEGATIVE_INFINITY;
 
 	constructor(asked: FakeArguments, world: TerminalWorld) {
 		this.#asked = asked;
 		this.#world = world;
+		this.#chooseTurn = createChooseTurn(asked.script);
 	}
 
 	/** Runs until it is ended. */
@@ -92,7 +94,7 @@ export class FakeTerminal {
 	}
 
 	async #play(prompt: string): Promise<void> {
-		const turn = chooseTurn(this.#asked.script, this.#used, prompt);
+		const turn = this.#chooseTurn(prompt);
 		const interrupt = new AbortController();
 		this.#turn = { interrupt, isSilent: turn.hangs === "silent" };
 		this.#lines.push(...`> ${prompt}`.split("\n"));
@@ -104,7 +106,7 @@ export class FakeTerminal {
 		});
 		this.#lines.push(end.type === "interrupted" ? "  Interrupted" : `● ${end.text}`);
 		this.#turn = null;
-		this.#escs = 0;
+		this.#interrupts = 0;
 		const next = this.#waiting.shift();
 		if (next !== undefined) this.#submit(next);
 		this.#draw();
@@ -149,6 +151,7 @@ export class FakeTerminal {
 		if (key.type === "paste") {
 			this.#input += key.text;
 			this.#pastedAtMs = performance.now();
+			this.#world.tell("Pasted", { text: key.text });
 		}
 		if (key.type === "ctrl_d" && this.#turn === null) this.#world.leave(0);
 		if (key.type === "esc") this.#interruptBy("esc");
@@ -158,9 +161,9 @@ export class FakeTerminal {
 	#interruptBy(key: "esc" | "ctrl_c"): void {
 		if (this.#turn === null) return;
 		const { interrupt } = this.#asked.script;
-		if (key === "esc") this.#escs++;
-		const isEnough = interrupt === key || (interrupt === "esc_twice" && this.#escs >= 2);
-		if (isEnough) this.#turn.interrupt.abort();
+		if (!interrupt.startsWith(key)) return;
+		this.#interrupts++;
+		if (interrupt === key || this.#interrupts >= 2) this.#turn.interrupt.abort();
 	}
 
 	#ctrlC(): void {
@@ -189,8 +192,8 @@ export class FakeTerminal {
 	}
 
 	#mode(): Shown["mode"] | null {
-		const { ready_text, busy_text } = this.#asked.script;
-		if (this.#dialog !== null) return { type: "dialog", ...this.#dialog };
+		const { ready_text, busy_text, mark } = this.#asked.script;
+		if (this.#dialog !== null) return { type: "dialog", ...this.#dialog, mark };
 		if (this.#turn !== null) return { type: "busy", text: busy_text, beat: this.#beat };
 		return this.#isReady ? { type: "ready", text: ready_text, hint: this.#hint } : null;
 	}

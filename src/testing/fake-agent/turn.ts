@@ -35,9 +35,9 @@ export async function playTurn(turn: FakeTurn, prompt: string, world: TurnWorld)
 	tell("UserPromptSubmit", { prompt });
 	const end = await play(turn, prompt, world);
 	note(end, turn, world);
-	if (end.type === "limited" && turn.limit?.exit_code !== undefined) {
-		world.leave(turn.limit.exit_code);
-	}
+	const { exit_code } = (end.type === "limited" ? turn.limit : turn.fails) ?? {};
+	const isRefused = end.type === "limited" || end.type === "failed";
+	if (isRefused && exit_code !== undefined) world.leave(exit_code);
 	return end;
 }
 
@@ -59,6 +59,7 @@ async function play(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<T
 		// The signal arrives in its own time; nothing more is to be said until then.
 		await new Promise(() => {});
 	}
+	if (turn.eats_memory) eatMemory();
 	if (turn.exit_code !== undefined) world.leave(turn.exit_code);
 	if (turn.limit !== undefined) return limited(turn.limit);
 	if (turn.fails !== undefined) {
@@ -82,11 +83,18 @@ async function runTool(tool: NonNullable<FakeTurn["tool"]>, world: TurnWorld): P
 	if (!world.interrupted.aborted) world.tell("PostToolUse", { tool_name: "Bash" });
 }
 
+/** Written to, so that the system has to hand it out. */
+function eatMemory(): never {
+	const eaten: Buffer[] = [];
+	for (;;) eaten.push(Buffer.alloc(10_000_000, 1));
+}
+
 function limited({ resets_in, text, structured }: NonNullable<FakeTurn["limit"]>): TurnEnd {
 	const resetsAtMs = Date.now() + resets_in;
-	const time = new Date(resetsAtMs).toISOString().slice(11, 16);
+	const at = new Date(resetsAtMs).toISOString();
+	const told = text.replaceAll("{time}", at.slice(11, 16)).replaceAll("{at}", at);
 	return {
-		...{ type: "limited", text: text.replaceAll("{time}", time) },
+		...{ type: "limited", text: told },
 		resetsAtMs: structured ? resetsAtMs : null,
 	};
 }

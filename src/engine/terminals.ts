@@ -1,0 +1,61 @@
+/** The terminals of agents that run: what is typed there, what they show, who looks on. */
+
+import { ReeveError } from "../core/errors.js";
+import type {
+	Backend,
+	RunHandle,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../ports/backend.js";
+import { isAttended } from "./attendant.js";
+import type { Life } from "./life.js";
+import type { SessionWorld } from "./life-world.js";
+
+export class Terminals {
+	readonly #lifeOf: (id: string) => Life;
+	readonly #sessions: Pick<SessionWorld, "adapterOf">;
+
+	constructor(lifeOf: (id: string) => Life, sessions: Pick<SessionWorld, "adapterOf">) {
+		this.#lifeOf = lifeOf;
+		this.#sessions = sessions;
+	}
+
+	/** Whether what is sent to an agent waits in its inbox until it can be typed. */
+	hasInbox(id: string): boolean {
+		const { spec } = this.#lifeOf(id).snapshot().agent;
+		return spec.kind === "session" && spec.terminal && isAttended(this.#sessions.adapterOf(spec));
+	}
+
+	/** Types bytes, exactly as they are. */
+	async input(id: string, bytes: Uint8Array): Promise<void> {
+		const { backend, handle } = this.#held(id);
+		await backend.input(handle, bytes);
+	}
+
+	/** The text on the screen. */
+	async screen(id: string): Promise<string> {
+		const { backend, handle } = this.#held(id);
+		return backend.screen(handle);
+	}
+
+	async attach(
+		id: string,
+		viewer: TerminalViewer,
+		size: TerminalSize | null,
+	): Promise<TerminalConnection> {
+		const { backend, handle } = this.#held(id);
+		return backend.attach(handle, viewer, size);
+	}
+
+	#held(id: string): { readonly backend: Backend; readonly handle: RunHandle } {
+		const life = this.#lifeOf(id);
+		const { spec } = life.snapshot().agent;
+		if (spec.kind !== "session" || !spec.terminal) {
+			throw new ReeveError("no_terminal", `${id} has no terminal`);
+		}
+		const held = life.held();
+		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
+		return held;
+	}
+}
