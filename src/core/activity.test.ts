@@ -63,6 +63,39 @@ describe("what an agent does", () => {
 		expect(told).toMatchObject({ activity: "busy", source: "hook" });
 	});
 
+	it("is busy while the screen shows that a failed turn is tried again, with what is known of it", () => {
+		const failure = { cause: "overloaded", resetAtMs: null } as const;
+		const failed = { ...hook("ready", 100), failure, detail: "529 Overloaded" };
+		const retries = { activity: "busy", source: "screen", detail: "529 Overloaded" };
+		expect(decide([failed], "busy")).toMatchObject(retries);
+		expect(decide([failed], "ready")).toMatchObject({
+			activity: "ready",
+			detail: "529 Overloaded",
+		});
+	});
+
+	it("comes with what was said of it since", () => {
+		const said: AgentSign = {
+			source: "transcript",
+			name: "x",
+			atMs: NOW - 50,
+			detail: "500 oh no",
+		};
+		expect(decide([hook("busy", 100), said], "busy")).toMatchObject({ detail: "500 oh no" });
+		expect(decide([said, hook("busy", 10)], "busy")).toMatchObject({ detail: null });
+	});
+
+	it("is being limited while a CLI that tells all waits for the end of a limit by itself", () => {
+		const failure = { cause: "usage_limit", resetAtMs: NOW + 1 } as const;
+		const facts = { signs: [{ ...hook("rate_limited", 60_000), failure }], nowMs: NOW };
+		const told = decideActivity(nothing, {
+			...facts,
+			screen: shows("busy"),
+			tellsTurnEnds: true,
+		});
+		expect(told).toMatchObject({ activity: "rate_limited", source: "hook" });
+	});
+
 	it("is being limited from a turn that met a limit until that lifts, or until a turn goes well", () => {
 		const met = (resetAtMs: number | null, agoMs: number): AgentSign => ({
 			...hook("ready", agoMs),

@@ -53,6 +53,9 @@ function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
 	return at < 0 || isOld ? null : (signs[at] ?? null);
 }
 
+/** What a screen also shows meanwhile, in CLIs that tell of every end of a turn. */
+const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
+
 /** Hooks run a moment after what they tell of is on the screen. */
 const SCREEN_LAG_MS = 5_000;
 
@@ -76,7 +79,10 @@ function decideShown(
 	{ signs, tellsTurnEnds, nowMs }: ActivityFacts,
 	screen: Activity | null,
 ): Shown {
-	const sign = signs.findLast(({ activity }) => activity !== undefined) ?? null;
+	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
+	const sign = signs[index] ?? null;
+	// What was said since then is about the same: an attempt that failed, and will be made again.
+	const detail = signs.slice(index).findLast((each) => each.detail !== undefined)?.detail ?? null;
 	const isSame = before.source === "screen" && before.activity === screen;
 	const shown = (activity: Activity): Shown => ({
 		...{ activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null },
@@ -97,9 +103,13 @@ function decideShown(
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
-	const toldBetter = tellsTurnEnds && sign.activity === "busy" && screen === "ready";
+	const toldBetter = tellsTurnEnds && TOLD_BETTER[sign.activity] === screen;
+	// Some try again after a failed turn, and say so on their screen alone.
+	if (sign.activity === "ready" && sign.failure && screen === "busy") {
+		return { ...shown("busy"), detail };
+	}
 	if (agrees || toldBetter || nowMs - sign.atMs < SCREEN_LAG_MS) {
-		const { activity, source, atMs, detail = null } = sign;
+		const { activity, source, atMs } = sign;
 		return { activity, source, atMs, detail };
 	}
 	return shown(screen);

@@ -50,10 +50,8 @@ const NOT_KNOWN: KnownActivity = {
 };
 
 /** Whether there is anything to look at. */
-export function isAttended({ profile, readRecord }: AgentAdapter): boolean {
-	return (
-		profile.screen !== null || readRecord !== undefined || Object.keys(profile.events).length > 0
-	);
+export function isAttended({ profile, readRecord, readTranscript }: AgentAdapter): boolean {
+	return profile.screen !== null || readRecord !== undefined || readTranscript !== undefined;
 }
 
 export class Attendant {
