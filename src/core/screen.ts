@@ -5,6 +5,7 @@
  */
 
 import type { DialogProfile, ScreenProfile } from "./adapter.js";
+import type { AgentSign } from "./sign.js";
 import type { Activity } from "./states.js";
 
 export type Key = "up" | "down" | "enter" | "esc" | "ctrl_c";
@@ -20,6 +21,8 @@ export const KEY_BYTES: Readonly<Record<Key, string>> = {
 
 export interface ScreenReading {
 	readonly activity: Activity;
+	/** The same without the words of a usage limit: they stay on a screen long after it. */
+	readonly beside: Activity;
 	/** The question that is asked, where it is one that can be answered. */
 	readonly dialog: DialogProfile | null;
 }
@@ -28,16 +31,34 @@ export interface ScreenReading {
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
 	if (dialog !== null && findChoices(text, dialog) !== null) {
-		return { activity: "waiting_input", dialog };
+		return { activity: "waiting_input", beside: "waiting_input", dialog };
 	}
+	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
 	const order = [
-		["rate_limited", profile.rateLimited],
 		["waiting_input", profile.waitingInput],
 		["busy", profile.busy],
 		["ready", profile.ready],
 	] as const;
-	const found = order.find(([, patterns]) => patterns.some((each) => matches(each, text)));
-	return { activity: found?.[0] ?? "unknown", dialog: null };
+	const beside = order.find(([, patterns]) => shows(patterns))?.[0] ?? "unknown";
+	return {
+		activity: shows(profile.rateLimited) ? "rate_limited" : beside,
+		...{ beside, dialog: null },
+	};
+}
+
+/**
+ * What a screen shows now. The words of a limit count for nothing where the CLI tells of its limits
+ * itself, and where it has shown an earlier run's conversation and has not been asked anything since.
+ */
+export function shownActivity(
+	{ activity, beside }: ScreenReading,
+	signs: readonly AgentSign[],
+	showsHistory: boolean,
+): Activity {
+	if (activity !== "rate_limited") return activity;
+	const isTold = signs.some(({ failure }) => failure?.cause === "usage_limit");
+	const isHistory = showsHistory && !signs.some(({ prompt }) => prompt !== undefined);
+	return isTold || isHistory ? beside : activity;
 }
 
 /** The line that tells of a usage limit, the lowest first; null when there is none. */

@@ -7,7 +7,14 @@
 import type { SessionSpec } from "../config/spec.js";
 import { lastTurn } from "../core/account.js";
 import { decideActivity, type KnownActivity } from "../core/activity.js";
-import { findLimit, KEY_BYTES, nextKey, readScreen, type ScreenReading } from "../core/screen.js";
+import {
+	findLimit,
+	KEY_BYTES,
+	nextKey,
+	readScreen,
+	type ScreenReading,
+	shownActivity,
+} from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
@@ -34,6 +41,8 @@ export interface AttendedRun {
 	readonly clock: Clock;
 	readonly inbox: Inbox;
 	readonly accounts: Accounts;
+	/** Whether it has taken up a conversation, and shows how that went so far. */
+	readonly isResumed: boolean;
 	/** Whether the agent has been seen ready before. */
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
@@ -110,7 +119,8 @@ export class Attendant {
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
 		const { activity, source } = this.#known;
 		// After a turn that met a limit it is idle too; how long that is to last is its account's to say.
-		const idle = activity === "ready" || (activity === "rate_limited" && source !== "screen");
+		const isFree = source !== "screen" || reading?.beside === "ready";
+		const idle = activity === "ready" || (activity === "rate_limited" && isFree);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
@@ -153,8 +163,9 @@ export class Attendant {
 		const { spec, runId, clock, note, onReady } = this.#run;
 		const before = this.#known;
 		const nowMs = clock.now().wallMs;
-		const { tellsTurnEnds } = this.#adapter.profile;
-		const screen = reading?.activity ?? null;
+		const { tellsTurnEnds, confirmsPrompts } = this.#adapter.profile;
+		const showsHistory = confirmsPrompts && this.#run.isResumed;
+		const screen = reading === null ? null : shownActivity(reading, signs, showsHistory);
 		this.#known = decideActivity(before, { signs, screen, tellsTurnEnds, nowMs });
 		const { activity, source, detail } = this.#known;
 		if (activity === before.activity) return;
