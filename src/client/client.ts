@@ -45,6 +45,8 @@ export interface Client {
 	events(options: {
 		readonly after: number;
 		readonly agent?: string | undefined;
+		/** Types, or groups of types with a dot at their end: `agent.exited,task.`. */
+		readonly type?: string | undefined;
 		readonly follow: boolean;
 		readonly signal?: AbortSignal;
 	}): AsyncGenerator<ReeveEvent>;
@@ -125,8 +127,12 @@ export function createClient(address: Address): Client {
 			return text(await send(address, { method: "GET", path, signal }));
 		},
 		openApi: () => ask("GET", pathOf("GET /api/v1/openapi.json"), {}),
-		async *events({ after, agent, follow, signal }) {
-			const query = new URLSearchParams({ after: String(after), ...(agent && { agent }) });
+		async *events({ after, agent, type, follow, signal }) {
+			const query = new URLSearchParams({
+				after: String(after),
+				...(agent && { agent }),
+				...(type && { type }),
+			});
 			if (follow) query.set("follow", "1");
 			const bytes = await stream("GET /api/v1/events", "", query, signal);
 			for await (const line of linesOf(bytes)) {

@@ -5,6 +5,7 @@ import { FLEET_OUTLINE, findOutline } from "./outline.js";
 import { parseFleet } from "./parse-fleet.js";
 import { renderProblem } from "./problem.js";
 import { KINDS_OF_KEY } from "./schema.js";
+import type { AgentSpec } from "./spec.js";
 
 const CONTEXT = { env: {}, homeDir: "/home/ada", baseDir: "/srv/fleet" };
 
@@ -29,6 +30,23 @@ describe("diffFleets", () => {
 			{ id: "p:gone", change: "remove", keys: [] },
 		]);
 	});
+
+	it.each(["session", "worker", "call"] as const)(
+		"takes a key that an older Reeve did not know for its default (%s)",
+		(kind) => {
+			const now = fleet(`a: { kind: ${kind} }`);
+			const before = {
+				...now,
+				agents: now.agents.map(({ id, project, name, adapter, profile, command, cwd }) => {
+					const known = { id, project, name, adapter, profile, command, cwd, kind };
+					return { ...known, envFile: null } as unknown as AgentSpec;
+				}),
+			};
+			expect(diffFleets(before, now)[0]).toEqual({ id: "p:a", change: "keep", keys: [] });
+			const other = fleet(`a: { kind: ${kind}, args: [y] }`);
+			expect(diffFleets(before, other)[0]?.keys).toEqual(["args"]);
+		},
+	);
 
 	it.each([
 		["drain: { timeout: 1s }", "drain: { timeout: 2s }", ["drain.timeout"]],

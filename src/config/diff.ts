@@ -4,7 +4,8 @@
  */
 
 import { renderPath } from "./problem.js";
-import { type AgentKey, KINDS_OF_KEY } from "./schema.js";
+import { resolveAgent } from "./resolve.js";
+import { type AgentKey, agentSchema, KINDS_OF_KEY } from "./schema.js";
 import type { AgentSpec, FleetSpec } from "./spec.js";
 
 export interface AgentChange {
@@ -37,9 +38,23 @@ function changedKeys(before: AgentSpec, after: AgentSpec): readonly string[] {
 			const kinds = KINDS_OF_KEY[key as AgentKey];
 			return kinds.includes(before.kind) && kinds.includes(after.kind);
 		})
-		.filter(([key]) => old.get(key) !== current.get(key))
+		.filter(([key]) => (old.get(key) ?? untold(key, before.kind)) !== current.get(key))
 		.map(([, path]) => renderPath(path));
 }
+
+/** What a spec that was recorded before there was such a key means by not having it. */
+function untold(key: string, kind: AgentSpec["kind"]): string | undefined {
+	let leaves = defaults.get(kind);
+	if (leaves === undefined) {
+		const place = { project: "", name: "", projectCwd: undefined, profile: null };
+		const settings = agentSchema.parse({ kind });
+		leaves = leavesOf(resolveAgent(place, settings, { baseDir: "/", homeDir: "/" }));
+		defaults.set(kind, leaves);
+	}
+	return leaves.get(key);
+}
+
+const defaults = new Map<AgentSpec["kind"], ReadonlyMap<string, string>>();
 
 const NOT_KEYS: ReadonlySet<string> = new Set(["id", "project", "name", "adapter", "profile"]);
 

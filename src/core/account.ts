@@ -161,7 +161,7 @@ function reasonOf(
 	if (!autoResume) return "usage limit: only `reeve resume` goes on (auto_resume is off)";
 	if (tooLong) {
 		const bound = `max_wait (${renderDuration(maxWaitMs)})`;
-		return `usage limit that lasts longer than ${bound}: halted until \`reeve resume\``;
+		return `usage limit that lasts longer than ${bound}: only \`reeve resume\` goes on`;
 	}
 	const end = told
 		? "parked until it lifts"

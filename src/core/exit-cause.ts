@@ -78,8 +78,9 @@ function findText(texts: readonly TextCause[], words: string): Said | null {
 export function failureOf(
 	words: string,
 	readReset: (text: string) => number | null,
+	texts: readonly TextCause[] = SERVICE_TEXTS,
 ): Pick<SignMeaning, "failure" | "detail"> {
-	const said = findText(SERVICE_TEXTS, words);
+	const said = findText(texts, words);
 	// A failure that nobody can name is no reason to park or halt anybody.
 	if (said === null) return { detail: shorten(words) };
 	const { cause } = said.text;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DialogProfile, ScreenProfile } from "./adapter.js";
-import { findLimit, nextKey, readScreen, shownActivity, stillText } from "./screen.js";
-import { type AgentSign, shorten } from "./sign.js";
+import { findLimit, nextKey, readScreen, stillText } from "./screen.js";
+import { shorten } from "./sign.js";
 
 const TRUST: DialogProfile = { name: "trust", when: "Do you trust", choose: "^Yes" };
 const SCREEN: ScreenProfile = {
@@ -25,10 +25,10 @@ describe("a dialog", () => {
 
 	test("is a question; one whose choices are not seen is none that can be answered", () => {
 		expect(readScreen(SCREEN, asked(" ❯ 1. Yes"))).toEqual({
-			...{ activity: "waiting_input", beside: "waiting_input", dialog: TRUST },
+			...{ activity: "waiting_input", besidesLimit: "waiting_input", dialog: TRUST },
 		});
 		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
-			...{ activity: "unknown", beside: "unknown", dialog: null },
+			...{ activity: "unknown", besidesLimit: "unknown", dialog: null },
 		});
 	});
 });
@@ -41,29 +41,6 @@ test.each([
 	["nothing that is known", "make: done", "unknown"],
 ])("the screen shows %s", (_, text, activity) => {
 	expect(readScreen(SCREEN, text).activity).toBe(activity);
-});
-
-describe("the words of a limit", () => {
-	const words = readScreen(SCREEN, "limit reached\n> ");
-	const sign = (about: Partial<AgentSign>): AgentSign => ({
-		...{ source: "hook", name: "x", atMs: 1, ...about },
-	});
-	const limit = sign({ failure: { cause: "usage_limit", resetAtMs: null } });
-
-	test.each([
-		["are believed where nobody tells of limits", [], false, "rate_limited"],
-		[
-			"are believed after a failure of another kind",
-			[sign({ failure: null })],
-			false,
-			"rate_limited",
-		],
-		["count for nothing once the CLI has told of one itself", [limit], false, "ready"],
-		["count for nothing in a conversation that was taken up", [], true, "ready"],
-		["are believed once something was asked in it", [sign({ prompt: "go" })], true, "rate_limited"],
-	] as const)("%s", (_, signs, showsHistory, activity) => {
-		expect(shownActivity(words, signs, showsHistory)).toBe(activity);
-	});
 });
 
 test("of several lines that tell of a limit the lowest counts", () => {

@@ -5,7 +5,6 @@
  */
 
 import type { DialogProfile, ScreenProfile } from "./adapter.js";
-import type { AgentSign } from "./sign.js";
 import type { Activity } from "./states.js";
 
 export type Key = "up" | "down" | "enter" | "esc" | "ctrl_c";
@@ -21,8 +20,8 @@ export const KEY_BYTES: Readonly<Record<Key, string>> = {
 
 export interface ScreenReading {
 	readonly activity: Activity;
-	/** The same without the words of a usage limit: they stay on a screen long after it. */
-	readonly beside: Activity;
+	/** The same apart from the words of a limit, which may be old, and stand above everything else. */
+	readonly besidesLimit: Activity;
 	/** The question that is asked, where it is one that can be answered. */
 	readonly dialog: DialogProfile | null;
 }
@@ -31,34 +30,17 @@ export interface ScreenReading {
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
 	if (dialog !== null && findChoices(text, dialog) !== null) {
-		return { activity: "waiting_input", beside: "waiting_input", dialog };
+		return { activity: "waiting_input", besidesLimit: "waiting_input", dialog };
 	}
-	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
 	const order = [
 		["waiting_input", profile.waitingInput],
 		["busy", profile.busy],
 		["ready", profile.ready],
 	] as const;
-	const beside = order.find(([, patterns]) => shows(patterns))?.[0] ?? "unknown";
-	return {
-		activity: shows(profile.rateLimited) ? "rate_limited" : beside,
-		...{ beside, dialog: null },
-	};
-}
-
-/**
- * What a screen shows now. The words of a limit count for nothing where the CLI tells of its limits
- * itself, and where it has shown an earlier run's conversation and has not been asked anything since.
- */
-export function shownActivity(
-	{ activity, beside }: ScreenReading,
-	signs: readonly AgentSign[],
-	showsHistory: boolean,
-): Activity {
-	if (activity !== "rate_limited") return activity;
-	const isTold = signs.some(({ failure }) => failure?.cause === "usage_limit");
-	const isHistory = showsHistory && !signs.some(({ prompt }) => prompt !== undefined);
-	return isTold || isHistory ? beside : activity;
+	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
+	const besidesLimit = order.find(([, patterns]) => shows(patterns))?.[0] ?? "unknown";
+	const activity = shows(profile.rateLimited) ? "rate_limited" : besidesLimit;
+	return { activity, besidesLimit, dialog: null };
 }
 
 /** The line that tells of a usage limit, the lowest first; null when there is none. */

@@ -40,6 +40,13 @@ export interface AccountsWorld {
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
+interface StoredAccount {
+	readonly account: string;
+	/** Null: free, since `freedAtMs`. */
+	readonly state: AccountState | null;
+	readonly freedAtMs: number;
+}
+
 /** Why an agent waits, in words, and until when as far as that is known. */
 export interface Hold {
 	readonly reason: string;
@@ -59,6 +66,8 @@ function accountOf(spec: AgentSpec): string | null {
 export class Accounts {
 	readonly #world: AccountsWorld;
 	readonly #states = new Map<string, AccountState>();
+	/** When accounts became free: a turn from before that may still be read, and is no news. */
+	readonly #freedAtMs = new Map<string, number>();
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
 
@@ -70,8 +79,9 @@ export class Accounts {
 	recover(): void {
 		for (const { type, payload } of this.#world.store.readEffects()) {
 			if (type !== "account") continue;
-			const { account, state } = payload as { account: string; state: AccountState };
-			this.#states.set(account, state);
+			const { account, state, freedAtMs } = payload as StoredAccount;
+			if (state === null) this.#freedAtMs.set(account, freedAtMs);
+			else this.#states.set(account, state);
 		}
 		this.#lookLater();
 	}
@@ -162,6 +172,8 @@ export class Accounts {
 		const { minuteOfDay, random } = this.#world;
 		const account = accountOf(spec) ?? spec.id;
 		const before = this.#states.get(account) ?? null;
+		const freedAtMs = this.#freedAtMs.get(account) ?? 0;
+		if (before === null && hit.by === "turn" && hit.atMs <= freedAtMs) return () => {};
 		// A spec that an older daemon has pinned does not say.
 		const settings = spec.usageLimit ?? DEFAULT_USAGE_LIMIT;
 		const context = { settings, nowMs: this.#nowMs(), minuteOfDay, random: random() };
@@ -202,15 +214,16 @@ export class Accounts {
 		after: AccountState | null,
 	): (transaction: StoreTransaction) => void {
 		if (after === before) return () => {};
-		if (after === null) this.#states.delete(account);
-		else this.#states.set(account, after);
-		this.#lookLater();
 		const key = `account:${account}`;
 		const atMs = this.#nowMs();
+		if (after === null) {
+			this.#states.delete(account);
+			this.#freedAtMs.set(account, atMs);
+		} else this.#states.set(account, after);
+		this.#lookLater();
 		return (transaction) => {
-			const payload = { account, state: after };
-			if (after === null) transaction.removeEffect(key);
-			else transaction.putEffect({ key, type: "account", dueAtMs: NEVER_MS, payload });
+			const payload: StoredAccount = { account, state: after, freedAtMs: atMs };
+			transaction.putEffect({ key, type: "account", dueAtMs: NEVER_MS, payload });
 			for (const event of newsOf(account, agent, before, after)) {
 				transaction.appendEvent(event, atMs);
 			}

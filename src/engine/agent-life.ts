@@ -35,9 +35,10 @@ import { launchRun } from "./launch-run.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
+import { NextStart } from "./next-start.js";
 import { bindConversation, endConversation, hearConversation } from "./run-conversation.js";
 import { type RunWatch, watchRun } from "./run-watch.js";
-import { createSignal, type Signal, scheduleLong } from "./waiting.js";
+import { type Signal, scheduleLong } from "./waiting.js";
 
 const RECOVER_AGAIN_MS = 1_000;
 const UNSEEN = { code: null, signal: null, outOfMemory: false };
@@ -51,15 +52,15 @@ export class AgentLife implements Life {
 	#unknown = false;
 	readonly #limitsNews = createLimitsNews();
 	#ready = false;
-	#wanted: { readonly withContinue: boolean; readonly outcome: Signal<StartOutcome> } | null = null;
-	#nextStartAtMs: number | null = null;
-	#cancelStart = () => {};
+	readonly #next: NextStart;
+	#cancelLook = () => {};
 	#watch: RunWatch | null = null;
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
 		this.#kept = new KeptAgent(agent, world);
 		this.#lastExit = lastExit;
 		this.#world = world;
+		this.#next = new NextStart(world.clock, () => world.wantsToStart(this.id));
 	}
 
 	get id(): string {
@@ -67,19 +68,19 @@ export class AgentLife implements Life {
 	}
 
 	get wantsToLaunch(): boolean {
-		return this.#wanted !== null;
+		return this.#next.isWanted;
 	}
 
 	snapshot(): AgentSnapshot {
 		return {
 			agent: this.#kept.now,
-			process: processStateOf(this.#run, this.#wanted !== null, this.#unknown),
+			process: processStateOf(this.#run, this.#next.isWanted, this.#unknown),
 			run: this.#run,
 			processes: this.#run?.handle ? 1 : 0,
 			ready: this.#ready,
 			known: this.#run === null ? null : (this.#watch?.known() ?? null),
 			lastExit: this.#lastExit,
-			nextStartAtMs: this.#nextStartAtMs,
+			nextStartAtMs: this.#next.plannedAtMs,
 		};
 	}
 
@@ -108,7 +109,8 @@ export class AgentLife implements Life {
 	}
 
 	letGo(): void {
-		this.#cancelStart();
+		this.#next.letGo();
+		this.#cancelLook();
 		this.#watch?.stop();
 	}
 
@@ -141,31 +143,21 @@ export class AgentLife implements Life {
 	}
 
 	askToStart(withContinue: boolean): Promise<StartOutcome> {
-		this.#cancelStart();
-		this.#nextStartAtMs = null;
-		this.#wanted ??= { withContinue, outcome: createSignal() };
-		const { promise } = this.#wanted.outcome;
-		this.#world.wantsToStart(this.id);
-		return promise;
-	}
-
-	#planStart({ afterMs, dueAtMs }: PlannedStart): void {
-		this.#cancelStart();
-		this.#nextStartAtMs = dueAtMs;
-		this.#cancelStart = scheduleLong(this.#world.clock, afterMs, () => void this.askToStart(true));
+		return this.#next.ask(withContinue);
 	}
 
 	async #launch(): Promise<void> {
-		const wanted = this.#wanted;
+		const wanted = this.#next.take();
 		if (wanted === null) return;
-		this.#wanted = null;
 		const refused = this.forbidden();
 		if (refused !== null) return wanted.outcome.resolve(refused);
 		const { newRunId, chooseBackend } = this.#world;
 		const backend = chooseBackend(this.#kept.now.spec);
 		const live = newRun(newRunId(), backend, wanted.withContinue, this.#nowMs());
 		// The intent is recorded before the start, so that a start that nobody saw confirmed is found.
-		await this.#kept.save({ reason: "starting" }, [], (transaction) => {
+		const wasParked = this.#lastExit?.cause === "usage_limit" ? 1 : 0;
+		const restarts = this.#kept.now.restarts + wasParked;
+		await this.#kept.save({ reason: "starting", restarts }, [], (transaction) => {
 			transaction.putRun(this.#stored(live, "intended"));
 			transaction.removeEffect(startEffectKey(this.id));
 		});
@@ -287,7 +279,7 @@ export class AgentLife implements Life {
 		live.ended.resolve();
 		// Its own bookkeeping; if it fails, the record is merely kept longer.
 		live.backend.forget(live.runId).catch(() => {});
-		if (planned !== null) this.#planStart(planned);
+		if (planned !== null) this.#next.plan(planned);
 		if (park !== null && this.forbidden() === null) void this.askToStart(true);
 		this.#world.changed();
 	}
@@ -336,10 +328,8 @@ export class AgentLife implements Life {
 
 	/** Nothing starts from here on, and who asked is recorded before the agent is told. */
 	async #suppressRestarts(by: Asker): Promise<LiveRun | null> {
-		this.#cancelStart();
-		this.#nextStartAtMs = null;
-		this.#wanted?.outcome.resolve("stopped");
-		this.#wanted = null;
+		this.#next.refuse();
+		this.#cancelLook();
 		const live = this.#run;
 		if (live !== null) live.askedBy = by;
 		await this.#kept.save({}, [], (transaction) => {
@@ -362,7 +352,7 @@ export class AgentLife implements Life {
 			case "unknown":
 				// Not known is not stopped: nothing is started until it is known.
 				this.#kept.show(found.reason);
-				this.#cancelStart = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
+				this.#cancelLook = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
 					void this.#inbox.run(() => this.#recover(stored));
 				});
 				return;
@@ -376,7 +366,7 @@ export class AgentLife implements Life {
 			case "gone":
 				await this.#recordGone(live, stored, found.rebooted);
 		}
-		if (this.#nextStartAtMs === null) this.#takeUp(null);
+		if (this.#next.plannedAtMs === null) this.#takeUp(null);
 	}
 
 	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
@@ -401,6 +391,6 @@ export class AgentLife implements Life {
 		}
 		// A wall clock that was set back must not make anybody wait longer than was decided.
 		const leftMs = Math.min(planned.afterMs, Math.max(0, planned.dueAtMs - this.#nowMs()));
-		this.#planStart({ afterMs: leftMs, dueAtMs: this.#nowMs() + leftMs });
+		this.#next.plan({ afterMs: leftMs, dueAtMs: this.#nowMs() + leftMs });
 	}
 }

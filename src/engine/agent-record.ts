@@ -101,7 +101,8 @@ export function recordExit(
 			reason,
 			waiting: action.type === "ask_operator",
 			desired: action.type === "stop" ? "down" : agent.desired,
-			restarts: agent.restarts + (afterMs === null ? 0 : 1),
+			// One that is parked may never start again; it counts when it does.
+			restarts: agent.restarts + (action.type === "restart" ? 1 : 0),
 		},
 		exit: {
 			...{ runId, agentId: agent.id, code, signal, cause, askedBy, kind },

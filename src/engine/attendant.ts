@@ -7,14 +7,7 @@
 import type { SessionSpec } from "../config/spec.js";
 import { lastTurn } from "../core/account.js";
 import { decideActivity, type KnownActivity } from "../core/activity.js";
-import {
-	findLimit,
-	KEY_BYTES,
-	nextKey,
-	readScreen,
-	type ScreenReading,
-	shownActivity,
-} from "../core/screen.js";
+import { findLimit, KEY_BYTES, nextKey, readScreen, type ScreenReading } from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
@@ -54,7 +47,9 @@ export interface AttendedRun {
 	readonly onError: (error: unknown) => void;
 }
 
-const NOT_KNOWN: KnownActivity = { activity: "unknown", source: null, atMs: 0, detail: null };
+const NOT_KNOWN: KnownActivity = {
+	...{ activity: "unknown", source: null, atMs: 0, failure: null, detail: null },
+};
 
 /** Whether there is anything to look at. */
 export function isAttended({ profile, readRecord }: AgentAdapter): boolean {
@@ -119,8 +114,8 @@ export class Attendant {
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
 		const { activity, source } = this.#known;
 		// After a turn that met a limit it is idle too; how long that is to last is its account's to say.
-		const isFree = source !== "screen" || reading?.beside === "ready";
-		const idle = activity === "ready" || (activity === "rate_limited" && isFree);
+		const prompts = source !== "screen" || reading?.besidesLimit === "ready";
+		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
@@ -165,8 +160,8 @@ export class Attendant {
 		const nowMs = clock.now().wallMs;
 		const { tellsTurnEnds, confirmsPrompts } = this.#adapter.profile;
 		const showsHistory = confirmsPrompts && this.#run.isResumed;
-		const screen = reading === null ? null : shownActivity(reading, signs, showsHistory);
-		this.#known = decideActivity(before, { signs, screen, tellsTurnEnds, nowMs });
+		const facts = { signs, screen: reading, showsHistory, tellsTurnEnds, nowMs };
+		this.#known = decideActivity(before, facts);
 		const { activity, source, detail } = this.#known;
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };

@@ -213,6 +213,18 @@ describe("reeve events", () => {
 		expect(all.stdout).toContain('{"error":{"code":"connection_lost"');
 	});
 
+	test("--type asks for some alone, and knows which there are", async () => {
+		const seen: string[] = [];
+		const { env } = await withEvents(seen);
+		await runReeve(["events", "--type", "agent.exited,task."], { env });
+		expect(seen).toEqual(["after=0&type=agent.exited%2Ctask."]);
+		const ran = await runReeve(["events", "--type", "agent.exitd"], { env });
+		expect([ran.code, ran.stderr]).toEqual([
+			2,
+			"error: there are no events `agent.exitd`\nhint: Did you mean agent.exited?\n",
+		]);
+	});
+
 	test("no events is not an error", async () => {
 		const { env } = await withEvents();
 		const ran = await runReeve(["events", "--after", "151"], { env });

@@ -158,7 +158,9 @@ describe("five agents on one account that has met its limit", () => {
 	test("are not waited for longer than max_wait", async () => {
 		await meetLimit(", usage_limit: { max_wait: 2h }");
 		expect(view("a").hold).toMatchObject({ untilMs: null });
-		expect(view("a").hold?.reason).toContain("halted until `reeve resume`");
+		expect(view("a").hold?.reason).toContain(
+			"longer than max_wait (2h): only `reeve resume` goes on",
+		);
 		await world.pass(10 * HOUR_MS);
 		expect(starts()).toBe(5);
 	});
@@ -234,6 +236,21 @@ describe("agents that live through a limit", () => {
 		tell({ failure: null }, "c");
 		await passFinely(30_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+	});
+
+	test("are free after that for a later daemon too, which reads the old turn again", async () => {
+		await world.engine.resume("p:a");
+		await passFinely(5_000);
+		tell({ failure: null }, "a");
+		await passFinely(40_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+		await world.killAndRestart(1_000);
+		await passFinely(5_000);
+		expect(FIVE.map((name) => view(name).hold)).toEqual(FIVE.map(() => null));
+		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
+		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		await passFinely(3_000);
+		expect(view("a").hold?.untilMs).toBeGreaterThan(resetAtMs - 1);
 	});
 
 	test("all stay parked when the turn of the probe meets the limit again", async () => {

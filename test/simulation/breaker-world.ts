@@ -152,9 +152,13 @@ function createLife(
 			return;
 		}
 		if (
-			["invalid_request", "action_not_supported", "internal", "host_exhausted"].includes(
-				outcome.error,
-			)
+			[
+				"invalid_request",
+				"action_not_supported",
+				"internal",
+				"usage_limit",
+				"host_exhausted",
+			].includes(outcome.error)
 		)
 			return;
 		failures++;

@@ -1,7 +1,8 @@
 /** `reeve events`: what has happened, and with `-f` what happens. */
 
+import { nearest } from "../../config/did-you-mean.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import type { ReeveEvent } from "../../core/events.js";
+import { EVENT_DOCS, type ReeveEvent } from "../../core/events.js";
 import { renderElapsed } from "../../core/units.js";
 import { checkAgentId, parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
@@ -14,6 +15,7 @@ const LAST_DEFAULT = 100;
 export interface EventsOptions {
 	readonly follow?: boolean;
 	readonly agent?: string;
+	readonly type?: string;
 	readonly after?: string;
 	readonly lines?: string;
 	readonly json?: boolean;
@@ -25,6 +27,7 @@ export async function runEvents(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const agent = options.agent === undefined ? undefined : checkAgentId(options.agent);
+	const type = options.type === undefined ? undefined : checkTypes(options.type);
 	const after = options.after === undefined ? 0 : parseCount(options.after, "--after");
 	const last = lastOf(options);
 	const { client } = connect(env);
@@ -36,11 +39,12 @@ export async function runEvents(
 	};
 
 	if (last === null && options.follow) {
-		for await (const event of client.events({ after, agent, follow: true })) await show(event);
+		for await (const event of client.events({ after, agent, type, follow: true }))
+			await show(event);
 	} else {
 		// Which are the last ones is known only at the end, so they are kept until then, and no others.
 		const kept: ReeveEvent[] = [];
-		for await (const event of client.events({ after, agent, follow: false })) {
+		for await (const event of client.events({ after, agent, type, follow: false })) {
 			seen = event.seq;
 			if (last === null) await show(event);
 			else if (kept.push(event) > 2 * last) kept.splice(0, kept.length - last);
@@ -52,11 +56,27 @@ export async function runEvents(
 			if (seen === after && !options.json) output.say("no events");
 			return CLI_EXIT.done;
 		}
-		for await (const event of client.events({ after: seen, agent, follow: true }))
+		for await (const event of client.events({ after: seen, agent, type, follow: true }))
 			await show(event);
 	}
 	const hint = `\`reeve events -f --after ${seen}\` goes on from here, once there is a daemon again.`;
 	throw new ReeveError("connection_lost", "the daemon has ended, and the events with it", hint);
+}
+
+/** A type that does not exist would be waited for in vain. */
+function checkTypes(types: string): string {
+	const known = Object.keys(EVENT_DOCS);
+	const groups = new Set(known.map((type) => type.slice(0, type.indexOf(".") + 1)));
+	for (const type of types.split(",")) {
+		if (known.includes(type) || groups.has(type)) continue;
+		const near = nearest(type, [...known, ...groups]);
+		const hint =
+			near === null
+				? `Types are like agent.exited; groups are ${[...groups].join(" ")}`
+				: `Did you mean ${near}?`;
+		throw new ReeveError("usage", `there are no events \`${type}\``, hint);
+	}
+	return types;
 }
 
 /** How many of the last ones are wanted; null for all. Whoever says where to begin wants all from there. */

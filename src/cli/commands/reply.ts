@@ -28,6 +28,6 @@ export async function runReply(
 	const body = { answer: text };
 	const { question } = await client.call("POST /api/v1/agents/:id/reply", { place, body });
 	if (options.json) output.json({ id: agent, question, answer: text });
-	else output.result(`${agent}: answered \`${plainLine(question)}\``);
+	else output.result(`${agent}: has your answer to \`${plainLine(question)}\``);
 	return CLI_EXIT.done;
 }

@@ -57,6 +57,7 @@ const addStreams: AddCommands = (program, run) => {
 		.description("Show what has happened, oldest first.")
 		.option("-f, --follow", "go on with what happens")
 		.option("--agent <agent>", "only of this agent")
+		.option("--type <types>", "only these, as agent.exited,task. (with a dot at its end, a group)")
 		.option("--after <seq>", "only after the event of this number")
 		.option("-n, --lines <count>", "how many of the last ones (default: 100, all with --after)")
 		.option("--json", "print each event as JSON on a line of its own")
