@@ -34,6 +34,8 @@ export interface AttendedRun {
 	readonly clock: Clock;
 	readonly inbox: Inbox;
 	readonly accounts: Accounts;
+	/** Whether it has taken up a conversation, and shows how that went so far. */
+	readonly isResumed: boolean;
 	/** Whether the agent has been seen ready before. */
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
@@ -154,8 +156,10 @@ export class Attendant {
 		const { spec, runId, clock, note, onReady } = this.#run;
 		const before = this.#known;
 		const nowMs = clock.now().wallMs;
-		const { tellsTurnEnds } = this.#adapter.profile;
-		this.#known = decideActivity(before, { signs, screen: reading, tellsTurnEnds, nowMs });
+		const { tellsTurnEnds, confirmsPrompts } = this.#adapter.profile;
+		const showsHistory = confirmsPrompts && this.#run.isResumed;
+		const facts = { signs, screen: reading, showsHistory, tellsTurnEnds, nowMs };
+		this.#known = decideActivity(before, facts);
 		const { activity, source, detail } = this.#known;
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };

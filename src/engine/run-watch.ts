@@ -73,6 +73,7 @@ function attend(
 		...{ spec, runId, backend, handle, sessions, clock, inbox, accounts },
 		...{ onConversation, onRestart },
 		conversation: () => live.conversation?.id ?? null,
+		isResumed: live.conversation?.mode === "resume",
 		wasReady: live.ready,
 		note: (events: readonly NewEvent[]) =>
 			store.commit((transaction) => {
