@@ -22,25 +22,27 @@ export interface ScreenReading {
 	readonly activity: Activity;
 	/** The same apart from the words of a limit, which may be old, and stand above everything else. */
 	readonly besidesLimit: Activity;
+	readonly inTool: boolean;
 	/** The question that is asked, where it is one that can be answered. */
 	readonly dialog: DialogProfile | null;
 }
 
 /** A question hides what is below it, and work is shown beside the prompt: hence the order. */
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
+	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
+	const inTool = shows(profile.inTool ?? []);
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
 	if (dialog !== null && findChoices(text, dialog) !== null) {
-		return { activity: "waiting_input", besidesLimit: "waiting_input", dialog };
+		return { activity: "waiting_input", besidesLimit: "waiting_input", inTool, dialog };
 	}
 	const order = [
 		["waiting_input", profile.waitingInput],
 		["busy", profile.busy],
 		["ready", profile.ready],
 	] as const;
-	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
 	const besidesLimit = order.find(([, patterns]) => shows(patterns))?.[0] ?? "unknown";
 	const activity = shows(profile.rateLimited) ? "rate_limited" : besidesLimit;
-	return { activity, besidesLimit, dialog: null };
+	return { activity, besidesLimit, inTool, dialog: null };
 }
 
 /** The line that tells of a usage limit, the lowest first; null when there is none. */
@@ -94,7 +96,9 @@ export function nextKey(text: string, dialog: DialogProfile): Key | null {
 	return choices.selected < choices.wanted ? "down" : "up";
 }
 
-/** The screen without what moves by itself: clocks, counters, spinners. */
+const COUNTER = /\d[\d.,:]*\s?\p{L}{0,3}\b/gu;
+
+/** The screen without what moves by itself: clocks, counters, spinners. Every CLI has marks of its own, so words are left. */
 export function stillText(text: string): string {
-	return text.replaceAll(/[\d.…⠀-⣿✶✻✽✢·∗*●○◐◓◑◒|/\\-]+/gu, "").replaceAll(/\s+/g, " ");
+	return text.replaceAll(COUNTER, " ").replaceAll(/\P{L}+/gu, " ");
 }

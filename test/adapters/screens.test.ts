@@ -63,6 +63,13 @@ describe("activities read from the screen", () => {
 		}
 	});
 
+	test("tell that a tool runs, where nothing else does", () => {
+		const inTool = readdirSync(join(FOLDER, "gemini")).filter(
+			(file) => readScreen(profileOf("gemini"), read("gemini", file).text).inTool,
+		);
+		expect(inTool).toEqual(["busy-tool-1.txt", "busy-tool-2.txt"]);
+	});
+
 	test("are never `ready` while a person is asked something", () => {
 		const wrong = screens.filter(
 			({ label, seen }) => label === "waiting_input" && seen === "ready",
