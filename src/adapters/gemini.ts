@@ -21,11 +21,12 @@ export const gemini: AgentAdapter = {
 		screen: {
 			// Also with a text in its input: an Enter that comes soon after its start is swallowed.
 			ready: ["Type your message", "^ [*>] .*\\n(.*\\n){0,6}? workspace \\(/directory\\)"],
-			busy: ["esc to cancel"],
+			// A tool that says nothing for a while is taken for one that wants to be typed into.
+			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
 			// The record tells of a tool when it has ended.
-			inTool: ["^[\\s│]*⊶ "],
-			rateLimited: ["Usage limit reached for", "exhausted your (daily )?quota"],
+			inTool: ["^[\\s│]*[⊶⊷] "],
+			rateLimited: ["^│ Usage limit reached for"],
 			dialogs: [
 				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },
 			],

@@ -2,37 +2,11 @@
 
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
+import type { SignMeaning } from "../core/sign.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
-import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
+import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+import { PLUGIN } from "./opencode/plugin.js";
 
-/** A plugin that passes on what it is told. Its own record is a database, so usage has a file of its own. */
-const PLUGIN = `import { appendFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-const TOLD = ["session.created", "session.status", "session.idle", "session.error", "permission.asked", "permission.replied", "message.updated"];
-let count = 0;
-const used = process.env.REEVE_SPOOL + "/../opencode-usage.jsonl";
-try {
-	if (statSync(used).size > 1000000) rmSync(used);
-} catch {}
-function tellUsage({ id, tokens, cost, time }) {
-	try {
-		appendFileSync(used, JSON.stringify({ id, tokens, cost, timestamp: new Date(time.completed) }) + "\\n", { mode: 0o600 });
-	} catch {}
-}
-export const Reeve = async () => ({
-	event: async ({ event }) => {
-		const spool = process.env.REEVE_SPOOL;
-		if (!spool || !TOLD.includes(event.type)) return;
-		const { info } = event.properties ?? {};
-		if (event.type === "message.updated" && info?.role === "assistant" && info.time?.completed) tellUsage(info);
-		if (event.type === "message.updated" && info?.role !== "user") return;
-		try {
-			const name = spool + "/" + event.type + "." + process.pid + "-" + ++count;
-			writeFileSync(name + ".tmp", JSON.stringify(event.properties ?? {}), { mode: 0o600 });
-			renameSync(name + ".tmp", name + ".json");
-		} catch {}
-	},
-});
-`;
 const CONFIG = { plugin: ["file://<folder>/reeve-plugin.js"] };
 
 export const opencode: AgentAdapter = {
@@ -54,11 +28,12 @@ export const opencode: AgentAdapter = {
 				...SERVICE_TEXTS,
 			],
 		},
+		confirmsPrompts: true,
 		tellsTurnEnds: true,
 		screen: {
 			ready: ["Ask anything", "ctrl\\+p commands"],
-			busy: ["esc (again to )?interrupt", "retrying in"],
-			waitingInput: ["Permission required", "Allow once\\s+Allow always"],
+			busy: ["[■⬝]{4} .*esc (again to )?interrupt", "\\[retrying in"],
+			waitingInput: ["┃\\s+△ Permission required", "┃\\s+Allow once\\s+Allow always"],
 			rateLimited: [],
 			dialogs: [],
 		},
@@ -74,26 +49,61 @@ export const opencode: AgentAdapter = {
 			transcript: [],
 		},
 	},
-	readRecord(event, data, { resetAtMs }) {
+	readRecord(event, data, reader) {
+		const meaning = meaningOf(event, data, reader);
 		const id = data["sessionID"];
-		const about = typeof id === "string" ? { conversation: id } : {};
-		switch (event) {
-			case "session.status":
-				return { ...about, ...statusOf(data["status"]) };
-			case "session.idle":
-				return { ...about, activity: "ready", failure: null };
-			case "session.error":
-				return { ...about, activity: "ready", ...failureOf(JSON.stringify(data), resetAtMs) };
-			case "permission.asked":
-				return { ...about, activity: "waiting_input" };
-			case "permission.replied":
-				return { ...about, activity: "busy" };
-			default:
-				return null;
-		}
+		return meaning === null || typeof id !== "string" ? meaning : { ...meaning, conversation: id };
 	},
 	usage: { files: ["<folder>/opencode-usage.jsonl"], read: readUsage },
 };
+
+function meaningOf(event: string, data: JsonRecord, reader: SignReader): SignMeaning | null {
+	switch (event) {
+		case "prompt":
+			return { activity: "busy", prompt: String(data["text"] ?? "") };
+		case "status":
+			return statusOf(Object(data["status"]) as JsonRecord, numberOf(data["at"]), reader);
+		case "tool":
+			return { activity: "busy", inTool: data["running"] !== 0 };
+		case "permission.asked":
+			return { activity: "waiting_input" };
+		case "permission.replied":
+			return { activity: "busy" };
+		case "idle":
+			return { activity: "ready", inTool: false, ...endOf(data, reader) };
+		default:
+			return null;
+	}
+}
+
+/** A retry that is this far away is no work any more. It honours `retry-after` of up to 24 days. */
+const RETRY_SOON_MS = 60_000;
+
+function statusOf(
+	{ type, message, attempt, next }: JsonRecord,
+	atMs: number,
+	{ resetAtMs }: SignReader,
+): SignMeaning {
+	if (type !== "retry") return { activity: "busy" };
+	const { failure, detail } = failureOf(String(message ?? ""), resetAtMs);
+	const said = `attempt ${attempt} failed: ${detail}`;
+	const isFar = numberOf(next) - atMs > RETRY_SOON_MS;
+	if (!isFar || failure?.cause !== "usage_limit") return { activity: "busy", detail: said };
+	const limit = { cause: "usage_limit", resetAtMs: numberOf(next) } as const;
+	return { activity: "rate_limited", failure: limit, detail: said };
+}
+
+/** How a turn ended: well, with an error, or broken off, which says nothing of the service. */
+function endOf({ error, finished }: JsonRecord, { resetAtMs }: SignReader): SignMeaning {
+	if (!error) return finished === true ? { failure: null } : {};
+	const { name, data } = error as JsonRecord;
+	const { message, statusCode } = Object(data) as JsonRecord;
+	// Somebody interrupted it.
+	if (name === "MessageAbortedError") return {};
+	const words = [statusCode, message ?? name].filter((each) => each !== undefined).join(" ");
+	if (name !== "ProviderAuthError") return failureOf(words, resetAtMs);
+	return { failure: { cause: "auth", resetAtMs: null }, detail: words };
+}
 
 function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {
 	if (typeof id !== "string" || !tokens) return null;
@@ -106,10 +116,4 @@ function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {
 		cacheRead: numberOf(cache["read"]),
 		cacheWrite: numberOf(cache["write"]),
 	};
-}
-
-function statusOf(status: unknown) {
-	const { type, message } = (status ?? {}) as { type?: string; message?: string };
-	if (type === "retry") return { activity: "busy", detail: `retries: ${message}` } as const;
-	return { activity: type === "busy" ? "busy" : "ready" } as const;
 }

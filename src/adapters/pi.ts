@@ -1,33 +1,64 @@
 /** pi, the coding agent. Measured with 0.73. A session file that is named and not there is begun. */
 
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
-import { failureOf } from "../core/exit-cause.js";
+import { type EventRule, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
 
-/** An extension that passes on what it is told. */
-const EXTENSION = `import { renameSync, writeFileSync } from "node:fs";
+/** An extension that passes on what it is told. Of what comes often only the last is kept. */
+const EXTENSION = `import { renameSync, utimesSync, writeFileSync } from "node:fs";
 let count = 0;
-function tell(event: string, data: unknown) {
+let atMs = 0;
+const tools = new Set();
+function tell(event: string, data: object, keep = "last") {
 	const spool = process.env.REEVE_SPOOL;
 	if (!spool) return;
 	try {
-		const name = spool + "/" + event + "." + process.pid + "-" + ++count;
+		const name = spool + "/" + event + "." + (keep === "last" ? "last" : process.pid + "-" + ++count);
+		// In order, also where the clock of the files is too coarse to tell.
+		atMs = Math.max(Date.now(), atMs + 1);
 		writeFileSync(name + ".tmp", JSON.stringify(data), { mode: 0o600 });
+		utimesSync(name + ".tmp", atMs / 1000, atMs / 1000);
 		renameSync(name + ".tmp", name + ".json");
 	} catch {}
 }
 export default function (pi: any) {
 	pi.on("session_start", () => tell("session_start", {}));
-	pi.on("input", (event: any) => tell("input", { text: event.text }));
+	pi.on("input", (event: any) => tell("input", { text: event.text }, "each"));
 	pi.on("agent_start", () => tell("agent_start", {}));
-	pi.on("agent_end", () => tell("agent_end", {}));
-	pi.on("turn_end", (event: any) => {
-		const { stopReason, errorMessage } = event.message ?? {};
-		tell("turn_end", { stopReason, errorMessage });
+	pi.on("agent_end", (event: any) => {
+		const { stopReason, errorMessage } = event.messages?.findLast((each: any) => each.role === "assistant") ?? {};
+		tools.clear();
+		tell("agent_end", { stopReason, errorMessage });
+	});
+	pi.on("tool_execution_start", (event: any) => {
+		tools.add(event.toolCallId);
+		tell("tool", { running: tools.size });
+	});
+	pi.on("tool_execution_end", (event: any) => {
+		tools.delete(event.toolCallId);
+		tell("tool", { running: tools.size });
 	});
 }
 `;
+
+const stopped = (reason: string) => ({ path: "stopReason", match: `^${reason}$` });
+const END = { event: "agent_end", activity: "ready", inTool: false } as const;
+
+const EVENTS: readonly EventRule[] = [
+	{ event: "session_start", activity: "ready" },
+	{ event: "input", activity: "busy", prompt: "text" },
+	{ event: "agent_start", activity: "busy" },
+	{ event: "tool", where: { path: "running", match: "^0$" }, activity: "busy", inTool: false },
+	{ event: "tool", activity: "busy", inTool: true },
+	// All that it says of a connection that broke off.
+	{
+		...{ ...END, where: { path: "errorMessage", match: "^terminated$" } },
+		...{ cause: "overloaded", detail: "errorMessage" },
+	},
+	{ ...END, where: stopped("error"), turn: "failed", detail: "errorMessage" },
+	{ ...END, where: stopped("aborted") },
+	{ ...END, turn: "ok" },
+];
 
 const SESSION = "<folder>/pi-<conversation>.jsonl";
 
@@ -37,10 +68,11 @@ export const pi: AgentAdapter = {
 		...PLAIN_PROFILE,
 		command: ["pi"],
 		args: ["--extension", "<folder>/reeve-extension.ts"],
+		eventRules: EVENTS,
 		confirmsPrompts: true,
 		screen: {
-			ready: ["\\(auto\\)"],
-			busy: ["Working\\.\\.\\.", "Retrying \\("],
+			ready: ["%/\\S+ \\(auto\\)"],
+			busy: ["^\\s*[\u2800-\u28ff] (Working\\.\\.\\.|Retrying \\()"],
 			waitingInput: [],
 			rateLimited: [],
 			dialogs: [],
@@ -57,25 +89,6 @@ export const pi: AgentAdapter = {
 			gone: ["[Nn]o session found"],
 			transcript: [SESSION],
 		},
-	},
-	readRecord(event, data, { resetAtMs }) {
-		switch (event) {
-			case "session_start":
-				return { activity: "ready" };
-			case "input":
-				return { activity: "busy", prompt: String(data["text"] ?? "") };
-			case "agent_start":
-				return { activity: "busy" };
-			case "agent_end":
-				return { activity: "ready" };
-			case "turn_end":
-				if (data["stopReason"] === "error") {
-					return failureOf(String(data["errorMessage"] ?? ""), resetAtMs);
-				}
-				return { failure: null };
-			default:
-				return null;
-		}
 	},
 	usage: { read: readUsage },
 };

@@ -6,14 +6,19 @@ import {
 	CONVERSATION_IDS,
 	type ConversationProfile,
 	DRAIN_RUNGS,
+	type EventRule,
 	KNOWN_CAUSES,
 	type ScreenProfile,
+	SERVICE_TEXTS,
+	type SignRule,
+	TURN_ENDS,
 } from "../core/adapter.js";
 import {
 	argv,
 	choice,
 	envMap,
 	exitCode,
+	fileName,
 	flag,
 	json,
 	list,
@@ -106,14 +111,59 @@ const exits = section("What an end of the program means. Codes are believed firs
 		"Whether the program exits with 0 also when it has failed, so that its last words are read all the same.",
 	).prefault(false),
 	texts: list(
-		"What its last words mean, each line by itself, in any case. The first that matches counts.",
+		"What its last words mean, and those of a failed turn, each line by itself, in any case. The first that matches counts.",
 		section("One text.", {
 			match: pattern("In one line of its last words."),
 			cause: cause("What it means."),
 			fix: text("What to do about it, in words that are shown.").optional(),
 		}),
 	).prefault([]),
+	service_texts: flag(
+		"Whether words of the services behind agents are known too, after `texts`: wrong keys, usage limits, overload, lost connections.",
+	).prefault(true),
 });
+
+const keys = (description: string) =>
+	text(
+		`${description} Keys from the outermost, with dots between: \`message.parts.0.text\`.`,
+	).optional();
+
+const signKeys = {
+	where: section("Only where something stands in it.", {
+		path: text("Keys from the outermost, with dots between."),
+		match: pattern("In what stands there."),
+	}).optional(),
+	activity: choice("What the program does from then on.", HOOK_ACTIVITIES).optional(),
+	prompt: keys(
+		"Where the prompt stands that was submitted. With it, a text that is sent is delivered exactly once.",
+	),
+	conversation: keys("Where the conversation's id stands, for `id: told`."),
+	in_tool: flag(
+		"Whether a tool runs from then on. It may be silent for as long as it likes.",
+	).optional(),
+	turn: choice("How a turn has come to its end.", TURN_ENDS).optional(),
+	cause: cause(
+		"Why a turn failed. Without it, for `turn: failed`, `exits.texts` are looked for in the `detail`.",
+	).optional(),
+	detail: keys("Where the words stand that are shown with it."),
+	resets_at: keys(
+		"Where it stands when a limit ends, as a time; else it is looked for in the `detail`.",
+	),
+};
+
+const event = section("One event. The first that fits a record counts.", {
+	event: text("Its name."),
+	...signKeys,
+});
+
+const line = section("One kind of line. The first that fits a line counts.", signKeys);
+
+/** Keys that were not written are not there, so that a pinned fleet stays as small as its file. */
+function ruleOf({ in_tool, resets_at, ...rest }: z.output<typeof line>): SignRule {
+	const all = { ...rest, inTool: in_tool, resetsAt: resets_at };
+	const written = Object.entries(all).filter(([, value]) => value !== undefined);
+	return Object.fromEntries(written) as SignRule;
+}
 
 export const adapterSchema = section("What is known of an agent CLI.", {
 	command: argv("Its program, and arguments that always come first."),
@@ -140,10 +190,21 @@ export const adapterSchema = section("What is known of an agent CLI.", {
 	).prefault(["sigterm"]),
 	exits: exits.prefault({}),
 	events: list(
-		'What the program does from an event on. Its hooks tell of one with `sh "$REEVE_HOOK" EVENT each`, and JSON on stdin if there is any.',
-		section("One event.", {
-			event: text("Its name."),
-			activity: choice("What the program does then.", HOOK_ACTIVITIES),
+		'What it means when the program tells of something. Its hooks do that with `sh "$REEVE_HOOK" EVENT each`, and JSON on stdin if there is any; `last` in place of `each` keeps only that it happened, for what happens often.',
+		event,
+	).prefault([]),
+	lines: list(
+		"What the lines of `conversation.transcript` mean, one JSON text each; a `timestamp` in them is believed.",
+		line,
+	).prefault([]),
+	tells_turn_ends: flag(
+		"Whether events or lines tell of every end of a turn, also of one that was broken off, so that a screen that looks ready proves nothing.",
+	).prefault(false),
+	files: list(
+		"Files that are written into `<folder>` before every start, such as settings with hooks.",
+		section("One file.", {
+			name: fileName("Its name."),
+			text: text(`What it holds. ${PLACEHOLDERS}`),
 		}),
 	).prefault([]),
 	seeds: list("Questions of a first start that are settled before it.", seed).prefault([]),
@@ -152,6 +213,7 @@ export const adapterSchema = section("What is known of an agent CLI.", {
 type AdapterSettings = z.output<typeof adapterSchema>;
 
 export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
+	const { exits, events, lines } = settings;
 	return {
 		command: settings.command,
 		args: settings.args,
@@ -159,21 +221,21 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		env: { ...settings.env },
 		ownTmpdir: settings.own_tmpdir,
 		conversation: conversationOf(settings.conversation),
-		files: [],
-		events: Object.fromEntries(settings.events.map(({ event, activity }) => [event, activity])),
-		confirmsPrompts: false,
+		files: settings.files,
+		eventRules: events.map(({ event, ...keys }): EventRule => ({ event, ...ruleOf(keys) })),
+		lineRules: lines.map(ruleOf),
+		confirmsPrompts: [...events, ...lines].some(({ prompt }) => prompt !== undefined),
 		paste: settings.paste,
-		tellsTurnEnds: false,
+		tellsTurnEnds: settings.tells_turn_ends,
 		screen: screenOf(settings.screen),
 		drain: settings.drain,
 		exits: {
-			codes: settings.exits.codes,
-			zeroLies: settings.exits.zero_lies,
-			texts: settings.exits.texts.map(({ match, cause, fix }) => ({
-				match,
-				cause,
-				fix: fix ?? null,
-			})),
+			codes: exits.codes,
+			zeroLies: exits.zero_lies,
+			texts: [
+				...exits.texts.map(({ match, cause, fix }) => ({ match, cause, fix: fix ?? null })),
+				...(exits.service_texts ? SERVICE_TEXTS : []),
+			],
 		},
 		seeds: settings.seeds.map(({ file, path, value }) => ({
 			file,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { AdapterProfile } from "../core/adapter.js";
+import { described } from "../daemon/described.js";
 import { diffFleets } from "./diff.js";
 import { parseFleet } from "./parse-fleet.js";
 import type { FleetSpec } from "./spec.js";
@@ -55,8 +57,55 @@ describe("adapters in the fleet file", () => {
 			"adapters.mine.seeds[0].value",
 			"`dark` is not JSON",
 		],
+		[
+			"  mine: { command: [x], files: [{ name: ../x, text: y }] }",
+			"adapters.mine.files[0].name",
+			"`../x` cannot be the name of a file here",
+		],
+		[
+			"  mine: { command: [x], lines: [{ prompt: text }] }",
+			"adapters.mine.lines",
+			"`lines` are of the conversation's record, and nothing says where that is",
+		],
 	])("are checked like everything else: %s", (adapters, path, message) => {
 		expect(problemsOf(adapters)).toMatchObject([{ path, message }]);
+	});
+
+	it("say what events and lines mean, with the keys that built-in ones have", () => {
+		const { agents } = fleetOf(`
+  mine:
+    command: [x]
+    conversation: { id: chosen, transcript: [<home>/<conversation>.jsonl] }
+    events:
+      - { event: Submit, activity: busy, prompt: data.prompt }
+      - { event: Tool, in_tool: true }
+      - { event: Failed, where: { path: error, match: ^quota }, cause: usage_limit, resets_at: at }
+    lines: [{ turn: failed, detail: error }]
+    exits: { texts: [{ match: out of tea, cause: usage_limit }] }
+    files: [{ name: hooks.json, text: '{"at":"<folder>"}' }]`);
+		const { profile } = agents[0] ?? {};
+		expect(profile).toMatchObject({
+			confirmsPrompts: true,
+			eventRules: [
+				{ event: "Submit", activity: "busy", prompt: "data.prompt" },
+				{ event: "Tool", inTool: true },
+				{ event: "Failed", cause: "usage_limit", resetsAt: "at" },
+			],
+			lineRules: [{ turn: "failed", detail: "error" }],
+			files: [{ name: "hooks.json" }],
+		});
+		const read = { resetAtMs: () => null };
+		const adapter = described({ name: "mine", profile: profile as AdapterProfile });
+		expect(adapter.readRecord?.("Submit", { data: { prompt: "hi" } }, read)).toEqual({
+			...{ activity: "busy", prompt: "hi" },
+		});
+		expect(adapter.readRecord?.("Other", {}, read)).toBeNull();
+		expect(adapter.readTranscript?.({ error: "Out of tea!" }, read)).toMatchObject({
+			failure: { cause: "usage_limit" },
+		});
+		expect(adapter.readTranscript?.({ error: "529 Overloaded" }, read)).toMatchObject({
+			failure: { cause: "overloaded" },
+		});
 	});
 
 	it("change the agents that use them", () => {

@@ -15,12 +15,14 @@ export function checkAdapters(
 	{ broken }: CheckedShape,
 ): readonly Finding[] {
 	const own = namesIn(tree, ["adapters"]);
-	const findings = own.flatMap((name) => {
+	const findings = own.flatMap((name) => checkLines(tree, name));
+	const taken = own.flatMap((name) => {
 		if (!BUILT_IN.has(name)) return [];
 		const path = ["adapters", name];
 		const message = `${quote(name)} is built in`;
 		return [finding(locateKey(tree, path), path, { message, hint: "give yours another name" })];
 	});
+	findings.push(...taken);
 	const seen = new Set<string>();
 	for (const agent of agents) {
 		const path = originOf(tree, agent, ["adapter"]);
@@ -38,6 +40,17 @@ export function checkAdapters(
 		}
 	}
 	return findings;
+}
+
+/** Lines of a record that nobody says the place of would never be read. */
+function checkLines(tree: Tree, name: string): readonly Finding[] {
+	const path = ["adapters", name, "lines"];
+	if (findTree(tree, path) === null) return [];
+	const place = findTree(tree, ["adapters", name, "conversation", "transcript"]);
+	if (place !== null && !(place.type === "list" && place.items.length === 0)) return [];
+	const message = "`lines` are of the conversation's record, and nothing says where that is";
+	const hint = "give its path as `conversation.transcript`";
+	return [finding(locateKey(tree, path), path, { message, hint })];
 }
 
 const CALLABLE: ReadonlySet<string> = new Set([...HEADLESS_CLIS, "generic"]);

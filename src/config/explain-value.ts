@@ -67,6 +67,8 @@ export function expectedOf(outline: Outline): string {
 			return "text";
 		case "path":
 			return "a path";
+		case "file_name":
+			return "a file name such as `settings.json`";
 		case "reference":
 			return "an agent: `name` in the same project, or `project:name`";
 		case "adapter":
@@ -109,6 +111,7 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	pattern: "a regular expression",
 	text: "usable text",
 	path: "a usable path",
+	file_name: "a usable file name",
 	reference: "the id of an agent",
 	adapter: "the name of an adapter",
 	account: "the name of an account",
@@ -176,6 +179,10 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 			message: `${quote(tree.written)} is another user's home directory, which is not looked up`,
 			hint: "`~/` is your own; write a directory whose name starts with `~` as `./~name`",
 		};
+	},
+	file_name: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		return { message: `${quote(tree.written)} cannot be the name of a file here` };
 	},
 	reference: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);

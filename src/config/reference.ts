@@ -150,6 +150,8 @@ function typeOf(outline: Outline): string {
 			return "adapter";
 		case "json":
 			return "JSON, as text";
+		case "file_name":
+			return "file name";
 		case "env_value":
 			return "text or null";
 		case "list":

@@ -22,6 +22,7 @@ export type LeafType =
 	| "pattern"
 	| "text"
 	| "path"
+	| "file_name"
 	| "reference"
 	| "adapter"
 	| "account"
@@ -40,6 +41,9 @@ const PERCENT_PATTERN = /^\d+%$/;
 export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** `~` and `~/…` are the home directory; `~name` is what a shell would look up in the user list. */
 const PATH_PATTERN = /^(?!~[^/])./s;
+
+/** `hook.sh` and `spool` are Reeve's own. */
+const FILE_NAME_PATTERN = /^(?!(?:hook\.sh|spool)$)[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/;
 
 /** What a count may be unless its key says otherwise. Ring buffers are sized by some of them (A6). */
 const COUNT_MAX = 1_000;
@@ -136,6 +140,11 @@ export function text(description: string) {
 
 export function path(description: string) {
 	return leaf("path", description, z.string().regex(PATH_PATTERN).refine(noNul));
+}
+
+/** A file in a folder that is given; nothing that could lead out of it. */
+export function fileName(description: string) {
+	return leaf("file_name", description, z.string().regex(FILE_NAME_PATTERN));
 }
 
 /** Another agent: `name` in the same project, or `project:name`. */

@@ -25,6 +25,8 @@ export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
 	/** What the screen shows; null where nothing is known of it. */
 	readonly screen: Pick<ScreenReading, "activity" | "besidesLimit"> | null;
+	/** Whether it shows how a conversation went in earlier runs, and would tell what it is asked in this one. */
+	readonly showsHistory: boolean;
 	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
 	readonly tellsTurnEnds: boolean;
 	readonly nowMs: number;
@@ -53,14 +55,28 @@ function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
 	return at < 0 || isOld ? null : (signs[at] ?? null);
 }
 
+/** What a screen also shows meanwhile, in CLIs that tell of every end of a turn. */
+const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
+
+/**
+ * Whether the words of a limit on the screen are of one that is known already: they stay there long
+ * after it. A CLI that has told of one limit itself tells of the next one too, and what it shows before
+ * it was asked anything is of an earlier run.
+ */
+function areWordsOld({ signs, showsHistory }: ActivityFacts): boolean {
+	const isTold = signs.some(({ failure }) => failure?.cause === "usage_limit");
+	return isTold || (showsHistory && !signs.some(({ prompt }) => prompt !== undefined));
+}
+
 /** Hooks run a moment after what they tell of is on the screen. */
 const SCREEN_LAG_MS = 5_000;
 
 export function decideActivity(before: KnownActivity, facts: ActivityFacts): KnownActivity {
 	const outcome = lastOutcome(facts.signs);
 	const { screen } = facts;
-	// The words of a limit stay on the screen long after it: what is told of the last turn counts.
-	const seen = outcome === null ? screen?.activity : screen?.besidesLimit;
+	// What is told of the last turn counts more than words on a screen.
+	const isNews = outcome === null && !areWordsOld(facts);
+	const seen = isNews ? screen?.activity : screen?.besidesLimit;
 	const shown = decideShown(before, facts, seen ?? null);
 	const limited = shown.activity === "rate_limited" ? "usage_limit" : null;
 	const words = outcome?.failure ? (outcome.detail ?? null) : null;
@@ -76,7 +92,10 @@ function decideShown(
 	{ signs, tellsTurnEnds, nowMs }: ActivityFacts,
 	screen: Activity | null,
 ): Shown {
-	const sign = signs.findLast(({ activity }) => activity !== undefined) ?? null;
+	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
+	const sign = signs[index] ?? null;
+	// What was said since then is about the same: an attempt that failed, and will be made again.
+	const detail = signs.slice(index).findLast((each) => each.detail !== undefined)?.detail ?? null;
 	const isSame = before.source === "screen" && before.activity === screen;
 	const shown = (activity: Activity): Shown => ({
 		...{ activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null },
@@ -97,9 +116,13 @@ function decideShown(
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
-	const toldBetter = tellsTurnEnds && sign.activity === "busy" && screen === "ready";
+	const toldBetter = tellsTurnEnds && TOLD_BETTER[sign.activity] === screen;
+	// Some try again after a failed turn, and say so on their screen alone.
+	if (sign.activity === "ready" && sign.failure && screen === "busy") {
+		return { ...shown("busy"), detail };
+	}
 	if (agrees || toldBetter || nowMs - sign.atMs < SCREEN_LAG_MS) {
-		const { activity, source, atMs, detail = null } = sign;
+		const { activity, source, atMs } = sign;
 		return { activity, source, atMs, detail };
 	}
 	return shown(screen);

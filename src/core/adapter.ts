@@ -98,6 +98,35 @@ export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighu
 /** One way to have an agent end, gentlest first: wait for its turn to end, its own keys, a signal. */
 export type DrainRung = (typeof DRAIN_RUNGS)[number];
 
+/** Keys that lead to a value, from the outermost, with dots between them; a number counts in a list. */
+export type KeyPath = string;
+
+export const TURN_ENDS = ["ok", "failed"] as const;
+
+/** What a record of the CLI means. What is left out, it does not tell. */
+export interface SignRule {
+	/** Only records in which something stands; any, when left out. */
+	readonly where?: { readonly path: KeyPath; readonly match: string };
+	readonly activity?: Activity;
+	/** Where the prompt stands that was submitted. */
+	readonly prompt?: KeyPath;
+	readonly conversation?: KeyPath;
+	readonly inTool?: boolean;
+	/** How a turn came to its end. */
+	readonly turn?: (typeof TURN_ENDS)[number];
+	/** Why it failed; read from the words, when left out. A turn with a cause has failed. */
+	readonly cause?: KnownCause;
+	/** Where the words stand that tell of it. */
+	readonly detail?: KeyPath;
+	/** Where the end of a limit stands, as a time; read from the words, when left out. */
+	readonly resetsAt?: KeyPath;
+}
+
+/** A rule for what a hook has told of. */
+export interface EventRule extends SignRule {
+	readonly event: string;
+}
+
 export interface AdapterProfile {
 	/** Its program; null where the fleet file must name one. */
 	readonly command: readonly string[] | null;
@@ -111,8 +140,10 @@ export interface AdapterProfile {
 	readonly conversation: ConversationProfile;
 	readonly files: readonly OwnFile[];
 	readonly seeds: readonly Seed[];
-	/** What it does from an event on, by the event that its hooks tell of. */
-	readonly events: Readonly<Record<string, Activity>>;
+	/** What the events mean that its hooks tell of; where they are read by a function, there are none. */
+	readonly eventRules: readonly EventRule[];
+	/** What the lines of its record mean, likewise. */
+	readonly lineRules: readonly SignRule[];
 	/** Whether its hooks or its record tell which prompts were submitted. */
 	readonly confirmsPrompts: boolean;
 	/** Whether a text is typed as a paste, as terminals with that mode do. */
@@ -136,7 +167,8 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	conversation: { id: "none", fresh: [], resume: [], gone: [], transcript: [] },
 	files: [],
 	seeds: [],
-	events: {},
+	eventRules: [],
+	lineRules: [],
 	confirmsPrompts: false,
 	paste: true,
 	tellsTurnEnds: false,
@@ -162,7 +194,7 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 	{ match: "rate.?limit|\\b429\\b|too many requests", cause: "usage_limit", fix: null },
 	{
 		match:
-			"overloaded|\\b5(00|02|03|04|29)\\b|service unavailable|bad gateway|ECONNREFUSED|ENOTFOUND|ECONNRESET|unable to connect|stream (disconnected|error)",
+			"overloaded|\\b5(00|02|03|04|29)\\b|service unavailable|bad gateway|ECONNREFUSED|ENOTFOUND|ECONNRESET|(unable to|cannot) connect|connection (reset|refused|error|lost)|socket (connection was closed|hang up)|other side closed|fetch failed|stream (disconnected|error)",
 		cause: "overloaded",
 		fix: null,
 	},

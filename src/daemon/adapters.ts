@@ -11,13 +11,14 @@ import { pi } from "../adapters/pi.js";
 import type { AgentSpec } from "../config/spec.js";
 import type { Adapter } from "../core/states.js";
 import type { AgentAdapter } from "../ports/adapter.js";
+import { described } from "./described.js";
 
 const BUILT_IN: Readonly<Record<Adapter, AgentAdapter>> = {
 	claude,
 	codex,
 	gemini,
 	opencode,
-	pi,
+	pi: described(pi),
 	aider,
 	acp,
 	generic,
@@ -27,7 +28,7 @@ export function adapterOf({
 	adapter,
 	profile,
 }: Pick<AgentSpec, "adapter" | "profile">): AgentAdapter {
-	if (profile) return { name: adapter, profile };
+	if (profile) return described({ name: adapter, profile });
 	// A name that this version does not know any more is any program.
 	return Object.hasOwn(BUILT_IN, adapter) ? BUILT_IN[adapter as Adapter] : generic;
 }

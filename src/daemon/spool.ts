@@ -53,7 +53,7 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 		if (stats === null || known.get(name)?.atMs === stats.mtimeMs) return;
 		const event = name.replace(/\.[^.]*\.json$/, "");
 		const data = stats.size > RECORD_BYTES_MAX ? {} : await readJson(join(spool, name));
-		const meaning = meaningOf(adapter, event, data, reader);
+		const meaning = adapter.readRecord?.(event, data, reader) ?? null;
 		const atMs = stats.mtimeMs;
 		const sign =
 			meaning === null ? null : ({ ...meaning, source: "hook", name: event, atMs } as const);
@@ -76,17 +76,6 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 			return ordered.slice(-RECORDS_MAX).flatMap(([, { sign }]) => sign ?? []);
 		},
 	};
-}
-
-function meaningOf(
-	{ profile, readRecord }: AgentAdapter,
-	event: string,
-	data: JsonRecord,
-	reader: SignReader,
-) {
-	if (readRecord !== undefined) return readRecord(event, data, reader);
-	const activity = profile.events[event];
-	return activity === undefined ? null : { activity };
 }
 
 async function readJson(path: string): Promise<JsonRecord> {

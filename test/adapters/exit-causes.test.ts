@@ -188,10 +188,7 @@ describe.each([
 				{
 					code: 1,
 					records: [
-						[
-							"session.error",
-							{ error: { data: { message: "usage limit reached", statusCode: 429 } } },
-						],
+						["idle", { error: { data: { message: "usage limit reached", statusCode: 429 } } }],
 					],
 				},
 				"usage_limit",
@@ -201,10 +198,7 @@ describe.each([
 				{
 					code: 1,
 					records: [
-						[
-							"session.error",
-							{ error: { data: { message: "invalid x-api-key", statusCode: 401 } } },
-						],
+						["idle", { error: { data: { message: "invalid x-api-key", statusCode: 401 } } }],
 					],
 				},
 				"auth",
@@ -213,7 +207,7 @@ describe.each([
 				"only retried",
 				{
 					code: 1,
-					records: [["session.status", { status: { type: "retry", message: "Overloaded" } }]],
+					records: [["status", { status: { type: "retry", message: "Overloaded" } }]],
 				},
 				"crash",
 			],
@@ -222,8 +216,8 @@ describe.each([
 				{
 					code: 0,
 					records: [
-						["session.error", { error: { data: { statusCode: 429 } } }],
-						["session.idle", {}],
+						["idle", { error: { data: { statusCode: 429 } }, finished: false }],
+						["idle", { error: null, finished: true }],
 					],
 				},
 				"completed",
@@ -239,7 +233,7 @@ describe.each([
 				{
 					code: 0,
 					records: [
-						["turn_end", { stopReason: "error", errorMessage: "401 authentication_error" }],
+						["agent_end", { stopReason: "error", errorMessage: "401 authentication_error" }],
 					],
 				},
 				"auth",
@@ -251,7 +245,7 @@ describe.each([
 			],
 			[
 				"was aborted by its user",
-				{ code: 0, records: [["turn_end", { stopReason: "aborted" }]] },
+				{ code: 0, records: [["agent_end", { stopReason: "aborted" }]] },
 				"completed",
 			],
 		],

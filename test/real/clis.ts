@@ -308,6 +308,17 @@ const pi: RealCli = {
 	shell: (command) => ({ name: "bash", input: { command } }),
 };
 
+const QWEN_HOOKS = Object.fromEntries(
+	[
+		...["SessionStart each", "UserPromptSubmit each", "PermissionRequest each"],
+		...["PreToolUse last", "PostToolUse last", "PostToolUseFailure last"],
+		...["Stop each", "StopFailure each"],
+	].map((words) => [
+		words.split(" ")[0],
+		[{ hooks: [{ type: "command", command: `sh "$REEVE_HOOK" ${words}`, timeout: 10_000 }] }],
+	]),
+);
+
 /** One that Reeve has never heard of: all that it knows stands in the fleet file. */
 export const QWEN: RealCli & { readonly adapter: object } = {
 	cli: "qwen",
@@ -316,7 +327,37 @@ export const QWEN: RealCli & { readonly adapter: object } = {
 	bin: "qwen",
 	adapter: {
 		command: ["qwen"],
-		env: { QWEN_CODE_NO_RELAUNCH: "true" },
+		env: {
+			QWEN_CODE_NO_RELAUNCH: "true",
+			// The lowest of its settings: the user's own come on top.
+			QWEN_CODE_SYSTEM_DEFAULTS_PATH: "<folder>/qwen-hooks.json",
+		},
+		files: [{ name: "qwen-hooks.json", text: JSON.stringify({ hooks: QWEN_HOOKS }) }],
+		events: [
+			{ event: "SessionStart", activity: "ready" },
+			{ event: "UserPromptSubmit", activity: "busy", prompt: "submitted_prompt" },
+			{ event: "PreToolUse", activity: "busy", in_tool: true },
+			{ event: "PostToolUse", activity: "busy", in_tool: false },
+			{ event: "PostToolUseFailure", activity: "busy", in_tool: false },
+			{ event: "PermissionRequest", activity: "waiting_input" },
+			{ event: "Stop", activity: "ready", in_tool: false, turn: "ok" },
+			{
+				...{ event: "StopFailure", activity: "ready", in_tool: false },
+				...{ turn: "failed", detail: "error_details" },
+			},
+		],
+		// Attempts that fail before the last one are only written down.
+		lines: [
+			{
+				where: { path: "systemPayload.uiEvent.error_message", match: "." },
+				detail: "systemPayload.uiEvent.error_message",
+			},
+		],
+		screen: {
+			ready: ["Type your message", "^\\s*\\w+ mode \\(shift \\+ tab to cycle\\)"],
+			busy: ["esc to cancel"],
+		},
+		drain: ["turn", "esc", "sigterm"],
 		conversation: {
 			id: "chosen",
 			fresh: ["--session-id", "<conversation>"],

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { SERVICE_TEXTS, type SignRule } from "./adapter.js";
+import { readByRules } from "./sign-rule.js";
+
+const reader = {
+	resetAtMs: (text: string) => (text.includes("3pm") ? 5_000 : null),
+	texts: [{ match: "no more tea", cause: "usage_limit", fix: null } as const, ...SERVICE_TEXTS],
+};
+const read = (rule: SignRule | readonly SignRule[], data: object) =>
+	readByRules(Array.isArray(rule) ? rule : [rule as SignRule], { ...data }, reader);
+
+describe("what a record means, by rules", () => {
+	it.each<[string, SignRule, object, object | null]>([
+		[
+			"that something was done",
+			{ activity: "busy", inTool: true },
+			{},
+			{ activity: "busy", inTool: true },
+		],
+		["a prompt, by its keys", { prompt: "a.b" }, { a: { b: "hi" } }, { prompt: "hi" }],
+		[
+			"a prompt in parts",
+			{ prompt: "m.parts" },
+			{ m: { parts: [{ text: "a" }, { text: "b" }] } },
+			{ prompt: "ab" },
+		],
+		["a prompt in a list", { prompt: "m.0.text" }, { m: [{ text: "a" }] }, { prompt: "a" }],
+		[
+			"no prompt where it is empty",
+			{ activity: "busy", prompt: "p" },
+			{ p: "" },
+			{ activity: "busy" },
+		],
+		["no prompt where there is none", { prompt: "a.b.c" }, { a: "x" }, {}],
+		["nothing of what every object has", { prompt: "constructor.name" }, {}, {}],
+		["the conversation", { conversation: "id" }, { id: "c-1" }, { conversation: "c-1" }],
+		["a turn that went well", { turn: "ok" }, {}, { failure: null }],
+		[
+			"a turn that failed, by what the service said",
+			{ turn: "failed", detail: "e" },
+			{ e: "401 invalid key" },
+			{ failure: { cause: "auth", resetAtMs: null }, detail: "401 invalid key" },
+		],
+		[
+			"a turn that failed, by the CLI's own words",
+			{ turn: "failed", detail: "e" },
+			{ e: "no more tea until 3pm" },
+			{ failure: { cause: "usage_limit", resetAtMs: 5_000 }, detail: "no more tea until 3pm" },
+		],
+		[
+			"a turn that failed for a reason that nobody knows",
+			{ turn: "failed", detail: "e" },
+			{ e: "oh" },
+			{ detail: "oh" },
+		],
+		[
+			"a cause that is always the same",
+			{ cause: "auth" },
+			{},
+			{ failure: { cause: "auth", resetAtMs: null } },
+		],
+		[
+			"the end of a limit in seconds",
+			{ cause: "usage_limit", resetsAt: "at" },
+			{ at: 4_000_000_000 },
+			{ failure: { cause: "usage_limit", resetAtMs: 4_000_000_000_000 } },
+		],
+		[
+			"the end of a limit in milliseconds",
+			{ cause: "usage_limit", resetsAt: "at" },
+			{ at: "4000000000000" },
+			{ failure: { cause: "usage_limit", resetAtMs: 4_000_000_000_000 } },
+		],
+		[
+			"nothing, where the rule is for others",
+			{ where: { path: "type", match: "^user$" } },
+			{ type: "users" },
+			null,
+		],
+		["nothing, where that is not there at all", { where: { path: "type", match: "" } }, {}, null],
+	])("%s", (_, rule, data, meaning) => {
+		expect(read(rule, data)).toEqual(meaning);
+	});
+
+	it("is what the first rule says that fits", () => {
+		const rules: SignRule[] = [
+			{ where: { path: "error", match: "^rate_limit$" }, cause: "usage_limit" },
+			{ cause: "overloaded" },
+		];
+		expect(read(rules, { error: "rate_limit" })).toMatchObject({
+			failure: { cause: "usage_limit" },
+		});
+		expect(read(rules, { error: "other" })).toMatchObject({ failure: { cause: "overloaded" } });
+	});
+});

@@ -1,0 +1,90 @@
+/**
+ * What a CLI's own records mean, said as data: which ones, and where in them something stands. Adapters
+ * of the fleet file have nothing else; built-in ones have it where it says all.
+ */
+
+import type { KeyPath, SignRule, TextCause } from "./adapter.js";
+import { failureOf } from "./exit-cause.js";
+import { type SignMeaning, shorten } from "./sign.js";
+
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+export interface RuleReader {
+	/** The end of a limit as a text tells it, in wall time. */
+	readonly resetAtMs: (text: string) => number | null;
+	/** What the words of a failed turn mean. */
+	readonly texts: readonly TextCause[];
+}
+
+/** What a record means by the first rule that fits it; null for nothing. */
+export function readByRules(
+	rules: readonly SignRule[],
+	data: JsonRecord,
+	reader: RuleReader,
+): SignMeaning | null {
+	const rule = rules.find(({ where }) => where === undefined || stands(where, data));
+	if (rule === undefined) return null;
+	const { activity, inTool } = rule;
+	const prompt = textAt(data, rule.prompt);
+	const conversation = textAt(data, rule.conversation);
+	return {
+		...(activity === undefined ? {} : { activity }),
+		...(inTool === undefined ? {} : { inTool }),
+		// A record of a submission without its text confirms nothing.
+		...(prompt === null || prompt === "" ? {} : { prompt }),
+		...(conversation === null ? {} : { conversation }),
+		...endOf(rule, data, reader),
+	};
+}
+
+function stands({ path, match }: NonNullable<SignRule["where"]>, data: JsonRecord): boolean {
+	const text = textAt(data, path);
+	return text !== null && new RegExp(match, "u").test(text);
+}
+
+function endOf(
+	rule: SignRule,
+	data: JsonRecord,
+	{ resetAtMs: readReset, texts }: RuleReader,
+): Pick<SignMeaning, "failure" | "detail"> {
+	const words = textAt(data, rule.detail) ?? "";
+	const said = words === "" ? {} : { detail: shorten(words) };
+	if (rule.turn === "ok") return { ...said, failure: null };
+	if (rule.turn === undefined && rule.cause === undefined) return said;
+	const read = failureOf(words, readReset, texts);
+	const cause = rule.cause ?? read.failure?.cause;
+	if (cause === undefined) return said;
+	const told = textAt(data, rule.resetsAt) ?? words;
+	const resetAtMs = cause === "usage_limit" ? timeOf(told, readReset) : null;
+	return { ...said, failure: { cause, resetAtMs } };
+}
+
+function valueAt(data: unknown, path: KeyPath): unknown {
+	return path.split(".").reduce<unknown>((at, key) => {
+		if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
+		return (at as JsonRecord)[key];
+	}, data);
+}
+
+/** The text that stands there; null when there is nothing. CLIs write a text whole or as a list of parts. */
+function textAt(data: JsonRecord, path: KeyPath | undefined): string | null {
+	return path === undefined ? null : textOf(valueAt(data, path));
+}
+
+function textOf(value: unknown): string | null {
+	if (value === undefined || value === null) return null;
+	if (typeof value === "string") return value;
+	if (typeof value !== "object") return String(value);
+	if (!Array.isArray(value)) return JSON.stringify(value);
+	return value.map((part) => textOf((Object(part) as JsonRecord)["text"] ?? part) ?? "").join("");
+}
+
+/** Later than any time in seconds, earlier than any in milliseconds. */
+const SECONDS_MAX = 100_000_000_000;
+
+/** A time as CLIs write it down: in seconds, in milliseconds, or in words. */
+function timeOf(text: string, readReset: RuleReader["resetAtMs"]): number | null {
+	const number = Number(text);
+	if (text === "" || Number.isNaN(number)) return readReset(text);
+	return number < SECONDS_MAX ? number * 1_000 : number;
+}

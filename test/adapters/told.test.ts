@@ -1,0 +1,205 @@
+/** What the plugin and the extension of Reeve's own tell, from the events that the real CLIs were seen to give. */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { adapterOf } from "../../src/daemon/adapters.js";
+import { createSpoolReader, spoolOf } from "../../src/daemon/spool.js";
+
+let folder: string;
+beforeEach(() => {
+	folder = mkdtempSync(join(tmpdir(), "reeve-told-"));
+	mkdirSync(spoolOf(folder));
+	vi.stubEnv("REEVE_SPOOL", spoolOf(folder));
+});
+afterEach(() => {
+	vi.unstubAllEnvs();
+	rmSync(folder, { recursive: true, force: true });
+});
+
+/** The file that an adapter gives its CLI, as a module. */
+async function load(adapter: string): Promise<Record<string, unknown>> {
+	const [file] = adapterOf({ adapter, profile: null }).profile.files;
+	const path = join(folder, file?.name ?? "");
+	writeFileSync(path, file?.text ?? "");
+	return import(/* @vite-ignore */ path);
+}
+
+async function signs(adapter: string) {
+	const reader = createSpoolReader(folder, adapterOf({ adapter, profile: null }));
+	return reader.read({ resetAtMs: () => null });
+}
+const last = async (adapter: string) => (await signs(adapter)).at(-1);
+
+type Hook = (input: object, output: object) => Promise<void>;
+
+async function openOpencode() {
+	const { Reeve } = (await load("opencode")) as { Reeve: () => Promise<Record<string, Hook>> };
+	const hooks = await Reeve();
+	const call = (name: string, input: object, output = {}) => hooks[name]?.(input, output);
+	const event = (type: string, properties: object) =>
+		call("event", { event: { type, properties } });
+	let messages = 0;
+	return {
+		event,
+		call,
+		status: (status: object) => event("session.status", { sessionID: "s", status }),
+		idle: () => event("session.idle", { sessionID: "s" }),
+		answered: () =>
+			event("message.updated", { sessionID: "s", info: { role: "assistant", finish: "stop" } }),
+		async prompt(text: string, sessionID = "s") {
+			const id = `m${++messages}`;
+			const parts = [
+				{ type: "text", text },
+				{ type: "text", text: "of a file", synthetic: true },
+			];
+			await call("chat.message", { sessionID }, { message: { id }, parts });
+			await event("message.updated", { sessionID, info: { role: "user", id } });
+			await event("message.updated", { sessionID, info: { role: "user", id, summary: {} } });
+		},
+	};
+}
+
+describe("opencode", () => {
+	it("tells of a prompt once it is written down, and only once", async () => {
+		const { call, prompt, status } = await openOpencode();
+		const parts = [{ type: "text", text: "hello" }];
+		await call("chat.message", { sessionID: "s" }, { message: { id: "m" }, parts });
+		expect(await signs("opencode")).toEqual([]);
+		await prompt("say\nhello");
+		await status({ type: "busy" });
+		expect(await signs("opencode")).toMatchObject([
+			{ activity: "busy", prompt: "say\nhello", conversation: "s" },
+			{ activity: "busy" },
+		]);
+	});
+
+	it("tells how a turn ended: well, with an error, or broken off", async () => {
+		const { prompt, status, idle, answered, event } = await openOpencode();
+		await prompt("one");
+		await answered();
+		// Within one millisecond.
+		await status({ type: "busy" });
+		await idle();
+		expect(await last("opencode")).toMatchObject({ activity: "ready", failure: null });
+		await prompt("two");
+		const data = { message: "invalid key", statusCode: 401 };
+		await event("session.error", { sessionID: "s", error: { name: "APIError", data } });
+		await status({ type: "idle" });
+		await idle();
+		await idle();
+		expect(await last("opencode")).toMatchObject({
+			...{ activity: "ready", failure: { cause: "auth" }, detail: "401 invalid key" },
+		});
+		await prompt("three");
+		await status({ type: "busy" });
+		await idle();
+		const broken = await last("opencode");
+		expect(broken).toMatchObject({ activity: "ready" });
+		expect(broken).not.toHaveProperty("failure");
+	});
+
+	it.each([
+		[{ message: "oh no", statusCode: 500 }, "overloaded"],
+		[{ message: "Overloaded", statusCode: 529 }, "overloaded"],
+		[{ message: "usage limit reached", statusCode: 429 }, "usage_limit"],
+		[{ message: "Cannot connect to API: The socket connection was closed" }, "overloaded"],
+		[{ message: "Connection reset by server" }, "overloaded"],
+	])("tells why it failed: %j", async (data, cause) => {
+		const { prompt, idle, event } = await openOpencode();
+		await prompt("one");
+		await event("session.error", { sessionID: "s", error: { name: "APIError", data } });
+		await idle();
+		expect(await last("opencode")).toMatchObject({ failure: { cause } });
+	});
+
+	it("shows that it tries again, and waits for a limit that lasts", async () => {
+		const { status } = await openOpencode();
+		const soon = { type: "retry", attempt: 2, message: "usage limit reached" };
+		await status({ ...soon, next: Date.now() + 4_000 });
+		expect(await last("opencode")).toMatchObject({
+			...{ activity: "busy", detail: "attempt 2 failed: usage limit reached" },
+		});
+		const next = Date.now() + 86_400_000;
+		await status({ ...soon, next });
+		const failure = { cause: "usage_limit", resetAtMs: next };
+		expect(await last("opencode")).toMatchObject({ activity: "rate_limited", failure });
+	});
+
+	it("tells whether a tool runs, also while another has ended", async () => {
+		const { call, idle } = await openOpencode();
+		const tool = (when: "before" | "after", callID: string) =>
+			call(`tool.execute.${when}`, { sessionID: "s", callID });
+		await tool("before", "a");
+		await tool("before", "b");
+		await tool("after", "a");
+		expect(await last("opencode")).toMatchObject({ activity: "busy", inTool: true });
+		await tool("after", "b");
+		expect(await last("opencode")).toMatchObject({ inTool: false });
+		await tool("before", "c");
+		await idle();
+		expect(await last("opencode")).toMatchObject({ activity: "ready", inTool: false });
+	});
+
+	it("does not take a subagent's turn for its own", async () => {
+		const { prompt, event } = await openOpencode();
+		await prompt("one");
+		await event("session.created", { sessionID: "t", info: { id: "t", parentID: "s" } });
+		await prompt("for the subagent", "t");
+		await event("session.idle", { sessionID: "t" });
+		expect(await signs("opencode")).toMatchObject([{ activity: "busy", prompt: "one" }]);
+	});
+});
+
+type Handler = (event: object) => void;
+
+async function openPi() {
+	const { default: extend } = (await load("pi")) as { default: (pi: object) => void };
+	const handlers = new Map<string, Handler>();
+	extend({ on: (name: string, handler: Handler) => handlers.set(name, handler) });
+	return (name: string, event = {}) => handlers.get(name)?.(event);
+}
+
+describe("pi", () => {
+	it("tells of prompts and of how a turn ended", async () => {
+		const tell = await openPi();
+		tell("session_start");
+		expect(await last("pi")).toMatchObject({ activity: "ready" });
+		tell("input", { text: "say\nhello" });
+		tell("agent_start");
+		expect(await signs("pi")).toMatchObject([
+			{ activity: "ready" },
+			{ activity: "busy", prompt: "say\nhello" },
+			{ activity: "busy" },
+		]);
+		tell("agent_end", { messages: [{ role: "user" }, { role: "assistant", stopReason: "stop" }] });
+		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });
+	});
+
+	it.each([
+		['401 {"type":"error","error":{"type":"authentication_error","message":"no"}}', "auth"],
+		['429 {"type":"error","error":{"type":"rate_limit_error"}}', "usage_limit"],
+		['529 {"type":"error","error":{"type":"overloaded_error"}}', "overloaded"],
+		['500 {"type":"error","error":{"type":"api_error","message":"oh no"}}', "overloaded"],
+		["terminated", "overloaded"],
+	])("tells why it failed: %s", async (errorMessage, cause) => {
+		const tell = await openPi();
+		tell("agent_end", { messages: [{ role: "assistant", stopReason: "error", errorMessage }] });
+		expect(await last("pi")).toMatchObject({
+			...{ activity: "ready", failure: { cause }, detail: errorMessage },
+		});
+	});
+
+	it("tells whether a tool runs, until its turn is aborted", async () => {
+		const tell = await openPi();
+		tell("tool_execution_start", { toolCallId: "a" });
+		tell("tool_execution_start", { toolCallId: "b" });
+		tell("tool_execution_end", { toolCallId: "a" });
+		expect(await last("pi")).toMatchObject({ activity: "busy", inTool: true });
+		tell("agent_end", { messages: [{ role: "assistant", stopReason: "aborted" }] });
+		const aborted = await last("pi");
+		expect(aborted).toMatchObject({ activity: "ready", inTool: false });
+		expect(aborted).not.toHaveProperty("failure");
+	});
+});
