@@ -20,7 +20,7 @@ export const gemini: AgentAdapter = {
 		confirmsPrompts: true,
 		screen: {
 			// Also with a text in its input: an Enter that comes soon after its start is swallowed.
-			ready: ["Type your message", "^ [*>] .*\\n(.*\\n){0,6}? workspace \\(/directory\\)"],
+			ready: ["Type your message", "^ [*>] .*(?=\\n(.*\\n){0,6}? workspace \\(/directory\\))"],
 			// A tool that says nothing for a while is taken for one that wants to be typed into.
 			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],

@@ -11,7 +11,7 @@ async function open(cli: RealCli, more = {}): Promise<Session> {
 	return session;
 }
 
-/** CLIs whose prompts of failed turns are no part of the conversation. */
+/** It keeps nothing of a failed turn, and does not find a conversation again that has no other. */
 const FORGETS = ["gemini"];
 
 describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s", (name, cli) => {
@@ -31,7 +31,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s", (name, cli) => {
 		await until("it stands still", async () => (await events("agent.stalled")).length > 0);
 	});
 
-	test("that ends before its first good turn goes on with the same conversation", async () => {
+	test("that ends before its first good turn goes on with the same conversation, or says that it is lost", async () => {
 		const session = await open(cli);
 		const { agent, bench, until } = session;
 		bench.api.script({ when: "first words", withTools: true, reply: FAILURES.dropped });
@@ -43,8 +43,10 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s", (name, cli) => {
 		await until("it is started again", async () => (await agent()).restarts === 1);
 		bench.api.reset();
 		await session.ask("second words");
+		const lost = await session.events("agent.conversation_lost");
+		expect(lost).toHaveLength(FORGETS.includes(name) ? 1 : 0);
+		if (FORGETS.includes(name)) return;
 		expect((await agent()).conversation).toBe(conversation);
-		const [request] = session.asked("second words");
-		if (!FORGETS.includes(name)) expect(countIn(request, "first words")).toBe(1);
+		expect(countIn(session.asked("second words")[0], "first words")).toBe(1);
 	});
 });
