@@ -5,7 +5,7 @@ import { tellsCost } from "../../src/core/budget.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
 import { CLIS, QWEN, type RealCli } from "./clis.js";
 import { EXPECTED, FAILURES, type FailureName, type FailureStep } from "./failures.js";
-import { countIn, openSession, PLACE, running, type Session } from "./session.js";
+import { countIn, openSession, PLACE, running, type Session, strangers } from "./session.js";
 
 /** What a person does after a failure, each until it is done. */
 const STEPS: Readonly<Record<FailureStep, (session: Session, cli: RealCli) => Promise<unknown>>> = {
@@ -37,7 +37,10 @@ describe.each([...CLIS, QWEN].map((cli) => [cli.cli, cli] as const))(
 		test("starts on a fresh HOME without a human, and answers", async () => {
 			await session.ask("say hello");
 			expect(session.asked("say hello")).toHaveLength(1);
-			expect((await session.agent()).process).toBe("running");
+			const { process: state, pid } = await session.agent();
+			expect(state).toBe("running");
+			// No daemon of its own that would outlive every way to stop it.
+			expect(strangers(`HOME=${session.bench.place.home}`, pid ?? 0)).toEqual([]);
 		});
 
 		test("tells what it uses", async () => {
