@@ -389,4 +389,43 @@ export const QWEN: RealCli & { readonly adapter: object } = {
 	shell: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
 };
 
+/** Another one: it has no hooks here, so all stands in its record. */
+export const COPILOT: RealCli & { readonly adapter: object } = {
+	cli: "copilot",
+	name: "@github/copilot",
+	version: "1.0.102",
+	bin: "copilot",
+	adapter: {
+		command: ["copilot"],
+		env: { COPILOT_AUTO_UPDATE: "false" },
+		conversation: {
+			id: "chosen",
+			fresh: ["--session-id", "<conversation>"],
+			resume: ["--resume", "<conversation>"],
+			transcript: ["<home>/.copilot/session-state/<conversation>/events.jsonl"],
+		},
+		seeds: [{ file: ["<home>/.copilot/config.json"], path: ["trusted_folders"], value: "[]" }],
+		drain: ["turn", "esc", "sigterm"],
+	},
+	env: ({ api }) => ({
+		COPILOT_PROVIDER_BASE_URL: `${api}/v1`,
+		COPILOT_PROVIDER_TYPE: "openai",
+		COPILOT_PROVIDER_API_KEY: KEY,
+		COPILOT_MODEL: "mock-1",
+		COPILOT_OFFLINE: "true",
+	}),
+	seeds: ({ cwd }) => ({
+		".copilot/config.json": json({ trusted_folders: [cwd] }),
+	}),
+	headless: (prompt) => ["-p", prompt],
+	resume: (id, prompt) => ["--resume", id, "-p", prompt],
+	terminal: ["--allow-all-tools"],
+	ready: /^❯/m,
+	busy: /Esc to cancel|esc to interrupt/i,
+	asking: null,
+	dialogs: [],
+	interrupt: ["Escape"],
+	shell: (command) => ({ name: "bash", input: { command, description: "runs it" } }),
+};
+
 export const CLIS: readonly RealCli[] = [claude, codex, gemini, opencode, pi];
