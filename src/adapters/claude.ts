@@ -99,7 +99,11 @@ export const claude: AgentAdapter = {
 	},
 	readRecord,
 	readTranscript,
-	usage: { read: readUsage },
+	usage: {
+		read: readUsage,
+		// Its subagents have records of their own.
+		beside: (path) => path.replace(/\.jsonl$/, "/subagents"),
+	},
 };
 
 function readRecord(event: string, data: JsonRecord, read: SignReader): SignMeaning | null {

@@ -1,8 +1,8 @@
 /** OpenAI Codex. Measured with 0.166. */
 
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { type KnownCause, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
-import type { SignMeaning } from "../core/sign.js";
+import { type SignMeaning, shorten } from "../core/sign.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
@@ -19,6 +19,8 @@ export const codex: AgentAdapter = {
 			// Otherwise the work moves into a process that outlives every way to stop the agent.
 			...["-c", "features.daemon_auto_start=false"],
 			...["-c", "check_for_update_on_startup=false"],
+			// At a limit it would ask for another model, and what is typed next would answer that.
+			...["-c", "notice.hide_rate_limit_model_nudge=true"],
 			...["-c", 'projects={"<cwd>"={trust_level="trusted"}}'],
 			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
 			...["-c", NOTIFY],
@@ -74,25 +76,56 @@ export const codex: AgentAdapter = {
 	usage: { read: readUsage },
 };
 
-/** Its record has all that its hooks leave out: turns that begin and that fail. */
-function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
-	const { payload } = line;
-	if (line["type"] !== "event_msg" || typeof payload !== "object" || payload === null) return null;
-	const { type, message } = payload as JsonRecord;
+/** Its record has all that its hooks leave out: turns that begin and that fail, prompts, tools. */
+function readTranscript(line: JsonRecord, read: SignReader): SignMeaning | null {
+	const payload = Object(line["payload"]) as JsonRecord;
+	const type = String(payload["type"]);
+	if (line["type"] === "response_item") {
+		if (TOOL_CALL.test(type)) return { activity: "busy", inTool: true };
+		return TOOL_OUTPUT.test(type) ? { activity: "busy", inTool: false } : null;
+	}
+	return line["type"] === "event_msg" ? readEvent(type, payload, read) : null;
+}
+
+const TOOL_CALL = /_call$/;
+const TOOL_OUTPUT = /_call_output$/;
+
+function readEvent(type: string, payload: JsonRecord, read: SignReader): SignMeaning | null {
 	switch (type) {
 		case "task_started":
 			return { activity: "busy" };
-		case "user_message":
-			return { activity: "busy", prompt: String(message ?? "") };
+		case "item_completed":
+			return readItem(Object(payload["item"]) as JsonRecord);
 		case "task_complete":
-			return { activity: "ready", failure: null };
+			return { activity: "ready", inTool: false, ...outcomeOf(payload["error"], read) };
 		case "turn_aborted":
-			return { activity: "ready" };
-		case "error":
-			return { activity: "ready", ...failureOf(String(message ?? ""), resetAtMs) };
+			return { activity: "ready", inTool: false };
 		default:
 			return null;
 	}
+}
+
+function readItem({ type, content }: JsonRecord): SignMeaning | null {
+	if (type !== "UserMessage" || !Array.isArray(content)) return null;
+	const words = content.map((part) => (Object(part) as JsonRecord)["text"] ?? "");
+	return { activity: "busy", prompt: words.join("") };
+}
+
+const CAUSES: Readonly<Record<string, KnownCause>> = {
+	usage_limit_exceeded: "usage_limit",
+	unauthorized: "auth",
+	server_overloaded: "overloaded",
+	internal_server_error: "overloaded",
+};
+
+/** A turn that fails is complete too, with an error that has a name, a number, or only words. */
+function outcomeOf(error: unknown, { resetAtMs }: SignReader): SignMeaning {
+	if (!error) return { failure: null };
+	const { message, codex_error_info: info } = Object(error) as JsonRecord;
+	const words = String(message ?? "");
+	const cause = typeof info === "string" ? CAUSES[info] : undefined;
+	if (cause === undefined) return failureOf(words, resetAtMs);
+	return { failure: { cause, resetAtMs: resetAtMs(words) }, detail: shorten(words) };
 }
 
 /** The same count is told again with news of other kinds, so only the sum can be relied on. */

@@ -1,6 +1,6 @@
 /** Gemini CLI. Measured with 0.61. */
 
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { PLAIN_PROFILE, SERVICE_TEXTS, type TextCause } from "../core/adapter.js";
 import { failureOf } from "../core/exit-cause.js";
 import type { SignMeaning } from "../core/sign.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
@@ -60,6 +60,12 @@ export const gemini: AgentAdapter = {
 	usage: { read: readUsage },
 };
 
+/** Of a connection that was lost it says the least. */
+const FAILURES: readonly TextCause[] = [
+	...SERVICE_TEXTS,
+	{ match: "API Error: (terminated|fetch failed)", cause: "overloaded", fix: null },
+];
+
 /** Its record has every prompt and every answer, but not the end of a turn: that is on the screen. */
 function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
 	const words = textOf(line["content"]);
@@ -69,7 +75,7 @@ function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeanin
 		case "gemini":
 			return { failure: null };
 		case "error":
-			return failureOf(words, resetAtMs);
+			return failureOf(words, resetAtMs, FAILURES);
 		default:
 			return null;
 	}

@@ -164,8 +164,14 @@ test("the operator's word makes an agent the probe, whatever the account waits f
 describe("the last turn", () => {
 	const sign = { source: "hook", name: "Stop", atMs: 5 } as const;
 	const failure = { cause: "usage_limit", resetAtMs: 9 } as const;
-	const shown = { activity: "rate_limited", source: "screen", atMs: 3, detail: null } as const;
-	const idle = { ...shown, activity: "ready" } as const;
+	const shown = {
+		activity: "rate_limited",
+		source: "screen",
+		atMs: 3,
+		failure: "usage_limit",
+		detail: null,
+	} as const;
+	const idle = { ...shown, activity: "ready", failure: null } as const;
 
 	test.each([
 		["is what the CLI tells", [{ ...sign, failure }], shown, { atMs: 5, limit: { resetAtMs: 9 } }],

@@ -5,12 +5,18 @@ import { decideStall } from "./stall.js";
 import type { Activity } from "./states.js";
 
 const NOW = 1_000_000;
-const nothing: KnownActivity = { activity: "unknown", source: null, atMs: 0, detail: null };
+const nothing: KnownActivity = {
+	...{ activity: "unknown", source: null, atMs: 0, failure: null, detail: null },
+};
 const hook = (activity: Activity, agoMs: number): AgentSign => ({
 	...{ source: "hook", name: "x", atMs: NOW - agoMs, activity },
 });
+const shows = (activity: Activity, besidesLimit = activity) => ({ activity, besidesLimit });
 const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
-	decideActivity(before, { signs, screen, tellsTurnEnds: false, nowMs: NOW });
+	decideActivity(before, {
+		...{ signs, tellsTurnEnds: false, nowMs: NOW },
+		screen: screen === null ? null : shows(screen),
+	});
 
 describe("what an agent does", () => {
 	it.each([
@@ -52,7 +58,7 @@ describe("what an agent does", () => {
 	});
 
 	it("is what was told, where every end of a turn is told and the screen looks the same all along", () => {
-		const facts = { signs: [hook("busy", 60_000)], screen: "ready", nowMs: NOW } as const;
+		const facts = { signs: [hook("busy", 60_000)], screen: shows("ready"), nowMs: NOW } as const;
 		const told = decideActivity(nothing, { ...facts, tellsTurnEnds: true });
 		expect(told).toMatchObject({ activity: "busy", source: "hook" });
 	});
@@ -82,7 +88,7 @@ describe("what an agent does", () => {
 	it("is being limited while a CLI that tells all waits for the end of a limit by itself", () => {
 		const failure = { cause: "usage_limit", resetAtMs: NOW + 1 } as const;
 		const facts = { signs: [{ ...hook("rate_limited", 60_000), failure }], nowMs: NOW };
-		const told = decideActivity(nothing, { ...facts, screen: "busy", tellsTurnEnds: true });
+		const told = decideActivity(nothing, { ...facts, screen: shows("busy"), tellsTurnEnds: true });
 		expect(told).toMatchObject({ activity: "rate_limited", source: "hook" });
 	});
 
@@ -101,20 +107,50 @@ describe("what an agent does", () => {
 		expect(decide([met(NOW + 1, 60_000), well], "ready").activity).toBe("ready");
 	});
 
+	it("is not being limited by words that are still on the screen when a later turn has been told", () => {
+		const old = shows("rate_limited", "ready");
+		const read = (signs: readonly AgentSign[]) =>
+			decideActivity(nothing, { signs, screen: old, tellsTurnEnds: true, nowMs: NOW });
+		expect(read([])).toMatchObject({ activity: "rate_limited", failure: "usage_limit" });
+		const well = { ...hook("ready", 60_000), failure: null };
+		expect(read([well])).toMatchObject({ activity: "ready", failure: null });
+		const failed: AgentSign = {
+			...{ ...hook("ready", 60_000), detail: "529" },
+			failure: { cause: "overloaded", resetAtMs: null },
+		};
+		expect(read([failed])).toMatchObject({ activity: "ready", failure: "overloaded" });
+		// The turn after it may have met the limit just now, before anything was told of it.
+		expect(read([well, hook("busy", 10)]).activity).toBe("rate_limited");
+	});
+
+	it("tells why the last turn failed, whoever told it, until another one begins", () => {
+		const failed: AgentSign = {
+			...{ source: "transcript", name: "error", atMs: NOW - 60_000, detail: "no such key" },
+			failure: { cause: "auth", resetAtMs: null },
+		};
+		expect(decide([hook("busy", 70_000), failed], "ready")).toMatchObject({
+			...{ activity: "ready", source: "screen", failure: "auth", detail: "no such key" },
+		});
+		expect(decide([failed, hook("busy", 10)], "busy")).toMatchObject({
+			...{ activity: "busy", failure: null, detail: null },
+		});
+	});
+
 	it("is known since the moment that showed it first", () => {
 		const before = {
 			activity: "ready",
 			source: "screen",
 			atMs: NOW - 9_000,
+			failure: null,
 			detail: null,
 		} as const;
-		expect(decide([], "ready", before)).toBe(before);
+		expect(decide([], "ready", before)).toEqual(before);
 		expect(decide([hook("busy", 700)], null).atMs).toBe(NOW - 700);
 	});
 
 	it("is not forgotten while a screen is being redrawn, nor believed for long after", () => {
 		const seen = (agoMs: number) =>
-			({ activity: "busy", source: "screen", atMs: NOW - agoMs, detail: null }) as const;
+			({ ...nothing, activity: "busy", source: "screen", atMs: NOW - agoMs }) as const;
 		expect(decide([], "unknown", seen(1_000)).activity).toBe("busy");
 		expect(decide([], "unknown", seen(60_000)).activity).toBe("unknown");
 	});

@@ -4,6 +4,8 @@
  * question, or that a turn was broken off.
  */
 
+import type { KnownCause } from "./adapter.js";
+import type { ScreenReading } from "./screen.js";
 import type { AgentSign, SignSource } from "./sign.js";
 import type { Activity } from "./states.js";
 
@@ -14,13 +16,15 @@ export interface KnownActivity {
 	readonly source: SignSource | null;
 	/** Since when it is known, in wall time. */
 	readonly atMs: number;
+	/** Why its last turn failed, until another one begins; null for a turn that did not, or may not have. */
+	readonly failure: KnownCause | null;
 	readonly detail: string | null;
 }
 
 export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
 	/** What the screen shows; null where nothing is known of it. */
-	readonly screen: Activity | null;
+	readonly screen: Pick<ScreenReading, "activity" | "besidesLimit"> | null;
 	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
 	readonly tellsTurnEnds: boolean;
 	readonly nowMs: number;
@@ -30,7 +34,7 @@ export interface ActivityFacts {
 const LIMIT_MS = 300_000;
 
 /** The usage limit that the last turn has met, for as long as it lasts; null when there is none. */
-function lastLimit(signs: readonly AgentSign[], nowMs: number): KnownActivity | null {
+function lastLimit(signs: readonly AgentSign[], nowMs: number): Shown | null {
 	const last = signs.findLast(({ failure }) => failure !== undefined);
 	if (last?.failure?.cause !== "usage_limit") return null;
 	const untilMs = last.failure.resetAtMs ?? last.atMs + LIMIT_MS;
@@ -42,21 +46,47 @@ function lastLimit(signs: readonly AgentSign[], nowMs: number): KnownActivity | 
 /** What a screen also shows meanwhile, in CLIs that tell of every end of a turn. */
 const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
 
+/** An activity before it is said why the last turn failed. */
+type Shown = Omit<KnownActivity, "failure">;
+
+/** How the last turn went, where that is told and no other has begun since. */
+function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
+	const at = signs.findLastIndex(({ failure }) => failure !== undefined);
+	const isOld = signs.slice(at + 1).some(({ activity }) => activity === "busy");
+	return at < 0 || isOld ? null : (signs[at] ?? null);
+}
+
 /** Hooks run a moment after what they tell of is on the screen. */
 const SCREEN_LAG_MS = 5_000;
 
-export function decideActivity(
+export function decideActivity(before: KnownActivity, facts: ActivityFacts): KnownActivity {
+	const outcome = lastOutcome(facts.signs);
+	const { screen } = facts;
+	// The words of a limit stay on the screen long after it: what is told of the last turn counts.
+	const seen = outcome === null ? screen?.activity : screen?.besidesLimit;
+	const shown = decideShown(before, facts, seen ?? null);
+	const limited = shown.activity === "rate_limited" ? "usage_limit" : null;
+	const words = outcome?.failure ? (outcome.detail ?? null) : null;
+	return {
+		...shown,
+		failure: outcome?.failure?.cause ?? limited,
+		detail: shown.detail ?? words,
+	};
+}
+
+function decideShown(
 	before: KnownActivity,
-	{ signs, screen, tellsTurnEnds, nowMs }: ActivityFacts,
-): KnownActivity {
+	{ signs, tellsTurnEnds, nowMs }: ActivityFacts,
+	screen: Activity | null,
+): Shown {
 	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
 	const sign = signs[index] ?? null;
 	// What was said since then is about the same: an attempt that failed, and will be made again.
 	const detail = signs.slice(index).findLast((each) => each.detail !== undefined)?.detail ?? null;
-	const shown = (activity: Activity): KnownActivity =>
-		before.activity === activity && before.source === "screen"
-			? before
-			: { activity, source: "screen", atMs: nowMs, detail: null };
+	const isSame = before.source === "screen" && before.activity === screen;
+	const shown = (activity: Activity): Shown => ({
+		...{ activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null },
+	});
 	if (sign?.activity === undefined || sign.activity === "unknown") {
 		if (screen !== null && screen !== "unknown") return shown(screen);
 		// What was seen a moment ago may be hidden by a redraw; what nobody has seen is not known.

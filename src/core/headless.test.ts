@@ -2,13 +2,14 @@ import { describe, expect, test } from "vitest";
 import {
 	failed,
 	lastLine,
+	NOTHING_TOLD,
 	parseEvents,
 	parsePrompt,
+	readingOf,
 	renderHeadless,
 	TROUBLES,
 	type Trouble,
 	troubleOfStatus,
-	usageOfAnswer,
 } from "./headless.js";
 import { ATTEMPT_ERROR_TRAITS, classifyProcessFailure, classifyResponse } from "./outcome.js";
 
@@ -114,18 +115,18 @@ test("last words are the last line", () => {
 });
 
 test.each([
-	["says nothing of it", { text: "hello" }, null],
-	["is no object", "hello", null],
+	["nothing", NOTHING_TOLD, null],
 	[
-		"tells the cost alone",
-		{ cost_usd: 0.5 },
+		"the cost alone",
+		{ usage: null, cost_usd: 0.5 },
 		{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0.5 },
 	],
 	[
-		"tells tokens, of which some were known",
-		{ usage: { input_tokens: 10, output_tokens: 3, cached_input_tokens: 4 } },
+		"tokens, of which some were known",
+		{ usage: { input_tokens: 10, output_tokens: 3, cached_input_tokens: 4 }, cost_usd: null },
 		{ input: 6, output: 3, cacheRead: 4, cacheWrite: 0, costUsd: null },
 	],
-])("the usage of an answer that %s", (_, answer, usage) => {
-	expect(usageOfAnswer(answer)).toEqual(usage);
+])("the usage of a call that tells %s", (_, spent, usage) => {
+	expect(readingOf(spent)).toEqual(usage && { ...usage, key: "", isTotal: false });
+	expect(readingOf(spent, "c")).toEqual(usage && { ...usage, key: "c", isTotal: true });
 });

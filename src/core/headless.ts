@@ -5,7 +5,7 @@
  */
 
 import type { ActionRequest, ActionResponse } from "./outcome.js";
-import { numberOf, type Usage } from "./usage.js";
+import { numberOf, type UsageReading } from "./usage.js";
 
 /** What a caller asks for: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
 export interface HeadlessPrompt {
@@ -34,13 +34,21 @@ export interface HeadlessAnswer {
 	readonly denied_tools: readonly string[];
 }
 
-/** What an answer says was used; null where it says nothing. */
-export function usageOfAnswer(answer: unknown): Usage | null {
-	const { usage, cost_usd: cost } = Object(answer) as Partial<HeadlessAnswer>;
-	if (!usage && cost == null) return null;
+/** What a CLI tells of a call's usage, whether it was answered or not. */
+export type Spent = Pick<HeadlessAnswer, "usage" | "cost_usd">;
+
+export const NOTHING_TOLD: Spent = Object.freeze({ usage: null, cost_usd: null });
+
+/**
+ * What was told of a call's usage, as a reading; null for nothing. `total` names what it is the sum of,
+ * where the CLI only tells a sum that goes on from call to call.
+ */
+export function readingOf({ usage, cost_usd: cost }: Spent, total?: string): UsageReading | null {
+	if (usage === null && cost === null) return null;
 	const cacheRead = numberOf(usage?.cached_input_tokens);
 	return {
-		...{ cacheRead, cacheWrite: 0, costUsd: cost == null ? null : numberOf(cost) },
+		...{ key: total ?? "", isTotal: total !== undefined },
+		...{ cacheRead, cacheWrite: 0, costUsd: cost === null ? null : numberOf(cost) },
 		input: Math.max(0, numberOf(usage?.input_tokens) - cacheRead),
 		output: numberOf(usage?.output_tokens),
 	};

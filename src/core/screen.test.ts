@@ -25,10 +25,10 @@ describe("a dialog", () => {
 
 	test("is a question; one whose choices are not seen is none that can be answered", () => {
 		expect(readScreen(SCREEN, asked(" ❯ 1. Yes"))).toEqual({
-			...{ activity: "waiting_input", dialog: TRUST },
+			...{ activity: "waiting_input", besidesLimit: "waiting_input", dialog: TRUST },
 		});
 		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
-			...{ activity: "unknown", dialog: null },
+			...{ activity: "unknown", besidesLimit: "unknown", dialog: null },
 		});
 	});
 });

@@ -20,6 +20,8 @@ export const KEY_BYTES: Readonly<Record<Key, string>> = {
 
 export interface ScreenReading {
 	readonly activity: Activity;
+	/** The same apart from the words of a limit, which may be old, and stand above everything else. */
+	readonly besidesLimit: Activity;
 	/** The question that is asked, where it is one that can be answered. */
 	readonly dialog: DialogProfile | null;
 }
@@ -28,16 +30,17 @@ export interface ScreenReading {
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
 	if (dialog !== null && findChoices(text, dialog) !== null) {
-		return { activity: "waiting_input", dialog };
+		return { activity: "waiting_input", besidesLimit: "waiting_input", dialog };
 	}
 	const order = [
-		["rate_limited", profile.rateLimited],
 		["waiting_input", profile.waitingInput],
 		["busy", profile.busy],
 		["ready", profile.ready],
 	] as const;
-	const found = order.find(([, patterns]) => patterns.some((each) => matches(each, text)));
-	return { activity: found?.[0] ?? "unknown", dialog: null };
+	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
+	const besidesLimit = order.find(([, patterns]) => shows(patterns))?.[0] ?? "unknown";
+	const activity = shows(profile.rateLimited) ? "rate_limited" : besidesLimit;
+	return { activity, besidesLimit, dialog: null };
 }
 
 /** The line that tells of a usage limit, the lowest first; null when there is none. */

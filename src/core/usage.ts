@@ -31,6 +31,8 @@ export interface UsageCursor {
 	readonly path: string;
 	readonly offset: number;
 	readonly seen: readonly (readonly [key: string, Usage])[];
+	/** How far each of the files beside it was read, by name. */
+	readonly beside?: Readonly<Record<string, number>>;
 }
 
 /** All that is remembered of an agent's usage. */

@@ -89,7 +89,7 @@ export function createSessionWorld(
 			if (usage === undefined) return null;
 			const path = await usagePlace(spec, usage, conversation).catch(() => null);
 			if (path === null) return null;
-			return readUsage(path, usage.read, from?.path === path ? from.offset : 0);
+			return readUsage(path, usage, from);
 		},
 		async isRecorded(spec, conversation) {
 			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;

@@ -1,19 +1,40 @@
 /** What CLIs write down of their usage, from where it was read to the last time. */
 
-import { open } from "node:fs/promises";
-import type { TimedReading } from "../core/usage.js";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { TimedReading, UsageCursor } from "../core/usage.js";
 import type { NewUsage } from "../engine/life-world.js";
 import type { JsonRecord, UsageSource } from "../ports/adapter.js";
 
 /** At once; what is beyond it comes with the next look. */
 const BYTES_MAX = 8_388_608;
 
-/** What lines were added; null when there are none. */
+/** What was added to a record or to a file beside it; null when that is nothing. */
 export async function readUsage(
+	path: string,
+	{ read, beside }: Pick<UsageSource, "read" | "beside">,
+	cursor: UsageCursor | null,
+): Promise<NewUsage | null> {
+	const from = cursor?.path === path ? cursor : null;
+	const added = await readLines(path, read, from?.offset ?? 0);
+	if (added !== null) return { ...added, path, beside: null };
+	if (beside === undefined) return null;
+	const folder = beside(path);
+	const names = await readdir(folder).catch(() => []);
+	for (const name of names.filter((each) => each.endsWith(".jsonl"))) {
+		const offset = Object.hasOwn(from?.beside ?? {}, name) ? (from?.beside?.[name] ?? 0) : 0;
+		const more = await readLines(join(folder, name), read, offset);
+		if (more !== null) return { ...more, path, beside: name };
+	}
+	return null;
+}
+
+/** What lines were added; null when there are none. */
+async function readLines(
 	path: string,
 	read: UsageSource["read"],
 	from: number,
-): Promise<NewUsage | null> {
+): Promise<Pick<NewUsage, "offset" | "readings"> | null> {
 	const file = await open(path, "r");
 	try {
 		const { size } = await file.stat();
@@ -29,7 +50,7 @@ export async function readUsage(
 		if (taken === 0) return null;
 		const lines = buffer.toString("utf8", 0, taken).split("\n");
 		const readings = lines.flatMap((line) => readLine(line, read));
-		return { path, offset: start + taken, readings };
+		return { offset: start + taken, readings };
 	} finally {
 		await file.close();
 	}

@@ -45,7 +45,9 @@ export interface AttendedRun {
 	readonly onError: (error: unknown) => void;
 }
 
-const NOT_KNOWN: KnownActivity = { activity: "unknown", source: null, atMs: 0, detail: null };
+const NOT_KNOWN: KnownActivity = {
+	...{ activity: "unknown", source: null, atMs: 0, failure: null, detail: null },
+};
 
 /** Whether there is anything to look at. */
 export function isAttended({ profile, readRecord, readTranscript }: AgentAdapter): boolean {
@@ -108,7 +110,8 @@ export class Attendant {
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
 		const { activity, source } = this.#known;
 		// After a turn that met a limit it is idle too; how long that is to last is its account's to say.
-		const idle = activity === "ready" || (activity === "rate_limited" && source !== "screen");
+		const prompts = source !== "screen" || reading?.besidesLimit === "ready";
+		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
@@ -152,8 +155,7 @@ export class Attendant {
 		const before = this.#known;
 		const nowMs = clock.now().wallMs;
 		const { tellsTurnEnds } = this.#adapter.profile;
-		const screen = reading?.activity ?? null;
-		this.#known = decideActivity(before, { signs, screen, tellsTurnEnds, nowMs });
+		this.#known = decideActivity(before, { signs, screen: reading, tellsTurnEnds, nowMs });
 		const { activity, source, detail } = this.#known;
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };

@@ -53,6 +53,8 @@ export const NO_CONVERSATION: StartIntent = { withContinue: false, conversation:
 
 /** What was added to a record of usage, and how far it was read. */
 export interface NewUsage extends Pick<UsageCursor, "path" | "offset"> {
+	/** The file beside it that this is from; null for the record itself. */
+	readonly beside: string | null;
 	readonly readings: readonly TimedReading[];
 }
 

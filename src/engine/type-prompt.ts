@@ -33,5 +33,5 @@ export async function pressEnter({ backend, handle }: Keyboard): Promise<void> {
 
 async function asks({ backend, handle, profile }: Keyboard): Promise<boolean> {
 	if (profile.screen === null) return false;
-	return readScreen(profile.screen, await backend.screen(handle)).activity === "waiting_input";
+	return readScreen(profile.screen, await backend.screen(handle)).besidesLimit === "waiting_input";
 }

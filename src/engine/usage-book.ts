@@ -12,6 +12,8 @@ import {
 	countUsage,
 	NEVER_USED,
 	type Usage,
+	type UsageCursor,
+	type UsageReading,
 	usageOn,
 } from "../core/usage.js";
 import type { Clock } from "../ports/clock.js";
@@ -91,25 +93,31 @@ export class UsageBook {
 	}
 
 	/** Counts what was added to the record of a session, together with how far it was read. */
-	addRead(spec: AgentSpec, { path, offset, readings }: NewUsage): Promise<void> {
+	addRead(spec: AgentSpec, added: NewUsage): Promise<void> {
 		return this.#change(spec, (before) => {
 			const today = this.#today().day;
-			let seen = before.cursor?.path === path ? before.cursor.seen : [];
+			const cursor = before.cursor?.path === added.path ? before.cursor : newCursor(added.path);
+			let { seen } = cursor;
 			let usage = before;
-			for (const reading of readings) {
+			for (const reading of added.readings) {
 				const counted = countReading(seen, reading);
 				seen = counted.seen;
 				const day = reading.atMs === null ? today : this.#world.dayOf(reading.atMs).day;
 				usage = countUsage(usage, counted.added, day, today);
 			}
-			return { ...usage, cursor: { path, offset, seen } };
+			return { ...usage, cursor: { ...cursor, ...placeOf(cursor, added), seen } };
 		});
 	}
 
-	/** Counts what one call has used. */
-	addCall(spec: AgentSpec, used: Usage): Promise<void> {
+	/** Counts what one call has used; of a sum, what is new in it. */
+	addCall(spec: AgentSpec, used: UsageReading): Promise<void> {
 		const { day } = this.#today();
-		return this.#change(spec, (before) => countUsage(before, used, day, day));
+		return this.#change(spec, (before) => {
+			const sums = before.cursor?.seen ?? [];
+			const { added, seen } = countReading(used.isTotal ? sums : [], used);
+			const cursor = used.isTotal ? { path: "", offset: 0, seen } : before.cursor;
+			return { ...countUsage(before, added, day, day), cursor };
+		});
 	}
 
 	/** The operator lets it go on for the rest of the day. */
@@ -149,6 +157,13 @@ export class UsageBook {
 			this.#usage.set(spec.id, usage);
 		});
 	}
+}
+
+const newCursor = (path: string): UsageCursor => ({ path, offset: 0, seen: [] });
+
+/** How far all was read after this. */
+function placeOf(cursor: UsageCursor, { beside, offset }: NewUsage): Partial<UsageCursor> {
+	return beside === null ? { offset } : { beside: { ...cursor.beside, [beside]: offset } };
 }
 
 function overBudget(agent: string, reason: string, { endsAtMs }: Day): NewEvent {

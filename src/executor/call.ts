@@ -71,7 +71,8 @@ export async function runCall(
 		if (!gone.ok) return failedAt({ type: "left_alive", detail: gone.reason }, log);
 		const end = await running.exited;
 		const answered = { request, adapter, ...output.read() };
-		return { outcome: judge(attempt, why, end, answered, world.bounds), log };
+		const outcome = judge(attempt, why, end, answered, world.bounds);
+		return { outcome, log, ...usedBy(adapter, answered) };
 	} finally {
 		takeBackDeadline();
 		signal.removeEventListener("abort", callOff);
@@ -211,6 +212,16 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	}
 	const words = `the adapter ${adapter.name} makes no answer of ${quote(stdout.toString("utf8"))}`;
 	return judgeUnanswered(end, answered, `${words}: ${detail}`);
+}
+
+/** What it has used counts however it ended, and takes nothing from how it ended. */
+function usedBy(adapter: CallAdapter | null, { stdout }: Answered): Pick<AttemptEnd, "used"> {
+	try {
+		const used = adapter?.used?.(stdout.toString("utf8")) ?? null;
+		return used === null ? {} : { used };
+	} catch {
+		return {};
+	}
 }
 
 function isUnusable(said: unknown): said is Unusable {

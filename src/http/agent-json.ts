@@ -30,6 +30,7 @@ export function renderAgent(
 		activity_source: view.process === "running" ? (view.known?.source ?? null) : null,
 		activity_at: view.known?.source ? isoTime(view.known.atMs) : null,
 		activity_detail: view.known?.detail ?? null,
+		turn_failure: view.process === "running" ? (view.known?.failure ?? null) : null,
 		circuit: circuit.circuit,
 		health: circuit.health,
 		pid: run?.handle?.process.pid ?? null,

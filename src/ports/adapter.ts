@@ -23,6 +23,8 @@ export interface AgentAdapter {
 export interface UsageSource {
 	/** Where it is written, the first that can be filled in. The conversation's record, unless given. */
 	readonly files?: readonly string[];
+	/** A folder whose files tell more of it, each line in the same way: of what works beside the agent. */
+	readonly beside?: (path: string) => string;
 	/** What a line tells of it; null for nothing. */
 	readonly read: (line: JsonRecord) => UsageReading | null;
 }

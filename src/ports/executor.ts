@@ -8,6 +8,7 @@
  */
 
 import type { ActionRequest, Outcome } from "../core/outcome.js";
+import type { UsageReading } from "../core/usage.js";
 import type { ProcessIdentity, ResourceLimits, RunExit, StartFailure } from "./backend.js";
 
 /** An agent's program with nothing left to look up. */
@@ -30,10 +31,12 @@ export interface CallAdapter {
 	/** The command line, environment and input for a request, or why it is refused without a process. */
 	prepare(program: Program, request: ActionRequest): CallCommand | CallRefusal;
 	/**
-	 * What the finished process meant: an `ActionResponse`, an `Unusable`, or anything else when it is
-	 * neither.
+	 * What the finished process meant: an `ActionResponse`, an `Unusable`, a `Limited`, or anything else
+	 * when it is none of them.
 	 */
 	parse(request: ActionRequest, ended: EndedCall): unknown;
+	/** What it says it has used, also when it was ended halfway; null for nothing. */
+	used?(stdout: string): UsageReading | null;
 }
 
 export interface CallCommand {
@@ -74,6 +77,8 @@ export interface AttemptEnd {
 	readonly outcome: Outcome | null;
 	/** The end of what the attempt wrote to stderr. */
 	readonly log: string;
+	/** What it has used, where that is known. */
+	readonly used?: UsageReading;
 }
 
 export interface WorkerStart {

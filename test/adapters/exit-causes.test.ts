@@ -123,7 +123,13 @@ describe.each([
 					lines: [
 						{
 							type: "event_msg",
-							payload: { type: "error", message: "You’ve hit your usage limit. try again at 3pm" },
+							payload: {
+								type: "task_complete",
+								error: {
+									message: "You’ve hit your usage limit. try again at 3pm",
+									codex_error_info: "usage_limit_exceeded",
+								},
+							},
 						},
 					],
 				},

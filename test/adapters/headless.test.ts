@@ -168,8 +168,8 @@ test("every recorded stream is looked at", () => {
 		CLIS.flatMap((cli) => readdirSync(join(STREAMS, cli))).map((file) => file.split(".")[0]),
 	);
 	expect([...names].sort()).toEqual(
-		["401", "429", "500", "529", "dropped", "limit", "ok", "refusal", "resumed", "tool"].concat(
-			"unknown-conversation",
+		["401", "429", "500", "529", "dropped", "limit", "ok", "refusal", "resumed"].concat(
+			...["subagent", "tool", "unknown-conversation"],
 		),
 	);
 });

@@ -1,10 +1,16 @@
 /** What each agent CLI wrote down of its usage when it was run for real, and what its adapter makes of that. */
 
-import { appendFileSync, copyFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import {
+	appendFileSync,
+	copyFileSync,
+	mkdirSync,
+	readFileSync,
+	truncateSync,
+	writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { tellsTokens } from "../../src/core/budget.js";
-import { usageOfAnswer } from "../../src/core/headless.js";
 import { ADAPTERS } from "../../src/core/states.js";
 import {
 	addUsage,
@@ -16,8 +22,8 @@ import {
 import { adapterOf } from "../../src/daemon/adapters.js";
 import { headlessFor } from "../../src/daemon/headless.js";
 import { readUsage } from "../../src/daemon/usage-files.js";
+import type { NewUsage } from "../../src/engine/life-world.js";
 import type { UsageSource } from "../../src/ports/adapter.js";
-import { request } from "../executor/world.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 const RECORDS = resolve("test/fixtures/records");
@@ -130,24 +136,65 @@ test("adapters tell their tokens exactly where a budget may rely on it", () => {
 	expect(telling).toEqual(ADAPTERS.filter(tellsTokens));
 });
 
-test.each([
-	["claude", 23_175, 8, 0.09286],
-	["codex", 19_699, 8, null],
-	["gemini", 24_127, 21, null],
-	["opencode", 15_433, 9, 0],
-	["pi", 2_891, 8, 0],
-])("a call to %s tells what it used", (adapter, input, output, costUsd) => {
-	const path = join(STREAMS, adapter, "tool");
-	const { code, signal, stderr } = JSON.parse(readFileSync(`${path}.exit.json`, "utf8"));
-	const stdout = readFileSync(`${path}.jsonl`, "utf8");
-	const ended = { code, signal, stderr, stdout, atMs: 0 };
-	const said = headlessFor({ adapter })?.parse(request(), ended) as { result: unknown };
-	const used = { input, output, cacheRead: 0, cacheWrite: 0, costUsd };
-	expect(usageOfAnswer(said.result)).toEqual(used);
+describe("a call", () => {
+	const usedIn = (adapter: string, name: string, lines?: number) => {
+		const whole = readFileSync(join(STREAMS, adapter, `${name}.jsonl`), "utf8");
+		const stdout = whole.split("\n").slice(0, lines).join("\n");
+		return headlessFor({ adapter })?.used?.(stdout) ?? null;
+	};
+
+	test.each([
+		["claude", 23_175, 8, 0.09286],
+		["codex", 19_699, 8, null],
+		["gemini", 24_127, 21, null],
+		["opencode", 15_433, 9, 0],
+		["pi", 2_891, 8, 0],
+	])("to %s tells what it used", (adapter, input, output, costUsd) => {
+		const used = { input, output, cacheRead: 0, cacheWrite: 0, costUsd };
+		expect(usedIn(adapter, "tool")).toMatchObject(used);
+	});
+
+	test.each([
+		// Its own total goes on from the call before; what is told besides does not.
+		["claude", 11_587, 0.046468],
+		// Only the sum of the conversation is told, by its name.
+		["codex", 19_676, null],
+		["gemini", 12_463, null],
+		["opencode", 7_710, 0],
+		["pi", 1_450, 0],
+	])("to %s that goes on tells what it added, or the sum as one", (adapter, input, costUsd) => {
+		const used = usedIn(adapter, "resumed");
+		expect(used).toMatchObject({ input, costUsd: costUsd && expect.closeTo(costUsd, 9) });
+		expect(used?.isTotal).toBe(adapter === "codex");
+		if (adapter === "codex") expect(used?.key).toBe(usedIn("codex", "ok")?.key);
+	});
+
+	test("to claude counts what its subagents used, and every result of the stream", () => {
+		expect(usedIn("claude", "subagent")).toMatchObject({
+			...{ input: 36_931, output: 73, costUsd: expect.closeTo(0.149184, 9) },
+		});
+	});
+
+	test("that failed has used something too", () => {
+		expect(usedIn("gemini", "500")).toMatchObject({ input: 853, output: 13 });
+		expect(usedIn("claude", "500")?.costUsd).toBe(0);
+	});
+
+	test("that was ended halfway has used what it had told by then", () => {
+		const told = (adapter: string) => {
+			const lines = readFileSync(join(STREAMS, adapter, "tool.jsonl"), "utf8").split("\n");
+			return usedIn(adapter, "tool", lines.length - 2)?.input;
+		};
+		expect(told("claude")).toBe(23_175);
+		expect(told("opencode")).toBe(7_684);
+		expect(told("pi")).toBe(2_891);
+		expect(told("codex")).toBeUndefined();
+	});
 });
 
 describe("a record that grows", () => {
-	const { read } = sourceOf("claude");
+	const source = sourceOf("claude");
+	const from = (path: string, offset: number) => ({ path, offset, seen: [] });
 	const place = () => {
 		const path = join(temporaryFolder(), "record.jsonl");
 		copyFileSync(join(RECORDS, "claude.jsonl"), path);
@@ -156,26 +203,54 @@ describe("a record that grows", () => {
 
 	test("is read from where it was read to, and only by whole lines", async () => {
 		const path = place();
-		const first = await readUsage(path, read, 0);
+		const first = await readUsage(path, source, null);
 		expect(first?.readings.map(({ key }) => key)).toEqual(["msg_mock1", "msg_mock2", "cost"]);
 		expect(first?.readings[0]?.atMs).toBe(Date.parse("2026-11-16T04:32:18.296Z"));
-		const from = first?.offset ?? 0;
-		expect(await readUsage(path, read, from)).toBeNull();
+		const end = first?.offset ?? 0;
+		expect(await readUsage(path, source, from(path, end))).toBeNull();
 		const line = '{"type":"assistant","message":{"id":"é","usage":{"output_tokens":3}}}';
 		appendFileSync(path, line);
-		expect(await readUsage(path, read, from)).toBeNull();
+		expect(await readUsage(path, source, from(path, end))).toBeNull();
 		appendFileSync(path, "\n");
-		const second = await readUsage(path, read, from);
+		const second = await readUsage(path, source, from(path, end));
 		expect(second?.readings).toMatchObject([{ key: "é", output: 3, atMs: null }]);
-		expect(second?.offset).toBe(from + Buffer.byteLength(line) + 1);
+		expect(second?.offset).toBe(end + Buffer.byteLength(line) + 1);
 	});
 
 	test("is read anew when it became shorter", async () => {
 		const path = place();
-		const { offset = 0 } = (await readUsage(path, read, 0)) ?? {};
+		const { offset = 0 } = (await readUsage(path, source, null)) ?? {};
 		truncateSync(path);
-		expect(await readUsage(path, read, offset)).toBeNull();
+		expect(await readUsage(path, source, from(path, offset))).toBeNull();
 		writeFileSync(path, `${linesOf("claude")[1]}\n`);
-		expect((await readUsage(path, read, offset))?.readings).toHaveLength(1);
+		expect((await readUsage(path, source, from(path, offset)))?.readings).toHaveLength(1);
+	});
+
+	test("is read with those of its subagents, each from where it was read to", async () => {
+		const path = place();
+		const folder = path.replace(".jsonl", "/subagents");
+		mkdirSync(folder, { recursive: true });
+		const line = (id: string) =>
+			`${JSON.stringify({ type: "assistant", message: { id, usage: { output_tokens: 3 } } })}\n`;
+		writeFileSync(join(folder, "agent-a.jsonl"), line("a1"));
+		writeFileSync(join(folder, "agent-b.jsonl"), line("b1"));
+		let cursor: UsageCursor | null = null;
+		const readAll = async () => {
+			const keys: string[] = [];
+			for (;;) {
+				const added: NewUsage | null = await readUsage(path, source, cursor);
+				if (added === null) return keys;
+				keys.push(...added.readings.map(({ key }) => key));
+				const known: UsageCursor = cursor ?? from(path, 0);
+				cursor =
+					added.beside === null
+						? { ...known, offset: added.offset }
+						: { ...known, beside: { ...known.beside, [added.beside]: added.offset } };
+			}
+		};
+		expect(await readAll()).toEqual(["msg_mock1", "msg_mock2", "cost", "a1", "b1"]);
+		expect(await readAll()).toEqual([]);
+		appendFileSync(join(folder, "agent-a.jsonl"), line("a2"));
+		expect(await readAll()).toEqual(["a2"]);
 	});
 });

@@ -53,7 +53,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		async usage(_spec, _id, from) {
 			const [path, offset] = ["record", sessions.spent.length];
 			const readings = sessions.spent.slice(from?.offset ?? 0);
-			return readings.length === 0 ? null : { path, offset, readings };
+			return readings.length === 0 ? null : { path, offset, beside: null, readings };
 		},
 		isRecorded: async () => sessions.recorded,
 		toolWork: async () => sessions.tools,

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
-import { NO_USAGE, tokensOf } from "../../src/core/usage.js";
+import { NO_USAGE, tokensOf, type UsageCursor, type UsageReading } from "../../src/core/usage.js";
 import type { Executor } from "../../src/ports/executor.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
@@ -162,13 +162,39 @@ test("a daemon that dies while it stops such a session leaves that to the next o
 	expect(told()).toHaveLength(1);
 });
 
+test("what works beside a session counts with it, each file from where it was read to", async () => {
+	await up("a: { adapter: claude }");
+	const reading = (key: string) => ({ ...NO_USAGE, key, input: 10, isTotal: false, atMs: null });
+	const lines: Record<string, number> = { "": 1, a: 1, b: 1 };
+	Object.assign(sessions, {
+		async usage(_spec: unknown, _id: unknown, cursor: UsageCursor | null) {
+			for (const [file, count] of Object.entries(lines)) {
+				const at = file === "" ? (cursor?.offset ?? 0) : (cursor?.beside?.[file] ?? 0);
+				if (at >= count) continue;
+				const readings = [reading(`${file}${at}`)];
+				return { path: "record", offset: at + 1, beside: file === "" ? null : file, readings };
+			}
+			return null;
+		},
+	});
+	await look();
+	expect(tokensToday()).toBe(30);
+	await world.killAndRestart(1_000);
+	lines["a"] = 2;
+	await look();
+	expect(tokensToday()).toBe(40);
+});
+
 describe("calls to an agent CLI", () => {
-	const answer = {
-		text: "hi",
-		usage: { input_tokens: 60, output_tokens: 5, cached_input_tokens: 50 },
-	};
+	let used: UsageReading;
+	beforeEach(() => {
+		used = {
+			...{ key: "", isTotal: false, input: 10, output: 5, cacheRead: 50, cacheWrite: 0 },
+			costUsd: 0.25,
+		};
+	});
 	const executor: Executor = {
-		call: async () => ({ outcome: { ok: true, result: { ...answer, cost_usd: 0.25 } }, log: "" }),
+		call: async () => ({ outcome: { ok: true, result: null }, log: "", used }),
 		startWorker: () => Promise.reject(new Error("there are no workers")),
 		...{ endLeft: async () => [], close: async () => {} },
 	};
@@ -181,6 +207,22 @@ describe("calls to an agent CLI", () => {
 		const order = { spec, runId: "r", request, timeoutMs: 1_000 };
 		await world.engine.perform(order, new AbortController().signal);
 	}
+
+	test("of a CLI that tells a sum are counted by what is new in it, also by a later daemon", async () => {
+		world = await createDaemonWorld(undefined, executor, sessions);
+		await world.engine.reload(fleetOf("a: { kind: call, adapter: codex }"));
+		used = { ...used, key: "c1", isTotal: true, costUsd: null };
+		await call();
+		used = { ...used, input: 25 };
+		await call();
+		expect(view().usage?.ever.input).toBe(25);
+		await world.killAndRestart(1_000);
+		used = { ...used, input: 40 };
+		await call();
+		used = { ...used, key: "c2", input: 7 };
+		await call();
+		expect(view().usage?.ever.input).toBe(47);
+	});
 
 	test("are counted, and refused once the budget is spent, until the day ends or somebody resumes", async () => {
 		world = await createDaemonWorld(undefined, executor, sessions);

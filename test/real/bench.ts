@@ -28,10 +28,13 @@ export interface Bench {
 	readonly env: Readonly<Record<string, string>>;
 	/** Without a terminal. */
 	headless(args: readonly string[], limitMs?: number): Promise<Ended>;
-	/** In a terminal of 200×50, as Reeve's own are. */
-	open(args: readonly string[]): Promise<Terminal>;
+	/** In a terminal of 200×50, as Reeve's own are, or of another size. */
+	open(args: readonly string[], size?: Size): Promise<Terminal>;
 	close(): Promise<void>;
 }
+
+/** Columns and rows. */
+export type Size = readonly [number, number];
 
 export interface Terminal {
 	screen(): Promise<string>;
@@ -64,8 +67,9 @@ export async function openBench(
 	return {
 		...{ api, place, program, env },
 		headless: (args, limitMs = 120_000) => runHeadless(program, args, place, env, limitMs),
-		async open(args) {
-			const terminal = await openTerminal([program, ...args], place, env, terminals.length);
+		async open(args, size = [200, 50]) {
+			const argv = [program, ...args];
+			const terminal = await openTerminal(argv, place, env, terminals.length, size);
 			terminals.push(terminal);
 			return terminal;
 		},
@@ -103,13 +107,14 @@ async function openTerminal(
 	{ home, cwd }: Place,
 	env: Readonly<Record<string, string>>,
 	number: number,
+	[columns, rows]: Size,
 ): Promise<Terminal> {
 	const socket = join(home, `tmux-${number}`);
 	const options = { env: { ...env, TERM: "xterm-256color" } };
 	const tmux = async (...args: string[]) =>
 		(await run("tmux", ["-S", socket, "-f", "/dev/null", ...args], options)).stdout;
 	const command = `exec ${argv.map(quoted).join(" ")}`;
-	await tmux("new-session", "-d", "-x", "200", "-y", "50", "-c", cwd, command);
+	await tmux("new-session", "-d", "-x", String(columns), "-y", String(rows), "-c", cwd, command);
 	await tmux("set", "-g", "remain-on-exit", "on");
 	const screen = () => tmux("capture-pane", "-p");
 	return {

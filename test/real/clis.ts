@@ -259,7 +259,7 @@ const opencode: RealCli = {
 	resume: (id, prompt) => ["run", "--format", "json", "-s", id, prompt],
 	terminal: [],
 	ready: /Ask anything|ctrl\+p commands/,
-	busy: /esc interrupt/,
+	busy: /esc (again to )?interrupt/,
 	asking: {
 		terminal: [],
 		seeds: (place) =>
@@ -307,6 +307,8 @@ const pi: RealCli = {
 	interrupt: ["Escape"],
 	shell: (command) => ({ name: "bash", input: { command } }),
 };
+
+const isType = (type: string) => ({ path: "type", match: `^${type.replace(".", "\\.")}$` });
 
 const QWEN_HOOKS = Object.fromEntries(
 	[
@@ -389,7 +391,7 @@ export const QWEN: RealCli & { readonly adapter: object } = {
 	shell: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
 };
 
-/** Another one: it has no hooks here, so all stands in its record. */
+/** Another one. It keeps a record of all that it does, so it needs no hooks. */
 export const COPILOT: RealCli & { readonly adapter: object } = {
 	cli: "copilot",
 	name: "@github/copilot",
@@ -401,11 +403,26 @@ export const COPILOT: RealCli & { readonly adapter: object } = {
 		conversation: {
 			id: "chosen",
 			fresh: ["--session-id", "<conversation>"],
-			resume: ["--resume", "<conversation>"],
+			resume: ["--session-id", "<conversation>"],
 			transcript: ["<home>/.copilot/session-state/<conversation>/events.jsonl"],
 		},
-		seeds: [{ file: ["<home>/.copilot/config.json"], path: ["trusted_folders"], value: "[]" }],
-		drain: ["turn", "esc", "sigterm"],
+		lines: [
+			{ where: isType("user.message"), activity: "busy", prompt: "data.content" },
+			{ where: isType("assistant.turn_start"), activity: "busy" },
+			{ where: isType("tool.execution_start"), in_tool: true },
+			{ where: isType("tool.execution_complete"), in_tool: false },
+			{ where: isType("assistant.message"), turn: "ok" },
+			{ where: isType("assistant.turn_end"), activity: "ready", in_tool: false },
+			{
+				...{ where: isType("session.error"), activity: "ready" },
+				...{ turn: "failed", detail: "data.message" },
+			},
+		],
+		screen: { ready: ["^❯"], busy: ["Working .*esc"] },
+		seeds: [
+			{ file: ["<home>/.copilot/config.json"], path: ["trusted_folders"], value: '["<cwd>"]' },
+		],
+		drain: ["turn", "esc", "esc", "sigterm"],
 	},
 	env: ({ api }) => ({
 		COPILOT_PROVIDER_BASE_URL: `${api}/v1`,
@@ -414,17 +431,15 @@ export const COPILOT: RealCli & { readonly adapter: object } = {
 		COPILOT_MODEL: "mock-1",
 		COPILOT_OFFLINE: "true",
 	}),
-	seeds: ({ cwd }) => ({
-		".copilot/config.json": json({ trusted_folders: [cwd] }),
-	}),
+	seeds: () => ({}),
 	headless: (prompt) => ["-p", prompt],
 	resume: (id, prompt) => ["--resume", id, "-p", prompt],
 	terminal: ["--allow-all-tools"],
 	ready: /^❯/m,
-	busy: /Esc to cancel|esc to interrupt/i,
+	busy: /Working .*esc/,
 	asking: null,
 	dialogs: [],
-	interrupt: ["Escape"],
+	interrupt: ["Escape", "Escape"],
 	shell: (command) => ({ name: "bash", input: { command, description: "runs it" } }),
 };
 

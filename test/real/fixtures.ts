@@ -25,9 +25,10 @@ export async function recordScreen(
 	{ label, how }: { readonly label: string; readonly how: string },
 	screen: string,
 	bench: Bench,
+	set = "screens",
 ): Promise<void> {
 	if (!isRecording) return;
-	const folder = join(FIXTURES, "screens", cli);
+	const folder = join(FIXTURES, set, cli);
 	await mkdir(folder, { recursive: true });
 	const header = `label: ${label}\ncli: ${cli} ${version}\nhow: ${how}\n---\n`;
 	const shown = scrub(screen, bench)

@@ -51,6 +51,18 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s without a terminal
 		expect(bench.api.requests.some((request) => request.isToolResult)).toBe(true);
 	});
 
+	test.runIf(cli.cli === "claude")("lets a subagent work, and tells what that used", async () => {
+		bench.api.reset();
+		const input = { description: "look", prompt: "inner work", subagent_type: "general-purpose" };
+		bench.api.script(
+			{ when: "delegate", withTools: true, times: 1, reply: { tool: { name: "Task", input } } },
+			{ when: "inner work", reply: { text: "inner done", usage: { input: 1234, output: 56 } } },
+		);
+		const ended = await bench.headless(cli.headless("delegate it"));
+		await recordStream(cli, "subagent", ended, bench);
+		expect(ended.stdout).toContain('"spawned":1');
+	});
+
 	test("does not find a conversation that is not there", async () => {
 		const unknown = "00000000-0000-4000-8000-000000000000";
 		const id = cli.cli === "opencode" ? "ses_000000000000000000000000000" : unknown;

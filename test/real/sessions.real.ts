@@ -1,213 +1,143 @@
-/**
- * Every CLI as a session agent under a real daemon, on a HOME that knows the mock API and nothing else: no
- * trust, no first steps. What a person would have to settle is the adapter's work. Needs `npm run build`.
- */
+/** Every CLI as a session agent under a real daemon, prompted through its inbox. */
 
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createClient } from "../../src/client/client.js";
 import { tellsCost } from "../../src/core/budget.js";
-import { readProcessTable } from "../../src/host/process-table.js";
-import type { AgentJson } from "../../src/http/contract/agents.js";
-import type { MockReply } from "../../src/testing/mock-api/script.js";
-import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
-import { type Bench, openBench } from "./bench.js";
-import { CLIS, QWEN, type RealCli } from "./clis.js";
-import { CACHE } from "./install.js";
+import { adapterOf } from "../../src/daemon/adapters.js";
+import { CLIS, COPILOT, QWEN, type RealCli } from "./clis.js";
+import { EXPECTED, FAILURES, type FailureName, type FailureStep } from "./failures.js";
+import { countIn, openSession, PLACE, running, type Session } from "./session.js";
 
-const WITHIN_MS = 120_000;
-
-/** Without the limit of Gemini, which opens a menu that stays until somebody answers it. */
-const FAILURES: readonly (readonly [string, MockReply])[] = [
-	["401", { status: 401, message: "invalid key" }],
-	["429", { status: 429, retryAfterSeconds: 30, message: "slow down" }],
-	["limit", { status: 429, limitResetsAtMs: Date.UTC(2099, 0, 1), message: "usage limit reached" }],
-	["529", { status: 529, message: "Overloaded" }],
-	["500", { status: 500, message: "oh no" }],
-	["dropped", { text: "half of an answer", breaks: "reset" }],
-];
-
-/** The provider and its key: what only the user can know. The rest of the laboratory's seeds is left out. */
-const PROVIDER_ONLY: Readonly<Record<string, RealCli["seeds"]>> = {
-	claude: (place) => {
-		const { customApiKeyResponses, bypassPermissionsModeAccepted } = JSON.parse(
-			CLIS[0]?.seeds(place)[".claude.json"] ?? "{}",
-		);
-		const known = { customApiKeyResponses, bypassPermissionsModeAccepted };
-		return { ".claude.json": JSON.stringify(known) };
-	},
-	codex: (place) => {
-		const file = ".codex/config.toml";
-		const text = CLIS[1]?.seeds(place)[file] ?? "";
-		return { [file]: text.replace(/\[features\][\s\S]*/, "").replace(/check_for_update.*\n/, "") };
-	},
-	gemini: () => ({
-		".gemini/settings.json": JSON.stringify({
-			security: { auth: { selectedType: "gemini-api-key" } },
-			general: { maxAttempts: 1 },
-		}),
-	}),
-};
-
-/** Which ended or living processes have this in their command line. */
-function running(marker: string): number[] {
-	return readProcessTable()
-		.entries.filter(({ ended }) => !ended)
-		.map(({ pid }) => pid)
-		.filter((pid) => {
-			try {
-				return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(marker);
-			} catch {
-				return false;
-			}
-		});
+/** The folder for temporary files that the agent was given. */
+function temporaryOf(pid: number | null): string {
+	const env = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+	return env.find((line) => line.startsWith("TMPDIR="))?.slice("TMPDIR=".length) ?? "";
 }
 
-describe.each([...CLIS, QWEN].map((cli, n) => [cli.cli, cli, n] as const))(
-	"%s as a session",
-	(name, cli, n) => {
-		let bench: Bench;
-		let home: FleetHome;
-		beforeAll(async () => {
-			bench = await openBench(cli, { seeds: PROVIDER_ONLY[name] ?? cli.seeds });
-			// Not among temporary files: Gemini takes no settings from below a folder that others may write to.
-			home = createFleetHome({}, mkdtempSync(join(CACHE, "fleet-")));
-			const { PATH: _, TMPDIR: __, ...env } = bench.env;
-			const keys = {
-				...{ adapter: name, command: [bench.program], args: cli.terminal, env },
-				...{ cwd: bench.place.cwd, on_clean_exit: "restart", drain: { timeout: "20s" } },
-				crash_policy: { transient_delay: "200ms" },
-			};
-			const fleet = {
-				...{ version: 1, projects: { p: { agents: { coder: keys } } } },
-				...("adapter" in cli ? { adapters: { [name]: cli.adapter } } : {}),
-			};
-			writeFileSync(join(home.folder, "reeve.yaml"), JSON.stringify(fleet));
-			await home.must("up");
-		});
-		afterAll(async () => {
-			await home.close();
-			await bench.close();
-		});
+function bytesIn(folder: string): number {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.reduce((sum, { parentPath, name }) => sum + lstatSync(join(parentPath, name)).size, 0);
+}
 
-		const client = () =>
-			createClient({ socketPath: join(home.env["REEVE_HOME"] ?? "", "reeve.sock") });
-		const place = "p:coder";
-		const agent = async () => (await home.ps())[0] as AgentJson;
-		const screen = async () => {
-			try {
-				return (await client().call("GET /api/v1/agents/:id/screen", { place })).text;
-			} catch {
-				return "";
-			}
-		};
-		const shows = async (what: RegExp) => {
-			let seen = "";
-			await eventually(
-				async () => {
-					seen = await screen();
-					return what.test(seen);
-				},
-				`${what} on the screen`,
-				WITHIN_MS,
-			).catch((error: Error) => {
-				throw new Error(`${error.message}\n${seen}`);
-			});
-		};
-		const type = (text: string) =>
-			client().call("POST /api/v1/agents/:id/send", { place, body: { text, submit: false } });
-		/** Pasted, then an Enter of its own; again while nobody asks the model, since one that comes early is lost. */
-		const submit = async (prompt: string) => {
-			await type(`\u001b[200~${prompt}\u001b[201~`);
-			for (let tries = 0; tries < 5 && asked(prompt).length === 0; tries++) {
-				await sleep(500);
-				await type("\r");
-				const isAsked = () => asked(prompt).length > 0;
-				await eventually(isAsked, "it is asked", 15_000).catch(() => {});
-			}
-		};
-		const asked = (prompt: string) =>
-			bench.api.requests.filter(
-				(request) => request.tools.length > 0 && request.prompt.includes(prompt),
-			);
+/** What a person does after a failure, each until it is done. */
+const STEPS: Readonly<Record<FailureStep, (session: Session, cli: RealCli) => Promise<unknown>>> = {
+	async interrupt({ press, screen, until }, { interrupt, busy }) {
+		await press(...interrupt);
+		await until("its turn is broken off", async () => !busy.test(await screen()));
+	},
+	async stop({ press, screen, until }) {
+		await press("Down");
+		await until("it is to stop", async () => /● 2\. Stop/.test(await screen()));
+		await press("Enter");
+		await until("the menu is gone", async () => !/2\. Stop/.test(await screen()));
+	},
+	resume: ({ home }) => home.must("resume", PLACE),
+};
+
+describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
+	"%s as a session",
+	(name, cli) => {
+		let session: Session;
+		beforeAll(async () => {
+			session = await openSession(cli);
+		});
+		afterAll(() => session.close());
+
+		const confirms =
+			"adapter" in cli || adapterOf({ adapter: name, profile: null }).profile.confirmsPrompts;
 
 		test("starts on a fresh HOME without a human, and answers", async () => {
-			await shows(cli.ready);
-			await submit("say hello");
-			await shows(/The mock heard: "?say hello/);
-			await eventually(() => asked("say hello").length === 1, "it was asked once", WITHIN_MS);
-			expect((await agent()).process).toBe("running");
+			await session.ask("say hello");
+			expect(session.asked("say hello")).toHaveLength(1);
+			expect((await session.agent()).process).toBe("running");
 		});
 
 		test("tells what it uses", async () => {
+			const { agent, until } = session;
 			// Nothing is known of how a CLI of the fleet file's own tells it.
 			if ("adapter" in cli) return expect((await agent()).usage).toBeNull();
 			const isTold = async () => ((await agent()).usage?.tokens_today ?? 0) > 100;
-			await eventually(isTold, "its tokens are counted", WITHIN_MS);
+			await until("its tokens are counted", isTold);
 			const { usage } = await agent();
 			if (tellsCost("session", name)) expect(usage?.usd_today).not.toBeNull();
 		});
 
 		test("is killed, and goes on with the same conversation", async () => {
+			const { agent, until, bench } = session;
 			const before = await agent();
+			const temporary = temporaryOf(before.pid);
+			writeFileSync(join(temporary, "left-behind"), "");
+			const leftBytes = bytesIn(temporary);
 			process.kill(before.pid ?? 0, "SIGKILL");
-			await eventually(
-				async () => {
-					const { pid, process: state } = await agent();
-					return state === "running" && pid !== null && pid !== before.pid;
-				},
-				"it is started again",
-				WITHIN_MS,
-			);
-			await sleep(1_000);
-			await shows(cli.ready);
+			await until("it is started again", async () => {
+				const { pid, process: state } = await agent();
+				return state === "running" && pid !== null && pid !== before.pid;
+			});
 			bench.api.reset();
-			await submit("say more");
-			await eventually(() => asked("say more").length > 0, "it is asked", WITHIN_MS);
-			expect(JSON.stringify(asked("say more")[0]?.body)).toContain("say hello");
+			await session.ask("say more");
+			expect(countIn(session.asked("say more")[0], "say hello")).toBeGreaterThan(0);
+			expect(countIn(session.asked("say more")[0], "say more")).toBe(1);
 			expect(await agent()).toMatchObject({ restarts: 1, policy: "healthy" });
+			// A start leaves as much as the one before, and not that much more.
+			expect(existsSync(join(temporary, "left-behind"))).toBe(false);
+			expect(bytesIn(temporary)).toBeLessThan(1.5 * leftBytes + 1_000_000);
+			console.log(
+				`${name}: ${leftBytes} bytes of temporary files, ${bytesIn(temporary)} after a restart`,
+			);
 		});
 
-		test.each(FAILURES.filter(([failure]) => !(name === "gemini" && failure === "limit")))(
-			"lives through %s, and shows what it does",
-			async (failure, reply) => {
+		test.each(Object.keys(FAILURES) as FailureName[])(
+			"lives through %s, tells what it was, and goes on",
+			async (failure) => {
+				const { agent, bench, until, asked } = session;
+				const expected = EXPECTED[name]?.[failure];
+				const [failing, next] = [`now ${failure}`, `after ${failure}`];
+				const { pid } = await agent();
 				bench.api.reset();
-				bench.api.script({ when: `now ${failure}`, withTools: true, reply });
-				const before = await agent();
-				const askedAtMs = Date.now();
-				await submit(`now ${failure}`);
-				// Until something newer is known, or longer than its own first retries take.
-				const isSettled = async () => {
-					const { activity, activity_at } = await agent();
-					return activity !== "busy" && Date.parse(activity_at ?? "") > askedAtMs;
-				};
-				await eventually(isSettled, "it is done", 20_000).catch(() => {});
-				const after = await agent();
-				const { activity, activity_source: source, activity_detail: detail } = after;
-				console.log(`${name} ${failure}: ${activity} by ${source}: ${detail}`);
-				expect(after.pid).toBe(before.pid);
-				expect(activity).not.toBe("unknown");
-				for (const key of cli.interrupt) await type(key === "Escape" ? "\u001b" : key);
-				await eventually(
-					async () => cli.ready.test(await screen()),
-					"it is ready again",
-					WITHIN_MS,
-				);
-				await sleep(1_000);
+				bench.api.script({ when: failing, withTools: true, reply: FAILURES[failure] });
+				await session.send(failing);
+				const times = expected?.asksAgain ? 2 : 1;
+				await until("the model is asked", () => asked(failing).length >= times);
+				expect(countIn(asked(failing)[0], failing)).toBe(1);
+				if (expected !== undefined) {
+					const { activity, failure: cause, detail } = expected;
+					await until(`${activity}, failed by ${cause}`, async () => {
+						const seen = await agent();
+						const says = (seen.activity_detail ?? "").includes(detail ?? "");
+						return seen.activity === activity && seen.turn_failure === cause && says;
+					});
+				}
+				for (const step of expected?.steps ?? (["interrupt", "resume"] as const)) {
+					await STEPS[step](session, cli);
+				}
+				bench.api.reset();
+				await session.ask(next);
+				expect(countIn(asked(next)[0], next)).toBe(1);
+				expect(countIn(asked(next)[0], failing)).toBeLessThanOrEqual(1);
+				expect((await agent()).pid).toBe(pid);
 			},
 		);
 
+		test("was given every prompt once, and said so where it can", async () => {
+			const delivered = await session.events("inbox.delivered");
+			const sent = 2 + 2 * Object.keys(FAILURES).length;
+			expect(delivered.map(({ data }) => data)).toMatchObject(
+				Array.from({ length: sent }, () => ({ confirmed: confirms })),
+			);
+			expect(await session.events("inbox.dead")).toEqual([]);
+		});
+
 		test("ends when it is told to, and leaves no tool behind", async () => {
-			await sleep(2_000);
-			const marker = `reeve-tool-${process.pid}-${n}`;
+			const { bench, home, until } = session;
+			const marker = `reeve-tool-${process.pid}-${name}`;
 			const reply = { tool: cli.shell(`perl -e 'sleep 100000' ${marker}`) };
 			bench.api.script({ when: "use the tool", withTools: true, times: 1, reply });
-			await submit("use the tool");
-			await eventually(() => running(marker).length > 0, "the tool runs", WITHIN_MS);
+			await session.send("use the tool");
+			await until("the tool runs", () => running(marker).length > 0);
 			const down = JSON.parse(await home.must("down", "p", "--json"));
-			console.log(`${name}: down ${JSON.stringify(down)}`);
+			expect(down).toMatchObject([{ outcome: "graceful" }]);
 			expect(running(marker)).toEqual([]);
 			expect(running(bench.place.home)).toEqual([]);
 		});

@@ -3,10 +3,13 @@
 import {
 	failed,
 	type HeadlessEnd,
+	type HeadlessUsage,
 	lastLine,
 	parseEvents,
 	parsePrompt,
+	readingOf,
 	renderHeadless,
+	type Spent,
 	troubleOfStatus,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
@@ -20,14 +23,28 @@ interface Result {
 	readonly errors?: readonly string[];
 	readonly api_error_status?: number | null;
 	readonly session_id: string;
+	/** Of the whole conversation, with what earlier calls have cost. */
 	readonly total_cost_usd?: number;
-	readonly usage?: {
-		readonly input_tokens: number;
-		readonly output_tokens: number;
-		readonly cache_read_input_tokens?: number;
-		readonly cache_creation_input_tokens?: number;
-	};
+	/** Of the last turn, without what subagents have used. */
+	readonly usage?: ApiUsage;
+	/** All of it, by model. */
+	readonly model_usage_since_last_result?: Readonly<Record<string, ModelUsage>>;
 	readonly permission_denials?: readonly { readonly tool_name: string }[];
+}
+
+interface ApiUsage {
+	readonly input_tokens: number;
+	readonly output_tokens: number;
+	readonly cache_read_input_tokens?: number;
+	readonly cache_creation_input_tokens?: number;
+}
+
+interface ModelUsage {
+	readonly inputTokens: number;
+	readonly outputTokens: number;
+	readonly cacheReadInputTokens: number;
+	readonly cacheCreationInputTokens: number;
+	readonly costUSD: number;
 }
 
 interface RateLimit {
@@ -48,6 +65,7 @@ export const claudeHeadless: CallAdapter = {
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
+	used: (stdout) => readingOf(spentOf(parseEvents(stdout))),
 };
 
 function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
@@ -57,7 +75,7 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 	if (result === undefined) {
 		return ofWords(lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout)));
 	}
-	if (!result.is_error) return answered(result);
+	if (!result.is_error) return answered(result, spentOf(events));
 	const message = result.result ?? result.errors?.join("; ") ?? result.subtype;
 	const limit = events.findLast((event) => event["type"] === "rate_limit_event") as
 		| RateLimit
@@ -81,22 +99,54 @@ function ofWords(message: string): HeadlessEnd {
 	return failed("failure", message || "it ended without a result");
 }
 
-function answered({ result = "", session_id, usage, ...told }: Result): HeadlessEnd {
-	const { cache_read_input_tokens: cached = 0, cache_creation_input_tokens: written = 0 } =
-		usage ?? {};
+function answered(
+	{ result = "", session_id, permission_denials }: Result,
+	spent: Spent,
+): HeadlessEnd {
 	return {
 		type: "answered",
 		answer: {
-			...{ text: result, conversation: session_id },
-			usage:
-				usage === undefined
-					? null
-					: {
-							input_tokens: usage.input_tokens + cached + written,
-							...{ output_tokens: usage.output_tokens, cached_input_tokens: cached },
-						},
-			cost_usd: told.total_cost_usd ?? null,
-			denied_tools: told.permission_denials?.map(({ tool_name }) => tool_name) ?? [],
+			...{ text: result, conversation: session_id, ...spent },
+			denied_tools: permission_denials?.map(({ tool_name }) => tool_name) ?? [],
 		},
+	};
+}
+
+/** There is a result whenever it has nothing to do for the moment: also while subagents work on. */
+function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
+	const results = events.filter(({ type }) => type === "result") as unknown as readonly Result[];
+	if (results.length === 0) return { usage: usageOfMessages(events), cost_usd: null };
+	const models = results.flatMap((each) => Object.values(each.model_usage_since_last_result ?? {}));
+	const { usage, total_cost_usd: cost } = results.at(-1) as Result;
+	if (models.length === 0) {
+		return { usage: usage === undefined ? null : toldBy([usage]), cost_usd: cost ?? null };
+	}
+	const usages = models.map((model) => ({
+		...{ input_tokens: model.inputTokens, output_tokens: model.outputTokens },
+		cache_read_input_tokens: model.cacheReadInputTokens,
+		cache_creation_input_tokens: model.cacheCreationInputTokens,
+	}));
+	const cost_usd = models.reduce((sum, { costUSD }) => sum + costUSD, 0);
+	return { usage: toldBy(usages), cost_usd };
+}
+
+/** What is known of one that was ended before its result. A message is told again as it grows. */
+function usageOfMessages(events: readonly Readonly<Record<string, unknown>>[]) {
+	const messages = events.flatMap(({ type, message }) =>
+		type === "assistant" ? [message as { readonly id: string; readonly usage: ApiUsage }] : [],
+	);
+	if (messages.length === 0) return null;
+	return toldBy([...new Map(messages.map(({ id, usage }) => [id, usage])).values()]);
+}
+
+function toldBy(usages: readonly ApiUsage[]): HeadlessUsage {
+	const sum = (of: (usage: ApiUsage) => number | undefined) =>
+		usages.reduce((total, usage) => total + (of(usage) ?? 0), 0);
+	const cached = sum((usage) => usage.cache_read_input_tokens);
+	const written = sum((usage) => usage.cache_creation_input_tokens);
+	return {
+		input_tokens: sum((usage) => usage.input_tokens) + cached + written,
+		output_tokens: sum((usage) => usage.output_tokens),
+		cached_input_tokens: cached,
 	};
 }

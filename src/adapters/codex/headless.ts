@@ -4,9 +4,12 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
+	NOTHING_TOLD,
 	parseEvents,
 	parsePrompt,
+	readingOf,
 	renderHeadless,
+	type Spent,
 	troubleOfStatus,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
@@ -41,6 +44,11 @@ export const codexHeadless: CallAdapter = {
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
+	used(stdout) {
+		const events = parseEvents(stdout) as readonly CodexEvent[];
+		// It tells the sum of the whole conversation.
+		return readingOf(spentOf(events), conversationOf(events) ?? "");
+	},
 };
 
 function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
@@ -48,24 +56,23 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 	const last = events.findLast(({ type }) => type === "turn.completed" || type === "turn.failed");
 	if (last?.type === "turn.completed") {
 		const said = events.findLast(({ item }) => item?.type === "agent_message")?.item;
-		const { usage } = last;
+		const [text, conversation] = [said?.text ?? "", conversationOf(events)];
 		return {
 			type: "answered",
-			answer: {
-				text: said?.text ?? "",
-				conversation: events.find(({ thread_id }) => thread_id !== undefined)?.thread_id ?? null,
-				usage:
-					usage === undefined
-						? null
-						: {
-								...{ input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
-								cached_input_tokens: usage.cached_input_tokens ?? 0,
-							},
-				...{ cost_usd: null, denied_tools: [] },
-			},
+			answer: { text, conversation, ...spentOf(events), denied_tools: [] },
 		};
 	}
 	return ofWords(last?.error?.message ?? lastLine(stderr), atMs);
+}
+
+const conversationOf = (events: readonly CodexEvent[]) =>
+	events.find(({ thread_id }) => thread_id !== undefined)?.thread_id ?? null;
+
+function spentOf(events: readonly CodexEvent[]): Spent {
+	const told = events.findLast(({ usage }) => usage !== undefined)?.usage;
+	if (told === undefined) return NOTHING_TOLD;
+	const { input_tokens, output_tokens, cached_input_tokens = 0 } = told;
+	return { usage: { input_tokens, output_tokens, cached_input_tokens }, cost_usd: null };
 }
 
 function ofWords(message: string, atMs: number): HeadlessEnd {

@@ -4,9 +4,12 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
+	NOTHING_TOLD,
 	parseEvents,
 	parsePrompt,
+	readingOf,
 	renderHeadless,
+	type Spent,
 	type Trouble,
 	troubleOfStatus,
 } from "../../core/headless.js";
@@ -54,12 +57,13 @@ export const geminiHeadless: CallAdapter = {
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
+	used: (stdout) => readingOf(spentOf(parseEvents(stdout) as readonly GeminiEvent[])),
 };
 
 function read(ended: EndedCall): HeadlessEnd {
 	const events = parseEvents(ended.stdout) as readonly GeminiEvent[];
 	const result = events.findLast(({ type }) => type === "result");
-	if (result?.status === "success") return answered(events, result);
+	if (result?.status === "success") return answered(events);
 	const message = result?.error?.message ?? lastLine(ended.stderr);
 	if (/exhausted your .*quota|Usage limit reached/i.test(message)) {
 		return failed("usage_limit", message);
@@ -87,21 +91,24 @@ function statusOf(message: string, code: number | null): number | null {
 	return STATUSES.get(code) ?? null;
 }
 
-function answered(events: readonly GeminiEvent[], { stats }: GeminiEvent): HeadlessEnd {
+function answered(events: readonly GeminiEvent[]): HeadlessEnd {
 	const said = events.filter(({ type, role }) => type === "message" && role === "assistant");
 	return {
 		type: "answered",
 		answer: {
 			text: said.map(({ content }) => content ?? "").join(""),
 			conversation: events.find(({ type }) => type === "init")?.session_id ?? null,
-			usage:
-				stats === undefined
-					? null
-					: {
-							...{ input_tokens: stats.input_tokens ?? 0, output_tokens: stats.output_tokens ?? 0 },
-							cached_input_tokens: stats.cached ?? 0,
-						},
-			...{ cost_usd: null, denied_tools: [] },
+			...{ ...spentOf(events), denied_tools: [] },
 		},
+	};
+}
+
+function spentOf(events: readonly GeminiEvent[]): Spent {
+	const stats = events.findLast(({ type }) => type === "result")?.stats;
+	if (stats === undefined) return NOTHING_TOLD;
+	const { input_tokens = 0, output_tokens = 0, cached = 0 } = stats;
+	return {
+		...{ usage: { input_tokens, output_tokens, cached_input_tokens: cached } },
+		cost_usd: null,
 	};
 }

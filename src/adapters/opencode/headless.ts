@@ -4,9 +4,12 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
+	NOTHING_TOLD,
 	parseEvents,
 	parsePrompt,
+	readingOf,
 	renderHeadless,
+	type Spent,
 	troubleOfStatus,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
@@ -48,20 +51,20 @@ export const opencodeHeadless: CallAdapter = {
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
+	used: (stdout) => readingOf(spentOf(parseEvents(stdout) as readonly OpencodeEvent[])),
 };
 
 function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
 	const events = parseEvents(stdout) as readonly OpencodeEvent[];
 	const error = events.findLast(({ type }) => type === "error")?.error;
 	if (error !== undefined) return ofError(error);
-	const steps = events.filter(({ type }) => type === "step_finish");
-	if (code !== 0 || steps.length === 0) {
+	if (code !== 0 || !events.some(({ type }) => type === "step_finish")) {
 		const message = lastLine(stderr) || lastLine(stdout);
 		if (message.includes("Session not found")) return failed("conversation_gone", message);
 		if (/config/i.test(message)) return failed("config", message);
 		return failed("failure", message || "it ended without a result");
 	}
-	return answered(events, steps);
+	return answered(events);
 }
 
 function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): HeadlessEnd {
@@ -77,24 +80,31 @@ function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): Head
 	return failed(/connect/i.test(message) ? "connection" : "failure", message);
 }
 
-function answered(events: readonly OpencodeEvent[], steps: readonly OpencodeEvent[]): HeadlessEnd {
-	const sum = (of: (step: OpencodeEvent) => number | undefined) =>
-		steps.reduce((total, step) => total + (of(step) ?? 0), 0);
+function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
 	const said = events.filter(({ type }) => type === "text");
 	return {
 		type: "answered",
 		answer: {
 			text: said.map(({ part }) => part?.text ?? "").join("\n"),
-			conversation: steps[0]?.sessionID ?? null,
-			usage: {
-				input_tokens: sum(({ part }) => inputOf(part?.tokens)),
-				output_tokens:
-					sum(({ part }) => part?.tokens?.output) + sum(({ part }) => part?.tokens?.reasoning),
-				cached_input_tokens: sum(({ part }) => part?.tokens?.cache?.read),
-			},
-			cost_usd: sum(({ part }) => part?.cost),
-			denied_tools: [],
+			conversation: events.find(({ type }) => type === "step_finish")?.sessionID ?? null,
+			...{ ...spentOf(events), denied_tools: [] },
 		},
+	};
+}
+
+function spentOf(events: readonly OpencodeEvent[]): Spent {
+	const steps = events.filter(({ type }) => type === "step_finish");
+	if (steps.length === 0) return NOTHING_TOLD;
+	const sum = (of: (step: OpencodeEvent) => number | undefined) =>
+		steps.reduce((total, step) => total + (of(step) ?? 0), 0);
+	return {
+		usage: {
+			input_tokens: sum(({ part }) => inputOf(part?.tokens)),
+			output_tokens:
+				sum(({ part }) => part?.tokens?.output) + sum(({ part }) => part?.tokens?.reasoning),
+			cached_input_tokens: sum(({ part }) => part?.tokens?.cache?.read),
+		},
+		cost_usd: sum(({ part }) => part?.cost),
 	};
 }
 

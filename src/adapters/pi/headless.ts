@@ -4,9 +4,12 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
+	NOTHING_TOLD,
 	parseEvents,
 	parsePrompt,
+	readingOf,
 	renderHeadless,
+	type Spent,
 	troubleOfStatus,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
@@ -28,7 +31,7 @@ interface Message {
 interface PiEvent {
 	readonly type?: string;
 	readonly id?: string;
-	readonly messages?: readonly Message[];
+	readonly message?: Message;
 }
 
 export const piHeadless: CallAdapter = {
@@ -45,33 +48,45 @@ export const piHeadless: CallAdapter = {
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
+	used: (stdout) => readingOf(spentOf(parseEvents(stdout) as readonly PiEvent[])),
 };
 
 function read({ stdout, stderr }: EndedCall): HeadlessEnd {
 	const events = parseEvents(stdout) as readonly PiEvent[];
-	const messages = events.findLast(({ type }) => type === "agent_end")?.messages ?? [];
-	const answers = messages.filter(({ role }) => role === "assistant");
-	const last = answers.at(-1);
-	if (last === undefined) return ofWords(lastLine(stderr) || lastLine(stdout));
+	const last = answersIn(events).at(-1);
+	const isOver = events.some(({ type }) => type === "agent_end");
+	if (last === undefined || !isOver) return ofWords(lastLine(stderr) || lastLine(stdout));
 	if (last.stopReason === "error" || last.stopReason === "aborted") {
 		return ofWords(last.errorMessage ?? last.stopReason);
 	}
-	const sum = (of: (message: Message) => number | undefined) =>
-		answers.reduce((total, message) => total + (of(message) ?? 0), 0);
 	const texts = last.content?.filter(({ type }) => type === "text") ?? [];
 	return {
 		type: "answered",
 		answer: {
 			text: texts.map(({ text }) => text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "session")?.id ?? null,
-			usage: {
-				input_tokens: sum(({ usage }) => usage && usage.input + usage.cacheRead + usage.cacheWrite),
-				output_tokens: sum(({ usage }) => usage?.output),
-				cached_input_tokens: sum(({ usage }) => usage?.cacheRead),
-			},
-			cost_usd: sum(({ usage }) => usage?.cost?.total),
-			denied_tools: [],
+			...{ ...spentOf(events), denied_tools: [] },
 		},
+	};
+}
+
+const answersIn = (events: readonly PiEvent[]) =>
+	events.flatMap(({ type, message }) =>
+		type === "message_end" && message?.role === "assistant" ? [message] : [],
+	);
+
+function spentOf(events: readonly PiEvent[]): Spent {
+	const answers = answersIn(events);
+	if (answers.length === 0) return NOTHING_TOLD;
+	const sum = (of: (message: Message) => number | undefined) =>
+		answers.reduce((total, message) => total + (of(message) ?? 0), 0);
+	return {
+		usage: {
+			input_tokens: sum(({ usage }) => usage && usage.input + usage.cacheRead + usage.cacheWrite),
+			output_tokens: sum(({ usage }) => usage?.output),
+			cached_input_tokens: sum(({ usage }) => usage?.cacheRead),
+		},
+		cost_usd: sum(({ usage }) => usage?.cost?.total),
 	};
 }
 

@@ -102,12 +102,13 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 	for (const [name, value] of facts) output.result(`  ${colors.dim(name.padEnd(9))} ${value}`);
 }
 
-/** `busy (hook, 12s ago): asks to use Bash`. */
+/** `busy (hook, 12s ago): asks to use Bash`; `ready (hook, 12s ago), its last turn failed by auth: 401`. */
 function renderActivity(detail: AgentDetailJson): string {
 	const { activity, activity_source: source, activity_at: at, activity_detail: words } = detail;
 	if (!source || !at) return activity;
 	const ago = renderElapsed(Math.max(0, Date.now() - Date.parse(at)));
-	return `${activity} (${source}, ${ago} ago)${words ? `: ${plainLine(words)}` : ""}`;
+	const failed = detail.turn_failure ? `, its last turn failed by ${detail.turn_failure}` : "";
+	return `${activity} (${source}, ${ago} ago)${failed}${words ? `: ${plainLine(words)}` : ""}`;
 }
 
 /** `12345 tokens of 100000, $0.42 today; its budget is spent until 05 Apr 00:00`. */

@@ -1,6 +1,5 @@
 /** One attempt at a request: asks a worker of the pool, or runs one process for it. */
 
-import { usageOfAnswer } from "../../core/headless.js";
 import { classifyProcessFailure } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
 import { type LifeWorld, NO_CONVERSATION } from "../life-world.js";
@@ -32,16 +31,14 @@ export async function performAttempt(
 	return executor.call({ runId, program, adapter: adapterFor(spec), request, timeoutMs }, signal);
 }
 
-/** Counts what a call to an agent CLI has used, before anybody is told that it is done. */
+/** Counts what an attempt at an agent CLI has used, before anybody is told that it is done. */
 export async function countCall(
 	usage: UsageBook,
-	{ adapterFor, onError }: Pick<PerformWorld, "adapterFor"> & Pick<LifeWorld, "onError">,
+	{ onError }: Pick<LifeWorld, "onError">,
 	spec: CallableSpec,
-	{ outcome }: AttemptEnd,
+	{ used }: AttemptEnd,
 ): Promise<void> {
-	if (spec.kind !== "call" || outcome === null || !outcome.ok || adapterFor(spec) === null) return;
-	const used = usageOfAnswer(outcome.result);
-	if (used === null) return;
+	if (spec.kind !== "call" || used === undefined) return;
 	// The answer is not lost because it could not be counted.
 	await usage.addCall(spec, used).catch((error: unknown) => onError(spec.id, error));
 }

@@ -1,6 +1,7 @@
 /** What can be asked of agents. */
 
 import { z } from "zod";
+import { KNOWN_CAUSES } from "../../core/adapter.js";
 import { EXIT_CAUSES } from "../../core/exit.js";
 import { SIGN_SOURCES } from "../../core/sign.js";
 import {
@@ -55,6 +56,10 @@ const agentShape = z.object({
 	activity_source: z.enum(SIGN_SOURCES).nullable().describe("how the activity is known"),
 	activity_at: time.nullable().describe("since when it is known"),
 	activity_detail: z.string().nullable().describe("in the words of its CLI"),
+	turn_failure: z
+		.enum(KNOWN_CAUSES)
+		.nullable()
+		.describe("why its last turn failed, until another one begins; null where that is not known"),
 	circuit: z.enum(CIRCUIT_STATES),
 	health: z.enum(HEALTH_STATES),
 	pid: z.number().nullable(),
