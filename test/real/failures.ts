@@ -55,6 +55,11 @@ const asksAgain = (detail: string): Expected => ({
 
 const GEMINI_RETRIES = "it tries again for minutes, and tells nobody";
 
+const COPILOT_RETRIES: Expected = {
+	...{ activity: "busy", failure: null, asksAgain: true, steps: [] },
+	because: "it tries again for a minute, and only its screen says so",
+};
+
 /** By CLI. One that is not in here is only tried for living through it and going on. */
 export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expected>>>> = {
 	claude: {
@@ -121,18 +126,9 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 			...{ activity: "busy", failure: null, steps: [] },
 			because: "it waits as long as `retry-after` says, and tells nobody",
 		},
-		limit: {
-			...{ activity: "busy", failure: null, asksAgain: true, steps: [] },
-			because: "it tries again for a minute, with words on its screen only",
-		},
-		"529": {
-			...{ activity: "busy", failure: null, asksAgain: true, steps: [] },
-			because: "it tries again for a minute, with words on its screen only",
-		},
-		"500": {
-			...{ activity: "busy", failure: null, asksAgain: true, steps: [] },
-			because: "it tries again for a minute, with words on its screen only",
-		},
+		limit: COPILOT_RETRIES,
+		"529": COPILOT_RETRIES,
+		"500": COPILOT_RETRIES,
 		dropped: told("overloaded"),
 	},
 };
