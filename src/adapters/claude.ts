@@ -37,13 +37,15 @@ export const claude: AgentAdapter = {
 		confirmsPrompts: true,
 		screen: {
 			ready: ["^❯(\\s|$)"],
-			busy: ["esc to interrupt"],
+			// In its footer or beside its spinner: an answer may talk of it too.
+			busy: ["(^|[·(] ?)\\s*esc to interrupt"],
 			waitingInput: [
 				"^\\s*❯ \\d+\\. ",
 				"Enter to confirm · Esc to cancel",
 				"Esc to cancel · Tab to amend",
 			],
-			rateLimited: ["(hit|reached) your [\\w -]*limit", "limit reached [·∙]"],
+			// Its hooks tell of a limit. On the screen the words of an answer could not be told from its own.
+			rateLimited: [],
 			dialogs: [
 				{
 					name: "trust",

@@ -30,9 +30,9 @@ export const codex: AgentAdapter = {
 		tellsTurnEnds: true,
 		screen: {
 			ready: ["^› Ask Codex to do anything", "^› "],
-			busy: ["esc to interrupt"],
+			busy: ["\\([^()]* esc to interrupt\\)"],
 			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
-			rateLimited: ["hit your usage limit"],
+			rateLimited: ["^■ You.ve hit your usage limit"],
 			dialogs: [
 				{ name: "trust", when: "Do you trust the contents of this directory", choose: "^Yes" },
 			],

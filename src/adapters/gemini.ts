@@ -20,9 +20,10 @@ export const gemini: AgentAdapter = {
 		confirmsPrompts: true,
 		screen: {
 			ready: ["Type your message"],
-			busy: ["esc to cancel"],
+			// A tool that says nothing for a while is taken for one that wants to be typed into.
+			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
-			rateLimited: ["Usage limit reached for", "exhausted your (daily )?quota"],
+			rateLimited: ["^│ Usage limit reached for"],
 			dialogs: [
 				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },
 			],

@@ -32,8 +32,8 @@ export const opencode: AgentAdapter = {
 		tellsTurnEnds: true,
 		screen: {
 			ready: ["Ask anything", "ctrl\\+p commands"],
-			busy: ["esc (again to )?interrupt", "retrying in"],
-			waitingInput: ["Permission required", "Allow once\\s+Allow always"],
+			busy: ["[■⬝]{4} .*esc (again to )?interrupt", "\\[retrying in"],
+			waitingInput: ["┃\\s+△ Permission required", "┃\\s+Allow once\\s+Allow always"],
 			rateLimited: [],
 			dialogs: [],
 		},

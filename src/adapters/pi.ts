@@ -71,8 +71,8 @@ export const pi: AgentAdapter = {
 		eventRules: EVENTS,
 		confirmsPrompts: true,
 		screen: {
-			ready: ["\\(auto\\)"],
-			busy: ["Working\\.\\.\\.", "Retrying \\("],
+			ready: ["%/\\S+ \\(auto\\)"],
+			busy: ["^\\s*[\u2800-\u28ff] (Working\\.\\.\\.|Retrying \\()"],
 			waitingInput: [],
 			rateLimited: [],
 			dialogs: [],

@@ -14,7 +14,7 @@ const hook = (activity: Activity, agoMs: number): AgentSign => ({
 const shows = (activity: Activity, besidesLimit = activity) => ({ activity, besidesLimit });
 const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
 	decideActivity(before, {
-		...{ signs, tellsTurnEnds: false, nowMs: NOW },
+		...{ signs, showsHistory: false, tellsTurnEnds: false, nowMs: NOW },
 		screen: screen === null ? null : shows(screen),
 	});
 
@@ -59,7 +59,7 @@ describe("what an agent does", () => {
 
 	it("is what was told, where every end of a turn is told and the screen looks the same all along", () => {
 		const facts = { signs: [hook("busy", 60_000)], screen: shows("ready"), nowMs: NOW } as const;
-		const told = decideActivity(nothing, { ...facts, tellsTurnEnds: true });
+		const told = decideActivity(nothing, { ...facts, showsHistory: false, tellsTurnEnds: true });
 		expect(told).toMatchObject({ activity: "busy", source: "hook" });
 	});
 
@@ -87,8 +87,16 @@ describe("what an agent does", () => {
 
 	it("is being limited while a CLI that tells all waits for the end of a limit by itself", () => {
 		const failure = { cause: "usage_limit", resetAtMs: NOW + 1 } as const;
-		const facts = { signs: [{ ...hook("rate_limited", 60_000), failure }], nowMs: NOW };
-		const told = decideActivity(nothing, { ...facts, screen: shows("busy"), tellsTurnEnds: true });
+		const facts = {
+			showsHistory: false,
+			signs: [{ ...hook("rate_limited", 60_000), failure }],
+			nowMs: NOW,
+		};
+		const told = decideActivity(nothing, {
+			...facts,
+			screen: shows("busy"),
+			tellsTurnEnds: true,
+		});
 		expect(told).toMatchObject({ activity: "rate_limited", source: "hook" });
 	});
 
@@ -109,8 +117,10 @@ describe("what an agent does", () => {
 
 	it("is not being limited by words that are still on the screen when a later turn has been told", () => {
 		const old = shows("rate_limited", "ready");
-		const read = (signs: readonly AgentSign[]) =>
-			decideActivity(nothing, { signs, screen: old, tellsTurnEnds: true, nowMs: NOW });
+		const read = (signs: readonly AgentSign[], showsHistory = false) => {
+			const facts = { signs, screen: old, showsHistory, tellsTurnEnds: true, nowMs: NOW };
+			return decideActivity(nothing, facts);
+		};
 		expect(read([])).toMatchObject({ activity: "rate_limited", failure: "usage_limit" });
 		const well = { ...hook("ready", 60_000), failure: null };
 		expect(read([well])).toMatchObject({ activity: "ready", failure: null });
@@ -121,6 +131,16 @@ describe("what an agent does", () => {
 		expect(read([failed])).toMatchObject({ activity: "ready", failure: "overloaded" });
 		// The turn after it may have met the limit just now, before anything was told of it.
 		expect(read([well, hook("busy", 10)]).activity).toBe("rate_limited");
+		// Unless it tells of its limits itself, as it has shown.
+		const limit = {
+			...hook("ready", 90_000),
+			failure: { cause: "usage_limit", resetAtMs: 1 },
+		} as const;
+		expect(read([limit, well, hook("busy", 10)]).activity).toBe("busy");
+		// A conversation that was taken up is on the screen with all that was said in it.
+		expect(read([hook("ready", 10)], true).activity).toBe("ready");
+		const asked = { ...hook("busy", 10), prompt: "go on" };
+		expect(read([hook("ready", 20), asked], true).activity).toBe("rate_limited");
 	});
 
 	it("tells why the last turn failed, whoever told it, until another one begins", () => {

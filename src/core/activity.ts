@@ -25,6 +25,8 @@ export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
 	/** What the screen shows; null where nothing is known of it. */
 	readonly screen: Pick<ScreenReading, "activity" | "besidesLimit"> | null;
+	/** Whether it shows how a conversation went in earlier runs, and would tell what it is asked in this one. */
+	readonly showsHistory: boolean;
 	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
 	readonly tellsTurnEnds: boolean;
 	readonly nowMs: number;
@@ -43,9 +45,6 @@ function lastLimit(signs: readonly AgentSign[], nowMs: number): Shown | null {
 	return { activity: "rate_limited", source, atMs, detail };
 }
 
-/** What a screen also shows meanwhile, in CLIs that tell of every end of a turn. */
-const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
-
 /** An activity before it is said why the last turn failed. */
 type Shown = Omit<KnownActivity, "failure">;
 
@@ -56,14 +55,28 @@ function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
 	return at < 0 || isOld ? null : (signs[at] ?? null);
 }
 
+/** What a screen also shows meanwhile, in CLIs that tell of every end of a turn. */
+const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
+
+/**
+ * Whether the words of a limit on the screen are of one that is known already: they stay there long
+ * after it. A CLI that has told of one limit itself tells of the next one too, and what it shows before
+ * it was asked anything is of an earlier run.
+ */
+function areWordsOld({ signs, showsHistory }: ActivityFacts): boolean {
+	const isTold = signs.some(({ failure }) => failure?.cause === "usage_limit");
+	return isTold || (showsHistory && !signs.some(({ prompt }) => prompt !== undefined));
+}
+
 /** Hooks run a moment after what they tell of is on the screen. */
 const SCREEN_LAG_MS = 5_000;
 
 export function decideActivity(before: KnownActivity, facts: ActivityFacts): KnownActivity {
 	const outcome = lastOutcome(facts.signs);
 	const { screen } = facts;
-	// The words of a limit stay on the screen long after it: what is told of the last turn counts.
-	const seen = outcome === null ? screen?.activity : screen?.besidesLimit;
+	// What is told of the last turn counts more than words on a screen.
+	const isNews = outcome === null && !areWordsOld(facts);
+	const seen = isNews ? screen?.activity : screen?.besidesLimit;
 	const shown = decideShown(before, facts, seen ?? null);
 	const limited = shown.activity === "rate_limited" ? "usage_limit" : null;
 	const words = outcome?.failure ? (outcome.detail ?? null) : null;

@@ -4,7 +4,7 @@
  * the descriptions, which must name every field.
  */
 
-import type { DrainRung } from "./adapter.js";
+import type { DrainRung, KnownCause } from "./adapter.js";
 import type { CrashAction, ExitClass } from "./crash-state.js";
 import type { Asker, ExitCause, ExitKind } from "./exit.js";
 import type { AttemptError } from "./outcome.js";
@@ -31,6 +31,8 @@ export interface EventMap {
 		source: SignSource | null;
 		detail: string | null;
 	};
+	"agent.asks": { detail: string | null };
+	"agent.turn_failed": { cause: KnownCause; detail: string | null };
 	"agent.dialog_answered": { dialog: string };
 	"agent.stalled": { step: StallStep | "notice"; after_ms: number };
 	"agent.over_budget": { reason: string; until: string };
@@ -160,6 +162,17 @@ export const EVENT_DOCS: EventDocs = {
 			from: "activity before",
 			to: "activity now",
 			source: "how it is known: hook, transcript or screen; null when it is not",
+			detail: "in the words of its CLI, where there are some",
+		},
+	},
+	"agent.asks": {
+		meaning: "An agent CLI has asked something on its screen for a while, and nobody has answered.",
+		data: { detail: "in the words of its CLI, where there are some" },
+	},
+	"agent.turn_failed": {
+		meaning: "A turn of an agent CLI has failed, and the agent lives on.",
+		data: {
+			cause: "why: auth, config, usage_limit or overloaded",
 			detail: "in the words of its CLI, where there are some",
 		},
 	},

@@ -16,6 +16,8 @@ describe("what people are told of", () => {
 		["halted", event("agent.policy_changed", { from: "degraded", to: "halted", reason: "why" })],
 		["waiting", event("agent.waiting", { reason: "it ended" })],
 		["question", event("agent.asked", { question: "May I?" })],
+		["question", event("agent.asks", { detail: null })],
+		["turn_failed", event("agent.turn_failed", { cause: "auth", detail: "401" })],
 		["usage_limit", event("agent.exited", { ...EXIT, cause: "usage_limit" })],
 		["usage_limit", event("account.limited", { account: "work", until: null, reason: "why" })],
 		["over_budget", event("agent.over_budget", { reason: "why", until: "tomorrow" })],
@@ -47,11 +49,12 @@ describe("what people are told of", () => {
 			event("task.changed", { ...MOVED, to: "succeeded" }),
 			event("circuit.changed", { from: "open", to: "closed", reason: "" }),
 			event("service.ended", { service: "http", action: "fatal", reason: "" }, null),
+			event("agent.turn_failed", { cause: "overloaded", detail: null }),
 			event("agent.started", { pid: 1, with_continue: false }),
 			event("agent.waiting", { reason: "no agent" }, null),
 		];
 		expect(quiet.map(noticeOf).map((notice) => notice?.kind ?? null)).toEqual([
-			...[null, null, null, null, null, null, "waiting"],
+			...[null, null, null, null, null, null, null, "waiting"],
 		]);
 	});
 });

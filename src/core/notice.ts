@@ -9,6 +9,7 @@ export const NOTICE_KINDS = [
 	"halted",
 	"waiting",
 	"question",
+	"turn_failed",
 	"usage_limit",
 	"over_budget",
 	"stalled",
@@ -57,6 +58,16 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			return make("waiting", `${who} waits for you`, event.data.reason);
 		case "agent.asked":
 			return make("question", `${who} asks`, event.data.question);
+		case "agent.asks":
+			return make(
+				"question",
+				`${who} asks something`,
+				`${event.data.detail ?? "It is on its screen"}.`,
+			);
+		case "agent.turn_failed":
+			// A limit is told for its account, and an overload passes.
+			if (event.data.cause !== "auth" && event.data.cause !== "config") return null;
+			return make("turn_failed", `${who} cannot work`, event.data.detail ?? event.data.cause);
 		case "agent.exited":
 			if (event.data.cause !== "usage_limit") return null;
 			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");

@@ -50,8 +50,17 @@ test("of several lines that tell of a limit the lowest counts", () => {
 	expect(findLimit(SCREEN, "> ")).toBe(null);
 });
 
-test("what moves by itself is no progress, and words are", () => {
-	expect(stillText("⠋ Working 12s")).toBe(stillText("⠙ Working 13s"));
+test.each([
+	["claude", "·✢✳✶✻✽*"],
+	["codex", "•◦"],
+	["gemini, pi and others", "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"],
+	["opencode", "■⬝▣⬥◆"],
+])("what moves by itself is no progress: the spinner of %s", (_, frames) => {
+	const shown = [...frames].map((frame, n) => stillText(`${frame} Working ${n}s\n❯ `));
+	expect(new Set(shown).size).toBe(1);
+});
+
+test("words are progress", () => {
 	expect(stillText("Working 12s")).not.toBe(stillText("Reading 12s"));
 });
 

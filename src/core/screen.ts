@@ -96,5 +96,5 @@ export function nextKey(text: string, dialog: DialogProfile): Key | null {
 
 /** The screen without what moves by itself: clocks, counters, spinners. */
 export function stillText(text: string): string {
-	return text.replaceAll(/[\d.…⠀-⣿✶✻✽✢·∗*●○◐◓◑◒|/\\-]+/gu, "").replaceAll(/\s+/g, " ");
+	return text.replaceAll(/[\d.…⠀-⣿✠-❋■-◿⬚-⬟⬥-⬫·•∗*|/\\-]+/gu, "").replaceAll(/\s+/g, " ");
 }

@@ -7,6 +7,7 @@
 import type { SessionSpec } from "../config/spec.js";
 import { lastTurn } from "../core/account.js";
 import { decideActivity, type KnownActivity } from "../core/activity.js";
+import { decideAttention, NO_ATTENTION } from "../core/attention.js";
 import { findLimit, KEY_BYTES, nextKey, readScreen, type ScreenReading } from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter } from "../ports/adapter.js";
@@ -34,6 +35,10 @@ export interface AttendedRun {
 	readonly clock: Clock;
 	readonly inbox: Inbox;
 	readonly accounts: Accounts;
+	/** Whether it has taken up a conversation, and shows how that went so far. */
+	readonly isResumed: boolean;
+	/** Whether an earlier daemon has watched it. */
+	readonly isAdopted: boolean;
 	/** Whether the agent has been seen ready before. */
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
@@ -58,6 +63,7 @@ export class Attendant {
 	readonly #run: AttendedRun;
 	readonly #adapter: AgentAdapter;
 	#known = NOT_KNOWN;
+	#attention = NO_ATTENTION;
 	#seenReady: boolean;
 	#dialogKeys = 0;
 	#heardTurnMs = 0;
@@ -154,14 +160,34 @@ export class Attendant {
 		const { spec, runId, clock, note, onReady } = this.#run;
 		const before = this.#known;
 		const nowMs = clock.now().wallMs;
-		const { tellsTurnEnds } = this.#adapter.profile;
-		this.#known = decideActivity(before, { signs, screen: reading, tellsTurnEnds, nowMs });
+		const { tellsTurnEnds, confirmsPrompts } = this.#adapter.profile;
+		const showsHistory = confirmsPrompts && this.#run.isResumed;
+		const facts = { signs, screen: reading, showsHistory, tellsTurnEnds, nowMs };
+		this.#known = decideActivity(before, facts);
 		const { activity, source, detail } = this.#known;
+		const about = { agent: spec.id, run_id: runId };
+		const news = this.#attend(about);
+		if (news.length > 0) await note(news);
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };
-		await note([{ type: "agent.activity", agent: spec.id, run_id: runId, data }]);
+		await note([{ ...about, type: "agent.activity", data }]);
 		if (this.#seenReady || (activity !== "ready" && activity !== "busy")) return;
 		this.#seenReady = true;
 		onReady();
+	}
+
+	/** What a person should know of. */
+	#attend(about: { readonly agent: string; readonly run_id: string }): readonly NewEvent[] {
+		const { activity, failure, detail } = this.#known;
+		const { clock, isAdopted } = this.#run;
+		const facts = { activity, failure, isAdopted, nowMs: clock.now().steadyMs };
+		const { state, asks, failed } = decideAttention(this.#attention, facts);
+		this.#attention = state;
+		return [
+			...(asks ? [{ ...about, type: "agent.asks", data: { detail } } as const] : []),
+			...(failed && failure !== null
+				? [{ ...about, type: "agent.turn_failed", data: { cause: failure, detail } } as const]
+				: []),
+		];
 	}
 }

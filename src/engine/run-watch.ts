@@ -34,7 +34,7 @@ export function watchRun(
 	const { clock, watchReady } = world;
 	const sinceMs = clock.now().steadyMs;
 	const onReady = () => news.onReady(clock.now().steadyMs - sinceMs);
-	const attendant = attend(world, spec, live, news, onReady);
+	const attendant = attend(world, spec, live, adopted, news, onReady);
 	const bySign = spec.kind === "session" && attendant !== null && spec.ready === null;
 	// A sign that was printed once, long ago, would be looked for in vain; what is looked at is still there.
 	const readyAtOnce = live.ready || (adopted && !bySign);
@@ -63,6 +63,7 @@ function attend(
 	{ clock, sessions, store, inbox, accounts, onError }: LifeWorld,
 	spec: AgentSpec,
 	live: LiveRun,
+	isAdopted: boolean,
 	{ onConversation, onRestart }: RunNews,
 	onReady: () => void,
 ): Attendant | null {
@@ -73,7 +74,8 @@ function attend(
 		...{ spec, runId, backend, handle, sessions, clock, inbox, accounts },
 		...{ onConversation, onRestart },
 		conversation: () => live.conversation?.id ?? null,
-		wasReady: live.ready,
+		isResumed: live.conversation?.mode === "resume",
+		...{ isAdopted, wasReady: live.ready },
 		note: (events: readonly NewEvent[]) =>
 			store.commit((transaction) => {
 				for (const event of events) transaction.appendEvent(event, clock.now().wallMs);

@@ -11,7 +11,7 @@ import type { ScreenProfile } from "../../src/core/adapter.js";
 import { nextKey, readScreen } from "../../src/core/screen.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
 
-const FOLDER = join(import.meta.dirname, "../fixtures/screens");
+const FIXTURES = join(import.meta.dirname, "../fixtures");
 const CLIS = ["claude", "codex", "gemini", "opencode", "pi"];
 
 interface Labelled {
@@ -26,48 +26,55 @@ function profileOf(cli: string): ScreenProfile {
 	return screen;
 }
 
-function read(cli: string, file: string): { label: string; text: string } {
-	const whole = readFileSync(join(FOLDER, cli, file), "utf8");
+function read(cli: string, file: string, set = "screens"): { label: string; text: string } {
+	const whole = readFileSync(join(FIXTURES, set, cli, file), "utf8");
 	const [head = "", ...rest] = whole.split("---\n");
 	return { label: /^label: (\w+)/m.exec(head)?.[1] ?? "", text: rest.join("---\n") };
 }
 
-const screens = CLIS.flatMap((cli) =>
-	readdirSync(join(FOLDER, cli))
-		.filter((file) => file.endsWith(".txt"))
-		.map((file): Labelled => {
-			const { label, text } = read(cli, file);
-			return { name: `${cli}/${file}`, label, seen: readScreen(profileOf(cli), text).activity };
-		}),
-);
+const screensIn = (set: string) =>
+	CLIS.flatMap((cli) =>
+		readdirSync(join(FIXTURES, set, cli))
+			.filter((file) => file.endsWith(".txt"))
+			.map((file): Labelled => {
+				const { label, text } = read(cli, file, set);
+				return { name: `${cli}/${file}`, label, seen: readScreen(profileOf(cli), text).activity };
+			}),
+	);
 
-describe("activities read from the screen", () => {
+/** Text that streams without any other sign; codex tells of it in its record. */
+const STREAMING = /^codex\/(\w+-)?busy-(streaming|early|late)/;
+
+describe.each([
+	["the screens that the patterns were written from", "screens"],
+	["screens of other sizes, with answers that mislead", "misleading-screens"],
+])("activities read from %s", (_, set) => {
+	const screens = screensIn(set);
+	const isRight = ({ label, seen }: Labelled) => label === seen;
+
 	test("are right nearly always, and the rest is reported", () => {
-		const rows = ["ready", "busy", "waiting_input", "rate_limited"].map((label) => {
-			const right = screens.filter((each) => each.label === label && each.seen === label).length;
+		const rows = ["ready", "busy", "waiting_input", "rate_limited"].flatMap((label) => {
+			const right = screens.filter((each) => each.label === label && isRight(each)).length;
 			const seen = screens.filter((each) => each.seen === label).length;
 			const there = screens.filter((each) => each.label === label).length;
-			return {
-				label,
-				there,
-				precision: right / Math.max(1, seen),
-				recall: right / Math.max(1, there),
-			};
+			const [precision, recall] = [right / Math.max(1, seen), right / Math.max(1, there)];
+			return there + seen === 0 ? [] : [{ label, there, seen, precision, recall }];
 		});
 		console.table(rows);
-		console.table(screens.filter(({ label, seen }) => label !== seen));
-		for (const { label, there, precision, recall } of rows) {
-			if (there === 0) continue;
-			expect(precision, `precision of ${label}`).toBeGreaterThanOrEqual(0.9);
-			expect(recall, `recall of ${label}`).toBeGreaterThanOrEqual(0.9);
-		}
+		console.table(screens.filter((each) => !isRight(each)));
+		const unexpected = screens.filter((each) => !isRight(each) && !STREAMING.test(each.name));
+		expect(unexpected.length / screens.length).toBeLessThanOrEqual(0.02);
 	});
 
 	test("are never `ready` while a person is asked something", () => {
-		const wrong = screens.filter(
-			({ label, seen }) => label === "waiting_input" && seen === "ready",
-		);
-		expect(wrong).toEqual([]);
+		const asking = screens.filter(({ label }) => label === "waiting_input");
+		expect(asking.length).toBeGreaterThan(0);
+		expect(asking.filter((each) => !isRight(each))).toEqual([]);
+	});
+
+	test("are never a limit that is none: it would park all agents of an account", () => {
+		const limited = screens.filter(({ seen }) => seen === "rate_limited");
+		expect(limited.filter((each) => !isRight(each))).toEqual([]);
 	});
 });
 

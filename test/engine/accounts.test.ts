@@ -167,7 +167,12 @@ describe("five agents on one account that has met its limit", () => {
 });
 
 describe("agents that live through a limit", () => {
-	const screen = { ready: ["^❯$"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
+	const screen = {
+		...{ ready: ["^❯$"], busy: [], waitingInput: ["^1\\."], dialogs: [] },
+		rateLimited: ["hit your limit"],
+	};
+	const show = (name: string, text: string) =>
+		world.backend.show(view(name).run?.runId ?? "", text);
 	const typed = (name: string) =>
 		Buffer.from(world.backend.typed(view(name).run?.runId ?? "")).toString();
 	const tell = (about: Partial<AgentSign>, only: string) => {
@@ -184,10 +189,12 @@ describe("agents that live through a limit", () => {
 				told.filter(([who]) => who === name).map(([, sign]) => sign),
 		});
 		await up();
-		for (const name of FIVE) world.backend.show(view(name).run?.runId ?? "", "❯");
+		for (const name of FIVE) show(name, "❯");
 		await passFinely(2_000);
 		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
 		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		// The words stay on its screen for as long as nothing pushes them out.
+		show("c", "You've hit your limit\n❯");
 		await passFinely(3_000);
 		for (const name of FIVE) await world.engine.inbox.accept(`p:${name}`, "go on");
 		await passFinely(10_000);
@@ -206,6 +213,20 @@ describe("agents that live through a limit", () => {
 		await passFinely(25_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 		expect(news()).toEqual(["account.limited", "account.probing", "account.released"]);
+	});
+
+	test("and only show so are typed into afterwards, but not where a question is on the screen too", async () => {
+		told = [];
+		await passFinely(HOUR_MS + 600_000);
+		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
+		const before = typed("c");
+		show("c", "You've hit your limit\n1. Wait\n2. Pay");
+		await world.engine.inbox.accept("p:c", "go on");
+		await passFinely(60_000);
+		expect(typed("c")).toBe(before);
+		show("c", "You've hit your limit\n❯");
+		await passFinely(60_000);
+		expect(typed("c")).not.toBe(before);
 	});
 
 	test("are typed into one by one when the operator ends the wait, the one that met it first", async () => {

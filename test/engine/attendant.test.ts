@@ -90,6 +90,37 @@ describe("a start", () => {
 	});
 });
 
+describe("a person is told", () => {
+	test("of a question that stays, once, and not of one that is answered", async () => {
+		await up();
+		show("Trust this?\n  1. No, exit\n❯ 2. Yes, go on");
+		await world.pass(3_000);
+		show("❯ ");
+		await world.pass(20_000);
+		expect(data("agent.asks")).toEqual([]);
+		show("❯ 1. Run it\n  2. Do not");
+		for (let n = 0; n < 30; n++) await world.pass(1_000);
+		expect(data("agent.asks")).toEqual([{ detail: null }]);
+	});
+
+	test("of a turn that failed, once, also across daemons", async () => {
+		await up();
+		show("❯ ");
+		const failure = { cause: "auth", resetAtMs: null };
+		sign("StopFailure", { activity: "ready", failure, detail: "401 invalid key" });
+		await world.pass(5_000);
+		await world.killAndRestart(1_000);
+		await world.pass(5_000);
+		const told = { cause: "auth", detail: "401 invalid key" };
+		expect(data("agent.turn_failed")).toEqual([told]);
+		sign("UserPromptSubmit", { activity: "busy" });
+		await world.pass(2_000);
+		sign("StopFailure", { activity: "ready", failure, detail: "401 invalid key" });
+		await world.pass(5_000);
+		expect(data("agent.turn_failed")).toEqual([told, told]);
+	});
+});
+
 describe("being asked to end", () => {
 	const down = async () => {
 		const stopped = world.engine.down("*");

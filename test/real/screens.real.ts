@@ -84,7 +84,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		const on = await bench(cli);
 		const terminal = await on.open(cli.terminal);
 		await terminal.shows(cli.ready);
-		const reply = { tool: cli.shell("sleep 60") };
+		const reply = { tool: cli.shell("echo begun; sleep 60") };
 		on.api.script({ when: "use the tool", withTools: true, times: 1, reply });
 		await submit(terminal, "use the tool");
 		await terminal.shows(cli.busy);

@@ -33,6 +33,8 @@ export interface LedgerLine {
 	readonly pid: number;
 	readonly hook_event_name: string;
 	readonly prompt?: string;
+	/** What was pasted. */
+	readonly text?: string;
 	readonly tool_pid?: number;
 	readonly last_assistant_message?: string;
 }

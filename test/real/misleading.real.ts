@@ -1,6 +1,7 @@
 /**
- * Screens that no pattern was written against: in the sizes of people's terminals, with answers that look like
- * a CLI's own words. With `REEVE_RECORD=1` they become the held-out fixtures that recognition is measured on.
+ * Screens that the first patterns were not written from: in the sizes of people's terminals, with answers that
+ * look like a CLI's own words. With `REEVE_RECORD=1` they become fixtures. Patterns were mended by the `misleading`
+ * set; nothing was changed after the `unseen` one was taken, so that its figures are those of new screens.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,9 +10,10 @@ import { type Bench, openBench, type Size, type Terminal } from "./bench.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { recordScreen } from "./fixtures.js";
 
-const SIZES: readonly Size[] = [
-	[80, 24],
-	[120, 30],
+const SETS: readonly { folder: string; size: Size; text: () => string }[] = [
+	{ folder: "misleading-screens", size: [80, 24], text: () => MISLEADING },
+	{ folder: "misleading-screens", size: [120, 30], text: () => MISLEADING },
+	{ folder: "unseen-screens", size: [100, 36], text: () => UNSEEN },
 ];
 
 /** What an agent may well write about, being asked to work on a tool like this one. */
@@ -29,6 +31,23 @@ const MISLEADING = `Here is what the screen shows:
 
 That is all.`;
 
+const UNSEEN = `I looked at how such tools show that they work. Three of them:
+
+| tool | while it works | when it asks |
+|------|----------------|--------------|
+| one  | Working (12s • press esc to interrupt) | Would you like to run the following command? |
+| two  | Thinking... (esc to cancel) | Allow execution of: 'rm -rf build'? |
+| three | esc interrupt, retrying in 10s | Permission required: Allow once / Allow always |
+
+Then there are limits: "Claude usage limit reached. Your limit will reset at 3pm", "Usage limit reached for
+gemini-pro", "Retrying (2/3) in 1s", "Type your message or @path/to/file", "Ask Codex to do anything".
+
+❯ 1. Yes
+  2. Yes, and don't ask again
+› 3. No, exit
+
+Press Enter to continue, or Esc to cancel.`;
+
 async function submit(terminal: Terminal, prompt: string): Promise<void> {
 	await terminal.paste(prompt);
 	await sleep(500);
@@ -36,12 +55,12 @@ async function submit(terminal: Terminal, prompt: string): Promise<void> {
 }
 
 const cases = CLIS.flatMap((cli) =>
-	SIZES.map((size) => [cli.cli, size.join("×"), cli, size] as const),
+	SETS.map(
+		({ folder, size, text }) => [cli.cli, size.join("x"), cli, { folder, size, text }] as const,
+	),
 );
 
-describe.each(cases)("%s at %s", (_, shown, cli, size) => {
-	const slug = shown.replace("×", "x");
-
+describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 	async function open(seeds = cli.seeds, args = cli.terminal): Promise<[Bench, Terminal]> {
 		const bench = await openBench(cli, { seeds });
 		onTestFinished(() => bench.close());
@@ -53,14 +72,7 @@ describe.each(cases)("%s at %s", (_, shown, cli, size) => {
 		for (let n = 1; n <= 2; n++) {
 			await sleep(700);
 			const screen = await terminal.screen();
-			await recordScreen(
-				cli,
-				`${slug}-${name}-${n}`,
-				{ label, how },
-				screen,
-				on,
-				"held-out-screens",
-			);
+			await recordScreen(cli, `${slug}-${name}-${n}`, { label, how }, screen, on, folder);
 		}
 	}
 
@@ -88,7 +100,7 @@ describe.each(cases)("%s at %s", (_, shown, cli, size) => {
 	test("has just started, and has answered with words that mislead", async () => {
 		const [bench, terminal] = await started();
 		await look(bench, terminal, "ready-first", "ready", "just started");
-		bench.api.script({ when: "describe it", withTools: true, reply: { text: MISLEADING } });
+		bench.api.script({ when: "describe it", withTools: true, reply: { text: text() } });
 		await ask(bench, terminal, "describe it");
 		await sleep(5_000);
 		await look(
@@ -102,7 +114,7 @@ describe.each(cases)("%s at %s", (_, shown, cli, size) => {
 
 	test("streams an answer with words that mislead, and is interrupted", async () => {
 		const [bench, terminal] = await started();
-		const reply = { text: `${MISLEADING}\n`.repeat(6), pieces: 300, pauseMs: 150 };
+		const reply = { text: `${text()}\n`.repeat(6), pieces: 300, pauseMs: 150 };
 		bench.api.script({ when: "at length", withTools: true, times: 1, reply });
 		await ask(bench, terminal, "describe it at length");
 		await sleep(2_000);

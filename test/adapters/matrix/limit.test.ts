@@ -1,0 +1,113 @@
+/**
+ * Five agents on one account, a limit that is moved later twice, and a daemon that is killed while all
+ * wait. The service is a file that the agents share: it refuses the first three requests, whoever makes
+ * them. What was asked of it, and when, is in the agents' own ledgers.
+ */
+
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { STAGGER_MS } from "../../../src/core/account.js";
+import type { EventMap, EventType } from "../../../src/core/events.js";
+import { eventually } from "../../faults/fleet-home.js";
+import { createMatrixFleet, type MatrixFleet } from "./matrix-fleet.js";
+
+const NAMES = ["a", "b", "c", "d", "e"];
+const REFUSED = 3;
+/** More than one agent can spend on refusals, so that all have something to do at the end. */
+const TEXTS = ["one", "two", "three"];
+const ALL = 1 + NAMES.length * TEXTS.length;
+const WAIT_MS = 100_000;
+let fleet: MatrixFleet;
+
+beforeAll(async () => {
+	fleet = createMatrixFleet((folder) => {
+		const refusal = {
+			...{ times: REFUSED, counted_in: join(folder, "refused") },
+			limit: { text: "You've hit your session limit · resets {at}", resets_in: "3s" },
+		};
+		const script = { turns: [refusal, { takes: "500ms", reply: "done" }] };
+		const agent = { adapter: "claude", account: "work", script };
+		return Object.fromEntries(NAMES.map((name) => [name, agent]));
+	});
+	await fleet.up();
+	await fleet.isReady(...NAMES);
+}, 120_000);
+afterAll(() => fleet.close(), 60_000);
+
+interface Told<Type extends EventType> {
+	readonly atMs: number;
+	readonly agent: string | undefined;
+	readonly data: EventMap[Type];
+}
+
+async function told<Type extends EventType>(type: Type): Promise<readonly Told<Type>[]> {
+	const events = (await fleet.events()).filter((event) => event.type === type);
+	return events.map(({ at, agent, data }) => ({
+		...{ atMs: Date.parse(at), agent: agent?.replace("p:", ""), data: data as EventMap[Type] },
+	}));
+}
+
+/** What was asked of the service, by whom and when, in order. */
+const requests = () =>
+	NAMES.flatMap((name) =>
+		fleet
+			.ledgerOf(name)
+			.filter((line) => line.hook_event_name === "UserPromptSubmit")
+			.map(({ at }) => ({ name, atMs: at })),
+	).sort((a, b) => a.atMs - b.atMs);
+
+const limits = (times: number) =>
+	eventually(
+		async () => (await told("account.limited")).length >= times,
+		`the limit is met ${times} times`,
+		WAIT_MS,
+	);
+
+test("a limit that is moved later twice is asked about once each time, and then the others follow one after the other", async () => {
+	await fleet.send("a", "the first");
+	await limits(1);
+	for (const text of TEXTS) for (const name of NAMES) await fleet.send(name, text);
+	await limits(2);
+	// In the middle of a wait, which the next daemon goes on with.
+	await fleet.killDaemon();
+	await fleet.must("daemon", "start");
+	await eventually(() => requests().length >= ALL, "all texts have arrived", WAIT_MS);
+	await fleet.isReady(...NAMES);
+
+	const limited = await told("account.limited");
+	expect(limited).toHaveLength(REFUSED);
+	const probes = await told("account.probing");
+	expect(probes).toHaveLength(REFUSED);
+	const asked = requests();
+	expect(asked).toHaveLength(ALL);
+
+	// After each limit one agent asked, the probe, and not before the end that was told.
+	for (const [n, { data }] of limited.entries()) {
+		const untilMs = Date.parse(data.until ?? "");
+		expect(probes[n]?.atMs).toBeGreaterThanOrEqual(untilMs);
+		expect(asked[n + 1]?.name).toBe(probes[n]?.agent);
+		expect(asked[n + 1]?.atMs).toBeGreaterThanOrEqual(untilMs);
+	}
+	// The last probe went well. Nobody else has asked anything by then.
+	const [released, ...more] = await told("account.released");
+	expect(more).toEqual([]);
+	const releasedAtMs = released?.atMs ?? 0;
+	expect(asked.filter(({ atMs }) => atMs < releasedAtMs)).toHaveLength(REFUSED + 1);
+	// Then the others, at their distance.
+	const probe = probes.at(-1)?.agent;
+	const after = asked.slice(REFUSED + 1);
+	const firsts = NAMES.filter((name) => name !== probe).map(
+		(name) => after.find((each) => each.name === name)?.atMs ?? 0,
+	);
+	for (const [n, atMs] of firsts.sort((a, b) => a - b).entries()) {
+		expect(atMs).toBeGreaterThanOrEqual(releasedAtMs + (n + 1) * STAGGER_MS);
+	}
+}, 240_000);
+
+test("what was sent meanwhile has arrived once, and nobody was restarted", async () => {
+	for (const name of NAMES) {
+		const first = name === "a" ? ["the first"] : [];
+		expect(fleet.prompts(name)).toEqual([...first, ...TEXTS]);
+		expect(await fleet.agent(name)).toMatchObject({ restarts: 0, last_exit: null });
+	}
+});

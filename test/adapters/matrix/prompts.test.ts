@@ -1,0 +1,104 @@
+/**
+ * What is sent arrives once, whoever dies on its way: the daemon at several points of a delivery, or the
+ * agent between typing and Enter. One story for all agents, since every death of the daemon concerns all
+ * of them. The oracle is the agents' ledgers: each prompt that was taken is there.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../faults/fleet-home.js";
+import { createMatrixFleet, type MatrixFleet } from "./matrix-fleet.js";
+
+/** Takes a while, so that there is a time in which an agent is busy. */
+const SLOW = { turns: [{ when: "slow", takes: "2s", reply: "done" }] };
+const NAMES = ["busy", "accepted", "pasted", "submitted", "mortal", "working"];
+const refused: { code: number | null; taken: readonly string[] } = { code: null, taken: [] };
+let fleet: MatrixFleet;
+
+beforeAll(async () => {
+	const agent = { adapter: "claude", script: SLOW };
+	fleet = createMatrixFleet(() => Object.fromEntries(NAMES.map((name) => [name, agent])));
+	await fleet.up();
+	await fleet.isReady(...NAMES);
+
+	await send("busy", "slow one", "two", "three");
+	await took("busy", "slow one");
+	await killDaemon(() => send("accepted", "one", "two"));
+	await killDaemon(async () => {
+		await send("pasted", "one", "two");
+		await has("pasted", "Pasted");
+	});
+	await killDaemon(async () => {
+		await send("submitted", "one", "two");
+		await has("submitted", "UserPromptSubmit");
+	});
+	const pid = await fleet.pidOf("mortal");
+	await send("mortal", "one", "two");
+	await has("mortal", "Pasted");
+	process.kill(pid, "SIGKILL");
+	await killDaemon(async () => {
+		await send("working", "slow one");
+		await took("working", "slow one");
+		await send("working", "two");
+	}, withoutDaemon);
+}, 240_000);
+afterAll(() => fleet.close(), 60_000);
+
+/** While nobody is there to type, an agent comes to the end of its turn, and nothing is accepted. */
+async function withoutDaemon(): Promise<void> {
+	refused.code = (await fleet.reeve("send", "p:working", "never")).code;
+	await has("working", "Stop");
+	refused.taken = fleet.prompts("working");
+}
+
+async function send(name: string, ...texts: readonly string[]): Promise<void> {
+	for (const text of texts) await fleet.send(name, text);
+}
+
+/** With `kill -9`, at this very moment; then there is another one. */
+async function killDaemon(
+	at: () => Promise<void>,
+	meanwhile: () => Promise<void> = async () => {},
+): Promise<void> {
+	const pid = await fleet.daemonPid();
+	await at();
+	process.kill(pid, "SIGKILL");
+	await meanwhile();
+	await fleet.must("daemon", "start");
+}
+
+/** Looked at closely: what comes after it is a third of a second away. */
+async function has(name: string, event: string): Promise<void> {
+	const isThere = () => fleet.ledgerOf(name).some((line) => line.hook_event_name === event);
+	for (let looks = 0; looks < 10_000 && !isThere(); looks++) await sleep(5);
+	expect(isThere(), `${name} has ${event}`).toBe(true);
+}
+
+const took = (name: string, text: string) =>
+	eventually(() => fleet.prompts(name).includes(text), `${name} has taken ${text}`);
+
+test.each([
+	["that works meanwhile, in order, when it is done", "busy", ["slow one", "two", "three"]],
+	["whose daemon is killed as soon as it is accepted", "accepted", ["one", "two"]],
+	["whose daemon is killed between typing and Enter", "pasted", ["one", "two"]],
+	["whose daemon is killed before it hears of the submission", "submitted", ["one", "two"]],
+	["that is killed itself between typing and Enter", "mortal", ["one", "two"]],
+	["that comes to the end of its turn while no daemon runs", "working", ["slow one", "two"]],
+])("what is sent arrives once at an agent %s", async (_, name, texts) => {
+	await took(name, texts.at(-1) ?? "");
+	await fleet.isReady(name);
+	expect(fleet.prompts(name)).toEqual(texts);
+});
+
+test("what is sent while no daemon runs is refused, and does not arrive", () => {
+	expect(refused).toEqual({ code: 3, taken: ["slow one"] });
+});
+
+test("nothing is left that waits, and nothing was given up", async () => {
+	const count = async (type: string) =>
+		(await fleet.events()).filter((event) => event.type === type).length;
+	const sent = NAMES.flatMap((name) => fleet.prompts(name)).length;
+	await eventually(async () => (await count("inbox.delivered")) === sent, "all are confirmed");
+	expect(await count("inbox.accepted")).toBe(sent);
+	expect(await count("inbox.dead")).toBe(0);
+});
