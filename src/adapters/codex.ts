@@ -30,7 +30,7 @@ export const codex: AgentAdapter = {
 		tellsTurnEnds: true,
 		screen: {
 			ready: ["^› Ask Codex to do anything", "^› "],
-			busy: ["\\([^()]* esc to interrupt\\)"],
+			busy: ["^[•◦] .*\\(\\d[^()]*• esc to interrupt\\)"],
 			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
 			rateLimited: ["^■ You.ve hit your usage limit"],
 			dialogs: [

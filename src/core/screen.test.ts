@@ -11,6 +11,29 @@ const SCREEN: ScreenProfile = {
 
 const asked = (...choices: string[]) => ["Do you trust this folder?", ...choices].join("\n");
 
+describe("a question", () => {
+	const profile = {
+		...{ ready: ["^❯(\\s|$)"], busy: ["· esc to interrupt"], rateLimited: [] },
+		...{ waitingInput: ["^\\s*❯ \\d+\\. ", "Esc to cancel · Tab to amend"] },
+		dialogs: [{ name: "trust", when: "Do you trust", choose: "^Yes" }],
+	};
+	const choices = "Do you trust it?\n ❯ 1. Yes\n   2. No";
+	const PROMPT = "\n────\n❯ \n────\n  ? for shortcuts";
+
+	test("is one in the place of the prompt", () => {
+		expect(readScreen(profile, `❯ go\n\n${choices}\n Esc to cancel · Tab to amend`)).toMatchObject({
+			...{ activity: "waiting_input", dialog: { name: "trust" } },
+		});
+	});
+
+	test("above the prompt is somebody's text", () => {
+		const text = `${choices}\n Esc to cancel · Tab to amend`;
+		const shown = { activity: "ready", dialog: null };
+		expect(readScreen(profile, `${text}${PROMPT}`)).toMatchObject(shown);
+		expect(readScreen(profile, `${text}${PROMPT} · esc to interrupt`).activity).toBe("busy");
+	});
+});
+
 describe("a dialog", () => {
 	test.each([
 		["the wanted choice is selected", asked("│ ❯ 1. Yes, I do │", "│   2. No, exit │"), "enter"],

@@ -26,21 +26,35 @@ export interface ScreenReading {
 	readonly dialog: DialogProfile | null;
 }
 
-/** A question hides what is below it, and work is shown beside the prompt: hence the order. */
+/**
+ * A question takes the place of the prompt, so one that stands above the prompt is somebody's text; and
+ * work is shown beside the prompt: hence the order.
+ */
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
+	const prompt = lowestLine(profile.ready, text);
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
-	if (dialog !== null && findChoices(text, dialog) !== null) {
+	const choices = dialog === null ? null : findChoices(text, dialog);
+	if (choices !== null && Math.max(choices.selected, choices.wanted) >= prompt) {
 		return { activity: "waiting_input", besidesLimit: "waiting_input", dialog };
 	}
-	const order = [
-		["waiting_input", profile.waitingInput],
-		["busy", profile.busy],
-		["ready", profile.ready],
-	] as const;
-	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
-	const besidesLimit = order.find(([, patterns]) => shows(patterns))?.[0] ?? "unknown";
-	const activity = shows(profile.rateLimited) ? "rate_limited" : besidesLimit;
-	return { activity, besidesLimit, dialog: null };
+	const besidesLimit = readPrompt(profile, text, prompt);
+	const isLimited = profile.rateLimited.some((each) => matches(each, text));
+	return { activity: isLimited ? "rate_limited" : besidesLimit, besidesLimit, dialog: null };
+}
+
+function readPrompt({ waitingInput, busy }: ScreenProfile, text: string, prompt: number): Activity {
+	const question = lowestLine(waitingInput, text);
+	if (question >= 0 && question >= prompt) return "waiting_input";
+	if (busy.some((each) => matches(each, text))) return "busy";
+	return prompt >= 0 ? "ready" : "unknown";
+}
+
+/** The lowest line on which one of the patterns ends; -1 when there is none. */
+function lowestLine(patterns: readonly string[], text: string): number {
+	const ends = patterns.flatMap((pattern) =>
+		[...text.matchAll(new RegExp(pattern, "gimu"))].map((found) => found.index + found[0].length),
+	);
+	return ends.length === 0 ? -1 : text.slice(0, Math.max(...ends)).split("\n").length - 1;
 }
 
 /** The line that tells of a usage limit, the lowest first; null when there is none. */

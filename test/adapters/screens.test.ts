@@ -48,6 +48,7 @@ const STREAMING = /^codex\/(\w+-)?busy-(streaming|early|late)/;
 describe.each([
 	["the screens that the patterns were written from", "screens"],
 	["screens of other sizes, with answers that mislead", "misleading-screens"],
+	["such screens that were taken afterwards", "unseen-screens"],
 ])("activities read from %s", (_, set) => {
 	const screens = screensIn(set);
 	const isRight = ({ label, seen }: Labelled) => label === seen;

@@ -1,7 +1,7 @@
 /**
  * Screens that the first patterns were not written from: in the sizes of people's terminals, with answers that
  * look like a CLI's own words. With `REEVE_RECORD=1` they become fixtures. Patterns were mended by the `misleading`
- * set; nothing was changed after the `unseen` one was taken, so that its figures are those of new screens.
+ * set before the `unseen` one was taken.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
