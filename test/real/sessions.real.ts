@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tellsCost } from "../../src/core/budget.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
+import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { COPILOT, QWEN } from "./described-clis.js";
 import { EXPECTED, FAILURES, type FailureName, type FailureStep } from "./failures.js";
@@ -79,7 +80,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			const temporary = temporaryOf(before.pid);
 			writeFileSync(join(temporary, "left-behind"), "");
 			const leftBytes = bytesIn(temporary);
-			process.kill(before.pid ?? 0, "SIGKILL");
+			killProcess(before.pid);
 			await until("it is started again", async () => {
 				const { pid, process: state } = await agent();
 				return state === "running" && pid !== null && pid !== before.pid;

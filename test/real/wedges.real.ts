@@ -1,6 +1,7 @@
 /** What only shows over time: tools that say nothing, APIs that say nothing, an end before the first good turn. */
 
 import { describe, expect, onTestFinished, test } from "vitest";
+import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { FAILURES } from "./failures.js";
 import { countIn, openSession, running, type Session } from "./session.js";
@@ -39,7 +40,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s", (name, cli) => {
 		await until("it is asked", () => session.asked("first words").length > 0);
 		await until("it is known", async () => (await agent()).conversation !== null);
 		const { pid, conversation } = await agent();
-		process.kill(pid ?? 0, "SIGKILL");
+		killProcess(pid);
 		await until("it is started again", async () => (await agent()).restarts === 1);
 		bench.api.reset();
 		await session.ask("second words");
