@@ -6,7 +6,10 @@ import { type SignMeaning, shorten } from "../core/sign.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
-/** Called with the event as its last argument, for turns that went well only. */
+/**
+ * Called with the event as its last argument, for turns that went well only: also for those of a thread
+ * on the side, which finds a title. So it tells which conversations there are; their records tell the rest.
+ */
 const NOTIFY = 'notify=["sh","-c","sh \\"$REEVE_HOOK\\" notify each \\"$1\\"","reeve"]';
 
 export const codex: AgentAdapter = {
@@ -21,10 +24,10 @@ export const codex: AgentAdapter = {
 			...["-c", "check_for_update_on_startup=false"],
 			// At a limit it would ask for another model, and what is typed next would answer that.
 			...["-c", "notice.hide_rate_limit_model_nudge=true"],
-			...["-c", 'projects={"<cwd>"={trust_level="trusted"}}'],
 			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
 			...["-c", NOTIFY],
 		],
+		seedArgs: ["-c", 'projects={"<cwd>"={trust_level="trusted"}}'],
 		confirmsPrompts: true,
 		// While it streams an answer, its screen looks as if it were ready.
 		tellsTurnEnds: true,
@@ -61,13 +64,14 @@ export const codex: AgentAdapter = {
 				"<CODEX_HOME>/sessions/*/*/*/rollout-*-<conversation>.jsonl",
 				"<home>/.codex/sessions/*/*/*/rollout-*-<conversation>.jsonl",
 			],
+			// It begins at the first prompt, and is told at the end of the first good turn.
+			heldOpen: true,
 		},
 	},
 	readRecord(event, data) {
 		if (event !== "notify" || data["type"] !== "agent-turn-complete") return null;
 		const [prompt] = Array.isArray(data["input-messages"]) ? data["input-messages"].slice(-1) : [];
 		return {
-			...{ activity: "ready", failure: null },
 			...(typeof data["thread-id"] === "string" ? { conversation: data["thread-id"] } : {}),
 			...(typeof prompt === "string" ? { prompt } : {}),
 		};

@@ -12,17 +12,20 @@ export const gemini: AgentAdapter = {
 		...PLAIN_PROFILE,
 		command: ["gemini"],
 		// Its hooks could only come with the user's settings, or with system settings that root alone owns.
-		args: ["--skip-trust"],
+		seedArgs: ["--skip-trust"],
 		env: {
 			// Its launcher swallows every signal; without it there is one process, and that ends.
 			GEMINI_CLI_NO_RELAUNCH: "true",
 		},
 		confirmsPrompts: true,
 		screen: {
-			ready: ["Type your message"],
+			// Also with a text in its input: an Enter that comes soon after its start is swallowed.
+			ready: ["Type your message", "^ [*>] .*(?=\\n(.*\\n){0,6}? workspace \\(/directory\\))"],
 			// A tool that says nothing for a while is taken for one that wants to be typed into.
 			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
+			// The record tells of a tool when it has ended.
+			inTool: ["^[\\s│]*[⊶⊷] "],
 			rateLimited: ["^│ Usage limit reached for"],
 			dialogs: [
 				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import {
 	type AdapterProfile,
 	CONVERSATION_IDS,
+	type ConversationProfile,
 	DRAIN_RUNGS,
 	type EventRule,
 	KNOWN_CAUSES,
@@ -49,7 +50,15 @@ const conversation = section("How a conversation is begun and taken up again.", 
 		"Where the program keeps the record of a conversation, so that it is known whether there is one; `*` stands for any one name. The first that can be filled in counts.",
 		text("A path."),
 	).prefault([]),
+	held_open: flag(
+		"Whether the program holds that record open while it runs. With `id: told`, the conversation is then known before the program tells it (Linux).",
+	).prefault(false),
 });
+
+function conversationOf(settings: z.output<typeof conversation>): ConversationProfile {
+	const { held_open: heldOpen, ...rest } = settings;
+	return { ...rest, heldOpen };
+}
 
 const seed = section("A JSON file of the program that is to hold something before it starts.", {
 	file: list(
@@ -73,6 +82,7 @@ const screen = section(
 		busy: signs("It works."),
 		waiting_input: signs("It waits for a choice; nothing is typed then."),
 		rate_limited: signs("It has met a usage limit."),
+		in_tool: signs("A tool runs, which may be silent for long: no standstill."),
 		dialogs: list(
 			"Questions at the start that are answered for you, by their label.",
 			section("One question.", {
@@ -86,8 +96,9 @@ const screen = section(
 
 function screenOf(settings: z.output<typeof screen> | undefined): ScreenProfile | null {
 	if (settings === undefined) return null;
-	const { waiting_input: waitingInput, rate_limited: rateLimited, ...rest } = settings;
-	return { ...rest, waitingInput, rateLimited };
+	const { waiting_input: waitingInput, rate_limited: rateLimited, in_tool: inTool } = settings;
+	const { ready, busy, dialogs } = settings;
+	return { ready, busy, dialogs, waitingInput, rateLimited, inTool };
 }
 
 const exits = section("What an end of the program means. Codes are believed first, then texts.", {
@@ -162,6 +173,10 @@ export const adapterSchema = section("What is known of an agent CLI.", {
 		`Arguments of every start, after those of the conversation. ${PLACEHOLDERS}`,
 		text("One argument."),
 	).prefault([]),
+	seed_args: list(
+		`Arguments that settle a question of the first start; left out with \`seed: false\`. ${PLACEHOLDERS}`,
+		text("One argument."),
+	).prefault([]),
 	env: envMap("Variables that it is given; the agent's own win.").prefault({}),
 	own_tmpdir: flag(
 		"Whether each agent gets a folder of its own for temporary files, emptied before every start.",
@@ -204,9 +219,10 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 	return {
 		command: settings.command,
 		args: settings.args,
+		seedArgs: settings.seed_args,
 		env: { ...settings.env },
 		ownTmpdir: settings.own_tmpdir,
-		conversation: settings.conversation,
+		conversation: conversationOf(settings.conversation),
 		files: settings.files,
 		eventRules: events.map(({ event, ...keys }): EventRule => ({ event, ...ruleOf(keys) })),
 		lineRules: lines.map(ruleOf),

@@ -27,6 +27,8 @@ export interface ConversationProfile {
 	readonly gone: readonly string[];
 	/** Where its record is kept, the first that can be filled in; `*` is one folder or file name. */
 	readonly transcript: readonly string[];
+	/** Whether its process holds that record open, by which a conversation is known before it is told. */
+	readonly heldOpen?: boolean;
 }
 
 /** A file of Reeve's own, written before every start. */
@@ -87,6 +89,8 @@ export interface ScreenProfile {
 	/** It waits for a person's choice; whatever is typed now may be taken for one. */
 	readonly waitingInput: readonly string[];
 	readonly rateLimited: readonly string[];
+	/** A tool runs, which may be silent for long. Where neither hooks nor a record tell it. */
+	readonly inTool?: readonly string[];
 	readonly dialogs: readonly DialogProfile[];
 }
 
@@ -128,6 +132,8 @@ export interface AdapterProfile {
 	readonly command: readonly string[] | null;
 	/** Arguments that every start has. They follow those of the conversation. */
 	readonly args: readonly string[];
+	/** Arguments that settle a question of the first start, unless that is left to the user. */
+	readonly seedArgs?: readonly string[];
 	readonly env: Readonly<Record<string, string | null>>;
 	/** Whether it gets a folder of its own for temporary files. */
 	readonly ownTmpdir: boolean;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ConversationIds, PLAIN_PROFILE } from "./adapter.js";
-import { decideConversation, isConversationGone } from "./conversation.js";
+import { decideConversation, findConversation, isConversationGone } from "./conversation.js";
 
 const profile = (id: ConversationIds, gone: readonly string[] = []) => ({
 	...PLAIN_PROFILE,
@@ -47,5 +47,30 @@ describe("whether a run ended because its conversation is not there", () => {
 
 	it("is taken to be so for any quick failure of a CLI whose words are not known", () => {
 		expect(isConversationGone(profile("chosen"), true, exit, "")).toBe(true);
+	});
+});
+
+describe("the conversation whose record is held open", () => {
+	const [one, two] = [
+		"01a1e33f-6803-7672-a138-c17de2e5ea9f",
+		"01a1e33f-6803-7672-a138-c17de2e5ea90",
+	];
+	const place = (id: string) =>
+		`/h/.codex/sessions/2026/11/16/rollout-2026-11-16T07-25-45-${id}.jsonl`;
+	const find = (files: readonly string[]) =>
+		findConversation("/h/.codex/sessions/*/*/*/rollout-*-<conversation>.jsonl", files);
+
+	it.each([
+		["is the one", ["/dev/null", place(one), "/h/.codex/state.sqlite"], one],
+		["is the one, though it is open twice", [place(one), place(one)], one],
+		["is not known among several", [place(one), place(two)], null],
+		["is none of another place", [`/elsewhere${place(one)}`, `${place(one)}.bak`], null],
+		["is not known by less than its id", ["/h/.codex/sessions/2026/11/16/rollout-.jsonl"], null],
+	])("%s", (_, files, id) => {
+		expect(find(files)).toBe(id);
+	});
+
+	it("may have a name without dashes", () => {
+		expect(findConversation("/s/<conversation>.json", ["/s/ses_1f.json"])).toBe("ses_1f");
 	});
 });

@@ -23,6 +23,27 @@ export interface ConversationStart {
 	readonly id: string | null;
 }
 
+/** How ids are written: a UUID, or something without dashes. */
+const ID = "([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[^/-]+)";
+
+/**
+ * The one conversation whose record is among these files, by the path of records with `<conversation>`
+ * still in it; null when there is none, or more than one.
+ */
+export function findConversation(record: string, files: readonly string[]): string | null {
+	const source = record
+		.split(/(\*|<conversation>)/)
+		.map((part) => {
+			if (part === "*") return "[^/]*?";
+			return part === "<conversation>" ? ID : part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&");
+		})
+		.join("");
+	const pattern = new RegExp(`^${source}$`);
+	const ids = new Set(files.flatMap((file) => pattern.exec(file)?.[1] ?? []));
+	const [id = null] = ids;
+	return ids.size === 1 ? id : null;
+}
+
 export function decideConversation(
 	{ conversation }: AdapterProfile,
 	{ known, withContinue, recorded, newId }: ConversationFacts,

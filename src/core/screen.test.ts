@@ -48,10 +48,10 @@ describe("a dialog", () => {
 
 	test("is a question; one whose choices are not seen is none that can be answered", () => {
 		expect(readScreen(SCREEN, asked(" ❯ 1. Yes"))).toEqual({
-			...{ activity: "waiting_input", besidesLimit: "waiting_input", dialog: TRUST },
+			...{ activity: "waiting_input", besidesLimit: "waiting_input", inTool: false, dialog: TRUST },
 		});
 		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
-			...{ activity: "unknown", besidesLimit: "unknown", dialog: null },
+			...{ activity: "unknown", besidesLimit: "unknown", inTool: false, dialog: null },
 		});
 	});
 });
@@ -84,6 +84,9 @@ test.each([
 });
 
 test("words are progress", () => {
+	expect(stillText("Musing… (9s · ↑ 980 tokens)")).toBe(
+		stillText("Musing… (1m 2s · ↑ 1.2k tokens)"),
+	);
 	expect(stillText("Working 12s")).not.toBe(stillText("Reading 12s"));
 });
 

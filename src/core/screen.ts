@@ -22,6 +22,7 @@ export interface ScreenReading {
 	readonly activity: Activity;
 	/** The same apart from the words of a limit, which may be old, and stand above everything else. */
 	readonly besidesLimit: Activity;
+	readonly inTool: boolean;
 	/** The question that is asked, where it is one that can be answered. */
 	readonly dialog: DialogProfile | null;
 }
@@ -32,14 +33,16 @@ export interface ScreenReading {
  */
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
 	const prompt = lowestLine(profile.ready, text);
+	const inTool = (profile.inTool ?? []).some((each) => matches(each, text));
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
 	const choices = dialog === null ? null : findChoices(text, dialog);
 	if (choices !== null && Math.max(choices.selected, choices.wanted) >= prompt) {
-		return { activity: "waiting_input", besidesLimit: "waiting_input", dialog };
+		return { activity: "waiting_input", besidesLimit: "waiting_input", inTool, dialog };
 	}
 	const besidesLimit = readPrompt(profile, text, prompt);
 	const isLimited = profile.rateLimited.some((each) => matches(each, text));
-	return { activity: isLimited ? "rate_limited" : besidesLimit, besidesLimit, dialog: null };
+	const activity = isLimited ? "rate_limited" : besidesLimit;
+	return { activity, besidesLimit, inTool, dialog: null };
 }
 
 function readPrompt({ waitingInput, busy }: ScreenProfile, text: string, prompt: number): Activity {
@@ -108,7 +111,9 @@ export function nextKey(text: string, dialog: DialogProfile): Key | null {
 	return choices.selected < choices.wanted ? "down" : "up";
 }
 
-/** The screen without what moves by itself: clocks, counters, spinners. */
+const COUNTER = /\d[\d.,:]*\s?\p{L}{0,3}\b/gu;
+
+/** The screen without what moves by itself: clocks, counters, spinners. Every CLI has marks of its own, so words are left. */
 export function stillText(text: string): string {
-	return text.replaceAll(/[\d.…⠀-⣿✠-❋■-◿⬚-⬟⬥-⬫·•∗*|/\\-]+/gu, "").replaceAll(/\s+/g, " ");
+	return text.replaceAll(COUNTER, " ").replaceAll(/\P{L}+/gu, " ");
 }

@@ -56,9 +56,11 @@ export async function prepareSession(
 	if (ownTmpdir) await emptyFolder(temporary);
 	const { fresh, resume, id } = profile.conversation;
 	return {
-		args: [...(conversation.mode === "resume" ? resume : fresh), ...profile.args].map((text) =>
-			filled(text, all),
-		),
+		args: [
+			...(conversation.mode === "resume" ? resume : fresh),
+			...profile.args,
+			...(spec.seed ? (profile.seedArgs ?? []) : []),
+		].map((text) => filled(text, all)),
 		env: {
 			...(ownTmpdir ? { TMPDIR: temporary } : {}),
 			...Object.fromEntries(

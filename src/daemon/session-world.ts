@@ -1,11 +1,15 @@
 /** What the engine is told of agent CLIs on this host. */
 
+import { realpath } from "node:fs/promises";
+import { dirname } from "node:path";
 import { type Home, resolveLeases } from "../client/home.js";
 import type { AgentSpec } from "../config/spec.js";
 import { fillFirst } from "../core/adapter.js";
+import { findConversation } from "../core/conversation.js";
 import type { AgentSign } from "../core/sign.js";
 import type { SessionWorld } from "../engine/life-world.js";
 import { createConversationLeases } from "../host/conversation-leases.js";
+import { readOpenFiles } from "../host/open-files.js";
 import { readToolWork } from "../host/tool-work.js";
 import type { SignReader, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
@@ -95,9 +99,22 @@ export function createSessionWorld(
 			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;
 			return (await searchTranscript(spec, conversation)) !== null;
 		},
+		async heldConversation(spec, runId, process) {
+			const { heldOpen, transcript } = adapterOf(spec).profile.conversation;
+			const values = await sessionValues(spec, env, logDirOf(home.agents, spec.id));
+			const record = heldOpen ? fillFirst(transcript, values) : null;
+			if (record === null) return null;
+			return findConversation(await trueName(record), await readOpenFiles(runId, process));
+		},
 		toolWork: readToolWork,
 		readReset: reader.resetAtMs,
 	};
+}
+
+/** The path with the links in front of its first open place followed, as the system tells of open files. */
+async function trueName(path: string): Promise<string> {
+	const fixed = dirname(path.replace(/[*<].*$/, "x"));
+	return (await realpath(fixed).catch(() => fixed)) + path.slice(fixed.length);
 }
 
 function lastConversation(signs: readonly AgentSign[]): string | null {

@@ -67,6 +67,8 @@ export class Attendant {
 	#seenReady: boolean;
 	#dialogKeys = 0;
 	#heardTurnMs = 0;
+	/** The screen at which the conversation was last looked for. */
+	#searchedAt: string | null | undefined = undefined;
 	readonly #progress: ProgressWatch;
 	#stopped = false;
 	#cancel = () => {};
@@ -107,10 +109,11 @@ export class Attendant {
 		if (this.#stopped) return;
 		const reading = shown === null || text === null ? null : readScreen(shown, text);
 		if (text !== null && reading !== null) await this.#answer(text, reading);
-		this.#hearConversation(signs);
+		await this.#hearConversation(signs, text);
 		await this.#decide(signs, reading);
 		await this.#hearLimit(signs, text);
-		await this.#progress.look({ activity: this.#known.activity, signs, text });
+		const { activity: now } = this.#known;
+		await this.#progress.look({ activity: now, signs, text, inTool: reading?.inTool ?? false });
 		const { runId, inbox, clock, accounts } = this.#run;
 		const { profile } = this.#adapter;
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
@@ -149,11 +152,17 @@ export class Attendant {
 		await note([{ type: "agent.dialog_answered", agent: spec.id, run_id: runId, data }]);
 	}
 
-	#hearConversation(signs: readonly AgentSign[]): void {
-		if (this.#run.conversation() !== null) return;
+	async #hearConversation(signs: readonly AgentSign[], text: string | null): Promise<void> {
+		const { conversation, onConversation, sessions, spec, runId, handle } = this.#run;
+		if (conversation() !== null) return;
 		// Some CLIs tell of conversations on the side too: whoever hears them takes the one with a record.
-		const told = new Set(signs.flatMap(({ conversation }) => conversation ?? []));
-		for (const id of told) this.#run.onConversation(id);
+		const told = new Set(signs.flatMap((sign) => sign.conversation ?? []));
+		for (const id of told) onConversation(id);
+		if (!this.#adapter.profile.conversation.heldOpen || text === this.#searchedAt) return;
+		// Reads all processes; nothing was begun while the screen is the same.
+		const held = await sessions.heldConversation(spec, runId, handle.process);
+		this.#searchedAt = text;
+		if (held !== null) onConversation(held);
 	}
 
 	async #decide(signs: readonly AgentSign[], reading: ScreenReading | null): Promise<void> {

@@ -78,6 +78,12 @@ export interface SessionWorld {
 	) => Promise<NewUsage | null>;
 	/** Whether there is a record of a conversation; null where that cannot be told. */
 	readonly isRecorded: (spec: AgentSpec, conversation: string) => Promise<boolean | null>;
+	/** The conversation whose record the run's process holds open; null where none can be told for sure. */
+	readonly heldConversation: (
+		spec: AgentSpec,
+		runId: string,
+		process: ProcessIdentity,
+	) => Promise<string | null>;
 	/** What the tools of a run do. */
 	readonly toolWork: (runId: string, process: ProcessIdentity) => Promise<ToolWork>;
 	/** The end of a limit as a text tells it, in wall time. */

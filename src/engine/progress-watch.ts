@@ -38,6 +38,8 @@ export interface Sight {
 	readonly activity: Activity;
 	readonly signs: readonly AgentSign[];
 	readonly text: string | null;
+	/** Whether the screen shows that a tool runs. */
+	readonly inTool: boolean;
 }
 
 export class ProgressWatch {
@@ -57,7 +59,8 @@ export class ProgressWatch {
 		if (spec.stall === undefined) return;
 		const { activity, signs } = sight;
 		const progress = this.#hasMoved(sight) || (await this.#toolsHaveWorked(activity));
-		const inTool = signs.findLast((sign) => sign.inTool !== undefined)?.inTool ?? false;
+		const told = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
+		const inTool = told ?? sight.inTool;
 		const facts = { activity, progress, inTool, nowMs: this.#nowMs() };
 		const { state, step } = decideStall(this.#stall, facts, spec.stall);
 		this.#stall = state;

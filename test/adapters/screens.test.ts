@@ -79,6 +79,13 @@ describe.each([
 	});
 });
 
+test("gemini's screen tells that a tool runs, as nothing else of it does", () => {
+	const inTool = readdirSync(join(FIXTURES, "screens/gemini")).filter(
+		(file) => readScreen(profileOf("gemini"), read("gemini", file).text).inTool,
+	);
+	expect(inTool).toEqual(["busy-tool-1.txt", "busy-tool-2.txt"]);
+});
+
 describe("questions at the start", () => {
 	test.each([
 		["claude/dialog-trust-1.txt", "trust", "down"],

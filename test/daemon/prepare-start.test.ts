@@ -102,6 +102,16 @@ describe("claude", () => {
 	});
 });
 
+test.each([
+	["codex", "trust_level"],
+	["gemini", "--skip-trust"],
+])("%s is told to trust its folder, and not with `seed: false`", async (adapter, words) => {
+	const argsOf = async (more: string) =>
+		(await prepare(specOf(`{ adapter: ${adapter}${more} }`))).argv.join(" ");
+	expect(await argsOf("")).toContain(words);
+	expect(await argsOf(", seed: false")).not.toContain("trust");
+});
+
 describe("temporary files", () => {
 	test("go to a folder of the agent's own, which is empty at every start", async () => {
 		const spec = specOf("{ adapter: opencode }");

@@ -255,4 +255,17 @@ describe("an agent that says it works", () => {
 		await world.pass(3_600_000);
 		expect(data("agent.stalled")).toEqual([]);
 	});
+
+	test("and runs a tool that only its screen shows is left alone too, until the tool has ended", async () => {
+		const { screen } = sessions.profile;
+		if (screen === null) throw new Error("it has no screen");
+		sessions.profile = { ...sessions.profile, screen: { ...screen, inTool: ["^⊶ "] } };
+		await up(STALL);
+		show("⊶ Shell sleep\nesc to interrupt");
+		await world.pass(3_600_000);
+		expect(data("agent.stalled")).toEqual([]);
+		show("esc to interrupt");
+		await world.pass(3_600_000);
+		expect(data("agent.stalled")).not.toEqual([]);
+	});
 });

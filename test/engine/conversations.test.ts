@@ -41,6 +41,24 @@ describe("an agent's conversation", () => {
 		expect(world.engine.get("p:a").agent.conversation).toBe("c1");
 	});
 
+	test("that is not told yet is known by the record that its process holds open", async () => {
+		const conversation = { ...PLAIN_PROFILE.conversation, id: "told", heldOpen: true } as const;
+		const screen = { ready: ["^>"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
+		sessions.profile = { ...PLAIN_PROFILE, conversation, screen };
+		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, {});
+		await up();
+		world.backend.show(world.engine.get("p:a").run?.runId ?? "", ">");
+		await world.pass(5_000);
+		expect(world.engine.get("p:a").agent.conversation ?? null).toBeNull();
+		sessions.open = "x1";
+		world.backend.show(world.engine.get("p:a").run?.runId ?? "", "> asked");
+		await world.pass(5_000);
+		expect(world.engine.get("p:a").agent.conversation).toBe("x1");
+		sessions.open = null;
+		await world.pass(60_000);
+		expect(conversations()).toEqual(["fresh null", "resume x1"]);
+	});
+
 	test("is begun anew by `restart --fresh`", async () => {
 		await up();
 		const restarted = world.engine.restart("*", { fresh: true });

@@ -22,6 +22,8 @@ export interface ScriptedSessions extends SessionWorld {
 	recorded: boolean | null;
 	/** What the tools of every agent do. */
 	tools: ToolWork;
+	/** The conversation whose record every agent's process holds open. */
+	open: string | null;
 	/** Who holds which conversation; put somebody in to keep it from everybody else. */
 	readonly held: Map<string, string>;
 	/** What texts that tell a time are read against. */
@@ -39,6 +41,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		told: [],
 		spent: [],
 		recorded: null,
+		open: null,
 		tools: { processes: "", cpuMs: 0 },
 		held,
 		converse(_spec, { withContinue, conversation: known }) {
@@ -56,6 +59,7 @@ export function createScriptedSessions(): ScriptedSessions {
 			return readings.length === 0 ? null : { path, offset, beside: null, readings };
 		},
 		isRecorded: async () => sessions.recorded,
+		heldConversation: async () => sessions.open,
 		toolWork: async () => sessions.tools,
 		readReset: (text) => parseResetTime(text, sessions.nowMs(), () => 0),
 		nowMs: () => 0,

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { COPILOT, QWEN } from "./described-clis.js";
 import { countIn, openSession, type Session } from "./session.js";
@@ -53,7 +54,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 				session.bench.api.reset();
 				const { pid } = await session.agent();
 				const times = await sendAndKill(session, moment, async () => {
-					process.kill(pid ?? 0, "SIGKILL");
+					killProcess(pid);
 					await session.until("it is started again", async () => {
 						const now = await session.agent();
 						return now.process === "running" && now.pid !== pid;

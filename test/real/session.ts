@@ -161,15 +161,29 @@ const PROVIDER_ONLY: Readonly<Record<string, RealCli["seeds"]>> = {
 /** Living processes that have this in their command line. */
 export function running(marker: string): readonly number[] {
 	return readProcessTable()
-		.entries.filter(({ ended }) => !ended)
-		.map(({ pid }) => pid)
-		.filter((pid) => {
-			try {
-				return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(marker);
-			} catch {
-				return false;
-			}
-		});
+		.entries.filter(({ ended, pid }) => !ended && has(`/proc/${pid}/cmdline`, marker))
+		.map(({ pid }) => pid);
+}
+
+/** Living processes with this in their environment that do not descend from this one. */
+export function strangers(marker: string, root: number): readonly number[] {
+	const { entries } = readProcessTable();
+	const parents = new Map(entries.map(({ pid, ppid }) => [pid, ppid]));
+	const descends = (pid: number): boolean => {
+		const parent = parents.get(pid);
+		return pid === root || (parent !== undefined && parent > 1 && descends(parent));
+	};
+	return entries
+		.filter(({ ended, pid }) => !ended && has(`/proc/${pid}/environ`, marker) && !descends(pid))
+		.map(({ pid }) => pid);
+}
+
+function has(file: string, marker: string): boolean {
+	try {
+		return readFileSync(file, "utf8").includes(marker);
+	} catch {
+		return false;
+	}
 }
 
 /** How often a text stands in what the model was asked. */

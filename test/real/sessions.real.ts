@@ -6,10 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tellsCost } from "../../src/core/budget.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
+import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { COPILOT, QWEN } from "./described-clis.js";
 import { EXPECTED, FAILURES, type FailureName, type FailureStep } from "./failures.js";
-import { countIn, openSession, PLACE, running, type Session } from "./session.js";
+import { countIn, openSession, PLACE, running, type Session, strangers } from "./session.js";
 
 /** The folder for temporary files that the agent was given. */
 function temporaryOf(pid: number | null): string {
@@ -57,7 +58,10 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 		test("starts on a fresh HOME without a human, and answers", async () => {
 			await session.ask("say hello");
 			expect(session.asked("say hello")).toHaveLength(1);
-			expect((await session.agent()).process).toBe("running");
+			const { process: state, pid } = await session.agent();
+			expect(state).toBe("running");
+			// No daemon of its own that would outlive every way to stop it.
+			expect(strangers(`HOME=${session.bench.place.home}`, pid ?? 0)).toEqual([]);
 		});
 
 		test("tells what it uses", async () => {
@@ -76,7 +80,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			const temporary = temporaryOf(before.pid);
 			writeFileSync(join(temporary, "left-behind"), "");
 			const leftBytes = bytesIn(temporary);
-			process.kill(before.pid ?? 0, "SIGKILL");
+			killProcess(before.pid);
 			await until("it is started again", async () => {
 				const { pid, process: state } = await agent();
 				return state === "running" && pid !== null && pid !== before.pid;

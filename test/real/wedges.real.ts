@@ -1,0 +1,53 @@
+/** What only shows over time: tools that say nothing, APIs that say nothing, an end before the first good turn. */
+
+import { describe, expect, onTestFinished, test } from "vitest";
+import { killProcess } from "../support/kill.js";
+import { CLIS, type RealCli } from "./clis.js";
+import { FAILURES } from "./failures.js";
+import { countIn, openSession, running, type Session } from "./session.js";
+
+async function open(cli: RealCli, more = {}): Promise<Session> {
+	const session = await openSession(cli, more);
+	onTestFinished(() => session.close());
+	return session;
+}
+
+/** It keeps nothing of a failed turn, and does not find a conversation again that has no other. */
+const FORGETS = ["gemini"];
+
+describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s", (name, cli) => {
+	test("is not found at a standstill while a tool is silent, and is while the API is", async () => {
+		const session = await open(cli, { stall: { after: "10s" } });
+		const { bench, until, events } = session;
+		const marker = `reeve-silent-${process.pid}-${name}`;
+		const reply = { tool: cli.shell(`perl -e 'sleep 40' ${marker}`) };
+		bench.api.script({ when: "use the tool", withTools: true, times: 1, reply });
+		await session.send("use the tool");
+		await until("the tool runs", () => running(marker).length > 0);
+		await until("the tool has ended", () => running(marker).length === 0);
+		expect(await events("agent.stalled")).toEqual([]);
+		await session.ask("go on");
+		bench.api.script({ when: "be silent", withTools: true, reply: { connection: "silence" } });
+		await session.send("be silent");
+		await until("it stands still", async () => (await events("agent.stalled")).length > 0);
+	});
+
+	test("that ends before its first good turn goes on with the same conversation, or says that it is lost", async () => {
+		const session = await open(cli);
+		const { agent, bench, until } = session;
+		bench.api.script({ when: "first words", withTools: true, reply: FAILURES.dropped });
+		await session.send("first words");
+		await until("it is asked", () => session.asked("first words").length > 0);
+		await until("it is known", async () => (await agent()).conversation !== null);
+		const { pid, conversation } = await agent();
+		killProcess(pid);
+		await until("it is started again", async () => (await agent()).restarts === 1);
+		bench.api.reset();
+		await session.ask("second words");
+		const lost = await session.events("agent.conversation_lost");
+		expect(lost).toHaveLength(FORGETS.includes(name) ? 1 : 0);
+		if (FORGETS.includes(name)) return;
+		expect((await agent()).conversation).toBe(conversation);
+		expect(countIn(session.asked("second words")[0], "first words")).toBe(1);
+	});
+});
