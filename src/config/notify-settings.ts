@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { NOTICE_KINDS, type NoticeRoute } from "../core/notice.js";
+import { isPartOfDay } from "./values.js";
 
 const common = {
 	name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/),
@@ -10,6 +11,7 @@ const common = {
 	quiet: z
 		.string()
 		.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "is written as 22:00-07:00")
+		.refine(isPartOfDay, "begins and ends at the same time")
 		.optional(),
 };
 const url = z.url({ protocol: /^https?$/ });
