@@ -106,7 +106,8 @@ describe("adapters in the fleet file", () => {
 		[
 			"seeds: [{ file: [<homes>/f], path: [a], value: 'true' }]",
 			"seeds[0].file[0]",
-			...["<homes>", "<home>"],
+			"<homes>",
+			"<home>",
 		],
 	])("have no placeholder that does not exist: %s", (keys, path, name, meant) => {
 		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toMatchObject([

@@ -19,13 +19,27 @@ export async function runResume(
 ): Promise<number> {
 	const place = checkAgentId(id);
 	const reply = await connect(env).client.call("POST /api/v1/agents/:id/resume", { place });
-	const { from, circuit_from: circuit } = reply;
-	if (options.json) output.json({ id, from, circuit_from: circuit });
-	else {
-		const closed = circuit === "closed" ? "" : `; its circuit, which was ${circuit}, is closed`;
-		output.result(`${id}: resumed (it was ${from}); its history of exits is forgotten${closed}`);
-	}
+	if (options.json) output.json({ id, ...reply });
+	else output.result(`${id}: ${renderResumed(reply)}`);
 	return CLI_EXIT.done;
+}
+
+type Resumed = Routes["POST /api/v1/agents/:id/resume"]["reply"];
+
+const RELEASED_WORDS: Readonly<Record<Resumed["released"][number], string>> = {
+	account: "it no longer waits for its account's usage limit",
+	budget: "its budget no longer keeps it today",
+};
+
+function renderResumed({ from, circuit_from: circuit, released }: Resumed): string {
+	// Of one that was well and only waited, nothing is forgotten.
+	const keeps = from === "healthy" && released.length > 0;
+	return [
+		keeps ? "resumed" : `resumed (it was ${from})`,
+		...released.map((hold) => RELEASED_WORDS[hold]),
+		...(keeps ? [] : ["its history of exits is forgotten"]),
+		...(circuit === "closed" ? [] : [`its circuit, which was ${circuit}, is closed`]),
+	].join("; ");
 }
 
 export async function runAnswer(

@@ -31,8 +31,8 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 			return { agents: (await engine.restart(params.scope, options)).map(renderStopped) };
 		},
 		"POST /api/v1/agents/:id/resume": async ({ params: { id } }) => {
-			const { from } = await engine.resume(id);
-			return { from, circuit_from: await calls.closeCircuit(id) };
+			const { from, released } = await engine.resume(id);
+			return { from, circuit_from: await calls.closeCircuit(id), released };
 		},
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
