@@ -349,6 +349,21 @@ describe("a word to one agent", () => {
 	});
 
 	test.each([
+		["running", "up", "typed when it is ready"],
+		["stopped", "down", "it is stopped, so the text waits until `reeve up web:coder`"],
+		["stopped", "up", "`reeve explain web:coder` says for what"],
+	] as const)(
+		"send says when a text will be typed: %s, to be %s",
+		async (process, desired, said) => {
+			const daemon = await startFakeDaemon({
+				"POST /api/v1/agents/:id/send": () => ({ bytes: 2, message: "m1", process, desired }),
+			});
+			const ran = await runReeve(["send", "web:coder", "hi"], { env: daemon.env });
+			expect(ran.stdout).toContain(said);
+		},
+	);
+
+	test.each([
 		["from stdin, without the newline that ends it", [], "a\nb\n", { text: "a\nb", submit: true }],
 		["from stdin, asked for by a dash", ["-"], "hi\r\n", { text: "hi", submit: true }],
 		["from stdin exactly, without Enter", ["--no-submit"], "hi\n", { text: "hi\n", submit: false }],

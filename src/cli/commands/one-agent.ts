@@ -75,13 +75,23 @@ export async function runSend(
 	}
 	const body = { text: typed, submit };
 	const sent = await connect(env).client.call("POST /api/v1/agents/:id/send", { place, body });
-	const { bytes, message } = sent;
-	if (options.json) output.json({ id, bytes, submitted: submit, message });
+	const { bytes, message, process: state, desired } = sent;
+	if (options.json) output.json({ id, bytes, submitted: submit, message, process: state, desired });
 	else if (message) {
 		const size = countOf(bytes, "byte");
-		output.result(`${id}: accepted ${size}; typed when it is ready (\`reeve inbox\`)`);
+		output.result(`${id}: accepted ${size}; ${whenTyped(id, sent)} (\`reeve inbox\`)`);
 	} else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
 	return CLI_EXIT.done;
+}
+
+function whenTyped(
+	id: string,
+	{ process: state, desired }: Routes["POST /api/v1/agents/:id/send"]["reply"],
+): string {
+	if (state !== "stopped") return "typed when it is ready";
+	return desired === "down"
+		? `it is stopped, so the text waits until \`reeve up ${id}\``
+		: `it does not run now, so the text waits; \`reeve explain ${id}\` says for what`;
 }
 
 /** What comes from stdin. With Enter to follow, the newline that ends it is not typed as well. */

@@ -230,6 +230,11 @@ export const agentRoutes = defineRoutes({
 				.nullable()
 				.optional()
 				.describe("its id in the inbox; null when it was typed at once"),
+			process: z
+				.enum(PROCESS_STATES)
+				.optional()
+				.describe("of the agent: what is accepted for one that is stopped waits until it runs"),
+			desired: z.enum(["up", "down"]).optional().describe("whether it is to run"),
 		}),
 		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full"],
 	},
