@@ -92,6 +92,11 @@ export interface ScreenProfile {
 	/** A tool runs, which may be silent for long. Where neither hooks nor a record tell it. */
 	readonly inTool?: readonly string[];
 	readonly dialogs: readonly DialogProfile[];
+	/**
+	 * Whether `ready` shows its input, and whatever it asks takes the place of that: then a question above
+	 * the input is somebody's text, and nothing is typed while the input is not there.
+	 */
+	readonly questionsReplaceInput?: boolean;
 }
 
 export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;

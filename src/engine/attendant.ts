@@ -16,6 +16,7 @@ import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
 import type { Accounts } from "./accounts.js";
 import { deliver } from "./deliver.js";
+import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
 import type { SessionWorld } from "./life-world.js";
 import { ProgressWatch } from "./progress-watch.js";
@@ -34,6 +35,7 @@ export interface AttendedRun {
 	readonly sessions: SessionWorld;
 	readonly clock: Clock;
 	readonly inbox: Inbox;
+	readonly drafts: Drafts;
 	readonly accounts: Accounts;
 	/** Whether it has taken up a conversation, and shows how that went so far. */
 	readonly isResumed: boolean;
@@ -123,6 +125,8 @@ export class Attendant {
 		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
+		// Its input is somebody's for now.
+		if (this.#run.drafts.has(spec.id, signs)) return deliver(world, "waiting_input", signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
 	}
 

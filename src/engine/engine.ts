@@ -15,6 +15,7 @@ import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js
 import type { Agent } from "./agent-state.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
 import { countCall, performAttempt } from "./calls/perform.js";
+import { Drafts } from "./drafts.js";
 import { createAccounts, viewOf } from "./engine-accounts.js";
 import type {
 	AgentView,
@@ -44,13 +45,15 @@ export class Engine {
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
 	readonly terminals: Terminals;
+	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
-		this.terminals = new Terminals((id) => this.#runner(id).life, parts.sessions);
+		this.#drafts = new Drafts(parts.clock);
+		this.terminals = new Terminals((id) => this.#runner(id).life, parts.sessions, this.#drafts);
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
@@ -271,7 +274,7 @@ export class Engine {
 		const { onError } = this.#parts;
 		const world: WorkerWorld = {
 			...this.#parts,
-			...{ inbox: this.inbox, accounts: this.#accounts },
+			...{ inbox: this.inbox, drafts: this.#drafts, accounts: this.#accounts },
 			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),

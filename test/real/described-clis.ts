@@ -11,7 +11,7 @@ const isType = (type: string) => ({ path: "type", match: `^${type.replace(".", "
 
 const QWEN_HOOKS = Object.fromEntries(
 	[
-		...["SessionStart each", "UserPromptSubmit each", "PermissionRequest each"],
+		...["UserPromptSubmit each", "PermissionRequest each"],
 		...["PreToolUse last", "PostToolUse last", "PostToolUseFailure last"],
 		...["Stop each", "StopFailure each"],
 	].map((words) => [
@@ -35,7 +35,7 @@ export const QWEN: DescribedCli = {
 		},
 		files: [{ name: "qwen-hooks.json", text: JSON.stringify({ hooks: QWEN_HOOKS }) }],
 		events: [
-			{ event: "SessionStart", activity: "ready" },
+			// Not from SessionStart: that comes before its input is there, and what is typed then is lost.
 			{ event: "UserPromptSubmit", activity: "busy", prompt: "submitted_prompt" },
 			{ event: "PreToolUse", activity: "busy", in_tool: true },
 			{ event: "PostToolUse", activity: "busy", in_tool: false },
