@@ -125,9 +125,19 @@ export class Attendant {
 		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
-		// Its input is somebody's for now.
-		if (this.#run.drafts.has(spec.id, signs)) return deliver(world, "waiting_input", signs);
+		// Its input is somebody's for now, or what is typed would fail like the turn before.
+		const isHeld = this.#run.drafts.has(spec.id, signs) || this.#needsOperator(signs);
+		if (isHeld) return deliver(world, "waiting_input", signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
+	}
+
+	/** Whether its last turn failed for want of a login or for wrong settings, and nobody has resumed it since. */
+	#needsOperator(signs: readonly AgentSign[]): boolean {
+		const { failure } = this.#known;
+		if (failure !== "auth" && failure !== "config") return false;
+		const failed = signs.findLast((sign) => sign.failure?.cause === failure);
+		const { accounts, spec } = this.#run;
+		return failed !== undefined && failed.atMs > accounts.resumedAtMs(spec);
 	}
 
 	async #hearLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {

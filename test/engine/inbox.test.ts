@@ -92,6 +92,19 @@ describe("a text that was accepted", () => {
 		expect(typed()).toContain(PASTED);
 	});
 
+	test("waits after a turn that failed for want of a login, until the operator resumes the agent", async () => {
+		show("❯");
+		const atMs = world.clock.now().wallMs;
+		const failure = { cause: "auth", resetAtMs: null } as const;
+		sessions.told.push({ source: "hook", name: "StopFailure", activity: "ready", atMs, failure });
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.pass(60_000);
+		expect(typed()).toBe("");
+		await world.engine.resume("p:a");
+		await world.pass(3_000);
+		expect(typed()).toBe(`${PASTED}\r`);
+	});
+
 	test("waits while something nobody knows is in the place of the input", async () => {
 		const { screen } = sessions.profile;
 		if (screen === null) throw new Error("it has a screen");
