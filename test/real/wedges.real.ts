@@ -37,6 +37,28 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))("%
 		await until("it stands still", async () => (await stalls()) > before);
 	});
 
+	test("comes out of a hang by a nudge, an interrupt or a restart, each tried once, and goes on", async () => {
+		const nudge = "Carry on where you were.";
+		const steps = ["nudge", "interrupt", "restart"];
+		const session = await open(cli, { stall: { after: "12s", steps, nudge } });
+		const { bench, until, events, asked } = session;
+		await session.ask("say hello");
+		bench.api.script({
+			when: "be silent",
+			withTools: true,
+			times: 1,
+			reply: { connection: "silence" },
+		});
+		const before = (await events("agent.stalled")).length;
+		await session.send("be silent");
+		await until("it is asked to carry on", () => asked(nudge).length > 0);
+		await until("it is ready", async () => (await session.agent()).activity === "ready");
+		const taken = (await events("agent.stalled")).slice(before);
+		const names = taken.map(({ data }) => (data as { step: string }).step);
+		console.log(`${name}: ${names.join(", ")}`);
+		expect(names).toEqual(steps.slice(0, names.length));
+	});
+
 	test("that ends before its first good turn goes on with the same conversation, or says that it is lost", async () => {
 		const session = await open(cli);
 		const { agent, bench, until } = session;
