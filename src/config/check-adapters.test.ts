@@ -126,6 +126,14 @@ describe("adapters in the fleet file", () => {
 		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toEqual([]);
 	});
 
+	it("have a slip in the name of their conversation told once", () => {
+		const conversation = "{ id: chosen, fresh: [-n, <converstion>], resume: [-r, <conversation>] }";
+		const problems = problemsOf(`  mine: { command: [x], conversation: ${conversation} }`);
+		expect(problems.map(({ message }) => message)).toEqual([
+			"there is no placeholder `<converstion>`",
+		]);
+	});
+
 	it("are listed once each where there is no such adapter", () => {
 		const problems = problemsOf("  claude: { command: [x] }", "{ adapter: zzz }");
 		const [unknown] = problems.filter(({ message }) => message.includes("zzz"));

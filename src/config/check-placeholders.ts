@@ -29,9 +29,15 @@ export function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[]
 	});
 }
 
-/** Whether one of the texts here has the id of the conversation in it. */
+/** Whether one of the texts here has the id of the conversation in it, or a slip that was meant for it. */
 export function namesConversation(tree: Tree, path: Path): boolean {
-	return textsIn(tree, path).some(({ text }) => /<conversation8?>/.test(String(text.value)));
+	return textsIn(tree, path).some(({ text }) => {
+		const slips = unknownPlaceholders(text.written);
+		return (
+			/<conversation8?>/.test(String(text.value)) ||
+			slips.some((name) => nearest(name, PLACEHOLDERS)?.startsWith("conversation"))
+		);
+	});
 }
 
 interface PlacedText {

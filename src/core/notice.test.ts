@@ -25,7 +25,6 @@ describe("what people are told of", () => {
 		["question", event("agent.asked", { question: "May I?" })],
 		["question", event("agent.asks", { detail: null })],
 		["turn_failed", event("agent.turn_failed", { cause: "auth", detail: "401" })],
-		["usage_limit", event("agent.exited", { ...EXIT, cause: "usage_limit" })],
 		["usage_limit", event("account.limited", { account: "work", until: null, reason: "why" })],
 		["over_budget", event("agent.over_budget", { reason: "why", until: "tomorrow" })],
 		["stalled", event("agent.stalled", { step: "notice", after_ms: 1 })],
@@ -81,7 +80,7 @@ describe("what people are told of", () => {
 	test("is nothing that goes well", () => {
 		const quiet = [
 			event("agent.policy_changed", { from: "halted", to: "healthy", reason: "" }),
-			event("agent.exited", { ...EXIT, cause: "unknown" }),
+			event("agent.exited", { ...EXIT, cause: "usage_limit" }),
 			event("task.changed", { ...MOVED, to: "succeeded" }),
 			event("circuit.changed", { from: "open", to: "closed", reason: "" }),
 			event("service.ended", { service: "http", action: "fatal", reason: "" }, null),

@@ -76,9 +76,7 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			// A limit is told for its account, and an overload passes.
 			if (event.data.cause !== "auth" && event.data.cause !== "config") return null;
 			return make("turn_failed", `${who} cannot work`, event.data.detail ?? event.data.cause);
-		case "agent.exited":
-			if (event.data.cause !== "usage_limit") return null;
-			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");
+		// Also after an exit at a limit, which is not told by itself: this says until when.
 		case "account.limited": {
 			const { until, reason } = event.data;
 			const text = until === null ? reason : `${reason}; until ${until}`;

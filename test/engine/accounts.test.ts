@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/config/spec.js";
 import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import { noticeOf } from "../../src/core/notice.js";
 import type { Outcome } from "../../src/core/outcome.js";
 import type { AgentSign } from "../../src/core/sign.js";
 import type { Executor } from "../../src/ports/executor.js";
@@ -83,6 +84,12 @@ describe("five agents on one account that has met its limit", () => {
 			expect([policy, flaps, budgetSpentAt]).toEqual(["healthy", 0, []]);
 		}
 		expect(world.errors).toEqual([]);
+	});
+
+	test("are told of once, with the time at which they go on", async () => {
+		await meetLimit();
+		const notices = world.store.events.map(noticeOf).filter((each) => each?.kind === "usage_limit");
+		expect(notices).toMatchObject([{ text: expect.stringMatching(/until \d{4}-\d\d-\d\dT/) }]);
 	});
 
 	test("wait on under the next daemon, and start no sooner", async () => {

@@ -48,9 +48,10 @@ export const geminiHeadless: CallAdapter = {
 		const asked = parsePrompt(request);
 		if ("code" in asked) return asked;
 		const resume = asked.conversation === null ? [] : ["--resume", asked.conversation];
+		// It answers nothing in a folder that nobody has trusted by hand.
+		const trust = argv.includes("--skip-trust") ? [] : ["--skip-trust"];
 		return {
-			// It answers nothing in a folder that nobody has trusted by hand.
-			argv: [...argv, "--skip-trust", "-o", "stream-json", ...resume],
+			argv: [...argv, ...trust, "-o", "stream-json", ...resume],
 			// Its launcher takes no signal and hides the process that does the work.
 			env: { GEMINI_CLI_NO_RELAUNCH: "true", ...env },
 			stdin: asked.prompt,

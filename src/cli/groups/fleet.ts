@@ -80,7 +80,9 @@ const addDownAndRestart: AddCommands = (program, run) => {
 const addResumeAndAnswer: AddCommands = (program, run) => {
 	program
 		.command("resume")
-		.description("Let an agent that was halted start again; its history of exits is forgotten.")
+		.description(
+			"Let a halted agent start again, its history of exits forgotten, or end its wait for its account or budget.",
+		)
 		.argument(...AGENT_ARGUMENT)
 		.option(...JSON_OPTION)
 		.action((agent, options) =>
