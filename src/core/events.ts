@@ -137,7 +137,7 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "A run of an agent has begun.",
 		data: {
 			pid: "its process",
-			with_continue: "whether it took up its last conversation",
+			with_continue: "whether it goes on where it stopped: with its conversation, where it has one",
 		},
 	},
 	"agent.adopted": {

@@ -176,11 +176,17 @@ export class AgentLife implements Life {
 					type: "agent.started",
 					data: {
 						pid: launched.handle.process.pid,
-						with_continue: live.conversation?.mode === "resume",
+						with_continue: this.#goesOn(live),
 					},
 				});
 				return wanted.outcome.resolve("started");
 		}
+	}
+
+	/** Whether a run goes on where the last one stopped; without a conversation that is what it was asked to. */
+	#goesOn({ conversation, withContinue }: LiveRun): boolean {
+		if (conversation) return conversation.mode === "resume";
+		return withContinue && this.#lastExit !== null;
 	}
 
 	async #failedToStart(
