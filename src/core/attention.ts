@@ -3,6 +3,11 @@
 import type { KnownCause } from "./adapter.js";
 import type { Activity } from "./states.js";
 
+/** Whether only a person can do something about why a turn failed: a login, or settings. */
+export function isMendable(failure: KnownCause | null): boolean {
+	return failure === "auth" || failure === "config";
+}
+
 export interface AttentionState {
 	/** Steady time since when it asks something; null while it does not. */
 	readonly asksSinceMs: number | null;

@@ -3,6 +3,7 @@
  * argument, and what was told before as well.
  */
 
+import { isMendable } from "./attention.js";
 import type { ReeveEvent } from "./events.js";
 
 export const NOTICE_KINDS = [
@@ -74,7 +75,7 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		}
 		case "agent.turn_failed":
 			// A limit is told for its account, and an overload passes.
-			if (event.data.cause !== "auth" && event.data.cause !== "config") return null;
+			if (!isMendable(event.data.cause)) return null;
 			return make("turn_failed", `${who} cannot work`, event.data.detail ?? event.data.cause);
 		// Also after an exit at a limit, which is not told by itself: this says until when.
 		case "account.limited": {

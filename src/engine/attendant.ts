@@ -7,7 +7,7 @@
 import type { SessionSpec } from "../config/spec.js";
 import { lastTurn } from "../core/account.js";
 import { decideActivity, type KnownActivity } from "../core/activity.js";
-import { decideAttention, NO_ATTENTION } from "../core/attention.js";
+import { decideAttention, isMendable, NO_ATTENTION } from "../core/attention.js";
 import { findLimit, KEY_BYTES, nextKey, readScreen, type ScreenReading } from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter } from "../ports/adapter.js";
@@ -134,7 +134,7 @@ export class Attendant {
 	/** Whether its last turn failed for want of a login or for wrong settings, and nobody has resumed it since. */
 	#needsOperator(signs: readonly AgentSign[]): boolean {
 		const { failure } = this.#known;
-		if (failure !== "auth" && failure !== "config") return false;
+		if (!isMendable(failure)) return false;
 		const failed = signs.findLast((sign) => sign.failure?.cause === failure);
 		const { accounts, spec } = this.#run;
 		return failed !== undefined && failed.atMs > accounts.resumedAtMs(spec);

@@ -5,6 +5,7 @@
 
 import { type AgentChange, diffFleets } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import { isMendable } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
@@ -190,8 +191,10 @@ export class Engine {
 	}
 
 	async resume(id: string): Promise<ResumedAgent> {
-		const { spec } = this.get(id).agent;
+		const { agent, known } = this.get(id);
+		const { spec } = agent;
 		const released = [
+			...(isMendable(known?.failure ?? null) ? (["turn"] as const) : []),
 			...(this.#accounts.holdOf(spec) === null ? [] : (["account"] as const)),
 			...(this.#usage.held(spec) === null ? [] : (["budget"] as const)),
 		];

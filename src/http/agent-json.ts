@@ -1,5 +1,6 @@
 /** An agent as the engine knows it, in the words of the contract. */
 
+import { isMendable } from "../core/attention.js";
 import type { Activity } from "../core/states.js";
 import { tokensOf } from "../core/usage.js";
 import type { Circuit } from "../engine/calls/calls.js";
@@ -74,7 +75,7 @@ function renderReason(view: AgentView, circuit: Circuit): string {
 	if (held !== null && agent.desired === "up") {
 		return `${held.reason}; goes on at ${isoTime(held.untilMs)}, or with \`reeve resume ${agent.id}\``;
 	}
-	if (known?.failure === "auth" || known?.failure === "config") {
+	if (known !== null && isMendable(known.failure)) {
 		const words = known.detail === null ? "" : `: ${known.detail}`;
 		return `its last turn failed (${known.failure}${words}); mend that, then \`reeve resume ${agent.id}\``;
 	}

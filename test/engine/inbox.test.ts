@@ -100,7 +100,7 @@ describe("a text that was accepted", () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		await world.pass(60_000);
 		expect(typed()).toBe("");
-		await world.engine.resume("p:a");
+		expect(await world.engine.resume("p:a")).toEqual({ from: "healthy", released: ["turn"] });
 		await world.pass(3_000);
 		expect(typed()).toBe(`${PASTED}\r`);
 	});

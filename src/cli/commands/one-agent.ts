@@ -27,6 +27,7 @@ export async function runResume(
 type Resumed = Routes["POST /api/v1/agents/:id/resume"]["reply"];
 
 const RELEASED_WORDS: Readonly<Record<Resumed["released"][number], string>> = {
+	turn: "texts that wait since its turn failed are typed again",
 	account: "it no longer waits for its account's usage limit",
 	budget: "its budget no longer keeps it today",
 };

@@ -201,7 +201,7 @@ export const agentRoutes = defineRoutes({
 			from: z.enum(POLICY_STATES).describe("the state it was in"),
 			circuit_from: z.enum(CIRCUIT_STATES).describe("what its circuit was"),
 			released: listOf(z.enum(HOLDS)).describe(
-				"what kept it and does no more: the usage limit of its account, its budget of the day",
+				"what kept it and does no more: a turn that failed for want of a login, the usage limit of its account, its budget of the day",
 			),
 		}),
 		errors: ["agent_not_found"],
