@@ -3,7 +3,9 @@
  * killed daemon's successor takes to adopt them, what `reeve ps` costs beside `node -e 0`, and what daemon and
  * backend use while nothing happens. Everything in one run, in a folder that is gone afterwards.
  *
- *   npm run bench:sessions -- [--agents 500] [--backend tmux]
+ *   npm run bench:sessions -- [--agents 500] [--backend tmux] [--attended]
+ *
+ * With `--attended` they pass for Claude Code: their records and screens are looked at every second.
  */
 
 import { spawn, spawnSync } from "node:child_process";
@@ -17,6 +19,7 @@ const { values } = parseArgs({
 	options: {
 		agents: { type: "string", default: "500" },
 		backend: { type: "string", default: "tmux" },
+		attended: { type: "boolean", default: false },
 	},
 });
 const count = Number(values.agents);
@@ -102,14 +105,16 @@ function housePids() {
 }
 
 try {
-	const agents = Array.from(
-		{ length: count },
-		(_, n) => `      a${n}: { command: [sleep, "600"] }`,
+	const agents = Array.from({ length: count }, (_, n) =>
+		values.attended
+			? `      a${n}: { adapter: claude, command: [sh, ${join(folder, "agent.sh")}] }`
+			: `      a${n}: { command: [sleep, "600"] }`,
 	);
 	writeFileSync(
 		join(folder, "reeve.yaml"),
 		`version: 1\ndefaults: { backend: ${values.backend} }\nprojects:\n  p:\n    agents:\n${agents.join("\n")}\n`,
 	);
+	writeFileSync(join(folder, "agent.sh"), "printf '❯ '; exec sleep 600\n");
 	const bareMs = await bareTmux();
 	reeve("daemon", "start");
 	const upMs = await timeMs(() => reeve("up"));

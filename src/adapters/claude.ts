@@ -36,13 +36,15 @@ export const claude: AgentAdapter = {
 		args: ["--settings", "<folder>/claude-settings.json"],
 		confirmsPrompts: true,
 		screen: {
-			ready: ["^❯(\\s|$)"],
+			// Its input stands below a rule; what was submitted before has the same mark.
+			ready: ["^[─━]{10}.*\\n❯(\\s|$)"],
+			questionsReplaceInput: true,
 			// In its footer or beside its spinner: an answer may talk of it too.
 			busy: ["(^|[·(] ?)\\s*esc to interrupt"],
 			waitingInput: [
 				"^\\s*❯ \\d+\\. ",
-				"Enter to confirm · Esc to cancel",
-				"Esc to cancel · Tab to amend",
+				"^\\s*Enter to \\w+ · Esc to \\w+",
+				"Esc to (cancel|go back|exit)",
 			],
 			// Its hooks tell of a limit. On the screen the words of an answer could not be told from its own.
 			rateLimited: [],

@@ -32,7 +32,9 @@ export const codex: AgentAdapter = {
 		// While it streams an answer, its screen looks as if it were ready.
 		tellsTurnEnds: true,
 		screen: {
-			ready: ["^› Ask Codex to do anything", "^› "],
+			// Its input stands above its status; what was submitted before has the same mark.
+			ready: ["^› Ask Codex to do anything", "^› .*\\n(  .*\\n)*\\s*\\n  \\S.* · [~/]"],
+			questionsReplaceInput: true,
 			busy: ["^[•◦] .*\\(\\d[^()]*• esc to interrupt\\)"],
 			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
 			rateLimited: ["^■ You.ve hit your usage limit"],

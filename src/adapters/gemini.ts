@@ -27,6 +27,7 @@ export const gemini: AgentAdapter = {
 			// The record tells of a tool when it has ended.
 			inTool: ["^[\\s│]*[⊶⊷] "],
 			rateLimited: ["^│ Usage limit reached for"],
+			questionsReplaceInput: true,
 			dialogs: [
 				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },
 			],

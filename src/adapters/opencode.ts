@@ -35,6 +35,7 @@ export const opencode: AgentAdapter = {
 			busy: ["[■⬝]{4} .*esc (again to )?interrupt", "\\[retrying in"],
 			waitingInput: ["┃\\s+△ Permission required", "┃\\s+Allow once\\s+Allow always"],
 			rateLimited: [],
+			questionsReplaceInput: true,
 			dialogs: [],
 		},
 		// One Esc only arms it.

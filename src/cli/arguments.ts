@@ -54,7 +54,7 @@ export function checkKey(key: string | undefined): string | undefined {
 export function checkAgentId(id: string): string {
 	if (AGENT_ID.test(id)) return id;
 	const hint = SCOPE.test(id)
-		? `That is a project; an agent of it is \`${id}:NAME\`. \`reeve ps ${id}\` lists them.`
+		? `Ids are \`project:agent\`. If \`${id}\` is a project, \`reeve ps ${id}\` lists its agents.`
 		: "Ids are `project:agent`, by the names in the fleet file; `reeve ps` lists them.";
 	throw new ReeveError("usage", `\`${id}\` is not the id of an agent`, hint);
 }

@@ -66,7 +66,9 @@ const seed = section("A JSON file of the program that is to hold something befor
 		text("A path."),
 	).prefault([]),
 	path: list("The keys that lead to the value, from the outermost.", text("One key.")).prefault([]),
-	value: json("The value, as JSON. Whatever is written there already stays.").prefault("true"),
+	value: json(
+		"The value, as JSON; the same is filled in. Whatever is written there already stays.",
+	).prefault("true"),
 });
 
 const cause = (description: string) => choice(description, KNOWN_CAUSES);

@@ -67,14 +67,76 @@ describe("adapters in the fleet file", () => {
 			"adapters.mine.lines",
 			"`lines` are of the conversation's record, and nothing says where that is",
 		],
+		[
+			"  mine: { command: [x], exits: { codes: [{ code: 0, cause: crash }] } }",
+			"adapters.mine.exits.codes[0].code",
+			"0 is a clean exit, so it cannot stand for a failure",
+		],
+		[
+			"  mine: { command: [x], conversation: { resume: [--resume] } }",
+			"adapters.mine.conversation.resume",
+			"`resume` is never used: with `id: none` no conversation is taken up again",
+		],
+		[
+			"  mine: { command: [x], conversation: { id: chosen, fresh: [--id, <conversation>] } }",
+			"adapters.mine.conversation.resume",
+			"`resume` does not name the conversation that Reeve has chosen",
+		],
+		[
+			"  mine: { command: [x], conversation: { id: chosen, resume: [-r, <conversation>] } }",
+			"adapters.mine.conversation.fresh",
+			"`fresh` does not name the conversation that Reeve has chosen",
+		],
 	])("are checked like everything else: %s", (adapters, path, message) => {
 		expect(problemsOf(adapters)).toMatchObject([{ path, message }]);
+	});
+
+	it.each([
+		["args: [--dir, <hom>]", "args[1]", "<hom>", "<home>"],
+		["args: [<Home>/x]", "args[0]", "<Home>", "<home>"],
+		["seed_args: [<prompt>]", "seed_args[0]", "<prompt>", null],
+		["env: { DIR: <foldr>/x }", "env.DIR", "<foldr>", "<folder>"],
+		[
+			"conversation: { fresh: [<converstion>] }",
+			"conversation.fresh[0]",
+			"<converstion>",
+			"<conversation>",
+		],
+		["files: [{ name: f, text: in <folders> }]", "files[0].text", "<folders>", "<folder>"],
+		[
+			"seeds: [{ file: [<homes>/f], path: [a], value: 'true' }]",
+			"seeds[0].file[0]",
+			"<homes>",
+			"<home>",
+		],
+	])("have no placeholder that does not exist: %s", (keys, path, name, meant) => {
+		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toMatchObject([
+			{
+				path: `adapters.mine.${path}`,
+				message: `there is no placeholder \`${name}\``,
+				hint: meant === null ? null : `did you mean \`${meant}\`?`,
+			},
+		]);
+	});
+
+	it.each([
+		"args: [<home>, <cwd>, <folder>, <conversation8>, <NO_SUCH_VAR>, a<b, x>y]",
+		"files: [{ name: page.html, text: '<body><b>in <folder></b></body>' }]",
+	])("may hold what is a placeholder, and what is none: %s", (keys) => {
+		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toEqual([]);
+	});
+
+	it("are listed once each where there is no such adapter", () => {
+		const problems = problemsOf("  claude: { command: [x] }", "{ adapter: zzz }");
+		const [unknown] = problems.filter(({ message }) => message.includes("zzz"));
+		expect(unknown?.expected?.match(/`claude`/g)).toHaveLength(1);
 	});
 
 	it("say what events and lines mean, with the keys that built-in ones have", () => {
 		const { agents } = fleetOf(`
   mine:
     command: [x]
+    args: [--session, <conversation>]
     conversation: { id: chosen, transcript: [<home>/<conversation>.jsonl] }
     events:
       - { event: Submit, activity: busy, prompt: data.prompt }

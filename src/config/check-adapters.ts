@@ -2,8 +2,11 @@
 
 import { ADAPTERS, HEADLESS_CLIS } from "../core/states.js";
 import { originOf, type WrittenAgent } from "./agents.js";
+import { checkPlaceholders, namesConversation } from "./check-placeholders.js";
 import type { CheckedShape } from "./check-shape.js";
 import { nearest } from "./did-you-mean.js";
+import type { Path } from "./outline.js";
+import type { PathSet } from "./path-set.js";
 import { type Explanation, type Finding, finding, quote, quoteList } from "./problem.js";
 import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
 
@@ -15,7 +18,11 @@ export function checkAdapters(
 	{ broken }: CheckedShape,
 ): readonly Finding[] {
 	const own = namesIn(tree, ["adapters"]);
-	const findings = own.flatMap((name) => checkLines(tree, name));
+	const findings = own.flatMap((name) => [
+		...checkLines(tree, name),
+		...checkConversation(tree, ["adapters", name], broken),
+		...checkPlaceholders(tree, ["adapters", name]),
+	]);
 	const taken = own.flatMap((name) => {
 		if (!BUILT_IN.has(name)) return [];
 		const path = ["adapters", name];
@@ -53,6 +60,34 @@ function checkLines(tree: Tree, name: string): readonly Finding[] {
 	return [finding(locateKey(tree, path), path, { message, hint })];
 }
 
+/** Where every start may name the conversation, whether it begins one or takes one up. */
+const AT_EVERY_START = ["args", "seed_args", "env", "files"];
+
+/** A conversation that the program is never told of, and one that is never taken up. */
+function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly Finding[] {
+	const path = [...adapter, "conversation"];
+	const id = findTree(tree, [...path, "id"]);
+	if (broken.covers(path) || broken.covers([...path, "id"])) return [];
+	if (id === null || (id.type === "scalar" && id.value === "none")) {
+		const resume = [...path, "resume"];
+		const written = findTree(tree, resume);
+		if (written?.type !== "list" || written.items.length === 0) return [];
+		const message = "`resume` is never used: with `id: none` no conversation is taken up again";
+		const hint = "write `id: chosen` or `id: told`, or leave `resume` out";
+		return [finding(locateKey(tree, resume), resume, { message, hint })];
+	}
+	if (id.type !== "scalar" || id.value !== "chosen") return [];
+	if (AT_EVERY_START.some((key) => namesConversation(tree, [...adapter, key]))) return [];
+	return ["fresh", "resume"].flatMap((key) => {
+		const place = [...path, key];
+		if (namesConversation(tree, place) || broken.covers(place)) return [];
+		const message = `\`${key}\` does not name the conversation that Reeve has chosen`;
+		const flag = key === "fresh" ? "--session-id" : "--resume";
+		const hint = `write \`${key}: [${flag}, <conversation>]\`, with the program's own flag`;
+		return [finding(locateKey(tree, place), place, { message, hint })];
+	});
+}
+
 const CALLABLE: ReadonlySet<string> = new Set([...HEADLESS_CLIS, "generic"]);
 
 /** Agents that are called speak Reeve's protocol, or are a CLI that Reeve can call. */
@@ -79,7 +114,7 @@ function explainKind(name: string, { kind }: WrittenAgent): Explanation | null {
 }
 
 function explainUnknown(written: string, own: readonly string[]): Explanation {
-	const words = [...ADAPTERS, ...own];
+	const words = [...new Set<string>([...ADAPTERS, ...own])];
 	// `claude-code` is `claude` to most people.
 	const known = words.find((word) => written.startsWith(`${word}-`));
 	const meant = nearest(written, words) ?? known ?? null;

@@ -32,3 +32,35 @@ describe("a budget", () => {
 		expect(problemsOf(keys)).toEqual([expect.stringContaining(message)]);
 	});
 });
+
+describe("an agent CLI in a session", () => {
+	test.each(["claude", "codex", "gemini", "opencode", "pi", "aider"])(
+		"%s needs a terminal",
+		(cli) => {
+			expect(problemsOf(`adapter: ${cli}, terminal: false`)).toEqual([
+				`\`${cli}\` needs a terminal: without one it cannot be a session`,
+			]);
+			expect(problemsOf(`adapter: ${cli}, terminal: true`)).toEqual([]);
+		},
+	);
+
+	test("is not just any program", () => {
+		expect(problemsOf("command: [x], terminal: false")).toEqual([]);
+	});
+});
+
+describe("what is done about a standstill", () => {
+	test.each([
+		["steps: [nudge, nudge]", "`nudge` stands here twice in a row"],
+		['nudge: ""', "the text is empty"],
+		['nudge: "  "', "the text is empty"],
+	])("says something, and nothing twice in a row: %s", (keys, message) => {
+		expect(problemsOf(`adapter: claude, stall: { ${keys} }`)).toEqual([
+			expect.stringContaining(message),
+		]);
+	});
+
+	test("may come back to a step", () => {
+		expect(problemsOf("adapter: claude, stall: { steps: [nudge, interrupt, nudge] }")).toEqual([]);
+	});
+});

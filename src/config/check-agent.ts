@@ -7,6 +7,7 @@
 import { tellsCost, tellsTokens } from "../core/budget.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
+import { ADAPTERS } from "../core/states.js";
 import { renderDuration } from "../core/units.js";
 import { originOf, settingsOf, type WrittenAgent } from "./agents.js";
 import type { CheckedShape } from "./check-shape.js";
@@ -138,7 +139,53 @@ const oneSignOfReady: Rule = {
 	},
 };
 
+/** Adapters that could be any program. */
+const NAMELESS: ReadonlySet<string> = new Set(["acp", "generic"]);
+
+const TERMINAL: Path = ["terminal"];
+
+const cliHasTerminal: Rule = {
+	keys: [TERMINAL, ["adapter"]],
+	judge: ({ terminal, adapter }) => {
+		if (terminal || NAMELESS.has(adapter) || !(ADAPTERS as readonly string[]).includes(adapter)) {
+			return null;
+		}
+		return {
+			message: `${quote(adapter)} needs a terminal: without one it cannot be a session`,
+			hint: "leave `terminal` out, or write `kind: call` to ask it without a terminal",
+		};
+	},
+};
+
+const STEPS: Path = ["stall", "steps"];
+
+const stepsDiffer: Rule = {
+	keys: [STEPS],
+	judge: ({ stall: { steps } }) => {
+		const twice = steps.find((step, index) => index > 0 && step === steps[index - 1]);
+		if (twice === undefined) return null;
+		return {
+			message: `${quote(twice)} stands here twice in a row: what did not help will not help again`,
+			hint: `write it once; \`stall.after\` says how long each step is given`,
+		};
+	},
+};
+
+const nudgeSaysSomething: Rule = {
+	keys: [["stall", "nudge"]],
+	judge: ({ stall: { nudge } }) => {
+		if (nudge.trim() !== "") return null;
+		return {
+			message: "the text is empty, so nothing would be typed",
+			hint: "leave `nudge` out for the built-in text",
+		};
+	},
+};
+
 const RULES: readonly Rule[] = [
+	cliHasTerminal,
+	stepsDiffer,
+	nudgeSaysSomething,
 	oneSignOfReady,
 	flapsWithinHistory,
 	budgetBeforeHalt,
@@ -168,9 +215,6 @@ export function checkAgent(
 	}
 	return findings;
 }
-
-/** Adapters that could be any program. */
-const NAMELESS: ReadonlySet<string> = new Set(["acp", "generic"]);
 
 function checkCommand(
 	tree: Tree,

@@ -55,9 +55,10 @@ export type ParsedSettings =
 export function parseDaemonSettings(value: unknown): ParsedSettings {
 	const parsed = file.safeParse(value);
 	if (!parsed.success) {
-		const [issue] = parsed.error.issues;
-		const at = issue === undefined || issue.path.length === 0 ? [] : [issue.path.join(".")];
-		return { ok: false, problem: [...at, issue?.message ?? ""].join(": ") };
+		const mistakes = parsed.error.issues.map(({ path, message }) =>
+			[...(path.length === 0 ? [] : [path.join(".")]), message].join(": "),
+		);
+		return { ok: false, problem: mistakes.join("; ") };
 	}
 	const { listen: text, tls, allow_hosts: allowHosts, notify } = parsed.data;
 	const listen = text === null ? null : parseListen(text);

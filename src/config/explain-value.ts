@@ -143,8 +143,9 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 	count: explainNumber,
 	exit_code: (tree) => {
 		if (tree.value !== 0) return explainNumber(tree);
-		const hint = "what follows it is set by `on_clean_exit`";
-		return { message: "0 is a clean exit, so it cannot be a permanent failure", hint };
+		const hint =
+			"what follows it is set by `on_clean_exit`; an adapter whose program fails with 0 has `exits.zero_lies`";
+		return { message: "0 is a clean exit, so it cannot stand for a failure", hint };
 	},
 	version: (tree) => {
 		const hint = "write `version: 1`";
@@ -169,6 +170,7 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 	},
 	pattern: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
+		if (tree.value === "") return { message: "the pattern is empty: it would match everything" };
 		return { message: `${quote(tree.written)} is not a regular expression` };
 	},
 	text: explainText,
@@ -199,7 +201,14 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		if (typeof tree.value !== "string") return explainText(tree);
 		return { message: `${quote(tree.written)} cannot be the name of an account` };
 	},
-	hours: (tree) => ({ message: `${quote(tree.written)} is not a part of the day` }),
+	hours: (tree) => {
+		const shown = quote(tree.written);
+		if (!/^(\d\d:\d\d)-\1$/.test(tree.written)) {
+			return { message: `${shown} is not a part of the day` };
+		}
+		const hint = "leave the key out for no such hours";
+		return { message: `${shown} begins and ends at the same time`, hint };
+	},
 	json: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
 		const hint = "text within JSON has quotes of its own: `'\"dark\"'`";

@@ -113,6 +113,12 @@ describe("a value of the wrong type", () => {
 		['env: { "": b }', "session", "the name is empty"],
 		['env: { "A=B": b }', "session", "this cannot be the name of a variable"],
 		["depends_on: [p:a:b]", "session", "`p:a:b` is not the id of an agent"],
+		['ready: { log: "" }', "session", "the pattern is empty: it would match everything"],
+		[
+			'usage_limit: { quiet_hours: "22:00-22:00" }',
+			"session",
+			"`22:00-22:00` begins and ends at the same time",
+		],
 	])("%s on a %s agent: %s", (line, kind, message) => {
 		expect(only(agent(line, kind)).message).toBe(message);
 	});
@@ -120,7 +126,7 @@ describe("a value of the wrong type", () => {
 	it("says that exit code 0 is no failure", () => {
 		expect(only(agent("crash_policy: { permanent_exit_codes: [3, 0] }"))).toMatchObject({
 			path: "projects.p.agents.a.crash_policy.permanent_exit_codes[1]",
-			message: "0 is a clean exit, so it cannot be a permanent failure",
+			message: "0 is a clean exit, so it cannot stand for a failure",
 		});
 	});
 

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { NOTICE_KINDS, type NoticeRoute } from "../core/notice.js";
+import { isPartOfDay } from "./values.js";
 
 const common = {
 	name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/),
@@ -10,11 +11,12 @@ const common = {
 	quiet: z
 		.string()
 		.regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "is written as 22:00-07:00")
+		.refine(isPartOfDay, "begins and ends at the same time")
 		.optional(),
 };
 const url = z.url({ protocol: /^https?$/ });
 
-export const notifySchema = z.discriminatedUnion("type", [
+const anyWay = z.discriminatedUnion("type", [
 	z.strictObject({
 		type: z.literal("webhook"),
 		...common,
@@ -25,7 +27,20 @@ export const notifySchema = z.discriminatedUnion("type", [
 	z.strictObject({ type: z.literal("command"), ...common, argv: z.array(z.string()).min(1) }),
 	z.strictObject({ type: z.literal("desktop"), ...common }),
 ]);
-export type NotifySetting = z.output<typeof notifySchema>;
+export type NotifySetting = z.output<typeof anyWay>;
+
+const TYPES = ["webhook", "slack", "ntfy", "command", "desktop"] as const;
+/** What can be checked of an entry also where its type is not known. */
+const typed = z.looseObject({ type: z.enum(TYPES), ...common });
+
+export const notifySchema = z.unknown().transform((value, context): NotifySetting => {
+	const entry = anyWay.safeParse(value);
+	if (entry.success) return entry.data;
+	const isTyped = typed.shape.type.safeParse((Object(value) as { type?: unknown }).type).success;
+	const { issues } = isTyped ? entry.error : (typed.safeParse(value).error ?? entry.error);
+	context.issues.push(...issues.map((issue) => ({ ...issue, input: value }) as never));
+	return z.NEVER;
+});
 
 export function routeOf({ name, kinds, agents, quiet }: NotifySetting): NoticeRoute {
 	const minutes = (quiet?.match(/\d+/g) ?? []).map(Number);

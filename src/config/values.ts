@@ -167,11 +167,18 @@ export function accountName(description: string) {
 	return leaf("account", description, z.string().regex(ID_PATTERN));
 }
 
+/** From one time to another: the same time twice is all of the day or nothing of it. */
+export function isPartOfDay(text: string): boolean {
+	const [from, to] = text.split("-");
+	return from !== to;
+}
+
 /** A part of the day, written `22:00-07:00`, counted in minutes from midnight. */
 export function hours(description: string) {
 	const schema = z
 		.string()
 		.regex(HOURS_PATTERN)
+		.refine(isPartOfDay)
 		.transform((text) => {
 			const [fromHour = 0, from = 0, toHour = 0, to = 0] = (text.match(/\d+/g) ?? []).map(Number);
 			return { fromMinute: fromHour * 60 + from, toMinute: toHour * 60 + to };

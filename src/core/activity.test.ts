@@ -11,7 +11,9 @@ const nothing: KnownActivity = {
 const hook = (activity: Activity, agoMs: number): AgentSign => ({
 	...{ source: "hook", name: "x", atMs: NOW - agoMs, activity },
 });
-const shows = (activity: Activity, besidesLimit = activity) => ({ activity, besidesLimit });
+const shows = (activity: Activity, besidesLimit = activity) => ({
+	...{ activity, besidesLimit, hidesInput: false },
+});
 const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
 	decideActivity(before, {
 		...{ signs, showsHistory: false, tellsTurnEnds: false, nowMs: NOW },
@@ -166,6 +168,16 @@ describe("what an agent does", () => {
 		} as const;
 		expect(decide([], "ready", before)).toEqual(before);
 		expect(decide([hook("busy", 700)], null).atMs).toBe(NOW - 700);
+	});
+
+	it("is to wait for a person, where something else than its input is on the screen for long", () => {
+		const hidden = { ...shows("unknown"), hidesInput: true };
+		const facts = { showsHistory: false, tellsTurnEnds: true, nowMs: NOW, screen: hidden };
+		const decided = (activity: Activity, agoMs: number) =>
+			decideActivity(nothing, { ...facts, signs: [hook(activity, agoMs)] }).activity;
+		expect(decided("ready", 60_000)).toBe("waiting_input");
+		expect(decided("ready", 1_000)).toBe("ready");
+		expect(decided("busy", 60_000)).toBe("busy");
 	});
 
 	it("is not forgotten while a screen is being redrawn, nor believed for long after", () => {

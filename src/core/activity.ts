@@ -24,7 +24,7 @@ export interface KnownActivity {
 export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
 	/** What the screen shows; null where nothing is known of it. */
-	readonly screen: Pick<ScreenReading, "activity" | "besidesLimit"> | null;
+	readonly screen: Pick<ScreenReading, "activity" | "besidesLimit" | "hidesInput"> | null;
 	/** Whether it shows how a conversation went in earlier runs, and would tell what it is asked in this one. */
 	readonly showsHistory: boolean;
 	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
@@ -87,19 +87,16 @@ export function decideActivity(before: KnownActivity, facts: ActivityFacts): Kno
 	};
 }
 
-function decideShown(
-	before: KnownActivity,
-	{ signs, tellsTurnEnds, nowMs }: ActivityFacts,
-	screen: Activity | null,
-): Shown {
+function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activity | null): Shown {
+	const { signs, tellsTurnEnds, nowMs } = facts;
 	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
 	const sign = signs[index] ?? null;
 	// What was said since then is about the same: an attempt that failed, and will be made again.
 	const detail = signs.slice(index).findLast((each) => each.detail !== undefined)?.detail ?? null;
-	const isSame = before.source === "screen" && before.activity === screen;
-	const shown = (activity: Activity): Shown => ({
-		...{ activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null },
-	});
+	const shown = (activity: Activity): Shown => {
+		const isSame = before.source === "screen" && before.activity === activity;
+		return { activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null };
+	};
 	if (sign?.activity === undefined || sign.activity === "unknown") {
 		if (screen !== null && screen !== "unknown") return shown(screen);
 		// What was seen a moment ago may be hidden by a redraw; what nobody has seen is not known.
@@ -113,6 +110,9 @@ function decideShown(
 				};
 	}
 	if (screen === "waiting_input" || screen === "rate_limited") return shown(screen);
+	// It waits for something, and not for a prompt: a question that nobody has seen before.
+	const isHidden = facts.screen?.hidesInput === true && nowMs - sign.atMs >= SCREEN_LAG_MS;
+	if (isHidden && sign.activity === "ready" && screen === "unknown") return shown("waiting_input");
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;

@@ -92,6 +92,11 @@ export interface ScreenProfile {
 	/** A tool runs, which may be silent for long. Where neither hooks nor a record tell it. */
 	readonly inTool?: readonly string[];
 	readonly dialogs: readonly DialogProfile[];
+	/**
+	 * Whether `ready` shows its input, and whatever it asks takes the place of that: then a question above
+	 * the input is somebody's text, and nothing is typed while the input is not there.
+	 */
+	readonly questionsReplaceInput?: boolean;
 }
 
 export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
@@ -200,8 +205,18 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 	},
 ];
 
+/** All that are filled in, besides variables. */
+export const PLACEHOLDERS = ["conversation", "conversation8", "cwd", "home", "folder"] as const;
+
 const PLACEHOLDER = /<([A-Za-z_][A-Za-z0-9_]*)>/g;
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
+
+/** The names in a text that look like placeholders and are none: they would stay as they are written. */
+export function unknownPlaceholders(text: string): readonly string[] {
+	const known: readonly string[] = PLACEHOLDERS;
+	const names = [...text.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
+	return names.filter((name) => !known.includes(name) && !VARIABLE.test(name));
+}
 
 /**
  * The text with its placeholders filled in; null when one of them has no value. What is no

@@ -135,6 +135,13 @@ describe("recovery", () => {
 			reason: "resumed by the operator from halted: history cleared",
 		});
 	});
+
+	test("resume forgets no exits of a healthy agent whose wait it ends", () => {
+		const { state } = live(times(2, crash(1_000))).at(-1) as CrashDecision;
+		expect(state).toMatchObject({ policy: "healthy", exits: [{}, {}] });
+		expect(decideResume(state, true).state).toBe(state);
+		expect(decideResume({ ...state, policy: "halted" }, true).state.exits).toEqual([]);
+	});
 });
 
 describe("clean exits", () => {

@@ -77,12 +77,21 @@ export function settle(
 	return { ...state, policy: "healthy", flaps: 0, waits };
 }
 
-/** The operator's word that the trouble is over: everything held against the agent is forgotten. */
-export function decideResume(before: CrashState): Omit<CrashDecision, "kind" | "class"> {
+/**
+ * The operator's word that the trouble is over: everything held against the agent is forgotten. Unless
+ * a healthy agent was kept by something else, which `endsHold` says has ended: its exits were not it.
+ */
+export function decideResume(
+	before: CrashState,
+	endsHold = false,
+): Omit<CrashDecision, "kind" | "class"> {
+	const keeps = endsHold && before.policy === "healthy";
 	return {
-		state: { ...NEW_AGENT, runningMs: before.runningMs },
+		state: keeps ? before : { ...NEW_AGENT, runningMs: before.runningMs },
 		action: { type: "restart", afterMs: 0, withContinue: true },
-		reason: `resumed by the operator from ${before.policy}: history cleared`,
+		reason: keeps
+			? "resumed by the operator, who ended its wait"
+			: `resumed by the operator from ${before.policy}: history cleared`,
 	};
 }
 

@@ -5,6 +5,7 @@
  */
 
 import type { ActionRequest, ActionResponse } from "./outcome.js";
+import { plainText } from "./plain-text.js";
 import { numberOf, type UsageReading } from "./usage.js";
 
 /** What a caller asks for: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
@@ -141,7 +142,7 @@ export function failed(
 	message: string,
 	retryAfterMs: number | null = null,
 ): HeadlessEnd {
-	return { type: "failed", trouble, message, retryAfterMs };
+	return { type: "failed", trouble, message: plainText(message).trim(), retryAfterMs };
 }
 
 /** Every line that is a JSON object; CLIs print other things between them. */
@@ -182,5 +183,5 @@ export function parsePrompt({
 
 /** The last words of a program, for want of better ones. */
 export function lastLine(text: string): string {
-	return text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+	return plainText(text).trimEnd().split("\n").at(-1)?.trim() ?? "";
 }

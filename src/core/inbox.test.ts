@@ -1,11 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-	type DeliveryFacts,
-	decideDelivery,
-	isSamePrompt,
-	type Message,
-	pasteBytes,
-} from "./inbox.js";
+import { type DeliveryFacts, decideDelivery, hasText, type Message, pasteBytes } from "./inbox.js";
 
 const message: Message = {
 	...{ id: "m", agentId: "p:a", text: "go", acceptedAtMs: 0, phase: "typed", attempts: 1 },
@@ -59,8 +53,9 @@ describe("what is done with a text", () => {
 });
 
 it("a prompt is the same whatever became of its blanks", () => {
-	expect(isSamePrompt("a\n  b ", "a b")).toBe(true);
-	expect(isSamePrompt("a b c", "a b")).toBe(false);
+	expect(hasText("a\n  b ", "a b")).toBe(true);
+	expect(hasText("a b c", "a b")).toBe(false);
+	expect(hasText("half a text a b", "a b")).toBe(true);
 });
 
 it("a text cannot end its own paste", () => {

@@ -76,10 +76,13 @@ export function decideDelivery(message: Message, facts: DeliveryFacts): Delivery
 	return { type: "dead", reason: "it was typed, and the agent never confirmed it" };
 }
 
-/** Whether a prompt that a CLI tells of is this text: blanks and line ends may have changed on the way. */
-export function isSamePrompt(prompt: string, text: string): boolean {
+/**
+ * Whether a prompt that a CLI tells of has this text: blanks and line ends may have changed on the way, and
+ * something may have stood in the input before it was typed.
+ */
+export function hasText(prompt: string, text: string): boolean {
 	const plain = (words: string) => words.replaceAll(/\s+/g, " ").trim();
-	return plain(prompt) === plain(text);
+	return plain(prompt).endsWith(plain(text));
 }
 
 const ESC = "\u001b";

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { ReeveEvent } from "./events.js";
-import { decideRoute, NOTICE_KINDS, type NoticeRoute, noticeOf, REPEAT_MS } from "./notice.js";
+import {
+	decideRoute,
+	NOTICE_KINDS,
+	type NoticeRoute,
+	noticeOf,
+	REPEAT_MS,
+	topicOf,
+} from "./notice.js";
 
 const event = (type: string, data: object, agent: string | null = "web:coder") =>
 	({
@@ -40,6 +47,35 @@ describe("what people are told of", () => {
 
 	test("is every kind that there is", () => {
 		expect([...new Set(told.map(([kind]) => kind))]).toEqual([...NOTICE_KINDS]);
+	});
+
+	test.each([
+		[
+			"agent.asks",
+			{ detail: "Permission to run rm" },
+			"Permission to run rm\n`reeve attach web:coder`",
+		],
+		["agent.asks", { detail: null }, "`reeve attach web:coder` shows it."],
+		["agent.asked", { question: "May I?" }, "May I?\n`reeve reply web:coder ANSWER` answers it."],
+		[
+			"account.limited",
+			{ account: "work", until: "2031-04-05T09:00:00.000Z", reason: "usage limit" },
+			"usage limit; until 2031-04-05T09:00:00.000Z",
+		],
+	])("says what to do, or until when: %s %o", (type, data, text) => {
+		expect(noticeOf(event(type, data))?.text).toContain(text);
+	});
+
+	test("is every dead letter, and one trouble of an agent once", () => {
+		const topic = (about: ReeveEvent, task: string) => {
+			const notice = noticeOf({ ...about, task } as ReeveEvent);
+			return notice === null ? null : topicOf(notice);
+		};
+		const letter = event("task.changed", { ...MOVED, to: "dead_lettered" });
+		expect(topic(letter, "t1")).toBe(topic(letter, "t1"));
+		expect(topic(letter, "t1")).not.toBe(topic(letter, "t2"));
+		const stall = event("agent.stalled", { step: "notice", after_ms: 1 });
+		expect(topic(stall, "t1")).toBe(topic(stall, "t2"));
 	});
 
 	test("is nothing that goes well", () => {

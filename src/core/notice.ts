@@ -24,6 +24,8 @@ export interface Notice {
 	readonly kind: NoticeKind;
 	/** Null for what is not about an agent. */
 	readonly agent: string | null;
+	/** Null for what is not about a task. */
+	readonly task: string | null;
 	readonly title: string;
 	readonly text: string;
 	readonly at: string;
@@ -44,7 +46,10 @@ export interface NoticeRoute {
 
 /** What people are told of this event; null when it is none of their business. */
 export function noticeOf(event: ReeveEvent): Notice | null {
-	const about = { agent: event.agent ?? null, at: event.at, seq: event.seq };
+	const about = {
+		...{ agent: event.agent ?? null, task: event.task ?? null },
+		...{ at: event.at, seq: event.seq },
+	};
 	const who = event.agent ?? "Reeve";
 	const make = (kind: NoticeKind, title: string, text: string): Notice => ({
 		...{ kind, title, text },
@@ -57,13 +62,16 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		case "agent.waiting":
 			return make("waiting", `${who} waits for you`, event.data.reason);
 		case "agent.asked":
-			return make("question", `${who} asks`, event.data.question);
-		case "agent.asks":
 			return make(
 				"question",
-				`${who} asks something`,
-				`${event.data.detail ?? "It is on its screen"}.`,
+				`${who} asks`,
+				`${event.data.question}\n\`reeve reply ${who} ANSWER\` answers it.`,
 			);
+		case "agent.asks": {
+			const { detail } = event.data;
+			const text = `\`reeve attach ${who}\` shows it.`;
+			return make("question", `${who} asks something`, detail ? `${detail}\n${text}` : text);
+		}
 		case "agent.turn_failed":
 			// A limit is told for its account, and an overload passes.
 			if (event.data.cause !== "auth" && event.data.cause !== "config") return null;
@@ -71,8 +79,11 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		case "agent.exited":
 			if (event.data.cause !== "usage_limit") return null;
 			return make("usage_limit", `${who} has hit its usage limit`, "It goes on once that lifts.");
-		case "account.limited":
-			return make("usage_limit", `${who} has hit its usage limit`, event.data.reason);
+		case "account.limited": {
+			const { until, reason } = event.data;
+			const text = until === null ? reason : `${reason}; until ${until}`;
+			return make("usage_limit", `${who} has hit its usage limit`, text);
+		}
 		case "agent.over_budget":
 			return make("over_budget", `${who} has spent its budget`, `${event.data.reason}.`);
 		case "agent.stalled":
@@ -105,6 +116,11 @@ export type RouteDecision = "send" | "not_meant" | "repeated" | "quiet";
 
 /** The same about the same within this long is told once. */
 export const REPEAT_MS = 5 * 60_000;
+
+/** Equal for notices of the same about the same. Each dead letter is one of its own. */
+export function topicOf({ kind, agent, task }: Notice): string {
+	return [kind, agent, ...(kind === "dead_letter" ? [task] : [])].join(" ");
+}
 
 export function decideRoute(
 	route: NoticeRoute,

@@ -16,6 +16,7 @@ describe("a question", () => {
 		...{ ready: ["^❯(\\s|$)"], busy: ["· esc to interrupt"], rateLimited: [] },
 		...{ waitingInput: ["^\\s*❯ \\d+\\. ", "Esc to cancel · Tab to amend"] },
 		dialogs: [{ name: "trust", when: "Do you trust", choose: "^Yes" }],
+		questionsReplaceInput: true,
 	};
 	const choices = "Do you trust it?\n ❯ 1. Yes\n   2. No";
 	const PROMPT = "\n────\n❯ \n────\n  ? for shortcuts";
@@ -23,6 +24,18 @@ describe("a question", () => {
 	test("is one in the place of the prompt", () => {
 		expect(readScreen(profile, `❯ go\n\n${choices}\n Esc to cancel · Tab to amend`)).toMatchObject({
 			...{ activity: "waiting_input", dialog: { name: "trust" } },
+		});
+	});
+
+	test("comes first where nobody knows that", () => {
+		const plain = { ...profile, questionsReplaceInput: false };
+		expect(readScreen(plain, `${choices}${PROMPT}`).activity).toBe("waiting_input");
+	});
+
+	test("that is not known hides the input all the same", () => {
+		const screen = "❯ go\n\n We're changing how this works\n Press any key";
+		expect(readScreen({ ...profile, ready: ["^─+\\n❯"] }, screen)).toMatchObject({
+			...{ activity: "unknown", hidesInput: true },
 		});
 	});
 
@@ -48,10 +61,22 @@ describe("a dialog", () => {
 
 	test("is a question; one whose choices are not seen is none that can be answered", () => {
 		expect(readScreen(SCREEN, asked(" ❯ 1. Yes"))).toEqual({
-			...{ activity: "waiting_input", besidesLimit: "waiting_input", inTool: false, dialog: TRUST },
+			...{
+				activity: "waiting_input",
+				besidesLimit: "waiting_input",
+				inTool: false,
+				hidesInput: false,
+				dialog: TRUST,
+			},
 		});
 		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
-			...{ activity: "unknown", besidesLimit: "unknown", inTool: false, dialog: null },
+			...{
+				activity: "unknown",
+				besidesLimit: "unknown",
+				inTool: false,
+				hidesInput: false,
+				dialog: null,
+			},
 		});
 	});
 });

@@ -23,33 +23,38 @@ export interface ScreenReading {
 	/** The same apart from the words of a limit, which may be old, and stand above everything else. */
 	readonly besidesLimit: Activity;
 	readonly inTool: boolean;
+	/** Whether there is something else in the place of its input, where that can be told. */
+	readonly hidesInput: boolean;
 	/** The question that is asked, where it is one that can be answered. */
 	readonly dialog: DialogProfile | null;
 }
 
-/**
- * A question takes the place of the prompt, so one that stands above the prompt is somebody's text; and
- * work is shown beside the prompt: hence the order.
- */
+/** Nothing is typed into a question, so it comes first; and work is shown beside the prompt: hence the order. */
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
-	const prompt = lowestLine(profile.ready, text);
+	const input = lowestLine(profile.ready, text);
+	const above = profile.questionsReplaceInput ? input : -1;
+	const hidesInput = profile.questionsReplaceInput === true && input < 0 && text.trim() !== "";
 	const inTool = (profile.inTool ?? []).some((each) => matches(each, text));
 	const dialog = profile.dialogs.find(({ when }) => matches(when, text)) ?? null;
 	const choices = dialog === null ? null : findChoices(text, dialog);
-	if (choices !== null && Math.max(choices.selected, choices.wanted) >= prompt) {
-		return { activity: "waiting_input", besidesLimit: "waiting_input", inTool, dialog };
+	if (choices !== null && Math.max(choices.selected, choices.wanted) >= above) {
+		const asks = "waiting_input" as const;
+		return { activity: asks, besidesLimit: asks, inTool, hidesInput, dialog };
 	}
-	const besidesLimit = readPrompt(profile, text, prompt);
+	const besidesLimit = readBesidesLimit(profile, text, above);
 	const isLimited = profile.rateLimited.some((each) => matches(each, text));
 	const activity = isLimited ? "rate_limited" : besidesLimit;
-	return { activity, besidesLimit, inTool, dialog: null };
+	return { activity, besidesLimit, inTool, hidesInput, dialog: null };
 }
 
-function readPrompt({ waitingInput, busy }: ScreenProfile, text: string, prompt: number): Activity {
+/** Questions that stand above this line are somebody's text. */
+function readBesidesLimit(profile: ScreenProfile, text: string, above: number): Activity {
+	const { waitingInput, busy, ready } = profile;
+	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
 	const question = lowestLine(waitingInput, text);
-	if (question >= 0 && question >= prompt) return "waiting_input";
-	if (busy.some((each) => matches(each, text))) return "busy";
-	return prompt >= 0 ? "ready" : "unknown";
+	if (question >= 0 && question >= above) return "waiting_input";
+	if (shows(busy)) return "busy";
+	return shows(ready) ? "ready" : "unknown";
 }
 
 /** The lowest line on which one of the patterns ends; -1 when there is none. */

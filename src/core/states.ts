@@ -48,6 +48,10 @@ export type ProcessState = (typeof PROCESS_STATES)[number];
 export const POLICY_STATES = ["healthy", "degraded", "halted"] as const;
 export type PolicyState = (typeof POLICY_STATES)[number];
 
+export const HOLDS = ["account", "budget"] as const;
+/** What may keep an agent that is well: the usage limit of its account, its budget of the day. */
+export type HoldKind = (typeof HOLDS)[number];
+
 export const ACTIVITIES = [
 	"starting",
 	"ready",

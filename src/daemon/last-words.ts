@@ -2,20 +2,9 @@
 
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import { plainText } from "../core/plain-text.js";
 
 const BYTES_MAX = 16_384;
-const ESC = "\u001b";
-const BELL = "\u0007";
-/** Control sequences, operating system commands, other strings, and single functions. */
-const ESCAPES = new RegExp(
-	[
-		`${ESC}\\[[0-?]*[ -/]*[@-~]`,
-		`${ESC}\\][^${BELL}${ESC}]*(?:${BELL}|${ESC}\\\\)`,
-		`${ESC}[PX^_][^${ESC}]*${ESC}\\\\`,
-		`${ESC}[ -/]*[0-~]`,
-	].join("|"),
-	"g",
-);
 
 export async function readLastWords(logDir: string): Promise<string> {
 	const file = await open(join(logDir, "current.log"), "r");
@@ -28,9 +17,4 @@ export async function readLastWords(logDir: string): Promise<string> {
 	} finally {
 		await file.close();
 	}
-}
-
-/** Without colours and cursor movements; what a movement set apart stays apart. */
-export function plainText(text: string): string {
-	return text.replaceAll(ESCAPES, (sequence) => (sequence.endsWith("m") ? "" : " "));
 }

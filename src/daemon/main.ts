@@ -83,6 +83,9 @@ async function main(): Promise<number> {
 	if (left !== null && death !== null) tellOfDeath(left, death);
 	if (!opened.ok) throw new Error(`${opened.reason} ${opened.hint}`);
 	settings = await Settings.read(home);
+	const { problem } = settings;
+	if (problem !== null)
+		logger.info("the settings cannot be used: nothing in them holds", { problem });
 	return serve(opened.store, settings, retention);
 }
 

@@ -65,7 +65,7 @@ async function plant(path: string, set: Seed["set"], values: Values): Promise<vo
 	let changed = false;
 	for (const { path: keys, value } of set) {
 		const filled = keys.map((key) => fillIn(key, values) ?? key);
-		if (setMissing(settings, filled, value)) changed = true;
+		if (setMissing(settings, filled, fillValue(value, values))) changed = true;
 	}
 	if (!changed) return;
 	const mode = await lstat(place).then(
@@ -80,6 +80,15 @@ type JsonMap = Record<string, unknown>;
 
 const isMap = (value: unknown): value is JsonMap =>
 	typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A value with the placeholders filled in of all texts in it. */
+function fillValue(value: unknown, values: Values): unknown {
+	if (typeof value === "string") return fillIn(value, values) ?? value;
+	if (Array.isArray(value)) return value.map((each) => fillValue(each, values));
+	if (!isMap(value)) return value;
+	const filled = Object.entries(value).map(([key, each]) => [key, fillValue(each, values)]);
+	return Object.fromEntries(filled);
+}
 
 /** Whether it was missing. What stands in the way of it is not replaced. */
 function setMissing(settings: JsonMap, keys: readonly string[], value: unknown): boolean {

@@ -68,6 +68,7 @@ export class Accounts {
 	readonly #states = new Map<string, AccountState>();
 	/** When accounts became free: a turn from before that may still be read, and is no news. */
 	readonly #freedAtMs = new Map<string, number>();
+	readonly #resumedAtMs = new Map<string, number>();
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
 
@@ -156,8 +157,14 @@ export class Accounts {
 		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
 	}
 
+	/** When the operator last let this agent go on, in wall time; 0 for never. */
+	resumedAtMs(spec: AgentSpec): number {
+		return this.#resumedAtMs.get(spec.id) ?? 0;
+	}
+
 	/** The operator ends the wait for this agent; it shows whether the others may follow. */
 	resume(spec: AgentSpec): void {
+		this.#resumedAtMs.set(spec.id, this.#nowMs());
 		const account = accountOf(spec);
 		const state = account === null ? undefined : this.#states.get(account);
 		if (account === null || state === undefined) return;

@@ -174,7 +174,10 @@ export class AgentLife implements Life {
 				live.startedSteadyMs = this.#world.clock.now().steadyMs;
 				await this.#began(live, launched.handle, {
 					type: "agent.started",
-					data: { pid: launched.handle.process.pid, with_continue: wanted.withContinue },
+					data: {
+						pid: launched.handle.process.pid,
+						with_continue: live.conversation?.mode === "resume",
+					},
 				});
 				return wanted.outcome.resolve("started");
 		}

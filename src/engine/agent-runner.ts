@@ -68,12 +68,13 @@ export class AgentRunner {
 		});
 	}
 
-	resume(): Promise<Resumed> {
+	/** `endsHold`: what kept it was not its own exits, and is over now. */
+	resume(endsHold: boolean): Promise<Resumed> {
 		return this.#verbs.run(async () => {
 			let from: PolicyState = "healthy";
 			await this.life.record(
 				(agent) => {
-					const { state: crash, reason } = decideResume(agent.crash);
+					const { state: crash, reason } = decideResume(agent.crash, endsHold);
 					from = agent.crash.policy;
 					return [
 						{ crash, reason, waiting: false },

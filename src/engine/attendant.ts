@@ -16,6 +16,7 @@ import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
 import type { Accounts } from "./accounts.js";
 import { deliver } from "./deliver.js";
+import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
 import type { SessionWorld } from "./life-world.js";
 import { ProgressWatch } from "./progress-watch.js";
@@ -34,6 +35,7 @@ export interface AttendedRun {
 	readonly sessions: SessionWorld;
 	readonly clock: Clock;
 	readonly inbox: Inbox;
+	readonly drafts: Drafts;
 	readonly accounts: Accounts;
 	/** Whether it has taken up a conversation, and shows how that went so far. */
 	readonly isResumed: boolean;
@@ -123,7 +125,19 @@ export class Attendant {
 		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
+		// Its input is somebody's for now, or what is typed would fail like the turn before.
+		const isHeld = this.#run.drafts.has(spec.id, signs) || this.#needsOperator(signs);
+		if (isHeld) return deliver(world, "waiting_input", signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
+	}
+
+	/** Whether its last turn failed for want of a login or for wrong settings, and nobody has resumed it since. */
+	#needsOperator(signs: readonly AgentSign[]): boolean {
+		const { failure } = this.#known;
+		if (failure !== "auth" && failure !== "config") return false;
+		const failed = signs.findLast((sign) => sign.failure?.cause === failure);
+		const { accounts, spec } = this.#run;
+		return failed !== undefined && failed.atMs > accounts.resumedAtMs(spec);
 	}
 
 	async #hearLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {

@@ -4,7 +4,7 @@ import { decideDelivery, type Message } from "../core/inbox.js";
 import type { AgentSign } from "../core/sign.js";
 import type { Activity } from "../core/states.js";
 import { type Inbox, isConfirmed } from "./inbox.js";
-import { type Keyboard, pressEnter, typePrompt } from "./type-prompt.js";
+import { type Keyboard, pressEnter, takesText, typePrompt } from "./type-prompt.js";
 
 export interface DeliveryWorld extends Keyboard {
 	readonly inbox: Inbox;
@@ -37,7 +37,7 @@ export async function deliver(
 			await inbox.save({ ...message, enters: message.enters + 1, atMs: clock.now().wallMs });
 			return;
 		case "type":
-			await type(world, message);
+			if (await takesText(world)) await type(world, message);
 	}
 }
 

@@ -2,6 +2,7 @@
 
 import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec } from "../config/spec.js";
+import type { HoldKind, PolicyState } from "../core/states.js";
 import type { Backend } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
@@ -37,6 +38,13 @@ export interface AgentView extends AgentSnapshot {
 	readonly hold: Hold | null;
 	/** Null for an agent that tells nothing of it. */
 	readonly usage: UsageView | null;
+}
+
+export interface ResumedAgent {
+	/** What the crash policy thought of it. */
+	readonly from: PolicyState;
+	/** What kept it, and does no more. */
+	readonly released: readonly HoldKind[];
 }
 
 export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };

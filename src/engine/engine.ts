@@ -6,7 +6,6 @@
 import { type AgentChange, diffFleets } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
-import type { PolicyState } from "../core/states.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
 import type { Accounts, Hold } from "./accounts.js";
@@ -16,8 +15,16 @@ import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js
 import type { Agent } from "./agent-state.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
 import { countCall, performAttempt } from "./calls/perform.js";
+import { Drafts } from "./drafts.js";
 import { createAccounts, viewOf } from "./engine-accounts.js";
-import type { AgentView, EngineParts, Reloaded, Started, Stopped } from "./engine-parts.js";
+import type {
+	AgentView,
+	EngineParts,
+	Reloaded,
+	ResumedAgent,
+	Started,
+	Stopped,
+} from "./engine-parts.js";
 import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
@@ -38,13 +45,15 @@ export class Engine {
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
 	readonly terminals: Terminals;
+	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
-		this.terminals = new Terminals((id) => this.#runner(id).life, parts.sessions);
+		this.#drafts = new Drafts(parts.clock);
+		this.terminals = new Terminals((id) => this.#runner(id).life, parts.sessions, this.#drafts);
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
@@ -180,12 +189,17 @@ export class Engine {
 		return changes.map((change) => ({ ...change, stopped: reports.get(change.id) ?? null }));
 	}
 
-	async resume(id: string): Promise<{ readonly from: PolicyState }> {
-		this.#accounts.resume(this.get(id).agent.spec);
-		await this.#usage.release(this.get(id).agent.spec);
-		const { from, start } = await this.#runner(id).resume();
+	async resume(id: string): Promise<ResumedAgent> {
+		const { spec } = this.get(id).agent;
+		const released = [
+			...(this.#accounts.holdOf(spec) === null ? [] : (["account"] as const)),
+			...(this.#usage.held(spec) === null ? [] : (["budget"] as const)),
+		];
+		this.#accounts.resume(spec);
+		await this.#usage.release(spec);
+		const { from, start } = await this.#runner(id).resume(released.length > 0);
 		await this.#startedOrWaiting(id, start);
-		return { from };
+		return { from, released };
 	}
 
 	async answer(id: string, answer: Answer): Promise<StartOutcome> {
@@ -260,7 +274,7 @@ export class Engine {
 		const { onError } = this.#parts;
 		const world: WorkerWorld = {
 			...this.#parts,
-			...{ inbox: this.inbox, accounts: this.#accounts },
+			...{ inbox: this.inbox, drafts: this.#drafts, accounts: this.#accounts },
 			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
 			changed: () => this.#gate.pump(),

@@ -4,7 +4,7 @@
  */
 
 import { ReeveError } from "../core/errors.js";
-import { isSamePrompt, type Message } from "../core/inbox.js";
+import { hasText, type Message } from "../core/inbox.js";
 import type { AgentSign } from "../core/sign.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent, Store } from "../ports/store.js";
@@ -132,9 +132,7 @@ export function isConfirmed({ text, atMs }: Message, signs: readonly AgentSign[]
 	// A record may carry the time of the moment before.
 	return signs.some(
 		(sign) =>
-			sign.prompt !== undefined &&
-			sign.atMs >= atMs - CLOCK_SLACK_MS &&
-			isSamePrompt(sign.prompt, text),
+			sign.prompt !== undefined && sign.atMs >= atMs - CLOCK_SLACK_MS && hasText(sign.prompt, text),
 	);
 }
 

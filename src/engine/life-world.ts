@@ -12,6 +12,7 @@ import type { Backend, ProcessIdentity, StartRequest } from "../ports/backend.js
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 import type { Accounts } from "./accounts.js";
+import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
 
 export type StartOutcome =
@@ -104,6 +105,7 @@ export interface LifeWorld {
 	readonly prepare: (spec: AgentSpec, intent: StartIntent) => Promise<Prepared>;
 	readonly sessions: SessionWorld;
 	readonly inbox: Inbox;
+	readonly drafts: Drafts;
 	readonly accounts: Accounts;
 	/** Why the agent may do nothing more today; null when it may. */
 	readonly overBudget: (spec: AgentSpec) => string | null;

@@ -6,7 +6,7 @@
  */
 
 import { backoffDelayMs } from "../core/backoff.js";
-import { decideRoute, type Notice, type NoticeRoute, noticeOf } from "../core/notice.js";
+import { decideRoute, type Notice, type NoticeRoute, noticeOf, topicOf } from "../core/notice.js";
 import type { Clock } from "../ports/clock.js";
 import type { Channel, SendResult } from "../ports/notifier.js";
 import type { PendingEffect, Store } from "../ports/store.js";
@@ -112,7 +112,7 @@ class Notifier {
 		const nowMs = clock.now().wallMs;
 		const minute = minuteOfDay(nowMs);
 		return routes.flatMap(({ route }) => {
-			const topic = [route.name, notice.kind, notice.agent].join(" ");
+			const topic = `${route.name} ${topicOf(notice)}`;
 			const lastMs = this.#told.get(topic);
 			const lastSentAgoMs = lastMs === undefined ? null : nowMs - lastMs;
 			const decision = decideRoute(route, notice, { minuteOfDay: minute, lastSentAgoMs });

@@ -16,6 +16,8 @@ import { pass } from "./waiting.js";
 
 /** Between the keys of an interrupt: the first may only arm the second. */
 const KEY_GAP_MS = 500;
+/** How long what a step itself changes on the screen may take to be there: a text that waits, a hint. */
+const SETTLE_MS = 10_000;
 /** Tools are looked at this often before a standstill is believed; it takes reading all processes. */
 const TOOL_LOOKS = 4;
 
@@ -47,6 +49,10 @@ export class ProgressWatch {
 	#lastSeen = "";
 	#stall: { sinceMs: number; found: number };
 	#tools: { readonly work: ToolWork; readonly atMs: number } | null = null;
+	/** Until then what moves is what a step did. */
+	#settlesAtMs = 0;
+	/** Whether it was nudged at this standstill, so that the text waits in the CLI itself. */
+	#nudged = false;
 
 	constructor(run: WatchedRun) {
 		this.#run = run;
@@ -64,10 +70,12 @@ export class ProgressWatch {
 		const facts = { activity, progress, inTool, nowMs: this.#nowMs() };
 		const { state, step } = decideStall(this.#stall, facts, spec.stall);
 		this.#stall = state;
+		if (state.found === 0) this.#nudged = false;
 		if (step === null) return;
 		const data = { step, after_ms: spec.stall.afterMs };
 		await note([{ type: "agent.stalled", agent: spec.id, run_id: runId, data }]);
 		await this.#take(step);
+		this.#settlesAtMs = this.#nowMs() + Math.min(SETTLE_MS, spec.stall.afterMs / 2);
 	}
 
 	#nowMs(): number {
@@ -80,7 +88,7 @@ export class ProgressWatch {
 		const moved = seen !== this.#lastSeen;
 		this.#lastSeen = seen;
 		if (moved) this.#tools = null;
-		return moved;
+		return moved && this.#nowMs() >= this.#settlesAtMs;
 	}
 
 	/** A tool may be silent for long and work; asked only once nothing else has moved for a while. */
@@ -103,13 +111,15 @@ export class ProgressWatch {
 			case "notice":
 				return;
 			case "nudge":
-				await typePrompt({ backend, handle, profile, clock }, nudge);
+				this.#nudged = await typePrompt({ backend, handle, profile, clock }, nudge);
 				return;
 			case "interrupt":
 				for (const key of interruptKeys(profile)) {
 					await backend.input(handle, Buffer.from(KEY_BYTES[key]));
 					await pass(clock, KEY_GAP_MS);
 				}
+				// What it was nudged with comes up now by itself.
+				if (this.#nudged) return;
 				break;
 			case "restart":
 				onRestart();

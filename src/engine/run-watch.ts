@@ -60,7 +60,7 @@ export function watchRun(
 }
 
 function attend(
-	{ clock, sessions, store, inbox, accounts, onError }: LifeWorld,
+	{ clock, sessions, store, inbox, drafts, accounts, onError }: LifeWorld,
 	spec: AgentSpec,
 	live: LiveRun,
 	isAdopted: boolean,
@@ -70,8 +70,9 @@ function attend(
 	const { handle, backend, runId } = live;
 	if (spec.kind !== "session" || handle === null) return null;
 	if (!isAttended(sessions.adapterOf(spec))) return null;
+	if (!isAdopted) drafts.forget(spec.id);
 	return new Attendant({
-		...{ spec, runId, backend, handle, sessions, clock, inbox, accounts },
+		...{ spec, runId, backend, handle, sessions, clock, inbox, drafts, accounts },
 		...{ onConversation, onRestart },
 		conversation: () => live.conversation?.id ?? null,
 		isResumed: live.conversation?.mode === "resume",

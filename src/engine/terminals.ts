@@ -9,6 +9,7 @@ import type {
 	TerminalViewer,
 } from "../ports/backend.js";
 import { isAttended } from "./attendant.js";
+import type { Drafts } from "./drafts.js";
 import type { Life } from "./life.js";
 import type { SessionWorld } from "./life-world.js";
 
@@ -16,9 +17,16 @@ export class Terminals {
 	readonly #lifeOf: (id: string) => Life;
 	readonly #sessions: Pick<SessionWorld, "adapterOf">;
 
-	constructor(lifeOf: (id: string) => Life, sessions: Pick<SessionWorld, "adapterOf">) {
+	readonly #drafts: Drafts;
+
+	constructor(
+		lifeOf: (id: string) => Life,
+		sessions: Pick<SessionWorld, "adapterOf">,
+		drafts: Drafts,
+	) {
 		this.#lifeOf = lifeOf;
 		this.#sessions = sessions;
+		this.#drafts = drafts;
 	}
 
 	/** Whether what is sent to an agent waits in its inbox until it can be typed. */
@@ -30,6 +38,7 @@ export class Terminals {
 	/** Types bytes, exactly as they are. */
 	async input(id: string, bytes: Uint8Array): Promise<void> {
 		const { backend, handle } = this.#held(id);
+		this.#noteTyping(id, bytes);
 		await backend.input(handle, bytes);
 	}
 
@@ -45,7 +54,22 @@ export class Terminals {
 		size: TerminalSize | null,
 	): Promise<TerminalConnection> {
 		const { backend, handle } = this.#held(id);
-		return backend.attach(handle, viewer, size);
+		const connection = await backend.attach(handle, viewer, size);
+		return {
+			write: (bytes) => {
+				this.#noteTyping(id, bytes);
+				connection.write(bytes);
+			},
+			resize: (to) => connection.resize(to),
+			close: () => connection.close(),
+		};
+	}
+
+	/** What is typed into a question answers that, and is not in the input. */
+	#noteTyping(id: string, bytes: Uint8Array): void {
+		const { known } = this.#lifeOf(id).snapshot();
+		if (known?.activity === "waiting_input") this.#drafts.forget(id);
+		else this.#drafts.typed(id, bytes);
 	}
 
 	#held(id: string): { readonly backend: Backend; readonly handle: RunHandle } {

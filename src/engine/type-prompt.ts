@@ -17,10 +17,10 @@ export interface Keyboard {
 	readonly profile: AdapterProfile;
 }
 
-/** False when a question is on the screen: a paste would answer it, so nothing is typed. */
+/** False when it cannot be typed into now. */
 export async function typePrompt(keyboard: Keyboard, text: string): Promise<boolean> {
 	const { backend, handle, clock, profile } = keyboard;
-	if (await asks(keyboard)) return false;
+	if (!(await takesText(keyboard))) return false;
 	await backend.input(handle, Buffer.from(pasteBytes(text, profile.paste)));
 	await pass(clock, SUBMIT_AFTER_MS);
 	await pressEnter(keyboard);
@@ -31,7 +31,9 @@ export async function pressEnter({ backend, handle }: Keyboard): Promise<void> {
 	await backend.input(handle, Buffer.from(KEY_BYTES.enter));
 }
 
-async function asks({ backend, handle, profile }: Keyboard): Promise<boolean> {
-	if (profile.screen === null) return false;
-	return readScreen(profile.screen, await backend.screen(handle)).besidesLimit === "waiting_input";
+/** Whether nothing but its input is there to be typed into: a paste would answer a question. */
+export async function takesText({ backend, handle, profile }: Keyboard): Promise<boolean> {
+	if (profile.screen === null) return true;
+	const { besidesLimit, hidesInput } = readScreen(profile.screen, await backend.screen(handle));
+	return besidesLimit !== "waiting_input" && !hidesInput;
 }

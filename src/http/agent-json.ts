@@ -66,12 +66,17 @@ function activityOf({ process, known, ready, hold }: AgentView): Activity {
 }
 
 /** Why it is as it is; what runs only when it is called is as its circuit is. */
-function renderReason({ agent, missing, hold, usage }: AgentView, circuit: Circuit): string {
+function renderReason(view: AgentView, circuit: Circuit): string {
+	const { agent, missing, hold, usage, known } = view;
 	if (hold !== null && agent.desired === "up") return hold.reason;
 	if (missing.length > 0) return `waits for ${missing.join(", ")}`;
 	const held = usage?.held ?? null;
 	if (held !== null && agent.desired === "up") {
 		return `${held.reason}; goes on at ${isoTime(held.untilMs)}, or with \`reeve resume ${agent.id}\``;
+	}
+	if (known?.failure === "auth" || known?.failure === "config") {
+		const words = known.detail === null ? "" : `: ${known.detail}`;
+		return `its last turn failed (${known.failure}${words}); mend that, then \`reeve resume ${agent.id}\``;
 	}
 	if (agent.spec.kind === "session" || circuit.circuit === "closed") {
 		return agent.spec.kind === "call" ? "runs when it is called" : agent.reason;

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
+import { killProcess } from "../support/kill.js";
 
 /** The built one: the agent is a program of its own. */
 const { fakeAgentCommand } = (await import(
@@ -60,7 +61,7 @@ test("a start that asks twice is answered by label under a daemon that was kille
 		() => ledger().some((line) => line["hook_event_name"] === "Stop"),
 		"the turn has ended",
 	);
-	process.kill(before?.pid ?? 0, "SIGKILL");
+	killProcess(before?.pid);
 	await eventually(async () => {
 		const now = await agent();
 		return now?.pid !== before?.pid && now?.activity === "ready";

@@ -163,6 +163,26 @@ describe.each(CLIS)("the command line of %s", (cli) => {
 	});
 });
 
+test("gemini is called in a folder that nobody has trusted by hand", () => {
+	const asked = request({ action: "ask", payload: { prompt: "hi" } });
+	const prepared = adapterOf("gemini").prepare(program("x"), asked);
+	expect("argv" in prepared && prepared.argv).toContain("--skip-trust");
+});
+
+test("codex without the variable that holds its key is unusable, and not tried again", () => {
+	const stderr = "Missing environment variable: `MOCK_KEY`.";
+	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS };
+	expect(adapterOf("codex").parse(request(), ended)).toMatchObject({
+		unusable: expect.stringContaining("Missing environment variable"),
+	});
+});
+
+test.each(CLIS)("what %s says of its failure has no colours in it", (cli) => {
+	const stderr = "\u001b]0;title\u0007\u001b[1;31mit is broken\u001b[0m\u001b[K\n";
+	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS };
+	expect(adapterOf(cli).parse(request(), ended)).toMatchObject({ error: "failure: it is broken" });
+});
+
 test("every recorded stream is looked at", () => {
 	const names = new Set(
 		CLIS.flatMap((cli) => readdirSync(join(STREAMS, cli))).map((file) => file.split(".")[0]),

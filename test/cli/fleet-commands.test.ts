@@ -271,7 +271,9 @@ describe("reeve reload", () => {
 describe("a word to one agent", () => {
 	test("resume", async () => {
 		const daemon = await startFakeDaemon({
-			"POST /api/v1/agents/:id/resume": () => ({ from: "halted", circuit_from: "closed" }),
+			"POST /api/v1/agents/:id/resume": () => ({
+				...{ from: "halted", circuit_from: "closed", released: [] },
+			}),
 		});
 		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
 		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("it was halted")]);
@@ -280,8 +282,39 @@ describe("a word to one agent", () => {
 			id: "web:coder",
 			from: "halted",
 			circuit_from: "closed",
+			released: [],
 		});
 		expect(daemon.calls[0]?.place).toBe("web:coder");
+	});
+
+	test("resume says what kept an agent that was well, and claims to forget nothing", async () => {
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/agents/:id/resume": () => ({
+				...{ from: "healthy", circuit_from: "closed", released: ["account", "budget"] },
+			}),
+		});
+		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
+		expect(ran.stdout).toBe(
+			"web:coder: resumed; it no longer waits for its account's usage limit; its budget no longer keeps it today\n",
+		);
+	});
+
+	test("inbox shows the text of what was not delivered, and why it was not", async () => {
+		const message = {
+			id: "m1",
+			agent: "web:coder",
+			accepted_at: "2031-04-05T06:07:08.000Z",
+			attempts: 1,
+		};
+		const daemon = await startFakeDaemon({
+			"GET /api/v1/inbox": () => ({
+				messages: [
+					{ ...message, text: "mend the build", phase: "dead", reason: "nobody confirmed it" },
+				],
+			}),
+		});
+		const ran = await runReeve(["inbox"], { env: daemon.env });
+		expect(ran.stdout).toContain("(nobody confirmed it) mend the build");
 	});
 
 	test("answer", async () => {
@@ -314,6 +347,21 @@ describe("a word to one agent", () => {
 		expect(ran.stdout).toBe(`web:coder: sent ${Buffer.byteLength(text)} bytes, and Enter\n`);
 		expect(daemon.calls.at(-1)?.body).toEqual({ text, submit: true });
 	});
+
+	test.each([
+		["running", "up", "typed when it is ready"],
+		["stopped", "down", "it is stopped, so the text waits until `reeve up web:coder`"],
+		["stopped", "up", "`reeve explain web:coder` says for what"],
+	] as const)(
+		"send says when a text will be typed: %s, to be %s",
+		async (process, desired, said) => {
+			const daemon = await startFakeDaemon({
+				"POST /api/v1/agents/:id/send": () => ({ bytes: 2, message: "m1", process, desired }),
+			});
+			const ran = await runReeve(["send", "web:coder", "hi"], { env: daemon.env });
+			expect(ran.stdout).toContain(said);
+		},
+	);
 
 	test.each([
 		["from stdin, without the newline that ends it", [], "a\nb\n", { text: "a\nb", submit: true }],

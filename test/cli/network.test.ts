@@ -1,7 +1,7 @@
 /** The API over the network, from the command line: a real daemon, asked as any program would ask it. */
 
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
@@ -144,4 +144,19 @@ test("a daemon whose settings name a way to reach people tells them", {
 	await eventually(() => existsSync(path), "somebody is told");
 	const [line = ""] = readFileSync(path, "utf8").split("\n");
 	expect(JSON.parse(line)).toMatchObject({ kind: "halted", agent: "p:broken" });
+});
+
+test("settings that cannot be used are told by whoever starts the daemon, and in its log", {
+	timeout: 120_000,
+}, async () => {
+	const home = newHome();
+	const place = home.env["REEVE_HOME"] ?? "";
+	mkdirSync(place, { recursive: true, mode: 0o700 });
+	const settings = { notify: [{ name: "me", type: "comand", kinds: ["haltd"] }] };
+	writeFileSync(join(place, "daemon.json"), JSON.stringify(settings));
+	home.writeFleet('sleeper: { command: [sleep, "600"] }');
+	const { stderr } = await home.reeve("up", "--all");
+	expect(stderr).toContain("notify.0.type");
+	expect(stderr).toContain("notify.0.kinds.0");
+	expect(readFileSync(join(place, "daemon.log"), "utf8")).toContain("notify.0.kinds.0");
 });

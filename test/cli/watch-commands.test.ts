@@ -133,7 +133,7 @@ describe("reeve logs", () => {
 
 	test.each([
 		[["logs", "web:nobody"], 4, "there is no agent web:nobody"],
-		[["logs", "web"], 2, "That is a project"],
+		[["logs", "web"], 2, "If `web` is a project, `reeve ps web` lists its agents."],
 		[["logs", "web:coder", "-n", "many"], 2, "--lines cannot be `many`"],
 		[["logs", "web:coder", "--raw", "--json"], 2, "not both"],
 	])("%j is refused", async (args, code, message) => {

@@ -40,7 +40,7 @@ test("an event may come as an argument", async () => {
 	const event = { type: "agent-turn-complete", "thread-id": "t", "input-messages": ["a", "b c"] };
 	hook("", "notify", "each", JSON.stringify(event));
 	expect(await readSpool(codex)).toMatchObject([
-		{ name: "notify", activity: "ready", conversation: "t", prompt: "b c" },
+		{ name: "notify", conversation: "t", prompt: "b c" },
 	]);
 });
 

@@ -9,6 +9,7 @@ import { join, resolve } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { loadDriver } from "../../src/store/sqlite/driver.js";
 import { eventually } from "../faults/fleet-home.js";
+import { killProcess } from "../support/kill.js";
 import { describeWithTmux } from "../support/needs.js";
 import { runReeve, temporaryFolder } from "../support/reeve.js";
 import { type BrokenHome, createBrokenHome } from "./broken-home.js";
@@ -66,7 +67,7 @@ describeWithTmux("another version of the daemon", () => {
 				place: `p:${agent}`,
 				body: { text: "typed", submit: true },
 			});
-			process.kill((await pidsOf())[agent] ?? 0, "SIGKILL");
+			killProcess((await pidsOf())[agent]);
 		}
 		const exits = async () =>
 			(await client.call("GET /api/v1/agents")).agents.map((agent) => [

@@ -127,7 +127,7 @@ describe("five agents on one account that has met its limit", () => {
 		expect(view("b").hold).toMatchObject({ untilMs: null });
 		const resumed = world.engine.resume("p:b");
 		await passFinely(5_000);
-		await resumed;
+		expect(await resumed).toEqual({ from: "healthy", released: ["account"] });
 		expect(running()).toEqual(["b"]);
 		await passFinely(90_000);
 		expect(running()).toEqual(FIVE);

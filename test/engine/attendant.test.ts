@@ -219,15 +219,35 @@ describe("an agent that says it works", () => {
 		expect(typed()).toBe(`${pasteBytes("Go!", true)}${KEY_BYTES.enter}`);
 		await wait(620_000);
 		expect(typed().endsWith(KEY_BYTES.esc)).toBe(true);
-		expect(world.engine.inbox.list()).toMatchObject([{ agentId: "p:a", text: "Go!" }]);
+		// The CLI has the nudge already, and takes it up after the interrupt.
+		expect(world.engine.inbox.list()).toEqual([]);
 		await wait(620_000);
 		expect(data("agent.stalled").map((each) => (each as { step: string }).step)).toEqual([
 			...["nudge", "interrupt", "restart"],
 		]);
-		// It was not ready meanwhile, so the first is still there, and enough.
-		expect(world.engine.inbox.list()).toHaveLength(1);
+		expect(world.engine.inbox.list()).toMatchObject([{ agentId: "p:a", text: "Go!" }]);
 		show("❯ ");
 		await world.pass(60_000);
+		expect(data("inbox.delivered")).toHaveLength(1);
+	});
+
+	test("is not helped by a nudge that only waits on its screen", async () => {
+		await up("a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt, restart] } }");
+		show("esc to interrupt");
+		await wait(605_000);
+		show("esc to interrupt\n  queued: Go on with what you were doing.");
+		await wait(1_300_000);
+		expect(data("agent.stalled").map((each) => (each as { step: string }).step)).toEqual([
+			...["nudge", "interrupt", "restart"],
+		]);
+	});
+
+	test("that is interrupted without a nudge before is told to go on", async () => {
+		await up("a: { command: [x], stall: { after: 10m, steps: [interrupt, nudge] } }");
+		show("esc to interrupt");
+		await wait(620_000);
+		show("❯ ");
+		await wait(20_000);
 		expect(data("inbox.delivered")).toHaveLength(1);
 	});
 

@@ -224,6 +224,20 @@ describe("a circuit", () => {
 		]);
 	});
 
+	test("that opens between two attempts leaves the last error in the dead letter", async () => {
+		const patient = agents.replace("max_attempts: 1", "max_attempts: 9, jitter: 0");
+		const host = await createCallsHost({ agents: patient });
+		host.script = () => failedWith("backend_failure");
+		await host.calls.submit(ask);
+		await host.pass(30_000);
+		expect(host.begun).toHaveLength(3);
+		const [letter] = host.calls.deadLetters.list({ limit: 1 });
+		expect(letter?.error?.code).toBe("agent_unavailable");
+		expect(letter?.error?.message).toMatch(
+			/^p:tool is not called: .*; attempt 3 failed: backend_failure: /,
+		);
+	});
+
 	test("is never opened by mistakes of callers (B6)", async () => {
 		const host = await createCallsHost({ agents });
 		host.script = () => failedWith("invalid_request");

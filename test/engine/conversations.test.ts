@@ -22,6 +22,10 @@ const conversations = () =>
 	world.store.events.flatMap((event) =>
 		event.type === "agent.conversation" ? [`${event.data.mode} ${event.data.conversation}`] : [],
 	);
+const startedWithContinue = () =>
+	world.store.events.flatMap((event) =>
+		event.type === "agent.started" ? [event.data.with_continue] : [],
+	);
 const types = () => world.store.events.map(({ type }) => type);
 
 async function up(): Promise<void> {
@@ -38,6 +42,7 @@ describe("an agent's conversation", () => {
 		await world.killAndRestart(70_000);
 		await world.pass(5_000);
 		expect(conversations()).toEqual(["fresh c1", "resume c1", "resume c1"]);
+		expect(startedWithContinue()).toEqual([false, true, true]);
 		expect(world.engine.get("p:a").agent.conversation).toBe("c1");
 	});
 

@@ -327,7 +327,7 @@ needs: { command: [x], depends_on: [gone] }`);
 		expect(await finish(world.engine.down("p:needs"))).toMatchObject([
 			{ id: "p:needs", outcome: "already_stopped" },
 		]);
-		expect(await finish(resumed)).toEqual({ from: "healthy" });
+		expect(await finish(resumed)).toEqual({ from: "healthy", released: [] });
 		expect((await finish(up)).map(({ outcome }) => outcome)).toEqual(["started", "stopped"]);
 		const restarted = world.engine.restart("p:needs", { fresh: false });
 		await world.pass(1_000);

@@ -55,6 +55,72 @@ describe("a text that was accepted", () => {
 		expect(world.engine.inbox.list()).toMatchObject([{ phase: "queued" }]);
 	});
 
+	test("is not put behind what a person has typed, until that is submitted", async () => {
+		show("❯");
+		await world.pass(2_000);
+		const viewer = { onSnapshot() {}, onOutput() {}, onClose() {} };
+		const person = await world.engine.terminals.attach("p:a", viewer, null);
+		person.write(Buffer.from("rm -rf half typed "));
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.pass(60_000);
+		expect(typed()).not.toContain("go on");
+		person.write(Buffer.from("\r"));
+		person.close();
+		await world.pass(3_000);
+		expect(typed()).toContain(`${PASTED}\r`);
+	});
+
+	test("is typed after a person has answered a question, which leaves nothing in the input", async () => {
+		show("Run it?\n❯ 1. Yes");
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.pass(5_000);
+		await world.engine.terminals.input("p:a", Buffer.from("1"));
+		show("❯");
+		await world.pass(3_000);
+		expect(typed()).toBe(`1${PASTED}\r`);
+	});
+
+	test("is typed once what a person typed was told as a prompt, however it was submitted", async () => {
+		show("❯");
+		await world.pass(2_000);
+		await world.engine.terminals.input("p:a", Buffer.from("half"));
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.pass(5_000);
+		expect(typed()).toBe("half");
+		confirm("half and more");
+		await world.pass(10_000);
+		expect(typed()).toContain(PASTED);
+	});
+
+	test("waits after a turn that failed for want of a login, until the operator resumes the agent", async () => {
+		show("❯");
+		const atMs = world.clock.now().wallMs;
+		const failure = { cause: "auth", resetAtMs: null } as const;
+		sessions.told.push({ source: "hook", name: "StopFailure", activity: "ready", atMs, failure });
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.pass(60_000);
+		expect(typed()).toBe("");
+		await world.engine.resume("p:a");
+		await world.pass(3_000);
+		expect(typed()).toBe(`${PASTED}\r`);
+	});
+
+	test("waits while something nobody knows is in the place of the input", async () => {
+		const { screen } = sessions.profile;
+		if (screen === null) throw new Error("it has a screen");
+		sessions.profile = { ...sessions.profile, screen: { ...screen, questionsReplaceInput: true } };
+		await world.killAndRestart(100);
+		show("❯");
+		await world.pass(2_000);
+		show("We are changing how this works. Press any key.");
+		await world.engine.inbox.accept("p:a", "go on");
+		await world.pass(60_000);
+		expect(typed()).toBe("");
+		show("❯");
+		await world.pass(3_000);
+		expect(typed()).toContain(PASTED);
+	});
+
 	test("is there after the death of the daemon, and typed once", async () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		await world.killAndRestart(1_000);

@@ -139,7 +139,7 @@ describe("people", () => {
 
 const NOTICE: Notice = {
 	...{ kind: "halted", agent: "web:coder", title: "web:coder was halted", text: "why" },
-	...{ at: "2031-04-05T06:07:08.000Z", seq: 7 },
+	...{ task: null, at: "2031-04-05T06:07:08.000Z", seq: 7 },
 };
 
 async function receive(status: number) {

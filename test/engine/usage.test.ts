@@ -122,7 +122,7 @@ describe("a session whose budget is spent", () => {
 	test("goes on for the rest of the day when the operator resumes it", async () => {
 		const resumed = world.engine.resume(ID);
 		await world.pass(1_000);
-		await resumed;
+		expect(await resumed).toEqual({ from: "healthy", released: ["budget"] });
 		spend("m2", 500);
 		await look();
 		await world.killAndRestart(1_000);

@@ -86,10 +86,11 @@ export async function eventually(
 	holds: () => Promise<boolean> | boolean,
 	what: string,
 	withinMs = 60_000,
+	everyMs = 50,
 ): Promise<void> {
 	const untilMs = performance.now() + withinMs;
 	while (!(await holds())) {
 		if (performance.now() > untilMs) throw new Error(`waited in vain: ${what}`);
-		await sleep(50);
+		await sleep(everyMs);
 	}
 }

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { killProcess } from "../support/kill.js";
 import { describeWithTmux } from "../support/needs.js";
 import { createFleetHome, eventually, type FleetHome, lockedAgent } from "./fleet-home.js";
 
@@ -133,7 +134,7 @@ test("a daemon that has no file left goes on, keeps its agents, and serves again
 		"it has no file left",
 	);
 	// An agent ends meanwhile, and cannot be started before there are files.
-	process.kill(agents[0] ?? 0, "SIGKILL");
+	killProcess(agents[0]);
 	for (const socket of sockets) socket.destroy();
 	limit(4_096);
 	await eventually(async () => {

@@ -45,7 +45,7 @@ async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promis
 		problems: [expect.stringMatching(words)],
 	});
 	expect((await pids())[0]).toBe(a);
-	process.kill(a ?? 0, 0);
+	process.kill(a ?? Number.NaN, 0);
 
 	cure();
 	await eventually(async () => (await status()).ready, "it can store again");

@@ -23,3 +23,15 @@ test("a text that cannot be typed keeps none of the others waiting", async () =>
 		expect(sent).toMatchObject({ status: "rejected", reason: { code: "not_running" } });
 	}
 });
+
+test("whoever sends a text to an agent that is called is told how to call it", async () => {
+	const { client } = await createApiWorld();
+	const sent = client.call("POST /api/v1/agents/:id/send", {
+		place: "p:tool",
+		body: { text: "x", submit: true },
+	});
+	await expect(sent).rejects.toMatchObject({
+		code: "no_terminal",
+		hint: expect.stringContaining("`reeve call p:tool ACTION`"),
+	});
+});

@@ -47,8 +47,8 @@ export interface RealCli extends Package {
 	readonly shell: (command: string) => { name: string; input: Record<string, unknown> };
 }
 
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
-const KEY = "mock-key-0123456789-0123456789";
+export const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+export const KEY = "mock-key-0123456789-0123456789";
 
 const without = (seeds: Record<string, string>, file: string, edit: (text: string) => string) => ({
 	...seeds,
@@ -259,7 +259,7 @@ const opencode: RealCli = {
 	resume: (id, prompt) => ["run", "--format", "json", "-s", id, prompt],
 	terminal: [],
 	ready: /Ask anything|ctrl\+p commands/,
-	busy: /esc interrupt/,
+	busy: /esc (again to )?interrupt/,
 	asking: {
 		terminal: [],
 		seeds: (place) =>
@@ -306,87 +306,6 @@ const pi: RealCli = {
 	dialogs: [],
 	interrupt: ["Escape"],
 	shell: (command) => ({ name: "bash", input: { command } }),
-};
-
-const QWEN_HOOKS = Object.fromEntries(
-	[
-		...["SessionStart each", "UserPromptSubmit each", "PermissionRequest each"],
-		...["PreToolUse last", "PostToolUse last", "PostToolUseFailure last"],
-		...["Stop each", "StopFailure each"],
-	].map((words) => [
-		words.split(" ")[0],
-		[{ hooks: [{ type: "command", command: `sh "$REEVE_HOOK" ${words}`, timeout: 10_000 }] }],
-	]),
-);
-
-/** One that Reeve has never heard of: all that it knows stands in the fleet file. */
-export const QWEN: RealCli & { readonly adapter: object } = {
-	cli: "qwen",
-	name: "@qwen-code/qwen-code",
-	version: "0.24.4",
-	bin: "qwen",
-	adapter: {
-		command: ["qwen"],
-		env: {
-			QWEN_CODE_NO_RELAUNCH: "true",
-			// The lowest of its settings: the user's own come on top.
-			QWEN_CODE_SYSTEM_DEFAULTS_PATH: "<folder>/qwen-hooks.json",
-		},
-		files: [{ name: "qwen-hooks.json", text: JSON.stringify({ hooks: QWEN_HOOKS }) }],
-		events: [
-			{ event: "SessionStart", activity: "ready" },
-			{ event: "UserPromptSubmit", activity: "busy", prompt: "submitted_prompt" },
-			{ event: "PreToolUse", activity: "busy", in_tool: true },
-			{ event: "PostToolUse", activity: "busy", in_tool: false },
-			{ event: "PostToolUseFailure", activity: "busy", in_tool: false },
-			{ event: "PermissionRequest", activity: "waiting_input" },
-			{ event: "Stop", activity: "ready", in_tool: false, turn: "ok" },
-			{
-				...{ event: "StopFailure", activity: "ready", in_tool: false },
-				...{ turn: "failed", detail: "error_details" },
-			},
-		],
-		// Attempts that fail before the last one are only written down.
-		lines: [
-			{
-				where: { path: "systemPayload.uiEvent.error_message", match: "." },
-				detail: "systemPayload.uiEvent.error_message",
-			},
-		],
-		screen: {
-			ready: ["Type your message", "^\\s*\\w+ mode \\(shift \\+ tab to cycle\\)"],
-			busy: ["esc to cancel"],
-		},
-		drain: ["turn", "esc", "sigterm"],
-		conversation: {
-			id: "chosen",
-			fresh: ["--session-id", "<conversation>"],
-			resume: ["--resume", "<conversation>"],
-			gone: ["No saved session found"],
-			transcript: ["<home>/.qwen/projects/*/chats/<conversation>.jsonl"],
-		},
-	},
-	env: ({ api }) => ({
-		OPENAI_API_KEY: KEY,
-		OPENAI_BASE_URL: `${api}/v1`,
-		OPENAI_MODEL: "mock-1",
-	}),
-	seeds: () => ({
-		".qwen/settings.json": json({
-			security: { auth: { selectedType: "openai" }, folderTrust: { enabled: false } },
-			general: { enableAutoUpdate: false },
-			privacy: { usageStatisticsEnabled: false },
-		}),
-	}),
-	headless: (prompt) => ["-p", prompt, "-o", "json", "--approval-mode", "yolo"],
-	resume: (id, prompt) => ["--resume", id, "-p", prompt, "-o", "json"],
-	terminal: ["--approval-mode", "yolo"],
-	ready: /Type your message/,
-	busy: /esc to cancel/,
-	asking: null,
-	dialogs: [],
-	interrupt: ["Escape"],
-	shell: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
 };
 
 export const CLIS: readonly RealCli[] = [claude, codex, gemini, opencode, pi];

@@ -29,6 +29,8 @@ export interface Expected {
 	readonly activity: Activity;
 	/** Why the turn failed, as `turn_failure` says it. */
 	readonly failure: KnownCause | null;
+	/** Words that are shown with it. */
+	readonly detail?: string;
 	/** It goes on trying by itself. */
 	readonly asksAgain?: true;
 	/** What a person does before the next prompt goes. */
@@ -43,7 +45,20 @@ const retries = (because: string): Expected => ({
 	...{ activity: "busy", failure: null, asksAgain: true, steps: ["interrupt"], because },
 });
 
+/** It tries again, and tells so; once the service is well, the turn goes on. */
+const triesAgain = (detail: string, because: string): Expected => ({
+	...{ activity: "busy", failure: null, detail, steps: [], because },
+});
+const asksAgain = (detail: string): Expected => ({
+	...{ ...triesAgain(detail, "it tries again for a minute or more"), asksAgain: true },
+});
+
 const GEMINI_RETRIES = "it tries again for minutes, and tells nobody";
+
+const COPILOT_RETRIES: Expected = {
+	...{ activity: "busy", failure: null, asksAgain: true, steps: [] },
+	because: "it tries again for a minute, and only its screen says so",
+};
 
 /** By CLI. One that is not in here is only tried for living through it and going on. */
 export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expected>>>> = {
@@ -73,6 +88,47 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		},
 		"529": retries(GEMINI_RETRIES),
 		"500": retries(GEMINI_RETRIES),
+		dropped: told("overloaded"),
+	},
+	opencode: {
+		"401": told("auth"),
+		"429": triesAgain("slow down", "it waits as long as `retry-after` says"),
+		limit: asksAgain("usage limit reached"),
+		"529": asksAgain("Provider is overloaded"),
+		"500": asksAgain("oh no"),
+		dropped: { ...asksAgain("onnect"), steps: ["interrupt"] },
+	},
+	pi: {
+		"401": told("auth"),
+		"429": LIMITED,
+		limit: LIMITED,
+		"529": told("overloaded"),
+		"500": told("overloaded"),
+		dropped: told("overloaded"),
+	},
+	qwen: {
+		"401": told("auth"),
+		"429": {
+			...{ activity: "busy", failure: null, steps: [] },
+			because: "it waits as long as `retry-after` says, and tells nobody",
+		},
+		limit: asksAgain("429 usage limit reached"),
+		"529": asksAgain("529 Overloaded"),
+		"500": asksAgain("500 oh no"),
+		dropped: {
+			...{ activity: "ready", failure: null, steps: [] },
+			because: "it has the model go on where the answer was cut off",
+		},
+	},
+	copilot: {
+		"401": told("auth"),
+		"429": {
+			...{ activity: "busy", failure: null, steps: [] },
+			because: "it waits as long as `retry-after` says, and tells nobody",
+		},
+		limit: COPILOT_RETRIES,
+		"529": COPILOT_RETRIES,
+		"500": COPILOT_RETRIES,
 		dropped: told("overloaded"),
 	},
 };

@@ -1,16 +1,37 @@
 /** Every CLI as a session agent under a real daemon, prompted through its inbox. */
 
+import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tellsCost } from "../../src/core/budget.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
-import { CLIS, QWEN, type RealCli } from "./clis.js";
+import { killProcess } from "../support/kill.js";
+import { CLIS, type RealCli } from "./clis.js";
+import { COPILOT, QWEN } from "./described-clis.js";
 import { EXPECTED, FAILURES, type FailureName, type FailureStep } from "./failures.js";
 import { countIn, openSession, PLACE, running, type Session, strangers } from "./session.js";
+
+/** The folder for temporary files that the agent was given. */
+function temporaryOf(pid: number | null): string {
+	const env = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+	return env.find((line) => line.startsWith("TMPDIR="))?.slice("TMPDIR=".length) ?? "";
+}
+
+function bytesIn(folder: string): number {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.reduce((sum, { parentPath, name }) => sum + lstatSync(join(parentPath, name)).size, 0);
+}
 
 /** What a person does after a failure, each until it is done. */
 const STEPS: Readonly<Record<FailureStep, (session: Session, cli: RealCli) => Promise<unknown>>> = {
 	async interrupt({ press, screen, until }, { interrupt, busy }) {
-		await press(...interrupt);
+		for (const key of interrupt) {
+			await press(key);
+			// Two that come at once may be taken for one key.
+			await sleep(300);
+		}
 		await until("its turn is broken off", async () => !busy.test(await screen()));
 	},
 	async stop({ press, screen, until }) {
@@ -22,7 +43,7 @@ const STEPS: Readonly<Record<FailureStep, (session: Session, cli: RealCli) => Pr
 	resume: ({ home }) => home.must("resume", PLACE),
 };
 
-describe.each([...CLIS, QWEN].map((cli) => [cli.cli, cli] as const))(
+describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 	"%s as a session",
 	(name, cli) => {
 		let session: Session;
@@ -32,7 +53,7 @@ describe.each([...CLIS, QWEN].map((cli) => [cli.cli, cli] as const))(
 		afterAll(() => session.close());
 
 		const confirms =
-			!("adapter" in cli) && adapterOf({ adapter: name, profile: null }).profile.confirmsPrompts;
+			"adapter" in cli || adapterOf({ adapter: name, profile: null }).profile.confirmsPrompts;
 
 		test("starts on a fresh HOME without a human, and answers", async () => {
 			await session.ask("say hello");
@@ -56,7 +77,10 @@ describe.each([...CLIS, QWEN].map((cli) => [cli.cli, cli] as const))(
 		test("is killed, and goes on with the same conversation", async () => {
 			const { agent, until, bench } = session;
 			const before = await agent();
-			process.kill(before.pid ?? 0, "SIGKILL");
+			const temporary = temporaryOf(before.pid);
+			writeFileSync(join(temporary, "left-behind"), "");
+			const leftBytes = bytesIn(temporary);
+			killProcess(before.pid);
 			await until("it is started again", async () => {
 				const { pid, process: state } = await agent();
 				return state === "running" && pid !== null && pid !== before.pid;
@@ -66,6 +90,12 @@ describe.each([...CLIS, QWEN].map((cli) => [cli.cli, cli] as const))(
 			expect(countIn(session.asked("say more")[0], "say hello")).toBeGreaterThan(0);
 			expect(countIn(session.asked("say more")[0], "say more")).toBe(1);
 			expect(await agent()).toMatchObject({ restarts: 1, policy: "healthy" });
+			// A start leaves as much as the one before, and not that much more.
+			expect(existsSync(join(temporary, "left-behind"))).toBe(false);
+			expect(bytesIn(temporary)).toBeLessThan(1.5 * leftBytes + 1_000_000);
+			console.log(
+				`${name}: ${leftBytes} bytes of temporary files, ${bytesIn(temporary)} after a restart`,
+			);
 		});
 
 		test.each(Object.keys(FAILURES) as FailureName[])(
@@ -82,16 +112,20 @@ describe.each([...CLIS, QWEN].map((cli) => [cli.cli, cli] as const))(
 				await until("the model is asked", () => asked(failing).length >= times);
 				expect(countIn(asked(failing)[0], failing)).toBe(1);
 				if (expected !== undefined) {
-					const { activity, failure: cause } = expected;
+					const { activity, failure: cause, detail } = expected;
 					await until(`${activity}, failed by ${cause}`, async () => {
 						const seen = await agent();
-						return seen.activity === activity && seen.turn_failure === cause;
+						const says = (seen.activity_detail ?? "").includes(detail ?? "");
+						return seen.activity === activity && seen.turn_failure === cause && says;
 					});
 				}
-				for (const step of expected?.steps ?? (["interrupt", "resume"] as const)) {
-					await STEPS[step](session, cli);
-				}
+				// A key too many is no harmless one: two Esc rewind an idle copilot.
+				const { steps = [] } = expected ?? { steps: ["interrupt", "resume"] as const };
+				for (const step of steps) await STEPS[step](session, cli);
 				bench.api.reset();
+				// In other words than the prompt's own, which are counted.
+				const well = { text: "The service is well again." };
+				bench.api.script({ when: failing, withTools: true, reply: well });
 				await session.ask(next);
 				expect(countIn(asked(next)[0], next)).toBe(1);
 				expect(countIn(asked(next)[0], failing)).toBeLessThanOrEqual(1);

@@ -89,7 +89,8 @@ function ofWords(message: string, atMs: number): HeadlessEnd {
 	// It says this of any 500.
 	if (message.includes("experiencing high demand")) return failed("overloaded", message);
 	if (/not logged in|codex login/i.test(message)) return failed("auth", message);
-	if (/config\.toml|unexpected argument/i.test(message)) return failed("config", message);
+	if (/config\.toml|unexpected argument|missing environment variable/i.test(message))
+		return failed("config", message);
 	const status = Number(/status:? (\d{3})/.exec(message)?.[1]);
 	if (Number.isInteger(status)) return failed(troubleOfStatus(status), message);
 	return failed("failure", message || "it ended without a result");

@@ -49,7 +49,8 @@ export const geminiHeadless: CallAdapter = {
 		if ("code" in asked) return asked;
 		const resume = asked.conversation === null ? [] : ["--resume", asked.conversation];
 		return {
-			argv: [...argv, "-o", "stream-json", ...resume],
+			// It answers nothing in a folder that nobody has trusted by hand.
+			argv: [...argv, "--skip-trust", "-o", "stream-json", ...resume],
 			// Its launcher takes no signal and hides the process that does the work.
 			env: { GEMINI_CLI_NO_RELAUNCH: "true", ...env },
 			stdin: asked.prompt,

@@ -2,9 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../../client/client.js";
-import type { Home } from "../../client/home.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { renderElapsed } from "../../core/units.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
@@ -13,15 +11,10 @@ import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import { answers, daemonEnv, ensureDaemon, isCode, waitForEnd } from "../daemon-process.js";
 import { DAEMON_PROGRAM } from "../daemon-program.js";
-import {
-	asksToListen,
-	isToListen,
-	type ListenOptions,
-	rememberListen,
-} from "../listen-settings.js";
+import { asksToListen, type ListenOptions, rememberListen } from "../listen-settings.js";
 import type { Output } from "../output.js";
-import { plainLine } from "../sanitize.js";
 import { renderTable } from "../table.js";
+import { warnOfProblems } from "../warn-of-problems.js";
 import { exitOf, tellStopped } from "./down.js";
 import { localTime } from "./ps.js";
 
@@ -137,23 +130,6 @@ export async function runDaemonReload(
 	else output.result(changed ? "other settings hold now" : "the settings are as they were");
 	await warnOfProblems(home, client, output);
 	return CLI_EXIT.done;
-}
-
-const LISTENING_MS_MAX = 2_000;
-
-/** What keeps it from being reached as its settings say: it runs, so this is no failure. */
-async function warnOfProblems(home: Home, client: Client, output: Output): Promise<void> {
-	const untilMs = performance.now() + LISTENING_MS_MAX;
-	let status = await client.call("GET /api/v1/daemon");
-	// Whether a port can be had is known a moment after the daemon answers on its socket.
-	while (status.listen === null && status.problems.length === 0 && (await isToListen(home))) {
-		if (performance.now() > untilMs) break;
-		await sleep(50);
-		status = await client.call("GET /api/v1/daemon");
-	}
-	for (const problem of status.problems) {
-		output.say(`${output.sayColors.yellow("note")}: ${plainLine(problem)}`);
-	}
 }
 
 /** Ends it in order; sessions run on unless all are to be stopped. */

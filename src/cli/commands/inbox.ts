@@ -23,9 +23,11 @@ export async function runInbox(
 	if (options.json) output.json(messages);
 	else if (messages.length === 0) output.say("nothing waits to be delivered");
 	else {
-		const rows = messages.map(({ id, agent, phase, accepted_at: at, reason, text }) =>
-			[id, agent, phase, localTime(at), plainLine(reason ?? text)].map((cell) => ({ text: cell })),
-		);
+		const rows = messages.map(({ id, agent, phase, accepted_at: at, reason, text }) => {
+			// The text too: whoever sends it again needs it.
+			const what = plainLine(reason === null ? text : `(${reason}) ${text}`);
+			return [id, agent, phase, localTime(at), what].map((cell) => ({ text: cell }));
+		});
 		const head = ["ID", "AGENT", "PHASE", "ACCEPTED", "TEXT"];
 		for (const line of renderTable(head, rows, output.columns, ["ACCEPTED"])) output.result(line);
 	}

@@ -19,13 +19,27 @@ export async function runResume(
 ): Promise<number> {
 	const place = checkAgentId(id);
 	const reply = await connect(env).client.call("POST /api/v1/agents/:id/resume", { place });
-	const { from, circuit_from: circuit } = reply;
-	if (options.json) output.json({ id, from, circuit_from: circuit });
-	else {
-		const closed = circuit === "closed" ? "" : `; its circuit, which was ${circuit}, is closed`;
-		output.result(`${id}: resumed (it was ${from}); its history of exits is forgotten${closed}`);
-	}
+	if (options.json) output.json({ id, ...reply });
+	else output.result(`${id}: ${renderResumed(reply)}`);
 	return CLI_EXIT.done;
+}
+
+type Resumed = Routes["POST /api/v1/agents/:id/resume"]["reply"];
+
+const RELEASED_WORDS: Readonly<Record<Resumed["released"][number], string>> = {
+	account: "it no longer waits for its account's usage limit",
+	budget: "its budget no longer keeps it today",
+};
+
+function renderResumed({ from, circuit_from: circuit, released }: Resumed): string {
+	// Of one that was well and only waited, nothing is forgotten.
+	const keeps = from === "healthy" && released.length > 0;
+	return [
+		keeps ? "resumed" : `resumed (it was ${from})`,
+		...released.map((hold) => RELEASED_WORDS[hold]),
+		...(keeps ? [] : ["its history of exits is forgotten"]),
+		...(circuit === "closed" ? [] : [`its circuit, which was ${circuit}, is closed`]),
+	].join("; ");
 }
 
 export async function runAnswer(
@@ -61,13 +75,23 @@ export async function runSend(
 	}
 	const body = { text: typed, submit };
 	const sent = await connect(env).client.call("POST /api/v1/agents/:id/send", { place, body });
-	const { bytes, message } = sent;
-	if (options.json) output.json({ id, bytes, submitted: submit, message });
+	const { bytes, message, process: state, desired } = sent;
+	if (options.json) output.json({ id, bytes, submitted: submit, message, process: state, desired });
 	else if (message) {
 		const size = countOf(bytes, "byte");
-		output.result(`${id}: accepted ${size}; typed when it is ready (\`reeve inbox\`)`);
+		output.result(`${id}: accepted ${size}; ${whenTyped(id, sent)} (\`reeve inbox\`)`);
 	} else output.result(`${id}: sent ${countOf(bytes, "byte")}${submit ? ", and Enter" : ""}`);
 	return CLI_EXIT.done;
+}
+
+function whenTyped(
+	id: string,
+	{ process: state, desired }: Routes["POST /api/v1/agents/:id/send"]["reply"],
+): string {
+	if (state !== "stopped") return "typed when it is ready";
+	return desired === "down"
+		? `it is stopped, so the text waits until \`reeve up ${id}\``
+		: `it does not run now, so the text waits; \`reeve explain ${id}\` says for what`;
 }
 
 /** What comes from stdin. With Enter to follow, the newline that ends it is not typed as well. */

@@ -10,6 +10,7 @@ import { ensureDaemon } from "../daemon-process.js";
 import type { Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
 import { type Cell, renderTable } from "../table.js";
+import { warnOfProblems } from "../warn-of-problems.js";
 import { withProgress } from "../watch-progress.js";
 
 export async function runUp(
@@ -23,7 +24,10 @@ export async function runUp(
 	const { lasting, onCall } = selectAgents(fleet, wanted, options.file);
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });
-	if (started !== null && !options.json) output.say(`started a daemon (pid ${started.pid})`);
+	if (started !== null) {
+		if (!options.json) output.say(`started a daemon (pid ${started.pid})`);
+		await warnOfProblems(home, client, output);
+	}
 
 	const work = async () => {
 		const replies: StartedJson[] = [];

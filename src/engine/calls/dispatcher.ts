@@ -162,12 +162,13 @@ export class Dispatcher {
 	}
 
 	/** Ends a task that cannot be tried. */
-	#giveUp(task: StoredTask, reason: string, circuit?: BreakerWrite): void {
+	#giveUp(task: StoredTask, why: string, circuit?: BreakerWrite): void {
 		this.#book
 			.commit((change) => {
 				circuit?.write(change.transaction, change.atMs);
 				const current = this.#book.task(task.taskId);
 				if (current === undefined) return;
+				const reason = [why, ...lastErrorOf(current)].join("; ");
 				const error = untriedError("agent_unavailable", reason);
 				const letter = { type: "dead_letter", attempt: null } as const;
 				this.#finish(
@@ -316,6 +317,12 @@ export class Dispatcher {
 }
 
 const CLOSE_LOOK_MS = 50;
+
+/** What became of the last attempt, in words, if there was one. */
+function lastErrorOf({ attempts, error }: StoredTask): readonly string[] {
+	if (attempts === 0 || error === null) return [];
+	return [`attempt ${attempts} failed: ${error.kind ?? error.code}: ${error.message}`];
+}
 
 /** How an attempt ended with its daemon; `left` says why something of it is not proven to be gone. */
 export function interruptedWith(left: string | undefined): AttemptEnd {

@@ -9,6 +9,7 @@ import {
 	AGENT_KINDS,
 	CIRCUIT_STATES,
 	HEALTH_STATES,
+	HOLDS,
 	POLICY_STATES,
 	PROCESS_STATES,
 } from "../../core/states.js";
@@ -193,12 +194,15 @@ export const agentRoutes = defineRoutes({
 	},
 	"POST /api/v1/agents/:id/resume": {
 		summary:
-			"Lets a halted agent start over, its history of exits forgotten, and closes its circuit.",
+			"Lets a halted agent start over, its history of exits forgotten, and closes its circuit. One that is well and waits for its account or its budget goes on, with its history.",
 		access: "operate",
 		params: agentParams,
 		reply: z.object({
 			from: z.enum(POLICY_STATES).describe("the state it was in"),
 			circuit_from: z.enum(CIRCUIT_STATES).describe("what its circuit was"),
+			released: listOf(z.enum(HOLDS)).describe(
+				"what kept it and does no more: the usage limit of its account, its budget of the day",
+			),
 		}),
 		errors: ["agent_not_found"],
 	},
@@ -226,6 +230,11 @@ export const agentRoutes = defineRoutes({
 				.nullable()
 				.optional()
 				.describe("its id in the inbox; null when it was typed at once"),
+			process: z
+				.enum(PROCESS_STATES)
+				.optional()
+				.describe("of the agent: what is accepted for one that is stopped waits until it runs"),
+			desired: z.enum(["up", "down"]).optional().describe("whether it is to run"),
 		}),
 		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full"],
 	},

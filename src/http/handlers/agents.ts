@@ -1,5 +1,7 @@
 /** What is asked of agents. */
 
+import { ReeveError } from "../../core/errors.js";
+import type { AgentKind } from "../../core/states.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Clock } from "../../ports/clock.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
@@ -31,18 +33,20 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 			return { agents: (await engine.restart(params.scope, options)).map(renderStopped) };
 		},
 		"POST /api/v1/agents/:id/resume": async ({ params: { id } }) => {
-			const { from } = await engine.resume(id);
-			return { from, circuit_from: await calls.closeCircuit(id) };
+			const { from, released } = await engine.resume(id);
+			return { from, circuit_from: await calls.closeCircuit(id), released };
 		},
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
 		}),
 		"POST /api/v1/agents/:id/send": ({ params: { id }, body }) =>
 			typing.inTurn(id, async () => {
+				refuseToType(id, engine.specOf(id)?.kind);
 				const bytes = Buffer.from(body.text, "utf8");
 				if (body.submit && body.text !== "" && engine.terminals.hasInbox(id)) {
 					const { id: message } = await engine.inbox.accept(id, body.text);
-					return { bytes: bytes.length, message };
+					const { process, agent } = engine.get(id);
+					return { bytes: bytes.length, message, process, desired: agent.desired };
 				}
 				await engine.terminals.input(id, bytes);
 				if (body.submit) {
@@ -55,6 +59,13 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 			text: await engine.terminals.screen(params.id),
 		}),
 	};
+}
+
+/** Agents that take requests have no terminal, and another way to be asked. */
+function refuseToType(id: string, kind: AgentKind | undefined): void {
+	if (kind !== "call" && kind !== "worker") return;
+	const hint = `It takes requests: \`reeve call ${id} ACTION\`.`;
+	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
 }
 
 /** Brings up what is in scope, from the fleets as they were last taken on. */

@@ -15,7 +15,7 @@ import { FakeTerminal } from "./terminal.js";
 import type { ToolChild } from "./tool-child.js";
 
 try {
-	await main(readArguments(process.argv.slice(2), process.env));
+	await main(await readArguments(process.argv.slice(2), process.env));
 } catch (error) {
 	process.stderr.write(`fake agent: ${(error as Error).message}\n`);
 	process.exit(2);

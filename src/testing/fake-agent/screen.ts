@@ -6,8 +6,13 @@ export interface Shown {
 	/** What was said so far, oldest first. */
 	readonly lines: readonly string[];
 	readonly mode:
-		| { readonly type: "ready"; readonly text: string; readonly hint: string }
-		| { readonly type: "busy"; readonly text: string; readonly beat: number }
+		| { readonly type: "ready"; readonly prompt: string; readonly hint: string }
+		| {
+				readonly type: "busy";
+				readonly prompt: string;
+				readonly text: string;
+				readonly beat: number;
+		  }
 		| {
 				readonly type: "dialog";
 				readonly dialog: FakeDialog;
@@ -20,6 +25,7 @@ export interface Shown {
 const CLEAR = "\u001b[H\u001b[2J";
 const SPINNER = ["·", "✢", "✳", "✶"];
 const LINES_MAX = 30;
+const RULE = "─".repeat(40);
 
 export function renderScreen({ lines, mode, input }: Shown): string {
 	const said = lines.slice(-LINES_MAX);
@@ -35,7 +41,13 @@ function renderMode(mode: Shown["mode"], input: string): string[] {
 		return [title, "", ...rows, "", "Enter to confirm"];
 	}
 	if (mode.type === "busy") {
-		return [`${SPINNER[mode.beat % SPINNER.length]} Working… (${mode.text})`, "", `│ ${input}`];
+		const spinner = `${SPINNER[mode.beat % SPINNER.length]} Working… (${mode.text})`;
+		return [spinner, "", ...renderInput(mode.prompt, input)];
 	}
-	return [...(mode.hint === "" ? [] : [mode.hint]), `${mode.text}${input}`];
+	return [...(mode.hint === "" ? [] : [mode.hint]), ...renderInput(mode.prompt, input)];
+}
+
+/** Between rules, with the mark before it: also while it works, as real ones have it. */
+function renderInput(prompt: string, input: string): string[] {
+	return [RULE, `${prompt}${input}`, RULE];
 }

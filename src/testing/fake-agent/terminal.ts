@@ -194,7 +194,8 @@ export class FakeTerminal {
 	#mode(): Shown["mode"] | null {
 		const { ready_text, busy_text, mark } = this.#asked.script;
 		if (this.#dialog !== null) return { type: "dialog", ...this.#dialog, mark };
-		if (this.#turn !== null) return { type: "busy", text: busy_text, beat: this.#beat };
-		return this.#isReady ? { type: "ready", text: ready_text, hint: this.#hint } : null;
+		if (this.#turn !== null)
+			return { type: "busy", prompt: ready_text, text: busy_text, beat: this.#beat };
+		return this.#isReady ? { type: "ready", prompt: ready_text, hint: this.#hint } : null;
 	}
 }

@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXIT_CAUSES, type ExitCause } from "../../../src/core/exit.js";
 import { describeLimits } from "../../../src/host/cgroup.js";
 import { readProcessTable } from "../../../src/host/process-table.js";
-import { eventually } from "../../faults/fleet-home.js";
-import { createMatrixFleet, type MatrixAgent, type MatrixFleet } from "./matrix-fleet.js";
+import { createMatrixFleet, type MatrixAgent, type MatrixFleet, until } from "./matrix-fleet.js";
 
 type Follows = "restarts" | "parks" | "halts" | "backs off" | "asks the operator" | "stays down";
 
@@ -192,7 +191,7 @@ describe("an end", () => {
 		const may = { skip: !isPossible(row), meta: { skipReason: memory?.reason ?? "" } };
 		test(`of ${title}: ${cause}, ${follows}`, may, async () => {
 			const decisions = () => fleet.data(name, "agent.decided");
-			await eventually(async () => (await decisions()).length > 0, `an end of ${title}`);
+			await until(async () => (await decisions()).length > 0, `an end of ${title}`);
 			const [exited] = await fleet.data(name, "agent.exited");
 			const [decided] = await decisions();
 			expect(exited).toMatchObject({ cause });
@@ -223,7 +222,7 @@ describe("an end", () => {
 		await fleet.killDaemon();
 		process.kill(holder, "SIGKILL");
 		await fleet.must("daemon", "start");
-		await eventually(async () => (await startsOf(idle)) > starts, "it is started again");
+		await until(async () => (await startsOf(idle)) > starts, "it is started again");
 		expect((await fleet.data(idle, "agent.exited")).at(-1)).toMatchObject({
 			...{ cause: "unknown", kind: "failed", code: null, signal: null },
 		});
@@ -240,7 +239,7 @@ function parentOf(pid: number): number {
 const startsOf = async (name: string) => (await fleet.data(name, "agent.started")).length;
 const actionOf = async (name: string) => (await fleet.data(name, "agent.decided"))[0]?.action;
 const startsAgain = (name: string) =>
-	eventually(async () => (await startsOf(name)) >= 2, `${name} is started again`);
+	until(async () => (await startsOf(name)) >= 2, `${name} is started again`);
 
 const FOLLOWS: Readonly<Record<Follows, (name: string, reason: string) => Promise<void>>> = {
 	async restarts(name) {

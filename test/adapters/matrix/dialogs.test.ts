@@ -6,8 +6,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { adapterOf } from "../../../src/daemon/adapters.js";
-import { eventually } from "../../faults/fleet-home.js";
-import { createMatrixFleet, type MatrixAgent, type MatrixFleet } from "./matrix-fleet.js";
+import { createMatrixFleet, type MatrixAgent, type MatrixFleet, until } from "./matrix-fleet.js";
 
 interface Question {
 	readonly title: string;
@@ -125,7 +124,7 @@ test("a question that nobody knows is left to the operator, and what was sent is
 	expect(await fleet.agent("stranger")).toMatchObject({ activity: "waiting_input", ready: false });
 	expect(fleet.ledgerOf("stranger").map((line) => line.hook_event_name)).toEqual(["Launched"]);
 	await fleet.type("stranger", "2");
-	await eventually(() => fleet.prompts("stranger").length > 0, "the text has arrived");
+	await until(() => fleet.prompts("stranger").length > 0, "the text has arrived");
 	await fleet.isReady("stranger");
 	expect(fleet.prompts("stranger")).toEqual(["hello"]);
 	expect(await fleet.agent("stranger")).toMatchObject({ restarts: 0, last_exit: null });
@@ -138,7 +137,7 @@ test("a question in a turn is answered neither by Reeve nor by a text that was s
 	expect(fleet.prompts("asker")).toEqual(["tidy up"]);
 	expect(fleet.ledgerOf("asker").some((line) => line.hook_event_name === "Stop")).toBe(false);
 	await fleet.type("asker", "2");
-	await eventually(() => fleet.prompts("asker").length > 1, "the next text has arrived");
+	await until(() => fleet.prompts("asker").length > 1, "the next text has arrived");
 	expect(fleet.prompts("asker")).toEqual(["tidy up", "next"]);
 	const [ended] = fleet.ledgerOf("asker").filter((line) => line.hook_event_name === "Stop");
 	expect(ended?.last_assistant_message).toBe("left as it was");

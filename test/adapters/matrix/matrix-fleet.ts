@@ -3,12 +3,13 @@
  * Reeve made of it from the events; neither asks the other.
  */
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../../../src/client/client.js";
 import { resolveHome } from "../../../src/client/home.js";
 import type { EventMap, EventType, ReeveEvent } from "../../../src/core/events.js";
 import type { Activity } from "../../../src/core/states.js";
+import { lookUp } from "../../../src/host/process-identity.js";
 import type { AgentDetailJson, AgentJson } from "../../../src/http/contract/agents.js";
 import type { FakeAgentScript } from "../../../src/testing/fake-agent/script.js";
 import { createFleetHome, eventually, type FleetHome } from "../../faults/fleet-home.js";
@@ -20,6 +21,7 @@ const { fakeAgentCommand } = (await import(
 
 /** Less than a test may take, so that it fails with what it waited for. */
 const WAIT_MS = 50_000;
+const LOOK_EVERY_MS = 250;
 
 /** The keys of an agent in the fleet file; its `command` is the fake agent with this script. */
 export interface MatrixAgent {
@@ -40,6 +42,8 @@ export interface LedgerLine {
 }
 
 export interface MatrixFleet extends FleetHome {
+	/** `kill -9` of the daemon, at the very moment that `at` has come. */
+	killDaemon(at?: () => Promise<void>): Promise<void>;
 	/** Brings everything up; agents that cannot start are no error here. */
 	up(): Promise<void>;
 	agent(name: string): Promise<AgentJson>;
@@ -59,6 +63,15 @@ export interface MatrixFleet extends FleetHome {
 	/** Waits until an agent is known to do this. */
 	shows(name: string, activity: Activity): Promise<void>;
 	isReady(...names: readonly string[]): Promise<void>;
+}
+
+/** Waits for what takes seconds: asking more often would only keep the daemon from its work. */
+export function until(
+	holds: () => Promise<boolean> | boolean,
+	what: string,
+	withinMs = WAIT_MS,
+): Promise<void> {
+	return eventually(holds, what, withinMs, LOOK_EVERY_MS);
 }
 
 export function createMatrixFleet(
@@ -89,9 +102,16 @@ export function createMatrixFleet(
 		return told;
 	};
 	const ledgerOf = (name: string) => readLedger(ledgerPath(name));
+	const daemonPid = async () => (await client.call("GET /api/v1/daemon")).pid;
+	const killDaemon = async (at = async () => {}) => {
+		const pid = await daemonPid();
+		await at();
+		process.kill(pid, "SIGKILL");
+		await until(() => isGone(pid), "the daemon is gone");
+	};
 	const shows = async (name: string, activity: Activity) => {
 		const is = async () => (await detail(name)).activity === activity;
-		await eventually(is, `${name} is ${activity}`, WAIT_MS).catch(async (error: Error) => {
+		await until(is, `${name} is ${activity}`).catch(async (error: Error) => {
 			const screen = await client.call("GET /api/v1/agents/:id/screen", place(name));
 			const { reason, activity: now } = await detail(name);
 			throw new Error(`${error.message}; it is ${now} (${reason}): ${JSON.stringify(screen)}`);
@@ -104,6 +124,13 @@ export function createMatrixFleet(
 			// Nobody's pid is 0: that would be a signal to whoever runs the test.
 			if (pid === null) throw new Error(`${name} does not run`);
 			return pid;
+		},
+		...{ daemonPid, killDaemon },
+		async close() {
+			// A test that failed may have left its agents without a daemon.
+			await daemonPid().catch(() => fleet.reeve("daemon", "start"));
+			await fleet.reeve("daemon", "stop", "--all");
+			rmSync(folder, { recursive: true, force: true });
 		},
 		async up() {
 			await fleet.reeve("up");
@@ -129,6 +156,11 @@ export function createMatrixFleet(
 		},
 		shows,
 	};
+}
+
+function isGone(pid: number): boolean {
+	const found = lookUp(pid);
+	return found === "none" || (typeof found === "object" && found.ended);
 }
 
 function readLedger(path: string): readonly LedgerLine[] {

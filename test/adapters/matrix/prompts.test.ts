@@ -6,8 +6,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually } from "../../faults/fleet-home.js";
-import { createMatrixFleet, type MatrixFleet } from "./matrix-fleet.js";
+import { createMatrixFleet, type MatrixFleet, until } from "./matrix-fleet.js";
 
 /** Takes a while, so that there is a time in which an agent is busy. */
 const SLOW = { turns: [{ when: "slow", takes: "2s", reply: "done" }] };
@@ -60,9 +59,7 @@ async function killDaemon(
 	at: () => Promise<void>,
 	meanwhile: () => Promise<void> = async () => {},
 ): Promise<void> {
-	const pid = await fleet.daemonPid();
-	await at();
-	process.kill(pid, "SIGKILL");
+	await fleet.killDaemon(at);
 	await meanwhile();
 	await fleet.must("daemon", "start");
 }
@@ -75,7 +72,7 @@ async function has(name: string, event: string): Promise<void> {
 }
 
 const took = (name: string, text: string) =>
-	eventually(() => fleet.prompts(name).includes(text), `${name} has taken ${text}`);
+	until(() => fleet.prompts(name).includes(text), `${name} has taken ${text}`);
 
 test.each([
 	["that works meanwhile, in order, when it is done", "busy", ["slow one", "two", "three"]],
@@ -98,7 +95,7 @@ test("nothing is left that waits, and nothing was given up", async () => {
 	const count = async (type: string) =>
 		(await fleet.events()).filter((event) => event.type === type).length;
 	const sent = NAMES.flatMap((name) => fleet.prompts(name)).length;
-	await eventually(async () => (await count("inbox.delivered")) === sent, "all are confirmed");
+	await until(async () => (await count("inbox.delivered")) === sent, "all are confirmed");
 	expect(await count("inbox.accepted")).toBe(sent);
 	expect(await count("inbox.dead")).toBe(0);
 });

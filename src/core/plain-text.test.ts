@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plainText } from "../../src/daemon/last-words.js";
+import { plainText } from "./plain-text.js";
 
 test.each([
 	["\u001b[31mred\u001b[0m", "red"],

@@ -1,0 +1,66 @@
+/** Texts of an own adapter: a placeholder that does not exist would reach the program as it is written. */
+
+import { PLACEHOLDERS, unknownPlaceholders } from "../core/adapter.js";
+import { nearest } from "./did-you-mean.js";
+import type { Path } from "./outline.js";
+import { type Explanation, type Finding, finding, quote, quoteList } from "./problem.js";
+import { findTree, type ScalarTree, type Tree } from "./tree.js";
+
+/** The keys whose texts are filled in. */
+const FILLED: readonly Path[] = [
+	["args"],
+	["seed_args"],
+	["env"],
+	["conversation", "fresh"],
+	["conversation", "resume"],
+	["conversation", "transcript"],
+	["files"],
+	["seeds"],
+];
+
+export function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
+	return FILLED.flatMap((key) => {
+		// A file may hold markup or code, where `<word>` is nothing unusual.
+		const isFile = key[0] === "files";
+		return textsIn(tree, [...adapter, ...key]).flatMap(({ text, path }) => {
+			const said = explain(text, isFile);
+			return said === null ? [] : [finding(text.at, path, said)];
+		});
+	});
+}
+
+/** Whether one of the texts here has the id of the conversation in it. */
+export function namesConversation(tree: Tree, path: Path): boolean {
+	return textsIn(tree, path).some(({ text }) => /<conversation8?>/.test(String(text.value)));
+}
+
+interface PlacedText {
+	readonly text: ScalarTree;
+	readonly path: Path;
+}
+
+/** Every scalar at this place and below. */
+function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
+	const at = findTree(tree, path);
+	if (at === null) return [];
+	if (at.type === "scalar") return at.faulty ? [] : [{ text: at, path }];
+	const steps = at.type === "list" ? at.items.keys() : at.entries.keys();
+	return [...steps].flatMap((step) => textsIn(tree, [...path, step]));
+}
+
+function explain(text: ScalarTree, nearOnly: boolean): Explanation | null {
+	// As it is written: what a variable of the file holds is not quoted.
+	for (const name of unknownPlaceholders(text.written)) {
+		const meant = nearest(name, PLACEHOLDERS);
+		if (meant === null && nearOnly) continue;
+		return {
+			message: `there is no placeholder ${quote(`<${name}>`)}`,
+			expected: `${quoteList(
+				PLACEHOLDERS.map((each) => `<${each}>`),
+				"or",
+			)}, or a variable such as \`<CODEX_HOME>\``,
+			hint: meant === null ? null : `did you mean ${quote(`<${meant}>`)}?`,
+		};
+	}
+	return null;
+}

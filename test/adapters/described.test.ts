@@ -1,0 +1,83 @@
+/** What real records mean by adapters of the fleet file: the ones that the real CLIs are tried with. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseFleet } from "../../src/config/parse-fleet.js";
+import { adapterOf } from "../../src/daemon/adapters.js";
+import type { AgentAdapter, JsonRecord } from "../../src/ports/adapter.js";
+import { COPILOT, type DescribedCli, QWEN } from "../real/described-clis.js";
+
+const read = { resetAtMs: () => null };
+
+function adapterFrom({ cli, adapter }: DescribedCli): AgentAdapter {
+	const agents = { a: { adapter: cli } };
+	const fleet = { version: 1, adapters: { [cli]: adapter }, projects: { p: { agents } } };
+	const place = { env: {}, homeDir: "/", baseDir: "/" };
+	const parsed = parseFleet(JSON.stringify(fleet), "reeve.yaml", place);
+	if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+	const { profile = null } = parsed.fleet.agents[0] ?? {};
+	return adapterOf({ adapter: cli, profile });
+}
+
+function linesOf(file: string): readonly JsonRecord[] {
+	const path = join(import.meta.dirname, "../fixtures/records", file);
+	const lines = readFileSync(path, "utf8").trim().split("\n");
+	return lines.map((line) => JSON.parse(line) as JsonRecord);
+}
+
+describe("copilot, by its record alone", () => {
+	const { readTranscript, profile } = adapterFrom(COPILOT);
+	const meanings = linesOf("copilot.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
+
+	it("tells which prompts were submitted, as they were typed", () => {
+		expect(profile.confirmsPrompts).toBe(true);
+		const prompts = meanings.flatMap(({ prompt }) => prompt ?? []);
+		expect(prompts.slice(0, 4)).toEqual([
+			...["say hello", "line one\nline   two ünï", "use the tool", "now 401"],
+		]);
+	});
+
+	it("tells that a tool runs, and that it has ended", () => {
+		const told = meanings.filter(({ activity, inTool }) => inTool !== undefined && !activity);
+		expect(told).toEqual([{ inTool: true }, { inTool: false }]);
+	});
+
+	it("tells why turns failed, and that others went well", () => {
+		const causes = meanings.flatMap(({ failure }) => (failure ? [failure.cause] : []));
+		expect(causes).toEqual(["auth", "overloaded", "overloaded"]);
+		expect(meanings.findLast(({ failure }) => failure !== undefined)?.failure).toBeNull();
+		expect(meanings.at(-1)).toMatchObject({ activity: "ready", inTool: false });
+	});
+});
+
+describe("qwen, by its hooks and its record", () => {
+	const { readRecord, readTranscript } = adapterFrom(QWEN);
+
+	it("tells its turns by hooks", () => {
+		const records = linesOf("qwen-hooks.jsonl");
+		const told = records.map(({ event, data }) => readRecord?.(String(event), Object(data), read));
+		// Its start, which it tells of before it takes a text.
+		expect(told.shift()).toBeNull();
+		expect(told).toMatchObject([
+			{ activity: "busy", prompt: "say hello" },
+			{ activity: "ready", failure: null },
+			{ activity: "busy", prompt: "use the tool" },
+			{ activity: "busy" },
+			{ activity: "busy", prompt: "now 401" },
+			{ activity: "ready", failure: { cause: "auth" }, detail: "401 invalid key" },
+			{ activity: "ready", failure: null },
+		]);
+		// It runs the hook again when it goes on after a tool, without a prompt.
+		expect(told[3]).not.toHaveProperty("prompt");
+	});
+
+	it("tells by its record why it tries again", () => {
+		const told = linesOf("qwen.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
+		const words = new Set(told.map(({ detail }) => detail));
+		expect([...words]).toEqual([
+			...["401 invalid key", "529 Overloaded", "500 oh no"],
+			"terminated (cause: UND_ERR_SOCKET: other side closed)",
+		]);
+	});
+});
