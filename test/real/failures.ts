@@ -20,7 +20,7 @@ export const FAILURES = {
 export type FailureName = keyof typeof FAILURES;
 
 /**
- * `resume` ends the wait of an account that has met a limit, `interrupt` presses the CLI's own key, and
+ * `resume` ends the wait after a limit or a login that failed, `interrupt` presses the CLI's own key, and
  * `stop` takes the second choice of a menu.
  */
 export type FailureStep = "interrupt" | "resume" | "stop";
@@ -40,6 +40,8 @@ export interface Expected {
 }
 
 const told = (failure: KnownCause): Expected => ({ activity: "ready", failure });
+/** What is sent waits until a person says that the login is right again. */
+const LOCKED_OUT: Expected = { ...told("auth"), steps: ["resume"] };
 const LIMITED: Expected = { activity: "rate_limited", failure: "usage_limit", steps: ["resume"] };
 const retries = (because: string): Expected => ({
 	...{ activity: "busy", failure: null, asksAgain: true, steps: ["interrupt"], because },
@@ -63,7 +65,7 @@ const COPILOT_RETRIES: Expected = {
 /** By CLI. One that is not in here is only tried for living through it and going on. */
 export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expected>>>> = {
 	claude: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": LIMITED,
 		limit: LIMITED,
 		"529": told("overloaded"),
@@ -71,7 +73,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		dropped: told("overloaded"),
 	},
 	codex: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": LIMITED,
 		limit: LIMITED,
 		"529": told("overloaded"),
@@ -79,7 +81,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		dropped: told("overloaded"),
 	},
 	gemini: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": retries(GEMINI_RETRIES),
 		limit: {
 			...{ ...LIMITED, steps: ["stop", "resume"] },
@@ -91,7 +93,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		dropped: told("overloaded"),
 	},
 	opencode: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": triesAgain("slow down", "it waits as long as `retry-after` says"),
 		limit: asksAgain("usage limit reached"),
 		"529": asksAgain("Provider is overloaded"),
@@ -99,7 +101,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		dropped: { ...asksAgain("onnect"), steps: ["interrupt"] },
 	},
 	pi: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": LIMITED,
 		limit: LIMITED,
 		"529": told("overloaded"),
@@ -107,7 +109,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		dropped: told("overloaded"),
 	},
 	qwen: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": {
 			...{ activity: "busy", failure: null, steps: [] },
 			because: "it waits as long as `retry-after` says, and tells nobody",
@@ -121,7 +123,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		},
 	},
 	copilot: {
-		"401": told("auth"),
+		"401": LOCKED_OUT,
 		"429": {
 			...{ activity: "busy", failure: null, steps: [] },
 			because: "it waits as long as `retry-after` says, and tells nobody",

@@ -6,11 +6,18 @@ import { type Bench, openBench, type Terminal } from "./bench.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { recordScreen } from "./fixtures.js";
 
-/** The one way of submitting that works for all of them. */
-async function submit(terminal: Terminal, prompt: string): Promise<void> {
+/**
+ * The one way of submitting that works for all of them: a paste, and Enter on its own. Again while nobody asks
+ * the model, since one that comes soon after the start may be swallowed.
+ */
+async function submit(on: Bench, terminal: Terminal, prompt: string): Promise<void> {
+	const isAsked = () => on.api.requests.some((request) => request.prompt.includes(prompt));
 	await terminal.paste(prompt);
-	await sleep(400);
-	await terminal.key("Enter");
+	for (let tries = 0; tries < 10 && !isAsked(); tries++) {
+		await sleep(400);
+		await terminal.key("Enter");
+		for (let waits = 0; waits < 100 && !isAsked(); waits++) await sleep(100);
+	}
 }
 
 async function bench(cli: RealCli, seeds = cli.seeds): Promise<Bench> {
@@ -43,7 +50,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		await terminal.shows(cli.ready);
 		await look(terminal, cli, on, "ready-first", { label: "ready", how: "just started" });
 		on.api.script({ when: "take your time", withTools: true, times: 1, reply: SLOW });
-		await submit(terminal, "take your time");
+		await submit(on, terminal, "take your time");
 		await terminal.shows(cli.busy);
 		await terminal.shows(/word word/);
 		await look(
@@ -64,7 +71,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		await look(terminal, cli, on, "ready-interrupted", { label: "ready", how: "interrupted" });
 		const fresh = await on.open(cli.terminal);
 		await fresh.shows(cli.ready);
-		await submit(fresh, "say hello");
+		await submit(on, fresh, "say hello");
 		await fresh.shows(/The mock heard: "?say hello/);
 		await sleep(2_000);
 		await look(fresh, cli, on, "ready-answered", { label: "ready", how: "a turn has ended" });
@@ -75,7 +82,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		const terminal = await on.open(cli.terminal);
 		await terminal.shows(cli.ready);
 		on.api.script({ when: "hang", withTools: true, reply: { connection: "silence" } });
-		await submit(terminal, "please hang");
+		await submit(on, terminal, "please hang");
 		await terminal.shows(cli.busy);
 		await look(terminal, cli, on, "busy-silent", { label: "busy", how: "the API says nothing" }, 2);
 	});
@@ -86,7 +93,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		await terminal.shows(cli.ready);
 		const reply = { tool: cli.shell("echo begun; sleep 60") };
 		on.api.script({ when: "use the tool", withTools: true, times: 1, reply });
-		await submit(terminal, "use the tool");
+		await submit(on, terminal, "use the tool");
 		await terminal.shows(cli.busy);
 		await sleep(3_000);
 		await look(terminal, cli, on, "busy-tool", { label: "busy", how: "a tool runs" });
@@ -100,7 +107,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		const { name, input: plain } = cli.shell(`touch ${on.place.home}/touched`);
 		const reply = { tool: { name, input: { ...plain, ...input } } };
 		on.api.script({ when: "use the tool", withTools: true, times: 1, reply });
-		await submit(terminal, "use the tool");
+		await submit(on, terminal, "use the tool");
 		await terminal.shows(shows);
 		await look(terminal, cli, on, "asking", { label: "waiting_input", how: "asks for permission" });
 	});
@@ -116,7 +123,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		const terminal = await on.open(cli.terminal);
 		await terminal.shows(cli.ready);
 		on.api.script({ when: "please fail", withTools: true, reply });
-		await submit(terminal, "please fail");
+		await submit(on, terminal, "please fail");
 		await expect.poll(() => on.api.requests.length, { timeout: 60_000 }).toBeGreaterThan(0);
 		await sleep(4_000);
 		const seen = await terminal.screen();
