@@ -33,9 +33,11 @@ export function judgeExit(
 	// What the backend has seen for itself is not judged again.
 	if (cause !== "unknown") return { cause, detail, resetInMs };
 	if (report.askedBy !== null) return verdict("killed_by_us");
-	const failure = lastFailure(evidence);
+	// An agent that lived through a failed turn did not die by a signal because of it.
+	const failure = report.signal === null ? lastFailure(evidence) : null;
 	if (failure !== null) return failure;
 	if (exits === null) return { cause, detail, resetInMs };
+	if (report.signal !== null) return verdict("crash");
 	const ended = exits.codes.find(({ code }) => code === report.code);
 	const readsWords = report.code !== 0 || exits.zeroLies;
 	const said = readsWords ? findText(exits.texts, evidence.lastWords) : null;
@@ -46,7 +48,7 @@ export function judgeExit(
 	}
 	if (said !== null) return fromWords(said.text.cause, said, evidence);
 	if (report.code === 0) return verdict("completed");
-	return verdict(report.code === null && report.signal === null ? "unknown" : "crash");
+	return verdict(report.code === null ? "unknown" : "crash");
 }
 
 /** How the last turn failed, if nothing good came after it. */

@@ -48,6 +48,14 @@ describe.each([
 			// SIGINT gives 0 as well, SIGTERM 143: neither was ours.
 			["is ended by somebody's SIGTERM", { code: 143 }, "crash"],
 			["is killed", { signal: "SIGKILL" }, "crash"],
+			[
+				"is killed after a turn that failed, which it lived through",
+				{
+					...{ signal: "SIGKILL", words: "API Error: 401 invalid x-api-key" },
+					records: [["StopFailure", { error: "authentication_failed" }]],
+				},
+				"crash",
+			],
 			["was asked to end", { code: 143, askedBy: "operator" }, "killed_by_us"],
 			["loses its status", {}, "unknown"],
 			[
