@@ -143,7 +143,7 @@ const stall = section("When an agent CLI that says it works counts as standing s
 		choice("One step.", STALL_STEPS),
 	).prefault([]),
 	nudge: text(
-		"What `nudge` types. With `nudge` among the steps it is also sent after a restart, and after an interrupt that no nudge came before, so that the agent takes up its work.",
+		"What `nudge` types. With `nudge` among the steps it is also sent after a restart, and after an interrupt unless the CLI takes up an earlier nudge by itself, so that the agent takes up its work.",
 	).prefault(DEFAULT_NUDGE),
 });
 

@@ -2,10 +2,12 @@
 
 import type { SessionSpec } from "../config/spec.js";
 import type { AdapterProfile } from "../core/adapter.js";
+import { hasText } from "../core/inbox.js";
 import { KEY_BYTES, stillText } from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import { decideStall, haveWorked, type StallStep, type ToolWork } from "../core/stall.js";
 import type { Activity } from "../core/states.js";
+import type { Instant } from "../core/time.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
@@ -18,6 +20,7 @@ import { pass } from "./waiting.js";
 const KEY_GAP_MS = 500;
 /** How long what a step itself changes on the screen may take to be there: a text that waits, a hint. */
 const SETTLE_MS = 10_000;
+const TAKES_UP_MS = 5_000;
 /** Tools are looked at this often before a standstill is believed; it takes reading all processes. */
 const TOOL_LOOKS = 4;
 
@@ -53,6 +56,8 @@ export class ProgressWatch {
 	#settlesAtMs = 0;
 	/** Whether it was nudged at this standstill, so that the text waits in the CLI itself. */
 	#nudged = false;
+	/** When it was interrupted with a nudge in it that it has yet to take up. */
+	#interrupted: Instant | null = null;
 
 	constructor(run: WatchedRun) {
 		this.#run = run;
@@ -64,6 +69,7 @@ export class ProgressWatch {
 		// A spec that an older daemon has pinned does not say.
 		if (spec.stall === undefined) return;
 		const { activity, signs } = sight;
+		await this.#nudgeAgain(signs);
 		const progress = this.#hasMoved(sight) || (await this.#toolsHaveWorked(activity));
 		const told = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
 		const inTool = told ?? sight.inTool;
@@ -113,19 +119,34 @@ export class ProgressWatch {
 			case "nudge":
 				this.#nudged = await typePrompt({ backend, handle, profile, clock }, nudge);
 				return;
-			case "interrupt":
+			case "interrupt": {
+				const before = clock.now();
 				for (const key of interruptKeys(profile)) {
 					await backend.input(handle, Buffer.from(KEY_BYTES[key]));
 					await pass(clock, KEY_GAP_MS);
 				}
-				// What it was nudged with comes up now by itself.
-				if (this.#nudged) return;
-				break;
+				if (!this.#nudged) break;
+				// Most take up now what they were nudged with, by themselves.
+				this.#interrupted = before;
+				return;
+			}
 			case "restart":
 				onRestart();
 		}
 		// It is idle after that, and who wants it nudged wants it to go on.
 		if (steps.includes("nudge")) await this.#sendOnce(nudge);
+	}
+
+	/** Some put it back into their input when they are interrupted, and wait. */
+	async #nudgeAgain(signs: readonly AgentSign[]): Promise<void> {
+		const since = this.#interrupted;
+		if (since === null || this.#nowMs() - since.steadyMs < TAKES_UP_MS) return;
+		this.#interrupted = null;
+		const { nudge } = this.#run.spec.stall;
+		const isTaken = signs.some(
+			({ prompt, atMs }) => prompt !== undefined && atMs >= since.wallMs && hasText(prompt, nudge),
+		);
+		if (!isTaken) await this.#sendOnce(nudge);
 	}
 
 	async #sendOnce(text: string): Promise<void> {

@@ -219,8 +219,9 @@ describe("an agent that says it works", () => {
 		expect(typed()).toBe(`${pasteBytes("Go!", true)}${KEY_BYTES.enter}`);
 		await wait(620_000);
 		expect(typed().endsWith(KEY_BYTES.esc)).toBe(true);
-		// The CLI has the nudge already, and takes it up after the interrupt.
-		expect(world.engine.inbox.list()).toEqual([]);
+		// The CLI has the nudge already, and most take it up after the interrupt; this one does not.
+		await wait(10_000);
+		expect(world.engine.inbox.list()).toMatchObject([{ agentId: "p:a", text: "Go!" }]);
 		await wait(620_000);
 		expect(data("agent.stalled").map((each) => (each as { step: string }).step)).toEqual([
 			...["nudge", "interrupt", "restart"],
@@ -240,6 +241,18 @@ describe("an agent that says it works", () => {
 		expect(data("agent.stalled").map((each) => (each as { step: string }).step)).toEqual([
 			...["nudge", "interrupt", "restart"],
 		]);
+	});
+
+	test("that takes up its nudge after an interrupt is not sent it again", async () => {
+		await up("a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt], nudge: Go! } }");
+		show("esc to interrupt");
+		await wait(1_150_000);
+		for (let n = 0; n < 100 && !typed().endsWith(KEY_BYTES.esc); n++) await world.pass(1_000);
+		expect(typed().endsWith(KEY_BYTES.esc)).toBe(true);
+		sign("UserPromptSubmit", { activity: "busy", prompt: "Go!" });
+		await wait(20_000);
+		expect(world.engine.inbox.list()).toEqual([]);
+		expect(data("inbox.accepted")).toEqual([]);
 	});
 
 	test("that is interrupted without a nudge before is told to go on", async () => {
