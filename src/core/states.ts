@@ -49,7 +49,7 @@ export const POLICY_STATES = ["healthy", "degraded", "halted"] as const;
 export type PolicyState = (typeof POLICY_STATES)[number];
 
 export const HOLDS = ["turn", "account", "budget"] as const;
-/** What may keep an agent that is well: the usage limit of its account, its budget of the day. */
+/** What may keep an agent that is well: a turn that failed for want of a login, the limit of its account, its budget. */
 export type HoldKind = (typeof HOLDS)[number];
 
 export const ACTIVITIES = [
