@@ -1,11 +1,13 @@
 /**
  * Which folder may import which. `core ← config, ports ← engine ← http`; what knows a technology
- * (backends, store, adapters, notify) sees core and ports only, backends also host; what faces the
- * outside (client, cli, dashboard) sees the HTTP contract only, the agent kit core; daemon puts everything together.
+ * (backends, store, adapters, notify) sees core and ports only, backends also host and native, store also home; what faces the
+ * outside (client, cli, dashboard) sees the HTTP contract only, cli also home, the agent kit core; daemon puts everything together.
  *
  * A new folder in src/ gets a line in `ROOMS` here. Types count as imports: a folder that needs
  * another's types depends on it. Tests may import what they test, so no rule starts at a test.
  */
+
+import { BUNDLED } from "./scripts/lib/bundled.mjs";
 
 const TEST = "\\.test\\.ts$";
 const ANY_PACKAGE = "(^|/)node_modules/";
@@ -24,10 +26,10 @@ const ROOMS = [
 	{
 		name: "core",
 		path: "^src/core/",
-		sees: [],
+		sees: ["(^|/)node_modules/re2js/"],
 		withoutNode: true,
 		instead:
-			"Core imports nothing outside core: no folder, no package, no Node module. Take what you need as an argument; or, if it reads, waits or knows a technology, move it out of core.",
+			"Core imports nothing outside core but the pure re2js: no folder, no other package, no Node module. Take what you need as an argument; or, if it reads, waits or knows a technology, move it out of core.",
 	},
 	{
 		name: "config",
@@ -50,6 +52,20 @@ const ROOMS = [
 		sees: ["^src/(core|ports)/"],
 		instead:
 			"Host says what only the operating system knows, with Node alone: it sees core and ports. What knows a backend belongs in backends, which import host.",
+	},
+	{
+		name: "native",
+		path: "^src/native/",
+		sees: [],
+		instead:
+			"Native holds the C program and finds the binary for this host, with Node alone: it sees no other folder. What speaks to the program belongs in the backend that uses it.",
+	},
+	{
+		name: "home",
+		path: "^src/home/",
+		sees: ["^src/(core|ports|host)/"],
+		instead:
+			"Home writes and reads the files of a home, for CLI, store and daemon alike: it sees core, ports and host. What a file means belongs to its owner, who passes a parser in.",
 	},
 	{
 		name: "executor",
@@ -97,9 +113,9 @@ const ROOMS = [
 	{
 		name: "cli",
 		path: "^src/cli/",
-		sees: ["^src/(core|config|client)/", "^src/http/contract", ANY_PACKAGE],
+		sees: ["^src/(core|config|client|home)/", "^src/http/contract", ANY_PACKAGE],
 		instead:
-			"The CLI is one more client: it sees core, config, client and src/http/contract* only. Reach the engine through the client, and start the daemon as a program of its own.",
+			"The CLI is one more client: it sees core, config, client, home and src/http/contract* only. Reach the engine through the client, and start the daemon as a program of its own.",
 	},
 	{
 		name: "dashboard",
@@ -140,7 +156,7 @@ const ROOMS = [
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|host|services|executor|engine|http|backends|store|adapters|notify)/",
+			"^src/(core|config|ports|host|native|home|services|executor|engine|http|backends|store|adapters|notify)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],
@@ -152,7 +168,7 @@ const ROOMS = [
 /** Folders with one part per technology: `src/backends/tmux/`, `src/adapters/claude.ts`. */
 const PLUGGABLE = ["backends", "store", "adapters", "notify"];
 /** What a pluggable folder sees besides core and ports. */
-const ALSO_SEES = { backends: ["host"] };
+const ALSO_SEES = { backends: ["host", "native"], store: ["home"] };
 const PLUGGABLE_PATHS = PLUGGABLE.map((name) => `^src/${name}/`);
 
 /**
@@ -244,9 +260,12 @@ export default {
 			name: "source-without-dev-dependencies",
 			severity: "error",
 			comment:
-				"Users do not have our devDependencies. Move the package to dependencies in package.json if it is worth shipping, or do without.",
+				"Users do not have our devDependencies. A package that is worth shipping is bundled: name it in BUNDLED in scripts/lib/bundled.mjs. One with native code goes to dependencies in package.json.",
 			from: { path: "^src/", pathNot: TEST },
-			to: { dependencyTypes: ["npm-dev"] },
+			to: {
+				dependencyTypes: ["npm-dev"],
+				pathNot: BUNDLED.map((name) => `(^|/)node_modules/${name}/`),
+			},
 		},
 		{
 			name: "only-declared-packages",
@@ -279,7 +298,7 @@ export default {
 		// The dashboard has a package.json of its own.
 		combinedDependencies: true,
 		doNotFollow: { path: "node_modules" },
-		exclude: { path: ["^\\.planted-", "^(\\.\\./)*(dashboard/)?dist/", "^coverage/"] },
+		exclude: { path: ["^\\.planted-", "^(\\.\\./)*(dashboard/)?(build|dist)/", "^coverage/"] },
 		enhancedResolveOptions: {
 			exportsFields: ["exports"],
 			conditionNames: ["import", "node", "types"],

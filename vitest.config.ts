@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
 	test: {
 		include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-		exclude: ["**/node_modules/**", "**/dist/**", "**/.planted-*/**"],
+		exclude: ["**/node_modules/**", "**/{build,dist}/**", "**/.planted-*/**"],
 		// Many tests wait for real processes more than they work: two at a time, also on two cores.
 		maxWorkers: Math.max(2, availableParallelism() - 1),
 		// A test that hangs is to fail; one on a slow machine is not.

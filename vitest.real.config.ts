@@ -5,6 +5,7 @@ export default defineConfig({
 	test: {
 		include: ["test/real/**/*.real.ts"],
 		testTimeout: 300_000,
+		maxConcurrency: 16,
 		hookTimeout: 900_000,
 		fileParallelism: false,
 	},

@@ -18,7 +18,7 @@ const { values } = parseArgs({
 	},
 });
 // By a name that is not checked: what is measured is the build, which may not be there yet.
-const built = new URL("../dist/store/sqlite/open-store.js", import.meta.url).href;
+const built = new URL("../build/store/sqlite/open-store.js", import.meta.url).href;
 /** @type {typeof import("../src/store/sqlite/open-store.js")} */
 const { openStore } = await import(built);
 

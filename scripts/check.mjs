@@ -30,6 +30,8 @@ const STEPS = {
 	"dead-code": [tool("knip"), "--no-progress", "--no-config-hints"],
 	lint: [tool("biome"), "check", "--error-on-warnings", "--max-diagnostics=100"],
 	generated: [process.execPath, "scripts/generate.mjs", "--check"],
+	native: [process.execPath, "scripts/build-native.mjs", "--check"],
+	prose: [process.execPath, "scripts/check-prose.mjs"],
 };
 
 /** @param {string} name */

@@ -10,7 +10,9 @@ import { pathToFileURL } from "node:url";
 import { COMPILER } from "./lib/compiler.mjs";
 import { renderCliPage } from "./reference/cli-page.mjs";
 import { renderErrorsPage, renderEventsPage, renderStatesPage } from "./reference/core-pages.mjs";
+import { renderDefaultLeaves } from "./reference/default-leaves.mjs";
 import { renderHttpPage } from "./reference/http-page.mjs";
+import { renderLibraryPage } from "./reference/library-page.mjs";
 
 /** @type {{ path: string, render: () => string | Promise<string> }[]} */
 const OUTPUTS = [
@@ -23,6 +25,24 @@ const OUTPUTS = [
 		render: async () => (await built("config/reference.js")).renderReference(),
 	},
 	{
+		path: "src/config/default-leaves.ts",
+		render: async () =>
+			renderDefaultLeaves({
+				schema: await built("config/schema.js"),
+				resolve: await built("config/resolve.js"),
+				diff: await built("config/diff.js"),
+				kinds: (await built("core/states.js")).AGENT_KINDS,
+			}),
+	},
+	{
+		path: "schema/daemon.schema.json",
+		render: async () => (await built("config/json-schema.js")).renderSettingsSchema(),
+	},
+	{
+		path: "docs/reference/daemon-settings.md",
+		render: async () => (await built("config/reference.js")).renderSettingsReference(),
+	},
+	{
 		path: "docs/reference/cli.md",
 		render: async () => renderCliPage((await built("cli/program.js")).createProgram()),
 	},
@@ -32,7 +52,7 @@ const OUTPUTS = [
 	},
 	{
 		path: "docs/reference/events.md",
-		render: async () => renderEventsPage((await built("core/events.js")).EVENT_DOCS),
+		render: async () => renderEventsPage((await built("core/event-docs.js")).EVENT_DOCS),
 	},
 	{
 		path: "schema/openapi.json",
@@ -41,6 +61,10 @@ const OUTPUTS = [
 	{
 		path: "docs/reference/http-api.md",
 		render: async () => renderHttpPage(await openApi()),
+	},
+	{
+		path: "docs/reference/library.md",
+		render: renderLibraryPage,
 	},
 	{
 		path: "docs/reference/states.md",
@@ -54,7 +78,7 @@ const OUTPUTS = [
 
 /** @param {string} module */
 function built(module) {
-	return import(pathToFileURL(resolve("dist", module)).href);
+	return import(pathToFileURL(resolve("build", module)).href);
 }
 
 /** @returns {Promise<Record<string, unknown>>} */

@@ -1,6 +1,7 @@
 /**
- * `reeve`: the policies as a library, pure functions to which time and randomness are arguments; and
- * `supervise()`, which keeps the parts of any program alive by one of them.
+ * `reeve`: the policies as a library: what follows an exit, when a circuit opens, whether to retry. They
+ * are pure functions: time and randomness are arguments, state is plain JSON. `supervise()` keeps the
+ * parts of any Node program running by one of them.
  */
 
 export { type BackoffSettings, backoffDelayMs, type Random, spreadMs } from "./core/backoff.js";
@@ -16,9 +17,11 @@ export {
 	healthOf,
 	NEW_BREAKER,
 	type Permit,
+	recordAttempt,
 	recordCancelled,
 	recordResult,
 	recoverBreaker,
+	refusesForMs,
 } from "./core/breaker.js";
 export { decideAfterExit, decideResume, settle } from "./core/crash-policy.js";
 export {
@@ -35,52 +38,24 @@ export {
 	type Waits,
 } from "./core/crash-state.js";
 export {
-	CLI_EXIT,
-	type CliExit,
-	ERRORS,
-	type ErrorCode,
-	type ErrorSpec,
-	ReeveError,
-} from "./core/errors.js";
-export { EVENT_DOCS, type EventMap, type EventType, type ReeveEvent } from "./core/events.js";
-export {
 	type Asker,
 	classifyExit,
-	EXIT_CAUSES,
-	EXIT_KINDS,
 	type ExitCause,
 	type ExitKind,
 	type ExitReport,
 	exitReport,
 	renderExit,
 } from "./core/exit.js";
-export { type DependencyGraph, findCycles, orderByDependencies } from "./core/graph.js";
 export {
 	type ActionRequest,
 	type ActionResponse,
-	ATTEMPT_ERROR_TRAITS,
-	ATTEMPT_ERRORS,
 	type AttemptError,
-	type AttemptErrorTraits,
 	type CallerCode,
 	classifyProcessFailure,
 	classifyResponse,
 	type Outcome,
 	type ProcessFailure,
 } from "./core/outcome.js";
-export {
-	applyPlanEvent,
-	decidePlan,
-	type FailureMode,
-	PLAN_EVENTS,
-	PLAN_STATUSES,
-	PLAN_TABLE,
-	type PlanChange,
-	type PlanDecision,
-	type PlanEventType,
-	type PlanStatus,
-	type PlanTask,
-} from "./core/plan.js";
 export {
 	type Rehearsal,
 	type RehearsalRow,
@@ -106,39 +81,12 @@ export {
 	type ServiceState,
 	SHUTDOWN,
 } from "./core/service-policy.js";
-export {
-	ACTIVITIES,
-	type Activity,
-	ADAPTERS,
-	type Adapter,
-	AGENT_KINDS,
-	type AgentKind,
-	BACKENDS,
-	type Backend,
-	CIRCUIT_STATES,
-	type CircuitState,
-	CLEAN_EXIT_CHOICES,
-	HEALTH_STATES,
-	type Health,
-	type OnCleanExit,
-	POLICY_STATES,
-	type PolicyState,
-	PROCESS_STATES,
-	type ProcessState,
+export type {
+	CircuitState,
+	Health,
+	OnCleanExit,
+	PolicyState,
 } from "./core/states.js";
-export {
-	applyTaskEvent,
-	isEnded,
-	newTask,
-	TASK_EVENTS,
-	TASK_STATUSES,
-	TASK_TABLE,
-	type TaskChange,
-	type TaskEvent,
-	type TaskEventType,
-	type TaskProgress,
-	type TaskStatus,
-} from "./core/task.js";
 export type { Instant } from "./core/time.js";
 export type { Clock } from "./ports/clock.js";
 export {

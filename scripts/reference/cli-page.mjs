@@ -26,21 +26,34 @@ export function renderCliPage(program) {
 		const usage = [...path, ...args.map((argument) => argument.name), "[options]"];
 		return [
 			`## ${path.join(" ")}`,
-			command.description(),
+			[command.description(), ...aliasesOf(command, path)].join(" "),
 			`\`\`\`\n${usage.join(" ")}\n\`\`\``,
 			table(["option", "meaning", "default"], rows),
 		].join("\n\n");
 	});
 	return `${GENERATED}
-# The command line
+# Command line
 
-Results go to stdout, everything else to stderr; colours appear only on a terminal, and \`NO_COLOR\`
-turns them off there too. Every command takes \`--json\`. Exit codes: 0 done, 1 failed, 2 usage or
+Results go to stdout, everything else to stderr. Colors are only used on a terminal; \`NO_COLOR\` turns
+them off. Every command accepts \`--json\`. Exit codes: 0 success, 1 failed, 2 invalid arguments or
 fleet file, 3 no daemon, 4 not found, 5 refused. \`reeve --version\` prints the version,
 \`reeve help COMMAND\` the help of a command.
 
+Write an agent as \`project:agent\`, or as its name or a prefix of its name if that is unique. A project takes precedence over an agent
+with the same name. For tasks and plans a unique prefix or suffix of the id is enough; for tokens the name or a prefix of the id. An
+ambiguous short form is rejected with a list of the candidates.
+
 ${sections.join("\n\n")}
 `;
+}
+
+/**
+ * @param {import("commander").Command} command
+ * @param {string[]} path
+ */
+function aliasesOf(command, path) {
+	const names = command.aliases().map((alias) => `\`${[...path.slice(0, -1), alias].join(" ")}\``);
+	return names.length === 0 ? [] : [`Also: ${names.join(", ")}.`];
 }
 
 /**
@@ -51,7 +64,10 @@ ${sections.join("\n\n")}
  * @returns {{ command: import("commander").Command, path: string[] }[]}
  */
 function leavesOf(parent, path) {
+	// Without those that only programs call.
+	const shown = parent.createHelp().visibleCommands(parent);
 	return parent.commands.flatMap((command) => {
+		if (!shown.includes(command)) return [];
 		const own = [...path, command.name()];
 		return command.commands.length === 0 ? [{ command, path: own }] : leavesOf(command, own);
 	});

@@ -15,24 +15,24 @@ export function renderErrorsPage(errors) {
 	return `${GENERATED}
 # Errors
 
-Every error that reaches a person or a program has one of these codes. "Retryable" says whether the
-same request may succeed later without anybody changing anything.
+Every user-facing error has one of these codes. "Retryable" means that the same request may succeed
+later without any change by the user.
 
-${table(["code", "meaning", "what to do", "HTTP", "CLI exit", "retryable"], rows)}
+${table(["code", "meaning", "how to fix it", "HTTP", "CLI exit", "retryable"], rows)}
 `;
 }
 
-/** @param {typeof import("../../src/core/events.js").EVENT_DOCS} docs */
+/** @param {typeof import("../../src/core/event-docs.js").EVENT_DOCS} docs */
 export function renderEventsPage(docs) {
 	const sections = Object.entries(docs).map(([type, { meaning, data }]) => {
 		const rows = Object.entries(data).map(([field, what]) => [`\`${field}\``, what]);
-		return `## ${type}\n\n${meaning}\n\n${table(["data", "what it is"], rows)}`;
+		return `## ${type}\n\n${meaning}\n\n${table(["data", "meaning"], rows)}`;
 	});
 	return `${GENERATED}
 # Events
 
-One event is \`{seq, at, type, agent?, task?, plan?, run_id?, correlation_id?, data}\`: \`seq\` has no gap
-and no repeat, \`at\` is an ISO 8601 time, and \`data\` depends on the type.
+An event is \`{seq, at, type, agent?, task?, plan?, run_id?, correlation_id?, data}\`: \`seq\` has no gaps
+and no duplicates, \`at\` is an ISO 8601 time, and \`data\` depends on the type.
 
 ${sections.join("\n\n")}
 `;
@@ -46,8 +46,8 @@ export function renderStatesPage(tasks, plans) {
 	return `${GENERATED}
 # States of tasks and plans
 
-A row is a status, a column is what happens; a cell says where it leads, and a dot that nothing
-changes. Rows of dots are ends: nothing leads out of them.
+Each row is a status, each column an event. A cell contains the new status; a dot means that nothing
+changes. A status with only dots is final.
 
 ## Tasks
 

@@ -7,9 +7,9 @@ import { GENERATED, table } from "./markdown.mjs";
 /** @typedef {{ description: string, content?: Record<string, { schema: Schema }> }} Answer */
 /** @typedef {{ summary: string, description: string, parameters?: Parameter[], requestBody?: { content: Record<string, { schema: Schema }> }, responses: Record<string, Answer> }} Operation */
 
-const ACCESS = `Who may ask is part of each route: \`public\` is for anybody, \`read\` for tokens that may look, \`operate\` for tokens that
-may act (and so look), \`owner\` for the daemon's socket alone. "And agents" means that an agent's own token may ask it too,
-"about themselves" only about that agent. Whoever can open the socket may ask everything.`;
+const ACCESS = `Each route lists the access that it needs: \`public\` routes need no token, \`read\` needs a token that can read, \`operate\` a token
+that can also make changes, and \`owner\` routes are only accepted on the daemon's socket. "And agents" means that the token of an agent
+is accepted too, "about themselves" only for requests about that agent. Clients of the socket have full access.`;
 
 /** @param {Record<string, unknown>} document */
 export function renderHttpPage(document) {
@@ -27,18 +27,18 @@ export function renderHttpPage(document) {
 	return `${GENERATED}
 # The HTTP API
 
-The daemon serves it on its socket, \`reeve.sock\` in its home. The same as a document for programs:
-\`GET /api/v1/openapi.json\`, or \`schema/openapi.json\` in the package; \`reeve/client\` has it as typed functions.
+The daemon serves the API on its socket, \`reeve.sock\` in its home. The OpenAPI document is
+\`GET /api/v1/openapi.json\`, or \`schema/openapi.json\` in the package. \`reeve/client\` is a typed client.
 
 ${ACCESS}
 
-Bodies are JSON, sent with \`content-type: application/json\`. Every failure is
-\`{"error": {"code", "message", "hint", "details", "correlation_id"}}\`, with a code and a status of [the errors page](errors.md);
-any request can meet \`validation_failed\` and \`internal\`. \`X-Request-Id\` and \`X-Correlation-Id\` are taken if they are
-given, made if not, and sent back; the correlation id goes with whatever the request causes.
+Bodies are JSON, sent with \`content-type: application/json\`. Every error is
+\`{"error": {"code", "message", "hint", "details", "correlation_id"}}\`, with a code and a status from [the errors page](errors.md);
+any request can fail with \`validation_failed\` or \`internal\`. The daemon uses the headers \`X-Request-Id\` and \`X-Correlation-Id\` if
+the client sends them, generates them otherwise, and returns both. Events caused by the request carry the correlation id.
 
 ${table(
-	["route", "what it does"],
+	["route", "description"],
 	routes.map(({ name, operation }) => [`\`${name}\``, operation.summary]),
 )}
 

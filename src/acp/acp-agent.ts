@@ -80,7 +80,7 @@ export class AcpAgent {
 	async ask(prompt: string, conversation: string | null): Promise<TurnResult> {
 		const sessionId = await this.#open(conversation);
 		if (this.#turns.has(sessionId)) {
-			throw new RetryLater("a turn of this conversation is under way", BUSY_AGAIN_MS);
+			throw new RetryLater("a turn of this conversation is in progress", BUSY_AGAIN_MS);
 		}
 		const turn: Turn = { text: "", tools: [], cancelled: new AbortController() };
 		this.#turns.set(sessionId, turn);
@@ -131,10 +131,10 @@ export class AcpAgent {
 				await agent.request(methods.agent.session.resume, asked);
 			} else if (agentCapabilities?.loadSession) {
 				await agent.request(methods.agent.session.load, asked);
-			} else throw new BadRequest("this agent cannot take up an earlier conversation");
+			} else throw new BadRequest("this agent cannot resume an earlier conversation");
 		} catch (error) {
 			if (conversation === null || error instanceof BadRequest) throw explain(error);
-			throw new BadRequest(`no conversation ${conversation}: ${explain(error).message}`);
+			throw new BadRequest(`cannot resume conversation ${conversation}: ${explain(error).message}`);
 		}
 		this.#held.add(conversation);
 		return conversation;

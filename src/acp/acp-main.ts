@@ -25,12 +25,12 @@ const say = (message: string) => process.stderr.write(`${message}\n`);
 const operator = createOperator(createClient({ socketPath: values.socket }), values.agent, say);
 const agent = new AcpAgent([program, ...args], readVersion(), operator);
 agent.child.once("error", (error) => {
-	say(`${program} cannot be started: ${error.message}`);
+	say(`cannot start ${program}: ${error.message}`);
 	process.exit(127);
 });
 // Without it there is nothing to serve. The crash policy decides what follows.
 agent.child.once("exit", (code, signal) => {
-	say(`${program} ended with ${signal ?? code}`);
+	say(`${program} exited with ${signal ?? code}`);
 	process.exit(code ?? 1);
 });
 process.once("SIGTERM", () => void agent.cancel(null));
@@ -45,7 +45,7 @@ await serve(
 		async cancel(payload) {
 			const { conversation = null } = Object(payload) as { conversation?: string | null };
 			const cancelled = await agent.cancel(conversation);
-			if (cancelled.length === 0) throw new BadRequest("no turn is under way");
+			if (cancelled.length === 0) throw new BadRequest("no turn is in progress");
 			return { cancelled };
 		},
 	},

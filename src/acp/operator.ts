@@ -40,7 +40,7 @@ export function createOperator(
 				tries = -1;
 			} catch (error) {
 				if (signal.aborted) break;
-				log(`the operator cannot be asked: ${(error as Error).message}`);
+				log(`cannot ask the operator: ${(error as Error).message}`);
 				await sleep(TRY_AGAIN_MS, undefined, { signal }).catch(() => {});
 			}
 			if (signal.aborted) break;
@@ -50,7 +50,7 @@ export function createOperator(
 
 	/** A question that nobody waits for any more must not be answered later, for another. */
 	async function withdraw(): Promise<void> {
-		const body = { answer: "(withdrawn: the turn has ended)" };
+		const body = { answer: "(withdrawn: the turn is over)" };
 		await client.call("POST /api/v1/agents/:id/reply", { place: agent, body }).catch(() => {});
 	}
 

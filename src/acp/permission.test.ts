@@ -34,6 +34,6 @@ describe("an answer to an agent that asks for permission", () => {
 test("the question says what is wanted, what can be answered, and what was not understood", () => {
 	const toolCall = { toolCallId: "t", title: "rm -rf build" };
 	expect(renderQuestion({ toolCall, options: OPTIONS }, "maybe")).toBe(
-		'"maybe" is none of these. wants to do this: rm -rf build\nAnswer with one of: 1. Always allow, 2. Allow, 3. Reject',
+		'"maybe" is not one of the choices. wants to do this: rm -rf build\nAnswer with one of: 1. Always allow, 2. Allow, 3. Reject',
 	);
 });

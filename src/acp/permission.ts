@@ -11,7 +11,8 @@ export function renderQuestion(
 ): string {
 	const what = (toolCall.title ?? toolCall.toolCallId).slice(0, TITLE_LENGTH_MAX);
 	const choices = options.map(({ name }, n) => `${n + 1}. ${name}`).join(", ");
-	const again = misunderstood === null ? "" : `"${misunderstood.slice(0, 100)}" is none of these. `;
+	const again =
+		misunderstood === null ? "" : `"${misunderstood.slice(0, 100)}" is not one of the choices. `;
 	return `${again}wants to do this: ${what}\nAnswer with one of: ${choices}`;
 }
 

@@ -1,6 +1,7 @@
 /** aider. It knows no conversation ids, but takes up whatever history file it is given. */
 
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { PLAIN_PROFILE } from "../core/adapter.js";
+import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 
 const HISTORY = "<folder>/history-<conversation>.md";
@@ -13,7 +14,7 @@ export const aider: AgentAdapter = {
 		args: ["--no-check-update", "--no-show-release-notes"],
 		drain: ["turn", "ctrl_c", "sigterm"],
 		ownTmpdir: true,
-		exits: { codes: [{ code: 2, cause: "config" }], zeroLies: false, texts: SERVICE_TEXTS },
+		exits: { codes: [{ code: 2, cause: "config" }], texts: SERVICE_TEXTS },
 		conversation: {
 			id: "chosen",
 			fresh: ["--chat-history-file", HISTORY],

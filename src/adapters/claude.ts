@@ -1,8 +1,8 @@
 /** Claude Code. Measured with 2.1.325. */
 
-import { type KnownCause, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
-import { failureOf } from "../core/exit-cause.js";
-import type { SignMeaning } from "../core/sign.js";
+import { PLAIN_PROFILE, type TurnCause } from "../core/adapter.js";
+import { type SignMeaning, shorten } from "../core/sign.js";
+import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
 import { NO_USAGE, numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
@@ -21,6 +21,8 @@ const hook = (event: string, keep: "each" | "last") => ({
 
 /** Handed over with `--settings`: the user's own settings and hooks stay as they are. */
 const SETTINGS = {
+	// Reeve continues one agent of the account first. On its own, each Claude would continue by itself.
+	autoContinueAtUsageLimit: false,
 	hooks: Object.fromEntries([
 		...HOOKS.each.map((event) => [event, [hook(event, "each")]]),
 		...HOOKS.last.map((event) => [event, [hook(event, "last")]]),
@@ -44,8 +46,9 @@ export const claude: AgentAdapter = {
 			waitingInput: [
 				"^\\s*❯ \\d+\\. ",
 				"^\\s*Enter to \\w+ · Esc to \\w+",
-				"Esc to (cancel|go back|exit)",
+				"(^|to (confirm|amend|select|navigate|switch|proceed) · )\\s*Esc to (cancel|go back|exit)",
 			],
+			retrying: ["· Retrying in \\d+s · attempt \\d+/\\d+"],
 			// Its hooks tell of a limit. On the screen the words of an answer could not be told from its own.
 			rateLimited: [],
 			dialogs: [
@@ -55,6 +58,11 @@ export const claude: AgentAdapter = {
 					choose: "^Yes, (I trust|proceed)",
 				},
 				{ name: "bypass_permissions", when: "Bypass Permissions mode", choose: "^Yes, I accept" },
+				{
+					...{ name: "usage_limit", at: "limit" },
+					when: "^\\s*What do you want to do\\?",
+					choose: "^Stop and wait",
+				},
 				{ name: "api_key", when: "Detected a custom API key", choose: "^Yes$" },
 			],
 		},
@@ -63,7 +71,6 @@ export const claude: AgentAdapter = {
 		files: [{ name: "claude-settings.json", text: JSON.stringify(SETTINGS) }],
 		exits: {
 			codes: [],
-			zeroLies: false,
 			texts: [
 				{
 					match: "cannot be used with root/sudo privileges",
@@ -144,25 +151,63 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 	}
 }
 
-const CAUSES: Readonly<Record<string, KnownCause>> = {
+const CAUSES: Readonly<Record<string, TurnCause>> = {
 	authentication_failed: "auth",
-	billing_error: "usage_limit",
+	oauth_org_not_allowed: "auth",
+	account_on_hold: "auth",
+	verification_required: "auth",
+	cloud_credential_error: "auth",
+	billing_error: "billing",
 	rate_limit: "usage_limit",
+	overloaded: "overloaded",
 	server_error: "overloaded",
+	model_not_found: "config",
+	invalid_request: "invalid_request",
 };
 
-/** The error has a name; when it ends is only told in words. */
-function failedTurn(data: JsonRecord, { resetAtMs }: SignReader): SignMeaning {
-	const words = String(data["last_assistant_message"] ?? data["error_details"] ?? "");
-	const cause = CAUSES[String(data["error"])];
-	if (cause === undefined) return failureOf(words, resetAtMs);
-	return { failure: { cause, resetAtMs: resetAtMs(words) }, detail: words };
+function failedTurn(data: JsonRecord, { resetAtMs: readReset }: SignReader): SignMeaning {
+	const text = String(data["last_assistant_message"] ?? data["error_details"] ?? "");
+	return failureOf({ text, cause: CAUSES[String(data["error"])], readReset });
 }
 
-function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
+function readTranscript(
+	line: JsonRecord,
+	{ resetAtMs: readReset }: SignReader,
+): SignMeaning | null {
+	if (line["type"] === "user") return promptOf(line);
+	// Each try of a request has a line. Why one failed is on the screen until the last has failed.
+	if (line["type"] === "api-request") {
+		return line["querySource"] === "repl_main_thread" ? { requested: true } : null;
+	}
 	if (line["type"] !== "assistant") return null;
-	if (line["isApiErrorMessage"] !== true) return { failure: null };
-	return failureOf(JSON.stringify(line["message"] ?? ""), resetAtMs);
+	const message = Object(line["message"]) as JsonRecord;
+	if (line["isApiErrorMessage"] !== true) {
+		if (message["stop_reason"] !== "refusal") return { failure: null };
+		const detail = shorten(textOf(message["content"]));
+		return { failure: { cause: "refused", resetAtMs: null }, detail };
+	}
+	const cause = CAUSES[String(line["error"])];
+	const status = numberOf(line["apiErrorStatus"]);
+	const meaning = failureOf({ text: textOf(message["content"]), status, cause, readReset });
+	// Its message cuts the end of a limit to the minute.
+	const resetsAt = numberOf((Object(line["quotaLimits"]) as JsonRecord)["resetsAt"]);
+	if (resetsAt === 0 || meaning.failure?.cause !== "usage_limit") return meaning;
+	return { ...meaning, failure: { cause: "usage_limit", resetAtMs: resetsAt * 1_000 } };
+}
+
+function textOf(content: unknown): string {
+	if (!Array.isArray(content)) return String(content ?? "");
+	return content.map((part) => String((Object(part) as JsonRecord)["text"] ?? "")).join("\n");
+}
+
+/**
+ * A prompt, as a second witness beside the hook, whose record is lost on a full disk. Results of tools have a list as
+ * their content; lines of subagents and of the CLI itself are no prompts.
+ */
+function promptOf(line: JsonRecord): SignMeaning | null {
+	const { content } = Object(line["message"]) as JsonRecord;
+	if (typeof content !== "string") return null;
+	return line["isSidechain"] === true || line["isMeta"] === true ? null : { prompt: content };
 }
 
 /** A message stands on one line for each of its parts, with more output on the later ones. */

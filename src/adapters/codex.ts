@@ -1,8 +1,8 @@
 /** OpenAI Codex. Measured with 0.166. */
 
-import { type KnownCause, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
-import { failureOf } from "../core/exit-cause.js";
-import { type SignMeaning, shorten } from "../core/sign.js";
+import { PLAIN_PROFILE, type TurnCause } from "../core/adapter.js";
+import type { SignMeaning } from "../core/sign.js";
+import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
@@ -36,6 +36,7 @@ export const codex: AgentAdapter = {
 			ready: ["^› Ask Codex to do anything", "^› .*\\n(  .*\\n)*\\s*\\n  \\S.* · [~/]"],
 			questionsReplaceInput: true,
 			busy: ["^[•◦] .*\\(\\d[^()]*• esc to interrupt\\)"],
+			retrying: ["^[•◦] Reconnecting\\.\\.\\. "],
 			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
 			rateLimited: ["^■ You.ve hit your usage limit"],
 			dialogs: [
@@ -46,7 +47,6 @@ export const codex: AgentAdapter = {
 		ownTmpdir: true,
 		exits: {
 			codes: [],
-			zeroLies: false,
 			texts: [
 				{
 					match:
@@ -117,21 +117,29 @@ function readItem({ type, content }: JsonRecord): SignMeaning | null {
 	return { activity: "busy", prompt: words.join("") };
 }
 
-const CAUSES: Readonly<Record<string, KnownCause>> = {
+const CAUSES: Readonly<Record<string, TurnCause>> = {
 	usage_limit_exceeded: "usage_limit",
 	unauthorized: "auth",
 	server_overloaded: "overloaded",
 	internal_server_error: "overloaded",
+	context_window_exceeded: "context_full",
+	bad_request: "invalid_request",
 };
 
-/** A turn that fails is complete too, with an error that has a name, a number, or only words. */
-function outcomeOf(error: unknown, { resetAtMs }: SignReader): SignMeaning {
+/**
+ * A turn that fails is complete too, with an error that has a name, a name with details such as the HTTP
+ * status, or only a text.
+ */
+function outcomeOf(error: unknown, { resetAtMs: readReset }: SignReader): SignMeaning {
 	if (!error) return { failure: null };
 	const { message, codex_error_info: info } = Object(error) as JsonRecord;
-	const words = String(message ?? "");
-	const cause = typeof info === "string" ? CAUSES[info] : undefined;
-	if (cause === undefined) return failureOf(words, resetAtMs);
-	return { failure: { cause, resetAtMs: resetAtMs(words) }, detail: shorten(words) };
+	const text = String(message ?? "");
+	// All that it says of an account without credit, under the name of a usage limit.
+	if (text.startsWith("Quota exceeded.")) return failureOf({ text, cause: "billing", readReset });
+	if (typeof info === "string") return failureOf({ text, cause: CAUSES[info], readReset });
+	const [details] = Object.values(Object(info) as JsonRecord);
+	const status = numberOf((Object(details) as JsonRecord)["http_status_code"]);
+	return failureOf({ text, status, readReset });
 }
 
 /** The same count is told again with news of other kinds, so only the sum can be relied on. */

@@ -1,10 +1,10 @@
 /** Gemini CLI. Measured with 0.61. */
 
-import { PLAIN_PROFILE, SERVICE_TEXTS, type TextCause } from "../core/adapter.js";
-import { failureOf } from "../core/exit-cause.js";
+import { PLAIN_PROFILE, type TextCause } from "../core/adapter.js";
 import type { SignMeaning } from "../core/sign.js";
+import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
-import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+import type { AgentAdapter, JsonRecord, LogMeaning, SignReader } from "../ports/adapter.js";
 
 export const gemini: AgentAdapter = {
 	name: "gemini",
@@ -20,17 +20,39 @@ export const gemini: AgentAdapter = {
 		confirmsPrompts: true,
 		screen: {
 			// Also with a text in its input: an Enter that comes soon after its start is swallowed.
-			ready: ["Type your message", "^ [*>] .*(?=\\n(.*\\n){0,6}? workspace \\(/directory\\))"],
+			ready: ["Type your message", "^ [*>] .*\\n(.*\\n){0,6}? workspace \\(/directory\\)"],
 			// A tool that says nothing for a while is taken for one that wants to be typed into.
 			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
+			retrying: ["This is taking a bit longer", "Trying to reach .* \\(Attempt \\d+/\\d+\\)"],
 			// The record tells of a tool when it has ended.
 			inTool: ["^[\\s│]*[⊶⊷] "],
 			rateLimited: ["^│ Usage limit reached for"],
 			questionsReplaceInput: true,
+			resumed: ["^ > \\S", "^✦ "],
 			dialogs: [
 				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },
+				// After some failed requests it asks before it ends the turn. Reeve decides about retries.
+				{
+					...{ name: "failed_request", at: "failure" },
+					...{ when: "^[\\s│●]*\\d+\\. Keep trying", choose: "^Stop$" },
+				},
 			],
+		},
+		// It retries most failed requests for minutes, and reports that in its telemetry alone.
+		log: {
+			files: ["<folder>/gemini-telemetry.json"],
+			env: {
+				GEMINI_TELEMETRY_ENABLED: "true",
+				GEMINI_TELEMETRY_TARGET: "local",
+				GEMINI_TELEMETRY_OUTFILE: "<folder>/gemini-telemetry.json",
+				GEMINI_TELEMETRY_LOG_PROMPTS: "false",
+			},
+			unless: [
+				{ file: ["<home>/.gemini/settings.json"], path: ["telemetry"] },
+				{ file: ["<cwd>/.gemini/settings.json"], path: ["telemetry"] },
+			],
+			rules: [],
 		},
 		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
@@ -41,8 +63,13 @@ export const gemini: AgentAdapter = {
 				{ code: 44, cause: "config" },
 				{ code: 52, cause: "config" },
 				{ code: 55, cause: "config" },
+				// Without a terminal it exits with the lower eight bits of the HTTP status.
+				...[401, 403].map((status) => ({ code: status & 255, cause: "auth" }) as const),
+				{ code: 429 & 255, cause: "usage_limit" },
+				...[500, 502, 503, 504, 529].map(
+					(status) => ({ code: status & 255, cause: "overloaded" }) as const,
+				),
 			],
-			zeroLies: false,
 			texts: [
 				{
 					match: "invalid auth method|auth method",
@@ -62,6 +89,7 @@ export const gemini: AgentAdapter = {
 		},
 	},
 	readTranscript,
+	readLog,
 	usage: { read: readUsage },
 };
 
@@ -72,7 +100,10 @@ const FAILURES: readonly TextCause[] = [
 ];
 
 /** Its record has every prompt and every answer, but not the end of a turn: that is on the screen. */
-function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeaning | null {
+function readTranscript(
+	line: JsonRecord,
+	{ resetAtMs: readReset }: SignReader,
+): SignMeaning | null {
 	const words = textOf(line["content"]);
 	switch (line["type"]) {
 		case "user":
@@ -80,9 +111,58 @@ function readTranscript(line: JsonRecord, { resetAtMs }: SignReader): SignMeanin
 		case "gemini":
 			return { failure: null };
 		case "error":
-			return failureOf(words, resetAtMs, FAILURES);
+			return failureOf({ text: words, texts: FAILURES, readReset });
 		default:
 			return null;
+	}
+}
+
+/** Requests on the side, such as the choice of a model, fail without consequences. */
+const ASIDE = /^utility/;
+
+const RECORD_LAG_MS = 500;
+
+/** Its telemetry has every request of a turn, with the status and the text of the service. */
+function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMeaning | null {
+	const event = Object(attributes) as JsonRecord;
+	if (ASIDE.test(String(event["role"] ?? ""))) return null;
+	const said = Date.parse(String(event["event.timestamp"]));
+	const at = Number.isNaN(said) ? {} : { atMs: said };
+	switch (event["event.name"]) {
+		case "gemini_cli.api_error": {
+			const body = String(event["error.message"] ?? event["error"] ?? "");
+			const status = numberOf(event["status_code"]);
+			const text = [status || "", serviceText(body)].join(" ").trim();
+			const { failure, detail = text } = failureOf({
+				...{ text, body, status, texts: FAILURES, readReset: () => resetAtMs(body) },
+			});
+			return { ...at, attempt: failure ?? null, detail };
+		}
+		case "gemini_cli.api_response": {
+			const { finish_reasons: reasons } = event;
+			if (!Array.isArray(reasons) || !reasons.includes("content_filter")) {
+				return { ...at, attempt: null };
+			}
+			// The answer so far is written to the record right after this.
+			return {
+				...(Number.isNaN(said) ? {} : { atMs: said + RECORD_LAG_MS }),
+				failure: { cause: "refused", resetAtMs: null },
+				detail: "Response stopped by the content filter of the service.",
+			};
+		}
+		default:
+			return null;
+	}
+}
+
+/** The message in the body of the service's answer; the body itself where there is none. */
+function serviceText(body: string): string {
+	try {
+		const { error } = Object(JSON.parse(body)) as JsonRecord;
+		const { message } = Object(error) as JsonRecord;
+		return typeof message === "string" ? message : body;
+	} catch {
+		return body;
 	}
 }
 

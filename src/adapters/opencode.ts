@@ -1,8 +1,8 @@
 /** opencode. Measured with 1.18. */
 
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
-import { failureOf } from "../core/exit-cause.js";
-import type { SignMeaning } from "../core/sign.js";
+import { PLAIN_PROFILE, type TurnCause } from "../core/adapter.js";
+import type { FailedAttempt, SignMeaning } from "../core/sign.js";
+import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 import { PLUGIN } from "./opencode/plugin.js";
@@ -14,11 +14,15 @@ export const opencode: AgentAdapter = {
 	profile: {
 		...PLAIN_PROFILE,
 		command: ["opencode"],
-		env: { OPENCODE_DISABLE_AUTOUPDATE: "1", OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIG) },
+		env: {
+			OPENCODE_DISABLE_AUTOUPDATE: "1",
+			OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIG),
+			// Before it loads a plugin it installs an npm package, and without a network npm retries for 70 s.
+			npm_config_fetch_retries: "0",
+		},
 		files: [{ name: "reeve-plugin.js", text: PLUGIN }],
 		exits: {
 			codes: [],
-			zeroLies: false,
 			texts: [
 				{
 					match: "ConfigInvalidError|ConfigJsonError|unknown argument|is not valid JSON",
@@ -63,7 +67,9 @@ function meaningOf(event: string, data: JsonRecord, reader: SignReader): SignMea
 		case "prompt":
 			return { activity: "busy", prompt: String(data["text"] ?? "") };
 		case "status":
-			return statusOf(Object(data["status"]) as JsonRecord, numberOf(data["at"]), reader);
+			return statusOf(data, reader);
+		case "attempt":
+			return { activity: "busy", ...attemptOf(data, reader) };
 		case "tool":
 			return { activity: "busy", inTool: data["running"] !== 0 };
 		case "permission.asked":
@@ -80,30 +86,60 @@ function meaningOf(event: string, data: JsonRecord, reader: SignReader): SignMea
 /** A retry that is this far away is no work any more. It honours `retry-after` of up to 24 days. */
 const RETRY_SOON_MS = 60_000;
 
-function statusOf(
-	{ type, message, attempt, next }: JsonRecord,
-	atMs: number,
-	{ resetAtMs }: SignReader,
-): SignMeaning {
+function statusOf(data: JsonRecord, { resetAtMs: readReset }: SignReader): SignMeaning {
+	const { type, message, attempt, next } = Object(data["status"]) as JsonRecord;
 	if (type !== "retry") return { activity: "busy" };
-	const { failure, detail } = failureOf(String(message ?? ""), resetAtMs);
-	const said = `attempt ${attempt} failed: ${detail}`;
-	const isFar = numberOf(next) - atMs > RETRY_SOON_MS;
-	if (!isFar || failure?.cause !== "usage_limit") return { activity: "busy", detail: said };
+	const { failure, detail = "no text" } = failureOf({ text: String(message ?? ""), readReset });
+	const isFar = numberOf(next) - numberOf(data["at"]) > RETRY_SOON_MS;
+	if (!isFar || failure?.cause !== "usage_limit") {
+		return { activity: "busy", attempt: seriesOf(data, failure ?? UNKNOWN), detail };
+	}
 	const limit = { cause: "usage_limit", resetAtMs: numberOf(next) } as const;
+	const said = `attempt ${attempt} failed: ${detail}`;
 	return { activity: "rate_limited", failure: limit, detail: said };
 }
 
+const UNKNOWN = { cause: "unknown", resetAtMs: null } as const;
+
+/** The plugin counts: of what comes often, only the last is kept. */
+function seriesOf(data: JsonRecord, failed: FailedAttempt): FailedAttempt {
+	const { count, since } = Object(data["attempts"]) as JsonRecord;
+	return { ...failed, count: numberOf(count) || 1, sinceMs: numberOf(since) };
+}
+
+const NOTHING = "The service answered with nothing: no text, no tool, no tokens.";
+
+/** A request that failed within a turn. It compacts the conversation or just asks again. */
+function attemptOf(data: JsonRecord, reader: SignReader): SignMeaning {
+	if (data["empty"] === true) return { attempt: seriesOf(data, UNKNOWN), detail: NOTHING };
+	const { failure, detail } = endOf(data, reader);
+	return {
+		attempt: seriesOf(data, failure ?? UNKNOWN),
+		...(detail === undefined ? {} : { detail }),
+	};
+}
+
+const CAUSES: Readonly<Record<string, TurnCause>> = {
+	ProviderAuthError: "auth",
+	ContextOverflowError: "context_full",
+	ContentFilterError: "refused",
+};
+
 /** How a turn ended: well, with an error, or broken off, which says nothing of the service. */
-function endOf({ error, finished }: JsonRecord, { resetAtMs }: SignReader): SignMeaning {
+function endOf(
+	{ error, finished, empty }: JsonRecord,
+	{ resetAtMs: readReset }: SignReader,
+): SignMeaning {
+	if (!error && empty === true && finished !== true) return { failure: UNKNOWN, detail: NOTHING };
 	if (!error) return finished === true ? { failure: null } : {};
 	const { name, data } = error as JsonRecord;
-	const { message, statusCode } = Object(data) as JsonRecord;
+	const { message, statusCode, responseBody } = Object(data) as JsonRecord;
 	// Somebody interrupted it.
 	if (name === "MessageAbortedError") return {};
-	const words = [statusCode, message ?? name].filter((each) => each !== undefined).join(" ");
-	if (name !== "ProviderAuthError") return failureOf(words, resetAtMs);
-	return { failure: { cause: "auth", resetAtMs: null }, detail: words };
+	const text = [statusCode, message ?? name].filter((each) => each !== undefined).join(" ");
+	const cause = typeof name === "string" ? CAUSES[name] : undefined;
+	const body = `${text} ${responseBody ?? ""}`;
+	return failureOf({ text, body, status: numberOf(statusCode), cause, readReset });
 }
 
 function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {

@@ -1,6 +1,7 @@
 /** pi, the coding agent. Measured with 0.73. A session file that is named and not there is begun. */
 
-import { type EventRule, PLAIN_PROFILE, SERVICE_TEXTS } from "../core/adapter.js";
+import { type EventRule, PLAIN_PROFILE } from "../core/adapter.js";
+import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
 
@@ -9,7 +10,8 @@ const EXTENSION = `import { renameSync, utimesSync, writeFileSync } from "node:f
 let count = 0;
 let atMs = 0;
 const tools = new Set();
-function tell(event: string, data: object, keep = "last") {
+const EMPTY = "The service answered with nothing: no text, no tool, no tokens.";
+function report(event: string, data: object, keep = "last") {
 	const spool = process.env.REEVE_SPOOL;
 	if (!spool) return;
 	try {
@@ -22,21 +24,31 @@ function tell(event: string, data: object, keep = "last") {
 	} catch {}
 }
 export default function (pi: any) {
-	pi.on("session_start", () => tell("session_start", {}));
-	pi.on("input", (event: any) => tell("input", { text: event.text }, "each"));
-	pi.on("agent_start", () => tell("agent_start", {}));
+	pi.on("session_start", () => report("session_start", {}));
+	pi.on("input", (event: any) => report("input", { text: event.text }, "each"));
+	let failing: any;
+	pi.on("agent_start", () => {
+		clearTimeout(failing);
+		report("agent_start", {});
+	});
 	pi.on("agent_end", (event: any) => {
-		const { stopReason, errorMessage } = event.messages?.findLast((each: any) => each.role === "assistant") ?? {};
+		const last = event.messages?.findLast((each: any) => each.role === "assistant") ?? {};
+		const { stopReason, errorMessage, content, usage, api } = last;
+		const isEmpty = stopReason === "stop" && !content?.length && !usage?.output;
+		const isRefused = api === "anthropic-messages" && errorMessage === "An unknown error occurred";
 		tools.clear();
-		tell("agent_end", { stopReason, errorMessage });
+		const end = { stopReason, errorMessage, isEmpty, isRefused, answer: EMPTY };
+		// By then its screen shows whether it tries again by itself.
+		if (stopReason === "error") failing = setTimeout(() => report("agent_end", end), 700);
+		else report("agent_end", end);
 	});
 	pi.on("tool_execution_start", (event: any) => {
 		tools.add(event.toolCallId);
-		tell("tool", { running: tools.size });
+		report("tool", { running: tools.size });
 	});
 	pi.on("tool_execution_end", (event: any) => {
 		tools.delete(event.toolCallId);
-		tell("tool", { running: tools.size });
+		report("tool", { running: tools.size });
 	});
 }
 `;
@@ -55,8 +67,18 @@ const EVENTS: readonly EventRule[] = [
 		...{ ...END, where: { path: "errorMessage", match: "^terminated$" } },
 		...{ cause: "overloaded", detail: "errorMessage" },
 	},
+	// This API has two reasons that pi reports in these words: a refusal and flagged content.
+	{
+		...{ ...END, where: { path: "isRefused", match: "^true$" } },
+		...{ cause: "refused", detail: "errorMessage" },
+	},
 	{ ...END, where: stopped("error"), turn: "failed", detail: "errorMessage" },
 	{ ...END, where: stopped("aborted") },
+	// It takes an answer that is none for the end of a turn.
+	{
+		...{ ...END, where: { path: "isEmpty", match: "^true$" } },
+		...{ cause: "unknown", detail: "answer" },
+	},
 	{ ...END, turn: "ok" },
 ];
 
@@ -73,6 +95,7 @@ export const pi: AgentAdapter = {
 		screen: {
 			ready: ["%/\\S+ \\(auto\\)"],
 			busy: ["^\\s*[\u2800-\u28ff] (Working\\.\\.\\.|Retrying \\()"],
+			retrying: ["^\\s*[\u2800-\u28ff] Retrying \\("],
 			waitingInput: [],
 			rateLimited: [],
 			dialogs: [],
@@ -81,7 +104,7 @@ export const pi: AgentAdapter = {
 		ownTmpdir: true,
 		files: [{ name: "reeve-extension.ts", text: EXTENSION }],
 		// In its JSON mode it exits with 0 whatever happened.
-		exits: { codes: [], zeroLies: true, texts: SERVICE_TEXTS },
+		exits: { codes: [], texts: SERVICE_TEXTS },
 		conversation: {
 			id: "chosen",
 			fresh: ["--session", SESSION],

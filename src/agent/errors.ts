@@ -1,11 +1,11 @@
 /** What a handler throws to say more than "it failed". */
 
-/** The request is wrong, and will be tomorrow: it is not tried again and says nothing against the agent. */
+/** The request is invalid: it is not retried and does not count as a failure of the agent. */
 export class BadRequest extends Error {
 	override readonly name = "BadRequest";
 }
 
-/** It could not be done now; the next attempt comes after this time at the earliest. */
+/** The action failed temporarily; the next attempt starts after this time at the earliest. */
 export class RetryLater extends Error {
 	override readonly name = "RetryLater";
 	readonly afterMs: number;

@@ -1,4 +1,4 @@
-/** `reeve/agent`: a call or worker agent in a few lines. */
+/** `reeve/agent`: the agent kit. It makes a call or worker agent from a few handlers. */
 
 export type { ActionRequest, ActionResponse } from "../core/outcome.js";
 export { BadRequest, RetryLater } from "./errors.js";

@@ -23,7 +23,7 @@ async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerato
 		const [first = "", ...more] = decoder.write(Buffer.from(chunk)).split("\n");
 		parts.push(first);
 		partsLength += first.length;
-		if (partsLength > LINE_LENGTH_MAX) throw new Error("a request that is too long");
+		if (partsLength > LINE_LENGTH_MAX) throw new Error("the request is too long");
 		for (const next of more) {
 			yield parts.join("");
 			parts = [next];

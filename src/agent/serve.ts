@@ -10,7 +10,7 @@ import { BadRequest, RetryLater } from "./errors.js";
 import { readLines } from "./request-lines.js";
 import { takeStdout } from "./stdout.js";
 
-/** What a handler may want to know besides the payload. */
+/** The context of a request besides its payload. */
 export interface AgentContext {
 	readonly requestId: string;
 	readonly tool: string;
@@ -18,11 +18,11 @@ export interface AgentContext {
 	readonly taskId: string;
 	readonly planId: string;
 	readonly correlationId: string;
-	/** What the caller sent along with the payload. */
+	/** The `context` that the caller sent with the payload. */
 	readonly context: unknown;
-	/** Aborted when nobody waits for the answer any more. */
+	/** Aborted when the caller no longer waits for the response. */
 	readonly signal: AbortSignal;
-	/** A line for the attempt's log. */
+	/** Writes a line to the attempt's log. */
 	log(...words: unknown[]): void;
 }
 
@@ -32,18 +32,19 @@ export interface AgentContext {
  */
 export type Handler = { handle(payload: unknown, context: AgentContext): unknown }["handle"];
 
+/** Options of `serve()`. */
 export interface ServeOptions {
-	/** Answers requests for this tool only. */
+	/** Only accept requests for this tool. */
 	readonly tool?: string;
-	/** How many requests may be under way at once; further ones wait in the pipe. */
+	/** How many requests may run at once; further requests wait in the pipe. */
 	readonly concurrency?: number;
-	/** Whether the process ends when all is answered, also with connections open; true unless said otherwise. */
+	/** Whether the process exits after the last response, even with open connections; true by default. */
 	readonly exit?: boolean;
 }
 
 const CONCURRENCY = 100;
 
-/** Resolves when the input has ended and every request is answered. */
+/** Resolves when the input has ended and every request has a response. */
 export async function serve(
 	handlers: Readonly<Record<string, Handler>>,
 	options: ServeOptions = {},
@@ -94,7 +95,7 @@ function parseRequest(line: string): ActionRequest | null {
 	} catch {
 		// Said below.
 	}
-	process.stderr.write("a line on stdin is not a request: no JSON object with a request_id\n");
+	process.stderr.write("invalid line on stdin: expected a JSON object with a request_id\n");
 	process.exitCode = 1;
 	return null;
 }
@@ -115,7 +116,7 @@ async function respond(
 	}
 	const handler = Object.hasOwn(handlers, action) ? handlers[action] : undefined;
 	if (handler === undefined) {
-		return fail(501, `no action ${action}; there are: ${Object.keys(handlers).join(", ")}`);
+		return fail(501, `unknown action ${action}; available: ${Object.keys(handlers).join(", ")}`);
 	}
 	try {
 		const result = await handler(request.payload, contextOf(request, signal));
@@ -148,7 +149,7 @@ function renderResponse(response: ActionResponse): string {
 	try {
 		return JSON.stringify(response);
 	} catch (error) {
-		const message = `the result cannot be written as JSON: ${(error as Error).message}`;
+		const message = `the result cannot be serialized as JSON: ${(error as Error).message}`;
 		const { result: _, ...rest } = response;
 		return JSON.stringify({ ...rest, status: "error", code: 500, error: { message } });
 	}

@@ -1,11 +1,11 @@
-import pc from "picocolors";
 import { describe, expect, test } from "vitest";
 import { agentJson, DOWN, exitJson } from "../../test/support/agents.js";
 import type { AgentJson } from "../http/contract/agents.js";
 import { renderAgentTable, renderTally } from "./agent-table.js";
+import { NO_COLORS } from "./output.js";
 
 const NOW_MS = Date.parse("2031-04-05T06:10:00Z");
-const colors = pc.createColors(false);
+const colors = NO_COLORS;
 const render = (agents: readonly AgentJson[], columns: number | null) =>
 	renderAgentTable(agents, { colors, columns }, NOW_MS);
 
@@ -57,6 +57,15 @@ test("without a terminal nothing is cut", () => {
 	expect(render([agentJson("web:coder", { reason: long })], null)[1]).toContain(long);
 });
 
+const RESTARTING: Partial<AgentJson> = {
+	...{ ...DOWN, desired: "up", next_restart_at: "2031-04-05T06:10:27.300Z" },
+	reason: "restarting at 2031-04-05T06:10:27.300Z; flapping",
+};
+const HELD = {
+	...{ tokens_today: 9, usd_today: null, tokens_per_day: 5, usd_per_day: null },
+	held_until: "2031-04-06T00:00:00.000Z",
+};
+
 test.each<[string, Partial<AgentJson>, RegExp]>([
 	["runs", {}, /^web:a +running +4711 +1m 33s +0 +- +started by the operator$/],
 	["is degraded", { policy: "degraded" }, /^web:a +running, degraded /],
@@ -77,11 +86,42 @@ test.each<[string, Partial<AgentJson>, RegExp]>([
 		/^web:a +waiting .*exit code 0: `reeve answer web:a fresh\|continue\|stop`$/,
 	],
 	[
-		"will start",
-		{ ...DOWN, desired: "up", next_restart_at: "2031-04-05T06:10:27.300Z", reason: "flapping" },
-		/starts in 28s; flapping$/,
+		"waits for its restart",
+		{ ...RESTARTING, policy: "degraded", health: "degraded" },
+		/^web:a +restarting in 28s, degraded +- .* flapping$/,
+	],
+	[
+		"waits for its restart, and was well before",
+		{ ...RESTARTING, next_restart_at: "2031-04-05T06:09:59.000Z" },
+		/^web:a +restarting now +- .* flapping$/,
+	],
+	[
+		"waits for a usage limit",
+		{ ...RESTARTING, activity: "rate_limited", reason: "waits for the usage limit" },
+		/^web:a +usage limit .* starts in 28s; waits for the usage limit$/,
 	],
 	["is for calls", { ...DOWN, kind: "call" }, /^web:a +on call /],
+	[
+		"is for calls, and failed",
+		{ ...DOWN, kind: "call", health: "degraded", reason: "the last call failed" },
+		/^web:a +on call, degraded .* the last call failed$/,
+	],
+	[
+		"is for calls, and has spent its budget",
+		{ ...DOWN, desired: "up", kind: "call", usage: HELD },
+		/^web:a +over budget /,
+	],
+	[
+		"serves calls, some of which failed",
+		{ kind: "worker", health: "degraded" },
+		/^web:a +running, degraded /,
+	],
+	[
+		"serves calls and is halted, which its open circuit must not hide",
+		{ kind: "worker", process: "stopped", policy: "halted", circuit: "open" },
+		/^web:a +halted /,
+	],
+	["was stopped by Reeve", { last_exit: exitJson({ cause: "killed_by_us" }) }, / on request /],
 	["wrote into its reason", { reason: "\u001b]0;x\u0007bad\n\u001b[2Jnews" }, / bad news$/],
 ])("one that %s", (_, facts, line) => {
 	expect(render([agentJson("web:a", facts)], null)[1]).toMatch(line);
@@ -91,6 +131,9 @@ test("the tally names what there is", () => {
 	expect(renderTally(many)).toBe("200 agents: 196 running, 4 halted");
 	expect(renderTally([agentJson("a:b", { waiting: true, process: "stopped" })])).toBe(
 		"1 agent: 1 waiting for an answer",
+	);
+	expect(renderTally([agentJson("a:b", RESTARTING), agentJson("a:c", DOWN)])).toBe(
+		"2 agents: 1 restarting, 1 stopped",
 	);
 });
 

@@ -2,7 +2,7 @@
 
 import { renderUsd } from "../core/budget.js";
 import { renderExit } from "../core/exit.js";
-import { renderElapsed } from "../core/units.js";
+import { renderElapsed, restartingAt } from "../core/units.js";
 import type { AgentJson, ExitJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 import { type Cell, renderTable } from "./table.js";
@@ -16,7 +16,7 @@ export function renderAgentTable(
 	output: Pick<Output, "colors" | "columns">,
 	nowMs: number,
 ): string[] {
-	// Most fleets have no agent that tells it.
+	// Most fleets have no agent that reports it.
 	const withUsage = agents.some(({ usage }) => usage != null && usage.tokens_today > 0);
 	const rows = agents.map((agent) => renderRow(agent, withUsage, output.colors, nowMs));
 	return renderTable(
@@ -37,7 +37,7 @@ function renderRow(
 	const trouble = isInTrouble(agent);
 	return [
 		{ text: agent.id },
-		{ text: renderState(agent), paint: stateColor(agent, colors) },
+		{ text: renderState(agent, nowMs), paint: stateColor(agent, colors) },
 		{ text: pid === null ? "-" : String(pid) },
 		{ text: uptimeMs === null ? "-" : renderElapsed(uptimeMs) },
 		{ text: String(restarts) },
@@ -58,21 +58,35 @@ function renderToday(usage: AgentJson["usage"]): string {
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /**
- * `running`, `running, busy`, `running, degraded`; one that is halted or waits is stopped, which need not
- * be said. What an agent does is said where its CLI lets it be known.
+ * `running`, `running, busy`, `restarting in 24s, degraded`. An agent that is halted, waits or is held is
+ * stopped, so the state names the reason instead. Activity is shown where the agent's CLI reveals it.
  */
-export function renderState(agent: AgentJson): string {
-	if (agent.kind === "call" && agent.circuit === "closed") return "on call";
+export function renderState(agent: AgentJson, nowMs: number): string {
+	const stopped = agent.process === "stopped";
+	if (stopped && agent.policy === "halted") return "halted";
+	if (stopped && agent.waiting) return "waiting";
 	if (agent.circuit !== "closed") return `circuit ${agent.circuit.replace("_", " ")}`;
-	const special = agent.policy === "halted" ? "halted" : agent.waiting ? "waiting" : null;
-	if (special !== null && agent.process === "stopped") return special;
-	if (agent.usage?.held_until && agent.desired === "up" && agent.process === "stopped") {
-		return "over budget";
+	if (stopped && agent.desired === "up") {
+		if (agent.usage?.held_until) return "over budget";
+		if (agent.activity === "rate_limited") return "usage limit";
 	}
 	const isKnown = agent.process === "running" && typeof agent.activity_source === "string";
 	const does = isKnown ? [agent.activity.replace("_", " ")] : [];
-	const how = agent.policy === "healthy" ? does : [agent.policy, ...does];
-	return [agent.process, ...how].join(", ");
+	return [renderProcess(agent, nowMs), ...judgement(agent), ...does].join(", ");
+}
+
+function renderProcess(agent: AgentJson, nowMs: number): string {
+	if (agent.kind === "call") return "on call";
+	if (agent.process !== "stopped") return agent.process;
+	const inMs = startsInMs(agent, nowMs);
+	if (inMs === null) return "stopped";
+	return inMs <= 0 ? "restarting now" : `restarting in ${renderElapsed(inMs)}`;
+}
+
+/** `degraded`, whether its runs or the calls to it went wrong. */
+function judgement({ policy, health }: AgentJson): readonly string[] {
+	if (policy !== "healthy") return [policy];
+	return health === "healthy" ? [] : [health];
 }
 
 export function stateColor(agent: AgentJson, colors: Output["colors"]): (text: string) => string {
@@ -81,36 +95,50 @@ export function stateColor(agent: AgentJson, colors: Output["colors"]): (text: s
 	return agent.process === "running" ? colors.green : colors.dim;
 }
 
-/** Whether somebody should look: it is not as it was asked to be, or not well. */
+/** Whether the operator should look at it: it is not in the wanted state, or not healthy. */
 function isInTrouble(agent: AgentJson): boolean {
-	if (agent.circuit !== "closed") return true;
-	if (agent.kind === "call") return false;
+	if (agent.circuit !== "closed" || agent.health !== "healthy") return true;
+	if (agent.kind === "call") return Boolean(agent.usage?.held_until);
 	return (
 		agent.policy !== "healthy" ||
 		agent.waiting ||
 		agent.activity === "waiting_input" ||
 		agent.activity === "rate_limited" ||
+		Boolean(agent.turn_failure) ||
 		agent.process === "unknown" ||
 		(agent.desired === "up" && agent.process === "stopped")
 	);
 }
 
 function renderReason(agent: AgentJson, nowMs: number): string {
-	if (agent.waiting) return `${agent.reason}: \`reeve answer ${agent.id} fresh|continue|stop\``;
+	const reason = reasonBesideState(agent);
+	if (agent.waiting) return `${reason}: \`reeve answer ${agent.id} fresh|continue|stop\``;
 	const next = renderNextStart(agent, nowMs);
-	return next === null ? agent.reason : `${next}; ${agent.reason}`;
+	return next === null ? reason : `${next}; ${reason}`;
 }
 
-/** When it starts next: `starts in 28s`. */
+/** The reason without the time of the restart, which the state shows as a countdown. */
+export function reasonBesideState({ reason, next_restart_at: at }: AgentJson): string {
+	return at === null ? reason : reason.replace(restartingAt(at), "");
+}
+
+/** When an agent that is held starts: `starts in 28s`. The state of others shows it. */
 export function renderNextStart(agent: AgentJson, nowMs: number): string | null {
-	if (agent.next_restart_at === null) return null;
-	const inMs = Date.parse(agent.next_restart_at) - nowMs;
-	if (Number.isNaN(inMs)) return null;
-	return inMs <= 0 ? "starts now" : `starts in ${renderElapsed(Math.ceil(inMs / 1_000) * 1_000)}`;
+	if (agent.activity !== "rate_limited") return null;
+	const inMs = startsInMs(agent, nowMs);
+	if (inMs === null) return null;
+	return inMs <= 0 ? "starts now" : `starts in ${renderElapsed(inMs)}`;
 }
 
-/** `code 1`, `SIGKILL`, or what the agent said of it: `usage_limit`. */
+/** Whole seconds, rounded up. */
+function startsInMs({ next_restart_at: at }: AgentJson, nowMs: number): number | null {
+	const atMs = at === null ? Number.NaN : Date.parse(at);
+	return Number.isNaN(atMs) ? null : Math.ceil((atMs - nowMs) / 1_000) * 1_000;
+}
+
+/** `code 1`, `SIGKILL`, or the cause where that says more: `usage_limit`, `on request`. */
 export function renderExitShort(exit: Pick<ExitJson, "code" | "signal" | "cause">): string {
+	if (exit.cause === "killed_by_us") return "on request";
 	const own = !["unknown", "crash", "completed"].includes(exit.cause);
 	return own ? exit.cause : renderExit(exit).replace("exit code", "code");
 }
@@ -120,7 +148,10 @@ export function renderTally(agents: readonly AgentJson[]): string {
 	const words = agents.map((agent) => {
 		if (agent.kind === "call") return "on call";
 		if (agent.policy === "halted") return "halted";
-		return agent.waiting ? "waiting for an answer" : agent.process;
+		if (agent.waiting) return "waiting for an answer";
+		return agent.process === "stopped" && agent.next_restart_at !== null
+			? "restarting"
+			: agent.process;
 	});
 	return `${agents.length} ${agents.length === 1 ? "agent" : "agents"}: ${tally(words)}`;
 }

@@ -1,71 +1,101 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createAttachedScreen } from "./attached-screen.js";
 
-const GREETING = "attached to web:coder; Ctrl-] detaches";
+let shown: string[];
+beforeEach(() => {
+	vi.useFakeTimers();
+	shown = [];
+	return () => vi.useRealTimers();
+});
 
-function open(readOnly = false) {
-	const written: string[] = [];
-	const notices: string[] = [];
+function openScreen(readOnly = false) {
 	const screen = createAttachedScreen(
-		(bytes) => written.push(bytes.toString()),
-		{ notice: (text) => notices.push(text) },
-		{ greeting: GREETING, readOnly },
+		(bytes) => void shown.push(bytes.toString().replace(/^.*\[2J/s, "CLEAR ")),
+		{
+			notice: (text) => shown.push(`NOTICE ${text}`),
+			title: (text) => shown.push(`TITLE ${text}`),
+		},
+		{ greeting: "attached", readOnly },
 	);
-	return { screen, written, notices };
+	const draw = (text: string) => screen.draw(Buffer.from(text));
+	const snapshot = (text: string) => {
+		screen.hear({ type: "snapshot", columns: 80, rows: 24 });
+		draw(text);
+	};
+	return { screen, draw, snapshot };
 }
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+const GREETED = ["CLEAR screen", "TITLE attached", "NOTICE attached"];
 
-test("a snapshot is drawn on a cleared screen, output as it comes", () => {
-	const { screen, written } = open();
-	screen.hear({ type: "snapshot", columns: 80, rows: 24 });
-	screen.draw(Buffer.from("whole"));
-	screen.draw(Buffer.from("more"));
-	expect(written[0]).toMatch(/\[2Jwhole$/);
-	expect(written[1]).toBe("more");
-	screen.end();
+describe("a notice never mixes with the agent's output", () => {
+	test("output waits until the notice is over and the screen is back", () => {
+		const { draw, snapshot } = openScreen();
+		snapshot("screen");
+		draw("one ");
+		draw("two");
+		expect(shown).toEqual(GREETED);
+		vi.advanceTimersByTime(2_000);
+		expect(shown).toEqual([...GREETED, "CLEAR screen", "one two"]);
+		draw("three");
+		vi.advanceTimersByTime(10_000);
+		expect(shown.slice(5)).toEqual(["three"]);
+	});
+
+	test("a key ends it at once", () => {
+		const { screen, draw, snapshot } = openScreen();
+		snapshot("screen");
+		draw("one");
+		screen.typed();
+		expect(shown).toEqual([...GREETED, "CLEAR screen", "one"]);
+		screen.typed();
+		expect(shown).toHaveLength(5);
+	});
+
+	test("much output ends it early (A6)", () => {
+		const { draw, snapshot } = openScreen();
+		snapshot("screen");
+		draw("x".repeat(300_000));
+		expect(shown.slice(3)).toEqual(["CLEAR screen", "x".repeat(300_000)]);
+	});
+
+	test("a snapshot replaces it together with the output that waited", () => {
+		const { draw, snapshot } = openScreen();
+		snapshot("screen");
+		draw("old");
+		snapshot("new");
+		expect(shown).toEqual([...GREETED, "CLEAR new"]);
+		vi.advanceTimersByTime(2_000);
+		expect(shown).toHaveLength(4);
+	});
+
+	test("once the agent has drawn, only the title of the window carries it", () => {
+		const { screen, draw, snapshot } = openScreen();
+		snapshot("screen");
+		vi.advanceTimersByTime(2_000);
+		draw("one");
+		screen.hear({ type: "writer", you: false });
+		expect(shown.slice(5)).toEqual([expect.stringMatching(/^TITLE another client has taken over/)]);
+	});
 });
 
-test("the greeting comes with the first screen, and goes if nothing was drawn since", () => {
-	const { screen, written, notices } = open();
-	screen.hear({ type: "snapshot", columns: 80, rows: 24 });
-	screen.draw(Buffer.from("whole"));
-	expect(notices).toEqual([GREETING]);
-	vi.advanceTimersByTime(5_000);
-	expect(written).toHaveLength(2);
-	expect(written[1]).toBe(written[0]);
-});
-
-test("where something was drawn since, nothing is drawn over it", () => {
-	const { screen, written } = open();
-	screen.hear({ type: "snapshot", columns: 80, rows: 24 });
-	screen.draw(Buffer.from("whole"));
-	screen.draw(Buffer.from("more"));
-	vi.advanceTimersByTime(5_000);
-	expect(written).toHaveLength(2);
-});
-
-test("who may type is told when it changes", () => {
-	const { screen, notices } = open();
+test("a change of who may type is shown once, in plain words", () => {
+	const { screen } = openScreen();
 	screen.hear({ type: "writer", you: true });
-	expect(notices).toEqual([]);
+	expect(shown).toEqual([]);
 	screen.hear({ type: "writer", you: false });
 	screen.hear({ type: "writer", you: false });
-	expect(notices).toEqual([expect.stringContaining("somebody else types now")]);
+	expect(shown).toEqual([expect.stringContaining("your keys are ignored")]);
 	screen.hear({ type: "writer", you: true });
-	expect(notices[1]).toContain("taken again");
-	screen.end();
+	expect(shown[1]).toBe("TITLE you can type again");
 });
 
-test("a viewer is not told what it knows", () => {
-	const { screen, notices } = open(true);
-	screen.hear({ type: "writer", you: false });
-	expect(notices).toEqual([]);
+test("a viewer that only watches is not told that its keys are ignored", () => {
+	openScreen(true).screen.hear({ type: "writer", you: false });
+	expect(shown).toEqual([]);
 });
 
-test("it remembers why it was closed, and whether there was anything to see", () => {
-	const { screen } = open();
+test("the reason of a close is kept, and whether anything was shown", () => {
+	const { screen } = openScreen();
 	screen.hear(null);
 	expect([screen.closedFor, screen.seen]).toEqual([null, false]);
 	screen.hear({ type: "closed", reason: "the agent has ended" });

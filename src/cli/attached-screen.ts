@@ -1,18 +1,24 @@
 /**
- * What an attached terminal shows: the agent's bytes as they come, snapshots on a cleared screen, and
- * now and then a line from Reeve, which is taken away again where that can be done without a trace.
+ * What an attached terminal shows: the agent's bytes as they come, snapshots on a cleared screen, and now
+ * and then a notice from Reeve. A notice never mixes with the agent's output: it is drawn only over a
+ * snapshot that nothing was drawn on since, later output waits until the snapshot is back, and at any
+ * other time the window's title carries it.
  */
 
 import type { TerminalMessage } from "../http/contract/streams.js";
 import type { RawTerminal } from "./raw-terminal.js";
 
 const CLEAR = Buffer.from("\u001b[0m\u001b[?25h\u001b[H\u001b[2J");
-const NOTICE_MS = 2_000;
+const NOTICE_MS = 1_500;
+/** More output than this ends a notice early (A6). */
+const HELD_BYTES_MAX = 262_144;
 
 export interface AttachedScreen {
-	/** What to write for these bytes of the agent. */
+	/** The output for these bytes of the agent. */
 	draw(bytes: Buffer): void;
 	hear(message: TerminalMessage | null): void;
+	/** A key was pressed: the user wants to see its effect. */
+	typed(): void;
 	/** Why the daemon closed the terminal, where it said so. */
 	readonly closedFor: string | null;
 	/** Whether anything was ever shown. */
@@ -22,7 +28,7 @@ export interface AttachedScreen {
 
 export function createAttachedScreen(
 	write: (bytes: Buffer) => void,
-	terminal: Pick<RawTerminal, "notice">,
+	terminal: Pick<RawTerminal, "notice" | "title">,
 	{ greeting, readOnly }: { readonly greeting: string; readonly readOnly: boolean },
 ): AttachedScreen {
 	let closedFor: string | null = null;
@@ -30,15 +36,40 @@ export function createAttachedScreen(
 	let snapshotNext = false;
 	/** The whole screen, as long as nothing was drawn since. */
 	let snapshot: Buffer | null = null;
+	/** Output that waits for the end of the notice; null when there is none. */
+	let held: Buffer[] | null = null;
 	let mayWrite = !readOnly;
 	let timer: NodeJS.Timeout | undefined;
 
 	function notice(text: string): void {
+		terminal.title(text);
+		if (snapshot === null) return;
 		terminal.notice(text);
+		held ??= [];
 		clearTimeout(timer);
-		timer = setTimeout(() => {
-			if (snapshot !== null) write(snapshot);
-		}, NOTICE_MS);
+		timer = setTimeout(endNotice, NOTICE_MS);
+	}
+
+	function endNotice(): void {
+		clearTimeout(timer);
+		if (held === null) return;
+		const waiting = Buffer.concat(held);
+		held = null;
+		if (snapshot !== null) write(snapshot);
+		if (waiting.length > 0) show(waiting);
+	}
+
+	function show(bytes: Buffer): void {
+		snapshot = null;
+		write(bytes);
+	}
+
+	function showSnapshot(bytes: Buffer): void {
+		// It replaces whatever is on the screen, a notice and held output included.
+		held = null;
+		clearTimeout(timer);
+		snapshot = Buffer.concat([CLEAR, bytes]);
+		write(snapshot);
 	}
 
 	function hearWriter(you: boolean): void {
@@ -46,15 +77,16 @@ export function createAttachedScreen(
 		mayWrite = you;
 		notice(
 			you
-				? "what you type is taken again"
-				: "somebody else types now: what you type is not taken; attach again to take over",
+				? "you can type again"
+				: "another client has taken over the input, so your keys are ignored; attach again to take it back",
 		);
 	}
 
 	return {
 		draw(bytes) {
-			snapshot = snapshotNext ? Buffer.concat([CLEAR, bytes]) : null;
-			write(snapshot ?? bytes);
+			if (snapshotNext) showSnapshot(bytes);
+			else if (held === null) show(bytes);
+			else if (held.push(bytes) && sizeOf(held) > HELD_BYTES_MAX) endNotice();
 			snapshotNext = false;
 			if (!seen) notice(greeting);
 			seen = true;
@@ -64,6 +96,7 @@ export function createAttachedScreen(
 			else if (message?.type === "writer") hearWriter(message.you);
 			else if (message?.type === "closed") closedFor = message.reason;
 		},
+		typed: endNotice,
 		get closedFor() {
 			return closedFor;
 		},
@@ -72,4 +105,8 @@ export function createAttachedScreen(
 		},
 		end: () => clearTimeout(timer),
 	};
+}
+
+function sizeOf(parts: readonly Buffer[]): number {
+	return parts.reduce((bytes, part) => bytes + part.length, 0);
 }

@@ -13,13 +13,13 @@ export function connect(env: NodeJS.ProcessEnv): { readonly home: Home; readonly
 	return { home, client: createClient({ socketPath: home.socket }) };
 }
 
-/** Refuses a home whose socket could not be told from another's. */
+/** Rejects a home whose socket path would be truncated. */
 export function checkSocketPath(home: Home): void {
 	const length = Buffer.byteLength(home.socket);
 	if (length > SOCKET_BYTES_MAX) {
 		throw new ReeveError(
 			"usage",
-			`the path of the socket is too long (${length} bytes, at most ${SOCKET_BYTES_MAX}): ${home.socket}`,
+			`the socket path is too long (${length} bytes, at most ${SOCKET_BYTES_MAX}): ${home.socket}`,
 			"Set REEVE_HOME to a shorter path.",
 		);
 	}

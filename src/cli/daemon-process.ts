@@ -5,27 +5,31 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmod, type FileHandle, open, readFile } from "node:fs/promises";
+import { chmod, type FileHandle, open, readFile, statfs } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.js";
 import { createClient } from "../client/client.js";
 import type { Home } from "../client/home.js";
 import { makeFolder } from "../client/make-folder.js";
 import { ReeveError } from "../core/errors.js";
+import { createSanitizer } from "../core/safe-text.js";
 import { renderElapsed } from "../core/units.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
-import { DAEMON_PROGRAM } from "./daemon-program.js";
-import { createSanitizer } from "./sanitize.js";
+import { DAEMON_FLAGS, DAEMON_PROGRAM } from "./daemon-program.js";
 
 const LOOK_EVERY_MS = 25;
 const ANSWER_MS_MAX = 2_000;
+/** A daemon on a busy machine, or one that many commands ask at once, is no daemon that hangs. */
+const BUSY_MS_MAX = 15_000;
 /** A daemon that finds its home taken waits this long for the other one to answer. */
 const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 30_000;
-/** A daemon that lost the race for the home ends once the winner listens, which may need this long to answer. */
+/** A daemon that failed may have done so because another one took its place, which answers within this time. */
 const RIVAL_MS_MAX = 1_000;
 const TOLD_LINES_MAX = 15;
 const TOLD_BYTES_MAX = 16_384;
+/** With less, a daemon cannot even write down why it did not start. */
+const FREE_BYTES_MIN = 65_536;
 
 export interface StartOptions {
 	readonly home: Home;
@@ -42,7 +46,7 @@ export async function ensureDaemon(
 	if (await answers(client)) return { started: null };
 	const { startByKeeper } = await import("./service/keeper.js");
 	if (await startByKeeper(options.home, options.env)) {
-		await waitForAnswer(client, { how: null }, START_MS_MAX);
+		await waitForAnswer(client, { how: null, isServed: false }, START_MS_MAX);
 		const { pid } = await client.call("GET /api/v1/daemon");
 		return { started: { pid } };
 	}
@@ -51,6 +55,17 @@ export async function ensureDaemon(
 
 /** Whether a daemon answers; a socket that may not be used, or a daemon that hangs, is an error. */
 export async function answers(client: Client): Promise<boolean> {
+	const untilMs = performance.now() + BUSY_MS_MAX;
+	for (;;) {
+		try {
+			return await answersNow(client);
+		} catch (error) {
+			if (!isCode(error, "timeout") || performance.now() > untilMs) throw error;
+		}
+	}
+}
+
+async function answersNow(client: Client): Promise<boolean> {
 	try {
 		await client.call("GET /health", { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
 		return true;
@@ -72,7 +87,7 @@ async function startDaemon(
 	const log = await openLog(home);
 	try {
 		const { size } = await log.stat();
-		const child = spawn(process.execPath, [program], {
+		const child = spawn(process.execPath, [...DAEMON_FLAGS, program], {
 			cwd: "/",
 			detached: true,
 			env: daemonEnv(home, env),
@@ -87,14 +102,26 @@ async function startDaemon(
 			const { pid } = await client.call("GET /api/v1/daemon");
 			return { started: pid === child.pid ? { pid } : null };
 		}
-		// It would come up later, unasked, when nobody waits for it any more.
+		// Otherwise it would come up later, when no command waits for it.
 		if (outcome === "silent") child.kill("SIGKILL");
-		const how =
-			ended.how ?? `the daemon did not answer within ${renderElapsed(startMsMax)} and was ended`;
-		throw new ReeveError("daemon_failed", [how, ...(await lastLines(log, size))].join("\n  "));
+		const silence = `did not respond within ${renderElapsed(startMsMax)}`;
+		const how = ended.isServed
+			? `another daemon owns this home and ${silence}`
+			: (ended.how ?? `the daemon ${silence} and was killed`);
+		const lines = await lastLines(log, size);
+		// On a full disk there is no log with the reason.
+		const reasons = lines.length === 0 ? await explainSilence(home) : lines;
+		throw new ReeveError("daemon_failed", [how, ...reasons].join("\n  "));
 	} finally {
 		await log.close();
 	}
+}
+
+async function explainSilence({ dir }: Home): Promise<readonly string[]> {
+	const { bavail, bsize } = await statfs(dir);
+	return bavail * bsize < FREE_BYTES_MIN
+		? [`the disk of ${dir} is full: free some space, then start the daemon again`]
+		: [];
 }
 
 async function openLog(home: Home): Promise<FileHandle> {
@@ -120,25 +147,33 @@ export async function makeHome(home: Home): Promise<void> {
 function explainUnusable({ dir }: Home, error: unknown): ReeveError {
 	const { code, message } = error as NodeJS.ErrnoException;
 	return code === "EACCES" || code === "EPERM"
-		? new ReeveError("home_denied", `${dir} may not be used: ${message}`)
+		? new ReeveError("home_denied", `cannot use ${dir}: ${message}`)
 		: new ReeveError("write_failed", `cannot use ${dir} as the home: ${message}`);
 }
 
-/** How a child ended, in words, once it has. */
-function endOf(child: ChildProcess): { how: string | null } {
-	const end: { how: string | null } = { how: null };
+/** How a child ended, once it has. */
+interface ChildEnd {
+	/** In words. */
+	how: string | null;
+	/** Without a failure, which means that another daemon has the home and listens; it may be busy for a while yet. */
+	isServed: boolean;
+}
+
+function endOf(child: ChildProcess): ChildEnd {
+	const end: ChildEnd = { how: null, isServed: false };
 	child.once("error", (error) => {
 		end.how = `the daemon cannot be started: ${error.message}`;
 	});
 	child.once("exit", (code, signal) => {
-		end.how = `the daemon ended before it answered (${signal ?? `exit code ${code}`})`;
+		end.isServed = code === 0;
+		end.how = `the daemon exited during startup (${signal ?? `exit code ${code}`})`;
 	});
 	return end;
 }
 
 async function waitForAnswer(
 	client: Client,
-	ended: { readonly how: string | null },
+	ended: Readonly<ChildEnd>,
 	startMsMax: number,
 ): Promise<"answers" | "ended" | "silent"> {
 	const startedMs = performance.now();
@@ -147,7 +182,7 @@ async function waitForAnswer(
 		if (await answersQuietly(client)) return "answers";
 		const nowMs = performance.now();
 		if (ended.how !== null) endedMs ??= nowMs;
-		if (endedMs !== null && nowMs - endedMs > RIVAL_MS_MAX) return "ended";
+		if (endedMs !== null && !ended.isServed && nowMs - endedMs > RIVAL_MS_MAX) return "ended";
 		if (nowMs - startedMs > startMsMax) return "silent";
 		await sleep(LOOK_EVERY_MS);
 	}
@@ -156,13 +191,13 @@ async function waitForAnswer(
 /** While it starts, any trouble means: not yet. */
 async function answersQuietly(client: Client): Promise<boolean> {
 	try {
-		return await answers(client);
+		return await answersNow(client);
 	} catch {
 		return false;
 	}
 }
 
-/** What the log has gained since `from`, as its last lines. */
+/** The last lines of the log after `from`. */
 async function lastLines(log: FileHandle, from: number): Promise<readonly string[]> {
 	const { size } = await log.stat();
 	const start = Math.max(from, size - TOLD_BYTES_MAX);
@@ -196,11 +231,11 @@ export async function waitForEnd(
 	const startedMs = performance.now();
 	while ((await isAlive(pid)) || (await answersQuietly(client))) {
 		if (performance.now() - startedMs > stopMsMax) {
-			const hint = `Its log says what it waits for; \`kill ${pid}\` twice forces it.`;
+			const hint = `Its log shows what it is waiting for. Run \`kill ${pid}\` twice to force it.`;
 			const waited = renderElapsed(stopMsMax);
 			throw new ReeveError(
 				"daemon_failed",
-				`the daemon (pid ${pid}) is still there after ${waited}`,
+				`the daemon (pid ${pid}) is still running after ${waited}`,
 				hint,
 			);
 		}
@@ -214,7 +249,7 @@ async function isAlive(pid: number): Promise<boolean> {
 	} catch (error) {
 		return (error as NodeJS.ErrnoException).code === "EPERM";
 	}
-	// Where nobody reaps it, as in many containers, an ended process keeps its number.
+	// If no parent reaps it, as in many containers, an exited process keeps its pid.
 	const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
 	return !/\) [ZX] /.test(stat);
 }

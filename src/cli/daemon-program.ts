@@ -2,3 +2,9 @@ import { fileURLToPath } from "node:url";
 
 /** The program of the daemon that belongs to this command. */
 export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.meta.url));
+
+/**
+ * How Node runs it: with a small young generation, whose default of up to 48 MB buys the daemon nothing, and with a way
+ * to collect when it is idle (`src/daemon/trim-memory.ts`).
+ */
+export const DAEMON_FLAGS: readonly string[] = ["--max-semi-space-size=1", "--expose-gc"];

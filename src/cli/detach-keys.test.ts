@@ -67,7 +67,7 @@ describe("detach keys", () => {
 		expect(parseDetachKeys("ctrl-]").name).toBe("Ctrl-]");
 		expect(parseDetachKeys("CTRL-p,q").name).toBe("Ctrl-p q");
 		for (const bad of ["", "ctrl-", "ctrl-1", "alt-x", "ctrl-p,", "ab", "a,".repeat(9)]) {
-			expect(() => parseDetachKeys(bad)).toThrow(`--detach-keys cannot be \`${bad}\``);
+			expect(() => parseDetachKeys(bad)).toThrow(`invalid value for --detach-keys: \`${bad}\``);
 		}
 	});
 });

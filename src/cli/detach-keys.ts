@@ -42,12 +42,12 @@ function raise(text: string): never {
 
 function refuse(text: string): ReeveError {
 	const hint =
-		"Keys are `ctrl-` and a letter or one of @ [ ] \\ ^ _, or a character: ctrl-p,ctrl-q.";
-	return new ReeveError("usage", `--detach-keys cannot be \`${text}\``, hint);
+		"Use `ctrl-` with a letter or one of @ [ ] \\ ^ _, or a single character, separated by commas: ctrl-p,ctrl-q.";
+	return new ReeveError("usage", `invalid value for --detach-keys: \`${text}\``, hint);
 }
 
 export interface DetachMatcher {
-	/** What of the input goes to the agent, and whether the keys were typed. */
+	/** The part of the input for the agent, and whether the detach keys were typed. */
 	take(input: Uint8Array): { readonly pass: Buffer; readonly detach: boolean };
 }
 

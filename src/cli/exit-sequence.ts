@@ -20,9 +20,10 @@ export function parseExitSequence(text: string): RehearsalStep[] {
 		.replace(/\s+([x×]\d)/g, "$1")
 		.split(/[\s,]+/)
 		.filter((item) => item !== "");
-	if (items.length === 0) throw refuse("no exits are given");
+	if (items.length === 0) throw refuse("the list of exits is empty");
 	const steps = items.flatMap(parseItem);
-	if (steps.length > STEPS_MAX) throw refuse(`${steps.length} exits are more than ${STEPS_MAX}`);
+	if (steps.length > STEPS_MAX)
+		throw refuse(`${steps.length} exits exceed the limit of ${STEPS_MAX}`);
 	return steps;
 }
 
@@ -37,7 +38,7 @@ function parseItem(item: string): RehearsalStep[] {
 	const step = parseStep(what, uptimeMs);
 	const wanted = Number(count);
 	if (wanted < 1 || wanted > STEPS_MAX)
-		throw refuse(`\`${item}\` must happen 1 to ${STEPS_MAX} times`);
+		throw refuse(`\`${item}\` must repeat 1 to ${STEPS_MAX} times`);
 	return Array.from({ length: wanted }, () => step);
 }
 
@@ -57,14 +58,15 @@ function parseStep(what: string, uptimeMs: number): RehearsalStep {
 	const cause = EXIT_CAUSES.find((known) => known === what);
 	if (cause === undefined) {
 		throw refuse(
-			`\`${what}\` is neither an exit code, a signal, nor one of ${EXIT_CAUSES.join(", ")}, stop, resume`,
+			`\`${what}\` is not an exit code, a signal, or one of ${EXIT_CAUSES.join(", ")}, stop, resume`,
 		);
 	}
 	return { type: "exit", report: ownCauseReport(cause, uptimeMs) };
 }
 
 function ownCauseReport(cause: ExitCause, uptimeMs: number) {
-	const code = cause === "completed" ? 0 : cause === "spawn_error" ? null : 1;
+	const hasNone = cause === "spawn_error" || cause === "start_timeout";
+	const code = cause === "completed" ? 0 : hasNone ? null : 1;
 	// A program that cannot be started is most often missing, and stays so.
 	return exitReport({ uptimeMs, cause, code, permanent: cause === "spawn_error" });
 }

@@ -1,10 +1,11 @@
 /** Where the daemon is to listen, as it was asked on the command line, written where daemons look for it. */
 
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { Home } from "../client/home.js";
 import { makeFolder } from "../client/make-folder.js";
-import { type DaemonSettingsFile, parseDaemonSettings } from "../config/daemon-settings.js";
+import type { SettingsFile } from "../config/settings-schema.js";
 import { ReeveError } from "../core/errors.js";
 
 export interface ListenOptions {
@@ -23,30 +24,44 @@ export function asksToListen({ listen }: ListenOptions): boolean {
 export async function rememberListen(home: Home, options: ListenOptions): Promise<void> {
 	const { listen, tlsCert, tlsKey, allowHost } = options;
 	if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-		throw new ReeveError("usage", "--tls-cert and --tls-key go together", "Give both, or none.");
+		throw new ReeveError(
+			"usage",
+			"--tls-cert and --tls-key must be used together",
+			"Pass both, or neither.",
+		);
 	}
 	const tls =
 		tlsCert === undefined || tlsKey === undefined
-			? null
+			? undefined
 			: { cert: resolve(tlsCert), key: resolve(tlsKey) };
-	const settings: DaemonSettingsFile = {
-		...(await readOthers(home)),
-		listen: typeof listen === "string" ? listen : null,
-		tls,
-		allow_hosts: [...(allowHost ?? [])],
+	// Loaded here, since other commands only look whether the daemon listens.
+	const { parseDaemonSettings } = await import("../config/daemon-settings.js");
+	const { updateFile } = await import("../home/update-file.js");
+	const change = (text: string | null) => {
+		const { listen: _, tls: __, ...others } = parseSettingsFile(home, text);
+		const settings: SettingsFile = {
+			...others,
+			...(typeof listen === "string" ? { listen } : {}),
+			...(tls === undefined ? {} : { tls }),
+			allow_hosts: [...(allowHost ?? [])],
+		};
+		const written = `${JSON.stringify(settings, null, "\t")}\n`;
+		const parsed = parseDaemonSettings(written, home.settings, {
+			...{ baseDir: home.dir, homeDir: homedir() },
+		});
+		if (parsed.ok) return written;
+		const hint =
+			"Use 127.0.0.1:4270 for this host only. Other addresses need --tls-cert and --tls-key.";
+		const about = parsed.problems.map(({ path, message }) => `${path}: ${message}`);
+		throw new ReeveError("usage", about.join("; "), hint);
 	};
-	const parsed = parseDaemonSettings(settings);
-	if (!parsed.ok) {
-		const hint = "127.0.0.1:4270 is for this host alone; others need --tls-cert and --tls-key.";
-		throw new ReeveError("usage", parsed.problem, hint);
-	}
 	try {
 		await makeFolder(home.dir);
-		await writeFile(`${home.settings}.new`, `${JSON.stringify(settings, null, "\t")}\n`, {
-			mode: 0o600,
+		await updateFile(home.settings, change, {
+			...{ locks: home.locks, mode: 0o600, keepsPrevious: true },
 		});
-		await rename(`${home.settings}.new`, home.settings);
 	} catch (error) {
+		if (error instanceof ReeveError) throw error;
 		const why = error instanceof Error ? error.message : String(error);
 		throw new ReeveError("write_failed", `cannot write ${home.settings}: ${why}`);
 	}
@@ -54,14 +69,24 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 
 /** Whether the daemon is to be reached over the network, as far as the file can be read. */
 export async function isToListen(home: Home): Promise<boolean> {
-	return typeof (await readOthers(home)).listen === "string";
+	try {
+		const text = await readFile(home.settings, "utf8");
+		return typeof parseSettingsFile(home, text).listen === "string";
+	} catch {
+		return false;
+	}
 }
 
-/** What stands in the file besides: it is not ours to change. */
-async function readOthers(home: Home): Promise<DaemonSettingsFile> {
+/** Everything in the file, of which a command changes a part. A file that cannot be read is not overwritten. */
+function parseSettingsFile({ settings }: Home, text: string | null): SettingsFile {
+	if (text === null || text.trim() === "") return {};
 	try {
-		return JSON.parse(await readFile(home.settings, "utf8")) as DaemonSettingsFile;
-	} catch {
-		return {};
+		return JSON.parse(text) as SettingsFile;
+	} catch (error) {
+		throw new ReeveError(
+			"usage",
+			`${settings} is not valid JSON. Nothing was changed: ${(error as Error).message}`,
+			"Fix the file, or move it to start with new settings.",
+		);
 	}
 }

@@ -1,15 +1,20 @@
 /**
- * How commands speak: results on stdout, everything else on stderr, colours only on a terminal.
- * Commands get an `Output` and never touch the process's streams themselves.
+ * The CLI's only way to the process's streams: results go to stdout, everything else to stderr, colours
+ * only to a terminal. All text is made safe here, wherever it came from (A10), so no command can print
+ * control characters by mistake. Colours are marks that only this module turns into escape sequences; the
+ * marks contain a random number, so no agent can write one.
  */
 
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import type { WriteStream } from "node:tty";
-import pc from "picocolors";
 import { CLI_EXIT } from "../core/errors.js";
+import { safeJson, safeText } from "../core/safe-text.js";
 
-type Colors = ReturnType<typeof pc.createColors>;
+type Paint = (text: string) => string;
+type ColorName = "red" | "green" | "yellow" | "bold" | "dim";
+export type Colors = Readonly<Record<ColorName, Paint>>;
 
 export interface Output {
 	/** A line of the command's result. */
@@ -18,18 +23,20 @@ export interface Output {
 	say(line: string): void;
 	/** The result as one JSON document. */
 	json(value: unknown): void;
-	/** One of many results, as JSON on a line of its own. Waits for a reader that is behind. */
+	/** One of many results, as JSON on a line of its own. Waits for a slow reader. */
 	jsonLine(value: unknown): Promise<void>;
-	/** A part of the result as it is. Waits for a reader that is behind. */
-	write(part: string | Uint8Array): Promise<void>;
+	/** A part of the result. Waits for a slow reader. */
+	write(part: string): Promise<void>;
+	/** Bytes as they are, for a user who asked for exactly that. Waits for a slow reader. */
+	raw(bytes: Uint8Array): Promise<void>;
 	/**
-	 * How far it is, on one line that is written over; null takes the line away. Null itself where
-	 * nobody would see it.
+	 * Progress on one line that is overwritten; null removes the line. Null itself where nobody would see
+	 * it.
 	 */
 	readonly progress: ((line: string | null) => void) | null;
-	/** Writes control sequences beside the result; only where there is `progress`. */
-	draw(text: string): void;
-	/** Colours for the result, which do nothing where nobody sees them. */
+	/** Replaces the lines that were last drawn, beside the result; only where there is `progress`. */
+	redraw(lines: readonly string[]): void;
+	/** Colors for the result; they do nothing if stdout is not a terminal. */
 	readonly colors: Colors;
 	/** The same for what is said beside it. */
 	readonly sayColors: Colors;
@@ -40,6 +47,18 @@ export interface Output {
 }
 
 const CLEAR_LINE = "\r\u001b[K";
+const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
+
+/** The parameters of SGR sequences: on, off. */
+const SGR: Readonly<Record<ColorName, readonly [on: number, off: number]>> = {
+	red: [31, 39],
+	green: [32, 39],
+	yellow: [33, 39],
+	bold: [1, 22],
+	dim: [2, 22],
+};
+
+export const NO_COLORS: Colors = createColors(null);
 
 export function createOutput(
 	stdout: NodeJS.WriteStream,
@@ -47,24 +66,50 @@ export function createOutput(
 	env: NodeJS.ProcessEnv,
 ): Output {
 	for (const stream of [stdout, stderr]) stream.on("error", quitOnFailedWrite);
+	const nonce = randomBytes(16).toString("hex");
+	const safe = createPainter(nonce);
 	const write = async (part: string | Uint8Array) => {
 		if (!stdout.write(part)) await once(stdout, "drain");
 	};
 	const showsProgress = stderr.isTTY === true && env["TERM"] !== "dumb";
+	let drawn = 0;
 	return {
-		result: (line) => stdout.write(`${line}\n`),
-		say: (line) => stderr.write(`${line}\n`),
-		json: (value) => stdout.write(`${JSON.stringify(value, null, 2)}\n`),
-		jsonLine: (value) => write(`${JSON.stringify(value)}\n`),
-		write,
-		progress: showsProgress ? (line) => stderr.write(`${CLEAR_LINE}${line ?? ""}`) : null,
-		draw: (text) => stderr.write(text),
-		colors: pc.createColors(showsColors(stdout, env)),
-		sayColors: pc.createColors(showsColors(stderr, env)),
-		// Some terminals say that they have no width at all.
+		result: (line) => stdout.write(`${safe(line)}\n`),
+		say: (line) => stderr.write(`${safe(line)}\n`),
+		json: (value) => stdout.write(`${safeJson(value, 2)}\n`),
+		jsonLine: (value) => write(`${safeJson(value)}\n`),
+		write: (part) => write(safe(part)),
+		raw: write,
+		progress: showsProgress ? (line) => stderr.write(`${CLEAR_LINE}${safe(line ?? "")}`) : null,
+		redraw(lines) {
+			const text = lines.map((line) => `${safe(line)}\n`).join("");
+			stderr.write(`${UP_AND_CLEAR.repeat(drawn)}${text}`);
+			drawn = lines.length;
+		},
+		colors: createColors(showsColors(stdout, env) ? nonce : null),
+		sayColors: createColors(showsColors(stderr, env) ? nonce : null),
+		// Some terminals report that they have no width at all.
 		columns: (stdout.isTTY && stdout.columns) || null,
 		sayColumns: (stderr.isTTY && stderr.columns) || null,
 	};
+}
+
+/** Makes text safe, and then turns the marks in it into colours. */
+function createPainter(nonce: string): (text: string) => string {
+	const marks = new RegExp(`<${nonce}:(\\d+)>`);
+	// Split at the marks, every other part is the number of a colour.
+	return (text) =>
+		text
+			.split(marks)
+			.map((part, at) => (at % 2 === 0 ? safeText(part) : `\u001b[${part}m`))
+			.join("");
+}
+
+function createColors(nonce: string | null): Colors {
+	const paint = ([on, off]: readonly [number, number]): Paint =>
+		nonce === null ? (text) => text : (text) => `<${nonce}:${on}>${text}<${nonce}:${off}>`;
+	const entries = Object.entries(SGR).map(([name, codes]) => [name, paint(codes)]);
+	return Object.fromEntries(entries) as Colors;
 }
 
 function showsColors(stream: Pick<WriteStream, "isTTY">, env: NodeJS.ProcessEnv): boolean {
@@ -74,11 +119,11 @@ function showsColors(stream: Pick<WriteStream, "isTTY">, env: NodeJS.ProcessEnv)
 	return stream.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** Nothing more can be said. Whoever closed the pipe (`reeve … | head`) had the right to. */
+/** Nothing more can be printed. A reader that closes the pipe (`reeve … | head`) is no failure. */
 function quitOnFailedWrite(error: NodeJS.ErrnoException): void {
 	if (error.code === "EPIPE") process.exit();
 	try {
-		writeSync(2, `error: the output cannot be written: ${error.message}\n`);
+		writeSync(2, `error: cannot write the output: ${error.message}\n`);
 	} finally {
 		process.exit(CLI_EXIT.failed);
 	}

@@ -13,27 +13,17 @@ export interface PlanWatch {
 	end(): void;
 }
 
-const UP_AND_CLEAR = "\u001b[1A\u001b[2K";
-
 export function createPlanWatch(output: Output): PlanWatch {
 	return output.progress === null ? createLines(output) : createDrawing(output);
 }
 
 function createDrawing(output: Output): PlanWatch {
-	let drawn = 0;
-	const clear = () => output.draw(UP_AND_CLEAR.repeat(drawn));
 	return {
 		show(plan) {
 			const shown = { colors: output.sayColors, columns: output.sayColumns };
-			const lines = renderPlanTree(plan, shown, Date.now());
-			clear();
-			output.draw(`${lines.join("\n")}\n`);
-			drawn = lines.length;
+			output.redraw(renderPlanTree(plan, shown, Date.now()));
 		},
-		end() {
-			clear();
-			drawn = 0;
-		},
+		end: () => output.redraw([]),
 	};
 }
 

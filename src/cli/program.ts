@@ -1,9 +1,10 @@
-/** The command line: which commands there are, what they take, and how their failures are told. */
+/** The command line: the commands, their arguments, and how errors are printed. */
 
 import { Command, CommanderError } from "commander";
 import { readVersion } from "../client/version.js";
-import { CLI_EXIT, ERRORS, ReeveError } from "../core/errors.js";
+import { CLI_EXIT, ReeveError } from "../core/errors.js";
 import { addCallCommands } from "./groups/calls.js";
+import { addCompletion } from "./groups/completion.js";
 import { addDaemonCommands } from "./groups/daemon.js";
 import { addFleetCommands } from "./groups/fleet.js";
 import type { Run } from "./groups/group.js";
@@ -11,13 +12,21 @@ import { addDemo, addExplain, addLocalCommands } from "./groups/local.js";
 import { addTokenCommands } from "./groups/token.js";
 import { addWatchCommands } from "./groups/watch.js";
 import { createOutput, type Output } from "./output.js";
+import { printError, printJsonError } from "./print-error.js";
+import { suggestCommands } from "./suggest.js";
 
 export async function runProgram(args: readonly string[]): Promise<number> {
 	const output = createOutput(process.stdout, process.stderr, process.env);
 	let exitCode: number = CLI_EXIT.done;
 	const program = createProgram(async (command) => {
 		exitCode = await command(output, process.env);
-	}).configureOutput({ writeErr: (text) => output.say(text.trimEnd()) });
+	}).configureOutput({
+		writeOut: (text) => output.result(text.replace(/\n$/, "")),
+		writeErr: (text) => output.say(text.trimEnd()),
+	});
+	const asJson = wantsJson(args);
+	// Without this, Node would print the message of such an error as it is.
+	process.on("uncaughtException", (error) => process.exit(tell(error, output, asJson)));
 	try {
 		if (args.length === 0) {
 			program.outputHelp({ error: true });
@@ -26,7 +35,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 		await program.parseAsync(args, { from: "user" });
 		return exitCode;
 	} catch (error) {
-		return tell(error, output, wantsJson(args));
+		return tell(error, output, asJson);
 	}
 }
 
@@ -36,56 +45,45 @@ export function createProgram(run: Run = async () => {}): Command {
 		.description("Keeps AI agents alive and accountable.")
 		.version(readVersion(), "-V, --version", "print the version")
 		.helpOption("-h, --help", "print this help")
-		.helpCommand("help [command]", "print the help of a command")
+		.helpCommand("help [command]", "print help for a command")
 		.exitOverride()
 		.showSuggestionAfterError()
 		.addHelpText(
 			"after",
-			"\nExit codes: 0 done, 1 failed, 2 usage or fleet file, 3 no daemon, 4 not found, 5 refused.",
+			"\nWrite an agent as `project:agent`, or as its name if that is unique. For tasks, plans and\ntokens, a prefix or suffix of the id is enough.\n\nExit codes: 0 success, 1 failed, 2 invalid arguments or fleet file, 3 no daemon, 4 not found, 5 refused.",
 		);
+	program.commandsGroup("Fleet:");
 	addLocalCommands(program, run);
 	addFleetCommands(program, run);
+	program.commandsGroup("Agents:");
 	addWatchCommands(program, run);
-	addCallCommands(program, run);
 	addExplain(program, run);
+	program.commandsGroup("Calls:");
+	addCallCommands(program, run);
+	program.commandsGroup("Daemon and access:");
 	addDaemonCommands(program, run);
 	addTokenCommands(program, run);
+	program.commandsGroup("Other:");
+	addCompletion(program, run);
 	addDemo(program, run);
+	suggestCommands(program);
 	return program;
 }
 
-/** Whether the failure of a command line that may not even be understood is to be told as JSON. */
+/** Whether to print errors as JSON, even if the command line cannot be parsed. */
 function wantsJson(args: readonly string[]): boolean {
 	const end = args.indexOf("--");
 	return (end === -1 ? args : args.slice(0, end)).includes("--json");
 }
 
-/** Tells what went wrong and gives the exit code for it. */
+/** Prints the error and returns its exit code. */
 function tell(error: unknown, output: Output, asJson: boolean): number {
 	// Commander has printed its own message, or help that was asked for.
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return CLI_EXIT.done;
 		const message = error.message.replace(/^error: /, "");
-		if (asJson) tellJson(new ReeveError("usage", message), output);
+		if (asJson) printJsonError(new ReeveError("usage", message), output);
 		return CLI_EXIT.usage;
 	}
-	const known =
-		error instanceof ReeveError
-			? error
-			: new ReeveError(
-					"internal",
-					error instanceof Error ? (error.stack ?? error.message) : String(error),
-				);
-	if (asJson) {
-		tellJson(known, output);
-	} else {
-		output.say(`${output.sayColors.red("error")}: ${known.message}`);
-		output.say(`${output.sayColors.dim("hint")}: ${known.hint}`);
-	}
-	return ERRORS[known.code].cliExit;
-}
-
-/** On one line: it may follow other lines of JSON. */
-function tellJson({ code, message, hint }: ReeveError, output: Output): void {
-	output.result(JSON.stringify({ error: { code, message, hint } }));
+	return printError(error, output, asJson);
 }

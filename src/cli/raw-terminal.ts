@@ -6,7 +6,8 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import { ReeveError } from "../core/errors.js";
 
-const ENTER = "\u001b[?1049h\u001b[H\u001b[2J";
+/** The title is saved and restored by the terminal itself. */
+const ENTER = "\u001b[22;0t\u001b[?1049h\u001b[H\u001b[2J";
 /**
  * What programs switch on and do not live to switch off: mouse, focus and paste reports, keys as
  * sequences, scroll region, line drawing, hidden cursor, held back drawing. Then the user's own screen.
@@ -14,15 +15,17 @@ const ENTER = "\u001b[?1049h\u001b[H\u001b[2J";
 const LEAVE = [
 	"\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1004l\u001b[?1005l\u001b[?1006l\u001b[?1015l",
 	"\u001b[?2004l\u001b[?2026l\u001b[<u\u001b[>4;0m\u001b[?1l\u001b>\u001b[?6l\u001b[?7h\u001b[r",
-	"\u001b(B\u000f\u001b[0m\u001b[0 q\u001b[?25h\u001b[?1049l",
+	"\u001b(B\u000f\u001b[0m\u001b[0 q\u001b[?25h\u001b[?1049l\u001b[23;0t",
 ].join("");
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
 
 export interface RawTerminal {
 	size(): { readonly columns: number; readonly rows: number };
-	/** A line at the bottom, over what is there, until the agent draws again. */
+	/** A line at the bottom, over the agent's screen. */
 	notice(text: string): void;
+	/** The title of the window, until the agent sets one or the terminal is given back. */
+	title(text: string): void;
 	restore(): void;
 }
 
@@ -33,7 +36,8 @@ export interface TerminalStreams {
 
 export function checkTerminal(stdin: ReadStream, stdout: WriteStream): TerminalStreams {
 	if (stdin.isTTY && stdout.isTTY) return { stdin, stdout };
-	const hint = "Without one, `reeve logs -f` shows what it writes and `reeve send` types to it.";
+	const hint =
+		"Without one, use `reeve logs -f` to read its output and `reeve send` to send messages.";
 	throw new ReeveError("usage", "reeve attach needs a terminal", hint);
 }
 
@@ -42,7 +46,7 @@ export function sizeOf(stdout: WriteStream): { readonly columns: number; readonl
 	return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
 }
 
-/** `greet` speaks on the user's own screen, when keys are taken already: whoever reads it may type. */
+/** `greet` prints on the user's own screen after input is enabled, so that the user can type at once. */
 export function enterRawTerminal(
 	{ stdin, stdout }: TerminalStreams,
 	greet: () => void,
@@ -65,7 +69,7 @@ export function enterRawTerminal(
 		process.on(signal, listener);
 		return [signal, listener] as const;
 	});
-	// Exceptions that nobody catches end here as well.
+	// Uncaught exceptions end here as well.
 	process.on("exit", restore);
 	stdin.setRawMode(true);
 	greet();
@@ -79,6 +83,7 @@ export function enterRawTerminal(
 			// Cursor, colours and character set are the agent's, and are put back.
 			stdout.write(`\u001b7${drawn}\u001b8`);
 		},
+		title: (text) => void stdout.write(`\u001b]2;${text}\u0007`),
 		restore,
 	};
 }

@@ -1,4 +1,4 @@
-/** Reads the fleet file for commands that need it, and tells its problems when it cannot be used. */
+/** Reads the fleet file for commands that need it, and reports its problems if it is invalid. */
 
 import { homedir } from "node:os";
 import { type LoadedFleet, loadFleet } from "../config/load.js";
@@ -6,11 +6,11 @@ import { escapeText, renderProblem } from "../config/problem.js";
 import type { FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 
-/** What the file holds, or its problems. A file that is not there is an error of its own. */
+/** The fleet, or its problems. A missing file is a separate error. */
 export async function loadFleetFile(file: string, env: NodeJS.ProcessEnv): Promise<LoadedFleet> {
 	const loaded = await loadFleet(file, { env, homeDir: homedir() });
 	if (!loaded.ok && loaded.missing) {
-		throw new ReeveError("fleet_file_not_found", `there is no fleet file ${escapeText(file)}`);
+		throw new ReeveError("fleet_file_not_found", `fleet file not found: ${escapeText(file)}`);
 	}
 	return loaded;
 }
@@ -20,5 +20,5 @@ export async function readFleet(file: string, env: NodeJS.ProcessEnv): Promise<F
 	const loaded = await loadFleetFile(file, env);
 	if (loaded.ok) return loaded.fleet;
 	const problems = loaded.problems.map(renderProblem).join("\n");
-	throw new ReeveError("fleet_file_invalid", `the fleet file has problems:\n${problems}`);
+	throw new ReeveError("fleet_file_invalid", `the fleet file is invalid:\n${problems}`);
 }

@@ -6,7 +6,7 @@
  * cells hold is made safe to show: much of it comes from agents.
  */
 
-import { plainLine } from "./sanitize.js";
+import { plainLine } from "../core/safe-text.js";
 
 const GAP = "  ";
 const LAST_COLUMN_MIN = 24;

@@ -45,7 +45,7 @@ const MARKS: Readonly<Record<string, string>> = {
 	retried: "↻",
 };
 
-/** The tasks of a plan, each under what it waits for, with how it is and how long that took. */
+/** The tasks of a plan, each under what it waits for, with its status and duration. */
 export function renderPlanTree(plan: PlanDetailJson, shown: Shown, nowMs: number): string[] {
 	const depths = depthsOf(plan.tasks);
 	const names = plan.tasks.map(({ name }) => `${"  ".repeat(depths.get(name) ?? 0)}${name}`);

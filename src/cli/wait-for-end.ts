@@ -1,4 +1,4 @@
-/** Waits for a task or plan to end, also while the daemon is restarted: it takes up what it had taken on. */
+/** Waits for a task or plan to end, also while the daemon is restarted: the next one continues with it. */
 
 import { ReeveError } from "../core/errors.js";
 
@@ -8,11 +8,12 @@ const AGAIN_MS = 300;
 /** A daemon that is gone for longer is not coming back by itself. */
 const AWAY_MS_MAX = 30_000;
 
-/** Looks until `isOver`; whoever interrupts is told that the work goes on. */
+/** Looks until `isOver`. `show` is the command that shows the task or plan later. */
 export async function waitForEnd<T>(
 	look: () => Promise<T>,
 	isOver: (seen: T) => boolean,
 	onLook: (seen: T) => void,
+	show: string,
 ): Promise<T> {
 	let awaySinceMs: number | null = null;
 	for (;;) {
@@ -26,7 +27,14 @@ export async function waitForEnd<T>(
 				error instanceof ReeveError &&
 				(error.code === "no_daemon" || error.code === "connection_lost");
 			awaySinceMs ??= performance.now();
-			if (!away || performance.now() - awaySinceMs > AWAY_MS_MAX) throw error;
+			if (!away) throw error;
+			if (performance.now() - awaySinceMs > AWAY_MS_MAX) {
+				throw new ReeveError(
+					"no_daemon",
+					"accepted but not finished, and no daemon is running",
+					`It continues when a daemon is running: \`reeve daemon start\`, then \`${show}\`.`,
+				);
+			}
 			await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
 		}
 	}

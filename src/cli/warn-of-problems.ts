@@ -1,15 +1,15 @@
-/** What is wrong with a daemon that runs all the same, for whoever has just started it. */
+/** Warns about problems of a running daemon after a command has started it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.js";
 import type { Home } from "../client/home.js";
+import { plainLine } from "../core/safe-text.js";
 import { isToListen } from "./listen-settings.js";
 import type { Output } from "./output.js";
-import { plainLine } from "./sanitize.js";
 
 const LISTENING_MS_MAX = 2_000;
 
-/** What keeps it from being reached as its settings say: it runs, so this is no failure. */
+/** Problems of its network settings: the daemon is running, so these are warnings. */
 export async function warnOfProblems(home: Home, client: Client, output: Output): Promise<void> {
 	const untilMs = performance.now() + LISTENING_MS_MAX;
 	let status = await client.call("GET /api/v1/daemon");

@@ -5,13 +5,13 @@ import type { AgentJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 
 const LOOK_EVERY_MS = 250;
-/** What takes less is over before anybody could read it. */
+/** Shorter waits are over before a user could read the progress. */
 const FIRST_LOOK_MS = 400;
 
 export interface Watched {
 	readonly ids: readonly string[];
 	readonly isDone: (agent: AgentJson) => boolean;
-	/** What those are that are done: `12/50 up`. */
+	/** The word for finished agents: `12/50 up`. */
 	readonly word: string;
 }
 
@@ -31,7 +31,7 @@ export async function withProgress<Value>(
 			const done = agents.filter((agent) => wanted.has(agent.id) && isDone(agent)).length;
 			if (!over) progress(`${done}/${wanted.size} ${word}`);
 		} catch {
-			// Whatever is wrong, the request itself will tell.
+			// The request itself reports any error.
 		}
 		if (!over) timer = setTimeout(look, LOOK_EVERY_MS);
 	};

@@ -1,14 +1,16 @@
-/** Where a daemon is reached. Over the network it asks for a token. */
+/** The address type of the client. */
+
+/** The address of a daemon: its socket, or a URL, which needs a token. */
 export type Address =
 	| {
 			readonly socketPath: string;
-			/** Only to be allowed less than whoever can open the socket. */
+			/** Only to restrict access: clients of the socket have full access without a token. */
 			readonly token?: string;
 	  }
 	| {
-			/** `http://127.0.0.1:4270`, or `https://` for one that is not on this host. */
+			/** `http://127.0.0.1:4270`, or `https://` for a daemon on another host. */
 			readonly url: string;
 			readonly token?: string;
-			/** Certificates that are trusted besides those of the system, as PEM. */
+			/** Additional trusted certificates, as PEM. */
 			readonly ca?: string;
 	  };

@@ -2,7 +2,6 @@
 
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import WebSocket from "ws";
 import type { ReeveEvent } from "../core/events.js";
 import type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.js";
 import type { Address } from "./address.js";
@@ -10,24 +9,31 @@ import {
 	explain,
 	failureOf,
 	isSecure,
+	pathOf,
+	readText,
 	send,
 	strangeAnswer,
 	tokenHeader,
-	told,
 } from "./connection.js";
+import { type EventOptions, type LogOptions, streamEvents, streamLogs } from "./streams.js";
 
+export type { ConnectionChange, StreamOptions } from "./reopen.js";
+export type { EventOptions, LogOptions } from "./streams.js";
+
+/** Options of a request. */
 export interface CallOptions<Name extends RouteName> {
 	/** Fills the `:id` or `:scope` of the path. */
 	readonly place?: string;
 	readonly query?: Routes[Name]["sentQuery"];
 	readonly body?: Routes[Name]["body"];
-	/** Makes one of requests that are sent again. */
+	/** The idempotency key: requests with the same key run only once. */
 	readonly idempotencyKey?: string;
-	/** Goes with whatever the request causes. */
+	/** The correlation id of events that the request causes. */
 	readonly correlationId?: string;
 	readonly signal?: AbortSignal;
 }
 
+/** A client of a daemon; created by `createClient`. */
 export interface Client {
 	/**
 	 * Sends a request. Without a `signal`, questions (`GET`) wait a bounded time, and what is to be
@@ -37,24 +43,20 @@ export interface Client {
 		name: Name,
 		options?: CallOptions<Name>,
 	): Promise<Routes[Name]["reply"]>;
-	/** The API's own description. */
+	/** The OpenAPI document of the API. */
 	openApi(): Promise<Record<string, unknown>>;
-	/** The daemon's numbers, in the text format of Prometheus. */
+	/** The daemon's metrics, in the text format of Prometheus. */
 	metrics(): Promise<string>;
-	/** Events after `after`; with `follow`, also those to come, until `signal` aborts. */
-	events(options: {
-		readonly after: number;
-		readonly agent?: string | undefined;
-		/** Types, or groups of types with a dot at their end: `agent.exited,task.`. */
-		readonly type?: string | undefined;
-		readonly follow: boolean;
-		readonly signal?: AbortSignal;
-	}): AsyncGenerator<ReeveEvent>;
-	/** An agent's raw output. */
-	logs(
-		id: string,
-		options: { readonly lines: number; readonly follow: boolean; readonly signal?: AbortSignal },
-	): AsyncGenerator<Uint8Array>;
+	/**
+	 * Stored events, oldest first; with `follow`, also those to come. A followed stream reconnects when
+	 * the daemon goes away and continues after the last event: none is missed, none comes twice. It ends
+	 * quietly when `signal` aborts, and throws when it cannot continue: `events_pruned` when the next
+	 * event is no longer kept, `unauthorized` when the token is no longer valid, `no_daemon` or
+	 * `connection_lost` when no daemon came back within `reconnectForMs`.
+	 */
+	events(options: EventOptions): AsyncGenerator<ReeveEvent>;
+	/** An agent's raw output. With `follow` it reconnects like `events`, at the byte where it was cut. */
+	logs(id: string, options: LogOptions): AsyncGenerator<Uint8Array>;
 	/**
 	 * An open WebSocket to an agent's terminal; the contract says what goes over it. It is paused, so
 	 * that nothing is missed: `resume()` it once somebody listens.
@@ -65,7 +67,7 @@ export interface Client {
 	): Promise<TerminalSocket>;
 }
 
-/** As much of a WebSocket as a terminal needs; users need no types but these. */
+/** The part of a WebSocket that a terminal needs, without other types. */
 export interface TerminalSocket {
 	readonly readyState: number;
 	readonly OPEN: number;
@@ -74,14 +76,15 @@ export interface TerminalSocket {
 	send(data: string | Uint8Array, sent?: (error?: Error) => void): void;
 	pause(): void;
 	resume(): void;
-	/** Ends the connection in order: what was sent arrives. */
+	/** Closes the connection after all sent data has arrived. */
 	close(): void;
-	/** Ends the connection at once. */
+	/** Closes the connection immediately. */
 	terminate(): void;
 }
 
 const ANSWER_MS_MAX = 10_000;
 
+/** Creates a client for the daemon at this address. It connects on first use. */
 export function createClient(address: Address): Client {
 	async function ask(method: string, path: string, options: CallOptions<RouteName>) {
 		const patience = method === "GET" ? AbortSignal.timeout(ANSWER_MS_MAX) : undefined;
@@ -98,22 +101,8 @@ export function createClient(address: Address): Client {
 			headers,
 			...(signal && { signal }),
 		});
-		const answer = await text(response).catch((error: unknown) => {
-			throw explain(error, address);
-		});
-		return parseReply(answer);
+		return parseReply(await readText(response, address, signal));
 	}
-
-	/** The stream's path is a route's, so a route that is renamed is noticed here. */
-	const stream = async (
-		name: RouteName,
-		place: string,
-		query: URLSearchParams,
-		signal?: AbortSignal,
-	) => {
-		const path = `${pathOf(name, place)}?${query}`;
-		return told(await send(address, { method: "GET", path, ...(signal && { signal }) }), address);
-	};
 
 	return {
 		async call(name, options = {}) {
@@ -124,25 +113,12 @@ export function createClient(address: Address): Client {
 		async metrics() {
 			const signal = AbortSignal.timeout(ANSWER_MS_MAX);
 			const path = pathOf("GET /metrics");
-			return text(await send(address, { method: "GET", path, signal }));
+			const response = await send(address, { method: "GET", path, signal });
+			return readText(response, address, signal);
 		},
 		openApi: () => ask("GET", pathOf("GET /api/v1/openapi.json"), {}),
-		async *events({ after, agent, type, follow, signal }) {
-			const query = new URLSearchParams({
-				after: String(after),
-				...(agent && { agent }),
-				...(type && { type }),
-			});
-			if (follow) query.set("follow", "1");
-			const bytes = await stream("GET /api/v1/events", "", query, signal);
-			for await (const line of linesOf(bytes)) {
-				if (line.startsWith("data: ")) yield JSON.parse(line.slice(6)) as ReeveEvent;
-			}
-		},
-		async *logs(id, { lines, follow, signal }) {
-			const query = new URLSearchParams({ lines: String(lines), ...(follow && { follow: "1" }) });
-			yield* await stream("GET /api/v1/agents/:id/logs", id, query, signal);
-		},
+		events: (options) => streamEvents(address, options),
+		logs: (id, options) => streamLogs(address, id, options),
 		terminal(id, { columns, rows, readOnly }) {
 			const query = new URLSearchParams({ columns: String(columns), rows: String(rows) });
 			if (readOnly) query.set("ro", "1");
@@ -152,6 +128,7 @@ export function createClient(address: Address): Client {
 }
 
 async function openSocket(address: Address, path: string): Promise<TerminalSocket> {
+	const { WebSocket } = await import("ws");
 	const [scheme, host] = isSecure(address) ? ["wss", hostOf(address)] : ["ws", hostOf(address)];
 	const socket = new WebSocket(`${scheme}://${host}${path}`, {
 		// Not in the address, where a home with a colon or a space in its name would be cut short.
@@ -178,11 +155,6 @@ function hostOf(address: Address): string {
 	return "url" in address ? new URL(address.url).host : "localhost";
 }
 
-function pathOf(name: RouteName, place = ""): string {
-	const [, pattern = ""] = name.split(" ");
-	return pattern.replace(/:\w+/, encodeURIComponent(place));
-}
-
 /** With its question mark; empty when nothing is asked. */
 function queryOf(query: object | undefined): string {
 	const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
@@ -192,18 +164,14 @@ function queryOf(query: object | undefined): string {
 	return given.length === 0 ? "" : `?${sent}`;
 }
 
-async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
-	const decoder = new TextDecoder();
-	let rest = "";
-	for await (const chunk of stream) {
-		rest += decoder.decode(chunk, { stream: true });
-		const lines = rest.split("\n");
-		rest = lines.pop() ?? "";
-		yield* lines;
-	}
+function parseReply(body: string) {
+	const reply = parseJson(body);
+	// The one error whose status is no failure: a part of the request was done.
+	if (reply?.error?.code === "outcome_pending") throw failureOf(body);
+	return reply;
 }
 
-function parseReply(body: string) {
+function parseJson(body: string) {
 	try {
 		return JSON.parse(body);
 	} catch {

@@ -4,6 +4,7 @@ import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { request as secureRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { ERRORS, type ErrorCode, ReeveError } from "../core/errors.js";
+import type { RouteName } from "../http/contract/routes.js";
 import type { ErrorJson } from "../http/contract/shapes.js";
 import type { Address } from "./address.js";
 
@@ -33,11 +34,30 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 	const start = isSecure(address) ? secureRequest : request;
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
 		const going = start(options, resolve);
-		going.on("error", (error) => reject(explain(error, address)));
+		going.on("error", (error) => reject(explain(error, address, sent.signal)));
 		going.end(payload);
 	});
 	if ((response.statusCode ?? 500) < 400) return response;
-	throw failureOf(await text(response));
+	throw failureOf(await readText(response, address, sent.signal));
+}
+
+/** The whole body. */
+export async function readText(
+	response: IncomingMessage,
+	address: Address,
+	signal?: AbortSignal,
+): Promise<string> {
+	try {
+		return await text(response);
+	} catch (error) {
+		throw explain(error, address, signal);
+	}
+}
+
+/** The path of a route, so that a route that is renamed is noticed where it is called. */
+export function pathOf(name: RouteName, place = ""): string {
+	const [, pattern = ""] = name.split(" ");
+	return pattern.replace(/:\w+/, encodeURIComponent(place));
 }
 
 export function tokenHeader(address: Address): Readonly<Record<string, string>> {
@@ -59,8 +79,11 @@ function targetOf(address: Address): RequestOptions & { ca?: string } {
 	};
 }
 
-/** The bytes of a stream, whose end before its time is told as what it is. */
-export async function* told(response: IncomingMessage, address: Address): AsyncGenerator<Buffer> {
+/** The bytes of a stream. A cut is thrown as an error. */
+export async function* bytesOf(
+	response: IncomingMessage,
+	address: Address,
+): AsyncGenerator<Buffer> {
 	try {
 		yield* response as AsyncIterable<Buffer>;
 	} catch (error) {
@@ -68,7 +91,7 @@ export async function* told(response: IncomingMessage, address: Address): AsyncG
 	}
 }
 
-/** An error that the daemon told, as the same error here. */
+/** Recreates an error that the daemon returned. */
 export function failureOf(body: string): ReeveError {
 	try {
 		const { code, message, hint, details } = (JSON.parse(body) as ErrorJson).error;
@@ -76,32 +99,43 @@ export function failureOf(body: string): ReeveError {
 		const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : "internal";
 		if (typeof message === "string") return new ReeveError(known, message, hint, details ?? null);
 	} catch {
-		// Not one of ours: told below as it is.
+		// Not an error of Reeve: reported unchanged below.
 	}
 	return strangeAnswer(body);
 }
 
 export function strangeAnswer(body: string): ReeveError {
-	return new ReeveError("internal", `the daemon answered: ${body.slice(0, 500)}`);
+	return new ReeveError("internal", `unexpected response from the daemon: ${body.slice(0, 500)}`);
 }
 
-/** What a failed connection means to whoever asked. */
-export function explain(error: unknown, address: Address): unknown {
+const UNREACHABLE: ReadonlySet<string> = new Set([
+	...["EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "ETIMEDOUT"],
+	...["ENOTFOUND", "EAI_AGAIN"],
+]);
+
+/** The error for a failed connection. */
+export function explain(error: unknown, address: Address, signal?: AbortSignal): unknown {
 	if (!(error instanceof Error)) return error;
 	const place = "socketPath" in address ? address.socketPath : address.url;
-	const { code, cause } = error as NodeJS.ErrnoException;
+	// While a body is read, Node reports an abort as a reset connection.
+	if (signal?.aborted) {
+		const { reason } = signal;
+		if (!(reason instanceof Error) || reason.name !== "TimeoutError") return reason;
+		const hint = "The daemon may be busy or blocked. Run `reeve doctor` and check its log.";
+		return new ReeveError("timeout", `the daemon at ${place} does not respond`, hint);
+	}
+	const { code } = error as NodeJS.ErrnoException;
 	if (code === "ENOENT" || code === "ECONNREFUSED" || code === "ENOTDIR") {
-		return new ReeveError("no_daemon", `no daemon answers at ${place}`);
+		return new ReeveError("no_daemon", `no daemon is listening at ${place}`);
 	}
 	if (code === "ECONNRESET" || code === "EPIPE") {
-		return new ReeveError("connection_lost", `the daemon at ${place} went away`);
+		return new ReeveError("connection_lost", `the daemon at ${place} closed the connection`);
 	}
 	if (code === "EACCES" || code === "EPERM") {
-		return new ReeveError("home_denied", `${place} may not be used: permission denied`);
+		return new ReeveError("home_denied", `cannot connect to ${place}: permission denied`);
 	}
-	if (cause instanceof Error && cause.name === "TimeoutError") {
-		const hint = "It may be very busy, or hang: `reeve doctor` looks; its log may tell why.";
-		return new ReeveError("timeout", `the daemon at ${place} does not answer`, hint);
+	if (code !== undefined && UNREACHABLE.has(code)) {
+		return new ReeveError("no_daemon", `cannot connect to ${place}: ${error.message}`);
 	}
 	return error;
 }

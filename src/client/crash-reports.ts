@@ -24,7 +24,7 @@ export interface CrashReport {
 	readonly message: string;
 	readonly stack: string | null;
 	readonly pid: number;
-	/** Null when nobody was there to see. */
+	/** Null if it was not observed. */
 	readonly uptime_ms: number | null;
 	readonly started_at: string;
 	readonly versions: { readonly reeve: string; readonly node: string; readonly platform: string };

@@ -3,31 +3,34 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
+/** The paths of a daemon's files. */
 export interface Home {
-	/** 0700: socket, database and logs are for its owner alone. */
+	/** Mode 0700: socket, database and logs are private to their owner. */
 	readonly dir: string;
 	readonly socket: string;
 	readonly database: string;
 	readonly lock: string;
+	/** Locks for files that several processes may change. */
+	readonly locks: string;
 	readonly daemonLog: string;
-	/** Output of agents, a folder each. */
+	/** Output of agents, one directory each. */
 	readonly logs: string;
-	/** What adapters need beside each agent, a folder each. */
+	/** Files of adapters, one directory per agent. */
 	readonly agents: string;
-	/** Temporary files of agents, a folder each. */
+	/** Temporary files of agents, one directory each. */
 	readonly temporary: string;
-	/** What backends keep while agents run. */
+	/** Files of backends while agents run. */
 	readonly runtime: string;
 	readonly vault: string;
 	/** The hashes of all tokens. */
 	readonly tokens: string;
-	/** The owner's own token. */
+	/** The owner's default token. */
 	readonly token: string;
-	/** How the daemon is to run: where it listens, whom it tells. */
+	/** The daemon's settings: its address, its notification routes. */
 	readonly settings: string;
-	/** There while a daemon runs. */
+	/** Exists while a daemon is running. */
 	readonly marker: string;
-	/** Reports of daemons that died. */
+	/** Crash reports of daemons. */
 	readonly crashes: string;
 }
 
@@ -42,7 +45,7 @@ export function resolveLeases(env: Variables): string {
 	return resolve(join(stateFolder(env), "reeve-conversations"));
 }
 
-/** `REEVE_HOME`, else the state directory of the desktop standard. */
+/** `REEVE_HOME`, or the XDG state directory. */
 export function resolveHome(env: Variables): Home {
 	const dir = resolve(env["REEVE_HOME"] || join(stateFolder(env), "reeve"));
 	return {
@@ -50,6 +53,7 @@ export function resolveHome(env: Variables): Home {
 		socket: join(dir, "reeve.sock"),
 		database: join(dir, "reeve.db"),
 		lock: join(dir, "lock.db"),
+		locks: join(dir, "locks"),
 		daemonLog: join(dir, "daemon.log"),
 		logs: join(dir, "logs"),
 		agents: join(dir, "agents"),

@@ -1,11 +1,9 @@
 /**
- * `reeve/client`: the typed client, and the words that cross the wire. It holds no code that decides
- * anything. A page imports the types and brings its own way to fetch.
+ * `reeve/client`: the typed client of a daemon, and the types of what goes over the wire. A web page can
+ * import the types and bring its own way to fetch.
  */
 
 export {
-	CLI_EXIT,
-	type CliExit,
 	ERRORS,
 	type ErrorCode,
 	type ErrorSpec,
@@ -13,7 +11,6 @@ export {
 } from "../core/errors.js";
 export type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 export type { ExitCause, ExitKind } from "../core/exit.js";
-export type { ActionRequest, ActionResponse, CallerCode } from "../core/outcome.js";
 export { PLAN_STATUSES, type PlanStatus } from "../core/plan.js";
 export {
 	ACTIVITIES,
@@ -35,5 +32,14 @@ export type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.j
 export type { ErrorJson, StoppedJson } from "../http/contract/shapes.js";
 export type { TerminalMessage } from "../http/contract/streams.js";
 export type { Address } from "./address.js";
-export { type CallOptions, type Client, createClient, type TerminalSocket } from "./client.js";
+export {
+	type CallOptions,
+	type Client,
+	type ConnectionChange,
+	createClient,
+	type EventOptions,
+	type LogOptions,
+	type StreamOptions,
+	type TerminalSocket,
+} from "./client.js";
 export { type Home, resolveHome } from "./home.js";

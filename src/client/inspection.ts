@@ -16,7 +16,7 @@ export interface Inspection {
 export type DatabaseFinding =
 	| { readonly state: "absent" }
 	| { readonly state: "sound"; readonly bytes: number }
-	/** Too large to be read through while somebody waits. */
+	/** Too large for a full check while the user waits. */
 	| { readonly state: "unread"; readonly bytes: number }
 	| { readonly state: "unusable"; readonly reason: string; readonly hint: string };
 
@@ -25,7 +25,8 @@ export interface Stray {
 		| "left" /** Its run has not ended as far as the store goes, and there is no daemon. */
 		| "ended" /** Its run is recorded as ended. */
 		| "unknown" /** A holder of this home has it, and the store knows nothing of it. */
-		| "holder" /** Holds terminals for a home that is gone. */;
+		| "recorded" /** A file of this home names its run, nothing holds it, and the store does not know it. */
+		| "holder" /** Holds terminals in a folder of this home that was removed. */;
 	readonly pid: number;
 	readonly runId: string | null;
 	/** The agent, or the folder of a holder. */

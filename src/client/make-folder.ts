@@ -14,7 +14,7 @@ export async function makeFolder(path: string): Promise<void> {
 		missing.push(at);
 	for (const folder of missing.reverse()) {
 		await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-			// Somebody else was quicker.
+			// Another process was faster.
 			if (error.code !== "EEXIST") throw error;
 		});
 	}

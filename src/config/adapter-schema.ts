@@ -5,14 +5,18 @@ import {
 	type AdapterProfile,
 	CONVERSATION_IDS,
 	type ConversationProfile,
+	DIALOG_TIMES,
 	DRAIN_RUNGS,
 	type EventRule,
 	KNOWN_CAUSES,
 	type ScreenProfile,
-	SERVICE_TEXTS,
 	type SignRule,
+	TEXT_CAUSES,
+	TURN_CAUSES,
 	TURN_ENDS,
 } from "../core/adapter.js";
+import type { JsonAddition } from "../core/json-edit.js";
+import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import {
 	argv,
 	choice,
@@ -30,28 +34,31 @@ import {
 const HOOK_ACTIVITIES = ["ready", "busy", "waiting_input", "rate_limited"] as const;
 
 const PLACEHOLDERS =
-	"`<conversation>`, `<cwd>`, `<home>`, `<folder>` (kept for this agent alone) and variables such as `<CODEX_HOME>` are filled in.";
+	"`<conversation>`, `<cwd>`, `<home>`, `<folder>` (private to this agent) and variables such as `<CODEX_HOME>` are replaced.";
 
-const conversation = section("How a conversation is begun and taken up again.", {
+const conversation = section("How a conversation is started and resumed.", {
 	id: choice(
-		"`chosen`: Reeve names a new conversation; `told`: the program does; `none`: it cannot take one up again.",
+		"`chosen`: Reeve chooses the id of a new conversation. `told`: the program chooses it and reports it. `last`: the program can only resume the last conversation of its working directory; a second agent in that directory is not started. `none`: it cannot resume one.",
 		CONVERSATION_IDS,
 	).prefault("none"),
-	fresh: list(`Arguments that begin one. ${PLACEHOLDERS}`, text("One argument.")).prefault([]),
+	fresh: list(
+		`Arguments that start a new conversation. ${PLACEHOLDERS}`,
+		text("One argument."),
+	).prefault([]),
 	resume: list(
-		"Arguments that take up the one that was, such as `[--resume, <conversation>]`.",
+		"Arguments that resume it, such as `[--resume, <conversation>]`, or `[--continue]` with `id: last`.",
 		text("One argument."),
 	).prefault([]),
 	gone: list(
-		"How the program says that it does not find its conversation. It is then started once with a new one. When none is given, any failure within seconds of a start that takes one up counts.",
-		pattern("In its last words."),
+		"How the program reports that it does not find its conversation. Reeve then starts it once with a new one. If not set, any failure within seconds of a start that resumes a conversation counts.",
+		pattern("A pattern in its last output."),
 	).prefault([]),
 	transcript: list(
-		"Where the program keeps the record of a conversation, so that it is known whether there is one; `*` stands for any one name. The first that can be filled in counts.",
+		"Where the program stores the transcript of a conversation, so that Reeve can detect whether it exists; `*` matches any one name. Reeve uses the first path whose placeholders all have a value.",
 		text("A path."),
 	).prefault([]),
 	held_open: flag(
-		"Whether the program holds that record open while it runs. With `id: told`, the conversation is then known before the program tells it (Linux).",
+		"Whether the program keeps the transcript open while it runs. With `id: told`, Reeve then knows the conversation before the program reports it (Linux).",
 	).prefault(false),
 });
 
@@ -60,35 +67,59 @@ function conversationOf(settings: z.output<typeof conversation>): ConversationPr
 	return { ...rest, heldOpen };
 }
 
-const seed = section("A JSON file of the program that is to hold something before it starts.", {
-	file: list(
-		`The file; the first that can be filled in. ${PLACEHOLDERS}`,
-		text("A path."),
-	).prefault([]),
-	path: list("The keys that lead to the value, from the outermost.", text("One key.")).prefault([]),
-	value: json(
-		"The value, as JSON; the same is filled in. Whatever is written there already stays.",
-	).prefault("true"),
-});
+const seed = section(
+	"A JSON file of the user that must contain a value before the program starts. Reeve only adds what is missing: other keys, comments and the layout are preserved, a file that is not valid JSON is reported and not changed, and the previous version is kept as `NAME.previous`.",
+	{
+		file: list(
+			`The file. Reeve uses the first path whose placeholders all have a value. ${PLACEHOLDERS}`,
+			text("A path."),
+		).prefault([]),
+		path: list("The keys that lead to the value, from the outermost.", text("One key.")).prefault(
+			[],
+		),
+		value: json(
+			"The value, as JSON, with the same placeholders. An existing value is not changed. Without `value` and `add`: `true`.",
+		).optional(),
+		add: json(
+			"Instead of `value`, for a list such as `trustedFolders`: an item to append to the list unless the list already contains it, as JSON, with the same placeholders.",
+		).optional(),
+	},
+);
+
+function additionOf({ path, value, add }: z.output<typeof seed>): JsonAddition {
+	return add === undefined
+		? { path, value: JSON.parse(value ?? "true") as unknown }
+		: { path, add: JSON.parse(add) as unknown };
+}
 
 const cause = (description: string) => choice(description, KNOWN_CAUSES);
 
-const signs = (description: string) => list(description, pattern("On the screen.")).prefault([]);
+const signs = (description: string) =>
+	list(description, pattern("A pattern in the screen text.")).prefault([]);
 
 const screen = section(
-	"What the program shows when. Needed where it has no hooks; each pattern is looked for in the text of the whole screen, `^` and `$` meaning lines.",
+	"Patterns that detect the program's activity from its screen. Needed if it has no hooks. Each pattern is matched against the text of the whole screen; `^` and `$` match at lines.",
 	{
-		ready: signs("It waits for a prompt."),
-		busy: signs("It works."),
-		waiting_input: signs("It waits for a choice; nothing is typed then."),
-		rate_limited: signs("It has met a usage limit."),
-		in_tool: signs("A tool runs, which may be silent for long: no standstill."),
+		ready: signs("It is ready for a message."),
+		busy: signs("It is busy."),
+		waiting_input: signs("It shows a question. Reeve types nothing while it does."),
+		rate_limited: signs("It has hit a usage limit."),
+		retrying: signs(
+			"The line that reports a retry of a failed request. Reeve shows it as the detail while the program is busy.",
+		),
+		in_tool: signs(
+			"It runs a tool, which may be silent for a long time. This does not count as a stall.",
+		),
 		dialogs: list(
-			"Questions at the start that are answered for you, by their label.",
+			"Questions that Reeve answers for you, by the label of the choice.",
 			section("One question.", {
-				name: text("What it is called in events."),
-				when: pattern("On the screen while it is asked."),
-				choose: pattern("In the label of the choice to be made."),
+				name: text("Its name in events."),
+				at: choice(
+					"When Reeve answers it: at startup (`start`), after a turn that hit a usage limit according to the CLI's records (`limit`), or after a request that failed according to them (`failure`).",
+					DIALOG_TIMES,
+				).prefault("start"),
+				when: pattern("A pattern that is on the screen while the question is shown."),
+				choose: pattern("A pattern in the label of the choice."),
 			}),
 		).prefault([]),
 	},
@@ -97,68 +128,88 @@ const screen = section(
 function screenOf(settings: z.output<typeof screen> | undefined): ScreenProfile | null {
 	if (settings === undefined) return null;
 	const { waiting_input: waitingInput, rate_limited: rateLimited, in_tool: inTool } = settings;
-	const { ready, busy, dialogs } = settings;
-	return { ready, busy, dialogs, waitingInput, rateLimited, inTool };
+	const { ready, busy, retrying, dialogs } = settings;
+	return { ready, busy, retrying, dialogs, waitingInput, rateLimited, inTool };
 }
 
-const exits = section("What an end of the program means. Codes are believed first, then texts.", {
-	codes: list(
-		"Exit codes with a meaning of their own.",
-		section("One exit code.", {
-			code: exitCode("The code."),
-			cause: cause("What it means."),
-		}),
-	).prefault([]),
-	zero_lies: flag(
-		"Whether the program exits with 0 also when it has failed, so that its last words are read all the same.",
-	).prefault(false),
-	texts: list(
-		"What its last words mean, and those of a failed turn, each line by itself, in any case. The first that matches counts.",
-		section("One text.", {
-			match: pattern("In one line of its last words."),
-			cause: cause("What it means."),
-			fix: text("What to do about it, in words that are shown.").optional(),
-		}),
-	).prefault([]),
-	service_texts: flag(
-		"Whether words of the services behind agents are known too, after `texts`: wrong keys, usage limits, overload, lost connections.",
-	).prefault(true),
-});
+const exits = section(
+	"What an exit of the program means. Only exit codes decide; text patterns add an explanation.",
+	{
+		codes: list(
+			"Exit codes with a meaning of their own.",
+			section("One exit code.", {
+				code: exitCode("The code."),
+				cause: cause("What it means."),
+			}),
+		).prefault([]),
+		texts: list(
+			"What the error text of a failed turn means, matched line by line, ignoring case. The first match wins. After an exit, a match in the last output only adds a detail, because the conversation on the screen may contain any text.",
+			section("One pattern.", {
+				match: pattern("A pattern in one line of the text."),
+				cause: choice("What it means.", TEXT_CAUSES),
+				fix: text("How to fix it; shown to the operator.").optional(),
+			}),
+		).prefault([]),
+		service_texts: flag(
+			"Whether the common error texts of model services also apply, after `texts`: invalid keys, usage limits, billing, overload, lost connections.",
+		).prefault(true),
+	},
+);
 
 const keys = (description: string) =>
 	text(
-		`${description} Keys from the outermost, with dots between: \`message.parts.0.text\`.`,
+		`${description} Keys from the outermost, separated by dots: \`message.parts.0.text\`.`,
 	).optional();
 
 const signKeys = {
-	where: section("Only where something stands in it.", {
-		path: text("Keys from the outermost, with dots between."),
-		match: pattern("In what stands there."),
+	where: section("Matches only if this field has a value.", {
+		path: text("Path to a field: keys from the outermost, separated by dots."),
+		match: pattern("A pattern in the field's value."),
 	}).optional(),
-	activity: choice("What the program does from then on.", HOOK_ACTIVITIES).optional(),
+	activity: choice("The activity of the program from then on.", HOOK_ACTIVITIES).optional(),
 	prompt: keys(
-		"Where the prompt stands that was submitted. With it, a text that is sent is delivered exactly once.",
+		"The field with the submitted prompt. With it, every message is delivered exactly once.",
 	),
-	conversation: keys("Where the conversation's id stands, for `id: told`."),
+	conversation: keys("The field with the conversation id, for `id: told`."),
 	in_tool: flag(
-		"Whether a tool runs from then on. It may be silent for as long as it likes.",
+		"Whether a tool runs from then on. It may be silent for any time without counting as a stall.",
 	).optional(),
-	turn: choice("How a turn has come to its end.", TURN_ENDS).optional(),
-	cause: cause(
-		"Why a turn failed. Without it, for `turn: failed`, `exits.texts` are looked for in the `detail`.",
+	turn: choice("The result of a finished turn.", TURN_ENDS).optional(),
+	request: choice(
+		"The result of one request of a turn. The program may retry a request that `failed`: the agent stays busy, and Reeve shows the cause.",
+		TURN_ENDS,
 	).optional(),
-	detail: keys("Where the words stand that are shown with it."),
+	status: keys("The field with the HTTP status of a failed turn or request."),
+	cause: choice(
+		"Why a turn or request failed. If not set, Reeve determines the cause from `status` and `detail`.",
+		TURN_CAUSES,
+	).optional(),
+	detail: keys("The field with the text to show as detail."),
 	resets_at: keys(
-		"Where it stands when a limit ends, as a time; else it is looked for in the `detail`.",
+		"The field with the time at which a limit ends. If not set, Reeve looks for a time in the `detail`.",
 	),
 };
 
-const event = section("One event. The first that fits a record counts.", {
+const log = section(
+	"A log that the program writes in addition to the conversation's transcript, such as telemetry in a file. It can report requests that fail and are retried. Each record is a JSON text, on one line or several, or a line of text. Reeve reads a line of text as the field `text`, and adds the fields of a JSON object at the end of the line.",
+	{
+		files: list(
+			`Its files; \`*\` matches any one name. Reeve empties files below \`<folder>\` when it has read them and they have grown large. ${PLACEHOLDERS}`,
+			text("A path."),
+		).prefault([]),
+		lines: list(
+			"What its records mean.",
+			section("One kind of record. The first match wins.", signKeys),
+		).prefault([]),
+	},
+);
+
+const event = section("One event. The first match wins.", {
 	event: text("Its name."),
 	...signKeys,
 });
 
-const line = section("One kind of line. The first that fits a line counts.", signKeys);
+const line = section("One kind of line. The first match wins.", signKeys);
 
 /** Keys that were not written are not there, so that a pinned fleet stays as small as its file. */
 function ruleOf({ in_tool, resets_at, ...rest }: z.output<typeof line>): SignRule {
@@ -167,55 +218,61 @@ function ruleOf({ in_tool, resets_at, ...rest }: z.output<typeof line>): SignRul
 	return Object.fromEntries(written) as SignRule;
 }
 
-export const adapterSchema = section("What is known of an agent CLI.", {
-	command: argv("Its program, and arguments that always come first."),
+export const adapterSchema = section("Describes an agent CLI.", {
+	command: argv(`The program and its first arguments. ${PLACEHOLDERS}`),
 	args: list(
-		`Arguments of every start, after those of the conversation. ${PLACEHOLDERS}`,
+		`Arguments for every start, after those for the conversation. ${PLACEHOLDERS}`,
 		text("One argument."),
 	).prefault([]),
 	seed_args: list(
-		`Arguments that settle a question of the first start; left out with \`seed: false\`. ${PLACEHOLDERS}`,
+		`Arguments that answer a question of the first start; omitted with \`seed: false\`. ${PLACEHOLDERS}`,
 		text("One argument."),
 	).prefault([]),
-	env: envMap("Variables that it is given; the agent's own win.").prefault({}),
+	env: envMap(
+		"Environment variables for the program. The agent's own variables take precedence.",
+	).prefault({}),
 	own_tmpdir: flag(
-		"Whether each agent gets a folder of its own for temporary files, emptied before every start.",
+		"Whether each agent gets its own directory for temporary files, emptied before every start.",
 	).prefault(true),
 	conversation: conversation.prefault({}),
 	screen: screen.optional(),
 	paste: flag(
-		"Whether a text that is sent to it is typed as a paste, which keeps its lines together. For programs without that mode, `false`.",
+		"Whether a message is sent as a bracketed paste, which keeps its lines together. The markers are only sent while the program has enabled bracketed paste. `false` never sends them.",
 	).prefault(true),
 	drain: list(
-		"How it is asked to end, one after the other, within the agent's `drain.timeout`: `turn` waits while it is busy.",
-		choice("One way.", DRAIN_RUNGS),
+		"Steps that ask the program to exit, one after the other, within the agent's `drain.timeout`. `turn` waits while it is busy.",
+		choice("One step.", DRAIN_RUNGS),
 	).prefault(["sigterm"]),
 	exits: exits.prefault({}),
 	events: list(
-		'What it means when the program tells of something. Its hooks do that with `sh "$REEVE_HOOK" EVENT each`, and JSON on stdin if there is any; `last` in place of `each` keeps only that it happened, for what happens often.',
+		'What the events of the program mean. Its hooks report an event with `sh "$REEVE_HOOK" EVENT each`, with optional JSON on stdin. For frequent events, `last` instead of `each` only records that the event happened.',
 		event,
 	).prefault([]),
 	lines: list(
-		"What the lines of `conversation.transcript` mean, one JSON text each; a `timestamp` in them is believed.",
+		"What the lines of `conversation.transcript` mean. Each line is JSON. If it has a `timestamp`, Reeve uses it as the time of the line.",
 		line,
 	).prefault([]),
+	log: log.optional(),
 	tells_turn_ends: flag(
-		"Whether events or lines tell of every end of a turn, also of one that was broken off, so that a screen that looks ready proves nothing.",
+		"Whether events or lines report every end of a turn, including interrupted turns. Reeve then does not rely on a screen that looks ready.",
 	).prefault(false),
 	files: list(
-		"Files that are written into `<folder>` before every start, such as settings with hooks.",
+		"Files that Reeve writes into `<folder>` before every start, such as settings with hooks.",
 		section("One file.", {
 			name: fileName("Its name."),
-			text: text(`What it holds. ${PLACEHOLDERS}`),
+			text: text(`Its content. ${PLACEHOLDERS}`),
 		}),
 	).prefault([]),
-	seeds: list("Questions of a first start that are settled before it.", seed).prefault([]),
+	seeds: list(
+		"Values to set before the first start, so that the CLI does not ask for them.",
+		seed,
+	).prefault([]),
 });
 
 type AdapterSettings = z.output<typeof adapterSchema>;
 
 export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
-	const { exits, events, lines } = settings;
+	const { exits, events, lines, log } = settings;
 	return {
 		command: settings.command,
 		args: settings.args,
@@ -226,6 +283,9 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		files: settings.files,
 		eventRules: events.map(({ event, ...keys }): EventRule => ({ event, ...ruleOf(keys) })),
 		lineRules: lines.map(ruleOf),
+		...(log === undefined
+			? {}
+			: { log: { files: log.files, env: {}, unless: [], rules: log.lines.map(ruleOf) } }),
 		confirmsPrompts: [...events, ...lines].some(({ prompt }) => prompt !== undefined),
 		paste: settings.paste,
 		tellsTurnEnds: settings.tells_turn_ends,
@@ -233,15 +293,11 @@ export function resolveAdapter(settings: AdapterSettings): AdapterProfile {
 		drain: settings.drain,
 		exits: {
 			codes: exits.codes,
-			zeroLies: exits.zero_lies,
 			texts: [
 				...exits.texts.map(({ match, cause, fix }) => ({ match, cause, fix: fix ?? null })),
 				...(exits.service_texts ? SERVICE_TEXTS : []),
 			],
 		},
-		seeds: settings.seeds.map(({ file, path, value }) => ({
-			file,
-			set: [{ path, value: JSON.parse(value) as unknown }],
-		})),
+		seeds: settings.seeds.map((each) => ({ file: each.file, set: [additionOf(each)] })),
 	};
 }

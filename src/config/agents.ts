@@ -7,10 +7,11 @@
 import { AGENT_KINDS, type AgentKind } from "../core/states.js";
 import { type CheckedShape, isPlain, type Plain } from "./check-shape.js";
 import { explainWrongKind } from "./explain-key.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import type { Path } from "./outline.js";
 import { PathSet } from "./path-set.js";
 import { type Finding, finding } from "./problem.js";
-import { type AgentKey, type AgentSettings, agentSchema, KINDS_OF_KEY } from "./schema.js";
+import { type AgentKey, type AgentSettings, agentSchema } from "./schema.js";
 import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
 
 export interface WrittenAgent {

@@ -40,7 +40,7 @@ describe("adapters in the fleet file", () => {
 
 	it("are suggested where a name is misspelt", () => {
 		expect(problemsOf("  mine: { command: [x] }", "{ adapter: mines }")).toMatchObject([
-			{ line: 7, message: "there is no adapter `mines`", hint: "did you mean `mine`?" },
+			{ line: 7, message: "unknown adapter `mines`", hint: "did you mean `mine`?" },
 		]);
 	});
 
@@ -50,7 +50,7 @@ describe("adapters in the fleet file", () => {
 		[
 			"  mine: { command: [x], conversation: { gone: ['('] } }",
 			"adapters.mine.conversation.gone[0]",
-			"`(` is not a regular expression",
+			"`(` is not a valid pattern: missing closing ): `(`",
 		],
 		[
 			"  mine: { command: [x], seeds: [{ file: [f], path: [a], value: dark }] }",
@@ -58,34 +58,50 @@ describe("adapters in the fleet file", () => {
 			"`dark` is not JSON",
 		],
 		[
+			"  mine: { command: [x], conversation: { id: last } }",
+			"adapters.mine.conversation.id",
+			"`id: last` needs `resume`: the arguments that resume the last conversation",
+		],
+		[
+			"  mine: { command: [x], conversation: { id: last, resume: [-r, <conversation>] } }",
+			"adapters.mine.conversation.resume",
+			"`<conversation>` has no value with `id: last`",
+		],
+		["  mine: { command: [x, <cdw>] }", "adapters.mine.command[1]", "unknown placeholder `<cdw>`"],
+		[
+			"  mine: { command: [x], seeds: [{ file: [f], path: [a], value: '1', add: '2' }] }",
+			"adapters.mine.seeds[0].add",
+			"a seed cannot have both `value` and `add`",
+		],
+		[
 			"  mine: { command: [x], files: [{ name: ../x, text: y }] }",
 			"adapters.mine.files[0].name",
-			"`../x` cannot be the name of a file here",
+			"`../x` is not a valid file name",
 		],
 		[
 			"  mine: { command: [x], lines: [{ prompt: text }] }",
 			"adapters.mine.lines",
-			"`lines` are of the conversation's record, and nothing says where that is",
+			"`lines` needs the path of the conversation's transcript",
 		],
 		[
 			"  mine: { command: [x], exits: { codes: [{ code: 0, cause: crash }] } }",
 			"adapters.mine.exits.codes[0].code",
-			"0 is a clean exit, so it cannot stand for a failure",
+			"0 is a clean exit, not a failure",
 		],
 		[
 			"  mine: { command: [x], conversation: { resume: [--resume] } }",
 			"adapters.mine.conversation.resume",
-			"`resume` is never used: with `id: none` no conversation is taken up again",
+			"`resume` has no effect: with `id: none` no conversation is resumed",
 		],
 		[
 			"  mine: { command: [x], conversation: { id: chosen, fresh: [--id, <conversation>] } }",
 			"adapters.mine.conversation.resume",
-			"`resume` does not name the conversation that Reeve has chosen",
+			"`resume` does not contain the conversation id that Reeve chooses",
 		],
 		[
 			"  mine: { command: [x], conversation: { id: chosen, resume: [-r, <conversation>] } }",
 			"adapters.mine.conversation.fresh",
-			"`fresh` does not name the conversation that Reeve has chosen",
+			"`fresh` does not contain the conversation id that Reeve chooses",
 		],
 	])("are checked like everything else: %s", (adapters, path, message) => {
 		expect(problemsOf(adapters)).toMatchObject([{ path, message }]);
@@ -113,7 +129,7 @@ describe("adapters in the fleet file", () => {
 		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toMatchObject([
 			{
 				path: `adapters.mine.${path}`,
-				message: `there is no placeholder \`${name}\``,
+				message: `unknown placeholder \`${name}\``,
 				hint: meant === null ? null : `did you mean \`${meant}\`?`,
 			},
 		]);
@@ -129,9 +145,7 @@ describe("adapters in the fleet file", () => {
 	it("have a slip in the name of their conversation told once", () => {
 		const conversation = "{ id: chosen, fresh: [-n, <converstion>], resume: [-r, <conversation>] }";
 		const problems = problemsOf(`  mine: { command: [x], conversation: ${conversation} }`);
-		expect(problems.map(({ message }) => message)).toEqual([
-			"there is no placeholder `<converstion>`",
-		]);
+		expect(problems.map(({ message }) => message)).toEqual(["unknown placeholder `<converstion>`"]);
 	});
 
 	it("are listed once each where there is no such adapter", () => {

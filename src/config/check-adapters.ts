@@ -21,20 +21,21 @@ export function checkAdapters(
 	const findings = own.flatMap((name) => [
 		...checkLines(tree, name),
 		...checkConversation(tree, ["adapters", name], broken),
+		...checkSeeds(tree, ["adapters", name]),
 		...checkPlaceholders(tree, ["adapters", name]),
 	]);
 	const taken = own.flatMap((name) => {
 		if (!BUILT_IN.has(name)) return [];
 		const path = ["adapters", name];
 		const message = `${quote(name)} is built in`;
-		return [finding(locateKey(tree, path), path, { message, hint: "give yours another name" })];
+		return [finding(locateKey(tree, path), path, { message, hint: "choose another name" })];
 	});
 	findings.push(...taken);
 	const seen = new Set<string>();
 	for (const agent of agents) {
 		const path = originOf(tree, agent, ["adapter"]);
 		const written = path === null ? null : findTree(tree, path);
-		// What stands in `defaults` is one mistake, whoever takes it.
+		// A mistake in `defaults` is reported once, not for every agent.
 		if (path === null || seen.has(path.join("."))) continue;
 		seen.add(path.join("."));
 		if (written?.type !== "scalar" || written.faulty || broken.covers(path)) continue;
@@ -49,21 +50,35 @@ export function checkAdapters(
 	return findings;
 }
 
-/** Lines of a record that nobody says the place of would never be read. */
+/** Without a path, the lines of a transcript would never be read. */
 function checkLines(tree: Tree, name: string): readonly Finding[] {
 	const path = ["adapters", name, "lines"];
 	if (findTree(tree, path) === null) return [];
 	const place = findTree(tree, ["adapters", name, "conversation", "transcript"]);
 	if (place !== null && !(place.type === "list" && place.items.length === 0)) return [];
-	const message = "`lines` are of the conversation's record, and nothing says where that is";
-	const hint = "give its path as `conversation.transcript`";
+	const message = "`lines` needs the path of the conversation's transcript";
+	const hint = "set `conversation.transcript`";
 	return [finding(locateKey(tree, path), path, { message, hint })];
 }
 
-/** Where every start may name the conversation, whether it begins one or takes one up. */
-const AT_EVERY_START = ["args", "seed_args", "env", "files"];
+/** A seed either sets a value or appends to a list. */
+function checkSeeds(tree: Tree, adapter: Path): readonly Finding[] {
+	const seeds = findTree(tree, [...adapter, "seeds"]);
+	if (seeds?.type !== "list") return [];
+	return [...seeds.items.keys()].flatMap((index) => {
+		const path = [...adapter, "seeds", index, "add"];
+		const value = findTree(tree, [...adapter, "seeds", index, "value"]);
+		if (findTree(tree, path) === null || value === null) return [];
+		const message = "a seed cannot have both `value` and `add`";
+		const hint = "`value` sets a missing key, `add` appends to a list";
+		return [finding(locateKey(tree, path), path, { message, hint })];
+	});
+}
 
-/** A conversation that the program is never told of, and one that is never taken up. */
+/** Where every start may name the conversation, whether it begins one or takes one up. */
+const AT_EVERY_START = ["command", "args", "seed_args", "env", "files"];
+
+/** A conversation whose id the program never gets, and one that is never resumed. */
 function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly Finding[] {
 	const path = [...adapter, "conversation"];
 	const id = findTree(tree, [...path, "id"]);
@@ -72,21 +87,43 @@ function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly
 		const resume = [...path, "resume"];
 		const written = findTree(tree, resume);
 		if (written?.type !== "list" || written.items.length === 0) return [];
-		const message = "`resume` is never used: with `id: none` no conversation is taken up again";
-		const hint = "write `id: chosen` or `id: told`, or leave `resume` out";
+		const message = "`resume` has no effect: with `id: none` no conversation is resumed";
+		const hint = "set `id: chosen`, `id: told` or `id: last`, or remove `resume`";
 		return [finding(locateKey(tree, resume), resume, { message, hint })];
 	}
+	if (id.type === "scalar" && id.value === "last") return checkLast(tree, adapter);
 	if (id.type !== "scalar" || id.value !== "chosen") return [];
 	if (AT_EVERY_START.some((key) => namesConversation(tree, [...adapter, key]))) return [];
 	return ["fresh", "resume"].flatMap((key) => {
 		const place = [...path, key];
 		if (namesConversation(tree, place) || broken.covers(place)) return [];
-		const message = `\`${key}\` does not name the conversation that Reeve has chosen`;
+		const message = `\`${key}\` does not contain the conversation id that Reeve chooses`;
 		const flag = key === "fresh" ? "--session-id" : "--resume";
 		const hint = `write \`${key}: [${flag}, <conversation>]\`, with the program's own flag`;
 		return [finding(locateKey(tree, place), place, { message, hint })];
 	});
 }
+
+/** A CLI that only knows its last conversation resumes that one, and takes no id. */
+function checkLast(tree: Tree, adapter: Path): readonly Finding[] {
+	const path = [...adapter, "conversation"];
+	const resume = findTree(tree, [...path, "resume"]);
+	if (resume === null || (resume.type === "list" && resume.items.length === 0)) {
+		const message = "`id: last` needs `resume`: the arguments that resume the last conversation";
+		const hint = "write `resume: [--continue]`, with the program's own flag";
+		return [finding(locateKey(tree, [...path, "id"]), [...path, "id"], { message, hint })];
+	}
+	const places = [...AT_EVERY_START.map((key) => [key]), ...CONVERSATION_KEYS];
+	return places.flatMap((place) => {
+		const at = [...adapter, ...place];
+		if (!namesConversation(tree, at)) return [];
+		const message = "`<conversation>` has no value with `id: last`";
+		const hint = "remove `<conversation>`, or set `id: chosen` or `id: told`";
+		return [finding(locateKey(tree, at), at, { message, hint })];
+	});
+}
+
+const CONVERSATION_KEYS = ["fresh", "resume", "transcript"].map((key) => ["conversation", key]);
 
 const CALLABLE: ReadonlySet<string> = new Set([...HEADLESS_CLIS, "generic"]);
 
@@ -95,21 +132,22 @@ function explainKind(name: string, { kind }: WrittenAgent): Explanation | null {
 	if (name === "acp") {
 		if (kind === "worker" || kind === null) return null;
 		return {
-			message: "`acp` is for workers: one process that serves many prompts, without a terminal",
+			message:
+				"the adapter `acp` needs `kind: worker`: one process serves many prompts, without a terminal",
 			hint: "write `kind: worker`",
 		};
 	}
 	if (kind === "worker" && name !== "generic") {
 		return {
 			message: `${quote(name)} cannot be a worker: agent CLIs do not serve many requests in one process`,
-			hint: "write `kind: call`, or leave `adapter` out if the program speaks Reeve's protocol",
+			hint: "write `kind: call`, or remove `adapter` if the program speaks Reeve's protocol",
 		};
 	}
 	if (kind !== "call" || CALLABLE.has(name)) return null;
 	return {
 		message: `${quote(name)} cannot be called without a terminal`,
 		expected: quoteList([...HEADLESS_CLIS], "or"),
-		hint: "leave `adapter` out if the program speaks Reeve's protocol",
+		hint: "remove `adapter` if the program speaks Reeve's protocol",
 	};
 }
 
@@ -119,7 +157,7 @@ function explainUnknown(written: string, own: readonly string[]): Explanation {
 	const known = words.find((word) => written.startsWith(`${word}-`));
 	const meant = nearest(written, words) ?? known ?? null;
 	return {
-		message: `there is no adapter ${quote(written)}`,
+		message: `unknown adapter ${quote(written)}`,
 		expected: quoteList(words, "or"),
 		hint:
 			meant === null

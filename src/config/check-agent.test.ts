@@ -20,10 +20,13 @@ describe("a budget", () => {
 	});
 
 	test.each([
-		["adapter: claude, budget: {}", "no bound is given"],
-		["command: [x], budget: { tokens_per_day: 5 }", "does not tell what it uses"],
-		["adapter: claude, budget: { usd_per_day: 5 }", "a session of `claude` does not tell its cost"],
-		["kind: call, adapter: codex, budget: { usd_per_day: 5 }", "a call of `codex` does not tell"],
+		["adapter: claude, budget: {}", "the budget has no limit"],
+		["command: [x], budget: { tokens_per_day: 5 }", "does not report usage"],
+		[
+			"adapter: claude, budget: { usd_per_day: 5 }",
+			"a session of `claude` does not report its cost",
+		],
+		["kind: call, adapter: codex, budget: { usd_per_day: 5 }", "a call of `codex` does not report"],
 		["adapter: pi, budget: { usd_per_day: $5 }", "`$5` is not a number above 0"],
 		["adapter: pi, budget: { usd_per_day: 0 }", "is not a number above 0"],
 		["adapter: pi, budget: { tokens_per_day: 0 }", "0"],
@@ -38,7 +41,7 @@ describe("an agent CLI in a session", () => {
 		"%s needs a terminal",
 		(cli) => {
 			expect(problemsOf(`adapter: ${cli}, terminal: false`)).toEqual([
-				`\`${cli}\` needs a terminal: without one it cannot be a session`,
+				`sessions of \`${cli}\` need a terminal`,
 			]);
 			expect(problemsOf(`adapter: ${cli}, terminal: true`)).toEqual([]);
 		},
@@ -51,9 +54,9 @@ describe("an agent CLI in a session", () => {
 
 describe("what is done about a standstill", () => {
 	test.each([
-		["steps: [nudge, nudge]", "`nudge` stands here twice in a row"],
-		['nudge: ""', "the text is empty"],
-		['nudge: "  "', "the text is empty"],
+		["steps: [nudge, nudge]", "`nudge` appears twice in a row"],
+		['nudge: ""', "the message is empty"],
+		['nudge: "  "', "the message is empty"],
 	])("says something, and nothing twice in a row: %s", (keys, message) => {
 		expect(problemsOf(`adapter: claude, stall: { ${keys} }`)).toEqual([
 			expect.stringContaining(message),

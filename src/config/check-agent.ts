@@ -12,15 +12,16 @@ import { renderDuration } from "../core/units.js";
 import { originOf, settingsOf, type WrittenAgent } from "./agents.js";
 import type { CheckedShape } from "./check-shape.js";
 import { isMisspelt } from "./explain-key.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { FLEET_OUTLINE, findOutline, type Path } from "./outline.js";
 import { type Explanation, type Finding, finding, quote } from "./problem.js";
-import { type AgentKey, type AgentSettings, KINDS_OF_KEY } from "./schema.js";
+import type { AgentKey, AgentSettings } from "./schema.js";
 import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
 
 interface Rule {
 	/** The keys it compares; the first one that was written is where it is reported. */
 	readonly keys: readonly Path[];
-	/** What is wrong, or null. `shown` gives a key as it was written. */
+	/** The problem, or null. `shown` returns a key as written in the file. */
 	readonly judge: (
 		settings: AgentSettings,
 		shown: (key: Path, builtIn: string) => string,
@@ -45,7 +46,7 @@ const flapsWithinHistory: Rule = {
 		const flap = shown(FLAP, String(DEFAULT_CRASH_POLICY.flapThreshold));
 		const history = shown(HISTORY, String(DEFAULT_CRASH_POLICY.history));
 		return {
-			message: `flapping can never be reached: \`flap_threshold\` is ${flap}, but \`history\` remembers only ${history} exits`,
+			message: `flapping can never be reached: \`flap_threshold\` is ${flap}, but \`history\` keeps only ${history} exits`,
 			hint: "raise `history` or lower `flap_threshold`",
 		};
 	},
@@ -58,7 +59,7 @@ const budgetBeforeHalt: Rule = {
 		if (budget.within > window || budget.exits <= flap + halt - 1) return null;
 		const within = shown(WITHIN, renderDuration(DEFAULT_CRASH_POLICY.budget.withinMs));
 		return {
-			message: `the budget can never be reached: that many failed exits within ${within} are flapping, which halts the agent earlier`,
+			message: `the budget can never be reached: that many failed exits within ${within} count as flapping, which halts the agent earlier`,
 			hint: "make `budget.within` longer than `window`, or `budget.exits` smaller",
 		};
 	},
@@ -93,8 +94,8 @@ const oneAcpProcess: Rule = {
 	judge: ({ workers, adapter }) => {
 		if (adapter !== "acp" || workers.max === 1) return null;
 		return {
-			message: "an ACP agent is one process: two could not ask the operator at once",
-			hint: "leave `workers` out; one process serves `concurrency` conversations at a time",
+			message: "an ACP agent runs as one process, so `workers` does not apply",
+			hint: "remove `workers`; one process serves `concurrency` conversations at a time",
 		};
 	},
 };
@@ -109,17 +110,17 @@ const budgetIsKnown: Rule = {
 		if (budget === undefined) return null;
 		const { usd_per_day: usd, tokens_per_day: tokens } = budget;
 		if (usd === undefined && tokens === undefined) {
-			return { message: "no bound is given", expected: "`tokens_per_day` or `usd_per_day`" };
+			return { message: "the budget has no limit", expected: "`tokens_per_day` or `usd_per_day`" };
 		}
 		if (!tellsTokens(adapter)) {
 			return {
-				message: `a budget cannot be kept: the adapter \`${adapter}\` does not tell what it uses`,
-				hint: "leave `budget` out; claude, codex, gemini, opencode and pi tell it",
+				message: `the budget cannot be enforced: the adapter \`${adapter}\` does not report usage`,
+				hint: "remove `budget`; claude, codex, gemini, opencode and pi report usage",
 			};
 		}
 		if (usd === undefined || tellsCost(kind, adapter)) return null;
 		return {
-			message: `\`usd_per_day\` cannot be kept: a ${kind} of \`${adapter}\` does not tell its cost in time`,
+			message: `\`usd_per_day\` cannot be enforced: a ${kind} of \`${adapter}\` does not report its cost in time`,
 			hint: "use `tokens_per_day`",
 		};
 	},
@@ -132,9 +133,8 @@ const oneSignOfReady: Rule = {
 		const signs = Object.values(ready).filter((sign) => sign !== undefined).length;
 		if (signs === 1) return null;
 		return {
-			message:
-				signs === 0 ? "no sign of being ready is given" : `${signs} signs of being ready are given`,
-			expected: "one of `log`, `port`, `command` or `delay`",
+			message: signs === 0 ? "`ready` has no condition" : `\`ready\` has ${signs} conditions`,
+			expected: "exactly one of `log`, `port`, `command` or `delay`",
 		};
 	},
 };
@@ -151,8 +151,8 @@ const cliHasTerminal: Rule = {
 			return null;
 		}
 		return {
-			message: `${quote(adapter)} needs a terminal: without one it cannot be a session`,
-			hint: "leave `terminal` out, or write `kind: call` to ask it without a terminal",
+			message: `sessions of ${quote(adapter)} need a terminal`,
+			hint: "remove `terminal`, or write `kind: call` to run it without a terminal",
 		};
 	},
 };
@@ -165,8 +165,8 @@ const stepsDiffer: Rule = {
 		const twice = steps.find((step, index) => index > 0 && step === steps[index - 1]);
 		if (twice === undefined) return null;
 		return {
-			message: `${quote(twice)} stands here twice in a row: what did not help will not help again`,
-			hint: `write it once; \`stall.after\` says how long each step is given`,
+			message: `${quote(twice)} appears twice in a row`,
+			hint: `write it once; \`stall.after\` sets the time for each step`,
 		};
 	},
 };
@@ -176,8 +176,8 @@ const nudgeSaysSomething: Rule = {
 	judge: ({ stall: { nudge } }) => {
 		if (nudge.trim() !== "") return null;
 		return {
-			message: "the text is empty, so nothing would be typed",
-			hint: "leave `nudge` out for the built-in text",
+			message: "the message is empty",
+			hint: "remove `nudge` to use the built-in message",
 		};
 	},
 };

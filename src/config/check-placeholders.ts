@@ -8,6 +8,7 @@ import { findTree, type ScalarTree, type Tree } from "./tree.js";
 
 /** The keys whose texts are filled in. */
 const FILLED: readonly Path[] = [
+	["command"],
 	["args"],
 	["seed_args"],
 	["env"],
@@ -60,7 +61,7 @@ function explain(text: ScalarTree, nearOnly: boolean): Explanation | null {
 		const meant = nearest(name, PLACEHOLDERS);
 		if (meant === null && nearOnly) continue;
 		return {
-			message: `there is no placeholder ${quote(`<${name}>`)}`,
+			message: `unknown placeholder ${quote(`<${name}>`)}`,
 			expected: `${quoteList(
 				PLACEHOLDERS.map((each) => `<${each}>`),
 				"or",

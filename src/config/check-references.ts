@@ -3,6 +3,8 @@
 import { findCycles } from "../core/graph.js";
 import { originOf, type WrittenAgent } from "./agents.js";
 import { nearest } from "./did-you-mean.js";
+import { fullId } from "./full-id.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import type { Path } from "./outline.js";
 import {
 	type Explanation,
@@ -12,7 +14,6 @@ import {
 	quote,
 	showText,
 } from "./problem.js";
-import { KINDS_OF_KEY } from "./schema.js";
 import { findTree, type ScalarTree, type Tree } from "./tree.js";
 import { REFERENCE_PATTERN } from "./values.js";
 
@@ -37,11 +38,6 @@ export function checkReferences(tree: Tree, agents: readonly WrittenAgent[]): re
 	return [...findings, ...checkCycles(agents, references)];
 }
 
-/** The full id that a reference stands for. */
-export function fullId(reference: string, project: string): string {
-	return reference.includes(":") ? reference : `${project}:${reference}`;
-}
-
 function referencesOf(tree: Tree, agent: WrittenAgent): readonly Reference[] {
 	if (agent.kind === null || !KINDS_OF_KEY.depends_on.includes(agent.kind)) return [];
 	const origin = originOf(tree, agent, ["depends_on"]);
@@ -63,12 +59,12 @@ function explainReference(
 	if (target === undefined) {
 		const meant = tree.expanded ? null : suggest(to, from.project, byId);
 		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
-		return { message: `there is no agent ${quote(tree.written)}`, hint };
+		return { message: `unknown agent ${quote(tree.written)}`, hint };
 	}
-	if (target === from) return { message: `agent ${quote(from.id)} cannot wait for itself` };
+	if (target === from) return { message: `agent ${quote(from.id)} cannot depend on itself` };
 	if (target.kind !== "call") return null;
 	return {
-		message: `agent ${quote(to)} is a call agent: it is never started, so nothing can wait for it`,
+		message: `agent ${quote(to)} is a call agent, which is never started, so no agent can depend on it`,
 	};
 }
 
@@ -112,8 +108,10 @@ function checkCycles(
 		const [first, second] = cycle;
 		const edge = edges.get(`${first} ${second}`);
 		if (edge === undefined || first === undefined) return [];
-		const message = `agents wait for each other: ${renderCycle([...cycle, first])}`;
-		return [finding(edge.tree.at, edge.path, { message, hint: "remove one of these" })];
+		const message = `circular dependency: ${renderCycle([...cycle, first])}`;
+		return [
+			finding(edge.tree.at, edge.path, { message, hint: "remove one of these dependencies" }),
+		];
 	});
 }
 

@@ -23,22 +23,26 @@ export interface CheckedShape {
 export type Plain = Readonly<Record<string, unknown>>;
 
 /** `settled` places have been reported already: what else is wrong there is no news. */
-export function checkShape(tree: Tree, settled: PathSet): CheckedShape {
-	const value = plainOf(tree, FLEET_OUTLINE);
+export function checkShape(
+	tree: Tree,
+	settled: PathSet,
+	root: Outline = FLEET_OUTLINE,
+): CheckedShape {
+	const value = plainOf(tree, root);
 	const broken = new PathSet();
 	const findings: Finding[] = [];
-	const issues = issuesOf(FLEET_OUTLINE, value, []);
+	const issues = issuesOf(root, value, []);
 	for (const issue of issues) {
 		if (issue.type !== "bad_id") broken.add(wholeKey(issue.path));
 		if (findings.length > PROBLEMS_MAX) continue;
-		if (!isNoNews(tree, issue, settled)) findings.push(explainIssue(tree, issue));
+		if (!isNoNews(tree, issue, settled, root)) findings.push(explainIssue(tree, issue, root));
 	}
 	for (const { type, path } of issues) if (type !== "bad_id") removeAt(value, wholeKey(path));
 	return { findings, broken, sound: isPlain(value) ? value : {} };
 }
 
 /** Whether something else that is reported is the cause of this. */
-function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet): boolean {
+function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet, root: Outline): boolean {
 	if (settled.covers(path)) return true;
 	if (type !== "bad_value") {
 		const around = findTree(tree, path.slice(0, -1));
@@ -46,7 +50,7 @@ function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet): boolean 
 	}
 	const at = findTree(tree, path);
 	if (at !== null) return at.type === "scalar" && at.faulty;
-	const around = findOutline(FLEET_OUTLINE, path.slice(0, -1)) ?? FLEET_OUTLINE;
+	const around = findOutline(root, path.slice(0, -1)) ?? root;
 	const written = namesIn(tree, path.slice(0, -1));
 	return isMisspelt(String(path.at(-1)), written, around);
 }
@@ -81,17 +85,17 @@ function issuesOfZod(
 	return [{ type: each?.type === "env_value" ? "bad_env_name" : "bad_id", path }, ...under];
 }
 
-function explainIssue(tree: Tree, { type, path }: Issue): Finding {
+function explainIssue(tree: Tree, { type, path }: Issue, root: Outline): Finding {
 	const key = String(path.at(-1));
-	const around = findOutline(FLEET_OUTLINE, path.slice(0, -1));
+	const around = findOutline(root, path.slice(0, -1));
 	if (type === "unknown_key" && around !== null) {
-		return finding(locateKey(tree, path), path, explainUnknownKey(key, around, FLEET_OUTLINE));
+		return finding(locateKey(tree, path), path, explainUnknownKey(key, around, root));
 	}
 	if (type === "bad_id" || type === "bad_env_name") {
 		const explain = type === "bad_id" ? explainBadId : explainBadEnvName;
 		return finding(locateKey(tree, path), path, explain(key));
 	}
-	const outline = findOutline(FLEET_OUTLINE, path) ?? FLEET_OUTLINE;
+	const outline = findOutline(root, path) ?? root;
 	return finding(locateValue(tree, path), path, explainValue(outline, findTree(tree, path)));
 }
 

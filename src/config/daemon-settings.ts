@@ -1,80 +1,168 @@
 /**
- * How the daemon of a home is to run: `daemon.json` in it. Written by `reeve daemon start --listen`,
- * read by every daemon of the home, so that a restart listens where the last one did.
+ * From the text of `daemon.json` to settings, or to all that is wrong with it, each with its place. Pure.
+ *
+ * Keeps A7 as far as it can be kept here: a file with any problem gives no settings at all.
  */
 
-import { z } from "zod";
-import { type ListenAddress, parseListen } from "../core/listen.js";
-import { parseDuration } from "../core/units.js";
-import { type NotifySetting, notifySchema } from "./notify-settings.js";
-
-export interface DaemonSettings {
-	/** Null when the daemon is reached by its socket alone. */
-	readonly listen: ListenAddress | null;
-	/** Files of the certificate and its key. */
-	readonly tls: { readonly cert: string; readonly key: string } | null;
-	/** Further names by which requests may call it, as `host:port`. */
-	readonly allowHosts: readonly string[];
-	/** Who is told of what. */
-	readonly notify: readonly NotifySetting[];
-	/** How long the main loop may do nothing before the daemon is ended; 0 turns the watchdog off. */
-	readonly watchdogMs: number;
-}
-
-const WATCHDOG_MS = 30_000;
-/** Less would take a slow disk for a blocked loop. */
-const WATCHDOG_MS_MIN = 1_000;
-
-export const NO_SETTINGS: DaemonSettings = {
-	...{ listen: null, tls: null, allowHosts: [], notify: [] },
-	watchdogMs: WATCHDOG_MS,
-};
-
-const file = z.strictObject({
-	listen: z.string().nullable().default(null),
-	tls: z
-		.strictObject({ cert: z.string().min(1), key: z.string().min(1) })
-		.nullable()
-		.default(null),
-	allow_hosts: z.array(z.string()).default([]),
-	notify: z
-		.array(notifySchema)
-		.default([])
-		.refine((all) => new Set(all.map(({ name }) => name)).size === all.length, "has a name twice"),
-	watchdog: z
-		.string()
-		.optional()
-		.refine((text) => isWatchdogTime(text), "is a duration from 1s on, as 30s, or 0s for none"),
-});
-export type DaemonSettingsFile = z.input<typeof file>;
+import { parseListen } from "../core/listen.js";
+import { DEFAULT_RETENTION } from "../core/retention.js";
+import { checkShape } from "./check-shape.js";
+import type { DaemonSettings } from "./no-settings.js";
+import type { Path } from "./outline.js";
+import { PathSet } from "./path-set.js";
+import { type Folders, resolvePath } from "./paths.js";
+import {
+	type Explanation,
+	type Finding,
+	finding,
+	type Problem,
+	problemsOf,
+	quote,
+} from "./problem.js";
+import {
+	type NotifySetting,
+	type NotifyType,
+	SETTINGS_OUTLINE,
+	type SettingsValues,
+	settingsSchema,
+} from "./settings-schema.js";
+import { locateKey, locateValue, type Tree } from "./tree.js";
+import { parseYaml } from "./yaml-tree.js";
 
 export type ParsedSettings =
 	| { readonly ok: true; readonly settings: DaemonSettings }
-	| { readonly ok: false; readonly problem: string };
+	| { readonly ok: false; readonly problems: readonly Problem[] };
 
-export function parseDaemonSettings(value: unknown): ParsedSettings {
-	const parsed = file.safeParse(value);
-	if (!parsed.success) {
-		const mistakes = parsed.error.issues.map(({ path, message }) =>
-			[...(path.length === 0 ? [] : [path.join(".")]), message].join(": "),
-		);
-		return { ok: false, problem: mistakes.join("; ") };
-	}
-	const { listen: text, tls, allow_hosts: allowHosts, notify } = parsed.data;
-	const listen = text === null ? null : parseListen(text);
-	if (text !== null && listen === null) {
-		return { ok: false, problem: `\`${text}\` is no address: it is HOST:PORT, as 127.0.0.1:4270` };
-	}
-	if (listen !== null && !listen.loopback && tls === null) {
-		const problem = `\`${text}\` can be reached from other hosts, so it needs a certificate and its key`;
-		return { ok: false, problem };
-	}
-	const watchdogMs = parseDuration(parsed.data.watchdog ?? "") ?? WATCHDOG_MS;
-	return { ok: true, settings: { listen, tls, allowHosts, notify, watchdogMs } };
+/** Less would take a slow disk for a blocked loop. */
+const WATCHDOG_MS_MIN = 1_000;
+
+/** `fileName` is what messages call the file; relative paths in it start at `folders.baseDir`. */
+export function parseDaemonSettings(
+	text: string,
+	fileName: string,
+	folders: Folders,
+): ParsedSettings {
+	const refuse = (findings: readonly Finding[]): ParsedSettings => ({
+		ok: false,
+		problems: problemsOf(fileName, findings),
+	});
+	const broken = checkJson(text);
+	if (broken !== null) return refuse([broken]);
+	const { tree: written, findings: syntax } = parseYaml(text, null);
+	if (written === null) return refuse(syntax);
+	const tree = withoutNulls(written);
+	const shape = checkShape(tree, new PathSet(), SETTINGS_OUTLINE);
+	const findings = [...syntax, ...shape.findings];
+	if (findings.length > 0) return refuse(findings);
+	const values = settingsSchema.parse(shape.sound);
+	const meaning = [...checkListen(tree, values), ...checkRoutes(tree, values.notify)];
+	return meaning.length > 0 ? refuse(meaning) : { ok: true, settings: settingsOf(values, folders) };
 }
 
-function isWatchdogTime(text: string | undefined): boolean {
-	if (text === undefined) return true;
-	const ms = parseDuration(text);
-	return ms !== null && (ms === 0 || ms >= WATCHDOG_MS_MIN);
+/** YAML takes more than JSON does, and other programs may read this file. No message quotes it (A5). */
+function checkJson(text: string): Finding | null {
+	try {
+		JSON.parse(text);
+		return null;
+	} catch (error) {
+		const told = /position (\d+)/.exec((error as Error).message)?.[1];
+		const at = told === undefined ? firstBadToken(text) : Number(told);
+		const before = text.slice(0, at).split("\n");
+		const column = (before.at(-1)?.length ?? 0) + 1;
+		const message = text.trim() === "" ? "the file is empty" : "not valid JSON";
+		const hint = "JSON allows no comments and no trailing comma; write `{}` for no settings";
+		return finding({ line: before.length, column }, [], { message, hint });
+	}
+}
+
+const JSON_TOKEN =
+	/\s*(?:[{}[\],:]|"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
+
+/** Where a text stops being made of JSON's tokens: Node does not give the place of a stray word. */
+function firstBadToken(text: string): number {
+	let end = 0;
+	JSON_TOKEN.lastIndex = 0;
+	while (JSON_TOKEN.test(text)) end = JSON_TOKEN.lastIndex;
+	return end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
+}
+
+/** A key with null is a key that is not set. */
+function withoutNulls(tree: Tree): Tree {
+	if (tree.type !== "map") return tree;
+	const set = [...tree.entries].filter(
+		([, { value }]) => value.type !== "scalar" || value.value !== null,
+	);
+	return { ...tree, entries: new Map(set) };
+}
+
+function checkListen(tree: Tree, values: SettingsValues): readonly Finding[] {
+	const { listen, tls, watchdog } = values;
+	const found: Finding[] = [];
+	const say = (path: Path, said: Explanation) =>
+		found.push(finding(locateValue(tree, path), path, said));
+	if (listen !== undefined && parseListen(listen)?.loopback === false && tls === undefined) {
+		const message = `${quote(listen)} is reachable from other hosts and needs a certificate (\`tls\`)`;
+		say(["listen"], { message, hint: "set `tls`, or listen on 127.0.0.1" });
+	}
+	if (watchdog > 0 && watchdog < WATCHDOG_MS_MIN) {
+		say(["watchdog"], { message: "must be at least `1s`, or `0s` to turn it off" });
+	}
+	return found;
+}
+
+/** The keys that a type of route has besides those of all: needed (true) or possible (false). */
+const KEYS_OF_TYPE: Readonly<Record<NotifyType, Readonly<Record<string, boolean>>>> = {
+	webhook: { url: true, secret_file: false },
+	slack: { url: true },
+	ntfy: { url: true },
+	command: { argv: true },
+	desktop: {},
+};
+const TYPE_KEYS = ["url", "secret_file", "argv"] as const;
+
+function checkRoutes(tree: Tree, routes: readonly NotifySetting[]): readonly Finding[] {
+	const names = new Set<string>();
+	return routes.flatMap((route, index) => {
+		const path = ["notify", index];
+		const own = KEYS_OF_TYPE[route.type];
+		const found = TYPE_KEYS.flatMap((key): Finding[] => {
+			const isThere = route[key] !== undefined;
+			if (own[key] === true && !isThere) {
+				const message = `a route of type \`${route.type}\` needs \`${key}\``;
+				return [finding(locateValue(tree, path), path, { message })];
+			}
+			if (!isThere || key in own) return [];
+			const message = `a route of type \`${route.type}\` has no \`${key}\``;
+			const place = [...path, key];
+			return [finding(locateKey(tree, place), place, { message, hint: "remove the key" })];
+		});
+		if (names.has(route.name)) {
+			const place = [...path, "name"];
+			const message = `duplicate route name ${quote(route.name)}`;
+			found.push(finding(locateValue(tree, place), place, { message }));
+		}
+		names.add(route.name);
+		return found;
+	});
+}
+
+function settingsOf(values: SettingsValues, folders: Folders): DaemonSettings {
+	const { events, age } = values.history;
+	const { tls } = values;
+	const found = (path: string) => resolvePath(path, folders);
+	return {
+		listen: values.listen === undefined ? null : parseListen(values.listen),
+		tls: tls === undefined ? null : { cert: found(tls.cert), key: found(tls.key) },
+		allowHosts: values.allow_hosts,
+		notify: values.notify.map((route) =>
+			route.secret_file === undefined ? route : { ...route, secret_file: found(route.secret_file) },
+		),
+		retention: {
+			...DEFAULT_RETENTION,
+			eventsMax: events,
+			eventsMin: Math.min(events, DEFAULT_RETENTION.eventsMin),
+			ageMsMax: age,
+		},
+		watchdogMs: values.watchdog,
+	};
 }

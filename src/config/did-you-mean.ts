@@ -1,4 +1,4 @@
-/** Which of the words that are possible somebody most likely meant by one that is not. */
+/** Suggests the closest valid word for an invalid one. */
 
 /** More candidates than this are not compared (A6). */
 const CANDIDATES_MAX = 1_000;

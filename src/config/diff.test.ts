@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { AGENT_KINDS } from "../core/states.js";
 import { diffFleets, keyPathOf, leavesOf } from "./diff.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { FLEET_OUTLINE, findOutline } from "./outline.js";
 import { parseFleet } from "./parse-fleet.js";
 import { renderProblem } from "./problem.js";
-import { KINDS_OF_KEY } from "./schema.js";
 import type { AgentSpec } from "./spec.js";
 
 const CONTEXT = { env: {}, homeDir: "/home/ada", baseDir: "/srv/fleet" };
@@ -82,7 +82,9 @@ describe("keyPathOf", () => {
 		// There only when it is written, and only for CLIs that tell what they use.
 		const takes = KINDS_OF_KEY.budget.includes(kind);
 		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
-		const { agents } = fleet(`a: { kind: ${kind}, ${budget}env: { Some_NameMs: x } }`);
+		const { agents } = fleet(
+			`a: { kind: ${kind}, ${budget}pass_env: [A], env: { Some_NameMs: x } }`,
+		);
 		const [spec] = agents;
 		if (spec === undefined) throw new Error("no agent");
 		const paths = [...leavesOf(spec).keys()].map(keyPathOf);

@@ -3,9 +3,11 @@
  * keys that differ, by their path in the fleet file, and never what they hold (A5).
  */
 
+import { DEFAULT_LEAVES } from "./default-leaves.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { renderPath } from "./problem.js";
-import { resolveAgent } from "./resolve.js";
-import { type AgentKey, agentSchema, KINDS_OF_KEY } from "./schema.js";
+import { keepPassed } from "./resolve.js";
+import type { AgentKey } from "./schema.js";
 import type { AgentSpec, FleetSpec } from "./spec.js";
 
 export interface AgentChange {
@@ -13,6 +15,20 @@ export interface AgentChange {
 	readonly change: "add" | "change" | "remove" | "keep";
 	/** For `change`: the keys that differ, such as `crash_policy.window` or `env.TOKEN`. */
 	readonly keys: readonly string[];
+}
+
+export interface ComparedFleet {
+	readonly fleet: FleetSpec;
+	readonly changes: readonly AgentChange[];
+}
+
+/**
+ * What a caller's fleet would change, and the fleet as it would hold then: with the earlier values of
+ * passed variables that this caller does not have.
+ */
+export function compareFleet(recorded: FleetSpec, sent: FleetSpec): ComparedFleet {
+	const fleet = keepPassed(recorded, sent);
+	return { fleet, changes: diffFleets(recorded, fleet) };
 }
 
 /** One entry per agent: those of `after` in file order, then those that are gone. */
@@ -42,23 +58,15 @@ function changedKeys(before: AgentSpec, after: AgentSpec): readonly string[] {
 		.map(([, path]) => renderPath(path));
 }
 
-/** What a spec that was recorded before there was such a key means by not having it. */
+/** Defaults for keys that are missing in specs stored by earlier versions. */
 function untold(key: string, kind: AgentSpec["kind"]): string | undefined {
-	let leaves = defaults.get(kind);
-	if (leaves === undefined) {
-		const place = { project: "", name: "", projectCwd: undefined, profile: null };
-		const settings = agentSchema.parse({ kind });
-		leaves = leavesOf(resolveAgent(place, settings, { baseDir: "/", homeDir: "/" }));
-		defaults.set(kind, leaves);
-	}
-	return leaves.get(key);
+	const leaves: Readonly<Record<string, string>> = DEFAULT_LEAVES[kind];
+	return Object.hasOwn(leaves, key) ? leaves[key] : undefined;
 }
-
-const defaults = new Map<AgentSpec["kind"], ReadonlyMap<string, string>>();
 
 const NOT_KEYS: ReadonlySet<string> = new Set(["id", "project", "name", "adapter", "profile"]);
 
-/** Every value of a spec by where it stands in it. Lists count as one value each. */
+/** Every value of a spec by its path. A list counts as one value. */
 export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
 	const leaves = new Map<string, string>();
 	const collect = (value: unknown, path: readonly string[]) => {
@@ -69,7 +77,7 @@ export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
 		for (const [key, each] of Object.entries(value)) collect(each, [...path, key]);
 	};
 	for (const [key, value] of Object.entries(spec)) if (!NOT_KEYS.has(key)) collect(value, [key]);
-	// What an adapter of the file's own says counts as one value, like its name.
+	// The definition of a custom adapter counts as one value, like its name.
 	collect(JSON.stringify([spec.adapter, spec.profile ?? null]), ["adapter"]);
 	return leaves;
 }

@@ -47,6 +47,38 @@ describe("parseEnvFile", () => {
 		expect(valuesOf(`${line}\nOK=1\n`)).toEqual({ OK: "1" });
 	});
 
+	it.each([
+		["export A=b", "starts with `export`, so `A` is not set"],
+		["MY-VAR=b", "not a valid variable name"],
+		["A =b", "not a valid variable name"],
+		["just words", "no `=`"],
+		["REEVE_HOME=/x", "`REEVE_HOME` is not set"],
+		['A="b"', "quotes are part of the value of `A`"],
+		["A='b' # c", "quotes are part of the value of `A`"],
+		["A=b # c", "after `#` is part of the value of `A`"],
+		["A= b", "starts with a space"],
+		["A=b ", "ends with a space"],
+		[`A=\${HOME}/x`, "is not expanded"],
+	])("warns about the line %j", (line, words) => {
+		const parsed = parse(`# first\n${line}\nOK=1\n`);
+		if (!parsed.ok) throw new Error("meant to be usable");
+		expect(parsed.warnings).toHaveLength(1);
+		expect(parsed.warnings[0]).toMatchObject({ file: ".env", line: 2 });
+		expect(parsed.warnings[0]?.message).toContain(words);
+	});
+
+	it.each(["A=b", "A=b#c", "A=it's", "A=", "A=a b", "A=$HOME", "  # x", "A=b=c=="])(
+		"does not warn about the line %j",
+		(line) => {
+			expect(parse(`${line}\n`)).toMatchObject({ ok: true, warnings: [] });
+		},
+	);
+
+	it("A5: quotes neither a value nor text that is not a name", () => {
+		const parsed = parse('A="canary"\nMIIcanary==\ncanary\nexport B=canary\nC= canary\n');
+		expect(JSON.stringify(parsed.ok && parsed.warnings)).not.toContain("canary");
+	});
+
 	it("takes the last of two lines with the same key", () => {
 		expect(valuesOf("A=1\nA=2\n")).toEqual({ A: "2" });
 	});

@@ -1,22 +1,30 @@
 /**
- * Env files: `KEY=VALUE` lines, taken byte for byte. No quoting, no escapes, no expansion, no
- * trimming: everything between the first `=` and the end of the line is the value. A line ends with
- * `\n` or `\r\n`. Lines that do not set a variable are skipped: blank ones, comments (the first
- * visible character is `#`), those without `=`, and those whose key is not a plausible name
- * (`export FOO=bar` sets nothing). Blanks before the key are allowed. Of two lines with the same key
- * the last one counts.
+ * Env files: `KEY=VALUE` lines, read byte for byte. No quoting, no escapes, no expansion, no trimming:
+ * everything between the first `=` and the end of the line is the value. A line ends with `\n` or
+ * `\r\n`. Blank lines and comments (the first visible character is `#`) are skipped. Lines that set
+ * nothing (without `=`, or with something other than a name before it) are skipped too, with a warning,
+ * and so are the names that Reeve reserves. Blanks before the key are allowed. Of two lines with the same
+ * key the last one counts.
  *
- * Keeps A5: a problem names a line, never what is on it.
+ * Keeps A5: a problem names a line and at most a variable, never a value. Text before `=` that is not a
+ * name is not quoted either, since it may be a line of a private key.
  */
 
-import { type Finding, finding, type Problem, problemsOf } from "./problem.js";
+import { isReserved } from "../core/environment.js";
+import { type Finding, finding, type Problem, problemsOf, quote } from "./problem.js";
 import { decodeUtf8 } from "./utf8.js";
 
 export type EnvFile =
-	| { readonly ok: true; readonly values: Readonly<Record<string, string>> }
+	| {
+			readonly ok: true;
+			readonly values: Readonly<Record<string, string>>;
+			/** Lines that do not mean what they seem to. */
+			readonly warnings: readonly Problem[];
+	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
 const SETTING = /^[ \t]*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s;
+const SKIPPED = /^\s*(#|$)/;
 
 export function parseEnvFile(bytes: Uint8Array, fileName: string): EnvFile {
 	const decoded = decodeUtf8(bytes);
@@ -24,14 +32,69 @@ export function parseEnvFile(bytes: Uint8Array, fileName: string): EnvFile {
 	if (!decoded.ok) return refuse(fileName, [at(decoded.line, "this line is not valid UTF-8")]);
 	const values = new Map<string, string>();
 	const findings: Finding[] = [];
+	const warnings: Finding[] = [];
 	for (const [index, raw] of decoded.text.split("\n").entries()) {
-		const [, key, value] = SETTING.exec(raw.endsWith("\r") ? raw.slice(0, -1) : raw) ?? [];
-		if (key === undefined || value === undefined) continue;
+		const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+		if (SKIPPED.test(line)) continue;
+		const [, key, value] = SETTING.exec(line) ?? [];
+		const said = key === undefined ? explainSkipped(line) : explainValue(key, value ?? "");
+		if (said !== null) warnings.push(finding({ line: index + 1, column: 1 }, [], said));
+		if (key === undefined || value === undefined || isReserved(key)) continue;
 		if (value.includes("\0")) findings.push(at(index + 1, "the value contains a NUL byte"));
 		values.set(key, value);
 	}
 	if (findings.length > 0) return refuse(fileName, findings);
-	return { ok: true, values: Object.freeze(Object.fromEntries(values)) };
+	return {
+		ok: true,
+		values: Object.freeze(Object.fromEntries(values)),
+		warnings: problemsOf(fileName, warnings),
+	};
+}
+
+interface Said {
+	readonly message: string;
+	readonly hint?: string;
+}
+
+/** Why a line sets nothing. */
+function explainSkipped(line: string): Said {
+	const [, exported] = /^\s*export\s+([A-Za-z_][A-Za-z0-9_]*)=/.exec(line) ?? [];
+	if (exported !== undefined) {
+		const message = `the line starts with \`export\`, so ${quote(exported)} is not set`;
+		return { message, hint: "remove the word `export`" };
+	}
+	if (!line.includes("=")) {
+		const message = "the line has no `=`, so it sets nothing";
+		return { message, hint: "a value cannot span lines; start a comment with `#`" };
+	}
+	const message = "the text before `=` is not a valid variable name, so the line sets nothing";
+	return { message, hint: "use letters, digits and `_` only, and no space before the `=`" };
+}
+
+/** A warning if other tools read the line differently; null if they do not. */
+function explainValue(key: string, value: string): Said | null {
+	if (isReserved(key)) {
+		const message = `${quote(key)} is not set: names that start with \`REEVE_\` are reserved`;
+		return { message, hint: "rename the variable" };
+	}
+	const about = `the value of ${quote(key)}`;
+	if (/^(["']).*\1\s*(#.*)?$/s.test(value)) {
+		return { message: `the quotes are part of ${about}`, hint: "write the value without quotes" };
+	}
+	if (/\s#/.test(value)) {
+		const message = `the text after \`#\` is part of ${about}`;
+		return { message, hint: "put the comment on a line of its own" };
+	}
+	if (/^\s|\s$/.test(value)) {
+		const where = /^\s/.test(value) ? "starts" : "ends";
+		const message = `${about} ${where} with a space, which is part of it`;
+		return { message, hint: "remove the space" };
+	}
+	if (/\$\{[A-Za-z_]\w*/.test(value)) {
+		const message = `\`\${…}\` in ${about} is not expanded`;
+		return { message, hint: "write the value itself, or set the variable under `env`" };
+	}
+	return null;
 }
 
 function at(line: number, message: string): Finding {

@@ -34,7 +34,7 @@ describe("expandVariables", () => {
 		expect(expand(`\${NOPE}`).mistakes).toEqual([
 			{
 				message: "environment variable `NOPE` is not set",
-				hint: `set it, or give a default: \`\${NOPE:-default}\``,
+				hint: `set it, or add a default: \`\${NOPE:-default}\``,
 			},
 		]);
 	});

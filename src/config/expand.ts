@@ -15,7 +15,7 @@ export interface Expansion {
 	readonly mistakes: readonly Explanation[];
 }
 
-/** What Linux lets one argument or one variable be; also what keeps this from growing without end (A6). */
+/** The size limit of Linux for one argument or variable; also bounds the expansion (A6). */
 const TEXT_LENGTH_MAX = 131_072;
 
 const OPENING = /\$\$\{|\$\{/g;
@@ -49,7 +49,7 @@ export function expandVariables(text: string, variables: Variables): Expansion {
 		doneTo = end + 1;
 		OPENING.lastIndex = doneTo;
 		if (result.length > TEXT_LENGTH_MAX) {
-			mistakes.push({ message: "the variables in it bring in more than 128KiB of text" });
+			mistakes.push({ message: "the variables in this value expand to more than 128KiB" });
 			break;
 		}
 	}
@@ -59,15 +59,15 @@ export function expandVariables(text: string, variables: Variables): Expansion {
 function lookUp(inside: string, variables: Variables): string | Explanation {
 	const [, name, fallback] = REFERENCE.exec(inside) ?? [];
 	if (name === undefined) {
-		const message = `what stands between \`\${\` and \`}\` is not the name of a variable`;
+		const message = `the text between \`\${\` and \`}\` is not a valid variable name`;
 		return { message, expected: FORMS, hint: LITERAL_HINT };
 	}
 	const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-	// As in a shell, `:-` also stands in for a variable that is set but empty.
+	// As in a shell, `:-` also applies to a variable that is set but empty.
 	if (fallback !== undefined) return value || fallback;
 	if (value !== undefined) return value;
 	return {
 		message: `environment variable ${quote(name)} is not set`,
-		hint: `set it, or give a default: ${quote(`\${${name}:-default}`)}`,
+		hint: `set it, or add a default: ${quote(`\${${name}:-default}`)}`,
 	};
 }

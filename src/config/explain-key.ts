@@ -3,6 +3,7 @@
  * another kind of agent. Keys never hold a variable's value, but a slip may have put a secret there.
  */
 
+import { isReserved } from "../core/environment.js";
 import type { AgentKind } from "../core/states.js";
 import { nearest } from "./did-you-mean.js";
 import type { Outline } from "./outline.js";
@@ -10,7 +11,7 @@ import { type Explanation, quote, quoteList } from "./problem.js";
 
 const ID_LENGTH_MAX = 63;
 
-/** What other tools call the same thing. */
+/** Names of the same key in other tools. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
 	cmd: "command",
 	program: "command",
@@ -29,7 +30,10 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 export function explainUnknownKey(key: string, section: Outline, root: Outline): Explanation {
 	const message = `unknown key ${quoteKey(key)}`;
 	if (key === "<<") {
-		return { message, hint: "merge keys are not read; keys for all agents go under `defaults`" };
+		return {
+			message,
+			hint: "YAML merge keys are not supported; put keys for all agents under `defaults`",
+		};
 	}
 	const homes = homesOf(root, key);
 	if (homes.length > 0) {
@@ -65,7 +69,7 @@ function meantKey(key: string, section: Outline): string | null {
 export function explainBadId(key: string): Explanation {
 	const meant = suggestId(key);
 	return {
-		message: "this cannot be an id",
+		message: "this is not a valid id",
 		expected:
 			"lower-case letters, digits, `-` and `_`, at most 63, starting with a letter or digit",
 		hint: meant === null ? null : `write ${quote(meant)}`,
@@ -73,10 +77,14 @@ export function explainBadId(key: string): Explanation {
 }
 
 export function explainBadEnvName(name: string): Explanation {
-	const expected = "the name of a variable: letters, digits and `_`";
+	const expected = "a variable name: letters, digits and `_`";
 	if (name === "") return { message: "the name is empty", expected };
+	if (isReserved(name) && /^\w+$/.test(name)) {
+		const message = `${quote(name)} cannot be set: names that start with \`REEVE_\` are reserved`;
+		return { message, expected };
+	}
 	const slipped = /[=:]/.test(name);
-	const message = "this cannot be the name of a variable";
+	const message = "this is not a valid variable name";
 	return { message, expected, hint: slipped ? "write `NAME: value`, with a space" : null };
 }
 
@@ -86,7 +94,7 @@ export function explainWrongKind(
 	actual: AgentKind,
 	kindIsWritten: boolean,
 ): Explanation {
-	const message = `${quote(key)} is a key of ${kinds.join(" and ")} agents; this is a ${actual} agent`;
+	const message = `${quote(key)} only applies to ${kinds.join(" and ")} agents; this is a ${actual} agent`;
 	const ways = kinds.map((kind) => `kind: ${kind}`);
 	return {
 		message,
@@ -96,7 +104,7 @@ export function explainWrongKind(
 
 /** The id that a name is nearly, or null when none comes to mind. */
 export function suggestId(name: string): string | null {
-	// What follows a `=` may be a secret.
+	// The text after a `=` may be a secret.
 	if (name.includes("=")) return null;
 	const id = name
 		.slice(0, 200)

@@ -6,6 +6,8 @@
  * Keeps A5: only text as written is quoted, never what a variable held, and under `env` nothing.
  */
 
+import { isReserved } from "../core/environment.js";
+import { patternProblem } from "../core/pattern.js";
 import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "../core/units.js";
 import { nearest } from "./did-you-mean.js";
 import { suggestId } from "./explain-key.js";
@@ -21,7 +23,9 @@ import {
 } from "./unit-slips.js";
 import type { LeafType } from "./values.js";
 
-/** Explains a value that the schema refuses; null stands for a required key that is not there. */
+const UNSUPPORTED = /not supported$/;
+
+/** Explains a value that the schema rejects; null represents a missing required key. */
 export function explainValue(outline: Outline, tree: Tree | null): Explanation {
 	const expected = expectedOf(outline);
 	if (tree === null) return explainMissing(outline, expected);
@@ -29,16 +33,16 @@ export function explainValue(outline: Outline, tree: Tree | null): Explanation {
 	if (outline.type === "map" || outline.type === "section") {
 		return { expected, ...explainNotMap(outline, tree) };
 	}
-	if (tree.type !== "scalar") return { message: `a ${tree.type} cannot stand here`, expected };
-	if (tree.value === null) return { message: "nothing is written here", expected };
+	if (tree.type !== "scalar") return { message: `found a ${tree.type}`, expected };
+	if (tree.value === null) return { message: "the value is missing", expected };
 	if (outline.type === "env_value") return { expected, ...explainEnvValue(tree) };
 	if (tree.expanded) {
-		return { message: `${quote(tree.written)} does not give ${nounOf(outline)}`, expected };
+		return { message: `${quote(tree.written)} does not expand to ${nounOf(outline)}`, expected };
 	}
 	return { expected, ...EXPLAIN_LEAF[outline.type](tree, outline) };
 }
 
-/** What may stand here, to follow the word "expected". */
+/** The accepted values, as a phrase that follows "expected". */
 export function expectedOf(outline: Outline): string {
 	const { type, range } = outline;
 	switch (type) {
@@ -62,9 +66,9 @@ export function expectedOf(outline: Outline): string {
 		case "flag":
 			return "`true` or `false`";
 		case "pattern":
-			return "a regular expression such as `listening on port \\d+`";
+			return "a regular expression such as `listening on port \\d+`, without lookaheads, lookbehinds and backreferences";
 		case "text":
-			return "text";
+			return "a string";
 		case "path":
 			return "a path";
 		case "file_name":
@@ -72,15 +76,23 @@ export function expectedOf(outline: Outline): string {
 		case "reference":
 			return "an agent: `name` in the same project, or `project:name`";
 		case "adapter":
-			return "the name of an adapter";
+			return "an adapter name";
 		case "account":
 			return "a name such as `work`";
 		case "hours":
 			return "hours such as `22:00-07:00`";
 		case "json":
-			return "a value as JSON, in quotes";
+			return "a JSON value, in quotes";
+		case "name":
+			return "a name such as `phone`: lower-case letters, digits, `-` and `_`";
+		case "address":
+			return "an address such as `127.0.0.1:4270`";
+		case "url":
+			return "a URL that starts with `http://` or `https://`";
+		case "env_name":
+			return "a variable name such as `ANTHROPIC_API_KEY`";
 		case "env_value":
-			return "text, or null";
+			return "a string, or null";
 		case "list":
 			return expectedList(outline.each);
 		case "map":
@@ -106,18 +118,22 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	count: "a whole number in range",
 	exit_code: "a failed exit code",
 	version: "a known version",
-	choice: "one of the possible words",
+	choice: "a supported value",
 	flag: "`true` or `false`",
 	pattern: "a regular expression",
-	text: "usable text",
-	path: "a usable path",
-	file_name: "a usable file name",
-	reference: "the id of an agent",
-	adapter: "the name of an adapter",
-	account: "the name of an account",
-	hours: "a part of the day",
-	json: "a value as JSON",
-	env_value: "usable text",
+	text: "a valid string",
+	path: "a valid path",
+	file_name: "a valid file name",
+	reference: "an agent id",
+	adapter: "an adapter name",
+	account: "an account name",
+	hours: "a time range",
+	json: "a JSON value",
+	name: "a name",
+	address: "an address",
+	url: "an HTTP URL",
+	env_name: "a variable name",
+	env_value: "a valid string",
 };
 
 function nounOf(outline: Outline): string {
@@ -143,21 +159,20 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 	count: explainNumber,
 	exit_code: (tree) => {
 		if (tree.value !== 0) return explainNumber(tree);
-		const hint =
-			"what follows it is set by `on_clean_exit`; an adapter whose program fails with 0 has `exits.zero_lies`";
-		return { message: "0 is a clean exit, so it cannot stand for a failure", hint };
+		const hint = "`on_clean_exit` sets what happens after exit code 0";
+		return { message: "0 is a clean exit, not a failure", hint };
 	},
 	version: (tree) => {
 		const hint = "write `version: 1`";
-		if (tree.value === "1") return { message: "this is text, not a number", hint };
-		return { message: `version ${quote(tree.written)} of this format is not known`, hint };
+		if (tree.value === "1") return { message: "the version is a string, not a number", hint };
+		return { message: `unknown version ${quote(tree.written)} of this format`, hint };
 	},
 	choice: (tree, outline) => {
 		// `claude-code` is `claude` to most people.
 		const known = outline.words.find((word) => tree.written.startsWith(`${word}-`));
 		const meant = nearest(tree.written, outline.words) ?? known ?? null;
 		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
-		return { message: `${quote(tree.written)} is not one of the possible words`, hint };
+		return { message: `${quote(tree.written)} is not a supported value`, hint };
 	},
 	flag: (tree) => {
 		const meant = /^(yes|on|y|1)$/i.test(tree.written)
@@ -171,48 +186,74 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 	pattern: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
 		if (tree.value === "") return { message: "the pattern is empty: it would match everything" };
-		return { message: `${quote(tree.written)} is not a regular expression` };
+		const problem = patternProblem(tree.value) ?? "it cannot be compiled";
+		const message = `${quote(tree.written)} is not a valid pattern: ${problem}`;
+		const hint = UNSUPPORTED.test(problem)
+			? "patterns use RE2 syntax; match the text directly, or use several patterns"
+			: null;
+		return { message, hint };
 	},
 	text: explainText,
 	path: (tree) => {
 		if (tree.value === "") return { message: "the path is empty" };
 		if (!tree.written.startsWith("~")) return explainText(tree);
 		return {
-			message: `${quote(tree.written)} is another user's home directory, which is not looked up`,
-			hint: "`~/` is your own; write a directory whose name starts with `~` as `./~name`",
+			message: `${quote(tree.written)} is the home directory of another user, which is not supported`,
+			hint: "`~/` is your own home directory; write a directory whose name starts with `~` as `./~name`",
 		};
 	},
 	file_name: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
-		return { message: `${quote(tree.written)} cannot be the name of a file here` };
+		return { message: `${quote(tree.written)} is not a valid file name` };
 	},
 	reference: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
 		const meant = tree.written.split(":").map(suggestId);
 		const known = meant.length <= 2 && meant.every((part) => part !== null);
-		const hint = known ? `an id is written like ${quote(meant.join(":"))}` : null;
-		return { message: `${quote(tree.written)} is not the id of an agent`, hint };
+		const hint = known ? `write an id as ${quote(meant.join(":"))}` : null;
+		return { message: `${quote(tree.written)} is not a valid agent id`, hint };
 	},
 	adapter: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
-		return { message: `${quote(tree.written)} cannot be the name of an adapter` };
+		return { message: `${quote(tree.written)} is not a valid adapter name` };
 	},
 	account: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
-		return { message: `${quote(tree.written)} cannot be the name of an account` };
+		return { message: `${quote(tree.written)} is not a valid account name` };
 	},
 	hours: (tree) => {
 		const shown = quote(tree.written);
 		if (!/^(\d\d:\d\d)-\1$/.test(tree.written)) {
-			return { message: `${shown} is not a part of the day` };
+			return { message: `${shown} is not a time range` };
 		}
-		const hint = "leave the key out for no such hours";
+		const hint = "remove the key for no such hours";
 		return { message: `${shown} begins and ends at the same time`, hint };
 	},
 	json: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
-		const hint = "text within JSON has quotes of its own: `'\"dark\"'`";
+		const hint = "a JSON string needs its own quotes: `'\"dark\"'`";
 		return { message: `${quote(tree.written)} is not JSON`, hint };
+	},
+	name: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		return { message: `${quote(tree.written)} is not a valid name` };
+	},
+	address: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		return { message: `${quote(tree.written)} is not HOST:PORT` };
+	},
+	// It may hold a secret, so it is not quoted (A5).
+	url: () => ({ message: "not a valid HTTP URL" }),
+	env_name: (tree) => {
+		// Neither a value behind a `=` nor a value in place of the name is quoted (A5).
+		const [, name = null] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=|$)/.exec(tree.written) ?? [];
+		if (name === null) return { message: "not a valid variable name" };
+		if (isReserved(name)) {
+			const reserved = "names that start with `REEVE_` are reserved";
+			return { message: `${quote(name)} cannot be passed: ${reserved}` };
+		}
+		const hint = "list the name only; the value comes from the shell that runs `reeve up`";
+		return { message: `${quote(name)} has a value`, hint };
 	},
 };
 
@@ -242,7 +283,7 @@ function explainUnit(
 function explainNumber(tree: ScalarTree): Explanation {
 	const shown = quote(tree.written);
 	if (typeof tree.value === "string" && /^\d+$/.test(tree.value)) {
-		return { message: `${shown} is text here, not a number`, hint: "remove the quotes" };
+		return { message: `${shown} is a string, not a number`, hint: "remove the quotes" };
 	}
 	const out = Number.isInteger(tree.value);
 	return { message: `${shown} is ${out ? "out of range" : "not a whole number"}` };
@@ -250,30 +291,38 @@ function explainNumber(tree: ScalarTree): Explanation {
 
 function explainText(tree: ScalarTree): Explanation {
 	if (typeof tree.value === "string") return { message: "the text contains a NUL byte" };
-	const message = `${quote(tree.written)} is a ${typeof tree.value}, not text`;
+	const message = `${quote(tree.written)} is a ${typeof tree.value}, not a string`;
 	return { message, hint: `put quotes around it: ${quote(JSON.stringify(tree.written))}` };
 }
 
 function explainEnvValue(tree: ScalarTree): Explanation {
 	if (typeof tree.value === "string") return { message: "the value contains a NUL byte" };
-	return { message: `this is a ${typeof tree.value}, not text`, hint: "put quotes around it" };
+	return {
+		message: `the value is a ${typeof tree.value}, not a string`,
+		hint: "put quotes around it",
+	};
 }
 
 function explainList(outline: Outline, tree: Tree): Explanation {
 	const words = outline.each?.type === "text";
 	if (tree.type === "list") {
-		return { message: tree.items.length === 0 ? "the list is empty" : "the program is empty text" };
+		return {
+			message: tree.items.length === 0 ? "the list is empty" : "the program is an empty string",
+		};
 	}
-	if (tree.type === "map") return { message: "a map cannot stand here" };
-	if (tree.value === null) return { message: "nothing is written here" };
+	if (tree.type === "map") return { message: "found a map" };
+	if (tree.value === null) return { message: "the value is missing" };
+	if (outline.each?.type === "env_name") {
+		return { message: "the value is not a list", hint: "write `[NAME, OTHER_NAME]`" };
+	}
 	const meant = renderFlowList(tree.written, words);
 	const hint = meant === null ? null : `write ${quote(meant)}`;
-	return { message: words ? "this is one text, not a list" : "this is not a list", hint };
+	return { message: words ? "the value is a string, not a list" : "the value is not a list", hint };
 }
 
-/** The text as a list of words; an example where only a shell could tell what the words are. */
+/** The text as a list of words; an example if only a shell could split it. */
 function renderFlowList(written: string, words: boolean): string | null {
-	// Only a shell could tell what these words are, so a shell is to read them.
+	// Only a shell could split these words, so suggest a shell.
 	if (/["'\\|&;<>*?`$()]/.test(written) && words) return '[sh, -c, "…"]';
 	if (written.length > 50 || /[\n[\]{},]/.test(written)) {
 		return words ? "[node, agent.mjs]" : null;
@@ -288,15 +337,15 @@ function renderFlowList(written: string, words: boolean): string | null {
 function explainNotMap(outline: Outline, tree: Tree): Explanation {
 	if (tree.type === "scalar" && tree.value === null) {
 		const hint = outline.required
-			? "write what belongs to it below, indented"
-			: "remove the key, or write `{}` if nothing is to stand here";
-		return { message: "nothing is written here", hint };
+			? "write its keys below, indented"
+			: "remove the key, or write `{}` for an empty map";
+		return { message: "the value is missing", hint };
 	}
 	const inEnv = outline.each?.type === "env_value";
 	if (inEnv) {
-		return { message: "this is not a map", hint: "write one `NAME: value` per line" };
+		return { message: "the value is not a map", hint: "write one `NAME: value` per line" };
 	}
-	const message = tree.type === "list" ? "a list cannot stand here" : "this is not a map of keys";
+	const message = tree.type === "list" ? "found a list" : "the value is not a map";
 	const glued = tree.type === "scalar" ? /^(\w+):(?=\S)/.exec(tree.written)?.[1] : undefined;
 	if (glued !== undefined && outline.keys.has(glued)) {
 		return { message, hint: `put a space after ${quote(`${glued}:`)}` };

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { fleetSchema } from "./schema.js";
+import { settingsSchema } from "./settings-schema.js";
 import { leafTypes } from "./values.js";
 
 /** A value that is put in from a variable later can only be checked then. */
@@ -19,6 +20,13 @@ export function renderJsonSchema(): string {
 	});
 	const { $schema, ...rest } = schema;
 	const head = { $schema, $id: "reeve.schema.json", title: "Reeve fleet file" };
+	return `${JSON.stringify({ ...head, ...rest }, null, "\t")}\n`;
+}
+
+/** The daemon's settings for editors. Nothing expands in them. */
+export function renderSettingsSchema(): string {
+	const { $schema, ...rest } = z.toJSONSchema(settingsSchema, { io: "input", target: "draft-7" });
+	const head = { $schema, $id: "daemon.schema.json", title: "Reeve daemon settings" };
 	return `${JSON.stringify({ ...head, ...rest }, null, "\t")}\n`;
 }
 

@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadFleet, readEnvFile } from "./load.js";
+import { loadFleet } from "./load.js";
+import { readEnvFile } from "./load-env-file.js";
 
 let folder = "";
 beforeEach(() => {
@@ -44,7 +45,7 @@ describe("loadFleet", () => {
 		expect(await load(join(folder, "nope.yaml"))).toMatchObject({
 			ok: false,
 			missing: true,
-			problems: [{ message: "there is no such file" }],
+			problems: [{ message: "the file does not exist" }],
 		});
 	});
 
@@ -60,9 +61,9 @@ describe("loadFleet", () => {
 			}),
 		);
 		expect(messages).toEqual([
-			"this is a directory, not a file",
-			"this is not a regular file",
-			"this is not a regular file",
+			"the path is a directory, not a file",
+			"the path is not a regular file",
+			"the path is not a regular file",
 			"the file is larger than 1MiB",
 		]);
 	});
@@ -89,20 +90,20 @@ describe("loadFleet", () => {
 
 describe("readEnvFile", () => {
 	it("reads values byte for byte", async () => {
-		expect(await readEnvFile(put(".env", "A= 'b' #c \n"))).toEqual({
+		expect(await readEnvFile(put(".env", "A= 'b' #c \n"))).toMatchObject({
 			ok: true,
 			values: { A: " 'b' #c " },
 		});
 	});
 
 	it("takes a missing file for an empty one", async () => {
-		expect(await readEnvFile(join(folder, "nope"))).toEqual({ ok: true, values: {} });
+		expect(await readEnvFile(join(folder, "nope"))).toEqual({ ok: true, values: {}, warnings: [] });
 	});
 
 	it("reports what else keeps it from reading", async () => {
 		expect(await readEnvFile(folder)).toMatchObject({
 			ok: false,
-			problems: [{ file: folder, message: "this is a directory, not a file" }],
+			problems: [{ file: folder, message: "the path is a directory, not a file" }],
 		});
 	});
 

@@ -97,8 +97,8 @@ describe("a value of the wrong type", () => {
 	it.each([
 		["timeout: 0s", "call", "must be longer than `0s`"],
 		["timeout: 99999999999999999d", "call", "`99999999999999999d` is too large"],
-		["timeout: [30s]", "call", "a list cannot stand here"],
-		["timeout:", "call", "nothing is written here"],
+		["timeout: [30s]", "call", "found a list"],
+		["timeout:", "call", "the value is missing"],
 		["limits: { memory: 0B }", "session", "must be more than `0B`"],
 		["limits: { cpu: 0% }", "session", "`0%` is not a percentage above `0%`"],
 		["concurrency: 0", "call", "`0` is out of range"],
@@ -107,12 +107,12 @@ describe("a value of the wrong type", () => {
 		["crash_policy: { window: 0s }", "session", "must be longer than `0s`"],
 		["crash_policy: { permanent_exit_codes: [256] }", "session", "`256` is out of range"],
 		['cwd: ""', "session", "the path is empty"],
-		["env: { A: [b] }", "session", "a list cannot stand here"],
+		["env: { A: [b] }", "session", "found a list"],
 		['args: ["a\\0b"]', "session", "the text contains a NUL byte"],
 		['env: { A: "a\\0b" }', "session", "the value contains a NUL byte"],
 		['env: { "": b }', "session", "the name is empty"],
-		['env: { "A=B": b }', "session", "this cannot be the name of a variable"],
-		["depends_on: [p:a:b]", "session", "`p:a:b` is not the id of an agent"],
+		['env: { "A=B": b }', "session", "this is not a valid variable name"],
+		["depends_on: [p:a:b]", "session", "`p:a:b` is not a valid agent id"],
 		['ready: { log: "" }', "session", "the pattern is empty: it would match everything"],
 		[
 			'usage_limit: { quiet_hours: "22:00-22:00" }',
@@ -126,12 +126,12 @@ describe("a value of the wrong type", () => {
 	it("says that exit code 0 is no failure", () => {
 		expect(only(agent("crash_policy: { permanent_exit_codes: [3, 0] }"))).toMatchObject({
 			path: "projects.p.agents.a.crash_policy.permanent_exit_codes[1]",
-			message: "0 is a clean exit, so it cannot stand for a failure",
+			message: "0 is a clean exit, not a failure",
 		});
 	});
 
 	it("says whose home directory is not looked up", () => {
-		expect(only(agent("cwd: ~bob/x")).message).toContain("another user's home directory");
+		expect(only(agent("cwd: ~bob/x")).message).toContain("the home directory of another user");
 	});
 });
 
@@ -141,7 +141,7 @@ describe("the command", () => {
 
 	it("is a list, and the hint shows how", () => {
 		expect(only(withCommand("command: node agent.mjs"))).toMatchObject({
-			message: "this is one text, not a list",
+			message: "the value is a string, not a list",
 			hint: "write `[node, agent.mjs]`",
 		});
 	});
@@ -169,7 +169,7 @@ describe("the command", () => {
 
 	it.each([
 		["command: []", "the list is empty"],
-		['command: [""]', "the program is empty text"],
+		['command: [""]', "the program is an empty string"],
 		['command: ["a\\0"]', "the text contains a NUL byte"],
 	])("%s: %s", (command, message) => {
 		expect(only(withCommand(command)).message).toBe(message);
@@ -182,14 +182,14 @@ describe("a key that cannot stand where it stands", () => {
 		["environment: {}", "did you mean `env`?"],
 		["enviroment: {}", "did you mean `env`?"],
 		["dependsOn: []", "did you mean `depends_on`?"],
-		["max_attempts: 3", "`max_attempts` belongs under `retry`"],
+		["max_attempts: 3", "`max_attempts` belongs under `turn_retry` or under `retry`"],
 		["memory: 2GiB", "`memory` belongs under `limits`"],
 		["exits: 3", "`exits` belongs under `crash_policy.budget`"],
 		["jitter: 0.1", "`jitter` belongs under `crash_policy` or under `retry`"],
 		["agents: {}", "`agents` belongs in a project"],
 		["version: 1", "`version` belongs at the top of the file"],
 		["drain: { backend: pty }", "`backend` belongs in an agent"],
-		["<<: {}", "merge keys are not read; keys for all agents go under `defaults`"],
+		["<<: {}", "YAML merge keys are not supported; put keys for all agents under `defaults`"],
 		["toString: 1", null],
 	])("%s: %s", (line, hint) => {
 		expect(only(agent(line))).toMatchObject({
@@ -215,10 +215,14 @@ describe("a key that cannot stand where it stands", () => {
 		[
 			"timeout: 30",
 			"session",
-			"`timeout` is a key of call and worker agents; this is a session agent",
+			"`timeout` only applies to call and worker agents; this is a session agent",
 		],
-		["backend: tmux", "worker", "`backend` is a key of session agents; this is a worker agent"],
-		["drain: {}", "call", "`drain` is a key of session and worker agents; this is a call agent"],
+		["backend: tmux", "worker", "`backend` only applies to session agents; this is a worker agent"],
+		[
+			"drain: {}",
+			"call",
+			"`drain` only applies to session and worker agents; this is a call agent",
+		],
 	])("%s on a %s agent: %s", (line, kind, message) => {
 		expect(only(agent(line, kind))).toMatchObject({ line: 8, column: 9, message, hint: null });
 	});
@@ -241,16 +245,16 @@ describe("the frame of the file", () => {
 	});
 
 	it.each([
-		["version: 2\nprojects: {}\n", "version `2` of this format is not known"],
-		['version: "1"\nprojects: {}\n', "this is text, not a number"],
+		["version: 2\nprojects: {}\n", "unknown version `2` of this format"],
+		['version: "1"\nprojects: {}\n', "the version is a string, not a number"],
 		["version: 1\n", "required key is missing"],
-		["version: 1\nprojects:\n", "nothing is written here"],
-		["version: 1\nprojects: { p: { agents: } }\n", "nothing is written here"],
+		["version: 1\nprojects:\n", "the value is missing"],
+		["version: 1\nprojects: { p: { agents: } }\n", "the value is missing"],
 		["version: 1\nprojects: { p: {} }\n", "required key is missing"],
-		["version: 1\nprojects: { p: { agents: { a: } } }\n", "nothing is written here"],
-		["version: 1\nprojects: { p: { agents: [a] } }\n", "a list cannot stand here"],
-		["- version\n", "a list cannot stand here"],
-		["hello\n", "this is not a map of keys"],
+		["version: 1\nprojects: { p: { agents: { a: } } }\n", "the value is missing"],
+		["version: 1\nprojects: { p: { agents: [a] } }\n", "found a list"],
+		["- version\n", "found a list"],
+		["hello\n", "the value is not a map"],
 	])("%j: %s", (text, message) => {
 		expect(only(text).message).toBe(message);
 	});
@@ -263,17 +267,17 @@ describe("the frame of the file", () => {
 		["ü", null],
 	])("suggests an id for %j", (id, hint) => {
 		const problem = only(`version: 1\nprojects: { "${id}": { agents: {} } }\n`);
-		expect(problem).toMatchObject({ message: "this cannot be an id", hint, line: 2, column: 13 });
+		expect(problem).toMatchObject({ message: "this is not a valid id", hint, line: 2, column: 13 });
 	});
 
 	it("checks what stands under a bad id all the same", () => {
 		const text =
 			"version: 1\nprojects: { P: { agents: { A: { command: [1], depends_on: [b] } } } }\n";
 		expect(problemsIn(text).map((problem) => problem.message)).toEqual([
-			"this cannot be an id",
-			"this cannot be an id",
-			"`1` is a number, not text",
-			"there is no agent `b`",
+			"this is not a valid id",
+			"this is not a valid id",
+			"`1` is a number, not a string",
+			"unknown agent `b`",
 		]);
 	});
 });
@@ -283,19 +287,15 @@ describe("depends_on", () => {
 		`version: 1\ndefaults: { command: [x] }\nprojects:\n  p: { agents: { ${agents} } }\n${more}`;
 
 	it.each([
-		["a: { depends_on: [bd] }, db: {}", "there is no agent `bd`", "did you mean `db`?"],
-		["a: { depends_on: [far] }", "there is no agent `far`", "did you mean `q:far`?"],
-		["a: { depends_on: [q:fra] }", "there is no agent `q:fra`", "did you mean `q:far`?"],
-		["a: { depends_on: [zzzzzzz] }", "there is no agent `zzzzzzz`", null],
-		["a: { depends_on: [a] }", "agent `p:a` cannot wait for itself", null],
-		[
-			"a: { depends_on: [Db] }, db: {}",
-			"`Db` is not the id of an agent",
-			"an id is written like `db`",
-		],
+		["a: { depends_on: [bd] }, db: {}", "unknown agent `bd`", "did you mean `db`?"],
+		["a: { depends_on: [far] }", "unknown agent `far`", "did you mean `q:far`?"],
+		["a: { depends_on: [q:fra] }", "unknown agent `q:fra`", "did you mean `q:far`?"],
+		["a: { depends_on: [zzzzzzz] }", "unknown agent `zzzzzzz`", null],
+		["a: { depends_on: [a] }", "agent `p:a` cannot depend on itself", null],
+		["a: { depends_on: [Db] }, db: {}", "`Db` is not a valid agent id", "write an id as `db`"],
 		[
 			"a: { depends_on: [c] }, c: { kind: call }",
-			"agent `p:c` is a call agent: it is never started, so nothing can wait for it",
+			"agent `p:c` is a call agent, which is never started, so no agent can depend on it",
 			null,
 		],
 	])("%s: %s", (agents, message, hint) => {
@@ -310,8 +310,8 @@ describe("depends_on", () => {
 			"  q: { agents: { c: { depends_on: [p:a] } } }\n",
 		);
 		expect(problemsIn(text).map((problem) => problem.message)).toEqual([
-			"agents wait for each other: p:a -> p:b -> q:c -> p:a",
-			"agents wait for each other: p:d -> p:e -> p:d",
+			"circular dependency: p:a -> p:b -> q:c -> p:a",
+			"circular dependency: p:d -> p:e -> p:d",
 		]);
 	});
 
@@ -330,11 +330,11 @@ describe("keys that do not go together", () => {
 	it("finds a flap threshold that the history cannot reach", () => {
 		expect(only(agent("crash_policy: { flap_threshold: 12 }"))).toMatchObject({
 			path: "projects.p.agents.a.crash_policy.flap_threshold",
-			message: `${FLAPS} \`12\`, but \`history\` remembers only \`10\` exits`,
+			message: `${FLAPS} \`12\`, but \`history\` keeps only \`10\` exits`,
 		});
 		expect(only(agent("crash_policy: { history: 2 }"))).toMatchObject({
 			path: "projects.p.agents.a.crash_policy.history",
-			message: `${FLAPS} \`3\`, but \`history\` remembers only \`2\` exits`,
+			message: `${FLAPS} \`3\`, but \`history\` keeps only \`2\` exits`,
 		});
 		expect(problemsIn(agent("crash_policy: { flap_threshold: 10 }"))).toEqual([]);
 	});
@@ -388,9 +388,17 @@ projects: { p: { agents: { a: {}, b: { crash_policy: { flap_threshold: 6 } } } }
 
 describe("being ready", () => {
 	it.each([
-		["ready: { log: started, port: 80 }", "2 signs of being ready are given"],
-		["ready: {}", "no sign of being ready is given"],
-		["ready: { log: '(' }", "`(` is not a regular expression"],
+		["ready: { log: started, port: 80 }", "`ready` has 2 conditions"],
+		["ready: {}", "`ready` has no condition"],
+		["ready: { log: '(' }", "`(` is not a valid pattern: missing closing ): `(`"],
+		[
+			"ready: { log: 'up(?!grade)' }",
+			"`up(?!grade)` is not a valid pattern: lookaheads and lookbehinds are not supported",
+		],
+		[
+			"ready: { log: '(a)\\1' }",
+			"`(a)\\1` is not a valid pattern: backreferences are not supported",
+		],
 		["ready: { port: 70000 }", "`70000` is out of range"],
 		["terminal: maybe", "`maybe` is neither true nor false"],
 	])("%s: %s", (line, message) => {
@@ -405,19 +413,15 @@ describe("being ready", () => {
 
 describe("slips that YAML lets pass", () => {
 	it.each([
-		[
-			"env: { DEBUG:1 }",
-			"this cannot be the name of a variable",
-			"write `NAME: value`, with a space",
-		],
-		["env: { MY VAR: x }", "this cannot be the name of a variable", null],
+		["env: { DEBUG:1 }", "this is not a valid variable name", "write `NAME: value`, with a space"],
+		["env: { MY VAR: x }", "this is not a valid variable name", null],
 		[
 			"env: { FOO: }",
-			"nothing is written here",
+			"the value is missing",
 			'write `null` to remove the variable, or `""` to leave it empty',
 		],
-		["adapter: claude-code", "there is no adapter `claude-code`", "did you mean `claude`?"],
-		["drain: timeout:10s", "this is not a map of keys", "put a space after `timeout:`"],
+		["adapter: claude-code", "unknown adapter `claude-code`", "did you mean `claude`?"],
+		["drain: timeout:10s", "the value is not a map", "put a space after `timeout:`"],
 	])("%s: %s", (line, message, hint) => {
 		expect(only(agent(line))).toMatchObject({ message, hint });
 	});
@@ -443,7 +447,7 @@ describe("bounds", () => {
 		const agents = Array.from({ length: 600 }, (_, n) => `      a${n}: { command: [x], nope: 1 }`);
 		const problems = problemsIn(`version: 1\nprojects:\n  w:\n    agents:\n${agents.join("\n")}\n`);
 		expect(problems).toHaveLength(501);
-		expect(problems.at(-1)?.message).toMatch(/further problems are not listed/);
+		expect(problems.at(-1)?.message).toMatch(/more problems are not shown/);
 	});
 
 	it("A6: refuses defaults that would make a small file a huge fleet", () => {
@@ -452,7 +456,7 @@ describe("bounds", () => {
 		const text = `version: 1\ndefaults:\n  env:\n${names.join("\n")}\nprojects:\n  w:\n    agents:\n${agents.join("\n")}\n`;
 		expect(only(text)).toMatchObject({
 			line: 3,
-			message: "2000 variables for each of 1000 agents are too many",
+			message: "too many variables: 2000 for each of 1000 agents",
 		});
 	});
 });

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { fleetSchema } from "./schema.js";
 import { type LeafType, leafTypes } from "./values.js";
 
-/** Where something stands in the fleet file: keys, and indexes in lists. */
+/** A path in the fleet file: keys, and indexes in lists. */
 export type Path = readonly (string | number)[];
 
 export interface Outline {
@@ -28,7 +28,7 @@ export interface Outline {
 	readonly schema: z.ZodType;
 }
 
-function outlineOf(outer: z.ZodType): Outline {
+export function outlineOf(outer: z.ZodType): Outline {
 	let schema = outer;
 	let fallback: unknown;
 	let required = true;
@@ -58,7 +58,7 @@ function outlineOf(outer: z.ZodType): Outline {
 	throw new Error(`a ${schema.def.type} in the schema has no type of its own`);
 }
 
-/** What the schema says of this place, or null when it knows no such place. */
+/** The outline at this path, or null if the schema has no such path. */
 export function findOutline(root: Outline, path: Path): Outline | null {
 	let at: Outline | null = root;
 	for (const step of path) {

@@ -49,6 +49,7 @@ describe("parseFleet", () => {
 		const circuitBreaker = { failureThreshold: 3, cooldownMs: 60_000 };
 		expect(parse(EXAMPLE)).toEqual({
 			ok: true,
+			warnings: [],
 			fleet: {
 				file: "/srv/fleet/reeve.yaml",
 				agents: [
@@ -68,8 +69,13 @@ describe("parseFleet", () => {
 						backend: "auto",
 						terminal: true,
 						tmpdir: null,
+						startTimeoutMs: null,
 						seed: true,
-						stall: { afterMs: 1_800_000, steps: [], nudge: "Go on with what you were doing." },
+						stall: { afterMs: 1_800_000, steps: [], nudge: "Continue with what you were doing." },
+						turnRetry: {
+							...{ maxAttempts: 5, initialBackoffMs: 15_000, maxBackoffMs: 300_000 },
+							prompt: "Continue.",
+						},
 						account: null,
 						usageLimit: { autoResume: true, quietHours: null, maxWaitMs: 691_200_000 },
 						onCleanExit: "prompt",
@@ -155,24 +161,19 @@ projects:
 		expect(problems.map((each) => [each.line, each.column, each.path, each.message])).toEqual([
 			[3, 12, "defaults.timeout", "`30` is not a duration"],
 			[8, 9, "projects.web.agents.coder.comand", "unknown key `comand`"],
-			[
-				9,
-				24,
-				"projects.web.agents.coder.on_clean_exit",
-				"`restrat` is not one of the possible words",
-			],
-			[10, 7, "projects.web.agents.Tester", "this cannot be an id"],
-			[11, 18, "projects.web.agents.Tester.command", "this is one text, not a list"],
+			[9, 24, "projects.web.agents.coder.on_clean_exit", "`restrat` is not a supported value"],
+			[10, 7, "projects.web.agents.Tester", "this is not a valid id"],
+			[11, 18, "projects.web.agents.Tester.command", "the value is a string, not a list"],
 			[12, 27, "projects.web.agents.Tester.limits.memory", "`2GB` is not a size"],
 			[
 				16,
 				9,
 				"projects.web.agents.git.backend",
-				"`backend` is a key of session agents; this is a call agent",
+				"`backend` only applies to session agents; this is a call agent",
 			],
-			[17, 22, "projects.web.agents.git.env.PORT", "this is a number, not text"],
-			[17, 28, "projects.web.agents.git.env.PORT", "this key is written twice"],
-			[20, 22, "projects.web.agents.db.depends_on[0]", "there is no agent `gti`"],
+			[17, 22, "projects.web.agents.git.env.PORT", "the value is a number, not a string"],
+			[17, 28, "projects.web.agents.git.env.PORT", "duplicate key"],
+			[20, 22, "projects.web.agents.db.depends_on[0]", "unknown agent `gti`"],
 		]);
 	});
 

@@ -6,7 +6,14 @@
  */
 
 import { adapterSchema, resolveAdapter } from "./adapter-schema.js";
-import { checkKinds, listAgents, settingsOf, under, type WrittenAgent } from "./agents.js";
+import {
+	checkKinds,
+	listAgents,
+	originOf,
+	settingsOf,
+	under,
+	type WrittenAgent,
+} from "./agents.js";
 import { checkAdapters } from "./check-adapters.js";
 import { checkAgent } from "./check-agent.js";
 import { checkReferences } from "./check-references.js";
@@ -15,19 +22,24 @@ import type { Variables } from "./expand.js";
 import type { Path } from "./outline.js";
 import { type Folders, resolvePath } from "./paths.js";
 import { type Finding, finding, type Problem, problemsOf } from "./problem.js";
-import { deepFreeze, resolveAgent } from "./resolve.js";
+import { deepFreeze, resolveAgent, unsetPassed } from "./resolve.js";
 import type { AgentSpec, FleetSpec } from "./spec.js";
-import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
+import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
 import { ENV_NAME_PATTERN } from "./values.js";
 import { parseYaml } from "./yaml-tree.js";
 
 export interface FleetContext extends Folders {
-	/** Where `${NAME}` looks. */
+	/** The caller's shell: where `${NAME}` looks, and `pass_env`. */
 	readonly env: Variables;
 }
 
 export type ParsedFleet =
-	| { readonly ok: true; readonly fleet: FleetSpec }
+	| {
+			readonly ok: true;
+			readonly fleet: FleetSpec;
+			/** Variables that the file requests and the caller does not have. */
+			readonly warnings: readonly Problem[];
+	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** `fileName` is what messages call the file; its last part names it in the fleet's folder. */
@@ -53,18 +65,41 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 	if (problems.length > 0) return { ok: false, problems };
 	const file = resolvePath(`./${fileName.slice(fileName.lastIndexOf("/") + 1)}`, context);
 	const specs = agents.map((agent) => specOf(tree, agent, shape, context));
-	return { ok: true, fleet: deepFreeze({ file, agents: specs }) };
+	const warnings = agents.flatMap((agent, index) => warnOfUnset(tree, agent, specs[index]));
+	const fleet = deepFreeze({ file, agents: specs });
+	return { ok: true, fleet, warnings: problemsOf(fileName, warnings) };
 }
 
-/** What `defaults` holds stands in every agent, so a small file can become a large fleet (A6). */
+/** Passed variables that the caller's shell does not set, where they are listed. */
+function warnOfUnset(
+	tree: Tree,
+	agent: WrittenAgent,
+	spec: AgentSpec | undefined,
+): readonly Finding[] {
+	const list = originOf(tree, agent, ["pass_env"]);
+	if (list === null || spec === undefined) return [];
+	return unsetPassed(spec).map((name) => {
+		const items = findTree(tree, list);
+		const index =
+			items?.type === "list"
+				? items.items.findIndex((item) => item.type === "scalar" && item.value === name)
+				: -1;
+		const path = index === -1 ? list : [...list, index];
+		const message = `${name} is not set in this shell`;
+		const hint = "export it before `reeve up`; agents keep the value from an earlier `up`";
+		return finding(locateValue(tree, path), path, { message, hint });
+	});
+}
+
+/** `defaults` is copied into every agent, so a small file can become a large fleet (A6). */
 const SPREAD_MAX = 1_000_000;
 
 function checkSpread(tree: Tree, agents: number): Finding | null {
 	const path = ["defaults", "env"];
 	const names = namesIn(tree, path).length;
 	if (names * agents <= SPREAD_MAX) return null;
-	const message = `${names} variables for each of ${agents} agents are too many`;
-	const hint = "put what they share into an `env_file`";
+	const message = `too many variables: ${names} for each of ${agents} agents`;
+	const hint = "put shared variables into an `env_file`";
 	return finding(locateKey(tree, path), path, { message, hint });
 }
 
@@ -75,9 +110,11 @@ function checkBlankVariables(tree: Tree, path: Path): readonly Finding[] {
 		const value = findTree(tree, place);
 		if (value?.type !== "scalar" || value.value !== null || value.written !== "") return [];
 		if (value.faulty || !ENV_NAME_PATTERN.test(name)) return [];
-		const message = "nothing is written here";
+		const message = "the value is missing";
 		const hint = 'write `null` to remove the variable, or `""` to leave it empty';
-		return [finding(locateKey(tree, place), place, { message, expected: "text, or null", hint })];
+		return [
+			finding(locateKey(tree, place), place, { message, expected: "a string, or null", hint }),
+		];
 	});
 }
 
@@ -95,5 +132,6 @@ function specOf(
 	const { project, name } = agent;
 	const own = under(shape.sound, ["adapters", settings.adapter]);
 	const profile = own === null ? null : resolveAdapter(adapterSchema.parse(own));
-	return resolveAgent({ project, name, projectCwd, profile }, settings, context);
+	const place = { project, name, projectCwd, profile, shell: context.env };
+	return resolveAgent(place, settings, context);
 }

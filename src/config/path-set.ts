@@ -1,4 +1,4 @@
-/** A set of places in the fleet file, which can tell whether a place lies under one of them. */
+/** A set of paths in the fleet file that can check whether a path is below one of them. */
 
 import type { Path } from "./outline.js";
 

@@ -64,13 +64,13 @@ tasks:
 			"  c: 5",
 		].join("\n");
 		expect(problemsIn(text)).toEqual([
-			"plan.yaml:1:13: on_failure: `maybe` cannot stand here",
+			"plan.yaml:1:13: on_failure: `maybe` is not valid here",
 			"plan.yaml:2:1: taks: unknown key `taks`",
-			"plan.yaml:4:3: tasks.Fetch: `Fetch` cannot be a name",
-			"plan.yaml:4:19: tasks.Fetch.agent: `git` cannot stand here",
+			"plan.yaml:4:3: tasks.Fetch: `Fetch` is not a valid task name",
+			"plan.yaml:4:19: tasks.Fetch.agent: `git` is not valid here",
 			"plan.yaml:5:3: tasks.b.action: required key is missing",
 			"plan.yaml:5:24: tasks.b.actoin: unknown key `actoin`",
-			"plan.yaml:5:45: tasks.b.timeout: `2` cannot stand here",
+			"plan.yaml:5:45: tasks.b.timeout: `2` is not valid here",
 			"plan.yaml:6:6: tasks.c: this is not a task",
 		]);
 	});
@@ -84,11 +84,9 @@ tasks:
 			`  c: { ${task}, payload: "\${tasks.a.result} \${HOME}" }`,
 		].join("\n");
 		expect(problemsIn(text)).toEqual([
-			expect.stringContaining(
-				"plan.yaml:2:48: tasks.a.depends_on: tasks wait for each other: a → b → a",
-			),
-			expect.stringContaining("there is no task `bb`"),
-			expect.stringContaining("the result of `a` is used"),
+			expect.stringContaining("plan.yaml:2:48: tasks.a.depends_on: circular dependency: a → b → a"),
+			expect.stringContaining("unknown task `bb`"),
+			expect.stringContaining("the task uses the result of `a`"),
 			expect.stringContaining("${HOME} is not a reference"),
 		]);
 	});

@@ -45,14 +45,14 @@ export type ParsedPlan =
 	| { readonly ok: true; readonly plan: PlanFile }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** What may stand at a key: whether it is right, and what would be. */
+/** The check of a key's value, and a description of valid values. */
 interface Rule {
 	readonly expected: string;
 	readonly holds: (value: unknown) => boolean;
 }
 
 const text: Rule = {
-	expected: "text",
+	expected: "a string",
 	holds: (value) => typeof value === "string" && value !== "",
 };
 const anything: Rule = { expected: "anything", holds: () => true };
@@ -67,7 +67,7 @@ const TASK_RULES: Readonly<Record<string, Rule>> = {
 	payload: anything,
 	context: anything,
 	depends_on: {
-		expected: "a list of names of tasks",
+		expected: "a list of task names",
 		holds: (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
 	},
 	timeout: {
@@ -133,7 +133,10 @@ function taskOf({ timeout, ...keys }: Record<string, unknown>): PlanFileTask {
 function checkPlan(tree: Tree, plain: unknown): readonly Finding[] {
 	if (!isMap(plain))
 		return [
-			finding(tree.at, [], { message: "this is not a plan", expected: "keys, `tasks` among them" }),
+			finding(tree.at, [], {
+				message: "this is not a plan",
+				expected: "a map with the key `tasks`",
+			}),
 		];
 	const findings = checkKeys(tree, [], plain, PLAN_RULES, ["tasks"]);
 	const { tasks } = plain;
@@ -144,7 +147,7 @@ function checkPlan(tree: Tree, plain: unknown): readonly Finding[] {
 			const expected = "lower-case letters, digits, `-` and `_`, up to 63 of them";
 			findings.push(
 				finding(locateKey(tree, path), path, {
-					message: `${quote(name)} cannot be a name`,
+					message: `${quote(name)} is not a valid task name`,
 					expected,
 				}),
 			);
@@ -152,7 +155,9 @@ function checkPlan(tree: Tree, plain: unknown): readonly Finding[] {
 		if (isMap(task)) {
 			findings.push(...checkKeys(tree, path, task, TASK_RULES, ["agent", "action"]));
 		} else {
-			findings.push(at(tree, path, { message: "this is not a task", expected: "its keys" }));
+			findings.push(
+				at(tree, path, { message: "this is not a task", expected: "a map of its keys" }),
+			);
 		}
 	}
 	return findings.length > 0
@@ -184,8 +189,8 @@ function checkKeys(
 		const written = findTree(tree, here);
 		const shown =
 			written?.type === "scalar"
-				? `${quote(written.written)} cannot stand here`
-				: "this cannot stand here";
+				? `${quote(written.written)} is not valid here`
+				: "this value is not valid here";
 		return [at(tree, here, { message: shown, expected: rule.expected })];
 	});
 	const missing = required
@@ -199,7 +204,7 @@ function checkKeys(
 	return [...wrong, ...missing];
 }
 
-/** What the engine would refuse as well, with its place. */
+/** Problems that the engine would reject too, with their line. */
 function checkGraph(
 	tree: Tree,
 	tasks: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
@@ -214,7 +219,7 @@ function checkGraph(
 			const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
 			return [
 				at(tree, [...path, "depends_on", index], {
-					message: `there is no task ${quote(needed)}`,
+					message: `unknown task ${quote(needed)}`,
 					hint,
 				}),
 			];
@@ -225,7 +230,7 @@ function checkGraph(
 				const message =
 					task === null
 						? `\${${reference}} is not a reference to a task's result`
-						: `the result of ${quote(task)} is used, and the task does not depend on it`;
+						: `the task uses the result of ${quote(task)}, but does not depend on it`;
 				const hint =
 					task === null
 						? "write `${tasks.NAME.result.…}`, or `$${` for a literal `${`"
@@ -238,7 +243,7 @@ function checkGraph(
 	const graph = new Map(names.map((name) => [name, needs(name)]));
 	for (const cycle of findCycles(graph)) {
 		const path = ["tasks", cycle[0] ?? "", "depends_on"];
-		const message = `tasks wait for each other: ${[...cycle, cycle[0]].join(" → ")}`;
+		const message = `circular dependency: ${[...cycle, cycle[0]].join(" → ")}`;
 		findings.push(at(tree, path, { message }));
 	}
 	return findings;
@@ -253,12 +258,15 @@ function checkAgents(tree: Tree, plain: unknown, agents: KnownAgents): Finding[]
 		if (known !== undefined) {
 			const hint = "call agents of kind `call` or `worker`";
 			return [
-				at(tree, path, { message: `${quote(agent)} is a session, which takes no requests`, hint }),
+				at(tree, path, {
+					message: `${quote(agent)} is a session, and sessions accept no requests`,
+					hint,
+				}),
 			];
 		}
 		const meant = nearest(agent, [...agents.keys()]);
 		const hint = meant === null ? "`reeve ps` lists them" : `did you mean ${quote(meant)}?`;
-		return [at(tree, path, { message: `there is no agent ${quote(agent)}`, hint })];
+		return [at(tree, path, { message: `unknown agent ${quote(agent)}`, hint })];
 	});
 }
 

@@ -26,7 +26,7 @@ export interface Problem extends Position {
 /** A problem before it is known which file it is in. */
 export type Finding = Omit<Problem, "file">;
 
-/** What is wrong, in words, before it is known where. */
+/** The text of a problem, without its location. */
 export interface Explanation {
 	readonly message: string;
 	readonly expected?: string | null;
@@ -58,8 +58,8 @@ export function problemsOf(file: string, findings: readonly Finding[]): readonly
 	const listed = unique.slice(0, PROBLEMS_MAX);
 	const next = unique[PROBLEMS_MAX];
 	if (next !== undefined) {
-		const message = `${unique.length - PROBLEMS_MAX} or more further problems are not listed`;
-		listed.push({ ...next, path: "", message, expected: null, hint: "mend these first" });
+		const message = `${unique.length - PROBLEMS_MAX} or more problems are not shown`;
+		listed.push({ ...next, path: "", message, expected: null, hint: "fix these first" });
 	}
 	return listed.map((each) => ({ file, ...each }));
 }
@@ -74,7 +74,12 @@ export function renderProblem(problem: Problem): string {
 	return lines.join("\n");
 }
 
-/** `projects.web.agents.coder.command[0]`; a key with unusual characters stands in quotes. */
+/** The same in one line, for logs and lists. */
+export function renderProblemLine(problem: Problem): string {
+	return renderProblem(problem).replaceAll(/\n\s*/g, "; ");
+}
+
+/** `projects.web.agents.coder.command[0]`; a key with unusual characters is quoted. */
 export function renderPath(path: Path): string {
 	let rendered = "";
 	for (const step of path) {

@@ -6,9 +6,9 @@ import { stringify } from "yaml";
 import { AGENT_KINDS } from "../core/states.js";
 import { renderDuration } from "../core/units.js";
 import { diffFleets } from "./diff.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { parseFleet } from "./parse-fleet.js";
 import { renderProblem } from "./problem.js";
-import { KINDS_OF_KEY } from "./schema.js";
 import type { FleetSpec } from "./spec.js";
 
 const CONTEXT = { env: { HOME: "/root" }, homeDir: "/root", baseDir: "/srv/fleet" };

@@ -4,9 +4,11 @@
  */
 
 import { expectedOf } from "./explain-value.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { FLEET_OUTLINE, type Outline } from "./outline.js";
 import { quoteList } from "./problem.js";
-import { type AgentKey, KINDS_OF_KEY } from "./schema.js";
+import type { AgentKey } from "./schema.js";
+import { SETTINGS_OUTLINE } from "./settings-schema.js";
 import { ID_PATTERN } from "./values.js";
 
 export const EXAMPLE_FLEET = `version: 1
@@ -36,33 +38,54 @@ const INTRO = `# The fleet file
 
 <!-- Generated from the schema. Edit that, not this page. -->
 
-\`reeve.yaml\` says which agents there are and how they are kept. It is YAML 1.2, at most 1MiB, and is
-read when you say so (\`up\`, \`reload\`), never by itself. A file with a mistake in it changes nothing:
-every mistake is reported with its line, what was expected and a hint.
+\`reeve.yaml\` defines the agents and how Reeve runs them. It is YAML 1.2, at most 1MiB. Reeve reads it
+only on \`up\` and \`reload\`, never automatically. A file with an error changes nothing:
+every error is reported with its line, the expected value and a hint.
 
 \`\`\`yaml
 ${EXAMPLE_FLEET}\`\`\`
 `;
 
-const NOTES = `## What applies when a key is not set
+const NOTES = `## Defaults
 
-What stands in \`defaults\` applies to every agent whose kind takes the key, and the built-in default to
-all others. Maps are merged key by key (\`env\` by variable); lists and single values are replaced.
+Keys under \`defaults\` apply to every agent whose kind supports the key and that does not set it. Otherwise
+the built-in default applies. Maps are merged key by key (\`env\` by variable); lists and single values are replaced.
 
 ## Variables
 
-\`\${NAME}\` in a value becomes what the environment variable holds, \`\${NAME:-default}\` the default when
-it is unset or empty. A variable that is unset and has no default is a mistake. \`$\${\` gives a literal
-\`\${\`; a \`$\` without a brace means nothing. Keys do not expand, and what a variable holds is only ever
-text (or the number it spells, where a number belongs), never YAML. Inside \`{ }\` and \`[ ]\` put quotes
+\`\${NAME}\` in a value is replaced by the environment variable, \`\${NAME:-default}\` by the default when
+it is unset or empty. A variable that is unset and has no default is an error. \`$\${\` produces a literal
+\`\${\`; a \`$\` without a brace is not special. Keys are not expanded. The value of a variable is always
+text (or a number, where a number is expected), never YAML. Inside \`{ }\` and \`[ ]\` put quotes
 around it.
+
+## Environment
+
+An agent does not inherit the environment of the shell that started the daemon. It gets, in this order (later entries take precedence):
+
+1. the base, from the daemon: \`PATH\`, \`HOME\`, \`USER\`, \`LOGNAME\`, \`SHELL\`, \`TMPDIR\`, \`TZ\`, \`LANG\`, \`LANGUAGE\`,
+   \`LC_*\`, \`XDG_*\`, \`SSH_AUTH_SOCK\` and \`SSH_AGENT_PID\`;
+2. variables that its adapter sets;
+3. \`env_file\`;
+4. \`pass_env\`, from the shell that runs \`reeve up\` or \`reeve reload\`;
+5. \`env\`, where null removes a variable;
+6. \`TERM\` (in a terminal, unless you set it) and Reeve's own \`REEVE_*\` variables.
+
+Calls, workers and the \`ready\` command get the same environment. \`reeve explain AGENT\` shows the names and the source of each.
+
+API keys, proxies and certificates (\`HTTPS_PROXY\`, \`NODE_EXTRA_CA_CERTS\`, \`SSL_CERT_FILE\`) are not part of the base: they
+differ between shells, and a proxy address may contain a password. List them in \`defaults.pass_env\`. If the shell does not set
+a listed variable, or the fleet comes from a program over the API, the agent keeps the value it had; \`reeve up\` warns about it.
 
 ## Env files
 
-\`KEY=VALUE\` lines, taken byte for byte: no quotes, no escapes, no expansion, no trimming. A line ends
-with a line feed, or a carriage return and a line feed. Blank lines, comment lines, lines without \`=\`
-and lines whose key is not a name of letters, digits and \`_\` are skipped. The last of two lines with
-the same key counts. The file must be UTF-8 and at most 1MiB; it may be missing.
+\`KEY=VALUE\` lines, read byte for byte: no quotes, no escapes, no expansion, no trimming. A line ends
+with a line feed, or a carriage return and a line feed. Blank lines and comment lines are skipped. So are lines without
+\`=\`, lines whose key has other characters than letters, digits and \`_\`, and names that start with \`REEVE_\`, with a warning. The last
+of two lines with the same key wins. The file must be UTF-8 and at most 1MiB; it may be missing.
+
+\`reeve validate\`, \`up\`, \`reload\` and \`explain\` warn, with the line number, about syntax that other tools read differently: \`export\`,
+quotes, comments after a value, spaces around it, and \`\${NAME}\`.
 `;
 
 export function renderReference(): string {
@@ -72,14 +95,58 @@ export function renderReference(): string {
 	const kinds = (key: string) => KINDS_OF_KEY[key as AgentKey].join(", ");
 	return [
 		INTRO,
-		renderSection("At the top", FLEET_OUTLINE),
-		renderSection("A project", project),
-		renderSection("An agent", agent, kinds),
+		renderSection("Top level", FLEET_OUTLINE),
+		renderSection("Project", project),
+		renderSection("Agent", agent, kinds),
 		...renderNested(agent, ""),
-		renderSection("An adapter", adapter),
+		renderSection("Adapter", adapter),
 		...renderNested(adapter, "adapters."),
 		renderTypes(agent),
 		NOTES,
+	].join("\n");
+}
+
+export const EXAMPLE_SETTINGS = `{
+	"listen": "127.0.0.1:4270",
+	"history": { "events": 100000, "age": "90d" },
+	"notify": [
+		{ "name": "phone", "type": "ntfy", "url": "https://ntfy.example/my-topic", "kinds": ["halted", "question"], "quiet": "22:00-07:00" },
+		{ "name": "team", "type": "slack", "url": "https://hooks.example/services/…", "agents": ["web"] },
+		{ "name": "ops", "type": "webhook", "url": "https://ops.example/reeve", "secret_file": "webhook.secret" },
+		{ "name": "script", "type": "command", "argv": ["/usr/local/bin/notify-me"] },
+		{ "name": "here", "type": "desktop" }
+	]
+}
+`;
+
+const SETTINGS_INTRO = `# The daemon's settings
+
+<!-- Generated from the schema. Edit that, not this page. -->
+
+\`daemon.json\` in the daemon's home (\`REEVE_HOME\`, else \`$XDG_STATE_HOME/reeve\`, else \`~/.local/state/reeve\`) contains
+the settings of the daemon. They are not part of a fleet file, because one daemon serves any number of fleet files. Without the file
+the defaults apply. \`reeve daemon start --listen …\` and \`reeve daemon restart --listen …\` write \`listen\`, \`tls\` and \`allow_hosts\`; edit
+everything else by hand.
+
+\`\`\`json
+${EXAMPLE_SETTINGS}\`\`\`
+
+| command | what it does |
+| --- | --- |
+| \`reeve daemon settings\` | checks the file and shows every setting with its default; \`--file\` checks another file |
+| \`reeve daemon reload\` | applies the file and names the settings that changed; SIGHUP does the same |
+| \`reeve notify test [ROUTE]\` | sends a test notification |
+
+No setting needs a restart of the daemon. A file with an error changes nothing: \`reload\` reports each error with its line, the
+expected value and a hint, and \`reeve daemon status\` and \`reeve doctor\` show it until the file is fixed. A daemon that starts with such a file uses the
+defaults and reports the errors. A certificate or a \`secret_file\` that was replaced under the same path counts as a change.
+`;
+
+export function renderSettingsReference(): string {
+	return [
+		SETTINGS_INTRO,
+		renderSection("Top level", SETTINGS_OUTLINE),
+		...renderNested(SETTINGS_OUTLINE, ""),
 	].join("\n");
 }
 
@@ -128,7 +195,7 @@ function renderTypes(agent: Outline): string {
 	};
 	collect(agent);
 	const id = `\`${ID_PATTERN.source}\`, for projects and agents`;
-	return `## How values are written\n\n${renderTable(["type", "written"], [...types, ["id", id]])}`;
+	return `## Value types\n\n${renderTable(["type", "format"], [...types, ["id", id]])}`;
 }
 
 function typeOf(outline: Outline): string {
@@ -142,6 +209,8 @@ function typeOf(outline: Outline): string {
 		case "amount":
 		case "version":
 			return expectedOf(outline).replace(/^a /, "");
+		case "text":
+			return "string";
 		case "percent":
 			return "percentage";
 		case "reference":
@@ -149,15 +218,17 @@ function typeOf(outline: Outline): string {
 		case "adapter":
 			return "adapter";
 		case "json":
-			return "JSON, as text";
+			return "JSON, as a string";
 		case "file_name":
 			return "file name";
+		case "env_name":
+			return "variable";
 		case "env_value":
-			return "text or null";
+			return "string or null";
 		case "list":
 			return `list of ${outline.each === null ? "" : plural(typeOf(outline.each))}`;
 		case "map":
-			return `map by name${outline.each?.type === "env_value" ? ", text or null" : ""}`;
+			return `map by name${outline.each?.type === "env_value" ? ", string or null" : ""}`;
 		case "section":
 			return "map of keys";
 		default:
@@ -168,7 +239,7 @@ function typeOf(outline: Outline): string {
 function plural(type: string): string {
 	if (type === "map of keys") return "maps of keys";
 	if (type.startsWith("whole number")) return type.replace("whole number", "whole numbers");
-	return type === "text" ? "texts" : `${type}s`;
+	return `${type}s`;
 }
 
 function defaultOf({ fallback, required, type }: Outline): string {

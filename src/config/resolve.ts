@@ -7,26 +7,31 @@ import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
 import type { AgentKind } from "../core/states.js";
-import { fullId } from "./check-references.js";
+import type { TurnRetrySettings } from "../core/turn-retry.js";
+import type { Variables } from "./expand.js";
+import { fullId } from "./full-id.js";
 import { type Folders, resolvePath } from "./paths.js";
 import type { AgentSettings } from "./schema.js";
 import type {
 	AgentSpec,
 	CallSpec,
+	FleetSpec,
 	LimitsSpec,
 	ReadySpec,
 	SessionSpec,
 	WorkerSpec,
 } from "./spec.js";
 
-/** What an agent's settings do not say of it. */
+/** Facts about an agent that are not in its settings. */
 export interface AgentPlace {
 	readonly project: string;
 	readonly name: string;
 	/** The project's `cwd`, as written. */
 	readonly projectCwd: string | undefined;
-	/** What the file's own adapter of this name is; null for a built-in one. */
+	/** The custom adapter with this name; null for a built-in one. */
 	readonly profile: AdapterProfile | null;
+	/** The caller's shell, for `pass_env`. */
+	readonly shell?: Variables;
 }
 
 /** The spec of one agent, deeply frozen. */
@@ -48,6 +53,8 @@ const RESOLVE_BY_KIND: Readonly<
 		tmpdir: settings.tmpdir ?? null,
 		seed: settings.seed,
 		stall: stallOf(settings.stall),
+		startTimeoutMs: settings.start_timeout ?? null,
+		turnRetry: turnRetryOf(settings.turn_retry),
 		...limitedOf(settings),
 		onCleanExit: settings.on_clean_exit,
 		...budgetOf(settings.budget),
@@ -73,7 +80,7 @@ const RESOLVE_BY_KIND: Readonly<
 
 function commonOf<K extends AgentKind>(
 	kind: K,
-	{ project, name, projectCwd, profile }: AgentPlace,
+	{ project, name, projectCwd, profile, shell = {} }: AgentPlace,
 	settings: AgentSettings,
 	folders: Folders,
 ) {
@@ -89,9 +96,44 @@ function commonOf<K extends AgentKind>(
 		args: settings.args,
 		cwd: resolvePath(settings.cwd ?? projectCwd ?? ".", folders),
 		envFile: envFile === undefined ? null : resolvePath(envFile, folders),
-		env: { ...settings.env },
+		...environmentOf(settings, shell),
 		limits: limitsOf(settings.limits),
 	};
+}
+
+/** `env` wins, so a variable in both is not passed: that is how one agent leaves out a default. */
+function environmentOf({ env, pass_env: names }: AgentSettings, shell: Variables) {
+	const passEnv = [...new Set(names)].filter((name) => !Object.hasOwn(env, name));
+	if (passEnv.length === 0) return { env: { ...env } };
+	const passed = passEnv.flatMap((name) => {
+		const value = Object.hasOwn(shell, name) ? shell[name] : undefined;
+		return value === undefined ? [] : [[name, value] as const];
+	});
+	return { passEnv, env: { ...Object.fromEntries(passed), ...env } };
+}
+
+/** The passed variables without a value: the caller's shell did not set them. */
+export function unsetPassed({ passEnv = [], env }: Pick<AgentSpec, "passEnv" | "env">) {
+	return passEnv.filter((name) => !Object.hasOwn(env, name));
+}
+
+/**
+ * A fleet whose passed variables keep their earlier values where this caller has none: a shell without
+ * them, or a program that sends the fleet without a shell.
+ */
+export function keepPassed(before: FleetSpec, after: FleetSpec): FleetSpec {
+	const known = new Map(before.agents.map((spec) => [spec.id, spec]));
+	const agents = after.agents.map((spec) => {
+		const old = known.get(spec.id);
+		const kept = unsetPassed(spec).flatMap((name) => {
+			const value = old?.passEnv?.includes(name) ? old.env[name] : undefined;
+			return typeof value === "string" ? [[name, value] as const] : [];
+		});
+		return kept.length === 0
+			? spec
+			: { ...spec, env: { ...spec.env, ...Object.fromEntries(kept) } };
+	});
+	return { ...after, agents };
 }
 
 function lastingOf({ project }: AgentPlace, settings: AgentSettings) {
@@ -125,6 +167,15 @@ function limitedOf(settings: AgentSettings) {
 
 function stallOf({ after, steps, nudge }: AgentSettings["stall"]): StallSettings {
 	return { afterMs: after, steps, nudge };
+}
+
+function turnRetryOf(retry: AgentSettings["turn_retry"]): TurnRetrySettings {
+	return {
+		maxAttempts: retry.max_attempts,
+		initialBackoffMs: retry.initial_backoff,
+		maxBackoffMs: retry.max_backoff,
+		prompt: retry.prompt,
+	};
 }
 
 function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready"]>): ReadySpec {

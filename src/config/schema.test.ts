@@ -3,10 +3,10 @@ import { DEFAULT_BREAKER } from "../core/breaker.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { renderJsonSchema } from "./json-schema.js";
+import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { FLEET_OUTLINE, findOutline, type Outline } from "./outline.js";
 import { parseFleet } from "./parse-fleet.js";
 import { EXAMPLE_FLEET, renderReference } from "./reference.js";
-import { KINDS_OF_KEY } from "./schema.js";
 
 const CONTEXT = { env: {}, homeDir: "/home/ada", baseDir: "/srv/fleet" };
 

@@ -13,12 +13,12 @@ import { DEFAULT_NUDGE, STALL_STEPS } from "../core/stall.js";
 import {
 	ADAPTERS,
 	AGENT_KINDS,
-	type AgentKind,
 	BACKENDS,
 	CLEAN_EXIT_CHOICES,
 	EXTRA_OUTPUT_CHOICES,
 	TMPDIR_CHOICES,
 } from "../core/states.js";
+import { DEFAULT_TURN_RETRY } from "../core/turn-retry.js";
 import { renderDuration } from "../core/units.js";
 import { adapterSchema } from "./adapter-schema.js";
 import {
@@ -30,6 +30,7 @@ import {
 	count,
 	duration,
 	envMap,
+	envName,
 	exitCode,
 	flag,
 	fraction,
@@ -52,140 +53,163 @@ const PIDS_MAX = 4_194_304;
 
 const crash = DEFAULT_CRASH_POLICY;
 
-const budget = section("The slow-burn budget, for an agent that fails too seldom to flap.", {
-	exits: count("This many failed exits within the span halt the agent.").prefault(
-		crash.budget.exits,
-	),
-	within: duration("The span, in the agent's own running time.", { positive: true }).prefault(
-		renderDuration(crash.budget.withinMs),
-	),
-});
+const budget = section(
+	"The slow-burn budget: halts an agent that keeps failing, but too rarely to count as flapping.",
+	{
+		exits: count("This many failed exits within the time span halt the agent.").prefault(
+			crash.budget.exits,
+		),
+		within: duration("The time span, measured in the agent's running time.", {
+			positive: true,
+		}).prefault(renderDuration(crash.budget.withinMs)),
+	},
+);
 
-const crashPolicy = section("When an agent that keeps failing is restarted, and when it is not.", {
+const crashPolicy = section("Decides when a failing agent is restarted and when it is halted.", {
 	window: duration(
-		"How much of the agent's own running time is looked back over. A run this long is a stable one.",
+		"The window of recent exits, measured in the agent's running time. A run of this length is stable.",
 		{ positive: true },
 	).prefault(renderDuration(crash.windowMs)),
-	flap_threshold: count("This many failed exits within the window are flapping.").prefault(
+	flap_threshold: count("This many failed exits within the window count as flapping.").prefault(
 		crash.flapThreshold,
 	),
 	halt_threshold: count(
-		"This many flapping exits without a stable run between them halt the agent until it is resumed.",
+		"This many flapping exits without a stable run or a clean exit between them halt the agent until it is resumed.",
 	).prefault(crash.haltThreshold),
-	history: count("How many exits are remembered.").prefault(crash.history),
-	transient_delay: duration("The wait before a restart after a failure.").prefault(
+	history: count("How many exits are kept.").prefault(crash.history),
+	transient_delay: duration("The delay before a restart after a failure.").prefault(
 		renderDuration(crash.transientDelayMs),
 	),
-	flapping_delay: duration("The wait before a restart while flapping.").prefault(
+	flapping_delay: duration("The delay before a restart while flapping.").prefault(
 		renderDuration(crash.flappingDelayMs),
 	),
 	jitter: fraction(
-		"Delays are spread by up to this fraction, so that agents that died together do not come back together; 0 turns it off.",
+		"Delays vary randomly by up to this fraction, so that agents that failed together do not restart together; 0 turns it off.",
 	).prefault(crash.jitter),
 	budget: budget.prefault({}),
 	permanent_exit_codes: list(
-		"Exit codes that trying again cannot cure. Such an exit halts the agent at once.",
+		"Exit codes that a restart cannot fix. Such an exit halts the agent immediately.",
 		exitCode("A failed exit code."),
 	).prefault([...crash.permanentExitCodes]),
 });
 
-const retry = section("Whether a failed attempt is followed by another.", {
-	max_attempts: count("Tries in all, the first one included.").prefault(DEFAULT_RETRY.maxAttempts),
-	initial_backoff: duration("The wait before the second try; it doubles from there.").prefault(
-		renderDuration(DEFAULT_RETRY.initialBackoffMs),
+const retry = section("How failed attempts are retried.", {
+	max_attempts: count("Total number of attempts, including the first.").prefault(
+		DEFAULT_RETRY.maxAttempts,
 	),
-	max_backoff: duration("The wait never grows beyond this.").prefault(
-		renderDuration(DEFAULT_RETRY.maxBackoffMs),
-	),
-	jitter: fraction("Waits are spread by up to this fraction; 0 turns it off.").prefault(
+	initial_backoff: duration(
+		"The delay before the second attempt. It doubles with each attempt.",
+	).prefault(renderDuration(DEFAULT_RETRY.initialBackoffMs)),
+	max_backoff: duration("The longest delay.").prefault(renderDuration(DEFAULT_RETRY.maxBackoffMs)),
+	jitter: fraction("Delays vary randomly by up to this fraction; 0 turns it off.").prefault(
 		DEFAULT_RETRY.jitter,
 	),
 });
 
-const circuitBreaker = section("When calls to a failing agent are refused without trying.", {
+const circuitBreaker = section("When calls to a failing agent are refused without an attempt.", {
 	failure_threshold: count("This many failures in a row open the circuit.").prefault(
 		DEFAULT_BREAKER.failureThreshold,
 	),
-	cooldown: duration("How long an open circuit lets nothing through before one probe.").prefault(
+	cooldown: duration("How long an open circuit refuses all calls before one probe.").prefault(
 		renderDuration(DEFAULT_BREAKER.cooldownMs),
 	),
 });
 
-const limits = section("What the whole process tree of an agent may use. No limit unless given.", {
-	memory: size("Memory. An agent that needs more is ended, and the exit says so.").optional(),
-	cpu: percent("CPU time; `100%` is one CPU, `200%` two.").optional(),
-	pids: count("Processes and threads.", { max: PIDS_MAX }).optional(),
-});
+const limits = section(
+	"Resource limits for the whole process tree of an agent. No limit unless set.",
+	{
+		memory: size(
+			"Memory. An agent that exceeds it is killed, and the exit reports the cause.",
+		).optional(),
+		cpu: percent("CPU time; `100%` is one CPU, `200%` two.").optional(),
+		pids: count("Processes and threads.", { max: PIDS_MAX }).optional(),
+	},
+);
 
-const drain = section("How an agent is asked to end.", {
+const drain = section("How an agent is asked to exit.", {
 	timeout: duration(
-		"How long it has to end by itself before its process tree is killed; `0s` kills at once.",
+		"How long the agent has to exit before its process tree is killed; `0s` kills it immediately.",
 	).prefault("10s"),
 });
 
 const ready = section(
-	"When the agent counts as ready, so that what depends on it may start. One of these; without it, an agent is ready as soon as it runs.",
+	"When the agent counts as ready, so that agents that depend on it can start. Set exactly one of these. If not set, an agent is ready as soon as it runs.",
 	{
-		log: pattern("It has printed something that matches.").optional(),
-		port: count("Something listens on this TCP port of the host.", { max: 65_535 }).optional(),
-		command: argv("This program, run every second in the agent's folder, exits with 0.").optional(),
+		log: pattern("Its output matches this pattern.").optional(),
+		port: count("A process listens on this TCP port of the host.", { max: 65_535 }).optional(),
+		command: argv(
+			"This program, run every second in the agent's working directory, exits with 0.",
+		).optional(),
 		delay: duration("It has been running for this long.").optional(),
 	},
 );
 
-const stall = section("When an agent CLI that says it works counts as standing still.", {
+const stall = section("When a busy agent CLI counts as stalled, and what Reeve does then.", {
 	after: duration(
-		"No progress for this long while it is busy: no event, no line in its record, nothing new on its screen, no work of its tools. A tool that is known to run is waited for.",
+		"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools. While Reeve knows that a tool is running, it waits.",
 		{ positive: true },
 	).prefault("30m"),
 	steps: list(
-		"What is done about it, one after the other, each after as long again: `nudge` types a text, `interrupt` presses the keys by which this CLI breaks off a turn, `restart` takes the conversation up anew. You are told in any case.",
+		"The steps to take, each after another `after`: `nudge` sends a message, `interrupt` presses the keys that interrupt a turn in this CLI, `restart` restarts the agent with its conversation. You are always notified.",
 		choice("One step.", STALL_STEPS),
 	).prefault([]),
 	nudge: text(
-		"What `nudge` types. With `nudge` among the steps it is also sent after a restart, and after an interrupt unless the CLI takes up an earlier nudge by itself, so that the agent takes up its work.",
+		"The message for `nudge`. If `nudge` is one of the steps, it is also sent after a restart, and after an interrupt unless the CLI processes an earlier nudge by itself, so that the agent resumes its work.",
 	).prefault(DEFAULT_NUDGE),
 });
 
+const turnRetry = section(
+	"Asks an agent CLI to continue after a turn that failed because the service was overloaded or unreachable, or after its usage limit. Needs an adapter that confirms messages.",
+	{
+		max_attempts: count(
+			"How many failed turns in a row are retried; 0 turns it off. Usage limits are not counted.",
+			{ min: 0, max: 1_000 },
+		).prefault(DEFAULT_TURN_RETRY.maxAttempts),
+		initial_backoff: duration("The delay after the first failure. It doubles with each failure.", {
+			positive: true,
+		}).prefault("15s"),
+		max_backoff: duration("The longest delay.", { positive: true }).prefault("5m"),
+		prompt: text("The message to send.").prefault(DEFAULT_TURN_RETRY.prompt),
+	},
+);
+
 const usageLimit = section(
-	"What follows when an account has met its usage limit. The agent that meets it decides for all of its account.",
+	"What happens when an account hits its usage limit. The settings of the agent that hits it apply to all agents of the account.",
 	{
 		auto_resume: flag(
-			"Whether its agents go on by themselves once the limit lifts; if not, they wait for `reeve resume`.",
+			"Whether the agents continue automatically once the limit lifts. Otherwise they wait for `reeve resume`.",
 		).prefault(DEFAULT_USAGE_LIMIT.autoResume),
 		quiet_hours: hours(
-			"Nobody goes on in these hours of the host's clock, but after them. None unless given.",
+			"During these hours (local time of the host) no agent continues; they continue afterwards. None unless set.",
 		).optional(),
 		max_wait: duration(
-			"If they would have to wait longer than this in all, they wait for `reeve resume` instead.",
+			"If the total wait would be longer than this, the agents wait for `reeve resume` instead.",
 			{ positive: true },
 		).prefault(renderDuration(DEFAULT_USAGE_LIMIT.maxWaitMs)),
 	},
 );
 
 const dailyBudget = section(
-	"What an agent CLI may use in a day of the host. When it is used up, a session is stopped until the next day and calls are refused; you are told. No bound unless given.",
+	"What an agent CLI may use per day (local time of the host). When it is used up, a session is stopped until the next day and calls are refused; you are notified. No limit unless set.",
 	{
 		usd_per_day: amount(
-			"Cost in US dollars, as the CLI tells it: `opencode` and `pi`, and calls to `claude`.",
+			"Cost in US dollars, as reported by the CLI: `opencode` and `pi`, and calls to `claude`.",
 		).optional(),
-		tokens_per_day: count("Tokens of all kinds, those from a cache included.", {
+		tokens_per_day: count("Tokens of all kinds, including cached tokens.", {
 			max: TOKENS_MAX,
 		}).optional(),
 	},
 );
 
 const workers = section("How many processes serve a worker agent.", {
-	min: count("Kept running also while nothing is asked.", { min: 0 }).prefault(1),
-	max: count("Never more than this at once.").prefault(1),
-	idle: duration("How long a process beyond `min` is kept while nothing is asked of it.").prefault(
-		"60s",
-	),
+	min: count("Processes to keep running when there are no requests.", { min: 0 }).prefault(1),
+	max: count("The largest number of processes.").prefault(1),
+	idle: duration("How long an idle process beyond `min` is kept.").prefault("60s"),
 });
 
 const agentKeys = {
 	kind: choice(
-		"`session` lives in a terminal, `call` is one process per request, `worker` one process that serves many.",
+		"`session` runs in a terminal, `call` is one process per request, `worker` is one process that serves many requests.",
 		AGENT_KINDS,
 	).prefault("session"),
 	adapter: adapterName(
@@ -193,44 +217,52 @@ const agentKeys = {
 		ADAPTERS,
 	).prefault("generic"),
 	command: argv(
-		"The program and its first arguments, as a list. No shell reads it. Adapters other than `generic` know their program.",
+		"The program and its first arguments, as a list. It is not run through a shell. Adapters other than `generic` have a default program.",
 	).optional(),
 	args: list(
 		"Arguments that follow the command, or the adapter's own program.",
 		text("One argument."),
 	).prefault([]),
 	cwd: path(
-		"The working directory, relative to the fleet file; a leading `~/` is the home directory. When it is not set, the project's.",
+		"The working directory, relative to the fleet file; a leading `~/` is the home directory. If not set, the project's.",
 	).optional(),
 	env_file: path(
 		"A file of `KEY=VALUE` lines, relative to the fleet file, read at every start. It may be missing.",
 	).optional(),
+	pass_env: list(
+		"Variables that the agent gets from the shell that runs `reeve up` or `reeve reload`, such as API keys and proxies. Reeve stores the values for restarts. They take precedence over the env file. A variable that the shell does not set keeps its earlier value.",
+		envName("A variable name."),
+	).prefault([]),
 	env: envMap(
-		"Environment variables. They win over the env file; null removes an inherited variable.",
+		"Environment variables. They take precedence over `pass_env` and the env file; null removes a variable.",
 	).prefault({}),
 	limits: limits.prefault({}),
 	backend: choice(
-		"What holds the session's process; `auto` takes the best that the host offers.",
+		"What runs the session's process; `auto` selects the best backend that the host supports.",
 		BACKENDS,
 	).prefault("auto"),
 	terminal: flag(
-		"Whether it runs in a terminal. Without one, its output goes straight to its log.",
+		"Whether it runs in a terminal. Without one, its output goes directly to its log.",
 	).prefault(true),
 	tmpdir: choice(
-		"`own` is a folder for temporary files that no other agent has, emptied before every start; `inherit` leaves `TMPDIR` as it is. When it is not set, as the adapter has it: agent CLIs have their own.",
+		"`own` is a private directory for temporary files, emptied before every start; `inherit` leaves `TMPDIR` unchanged. If not set, the adapter decides: agent CLIs use `own`.",
 		TMPDIR_CHOICES,
 	).optional(),
+	start_timeout: duration(
+		"How long a start may take until the agent is ready. After that, Reeve reports the last screen and kills the agent, and `crash_policy` decides what happens next. Time in which the agent shows a question or waits for a usage limit does not count. 0s turns it off. If not set: 3m for adapters that know the ready screen of their CLI, no timeout for other programs. For other programs it needs `ready`.",
+	).optional(),
 	stall: stall.prefault({}),
+	turn_retry: turnRetry.prefault({}),
 	account: accountName(
-		"The account that its CLI is logged in to. A usage limit that one agent meets parks all agents of the same account. When it is not set, the agent has an account of its own.",
+		"The account that its CLI is logged in to. A usage limit that one agent hits parks all agents of the same account. If not set, the agent has its own account.",
 	).optional(),
 	usage_limit: usageLimit.prefault({}),
 	budget: dailyBudget.optional(),
 	seed: flag(
-		"Whether the questions that a CLI asks at its first start (trust in the folder, first steps) are settled before it, as far as its adapter knows how.",
+		"Whether Reeve answers the questions of a CLI's first start in advance (folder trust, onboarding), as far as its adapter supports that.",
 	).prefault(true),
 	on_clean_exit: choice(
-		"What follows an exit with code 0: ask the operator, restart, or stay down.",
+		"What happens after an exit with code 0: ask the operator, restart, or stay down.",
 		CLEAN_EXIT_CHOICES,
 	).prefault("prompt"),
 	drain: drain.prefault({}),
@@ -241,21 +273,21 @@ const agentKeys = {
 	ready: ready.optional(),
 	crash_policy: crashPolicy.prefault({}),
 	timeout: duration(
-		"How long one attempt may take, from starting the process to reading its answer.",
+		"How long one attempt may take, from starting the process to reading its response.",
 		{ positive: true },
 	).prefault("30s"),
 	retry: retry.prefault({}),
 	circuit_breaker: circuitBreaker.prefault({}),
-	concurrency: count("How many requests may be under way at once.").prefault(4),
+	concurrency: count("How many requests may run at once.").prefault(4),
 	idempotent: flag(
-		"Whether doing an action twice is harmless. If not, one that may have taken effect is never tried again by itself: it waits as a dead letter for the operator.",
+		"Whether running an action twice is harmless. If not, an attempt that may have taken effect is not retried automatically: the task becomes a dead letter for the operator.",
 	).prefault(true),
 	unsafe_actions: list(
-		"Actions that must not be done twice although `idempotent` is true.",
-		text("The name of an action."),
+		"Actions that must not run twice although `idempotent` is true.",
+		text("An action name."),
 	).prefault([]),
 	extra_output: choice(
-		"What the agent prints to stdout besides its answer: `tolerate` passes over it, `refuse` fails the attempt.",
+		"How to handle output on stdout besides the response: `tolerate` ignores it, `refuse` fails the attempt.",
 		EXTRA_OUTPUT_CHOICES,
 	).prefault("tolerate"),
 	workers: workers.prefault({}),
@@ -263,62 +295,22 @@ const agentKeys = {
 
 export type AgentKey = keyof typeof agentKeys;
 
-const EVERY_KIND = AGENT_KINDS;
-const LIVES_ON = ["session", "worker"] as const;
-const TAKES_REQUESTS = ["call", "worker"] as const;
-
-/** Which kinds of agent take which key. In `defaults` a key is for the kinds that take it. */
-export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
-	kind: EVERY_KIND,
-	adapter: EVERY_KIND,
-	command: EVERY_KIND,
-	args: EVERY_KIND,
-	cwd: EVERY_KIND,
-	env_file: EVERY_KIND,
-	env: EVERY_KIND,
-	limits: EVERY_KIND,
-	backend: ["session"],
-	terminal: ["session"],
-	tmpdir: ["session"],
-	stall: ["session"],
-	account: ["session", "call"],
-	usage_limit: ["session", "call"],
-	budget: ["session", "call"],
-	seed: ["session"],
-	on_clean_exit: ["session"],
-	drain: LIVES_ON,
-	depends_on: LIVES_ON,
-	ready: LIVES_ON,
-	crash_policy: LIVES_ON,
-	timeout: TAKES_REQUESTS,
-	retry: TAKES_REQUESTS,
-	circuit_breaker: TAKES_REQUESTS,
-	concurrency: TAKES_REQUESTS,
-	idempotent: TAKES_REQUESTS,
-	unsafe_actions: TAKES_REQUESTS,
-	extra_output: TAKES_REQUESTS,
-	workers: ["worker"],
-};
-
 export const agentSchema = section("One agent.", agentKeys);
 
 const project = section("One project: agents that belong together.", {
 	cwd: path(
-		"The working directory of its agents, relative to the fleet file. When it is not set, the fleet file's folder.",
+		"The working directory of its agents, relative to the fleet file. If not set, the fleet file's directory.",
 	).optional(),
 	agents: idMap("The project's agents by name.", agentSchema),
 });
 
-export const fleetSchema = section("What Reeve is to keep running.", {
+export const fleetSchema = section("The agents that Reeve runs.", {
 	version: version("The version of this format."),
 	defaults: section(
-		"Any agent key. It holds for every agent whose kind takes it and that does not set it.",
+		"Any agent key. It applies to every agent whose kind supports the key and that does not set it.",
 		agentKeys,
 	).optional(),
-	adapters: idMap(
-		"Agent CLIs that Reeve does not know by itself, by name.",
-		adapterSchema,
-	).optional(),
+	adapters: idMap("Agent CLIs that are not built in, by name.", adapterSchema).optional(),
 	projects: idMap("Projects by name.", project),
 });
 

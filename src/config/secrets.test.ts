@@ -57,7 +57,7 @@ projects:
 
 	it("A5: quotes the variable instead", () => {
 		const words = said(agent("kind: call", `timeout: \${SECRET}`, `concurrency: \${SECRET}`));
-		expect(words).toContain(`\`\${SECRET}\` does not give a duration`);
+		expect(words).toContain(`\`\${SECRET}\` does not expand to a duration`);
 	});
 
 	it("A5: quotes the variable where two keys are compared", () => {
@@ -84,6 +84,10 @@ projects:
 		`A=${CANARY}: b`,
 		`"A=${CANARY}": b`,
 		`environment: { A: ${CANARY} }`,
+		`pass_env: [A=${CANARY}]`,
+		`pass_env: A=${CANARY}`,
+		`pass_env: [${CANARY}]`,
+		`pass_env: { A: ${CANARY} }`,
 	])("A5: quotes nothing that was written under env: %s", (line) => {
 		expect(said(agent(line))).not.toContain(CANARY);
 	});

@@ -11,6 +11,7 @@ import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
 import type { Backend, ExtraOutput, OnCleanExit, Tmpdir } from "../core/states.js";
+import type { TurnRetrySettings } from "../core/turn-retry.js";
 
 export interface LimitsSpec {
 	readonly memoryBytes: number | null;
@@ -26,7 +27,7 @@ interface CommonSpec {
 	readonly name: string;
 	/** A built-in adapter, or one of the fleet file's own. */
 	readonly adapter: string;
-	/** What the fleet file says of the adapter; null for a built-in one. */
+	/** The custom adapter of the fleet file; null for a built-in one. */
 	readonly profile: AdapterProfile | null;
 	/** Null when the adapter knows its program. */
 	readonly command: readonly string[] | null;
@@ -35,6 +36,11 @@ interface CommonSpec {
 	readonly cwd: string;
 	/** Absolute; read at every start, so what it holds is not in here. */
 	readonly envFile: string | null;
+	/**
+	 * Variables that come from the caller's shell; their values are in `env`, as far as they are known.
+	 * Absent when there are none, as in specs recorded by older versions.
+	 */
+	readonly passEnv?: readonly string[];
 	/** Null removes an inherited variable. Values may be secret. */
 	readonly env: Readonly<Record<string, string | null>>;
 	readonly limits: LimitsSpec;
@@ -49,7 +55,7 @@ export interface ReadySpec {
 	readonly delayMs: number | null;
 }
 
-/** What a process that stays has in common, whether in a terminal or on a pipe. */
+/** Common settings of long-running processes, in a terminal or on a pipe. */
 interface LastingSpec {
 	readonly drain: { readonly timeoutMs: number };
 	/** Full ids. */
@@ -59,7 +65,7 @@ interface LastingSpec {
 	readonly crashPolicy: CrashPolicySettings;
 }
 
-/** What an agent that answers requests has in common. */
+/** Common settings of agents that serve requests. */
 interface AnsweringSpec {
 	readonly timeoutMs: number;
 	readonly retry: RetrySettings;
@@ -72,7 +78,7 @@ interface AnsweringSpec {
 	readonly extraOutput: ExtraOutput;
 }
 
-/** What an agent with a bound on its usage has. */
+/** Settings of agents with a budget. */
 interface BudgetedSpec {
 	/** Not there without a bound. */
 	readonly budget?: DailyBudget;
@@ -92,6 +98,10 @@ export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec, Limi
 	readonly tmpdir: Tmpdir | null;
 	readonly seed: boolean;
 	readonly stall: StallSettings;
+	/** Null: as the adapter has it; 0: none. Undefined in a spec that an older daemon has pinned. */
+	readonly startTimeoutMs: number | null | undefined;
+	/** Undefined in a spec that an older daemon has pinned. */
+	readonly turnRetry: TurnRetrySettings | undefined;
 	readonly onCleanExit: OnCleanExit;
 }
 
@@ -104,7 +114,7 @@ export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec, Limit
 	readonly kind: "call";
 }
 
-/** What is logged in to an account by itself. */
+/** Settings of agents with an account. */
 export type AccountedSpec = SessionSpec | CallSpec;
 export type AgentSpec = SessionSpec | WorkerSpec | CallSpec;
 

@@ -54,7 +54,7 @@ export function guessPercent(text: string): string | null {
 	const [, digits, sign] = /^\s*(\d{1,6}(?:\.\d{1,6})?)\s*(%?)\s*$/.exec(text) ?? [];
 	if (digits === undefined) return null;
 	const number = Number(digits);
-	// Nobody means sixteenths of one per cent; up to sixteen are CPUs.
+	// Small numbers are CPUs, not percent: a limit of a few percent is unlikely.
 	const percent = Math.round(sign === "%" || number > 16 ? number : number * 100);
 	return percent > 0 ? `${percent}%` : null;
 }

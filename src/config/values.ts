@@ -6,6 +6,8 @@
  */
 
 import { z } from "zod";
+import { parseListen } from "../core/listen.js";
+import { patternProblem } from "../core/pattern.js";
 import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "../core/units.js";
 
 export type LeafType =
@@ -28,6 +30,10 @@ export type LeafType =
 	| "account"
 	| "hours"
 	| "json"
+	| "name"
+	| "address"
+	| "url"
+	| "env_name"
 	| "env_value";
 
 export const leafTypes = z.registry<{ type: LeafType }>();
@@ -39,13 +45,15 @@ const HOURS_PATTERN = /^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/;
 const PERCENT_PATTERN = /^\d+%$/;
 /** As in env files: a name that a shell could not spell is most often a slip of the YAML. */
 export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** The names that Reeve leaves to others. */
+const FREE_NAME_PATTERN = /^(?!REEVE_)[A-Za-z_][A-Za-z0-9_]*$/;
 /** `~` and `~/…` are the home directory; `~name` is what a shell would look up in the user list. */
 const PATH_PATTERN = /^(?!~[^/])./s;
 
 /** `hook.sh` and `spool` are Reeve's own. */
 const FILE_NAME_PATTERN = /^(?!(?:hook\.sh|spool)$)[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/;
 
-/** What a count may be unless its key says otherwise. Ring buffers are sized by some of them (A6). */
+/** The default range of a count. Some counts are sizes of ring buffers (A6). */
 const COUNT_MAX = 1_000;
 
 const noNul = (text: string): boolean => !text.includes("\0");
@@ -119,18 +127,13 @@ export function flag(description: string) {
 	return leaf("flag", description, z.boolean());
 }
 
-/** A regular expression, as JavaScript writes them between the slashes. */
+/** A regular expression in the syntax of JavaScript, without lookarounds and backreferences. */
 export function pattern(description: string) {
 	return leaf("pattern", description, z.string().min(1).refine(isPattern));
 }
 
 function isPattern(text: string): boolean {
-	try {
-		new RegExp(text, "u");
-		return true;
-	} catch {
-		return false;
-	}
+	return patternProblem(text) === null;
 }
 
 /** Any text that can be handed to a program: everything but NUL. */
@@ -167,8 +170,27 @@ export function accountName(description: string) {
 	return leaf("account", description, z.string().regex(ID_PATTERN));
 }
 
+/** The name of something in the daemon's settings. */
+export function name(description: string) {
+	return leaf("name", description, z.string().regex(ID_PATTERN));
+}
+
+/** `HOST:PORT`. */
+export function address(description: string) {
+	return leaf(
+		"address",
+		description,
+		z.string().refine((text) => parseListen(text) !== null),
+	);
+}
+
+/** An http address. It may hold a secret, so no message quotes it. */
+export function url(description: string) {
+	return leaf("url", description, z.url({ protocol: /^https?$/ }));
+}
+
 /** From one time to another: the same time twice is all of the day or nothing of it. */
-export function isPartOfDay(text: string): boolean {
+function isPartOfDay(text: string): boolean {
 	const [from, to] = text.split("-");
 	return from !== to;
 }
@@ -200,11 +222,16 @@ function isJson(written: string): boolean {
 	}
 }
 
+/** The name of a variable that Reeve does not reserve. */
+export function envName(description: string) {
+	return leaf("env_name", description, z.string().regex(FREE_NAME_PATTERN));
+}
+
 export function envMap(description: string) {
-	const name = z.string().regex(ENV_NAME_PATTERN);
+	const name = z.string().regex(FREE_NAME_PATTERN);
 	const value = leaf(
 		"env_value",
-		"Text, or null to remove it.",
+		"A string, or null to remove the variable.",
 		z.string().refine(noNul).nullable(),
 	);
 	return z.record(name, value).meta({ description });

@@ -35,23 +35,23 @@ const WORDS: Partial<Record<ErrorCode, { message: string; hint?: string }>> = {
 	},
 	MULTIPLE_ANCHORS: { message: "a value can have only one anchor" },
 	MULTIPLE_TAGS: { message: "a value can have only one tag" },
-	BAD_ALIAS: { message: "this is not a usable anchor or alias" },
+	BAD_ALIAS: { message: "invalid anchor or alias" },
 };
 
 const LIST_FOR_KEY = {
-	message: "an entry of a list stands where a key belongs",
+	message: "found a list entry where a key is expected",
 	hint: "indent the `- ` under the key that the list belongs to",
 };
 const MISSING_COMMA = { message: "a comma is missing before this entry" };
-const MISSING_QUOTE = { message: "a quote is opened and not closed before this point" };
+const MISSING_QUOTE = { message: "a quote before this point is not closed" };
 const MISSING_COLON = {
 	message: "this line is neither a key nor part of a value",
 	hint: "a key ends with a colon and a space",
 };
 const TOO_DEEP = { message: "values are nested too deeply here" };
 const UNREADABLE = {
-	message: "this is not valid YAML from here on",
-	hint: "a quote, a bracket or a colon just before may be missing, or one too many",
+	message: "invalid YAML from here on",
+	hint: "check for a missing or extra quote, bracket or colon just before",
 };
 const BRACES_IN_FLOW = {
 	message: `\`\${\` inside \`{ }\` or \`[ ]\` is read as the start of a map`,

@@ -43,27 +43,27 @@ describe("parseYaml", () => {
 	});
 
 	it.each([
-		["a: 1\nb: 2\na: 3\n", "3:1 a this key is written twice"],
-		["a: {b: 1, b: 2}\n", "1:11 a.b this key is written twice"],
-		["1: a\n", "1:1 1 a key must be text"],
-		["? [a]\n: b\n", "1:3 a key must be text"],
-		["__proto__: a\n", "1:1 __proto__ this cannot be a key"],
-		["a: !secret b\n", "1:12 a tags have no meaning here"],
-		["a: !!binary aGk=\n", "1:13 a tags have no meaning here"],
-		["a: *b\n", "1:4 a this alias leads nowhere: no anchor of that name stands above"],
-		["a: &a [*a]\n", "1:8 a[0] this alias leads nowhere: it contains itself"],
+		["a: 1\nb: 2\na: 3\n", "3:1 a duplicate key"],
+		["a: {b: 1, b: 2}\n", "1:11 a.b duplicate key"],
+		["1: a\n", "1:1 1 a key must be a string"],
+		["? [a]\n: b\n", "1:3 a key must be a string"],
+		["__proto__: a\n", "1:1 __proto__ this is not a valid key"],
+		["a: !secret b\n", "1:12 a tags are not supported"],
+		["a: !!binary aGk=\n", "1:13 a tags are not supported"],
+		["a: *b\n", "1:4 a invalid alias: there is no anchor with this name above"],
+		["a: &a [*a]\n", "1:8 a[0] invalid alias: it contains itself"],
 		["a: 1\n---\nb: 2\n", "2:1 a second document starts here"],
 		["", "1:1 the file is empty"],
 		["# only a comment\n", "1:1 the file is empty"],
 		["---\n", "1:1 the file is empty"],
-		["%YAML 1.1\n---\na: yes\n", "1:1 only YAML 1.2 is read"],
+		["%YAML 1.1\n---\na: yes\n", "1:1 only YAML 1.2 is supported"],
 		["a:\n\tb: 1\n", "2:1 a tab indents this line"],
 		["a: b: c\n", "1:4 there is a `: ` inside this value"],
 		["a: @b\n", "1:4 a value cannot start with this character"],
 		['a: "\\q"\n', "1:5 unknown escape sequence in double quotes"],
-		["a: 'b\n", "2:1 a quote is opened and not closed before this point"],
+		["a: 'b\n", "2:1 a quote before this point is not closed"],
 		["a: 1\nb\n", "2:1 this line is neither a key nor part of a value"],
-		["a: 1 }\n}\n", "2:1 this is not valid YAML from here on"],
+		["a: 1 }\n}\n", "2:1 invalid YAML from here on"],
 		["a: {b: 1\nc: 2\n", "2:1 this line is not indented like the lines it belongs to"],
 		[
 			`a: {b: \${C}}\nc: [\n`,
@@ -83,7 +83,7 @@ describe("parseYaml", () => {
 
 	it("says where a key stood first", () => {
 		const [finding] = parseYaml("a: 1\na: 2\n", {}).findings;
-		expect(finding?.hint).toBe("it stands at line 1, column 1 already: keep one of them");
+		expect(finding?.hint).toBe("it is already defined at line 1, column 1: keep one of them");
 	});
 
 	it("A6: takes a file that unfolds without end for a mistake", () => {

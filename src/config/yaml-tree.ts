@@ -36,7 +36,7 @@ export interface ParsedYaml {
 	readonly findings: readonly Finding[];
 }
 
-/** Without variables, `${` means nothing here and is left to whoever gives it a meaning. */
+/** Without variables, `${` is not expanded here and left to the caller. */
 export function parseYaml(text: string, variables: Variables | null): ParsedYaml {
 	const refuse = (message: string, hint: string | null = null): ParsedYaml => ({
 		tree: null,
@@ -55,7 +55,7 @@ export function parseYaml(text: string, variables: Variables | null): ParsedYaml
 	}
 	const { yaml } = document.directives ?? {};
 	if (yaml?.explicit && yaml.version !== "1.2") {
-		return refuse("only YAML 1.2 is read", "remove the `%YAML` line");
+		return refuse("only YAML 1.2 is supported", "remove the `%YAML` line");
 	}
 	const { contents } = document;
 	if (contents === null || (isScalar(contents) && contents.value === null)) {
@@ -101,7 +101,7 @@ class Walker {
 		if (node === null) return { ...NOTHING, at, faulty: false };
 		if (isAlias(node)) return this.#readAlias(node.source, at, path) ?? faulty;
 		if (node.tag !== undefined && !KNOWN_TAG.test(node.tag)) {
-			this.#report(at, path, "tags have no meaning here", "remove the word that starts with `!`");
+			this.#report(at, path, "tags are not supported", "remove the word that starts with `!`");
 			return faulty;
 		}
 		if (node.anchor !== undefined && this.#insideAlias === 0) {
@@ -120,8 +120,8 @@ class Walker {
 		const target = this.#anchors.get(name);
 		if (target === undefined || this.#around.has(target)) {
 			const why =
-				target === undefined ? "no anchor of that name stands above" : "it contains itself";
-			this.#report(at, path, `this alias leads nowhere: ${why}`);
+				target === undefined ? "there is no anchor with this name above" : "it contains itself";
+			this.#report(at, path, `invalid alias: ${why}`);
 			return null;
 		}
 		this.#insideAlias++;
@@ -150,8 +150,8 @@ class Walker {
 				continue;
 			}
 			const where = `line ${first.keyAt.line}, column ${first.keyAt.column}`;
-			const hint = `it stands at ${where} already: keep one of them`;
-			this.#report(keyAt, [...path, key], "this key is written twice", hint);
+			const hint = `it is already defined at ${where}: keep one of them`;
+			this.#report(keyAt, [...path, key], "duplicate key", hint);
 		}
 		return entries;
 	}
@@ -160,16 +160,16 @@ class Walker {
 		const text = isScalar(key) && (key.source ?? "") !== "" ? String(key.source) : null;
 		if (isScalar(key) && key.value === "") return "";
 		if (text === null) {
-			this.#report(at, path, "a key must be text");
+			this.#report(at, path, "a key must be a string");
 			return null;
 		}
 		if (text === "__proto__") {
-			this.#report(at, [...path, text], "this cannot be a key");
+			this.#report(at, [...path, text], "this is not a valid key");
 			return null;
 		}
 		if (isScalar(key) && typeof key.value !== "string") {
 			const hint = `put quotes around it: ${quote(`"${text}"`)}`;
-			this.#report(at, [...path, text], "a key must be text", hint);
+			this.#report(at, [...path, text], "a key must be a string", hint);
 		}
 		return text;
 	}
@@ -186,7 +186,7 @@ class Walker {
 		if (expanded) this.#expandedLength += text.length;
 		if (this.#expandedLength > EXPANDED_LENGTH_MAX && !this.gaveUp) {
 			this.gaveUp = true;
-			this.#report(at, path, "the variables up to here bring in more than 4MiB of text");
+			this.#report(at, path, "the variables up to here expand to more than 4MiB");
 		}
 		return { type: "scalar", at, value: faulty ? value : text, written, expanded, faulty };
 	}

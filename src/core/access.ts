@@ -10,18 +10,33 @@
 export const ACCESS = ["public", "read", "operate", "owner"] as const;
 export type Access = (typeof ACCESS)[number];
 
-/** What a token allows: `read`, `operate`, or an agent's own affairs. */
+/**
+ * What a token allows: to look or to act, everywhere or within one project or agent; or what an agent
+ * may ask about itself.
+ */
 export type TokenScope =
-	| { readonly type: "read" }
-	| { readonly type: "operate" }
+	| {
+			readonly type: "read" | "operate";
+			/** A project, or an agent as `project:agent`; everything when left out. */
+			readonly within?: string;
+	  }
 	| { readonly type: "agent"; readonly agent: string };
+
+/**
+ * How a route is held to a token that is limited to a project or an agent: the path names the agent or
+ * scope; the body or what the path names belongs to agents, which are checked once they are known; the
+ * answer is filtered; or it is about no agent at all.
+ */
+export type LimitedAccess = "path" | "subjects" | "filtered" | "free";
 
 export interface RouteNeed {
 	readonly access: Access;
 	/** Whether agents may ask it too: not at all, about themselves, or about any. */
 	readonly agents: "none" | "itself" | "any";
-	/** The agent that the request is about, if it is about one. */
+	/** The agent or scope that the path names, if it names one. */
 	readonly about: string | null;
+	/** Refused to limited tokens when left out. */
+	readonly limited?: LimitedAccess | undefined;
 }
 
 /** What a caller holds: the socket, a scope, or nothing. */
@@ -43,32 +58,61 @@ const ALLOWED: AccessDecision = { allowed: true };
 export function decideAccess(need: RouteNeed, holds: Holds): AccessDecision {
 	if (need.access === "public" || holds.type === "owner") return ALLOWED;
 	if (holds.type === "nothing") {
-		return { allowed: false, why: "unauthorized", reason: "this needs a token" };
+		return { allowed: false, why: "unauthorized", reason: "this request needs an API token" };
 	}
 	const { scope } = holds;
 	if (scope.type === "agent") {
 		if (need.agents === "any") return ALLOWED;
 		if (need.agents === "itself" && need.about === scope.agent) return ALLOWED;
-		return forbid(`a token of ${scope.agent} is for its own affairs only`);
+		return forbid(`the token of ${scope.agent} is limited to requests about that agent`);
 	}
-	if (need.access === "owner") return forbid("this can be done over the daemon's socket only");
-	if (need.access === "read" || scope.type === "operate") return ALLOWED;
-	return forbid("a token that may read may not act");
+	if (need.access === "owner")
+		return forbid("this request is only accepted on the daemon's socket");
+	if (need.access === "operate" && scope.type === "read") {
+		return forbid("a token with the scope `read` cannot make changes");
+	}
+	if (scope.within === undefined || mayAskLimited(need, scope.within)) return ALLOWED;
+	return forbid(`this token is limited to ${scope.within}`);
+}
+
+function mayAskLimited({ limited, about }: RouteNeed, within: string): boolean {
+	if (limited === undefined) return false;
+	return limited !== "path" || (about !== null && isInside(about, within));
+}
+
+/** Whether a token sees this agent. What is about no agent is seen by those without a limit. */
+export function seesAgent(holds: Holds, agent: string | undefined): boolean {
+	const within = limitOf(holds);
+	return within === null || (agent !== undefined && isInside(agent, within));
+}
+
+/** The project or agent that a caller is limited to; null for one that is not. */
+export function limitOf(holds: Holds): string | null {
+	if (holds.type !== "scope" || holds.scope.type === "agent") return null;
+	return holds.scope.within ?? null;
+}
+
+function isInside(scope: string, within: string): boolean {
+	return scope === within || scope.startsWith(`${within}:`);
 }
 
 function forbid(reason: string): AccessDecision {
 	return { allowed: false, why: "forbidden", reason };
 }
 
-const AGENT_SCOPE = /^agent:([a-z0-9][a-z0-9_-]{0,62}:[a-z0-9][a-z0-9_-]{0,62})$/;
+const NAME = "[a-z0-9][a-z0-9_-]{0,62}";
+const AGENT_SCOPE = new RegExp(`^agent:(${NAME}:${NAME})$`);
+const ACTING_SCOPE = new RegExp(`^(read|operate)(?::(${NAME}(?::${NAME})?))?$`);
 
-/** `read`, `operate` or `agent:web:coder`; null when it is none of them. */
+/** `read`, `operate:web`, `operate:web:coder` or `agent:web:coder`; null when it is none of them. */
 export function parseTokenScope(text: string): TokenScope | null {
-	if (text === "read" || text === "operate") return { type: text };
+	const [, type, within] = ACTING_SCOPE.exec(text) ?? [];
+	if (type === "read" || type === "operate") return { type, ...(within && { within }) };
 	const agent = AGENT_SCOPE.exec(text)?.[1];
 	return agent === undefined ? null : { type: "agent", agent };
 }
 
 export function renderTokenScope(scope: TokenScope): string {
-	return scope.type === "agent" ? `agent:${scope.agent}` : scope.type;
+	if (scope.type === "agent") return `agent:${scope.agent}`;
+	return scope.within === undefined ? scope.type : `${scope.type}:${scope.within}`;
 }

@@ -14,6 +14,7 @@ import {
 	lastTurn,
 	PROVEN_AFTER_MS,
 	STAGGER_MS,
+	type Turn,
 	type UsageLimitSettings,
 } from "./account.js";
 
@@ -52,7 +53,8 @@ describe("a limit that is met", () => {
 		["until its end, where that is told", { resetAtMs: NOW_MS + HOUR_MS }, {}, HOUR_MS],
 		["for five minutes, where it is not", {}, {}, 300_000],
 		["for a moment, where it has lifted by now", { atMs: 0, resetAtMs: 1 }, {}, 1_000],
-		["for five minutes, where its end lies before it", { resetAtMs: NOW_MS - 1 }, {}, 300_000],
+		["for seconds, where its end has just passed", { resetAtMs: NOW_MS - 1 }, {}, 5_000],
+		["for seconds, where it lifts at this moment", { resetAtMs: NOW_MS }, {}, 5_000],
 		["for the operator, with auto_resume off", {}, { autoResume: false }, null],
 		["for the operator, beyond max_wait", {}, { maxWaitMs: 299_999 }, null],
 		["as long as max_wait", {}, { maxWaitMs: 300_000 }, 300_000],
@@ -80,6 +82,29 @@ describe("a limit that is met", () => {
 			expect(minutes).toBeGreaterThan(50);
 			expect(minutes).toBeLessThanOrEqual(60);
 		}
+	});
+
+	test("again after its end has passed is tried again after seconds, up to half a minute", () => {
+		const waits: number[] = [];
+		let state: AccountState | null = limited();
+		for (let nowMs = NOW_MS + HOUR_MS; waits.length < 8; ) {
+			const due = advance(state, { nowMs }) as AccountState;
+			state = meet(due, { resetAtMs: NOW_MS + HOUR_MS }, {}, nowMs) as AccountState;
+			if (state.phase !== "limited") throw new Error(state.phase);
+			waits.push(((state.untilMs ?? 0) - nowMs) / 1_000);
+			nowMs = state.untilMs ?? 0;
+		}
+		expect(waits.slice(0, 3)).toEqual([5, 10, 20]);
+		for (const seconds of waits.slice(3)) {
+			expect(seconds).toBeGreaterThan(25);
+			expect(seconds).toBeLessThanOrEqual(30);
+		}
+	});
+
+	test("in a turn just after its end is news for as long as it is waited for", () => {
+		const turn = { by: "turn", atMs: NOW_MS, resetAtMs: NOW_MS - 2_000 } as const;
+		expect(meet(null, turn, {}, NOW_MS + 1_000)).toMatchObject({ phase: "limited" });
+		expect(meet(null, turn, {}, NOW_MS + 5_000)).toBeNull();
 	});
 
 	test("counts max_wait from when it was first met", () => {
@@ -145,12 +170,53 @@ describe("an account whose limit should have lifted", () => {
 
 	test("believes a good turn of the probe, but none from before", () => {
 		const state = probing();
-		const good = (agent: string, atMs: number) =>
-			decideGoodTurn(state, agent, { atMs, limit: null }, { members: MEMBERS, nowMs: NOW_MS });
-		expect(good("a", state.sinceMs)).toBe(state);
-		expect(good("b", state.sinceMs + 1)).toBe(state);
-		expect(good("a", state.sinceMs + 1)).toMatchObject({ phase: "releasing" });
+		expect(goodTurn(state, "a", { atMs: state.sinceMs })).toBe(state);
+		expect(goodTurn(state, "b", { atMs: state.sinceMs + 1 })).toBe(state);
+		expect(goodTurn(state, "a", { atMs: state.sinceMs + 1 })).toMatchObject({ phase: "releasing" });
 	});
+});
+
+const goodTurn = (state: AccountState, agent: string, turn: Partial<Turn>) =>
+	decideGoodTurn(
+		state,
+		agent,
+		{ atMs: state.sinceMs + 2_000, beganAtMs: null, afterLimit: false, limit: null, ...turn },
+		{ members: MEMBERS, nowMs: NOW_MS },
+	);
+
+describe("a turn that went well ends the limit of the account", () => {
+	for (const [phase, state] of [
+		["limited", limited()],
+		["probing", probing()],
+	] as const) {
+		test(`while it is ${phase}, whichever agent's turn began after the limit was hit`, () => {
+			const after = goodTurn(state, "b", { beganAtMs: state.sinceMs + 1_000 });
+			expect(after).toMatchObject({ phase: "releasing" });
+			expect(MEMBERS.filter((id) => !isHeld(after, id, NOW_MS))).toEqual(["b"]);
+		});
+		test(`while it is ${phase}, after the agent's own turn that hit it`, () => {
+			expect(goodTurn(state, "b", { afterLimit: true })).toMatchObject({ phase: "releasing" });
+		});
+		test(`not while it is ${phase} and the request was made before the limit was hit`, () => {
+			expect(goodTurn(state, "b", { beganAtMs: state.sinceMs - 1 })).toBe(state);
+		});
+	}
+
+	test("once", () => {
+		const state = goodTurn(limited(), "b", { afterLimit: true }) as AccountState;
+		expect(goodTurn(state, "c", { afterLimit: true })).toBe(state);
+	});
+});
+
+test("many agents follow closely enough that all have started after twenty seconds", () => {
+	const members = Array.from({ length: 21 }, (_, n) => `agent-${n}`);
+	const facts = { members, nowMs: NOW_MS + HOUR_MS };
+	const turn = { atMs: NOW_MS + HOUR_MS, beganAtMs: null, afterLimit: true, limit: null };
+	const state = decideGoodTurn(limited(), "agent-0", turn, facts);
+	const goesAfterMs = state?.phase === "releasing" ? Object.values(state.goAtMs) : [];
+	expect(goesAfterMs.map((atMs) => (atMs - facts.nowMs) / 1_000)).toEqual(
+		members.slice(1).map((_, n) => n + 1),
+	);
 });
 
 test("the operator's word makes an agent the probe, whatever the account waits for", () => {
@@ -169,20 +235,61 @@ describe("the last turn", () => {
 		source: "screen",
 		atMs: 3,
 		failure: "usage_limit",
+		failedTurn: 3,
 		detail: null,
 	} as const;
-	const idle = { ...shown, activity: "ready", failure: null } as const;
+	const unknown = { beganAtMs: null, afterLimit: false };
+	const idle = { ...shown, activity: "ready", failure: null, failedTurn: null } as const;
 
 	test.each([
-		["is what the CLI tells", [{ ...sign, failure }], shown, { atMs: 5, limit: { resetAtMs: 9 } }],
-		["is what the screen shows", [sign], shown, { atMs: 3, limit: { resetAtMs: 7 } }],
 		[
-			"is good though old words are shown",
+			"is what the CLI reports",
+			[{ ...sign, failure }],
+			shown,
+			{ ...unknown, atMs: 5, limit: { resetAtMs: 9 } },
+		],
+		[
+			"ends the limit when the most exact report of it does",
+			[
+				{ ...sign, atMs: 4, failure: { ...failure, resetAtMs: 12 } },
+				{ ...sign, failure },
+			],
+			shown,
+			{ ...unknown, atMs: 5, limit: { resetAtMs: 12 } },
+		],
+		["is what the screen shows", [sign], shown, { ...unknown, atMs: 3, limit: { resetAtMs: 7 } }],
+		[
+			"is good although the screen still shows an old limit",
 			[{ ...sign, failure: null }],
 			shown,
-			{ atMs: 5, limit: null },
+			{ ...unknown, atMs: 5, limit: null },
+		],
+		[
+			"began with the prompt or the end of the tool before it",
+			[
+				{ ...sign, atMs: 1, prompt: "x" },
+				{ ...sign, atMs: 2, inTool: false },
+				{ ...sign, failure: null },
+			],
+			idle,
+			{ ...unknown, atMs: 5, beganAtMs: 2, limit: null },
+		],
+		[
+			"follows one that hit the limit",
+			[
+				{ ...sign, atMs: 1, failure },
+				{ ...sign, failure: null },
+			],
+			idle,
+			{ ...unknown, atMs: 5, afterLimit: true, limit: null },
 		],
 		["is not known", [sign], idle, null],
+		[
+			"hit a limit whose end is not reported",
+			[{ ...sign, failure: { cause: "usage_limit", resetAtMs: null } }],
+			idle,
+			{ ...unknown, atMs: 5, limit: { resetAtMs: null } },
+		],
 	] as const)("%s", (_what, signs, known, turn) => {
 		expect(lastTurn(signs, known, () => 7)).toEqual(turn);
 	});
@@ -219,4 +326,13 @@ test("whatever happens, nobody but one goes before the limit is shown to be gone
 			}
 		}),
 	);
+});
+
+test("the operator lets an agent go before its turn while the account is being released", () => {
+	const state = probing();
+	const nowMs = state.sinceMs + 1;
+	const releasing = goodTurn(state, "a", { atMs: nowMs });
+	expect(releasing).toMatchObject({ phase: "releasing" });
+	expect(isHeld(decideAccountResume(releasing, "c", nowMs), "c", nowMs)).toBe(false);
+	expect(decideAccountResume(null, "c", nowMs)).toBeNull();
 });

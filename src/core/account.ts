@@ -5,6 +5,7 @@
  */
 
 import type { KnownActivity } from "./activity.js";
+import { backoffDelayMs } from "./backoff.js";
 import { limitDelayMs } from "./own-cause.js";
 import type { AgentSign } from "./sign.js";
 import { renderDuration } from "./units.js";
@@ -64,8 +65,10 @@ export type AccountState = LimitedAccount | ProbingAccount | ReleasingAccount;
 
 /** A probe that has been ready for this long without meeting the limit has shown that it is gone. */
 export const PROVEN_AFTER_MS = 60_000;
-/** The others follow at this distance. */
+/** The other agents follow at this distance, or closer when there are many of them. */
 export const STAGGER_MS = 5_000;
+/** All other agents have followed after this long. */
+const RELEASE_MS_MAX = 20_000;
 /** Ends that are no further apart than this are one: "in 3 hours" is read at different moments. */
 const SAME_END_MS = 2_000;
 /** Spreads waits of unknown length, so that accounts that were limited together part. */
@@ -74,7 +77,14 @@ const JITTER = 0.1;
 /** How an agent's last turn went. */
 export interface Turn {
 	readonly atMs: number;
-	/** The limit that it met; null when it went well. */
+	/**
+	 * When its last request to the service can have begun at the earliest; null when that is unknown. An
+	 * answer to a request that was accepted before the limit was hit says nothing about the limit.
+	 */
+	readonly beganAtMs: number | null;
+	/** Whether the turn before it hit the limit, so that this one must have begun after that. */
+	readonly afterLimit: boolean;
+	/** The limit that it hit; null when it went well. */
 	readonly limit: { readonly resetAtMs: number | null } | null;
 }
 
@@ -87,16 +97,38 @@ export function lastTurn(
 	known: KnownActivity,
 	readShownReset: () => number | null,
 ): Turn | null {
-	const sign = signs.findLast(({ failure }) => failure !== undefined);
+	const index = signs.findLastIndex(({ failure }) => failure !== undefined);
+	const sign = signs[index];
 	const { failure } = sign ?? {};
+	const begin = { beganAtMs: null, afterLimit: false };
 	if (sign !== undefined && failure?.cause === "usage_limit") {
-		return { atMs: sign.atMs, limit: { resetAtMs: failure.resetAtMs } };
+		return { ...begin, atMs: sign.atMs, limit: { resetAtMs: latestReset(signs, sign.atMs) } };
 	}
-	const good = sign !== undefined && failure === null ? { atMs: sign.atMs, limit: null } : null;
+	const good =
+		sign !== undefined && failure === null ? goodTurn(signs.slice(0, index), sign) : null;
 	const shown = known.activity === "rate_limited" && known.source === "screen";
 	// The words of a limit may stay on the screen long after it.
 	if (!shown || (good !== null && good.atMs > known.atMs)) return good;
-	return { atMs: known.atMs, limit: { resetAtMs: readShownReset() } };
+	return { ...begin, atMs: known.atMs, limit: { resetAtMs: readShownReset() } };
+}
+
+/** Hook and record report one failed turn within this time. */
+const ONE_TURN_MS = 5_000;
+
+/** One report may have the exact end of a limit, and another the same end cut to the minute. */
+function latestReset(signs: readonly AgentSign[], atMs: number): number | null {
+	const ends = signs
+		.filter((each) => each.failure?.cause === "usage_limit" && atMs - each.atMs < ONE_TURN_MS)
+		.flatMap(({ failure }) => failure?.resetAtMs ?? []);
+	return ends.length === 0 ? null : Math.max(...ends);
+}
+
+/** A request follows a prompt or the end of a tool. */
+function goodTurn(before: readonly AgentSign[], { atMs }: AgentSign): Turn {
+	const begin = before.findLast(({ prompt, inTool }) => prompt !== undefined || inTool === false);
+	const outcome = before.findLast(({ failure }) => failure !== undefined);
+	const afterLimit = outcome?.failure?.cause === "usage_limit";
+	return { atMs, beganAtMs: begin?.atMs ?? null, afterLimit, limit: null };
 }
 
 export interface LimitHit {
@@ -121,7 +153,7 @@ export function decideLimit(
 ): AccountState | null {
 	const { nowMs } = context;
 	if (hit.by === "turn" && isOld(before, hit, nowMs)) return before;
-	const told = hit.resetAtMs !== null && hit.resetAtMs > hit.atMs;
+	const told = isAhead(hit);
 	if (before?.phase === "limited") {
 		// Several agents meet one limit: what is told counts more than a guess, and the later end more.
 		if (!told || before.untilMs === null) return before;
@@ -132,9 +164,26 @@ export function decideLimit(
 	return limited(hit, told, { firstAtMs, hits: hits + 1 }, context);
 }
 
-function isOld(before: AccountState | null, { atMs, resetAtMs }: LimitHit, nowMs: number): boolean {
-	if (before !== null) return atMs <= before.sinceMs;
-	return nowMs >= (resetAtMs ?? atMs + limitDelayMs(null, 1, 0, 0));
+function isOld(before: AccountState | null, hit: LimitHit, nowMs: number): boolean {
+	if (before !== null) return hit.atMs <= before.sinceMs;
+	const untilMs = isAhead(hit) ? hit.resetAtMs : hit.atMs + waitMs(hit, 1, 0, 0);
+	return nowMs >= (untilMs ?? 0);
+}
+
+function isAhead({ atMs, resetAtMs }: LimitHit): boolean {
+	return resetAtMs !== null && resetAtMs > atMs;
+}
+
+/**
+ * A limit that should have lifted already is tried again after this long, doubling up to the cap. One probe, and the
+ * others after it, so that all have continued within a minute of the moment at which the limit lifts.
+ */
+const OVERDUE = { initialMs: 5_000, capMs: 30_000 };
+
+/** How long to wait for a limit whose end is not ahead: it has just passed, or it is unknown. */
+function waitMs({ resetAtMs }: LimitHit, hits: number, jitter: number, random: number): number {
+	if (resetAtMs === null) return limitDelayMs(null, hits, jitter, random);
+	return backoffDelayMs({ ...OVERDUE, jitter }, Math.max(1, hits - 1), random);
 }
 
 function limited(
@@ -143,30 +192,35 @@ function limited(
 	{ firstAtMs, hits }: Pick<Common, "firstAtMs" | "hits">,
 	{ settings, nowMs, minuteOfDay, random }: LimitContext,
 ): LimitedAccount {
-	const resetInMs = told ? Math.max(1, (hit.resetAtMs ?? 0) - nowMs) : null;
-	const liftsAtMs = nowMs + limitDelayMs(resetInMs, hits, JITTER, random);
+	const resetInMs = Math.max(1, (hit.resetAtMs ?? 0) - nowMs);
+	const liftsInMs = told ? limitDelayMs(resetInMs, 0, 0, 0) : waitMs(hit, hits, JITTER, random);
+	const liftsAtMs = nowMs + liftsInMs;
 	const goAtMs = afterQuiet(liftsAtMs, settings, minuteOfDay);
 	const tooLong = goAtMs - firstAtMs > settings.maxWaitMs;
 	return {
 		...{ phase: "limited", sinceMs: nowMs, firstAtMs, hits, settings, told },
 		untilMs: settings.autoResume && !tooLong ? goAtMs : null,
-		reason: reasonOf({ told, tooLong, quiet: goAtMs > liftsAtMs }, settings),
+		reason: reasonOf(hit, { told, tooLong, quiet: goAtMs > liftsAtMs }, settings),
 	};
 }
 
 function reasonOf(
+	{ resetAtMs }: LimitHit,
 	{ told, tooLong, quiet }: { told: boolean; tooLong: boolean; quiet: boolean },
 	{ autoResume, maxWaitMs }: UsageLimitSettings,
 ): string {
-	if (!autoResume) return "usage limit: only `reeve resume` goes on (auto_resume is off)";
+	if (!autoResume) return "usage limit: run `reeve resume` to continue (auto_resume is off)";
 	if (tooLong) {
 		const bound = `max_wait (${renderDuration(maxWaitMs)})`;
-		return `usage limit that lasts longer than ${bound}: only \`reeve resume\` goes on`;
+		return `the usage limit lasts longer than ${bound}: run \`reeve resume\` to continue`;
 	}
-	const end = told
-		? "parked until it lifts"
-		: "its end is not told: parked until it is tried again";
-	return `usage limit, ${end}${quiet ? " and the quiet hours are over" : ""}`;
+	return `usage limit, ${endOf(told, resetAtMs)}${quiet ? " and the quiet hours are over" : ""}`;
+}
+
+function endOf(told: boolean, resetAtMs: number | null): string {
+	if (told) return "parked until it lifts";
+	if (resetAtMs === null) return "reset time unknown: parked until the next attempt";
+	return "its reset time has passed: parked until the next attempt";
 }
 
 /** This moment, or the end of the quiet hours that it falls into. */
@@ -218,17 +272,19 @@ export function decideAccountResume(
 	return { ...state, goAtMs: { ...state.goAtMs, [agent]: nowMs } };
 }
 
-/** A turn that went well proves that the limit is gone. */
+/** A turn of any agent of the account that began after the limit was hit and went well proves that the limit is gone. */
 export function decideGoodTurn(
 	state: AccountState | null,
 	agent: string,
 	turn: Turn,
 	{ members, nowMs }: Pick<AdvanceFacts, "members" | "nowMs">,
 ): AccountState | null {
-	if (state?.phase !== "probing" || state.probe !== agent) return state;
-	return turn.limit === null && turn.atMs > state.sinceMs
-		? releasing(state, members, nowMs)
-		: state;
+	if (state === null || state.phase === "releasing") return state;
+	const { atMs, beganAtMs, afterLimit, limit } = turn;
+	if (limit !== null || atMs <= state.sinceMs) return state;
+	const isProbe = state.phase === "probing" && state.probe === agent;
+	const isNew = afterLimit || (beganAtMs !== null && beganAtMs > state.sinceMs);
+	return isProbe || isNew ? releasing(state, agent, members, nowMs) : state;
 }
 
 export interface AdvanceFacts {
@@ -257,7 +313,9 @@ export function decideAdvance(state: AccountState, facts: AdvanceFacts): Account
 			if (seen === "not_ready")
 				return state.readyAtMs === null ? state : { ...state, readyAtMs: null };
 			if (state.readyAtMs === null) return { ...state, readyAtMs: nowMs };
-			return nowMs - state.readyAtMs < PROVEN_AFTER_MS ? state : releasing(state, members, nowMs);
+			return nowMs - state.readyAtMs < PROVEN_AFTER_MS
+				? state
+				: releasing(state, state.probe, members, nowMs);
 		}
 		case "releasing":
 			return nowMs < Math.max(...Object.values(state.goAtMs), 0) ? state : null;
@@ -270,12 +328,16 @@ function probing({ firstAtMs, hits, settings }: Common, nowMs: number): ProbingA
 }
 
 function releasing(
-	{ firstAtMs, hits, settings, probe }: ProbingAccount,
+	{ firstAtMs, hits, settings }: Common,
+	first: string,
 	members: readonly string[],
 	nowMs: number,
 ): ReleasingAccount {
-	const others = members.filter((id) => id !== probe);
-	const goAtMs = Object.fromEntries(others.map((id, n) => [id, nowMs + (n + 1) * STAGGER_MS]));
+	const others = members.filter((id) => id !== first);
+	const gapMs = Math.min(STAGGER_MS, RELEASE_MS_MAX / Math.max(1, others.length));
+	const goAtMs = Object.fromEntries(
+		others.map((id, n) => [id, nowMs + Math.round((n + 1) * gapMs)]),
+	);
 	return { phase: "releasing", sinceMs: nowMs, firstAtMs, hits, settings, goAtMs };
 }
 
@@ -288,10 +350,13 @@ export function renderHold(
 		case "limited":
 			return { reason: state.reason, untilMs: state.untilMs };
 		case "probing":
-			return { reason: `usage limit: ${state.probe} tries whether it has lifted`, untilMs: null };
+			return {
+				reason: `usage limit: ${state.probe} is checking whether it has lifted`,
+				untilMs: null,
+			};
 		case "releasing":
 			return {
-				reason: "usage limit has lifted: its turn comes",
+				reason: "the usage limit has lifted: the agents of the account start one after the other",
 				untilMs: state.goAtMs[agent] ?? null,
 			};
 	}

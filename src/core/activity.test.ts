@@ -6,7 +6,7 @@ import type { Activity } from "./states.js";
 
 const NOW = 1_000_000;
 const nothing: KnownActivity = {
-	...{ activity: "unknown", source: null, atMs: 0, failure: null, detail: null },
+	...{ activity: "unknown", source: null, atMs: 0, failure: null, failedTurn: null, detail: null },
 };
 const hook = (activity: Activity, agoMs: number): AgentSign => ({
 	...{ source: "hook", name: "x", atMs: NOW - agoMs, activity },
@@ -113,7 +113,7 @@ describe("what an agent does", () => {
 		expect(decide([met(NOW - 1, 60_000)], "ready").activity).toBe("ready");
 		expect(decide([met(null, 60_000)], "ready").activity).toBe("rate_limited");
 		expect(decide([met(null, 600_000)], "ready").activity).toBe("ready");
-		const well = { ...hook("ready", 10), failure: null };
+		const well = { ...hook("ready", 10), failure: null, failedTurn: null };
 		expect(decide([met(NOW + 1, 60_000), well], "ready").activity).toBe("ready");
 	});
 
@@ -124,8 +124,8 @@ describe("what an agent does", () => {
 			return decideActivity(nothing, facts);
 		};
 		expect(read([])).toMatchObject({ activity: "rate_limited", failure: "usage_limit" });
-		const well = { ...hook("ready", 60_000), failure: null };
-		expect(read([well])).toMatchObject({ activity: "ready", failure: null });
+		const well = { ...hook("ready", 60_000), failure: null, failedTurn: null };
+		expect(read([well])).toMatchObject({ activity: "ready", failure: null, failedTurn: null });
 		const failed: AgentSign = {
 			...{ ...hook("ready", 60_000), detail: "529" },
 			failure: { cause: "overloaded", resetAtMs: null },
@@ -154,8 +154,102 @@ describe("what an agent does", () => {
 			...{ activity: "ready", source: "screen", failure: "auth", detail: "no such key" },
 		});
 		expect(decide([failed, hook("busy", 10)], "busy")).toMatchObject({
-			...{ activity: "busy", failure: null, detail: null },
+			...{ activity: "busy", failure: null, failedTurn: null, detail: null },
 		});
+	});
+
+	describe("while its CLI retries requests by itself", () => {
+		const asked = (agoMs: number): AgentSign => ({ ...hook("busy", agoMs), prompt: "do it" });
+		const attempt = (agoMs: number, cause: "overloaded" | "usage_limit" | null): AgentSign => ({
+			...{ source: "transcript", name: "log", atMs: NOW - agoMs },
+			attempt: cause === null ? null : { cause, resetAtMs: null },
+			...(cause === null ? {} : { detail: `the service said ${cause}` }),
+		});
+
+		it("is busy, with the cause of the last failed request and no failed turn", () => {
+			const signs = [asked(90_000), attempt(80_000, "overloaded"), attempt(9_000, "usage_limit")];
+			expect(decide(signs, "busy")).toMatchObject({
+				...{ activity: "busy", failure: null, failedTurn: null },
+				detail: "retried after 2 failed requests (usage_limit): the service said usage_limit",
+				retrying: {
+					...{ cause: "usage_limit", count: 2, sinceMs: NOW - 80_000, lastMs: NOW - 9_000 },
+				},
+			});
+		});
+
+		it.each([
+			["a request went well", attempt(5_000, null)],
+			["another prompt was submitted", asked(5_000)],
+			["a tool runs", { ...hook("busy", 5_000), inTool: true }],
+		])("is busy as usual once %s", (_, sign) => {
+			const signs = [asked(90_000), attempt(80_000, "overloaded"), sign];
+			expect(decide(signs, "busy")).toMatchObject({
+				...{ activity: "busy", detail: null, retrying: null },
+			});
+		});
+
+		it("retries nothing any more when it is ready", () => {
+			const signs = [asked(90_000), attempt(80_000, "overloaded")];
+			expect(decide(signs, "ready")).toMatchObject({ activity: "ready", retrying: null });
+		});
+
+		const decideWith = (signs: readonly AgentSign[], retrying: string | null) =>
+			decideActivity(nothing, {
+				...{ signs, showsHistory: false, tellsTurnEnds: false, nowMs: NOW },
+				screen: { ...shows("busy"), retrying },
+			});
+
+		it("has not failed where its screen confirms that it tries a failed turn again", () => {
+			const failure = { cause: "overloaded", resetAtMs: null } as const;
+			const failed = { ...hook("ready", 100), failure, detail: "529 Overloaded" };
+			expect(decideWith([failed], "Retrying (1/3) in 2s")).toMatchObject({
+				...{ activity: "busy", failure: null, failedTurn: null },
+				detail: "retried after a failed request (overloaded): 529 Overloaded",
+			});
+			expect(decideWith([failed], null)).toMatchObject({ failure: "overloaded" });
+		});
+
+		it("has the cause that its screen shows where the record only has the repeated requests", () => {
+			const requested = (agoMs: number): AgentSign => ({
+				...{ source: "transcript", name: "api-request", atMs: NOW - agoMs, requested: true },
+			});
+			const line = "✻ 401 invalid x-api-key · Retrying in 13s · attempt 8/10";
+			const signs = [asked(50_000), requested(49_000), requested(40_000), requested(9_000)];
+			expect(decideWith(signs, line)).toMatchObject({
+				detail: `retried after 2 failed requests (auth): ${line}`,
+				retrying: { cause: "auth", count: 2, sinceMs: NOW - 40_000 },
+			});
+			expect(decideWith([asked(50_000), requested(49_000)], null).retrying).toBeNull();
+		});
+
+		it("only shows what the screen alone says: nothing follows from that", () => {
+			const line = "Reconnecting... 5/5 └ last status: 429 Too Many Requests";
+			expect(decideWith([asked(50_000)], line)).toMatchObject({
+				...{ activity: "busy", failure: null, retrying: null },
+				detail: `retried (usage_limit): ${line}`,
+			});
+		});
+
+		it("counts what one record stands for", () => {
+			const series = {
+				cause: "unknown",
+				resetAtMs: null,
+				count: 300,
+				sinceMs: NOW - 31_000,
+			} as const;
+			const [last] = [{ ...attempt(1_000, null), attempt: series }];
+			expect(decide([asked(90_000), last], "busy").retrying).toEqual({
+				...{ cause: "unknown", count: 300, sinceMs: NOW - 31_000, lastMs: NOW - 1_000 },
+			});
+		});
+	});
+
+	it("is limited where the end of the turn is on the screen alone", () => {
+		const limit = { cause: "usage_limit", resetAtMs: NOW + 60_000 } as const;
+		const failed: AgentSign = {
+			...{ source: "transcript", name: "error", atMs: NOW - 20_000, failure: limit },
+		};
+		expect(decide([hook("busy", 30_000), failed], "ready").activity).toBe("rate_limited");
 	});
 
 	it("is known since the moment that showed it first", () => {
@@ -164,7 +258,9 @@ describe("what an agent does", () => {
 			source: "screen",
 			atMs: NOW - 9_000,
 			failure: null,
+			failedTurn: null,
 			detail: null,
+			retrying: null,
 		} as const;
 		expect(decide([], "ready", before)).toEqual(before);
 		expect(decide([hook("busy", 700)], null).atMs).toBe(NOW - 700);
@@ -216,4 +312,13 @@ describe("a standstill", () => {
 			...{ state: { sinceMs: 1_000, found: 0 }, step: null },
 		});
 	});
+});
+
+it("names what the CLI shows about its own retries as the detail while it is busy", () => {
+	const facts = { signs: [], showsHistory: false, tellsTurnEnds: false, nowMs: NOW };
+	const retrying = "529 · Retrying in 4s";
+	const decided = (activity: Activity) =>
+		decideActivity(nothing, { ...facts, screen: { ...shows(activity), retrying } }).detail;
+	expect(decided("busy")).toBe(`retried (overloaded): ${retrying}`);
+	expect(decided("ready")).toBeNull();
 });

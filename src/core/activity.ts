@@ -4,10 +4,11 @@
  * question, or that a turn was broken off.
  */
 
-import type { KnownCause } from "./adapter.js";
+import type { TurnCause } from "./adapter.js";
 import type { ScreenReading } from "./screen.js";
-import type { AgentSign, SignSource } from "./sign.js";
+import { type AgentSign, failedAttempts, type SignSource, shorten } from "./sign.js";
 import type { Activity } from "./states.js";
+import { causeOfText } from "./turn-failure.js";
 
 /** An activity with where it comes from. */
 export interface KnownActivity {
@@ -17,14 +18,31 @@ export interface KnownActivity {
 	/** Since when it is known, in wall time. */
 	readonly atMs: number;
 	/** Why its last turn failed, until another one begins; null for a turn that did not, or may not have. */
-	readonly failure: KnownCause | null;
+	readonly failure: TurnCause | null;
+	/** Identifies the turn that failed: when it was asked for, or when it failed where that is unknown. */
+	readonly failedTurn: number | null;
 	readonly detail: string | null;
+	/** The requests that its CLI retries by itself while it is busy; null when it does not, or does not report it. */
+	readonly retrying?: Retrying | null;
+}
+
+/** Requests of one turn that fail one after the other. */
+export interface Retrying {
+	/** Of the last one. */
+	readonly cause: TurnCause;
+	/** When the first and the last one failed, in wall time. */
+	readonly sinceMs: number;
+	readonly lastMs: number;
+	readonly count: number;
 }
 
 export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
 	/** What the screen shows; null where nothing is known of it. */
-	readonly screen: Pick<ScreenReading, "activity" | "besidesLimit" | "hidesInput"> | null;
+	readonly screen:
+		| (Pick<ScreenReading, "activity" | "besidesLimit" | "hidesInput"> &
+				Partial<Pick<ScreenReading, "retrying">>)
+		| null;
 	/** Whether it shows how a conversation went in earlier runs, and would tell what it is asked in this one. */
 	readonly showsHistory: boolean;
 	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
@@ -46,7 +64,7 @@ function lastLimit(signs: readonly AgentSign[], nowMs: number): Shown | null {
 }
 
 /** An activity before it is said why the last turn failed. */
-type Shown = Omit<KnownActivity, "failure">;
+type Shown = Omit<KnownActivity, "failure" | "failedTurn" | "retrying">;
 
 /** How the last turn went, where that is told and no other has begun since. */
 function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
@@ -79,12 +97,50 @@ export function decideActivity(before: KnownActivity, facts: ActivityFacts): Kno
 	const seen = isNews ? screen?.activity : screen?.besidesLimit;
 	const shown = decideShown(before, facts, seen ?? null);
 	const limited = shown.activity === "rate_limited" ? "usage_limit" : null;
-	const words = outcome?.failure ? (outcome.detail ?? null) : null;
+	const { retrying, words: why } = decideRetrying(shown, facts, outcome);
+	// A turn that its CLI tries again by itself has not failed yet.
+	const failed = retrying === null ? outcome?.failure : undefined;
+	const failure = failed?.cause ?? limited;
+	const words = failed ? (outcome?.detail ?? null) : null;
+	const failedAtMs = failed && outcome !== null ? outcome.atMs : shown.atMs;
+	const failedTurn = failure === null ? null : askedAt(facts.signs, failedAtMs);
+	const detail = why ?? shown.detail ?? words;
+	return { ...shown, failure, failedTurn, detail, retrying };
+}
+
+/** The retries of its CLI, as its records report them; the text on its screen names the cause where they do not. */
+function decideRetrying(
+	{ activity }: Shown,
+	{ signs, screen }: ActivityFacts,
+	outcome: AgentSign | null,
+): { readonly retrying: Retrying | null; readonly words: string | null } {
+	if (activity !== "busy") return { retrying: null, words: null };
+	const isTriedAgain = outcome?.failure != null && screen?.retrying != null;
+	const attempts: readonly AgentSign[] = isTriedAgain
+		? [{ ...outcome, attempt: outcome.failure }]
+		: failedAttempts(signs);
+	const [first] = attempts;
+	const last = attempts.at(-1);
+	const line = shorten(screen?.retrying ?? "");
+	const shownCause = line === "" ? "unknown" : causeOfText(line);
+	if (first === undefined || last?.attempt == null) {
+		const words = line === "" ? null : shorten(`retried (${shownCause}): ${line}`);
+		return { retrying: null, words };
+	}
+	const { sinceMs = first.atMs, count = attempts.length, ...told } = last.attempt;
+	const cause = told.cause === "unknown" ? shownCause : told.cause;
+	const times = count === 1 ? "a failed request" : `${count} failed requests`;
+	const said = last.detail ?? (line === "" ? "no text" : line);
 	return {
-		...shown,
-		failure: outcome?.failure?.cause ?? limited,
-		detail: shown.detail ?? words,
+		retrying: { cause, sinceMs, lastMs: last.atMs, count },
+		words: shorten(`retried after ${times} (${cause}): ${said}`),
 	};
+}
+
+/** When the turn that failed at this time was asked for. A CLI may report several failed tries of one turn. */
+function askedAt(signs: readonly AgentSign[], failedAtMs: number): number {
+	const asked = signs.findLast(({ prompt, atMs }) => prompt !== undefined && atMs <= failedAtMs);
+	return asked?.atMs ?? failedAtMs;
 }
 
 function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activity | null): Shown {
@@ -92,7 +148,10 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
 	const sign = signs[index] ?? null;
 	// What was said since then is about the same: an attempt that failed, and will be made again.
-	const detail = signs.slice(index).findLast((each) => each.detail !== undefined)?.detail ?? null;
+	const told = signs
+		.slice(index)
+		.findLast((each) => each.detail !== undefined && each.attempt === undefined);
+	const detail = told?.detail ?? null;
 	const shown = (activity: Activity): Shown => {
 		const isSame = before.source === "screen" && before.activity === activity;
 		return { activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null };
@@ -125,5 +184,6 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 		const { activity, source, atMs } = sign;
 		return { activity, source, atMs, detail };
 	}
-	return shown(screen);
+	// The end of a turn that hit a limit may be on the screen alone.
+	return limit !== null && screen === "ready" ? limit : shown(screen);
 }

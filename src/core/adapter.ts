@@ -8,12 +8,13 @@
  */
 
 import type { ExitCause } from "./exit.js";
+import type { JsonAddition } from "./json-edit.js";
 import type { Activity } from "./states.js";
 
-export const CONVERSATION_IDS = ["chosen", "told", "none"] as const;
+export const CONVERSATION_IDS = ["chosen", "told", "last", "none"] as const;
 /**
- * Who names the conversation: `chosen` by Reeve before the first start, `told` by the CLI once it has
- * begun, or `none` where a CLI cannot take one up again.
+ * Who names the conversation: `chosen` by Reeve before the first start, `told` by the CLI once it has begun, `last`
+ * where a CLI can only resume the last one of its folder, or `none` where it cannot resume any.
  */
 export type ConversationIds = (typeof CONVERSATION_IDS)[number];
 
@@ -38,18 +39,18 @@ export interface OwnFile {
 	readonly text: string;
 }
 
-/** Keys of a JSON file that are set before a start where nothing is written for them yet. */
+/** Values that a JSON file of the user must hold before a start. Values that it holds already stay. */
 export interface Seed {
 	/** The first that can be filled in. */
 	readonly file: readonly string[];
-	readonly set: readonly { readonly path: readonly string[]; readonly value: unknown }[];
+	readonly set: readonly JsonAddition[];
 }
 
-/** A text by which a CLI tells why it ends. */
+/** A text by which a CLI or its service names a cause. */
 export interface TextCause {
 	readonly match: string;
-	readonly cause: KnownCause;
-	/** What to do about it, in words. */
+	readonly cause: (typeof TEXT_CAUSES)[number];
+	/** How to fix it. */
 	readonly fix: string | null;
 }
 
@@ -61,21 +62,47 @@ export const KNOWN_CAUSES = [
 	"overloaded",
 	"config",
 ] as const satisfies readonly ExitCause[];
-/** Why an agent ended, as far as a CLI can tell it. */
+/** Why an agent exited, as far as its CLI reports it. */
 export type KnownCause = (typeof KNOWN_CAUSES)[number];
+
+export const TURN_CAUSES = [
+	"usage_limit",
+	"auth",
+	"billing",
+	"config",
+	"overloaded",
+	"refused",
+	"context_full",
+	"invalid_request",
+	"unknown",
+] as const;
+/**
+ * Why a turn failed: the account's limit, its login, its payment, wrong settings (a model that does not
+ * exist), a service that is overloaded or out of reach, a content filter, a conversation that is too
+ * long, or another request that the service rejected. `unknown` comes with the CLI's own text.
+ */
+export type TurnCause = (typeof TURN_CAUSES)[number];
+
+/** What a text may mean. */
+export const TEXT_CAUSES = [...TURN_CAUSES, "completed", "crash"] as const;
 
 export interface ExitProfile {
 	/** Exit codes that mean something of their own. */
 	readonly codes: readonly { readonly code: number; readonly cause: KnownCause }[];
-	/** Whether an exit with 0 may be a failure too, so that its last words are read all the same. */
-	readonly zeroLies: boolean;
-	/** The first that matches counts. */
+	/** The first that matches counts. They decide about failed turns; after an exit they only explain. */
 	readonly texts: readonly TextCause[];
 }
 
-/** A question at the start that can be answered without a person. */
+export const DIALOG_TIMES = ["start", "limit", "failure"] as const;
+
+/** A question that Reeve can answer without a person. */
 export interface DialogProfile {
 	readonly name: string;
+	/**
+	 * When it is answered: at the start, until the agent has been ready (the default), after a turn of which the
+	 * CLI's hooks or record report that it hit a usage limit, or after a request of the turn which they report as failed.
+	 */
+	readonly at?: (typeof DIALOG_TIMES)[number];
 	/** A pattern that is on the screen while it is asked. */
 	readonly when: string;
 	/** A pattern in the label of the choice to be made. Never the one that happens to be selected. */
@@ -89,6 +116,8 @@ export interface ScreenProfile {
 	/** It waits for a person's choice; whatever is typed now may be taken for one. */
 	readonly waitingInput: readonly string[];
 	readonly rateLimited: readonly string[];
+	/** The line by which it reports that it retries a request; shown as the detail while it is busy. */
+	readonly retrying?: readonly string[];
 	/** A tool runs, which may be silent for long. Where neither hooks nor a record tell it. */
 	readonly inTool?: readonly string[];
 	readonly dialogs: readonly DialogProfile[];
@@ -97,6 +126,11 @@ export interface ScreenProfile {
 	 * the input is somebody's text, and nothing is typed while the input is not there.
 	 */
 	readonly questionsReplaceInput?: boolean;
+	/**
+	 * What a resumed conversation looks like, for a CLI that shows its input before it has loaded one: a prompt
+	 * that is submitted until then is lost.
+	 */
+	readonly resumed?: readonly string[];
 }
 
 export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
@@ -119,12 +153,34 @@ export interface SignRule {
 	readonly inTool?: boolean;
 	/** How a turn came to its end. */
 	readonly turn?: (typeof TURN_ENDS)[number];
-	/** Why it failed; read from the words, when left out. A turn with a cause has failed. */
-	readonly cause?: KnownCause;
+	/** How one request of a turn came to its end, which the CLI may make again by itself. */
+	readonly request?: (typeof TURN_ENDS)[number];
+	/** Where the HTTP status of a failed request or turn stands. */
+	readonly status?: KeyPath;
+	/** Why it failed; read from the text, when left out. A turn with a cause has failed. */
+	readonly cause?: TurnCause;
 	/** Where the words stand that tell of it. */
 	readonly detail?: KeyPath;
 	/** Where the end of a limit stands, as a time; read from the words, when left out. */
 	readonly resetsAt?: KeyPath;
+}
+
+/**
+ * A file that a CLI writes besides the record of a conversation: a log of its own, or telemetry in a file. It
+ * shows requests that fail and are made again, which nothing else reports.
+ */
+export interface LogProfile {
+	/** Its files; `*` is one folder or file name. Files below `<folder>` are kept short by Reeve. */
+	readonly files: readonly string[];
+	/** Variables that have the CLI write it. */
+	readonly env: Readonly<Record<string, string>>;
+	/** Settings of the user that the variables would override: where one is there, they are left out. */
+	readonly unless: readonly {
+		readonly file: readonly string[];
+		readonly path: readonly string[];
+	}[];
+	/** The meaning of its records; where they are read by a function, there are none. */
+	readonly rules: readonly SignRule[];
 }
 
 /** A rule for what a hook has told of. */
@@ -149,6 +205,8 @@ export interface AdapterProfile {
 	readonly eventRules: readonly EventRule[];
 	/** What the lines of its record mean, likewise. */
 	readonly lineRules: readonly SignRule[];
+	/** Null or left out where there is none. */
+	readonly log?: LogProfile | null;
 	/** Whether its hooks or its record tell which prompts were submitted. */
 	readonly confirmsPrompts: boolean;
 	/** Whether a text is typed as a paste, as terminals with that mode do. */
@@ -181,29 +239,6 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	drain: ["sigterm"],
 	exits: null,
 } satisfies AdapterProfile);
-
-/** What the services behind agents say, whichever CLI passes it on. The worst that fits comes first. */
-export const SERVICE_TEXTS: readonly TextCause[] = [
-	{
-		match:
-			"(hit|reached|exceeded|exhausted) your [\\w\\s-]*(limit|quota)|usage limit|limit reached|quota (exceeded|exhausted)|insufficient_quota",
-		cause: "usage_limit",
-		fix: null,
-	},
-	{
-		match:
-			"authentication_error|invalid[\\w\\s-]* api[ -]?key|invalid x-api-key|\\b401\\b|unauthenticated|unauthorized|not logged in|please (run /login|log ?in)|token (has )?expired",
-		cause: "auth",
-		fix: "Log in again, or correct the key in the agent's environment, then `reeve resume` it.",
-	},
-	{ match: "rate.?limit|\\b429\\b|too many requests", cause: "usage_limit", fix: null },
-	{
-		match:
-			"overloaded|\\b5(00|02|03|04|29)\\b|service unavailable|bad gateway|ECONNREFUSED|ENOTFOUND|ECONNRESET|(unable to|cannot) connect|connection (reset|refused|error|lost)|socket (connection was closed|hang up)|other side closed|fetch failed|stream (disconnected|error)",
-		cause: "overloaded",
-		fix: null,
-	},
-];
 
 /** All that are filled in, besides variables. */
 export const PLACEHOLDERS = ["conversation", "conversation8", "cwd", "home", "folder"] as const;

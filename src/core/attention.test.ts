@@ -5,10 +5,17 @@ import { type AttentionFacts, decideAttention, NO_ATTENTION } from "./attention.
 function look(...looks: readonly Partial<AttentionFacts>[]): readonly string[] {
 	let state = NO_ATTENTION;
 	return looks.map((facts) => {
-		const now = { activity: "ready", failure: null, isAdopted: false, nowMs: 0, ...facts } as const;
+		const now = {
+			activity: "ready",
+			failedTurn: null,
+			isAdopted: false,
+			nowMs: 0,
+			...facts,
+		} as const;
 		const decided = decideAttention(state, now);
 		({ state } = decided);
-		return [decided.asks ? "asks" : "", decided.failed ? "failed" : ""].join("");
+		const { asks, failed, retries } = decided;
+		return [asks ? "asks" : "", failed ? "failed" : "", retries ? "retries" : ""].join("");
 	});
 }
 
@@ -24,14 +31,36 @@ describe("a person is told", () => {
 		]);
 	});
 
+	it("that its CLI has retried for a while, once for each series of failures", () => {
+		const retrying = (sinceMs: number, lastMs: number) => ({ retrying: { sinceMs, lastMs } });
+		expect(
+			look(retrying(0, 0), retrying(0, 29_999), retrying(0, 30_000), retrying(0, 90_000)),
+		).toEqual(["", "", "retries", ""]);
+		expect(look(retrying(0, 30_000), {}, retrying(70_000, 100_000))).toEqual([
+			...["retries", "", "retries"],
+		]);
+	});
+
+	it("nothing of a single failed request, however long the answer to the next one takes", () => {
+		const failedOnce = { retrying: { sinceMs: 0, lastMs: 0 } };
+		expect(look({ ...failedOnce, nowMs: 0 }, { ...failedOnce, nowMs: 900_000 })).toEqual(["", ""]);
+	});
+
 	it("that a turn has failed, once for each that did", () => {
-		const failed = { failure: "auth" } as const;
-		expect(look({}, failed, failed, {}, failed)).toEqual(["", "failed", "", "", "failed"]);
-		expect(look(failed, { failure: "overloaded" })).toEqual(["failed", "failed"]);
+		const failed = { failedTurn: 1 };
+		const next = { failedTurn: 2 };
+		expect(look({}, failed, failed, {}, next)).toEqual(["", "failed", "", "", "failed"]);
+		expect(look(failed, next)).toEqual(["failed", "failed"]);
+	});
+
+	it("of a turn that its CLI tries again once, not once for each try", () => {
+		const failed = { failedTurn: 1 };
+		expect(look(failed, {}, failed, {}, failed)).toEqual(["failed", "", "", "", ""]);
 	});
 
 	it("not again of a turn that failed under an earlier daemon", () => {
-		const old = { failure: "auth", isAdopted: true } as const;
-		expect(look(old, old, { isAdopted: true }, old)).toEqual(["", "", "", "failed"]);
+		const old = { failedTurn: 1, isAdopted: true };
+		const next = { failedTurn: 2, isAdopted: true };
+		expect(look(old, old, { isAdopted: true }, next)).toEqual(["", "", "", "failed"]);
 	});
 });

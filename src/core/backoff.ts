@@ -6,10 +6,11 @@
  * Keeps S5: base ≤ delay ≤ cap, with jitter or without.
  */
 
+/** How delays grow: from `initialMs`, doubled each time, up to `capMs`. */
 export interface BackoffSettings {
 	readonly initialMs: number;
 	readonly capMs: number;
-	/** Width of the spread as a fraction of the delay: 0 turns it off, 0.2 spreads over 20 %. */
+	/** Random variation as a fraction of the delay: 0 turns it off, 0.2 varies by 20 %. */
 	readonly jitter: number;
 }
 

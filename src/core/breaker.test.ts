@@ -9,6 +9,7 @@ import {
 	healthOf,
 	NEW_BREAKER,
 	type Permit,
+	recordAttempt,
 	recordCancelled,
 	recordResult,
 	recoverBreaker,
@@ -65,6 +66,43 @@ describe("a closed circuit", () => {
 	});
 });
 
+describe("a request with several attempts", () => {
+	const retried = { outcome: bad, decision: { type: "retry", afterMs: 1, reason: "" } } as const;
+	const failed = { outcome: bad, decision: { type: "dead_letter", reason: "" } } as const;
+
+	test("counts once, when it has finally failed", () => {
+		let state = NEW_BREAKER;
+		let permit: Permit | null = null;
+		for (let attempt = 1; attempt <= 9; attempt++) {
+			const admission = admit(state, at(attempt), permit);
+			permit = admission.permit as Permit;
+			state = recordAttempt(admission.state, permit, retried, at(attempt), DEFAULT_BREAKER).state;
+			expect(state).toEqual(NEW_BREAKER);
+		}
+		const over = recordAttempt(state, permit as Permit, failed, at(10), DEFAULT_BREAKER);
+		expect(over).toMatchObject({
+			state: { circuit: "closed", consecutiveFailures: 1, lastFailureAtWallMs: 1_000_010 },
+			reason: "failed request 1 of 3",
+		});
+	});
+
+	test("B1 stays the one probe between its attempts, and opens the circuit when it has failed", () => {
+		const first = admit(opened(), at(60_000));
+		const permit = first.permit as Permit;
+		const waiting = recordAttempt(first.state, permit, retried, at(60_001), DEFAULT_BREAKER).state;
+		expect(admit(waiting, at(60_002)).permit).toBeNull();
+		const again = admit(waiting, at(60_500), permit);
+		expect(again.permit).toEqual(permit);
+		const over = recordAttempt(again.state, permit, failed, at(61_000), DEFAULT_BREAKER);
+		expect(over.state).toMatchObject({ circuit: "open", openUntil: { steadyMs: 121_000 } });
+	});
+
+	test("B2 starts no attempt while the circuit is open, whatever it was admitted for before", () => {
+		const early = admit(NEW_BREAKER, at(0)).permit;
+		expect(admit(opened(), at(1), early).permit).toBeNull();
+	});
+});
+
 describe("an open circuit", () => {
 	test("B2 lets nothing through until its time is up", () => {
 		expect(admit(opened(), at(59_000))).toMatchObject({
@@ -91,7 +129,7 @@ describe("an open circuit", () => {
 	test("is closed by the operator's hand", () => {
 		expect(decideClose(opened())).toMatchObject({
 			state: { circuit: "closed", consecutiveFailures: 0, openUntil: null },
-			reason: "circuit closed by the operator from open",
+			reason: "circuit closed by the operator (was open)",
 		});
 	});
 });
@@ -104,7 +142,7 @@ describe("a half-open circuit", () => {
 		for (let n = 0; n < 50; n++) {
 			const next = admit(state, at(60_001));
 			expect(next.permit).toBeNull();
-			expect(next.reason).toBe("circuit half open and its one probe is under way");
+			expect(next.reason).toBe("circuit half open, and its only probe is in progress");
 			state = next.state;
 		}
 	});

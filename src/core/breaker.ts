@@ -1,58 +1,67 @@
 /**
- * The circuit breaker of one agent: whether a call to it is let through. State is plain data, kept
- * in the store and changed only inside a transaction, so no race loses a count.
+ * The circuit breaker of one agent: decides whether a request to it may start a process. State is plain
+ * data, kept in the store and changed only inside a transaction, so no race loses a count.
  *
- * A call asks `admit` for a permit before any process starts, and gives the permit back with
- * `recordResult`. Every transition starts a new generation; a permit of an earlier one is stale.
+ * The breaker counts requests, not attempts. A request asks `admit` before each of its attempts and keeps
+ * its permit between them; `recordAttempt` takes the permit back when the request is over. Every
+ * transition starts a new generation; a permit of an earlier one is stale.
  *
  * Keeps B1 to B7.
  */
 
 import { ATTEMPT_ERROR_TRAITS, type Outcome } from "./outcome.js";
+import type { RetryDecision } from "./retry.js";
 import type { CircuitState, Health } from "./states.js";
 import type { Instant } from "./time.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
+/** When a circuit opens and how long it stays open. */
 export interface BreakerSettings {
-	/** This many counted failures in a row open the circuit. */
+	/** This many consecutive failed requests open the circuit. */
 	readonly failureThreshold: number;
 	readonly cooldownMs: number;
 }
 
+/** The default settings of the circuit breaker. */
 export const DEFAULT_BREAKER: BreakerSettings = Object.freeze({
 	failureThreshold: 3,
 	cooldownMs: 60_000,
 });
 
+/** The stored state of a circuit, as plain JSON. */
 export interface BreakerState {
 	readonly circuit: CircuitState;
 	readonly consecutiveFailures: number;
-	/** Goes up with every transition, so that results of earlier calls can be told apart (B5). */
+	/** Incremented with every transition, so that results of earlier calls can be distinguished (B5). */
 	readonly generation: number;
-	/** Half-open: whether the one probe is under way. */
+	/** Half-open: whether the probe, a request with all its attempts, is in progress. */
 	readonly probing: boolean;
 	readonly openUntil: Instant | null;
 	readonly lastFailureAtWallMs: number | null;
 	readonly lastSuccessAtWallMs: number | null;
 }
 
+/** The permit of an admitted request; it is returned together with the result. */
 export interface Permit {
 	readonly generation: number;
 	readonly probe: boolean;
 }
 
+/** Whether a circuit admits a request, and the reason. */
 export interface Admission {
 	readonly state: BreakerState;
-	/** Null when the call must fail at once with `agent_unavailable`. */
+	/** Null when no attempt may start now. */
 	readonly permit: Permit | null;
 	readonly reason: string;
 }
 
+/** The state of a circuit after something happened to it, with the reason. */
 export interface BreakerChange {
 	readonly state: BreakerState;
 	readonly reason: string;
 }
 
+/** A closed circuit without failures. */
 export const NEW_BREAKER: BreakerState = Object.freeze({
 	circuit: "closed",
 	consecutiveFailures: 0,
@@ -63,9 +72,12 @@ export const NEW_BREAKER: BreakerState = Object.freeze({
 	lastSuccessAtWallMs: null,
 });
 
-/** Asks for a call to be let through. */
-export function admit(before: BreakerState, now: Instant): Admission {
+/** Decides whether an attempt may start. `held` is the permit of the request's previous attempt, if it had one. */
+export function admit(before: BreakerState, now: Instant, held: Permit | null = null): Admission {
 	const state = coolDown(before, now);
+	if (held !== null && held.generation === state.generation) {
+		return { state, permit: held, reason: `${state.circuit}: the request continues` };
+	}
 	if (state.circuit === "closed") {
 		return { state, permit: { generation: state.generation, probe: false }, reason: "closed" };
 	}
@@ -76,16 +88,33 @@ export function admit(before: BreakerState, now: Instant): Admission {
 	}
 	// B1: half-open lets exactly one probe through.
 	if (state.probing) {
-		return { state, permit: null, reason: "circuit half open and its one probe is under way" };
+		return { state, permit: null, reason: "circuit half open, and its only probe is in progress" };
 	}
 	return {
 		state: { ...state, probing: true },
 		permit: { generation: state.generation, probe: true },
-		reason: "circuit half open: this call is the probe",
+		reason: "circuit half open: this request is the probe",
 	};
 }
 
-/** Takes a permit back with what became of the call. */
+/**
+ * Records the result of an attempt. An attempt that will be retried neither counts nor returns its permit: its request
+ * is not over.
+ */
+export function recordAttempt(
+	state: BreakerState,
+	permit: Permit,
+	ended: { readonly outcome: Outcome; readonly decision: RetryDecision },
+	now: Instant,
+	settings: BreakerSettings,
+): BreakerChange {
+	if (ended.decision.type === "retry") {
+		return { state, reason: "the request is retried: only its final result counts" };
+	}
+	return recordResult(state, permit, ended.outcome, now, settings);
+}
+
+/** Returns a permit together with the result of the request. */
 export function recordResult(
 	state: BreakerState,
 	permit: Permit,
@@ -106,20 +135,20 @@ export function recordResult(
 	return recordFailure(state, now, settings);
 }
 
-/** Takes a permit back from a call that was cancelled: it proved nothing (B3). */
+/** Returns the permit of a cancelled request, which proves nothing (B3). */
 export function recordCancelled(state: BreakerState, permit: Permit): BreakerChange {
-	return { state: returnPermit(state, permit), reason: "call cancelled: its permit is free again" };
+	return { state: returnPermit(state, permit), reason: "request cancelled: permit released" };
 }
 
 /** The operator closes the circuit by hand. */
 export function decideClose(state: BreakerState): BreakerChange {
 	return {
 		state: { ...closed(state), consecutiveFailures: 0 },
-		reason: `circuit closed by the operator from ${state.circuit}`,
+		reason: `circuit closed by the operator (was ${state.circuit})`,
 	};
 }
 
-/** The state as it is at this moment: an open circuit whose time is up is half open (B4). */
+/** The state at this time: an open circuit whose cooldown is over is half open (B4). */
 export function coolDown(state: BreakerState, now: Instant): BreakerState {
 	if (state.circuit !== "open" || remainingMs(state, now) > 0) return state;
 	return {
@@ -147,6 +176,12 @@ export function recoverBreaker(
 	return { ...state, probing: false, openUntil };
 }
 
+/** How long an open circuit still refuses requests; 0 if it does not. */
+export function refusesForMs(state: BreakerState, now: Instant): number {
+	return state.circuit === "open" ? remainingMs(state, now) : 0;
+}
+
+/** The health of an agent, from its circuit. */
 export function healthOf(state: BreakerState): Health {
 	if (state.circuit !== "closed") return "unhealthy";
 	return state.consecutiveFailures > 0 ? "degraded" : "healthy";
@@ -170,12 +205,12 @@ function recordFailure(
 	if (state.circuit === "closed" && consecutiveFailures < settings.failureThreshold) {
 		return {
 			state: counted,
-			reason: `failure ${consecutiveFailures} of ${settings.failureThreshold}`,
+			reason: `failed request ${consecutiveFailures} of ${settings.failureThreshold}`,
 		};
 	}
 	const { cooldownMs } = settings;
 	const why =
-		state.circuit === "closed" ? `failure ${consecutiveFailures} in a row` : "probe failed";
+		state.circuit === "closed" ? `${renderFailures(consecutiveFailures)} in a row` : "probe failed";
 	return {
 		state: {
 			...counted,
@@ -186,6 +221,10 @@ function recordFailure(
 		},
 		reason: `${why}: circuit open for ${renderDuration(cooldownMs)}`,
 	};
+}
+
+function renderFailures(count: number): string {
+	return count === 1 ? "1 failed request" : `${count} failed requests`;
 }
 
 function returnPermit(state: BreakerState, permit: Permit): BreakerState {

@@ -33,10 +33,11 @@ export function decideBudget(
 	const tokens = tokensOf(used);
 	const { usdPerDay, tokensPerDay } = budget;
 	if (tokensPerDay !== null && tokens >= tokensPerDay) {
-		return `its budget for today is spent: ${tokens} of ${tokensPerDay} tokens`;
+		return `daily budget used up: ${tokens} of ${tokensPerDay} tokens`;
 	}
-	if (usdPerDay !== null && (used.costUsd ?? 0) >= usdPerDay) {
-		return `its budget for today is spent: ${renderUsd(used.costUsd ?? 0)} of ${renderUsd(usdPerDay)}`;
+	const costUsd = used.costUsd ?? 0;
+	if (usdPerDay !== null && costUsd >= usdPerDay) {
+		return `daily budget used up: ${renderUsd(costUsd)} of ${renderUsd(usdPerDay)}`;
 	}
 	return null;
 }

@@ -8,7 +8,13 @@ const profile = (id: ConversationIds, gone: readonly string[] = []) => ({
 });
 
 describe("which conversation a start takes up", () => {
-	const facts = { known: "old", withContinue: true, recorded: null, newId: "new" } as const;
+	const facts = {
+		known: "old",
+		withContinue: true,
+		recorded: null,
+		newId: "new",
+		cwd: "/w",
+	} as const;
 
 	it.each([
 		["chosen, and there is a record", "chosen", { recorded: true }, "resume", "old"],
@@ -19,6 +25,10 @@ describe("which conversation a start takes up", () => {
 		["told, and known", "told", {}, "resume", "old"],
 		["told, and not known yet", "told", { known: null }, "fresh", null],
 		["told, and a new one is wanted", "told", { withContinue: false }, "fresh", null],
+		["last, and begun in this folder", "last", { known: "/w" }, "resume", "/w"],
+		["last, and begun in another folder", "last", {}, "fresh", "/w"],
+		["last, and there was none", "last", { known: null }, "fresh", "/w"],
+		["last, and a new one is wanted", "last", { known: "/w", withContinue: false }, "fresh", "/w"],
 		["none", "none", {}, "fresh", null],
 	] as const)("%s", (_, id, given, mode, expected) => {
 		expect(decideConversation(profile(id), { ...facts, ...given })).toEqual({ mode, id: expected });

@@ -1,10 +1,11 @@
 /**
- * Which conversation a start takes up. An agent has one of its own, known by its id and never by
- * "the latest one"; it is begun anew only when somebody asks for that, or when it is not there.
+ * Which conversation a start resumes. An agent has one of its own, known by its id, or by its folder where the CLI
+ * can only resume the last one of a folder. A new one is started only on request, or when the old one is gone.
  */
 
 import type { AdapterProfile } from "./adapter.js";
 import type { ExitReport } from "./exit.js";
+import { compilePattern } from "./pattern.js";
 
 export interface ConversationFacts {
 	/** The agent's conversation so far. */
@@ -15,6 +16,8 @@ export interface ConversationFacts {
 	readonly recorded: boolean | null;
 	/** An id that nobody has used. */
 	readonly newId: string;
+	/** The agent's working directory. */
+	readonly cwd: string;
 }
 
 export interface ConversationStart {
@@ -38,15 +41,15 @@ export function findConversation(record: string, files: readonly string[]): stri
 			return part === "<conversation>" ? ID : part.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&");
 		})
 		.join("");
-	const pattern = new RegExp(`^${source}$`);
-	const ids = new Set(files.flatMap((file) => pattern.exec(file)?.[1] ?? []));
+	const pattern = compilePattern(`^${source}$`);
+	const ids = new Set(files.flatMap((file) => pattern.capture(file) ?? []));
 	const [id = null] = ids;
 	return ids.size === 1 ? id : null;
 }
 
 export function decideConversation(
 	{ conversation }: AdapterProfile,
-	{ known, withContinue, recorded, newId }: ConversationFacts,
+	{ known, withContinue, recorded, newId, cwd }: ConversationFacts,
 ): ConversationStart {
 	switch (conversation.id) {
 		case "none":
@@ -55,6 +58,9 @@ export function decideConversation(
 			return withContinue && known !== null
 				? { mode: "resume", id: known }
 				: { mode: "fresh", id: null };
+		case "last":
+			// The folder stands for its last conversation, so two agents in one folder ask for the same lease.
+			return { mode: withContinue && known === cwd ? "resume" : "fresh", id: cwd };
 		case "chosen":
 			if (!withContinue || known === null) return { mode: "fresh", id: newId };
 			// Started and never asked anything: there is nothing to resume, and the id is still free.
@@ -80,5 +86,5 @@ export function isConversationGone(
 	if (!resumed || askedBy !== null || signal !== null || code === 0) return false;
 	if (uptimeMs > GONE_WITHIN_MS) return false;
 	const { gone } = conversation;
-	return gone.length === 0 || gone.some((pattern) => new RegExp(pattern, "u").test(lastWords));
+	return gone.length === 0 || gone.some((pattern) => compilePattern(pattern).test(lastWords));
 }

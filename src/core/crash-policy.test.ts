@@ -41,7 +41,7 @@ const states = (decisions: CrashDecision[]) => decisions.map((decision) => decis
 const delays = (decisions: CrashDecision[]) =>
 	decisions.map(({ action }) => ("afterMs" in action ? action.afterMs : action.type));
 
-describe("a child that dies at once", () => {
+describe("a process that exits immediately", () => {
 	test("is transient twice, flapping five times, and halted at its 7th exit (S16)", () => {
 		const decisions = live(times(7, crash()));
 		expect(classes(decisions)).toEqual([
@@ -90,7 +90,7 @@ describe("a slow burner", () => {
 			state: { policy: "halted" },
 			action: { type: "halt" },
 			reason:
-				"exit code 1 after 31s: slow-burn budget spent (20 failed exits within 1h of running time)",
+				"exit code 1 after 31s: slow-burn budget used up (20 failed exits within 1h of running time)",
 		});
 	});
 
@@ -132,7 +132,7 @@ describe("recovery", () => {
 		expect(decideResume(state)).toEqual({
 			state: { ...NEW_AGENT, runningMs: 7_000 },
 			action: { type: "restart", afterMs: 0, withContinue: true },
-			reason: "resumed by the operator from halted: history cleared",
+			reason: "resumed by the operator (was halted): history cleared",
 		});
 	});
 
@@ -168,6 +168,40 @@ describe("clean exits", () => {
 		const decisions = live(times(200, clean(31_000)), { onCleanExit: "restart" });
 		expect(new Set(classes(decisions))).toEqual(new Set(["clean"]));
 		expect(delays(decisions).at(-1)).toBe(2_000);
+	});
+
+	test.each(CLEAN_EXIT_CHOICES)(
+		"return a degraded agent to healthy and reset the flap count, with on_clean_exit %s",
+		(onCleanExit) => {
+			const { state } = live(times(4, crash())).at(-1) as CrashDecision;
+			expect(state).toMatchObject({ policy: "degraded", flaps: 2 });
+			// The crashes have left the window, although no run lasted a whole one.
+			const from = { ...state, runningMs: state.runningMs + 10_000 };
+			const [decision] = live([clean(55_000)], { from, onCleanExit });
+			expect(decision).toMatchObject({ class: "clean", state: { policy: "healthy", flaps: 0 } });
+		},
+	);
+
+	test.each(["prompt", "stop"] as const)(
+		"return a degraded agent to healthy even when they come at once, with on_clean_exit %s",
+		(onCleanExit) => {
+			const decisions = live([...times(6, crash()), clean(), crash()], { onCleanExit });
+			expect(states(decisions).slice(-3)).toEqual(["degraded", "healthy", "degraded"]);
+			expect(decisions.at(-1)?.reason).toContain("flapping 1 of 5");
+		},
+	);
+
+	test("after a kill for lack of memory return the agent to healthy and keep that count (S16)", () => {
+		const oom = exitReport({ uptimeMs: MINUTE_MS, code: 137, cause: "out_of_memory" });
+		const decisions = live([...times(4, oom), clean(), oom]);
+		expect(states(decisions).slice(-3)).toEqual(["degraded", "healthy", "halted"]);
+	});
+
+	test("that are restarted within a fast loop neither recover the agent nor reset the count (S16)", () => {
+		const exits = [...times(4, crash()), clean(), crash(), clean()];
+		const decisions = live(exits, { onCleanExit: "restart" });
+		expect(classes(decisions)[4]).toBe("flapping");
+		expect(states(decisions).slice(-3)).toEqual(["degraded", "degraded", "halted"]);
 	});
 
 	test("and failures share one window where clean exits are restarted", () => {
@@ -228,6 +262,12 @@ describe("exits with a cause of their own", () => {
 		expect(long(3_600_000)).toBe(2_000);
 	});
 
+	test("starts that time out are a crash loop, however long each one took (S16)", () => {
+		const decisions = live(times(8, own("start_timeout", { code: null, uptimeMs: 600_000 })));
+		expect(states(decisions).indexOf("halted")).toBe(6);
+		expect(decisions[0]?.reason).toMatch(/^the start timed out: transient/);
+	});
+
 	test("a host that cannot start it is waited for, and the message says why", () => {
 		const [decision] = live([own("spawn_error", { code: null, detail: "EAGAIN" })]);
 		expect(decision?.reason).toBe(
@@ -237,7 +277,7 @@ describe("exits with a cause of their own", () => {
 
 	test.each([
 		["auth", "exit code 1: not logged in, or the login has expired: run `claude login`"],
-		["config", "exit code 1: the agent refuses its configuration: run `claude login`"],
+		["config", "exit code 1: the agent rejects its configuration: run `claude login`"],
 	] as const)("%s halts at once and says what to fix (S14)", (cause, reason) => {
 		const [decision] = live([own(cause, { detail: "run `claude login`" })]);
 		expect(decision).toMatchObject({
@@ -252,14 +292,14 @@ describe("exits with a cause of their own", () => {
 		const [decision] = live([own("spawn_error", { code: null, permanent: true, detail })]);
 		expect(decision).toMatchObject({
 			state: { policy: "halted" },
-			reason: "trying again cannot help: claude: no such file on PATH",
+			reason: "a retry cannot succeed: claude: no such file on PATH",
 		});
 	});
 
 	test("an exit code declared permanent halts at once (S14)", () => {
 		const settings = { ...DEFAULT_CRASH_POLICY, permanentExitCodes: [78] };
 		const [decision] = live([exitReport({ uptimeMs: 0, code: 78 })], { settings });
-		expect(decision?.reason).toBe("exit code 78: trying again cannot help");
+		expect(decision?.reason).toBe("exit code 78: a retry cannot succeed");
 		expect(decision?.state.policy).toBe("halted");
 	});
 
@@ -269,7 +309,7 @@ describe("exits with a cause of their own", () => {
 		expect(delays(decisions)).toEqual([30_000, 30_000, 30_000, 30_000, "halt"]);
 		expect(decisions.at(-1)?.state.exits).toEqual([]);
 		expect(decisions.at(-1)?.reason).toBe(
-			"out of memory 5 times within 1h of running time: raise limits.memory or make the agent smaller",
+			"out of memory 5 times within 1h of running time: raise limits.memory or reduce the agent's memory use",
 		);
 		const slow = live(times(50, oom(20 * MINUTE_MS))).at(-1);
 		expect(slow?.state.policy).toBe("degraded");
@@ -361,7 +401,7 @@ describe("every kind of exit, in every state, under every choice for clean exits
 		}
 		const [policy, action] =
 			cell.kind === "clean"
-				? (["same", afterClean[cell.onCleanExit]] as const)
+				? (["healthy", afterClean[cell.onCleanExit]] as const)
 				: expected[cell.kind];
 		expect(decision.state.policy).toBe(policy === "same" ? cell.policy : policy);
 		expect(decision.action.type).toBe(action);
@@ -369,9 +409,9 @@ describe("every kind of exit, in every state, under every choice for clean exits
 
 	test("our own kill that no one else asked for is Reeve's", () => {
 		const kill = exitReport({ uptimeMs: 0, signal: "SIGKILL", cause: "killed_by_us" });
-		expect(live([kill])[0]?.reason).toBe("SIGKILL, asked for by reeve: not counted");
+		expect(live([kill])[0]?.reason).toBe("SIGKILL, requested by reeve: not counted");
 		expect(live([reports.planned])[0]?.reason).toBe(
-			"exit code 143, asked for by the operator: not counted",
+			"exit code 143, requested by the operator: not counted",
 		);
 	});
 });

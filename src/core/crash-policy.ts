@@ -35,16 +35,16 @@ const DECIDE_BY_KIND: Readonly<Record<ExitKind, Decide>> = {
 	planned: decidePlanned,
 	clean: decideClean,
 	failed: (state, report, context) => decideCounted(state, report, context, "transient"),
-	permanent: decideIncurable("trying again cannot help"),
+	permanent: decideIncurable("a retry cannot succeed"),
 	auth: decideIncurable("not logged in, or the login has expired"),
-	config: decideIncurable("the agent refuses its configuration"),
+	config: decideIncurable("the agent rejects its configuration"),
 	usage_limit: decideUsageLimit,
 	overloaded: decideTrouble("the service behind the agent is overloaded"),
 	spawn_error: decideTrouble("the host could not start the process"),
 	out_of_memory: decideOutOfMemory,
 };
 
-/** Decides what follows an exit. */
+/** Decides what happens after an exit. */
 export function decideAfterExit(
 	before: CrashState,
 	report: ExitReport,
@@ -53,19 +53,19 @@ export function decideAfterExit(
 	const kind = classifyExit(report, context.settings.permanentExitCodes);
 	// S15: halted absorbs every exit, whatever it was.
 	if (before.policy === "halted") {
-		const reason = `halted: ${renderExit(report)} changes nothing; only resume leaves this state`;
+		const reason = `halted: ${renderExit(report)} is ignored until the agent is resumed`;
 		return { state: before, action: { type: "none" }, reason, kind, class: null };
 	}
-	const sound = { ...report, uptimeMs: soundUptimeMs(report.uptimeMs) };
+	const sound = { ...report, uptimeMs: countedUptimeMs(report) };
 	const settled = settle(before, sound.uptimeMs, context.settings);
 	const state = { ...settled, runningMs: settled.runningMs + sound.uptimeMs };
 	return { class: null, ...DECIDE_BY_KIND[kind](state, sound, context), kind };
 }
 
 /**
- * What a run that has lasted this long does to the state (S6): a whole window makes the agent
- * healthy again, a whole budget span shows that what it had to wait for is over. To be called while
- * an agent runs; its exit applies it too, so it does not matter whether anybody saw the moment.
+ * Applies a run of this length to the state (S6): a whole window makes the agent
+ * healthy again, a whole budget span proves that the cause of its waits is over. Call it while
+ * an agent runs; the decision after its exit applies it too, so a missed call does no harm.
  */
 export function settle(
 	state: CrashState,
@@ -78,8 +78,8 @@ export function settle(
 }
 
 /**
- * The operator's word that the trouble is over: everything held against the agent is forgotten. Unless
- * a healthy agent was kept by something else, which `endsHold` says has ended: its exits were not it.
+ * Resumes an agent on behalf of the operator and clears its history. The history is kept if
+ * a healthy agent only waited for something else, which `endsHold` ends: its exits were not the cause.
  */
 export function decideResume(
 	before: CrashState,
@@ -90,20 +90,25 @@ export function decideResume(
 		state: keeps ? before : { ...NEW_AGENT, runningMs: before.runningMs },
 		action: { type: "restart", afterMs: 0, withContinue: true },
 		reason: keeps
-			? "resumed by the operator, who ended its wait"
-			: `resumed by the operator from ${before.policy}: history cleared`,
+			? "resumed by the operator: the wait is over"
+			: `resumed by the operator (was ${before.policy}): history cleared`,
 	};
 }
 
-/** A run of unknown length counts as none: one bad number must not switch the policy off. */
-function soundUptimeMs(uptimeMs: number): number {
-	return Number.isFinite(uptimeMs) ? Math.max(0, uptimeMs) : 0;
+/**
+ * The agent's own running time in this run. A run of unknown length counts as none: one bad number must not
+ * switch the policy off. A start that never ended is no running time either: however long the timeout, a loop of
+ * such starts halts like one of quick crashes (S16).
+ */
+function countedUptimeMs({ uptimeMs, cause }: ExitReport): number {
+	return Number.isFinite(uptimeMs) && cause !== "start_timeout" ? Math.max(0, uptimeMs) : 0;
 }
 
 function decidePlanned(state: CrashState, report: ExitReport): Verdict {
 	const asker = report.askedBy ?? "reeve";
-	const reason = `${renderExit(report)}, asked for by ${asker === "operator" ? "the operator" : asker}: not counted`;
-	return { state, action: { type: "none" }, reason };
+	const reason = `${renderExit(report)}, requested by ${asker === "operator" ? "the operator" : asker}: not counted`;
+	const why = report.detail === null ? "" : ` (${report.detail})`;
+	return { state, action: { type: "none" }, reason: reason + why };
 }
 
 function decideClean(state: CrashState, report: ExitReport, context: CrashContext): Verdict {
@@ -112,23 +117,33 @@ function decideClean(state: CrashState, report: ExitReport, context: CrashContex
 	const prompt = context.onCleanExit === "prompt";
 	const exit: RecordedExit = { class: "clean", atRunningMs: state.runningMs, counted: false };
 	return {
-		state: { ...state, exits: lastOf([...state.exits, exit], context.settings.history) },
+		state: {
+			...recovered(state),
+			exits: lastOf([...state.exits, exit], context.settings.history),
+		},
 		action: { type: prompt ? "ask_operator" : "stop" },
-		reason: `${what(report)}: ${prompt ? "waiting for the operator" : "finished, so it stays down"}`,
+		reason: `${what(report)}: ${prompt ? "waiting for the operator" : "finished, stays down"}`,
 		class: "clean",
 	};
 }
 
-/** An exit that stands in the window: flapping when there are too many there, else `otherwise`. */
+/** After a clean exit, nothing that went wrong before counts as a loop that still goes on. */
+function recovered(state: CrashState): CrashState {
+	return { ...state, policy: "healthy", flaps: 0 };
+}
+
+/** An exit that counts in the window: flapping when there are too many there, else `otherwise`. */
 function decideCounted(
-	before: CrashState,
+	earlier: CrashState,
 	report: ExitReport,
 	{ settings, random }: CrashContext,
 	otherwise: "clean" | "transient",
 ): Verdict {
-	const inWindow = 1 + countRecent(before, report.uptimeMs, settings);
+	const inWindow = 1 + countRecent(earlier, report.uptimeMs, settings);
 	const flapping = inWindow >= settings.flapThreshold;
 	const exitClass = flapping ? "flapping" : otherwise;
+	// A clean exit as fast as a crash loop is part of that loop, so it recovers nothing (S16).
+	const before = exitClass === "clean" ? recovered(earlier) : earlier;
 	const exit: RecordedExit = { class: exitClass, atRunningMs: before.runningMs, counted: true };
 	// A clean exit spends the slow-burn budget only when it came as fast as a crash loop.
 	const budgetSpentAt =
@@ -147,12 +162,12 @@ function decideCounted(
 	const verdict = { class: exitClass } as const;
 	const halt = { state: { ...state, policy: "halted" }, action: { type: "halt" } } as const;
 	if (flapping && state.flaps >= settings.haltThreshold) {
-		const reason = `${what(report)}: flapping ${state.flaps} of ${settings.haltThreshold} without a stable run (${seen})`;
+		const reason = `${what(report)}: flapping ${state.flaps} of ${settings.haltThreshold} without a stable run (${seen})${hint(report)}`;
 		return { ...verdict, ...halt, reason };
 	}
 	if (exitClass !== "clean" && isSpent(budgetSpentAt, settings.budget)) {
 		const { exits, withinMs } = settings.budget;
-		const reason = `${what(report)}: slow-burn budget spent (${exits} failed exits within ${renderDuration(withinMs)} of running time)`;
+		const reason = `${what(report)}: slow-burn budget used up (${exits} failed exits within ${renderDuration(withinMs)} of running time)${hint(report)}`;
 		return { ...verdict, ...halt, reason };
 	}
 	const delayMs = flapping ? settings.flappingDelayMs : settings.transientDelayMs;
@@ -163,8 +178,13 @@ function decideCounted(
 		...verdict,
 		state,
 		action: restartAfter(delayMs, settings.jitter, random),
-		reason: `${what(report)}: ${judged}`,
+		reason: `${what(report)}: ${judged}${hint(report)}`,
 	};
+}
+
+/** A hint from the output for the operator; it does not affect the decision. */
+function hint({ detail }: ExitReport): string {
+	return detail === null ? "" : `; ${detail}`;
 }
 
 /** Counted exits before this one that still stand in the window. */
@@ -180,5 +200,6 @@ function countRecent(state: CrashState, uptimeMs: number, settings: CrashPolicyS
 }
 
 function what(report: ExitReport): string {
+	if (report.cause === "start_timeout") return "the start timed out";
 	return `${renderExit(report)} after ${renderElapsed(report.uptimeMs)}`;
 }

@@ -7,25 +7,27 @@ import type { Random } from "./backoff.js";
 import type { ExitKind } from "./exit.js";
 import type { OnCleanExit, PolicyState } from "./states.js";
 
+/** The settings of the crash policy; the keys of `crash_policy` in the fleet file. */
 export interface CrashPolicySettings {
-	/** How much running time is looked back over. A run this long is a stable one. */
+	/** The window of recent exits, in running time. A run of this length is stable. */
 	readonly windowMs: number;
-	/** This many failed exits within the window are flapping. */
+	/** This many failed exits within the window count as flapping. */
 	readonly flapThreshold: number;
-	/** This many flapping exits without a stable run between them halt the agent. */
+	/** This many flapping exits without a stable run or a clean exit between them halt the agent. */
 	readonly haltThreshold: number;
-	/** How many exits are remembered. */
+	/** How many exits are kept. */
 	readonly history: number;
 	readonly transientDelayMs: number;
 	readonly flappingDelayMs: number;
-	/** Restart delays are spread upwards by up to this fraction. */
+	/** Restart delays are randomly extended by up to this fraction. */
 	readonly jitter: number;
 	/** The slow-burn budget: this many failed exits within this much running time halt the agent. */
 	readonly budget: { readonly exits: number; readonly withinMs: number };
-	/** Exit codes that trying again cannot cure. */
+	/** Exit codes that a restart cannot fix. */
 	readonly permanentExitCodes: readonly number[];
 }
 
+/** The default settings of the crash policy. */
 export const DEFAULT_CRASH_POLICY: CrashPolicySettings = Object.freeze({
 	windowMs: 60_000,
 	flapThreshold: 3,
@@ -38,43 +40,53 @@ export const DEFAULT_CRASH_POLICY: CrashPolicySettings = Object.freeze({
 	permanentExitCodes: Object.freeze([]),
 });
 
-/** What the window says of an exit. Planned exits and those with a cause of their own have no class. */
+/** The classification of an exit by the window. Planned exits and exits with a known cause have no class. */
 export type ExitClass = "clean" | "transient" | "flapping";
 
+/** Whether a run failed. A clean exit did when it came as fast as a crash loop. */
+export function isFailure(kind: ExitKind, exitClass: ExitClass | null): boolean {
+	if (exitClass === "flapping") return true;
+	return kind !== "planned" && kind !== "clean" && kind !== "usage_limit";
+}
+
+/** An exit as stored by the crash policy. */
 export interface RecordedExit {
 	readonly class: ExitClass;
 	/** When it happened, on the agent's running-time axis. */
 	readonly atRunningMs: number;
-	/** Whether it stands in the window: failed exits do, clean ones only when they are restarted. */
+	/** Whether it counts in the window: failed exits do, clean ones only when they are restarted. */
 	readonly counted: boolean;
 }
 
-/** Everything the policy remembers of an agent. Plain data: it is stored as JSON. */
+/** The state that the policy keeps for an agent. Plain data, stored as JSON. */
 export interface CrashState {
 	readonly policy: PolicyState;
 	/** The agent's running time so far, over all its runs. */
 	readonly runningMs: number;
-	/** The ring of the last exits that the window judged, oldest first. */
+	/** The last exits that the window classified, oldest first. */
 	readonly exits: readonly RecordedExit[];
-	/** Flapping exits since the last stable run. */
+	/** Flapping exits since the last stable run or clean exit. */
 	readonly flaps: number;
 	/** Running time of the exits that spend the slow-burn budget, at most `budget.exits` of them. */
 	readonly budgetSpentAt: readonly number[];
-	/** Running time of kills for lack of memory, at most `haltThreshold` of them. */
+	/** Running time of out-of-memory kills, at most `haltThreshold` of them. */
 	readonly outOfMemoryAt: readonly number[];
-	/** How often it had to wait since it last ran for long, by what it waited for. */
+	/** How often it had to wait since its last long run, by cause. */
 	readonly waits: Waits;
 }
 
+/** The causes that an agent waits for without counting its exits. */
 export interface Waits {
 	/** For a usage limit of unknown length. */
 	readonly limit: number;
-	/** For somebody else's trouble: an overloaded service, an exhausted host. */
+	/** For external problems: an overloaded service, an exhausted host. */
 	readonly trouble: number;
 }
 
+/** The state of an agent that waits for nothing. */
 export const NO_WAITS: Waits = Object.freeze({ limit: 0, trouble: 0 });
 
+/** The action after an exit. */
 export type CrashAction =
 	| { readonly type: "restart"; readonly afterMs: number; readonly withContinue: boolean }
 	/** Wait for a usage limit to lift, then restart. */
@@ -82,9 +94,10 @@ export type CrashAction =
 	| { readonly type: "ask_operator" }
 	| { readonly type: "stop" }
 	| { readonly type: "halt" }
-	/** Whoever asked for the exit decides what comes next, or nothing may. */
+	/** Nothing to do: the requester of the stop decides what happens next, or the agent is halted. */
 	| { readonly type: "none" };
 
+/** The new state after an exit, the action, and the reason. */
 export interface CrashDecision {
 	readonly state: CrashState;
 	readonly action: CrashAction;
@@ -93,12 +106,14 @@ export interface CrashDecision {
 	readonly class: ExitClass | null;
 }
 
+/** The input of the crash policy besides the state and the exit. */
 export interface CrashContext {
 	readonly settings: CrashPolicySettings;
 	readonly onCleanExit: OnCleanExit;
 	readonly random: Random;
 }
 
+/** The state of an agent that has not exited yet. */
 export const NEW_AGENT: CrashState = Object.freeze({
 	policy: "healthy",
 	runningMs: 0,

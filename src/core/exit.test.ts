@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+	causeOf,
 	classifyExit,
 	EXIT_CAUSES,
+	type ExitCause,
 	type ExitKind,
 	type ExitReport,
 	exitReport,
@@ -77,6 +79,18 @@ describe("an exit's kind, from its facts", () => {
 test("a fact that is left undefined is not known, and never reads as asked for", () => {
 	const facts = { uptimeMs: 1, code: 1, askedBy: undefined } as unknown as ExitReport;
 	expect(classifyExit(exitReport(facts), [])).toBe("failed");
+});
+
+test.each<[string, Partial<ExitReport>, ExitCause]>([
+	["finished", { code: 0 }, "completed"],
+	["failed", { code: 3 }, "crash"],
+	["died by a signal", { signal: "SIGSEGV" }, "crash"],
+	["was asked to exit", { code: 0, askedBy: "operator" }, "killed_by_us"],
+	["lost its status", {}, "unknown"],
+	["has a cause of its own", { code: 1, cause: "auth" }, "auth"],
+])("the recorded cause of a run that %s is what its exit proves", (_, facts, cause) => {
+	const report = exitReport({ uptimeMs: 1, ...facts });
+	expect(causeOf(report, classifyExit(report, []))).toBe(cause);
 });
 
 test("an exit reads as a person would say it", () => {

@@ -16,14 +16,16 @@ export const EXIT_CAUSES = [
 	"killed_by_us",
 	"out_of_memory",
 	"spawn_error",
+	"start_timeout",
 	"unknown",
 ] as const;
-/** Why an agent ended, as its adapter or backend understood it; `unknown` leaves it to the code. */
+/** Why an agent exited, as determined by its adapter or backend; with `unknown`, the exit code decides. */
 export type ExitCause = (typeof EXIT_CAUSES)[number];
 
-/** Who wanted the agent to end: a person, Reeve itself (drain, reload, watchdog), or the host going down. */
+/** Who requested the stop of an agent: the operator, Reeve (drain, reload, watchdog), or the host at shutdown. */
 export type Asker = "operator" | "reeve" | "host";
 
+/** The facts of an exit, from which everything else is decided. */
 export interface ExitReport {
 	readonly code: number | null;
 	readonly signal: string | null;
@@ -31,11 +33,11 @@ export interface ExitReport {
 	readonly cause: ExitCause;
 	/** How long this run lasted. */
 	readonly uptimeMs: number;
-	/** Trying again cannot help: the binary is missing, the working directory is bad, and so on. */
+	/** A retry cannot succeed: the binary is missing, the working directory is invalid, and so on. */
 	readonly permanent: boolean;
-	/** What to fix or what was last heard, in words for people. */
+	/** A text for the operator: what to fix, or the last output. */
 	readonly detail: string | null;
-	/** For a usage limit: how long until it lifts, where that is known. */
+	/** For a usage limit: how long until it lifts, if known. */
 	readonly resetInMs: number | null;
 }
 
@@ -52,7 +54,7 @@ export const EXIT_KINDS = [
 	"spawn_error",
 ] as const;
 /**
- * `planned` was asked for; `clean` and `failed` are the agent's own doing; `permanent` cannot be
+ * `planned` was requested; `clean` and `failed` are exits of the agent itself; `permanent` cannot be
  * cured by trying again; the rest have a cause of their own, and a policy of their own with it.
  */
 export type ExitKind = (typeof EXIT_KINDS)[number];
@@ -67,13 +69,15 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 	killed_by_us: "planned",
 	out_of_memory: "out_of_memory",
 	spawn_error: "spawn_error",
+	// Reeve killed it because it never became ready: a failure like any other crash.
+	start_timeout: "failed",
 	unknown: "by_code",
 };
 
 /** Kinds that trying again can cure, and that a report or a declared exit code may call permanent. */
 const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"]);
 
-/** The facts of an exit nobody asked for, with the rarely needed ones filled in. */
+/** The facts of an unrequested exit, with defaults for the rarely needed ones. */
 export function exitReport(facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitReport>): ExitReport {
 	// Field by field: a spread would let an undefined take the place of a null.
 	return {
@@ -88,6 +92,7 @@ export function exitReport(facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitRep
 	};
 }
 
+/** Classifies an exit by its facts alone: clean, failed, requested or with a known cause. */
 export function classifyExit(report: ExitReport, permanentExitCodes: readonly number[]): ExitKind {
 	if (report.askedBy !== null) return "planned";
 	const byCause = KIND_OF_CAUSE[report.cause];
@@ -98,7 +103,16 @@ export function classifyExit(report: ExitReport, permanentExitCodes: readonly nu
 	return report.permanent || declared ? "permanent" : kind;
 }
 
-/** The exit in a few words: `exit code 1`, `SIGSEGV`, `no exit status`. */
+/** The cause to record: where neither adapter nor backend named one, what the exit itself proves. */
+export function causeOf(report: ExitReport, kind: ExitKind): ExitCause {
+	if (report.cause !== "unknown") return report.cause;
+	if (kind === "planned") return "killed_by_us";
+	if (kind === "clean") return "completed";
+	// A lost status proves nothing about why the run ended.
+	return report.code === null && report.signal === null ? "unknown" : "crash";
+}
+
+/** The exit as a short text: `exit code 1`, `SIGSEGV`, `no exit status`. */
 export function renderExit(report: Pick<ExitReport, "code" | "signal">): string {
 	if (report.signal !== null) return report.signal;
 	return report.code === null ? "no exit status" : `exit code ${report.code}`;

@@ -9,7 +9,7 @@ import {
 	renderHeadless,
 	TROUBLES,
 	type Trouble,
-	troubleOfStatus,
+	troubleOf,
 } from "./headless.js";
 import { ATTEMPT_ERROR_TRAITS, classifyProcessFailure, classifyResponse } from "./outcome.js";
 
@@ -31,6 +31,7 @@ describe("a prompt that failed", () => {
 	/** Whether another attempt follows, and whether it counts for the circuit breaker. */
 	const MEANING: Readonly<Record<Trouble, readonly [string, boolean, boolean]>> = {
 		auth: ["unusable", false, true],
+		billing: ["unusable", false, true],
 		config: ["unusable", false, true],
 		usage_limit: ["usage_limit", true, false],
 		rate_limit: ["backend_failure", true, true],
@@ -58,11 +59,13 @@ describe("a prompt that failed", () => {
 	});
 
 	test("says what to do where somebody has to", () => {
-		expect(outcomeOf("auth")).toMatchObject({ reason: expect.stringContaining("log in to it") });
+		expect(outcomeOf("auth")).toMatchObject({ reason: expect.stringContaining("log in, or fix") });
 	});
 
 	test.each([
 		[401, "auth"],
+		[402, "billing"],
+		[404, "bad_request"],
 		[403, "auth"],
 		[429, "rate_limit"],
 		[529, "overloaded"],
@@ -70,7 +73,19 @@ describe("a prompt that failed", () => {
 		[413, "bad_request"],
 		[500, "failure"],
 	])("with the status %i is %s", (status, trouble) => {
-		expect(troubleOfStatus(status)).toBe(trouble);
+		expect(troubleOf("", status)).toBe(trouble);
+	});
+
+	test.each([
+		['{"error":{"message":"too long","code":"context_length_exceeded"}}', null, "bad_request"],
+		["unexpected status 404 Not Found: no such model", 404, "bad_request"],
+		["Requested entity was not found.", null, "bad_request"],
+		["Payment Required", 402, "billing"],
+		["429 insufficient_quota", 429, "billing"],
+		["Output blocked by content filtering policy", 400, "refusal"],
+		["something broke", null, "failure"],
+	])("with the text %s and the status %s is %s", (text, status, trouble) => {
+		expect(troubleOf(text, status)).toBe(trouble);
 	});
 });
 
@@ -129,4 +144,17 @@ test.each([
 ])("the usage of a call that tells %s", (_, spent, usage) => {
 	expect(readingOf(spent)).toEqual(usage && { ...usage, key: "", isTotal: false });
 	expect(readingOf(spent, "c")).toEqual(usage && { ...usage, key: "c", isTotal: true });
+});
+
+test.each<[string, number | null, Trouble]>([
+	["no", 500, "failure"],
+	["no", 503, "overloaded"],
+	["no", 529, "overloaded"],
+	["no", 418, "bad_request"],
+	["no", 302, "failure"],
+	["no", null, "failure"],
+	["no", 401, "auth"],
+	["no", 429, "rate_limit"],
+])("a call that failed with %j and status %s: %s", (message, status, trouble) => {
+	expect(troubleOf(message, status)).toBe(trouble);
 });

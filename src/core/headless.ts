@@ -4,8 +4,10 @@
  * was wrong with the request itself. Each adapter reads its own CLI; what follows is the same for all.
  */
 
+import type { TurnCause } from "./adapter.js";
 import type { ActionRequest, ActionResponse } from "./outcome.js";
-import { plainText } from "./plain-text.js";
+import { screenText } from "./safe-text.js";
+import { failureOf } from "./turn-failure.js";
 import { numberOf, type UsageReading } from "./usage.js";
 
 /** What a caller asks for: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
@@ -57,6 +59,7 @@ export function readingOf({ usage, cost_usd: cost }: Spent, total?: string): Usa
 
 export const TROUBLES = [
 	"auth",
+	"billing",
 	"config",
 	"usage_limit",
 	"rate_limit",
@@ -98,6 +101,7 @@ export interface Limited {
  */
 const CODES: Readonly<Record<Exclude<Trouble, "usage_limit">, number | null>> = {
 	auth: null,
+	billing: null,
 	config: null,
 	rate_limit: 503,
 	overloaded: 503,
@@ -109,8 +113,9 @@ const CODES: Readonly<Record<Exclude<Trouble, "usage_limit">, number | null>> = 
 };
 
 const WHAT_TO_DO: Readonly<Partial<Record<Trouble, string>>> = {
-	auth: "log in to it, or correct its key",
-	config: "correct its settings",
+	auth: "log in, or fix its API key",
+	billing: "add credit to its account, or change its plan",
+	config: "fix its settings",
 };
 
 export function renderHeadless(
@@ -129,10 +134,24 @@ export function renderHeadless(
 	return { request_id, status: "error", code, error, ...wait };
 }
 
-/** What a status of a model's API says. */
-export function troubleOfStatus(status: number): Trouble {
-	if (status === 401 || status === 403) return "auth";
-	if (status === 429) return "rate_limit";
+/** Causes by which a prompt fails for the same reasons as a turn of a session. */
+const BY_CAUSE: Readonly<Partial<Record<TurnCause, Trouble>>> = {
+	...{ auth: "auth", billing: "billing", overloaded: "overloaded", usage_limit: "rate_limit" },
+	// The request names a model that does not exist, or is too long: another try would fail alike.
+	...{ config: "bad_request", context_full: "bad_request", invalid_request: "bad_request" },
+	refused: "refusal",
+};
+
+/** What failed, from the status where the CLI reports it, and from the error text that it passes on. */
+export function troubleOf(message: string, status: number | null = null): Trouble {
+	if (status !== null && status >= 500) return troubleOfStatus(status);
+	const { failure } = failureOf({ text: message, status, readReset: () => null });
+	const trouble = BY_CAUSE[failure.cause];
+	return trouble ?? (status === null ? "failure" : troubleOfStatus(status));
+}
+
+/** The trouble behind a status of a model's API whose cause is not known otherwise. */
+function troubleOfStatus(status: number): Trouble {
 	if (status === 529 || status === 503) return "overloaded";
 	return status >= 400 && status < 500 ? "bad_request" : "failure";
 }
@@ -142,7 +161,7 @@ export function failed(
 	message: string,
 	retryAfterMs: number | null = null,
 ): HeadlessEnd {
-	return { type: "failed", trouble, message: plainText(message).trim(), retryAfterMs };
+	return { type: "failed", trouble, message: screenText(message).trim(), retryAfterMs };
 }
 
 /** Every line that is a JSON object; CLIs print other things between them. */
@@ -167,21 +186,21 @@ export function parsePrompt({
 	| HeadlessPrompt
 	| { readonly code: 400 | 501; readonly message: string } {
 	if (action !== "ask") {
-		return { code: 501, message: `an agent CLI has no action ${action}, only \`ask\`` };
+		return { code: 501, message: `unknown action ${action}: agent CLIs only support \`ask\`` };
 	}
 	const { prompt, conversation = null } = Object(payload) as Record<string, unknown>;
 	if (typeof prompt !== "string" || prompt.trim() === "") {
-		return { code: 400, message: 'the payload has no text as its `prompt`: {"prompt": "…"}' };
+		return { code: 400, message: 'the payload needs a `prompt` string: {"prompt": "…"}' };
 	}
 	if (conversation === null) return { prompt, conversation };
 	// It becomes an argument, and must not be taken for a flag.
 	if (typeof conversation !== "string" || !CONVERSATION.test(conversation)) {
-		return { code: 400, message: "`conversation` is not the id of one" };
+		return { code: 400, message: "`conversation` is not a valid conversation id" };
 	}
 	return { prompt, conversation };
 }
 
-/** The last words of a program, for want of better ones. */
+/** The last line of a program's output, when it reports nothing better. */
 export function lastLine(text: string): string {
-	return plainText(text).trimEnd().split("\n").at(-1)?.trim() ?? "";
+	return screenText(text).trimEnd().split("\n").at(-1)?.trim() ?? "";
 }

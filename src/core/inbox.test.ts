@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type DeliveryFacts, decideDelivery, hasText, type Message, pasteBytes } from "./inbox.js";
+import {
+	type DeliveryFacts,
+	decideDelivery,
+	hasText,
+	type Message,
+	markPaste,
+	pasteText,
+} from "./inbox.js";
 
 const message: Message = {
 	...{ id: "m", agentId: "p:a", text: "go", acceptedAtMs: 0, phase: "typed", attempts: 1 },
@@ -59,6 +66,6 @@ it("a prompt is the same whatever became of its blanks", () => {
 });
 
 it("a text cannot end its own paste", () => {
-	expect(pasteBytes("x\u001b[201~rm\r\ny", true)).toBe("\u001b[200~x[201~rm\ny\u001b[201~");
-	expect(pasteBytes("x", false)).toBe("x");
+	expect(pasteText("x\u001b[201~rm\r\ny")).toBe("x[201~rm\ny");
+	expect(markPaste("x")).toBe("\u001b[200~x\u001b[201~");
 });

@@ -24,6 +24,12 @@ export interface Message {
 	readonly runId: string | null;
 	/** When the phase, or the last Enter, began; wall time. */
 	readonly atMs: number;
+	/**
+	 * When the daemon first began to type it; wall time, null while it is queued. Any confirmation from then on
+	 * is one of this message, however often it was typed or Enter was pressed since. Messages stored by older
+	 * daemons have none.
+	 */
+	readonly typedAtMs?: number | null;
 	/** Why it was given up. */
 	readonly reason: string | null;
 }
@@ -59,21 +65,22 @@ export function decideDelivery(message: Message, facts: DeliveryFacts): Delivery
 	if (facts.confirmed) return { type: "delivered", confirmed: true };
 	if (!facts.confirms) {
 		if (phase === "typed") return { type: "delivered", confirmed: false };
-		const reason = "the daemon ended while it was typed, and this CLI does not tell what arrived";
+		const reason =
+			"the daemon stopped while it typed the message, and this CLI does not confirm messages";
 		return { type: "dead", reason };
 	}
 	if (runId !== facts.runId) {
 		if (attempts >= ATTEMPTS_MAX) {
-			return { type: "dead", reason: `typed into ${attempts} runs, and none confirmed it` };
+			return { type: "dead", reason: `typed in ${attempts} runs, and none confirmed the message` };
 		}
 		return facts.activity === "ready" ? { type: "type" } : WAIT;
 	}
 	if (facts.nowMs - atMs < CONFIRM_WITHIN_MS || facts.activity !== "ready") return WAIT;
-	// Typed again it might be there twice; Enter alone harms nobody.
+	// Typing it again could duplicate it; Enter alone is harmless.
 	if (enters < ENTERS_MAX) return { type: "enter" };
 	// Cut short before it was typed, or Enter would have submitted it by now.
 	if (phase === "typing" && attempts < ATTEMPTS_MAX) return { type: "type" };
-	return { type: "dead", reason: "it was typed, and the agent never confirmed it" };
+	return { type: "dead", reason: "the message was typed, but the agent did not confirm it" };
 }
 
 /**
@@ -85,10 +92,28 @@ export function hasText(prompt: string, text: string): boolean {
 	return plain(prompt).endsWith(plain(text));
 }
 
+/** Letters and digits alone: a screen wraps a text, frames it and fills it up with blanks. */
+const lettersOf = (text: string) => text.replaceAll(/[^\p{L}\p{N}]+/gu, "");
+/** Enough to know a text by; its end, which is where the cursor is. */
+const SHOWN_LENGTH = 24;
+const PASTE_MARK = /\bpasted?\b/giu;
+
+/** Whether a text that was typed is on the screen and was not there before; long ones are shown as a mark by some CLIs. */
+export function isShown(text: string, before: string, now: string): boolean {
+	const end = lettersOf(text).slice(-SHOWN_LENGTH);
+	const count = (screen: string) => lettersOf(screen).split(end).length;
+	const marks = (screen: string) => (screen.match(PASTE_MARK) ?? []).length;
+	return end === "" || count(now) > count(before) || marks(now) > marks(before);
+}
+
 const ESC = "\u001b";
 
-/** The text as a terminal takes in a paste; what could end the paste early is left out. */
-export function pasteBytes(text: string, bracketed: boolean): string {
-	const safe = text.replaceAll("\r\n", "\n").replaceAll(ESC, "");
-	return bracketed ? `${ESC}[200~${safe}${ESC}[201~` : safe;
+/** The text as it may be pasted: without anything that could end the paste early. */
+export function pasteText(text: string): string {
+	return text.replaceAll("\r\n", "\n").replaceAll(ESC, "");
+}
+
+/** A paste for a program that has asked for the markers of bracketed paste. */
+export function markPaste(text: string): string {
+	return `${ESC}[200~${text}${ESC}[201~`;
 }

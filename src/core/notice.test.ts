@@ -18,19 +18,39 @@ const event = (type: string, data: object, agent: string | null = "web:coder") =
 const EXIT = { code: 1, signal: null, kind: "failed", class: null, uptime_ms: 1 };
 const MOVED = { from: "in_progress", attempt: 3, error: null, duration_ms: 1, reason: "why" };
 
+/** Sets the clipboard and the title, clears the screen, turns the text around and hides a part of it. */
+const HOSTILE =
+	"x\u001b]52;c;Y3VybA==\u0007\u001b]0;owned\u001b\\\u001b[2J\u009b31m\r\u202eevil\u200b\u0008\nsecond";
+
 describe("what people are told of", () => {
 	const told: readonly [string, ReeveEvent][] = [
 		["halted", event("agent.policy_changed", { from: "degraded", to: "halted", reason: "why" })],
 		["waiting", event("agent.waiting", { reason: "it ended" })],
 		["question", event("agent.asked", { question: "May I?" })],
 		["question", event("agent.asks", { detail: null })],
-		["turn_failed", event("agent.turn_failed", { cause: "auth", detail: "401" })],
+		[
+			"turn_failed",
+			event("agent.turn_failed", { cause: "auth", detail: "401", retry_in_ms: null }),
+		],
+		[
+			"turn_failed",
+			event("agent.turn_failed", { cause: "unknown", detail: null, retry_in_ms: null }),
+		],
+		[
+			"retrying",
+			event("agent.retrying", { cause: "overloaded", detail: "503", attempts: 3, for_ms: 31_000 }),
+		],
 		["usage_limit", event("account.limited", { account: "work", until: null, reason: "why" })],
 		["over_budget", event("agent.over_budget", { reason: "why", until: "tomorrow" })],
 		["stalled", event("agent.stalled", { step: "notice", after_ms: 1 })],
+		["start_timeout", event("agent.start_timeout", { after_ms: 1, screen: ["Loading"] })],
 		["undelivered", event("inbox.dead", { message: "m", reason: "why" })],
 		["dead_letter", event("task.changed", { ...MOVED, to: "dead_lettered" })],
 		["circuit_open", event("circuit.changed", { from: "closed", to: "open", reason: "why" })],
+		[
+			"circuit_closed",
+			event("circuit.changed", { from: "half_open", to: "closed", reason: "why" }),
+		],
 		[
 			"service_restarted",
 			event("service.ended", { service: "http", action: "restart", reason: "why" }, null),
@@ -52,10 +72,10 @@ describe("what people are told of", () => {
 		[
 			"agent.asks",
 			{ detail: "Permission to run rm" },
-			"Permission to run rm\n`reeve attach web:coder`",
+			"Permission to run rm\nRun `reeve attach web:coder`",
 		],
-		["agent.asks", { detail: null }, "`reeve attach web:coder` shows it."],
-		["agent.asked", { question: "May I?" }, "May I?\n`reeve reply web:coder ANSWER` answers it."],
+		["agent.asks", { detail: null }, "Run `reeve attach web:coder` to see it."],
+		["agent.asked", { question: "May I?" }, "May I?\nAnswer with `reeve reply web:coder ANSWER`."],
 		[
 			"account.limited",
 			{ account: "work", until: "2031-04-05T09:00:00.000Z", reason: "usage limit" },
@@ -63,6 +83,23 @@ describe("what people are told of", () => {
 		],
 	])("says what to do, or until when: %s %o", (type, data, text) => {
 		expect(noticeOf(event(type, data))?.text).toContain(text);
+	});
+
+	test.each(told)("has nothing in it that acts on a terminal or misleads: %s", (_, about) => {
+		const data = Object.fromEntries(
+			Object.entries(about.data).map(([key, value]) => {
+				// Names of states decide what is reported; every other text may come from an agent.
+				const isText = typeof value === "string" && !["from", "to", "step", "action"].includes(key);
+				return [key, isText ? HOSTILE : value];
+			}),
+		);
+		const notice = noticeOf({ ...about, data } as unknown as ReeveEvent);
+		const shown = `${notice?.title}\n${notice?.text}`;
+		expect(notice).not.toBeNull();
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+		expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202a-\u202e]/u);
+		expect(shown).not.toContain("Y3VybA==");
+		expect(notice?.title).not.toContain("\n");
 	});
 
 	test("is every dead letter, and one trouble of an agent once", () => {
@@ -77,20 +114,40 @@ describe("what people are told of", () => {
 		expect(topic(stall, "t1")).toBe(topic(stall, "t2"));
 	});
 
+	test("is a circuit once when it opens and once when it closes, whatever its probes do", () => {
+		const states = ["closed", "open", "half_open", "open", "half_open", "open", "half_open"];
+		const kinds = [...states, "closed"].slice(1).map((to, index) => {
+			const about = event("circuit.changed", { from: states[index], to, reason: "why" });
+			return noticeOf(about)?.kind ?? null;
+		});
+		expect(kinds.filter((kind) => kind !== null)).toEqual(["circuit_open", "circuit_closed"]);
+	});
+
+	test("is one notice for all tasks that could not be tried", () => {
+		const untried = { ...MOVED, to: "dead_lettered", error: null, code: "agent_unavailable" };
+		const topics = ["t1", "t2"].map((task) => {
+			const notice = noticeOf({ ...event("task.changed", untried), task } as ReeveEvent);
+			return notice === null ? null : topicOf(notice);
+		});
+		expect(topics[0]).toBe(topics[1]);
+		expect(topics[0]).not.toBeNull();
+	});
+
 	test("is nothing that goes well", () => {
 		const quiet = [
 			event("agent.policy_changed", { from: "halted", to: "healthy", reason: "" }),
 			event("agent.exited", { ...EXIT, cause: "usage_limit" }),
 			event("task.changed", { ...MOVED, to: "succeeded" }),
-			event("circuit.changed", { from: "open", to: "closed", reason: "" }),
+			event("circuit.changed", { from: "open", to: "half_open", reason: "" }),
 			event("service.ended", { service: "http", action: "fatal", reason: "" }, null),
-			event("agent.turn_failed", { cause: "overloaded", detail: null }),
+			event("agent.turn_failed", { cause: "overloaded", detail: null, retry_in_ms: 15_000 }),
+			event("agent.turn_failed", { cause: "usage_limit", detail: null, retry_in_ms: null }),
 			event("agent.started", { pid: 1, with_continue: false }),
 			event("agent.waiting", { reason: "no agent" }, null),
 		];
-		expect(quiet.map(noticeOf).map((notice) => notice?.kind ?? null)).toEqual([
-			...[null, null, null, null, null, null, null, "waiting"],
-		]);
+		// Waiting is worth a notice, also when it concerns no agent.
+		const kinds = quiet.map(noticeOf).flatMap((notice) => notice?.kind ?? []);
+		expect(kinds).toEqual(["waiting"]);
 	});
 });
 
@@ -116,6 +173,17 @@ describe("a route", () => {
 		expect([again(0), again(REPEAT_MS - 1), again(REPEAT_MS)]).toEqual([
 			...["repeated", "repeated", "send"],
 		]);
+	});
+
+	test("always learns that a circuit opened or closed, however soon after the last time", () => {
+		for (const [from, to] of [
+			["closed", "open"],
+			["half_open", "closed"],
+		]) {
+			const circuit = noticeOf(event("circuit.changed", { from, to, reason: "why" }));
+			if (circuit === null) throw new Error("there is a notice");
+			expect(decideRoute(all, circuit, { ...noon, lastSentAgoMs: 1 })).toBe("send");
+		}
 	});
 
 	test("has quiet hours, also over midnight", () => {

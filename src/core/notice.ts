@@ -3,26 +3,32 @@
  * argument, and what was told before as well.
  */
 
-import { isMendable } from "./attention.js";
-import type { ReeveEvent } from "./events.js";
+import { needsFix } from "./attention.js";
+import type { EventMap, ReeveEvent } from "./events.js";
+import { plainLine, safeText } from "./safe-text.js";
+import { renderDuration } from "./units.js";
 
 export const NOTICE_KINDS = [
 	"halted",
 	"waiting",
 	"question",
 	"turn_failed",
+	"retrying",
 	"usage_limit",
 	"over_budget",
 	"stalled",
+	"start_timeout",
 	"undelivered",
 	"dead_letter",
 	"circuit_open",
+	"circuit_closed",
 	"service_restarted",
 ] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 export interface Notice {
-	readonly kind: NoticeKind;
+	/** `test` is sent by `reeve notify test` alone, over the route that is tested. */
+	readonly kind: NoticeKind | "test";
 	/** Null for what is not about an agent. */
 	readonly agent: string | null;
 	/** Null for what is not about a task. */
@@ -30,7 +36,7 @@ export interface Notice {
 	readonly title: string;
 	readonly text: string;
 	readonly at: string;
-	/** The event that it tells of. */
+	/** The event that it reports. */
 	readonly seq: number;
 }
 
@@ -45,7 +51,7 @@ export interface NoticeRoute {
 	readonly quiet: { readonly fromMinute: number; readonly toMinute: number } | null;
 }
 
-/** What people are told of this event; null when it is none of their business. */
+/** The notice for this event; null if the operator is not notified. */
 export function noticeOf(event: ReeveEvent): Notice | null {
 	const about = {
 		...{ agent: event.agent ?? null, task: event.task ?? null },
@@ -53,7 +59,7 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 	};
 	const who = event.agent ?? "Reeve";
 	const make = (kind: NoticeKind, title: string, text: string): Notice => ({
-		...{ kind, title, text },
+		...{ kind, title: plainLine(title), text: safeText(text) },
 		...about,
 	});
 	switch (event.type) {
@@ -61,44 +67,62 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			if (event.data.to !== "halted") return null;
 			return make("halted", `${who} was halted`, event.data.reason);
 		case "agent.waiting":
-			return make("waiting", `${who} waits for you`, event.data.reason);
+			return make("waiting", `${who} is waiting for you`, event.data.reason);
 		case "agent.asked":
 			return make(
 				"question",
-				`${who} asks`,
-				`${event.data.question}\n\`reeve reply ${who} ANSWER\` answers it.`,
+				`${who} has a question`,
+				`${event.data.question}\nAnswer with \`reeve reply ${who} ANSWER\`.`,
 			);
 		case "agent.asks": {
 			const { detail } = event.data;
-			const text = `\`reeve attach ${who}\` shows it.`;
-			return make("question", `${who} asks something`, detail ? `${detail}\n${text}` : text);
+			const text = `Run \`reeve attach ${who}\` to see it.`;
+			return make("question", `${who} shows a question`, detail ? `${detail}\n${text}` : text);
 		}
 		case "agent.turn_failed":
-			// A limit is told for its account, and an overload passes.
-			if (!isMendable(event.data.cause)) return null;
-			return make("turn_failed", `${who} cannot work`, event.data.detail ?? event.data.cause);
-		// Also after an exit at a limit, which is not told by itself: this says until when.
+			// A limit is reported for its account. A turn that is retried is reported when Reeve gives up.
+			if (event.data.cause === "usage_limit" || event.data.retry_in_ms !== null) return null;
+			return make(
+				"turn_failed",
+				`${who}: the last turn failed (${event.data.cause})`,
+				failedText(who, event.data),
+			);
+		case "agent.retrying": {
+			const { cause, detail, attempts, for_ms: forMs } = event.data;
+			const text = `${attempts} requests have failed within ${renderDuration(forMs)}. The CLI retries by itself.`;
+			return make(
+				"retrying",
+				`${who}: requests keep failing (${cause})`,
+				detail ? `${detail}\n${text}` : text,
+			);
+		}
+		// Also sent after an exit at a limit, which has no notice of its own: this one includes the end time.
 		case "account.limited": {
 			const { until, reason } = event.data;
 			const text = until === null ? reason : `${reason}; until ${until}`;
 			return make("usage_limit", `${who} has hit its usage limit`, text);
 		}
 		case "agent.over_budget":
-			return make("over_budget", `${who} has spent its budget`, `${event.data.reason}.`);
+			return make("over_budget", `${who} has used up its budget`, `${event.data.reason}.`);
 		case "agent.stalled":
-			return make(
-				"stalled",
-				`${who} has come to a standstill`,
-				`What is done: ${event.data.step}.`,
-			);
+			return make("stalled", `${who} makes no progress`, `Action: ${event.data.step}.`);
+		case "agent.start_timeout": {
+			const { after_ms: afterMs, screen } = event.data;
+			const text = `It was not ready after ${renderDuration(afterMs)}. Reeve kills it.`;
+			return make("start_timeout", `${who} did not start`, [text, ...screen].join("\n"));
+		}
 		case "inbox.dead":
-			return make("undelivered", `A text for ${who} was not delivered`, event.data.reason);
+			return make("undelivered", `A message for ${who} was not delivered`, event.data.reason);
 		case "task.changed":
 			if (event.data.to !== "dead_lettered") return null;
-			return make("dead_letter", `${who} left a dead letter`, event.data.reason);
+			// Tasks that were never tried can be many at once, all for the same reason: one notice for all.
+			if (event.data.error === null && event.data.code === "agent_unavailable") {
+				const title = `Tasks for ${who} could not be started`;
+				return { ...make("dead_letter", title, event.data.reason), task: null };
+			}
+			return make("dead_letter", `A task for ${who} failed (dead letter)`, event.data.reason);
 		case "circuit.changed":
-			if (event.data.to !== "open") return null;
-			return make("circuit_open", `Calls to ${who} are refused`, event.data.reason);
+			return noticeOfCircuit(event.data, who, make);
 		case "service.ended":
 			if (event.data.action !== "restart") return null;
 			return make(
@@ -111,12 +135,37 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 	}
 }
 
+/** One notice when the circuit opens and one when it closes; failed probes in between are not news. */
+function noticeOfCircuit(
+	{ from, to, reason }: EventMap["circuit.changed"],
+	who: string,
+	make: (kind: NoticeKind, title: string, text: string) => Notice,
+): Notice | null {
+	if (to === "open" && from === "closed") {
+		return make("circuit_open", `Calls to ${who} are refused`, reason);
+	}
+	if (to === "closed" && from !== "closed") {
+		return make("circuit_closed", `Calls to ${who} are accepted again`, reason);
+	}
+	return null;
+}
+
+function failedText(
+	who: string,
+	{ cause, detail }: Extract<ReeveEvent, { type: "agent.turn_failed" }>["data"],
+): string {
+	const next = needsFix(cause)
+		? `Fix the cause, then run \`reeve resume ${who}\`.`
+		: `Inspect it with \`reeve attach ${who}\`.`;
+	return detail === null ? next : `${detail}\n${next}`;
+}
+
 export type RouteDecision = "send" | "not_meant" | "repeated" | "quiet";
 
-/** The same about the same within this long is told once. */
+/** Repeated notices on the same topic within this time are sent once. */
 export const REPEAT_MS = 5 * 60_000;
 
-/** Equal for notices of the same about the same. Each dead letter is one of its own. */
+/** Equal for notices of the same kind about the same agent. Each dead letter is a topic of its own. */
 export function topicOf({ kind, agent, task }: Notice): string {
 	return [kind, agent, ...(kind === "dead_letter" ? [task] : [])].join(" ");
 }
@@ -126,11 +175,13 @@ export function decideRoute(
 	notice: Notice,
 	{ minuteOfDay, lastSentAgoMs }: { minuteOfDay: number; lastSentAgoMs: number | null },
 ): RouteDecision {
-	if (route.kinds !== null && !route.kinds.includes(notice.kind)) return "not_meant";
+	if (route.kinds?.every((kind) => kind !== notice.kind)) return "not_meant";
 	if (route.agents !== null && !route.agents.some((scope) => isAbout(notice, scope))) {
 		return "not_meant";
 	}
-	if (lastSentAgoMs !== null && lastSentAgoMs < REPEAT_MS) return "repeated";
+	// An opening that is not reported after a closing would leave people with the wrong state.
+	const isState = notice.kind === "circuit_open" || notice.kind === "circuit_closed";
+	if (!isState && lastSentAgoMs !== null && lastSentAgoMs < REPEAT_MS) return "repeated";
 	return route.quiet !== null && isWithin(route.quiet, minuteOfDay) ? "quiet" : "send";
 }
 

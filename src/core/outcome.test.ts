@@ -6,6 +6,7 @@ import {
 	classifyProcessFailure,
 	classifyResponse,
 	type ProcessFailure,
+	RESPONSE_CHARS_MAX,
 } from "./outcome.js";
 
 const answer = (code: number, status = "error", more = {}) =>
@@ -32,7 +33,7 @@ describe("an agent's answer", () => {
 		expect(answer(code)).toMatchObject({
 			ok: false,
 			error,
-			reason: `agent answered error with code ${code}`,
+			reason: `agent returned error with code ${code}`,
 		});
 	});
 
@@ -40,21 +41,34 @@ describe("an agent's answer", () => {
 		const other = classifyResponse("r1", { request_id: "r2", status: "success", code: 0 });
 		expect(other).toMatchObject({
 			error: "backend_failure",
-			reason: "answered request r2, not r1",
+			reason: "the response is for request r2, not r1",
 		});
 		const none = classifyResponse("r1", { request_id: "", status: "success", code: 0 });
-		expect(none).toMatchObject({ reason: "answered request without an id, not r1" });
+		expect(none).toMatchObject({ reason: "the response is for request (no id), not r1" });
 	});
 
 	test("says in its own words what went wrong, within bounds", () => {
-		const reason = "agent answered error with code 500: disk full";
+		const reason = "agent returned error with code 500: disk full";
 		expect(answer(500, "error", { error: "disk full" })).toMatchObject({ reason });
 		expect(answer(500, "error", { error: { message: "disk full" } })).toMatchObject({ reason });
 		expect(answer(500, "error", { error: { code: 7 } })).toMatchObject({
-			reason: "agent answered error with code 500",
+			reason: "agent returned error with code 500",
 		});
 		const long = answer(500, "error", { error: "x".repeat(100_000) });
 		expect(long.ok ? 0 : long.reason.length).toBeLessThan(600);
+	});
+
+	test("is kept with its code, result and structured error when it is a failure", () => {
+		const error = { type: "quota", details: { left: 0 } };
+		expect(answer(503, "error", { result: { partial: [1] }, error })).toMatchObject({
+			response: { status: "error", code: 503, result: { partial: [1] }, error },
+		});
+		expect(answer(400)).toMatchObject({ response: { status: "error", code: 400 } });
+		expect(answer(500, "error", { result: "x".repeat(RESPONSE_CHARS_MAX) })).toMatchObject({
+			response: { status: "error", code: 500, truncated: true },
+		});
+		const foreign = classifyResponse("r1", { request_id: "r2", status: "error", code: 500 });
+		expect(foreign).not.toHaveProperty("response");
 	});
 
 	test("may ask for patience, but only with a number", () => {
@@ -67,14 +81,14 @@ describe("an agent's answer", () => {
 });
 
 test.each<[ProcessFailure, AttemptError, string]>([
-	[{ type: "timeout", afterMs: 30_000 }, "timeout", "no answer within 30000 ms"],
+	[{ type: "timeout", afterMs: 30_000 }, "timeout", "no response within 30000 ms"],
 	[{ type: "io", detail: "EPIPE" }, "io", "EPIPE"],
 	[{ type: "bad_answer", detail: "not JSON" }, "backend_failure", "not JSON"],
 	[{ type: "no_answer", detail: "exit code 1" }, "backend_failure", "exit code 1"],
 	[{ type: "spawn_error", detail: "no such file: git" }, "spawn_error", "no such file: git"],
 	[{ type: "host_exhausted", detail: "EAGAIN" }, "host_exhausted", "EAGAIN"],
-	[{ type: "left_alive", detail: "pid 7" }, "left_alive", "cannot be ended: pid 7"],
-	[{ type: "interrupted" }, "internal", "the daemon ended during the attempt"],
+	[{ type: "left_alive", detail: "pid 7" }, "left_alive", "cannot be killed: pid 7"],
+	[{ type: "interrupted" }, "internal", "the daemon stopped during the attempt"],
 ])("a process failure %j is %s", (failure, error, reason) => {
 	expect(classifyProcessFailure(failure)).toEqual({ ok: false, error, reason, retryAfterMs: null });
 });

@@ -5,6 +5,7 @@
  * Keeps B6 (caller errors never count) and names what T9 may never retry.
  */
 
+/** A request to a call or worker agent: one JSON document on stdin. */
 export interface ActionRequest {
 	readonly request_id: string;
 	readonly api_version: string;
@@ -17,6 +18,7 @@ export interface ActionRequest {
 	readonly correlation_id: string;
 }
 
+/** The response of a call or worker agent: one JSON document on stdout. Success is status `success` and code 0. */
 export interface ActionResponse {
 	readonly request_id: string;
 	readonly status: string;
@@ -26,8 +28,18 @@ export interface ActionResponse {
 	readonly plan_id?: string;
 	readonly task_id?: string;
 	readonly correlation_id?: string;
-	/** How long the agent asks to be left alone before the next attempt. */
+	/** The delay that the agent requests before the next attempt. */
 	readonly retry_after_ms?: number;
+}
+
+/** A failure as the agent itself reported it, kept with the attempt and returned to the caller. */
+export interface AgentResponse {
+	readonly status: string;
+	readonly code: number;
+	readonly result?: unknown;
+	readonly error?: unknown;
+	/** Set when `result` and `error` were too large to keep. */
+	readonly truncated?: true;
 }
 
 export const ATTEMPT_ERRORS = [
@@ -43,6 +55,7 @@ export const ATTEMPT_ERRORS = [
 	"host_exhausted",
 	"left_alive",
 ] as const;
+/** How an attempt can fail. */
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** The six codes that callers see. */
@@ -118,6 +131,7 @@ export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTra
 	left_alive: { retryable: false, counts: true, mayHaveRun: true, callerCode: "internal" },
 };
 
+/** How an attempt ended. */
 export type Outcome =
 	| { readonly ok: true; readonly result: unknown }
 	| {
@@ -125,29 +139,31 @@ export type Outcome =
 			readonly error: AttemptError;
 			readonly reason: string;
 			readonly retryAfterMs: number | null;
+			/** The agent's response, if there was one. */
+			readonly response?: AgentResponse;
 	  };
 
-/** How a process failed to give an answer at all. */
+/** How a process failed without any response. */
 export type ProcessFailure =
 	| { readonly type: "timeout"; readonly afterMs: number; readonly detail?: string }
 	| { readonly type: "io"; readonly detail: string }
-	/** Output that is not one JSON answer, or more of it than is allowed. */
+	/** The output is not one JSON response, or too large. */
 	| { readonly type: "bad_answer"; readonly detail: string }
-	/** The process ended without an answer. */
+	/** The process exited without a response. */
 	| { readonly type: "no_answer"; readonly detail: string }
-	/** The program cannot be started, now or ever. */
+	/** The program cannot be started, and a retry will not help. */
 	| { readonly type: "spawn_error"; readonly detail: string }
-	/** The program says that it can do nothing until somebody mends it. */
+	/** The program reports that it cannot work until the operator fixes it. */
 	| { readonly type: "unusable"; readonly detail: string }
-	/** The account that the program is logged in to has used up what it may. */
+	/** The account that the program is logged in to has hit its usage limit. */
 	| { readonly type: "usage_limit"; readonly detail: string; readonly resetInMs: number | null }
-	/** The host could not start any program just now. */
+	/** The host currently cannot start any program. */
 	| { readonly type: "host_exhausted"; readonly detail: string }
 	/** The daemon that ran the attempt is gone. */
 	| { readonly type: "interrupted" }
-	/** Something of the attempt runs on, or cannot be proven to be gone. */
+	/** Processes of the attempt are still running, or cannot be proven to be gone. */
 	| { readonly type: "left_alive"; readonly detail: string }
-	/** Its worker was ended because of another request. */
+	/** Its worker was killed because of another request. */
 	| { readonly type: "displaced"; readonly detail: string };
 
 const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
@@ -164,23 +180,37 @@ const PROCESS_ERROR: Readonly<Record<ProcessFailure["type"], AttemptError>> = {
 	displaced: "internal",
 };
 
-/** An agent's answer, against the id of the request it should answer. */
+/** Classifies an agent's response to the request with this id. */
 export function classifyResponse(requestId: string, response: ActionResponse): Outcome {
 	if (response.request_id !== requestId) {
 		return failure(
 			"backend_failure",
-			`answered request ${response.request_id || "without an id"}, not ${requestId}`,
+			`the response is for request ${response.request_id || "(no id)"}, not ${requestId}`,
 		);
 	}
 	if (response.status === "success" && response.code === 0) {
 		return { ok: true, result: response.result };
 	}
-	const said = `agent answered ${response.status} with code ${response.code}`;
+	const said = `agent returned ${response.status} with code ${response.code}`;
 	const why = wordsOf(response.error);
 	const reason = why === null ? said : `${said}: ${why}`;
-	return failure(errorOfCode(response.code), reason, response.retry_after_ms);
+	const failed = failure(errorOfCode(response.code), reason, response.retry_after_ms);
+	return { ...failed, response: keptResponse(response) };
 }
 
+/** More than this of an agent's failure is not kept with each attempt (A6). */
+export const RESPONSE_CHARS_MAX = 256 * 1_024;
+
+function keptResponse({ status, code, result, error }: ActionResponse): AgentResponse {
+	const said = {
+		...(result !== undefined && { result }),
+		...(error !== undefined && { error }),
+	};
+	const isLarge = JSON.stringify(said).length > RESPONSE_CHARS_MAX;
+	return { status, code, ...(isLarge ? { truncated: true } : said) };
+}
+
+/** The outcome of an attempt whose process failed before it responded. */
 export function classifyProcessFailure(problem: ProcessFailure): Outcome {
 	const retryAfterMs =
 		problem.type === "usage_limit" ? (problem.resetInMs ?? undefined) : undefined;
@@ -189,7 +219,7 @@ export function classifyProcessFailure(problem: ProcessFailure): Outcome {
 
 const WORDS_LENGTH_MAX = 500;
 
-/** What the agent said of its failure: text, or a `message` in an object. */
+/** The agent's error text: a string, or the `message` of an object. */
 function wordsOf(error: unknown): string | null {
 	const message = typeof error === "object" && error !== null ? Object(error).message : error;
 	return typeof message === "string" && message !== "" ? message.slice(0, WORDS_LENGTH_MAX) : null;
@@ -204,14 +234,18 @@ function errorOfCode(code: number): AttemptError {
 function renderProcessFailure(problem: ProcessFailure): string {
 	if (problem.type === "timeout") {
 		const why = problem.detail === undefined ? "" : `: ${problem.detail}`;
-		return `no answer within ${problem.afterMs} ms${why}`;
+		return `no response within ${problem.afterMs} ms${why}`;
 	}
-	if (problem.type === "interrupted") return "the daemon ended during the attempt";
-	if (problem.type === "left_alive") return `cannot be ended: ${problem.detail}`;
+	if (problem.type === "interrupted") return "the daemon stopped during the attempt";
+	if (problem.type === "left_alive") return `cannot be killed: ${problem.detail}`;
 	return problem.detail;
 }
 
-function failure(error: AttemptError, reason: string, retryAfterMs?: number): Outcome {
+function failure(
+	error: AttemptError,
+	reason: string,
+	retryAfterMs?: number,
+): Extract<Outcome, { ok: false }> {
 	const asked = typeof retryAfterMs === "number" && Number.isFinite(retryAfterMs);
 	return { ok: false, error, reason, retryAfterMs: asked ? Math.max(0, retryAfterMs) : null };
 }

@@ -92,7 +92,7 @@ export function decideOutOfMemory(
 		return {
 			state: { ...state, outOfMemoryAt, policy: "halted" },
 			action: { type: "halt" },
-			reason: `out of memory ${haltThreshold} times ${span}: raise limits.memory or make the agent smaller`,
+			reason: `out of memory ${haltThreshold} times ${span}: raise limits.memory or reduce the agent's memory use`,
 		};
 	}
 	const recent = outOfMemoryAt.filter((atMs) => state.runningMs - atMs <= budget.withinMs).length;

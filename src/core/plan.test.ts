@@ -51,7 +51,7 @@ describe("a running plan", () => {
 			release: ["c"],
 			cancel: [],
 			end: null,
-			reason: "3 of 4 to go",
+			reason: "3 of 4 tasks left",
 		});
 	});
 
@@ -119,7 +119,7 @@ describe("a running plan", () => {
 			release: [],
 			cancel: ["a", "b"],
 			end: "fail",
-			reason: "tasks a, b wait in a cycle",
+			reason: "tasks a, b depend on each other in a cycle",
 		});
 	});
 

@@ -9,6 +9,7 @@ import { orderByDependencies } from "./graph.js";
 import { isEnded, type TaskStatus } from "./task.js";
 import { final, stay, type TransitionTable, to } from "./transition-table.js";
 
+/** Every status of a plan. */
 export const PLAN_STATUSES = [
 	"draft",
 	"pending",
@@ -17,6 +18,7 @@ export const PLAN_STATUSES = [
 	"failed",
 	"cancelled",
 ] as const;
+/** The status of a plan. */
 export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
 export const PLAN_EVENTS = ["submit", "start", "succeed", "fail", "cancel"] as const;
@@ -33,7 +35,7 @@ export const PLAN_TABLE: TransitionTable<PlanStatus, PlanEventType> = {
 	pending: {
 		submit: stay("already submitted"),
 		start: to("running"),
-		succeed: stay("nothing has run yet"),
+		succeed: stay("no task has started yet"),
 		fail: to("failed"),
 		cancel: to("cancelled"),
 	},
@@ -104,8 +106,13 @@ export function decidePlan(
 		const moving = release.length > 0 || going.some((name) => tasks[name]?.released);
 		// A cycle is refused on submission; one that came this far must not keep its plan for ever.
 		if (!moving)
-			return { release, cancel: open, end: "fail", reason: `${list(going)} wait in a cycle` };
-		return { release, cancel, end: null, reason: `${going.length} of ${all.length} to go` };
+			return {
+				release,
+				cancel: open,
+				end: "fail",
+				reason: `${list(going)} depend on each other in a cycle`,
+			};
+		return { release, cancel, end: null, reason: `${going.length} of ${all.length} tasks left` };
 	}
 	if (dead.length > 0) return { release, cancel, ...failed };
 	const cancelled = [...named("cancelled"), ...cancel];

@@ -8,10 +8,12 @@ import type { CrashAction, CrashContext, CrashState, ExitClass } from "./crash-s
 import type { ExitKind, ExitReport } from "./exit.js";
 import type { PolicyState } from "./states.js";
 
+/** One step of a rehearsal: an exit, or a resume by the operator. */
 export type RehearsalStep =
 	| { readonly type: "exit"; readonly report: ExitReport }
 	| { readonly type: "resume" };
 
+/** One step of a rehearsal and its decision. */
 export interface RehearsalRow {
 	/** When it happens, counted from the first start. */
 	readonly atMs: number;
@@ -23,12 +25,14 @@ export interface RehearsalRow {
 	readonly reason: string;
 }
 
+/** The decisions of the crash policy over a sequence of exits. */
 export interface Rehearsal {
 	readonly rows: readonly RehearsalRow[];
-	/** Exits that can no longer happen, because the agent was halted before. */
+	/** Exits that were not reached because the agent was halted before. */
 	readonly unreached: number;
 }
 
+/** Simulates the crash policy over a sequence of exits, without running anything. */
 export function rehearse(
 	start: CrashState,
 	steps: readonly RehearsalStep[],

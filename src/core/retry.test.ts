@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ATTEMPT_ERRORS, type AttemptError, type Outcome } from "./outcome.js";
-import { DEFAULT_RETRY, decideRetry, RETRY_AFTER_MS_MAX } from "./retry.js";
+import { DEFAULT_RETRY, decideRetry, longestTaskMs, RETRY_AFTER_MS_MAX } from "./retry.js";
 
 const failed = (error: AttemptError, retryAfterMs: number | null = null): Outcome => ({
 	ok: false,
@@ -53,7 +53,7 @@ describe("a failed attempt", () => {
 		expect(decide(1, failed("timeout"), { idempotent: false })).toEqual({
 			type: "dead_letter",
 			reason:
-				"timeout: said so; it may have taken effect and must not run twice, so the operator decides",
+				"timeout: said so; it may have taken effect and is not idempotent, so the operator decides",
 		});
 	});
 
@@ -73,7 +73,7 @@ describe("a failed attempt", () => {
 test("a success is a success", () => {
 	expect(decide(2, { ok: true, result: 1 })).toEqual({
 		type: "succeed",
-		reason: "answered on attempt 2",
+		reason: "succeeded on attempt 2",
 	});
 });
 
@@ -96,5 +96,13 @@ test("T3 and T9 nothing is retried beyond the limit, nor what may not be", () =>
 				error: expect.stringMatching(/invalid_request|action_not_supported|spawn_error/),
 			});
 		}),
+	);
+});
+
+test("the longest that a task can take is all its attempts with the waits between them", () => {
+	expect(longestTaskMs(DEFAULT_RETRY, 30_000)).toBe(3 * 30_000 + 500 + 1_000);
+	expect(longestTaskMs({ ...DEFAULT_RETRY, maxAttempts: 1 }, 2_000)).toBe(2_000);
+	expect(longestTaskMs({ ...DEFAULT_RETRY, maxAttempts: 7 }, 0)).toBe(
+		500 + 1_000 + 2_000 + 4_000 + 5_000 + 5_000,
 	);
 });

@@ -1,5 +1,5 @@
 /**
- * Whether a failed attempt is followed by another. The answer is a delay to be stored as a
+ * How failed attempts are retried. The answer is a delay to be stored as a
  * deadline, never a sleeping loop, so it survives the daemon.
  *
  * Keeps T3 (attempts ≤ max), T9 (non-retryable is never retried) and S5 for the delays.
@@ -9,15 +9,17 @@ import { backoffDelayMs, type Random } from "./backoff.js";
 import { ATTEMPT_ERROR_TRAITS, type Outcome } from "./outcome.js";
 import { renderElapsed } from "./units.js";
 
+/** The number of attempts of a request and the delay between them. */
 export interface RetrySettings {
-	/** Tries in all, the first one included. */
+	/** Total number of attempts, including the first. */
 	readonly maxAttempts: number;
 	readonly initialBackoffMs: number;
 	readonly maxBackoffMs: number;
-	/** Delays are spread by up to this fraction; 0 turns it off. */
+	/** Delays vary randomly by up to this fraction; 0 turns it off. */
 	readonly jitter: number;
 }
 
+/** The default settings of retries. */
 export const DEFAULT_RETRY: RetrySettings = Object.freeze({
 	maxAttempts: 3,
 	initialBackoffMs: 500,
@@ -28,28 +30,46 @@ export const DEFAULT_RETRY: RetrySettings = Object.freeze({
 /** An agent that asks for more patience than this is not waited for longer. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 
+/**
+ * How long a task may take from its first attempt to its end if every attempt uses up its time: the
+ * deadline within which it waits for a circuit.
+ */
+export function longestTaskMs(
+	{ maxAttempts, initialBackoffMs, maxBackoffMs }: RetrySettings,
+	timeoutMs: number,
+): number {
+	let waitsMs = 0;
+	for (let attempt = 1; attempt < maxAttempts; attempt++) {
+		waitsMs += Math.min(initialBackoffMs * 2 ** (attempt - 1), maxBackoffMs);
+	}
+	return maxAttempts * timeoutMs + waitsMs;
+}
+
+/** Whether another attempt follows, when, and why. */
 export type RetryDecision =
 	| { readonly type: "succeed"; readonly reason: string }
 	| { readonly type: "retry"; readonly afterMs: number; readonly reason: string }
 	| { readonly type: "dead_letter"; readonly reason: string };
 
+/** The input of a retry decision. */
 export interface AttemptFacts {
 	/** The number of the attempt that ended, from 1. */
 	readonly attempt: number;
 	readonly outcome: Outcome;
-	/** Whether doing the action twice is harmless. */
+	/** Whether running the action twice is harmless. */
 	readonly idempotent: boolean;
 	readonly random: Random;
 }
 
+/** Whether another attempt follows a failed one, and when. */
 export function decideRetry(facts: AttemptFacts, settings: RetrySettings): RetryDecision {
 	const { attempt, outcome, idempotent, random } = facts;
-	if (outcome.ok) return { type: "succeed", reason: `answered on attempt ${attempt}` };
+	if (outcome.ok) return { type: "succeed", reason: `succeeded on attempt ${attempt}` };
 	const traits = ATTEMPT_ERROR_TRAITS[outcome.error];
 	const why = `${outcome.error}: ${outcome.reason}`;
-	if (!traits.retryable) return { type: "dead_letter", reason: `${why}; never retried` };
+	if (!traits.retryable) return { type: "dead_letter", reason: `${why}; not retryable` };
 	if (!idempotent && traits.mayHaveRun) {
-		const reason = `${why}; it may have taken effect and must not run twice, so the operator decides`;
+		const reason = `${why}; it may have taken effect and is not idempotent, so the operator decides`;
 		return { type: "dead_letter", reason };
 	}
 	if (attempt >= settings.maxAttempts) {

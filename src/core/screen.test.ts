@@ -56,7 +56,7 @@ describe("a dialog", () => {
 		["nothing is selected", asked("   1. Yes, I do", "   2. No, exit"), null],
 		["what is selected is far away", asked(" ❯ No", ..."\n".repeat(14).split(""), "   Yes"), null],
 	] as const)("when %s", (_, text, key) => {
-		expect(nextKey(text, TRUST)).toBe(key);
+		expect(nextKey(text, TRUST)?.key ?? null).toBe(key);
 	});
 
 	test("is a question; one whose choices are not seen is none that can be answered", () => {
@@ -65,6 +65,7 @@ describe("a dialog", () => {
 				activity: "waiting_input",
 				besidesLimit: "waiting_input",
 				inTool: false,
+				retrying: null,
 				hidesInput: false,
 				dialog: TRUST,
 			},
@@ -74,6 +75,7 @@ describe("a dialog", () => {
 				activity: "unknown",
 				besidesLimit: "unknown",
 				inTool: false,
+				retrying: null,
 				hidesInput: false,
 				dialog: null,
 			},

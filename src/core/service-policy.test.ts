@@ -40,7 +40,7 @@ describe("a tolerated service", () => {
 		expect(decision).toEqual({
 			state: { status: "ended", retriesUsed: 0, restarts: 0 },
 			action: { type: "none" },
-			reason: "tolerated service failed after 1.5s: boom; the rest goes on without it",
+			reason: "tolerated service failed after 1.5s: boom; the daemon continues without it",
 		});
 	});
 });
@@ -57,7 +57,7 @@ describe("a restartable service", () => {
 
 	test("is restarted also after a clean end, and after a start that hung", () => {
 		expect(endAgainAndAgain([returned(), { type: "start_timeout" }]).map((d) => d.reason)).toEqual([
-			"restartable service ended after 0s; restart 1 of 5 in 500ms",
+			"restartable service stopped after 0s; restart 1 of 5 in 500ms",
 			"restartable service did not start within 30s; restart 2 of 5 in 1s",
 		]);
 	});
@@ -70,8 +70,8 @@ describe("a restartable service", () => {
 		] as const;
 		expect(endAgainAndAgain(endings).map((d) => d.reason)).toEqual([
 			"restartable service failed before it was ready: boom; restart 1 of 5 in 500ms",
-			"restartable service ended before it was ready; restart 2 of 5 in 1s",
-			"restartable service was told to end and did not within another 30s; restart 3 of 5 in 2s",
+			"restartable service stopped before it was ready; restart 2 of 5 in 1s",
+			"restartable service did not stop within another 30s after it was asked to; restart 3 of 5 in 2s",
 		]);
 	});
 

@@ -7,19 +7,22 @@
 import { backoffDelayMs } from "./backoff.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
+/** Whether a service may stop: `critical` never, `restartable` within its budget, `tolerated` always. */
 export type ServicePolicy = "critical" | "restartable" | "tolerated";
 
+/** How often and how fast a service is restarted. */
 export interface ServiceSettings {
-	/** Restarts in a row before everything ends. */
+	/** Consecutive restarts before everything stops. */
 	readonly retries: number;
 	readonly initialBackoffMs: number;
 	readonly maxBackoffMs: number;
-	/** After running this long the budget is whole again. */
+	/** After running this long the restart budget is reset. */
 	readonly resetAfterMs: number;
 	/** A start that takes longer has failed. */
 	readonly startTimeoutMs: number;
 }
 
+/** The default settings of a service. */
 export const DEFAULT_SERVICE: ServiceSettings = Object.freeze({
 	retries: 5,
 	initialBackoffMs: 500,
@@ -28,7 +31,7 @@ export const DEFAULT_SERVICE: ServiceSettings = Object.freeze({
 	startTimeoutMs: 30_000,
 });
 
-/** How long services get to end: in peace when asked to stop, in a hurry after a fatal failure. */
+/** How long services have to stop: on a requested stop, and after a fatal failure. */
 export const SHUTDOWN: Readonly<
 	Record<"graceful" | "fatal", { readonly drainMs: number; readonly exitCode: number }>
 > = {
@@ -37,41 +40,45 @@ export const SHUTDOWN: Readonly<
 	fatal: { drainMs: 3_000, exitCode: 1 },
 };
 
+/** The stored state of a service. */
 export interface ServiceState {
 	readonly status: "running" | "restarting" | "ended";
 	/** Restarts since the service last ran for `resetAfterMs`. */
 	readonly retriesUsed: number;
-	/** Restarts ever, for showing. */
+	/** Total restarts, for display. */
 	readonly restarts: number;
 }
 
+/** The state of a service that has not ended yet. */
 export const NEW_SERVICE: ServiceState = Object.freeze({
 	status: "running",
 	retriesUsed: 0,
 	restarts: 0,
 });
 
-/** `ranMs` counts from when the service was ready; null when it never was. */
+/** `ranMs` counts from when the service was ready; null if it never was. */
 export type ServiceEnding =
 	| { readonly type: "returned"; readonly ranMs: number | null }
 	| { readonly type: "threw"; readonly ranMs: number | null; readonly error: string }
 	| { readonly type: "start_timeout" }
-	/** It was told to end after a start that hung, is to be started again, and has still not let go. */
+	/** Its start hung, it was asked to stop before a restart, and it has not stopped. */
 	| { readonly type: "lingered" };
 
+/** The action after a service has stopped. */
 export type ServiceAction =
 	| { readonly type: "restart"; readonly afterMs: number }
-	/** End everything, by `SHUTDOWN.fatal`. */
+	/** Stop everything, within `SHUTDOWN.fatal`. */
 	| { readonly type: "fatal" }
 	| { readonly type: "none" };
 
+/** The new state of a service, the action, and the reason. */
 export interface ServiceDecision {
 	readonly state: ServiceState;
 	readonly action: ServiceAction;
 	readonly reason: string;
 }
 
-/** Decides what follows when a service ended although nobody asked it to stop. */
+/** Decides what happens after a service stopped without a request. */
 export function decideAfterServiceEnd(
 	state: ServiceState,
 	policy: ServicePolicy,
@@ -96,7 +103,7 @@ const DECIDE_BY_POLICY: Readonly<Record<ServicePolicy, Decide>> = {
 	tolerated: (state, ending, settings) => ({
 		state: { ...state, status: "ended" },
 		action: { type: "none" },
-		reason: `tolerated service ${render(ending, settings)}; the rest goes on without it`,
+		reason: `tolerated service ${render(ending, settings)}; the daemon continues without it`,
 	}),
 	restartable: decideRestart,
 };
@@ -132,8 +139,9 @@ function decideRestart(
 function render(ending: ServiceEnding, settings: ServiceSettings): string {
 	const limit = renderDuration(settings.startTimeoutMs);
 	if (ending.type === "start_timeout") return `did not start within ${limit}`;
-	if (ending.type === "lingered") return `was told to end and did not within another ${limit}`;
+	if (ending.type === "lingered")
+		return `did not stop within another ${limit} after it was asked to`;
 	const when =
 		ending.ranMs === null ? "before it was ready" : `after ${renderElapsed(ending.ranMs)}`;
-	return ending.type === "returned" ? `ended ${when}` : `failed ${when}: ${ending.error}`;
+	return ending.type === "returned" ? `stopped ${when}` : `failed ${when}: ${ending.error}`;
 }

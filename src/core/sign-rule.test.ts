@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { SERVICE_TEXTS, type SignRule } from "./adapter.js";
+import type { SignRule } from "./adapter.js";
 import { readByRules } from "./sign-rule.js";
+import { SERVICE_TEXTS } from "./turn-failure.js";
 
 const reader = {
 	resetAtMs: (text: string) => (text.includes("3pm") ? 5_000 : null),
@@ -32,9 +33,40 @@ describe("what a record means, by rules", () => {
 			{ activity: "busy" },
 		],
 		["no prompt where there is none", { prompt: "a.b.c" }, { a: "x" }, {}],
+		[
+			"a prompt in parts, of which some are text and some are nothing",
+			{ prompt: "m" },
+			{ m: ["a", null, { text: "b" }, 5] },
+			{ prompt: "ab5" },
+		],
+		[
+			"a prompt that is an object, as JSON",
+			{ prompt: "m" },
+			{ m: { x: 1 } },
+			{ prompt: '{"x":1}' },
+		],
 		["nothing of what every object has", { prompt: "constructor.name" }, {}, {}],
 		["the conversation", { conversation: "id" }, { id: "c-1" }, { conversation: "c-1" }],
 		["a turn that went well", { turn: "ok" }, {}, { failure: null }],
+		["a request that went well", { request: "ok" }, {}, { attempt: null }],
+		[
+			"a request that failed, by its status",
+			{ request: "failed", status: "http.code", detail: "text" },
+			{ http: { code: 503 }, text: "again" },
+			{ attempt: { cause: "overloaded", resetAtMs: null }, detail: "again" },
+		],
+		[
+			"a request that failed, by a cause that is given",
+			{ request: "failed", cause: "overloaded" },
+			{},
+			{ attempt: { cause: "overloaded", resetAtMs: null } },
+		],
+		[
+			"a turn that failed, by its status",
+			{ turn: "failed", status: "code" },
+			{ code: 402 },
+			{ failure: { cause: "billing", resetAtMs: null } },
+		],
 		[
 			"a turn that failed, by what the service said",
 			{ turn: "failed", detail: "e" },
@@ -51,7 +83,7 @@ describe("what a record means, by rules", () => {
 			"a turn that failed for a reason that nobody knows",
 			{ turn: "failed", detail: "e" },
 			{ e: "oh" },
-			{ detail: "oh" },
+			{ failure: { cause: "unknown", resetAtMs: null }, detail: "oh" },
 		],
 		[
 			"a cause that is always the same",

@@ -4,8 +4,9 @@
  */
 
 import type { KeyPath, SignRule, TextCause } from "./adapter.js";
-import { failureOf } from "./exit-cause.js";
+import { compilePattern } from "./pattern.js";
 import { type SignMeaning, shorten } from "./sign.js";
+import { failureOf } from "./turn-failure.js";
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -39,24 +40,26 @@ export function readByRules(
 
 function stands({ path, match }: NonNullable<SignRule["where"]>, data: JsonRecord): boolean {
 	const text = textAt(data, path);
-	return text !== null && new RegExp(match, "u").test(text);
+	return text !== null && compilePattern(match).test(text);
 }
 
 function endOf(
 	rule: SignRule,
 	data: JsonRecord,
 	{ resetAtMs: readReset, texts }: RuleReader,
-): Pick<SignMeaning, "failure" | "detail"> {
+): Pick<SignMeaning, "failure" | "attempt" | "detail"> {
 	const words = textAt(data, rule.detail) ?? "";
 	const said = words === "" ? {} : { detail: shorten(words) };
 	if (rule.turn === "ok") return { ...said, failure: null };
-	if (rule.turn === undefined && rule.cause === undefined) return said;
-	const read = failureOf(words, readReset, texts);
-	const cause = rule.cause ?? read.failure?.cause;
-	if (cause === undefined) return said;
+	if (rule.request === "ok") return { ...said, attempt: null };
+	const isAttempt = rule.request === "failed";
+	if (rule.turn === undefined && rule.cause === undefined && !isAttempt) return said;
+	const status = Number(textAt(data, rule.status) ?? 0) || null;
+	const { cause } = failureOf({ text: words, status, cause: rule.cause, texts, readReset }).failure;
 	const told = textAt(data, rule.resetsAt) ?? words;
 	const resetAtMs = cause === "usage_limit" ? timeOf(told, readReset) : null;
-	return { ...said, failure: { cause, resetAtMs } };
+	const failed = { cause, resetAtMs };
+	return { ...said, ...(isAttempt ? { attempt: failed } : { failure: failed }) };
 }
 
 function valueAt(data: unknown, path: KeyPath): unknown {

@@ -9,7 +9,7 @@ import type { Activity } from "./states.js";
 export const STALL_STEPS = ["nudge", "interrupt", "restart"] as const;
 export type StallStep = (typeof STALL_STEPS)[number];
 
-export const DEFAULT_NUDGE = "Go on with what you were doing.";
+export const DEFAULT_NUDGE = "Continue with what you were doing.";
 
 export interface StallSettings {
 	/** No progress for this long while busy is a standstill. */

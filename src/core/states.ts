@@ -35,23 +35,28 @@ export const TMPDIR_CHOICES = ["own", "inherit"] as const;
 export type Tmpdir = (typeof TMPDIR_CHOICES)[number];
 
 export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
-/** What follows an exit with code 0 that nobody asked for. */
+/** What happens after an unrequested exit with code 0. */
 export type OnCleanExit = (typeof CLEAN_EXIT_CHOICES)[number];
 
 export const EXTRA_OUTPUT_CHOICES = ["tolerate", "refuse"] as const;
 /** What is made of output that is not the answer. */
 export type ExtraOutput = (typeof EXTRA_OUTPUT_CHOICES)[number];
 
+/** Every state of a process. */
 export const PROCESS_STATES = ["starting", "running", "stopping", "stopped", "unknown"] as const;
+/** The state of an agent's process. */
 export type ProcessState = (typeof PROCESS_STATES)[number];
 
+/** Every state of the crash policy. */
 export const POLICY_STATES = ["healthy", "degraded", "halted"] as const;
+/** The state of an agent in the crash policy. */
 export type PolicyState = (typeof POLICY_STATES)[number];
 
 export const HOLDS = ["turn", "account", "budget"] as const;
 /** What may keep an agent that is well: a turn that failed for want of a login, the limit of its account, its budget. */
 export type HoldKind = (typeof HOLDS)[number];
 
+/** Every activity of a session agent. */
 export const ACTIVITIES = [
 	"starting",
 	"ready",
@@ -61,11 +66,26 @@ export const ACTIVITIES = [
 	"draining",
 	"unknown",
 ] as const;
+/** The activity of a session agent. */
 export type Activity = (typeof ACTIVITIES)[number];
 
+/** Every state of a circuit. */
 export const CIRCUIT_STATES = ["closed", "open", "half_open"] as const;
+/** Whether a circuit lets requests through. */
 export type CircuitState = (typeof CIRCUIT_STATES)[number];
 
+/** Every health of an agent. */
 export const HEALTH_STATES = ["healthy", "degraded", "unhealthy"] as const;
-/** How well calls to an agent have been going: a summary of its circuit. */
+/** The health of an agent: the worse of its runs and the calls to it. */
 export type Health = (typeof HEALTH_STATES)[number];
+
+const HEALTH_OF_POLICY: Readonly<Record<PolicyState, Health>> = {
+	healthy: "healthy",
+	degraded: "degraded",
+	halted: "unhealthy",
+};
+
+export function overallHealth(policy: PolicyState, calls: Health): Health {
+	const runs = HEALTH_OF_POLICY[policy];
+	return HEALTH_STATES.indexOf(runs) > HEALTH_STATES.indexOf(calls) ? runs : calls;
+}

@@ -76,7 +76,7 @@ test("T7 an answer to an earlier attempt changes nothing", () => {
 	expect(late).toMatchObject({
 		task: { status: "in_progress" },
 		changed: false,
-		reason: "attempt 1 is not the current one, which is 2",
+		reason: "attempt 1 is not the current attempt (2)",
 	});
 	expect(applyTaskEvent(task("in_progress", 2), { type: "succeed", attempt: 2 }).changed).toBe(
 		true,

@@ -8,6 +8,7 @@
 
 import { final, stay, type TransitionTable, to } from "./transition-table.js";
 
+/** Every status of a task. */
 export const TASK_STATUSES = [
 	"queued",
 	"dispatched",
@@ -17,6 +18,7 @@ export const TASK_STATUSES = [
 	"dead_lettered",
 	"cancelled",
 ] as const;
+/** The status of a task. */
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 export const TASK_EVENTS = [
@@ -57,8 +59,8 @@ export const TASK_TABLE: TransitionTable<TaskStatus, TaskEventType> = {
 	queued: {
 		dispatch: to("dispatched"),
 		start: stay("not dispatched yet"),
-		succeed: stay("no attempt is under way"),
-		retry: stay("no attempt is under way"),
+		succeed: stay("no attempt is running"),
+		retry: stay("no attempt is running"),
 		dead_letter: to("dead_lettered"),
 		cancel: to("cancelled"),
 		requeue: stay("already queued"),
@@ -66,26 +68,26 @@ export const TASK_TABLE: TransitionTable<TaskStatus, TaskEventType> = {
 	dispatched: {
 		dispatch: stay("already dispatched"),
 		start: to("in_progress"),
-		succeed: stay("no attempt is under way"),
-		retry: stay("no attempt is under way"),
+		succeed: stay("no attempt is running"),
+		retry: stay("no attempt is running"),
 		dead_letter: to("dead_lettered"),
 		cancel: to("cancelled"),
 		requeue: to("queued"),
 	},
 	in_progress: {
-		dispatch: stay("an attempt is under way"),
-		start: stay("an attempt is under way"),
+		dispatch: stay("an attempt is running"),
+		start: stay("an attempt is running"),
 		succeed: to("succeeded"),
 		retry: to("retried"),
 		dead_letter: to("dead_lettered"),
 		cancel: to("cancelled"),
-		requeue: stay("an attempt is under way; its outcome decides"),
+		requeue: stay("an attempt is running; its outcome decides"),
 	},
 	retried: {
 		dispatch: to("dispatched"),
 		start: stay("not dispatched yet"),
-		succeed: stay("no attempt is under way"),
-		retry: stay("no attempt is under way"),
+		succeed: stay("no attempt is running"),
+		retry: stay("no attempt is running"),
 		dead_letter: to("dead_lettered"),
 		cancel: to("cancelled"),
 		requeue: stay("already waiting for its next attempt"),
@@ -106,7 +108,7 @@ export function isEnded(status: TaskStatus): boolean {
 export function applyTaskEvent(task: TaskProgress, event: TaskEvent): TaskChange {
 	const attempt = "attempt" in event ? event.attempt : null;
 	if (attempt !== null && attempt !== task.attempts) {
-		return unchanged(task, `attempt ${attempt} is not the current one, which is ${task.attempts}`);
+		return unchanged(task, `attempt ${attempt} is not the current attempt (${task.attempts})`);
 	}
 	const cell = TASK_TABLE[task.status][event.type];
 	if ("stay" in cell) return unchanged(task, cell.stay);

@@ -68,6 +68,23 @@ describe("fillPayload", () => {
 		for (let i = 0; i < 10_000; i++) deep = [deep];
 		expect(fill(deep)).toMatchObject({ ok: false });
 	});
+
+	it("refuses a result that makes the payload too deep only together with it", () => {
+		const nested = (depth: number, inner: unknown) => {
+			let value = inner;
+			for (let i = 0; i < depth; i++) value = [value];
+			return value;
+		};
+		const filled = fillPayload(nested(300, "${tasks.a.result}"), () => nested(300, "x"));
+		expect(filled).toMatchObject({ ok: false, reason: expect.stringMatching(/deep/) });
+	});
+
+	it("does not hide an error of its caller", () => {
+		const broken = () => {
+			throw new TypeError("a bug");
+		};
+		expect(() => fillPayload("${tasks.a.result}", broken)).toThrow(new TypeError("a bug"));
+	});
 });
 
 describe("findReferences", () => {

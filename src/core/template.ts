@@ -5,6 +5,8 @@
  * plain `${`.
  */
 
+import { isTooDeep, JSON_DEPTH_MAX } from "./json-depth.js";
+
 /** One reference in a payload. */
 export interface Reference {
 	/** As it is written, without the braces. */
@@ -15,17 +17,17 @@ export interface Reference {
 	readonly path: readonly string[];
 }
 
-/** Deeper payloads are refused: nobody writes them, and they would cost the stack. */
-const DEPTH_MAX = 100;
+const TOO_DEEP = `the payload is nested deeper than ${JSON_DEPTH_MAX} levels`;
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}/g;
 const TASK_REFERENCE = /^tasks\.([a-z0-9][a-z0-9_-]{0,62})\.result((?:\.[^.[\]]+|\[\d+\])*)$/;
 const STEP = /\.([^.[\]]+)|\[(\d+)\]/g;
 
-/** Every reference in a payload, in the order in which they are written. */
+/** Every reference in a payload, in the order in which they are written; none in one that is too deep. */
 export function findReferences(payload: unknown): readonly Reference[] {
+	if (isTooDeep(payload)) return [];
 	const found: Reference[] = [];
 	walk(payload, 0, (text) => {
-		for (const match of text.matchAll(REFERENCE)) {
+		for (const match of closedPart(text).matchAll(REFERENCE)) {
 			if (match[1] !== undefined) found.push(parseReference(match[1]));
 		}
 		return text;
@@ -40,7 +42,10 @@ export type FilledPayload =
 /** The payload with each reference replaced by what `resultOf` its task holds at that place. */
 export function fillPayload(payload: unknown, resultOf: (task: string) => unknown): FilledPayload {
 	try {
-		return { ok: true, payload: walk(payload, 0, (text) => fillText(text, resultOf)) };
+		const filled = walk(payload, 0, (text) => fillText(text, resultOf));
+		// A result deep inside a deep payload adds up.
+		if (isTooDeep(filled)) return { ok: false, reason: TOO_DEEP };
+		return { ok: true, payload: filled };
 	} catch (error) {
 		if (error instanceof Unfillable) return { ok: false, reason: error.message };
 		throw error;
@@ -60,9 +65,16 @@ function parseReference(text: string): Reference {
 function fillText(text: string, resultOf: (task: string) => unknown): unknown {
 	const whole = /^\$\{([^}]*)\}$/.exec(text);
 	if (whole?.[1] !== undefined) return lookUp(parseReference(whole[1]), resultOf);
-	return text.replace(REFERENCE, (_, inner: string | undefined) =>
+	const closed = closedPart(text);
+	const filled = closed.replace(REFERENCE, (_, inner: string | undefined) =>
 		inner === undefined ? "${" : asText(inner, lookUp(parseReference(inner), resultOf)),
 	);
+	return filled + text.slice(closed.length).replaceAll("$${", "${");
+}
+
+/** The text up to its last `}`: without it, every `${` would be searched to the end of the text. */
+function closedPart(text: string): string {
+	return text.slice(0, text.lastIndexOf("}") + 1);
 }
 
 function lookUp({ text, task, path }: Reference, resultOf: (task: string) => unknown): unknown {
@@ -84,13 +96,13 @@ function asText(inner: string, value: unknown): string {
 	if (typeof value === "string") return value;
 	if (typeof value === "number" || typeof value === "boolean") return String(value);
 	throw new Unfillable(
-		`\${${inner}} stands among other text, and its value is ${value === null ? "null" : "a list or an object"}`,
+		`\${${inner}} is embedded in text, but its value is ${value === null ? "null" : "a list or an object"}`,
 	);
 }
 
 /** A copy of plain JSON data with every text put through `change`. Keys are left as they are. */
 function walk(value: unknown, depth: number, change: (text: string) => unknown): unknown {
-	if (depth > DEPTH_MAX) throw new Unfillable(`the payload is nested deeper than ${DEPTH_MAX}`);
+	if (depth > JSON_DEPTH_MAX) throw new Unfillable(TOO_DEEP);
 	if (typeof value === "string") return change(value);
 	if (Array.isArray(value)) return value.map((each) => walk(each, depth + 1, change));
 	if (typeof value !== "object" || value === null) return value;

@@ -73,3 +73,8 @@ function renderWithUnit(
 	];
 	return `${rounded / size}${unit}`;
 }
+
+/** How a reason begins while a restart is planned. The CLI shows a countdown in its place. */
+export function restartingAt(isoTime: string): string {
+	return `restarting at ${isoTime}; `;
+}

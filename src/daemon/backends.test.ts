@@ -12,13 +12,18 @@ afterAll(async () => {
 	rmSync(runtime, { recursive: true });
 });
 
-const session = (backend: string) => ({ kind: "session", backend }) as AgentSpec;
+const limits = { memoryBytes: null, cpuPercent: null, pids: null };
+const session = (backend: string) => ({ kind: "session", backend, limits }) as AgentSpec;
 
 test("a backend that the host does not have is refused, with the reason and what would work", () => {
 	const { name, refused } = backends.choose(session("systemd"));
 	expect(name).toBe("systemd");
-	expect(refused).toMatch(/^no systemd backend: systemd is not installed; (tmux|pty) would work/);
-	expect(backends.choose(session("launchd")).refused).toMatch(/^no launchd backend: /);
+	expect(refused).toMatch(
+		/^the backend systemd is not available: systemd is not installed; (tmux|pty) is available/,
+	);
+	expect(backends.choose(session("launchd")).refused).toMatch(
+		/^the backend launchd is not available: /,
+	);
 });
 
 test("what can be had is not refused, and auto is always something that can", () => {

@@ -10,7 +10,7 @@ import {
 	userDomain,
 } from "../backends/launchd/launchctl.js";
 import { createLaunchdBackend } from "../backends/launchd/launchd-backend.js";
-import { createPtyBackend, holderOf } from "../backends/pty/pty-backend.js";
+import { createPtyBackend, starterOf } from "../backends/pty/pty-backend.js";
 import { encloseServer } from "../backends/systemd/scope.js";
 import { createScopeGroups } from "../backends/systemd/scope-groups.js";
 import { findUserManager, type UserManager } from "../backends/systemd/user-manager.js";
@@ -18,13 +18,14 @@ import { createTmuxBackend } from "../backends/tmux/tmux-backend.js";
 import { explainTmuxProblem } from "../backends/tmux/tmux-place.js";
 import type { AgentSpec } from "../config/spec.js";
 import { createGroups, describeLimits, type Groups, type LimitSupport } from "../host/cgroup.js";
+import { describeShim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
-import { type BackendSupport, describeBackends } from "./describe-backends.js";
+import { type BackendSupport, backendForLimits, describeBackends } from "./describe-backends.js";
 
 export interface Backends {
 	/** What this host can do, the best first. */
 	readonly support: readonly BackendSupport[];
-	/** Which limits hold for runs on the backend that `auto` takes. */
+	/** Which limits hold for runs on the backend that `auto` takes for agents with limits. */
 	describeLimits(): readonly LimitSupport[];
 	/** The backend for a new run of this agent, or why there is none. */
 	choose(spec: AgentSpec): { readonly name: string; readonly refused: string | null };
@@ -39,9 +40,15 @@ export function createBackends(
 	manager: UserManager | string = findUserManager(),
 ): Backends {
 	const noLaunchd = explainLaunchdProblem();
-	const support = describeBackends({ manager, noTmux: explainTmuxProblem(), noLaunchd });
+	const shim = describeShim();
+	const facts = {
+		...{ manager, noTmux: explainTmuxProblem(), noLaunchd },
+		noShim: shim.path === null ? shim.reason : null,
+	};
+	const support = describeBackends(facts);
 	const supportOf = (name: string) => support.find((each) => each.name === name);
 	const best = support.find(({ auto }) => auto)?.name ?? "pty";
+	const withLimits = backendForLimits(facts);
 	const groups =
 		typeof manager === "string" ? createGroups("systemd", manager) : createScopeGroups(manager);
 	const all = new Map<string, Backend>([
@@ -52,12 +59,12 @@ export function createBackends(
 	]);
 	return {
 		support,
-		describeLimits: () => (best === "systemd" ? groups.describe() : describeLimits()),
+		describeLimits: () => (withLimits === "systemd" ? groups.describe() : describeLimits()),
 		choose(spec) {
 			const asked = spec.kind === "session" ? spec.backend : "pty";
-			if (asked === "auto") return { name: best, refused: null };
+			if (asked === "auto") return { name: hasLimits(spec) ? withLimits : best, refused: null };
 			if (supportOf(asked)?.usable === true) return { name: asked, refused: null };
-			const refused = `no ${asked} backend: ${supportOf(asked)?.reason}; ${best} would work here`;
+			const refused = `the backend ${asked} is not available: ${supportOf(asked)?.reason}; ${best} is available`;
 			return { name: all.has(asked) ? asked : best, refused };
 		},
 		get: (name) => all.get(name) ?? (all.get("pty") as Backend),
@@ -70,6 +77,8 @@ export function createBackends(
 	};
 }
 
+const hasLimits = ({ limits }: AgentSpec) => Object.values(limits).some((limit) => limit !== null);
+
 /** Agents in units of their own; the terminal inside is that of tmux, whose server has a unit too. */
 function createUnitBackend(folder: string, manager: UserManager | string, groups: Groups): Backend {
 	const enclosed =
@@ -77,20 +86,20 @@ function createUnitBackend(folder: string, manager: UserManager | string, groups
 	return createTmuxBackend({ name: "systemd", folder, groups, ...enclosed });
 }
 
-/** Agents in jobs of their own; the terminal inside is that of the holder that pty has, one for each. */
+/** Agents in jobs of their own; the terminal inside is that of the pty backend, with a starter for each. */
 function createJobBackend(folder: string): Backend {
 	return createLaunchdBackend({
 		folder,
 		launchctl: createLaunchctl(userDomain()),
 		inner: (at) => createPtyBackend({ folder: at }),
-		holder: (at) => holderOf({ folder: at }),
+		holder: (at) => starterOf({ folder: at }),
 	});
 }
 
 /** Groups of ours are below the daemon's own, so an agent in one of them would still end with its unit. */
 function outsideTmux(manager: UserManager | string) {
 	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
-	const why = "a control group of the daemon's would end with its service";
+	const why = "the daemon's control group is killed together with its service";
 	return { enclose: encloseServer(manager, "tmux"), groups: createGroups("tmux", why) };
 }
 

@@ -2,13 +2,13 @@
 
 import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
-import type { Service } from "../services/supervise.js";
+import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
 /** Hundreds of agents on a slow disk take a while to be taken up; only what hangs takes longer. */
 export const RECOVERY_MS_MAX = 600_000;
-/** How long attempts may go on when the daemon ends; the next one takes up what is left. */
-const CALLS_GRACE_MS = 5_000;
+/** What is left of the time to stop when calls are ended: their clients must still be answered. */
+const ANSWER_MS = 500;
 
 export function engineService(engine: Engine, recovered: () => void): Service {
 	return {
@@ -41,7 +41,7 @@ export function dispatcherService(
 			taking();
 			ready();
 			await aborted(signal);
-			await calls.close(CALLS_GRACE_MS);
+			await calls.close(Math.max(0, drainMsOf(signal) - ANSWER_MS));
 		},
 	};
 }

@@ -13,13 +13,12 @@ import {
 	readdirSync,
 	readFileSync,
 	readSync,
-	renameSync,
 	rmSync,
-	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import type { CrashReport } from "../client/crash-reports.js";
 import type { Home } from "../client/home.js";
+import { removeLeftovers, replaceFileSync } from "../host/replace-file.js";
 
 export type CrashHome = Pick<Home, "crashes" | "vault" | "token" | "daemonLog">;
 export type CrashFacts = Omit<CrashReport, "log">;
@@ -53,8 +52,7 @@ export function writeCrashReport(
 		if (!existsSync(home.crashes)) mkdirSync(home.crashes, { mode: 0o700 });
 		const name = `crash-${facts.at.replaceAll(":", "-")}-${facts.pid}.json`;
 		const path = join(home.crashes, name);
-		writeFileSync(`${path}.tmp`, `${JSON.stringify(report, null, "\t")}\n`, { mode: 0o600 });
-		renameSync(`${path}.tmp`, path);
+		replaceFileSync(path, `${JSON.stringify(report, null, "\t")}\n`);
 		removeOldest(home.crashes);
 		return path;
 	} catch {
@@ -64,6 +62,7 @@ export function writeCrashReport(
 }
 
 function removeOldest(folder: string): void {
+	removeLeftovers(folder);
 	const names = readdirSync(folder)
 		.filter((name) => name.startsWith("crash-"))
 		.sort();

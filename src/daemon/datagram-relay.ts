@@ -112,7 +112,7 @@ function hasProgram(searchPath: string, name: string): boolean {
 function createSender({ path, searchPath, onTrouble }: RelayOptions): DatagramRelay {
 	if (!hasProgram(searchPath, "systemd-notify")) {
 		onTrouble(
-			"the service manager is told nothing: there is no perl, python3 or systemd-notify to do it",
+			"cannot notify the service manager: none of perl, python3 and systemd-notify is installed",
 		);
 		return { send() {}, close: async () => {}, pid: undefined };
 	}

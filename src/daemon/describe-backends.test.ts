@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeBackends } from "./describe-backends.js";
+import { backendForLimits, describeBackends } from "./describe-backends.js";
 
 const manager = {
 	version: "252",
@@ -12,54 +12,63 @@ const manager = {
 };
 
 type Facts = Parameters<typeof describeBackends>[0];
-const describeAll = (facts: Omit<Facts, "noLaunchd"> & Partial<Facts>) =>
-	describeBackends({ noLaunchd: "launchd exists on macOS only", ...facts });
+const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim"> & Partial<Facts>) =>
+	describeBackends({ noLaunchd: "launchd exists on macOS only", noShim: null, ...facts });
 const autoOf = (facts: Parameters<typeof describeAll>[0]) =>
 	describeAll(facts)
 		.filter(({ auto }) => auto)
 		.map(({ name }) => name);
+const limitedOf = (facts: Parameters<typeof describeAll>[0]) =>
+	backendForLimits({ noLaunchd: "launchd exists on macOS only", noShim: null, ...facts });
 const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
 	describeAll(facts).find((each) => each.name === name);
 
 describe("auto takes", () => {
-	test("systemd where the user's own goes on after logout and there is tmux", () => {
-		expect(autoOf({ manager, noTmux: null })).toEqual(["systemd"]);
+	test("pty, whatever else there is", () => {
+		expect(autoOf({ manager, noTmux: null })).toEqual(["pty"]);
+		expect(autoOf({ manager: "systemd is not installed", noTmux: null })).toEqual(["pty"]);
+		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
 	});
 
-	test("systemd where the daemon itself is in one of its units, and would end with it anyway", () => {
+	test("systemd for agents with limits, where the user's own goes on after logout and there is tmux", () => {
+		expect(limitedOf({ manager, noTmux: null })).toBe("systemd");
 		const inside = { ...manager, lingers: false, holdsThisProcess: true };
-		expect(autoOf({ manager: inside, noTmux: null })).toEqual(["systemd"]);
+		expect(limitedOf({ manager: inside, noTmux: null })).toBe("systemd");
 	});
 
-	test("tmux where systemd would end every agent at logout, and says how to change that", () => {
+	test("pty for agents with limits where systemd would stop every agent at logout, and says how to change that", () => {
 		const facts = { manager: { ...manager, lingers: false }, noTmux: null };
-		expect(autoOf(facts)).toEqual(["tmux"]);
+		expect(limitedOf(facts)).toBe("pty");
 		expect(reasonOf(facts, "systemd")).toMatchObject({
 			usable: true,
 			reason: expect.stringContaining("loginctl enable-linger"),
 		});
 	});
 
-	test("tmux where there is no systemd, with the reason", () => {
+	test("pty for agents with limits where there is no systemd or no tmux, with the reason", () => {
 		const facts = { manager: "systemd is not installed", noTmux: null };
-		expect(autoOf(facts)).toEqual(["tmux"]);
+		expect(limitedOf(facts)).toBe("pty");
 		expect(reasonOf(facts, "systemd")).toMatchObject({
 			usable: false,
 			reason: "systemd is not installed",
 		});
-	});
-
-	test("pty where there is no tmux, systemd or not", () => {
-		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
+		expect(limitedOf({ manager, noTmux: "tmux is not installed" })).toBe("pty");
 		expect(reasonOf({ manager, noTmux: "tmux is not installed" }, "systemd")?.usable).toBe(false);
 	});
 
-	test("never launchd, which costs a holder for each agent, but whoever asks gets it", () => {
+	test("never launchd, but it is usable on request", () => {
 		const facts = { manager: "systemd exists on Linux only", noTmux: null, noLaunchd: null };
-		expect(autoOf(facts)).toEqual(["tmux"]);
+		expect(autoOf(facts)).toEqual(["pty"]);
 		expect(reasonOf(facts, "launchd")).toMatchObject({ usable: true, auto: false });
 		expect(reasonOf({ ...facts, noLaunchd: "no session" }, "launchd")).toMatchObject({
 			...{ usable: false, reason: "no session" },
+		});
+	});
+
+	test("pty with the reason where no native program runs on this host", () => {
+		const noShim = "There is no native binary";
+		expect(reasonOf({ manager, noTmux: null, noShim }, "pty")).toMatchObject({
+			...{ usable: false, reason: noShim },
 		});
 	});
 });

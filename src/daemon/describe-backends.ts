@@ -16,6 +16,8 @@ export interface BackendFacts {
 	readonly manager: UserManager | string;
 	/** Why there is no tmux, or null. */
 	readonly noTmux: string | null;
+	/** Why there is no native program that holds terminals, or null. */
+	readonly noShim: string | null;
 	/** Why there is no launchd, or null. */
 	readonly noLaunchd: string | null;
 }
@@ -25,19 +27,22 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	const systemd = describeSystemd(facts);
 	const tmux = {
 		usable: facts.noTmux === null,
-		wanted: facts.noTmux === null,
-		reason: facts.noTmux ?? "tmux holds the terminals",
+		wanted: false,
+		reason: facts.noTmux ?? "tmux owns the terminals",
 	};
-	const pty = { usable: true, wanted: true, reason: "built in: a holder of Reeve's own" };
+	const pty = {
+		usable: facts.noShim === null,
+		wanted: true,
+		reason: facts.noShim ?? "built in: one small process per agent owns its terminal",
+	};
 	const launchd = {
 		usable: facts.noLaunchd === null,
-		// A holder for each agent costs some fifty megabytes: only for who asks.
 		wanted: false,
 		reason:
 			facts.noLaunchd ??
-			"each agent in a job of its own; not taken by auto, as it costs more memory",
+			"each agent in its own job; not used by auto because it starts more processes",
 	};
-	const all = Object.entries({ systemd, tmux, pty, launchd });
+	const all = Object.entries({ pty, systemd, tmux, launchd });
 	const [best] = all.find(([, { wanted }]) => wanted) ?? [];
 	return all.map(([name, { usable, reason }]) => ({
 		name: name as BackendSupport["name"],
@@ -47,16 +52,21 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	}));
 }
 
+/** The backend that `auto` takes for agents with limits: only a unit of its own can hold them for an ordinary user. */
+export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
+	describeSystemd(facts).wanted ? "systemd" : "pty";
+
 function describeSystemd({ manager, noTmux }: BackendFacts) {
 	if (typeof manager === "string") return { usable: false, wanted: false, reason: manager };
 	if (noTmux !== null) {
-		const reason = `${noTmux}; the terminals of agents in systemd units are held by tmux`;
+		const reason = `${noTmux}; agents in systemd units need tmux for their terminals`;
 		return { usable: false, wanted: false, reason };
 	}
 	// At logout a manager that does not linger ends every unit; a plain tmux server is left alone.
 	const endsAtLogout = !manager.lingers && !manager.holdsThisProcess;
-	const how = `systemd ${manager.version}: each agent in a scope of its own, tmux holds the terminals`;
+	const how = `systemd ${manager.version}: each agent in its own scope, tmux owns the terminals; used by auto for agents with limits`;
 	if (!endsAtLogout) return { usable: true, wanted: true, reason: how };
-	const hint = "not taken by auto, since agents would end at logout: see loginctl enable-linger";
-	return { usable: true, wanted: false, reason: `${how}; ${hint}` };
+	const plain = how.replace("; used by auto for agents with limits", "");
+	const hint = "not used by auto because agents would stop at logout: see loginctl enable-linger";
+	return { usable: true, wanted: false, reason: `${plain}; ${hint}` };
 }

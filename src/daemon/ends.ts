@@ -32,23 +32,23 @@ export function watchEnds(
 
 	function stop(signal: NodeJS.Signals): void {
 		if (asked) {
-			logger.info("forced to end", { signal });
+			logger.info("forced to exit by a second signal", { signal });
 			process.exit(1);
 		}
 		asked = true;
 		if (supervisor === null) process.exit(0);
-		logger.info("asked to stop", { signal });
+		logger.info("stop requested", { signal });
 		supervisor.stop();
 	}
 
 	function crash(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
-		logger.error("an error that nobody caught", error, { origin });
+		logger.error("uncaught error", error, { origin });
 		if (crashed) return;
 		crashed = true;
 		const isRejection = origin === "unhandledRejection";
 		reporter.report(isRejection ? "unhandled_rejection" : "uncaught_exception", error);
 		if (supervisor === null) process.exit(1);
-		supervisor.fail("an error that nobody caught");
+		supervisor.fail("uncaught error");
 		setTimeout(() => process.exit(1), CRASH_MS_MAX);
 	}
 

@@ -1,22 +1,25 @@
 /** The engine and the calls, with what this host gives them. */
 
 import { createHash } from "node:crypto";
-import type { Home } from "../client/home.js";
+import { type Home, resolveLeases } from "../client/home.js";
+import { redactDeep } from "../core/redact.js";
 import { Calls } from "../engine/calls/calls.js";
 import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
+import type { FileDamage } from "../home/json-file.js";
 import { createIds } from "../host/ordered-id.js";
 import type { Executor } from "../ports/executor.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import { createFileVault } from "../store/vault/file-vault.js";
+import type { Environments } from "./agent-environment.js";
 import type { Backends } from "./backends.js";
 import { headlessFor } from "./headless.js";
 import { localDay } from "./local-day.js";
 import type { Logger } from "./logger.js";
 import { minuteOfDay } from "./minute-of-day.js";
-import { logDirOf, prepareStart } from "./prepare-start.js";
+import { checkStart, logDirOf, prepareStart } from "./prepare-start.js";
 import { createProbes } from "./probes.js";
 import { createSessionWorld } from "./session-world.js";
 
@@ -25,16 +28,26 @@ interface Parts {
 	readonly store: Store;
 	readonly executor: Executor;
 	readonly logger: Logger;
+	/** Takes the secrets of agents out of a text. */
+	readonly redact: (text: string) => string;
 }
 
 const newOrderedId = createIds();
 
-export function createEngine(parts: Parts & { readonly backends: Backends }): Engine {
-	const { home, store, backends, executor, logger } = parts;
+export function createEngine(
+	parts: Parts & {
+		readonly backends: Backends;
+		readonly environments: Environments;
+		readonly onDamage: (damage: FileDamage) => void;
+	},
+): Engine {
+	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
+	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
-		...{ store, clock: realClock, vault: createFileVault(home.vault), executor },
+		...{ store, clock: realClock, vault, executor },
 		adapterFor: headlessFor,
+		secrets: { learn: async (spec) => void (await environments.read(spec)), redact },
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
 		backendNamed: backends.get,
 		random: Math.random,
@@ -43,13 +56,15 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 		async prepare(spec, intent) {
 			const { refused } = backends.choose(spec);
 			if (refused !== null) return { ok: false, detail: refused };
-			return prepareStart(spec, intent, { inherited: process.env, home, onTrouble });
+			return prepareStart(spec, intent, { environments, home, onTrouble });
 		},
-		sessions: createSessionWorld(home, process.env),
+		checkStart: async (spec) =>
+			backends.choose(spec).refused ?? (await checkStart(spec, environments)),
+		sessions: createSessionWorld(home, resolveLeases(process.env), environments),
 		dayOf: localDay,
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
-			const probes = createProbes(spec, logDirOf(home.logs, spec.id));
+			const probes = createProbes(spec, logDirOf(home.logs, spec.id), environments);
 			return watchReadiness(ready, realClock, probes, onReady);
 		},
 		onError: (agent, error) => logger.error("failed", error, { agent }),
@@ -57,17 +72,24 @@ export function createEngine(parts: Parts & { readonly backends: Backends }): En
 }
 
 export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
-	const { store, engine, executor, logger } = parts;
+	const { store, engine, executor, logger, redact } = parts;
 	return new Calls({
 		...{ store, clock: realClock, random: Math.random, newId: newOrderedId },
 		specOf: (id) => engine.specOf(id),
 		overBudget: (id) => engine.overBudget(id),
 		mayCall: (id, underWay) => engine.mayCall(id, underWay),
-		perform: (order, signal) => engine.perform(order, signal),
+		async perform(order, signal) {
+			const { outcome, log, ...end } = await engine.perform(order, signal);
+			// The result of a call belongs to its caller; everything about a failure is told to others.
+			const told = outcome?.ok === false ? redactDeep(outcome, redact) : outcome;
+			return { ...end, outcome: told, log: redact(log) };
+		},
 		async endLeft(runIds) {
 			const left = await executor.endLeft(runIds);
 			for (const { runId, reason } of left) {
-				logger.error("something of an earlier attempt is left", reason, { run_id: runId });
+				logger.error("processes of an earlier attempt are still running", reason, {
+					run_id: runId,
+				});
 			}
 			return left;
 		},

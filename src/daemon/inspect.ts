@@ -13,11 +13,11 @@ const home = resolveHome(process.env);
 process.stdout.write(JSON.stringify(await inspect()));
 
 async function inspect(): Promise<Inspection> {
-	const { processes, holders } = seeProcesses(home);
-	const runIds = [...new Set(processes.flatMap(({ runId }) => runId ?? []))];
+	const seen = seeProcesses(home);
+	const runIds = [...new Set(seen.processes.flatMap(({ runId }) => runId ?? []))];
 	const database = await lookAtDatabase(home.database, runIds);
 	const strays = findStrays({
-		...{ processes, holders },
+		...seen,
 		runs: "runs" in database ? database.runs : [],
 		hasDaemon: await hasDaemon(),
 	});

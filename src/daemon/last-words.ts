@@ -2,7 +2,7 @@
 
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { plainText } from "../core/plain-text.js";
+import { screenText } from "../core/safe-text.js";
 
 const BYTES_MAX = 16_384;
 
@@ -13,7 +13,7 @@ export async function readLastWords(logDir: string): Promise<string> {
 		const length = Math.min(size, BYTES_MAX);
 		const buffer = Buffer.alloc(length);
 		await file.read(buffer, 0, length, size - length);
-		return plainText(buffer.toString("utf8"));
+		return screenText(buffer.toString("utf8"));
 	} finally {
 		await file.close();
 	}

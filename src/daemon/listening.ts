@@ -2,12 +2,13 @@
 
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { drainMsOf } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
 /** A server that takes longer to listen hangs. */
 const LISTEN_MS_MAX = 10_000;
-/** What is being answered may be answered to its end for this long. */
-const CLOSE_MS_MAX = 2_000;
+/** What is left of the time to stop when connections are cut. */
+const CUT_MS = 100;
 
 /** Resolves when the server listens, or the signal aborts; rejects when it cannot, or hangs. */
 export async function listening(
@@ -62,11 +63,15 @@ export async function serving(server: Server, signal: AbortSignal): Promise<void
 	await Promise.race([aborted(signal), failed]);
 }
 
-/** Closes it in order, and cuts off whoever would hold it up. */
-export async function closing(server: Server, close: () => Promise<void>): Promise<void> {
+/** Closes it in order: requests under way have until the end of the time to stop, then they are cut off. */
+export async function closing(
+	server: Server,
+	close: () => Promise<void>,
+	signal: AbortSignal,
+): Promise<void> {
 	// Nobody listens for errors any more, and one more would end the daemon.
 	server.on("error", () => {});
-	const cut = setTimeout(() => server.closeAllConnections(), CLOSE_MS_MAX);
+	const cut = setTimeout(() => server.closeAllConnections(), drainMsOf(signal) - CUT_MS);
 	await close();
 	clearTimeout(cut);
 }

@@ -1,13 +1,25 @@
-/** The daemon's own log: one JSON object a line, for people with `jq` and for `reeve doctor`. */
+/**
+ * The daemon's own log: one JSON object per line, for `jq` and `reeve doctor`. It quotes agents, so every
+ * character that a terminal would act on is escaped (A10).
+ */
+
+import { redactDeep } from "../core/redact.js";
+import { safeJson } from "../core/safe-text.js";
 
 export interface Logger {
 	info(message: string, data?: object): void;
 	error(message: string, error: unknown, data?: object): void;
 }
 
-export function createLogger(write: (line: string) => void): Logger {
-	const log = (level: string, msg: string, data: object) =>
-		write(`${JSON.stringify({ at: new Date().toISOString(), level, msg, ...data })}\n`);
+/** `redact` takes out what an agent repeated of its secrets (A10). */
+export function createLogger(
+	write: (line: string) => void,
+	redact: (text: string) => string = (text) => text,
+): Logger {
+	const log = (level: string, msg: string, data: object) => {
+		const line = redactDeep({ level, msg, ...data }, redact);
+		write(`${safeJson({ at: new Date().toISOString(), ...line })}\n`);
+	};
 	return {
 		info: (message, data = {}) => log("info", message, data),
 		error(message, error, data = {}) {

@@ -7,8 +7,10 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolveHome } from "../client/home.js";
 import { readVersion } from "../client/version.js";
+import { createRedactor } from "../core/redact.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
+import { removeLeftovers, removeLeftoversBelow } from "../host/replace-file.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
@@ -18,32 +20,43 @@ import { createApi } from "../http/server.js";
 import type { NewEvent, Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import { supervise } from "../services/supervise.js";
+import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
+import { createEnvironments, describeEnvironment } from "./agent-environment.js";
 import { createBackends } from "./backends.js";
 import { dispatcherService, engineService } from "./core-services.js";
 import { CrashReporter } from "./crash-reporter.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
+import { createDamagedFiles, type DamagedFiles } from "./damaged-files.js";
 import { watchEnds } from "./ends.js";
 import { createCalls, createEngine, ownerOf } from "./engine-parts.js";
 import { explainForgottenRuns } from "./forgotten-runs.js";
-import { historyService, readRetention } from "./history-service.js";
+import { historyService } from "./history-service.js";
+import { createHomeClaim, type HomeClaim } from "./home-claim.js";
 import { prepareHome } from "./home-dir.js";
 import { createLogger } from "./logger.js";
 import { type NetworkState, networkService } from "./network-service.js";
-import { notifierService } from "./notifier-service.js";
+import { notifierService, testNotify } from "./notifier-service.js";
 import { logDirOf } from "./prepare-start.js";
 import { causeOf, hostRestarted, type Marker, putMarker, removeMarker } from "./running-marker.js";
 import { type ManagerEnv, ServiceManager, takeManagerEnv } from "./service-manager.js";
-import { Settings } from "./settings.js";
+import { type ReloadedSettings, Settings } from "./settings.js";
 import { socketService } from "./socket-service.js";
+import { explainStartFailure, StartRefused } from "./start-failure.js";
 import { renderLimits, renderStatus } from "./status.js";
 import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
+import { trimMemory } from "./trim-memory.js";
 import { watchHealth } from "./watch-health.js";
 import { watchdogService } from "./watchdog-service.js";
 
 /** How long files and connections may take to close once the services have ended. */
 const CLOSE_MS_MAX = 5_000;
+/** Variables of earlier versions, and the settings that took their place. */
+const MOVED = [
+	["REEVE_HISTORY_EVENTS", "history.events"],
+	["REEVE_HISTORY_DAYS", "history.age"],
+] as const;
 
 const managerEnv = takeManagerEnv(process.env, process.pid);
 const home = resolveHome(process.env);
@@ -51,60 +64,70 @@ const identity = { version: readVersion(), startedAt: new Date().toISOString() }
 let log: DaemonLog | null = null;
 let settings: Settings | null = null;
 let manager: ServiceManager | null = null;
-const logger = createLogger((line) =>
-	log === null ? process.stderr.write(line) : log.write(line),
+const secrets = createRedactor();
+const logger = createLogger(
+	(line) => (log === null ? process.stderr.write(line) : log.write(line)),
+	secrets.redact,
 );
 const reporter = new CrashReporter(home, identity);
 const ends = watchEnds(logger, reporter, async () => void (await reload()));
 process.exitCode = await main().catch((error: unknown) => {
-	logger.error("the daemon could not start", error);
+	logger.error("cannot start the daemon", explainStartFailure(error, home.dir));
 	return 1;
 });
 // Timers and sockets of others must not keep a daemon that has ended.
 process.exit();
 
 async function main(): Promise<number> {
-	const retention = readRetention(process.env);
 	await prepareHome(home);
 	log = openDaemonLog(home.daemonLog);
 	const taken = await takeHome(home);
-	if (taken.outcome === "failed") throw new Error(taken.reason);
+	if (taken.outcome === "failed") throw new StartRefused(taken.reason);
 	if (taken.outcome === "served") {
-		logger.info("another daemon has this home", { home: home.dir, pid: taken.pid });
+		logger.info("another daemon is running for this home", { home: home.dir, pid: taken.pid });
 		return 0;
 	}
+	const claim = createHomeClaim(home);
+	removeLeftovers(home.dir);
+	removeLeftoversBelow(home.agents);
 	const left = putMarker(home.marker, { pid: process.pid, ...identity });
-	process.on("exit", () => removeMarker(home.marker));
+	process.on("exit", () => {
+		if (claim.look() === "held") removeMarker(home.marker);
+	});
 	const death = left === null ? null : causeOf(home.daemonLog);
-	const forgotten = explainForgottenRuns(home);
-	if (forgotten !== null) throw new Error(forgotten);
+	const forgotten = await explainForgottenRuns(home);
+	if (forgotten !== null) throw new StartRefused(forgotten);
 	const opened = await openStore(home.database, { program: identity.version });
 	if (opened.ok) reporter.watchEvents(opened.store);
 	if (left !== null && death !== null) tellOfDeath(left, death);
-	if (!opened.ok) throw new Error(`${opened.reason} ${opened.hint}`);
+	if (!opened.ok) throw new StartRefused(`${opened.reason} ${opened.hint}`);
 	settings = await Settings.read(home);
 	const { problem } = settings;
-	if (problem !== null)
-		logger.info("the settings cannot be used: nothing in them holds", { problem });
-	return serve(opened.store, settings, retention);
+	if (problem !== null) logger.info("invalid settings; using the defaults", { problem });
+	for (const [name, key] of MOVED) {
+		if (process.env[name] === undefined) continue;
+		logger.info(`${name} is no longer supported: set ${key} in ${home.settings}`);
+	}
+	return serve(redactStore(opened.store, secrets.redact), settings, claim);
 }
 
-async function serve(
-	store: Store,
-	settings: Settings,
-	retention: ReturnType<typeof readRetention>,
-): Promise<number> {
+async function serve(store: Store, settings: Settings, claim: HomeClaim): Promise<number> {
 	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
 	const note = (event: NewEvent) =>
 		void store.commit((transaction) => transaction.appendEvent(event, Date.now())).catch(() => {});
+	const damaged = createDamagedFiles(logger, note);
 	const backends = createBackends(home.runtime);
 	const executor = createExecutor({
 		owner: ownerOf(home.dir),
 		onTrouble: (message) => logger.info(message),
 	});
-	const engine = createEngine({ home, store, backends, executor, logger });
+	const environments = createEnvironments(process.env, secrets.learn);
+	const engine = createEngine({
+		...{ home, store, backends, executor, logger, environments, onDamage: damaged.add },
+		redact: secrets.redact,
+	});
 	backends.onExit((exit) => engine.exited(exit));
-	const calls = createCalls({ home, store, engine, executor, logger });
+	const calls = createCalls({ home, store, engine, executor, logger, redact: secrets.redact });
 
 	const limits = renderLimits(backends.describeLimits());
 	const network: NetworkState = { listen: null, url: null, problem: null };
@@ -114,26 +137,29 @@ async function serve(
 		renderStatus({
 			...{ ...identity, home, limits, network, backends: backends.support },
 			...{ settingsProblem: settings.problem, services: supervisor.status() },
-			health: store.health(),
+			stopping: supervisor.stopping,
+			...{ health: store.health(), damagedFiles: damaged.problems(), homeProblem: claim.problem() },
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const api = createApi({
 		...{ engine, calls, store, clock: realClock, host: hostname() },
 		...{ version: identity.version, status },
-		...(await createAuth((data) => note({ type: "operator.refused", data }))),
+		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
+		testNotify: (route) => testNotify(settings, route),
 		logDirOf: (id) => logDirOf(home.logs, id),
+		describeEnvironment: (spec) => describeEnvironment(environments, spec),
 		onError: (error, { correlationId }) =>
-			logger.error("a request failed", error, { correlation_id: correlationId }),
+			logger.error("request failed", error, { correlation_id: correlationId }),
 	});
 	const services = [
 		engineService(engine, recovered.resolve),
 		dispatcherService(recovered.promise, calls, taking.resolve),
-		socketService(api, home, taking.promise),
+		socketService(api, home, claim, taking.promise),
 		networkService(api, settings, taking.promise, network),
-		notifierService(store, settings, (error) => logger.error("nobody could be told", error)),
-		historyService(store, retention, logger),
+		notifierService(store, settings, (error) => logger.error("notification failed", error)),
+		historyService(store, settings, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),
 		...(manager === null ? [] : [manager.service()]),
 	];
@@ -148,27 +174,33 @@ async function serve(
 	const { version } = identity;
 	note({ type: "daemon.started", data: { version, pid: process.pid } });
 	logger.info("started", { version, pid: process.pid, home: home.dir });
+	trimMemory();
 	const stopWatching = watchHealth(store, logger);
+	const stopLooking = claim.watch(logger, (reason) => {
+		logger.error("stopping because the home is lost; agents keep running", reason);
+		supervisor.fail(reason);
+	});
 
 	const { exitCode, reason, failedToStop } = await supervisor.ended;
 	setTimeout(() => process.exit(exitCode), CLOSE_MS_MAX);
 	stopWatching();
+	stopLooking();
 	logger.info("stopping", { exitCode, reason, failed_to_stop: failedToStop });
 	if (exitCode !== 0) reporter.report("service_failed", reason);
 	await executor.close();
 	await backends.close();
-	await rm(home.socket, { force: true });
+	if (claim.look() === "held") await rm(home.socket, { force: true });
 	note({ type: "daemon.stopping", data: { reason } });
 	await store.close();
 	return exitCode;
 }
 
 /** What SIGHUP and `reeve daemon reload` do. */
-async function reload(): Promise<{ readonly changed: boolean; readonly problem: string | null }> {
+async function reload(): Promise<ReloadedSettings> {
 	manager?.reloading();
 	log?.reopen();
-	const read = (await settings?.reload()) ?? { changed: false, problem: null };
-	logger.info("settings and log read anew", read);
+	const read = (await settings?.reload()) ?? { changed: false, keys: [], problem: null };
+	logger.info("settings and log reloaded", read);
 	manager?.reloaded();
 	return read;
 }
@@ -183,16 +215,16 @@ function createManager(env: ManagerEnv, status: () => DaemonJson): ServiceManage
 
 function tellOfDeath(left: Marker, death: ReturnType<typeof causeOf>): void {
 	if (hostRestarted(left)) {
-		logger.info("the host went down while a daemon ran", { pid: left.pid });
+		logger.info("the host was shut down while a daemon was running", { pid: left.pid });
 		return;
 	}
 	reporter.reportLeft(left, death);
-	logger.info("the last daemon died", { pid: left.pid, ...death });
+	logger.info("the previous daemon crashed", { pid: left.pid, ...death });
 }
 
-async function createAuth(onRefusal: (refusal: Refusal) => void) {
+async function createAuth(damaged: DamagedFiles, onRefusal: (refusal: Refusal) => void) {
 	const wallMs = () => realClock.now().wallMs;
-	const tokens = await openTokens(createTokenFiles(home), wallMs);
+	const tokens = await openTokens(createTokenFiles(home, damaged.add), realClock);
 	const limit = createFailureLimit(() => realClock.now().steadyMs);
 	const gate = createGate(tokens, limit, process.getuid?.() ?? 0, onRefusal);
 	return { tokens, gate, links: createLoginLinks(wallMs) };

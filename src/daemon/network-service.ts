@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DaemonSettings } from "../config/daemon-settings.js";
+import type { DaemonSettings } from "../config/no-settings.js";
 import { hostsOf, type ListenAddress, renderListen } from "../core/listen.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
@@ -14,6 +14,9 @@ import { closing, listening, serving } from "./listening.js";
 import type { Settings } from "./settings.js";
 
 const LISTEN_AGAIN_MS = 5_000;
+
+/** Node looks for connections that are overdue only every 30 s, and waits 2 minutes for a TLS handshake. */
+const TIMEOUTS = { connectionsCheckingInterval: 1_000, handshakeTimeout: 10_000 };
 
 /** Where the daemon listens now, or why it does not. */
 export interface NetworkState {
@@ -59,7 +62,7 @@ async function keepListening(
 			await listenUntil(api, settings, state, signal);
 		} catch (error) {
 			const why = error instanceof Error ? error.message : String(error);
-			state.problem = `does not listen at ${renderListen(settings.listen)}: ${why}`;
+			state.problem = `cannot listen on ${renderListen(settings.listen)}: ${why}`;
 			await sleep(LISTEN_AGAIN_MS, null, { signal }).catch(() => {});
 		}
 	}
@@ -71,7 +74,10 @@ async function listenUntil(
 	state: NetworkState,
 	signal: AbortSignal,
 ): Promise<void> {
-	const server = tls === null ? createServer() : createSecureServer(await readTls(tls));
+	const server =
+		tls === null
+			? createServer(TIMEOUTS)
+			: createSecureServer({ ...TIMEOUTS, ...(await readTls(tls)) });
 	let close: () => Promise<void> = async () => void server.close();
 	try {
 		await listening(server, { host: listen.host, port: listen.port }, signal);
@@ -91,7 +97,7 @@ async function listenUntil(
 	} finally {
 		state.listen = null;
 		state.url = null;
-		await closing(server, close);
+		await closing(server, close, signal);
 	}
 }
 

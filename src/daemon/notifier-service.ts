@@ -1,8 +1,10 @@
-/** Tells people, over the channels that the settings of this home name. */
+/** Notifies people over the routes that the settings of this home name. */
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type NotifySetting, routeOf } from "../config/notify-settings.js";
+import type { NotifySetting } from "../config/settings-schema.js";
+import { ReeveError } from "../core/errors.js";
+import type { NoticeRoute } from "../core/notice.js";
 import { type NotifierParts, runNotifier } from "../engine/notifier.js";
 import { createCommand } from "../notify/command.js";
 import { createDesktop } from "../notify/desktop.js";
@@ -56,24 +58,61 @@ async function keepTelling(
 	}
 }
 
-/** For settings that cannot be used: whoever looks at the events is told. */
+/** For a secret file that cannot be read. */
 const UNUSABLE: Channel = {
-	send: async () => ({ ok: false, reason: "its settings cannot be used", retryable: false }),
+	send: async () => ({ ok: false, reason: "cannot read its secret_file", retryable: false }),
 };
+
+function routeOf({ name, kinds, agents, quiet }: NotifySetting): NoticeRoute {
+	return { name, kinds: kinds ?? null, agents: agents ?? null, quiet: quiet ?? null };
+}
+
+export interface TestedRoute {
+	readonly name: string;
+	readonly type: NotifySetting["type"];
+	readonly ok: boolean;
+	/** Why it could not be sent. */
+	readonly reason: string | null;
+}
+
+/** Sends a notice over one route, or over all, at once: whatever its kinds, agents and quiet hours are. */
+export async function testNotify(
+	{ current: { notify } }: Settings,
+	name: string | null,
+): Promise<readonly TestedRoute[]> {
+	const routes = name === null ? notify : notify.filter((each) => each.name === name);
+	if (name !== null && routes.length === 0) {
+		const known = notify.map((each) => each.name).join(", ");
+		const hint = known === "" ? "The settings have no `notify` section." : `Available: ${known}.`;
+		throw new ReeveError("notify_route_not_found", `unknown route ${name}`, hint);
+	}
+	return Promise.all(
+		routes.map(async (setting) => {
+			const channel = await createChannel(setting).catch(() => UNUSABLE);
+			const sent = await channel.send({
+				...{ kind: "test", agent: null, task: null, at: new Date().toISOString(), seq: 0 },
+				title: "Test notification from Reeve",
+				text: `The route ${setting.name} works.`,
+			});
+			const { name, type } = setting;
+			return { name, type, ok: sent.ok, reason: sent.ok ? null : sent.reason };
+		}),
+	);
+}
 
 async function createChannel(setting: NotifySetting): Promise<Channel> {
 	const nowMs = Date.now;
-	switch (setting.type) {
+	const { type, url = "", secret_file: file, argv = [] } = setting;
+	switch (type) {
 		case "webhook": {
-			const { url, secret_file: file } = setting;
 			const secret = file === undefined ? null : (await readFile(file, "utf8")).trim();
 			return createWebhook({ url, secret, shape: "plain", nowMs });
 		}
 		case "slack":
 		case "ntfy":
-			return createWebhook({ url: setting.url, secret: null, shape: setting.type, nowMs });
+			return createWebhook({ url, secret: null, shape: type, nowMs });
 		case "command":
-			return createCommand(setting.argv);
+			return createCommand(argv);
 		case "desktop":
 			return createDesktop(process.platform);
 	}

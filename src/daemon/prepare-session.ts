@@ -8,14 +8,16 @@ import { type AdapterProfile, fillFirst, fillIn } from "../core/adapter.js";
 import { type ConversationStart, decideConversation } from "../core/conversation.js";
 import type { StartIntent } from "../engine/life-world.js";
 import { adapterOf } from "./adapters.js";
+import { findFiles } from "./find-files.js";
 import {
 	emptyFolder,
-	findFile,
+	hasSetting,
 	hookOf,
 	plantSeeds,
 	type Values,
 	writeOwnFiles,
 } from "./session-files.js";
+import { removeOldLogs } from "./session-logs.js";
 import { emptySpool, spoolOf } from "./spool.js";
 
 export interface SessionPlace {
@@ -23,10 +25,14 @@ export interface SessionPlace {
 	readonly folder: string;
 	/** For temporary files. */
 	readonly temporary: string;
+	/** Locks for files that several processes may change. */
+	readonly locks: string;
 	readonly onTrouble: (message: string) => void;
 }
 
 export interface PreparedSession {
+	/** The adapter's program with its placeholders filled in; null where it names none. */
+	readonly command: readonly string[] | null;
 	readonly args: readonly string[];
 	readonly env: Readonly<Record<string, string | null>>;
 	/** Where its hooks leave records, and how. */
@@ -38,7 +44,7 @@ export async function prepareSession(
 	spec: SessionSpec,
 	intent: StartIntent,
 	env: Readonly<Record<string, string>>,
-	{ folder, temporary, onTrouble }: SessionPlace,
+	{ folder, temporary, locks, onTrouble }: SessionPlace,
 ): Promise<PreparedSession> {
 	const { profile } = adapterOf(spec);
 	const values = await sessionValues(spec, env, folder);
@@ -46,9 +52,12 @@ export async function prepareSession(
 	const all = { ...values, ...conversationValues(conversation.id) };
 	await writeOwnFiles(folder, profile, all);
 	await emptySpool(folder);
+	const log = await prepareLog(profile, all, env, folder);
 	if (spec.seed) {
-		for (const problem of await plantSeeds(profile.seeds, all)) {
-			onTrouble(`${spec.id}: a first-start question could not be settled: ${problem}`);
+		for (const problem of await plantSeeds(profile.seeds, all, locks)) {
+			onTrouble(
+				`${spec.id}: a question of the first start was not answered in advance: ${problem}`,
+			);
 		}
 	}
 	const ownTmpdir = spec.tmpdir === null ? profile.ownTmpdir : spec.tmpdir === "own";
@@ -56,6 +65,7 @@ export async function prepareSession(
 	if (ownTmpdir) await emptyFolder(temporary);
 	const { fresh, resume, id } = profile.conversation;
 	return {
+		command: profile.command?.map((text) => filled(text, all)) ?? null,
 		args: [
 			...(conversation.mode === "resume" ? resume : fresh),
 			...profile.args,
@@ -63,6 +73,7 @@ export async function prepareSession(
 		].map((text) => filled(text, all)),
 		env: {
 			...(ownTmpdir ? { TMPDIR: temporary } : {}),
+			...log,
 			...Object.fromEntries(
 				Object.entries(profile.env).map(([name, text]) => [
 					name,
@@ -75,6 +86,23 @@ export async function prepareSession(
 	};
 }
 
+/** The variables that have the CLI write its log; none where the user has settings of their own for it. */
+async function prepareLog(
+	{ log }: AdapterProfile,
+	values: Values,
+	env: Readonly<Record<string, string>>,
+	folder: string,
+): Promise<Readonly<Record<string, string>>> {
+	if (log == null) return {};
+	const path = fillFirst(log.files, values);
+	if (path !== null) await removeOldLogs(folder, path);
+	const names = Object.keys(log.env);
+	if (names.some((name) => Object.hasOwn(env, name)) || (await hasSetting(log.unless, values))) {
+		return {};
+	}
+	return Object.fromEntries(names.map((name) => [name, filled(log.env[name] ?? "", values)]));
+}
+
 async function chooseConversation(
 	profile: AdapterProfile,
 	{ withContinue, conversation: known }: StartIntent,
@@ -84,21 +112,22 @@ async function chooseConversation(
 		known === null
 			? null
 			: fillFirst(profile.conversation.transcript, { ...values, ...conversationValues(known) });
-	const recorded = path === null ? null : (await findFile(path)) !== null;
-	return decideConversation(profile, { known, withContinue, recorded, newId: randomUUID() });
+	const recorded = path === null ? null : (await findFiles(path)).length > 0;
+	const { cwd = "" } = values;
+	return decideConversation(profile, {
+		...{ known, withContinue, recorded, newId: randomUUID(), cwd },
+	});
 }
 
-/** What stands for the placeholders in an adapter's texts. */
+/** The values of the placeholders in an adapter's texts; `env` is the agent's whole environment. */
 export async function sessionValues(
 	spec: AgentSpec,
-	env: Readonly<Record<string, string | undefined>>,
+	env: Readonly<Record<string, string>>,
 	folder: string,
 ): Promise<Values> {
 	// CLIs know a folder by its true name. One that is not there is the backend's to tell of.
 	const cwd = await realpath(spec.cwd).catch(() => spec.cwd);
-	const own = Object.entries(spec.env).map(([name, value]) => [name, value ?? undefined]);
-	const all = { ...env, ...(Object.fromEntries(own) as Values) };
-	return { ...all, home: all["HOME"] ?? homedir(), cwd, folder };
+	return { ...env, home: env["HOME"] ?? homedir(), cwd, folder };
 }
 
 export function conversationValues(id: string | null): Values {

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseFleet } from "../config/parse-fleet.js";
 import type { AgentSpec } from "../config/spec.js";
 import { NO_CONVERSATION } from "../engine/life-world.js";
+import { createEnvironments } from "./agent-environment.js";
 import { prepareStart } from "./prepare-start.js";
 
 const folder = mkdtempSync(join(tmpdir(), "reeve-prepare-"));
@@ -20,9 +21,10 @@ function specOf(agent: string): AgentSpec {
 async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
 	const home = {
 		...{ logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") },
-		socket: join(folder, "reeve.sock"),
+		...{ locks: join(folder, "locks"), socket: join(folder, "reeve.sock") },
 	};
-	const place = { inherited, home, onTrouble: () => {} };
+	const environments = createEnvironments(inherited);
+	const place = { environments, home, onTrouble: () => {} };
 	const prepared = await prepareStart(specOf(agent), NO_CONVERSATION, place);
 	if (!prepared.ok) throw new Error(prepared.detail);
 	const { env, ...request } = prepared.request;
@@ -48,4 +50,21 @@ test("an agent that is given such a variable by name has it", async () => {
 test("the time an agent has for its drain is also what the host gives it", async () => {
 	const agent = "{ command: [ls], drain: { timeout: 7s } }";
 	expect((await prepare(agent, {})).stopTimeoutMs).toBe(7_000);
+});
+
+test("gemini writes telemetry for Reeve, unless the user has settings of their own for it", async () => {
+	const home = join(folder, "gemini-home");
+	const agent = `{ adapter: gemini, env: { HOME: ${home} } }`;
+	const { env } = await prepare(agent, {});
+	expect(env).toMatchObject({
+		GEMINI_TELEMETRY_ENABLED: "true",
+		GEMINI_TELEMETRY_OUTFILE: expect.stringContaining(join(folder, "agents")),
+	});
+	const own = `{ adapter: gemini, env: { HOME: ${home}, GEMINI_TELEMETRY_OUTFILE: /mine } }`;
+	const { env: theirs } = await prepare(own, {});
+	expect(theirs).toMatchObject({ GEMINI_TELEMETRY_OUTFILE: "/mine" });
+	expect(theirs).not.toHaveProperty("GEMINI_TELEMETRY_ENABLED");
+	mkdirSync(join(home, ".gemini"), { recursive: true });
+	writeFileSync(join(home, ".gemini/settings.json"), '{ "telemetry": { "enabled": true } }');
+	expect((await prepare(agent, {})).env).not.toHaveProperty("GEMINI_TELEMETRY_OUTFILE");
 });

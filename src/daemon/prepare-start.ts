@@ -3,20 +3,21 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "../client/home.js";
-import { readEnvFile } from "../config/load.js";
-import { renderProblem } from "../config/problem.js";
 import type { AgentSpec } from "../config/spec.js";
+import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
 import type { Prepared, StartIntent } from "../engine/life-world.js";
+import { checkLaunch } from "../host/spawn-errors.js";
 import { acpCommand } from "./acp.js";
 import { adapterOf } from "./adapters.js";
+import { type Environments, renderProblems } from "./agent-environment.js";
 import { prepareSession } from "./prepare-session.js";
 
 /** Until somebody attaches. */
 const SIZE = { columns: 200, rows: 50 };
 
 export interface StartPlace {
-	readonly inherited: NodeJS.ProcessEnv;
-	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "socket">;
+	readonly environments: Environments;
+	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "locks" | "socket">;
 	/** Something is not as it should be, and the agent starts all the same. */
 	readonly onTrouble: (message: string) => void;
 }
@@ -29,25 +30,23 @@ export function logDirOf(logs: string, agentId: string): string {
 export async function prepareStart(
 	spec: AgentSpec,
 	intent: StartIntent,
-	{ home, onTrouble, ...place }: StartPlace,
+	{ home, onTrouble, environments }: StartPlace,
 ): Promise<Prepared> {
-	const inherited = withoutService(place.inherited);
-	const file = spec.envFile === null ? null : await readEnvFile(spec.envFile);
-	if (file !== null && !file.ok) {
-		return { ok: false, detail: file.problems.map(renderProblem).join("; ") };
-	}
+	const environment = await environments.read(spec);
+	if (!environment.ok) return { ok: false, detail: renderProblems(environment.problems) };
 	const { profile } = adapterOf(spec);
-	const own = file?.values ?? {};
+	const [base, ...own] = environment.layers as [EnvLayer, ...EnvLayer[]];
 	const session =
 		spec.kind === "session"
-			? await prepareSession(spec, intent, mergeEnv(inherited, own, spec.env), {
+			? await prepareSession(spec, intent, valuesOf(composeEnvironment([base, ...own])), {
 					folder: logDirOf(home.agents, spec.id),
 					temporary: logDirOf(home.temporary, spec.id),
+					locks: home.locks,
 					onTrouble,
 				})
 			: null;
-	const [program, ...first] = spec.command ?? profile.command ?? [];
-	if (program === undefined) return { ok: false, detail: "no command is given" };
+	const [program, ...first] = spec.command ?? session?.command ?? profile.command ?? [];
+	if (program === undefined) return { ok: false, detail: "the agent has no command" };
 	const argv = [program, ...first, ...(session?.args ?? []), ...spec.args] as const;
 	const logDir = logDirOf(home.logs, spec.id);
 	await mkdir(logDir, { recursive: true, mode: 0o700 });
@@ -57,8 +56,15 @@ export async function prepareStart(
 			agentId: spec.id,
 			argv: spec.adapter === "acp" ? acpCommand(spec.id, home.socket, argv) : argv,
 			cwd: spec.cwd,
-			// What somebody wrote for this agent wins over what its adapter finds useful.
-			env: { ...mergeEnv(inherited, session?.env ?? {}, own, spec.env), ...session?.hookEnv },
+			// The fleet file and the env file win over what the adapter sets.
+			env: valuesOf(
+				composeEnvironment([
+					base,
+					{ source: "adapter", values: session?.env ?? {} },
+					...own,
+					{ source: "reeve", values: session?.hookEnv ?? {} },
+				]),
+			),
 			terminal: spec.kind === "session" && spec.terminal,
 			size: SIZE,
 			logDir,
@@ -69,28 +75,16 @@ export async function prepareStart(
 	};
 }
 
-/** What systemd tells a service of itself. An agent that believed it would speak for the daemon. */
-const OF_THE_SERVICE = [
-	...["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "INVOCATION_ID", "JOURNAL_STREAM"],
-	...["MAINPID", "MANAGERPID", "SYSTEMD_EXEC_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID"],
-	...["MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE"],
-];
-
-function withoutService(inherited: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-	const isForAgents = ([name]: [string, unknown]) => !OF_THE_SERVICE.includes(name);
-	return Object.fromEntries(Object.entries(inherited).filter(isForAgents));
-}
-
-/** What the daemon inherited, without what is its own, then the env file, then the fleet file. */
-function mergeEnv(
-	...layers: readonly Readonly<Record<string, string | null | undefined>>[]
-): Record<string, string> {
-	const merged = new Map<string, string>();
-	for (const layer of layers) {
-		for (const [name, value] of Object.entries(layer)) {
-			if (value === null) merged.delete(name);
-			else if (value !== undefined && !name.startsWith("REEVE_")) merged.set(name, value);
-		}
-	}
-	return Object.fromEntries(merged);
+/** Why the agent cannot be started as things are; null when nothing is in the way. Touches nothing. */
+export async function checkStart(
+	spec: AgentSpec,
+	environments: Environments,
+): Promise<string | null> {
+	const environment = await environments.read(spec);
+	if (!environment.ok) return renderProblems(environment.problems);
+	const [program, ...args] = spec.command ?? adapterOf(spec).profile.command ?? [];
+	if (program === undefined) return "the agent has no command";
+	const env = valuesOf(composeEnvironment(environment.layers));
+	const problem = checkLaunch({ argv: [program, ...args, ...spec.args], cwd: spec.cwd, env });
+	return problem?.detail ?? null;
 }

@@ -6,13 +6,18 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { AgentSpec } from "../config/spec.js";
 import type { ReadinessProbes } from "../engine/readiness.js";
+import type { Environments } from "./agent-environment.js";
 
 const CONNECT_MS = 1_000;
 const COMMAND_MS = 10_000;
 const LOG_BYTES_MAX = 1_048_576;
 
 /** Probes for a run that begins now: what was in the log before is not its own. */
-export function createProbes(spec: AgentSpec, logDir: string): ReadinessProbes {
+export function createProbes(
+	spec: AgentSpec,
+	logDir: string,
+	environments: Environments,
+): ReadinessProbes {
 	const path = join(logDir, "current.log");
 	const before = stat(path).catch(() => null);
 	return {
@@ -23,7 +28,8 @@ export function createProbes(spec: AgentSpec, logDir: string): ReadinessProbes {
 			return pattern.test(await readTail(path, from, now.size));
 		},
 		portListens,
-		commandSucceeds: (argv) => commandSucceeds(argv, spec),
+		// In the agent's own environment: it may need the agent's port or password.
+		commandSucceeds: async (argv) => commandSucceeds(argv, spec, await environments.values(spec)),
 	};
 }
 
@@ -52,11 +58,16 @@ function portListens(port: number): Promise<boolean> {
 	});
 }
 
-function commandSucceeds(argv: readonly string[], spec: AgentSpec): Promise<boolean> {
+function commandSucceeds(
+	argv: readonly string[],
+	spec: AgentSpec,
+	env: Readonly<Record<string, string>>,
+): Promise<boolean> {
 	const [program = "", ...args] = argv;
 	return new Promise((resolve) => {
 		const child = spawn(program, args, {
 			cwd: spec.cwd,
+			env,
 			stdio: "ignore",
 			timeout: COMMAND_MS,
 			killSignal: "SIGKILL",

@@ -1,9 +1,9 @@
 /**
- * When a limit lifts, from the text in which a CLI tells it. The last resort: printed times are
- * rounded, without a date, and in whatever zone; structured data is better wherever there is some.
+ * Reads the time at which a usage limit lifts from the text that a CLI prints. This is the last
+ * resort: printed times are rounded, have no date and use any time zone. Prefer structured data.
  */
 
-/** Minutes that a place's clocks are ahead of UTC at a moment; null for a place that is not known. */
+/** Minutes that a zone's clocks are ahead of UTC at a moment; null for an unknown zone. */
 export type ZoneOffset = (zone: string | null, atMs: number) => number | null;
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -15,6 +15,13 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 };
 
 const DAY_MS = 86_400_000;
+/** Messages about limits are a line or two. */
+const TEXT_LENGTH_MAX = 2_000;
+/**
+ * A time of day that passed less than this long before it was printed is that time, not tomorrow's:
+ * clocks differ by seconds, printed minutes are rounded, and limits lift late.
+ */
+const JUST_PASSED_MS = 3_600_000;
 const SPAN =
 	/(?:resets?|again|retry|wait|available)\s*(?:in|after)?:?\s+((?:\d+\s*[a-z]+[\s,]*(?:and\s+)?)+)/iu;
 const PART = /(\d+)\s*(weeks?|days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[wdhms])(?![a-z])/giu;
@@ -26,28 +33,33 @@ const CLOCK =
 	/(?:resets?|again|until|available)\b[^\n]*?\b(\d{1,2})(?::(\d{2}))?\s*([ap])\.?m\.?(?![a-z])|(?:resets?|again|until|available)\b[^\n]*?\b(\d{1,2}):(\d{2})\b/iu;
 const ZONE = /\(([A-Za-z_]+(?:\/[A-Za-z_+-]+)*|UTC)\)/u;
 
-/** Wall time; null when the text does not tell. */
-export function parseResetTime(text: string, nowMs: number, offsetOf: ZoneOffset): number | null {
+/**
+ * The wall time at which the limit lifts; null when the text names none. `atMs` is when the text was
+ * printed, not when it is read: a daemon may read it hours later.
+ */
+export function parseResetTime(whole: string, atMs: number, offsetOf: ZoneOffset): number | null {
+	// Agents write the text, and the expressions take quadratic time.
+	const text = whole.slice(0, TEXT_LENGTH_MAX);
 	const stamp = STAMP.exec(text)?.[1];
 	if (stamp !== undefined) return Number.isNaN(Date.parse(stamp)) ? null : Date.parse(stamp);
 	const epoch = EPOCH.exec(text)?.[1];
 	if (epoch !== undefined) return Number(epoch) * 1_000;
-	return parseSpan(text, nowMs) ?? parseClock(text, nowMs, offsetOf);
+	return parseSpan(text, atMs) ?? parseClock(text, atMs, offsetOf);
 }
 
 /** `try again in 3 hours 20 minutes`. */
-function parseSpan(text: string, nowMs: number): number | null {
+function parseSpan(text: string, atMs: number): number | null {
 	const span = SPAN.exec(text)?.[1];
 	if (span === undefined) return null;
 	let ms = 0;
 	for (const [, amount, unit = ""] of span.matchAll(PART)) {
 		ms += Number(amount) * (UNIT_MS[unit.slice(0, 1).toLowerCase()] ?? 0);
 	}
-	return ms > 0 ? nowMs + ms : null;
+	return ms > 0 ? atMs + ms : null;
 }
 
-/** `resets 3pm (America/Bogota)`, `try again at Nov 17th, 2026 3:30 PM`: the next time it is that late. */
-function parseClock(text: string, nowMs: number, offsetOf: ZoneOffset): number | null {
+/** `resets 3pm (America/Bogota)`, `try again at Nov 17th, 2026 3:30 PM`. */
+function parseClock(text: string, printedAtMs: number, offsetOf: ZoneOffset): number | null {
 	const found = CLOCK.exec(text);
 	if (found === null) return null;
 	const [, hour12, minute12, half, hour24, minute24] = found;
@@ -57,15 +69,19 @@ function parseClock(text: string, nowMs: number, offsetOf: ZoneOffset): number |
 			: (Number(hour12) % 12) + (half?.toLowerCase() === "p" ? 12 : 0);
 	const minute = Number(minute12 ?? minute24 ?? 0);
 	if (hour > 23 || minute > 59 || Number(hour12 ?? 0) > 12) return null;
-	const offsetMinutes = offsetOf(ZONE.exec(text)?.[1] ?? null, nowMs);
+	const offsetMinutes = offsetOf(ZONE.exec(text)?.[1] ?? null, printedAtMs);
 	if (offsetMinutes === null) return null;
 	const shiftMs = offsetMinutes * 60_000;
 	const timeMs = (hour * 60 + minute) * 60_000;
 	const date = DATE.exec(text);
-	if (date !== null) return dateOf(date, nowMs + shiftMs, timeMs) - shiftMs;
-	const today = Math.floor((nowMs + shiftMs) / DAY_MS) * DAY_MS;
-	const atMs = today + timeMs - shiftMs;
-	return atMs > nowMs ? atMs : atMs + DAY_MS;
+	if (date !== null) return dateOf(date, printedAtMs + shiftMs, timeMs) - shiftMs;
+	const today = Math.floor((printedAtMs + shiftMs) / DAY_MS) * DAY_MS;
+	return nearestAfter(today + timeMs - shiftMs, printedAtMs - JUST_PASSED_MS);
+}
+
+/** The first moment at this time of day that is not before `fromMs`. */
+function nearestAfter(timeOfDayMs: number, fromMs: number): number {
+	return timeOfDayMs - Math.floor((timeOfDayMs - fromMs) / DAY_MS) * DAY_MS;
 }
 
 function dateOf(date: RegExpExecArray, localMs: number, timeMs: number): number {

@@ -3,9 +3,10 @@
  * the start tells of a daemon that died without a word, be it by `kill -9` or for want of memory.
  */
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import type { CrashCause } from "../client/crash-reports.js";
 import { readBootId } from "../host/process-identity.js";
+import { replaceFileSync } from "../host/replace-file.js";
 import { readLastLines } from "./crash-file.js";
 
 export interface Marker {
@@ -19,7 +20,7 @@ export interface Marker {
 export function putMarker(path: string, own: Omit<Marker, "bootId">): Marker | null {
 	const left = readMarker(path);
 	try {
-		writeFileSync(path, JSON.stringify({ ...own, bootId: readBootId() }), { mode: 0o600 });
+		replaceFileSync(path, JSON.stringify({ ...own, bootId: readBootId() }));
 	} catch {
 		// A disk that is full must not keep the daemon from its agents.
 	}
@@ -52,7 +53,7 @@ export function causeOf(daemonLog: string): {
 		cause: "killed",
 		message:
 			words ??
-			"the daemon ended without a word: by SIGKILL, perhaps of the kernel when memory ran out (`dmesg` tells)",
+			"the daemon was killed without a log entry: by SIGKILL, possibly by the kernel when memory ran out (check `dmesg`)",
 	};
 }
 

@@ -1,25 +1,31 @@
 /**
- * The settings of this home as they hold now. They are read when the daemon starts and when it is told to
- * read them again. A file that cannot be used never replaces settings that could (A7): it is told as a
- * problem, and what held goes on.
+ * The settings of this home as they hold now. They are read when the daemon starts and on a reload. A file
+ * that cannot be used never replaces settings that could (A7): it is reported as a problem, and the settings
+ * that held before go on.
  */
 
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import type { Home } from "../client/home.js";
-import {
-	type DaemonSettings,
-	NO_SETTINGS,
-	parseDaemonSettings,
-} from "../config/daemon-settings.js";
+import { loadSettings } from "../config/load-settings.js";
+import { changedSettings, type DaemonSettings, NO_SETTINGS } from "../config/no-settings.js";
+import { renderProblemLine } from "../config/problem.js";
+
+export interface ReloadedSettings {
+	readonly changed: boolean;
+	/** The settings that are different now, never their values. */
+	readonly keys: readonly string[];
+	readonly problem: string | null;
+}
 
 export class Settings {
 	readonly #path: string;
 	#current = NO_SETTINGS;
 	#problem: string | null = null;
 	#change = new AbortController();
-	/** Of everything that counts, the files that are named included. */
-	#digest = "";
+	/** Of the files that the settings name. */
+	#files: Readonly<Record<string, string>> = {};
 
 	private constructor(path: string) {
 		this.#path = path;
@@ -35,7 +41,7 @@ export class Settings {
 		return this.#current;
 	}
 
-	/** Why the file is not what holds; null when it is. */
+	/** Why the file cannot be used; null when it can. */
 	get problem(): string | null {
 		return this.#problem;
 	}
@@ -45,44 +51,40 @@ export class Settings {
 		return this.#change.signal;
 	}
 
-	/** Reads the file again. Gives whether anything is different now. */
-	async reload(): Promise<{ readonly changed: boolean; readonly problem: string | null }> {
-		const { settings, problem } = await readSettings(this.#path);
-		this.#problem = problem;
-		if (settings === null) return { changed: false, problem };
-		const digest = await digestOf(settings);
-		if (digest === this.#digest) return { changed: false, problem };
-		this.#digest = digest;
+	/** Reads the file again. Every setting is applied at once; none needs a restart. */
+	async reload(): Promise<ReloadedSettings> {
+		const loaded = await loadSettings(this.#path, homedir());
+		if (!loaded.ok) {
+			this.#problem = loaded.problems.map(renderProblemLine).join("\n");
+			return { changed: false, keys: [], problem: this.#problem };
+		}
+		this.#problem = null;
+		const { settings } = loaded;
+		const files = await digestsOf(settings);
+		// A renewed certificate or secret is a change although its path is the same.
+		const renewed = Object.keys(files).filter((key) => files[key] !== this.#files[key]);
+		const keys = [...new Set([...changedSettings(this.#current, settings), ...renewed])];
+		this.#files = files;
+		if (keys.length === 0) return { changed: false, keys, problem: null };
 		this.#current = settings;
 		const over = this.#change;
 		this.#change = new AbortController();
 		over.abort();
-		return { changed: true, problem };
+		return { changed: true, keys, problem: null };
 	}
 }
 
-async function readSettings(
-	path: string,
-): Promise<{ readonly settings: DaemonSettings | null; readonly problem: string | null }> {
-	try {
-		const parsed = parseDaemonSettings(JSON.parse(await readFile(path, "utf8")));
-		if (parsed.ok) return { settings: parsed.settings, problem: null };
-		return { settings: null, problem: `${path}: ${parsed.problem}` };
-	} catch (error) {
-		const { code, message } = error as NodeJS.ErrnoException;
-		if (code === "ENOENT") return { settings: NO_SETTINGS, problem: null };
-		return { settings: null, problem: `${path}: ${message}` };
+/** A digest of the files that each setting names. */
+async function digestsOf({ tls, notify }: DaemonSettings): Promise<Record<string, string>> {
+	const digests: Record<string, string> = {};
+	const add = async (key: string, files: readonly string[]) => {
+		const hash = createHash("sha256");
+		for (const file of files) hash.update(await readFile(file).catch(() => "")).update("\0");
+		digests[key] = hash.digest("hex");
+	};
+	if (tls !== null) await add("tls", [tls.cert, tls.key]);
+	for (const { name, secret_file: file } of notify) {
+		if (file !== undefined) await add(`notify.${name}`, [file]);
 	}
-}
-
-/** A certificate that was renewed, or a secret, is a change although its path is the same. */
-async function digestOf(settings: DaemonSettings): Promise<string> {
-	const { tls, notify } = settings;
-	const files = [
-		...(tls === null ? [] : [tls.cert, tls.key]),
-		...notify.flatMap((each) => ("secret_file" in each ? [each.secret_file ?? ""] : [])),
-	];
-	const hash = createHash("sha256").update(JSON.stringify(settings));
-	for (const file of files) hash.update(await readFile(file).catch(() => "")).update("\0");
-	return hash.digest("hex");
+	return digests;
 }

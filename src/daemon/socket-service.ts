@@ -2,15 +2,34 @@
 
 import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Home } from "../client/home.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 import { RECOVERY_MS_MAX } from "./core-services.js";
+import { type HomeClaim, identityOf } from "./home-claim.js";
 import { closing, listeningPrivately, serving } from "./listening.js";
 
+const LOOK_MS = 1_000;
+
+/** Rejects when the socket at this path is no longer this one: no command would reach the daemon. */
+async function removal(path: string, own: string | null, signal: AbortSignal): Promise<void> {
+	while (identityOf(path) === own) {
+		// The look after this one must not find a listener of this one on the signal, which lives as long as the daemon.
+		await sleep(LOOK_MS, null, { ref: false, signal }).catch(() => {});
+		if (signal.aborted) return;
+	}
+	throw new Error(`${path} was removed or replaced`);
+}
+
 /** Agents are kept also while nobody can ask about them. */
-export function socketService(api: Api, home: Home, recovered: Promise<void>): Service {
+export function socketService(
+	api: Api,
+	home: Home,
+	claim: HomeClaim,
+	recovered: Promise<void>,
+): Service {
 	return {
 		name: "http",
 		policy: "restartable",
@@ -18,16 +37,22 @@ export function socketService(api: Api, home: Home, recovered: Promise<void>): S
 		async run(signal, ready) {
 			// Nobody is told about agents before it is known which of them are alive.
 			await Promise.race([recovered, aborted(signal)]);
+			// The holder of the lock owns the socket: what is there is left from a daemon that died.
+			if (claim.look() !== "held") throw new Error(`${home.dir} was removed or replaced`);
 			const server = createServer();
 			const close = api.serve(server, { type: "socket" });
+			let own: string | null = null;
 			try {
-				// Whoever holds the lock owns the socket: what is there is left from a daemon that died.
 				await rm(home.socket, { force: true });
 				await listeningPrivately(server, home.socket, signal);
+				own = identityOf(home.socket);
 				ready();
-				await serving(server, signal);
+				await Promise.race([serving(server, signal), removal(home.socket, own, signal)]);
 			} finally {
-				await closing(server, close);
+				// Closing it would remove the socket of another daemon that has taken its place.
+				const isReplaced = own !== null && ![own, null].includes(identityOf(home.socket));
+				if (isReplaced) server.closeAllConnections();
+				else await closing(server, close, signal);
 			}
 		},
 	};

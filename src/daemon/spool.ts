@@ -7,7 +7,7 @@
 import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSign } from "../core/sign.js";
-import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js";
 
 const RECORDS_MAX = 300;
 const RECORD_BYTES_MAX = 2_097_152;
@@ -34,7 +34,7 @@ export async function emptySpool(folder: string): Promise<void> {
 
 export interface SpoolReader {
 	/** What the records mean, oldest first. Removes what is beyond the bound. */
-	read(reader: SignReader): Promise<readonly AgentSign[]>;
+	read(readerAt: SignReaderAt): Promise<readonly AgentSign[]>;
 }
 
 interface Known {
@@ -48,25 +48,25 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 	const spool = spoolOf(folder);
 	const known = new Map<string, Known>();
 
-	async function readNew(name: string, reader: SignReader): Promise<void> {
+	async function readNew(name: string, readerAt: SignReaderAt): Promise<void> {
 		const stats = await stat(join(spool, name)).catch(() => null);
 		if (stats === null || known.get(name)?.atMs === stats.mtimeMs) return;
 		const event = name.replace(/\.[^.]*\.json$/, "");
 		const data = stats.size > RECORD_BYTES_MAX ? {} : await readJson(join(spool, name));
-		const meaning = adapter.readRecord?.(event, data, reader) ?? null;
 		const atMs = stats.mtimeMs;
+		const meaning = adapter.readRecord?.(event, data, readerAt(atMs)) ?? null;
 		const sign =
 			meaning === null ? null : ({ ...meaning, source: "hook", name: event, atMs } as const);
 		known.set(name, { atMs, sign });
 	}
 
 	return {
-		async read(reader) {
+		async read(readerAt) {
 			const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
 			const there = new Set(names);
 			for (const name of known.keys()) if (!there.has(name)) known.delete(name);
 			for (const name of names) {
-				if (!known.has(name) || name.endsWith(".last.json")) await readNew(name, reader);
+				if (!known.has(name) || name.endsWith(".last.json")) await readNew(name, readerAt);
 			}
 			const ordered = [...known].sort(([, a], [, b]) => a.atMs - b.atMs);
 			for (const [name] of ordered.slice(0, -RECORDS_MAX)) {

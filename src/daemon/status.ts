@@ -16,8 +16,14 @@ export interface StatusFacts {
 	readonly services: readonly ServiceStatus[];
 	readonly health: StoreHealth;
 	readonly network: NetworkState;
-	/** Why the settings in the file do not hold. */
+	/** The daemon was told to end. */
+	readonly stopping: boolean;
+	/** Why the settings in the file do not hold, one mistake a line. */
 	readonly settingsProblem: string | null;
+	/** Why the home cannot be used now. */
+	readonly homeProblem: string | null;
+	/** Files of the home that were damaged, and what was done about each. */
+	readonly damagedFiles: readonly string[];
 }
 
 export function renderStatus(facts: StatusFacts): DaemonJson {
@@ -25,13 +31,17 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 	const unready = services.filter((each) => !each.ready);
 	const isMissed = ({ policy }: ServiceStatus) => policy !== "tolerated";
 	const obstacles = [
+		...(facts.stopping ? ["the daemon is shutting down"] : []),
 		...unready.filter(isMissed).map(renderUnready),
-		...(health.ok ? [] : [`nothing can be stored: ${health.reason}`]),
+		...(health.ok ? [] : [`cannot write to the database: ${health.reason}`]),
+		...(facts.homeProblem === null ? [] : [facts.homeProblem]),
 	];
 	// Who cannot listen can still supervise.
 	const others = [
 		...unready.filter((each) => !isMissed(each)).map(renderUnready),
-		...[network.problem, settingsProblem].filter((problem) => problem !== null),
+		...(network.problem === null ? [] : [network.problem]),
+		...(settingsProblem?.split("\n") ?? []),
+		...facts.damagedFiles,
 	];
 	return {
 		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
@@ -46,7 +56,7 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 }
 
 function renderUnready({ name, reason }: ServiceStatus): string {
-	return reason === null ? `${name} is not ready` : `${name} is not ready: ${reason}`;
+	return reason === null ? `${name} is starting` : `${name} is not ready: ${reason}`;
 }
 
 export function renderLimits(support: readonly LimitSupport[]): DaemonJson["limits"] {

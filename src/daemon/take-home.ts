@@ -21,6 +21,8 @@ export type TakenHome =
 const WAIT_MS_MAX = 30_000;
 const LOOK_MS = 25;
 const DEATHS_MAX = 2;
+/** A daemon whose lock file was damaged answers within this time, or there is none. */
+const DAMAGED_MS = 5_000;
 
 export async function takeHome(
 	{ dir, socket }: { readonly dir: string; readonly socket: string },
@@ -29,19 +31,23 @@ export async function takeHome(
 	const untilMs = performance.now() + waitMsMax;
 	let rival: ProcessIdentity | null = null;
 	let deaths = 0;
+	let damagedSinceMs: number | null = null;
 	for (;;) {
-		const lock = takeLock(dir, "lock");
+		const nowMs = performance.now();
+		const takesDamaged = damagedSinceMs !== null && nowMs - damagedSinceMs > DAMAGED_MS;
+		const lock = takeLock(dir, "lock", takesDamaged);
 		if (lock.ok) return { outcome: "ours" };
+		damagedSinceMs = lock.isDamaged ? (damagedSinceMs ?? nowMs) : null;
 		if (await accepts(socket)) return { outcome: "served", pid: lock.owner?.pid ?? null };
 		if (rival !== null && lock.owner !== null && lock.owner.pid !== rival.pid) deaths++;
 		rival = lock.owner ?? rival;
 		if (deaths >= DEATHS_MAX) {
-			const reason = `${deaths} other daemons had this home and ended before they answered`;
+			const reason = `${deaths} other daemons took this home and exited during startup`;
 			return { outcome: "failed", reason };
 		}
 		if (performance.now() > untilMs) {
 			const who = rival === null ? "another daemon" : `another daemon (pid ${rival.pid})`;
-			return { outcome: "failed", reason: `${who} has this home and does not answer` };
+			return { outcome: "failed", reason: `${who} owns this home and does not respond` };
 		}
 		await sleep(LOOK_MS);
 	}

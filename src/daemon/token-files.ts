@@ -1,34 +1,32 @@
 /** Tokens on the disk: hashes in one file, the owner's own token in another, both for the owner alone. */
 
-import { readFile, rename } from "node:fs/promises";
 import type { Home } from "../client/home.js";
-import { writeDurably } from "../host/durable-file.js";
+import { createJsonFile, type FileDamage } from "../home/json-file.js";
+import { readIfThere, updateFile } from "../home/update-file.js";
 import type { StoredToken, TokenStore } from "../ports/token-store.js";
 
-export function createTokenFiles({ tokens, token }: Pick<Home, "tokens" | "token">): TokenStore {
+export function createTokenFiles(
+	{ tokens, token, locks }: Pick<Home, "tokens" | "token" | "locks">,
+	onDamage: (damage: FileDamage) => void,
+): TokenStore {
+	const hashes = createJsonFile<readonly StoredToken[]>(tokens, {
+		...{ locks, onDamage, parse: parseTokens },
+		// The version before may hold a token that was revoked since.
+		restoresPrevious: false,
+		consequence:
+			"all API tokens and browser sessions are invalid; create new ones with `reeve token create`",
+	});
 	return {
-		async read() {
-			const text = await readIfThere(tokens);
-			if (text === null) return [];
-			try {
-				return JSON.parse(text) as StoredToken[];
-			} catch {
-				// All tokens are void then, which is safe; agents must be kept all the same.
-				await rename(tokens, `${tokens}.broken`);
-				return [];
-			}
-		},
-		write: (all) => writeDurably(tokens, `${JSON.stringify(all, null, "\t")}\n`),
+		read: async () => (await hashes.read()) ?? [],
+		write: async (all) => void (await hashes.update(() => all)),
 		readDefault: async () => (await readIfThere(token))?.trim() ?? null,
-		writeDefault: (text) => writeDurably(token, `${text}\n`),
+		writeDefault: (text) => updateFile(token, () => `${text}\n`, { locks, mode: 0o600 }),
 	};
 }
 
-async function readIfThere(path: string): Promise<string | null> {
-	try {
-		return await readFile(path, "utf8");
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-		throw error;
-	}
+function parseTokens(value: unknown): readonly StoredToken[] {
+	const isToken = (each: unknown) =>
+		typeof each === "object" && each !== null && "hash" in each && typeof each.hash === "string";
+	if (Array.isArray(value) && value.every(isToken)) return value as StoredToken[];
+	throw new Error("it is not a list of tokens");
 }

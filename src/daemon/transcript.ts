@@ -2,7 +2,7 @@
 
 import { open, stat } from "node:fs/promises";
 import type { AgentSign } from "../core/sign.js";
-import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
+import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js";
 
 const BYTES_MAX = 262_144;
 const LINES_MAX = 200;
@@ -13,12 +13,12 @@ const KNOWN_MAX = 500;
 export function createTranscriptReader() {
 	const known = new Map<string, { changed: string; signs: readonly AgentSign[] }>();
 	return {
-		async read(path: string, adapter: AgentAdapter, reader: SignReader) {
+		async read(path: string, adapter: AgentAdapter, readerAt: SignReaderAt) {
 			const { mtimeMs, size } = await stat(path);
 			const changed = `${mtimeMs} ${size}`;
 			const before = known.get(path);
 			if (before?.changed === changed) return before.signs;
-			const signs = await readTranscriptEnd(path, adapter, reader);
+			const signs = await readTranscriptEnd(path, adapter, readerAt);
 			if (known.size >= KNOWN_MAX) known.clear();
 			known.set(path, { changed, signs });
 			return signs;
@@ -29,7 +29,7 @@ export function createTranscriptReader() {
 async function readTranscriptEnd(
 	path: string,
 	{ readTranscript }: AgentAdapter,
-	reader: SignReader,
+	readerAt: SignReaderAt,
 ): Promise<readonly AgentSign[]> {
 	if (readTranscript === undefined) return [];
 	const { text, changedAtMs } = await readEnd(path);
@@ -38,10 +38,11 @@ async function readTranscriptEnd(
 		.slice(-LINES_MAX)
 		.flatMap((line): readonly AgentSign[] => {
 			const data = parseLine(line);
-			const meaning = data === null ? null : readTranscript(data, reader);
-			if (data === null || meaning === null) return [];
+			if (data === null) return [];
 			const said = Date.parse(String(data["timestamp"]));
 			const atMs = Number.isNaN(said) ? changedAtMs : said;
+			const meaning = readTranscript(data, readerAt(atMs));
+			if (meaning === null) return [];
 			return [{ ...meaning, source: "transcript", name: String(data["type"] ?? "line"), atMs }];
 		});
 }

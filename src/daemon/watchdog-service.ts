@@ -64,6 +64,6 @@ async function watch(
 function ended(worker: Worker): Promise<never> {
 	return new Promise((_, reject) => {
 		worker.once("error", reject);
-		worker.once("exit", (code) => reject(new Error(`the thread ended with ${code}`)));
+		worker.once("exit", (code) => reject(new Error(`the watchdog thread exited with ${code}`)));
 	});
 }

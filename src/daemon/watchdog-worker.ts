@@ -51,7 +51,7 @@ async function endProcess(): Promise<void> {
 		writeCrashReport(home, {
 			...snapshot,
 			...{ at: new Date().toISOString(), cause: "blocked_event_loop", stack },
-			message: `the main loop did nothing for ${seconds} s`,
+			message: `the event loop was blocked for ${seconds} s`,
 		});
 		removeMarker(home.marker);
 	}

@@ -1,5 +1,7 @@
 /** How far the clocks of a place are ahead of UTC: printed times name the place, or none for this host's. */
 
+const MINUTE_MS = 60_000;
+
 export function offsetOfZone(zone: string | null, atMs: number): number | null {
 	if (zone === null) return -new Date(atMs).getTimezoneOffset();
 	try {
@@ -12,7 +14,8 @@ export function offsetOfZone(zone: string | null, atMs: number): number | null {
 		);
 		const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = parts;
 		const localMs = Date.UTC(year, month - 1, day, hour, minute);
-		return Math.round((localMs - atMs) / 60_000);
+		// The parts have no seconds: against a moment with seconds the offset would be a minute too small.
+		return Math.round((localMs - Math.floor(atMs / MINUTE_MS) * MINUTE_MS) / MINUTE_MS);
 	} catch {
 		// No such place.
 		return null;

@@ -53,6 +53,15 @@ export interface Hold {
 	readonly untilMs: number | null;
 }
 
+/** An agent that waits for its account after an exit: the account decides for how long. */
+export interface Parked {
+	/** Null when only the operator ends the wait. */
+	readonly afterMs: number | null;
+	readonly reason: string;
+	/** Goes with the record of the exit. */
+	readonly write: (transaction: StoreTransaction) => void;
+}
+
 /** Whether the agent is logged in to an account, as far as Reeve knows. */
 function isAccounted(spec: AgentSpec): spec is AccountedSpec {
 	return spec.kind === "session" || (spec.kind === "call" && spec.adapter !== "generic");
@@ -126,10 +135,16 @@ export class Accounts {
 		{ type }: CrashAction,
 		{ resetInMs }: ExitReport,
 		atMs: number,
-	): ((transaction: StoreTransaction) => void) | null {
+	): Parked | null {
 		if (spec.kind !== "session" || type !== "park") return null;
 		const resetAtMs = resetInMs === null ? null : atMs + resetInMs;
-		return this.#meet(spec, { by: "exit", atMs, resetAtMs });
+		const write = this.#meet(spec, { by: "exit", atMs, resetAtMs });
+		const hold = this.holdOf(spec);
+		const untilMs = hold === null ? this.#nowMs() : hold.untilMs;
+		return {
+			...{ write, reason: `${hold?.reason ?? "usage limit"}; not counted` },
+			afterMs: untilMs === null ? null : Math.max(0, untilMs - this.#nowMs()),
+		};
 	}
 
 	/** How a turn of an agent that goes on has gone. */
@@ -153,7 +168,8 @@ export class Accounts {
 		const atMs = this.#nowMs();
 		const resetAtMs =
 			outcome.ok || outcome.retryAfterMs === null ? null : atMs + outcome.retryAfterMs;
-		const turn = { atMs, limit: isLimited ? { resetAtMs } : null };
+		const begin = { beganAtMs: null, afterLimit: false };
+		const turn = { ...begin, atMs, limit: isLimited ? { resetAtMs } : null };
 		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
 	}
 
@@ -163,12 +179,26 @@ export class Accounts {
 	}
 
 	/** The operator ends the wait for this agent; it shows whether the others may follow. */
-	resume(spec: AgentSpec): void {
-		this.#resumedAtMs.set(spec.id, this.#nowMs());
+	async resume(spec: AgentSpec): Promise<void> {
 		const account = accountOf(spec);
-		const state = account === null ? undefined : this.#states.get(account);
-		if (account === null || state === undefined) return;
-		this.#change(account, spec.id, decideAccountResume(state, spec.id, this.#nowMs()));
+		if (account === null || !this.#states.has(account)) return;
+		await this.#world.store.commit((transaction) => {
+			const before = this.#states.get(account);
+			if (before === undefined) return;
+			const freedAtMs = this.#freedAtMs.get(account) ?? 0;
+			const after = decideAccountResume(before, spec.id, this.#nowMs());
+			const write = this.#believe(account, spec.id, before, after);
+			transaction.onRollback(() => {
+				this.#states.set(account, before);
+				this.#freedAtMs.set(account, freedAtMs);
+			});
+			write(transaction);
+		});
+	}
+
+	/** The operator has let this agent go on; what its turns reported before no longer counts. */
+	noteResumed(spec: AgentSpec): void {
+		this.#resumedAtMs.set(spec.id, this.#nowMs());
 	}
 
 	#nowMs(): number {
@@ -266,7 +296,7 @@ function newsOf(
 		const data = { account };
 		return known ? [] : [{ type: "account.probing", agent: after.probe, data }];
 	}
-	if (after?.phase === "releasing" && before?.phase === "probing") {
+	if (after?.phase === "releasing" && before !== null && before.phase !== "releasing") {
 		const data = { account, waited_ms: Math.max(0, after.sinceMs - after.firstAtMs) };
 		return [{ ...about, type: "account.released", data }];
 	}

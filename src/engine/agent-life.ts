@@ -7,17 +7,16 @@
  * down), S8 (one start and one exit per run) and S13 (adoption moves no counter).
  */
 
-import { decideAfterExit } from "../core/crash-policy.js";
 import { type Asker, type ExitReport, exitReport } from "../core/exit.js";
 import type { Backend, RunExit, RunHandle, StartFailure } from "../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
 	createLimitsNews,
+	drainedEvent,
+	graceOf,
 	type PlannedStart,
-	recordExit,
 	reportOf,
-	settledAgent,
-	startEffect,
+	restOf,
 	startEffectKey,
 	toStoredRun,
 } from "./agent-record.js";
@@ -26,21 +25,25 @@ import {
 	type AgentSnapshot,
 	type LiveRun,
 	newRun,
-	processStateOf,
+	recoveredRun,
+	snapshotOfRun,
 } from "./agent-state.js";
-import { type DrainWays, drainRun, drainWaysOf } from "./drain.js";
-import { judgeRun } from "./judge-run.js";
+import { type Drained, type DrainWays, drainedAs, drainRun, drainWaysOf } from "./drain.js";
+import { recordEnd } from "./end-run.js";
 import { KeptAgent } from "./kept-agent.js";
-import { launchRun } from "./launch-run.js";
+import { launchRun, recordIntent, startedEvent } from "./launch-run.js";
+import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
 import { NextStart } from "./next-start.js";
-import { bindConversation, endConversation, hearConversation } from "./run-conversation.js";
+import { bindConversation, releaseConversation } from "./run-conversation.js";
+import { recordNews, recordReady } from "./run-news.js";
 import { type RunWatch, watchRun } from "./run-watch.js";
 import { type Signal, scheduleLong } from "./waiting.js";
 
 const RECOVER_AGAIN_MS = 1_000;
+const INTENT_AGAIN_MS = 1_000;
 const UNSEEN = { code: null, signal: null, outOfMemory: false };
 
 export class AgentLife implements Life {
@@ -49,12 +52,15 @@ export class AgentLife implements Life {
 	readonly #kept: KeptAgent;
 	#run: LiveRun | null = null;
 	#lastExit: StoredExit | null;
-	#unknown = false;
 	readonly #limitsNews = createLimitsNews();
 	#ready = false;
 	readonly #next: NextStart;
 	#cancelLook = () => {};
 	#watch: RunWatch | null = null;
+	/** The run that a stop is seeing to, with all its processes. */
+	#draining: LiveRun | null = null;
+	/** What outlived the last run's own process (S18). */
+	#left: LeftTree | null = null;
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
 		this.#kept = new KeptAgent(agent, world);
@@ -68,17 +74,15 @@ export class AgentLife implements Life {
 	}
 
 	get wantsToLaunch(): boolean {
-		return this.#next.isWanted;
+		return this.#next.isWanted && this.#left === null;
 	}
 
 	snapshot(): AgentSnapshot {
+		const isEnding = this.#draining !== null || this.#left !== null;
+		const facts = { wantsToStart: this.#next.isWanted, isEnding };
 		return {
 			agent: this.#kept.now,
-			process: processStateOf(this.#run, this.#next.isWanted, this.#unknown),
-			run: this.#run,
-			processes: this.#run?.handle ? 1 : 0,
-			ready: this.#ready,
-			known: this.#run === null ? null : (this.#watch?.known() ?? null),
+			...snapshotOfRun(this.#run, facts, this.#ready, this.#watch),
 			lastExit: this.#lastExit,
 			nextStartAtMs: this.#next.plannedAtMs,
 		};
@@ -89,16 +93,24 @@ export class AgentLife implements Life {
 	}
 
 	exited(exit: RunExit): Promise<void> {
+		// Shown at once: recording it may have to wait for the store.
+		if (this.#run?.runId === exit.runId) this.#run.gone = exit;
 		return this.#inbox.run(async () => {
 			const live = this.#run;
-			if (live?.runId === exit.runId) await this.#end(live, this.#report(live, exit), exit.atMs);
+			if (live?.runId !== exit.runId) return;
+			live.exitSeen = true;
+			await this.#end(live, this.#report(live, exit), exit.atMs);
+			if (exit.replaced !== undefined) this.#takeUp(null);
 		});
 	}
 
 	recover([stored]: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
 		return this.#inbox.run(async () => {
 			if (stored === undefined) this.#takeUp(planned);
-			else await this.#recover(stored);
+			else if (stored.exitRecorded) {
+				this.#endLeft(recoveredRun(stored, this.#world.backendNamed(stored.backend)));
+				this.#takeUp(planned);
+			} else await this.#recover(stored);
 		});
 	}
 
@@ -112,11 +124,13 @@ export class AgentLife implements Life {
 		this.#next.letGo();
 		this.#cancelLook();
 		this.#watch?.stop();
+		this.#left?.letGo();
 	}
 
 	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
 	forbidden(): StartOutcome | null {
 		if (this.#run !== null) return "already_running";
+		if (typeof this.#left?.stuck === "string") return "not_gone";
 		const { desired, spec } = this.#kept.now;
 		if (desired === "down" || spec.kind === "call") return "stopped";
 		if (this.#kept.now.crash.policy === "halted") return "halted";
@@ -138,15 +152,15 @@ export class AgentLife implements Life {
 		return this.#world.clock.now().wallMs;
 	}
 
-	#stored(live: LiveRun, state: StoredRun["state"]): StoredRun {
-		return toStoredRun(this.id, live, state);
-	}
+	readonly #stored = (live: LiveRun, state: StoredRun["state"]) =>
+		toStoredRun(this.id, live, state);
 
 	askToStart(withContinue: boolean): Promise<StartOutcome> {
 		return this.#next.ask(withContinue);
 	}
 
 	async #launch(): Promise<void> {
+		if (this.#left !== null) return;
 		const wanted = this.#next.take();
 		if (wanted === null) return;
 		const refused = this.forbidden();
@@ -154,12 +168,11 @@ export class AgentLife implements Life {
 		const { newRunId, chooseBackend } = this.#world;
 		const backend = chooseBackend(this.#kept.now.spec);
 		const live = newRun(newRunId(), backend, wanted.withContinue, this.#nowMs());
-		// The intent is recorded before the start, so that a start that nobody saw confirmed is found.
-		const wasParked = this.#lastExit?.cause === "usage_limit" ? 1 : 0;
-		const restarts = this.#kept.now.restarts + wasParked;
-		await this.#kept.save({ reason: "starting", restarts }, [], (transaction) => {
-			transaction.putRun(this.#stored(live, "intended"));
-			transaction.removeEffect(startEffectKey(this.id));
+		await recordIntent(this.#kept, live, this.#lastExit).catch((error: unknown) => {
+			// Nothing has started. The agent is still wanted, so it is tried again.
+			wanted.outcome.resolve("failed");
+			this.#next.plan({ afterMs: INTENT_AGAIN_MS, dueAtMs: this.#nowMs() + INTENT_AGAIN_MS });
+			throw error;
 		});
 		this.#run = live;
 		const launched = await launchRun(this.#world, this.#kept, live);
@@ -172,21 +185,9 @@ export class AgentLife implements Life {
 				return this.#failedToStart(live, wanted.outcome, launched.failure);
 			case "started":
 				live.startedSteadyMs = this.#world.clock.now().steadyMs;
-				await this.#began(live, launched.handle, {
-					type: "agent.started",
-					data: {
-						pid: launched.handle.process.pid,
-						with_continue: this.#goesOn(live),
-					},
-				});
+				await this.#began(live, launched.handle, startedEvent(live, launched, this.#lastExit));
 				return wanted.outcome.resolve("started");
 		}
-	}
-
-	/** Whether a run goes on where the last one stopped; without a conversation that is what it was asked to. */
-	#goesOn({ conversation, withContinue }: LiveRun): boolean {
-		if (conversation) return conversation.mode === "resume";
-		return withContinue && this.#lastExit !== null;
 	}
 
 	async #failedToStart(
@@ -217,11 +218,11 @@ export class AgentLife implements Life {
 		// Somebody else has the conversation by now: two processes on one would damage it.
 		if (!holds) live.askedBy ??= "reeve";
 		if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
-		const inTurn = (task: () => Promise<void>) => void this.#inbox.run(task);
+		const ifCurrent = (task: () => Promise<void>) =>
+			void this.#inbox.run(async () => this.#run === live && task());
 		this.#watch = watchRun(this.#world, spec, live, event.type === "agent.adopted", {
-			onReady: (afterMs) => inTurn(() => this.#becameReady(live, afterMs)),
-			onStable: () => inTurn(() => this.#becameStable(live)),
-			onConversation: (id) => inTurn(() => this.#toldConversation(live, id)),
+			...recordNews(this.#world, this.#kept, live, ifCurrent),
+			onReady: (afterMs) => ifCurrent(() => this.#becameReady(live, afterMs)),
 			onRestart: () => this.#world.finishStop(this.id, "reeve"),
 		});
 		if (!this.#watch.readyAtOnce) return;
@@ -230,101 +231,94 @@ export class AgentLife implements Life {
 	}
 
 	async #becameReady(live: LiveRun, afterMs: number): Promise<void> {
-		if (this.#run !== live || this.#ready) return;
-		const about = { agent: this.id, run_id: live.runId };
-		live.ready = true;
-		const event: NewEvent = { ...about, type: "agent.ready", data: { after_ms: afterMs } };
-		await this.#kept.save({}, [event], (transaction) =>
-			transaction.putRun(this.#stored(live, "running")),
-		);
+		if (this.#ready) return;
+		await recordReady(this.#kept, live, afterMs);
 		this.#ready = true;
 		this.#world.changed();
 	}
 
-	/** The CLI has named its conversation: from now on this one is taken up, and nobody else may. */
-	async #toldConversation(live: LiveRun, id: string): Promise<void> {
-		if (this.#run !== live) return;
-		const told = await hearConversation(this.#world.sessions, this.#kept.now, live, id);
-		if (told === null) return;
-		live.conversation = told;
-		await this.#kept.save({ conversation: id }, [], (transaction) =>
-			transaction.putRun(this.#stored(live, "running")),
-		);
-	}
-
-	async #becameStable(live: LiveRun): Promise<void> {
-		const settled = this.#run === live ? settledAgent(this.#kept.now) : null;
-		if (settled !== null) await this.#kept.save({ crash: settled.crash }, settled.events);
-	}
-
 	/** Records how a run ended, with what the policy decided, and does it. */
 	async #end(live: LiveRun, facts: ExitReport, atMs: number): Promise<void> {
-		const { spec } = this.#kept.now;
-		if (spec.kind === "call") throw new Error(`${this.id} is a call agent and has no runs`);
-		const judged = await judgeRun(this.#world.sessions, spec, live, facts, atMs);
-		const { report } = judged;
-		await this.#world.inbox.settle(this.id, judged.signs);
-		const decision = decideAfterExit(this.#kept.now.crash, report, {
-			settings: spec.crashPolicy,
-			onCleanExit: spec.kind === "session" ? spec.onCleanExit : "restart",
-			random: this.#world.random(),
-		});
-		const times = { atMs, nowMs: this.#nowMs() };
-		const record = recordExit(this.#kept.now, live.runId, report, decision, times);
-		const park = this.#world.accounts.ended(spec, decision.action, report, atMs);
-		const planned = park === null ? record.planned : null;
-		const after = await endConversation(this.#world.sessions, this.#kept.now, live, judged);
-		const changes = { ...record.changes, ...after.changes };
-		await this.#kept.save(changes, [...record.events, ...after.events], (transaction) => {
-			transaction.putRun(this.#stored(live, "ended"));
-			transaction.putExit(record.exit);
-			park?.(transaction);
-			if (planned !== null) transaction.putEffect(startEffect(this.id, planned));
-		});
-		this.#lastExit = record.exit;
+		live.gone = facts;
+		const { exit, planned, isParked } = await recordEnd(this.#world, this.#kept, live, facts, atMs);
+		this.#lastExit = exit;
 		this.#run = null;
 		this.#ready = false;
 		this.#watch?.stop();
 		live.ended.resolve();
-		// Its own bookkeeping; if it fails, the record is merely kept longer.
-		live.backend.forget(live.runId).catch(() => {});
+		if (!live.exitRecorded) forgetRun(live);
+		else if (this.#draining !== live) this.#endLeft(live);
 		if (planned !== null) this.#next.plan(planned);
-		if (park !== null && this.forbidden() === null) void this.askToStart(true);
+		if (isParked && this.forbidden() === null) void this.askToStart(true);
 		this.#world.changed();
 	}
 
+	/** Ends what outlived the agent. Until that is done, the agent does not start. */
+	#endLeft(live: LiveRun): void {
+		this.#left = new LeftTree(live, this.#world, this.#kept, {
+			inTurn: (task) => this.#inbox.run(task),
+			onGone: (wasStuck) => {
+				this.#left = null;
+				if (wasStuck) this.#takeUp(null);
+				this.#world.changed();
+			},
+			onStuck: () => this.#next.refuse("not_gone"),
+		});
+		this.#left
+			.end(graceOf(this.#kept.now.spec))
+			.catch((error: unknown) => this.#world.onError(this.id, error));
+	}
+
 	#report(live: LiveRun, exit: Omit<RunExit, "runId">): ExitReport {
+		live.treeGone = exit.treeGone ?? false;
 		return reportOf(live, exit, this.#world.clock.now().steadyMs);
 	}
 
 	/** The end of a run of which nobody knows how it came. */
 	#endUnseen(live: LiveRun): Promise<void> {
-		const atMs = this.#nowMs();
-		return this.#end(live, this.#report(live, { ...UNSEEN, atMs }), atMs);
+		const exit = { ...UNSEEN, atMs: this.#nowMs() };
+		return this.#end(live, this.#report(live, exit), exit.atMs);
 	}
 
 	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
 		const { clock, store } = this.#world;
 		const sinceMs = clock.now().steadyMs;
-		const { spec } = this.#kept.now;
-		const graceMs = timeoutMs ?? (spec.kind === "call" ? 0 : spec.drain.timeoutMs);
+		const graceMs = timeoutMs ?? graceOf(this.#kept.now.spec);
 		const live = await this.#inbox.run(() => this.#suppressRestarts(by));
-		const drained =
-			live === null
-				? ({ outcome: "already_stopped", reason: null } as const)
-				: await drainRun(live, graceMs, clock, this.#drainWays(live.runId));
-		if (live !== null && drained.outcome !== "not_proven") {
-			// The process is gone; if its exit was not heard of by now, it never will be.
-			await this.#inbox.run(async () => {
-				if (this.#run === live) await this.#endUnseen(live);
-			});
-		}
+		const drained = await (live === null ? this.#stopLeft(graceMs) : this.#drain(live, graceMs));
 		const durationMs = clock.now().steadyMs - sinceMs;
-		const data = { outcome: drained.outcome, duration_ms: durationMs };
 		await store.commit((transaction) =>
-			transaction.appendEvent({ type: "agent.drained", agent: this.id, data }, this.#nowMs()),
+			transaction.appendEvent(drainedEvent(this.id, { ...drained, durationMs }), this.#nowMs()),
 		);
 		return { ...drained, durationMs };
+	}
+
+	async #drain(live: LiveRun, graceMs: number): Promise<Drained> {
+		this.#draining = live;
+		const drained = await drainRun(
+			live,
+			graceMs,
+			this.#world.clock,
+			this.#drainWays(live.runId),
+		).finally(() => {
+			this.#draining = null;
+		});
+		await this.#inbox.run(async () => {
+			const isProven = drained.outcome !== "not_proven";
+			// The process is gone; if its exit was not heard of by now, it never will be.
+			if (this.#run === live && !isProven)
+				return live.isUnknown ? this.#lookAgain(live) : undefined;
+			if (this.#run === live) return this.#endUnseen(live);
+			if (!live.exitRecorded) return;
+			return isProven ? recordTreeGone(this.#kept, live, []) : this.#endLeft(live);
+		});
+		return drained;
+	}
+
+	/** The agent itself does not run, but something that it left behind may. */
+	async #stopLeft(graceMs: number): Promise<Omit<StopReport, "durationMs">> {
+		if (this.#left !== null) return drainedAs(await this.#left.end(graceMs));
+		return { outcome: "already_stopped", reason: null, killed: [] };
 	}
 
 	#drainWays(runId: string): DrainWays {
@@ -337,34 +331,32 @@ export class AgentLife implements Life {
 
 	/** Nothing starts from here on, and who asked is recorded before the agent is told. */
 	async #suppressRestarts(by: Asker): Promise<LiveRun | null> {
-		this.#next.refuse();
-		this.#cancelLook();
 		const live = this.#run;
-		if (live !== null) live.askedBy = by;
 		await this.#kept.save({}, [], (transaction) => {
 			transaction.removeEffect(startEffectKey(this.id));
-			if (live !== null) transaction.putRun(this.#stored(live, "running"));
+			if (live !== null) transaction.putRun(this.#stored({ ...live, askedBy: by }, "running"));
 		});
+		// A stop that could not be stored was refused, and leaves everything as it was.
+		if (live !== null) live.askedBy = by;
+		this.#next.refuse();
+		this.#cancelLook();
 		return live;
 	}
 
 	async #recover(stored: StoredRun): Promise<void> {
-		const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
 		const backend = this.#world.backendNamed(stored.backend);
-		const { conversation = null, ready = false } = stored;
-		const run = newRun(runId, backend, withContinue, intendedAtMs);
-		const live = { ...run, handle, askedBy, conversation, ready };
+		const live = recoveredRun(stored, backend);
 		this.#run = live;
-		const found = await backend.recover(stored.runId, stored.handle);
-		this.#unknown = found.state === "unknown";
+		// A look that failed has seen nothing, and is made again like one that could not tell.
+		const found = await backend
+			.recover(stored.runId, stored.handle)
+			.catch((error: Error) => ({ state: "unknown", reason: error.message }) as const);
+		live.isUnknown = found.state === "unknown";
 		switch (found.state) {
 			case "unknown":
 				// Not known is not stopped: nothing is started until it is known.
 				this.#kept.show(found.reason);
-				this.#cancelLook = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
-					void this.#inbox.run(() => this.#recover(stored));
-				});
-				return;
+				return this.#lookAgain(live);
 			case "running": {
 				const data = { pid: found.handle.process.pid };
 				return this.#began(live, found.handle, { type: "agent.adopted", data });
@@ -378,12 +370,21 @@ export class AgentLife implements Life {
 		if (this.#next.plannedAtMs === null) this.#takeUp(null);
 	}
 
+	/** Also after a stop that proved nothing: it had called off the look. */
+	#lookAgain(live: LiveRun): void {
+		const stored = this.#stored(live, live.handle === null ? "intended" : "running");
+		this.#cancelLook = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
+			void this.#inbox.run(() => this.#recover(stored));
+		});
+	}
+
 	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
 		if (stored.state === "intended") {
 			// It was never started, so there is no exit to judge.
 			await this.#kept.save({}, [], (transaction) =>
 				transaction.putRun(this.#stored(live, "ended")),
 			);
+			await releaseConversation(this.#world.sessions, live);
 			this.#run = null;
 			return;
 		}
@@ -398,8 +399,6 @@ export class AgentLife implements Life {
 			void this.askToStart(true);
 			return;
 		}
-		// A wall clock that was set back must not make anybody wait longer than was decided.
-		const leftMs = Math.min(planned.afterMs, Math.max(0, planned.dueAtMs - this.#nowMs()));
-		this.#next.plan({ afterMs: leftMs, dueAtMs: this.#nowMs() + leftMs });
+		this.#next.plan(restOf(planned, this.#nowMs()));
 	}
 }

@@ -3,12 +3,22 @@
  * here decides or does anything.
  */
 
+import type { AgentSpec } from "../config/spec.js";
 import { settle } from "../core/crash-policy.js";
-import type { CrashDecision, CrashState } from "../core/crash-state.js";
-import { type ExitReport, exitReport } from "../core/exit.js";
-import type { RunExit, RunHandle } from "../ports/backend.js";
-import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
+import { type CrashDecision, type CrashState, isFailure } from "../core/crash-state.js";
+import { causeOf, type ExitReport, exitReport } from "../core/exit.js";
+import type { RunExit, RunHandle, RunProcess } from "../ports/backend.js";
+import type {
+	NewEvent,
+	StoredAgent,
+	StoredExit,
+	StoredRun,
+	StoreTransaction,
+} from "../ports/store.js";
+import type { Parked } from "./accounts.js";
 import { type Agent, type LiveRun, withoutSecrets } from "./agent-state.js";
+import type { TreeEnd } from "./end-tree.js";
+import type { StopReport } from "./life-world.js";
 
 /** The key of the planned start of an agent among the pending effects. */
 export function startEffectKey(agentId: string): string {
@@ -19,6 +29,12 @@ export function startEffectKey(agentId: string): string {
 export interface PlannedStart {
 	readonly dueAtMs: number;
 	readonly afterMs: number;
+}
+
+/** What is left of a wait that an earlier daemon began. A wall clock that was set back never lengthens it. */
+export function restOf({ afterMs, dueAtMs }: PlannedStart, nowMs: number): PlannedStart {
+	const leftMs = Math.min(afterMs, Math.max(0, dueAtMs - nowMs));
+	return { afterMs: leftMs, dueAtMs: nowMs + leftMs };
 }
 
 /** A planned start as a pending effect, so that it outlives the daemon. */
@@ -33,6 +49,7 @@ export function putAgent(transaction: StoreTransaction, agent: Agent): void {
 
 export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
 	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = live;
+	const { exitRecorded } = live;
 	return {
 		runId,
 		agentId,
@@ -44,6 +61,7 @@ export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["st
 		withContinue,
 		conversation,
 		ready,
+		...(exitRecorded ? { exitRecorded } : {}),
 	};
 }
 
@@ -56,11 +74,13 @@ export function reportOf(
 	const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
 	// The steady clock where this daemon saw the start: the wall clock may have been set since.
 	const uptimeMs = live.startedSteadyMs === null ? wallMs : nowSteadyMs - live.startedSteadyMs;
+	const isGivenUp = live.startTimedOut !== null;
 	return exitReport({
 		code: exit.code,
 		signal: exit.signal,
-		cause: exit.outOfMemory ? "out_of_memory" : "unknown",
-		askedBy: live.askedBy,
+		cause: exit.outOfMemory ? "out_of_memory" : isGivenUp ? "start_timeout" : "unknown",
+		detail: isGivenUp ? live.startTimedOut : (exit.replaced ?? null),
+		askedBy: live.askedBy ?? (exit.replaced === undefined ? null : "reeve"),
 		uptimeMs: Math.max(0, uptimeMs),
 	});
 }
@@ -79,10 +99,15 @@ export function recordExit(
 	report: ExitReport,
 	decision: CrashDecision,
 	{ atMs, nowMs }: { atMs: number; nowMs: number },
+	/** The wait that follows instead of the policy's own, for an agent whose account decides. */
+	parked: Pick<Parked, "afterMs" | "reason"> | null = null,
 ): ExitRecord {
-	const { action, reason, kind, state: crash, class: exitClass } = decision;
-	const { code, signal, cause, askedBy, uptimeMs } = report;
-	const afterMs = "afterMs" in action ? action.afterMs : null;
+	const { action, kind, state: crash, class: exitClass } = decision;
+	const { reason } = parked ?? decision;
+	const { code, signal, askedBy, uptimeMs } = report;
+	const cause = causeOf(report, kind);
+	const decidedMs = "afterMs" in action ? action.afterMs : null;
+	const afterMs = parked === null ? decidedMs : parked.afterMs;
 	const about = { agent: agent.id, run_id: runId };
 	const exited: NewEvent = {
 		...about,
@@ -101,6 +126,7 @@ export function recordExit(
 			reason,
 			waiting: action.type === "ask_operator",
 			desired: action.type === "stop" ? "down" : agent.desired,
+			...(isFailure(kind, exitClass) && { lastFailureAtMs: atMs }),
 			// One that is parked may never start again; it counts when it does.
 			restarts: agent.restarts + (action.type === "restart" ? 1 : 0),
 		},
@@ -108,7 +134,7 @@ export function recordExit(
 			...{ runId, agentId: agent.id, code, signal, cause, askedBy, kind },
 			...{ class: exitClass, uptimeMs, atMs, reason },
 		},
-		planned: afterMs === null ? null : { afterMs, dueAtMs: nowMs + afterMs },
+		planned: parked !== null || afterMs === null ? null : { afterMs, dueAtMs: nowMs + afterMs },
 		events: [
 			exited,
 			decided,
@@ -116,6 +142,13 @@ export function recordExit(
 			...(action.type === "ask_operator" ? [waiting] : []),
 		],
 	};
+}
+
+/** An agent as older versions stored it does not say when it last failed; its exits do. */
+export function withLastFailure(agent: StoredAgent, exits: readonly StoredExit[]): StoredAgent {
+	if (agent.lastFailureAtMs !== undefined) return agent;
+	const failed = exits.find((exit) => isFailure(exit.kind, exit.class));
+	return { ...agent, lastFailureAtMs: failed?.atMs ?? null };
 }
 
 /** The event of a change of policy state, if it changed. */
@@ -137,7 +170,7 @@ export function settledAgent(
 	const { spec, crash: before } = agent;
 	if (spec.kind === "call") return null;
 	const crash = settle(before, spec.crashPolicy.windowMs, spec.crashPolicy);
-	const events = policyChange(agent.id, before, crash, "ran for a whole window");
+	const events = policyChange(agent.id, before, crash, "stable for a whole window");
 	return events.length > 0 ? { crash, events } : null;
 }
 
@@ -152,4 +185,37 @@ export function createLimitsNews() {
 			return isNews ? [{ ...about, type: "agent.limits_missing", data: { missing } }] : [];
 		},
 	};
+}
+
+/** How long the agent's processes may take to exit when they are asked to. */
+export function graceOf(spec: AgentSpec): number {
+	return spec.kind === "call" ? 0 : spec.drain.timeoutMs;
+}
+
+/** So many are named; a tree may have thousands. */
+const NAMED_MAX = 20;
+
+const named = (processes: readonly RunProcess[]) =>
+	processes.slice(0, NAMED_MAX).map(({ pid, name }) => ({ pid, name }));
+
+export function drainedEvent(
+	agent: string,
+	{ outcome, durationMs, killed, reason }: StopReport,
+): NewEvent {
+	const more = killed.length === 0 ? {} : { killed: named(killed) };
+	const why = reason === null ? {} : { reason };
+	return {
+		...{ type: "agent.drained", agent },
+		data: { outcome, duration_ms: durationMs, ...more, ...why },
+	};
+}
+
+export function leftoversEvent(
+	agent: string,
+	{ runId }: LiveRun,
+	{ found, killed }: Extract<TreeEnd, { gone: true }>,
+	durationMs: number,
+): NewEvent {
+	const data = { processes: named(found), killed: named(killed), duration_ms: durationMs };
+	return { type: "agent.leftovers", agent, run_id: runId, data };
 }

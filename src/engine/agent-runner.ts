@@ -5,10 +5,12 @@
 
 import type { AgentSpec } from "../config/spec.js";
 import { decideResume } from "../core/crash-policy.js";
+import { type CrashState, NEW_AGENT } from "../core/crash-state.js";
 import type { Asker } from "../core/exit.js";
 import type { PolicyState } from "../core/states.js";
 import type { NewEvent } from "../ports/store.js";
 import { policyChange, startEffectKey } from "./agent-record.js";
+import type { Agent } from "./agent-state.js";
 import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
 import { createMailbox } from "./mailbox.js";
@@ -19,25 +21,28 @@ export interface RestartOptions {
 	readonly timeoutMs?: number | undefined;
 }
 
-/** What was done, and the start that was asked for; it may be long in coming. */
-export interface Restarted {
-	readonly report: StopReport;
-	readonly start: Promise<StartOutcome> | null;
-}
-
 export interface Resumed {
 	readonly from: PolicyState;
 	readonly start: Promise<StartOutcome>;
 }
+
+/** Why an agent is down that did not run when it was stopped. */
+const STOPPED_BY: Readonly<Record<Asker, string>> = {
+	operator: "stopped by the operator",
+	reeve: "stopped by Reeve",
+	host: "stopped at host shutdown",
+};
 
 export type Answer = "fresh" | "continue" | "stop";
 
 export class AgentRunner {
 	readonly life: Life;
 	readonly #verbs = createMailbox();
+	readonly #checkStart: (spec: AgentSpec) => Promise<string | null>;
 
-	constructor(life: Life) {
+	constructor(life: Life, checkStart: (spec: AgentSpec) => Promise<string | null>) {
 		this.life = life;
+		this.#checkStart = checkStart;
 	}
 
 	get id(): string {
@@ -48,6 +53,7 @@ export class AgentRunner {
 	async up(by: Asker): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
 			await this.#want("up", by);
+			await this.#recheck();
 			return { start: this.#start(true) };
 		});
 		return start;
@@ -60,12 +66,36 @@ export class AgentRunner {
 		});
 	}
 
-	restart(by: Asker, { fresh, timeoutMs }: RestartOptions): Promise<Restarted> {
+	/** The first half of a restart. A daemon that dies meanwhile leaves an agent that is wanted up. */
+	stopToRestart(by: Asker, timeoutMs?: number): Promise<StopReport> {
 		return this.#verbs.run(async () => {
-			const report = await this.life.stop(by, timeoutMs);
 			await this.#want("up", by);
-			return { report, start: report.outcome === "not_proven" ? null : this.#start(!fresh) };
+			return this.life.stop(by, timeoutMs);
 		});
+	}
+
+	/** The second half. Whoever took the agent down meanwhile has the last word. */
+	async startAgain(withContinue: boolean): Promise<StartOutcome> {
+		const { start } = await this.#verbs.run(async () => {
+			await this.#recheck();
+			return { start: this.#start(withContinue) };
+		});
+		return start;
+	}
+
+	/**
+	 * Starts an agent whose settings have changed, unless it was taken down meanwhile (S2). A run that another
+	 * request began with the old settings is stopped first: no later reload would see that it is out of date.
+	 */
+	async startChanged(by: Asker): Promise<StartOutcome> {
+		const { start } = await this.#verbs.run(async () => {
+			const { agent, run } = this.life.snapshot();
+			if (agent.desired === "down") return { start: Promise.resolve<StartOutcome>("stopped") };
+			if (run !== null) await this.life.stop(by, undefined);
+			await this.#want("up", by);
+			return { start: this.#start(true) };
+		});
+		return start;
 	}
 
 	/** `endsHold`: what kept it was not its own exits, and is over now. */
@@ -76,8 +106,9 @@ export class AgentRunner {
 				(agent) => {
 					const { state: crash, reason } = decideResume(agent.crash, endsHold);
 					from = agent.crash.policy;
+					const isDown = agent.desired === "down";
 					return [
-						{ crash, reason, waiting: false },
+						{ crash, reason: isDown ? STOPPED_BY.operator : reason, waiting: false },
 						[
 							{ type: "agent.resumed", agent: this.id, data: { from } },
 							...policyChange(this.id, agent.crash, crash, reason),
@@ -94,17 +125,37 @@ export class AgentRunner {
 	answer(answer: Answer): Promise<{ readonly start: Promise<StartOutcome> } | null> {
 		return this.#verbs.run(async () => {
 			if (!this.life.snapshot().agent.waiting) return null;
-			const desired = answer === "stop" ? "down" : "up";
 			const event: NewEvent = { type: "agent.answered", agent: this.id, data: { answer } };
-			await this.life.record(() => [{ waiting: false, desired }, [event]]);
+			const changes =
+				answer === "stop"
+					? ({ desired: "down", reason: STOPPED_BY.operator } as const)
+					: ({ desired: "up" } as const);
+			await this.life.record(() => [{ waiting: false, ...changes }, [event]]);
 			return { start: this.#start(answer === "continue") };
 		});
 	}
 
-	/** Takes a new spec; the next start uses it. */
-	change(spec: AgentSpec, position: number, keys: readonly string[]): Promise<void> {
+	/** Takes a new spec; the next start uses it. A changed agent starts fresh: old exits say nothing of it. */
+	/**
+	 * Whether the change was made. With `unlessRunning` it is not made while a run exists: the run would have the old
+	 * settings, and no reload would see that. Looked at in the agent's own turn, since a restart may have come first.
+	 */
+	async change(
+		spec: AgentSpec,
+		position: number,
+		keys: readonly string[],
+		unlessRunning: boolean,
+	): Promise<boolean> {
 		const event: NewEvent = { type: "agent.changed", agent: this.id, data: { keys } };
-		return this.life.record(() => [{ spec, position }, keys.length === 0 ? [] : [event]]);
+		let isMade = true;
+		await this.life.record((agent) => {
+			isMade = !(unlessRunning && this.life.snapshot().run !== null);
+			if (!isMade) return [{}, []];
+			if (keys.length === 0) return [{ spec, position }, []];
+			const [changes, events] = this.#fresh(agent.crash, "its settings have changed");
+			return [{ ...changes, spec, position }, [event, ...events]];
+		});
+		return isMade;
 	}
 
 	/** Stops it for now; what forbids its start is for others to know. */
@@ -120,8 +171,34 @@ export class AgentRunner {
 
 	/** Carries through a stop or restart that an earlier daemon had begun. */
 	async finishStop(by: Asker): Promise<void> {
-		if (this.life.snapshot().agent.desired === "down") await this.down(by);
-		else await this.restart(by, { fresh: false });
+		if (this.life.snapshot().agent.desired === "down") {
+			await this.down(by);
+			return;
+		}
+		const { outcome } = await this.stopToRestart(by);
+		if (outcome !== "not_proven") await this.startAgain(true);
+	}
+
+	/**
+	 * An agent that was halted because it could not be started (a missing program or folder, no permission) is
+	 * checked again when somebody asks for it, so that fixing the cause is enough.
+	 */
+	async #recheck(): Promise<void> {
+		const { agent, lastExit } = this.life.snapshot();
+		if (agent.crash.policy !== "halted" || lastExit?.cause !== "spawn_error") return;
+		const problem = await this.#checkStart(agent.spec);
+		await this.life.record(({ crash }) =>
+			problem === null
+				? this.#fresh(crash, "the cause of the failed start is fixed")
+				: [{ reason: `cannot start: ${problem}` }, []],
+		);
+	}
+
+	/** Forgets the exits of an agent that is not the one that had them any more. */
+	#fresh(before: CrashState, reason: string): readonly [Partial<Agent>, readonly NewEvent[]] {
+		const crash = { ...NEW_AGENT, runningMs: before.runningMs };
+		const events = policyChange(this.id, before, crash, reason);
+		return [events.length === 0 ? { crash } : { crash, reason }, events];
 	}
 
 	/** How the start comes out that it asks for, if nothing forbids one. */
@@ -132,8 +209,15 @@ export class AgentRunner {
 
 	#want(desired: "up" | "down", by: Asker): Promise<void> {
 		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
+		// The exit of a run that is under way brings its own reason; a halted agent keeps the one it halted for.
+		const isIdle = this.life.snapshot().run === null;
 		return this.life.record((agent) => [
-			{ desired, waiting: false },
+			{
+				...{ desired, waiting: false },
+				...(desired === "down" &&
+					isIdle &&
+					agent.crash.policy !== "halted" && { reason: STOPPED_BY[by] }),
+			},
 			agent.desired === desired ? [] : [event],
 		]);
 	}

@@ -6,10 +6,25 @@
 
 import type { SessionSpec } from "../config/spec.js";
 import { lastTurn } from "../core/account.js";
-import { decideActivity, type KnownActivity } from "../core/activity.js";
-import { decideAttention, isMendable, NO_ATTENTION } from "../core/attention.js";
-import { findLimit, KEY_BYTES, nextKey, readScreen, type ScreenReading } from "../core/screen.js";
-import type { AgentSign } from "../core/sign.js";
+import { decideActivity, type KnownActivity, type Retrying } from "../core/activity.js";
+import type { DialogProfile, ScreenProfile } from "../core/adapter.js";
+import { decideAttention, NO_ATTENTION, needsFix } from "../core/attention.js";
+import {
+	AFTER_ADOPTION,
+	type DialogState,
+	decideDialogKey,
+	NO_DIALOG_KEYS,
+} from "../core/dialog-keys.js";
+import {
+	findLimit,
+	isLoading,
+	KEY_BYTES,
+	nextKey,
+	readScreen,
+	type ScreenReading,
+} from "../core/screen.js";
+import { type AgentSign, failedAttempts } from "../core/sign.js";
+import { DEFAULT_TURN_RETRY, decideTurnRetry, type TurnRetry } from "../core/turn-retry.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
@@ -22,7 +37,9 @@ import type { SessionWorld } from "./life-world.js";
 import { ProgressWatch } from "./progress-watch.js";
 
 const LOOK_EVERY_MS = 1_000;
-/** Keys pressed at the questions of one start; whoever asks more needs a person. */
+/** A resumed conversation that is not recognised on the screen by then does not keep the agent from its messages. */
+const LOADED_WITHIN_MS = 10_000;
+/** Keys pressed at the questions of one start, or at one menu later on; more questions need a person. */
 const DIALOG_KEYS_MAX = 40;
 
 export interface AttendedRun {
@@ -53,12 +70,18 @@ export interface AttendedRun {
 }
 
 const NOT_KNOWN: KnownActivity = {
-	...{ activity: "unknown", source: null, atMs: 0, failure: null, detail: null },
+	...{ activity: "unknown", source: null, atMs: 0, failure: null, failedTurn: null, detail: null },
 };
 
 /** Whether there is anything to look at. */
 export function isAttended({ profile, readRecord, readTranscript }: AgentAdapter): boolean {
 	return profile.screen !== null || readRecord !== undefined || readTranscript !== undefined;
+}
+
+/** A number in [0, 1) that is the same for every daemon that attends the run. */
+function spreadOf(runId: string): number {
+	const sum = [...runId].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % 1_000, 7);
+	return sum / 1_000;
 }
 
 export class Attendant {
@@ -67,8 +90,15 @@ export class Attendant {
 	#known = NOT_KNOWN;
 	#attention = NO_ATTENTION;
 	#seenReady: boolean;
+	/** Steady time at which the input was first seen without the conversation that is resumed. */
+	#inputSeenMs: number | null = null;
 	#dialogKeys = 0;
+	#dialog: DialogState;
 	#heardTurnMs = 0;
+	/** When the turn failed after which the agent was last asked to continue. */
+	#continuedMs = 0;
+	/** Spreads the retries of agents that failed together. */
+	readonly #spread: number;
 	/** The screen at which the conversation was last looked for. */
 	#searchedAt: string | null | undefined = undefined;
 	readonly #progress: ProgressWatch;
@@ -79,6 +109,8 @@ export class Attendant {
 		this.#run = run;
 		this.#adapter = run.sessions.adapterOf(run.spec);
 		this.#seenReady = run.wasReady;
+		this.#dialog = run.isAdopted ? AFTER_ADOPTION : NO_DIALOG_KEYS;
+		this.#spread = spreadOf(run.runId);
 		this.#progress = new ProgressWatch({ ...run, profile: this.#adapter.profile });
 		this.#cancel = run.clock.schedule(0, () => void this.#lookAgain());
 	}
@@ -109,11 +141,12 @@ export class Attendant {
 		const signs = await sessions.signs(spec, this.#run.conversation(), handle.startedAtMs);
 		const text = shown === null || !spec.terminal ? null : await backend.screen(handle);
 		if (this.#stopped) return;
-		const reading = shown === null || text === null ? null : readScreen(shown, text);
-		if (text !== null && reading !== null) await this.#answer(text, reading);
+		const reading = shown === null || text === null ? null : this.#read(shown, text);
+		if (text !== null && reading !== null) await this.#answer(text, reading, signs);
 		await this.#hearConversation(signs, text);
 		await this.#decide(signs, reading);
 		await this.#hearLimit(signs, text);
+		await this.#continueTurn(signs);
 		const { activity: now } = this.#known;
 		await this.#progress.look({ activity: now, signs, text, inTool: reading?.inTool ?? false });
 		const { runId, inbox, clock, accounts } = this.#run;
@@ -131,13 +164,50 @@ export class Attendant {
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
 	}
 
-	/** Whether its last turn failed for want of a login or for wrong settings, and nobody has resumed it since. */
+	/** The screen, on which an input counts only once the conversation that is resumed is there too. */
+	#read(shown: ScreenProfile, text: string): ScreenReading {
+		const reading = readScreen(shown, text);
+		if (this.#seenReady || !this.#run.isResumed || reading.activity !== "ready") return reading;
+		if (!isLoading(shown, text)) return reading;
+		const nowMs = this.#run.clock.now().steadyMs;
+		this.#inputSeenMs ??= nowMs;
+		if (nowMs - this.#inputSeenMs >= LOADED_WITHIN_MS) return reading;
+		return { ...reading, activity: "unknown", besidesLimit: "unknown" };
+	}
+
+	/** Whether every turn fails until a person fixes something, and nobody has resumed the agent since. */
 	#needsOperator(signs: readonly AgentSign[]): boolean {
 		const { failure } = this.#known;
-		if (!isMendable(failure)) return false;
+		if (!needsFix(failure)) return false;
 		const failed = signs.findLast((sign) => sign.failure?.cause === failure);
 		const { accounts, spec } = this.#run;
 		return failed !== undefined && failed.atMs > accounts.resumedAtMs(spec);
+	}
+
+	#retryOf(signs: readonly AgentSign[]): TurnRetry | null {
+		const { spec } = this.#run;
+		// Without a confirmation nobody knows whether the agent was asked already.
+		if (!this.#adapter.profile.confirmsPrompts) return null;
+		return decideTurnRetry(signs, spec.turnRetry ?? DEFAULT_TURN_RETRY, this.#spread);
+	}
+
+	#retryInMs(signs: readonly AgentSign[]): number | null {
+		const retry = this.#retryOf(signs);
+		return retry === null ? null : Math.max(0, retry.atMs - this.#run.clock.now().wallMs);
+	}
+
+	/** Asks the agent to continue a turn that failed through no fault of its own, once for each failure. */
+	async #continueTurn(signs: readonly AgentSign[]): Promise<void> {
+		const { spec, inbox, clock } = this.#run;
+		const retry = this.#retryOf(signs);
+		if (retry === null || this.#isRetrying() || clock.now().wallMs < retry.atMs) return;
+		if (retry.failedAtMs === this.#continuedMs || inbox.head(spec.id) !== null) return;
+		await inbox.accept(spec.id, (spec.turnRetry ?? DEFAULT_TURN_RETRY).prompt);
+		this.#continuedMs = retry.failedAtMs;
+	}
+
+	#isRetrying(): boolean {
+		return this.#known.retrying != null;
 	}
 
 	async #hearLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {
@@ -145,25 +215,43 @@ export class Attendant {
 		const { screen } = this.#adapter.profile;
 		const turn = lastTurn(signs, this.#known, () => {
 			const line = screen === null ? null : findLimit(screen, text ?? "");
-			return line === null ? null : sessions.readReset(line);
+			return line === null ? null : sessions.readReset(line, this.#known.atMs);
 		});
+		// A limit that its CLI tries again by itself is none of the account's yet.
+		if (turn?.limit && this.#isRetrying()) return;
 		if (turn === null || turn.atMs === this.#heardTurnMs) return;
 		await accounts.hear(spec, turn);
 		this.#heardTurnMs = turn.atMs;
 	}
 
-	/** Moves towards the choice that the adapter knows, and confirms that one only. */
-	async #answer(text: string, { dialog }: ScreenReading): Promise<void> {
-		const { spec, runId, backend, handle, note } = this.#run;
-		// Once it is at work, what looks like a question of the start is somebody's text.
-		if (dialog === null || !spec.seed || this.#seenReady) return;
-		const key = nextKey(text, dialog);
-		if (key === null || this.#dialogKeys >= DIALOG_KEYS_MAX) return;
+	/** Moves towards the choice that the adapter knows, one key for each change of the screen, and confirms that one only. */
+	async #answer(
+		text: string,
+		{ dialog }: ScreenReading,
+		signs: readonly AgentSign[],
+	): Promise<void> {
+		const { spec, runId, backend, handle, note, clock } = this.#run;
+		if (dialog === null) this.#dialogKeys = this.#seenReady ? 0 : this.#dialogKeys;
+		if (dialog === null || !this.#mayAnswer(dialog, signs)) return;
+		const next = nextKey(text, dialog);
+		if (next === null || this.#dialogKeys >= DIALOG_KEYS_MAX) return;
+		const look = { ...next, nowMs: clock.now().steadyMs };
+		const { state, key } = decideDialogKey(this.#dialog, look);
+		this.#dialog = state;
+		if (key === null) return;
 		this.#dialogKeys++;
 		await backend.input(handle, Buffer.from(KEY_BYTES[key]));
 		if (key !== "enter") return;
 		const data = { dialog: dialog.name };
 		await note([{ type: "agent.dialog_answered", agent: spec.id, run_id: runId, data }]);
+	}
+
+	#mayAnswer({ at = "start" }: DialogProfile, signs: readonly AgentSign[]): boolean {
+		// Once it is at work, text that looks like a question of the start is part of the conversation.
+		if (at === "start") return this.#run.spec.seed && !this.#seenReady;
+		// Its own records say that a request has failed; the words on the screen alone prove nothing.
+		if (at === "failure") return failedAttempts(signs).length > 0;
+		return signs.findLast(({ failure }) => failure !== undefined)?.failure?.cause === "usage_limit";
 	}
 
 	async #hearConversation(signs: readonly AgentSign[], text: string | null): Promise<void> {
@@ -189,7 +277,7 @@ export class Attendant {
 		this.#known = decideActivity(before, facts);
 		const { activity, source, detail } = this.#known;
 		const about = { agent: spec.id, run_id: runId };
-		const news = this.#attend(about);
+		const news = this.#attend(about, signs);
 		if (news.length > 0) await note(news);
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };
@@ -200,17 +288,37 @@ export class Attendant {
 	}
 
 	/** What a person should know of. */
-	#attend(about: { readonly agent: string; readonly run_id: string }): readonly NewEvent[] {
-		const { activity, failure, detail } = this.#known;
+	#attend(
+		about: { readonly agent: string; readonly run_id: string },
+		signs: readonly AgentSign[],
+	): readonly NewEvent[] {
+		const { activity, failure, failedTurn, detail, retrying = null } = this.#known;
 		const { clock, isAdopted } = this.#run;
-		const facts = { activity, failure, isAdopted, nowMs: clock.now().steadyMs };
-		const { state, asks, failed } = decideAttention(this.#attention, facts);
+		const facts = { activity, failedTurn, retrying, isAdopted, nowMs: clock.now().steadyMs };
+		const { state, asks, failed, retries } = decideAttention(this.#attention, facts);
 		this.#attention = state;
+		const retry = { retry_in_ms: failure === "usage_limit" ? null : this.#retryInMs(signs) };
 		return [
 			...(asks ? [{ ...about, type: "agent.asks", data: { detail } } as const] : []),
+			...(retries && retrying !== null ? [retryingEvent(about, retrying, detail)] : []),
 			...(failed && failure !== null
-				? [{ ...about, type: "agent.turn_failed", data: { cause: failure, detail } } as const]
+				? [
+						{
+							...about,
+							type: "agent.turn_failed",
+							data: { cause: failure, detail, ...retry },
+						} as const,
+					]
 				: []),
 		];
 	}
+}
+
+function retryingEvent(
+	about: { readonly agent: string; readonly run_id: string },
+	{ cause, count, sinceMs, lastMs }: Retrying,
+	detail: string | null,
+): NewEvent {
+	const data = { cause, detail, attempts: count, for_ms: lastMs - sinceMs };
+	return { ...about, type: "agent.retrying", data };
 }

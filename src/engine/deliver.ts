@@ -22,7 +22,7 @@ export async function deliver(
 	if (message === null) return;
 	const step = decideDelivery(message, {
 		...{ runId, activity, confirms: profile.confirmsPrompts },
-		confirmed: message.phase !== "queued" && isConfirmed(message, signs),
+		confirmed: isConfirmed(message, signs),
 		nowMs: clock.now().wallMs,
 	});
 	switch (step.type) {
@@ -33,19 +33,29 @@ export async function deliver(
 		case "dead":
 			return inbox.dead(message, step.reason);
 		case "enter":
-			await pressEnter(world);
-			await inbox.save({ ...message, enters: message.enters + 1, atMs: clock.now().wallMs });
+			if (await takesText(world)) await enterAgain(world, message);
 			return;
 		case "type":
 			if (await takesText(world)) await type(world, message);
 	}
 }
 
+/** Recorded before the key is pressed, so that a daemon that dies meanwhile has not pressed one too many. */
+async function enterAgain(world: DeliveryWorld, message: Message): Promise<void> {
+	const { inbox, clock } = world;
+	await inbox.save({ ...message, enters: message.enters + 1, atMs: clock.now().wallMs });
+	await pressEnter(world);
+}
+
 async function type(world: DeliveryWorld, message: Message): Promise<void> {
 	const { inbox, runId, clock } = world;
 	const atMs = clock.now().wallMs;
 	const attempts = message.attempts + 1;
-	const typing: Message = { ...message, phase: "typing", attempts, enters: 0, runId, atMs };
+	const typedAtMs = message.typedAtMs ?? atMs;
+	const typing: Message = {
+		...message,
+		...{ phase: "typing", attempts, enters: 0, runId, atMs, typedAtMs },
+	};
 	await inbox.save(typing);
 	const typed = await typePrompt(world, message.text);
 	await inbox.save(typed ? { ...typing, phase: "typed" } : message);

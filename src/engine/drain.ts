@@ -1,6 +1,6 @@
 /**
- * Stopping one run: ask it to end, in the ways that its adapter knows, gentlest first; watch it for as
- * long as it may take; then end its whole process tree and prove that nothing is left.
+ * Stopping one run: ask the agent to exit, in the ways that its adapter knows, gentlest first; then see to the rest of
+ * its process tree. The grace period belongs to the whole tree: SIGKILL reaches only what is alive when it is over.
  *
  * Keeps S11 (stop ends with an empty process tree) and S12 (SIGKILL never before the grace period).
  */
@@ -8,10 +8,11 @@
 import type { DrainRung } from "../core/adapter.js";
 import { KEY_BYTES } from "../core/screen.js";
 import type { Activity } from "../core/states.js";
-import type { AgentSignal, RunHandle } from "../ports/backend.js";
+import type { AgentSignal, RunHandle, RunProcess } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
 import type { LiveRun } from "./agent-state.js";
+import { endTree, processKey, type TreeEnd, type TreeEnding } from "./end-tree.js";
 import { withDeadline } from "./waiting.js";
 
 const DRAIN_POLL_MS = 250;
@@ -21,8 +22,10 @@ const EXIT_REPORT_MS = 5_000;
 const KEY_MS_MAX = 3_000;
 
 export interface Drained {
+	/** `graceful` only if nothing had to be killed (S19). */
 	readonly outcome: "graceful" | "timed_out_killed" | "not_proven";
 	readonly reason: string | null;
+	readonly killed: readonly RunProcess[];
 }
 
 export interface DrainWays {
@@ -51,15 +54,20 @@ export async function drainRun(
 	clock: Clock,
 	ways: DrainWays,
 ): Promise<Drained> {
-	const { handle, backend } = live;
-	if (handle === null) return { outcome: "graceful", reason: null };
-	const graceful = await climb(live, handle, clock.now().steadyMs + timeoutMs, clock, ways);
-	if (!graceful) await ways.onRung("sigkill");
-	// Also after a graceful end: descendants that the agent left behind are ended.
-	const killed = await backend.kill(handle);
-	if (!killed.ok) return { outcome: "not_proven", reason: killed.reason };
+	const untilMs = clock.now().steadyMs + timeoutMs;
+	const onKill = () => ways.onRung("sigkill");
+	const ending = { untilMs, asked: new Set<string>(), onKill, isCalledOff: false };
+	if (live.handle !== null) await climb(live, live.handle, ending, clock, ways);
+	const end = await endTree(live, clock, ending);
+	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
 	await withDeadline(clock, live.ended.promise, EXIT_REPORT_MS);
-	return { outcome: graceful ? "graceful" : "timed_out_killed", reason: null };
+	return drainedAs(end);
+}
+
+export function drainedAs(end: TreeEnd): Drained {
+	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
+	const { killed } = end;
+	return { outcome: killed.length === 0 ? "graceful" : "timed_out_killed", reason: null, killed };
 }
 
 const SIGNALS: Readonly<Partial<Record<DrainRung, AgentSignal>>> = {
@@ -68,24 +76,27 @@ const SIGNALS: Readonly<Partial<Record<DrainRung, AgentSignal>>> = {
 	sighup: "SIGHUP",
 };
 
-/** Whether it has ended by the time that it is given. */
+/** Until the agent's own process is gone, or the time is up. */
 async function climb(
 	live: LiveRun,
 	handle: RunHandle,
-	untilMs: number,
+	{ untilMs, asked }: TreeEnding,
 	clock: Clock,
 	{ rungs, activity, onRung }: DrainWays,
-): Promise<boolean> {
-	const left = () => untilMs - clock.now().steadyMs;
+): Promise<void> {
+	const left = () => Math.max(0, untilMs - clock.now().steadyMs);
 	for (const [index, rung] of rungs.entries()) {
-		if (left() <= 0) break;
+		const isLast = index === rungs.length - 1;
+		// Without any time the agent is still signalled, in the last way.
+		if (left() === 0 && !isLast) continue;
 		const signal = SIGNALS[rung];
 		// There is nothing to wait for, or to interrupt, in an agent that does nothing.
 		if (signal === undefined && activity() !== "busy") continue;
 		await onRung(rung);
-		const isLast = index === rungs.length - 1;
-		if (signal !== undefined) await live.backend.signal(handle, signal);
-		else if (rung === "esc" || rung === "ctrl_c") {
+		if (signal !== undefined) {
+			const reached = await live.backend.signal(handle, signal);
+			if (signal === "SIGTERM") for (const each of reached) asked.add(processKey(each));
+		} else if (rung === "esc" || rung === "ctrl_c") {
 			await live.backend.input(handle, Buffer.from(KEY_BYTES[rung])).catch(() => {});
 		}
 		// Half of what is left for each, so that every rung has its time, and the last has it all.
@@ -93,9 +104,9 @@ async function climb(
 		const waitMs =
 			signal === undefined && rung !== "turn" ? Math.min(shareMs, KEY_MS_MAX) : shareMs;
 		const isOver = signal === undefined ? () => activity() !== "busy" : () => false;
-		if (await endsWithin(live, handle, waitMs, clock, isOver)) return true;
+		if (await endsWithin(live, handle, waitMs, clock, isOver)) return;
 	}
-	return endsWithin(live, handle, Math.max(0, left()), clock, () => false);
+	await endsWithin(live, handle, left(), clock, () => false);
 }
 
 /** Looks at least once, also when there is no time at all. */

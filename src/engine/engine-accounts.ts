@@ -49,3 +49,20 @@ export function viewOf(
 	// It has asked to start, and is not let: nothing of it starts yet.
 	return { ...view, process: "stopped", nextStartAtMs: hold.untilMs };
 }
+
+/** A view without the secrets that an agent has repeated: it is kept in memory as the agent said it (A10). */
+export function redactView(view: AgentView, redact: (text: string) => string): AgentView {
+	const { agent, lastExit, known, hold } = view;
+	const withReason = <T extends { readonly reason: string }>(row: T): T => ({
+		...row,
+		reason: redact(row.reason),
+	});
+	return {
+		...view,
+		agent: withReason(agent),
+		lastExit: lastExit === null ? null : withReason(lastExit),
+		known:
+			known === null || known.detail === null ? known : { ...known, detail: redact(known.detail) },
+		hold: hold === null ? null : withReason(hold),
+	};
+}

@@ -10,7 +10,7 @@ import type { Store } from "../ports/store.js";
 import type { Hold } from "./accounts.js";
 import type { AgentSnapshot } from "./agent-state.js";
 import type { PerformWorld } from "./calls/perform.js";
-import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
+import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./life-world.js";
 import type { UsageView, UsageWorld } from "./usage-book.js";
 
 export interface EngineParts extends PerformWorld {
@@ -23,6 +23,17 @@ export interface EngineParts extends PerformWorld {
 	readonly newRunId: () => string;
 	/** Of the host's own clock. */
 	readonly minuteOfDay: (wallMs: number) => number;
+	/**
+	 * Why the agent cannot be started as things are (program, folder, permission); null when nothing is in the way.
+	 * Touches nothing.
+	 */
+	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
+	/** The values of agents' environments, so that no text of an agent shows them (A10). */
+	readonly secrets: {
+		/** Called for each recorded agent before anything of it is read. */
+		learn(spec: AgentSpec): Promise<void>;
+		redact(text: string): string;
+	};
 	readonly watchReady: LifeWorld["watchReady"];
 	readonly sessions: LifeWorld["sessions"];
 	/** The day of a moment in the host's calendar. */
@@ -45,8 +56,20 @@ export interface ResumedAgent {
 	readonly from: PolicyState;
 	/** What kept it, and does no more. */
 	readonly released: readonly HoldKind[];
+	/** How its start came out; null for a call agent, which has none. */
+	readonly outcome: StartOutcome | null;
 }
 
-export type Started = { readonly id: string; readonly outcome: StartOutcome | "changed" };
+export interface Started {
+	readonly id: string;
+	/** `old_settings`: it runs, and keeps the settings it was started with until a reload. */
+	readonly outcome: StartOutcome | "old_settings";
+	readonly reason: string | null;
+}
 export type Stopped = { readonly id: string } & StopReport;
-export type Reloaded = AgentChange & { readonly stopped: StopReport | null };
+/** The start is null when none was tried. */
+export type RestartedAgent = Stopped & { readonly start: StartReport | null };
+export type Reloaded = AgentChange & {
+	readonly stopped: StopReport | null;
+	readonly start: StartReport | null;
+};

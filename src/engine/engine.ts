@@ -3,33 +3,35 @@
  * fleet they came from. Whatever happens to one agent is kept from the others (S17).
  */
 
-import { type AgentChange, diffFleets } from "../config/diff.js";
+import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
-import { isMendable } from "../core/attention.js";
+import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
 import type { Accounts, Hold } from "./accounts.js";
 import { AgentLife } from "./agent-life.js";
-import { type PlannedStart, startEffectKey } from "./agent-record.js";
+import { type PlannedStart, startEffectKey, withLastFailure } from "./agent-record.js";
 import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
 import type { Agent } from "./agent-state.js";
 import type { AttemptOrder } from "./calls/calls-world.js";
 import { countCall, performAttempt } from "./calls/perform.js";
 import { Drafts } from "./drafts.js";
-import { createAccounts, viewOf } from "./engine-accounts.js";
+import { createAccounts, redactView, viewOf } from "./engine-accounts.js";
 import type {
 	AgentView,
 	EngineParts,
 	Reloaded,
+	RestartedAgent,
 	ResumedAgent,
 	Started,
 	Stopped,
 } from "./engine-parts.js";
-import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
-import type { StartOutcome, StopReport } from "./life-world.js";
+import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
+import { PinnedFleets } from "./pinned-fleets.js";
+import { reloadFleet } from "./reload.js";
 import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
 import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
@@ -39,10 +41,13 @@ import { UsageBook } from "./usage-book.js";
 import { UsageWatch } from "./usage-watch.js";
 import { WorkerLife, type WorkerWorld } from "./worker-life.js";
 
+const EXITS_READ = 20;
+
 export class Engine {
 	readonly #parts: EngineParts;
 	readonly #runners = new Map<string, AgentRunner>();
 	readonly #gate: StartGate;
+	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
 	readonly terminals: Terminals;
@@ -54,18 +59,25 @@ export class Engine {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
 		this.#drafts = new Drafts(parts.clock);
-		this.terminals = new Terminals((id) => this.#runner(id).life, parts.sessions, this.#drafts);
+		const lifeOf = (id: string) => this.#runner(id).life;
+		this.terminals = new Terminals(lifeOf, parts.sessions, this.#drafts, parts.clock);
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
 		);
 		this.#usage = new UsageBook(parts);
+		this.#fleets = new PinnedFleets({
+			...{ store: parts.store, clock: parts.clock, vault: parts.vault, runners: this.#runners },
+			added: (agent) => this.#add(agent, null),
+			removed: (id) => this.#forget(id),
+		});
 		const watched = { book: this.#usage, runners: () => this.#runners.values() };
 		this.#usageWatch = new UsageWatch({ ...parts, ...watched });
 		this.#gate = createStartGate(
 			parts.clock,
 			() => this.#startables(),
 			(id) => this.#runners.get(id)?.life.snapshot().ready === true,
+			(act) => parts.store.detach(act),
 			parts.onError,
 		);
 	}
@@ -84,11 +96,12 @@ export class Engine {
 		const planned = new Map(store.readEffects().map((effect) => [effect.key, effect]));
 		for (const stored of store.readAgents()) {
 			const spec = { ...(stored.spec as AgentSpec), env: envs[stored.id] ?? {} };
-			const [lastExit = null] = store.readExits(stored.id, 1);
-			this.#add({ ...stored, spec }, lastExit);
+			const exits = store.readExits(stored.id, EXITS_READ);
+			this.#add({ ...withLastFailure(stored, exits), spec }, exits[0] ?? null);
 		}
 		await Promise.all(
 			[...this.#runners.values()].map(async ({ id, life }) => {
+				await this.#parts.secrets.learn(life.snapshot().agent.spec);
 				const effect = planned.get(startEffectKey(id));
 				const payload = effect?.payload as { afterMs: number } | undefined;
 				const start: PlannedStart | null =
@@ -110,22 +123,27 @@ export class Engine {
 	/** Takes on a fleet, as far as nothing that runs is disturbed, and brings up what is in scope. */
 	async up(fleet: FleetSpec, scope: Scope): Promise<readonly Started[]> {
 		const ids = resolveLasting(scope, fleet.agents);
-		const changes = diffFleets(this.#recorded(fleet.file), fleet);
-		await this.#pin(fleet, changes, (change) => {
-			const runs = this.#runners.get(change.id)?.life.snapshot().run;
-			return change.change === "add" || (change.change === "change" && (runs ?? null) === null);
-		});
+		const mayChange = ({ id, change }: AgentChange) =>
+			change === "add" ||
+			(change === "change" && (this.#runners.get(id)?.life.snapshot().run ?? null) === null);
+		const changes = await this.#fleets.pin(fleet, mayChange, { unlessRunning: true });
 		return Promise.all(
 			ids.map(async (id) => {
-				const outcome = await this.#startedOrWaiting(id, this.#runner(id).up("operator"));
+				const start = await this.#startOf(id, this.#runner(id).up("operator"));
 				const changed = changes.some((each) => each.id === id && each.change === "change");
-				return { id, outcome: changed && outcome === "already_running" ? "changed" : outcome };
+				if (!changed || start.outcome !== "already_running") return { id, ...start };
+				const reason = "running with its old settings";
+				return { id, outcome: "old_settings", reason };
 			}),
 		);
 	}
 
 	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
 		return startedOrWaiting(this.#parts.clock, start, () => this.#waitsLong(id));
+	}
+
+	async #startOf(id: string, start: Promise<StartOutcome>): Promise<StartReport> {
+		return { outcome: await this.#startedOrWaiting(id, start), reason: null };
 	}
 
 	/** Whether it starts only after something that may take long, or never comes. */
@@ -145,64 +163,51 @@ export class Engine {
 		return this.#stopInOrder(scope, (runner) => runner.down("operator", timeoutMs));
 	}
 
-	restart(scope: Scope, options: RestartOptions): Promise<readonly Stopped[]> {
-		return this.#stopInOrder(scope, async (runner) => {
-			const { report, start } = await runner.restart("operator", options);
-			if (start !== null) await this.#startedOrWaiting(runner.id, start);
-			return report;
-		});
+	/** Stops agents in order, then starts them in order (S7). */
+	async restart(
+		scope: Scope,
+		{ fresh, timeoutMs }: RestartOptions,
+	): Promise<readonly RestartedAgent[]> {
+		const stopped = await this.#stopInOrder(scope, (runner) =>
+			runner.stopToRestart("operator", timeoutMs),
+		);
+		return Promise.all(
+			stopped.map(async (report) => {
+				if (report.outcome === "not_proven") return { ...report, start: null };
+				const start = this.#runner(report.id).startAgain(!fresh);
+				return { ...report, start: await this.#startOf(report.id, start) };
+			}),
+		);
 	}
 
 	/** What a reload would do. Touches nothing. */
 	plan(fleet: FleetSpec): readonly AgentChange[] {
-		this.#refuseForeign(fleet);
-		return diffFleets(this.#recorded(fleet.file), fleet);
+		return this.#fleets.diff(fleet);
 	}
 
-	/** Brings the recorded fleet to what the file says. What is the same is not disturbed. */
-	async reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
-		const changes = this.plan(fleet);
-		const wasUp = new Set(
-			this.list()
-				.filter(({ agent }) => agent.desired === "up")
-				.map(({ agent }) => agent.id),
-		);
-		const leaving = changes.filter(({ change }) => change === "remove" || change === "change");
-		const reports = new Map<string, StopReport>();
-		await Promise.all(
-			leaving.map(async ({ id, change }) => {
-				const runner = this.#runner(id);
-				const stop =
-					change === "remove" ? runner.down("reeve") : runner.life.stop("reeve", undefined);
-				reports.set(id, await stop);
-			}),
-		);
-		await this.#pin(fleet, changes, () => true);
-		const starting = changes.filter(
-			({ id, change }) => change === "add" || (change === "change" && wasUp.has(id)),
-		);
-		for (const { id } of starting) {
-			const runner = this.#runners.get(id);
-			if (runner !== undefined && runner.life.snapshot().agent.spec.kind !== "call") {
-				runner.up("reeve").catch((error: unknown) => this.#parts.onError(id, error));
-			}
-		}
-		return changes.map((change) => ({ ...change, stopped: reports.get(change.id) ?? null }));
+	/** Brings the recorded fleet to what the file says. Agents that are the same are not disturbed. */
+	reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
+		const { checkStart } = this.#parts;
+		return reloadFleet(fleet, {
+			...{ runners: this.#runners, fleets: this.#fleets, checkStart },
+			startOf: (id, start) => this.#startOf(id, start),
+		});
 	}
 
 	async resume(id: string): Promise<ResumedAgent> {
 		const { agent, known } = this.get(id);
 		const { spec } = agent;
 		const released = [
-			...(isMendable(known?.failure ?? null) ? (["turn"] as const) : []),
+			...(needsFix(known?.failure ?? null) ? (["turn"] as const) : []),
 			...(this.#accounts.holdOf(spec) === null ? [] : (["account"] as const)),
 			...(this.#usage.held(spec) === null ? [] : (["budget"] as const)),
 		];
-		this.#accounts.resume(spec);
+		await this.#accounts.resume(spec);
 		await this.#usage.release(spec);
 		const { from, start } = await this.#runner(id).resume(released.length > 0);
-		await this.#startedOrWaiting(id, start);
-		return { from, released };
+		this.#accounts.noteResumed(spec);
+		const outcome = await this.#startedOrWaiting(id, start);
+		return { from, released, outcome: spec.kind === "call" ? null : outcome };
 	}
 
 	async answer(id: string, answer: Answer): Promise<StartOutcome> {
@@ -252,6 +257,17 @@ export class Engine {
 		for (const { life } of this.#runners.values()) life.letGo();
 	}
 
+	/**
+	 * The end of what the last run of an agent printed, without secrets. Empty for one that runs, whose output is not
+	 * that of the exit, and where it cannot be read.
+	 */
+	async lastOutput(id: string): Promise<string> {
+		const { agent, process, lastExit } = this.get(id);
+		if (agent.spec.kind === "call" || process !== "stopped" || lastExit === null) return "";
+		const { sessions, secrets } = this.#parts;
+		return secrets.redact(await sessions.lastWords(agent.spec).catch(() => ""));
+	}
+
 	/** To be called by whoever listens to the backends. */
 	exited(exit: Parameters<Life["exited"]>[0]): void {
 		for (const { id, life } of this.#runners.values()) {
@@ -263,14 +279,15 @@ export class Engine {
 	#view(life: Life): AgentView {
 		const { spec } = life.snapshot().agent;
 		const missing = life.wantsToLaunch ? this.#gate.missing(dependsOn(spec)) : [];
-		return viewOf(life, missing, this.#accounts, this.#usage.view(spec));
+		const view = viewOf(life, missing, this.#accounts, this.#usage.view(spec));
+		return redactView(view, this.#parts.secrets.redact);
 	}
 
 	#runner(id: string): AgentRunner {
 		const runner = this.#runners.get(id);
 		if (runner !== undefined) return runner;
 		const known = [...this.#runners.keys()].join(", ");
-		throw new ReeveError("agent_not_found", `there is no agent ${id}`, `There are: ${known}.`);
+		throw new ReeveError("agent_not_found", `unknown agent ${id}`, `Known agents: ${known}.`);
 	}
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {
@@ -292,7 +309,7 @@ export class Engine {
 			agent.spec.kind === "worker"
 				? new WorkerLife(agent, lastExit, world)
 				: new AgentLife(agent, lastExit, world);
-		this.#runners.set(agent.id, new AgentRunner(life));
+		this.#runners.set(agent.id, new AgentRunner(life, this.#parts.checkStart));
 	}
 
 	async #recoverOne(
@@ -320,66 +337,10 @@ export class Engine {
 		}
 	}
 
-	/** The fleet of a file as it was last taken on. */
-	#recorded(file: string): FleetSpec {
-		return recordedFleet(
-			this.list().map(({ agent }) => agent),
-			file,
-		);
-	}
-
-	/** Records the changes that are chosen, together with the values of all environments. */
-	async #pin(
-		fleet: FleetSpec,
-		changes: readonly AgentChange[],
-		chosen: (change: AgentChange) => boolean,
-	): Promise<void> {
-		this.#refuseForeign(fleet);
-		const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
-		const taken = changes.filter(chosen);
-		const envs = new Map(this.list().map(({ agent }) => [agent.id, agent.spec.env]));
-		for (const { id, change } of taken) {
-			if (change === "remove") envs.delete(id);
-			else envs.set(id, specs.get(id)?.env ?? {});
-		}
-		// First the vault: values without an agent do no harm, an agent without its values would.
-		await this.#parts.vault.write(Object.fromEntries(envs));
-		for (const { id, change, keys } of taken) {
-			const spec = specs.get(id);
-			const position = fleet.agents.findIndex((each) => each.id === id);
-			if (change === "remove") await this.#remove(id);
-			else if (change === "change" && spec) {
-				if (this.#runner(id).life.snapshot().agent.spec.kind === spec.kind) {
-					await this.#runner(id).change(spec, position, keys);
-					continue;
-				}
-				// Another kind is another life: what the old one remembers means nothing to it.
-				await this.#remove(id);
-				await this.#create(spec, fleet.file, position);
-			} else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
-		}
-	}
-
-	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
-		const agent = newAgent(spec, fleetFile, position);
-		await recordAdded(this.#parts, agent);
-		this.#add(agent, null);
-	}
-
-	async #remove(id: string): Promise<void> {
-		this.#runner(id).life.letGo();
-		await recordRemoved(this.#parts, id);
+	async #forget(id: string): Promise<void> {
 		this.#runners.delete(id);
 		await this.inbox.forget(id);
 		await this.#usage.forget(id);
-	}
-
-	#refuseForeign(fleet: FleetSpec): void {
-		for (const { id } of fleet.agents) {
-			const owner = this.#runners.get(id)?.life.snapshot().agent.fleetFile ?? fleet.file;
-			if (owner === fleet.file) continue;
-			throw new ReeveError("agent_taken", `agent ${id} is already kept from ${owner}`);
-		}
 	}
 
 	async #stopInOrder(

@@ -44,13 +44,17 @@ export class Inbox {
 
 	async accept(agentId: string, text: string): Promise<Message> {
 		if (this.list().filter((each) => each.agentId === agentId).length >= MESSAGES_MAX) {
-			const hint = "Wait until it has taken some, or discard them: `reeve inbox`.";
-			throw new ReeveError("inbox_full", `${MESSAGES_MAX} texts wait for ${agentId}`, hint);
+			const hint = "Wait until some are delivered, or discard some: `reeve inbox --discard ID`.";
+			throw new ReeveError(
+				"inbox_full",
+				`the limit of ${MESSAGES_MAX} queued messages for ${agentId} is reached`,
+				hint,
+			);
 		}
 		const atMs = this.#clock.now().wallMs;
 		const message: Message = {
 			...{ id: this.#newId(), agentId, text, acceptedAtMs: atMs, phase: "queued" },
-			...{ attempts: 0, enters: 0, runId: null, atMs, reason: null },
+			...{ attempts: 0, enters: 0, runId: null, atMs, typedAtMs: null, reason: null },
 		};
 		const bytes = Buffer.byteLength(text);
 		await this.#put(message, { type: "inbox.accepted", data: { message: message.id, bytes } });
@@ -65,7 +69,7 @@ export class Inbox {
 	/** What the end of a run tells: a text that was submitted in it is not typed into the next. */
 	async settle(agentId: string, signs: readonly AgentSign[]): Promise<void> {
 		const message = this.head(agentId);
-		if (message === null || message.phase === "queued" || !isConfirmed(message, signs)) return;
+		if (message === null || !isConfirmed(message, signs)) return;
 		await this.delivered(message, true);
 	}
 
@@ -87,7 +91,7 @@ export class Inbox {
 
 	async discard(id: string): Promise<void> {
 		const message = this.#messages.get(id);
-		if (message === undefined) throw new ReeveError("message_not_found", `there is no text ${id}`);
+		if (message === undefined) throw new ReeveError("message_not_found", `unknown message ${id}`);
 		await this.#remove(message, { type: "inbox.discarded", data: { message: id } });
 	}
 
@@ -127,13 +131,19 @@ function about({ agentId }: Message, event: InboxEvent): NewEvent {
 	return { ...event, agent: agentId } as NewEvent;
 }
 
-/** Whether the CLI has told that this text was submitted since it was typed. */
-export function isConfirmed({ text, atMs }: Message, signs: readonly AgentSign[]): boolean {
-	// A record may carry the time of the moment before.
+/** Whether the CLI has reported this message as a submitted prompt since the daemon began to type it. */
+export function isConfirmed(message: Message, signs: readonly AgentSign[]): boolean {
+	if (message.phase === "queued") return false;
+	return wasSubmitted(message.text, message.typedAtMs ?? message.atMs, signs);
+}
+
+/** Whether the CLI has reported this prompt since a moment that was read before its first key was pressed. */
+export function wasSubmitted(text: string, sinceMs: number, signs: readonly AgentSign[]): boolean {
 	return signs.some(
-		(sign) =>
-			sign.prompt !== undefined && sign.atMs >= atMs - CLOCK_SLACK_MS && hasText(sign.prompt, text),
+		({ prompt, atMs }) =>
+			prompt !== undefined && atMs >= sinceMs - CLOCK_SLACK_MS && hasText(prompt, text),
 	);
 }
 
+/** File times come from a clock that moves in steps of some milliseconds, so a record may seem older than the key. */
 const CLOCK_SLACK_MS = 50;

@@ -35,9 +35,11 @@ export async function judgeRun(
 	// It says itself that this conversation is not there: a new one will do, whatever its exit code means else.
 	const saysSo = profile.conversation.gone.length > 0 && live.conversation?.mode === "resume";
 	if (isConversationGone(profile, saysSo, facts, lastWords)) {
-		const report = { ...facts, cause: "crash", detail: "its conversation is not there" } as const;
+		const report = { ...facts, cause: "crash", detail: "its conversation does not exist" } as const;
 		return { report, signs, lastWords };
 	}
-	const evidence = { signs, lastWords, atMs, readReset };
-	return { report: { ...facts, ...judgeExit(profile, facts, evidence) }, signs, lastWords };
+	const readAtExit = (text: string) => readReset(text, atMs);
+	const evidence = { signs, lastWords, atMs, readReset: readAtExit };
+	const judged = { ...facts, ...judgeExit(profile, facts, evidence) };
+	return { report: { ...judged, detail: judged.detail ?? facts.detail }, signs, lastWords };
 }

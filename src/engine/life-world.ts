@@ -8,7 +8,7 @@ import type { AgentSign } from "../core/sign.js";
 import type { ToolWork } from "../core/stall.js";
 import type { TimedReading, UsageCursor } from "../core/usage.js";
 import type { AgentAdapter, ConversationLeases } from "../ports/adapter.js";
-import type { Backend, ProcessIdentity, StartRequest } from "../ports/backend.js";
+import type { Backend, ProcessIdentity, RunProcess, StartRequest } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 import type { Accounts } from "./accounts.js";
@@ -22,12 +22,23 @@ export type StartOutcome =
 	| "halted"
 	| "stopped"
 	| "over_budget"
+	/** Processes of its last run cannot be proven gone, so no other run may start (S18). */
+	| "not_gone"
 	| "waiting";
 
 export interface StopReport {
 	readonly outcome: DrainOutcome;
 	readonly durationMs: number;
 	/** Why it cannot be proven gone, for `not_proven`. */
+	readonly reason: string | null;
+	/** The processes that had to be killed. */
+	readonly killed: readonly RunProcess[];
+}
+
+/** How a start went. */
+export interface StartReport {
+	readonly outcome: StartOutcome;
+	/** Why, where the agent's own reason does not say it. */
 	readonly reason: string | null;
 }
 
@@ -38,7 +49,7 @@ export type Prepared =
 			/** The conversation that the start takes up or begins; null for an agent without any. */
 			readonly conversation?: ConversationStart | null;
 	  }
-	/** It cannot be started as things are, and trying again cannot help. */
+	/** It cannot be started as things are, and a retry cannot succeed. */
 	| { readonly ok: false; readonly detail: string };
 
 /** How a session is to begin. */
@@ -87,8 +98,8 @@ export interface SessionWorld {
 	) => Promise<string | null>;
 	/** What the tools of a run do. */
 	readonly toolWork: (runId: string, process: ProcessIdentity) => Promise<ToolWork>;
-	/** The end of a limit as a text tells it, in wall time. */
-	readonly readReset: (text: string) => number | null;
+	/** The wall time at which a limit lifts, from a text that was printed at `atMs`. */
+	readonly readReset: (text: string, atMs: number) => number | null;
 }
 
 /** What a life needs of the rest of the engine. */

@@ -43,6 +43,7 @@ export class NextStart {
 
 	plan({ afterMs, dueAtMs }: PlannedStart): void {
 		this.#cancelPlan();
+		if (afterMs <= 0) return void this.ask(true);
 		this.#plannedAtMs = dueAtMs;
 		this.#cancel = scheduleLong(this.#clock, afterMs, () => void this.ask(true));
 	}
@@ -55,9 +56,9 @@ export class NextStart {
 	}
 
 	/** Nothing starts, whoever asked for it. */
-	refuse(): void {
+	refuse(outcome: StartOutcome = "stopped"): void {
 		this.#cancelPlan();
-		this.take()?.outcome.resolve("stopped");
+		this.take()?.outcome.resolve(outcome);
 	}
 
 	/** Lets go of what is planned, without a word. */

@@ -42,7 +42,8 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 	const { clock } = parts;
 	let wake = createSignal<void>();
 	const stopListening = parts.store.onCommit(() => wake.resolve());
-	signal.addEventListener("abort", () => wake.resolve());
+	const end = () => wake.resolve();
+	signal.addEventListener("abort", end);
 	/** Wall time of the next one to send. What is stored is looked through only then. */
 	let nextAtMs = 0;
 	try {
@@ -57,6 +58,7 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 		}
 	} finally {
 		stopListening();
+		signal.removeEventListener("abort", end);
 	}
 }
 
@@ -130,7 +132,7 @@ class Notifier {
 		const { store, clock, routes, random } = this.#parts;
 		const delivery = effect.payload as Delivery;
 		const found = routes.find(({ route }) => route.name === delivery.route);
-		const gone: SendResult = { ok: false, reason: "there is no such route", retryable: false };
+		const gone: SendResult = { ok: false, reason: "unknown route", retryable: false };
 		const result = (await found?.channel.send(delivery.notice)) ?? gone;
 		const attempts = delivery.attempts + 1;
 		const nowMs = clock.now().wallMs;

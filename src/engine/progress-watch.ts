@@ -2,8 +2,7 @@
 
 import type { SessionSpec } from "../config/spec.js";
 import type { AdapterProfile } from "../core/adapter.js";
-import { hasText } from "../core/inbox.js";
-import { KEY_BYTES, stillText } from "../core/screen.js";
+import { conversationText, KEY_BYTES, stillText } from "../core/screen.js";
 import type { AgentSign } from "../core/sign.js";
 import { decideStall, haveWorked, type StallStep, type ToolWork } from "../core/stall.js";
 import type { Activity } from "../core/states.js";
@@ -11,7 +10,7 @@ import type { Instant } from "../core/time.js";
 import type { Backend, RunHandle } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent } from "../ports/store.js";
-import type { Inbox } from "./inbox.js";
+import { type Inbox, wasSubmitted } from "./inbox.js";
 import type { SessionWorld } from "./life-world.js";
 import { typePrompt } from "./type-prompt.js";
 import { pass } from "./waiting.js";
@@ -23,6 +22,8 @@ const SETTLE_MS = 10_000;
 const TAKES_UP_MS = 5_000;
 /** Tools are looked at this often before a standstill is believed; it takes reading all processes. */
 const TOOL_LOOKS = 4;
+/** A screen that comes back is no progress: a menu that was opened and closed, a redraw. */
+const SCREENS_KEPT = 8;
 
 export interface WatchedRun {
 	readonly spec: SessionSpec;
@@ -49,7 +50,11 @@ export interface Sight {
 
 export class ProgressWatch {
 	readonly #run: WatchedRun;
-	#lastSeen = "";
+	#lastSign = "";
+	/** What the last screens showed of the conversation. */
+	#shown: readonly string[] = [];
+	/** Whether the screen of this turn has shown the line by which the CLI shows that it works. */
+	#showsWork = false;
 	#stall: { sinceMs: number; found: number };
 	#tools: { readonly work: ToolWork; readonly atMs: number } | null = null;
 	/** Until then what moves is what a step did. */
@@ -69,6 +74,7 @@ export class ProgressWatch {
 		// A spec that an older daemon has pinned does not say.
 		if (spec.stall === undefined) return;
 		const { activity, signs } = sight;
+		if (activity !== "busy") this.#showsWork = false;
 		await this.#nudgeAgain(signs);
 		const progress = this.#hasMoved(sight) || (await this.#toolsHaveWorked(activity));
 		const told = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
@@ -89,12 +95,27 @@ export class ProgressWatch {
 	}
 
 	#hasMoved({ signs, text }: Sight): boolean {
-		const newest = signs.at(-1);
-		const seen = `${newest?.name} ${newest?.atMs} ${text === null ? "" : stillText(text)}`;
-		const moved = seen !== this.#lastSeen;
-		this.#lastSeen = seen;
+		// A request that fails, or is made again, brings the turn no further.
+		const newest = signs.findLast(({ attempt, requested }) => attempt == null && !requested);
+		const sign = `${newest?.name} ${newest?.atMs}`;
+		const moved = sign !== this.#lastSign || this.#screenHasMoved(text);
+		this.#lastSign = sign;
 		if (moved) this.#tools = null;
 		return moved && this.#nowMs() >= this.#settlesAtMs;
+	}
+
+	/** Whether the screen shows something of the conversation that it has not shown a short while ago. */
+	#screenHasMoved(text: string | null): boolean {
+		const { screen } = this.#run.profile;
+		if (text === null || screen === null) return false;
+		const conversation = conversationText(screen, text);
+		// A screen that is just being drawn lacks the line that shows the work.
+		if (conversation === null && this.#showsWork) return false;
+		this.#showsWork = conversation !== null;
+		const shown = conversation ?? stillText(text);
+		if (this.#shown.includes(shown)) return false;
+		this.#shown = [...this.#shown, shown].slice(-SCREENS_KEPT);
+		return true;
 	}
 
 	/** A tool may be silent for long and work; asked only once nothing else has moved for a while. */
@@ -143,10 +164,7 @@ export class ProgressWatch {
 		if (since === null || this.#nowMs() - since.steadyMs < TAKES_UP_MS) return;
 		this.#interrupted = null;
 		const { nudge } = this.#run.spec.stall;
-		const isTaken = signs.some(
-			({ prompt, atMs }) => prompt !== undefined && atMs >= since.wallMs && hasText(prompt, nudge),
-		);
-		if (!isTaken) await this.#sendOnce(nudge);
+		if (!wasSubmitted(nudge, since.wallMs, signs)) await this.#sendOnce(nudge);
 	}
 
 	async #sendOnce(text: string): Promise<void> {

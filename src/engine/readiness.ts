@@ -4,6 +4,7 @@
  */
 
 import type { ReadySpec } from "../config/spec.js";
+import { compilePattern, type Pattern } from "../core/pattern.js";
 import type { Clock } from "../ports/clock.js";
 
 /** How often a sign is looked for. */
@@ -13,7 +14,7 @@ const COMMAND_EVERY_MS = 1_000;
 /** How the world is looked at. Each answers whether the sign is there. */
 export interface ReadinessProbes {
 	/** Whether what the run has printed so far matches. */
-	readonly logMatches: (pattern: RegExp) => Promise<boolean>;
+	readonly logMatches: (pattern: Pattern) => Promise<boolean>;
 	readonly portListens: (port: number) => Promise<boolean>;
 	readonly commandSucceeds: (argv: readonly string[]) => Promise<boolean>;
 }
@@ -29,7 +30,7 @@ export function watchReadiness(
 	if (ready.delayMs !== null) return waitFor(clock, ready.delayMs, onReady);
 	const { log, port, command } = ready;
 	if (log !== null) {
-		const pattern = new RegExp(log, "u");
+		const pattern = compilePattern(log);
 		return look(clock, LOOK_EVERY_MS, () => probes.logMatches(pattern), onReady);
 	}
 	if (port !== null) return look(clock, LOOK_EVERY_MS, () => probes.portListens(port), onReady);

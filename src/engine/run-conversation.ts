@@ -1,6 +1,6 @@
 /**
  * The conversation of one agent's runs: taken before a start, held by the process that runs, given
- * back when it ends. Whoever does not hold it does not start.
+ * back when it ends. A run that does not hold its conversation does not start.
  */
 
 import { type ConversationStart, isConversationGone } from "../core/conversation.js";
@@ -39,6 +39,14 @@ export async function bindConversation(
 	return lease === null || lease === undefined || (await leases.bind(lease, process));
 }
 
+/** Releases the lease of a run that has no process; while this daemon lives, no other daemon can take it over. */
+export async function releaseConversation(
+	{ leases }: SessionWorld,
+	{ conversation }: LiveRun,
+): Promise<void> {
+	if (conversation?.lease) await leases.release(conversation.lease);
+}
+
 /** The name that a CLI has given its conversation; null where it was known before, or is not yet. */
 function toldConversation({ id }: RunConversation, signs: readonly AgentSign[]): string | null {
 	if (id !== null) return null;
@@ -63,15 +71,17 @@ export async function hearConversation(
 
 /** What follows for the conversation from the end of a run. */
 export async function endConversation(
-	{ leases, adapterOf, isRecorded }: SessionWorld,
+	sessions: SessionWorld,
 	{ id: agentId, spec }: Agent,
-	{ runId, conversation }: LiveRun,
+	live: LiveRun,
 	judged: JudgedExit,
 ): Promise<{ readonly changes: Partial<Agent>; readonly events: readonly NewEvent[] }> {
+	const { adapterOf, isRecorded } = sessions;
+	const { runId, conversation } = live;
 	const none = { changes: {}, events: [] };
 	const { report, lastWords } = judged;
 	if (conversation === null) return none;
-	if (conversation.lease !== null) await leases.release(conversation.lease);
+	await releaseConversation(sessions, live);
 	const told = toldConversation(conversation, judged.signs);
 	// Some CLIs tell of conversations on the side, which cannot be taken up again.
 	if (told !== null && (await isRecorded(spec, told).catch(() => null)) !== false) {
@@ -81,7 +91,7 @@ export async function endConversation(
 	if (mode !== "resume" || id === null || report.code === 0) return none;
 	const { profile } = adapterOf(spec);
 	if (!isConversationGone(profile, true, report, lastWords)) return none;
-	const reason = `it ended within moments of being told to take up conversation ${id}; the next start begins a new one`;
+	const reason = `it exited right after a start that resumed conversation ${id}; the next start begins a new one`;
 	const about = { agent: agentId, run_id: runId } as const;
 	const data = { conversation: id, reason };
 	return {

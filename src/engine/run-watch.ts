@@ -6,6 +6,7 @@ import type { NewEvent } from "../ports/store.js";
 import type { LiveRun } from "./agent-state.js";
 import { Attendant, isAttended } from "./attendant.js";
 import type { LifeWorld } from "./life-world.js";
+import { NO_START_WATCH, watchStart } from "./start-watch.js";
 import { scheduleLong } from "./waiting.js";
 
 /** What is to be done about what is seen. */
@@ -14,6 +15,7 @@ export interface RunNews {
 	readonly onStable: () => void;
 	readonly onConversation: (id: string) => void;
 	readonly onRestart: () => void;
+	readonly onStartTimeout: (afterMs: number, screen: readonly string[]) => void;
 }
 
 export interface RunWatch {
@@ -33,19 +35,33 @@ export function watchRun(
 ): RunWatch {
 	const { clock, watchReady } = world;
 	const sinceMs = clock.now().steadyMs;
-	const onReady = () => news.onReady(clock.now().steadyMs - sinceMs);
+	let lasted = false;
+	const onReady = () => {
+		news.onReady(clock.now().steadyMs - sinceMs);
+		if (lasted) news.onStable();
+	};
 	const attendant = attend(world, spec, live, adopted, news, onReady);
 	const bySign = spec.kind === "session" && attendant !== null && spec.ready === null;
 	// A sign that was printed once, long ago, would be looked for in vain; what is looked at is still there.
 	const readyAtOnce = live.ready || (adopted && !bySign);
 	const stopWatching = readyAtOnce || bySign ? () => {} : watchReady(spec, onReady);
+	const startWatch =
+		readyAtOnce || spec.kind !== "session"
+			? NO_START_WATCH
+			: watchStart(world, spec, live, () => attendant?.known ?? null, news.onStartTimeout);
 	const stopSettling = spec.kind === "call" ? () => {} : watchStable();
 
 	function watchStable(): () => void {
 		const { windowMs } = (spec as Exclude<AgentSpec, { kind: "call" }>).crashPolicy;
 		const startedAtMs = live.handle?.startedAtMs ?? 0;
 		const upMs = live.startedSteadyMs === null ? clock.now().wallMs - startedAtMs : 0;
-		return scheduleLong(clock, Math.max(0, windowMs - upMs), news.onStable);
+		return scheduleLong(clock, Math.max(0, windowMs - upMs), onLasted);
+	}
+
+	/** A run that is not ready after a whole window has not recovered yet. */
+	function onLasted(): void {
+		lasted = true;
+		if (!startWatch.isPending()) news.onStable();
 	}
 
 	return {
@@ -54,6 +70,7 @@ export function watchRun(
 		stop() {
 			stopWatching();
 			stopSettling();
+			startWatch.stop();
 			attendant?.stop();
 		},
 	};

@@ -10,8 +10,8 @@ function resolveScope(scope: Scope, ids: readonly string[]): readonly string[] {
 	if (scope === "*") return ids;
 	const chosen = ids.filter((id) => id === scope || id.startsWith(`${scope}:`));
 	if (chosen.length > 0) return chosen;
-	const known = ids.length === 0 ? "The fleet is empty." : `There are: ${ids.join(", ")}.`;
-	throw new ReeveError("agent_not_found", `there is no agent or project ${scope}`, known);
+	const known = ids.length === 0 ? "The fleet is empty." : `Known agents: ${ids.join(", ")}.`;
+	throw new ReeveError("agent_not_found", `unknown agent or project ${scope}`, known);
 }
 
 /** Those in scope that are started and stopped; what runs only when it is called is neither. */

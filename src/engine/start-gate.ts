@@ -8,6 +8,7 @@
 
 import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-limit.js";
 import type { Clock } from "../ports/clock.js";
+import type { Store } from "../ports/store.js";
 
 /** Starts under way at the same time. */
 const LAUNCHING_MAX = 16;
@@ -33,6 +34,8 @@ export function createStartGate(
 	clock: Clock,
 	agents: () => Iterable<Startable>,
 	isReady: (id: string) => boolean,
+	/** Starts belong to no request: another request, or a timer, may have made the room for them. */
+	detach: Store["detach"],
 	onError: (id: string, error: unknown) => void,
 ): StartGate {
 	const launching = new Set<string>();
@@ -44,8 +47,7 @@ export function createStartGate(
 
 	function launch(agent: Startable): void {
 		launching.add(agent.id);
-		agent
-			.launch()
+		detach(() => agent.launch())
 			.catch((error: unknown) => onError(agent.id, error))
 			.finally(() => {
 				launching.delete(agent.id);

@@ -8,22 +8,30 @@ import type {
 	TerminalSize,
 	TerminalViewer,
 } from "../ports/backend.js";
+import type { Clock } from "../ports/clock.js";
 import { isAttended } from "./attendant.js";
 import type { Drafts } from "./drafts.js";
 import type { Life } from "./life.js";
 import type { SessionWorld } from "./life-world.js";
+import { withDeadline } from "./waiting.js";
+
+/** Programs read what is typed at once; one that takes this long does not read at all. */
+const INPUT_MS_MAX = 10_000;
 
 export class Terminals {
 	readonly #lifeOf: (id: string) => Life;
 	readonly #sessions: Pick<SessionWorld, "adapterOf">;
 
 	readonly #drafts: Drafts;
+	readonly #clock: Clock;
 
 	constructor(
 		lifeOf: (id: string) => Life,
 		sessions: Pick<SessionWorld, "adapterOf">,
 		drafts: Drafts,
+		clock: Clock,
 	) {
+		this.#clock = clock;
 		this.#lifeOf = lifeOf;
 		this.#sessions = sessions;
 		this.#drafts = drafts;
@@ -39,7 +47,13 @@ export class Terminals {
 	async input(id: string, bytes: Uint8Array): Promise<void> {
 		const { backend, handle } = this.#held(id);
 		this.#noteTyping(id, bytes);
-		await backend.input(handle, bytes);
+		const given = backend.input(handle, bytes).catch((error: unknown) => {
+			// An agent that has exited meanwhile has no terminal.
+			this.#held(id);
+			throw notRead(id, error instanceof Error ? error.message : String(error));
+		});
+		if ((await withDeadline(this.#clock, given, INPUT_MS_MAX)) === "done") return given;
+		throw notRead(id, `it did not read all of it within ${INPUT_MS_MAX / 1_000} s`);
 	}
 
 	/** The text on the screen. */
@@ -82,4 +96,8 @@ export class Terminals {
 		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
 		return held;
 	}
+}
+
+function notRead(id: string, why: string): ReeveError {
+	return new ReeveError("input_not_read", `the input for ${id} was not delivered: ${why}`);
 }

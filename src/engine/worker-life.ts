@@ -15,9 +15,11 @@ import type { ProcessState } from "../core/states.js";
 import type { AttemptEnd, Executor, Worker, WorkerEnd } from "../ports/executor.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../ports/store.js";
 import {
+	drainedEvent,
 	type PlannedStart,
 	policyChange,
 	recordExit,
+	restOf,
 	startEffect,
 	startEffectKey,
 } from "./agent-record.js";
@@ -79,13 +81,16 @@ export class WorkerLife implements Life {
 	}
 
 	snapshot(): AgentSnapshot {
-		const [first] = this.#pool.slots.values();
+		const slots = [...this.#pool.slots.values()];
+		const alive = slots.filter(({ gone }) => gone === null);
+		const first = alive[0] ?? slots[0];
 		return {
 			agent: this.#kept.now,
 			process: this.#processState(),
 			run: first === undefined ? null : { runId: first.runId, handle: slotHandle(first) },
-			processes: this.#pool.slots.size,
-			ready: this.#ready,
+			processes: alive.length,
+			ready: this.#ready && alive.length > 0,
+			gone: first?.gone ?? null,
 			known: null,
 			lastExit: this.#lastExit,
 			nextStartAtMs: this.#nextStartAtMs,
@@ -111,11 +116,7 @@ export class WorkerLife implements Life {
 			if (this.#refused() !== null) return;
 			this.#pool.fill();
 			if (planned === null) this.#world.wantsToStart(this.id);
-			else {
-				// A wall clock that was set back must not make anybody wait longer than was decided.
-				const leftMs = Math.min(planned.afterMs, Math.max(0, planned.dueAtMs - this.#nowMs()));
-				this.#planStart(leftMs);
-			}
+			else this.#planStart(restOf(planned, this.#nowMs()).afterMs);
 		});
 	}
 
@@ -155,7 +156,12 @@ export class WorkerLife implements Life {
 		const { clock, store } = this.#world;
 		const sinceMs = clock.now().steadyMs;
 		this.#stopping = true;
-		const slots = await this.#inbox.run(() => this.#suppressStarts(by));
+		const slots = await this.#inbox
+			.run(() => this.#suppressStarts(by))
+			.catch((error: unknown) => {
+				this.#stopping = false;
+				throw error;
+			});
 		const graceMs = timeoutMs ?? this.#spec.drain.timeoutMs;
 		const ends = await Promise.all(
 			slots.map(async ({ worker, ended }) => {
@@ -168,11 +174,11 @@ export class WorkerLife implements Life {
 		const durationMs = clock.now().steadyMs - sinceMs;
 		const killed = ends.includes("timed_out_killed") ? "timed_out_killed" : "graceful";
 		const outcome = ends.length === 0 ? "already_stopped" : killed;
-		const data = { outcome, duration_ms: durationMs } as const;
+		const report: StopReport = { outcome, durationMs, reason: null, killed: [] };
 		await store.commit((transaction) =>
-			transaction.appendEvent({ type: "agent.drained", agent: this.id, data }, this.#nowMs()),
+			transaction.appendEvent(drainedEvent(this.id, report), this.#nowMs()),
 		);
-		return { outcome, durationMs, reason: null };
+		return report;
 	}
 
 	letGo(): void {
@@ -200,7 +206,9 @@ export class WorkerLife implements Life {
 	}
 
 	#processState(): ProcessState {
-		const slots = [...this.#pool.slots.values()];
+		const all = [...this.#pool.slots.values()];
+		const slots = all.filter(({ gone }) => gone === null);
+		if (all.length > 0 && slots.length === 0) return "stopped";
 		if (slots.some(({ worker, askedBy }) => worker !== null && askedBy === null)) return "running";
 		if (slots.some(({ askedBy }) => askedBy !== null)) return "stopping";
 		return slots.length > 0 || this.wantsToLaunch ? "starting" : "stopped";
@@ -217,7 +225,8 @@ export class WorkerLife implements Life {
 	#explainRefusal(): string | null {
 		const refused = this.#refused();
 		if (refused === null) return null;
-		if (refused === "stopped") return `${this.id} is down: \`reeve up ${this.id}\` starts it`;
+		if (refused === "stopped")
+			return `${this.id} is stopped: start it with \`reeve up ${this.id}\``;
 		return `${this.id} is ${refused}: ${this.#kept.now.reason}`;
 	}
 
@@ -276,7 +285,10 @@ export class WorkerLife implements Life {
 			transaction.putRun(storedSlot(this.id, slot, "running")),
 		);
 		worker.ended
-			.then((end) => this.#inbox.run(async () => this.#gone || (await this.#ended(slot, end))))
+			.then((end) => {
+				slot.gone = end;
+				return this.#inbox.run(async () => this.#gone || (await this.#ended(slot, end)));
+			})
 			.catch((error: unknown) => this.#world.onError(this.id, error));
 		const sinceMs = slot.startedSteadyMs;
 		slot.watch(
@@ -307,7 +319,7 @@ export class WorkerLife implements Life {
 		const { crashPolicy } = this.#spec;
 		if (!this.#pool.slots.has(slot.runId)) return;
 		const settled = settle(crash, crashPolicy.windowMs, crashPolicy);
-		const events = policyChange(this.id, crash, settled, "ran for a whole window");
+		const events = policyChange(this.id, crash, settled, "stable for a whole window");
 		if (events.length > 0) await this.#kept.save({ crash: settled }, events);
 	}
 
@@ -330,7 +342,7 @@ export class WorkerLife implements Life {
 	#endLeft(run: StoredRun): Promise<void> {
 		const slot = { ...newSlot(run.runId, run.intendedAtMs), askedBy: "reeve" as const };
 		const uptimeMs = Math.max(0, this.#nowMs() - run.intendedAtMs);
-		const detail = "its daemon ended";
+		const detail = "its daemon stopped";
 		return this.#end(slot, exitReport({ askedBy: "reeve", uptimeMs, detail }), this.#nowMs());
 	}
 
@@ -361,16 +373,19 @@ export class WorkerLife implements Life {
 
 	/** Nothing starts from here on, and who asked is recorded before anybody is told to end. */
 	async #suppressStarts(by: Asker): Promise<readonly Slot[]> {
+		const slots = [...this.#pool.slots.values()];
+		await this.#kept.save({}, [], (transaction) => {
+			transaction.removeEffect(startEffectKey(this.id));
+			for (const slot of slots) {
+				transaction.putRun({ ...storedSlot(this.id, slot, "running"), askedBy: by });
+			}
+		});
+		// A stop that could not be stored was refused, and leaves everything as it was.
+		for (const slot of slots) slot.askedBy = by;
 		this.#cancelStart();
 		this.#nextStartAtMs = null;
 		this.#pool.empty();
 		this.#answerAsked("stopped");
-		const slots = [...this.#pool.slots.values()];
-		for (const slot of slots) slot.askedBy = by;
-		await this.#kept.save({}, [], (transaction) => {
-			transaction.removeEffect(startEffectKey(this.id));
-			for (const slot of slots) transaction.putRun(storedSlot(this.id, slot, "running"));
-		});
 		return slots;
 	}
 }

@@ -58,7 +58,10 @@ export class WorkerPool {
 		changed.resolve();
 	}
 
-	/** Asks one of the processes, starting one where there is none or all are busy. */
+	/**
+	 * Asks one of the processes, starting one where there is none or all are busy. A request that a process
+	 * did not get before it ended goes to another one.
+	 */
 	async ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
 		const { clock, refused } = this.#world;
 		const untilMs = clock.now().steadyMs + timeoutMs;
@@ -66,7 +69,11 @@ export class WorkerPool {
 			const idlest = this.#idlest();
 			if (idlest === null || idlest.pending > 0) this.#grow();
 			const leftMs = untilMs - clock.now().steadyMs;
-			if (idlest !== null) return this.#askWorker(idlest, request, leftMs, signal);
+			if (idlest !== null) {
+				const end = await this.#askWorker(idlest, request, leftMs, signal);
+				if (end.notGiven !== true || signal.aborted) return end;
+				continue;
+			}
 			const detail = refused();
 			if (detail !== null) return failed({ type: "spawn_error", detail });
 			if (leftMs <= 0) {
@@ -102,8 +109,13 @@ export class WorkerPool {
 	): Promise<AttemptEnd> {
 		const slot = this.slots.get(worker.runId);
 		slot?.busy();
-		const end = await worker.ask(request, Math.max(1, timeoutMs), signal);
-		if (slot !== undefined && worker.pending === 0) this.#becameIdle(slot);
+		const workerMs = this.#world.spec().timeoutMs;
+		const end = await worker.ask(request, Math.max(1, timeoutMs), signal, workerMs);
+		const lookIfIdle = () => {
+			if (slot !== undefined && worker.pending === 0) this.#becameIdle(slot);
+		};
+		if (end.over === undefined) lookIfIdle();
+		else void end.over.then(lookIfIdle);
 		return end;
 	}
 
@@ -123,12 +135,14 @@ export class WorkerPool {
 
 	#nextChange(withinMs: number, signal: AbortSignal): Promise<void> {
 		return new Promise((resolve) => {
-			const cancel = scheduleLong(this.#world.clock, withinMs, resolve);
-			signal.addEventListener("abort", () => resolve(), { once: true });
-			void this.#changed.promise.then(() => {
+			const done = () => {
 				cancel();
+				signal.removeEventListener("abort", done);
 				resolve();
-			});
+			};
+			const cancel = scheduleLong(this.#world.clock, withinMs, done);
+			signal.addEventListener("abort", done);
+			void this.#changed.promise.then(done);
 		});
 	}
 }

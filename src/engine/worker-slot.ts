@@ -4,6 +4,7 @@ import type { Asker } from "../core/exit.js";
 import type { RunHandle } from "../ports/backend.js";
 import type { Worker } from "../ports/executor.js";
 import type { StoredRun } from "../ports/store.js";
+import type { ProcessEnd } from "./agent-state.js";
 import { createSignal, type Signal } from "./waiting.js";
 
 /** What runs of worker agents are said to be held by. */
@@ -16,6 +17,8 @@ export interface Slot {
 	worker: Worker | null;
 	startedSteadyMs: number | null;
 	askedBy: Asker | null;
+	/** How its process ended, from the moment that is known; it is recorded later. */
+	gone: ProcessEnd | null;
 	/** Resolves once its exit is recorded. */
 	readonly ended: Signal<void>;
 	/** Something is asked of it: it is not idle. */
@@ -31,7 +34,7 @@ export function newSlot(runId: string, intendedAtMs: number): Slot {
 	let cancelIdle = () => {};
 	const watches: (() => void)[] = [];
 	return {
-		...{ runId, intendedAtMs, worker: null, startedSteadyMs: null, askedBy: null },
+		...{ runId, intendedAtMs, worker: null, startedSteadyMs: null, askedBy: null, gone: null },
 		ended: createSignal(),
 		busy: () => cancelIdle(),
 		idleAfter(cancel) {

@@ -107,7 +107,7 @@ function prepare({ adapter, program, request }: CallAttempt): CallCommand | Atte
 		const response = { request_id, status: "error", code, error };
 		return { outcome: classifyResponse(request_id, response), log: "" };
 	} catch (error) {
-		const words = `the adapter ${adapter.name} makes no command of the request`;
+		const words = `the adapter ${adapter.name} cannot build a command for the request`;
 		return failedAt({ type: "spawn_error", detail: `${words}: ${messageOf(error)}` });
 	}
 }
@@ -144,12 +144,12 @@ function collectOutput(program: RunningProgram, bounds: Bounds, onTooMuch: () =>
 		onTooMuch();
 	});
 	stdout.on("error", (error) => {
-		ioError = `its answer could not be read: ${error.message}`;
+		ioError = `cannot read its response: ${error.message}`;
 	});
 	stdin.on("error", (error: NodeJS.ErrnoException) => {
 		// An agent need not read what it does not want to know.
 		if (error.code === "EPIPE" || error.code === "ECONNRESET") return;
-		ioError = `the request could not be written: ${error.message}`;
+		ioError = `cannot write the request: ${error.message}`;
 	});
 	const log = () => tail.textSince(0);
 	return { log, read: () => ({ stdout: Buffer.concat(chunks), stderr: log(), ioError }) };
@@ -169,7 +169,7 @@ function judge(
 	bounds: Bounds,
 ): Outcome | null {
 	if (why === "too_much") {
-		const detail = `answer larger than ${renderSize(bounds.answerBytesMax)}`;
+		const detail = `response larger than ${renderSize(bounds.answerBytesMax)}`;
 		return classifyProcessFailure({ type: "bad_answer", detail });
 	}
 	const { adapter, stdout } = answered;
@@ -210,7 +210,7 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	} catch (error) {
 		detail = messageOf(error);
 	}
-	const words = `the adapter ${adapter.name} makes no answer of ${quote(stdout.toString("utf8"))}`;
+	const words = `the adapter ${adapter.name} cannot parse the output ${quote(stdout.toString("utf8"))}`;
 	return judgeUnanswered(end, answered, `${words}: ${detail}`);
 }
 
@@ -237,7 +237,7 @@ function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | n
 	if (end.outOfMemory) return classifyProcessFailure({ type: "no_answer", detail: renderEnd(end) });
 	if (ioError !== null) return classifyProcessFailure({ type: "io", detail: ioError });
 	if (bad === null) {
-		const detail = `${renderEnd(end)} without an answer`;
+		const detail = `${renderEnd(end)} without a response`;
 		return classifyProcessFailure({ type: "no_answer", detail });
 	}
 	const isPlain = end.code === 0;

@@ -61,12 +61,12 @@ async function endLeft(runIds: readonly string[], world: World): Promise<readonl
 			for (const { runId, reason } of await endMarked(found, world)) stuck.set(runId, reason);
 		} catch (error) {
 			// Not to see is not to see nobody.
-			unseen = `the processes cannot be listed: ${(error as Error).message}`;
+			unseen = `cannot list the processes: ${(error as Error).message}`;
 			await sleep(LOOK_AGAIN_MS);
 		}
 	}
 	if (emptyLooks < 2)
-		for (const runId of wanted) stuck.set(runId, unseen || "new ones keep coming");
+		for (const runId of wanted) stuck.set(runId, unseen || "new processes keep appearing");
 	return [...stuck].map(([runId, reason]) => ({ runId, reason }));
 }
 

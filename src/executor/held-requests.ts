@@ -11,8 +11,12 @@ export interface HeldRequest {
 	readonly request: ActionRequest;
 	/** Whether the worker may have begun with it. */
 	isSent: boolean;
-	/** Set when nothing that the worker may still say counts (T7); null was called off. */
+	/** When it was sent (`performance.now()`). */
+	sentAtMs: number;
+	/** Set when no answer of the worker counts any more (T7); null was called off. */
 	verdict?: Outcome | null;
+	/** Set when its caller has gone and the worker serves others: called when the worker is done with it. */
+	abandoned?: () => void;
 	/** Where the worker's log was when this began. */
 	readonly logPosition: number;
 	readonly end: (end: AttemptEnd) => void;
@@ -20,7 +24,11 @@ export interface HeldRequest {
 
 export interface HeldRequests {
 	readonly size: number;
+	/** How many somebody still waits for. */
+	readonly live: number;
 	add(held: HeldRequest): void;
+	/** The one with this id whose caller has gone. */
+	abandoned(requestId: string): HeldRequest | null;
 	/** The one with this id, if an answer to it would count. */
 	answerable(requestId: string): HeldRequest | null;
 	has(requestId: string): boolean;
@@ -56,6 +64,7 @@ export function createHeldRequests(stdin: Writable, unreadBytesMax: number): Hel
 			cork();
 			unsent.delete(held);
 			held.isSent = true;
+			held.sentAtMs = performance.now();
 			stdin.write(`${JSON.stringify(held.request)}\n`);
 		}
 	}
@@ -64,6 +73,13 @@ export function createHeldRequests(stdin: Writable, unreadBytesMax: number): Hel
 	return {
 		get size() {
 			return byId.size;
+		},
+		get live() {
+			return [...byId.values()].filter(({ verdict }) => verdict === undefined).length;
+		},
+		abandoned(requestId) {
+			const held = byId.get(requestId);
+			return held?.abandoned === undefined ? null : held;
 		},
 		add(held) {
 			byId.set(held.request.request_id, held);

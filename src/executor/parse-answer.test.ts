@@ -38,7 +38,7 @@ test("without one to this request, the last one shows what went wrong", () => {
 });
 
 test("megabytes of braces are given up on, not searched for ever", () => {
-	expect(resultOf("{\n".repeat(1_000_000))).toMatch(/^printed no JSON answer: "\{\\n\{/);
+	expect(resultOf("{\n".repeat(1_000_000))).toMatch(/^printed no JSON response: "\{\\n\{/);
 });
 
 test("a line of a worker tells whose answer it is even when it is broken", () => {

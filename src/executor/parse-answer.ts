@@ -3,6 +3,7 @@
  * by that: only an answer with the id of the request counts), unless its settings refuse it.
  */
 
+import { isTooDeep, JSON_DEPTH_MAX } from "../core/json-depth.js";
 import type { ActionResponse } from "../core/outcome.js";
 
 export type ParsedAnswer =
@@ -20,12 +21,13 @@ export function parseAnswer(
 	extraOutput: "tolerate" | "refuse",
 ): ParsedAnswer {
 	const text = decodeStrictly(bytes);
-	if (text === null) return bad("the answer is not valid UTF-8");
+	if (text === null) return bad("the response is not valid UTF-8");
 	const whole = asAnswer(text);
 	if (whole !== null) return checkResponse(whole, text.length);
-	if (extraOutput === "refuse") return bad(`printed something besides its answer: ${quote(text)}`);
+	if (extraOutput === "refuse")
+		return bad(`printed other output besides its response: ${quote(text)}`);
 	const found = findAnswer(text, requestId);
-	if (found === null) return bad(`printed no JSON answer: ${quote(text)}`);
+	if (found === null) return bad(`printed no JSON response: ${quote(text)}`);
 	return checkResponse(found, text.length);
 }
 
@@ -38,16 +40,17 @@ export function parseAnswerLine(
 	const answer = asAnswer(text ?? line.toString("utf8"));
 	if (answer === null) return null;
 	const parsed =
-		text === null ? bad("the answer is not valid UTF-8") : checkResponse(answer, line.length);
+		text === null ? bad("the response is not valid UTF-8") : checkResponse(answer, line.length);
 	return { requestId: answer.request_id, parsed };
 }
 
 /** What somebody says is an answer, such as an adapter. */
 export function checkResponse(value: unknown, textLength: number): ParsedAnswer {
-	if (!isAnswer(value)) return bad("the answer is no object with a request_id");
-	if (typeof value["status"] !== "string") return bad("the answer has no status");
-	if (typeof value["code"] !== "number") return bad("the answer has no number as its code");
-	if (isDeep(value, textLength)) return bad(`the answer is nested deeper than ${DEPTH_MAX} levels`);
+	if (!isAnswer(value)) return bad("the response is not an object with a request_id");
+	if (typeof value["status"] !== "string") return bad("the response has no status");
+	if (typeof value["code"] !== "number") return bad("the response has no numeric code");
+	if (isTooDeep(value, textLength))
+		return bad(`the response is nested deeper than ${JSON_DEPTH_MAX} levels`);
 	return { ok: true, response: value as unknown as ActionResponse };
 }
 
@@ -131,19 +134,3 @@ function answersOverLines(text: string): Answer[] {
 	}
 	return answers;
 }
-
-/** Parsing takes any depth, but whoever stores the result again would run out of stack. */
-const DEPTH_MAX = 500;
-
-function isDeep(answer: object, textLength: number): boolean {
-	// Every level takes a bracket at each end.
-	if (textLength < 2 * DEPTH_MAX) return false;
-	let level: object[] = [answer];
-	for (let depth = 0; level.length > 0; depth++) {
-		if (depth > DEPTH_MAX) return true;
-		level = level.flatMap((value) => Object.values(value).filter(isObject));
-	}
-	return false;
-}
-
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -200,7 +200,7 @@ export async function endProgram(program: RunningProgram): Promise<KillResult> {
 /** After its own process has ended: ends what it left, if there is any. */
 export async function endLeftovers(program: RunningProgram): Promise<KillResult> {
 	if (mayHaveLeftovers(program)) return endProgram(program);
-	if (await isInTime(program.closed, HELD_PIPE_MS)) return { ok: true };
+	if (await isInTime(program.closed, HELD_PIPE_MS)) return { ok: true, killed: [] };
 	return endProgram(program);
 }
 
@@ -224,5 +224,5 @@ async function settleOutput({ closed, stdin, stdout, stderr }: RunningProgram): 
 /** How it ended, for people. */
 export function renderEnd({ code, signal, outOfMemory }: ProgramEnd): string {
 	if (outOfMemory) return "was killed by the kernel: out of memory (see `limits.memory`)";
-	return signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
+	return signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
 }

@@ -33,18 +33,18 @@ export function judgeHeld(
 		return classifyProcessFailure({ type: "left_alive", detail: left });
 	}
 	if (verdict !== undefined) return verdict;
-	if (!isSent) return displaced("its worker ended before it was given the request");
+	if (!isSent) return displaced("its worker exited before it received the request");
 	switch (cause) {
 		case "exited": {
-			const detail = `its worker ${reason} without an answer`;
+			const detail = `its worker ${reason} without a response`;
 			return classifyProcessFailure({ type: "no_answer", detail });
 		}
 		case "sick":
 			return classifyProcessFailure({ type: "bad_answer", detail: `its worker ${reason}` });
 		case "timed_out":
 		case "called_off":
-			return displaced(`its worker was ended: ${reason}`);
+			return displaced(`its worker was killed: ${reason}`);
 		case "stopped":
-			return displaced("its worker was stopped before it answered");
+			return displaced("its worker was stopped before it responded");
 	}
 }

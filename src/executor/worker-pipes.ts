@@ -27,7 +27,7 @@ export function watchPipes(
 		if (reader.take(chunk)) return;
 		// Nobody reads on: whoever writes is told so, or waits until it is ended.
 		stdout.destroy();
-		onTrouble(`printed an answer larger than ${renderSize(lineBytesMax)}`);
+		onTrouble(`printed a response larger than ${renderSize(lineBytesMax)}`);
 	});
 	stdout.once("end", () => {
 		const rest = reader.rest();

@@ -1,7 +1,9 @@
 /**
  * One process that serves many requests, one JSON text per line both ways, answers in any order. What it
- * does for a request can only be ended with all of it, so a request that is late or called off ends the
- * whole tree before it is told so (T6); an answer that comes later changes nothing (T7).
+ * does for a request can only be ended with all of it. A request that is cancelled, or not answered within
+ * the agent's own timeout, ends the whole tree before its caller is told (T6). A shorter deadline of one
+ * caller does so only if nobody else uses the process: otherwise its request is abandoned, and the process
+ * is ended when it serves nobody any more. An answer that comes later changes nothing (T7).
  */
 
 import type { Buffer } from "node:buffer";
@@ -62,6 +64,7 @@ class ProcessWorker implements Worker {
 	#askToEnd: () => void = () => {};
 	#ending: Ending | null = null;
 	#isStopping = false;
+	#abandoned = 0;
 
 	constructor(start: WorkerStart, program: RunningProgram, world: World) {
 		const { answerBytesMax, logBytesMax, unreadBytesMax } = world.bounds;
@@ -91,27 +94,39 @@ class ProcessWorker implements Worker {
 		return this.#held.size;
 	}
 
-	ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
+	ask(
+		request: ActionRequest,
+		timeoutMs: number,
+		signal: AbortSignal,
+		workerMs = timeoutMs,
+	): Promise<AttemptEnd> {
 		if (signal.aborted) return Promise.resolve({ outcome: null, log: "" });
 		if (!this.isOpen) {
-			const outcome = displaced("its worker takes no more requests");
-			return Promise.resolve({ outcome, log: "" });
+			const outcome = displaced("its worker accepts no more requests");
+			return Promise.resolve({ outcome, log: "", notGiven: true });
 		}
 		const { request_id } = request;
-		if (this.#held.has(request_id)) throw new Error(`request ${request_id} is held already`);
+		if (this.#held.has(request_id)) throw new Error(`duplicate request ${request_id}`);
 		return new Promise((resolve) => {
 			const held: HeldRequest = {
-				...{ request, isSent: false, logPosition: this.#log.tail.position },
+				...{ request, isSent: false, sentAtMs: 0, logPosition: this.#log.tail.position },
 				end(result) {
 					takeBackDeadline();
 					signal.removeEventListener("abort", callOff);
 					resolve(result);
 				},
 			};
-			const callOff = () => this.#giveUp(held, null, "called_off", "was called off");
+			const callOff = () => {
+				if (held.isSent) this.#endFor(held, null, "called_off", "was cancelled");
+				else this.#finish(held, null);
+			};
 			const takeBackDeadline = startDeadline(timeoutMs, () => {
 				const outcome = classifyProcessFailure({ type: "timeout", afterMs: timeoutMs });
-				this.#giveUp(held, outcome, "timed_out", `was not answered within ${timeoutMs} ms`);
+				const why = `had no response within ${timeoutMs} ms`;
+				if (!held.isSent) this.#finish(held, outcome);
+				else if (timeoutMs >= workerMs) this.#endFor(held, outcome, "timed_out", why);
+				else if (this.#held.live > 1) this.#abandon(held, outcome, workerMs);
+				else this.#endFor(held, outcome, "called_off", `${why}, its caller's deadline`);
 			});
 			signal.addEventListener("abort", callOff);
 			this.#held.add(held);
@@ -124,7 +139,7 @@ class ProcessWorker implements Worker {
 		await isInTime(Promise.race([this.#held.whenEmpty(), this.ended]), graceMs);
 		this.#program.stdin.end();
 		await isInTime(this.ended, deadlineMs - performance.now());
-		this.#end("stopped", "was stopped and did not end by itself");
+		this.#end("stopped", "was stopped and did not exit by itself");
 		await this.ended;
 		return this.#ending === null ? "graceful" : "timed_out_killed";
 	}
@@ -137,7 +152,7 @@ class ProcessWorker implements Worker {
 		]);
 		const gone = await (hasExited ? endLeftovers(this.#program) : endProgram(this.#program));
 		const left = gone.ok ? null : gone.reason;
-		if (left !== null) this.#world.trouble(`${this.runId}: cannot be ended: ${left}`);
+		if (left !== null) this.#world.trouble(`${this.runId}: cannot be killed: ${left}`);
 		const facts = this.#program.end ?? UNSEEN_END();
 		const why = this.#ending ?? endingOf(facts, this.#isStopping);
 		for (const held of this.#held.all()) this.#finish(held, judgeHeld(held, why, left));
@@ -154,19 +169,50 @@ class ProcessWorker implements Worker {
 		this.#askToEnd();
 	}
 
-	/** What was never written can be dropped; for the rest the whole worker has to go. */
-	#giveUp(held: HeldRequest, outcome: Outcome | null, cause: WorkerEndCause, what: string): void {
-		if (held.isSent) {
-			held.verdict = outcome;
-			this.#end(cause, `request ${held.request.request_id} ${what}`);
-		} else {
-			this.#finish(held, outcome);
-		}
+	/** Ends the whole worker because of one request, which gets its outcome when the tree is gone. */
+	#endFor(held: HeldRequest, outcome: Outcome | null, cause: WorkerEndCause, what: string): void {
+		held.verdict = outcome;
+		this.#end(cause, `request ${held.request.request_id} ${what}`);
+	}
+
+	/** The caller has gone, and others use the worker: it may be late with this one until its own timeout. */
+	#abandon(held: HeldRequest, outcome: Outcome, workerMs: number): void {
+		const id = held.request.request_id;
+		held.verdict = outcome;
+		this.#abandoned += 1;
+		const leftMs = held.sentAtMs + workerMs - performance.now();
+		const takeBackLimit = startDeadline(Math.max(0, leftMs), () =>
+			this.#end("timed_out", `request ${id} had no response within ${workerMs} ms`),
+		);
+		const over = new Promise<void>((resolve) => {
+			held.abandoned = () => {
+				takeBackLimit();
+				resolve();
+			};
+		});
+		held.end({ outcome, log: this.#logOf(held), over });
 	}
 
 	#finish(held: HeldRequest, outcome: Outcome | null): void {
 		this.#held.remove(held);
-		held.end({ outcome, log: this.#log.tail.textSince(held.logPosition, REQUEST_LOG_BYTES_MAX) });
+		if (held.abandoned !== undefined) {
+			this.#abandoned -= 1;
+			held.abandoned();
+			return;
+		}
+		const notGiven = outcome?.ok === false && outcome.error === "internal" && !held.isSent;
+		held.end({ outcome, log: this.#logOf(held), ...(notGiven && { notGiven }) });
+		if (this.#abandoned > 0 && this.#abandoned === this.#held.size) {
+			const [left] = this.#held.all();
+			this.#end(
+				"called_off",
+				`the only request left is ${left?.request.request_id}, and its caller is gone`,
+			);
+		}
+	}
+
+	#logOf({ logPosition }: HeldRequest): string {
+		return this.#log.tail.textSince(logPosition, REQUEST_LOG_BYTES_MAX);
 	}
 
 	#takeLine(line: Buffer): void {
@@ -178,9 +224,15 @@ class ProcessWorker implements Worker {
 			return;
 		}
 		const { requestId, parsed } = answer;
+		const abandoned = this.#held.abandoned(requestId);
+		if (abandoned !== null) {
+			this.#log.count("ignored a response without a pending request", `to ${quote(requestId)}`);
+			this.#finish(abandoned, null);
+			return;
+		}
 		const held = this.#held.answerable(requestId);
 		if (held === null) {
-			this.#log.count("ignored a late or unknown answer", `to ${quote(requestId)}`);
+			this.#log.count("ignored a late or unknown response", `to ${quote(requestId)}`);
 			return;
 		}
 		const outcome = parsed.ok
@@ -191,7 +243,7 @@ class ProcessWorker implements Worker {
 
 	#takeGarbage(text: string): void {
 		if (text.trim() === "") return;
-		const what = "printed a line that is no answer";
+		const what = "printed a line that is not a response";
 		if (this.#start.program.extraOutput === "refuse") this.#end("sick", `${what}: ${quote(text)}`);
 		else this.#log.count(what, quote(text));
 	}

@@ -61,7 +61,7 @@ describe("without the right to make groups", () => {
 		expect(run.countOomKills()).toBe(0);
 		expect(groups.describe()).toContainEqual({
 			...{ name: "cpu", available: false, reason: "a test" },
-			...{ instead: expect.stringContaining("no other limit"), perProcess: false },
+			...{ instead: expect.stringContaining("no other way to limit"), perProcess: false },
 		});
 	});
 });
@@ -129,7 +129,7 @@ describe("in version 2", () => {
 			false,
 			false,
 		]);
-		expect(groups.describe()[3]?.reason).toContain("has processes of its own");
+		expect(groups.describe()[3]?.reason).toContain("contains processes");
 		expect(read(lived, "cgroup.subtree_control")).toBe("");
 		groups.close();
 	});

@@ -10,7 +10,16 @@
  * process but this one and its own children is ever moved.
  */
 
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import {
+	accessSync,
+	closeSync,
+	constants,
+	existsSync,
+	openSync,
+	readFileSync,
+	writeFileSync,
+	writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { ResourceLimits, StartRequest } from "../ports/backend.js";
 import { makeGroup, removeGroup, sweepGroups } from "./cgroup-folders.js";
@@ -88,13 +97,16 @@ export function describeLimits(): readonly LimitSupport[] {
 export function createGroups(
 	owner: string,
 	/** Where they may be; a text says why there are to be none. */
-	layout: GroupLayout | string = readLayout(),
+	layout: GroupLayout | string = readGroupLayout(),
+	/** Whether this process tries a group by stepping into it. Otherwise it never moves, and runs join by themselves. */
+	{ steps = true }: { readonly steps?: boolean } = {},
 ): Groups {
-	const tracking = findTracking(layout, owner);
+	const find: FindPlace = (version, home) => tryPlace(version, home, owner, steps);
+	const tracking = findTracking(layout, find);
 	const limits = {
-		memory: findLimit("memory", layout, tracking, owner),
-		pids: findLimit("pids", layout, tracking, owner),
-		cpu: findLimit("cpu", layout, tracking, owner),
+		memory: findLimit("memory", layout, tracking, find),
+		pids: findLimit("pids", layout, tracking, find),
+		cpu: findLimit("cpu", layout, tracking, find),
 	};
 	const found = { tracking, ...limits };
 	const places = new Set(
@@ -132,6 +144,18 @@ export function createGroups(
 	};
 }
 
+/** The groups of this name below those of a layout, in the order in which a run gets them. */
+export function findGroups(
+	{ unified, byController }: GroupLayout,
+	name: string,
+): readonly string[] {
+	const { memory, pids, cpu, freezer } = byController;
+	const homes = new Set([unified, freezer, memory, pids, cpu].filter((home) => home != null));
+	return [...homes]
+		.map((home) => join(home, GROUPS_FOLDER, name))
+		.filter((folder) => existsSync(folder));
+}
+
 /** What there is for a limit where groups cannot give it. */
 export function describeWithout(
 	name: LimitSupport["name"],
@@ -144,7 +168,7 @@ export function describeWithout(
 }
 
 function describeInstead(name: LimitSupport["name"]): string {
-	if (name === "tracking") return "processes are found by the mark of their run";
+	if (name === "tracking") return "processes are found by an environment variable of their run";
 	return (name === "memory" ? MEMORY_WITHOUT_GROUP : null) ?? NONE_WITHOUT_GROUP[name];
 }
 
@@ -154,20 +178,24 @@ export const askedFor = (limits: ResourceLimits): Record<Limit, number | null> =
 	cpu: limits.cpuPercent,
 });
 
-function readLayout(): GroupLayout | string {
-	if (process.platform !== "linux") return "control groups exist on Linux only";
+/** The groups of a process, or why they cannot be had. */
+export function readGroupLayout(pid: number | "self" = "self"): GroupLayout | string {
+	if (process.platform !== "linux") return "control groups are only available on Linux";
 	try {
 		return parseGroupLayout(
-			readFileSync("/proc/self/cgroup", "utf8"),
+			readFileSync(`/proc/${pid}/cgroup`, "utf8"),
 			readFileSync("/proc/self/mountinfo", "utf8"),
 		);
 	} catch (error) {
-		return `control groups cannot be read: ${(error as Error).message}`;
+		return `cannot read control groups: ${(error as Error).message}`;
 	}
 }
 
+/** The place, or why no groups can be made there. */
+type FindPlace = (version: 1 | 2, home: string) => Place | string;
+
 /** Version 2 if it can be had: its groups can be killed as a whole. */
-function findTracking(layout: GroupLayout | string, owner: string): Place | string {
+function findTracking(layout: GroupLayout | string, find: FindPlace): Place | string {
 	if (typeof layout === "string") return layout;
 	const { freezer, pids } = layout.byController;
 	const places: [version: 1 | 2, home: string | null | undefined][] = [
@@ -175,10 +203,10 @@ function findTracking(layout: GroupLayout | string, owner: string): Place | stri
 		[1, freezer],
 		[1, pids],
 	];
-	let reason = "no hierarchy of control groups is mounted";
+	let reason = "no control group hierarchy is mounted";
 	for (const [version, home] of places) {
 		if (home === null || home === undefined) continue;
-		const place = tryPlace(version, home, owner);
+		const place = find(version, home);
 		if (typeof place !== "string") return place;
 		reason = place;
 	}
@@ -189,13 +217,14 @@ function findLimit(
 	limit: Limit,
 	layout: GroupLayout | string,
 	tracking: Place | string,
-	owner: string,
+	find: FindPlace,
 ): Place | string {
 	if (typeof layout === "string") return layout;
 	const home = layout.byController[limit];
-	if (home !== undefined) return tryPlace(1, home, owner);
+	if (home !== undefined) return find(1, home);
 	if (typeof tracking === "string") return tracking;
-	if (tracking.version !== 2) return `no hierarchy with the controller ${limit} is mounted`;
+	if (tracking.version !== 2)
+		return `no control group hierarchy with the controller ${limit} is mounted`;
 	const problem = enable(limit, tracking.home) ?? enable(limit, join(tracking.home, GROUPS_FOLDER));
 	return problem ?? tracking;
 }
@@ -212,11 +241,11 @@ function enable(limit: Limit, folder: string): string | null {
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
 		if (code === "EBUSY") return `${folder} ${INHABITED} ${limit}`;
-		return `${limit} cannot be handed down in ${folder} (${code}); it must be delegated to this user`;
+		return `cannot enable the controller ${limit} in ${folder} (${code}); the group must be delegated to this user`;
 	}
 }
 
-const INHABITED = "has processes of its own, so it cannot hand down";
+const INHABITED = "contains processes, so it cannot enable the controller";
 
 /**
  * The kernel would hand down cpu and pids all the same, by making the group one of threads; then no
@@ -228,14 +257,18 @@ function isInhabited(folder: string): boolean {
 	return readFileSync(join(folder, "cgroup.procs"), "utf8").trim() !== "";
 }
 
-/** Steps in and out once; a text says why that does not work. */
-function tryPlace(version: 1 | 2, home: string, owner: string): Place | string {
+/** Steps in and out once, or looks whether a process may; a text says why that does not work. */
+function tryPlace(version: 1 | 2, home: string, owner: string, steps: boolean): Place | string {
 	const folder = join(home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
 	let homeFd: number | undefined;
 	try {
 		homeFd = openSync(doorOf(version, home), "r+");
 		const place: Place = { version, home, homeFd };
 		makeGroup(folder);
+		if (!steps) {
+			accessSync(join(folder, "cgroup.procs"), constants.W_OK);
+			return place;
+		}
 		const isIn = stepInto(place, folder);
 		stepOut(place);
 		if (isIn) return place;
@@ -243,7 +276,7 @@ function tryPlace(version: 1 | 2, home: string, owner: string): Place | string {
 	} catch (error) {
 		if (homeFd !== undefined) closeSync(homeFd);
 		const { code } = error as NodeJS.ErrnoException;
-		return `no groups can be made in ${home} (${code}); it must be delegated to this user`;
+		return `cannot create groups in ${home} (${code}); the group must be delegated to this user`;
 	} finally {
 		removeGroup(folder);
 	}
@@ -337,7 +370,9 @@ function setLimit(
 	place: Place | string,
 ): string[] {
 	if (folder === undefined) {
-		return [explainMissing(limit, typeof place === "string" ? place : "no group could be made")];
+		return [
+			explainMissing(limit, typeof place === "string" ? place : "the group could not be created"),
+		];
 	}
 	try {
 		for (const [file, text] of limitWrites(limit, value, folder)) {

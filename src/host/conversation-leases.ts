@@ -9,19 +9,14 @@
  */
 
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ConversationLeases, LeaseResult } from "../ports/adapter.js";
 import type { ProcessIdentity } from "../ports/backend.js";
-import {
-	createNumbered,
-	newestNumber,
-	numbers,
-	readJsonFile,
-	writeBeside,
-} from "./numbered-files.js";
+import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
 import { isAlive, readIdentity } from "./process-identity.js";
 import { nextProcessTable } from "./process-table.js";
+import { replaceFileSync } from "./replace-file.js";
 
 interface Holder {
 	readonly agentId: string;
@@ -48,7 +43,10 @@ export function createConversationLeases(folder: string): ConversationLeases {
 				const result = await tryToTake(folder, name, conversation, holder);
 				if (result !== "again") return result;
 			}
-			return { ok: false, detail: `others are taking up conversation ${conversation} just now` };
+			return {
+				ok: false,
+				detail: `another process is resuming conversation ${conversation} right now`,
+			};
 		},
 		async bind(lease, agent) {
 			const name = nameOf(lease.conversation);
@@ -99,7 +97,7 @@ async function isHeld({ released, daemon, agent, runId }: Holder): Promise<boole
 
 function renderHolder(conversation: string, { agentId, agent, daemon }: Holder): string {
 	const who = agent === null ? `its daemon (pid ${daemon?.pid})` : `pid ${agent.pid}`;
-	return `conversation ${conversation} is held by ${agentId}, ${who}; two processes on one conversation would damage it`;
+	return `conversation ${conversation} is in use by ${agentId}, ${who}; two processes would corrupt it`;
 }
 
 /** 0700 and our own: whoever could write here could take any conversation away. */
@@ -108,7 +106,7 @@ function prepareFolder(folder: string): void {
 	const stats = lstatSync(folder);
 	const uid = process.getuid?.();
 	if (!stats.isDirectory() || (uid !== undefined && stats.uid !== uid)) {
-		throw new Error(`${folder} is not a folder of this user's own`);
+		throw new Error(`${folder} is not a directory owned by this user`);
 	}
 	if ((stats.mode & 0o077) !== 0) chmodSync(folder, 0o700);
 }
@@ -119,5 +117,6 @@ function nameOf(conversation: string): string {
 }
 
 function replace(folder: string, name: string, number: number, holder: Holder): void {
-	renameSync(writeBeside(folder, name, holder), join(folder, `${name}.${number}`));
+	const path = join(folder, `${name}.${number}`);
+	replaceFileSync(path, JSON.stringify(holder), { durable: false });
 }

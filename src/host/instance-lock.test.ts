@@ -26,9 +26,11 @@ test("a dead owner's lock is taken over under a new number", () => {
 	expect(readdirSync(folder)).toEqual(["lock.8"]);
 });
 
-test("a lock that cannot be read is taken to be held", () => {
+test("a damaged lock counts as held until the caller has made sure that it has no owner", () => {
 	writeFileSync(join(folder, "lock.1"), "{");
-	expect(takeLock(folder, "lock")).toEqual({ ok: false, owner: null });
+	expect(takeLock(folder, "lock")).toEqual({ ok: false, owner: null, isDamaged: true });
+	expect(takeLock(folder, "lock", true)).toEqual({ ok: true });
+	expect(readdirSync(folder)).toEqual(["lock.2"]);
 });
 
 test("a socket path that is too long is replaced by a short one, the same every time", () => {
@@ -44,7 +46,7 @@ test("a folder that others may enter is refused", () => {
 	const path = join(folder, "private");
 	makePrivateFolder(path);
 	makePrivateFolder(path);
-	expect(() => makePrivateFolder("/tmp")).toThrow(/open to other users|belongs to another/);
+	expect(() => makePrivateFolder("/tmp")).toThrow(/accessible to other users|belongs to another/);
 	writeFileSync(join(folder, "file"), "");
 	expect(() => makePrivateFolder(join(folder, "file"))).toThrow();
 });

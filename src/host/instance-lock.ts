@@ -5,7 +5,7 @@
  * a higher one exists, so nobody can mistake a fresh lock for the stale one it had seen.
  */
 
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ProcessIdentity } from "../ports/backend.js";
 import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
@@ -13,16 +13,24 @@ import { isAlive, readIdentity } from "./process-identity.js";
 
 export type LockResult =
 	| { readonly ok: true }
-	/** The owner, or null when the newest lock cannot be read. */
-	| { readonly ok: false; readonly owner: ProcessIdentity | null };
+	/** The owner; null when another process was faster. */
+	| { readonly ok: false; readonly owner: ProcessIdentity | null; readonly isDamaged?: false }
+	/** The newest lock names no owner, as one that a power failure left empty. */
+	| { readonly ok: false; readonly owner: null; readonly isDamaged: true };
 
-/** Takes the lock for this process; it ends with the process. */
-export function takeLock(folder: string, name: string): LockResult {
+/**
+ * Takes the lock for this process; it ends with the process. A damaged lock is taken only where the caller has
+ * made sure that it has no owner.
+ */
+export function takeLock(folder: string, name: string, takesDamaged = false): LockResult {
 	const newest = newestNumber(folder, name);
 	if (newest > 0) {
-		const owner = readJsonFile<ProcessIdentity>(join(folder, `${name}.${newest}`));
+		const path = join(folder, `${name}.${newest}`);
+		const owner = readJsonFile<ProcessIdentity>(path);
+		const isDamaged = owner === null && existsSync(path);
+		if (isDamaged && !takesDamaged) return { ok: false, owner: null, isDamaged };
 		// What cannot be told apart from alive is alive.
-		if (owner === null || isAlive(owner) !== false) return { ok: false, owner };
+		if (!isDamaged && (owner === null || isAlive(owner) !== false)) return { ok: false, owner };
 	}
 	const own = newest + 1;
 	if (!createNumbered(folder, name, own, readIdentity(process.pid)))

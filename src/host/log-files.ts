@@ -3,17 +3,7 @@
  * `current.log.1`, `current.log.2`… A full disk loses output and never holds an agent up.
  */
 
-import {
-	closeSync,
-	fstatSync,
-	ftruncateSync,
-	mkdirSync,
-	openSync,
-	readSync,
-	renameSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -29,9 +19,9 @@ const pathOf = (folder: string, number: number) =>
 	join(folder, number === 0 ? "current.log" : `current.log.${number}`);
 
 /** Makes `current.log` free by moving every file one further; the oldest goes. */
-function shiftFiles(folder: string, files: number, from: 0 | 1): void {
+function shiftFiles(folder: string, files: number): void {
 	rmSync(pathOf(folder, files - 1), { force: true });
-	for (let number = files - 2; number >= from; number--) {
+	for (let number = files - 2; number >= 0; number--) {
 		try {
 			renameSync(pathOf(folder, number), pathOf(folder, number + 1));
 		} catch (error) {
@@ -49,7 +39,7 @@ export interface LogWriter {
 	close(): Promise<void>;
 }
 
-/** For what comes through a terminal. `onWritten` is called after every write. */
+/** `onWritten` is called after every write. */
 export function createLogWriter(
 	folder: string,
 	onWritten: () => void,
@@ -71,7 +61,7 @@ export function createLogWriter(
 	async function rotate(): Promise<void> {
 		await file?.close();
 		file = null;
-		shiftFiles(folder, bounds.files, 0);
+		shiftFiles(folder, bounds.files);
 		file = await openCurrent();
 	}
 
@@ -121,39 +111,4 @@ export function createLogWriter(
 		},
 	};
 	return writer;
-}
-
-export interface SharedLog {
-	/** For the agent to write to, without anybody in between. */
-	readonly fd: number;
-	/** Keeps the file within its bounds. To be called now and then. */
-	trim(): void;
-	close(): void;
-}
-
-/**
- * For an agent that writes by itself, also when nobody is there to help. Its file cannot be exchanged
- * under its hands, so the end of a full one is copied away and the file emptied; what is written
- * between these two steps is lost.
- */
-export function openSharedLog(folder: string, bounds: LogBounds = LOG_BOUNDS): SharedLog {
-	mkdirSync(folder, { recursive: true, mode: 0o700 });
-	const fd = openSync(pathOf(folder, 0), "a+", 0o600);
-	return {
-		fd,
-		trim() {
-			const { size } = fstatSync(fd);
-			if (size <= bounds.bytesPerFile) return;
-			try {
-				const tail = Buffer.alloc(bounds.bytesPerFile);
-				const length = readSync(fd, tail, 0, tail.length, size - tail.length);
-				shiftFiles(folder, bounds.files, 1);
-				writeFileSync(pathOf(folder, 1), tail.subarray(0, length), { mode: 0o600 });
-			} catch {
-				// No space for a copy: then it is needed all the more.
-			}
-			ftruncateSync(fd, 0);
-		},
-		close: () => closeSync(fd),
-	};
 }

@@ -2,6 +2,7 @@
 
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryPath } from "./replace-file.js";
 
 export function numbers(folder: string, name: string): number[] {
 	return readdirSync(folder).flatMap((file) => {
@@ -21,15 +22,6 @@ export function readJsonFile<T>(path: string): T | null {
 	}
 }
 
-let written = 0;
-
-/** The text under a name that nobody looks for; to be linked or renamed. */
-export function writeBeside(folder: string, name: string, value: unknown): string {
-	const beside = join(folder, `${name}.${process.pid}-${++written}.tmp`);
-	writeFileSync(beside, JSON.stringify(value), { mode: 0o600 });
-	return beside;
-}
-
 /** A link appears with its whole text, and not at all if the number is taken. */
 export function createNumbered(
 	folder: string,
@@ -37,8 +29,9 @@ export function createNumbered(
 	number: number,
 	value: unknown,
 ): boolean {
-	const beside = writeBeside(folder, name, value);
+	const beside = temporaryPath(join(folder, name));
 	try {
+		writeFileSync(beside, JSON.stringify(value), { mode: 0o600 });
 		linkSync(beside, join(folder, `${name}.${number}`));
 		return true;
 	} catch (error) {

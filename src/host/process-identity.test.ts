@@ -16,10 +16,10 @@ describe("/proc/<pid>/stat", () => {
 	test("is read whatever the program calls itself", () => {
 		const expected = {
 			...{ pid: 42, ppid: 7, pgid: 40, sid: 41, startTime: "987654", ended: false },
-			cpuMs: 260,
+			...{ cpuMs: 260, foregroundPgid: 42 },
 		};
 		for (const name of ["node", "a b", ") R 1 1 1", "((", "\n"]) {
-			expect(parseProcStat(line(name, "S"))).toEqual(expected);
+			expect(parseProcStat(line(name, "S"))).toEqual({ ...expected, name });
 		}
 	});
 
@@ -36,17 +36,23 @@ describe("/proc/<pid>/stat", () => {
 
 describe("a line of ps", () => {
 	test("is read with its start time as one text", () => {
-		expect(parsePsLine("   42     7    40 Ss     1:02.50 Mon Mar  2 10:00:00 2026    \n")).toEqual({
+		expect(
+			parsePsLine(
+				"   42     7    40    40 Ss     1:02.50 Mon Mar  2 10:00:00 2026     my agent  \n",
+			),
+		).toEqual({
 			pid: 42,
 			ppid: 7,
 			pgid: 40,
 			sid: 0,
 			startTime: "Mon Mar 2 10:00:00 2026",
+			foregroundPgid: 40,
+			name: "my agent",
 			ended: false,
 			cpuMs: 62_500,
 		});
-		expect(parsePsLine("42 7 40 S 1-02:00:01 Mon Mar  2 10:00:00 2026")?.cpuMs).toBe(93_601_000);
-		expect(parsePsLine("42 7 40 Z+ 0:00.00 Mon Mar  2 10:00:00 2026")?.ended).toBe(true);
+		expect(parsePsLine("42 7 40 -1 S 1-02:00:01 Mon Mar  2 10:00:00 2026")?.cpuMs).toBe(93_601_000);
+		expect(parsePsLine("42 7 40 0 Z+ 0:00.00 Mon Mar  2 10:00:00 2026")?.ended).toBe(true);
 		expect(parsePsLine("")).toBeNull();
 	});
 });

@@ -17,6 +17,10 @@ export interface ProcessEntry {
 	/** Session; 0 where the system does not say. */
 	readonly sid: number;
 	readonly startTime: string;
+	/** The foreground process group of its terminal; -1 or 0 without one. */
+	readonly foregroundPgid: number;
+	/** The name of its program, for reports only. */
+	readonly name: string;
 	/** A zombie: it has ended, and only its parent has not looked yet. */
 	readonly ended: boolean;
 	/** CPU time that it and those of its children that it has seen end have used. */
@@ -47,7 +51,7 @@ export function parseProcStat(text: string): ProcessEntry | null {
 	const nameEnd = text.lastIndexOf(")");
 	const pid = Number.parseInt(text, 10);
 	const fields = text.slice(nameEnd + 2).split(" ");
-	const [state, ppid, pgid, sid] = fields;
+	const [state, ppid, pgid, sid, , foregroundPgid] = fields;
 	const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
 	const startTime = fields[19];
 	if (nameEnd < 0 || Number.isNaN(pid) || startTime === undefined) return null;
@@ -57,22 +61,30 @@ export function parseProcStat(text: string): ProcessEntry | null {
 		pgid: Number(pgid),
 		sid: Number(sid),
 		startTime,
+		foregroundPgid: Number(foregroundPgid),
+		name: text.slice(text.indexOf("(") + 1, nameEnd),
 		ended: state === "Z" || state === "X" || state === "x",
 		cpuMs: ticks * MS_PER_TICK,
 	};
 }
 
-/** A line of `ps -o pid=,ppid=,pgid=,stat=,time=,lstart=`. */
+/** `lstart` is always five words; the name behind it may have any number. */
+const PS_LINE =
+	/^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s+([\d:.-]+)\s+(\S+(?:\s+\S+){4})(?:\s+(\S.*?))?\s*$/;
+
+/** A line of `ps -o` with `PS_COLUMNS`. */
 export function parsePsLine(line: string): ProcessEntry | null {
-	const found = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+([\d:.-]+)\s+(\S.*?)\s*$/.exec(line);
+	const found = PS_LINE.exec(line);
 	if (found === null) return null;
-	const [, pid, ppid, pgid, state = "", cpuTime = "", startTime = ""] = found;
+	const [, pid, ppid, pgid, tpgid, state = "", cpuTime = "", startTime = "", name = ""] = found;
 	return {
 		pid: Number(pid),
 		ppid: Number(ppid),
 		pgid: Number(pgid),
 		sid: 0,
 		startTime: startTime.replaceAll(/\s+/g, " "),
+		foregroundPgid: Number(tpgid),
+		name,
 		ended: state.startsWith("Z"),
 		cpuMs: parseCpuTime(cpuTime),
 	};
@@ -85,7 +97,7 @@ function parseCpuTime(text: string): number {
 	return Math.round((Number(days) * 86_400 + seconds) * 1_000);
 }
 
-export const PS_COLUMNS = "pid=,ppid=,pgid=,stat=,time=,lstart=";
+export const PS_COLUMNS = "pid=,ppid=,pgid=,tpgid=,stat=,time=,lstart=,ucomm=";
 
 export function lookUp(pid: number): Lookup {
 	return process.platform === "linux" ? lookUpInProc(pid) : lookUpWithPs(pid);

@@ -17,14 +17,14 @@ const PRLIMIT = ["/usr/bin/prlimit", "/bin/prlimit"].find(isExecutable) ?? null;
 /** How memory is limited without a group, or null where it cannot be. */
 export const MEMORY_WITHOUT_GROUP =
 	process.platform === "linux" && PRLIMIT !== null
-		? "each process is limited by itself (RLIMIT_DATA), not all of them together"
+		? "each process is limited separately (RLIMIT_DATA), not the whole process tree"
 		: null;
 
 /** Why there is nothing to be had without a group. */
 export const NONE_WITHOUT_GROUP = {
-	memory: "prlimit, of util-linux, would limit each process by itself, but is not here",
-	pids: "the system's own limit counts all processes of the user, and would strike other agents",
-	cpu: "the system has no other limit on a share of the processor",
+	memory: "prlimit (util-linux) could limit each process separately, but is not installed",
+	pids: "the system's own limit counts all processes of the user and would affect other agents",
+	cpu: "the system has no other way to limit CPU time",
 } as const;
 
 /** A command line under which a program may have this much memory for itself. */

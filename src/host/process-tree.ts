@@ -1,11 +1,12 @@
 /**
  * Everything that a run has started, and its end (S11). A process belongs to a run when it carries the
  * run's mark, is in the run's control group, descends from one that belongs, or shares the session or
- * process group of the run's own process while that is known to be alive. Never by name (S10).
+ * process group of the run's leader while that is known to be the run's. Never by name (S10).
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KillResult, ProcessIdentity } from "../ports/backend.js";
+import type { KillResult, ProcessIdentity, RunProcess, RunProcesses } from "../ports/backend.js";
+import { findWrapper, whenGone } from "./ask-wrapper-last.js";
 import { killGroup, readGroupMembers } from "./cgroup-members.js";
 import { lookUp, type ProcessEntry, readBootId } from "./process-identity.js";
 import { nextProcessTable, type ProcessTable } from "./process-table.js";
@@ -14,7 +15,12 @@ export interface ProcessTree {
 	readonly runId: string;
 	/** The run's own process; null when it is not known. */
 	readonly root: ProcessIdentity | null;
-	/** Its own process ended a moment ago at most, so its session and process group are still its own. */
+	/**
+	 * The process that leads the run's session, where that is not its own one but a program that keeps it
+	 * (and so is no part of it); null or left out when the run's own process leads.
+	 */
+	readonly keeper?: ProcessIdentity | null;
+	/** Its own process exited a moment ago at most, so its session and process group are still its own. */
 	readonly rootJustEnded?: boolean;
 	/** The run's control groups, where it has some. */
 	readonly groups: readonly string[];
@@ -24,38 +30,58 @@ export interface ProcessTree {
 export interface TreeWatch {
 	/** The live members in this table. */
 	members(table: ProcessTable): ProcessEntry[];
+	/** Those of them that a terminal would signal: the run's process group and the one in the foreground. */
+	workers(table: ProcessTable): ProcessEntry[];
 }
 
-const keyOf = ({ pid, startTime }: ProcessEntry) => `${pid} ${startTime}`;
+const keyOf = ({ pid, startTime }: RunProcess | ProcessEntry) => `${pid} ${startTime}`;
 
 export function watchTree(tree: ProcessTree): TreeWatch {
 	const seen = new Set<string>();
-	const root = tree.root?.bootId === readBootId() ? tree.root : null;
-	let rootSeenAlive = tree.rootJustEnded ?? false;
+	const ofThisBoot = (who: ProcessIdentity | null | undefined) =>
+		who?.bootId === readBootId() ? who : null;
+	const root = ofThisBoot(tree.root);
+	const keeper = ofThisBoot(tree.keeper);
+	const leader = keeper ?? root;
+	let leads = tree.rootJustEnded ?? false;
+	let ownPgid: number | null = null;
+
+	const isAt = (entry: ProcessEntry, who: ProcessIdentity | null) =>
+		entry.pid === who?.pid && entry.startTime === who.startTime;
 
 	function belongsByItself(entry: ProcessEntry, grouped: Set<number>, table: ProcessTable) {
 		if (seen.has(keyOf(entry)) || grouped.has(entry.pid)) return true;
-		if (rootSeenAlive && (entry.sid === root?.pid || entry.pgid === root?.pid)) return true;
+		if (leads && (entry.sid === leader?.pid || entry.pgid === leader?.pid)) return true;
 		return !isKernelThread(entry) && table.runIdOf(entry.pid) === tree.runId;
 	}
 
+	function members(table: ProcessTable): ProcessEntry[] {
+		const holder = table.entries.find(({ pid }) => pid === leader?.pid);
+		const leaderIsThere = holder !== undefined && isAt(holder, leader);
+		// Once another process has the number, sessions and groups of that number mean nothing.
+		leads = leaderIsThere || (leads && holder === undefined);
+		const grouped = new Set(tree.groups.flatMap(readGroupMembers));
+		const live = table.entries.filter(
+			(entry) => !entry.ended && entry.pid !== process.pid && !isAt(entry, keeper),
+		);
+		const found = new Map(
+			live
+				.filter((entry) => isAt(entry, root) || belongsByItself(entry, grouped, table))
+				.map((entry) => [entry.pid, entry]),
+		);
+		addDescendants(found, live);
+		for (const entry of found.values()) seen.add(keyOf(entry));
+		return [...found.values()];
+	}
+
 	return {
-		members(table) {
-			const holder = table.entries.find(({ pid }) => pid === root?.pid);
-			const rootIsThere = holder !== undefined && holder.startTime === root?.startTime;
-			// Once another process has the number, sessions and groups of that number mean nothing.
-			rootSeenAlive = rootIsThere || (rootSeenAlive && holder === undefined);
-			const grouped = new Set(tree.groups.flatMap(readGroupMembers));
-			const live = table.entries.filter(({ ended, pid }) => !ended && pid !== process.pid);
-			const found = new Map(
-				live
-					.filter((entry) => entry === holder && rootIsThere)
-					.concat(live.filter((entry) => belongsByItself(entry, grouped, table)))
-					.map((entry) => [entry.pid, entry]),
-			);
-			addDescendants(found, live);
-			for (const entry of found.values()) seen.add(keyOf(entry));
-			return [...found.values()];
+		members,
+		workers(table) {
+			const all = members(table);
+			ownPgid = all.find((entry) => isAt(entry, root))?.pgid ?? ownPgid ?? leader?.pid ?? null;
+			const shown = all.find(({ pgid, sid }) => pgid === ownPgid || sid === leader?.pid);
+			const groups = [ownPgid, shown?.foregroundPgid ?? 0];
+			return all.filter(({ pgid }) => pgid > 0 && groups.includes(pgid));
 		},
 	};
 }
@@ -100,33 +126,83 @@ export function signalVerified(
 	}
 }
 
+const toRunProcess = ({ pid, startTime, name }: ProcessEntry): RunProcess => ({
+	pid,
+	startTime,
+	name,
+});
+
+const cannotList = (error: unknown) => ({
+	ok: false as const,
+	reason: `cannot list the processes: ${(error as Error).message}`,
+});
+
+/** The live processes of a tree. */
+export async function listTree(watch: TreeWatch): Promise<RunProcesses> {
+	try {
+		return { ok: true, processes: watch.members(await nextProcessTable()).map(toRunProcess) };
+	} catch (error) {
+		return cannotList(error);
+	}
+}
+
+/** Signals those who do the run's work, a wrapper after all others have exited, and returns whom. */
+export async function signalWorkers(
+	watch: TreeWatch,
+	root: ProcessIdentity,
+	signal: NodeJS.Signals,
+): Promise<readonly RunProcess[]> {
+	try {
+		const workers = watch.workers(await nextProcessTable());
+		const wrapper = findWrapper(workers, root, signal);
+		const others = workers.filter((each) => each !== wrapper);
+		if (wrapper !== null) void whenGone(others, () => void signalVerified(wrapper, signal));
+		return workers
+			.filter((each) => each === wrapper || signalVerified(each, signal) === "sent")
+			.map(toRunProcess);
+	} catch {
+		// Without a listing, the agent's own process can still be signalled.
+		const sent = root.bootId === readBootId() && signalVerified(root, signal) === "sent";
+		return sent ? [{ ...root, name: "" }] : [];
+	}
+}
+
 const LOOKS_WHILE_STOPPING_MAX = 100;
 
 /**
  * Stops every member until a look finds no new one, so that a tree that forks cannot outrun this, then
  * kills them all, and looks until two looks in a row find nobody.
  */
-export async function killTree(tree: ProcessTree, timeoutMs = 10_000): Promise<KillResult> {
+export async function killTree(
+	tree: ProcessTree,
+	{ timeoutMs = 10_000, watch = watchTree(tree) } = {},
+): Promise<KillResult> {
 	const deadlineMs = performance.now() + timeoutMs;
-	const watch = watchTree(tree);
+	const killed = new Map<string, RunProcess>();
 	let left: ProcessEntry[] = [];
 	let emptyLooks = 0;
 	let pauseMs = 0;
+	const note = (entry: ProcessEntry) => killed.set(keyOf(entry), toRunProcess(entry));
 	try {
+		// Listed first: the members of a group that is killed at once are never seen again.
+		for (const entry of watch.members(await nextProcessTable())) note(entry);
 		do {
 			for (const group of tree.groups) killGroup(group);
 			left = await stopAll(watch, deadlineMs);
 			emptyLooks = left.length === 0 ? emptyLooks + 1 : 0;
-			for (const entry of left) signalVerified(entry, "SIGKILL");
+			for (const entry of left) {
+				note(entry);
+				signalVerified(entry, "SIGKILL");
+			}
 			await sleep(emptyLooks > 0 ? 0 : pauseMs);
 			pauseMs = Math.min(pauseMs + 2, 50);
 		} while (emptyLooks < 2 && performance.now() < deadlineMs);
 	} catch (error) {
-		return { ok: false, reason: `the processes cannot be listed: ${(error as Error).message}` };
+		return cannotList(error);
 	}
-	if (emptyLooks >= 2) return { ok: true };
+	if (emptyLooks >= 2) return { ok: true, killed: [...killed.values()] };
 	const pids = left.slice(0, 20).map(({ pid }) => pid);
-	return { ok: false, reason: `still there after ${timeoutMs} ms: pid ${pids.join(", ")}` };
+	return { ok: false, reason: `still running after ${timeoutMs} ms: pid ${pids.join(", ")}` };
 }
 
 async function stopAll(watch: TreeWatch, deadlineMs: number): Promise<ProcessEntry[]> {

@@ -24,6 +24,6 @@ export function makePrivateFolder(folder: string): void {
 	if (!found.isDirectory()) throw new Error(`${folder} is not a directory`);
 	if (found.uid !== process.getuid?.()) throw new Error(`${folder} belongs to another user`);
 	if ((found.mode & 0o077) !== 0) {
-		throw new Error(`${folder} is open to other users: chmod 700 ${folder}`);
+		throw new Error(`${folder} is accessible to other users: chmod 700 ${folder}`);
 	}
 }

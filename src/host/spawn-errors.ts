@@ -43,25 +43,25 @@ export function explainSpawnError(error: unknown, launch: Launch): StartFailure 
 		return passing("too many open files: raise the limit (`ulimit -n`) or run fewer agents");
 	}
 	if (code === "EAGAIN")
-		return passing("the system has no process to spare (`ulimit -u`, pids limit)");
-	if (code === "ENOMEM") return passing("the system has no memory to spare");
+		return passing("the limit on processes is reached (`ulimit -u`, pids limit)");
+	if (code === "ENOMEM") return passing("the system is out of memory");
 	if (code === "E2BIG") return permanent(TOO_LONG);
 	const found = checkLaunch(launch);
 	if (found !== null) return found;
 	if (code === "EACCES" || code === "EPERM") {
-		return permanent(`no right to execute ${launch.argv[0]} (${code})`);
+		return permanent(`no permission to execute ${launch.argv[0]} (${code})`);
 	}
 	if (code === "ENOEXEC" || code === "ENOENT") {
 		return permanent(`${launch.argv[0]} is not a program for this machine (${code})`);
 	}
-	return passing(`could not be started: ${message}`);
+	return passing(`cannot start: ${message}`);
 }
 
 /** The system ends a text at its first NUL, and would start something else than what was asked for. */
 function checkText({ argv, cwd, env }: Launch): StartFailure | null {
 	const texts = [...argv, cwd, ...Object.entries(env).flat()];
 	return texts.some((text) => text.includes("\0"))
-		? permanent("an argument, a variable or the folder contains a NUL character")
+		? permanent("an argument, a variable or the working directory contains a NUL character")
 		: null;
 }
 
@@ -69,9 +69,11 @@ function checkFolder(cwd: string): StartFailure | null {
 	const kind = kindOf(cwd);
 	if (kind === "missing")
 		return permanent(`the working directory ${cwd} does not exist: create it`);
-	if (kind === "hidden") return permanent(`the working directory ${cwd} cannot be read`);
+	if (kind === "hidden") return permanent(`cannot read the working directory ${cwd}`);
 	if (kind !== "folder") return permanent(`the working directory ${cwd} is not a directory`);
-	return isExecutable(cwd) ? null : permanent(`no right to enter the working directory ${cwd}`);
+	return isExecutable(cwd)
+		? null
+		: permanent(`no permission to enter the working directory ${cwd}`);
 }
 
 type Kind = "file" | "folder" | "missing" | "hidden";
@@ -108,7 +110,7 @@ function findProgram(program: string, { cwd, env }: Launch): string | null {
 function checkProgram(path: string | null, name: string, launch: Launch): StartFailure | null {
 	if (path === null) {
 		return permanent(
-			`no program \`${name}\` on the agent's PATH: install it, or give its full path as the command`,
+			`program \`${name}\` not found on the agent's PATH: install it, or set \`command\` to its full path`,
 		);
 	}
 	const kind = kindOf(path);
@@ -122,23 +124,18 @@ function checkInterpreter(path: string, launch: Launch): StartFailure | null {
 	const line = readShebang(path);
 	if (line === null) return null;
 	const [interpreter = "", argument] = line.trim().split(/\s+/);
-	if (interpreter === "")
-		return permanent(`${path} has a first line \`#!\` without an interpreter`);
-	const hint = line.endsWith("\r") ? " (the file has Windows line ends)" : "";
+	if (interpreter === "") return permanent(`${path} starts with \`#!\` but names no interpreter`);
+	const hint = line.endsWith("\r") ? " (the file has Windows line endings)" : "";
 	if (kindOf(interpreter) !== "file") {
-		return permanent(
-			`${path} asks for the interpreter ${interpreter}, which does not exist${hint}`,
-		);
+		return permanent(`the interpreter ${interpreter} of ${path} does not exist${hint}`);
 	}
 	if (!isExecutable(interpreter)) {
-		return permanent(`${path} asks for the interpreter ${interpreter}, which is not executable`);
+		return permanent(`the interpreter ${interpreter} of ${path} is not executable`);
 	}
 	const isByName = basename(interpreter) === "env" && /^[\w.+-]+$/.test(argument ?? "-");
 	if (!isByName || argument === undefined || argument.startsWith("-")) return null;
 	return findProgram(argument, launch) === null
-		? permanent(
-				`${path} asks for the interpreter \`${argument}\`, which is not on the agent's PATH${hint}`,
-			)
+		? permanent(`the interpreter \`${argument}\` of ${path} is not on the agent's PATH${hint}`)
 		: null;
 }
 

@@ -1,7 +1,9 @@
 /** An agent as the engine knows it, in the words of the contract. */
 
-import { isMendable } from "../core/attention.js";
-import type { Activity } from "../core/states.js";
+import { needsFix } from "../core/attention.js";
+import { renderExit } from "../core/exit.js";
+import { type Activity, type Health, overallHealth } from "../core/states.js";
+import { restartingAt } from "../core/units.js";
 import { tokensOf } from "../core/usage.js";
 import type { Circuit } from "../engine/calls/calls.js";
 import type { AgentView } from "../engine/engine-parts.js";
@@ -15,7 +17,8 @@ export function renderAgent(
 ): AgentJson {
 	const { agent, run, lastExit, nextStartAtMs } = view;
 	const { spec, crash } = agent;
-	const startedAtMs = run?.handle?.startedAtMs ?? null;
+	const alive = view.gone === null ? (run?.handle ?? null) : null;
+	const startedAtMs = alive?.startedAtMs ?? null;
 	return {
 		id: agent.id,
 		agent_id: agent.id,
@@ -33,14 +36,14 @@ export function renderAgent(
 		activity_detail: view.known?.detail ?? null,
 		turn_failure: view.process === "running" ? (view.known?.failure ?? null) : null,
 		circuit: circuit.circuit,
-		health: circuit.health,
-		pid: run?.handle?.process.pid ?? null,
+		health: healthOf(view, circuit),
+		pid: alive?.process.pid ?? null,
 		run_id: run?.runId ?? null,
 		started_at: startedAtMs === null ? null : isoTime(startedAtMs),
 		uptime_ms: startedAtMs === null ? null : Math.max(0, nowMs - startedAtMs),
 		restarts: agent.restarts,
 		consecutive_failures: spec.kind === "session" ? crash.flaps : circuit.consecutiveFailures,
-		last_failure_at: timeOrNull(circuit.lastFailureAtMs),
+		last_failure_at: timeOrNull(laterOf(agent.lastFailureAtMs ?? null, circuit.lastFailureAtMs)),
 		last_success_at: timeOrNull(circuit.lastSuccessAtMs),
 		circuit_open_until: timeOrNull(circuit.openUntilMs),
 		processes: view.processes,
@@ -56,6 +59,15 @@ export function renderAgent(
 	};
 }
 
+/** How an agent is doing, over its runs and the calls to it. */
+export function healthOf({ agent }: AgentView, circuit: Circuit): Health {
+	return overallHealth(agent.crash.policy, circuit.health);
+}
+
+function laterOf(a: number | null, b: number | null): number | null {
+	return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
+
 /** What it does, as far as that is known: what is not known is never shown as well. */
 function activityOf({ process, known, ready, hold }: AgentView): Activity {
 	if (process === "starting") return "starting";
@@ -68,23 +80,34 @@ function activityOf({ process, known, ready, hold }: AgentView): Activity {
 
 /** Why it is as it is; what runs only when it is called is as its circuit is. */
 function renderReason(view: AgentView, circuit: Circuit): string {
-	const { agent, missing, hold, usage, known } = view;
+	const { agent, missing, hold, usage, known, gone } = view;
+	if (gone !== null)
+		return `${renderExit(gone)}: the process is gone, its exit is not recorded yet`;
 	if (hold !== null && agent.desired === "up") return hold.reason;
 	if (missing.length > 0) return `waits for ${missing.join(", ")}`;
 	const held = usage?.held ?? null;
 	if (held !== null && agent.desired === "up") {
-		return `${held.reason}; goes on at ${isoTime(held.untilMs)}, or with \`reeve resume ${agent.id}\``;
+		return `${held.reason}; continues at ${isoTime(held.untilMs)}, or with \`reeve resume ${agent.id}\``;
 	}
-	if (known !== null && isMendable(known.failure)) {
+	if (view.process === "running" && known !== null && known.failure !== null) {
 		const words = known.detail === null ? "" : `: ${known.detail}`;
-		return `its last turn failed (${known.failure}${words}); mend that, then \`reeve resume ${agent.id}\``;
+		const next = needsFix(known.failure)
+			? `; fix the cause, then run \`reeve resume ${agent.id}\``
+			: "";
+		return `the last turn failed (${known.failure}${words})${next}`;
 	}
-	if (agent.spec.kind === "session" || circuit.circuit === "closed") {
-		return agent.spec.kind === "call" ? "runs when it is called" : agent.reason;
+	if (view.process === "stopped" && view.nextStartAtMs !== null) {
+		return `${restartingAt(isoTime(view.nextStartAtMs))}${agent.reason}`;
 	}
-	const failures = `${circuit.consecutiveFailures} calls in a row failed`;
-	if (circuit.openUntilMs === null) return `${failures}; the next call is a probe`;
-	return `${failures}; not called until ${isoTime(circuit.openUntilMs)}`;
+	if (agent.spec.kind === "session" || agent.crash.policy === "halted") return agent.reason;
+	const failures = circuit.consecutiveFailures;
+	const failed = `the last ${failures === 1 ? "call" : `${failures} calls`} failed`;
+	if (circuit.circuit === "closed") {
+		const own = agent.spec.kind === "call" ? "runs when it is called" : agent.reason;
+		return failures === 0 ? own : `${failed}; ${own}`;
+	}
+	if (circuit.openUntilMs === null) return `${failed}; the next call is a probe`;
+	return `${failed}; calls are refused until ${isoTime(circuit.openUntilMs)}`;
 }
 
 function renderUsage(usage: AgentView["usage"]): UsageJson | null {

@@ -6,6 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { renderAgent } from "./agent-json.js";
+import type { Sight } from "./auth/gate.js";
 import type { AgentJson } from "./contract/agents.js";
 import type { Routes } from "./contract/routes.js";
 import type { HttpParts } from "./handler.js";
@@ -19,7 +20,7 @@ const UPTIME = /"uptime_ms":\d+/g;
 
 export function createAgentsList(
 	parts: Pick<HttpParts, "engine" | "calls" | "clock" | "store" | "host">,
-): (query: Query) => Reply | PreparedJson {
+): (query: Query, sight: Sight | null) => Reply | PreparedJson {
 	const { engine, calls, clock, store, host } = parts;
 	let kept: { readonly seq: number; readonly atMs: number; readonly json: PreparedJson } | null =
 		null;
@@ -29,11 +30,14 @@ export function createAgentsList(
 		return engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now));
 	}
 
-	return (query) => {
+	return (query, sight) => {
 		const { limit, after, ...wanted } = query;
 		const filters = Object.entries(wanted) as [keyof AgentJson, string][];
-		if (filters.length > 0 || limit !== undefined || after !== undefined) {
-			const found = all().filter((agent) => filters.every(([key, value]) => agent[key] === value));
+		if (sight !== null || filters.length > 0 || limit !== undefined || after !== undefined) {
+			const found = all().filter(
+				(agent) =>
+					(sight?.sees(agent.id) ?? true) && filters.every(([key, value]) => agent[key] === value),
+			);
 			return pageOf(found, limit, after);
 		}
 		const [seq, atMs] = [store.lastSeq(), clock.now().steadyMs];

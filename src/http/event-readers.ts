@@ -23,6 +23,8 @@ export interface EventFilter {
 	/** Types, or beginnings of types that end in a dot: `agent.`. */
 	readonly types?: readonly string[] | undefined;
 	readonly sinceMs?: number | undefined;
+	/** Hides events of agents that the reader may not see, and those that are about no agent. */
+	readonly sees?: ((agent: string | undefined) => boolean) | undefined;
 }
 
 export interface ReaderLimits {
@@ -193,7 +195,9 @@ function encodeOnce(event: ReeveEvent): string {
 	return text;
 }
 
-function matches(event: ReeveEvent, { agent, task, plan, types, sinceMs }: EventFilter): boolean {
+function matches(event: ReeveEvent, filter: EventFilter): boolean {
+	const { agent, task, plan, types, sinceMs, sees } = filter;
+	if (sees !== undefined && !sees(event.agent)) return false;
 	if (agent !== undefined && event.agent !== agent) return false;
 	if (task !== undefined && event.task !== task) return false;
 	if (plan !== undefined && event.plan !== plan) return false;
@@ -209,13 +213,21 @@ function isGroup(wanted: string, type: string): boolean {
 const isPruned = (store: Store, afterSeq: number) =>
 	afterSeq > 0 && afterSeq + 1 < store.firstSeq();
 
-/** Whoever resumes counts on the very next event (A3). */
+/** A reader that resumes relies on getting the very next event (A3). */
 function refusePruned(store: Store, after: number): void {
+	const newest = store.lastSeq();
+	if (after > newest) {
+		throw new ReeveError(
+			"events_pruned",
+			`there is no event ${after}: the newest is ${newest}, so the event history was replaced`,
+			"Use `--after 0` to read the current history from its start.",
+		);
+	}
 	if (!isPruned(store, after)) return;
 	const first = store.firstSeq();
 	throw new ReeveError(
 		"events_pruned",
-		`the events after ${after} are no longer kept; the oldest is ${first}`,
-		`\`--after ${first - 1}\` gives everything that there is; what came before is lost.`,
+		`the events after ${after} were removed; the oldest is ${first}`,
+		`Use \`--after ${first - 1}\` to read all remaining events.`,
 	);
 }

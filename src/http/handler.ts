@@ -1,15 +1,17 @@
 /** What a handler is given and what it owes, by the route it serves. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { AgentSpec } from "../config/spec.js";
 import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
-import type { Caller } from "./auth/gate.js";
+import type { Caller, Sight } from "./auth/gate.js";
 import type { LoginLinks } from "./auth/login-links.js";
 import type { Via } from "./auth/places.js";
 import type { Tokens } from "./auth/tokens.js";
-import type { DaemonJson } from "./contract/daemon.js";
+import type { EnvironmentJson } from "./contract/agents.js";
+import type { DaemonJson, TestedRouteJson } from "./contract/daemon.js";
 import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contract/routes.js";
 import type { PreparedJson } from "./replies.js";
 
@@ -27,8 +29,16 @@ export interface HttpParts {
 	/** Ends the daemon after the answer is sent. */
 	readonly shutDown: () => void;
 	/** Has the daemon read its settings again. */
-	readonly reload: () => Promise<{ readonly changed: boolean; readonly problem: string | null }>;
+	readonly reload: () => Promise<{
+		readonly changed: boolean;
+		readonly keys: readonly string[];
+		readonly problem: string | null;
+	}>;
+	/** Sends a test notice over a route of this name; null for all. */
+	readonly testNotify: (route: string | null) => Promise<readonly TestedRouteJson[]>;
 	readonly logDirOf: (agentId: string) => string;
+	/** Names and sources of the variables that an agent's next start gets. */
+	readonly describeEnvironment: (spec: AgentSpec) => Promise<EnvironmentJson>;
 }
 
 /** A request that was found, let in and understood. */
@@ -40,11 +50,15 @@ export interface Asked<Name extends RouteName> {
 	/** Who asks; the gate has let them in. */
 	readonly caller: Caller;
 	readonly via: Via;
+	/** What the caller's token is limited to; null for no limit. Routes that are `filtered` apply it. */
+	readonly sight: Sight | null;
 	/** For a login that failed: counts it, and throws. */
 	readonly refuseLogin: (reason: string) => never;
-	/** Goes with whatever the request causes. */
+	/** The correlation id of events that the request causes. */
 	readonly correlationId: string;
-	/** Aborts when whoever asked has gone, or the daemon ends. */
+	/** Aborts when the caller has disconnected, or its token or login has become invalid (A8). */
+	readonly dropped: AbortSignal;
+	/** The same, and when the daemon stops serving. */
 	readonly gone: AbortSignal;
 }
 

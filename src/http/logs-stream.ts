@@ -1,6 +1,9 @@
-/** An agent's output as a stream: the last lines, then, for who follows, what is added, across rotations. */
+/**
+ * An agent's output as a stream: the last lines, then, for a reader that follows, everything that is
+ * added, across rotations. Each answer names the position of its first byte, so that a reader that was
+ * cut off continues at the next byte, also under another daemon.
+ */
 
-import type { Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -12,20 +15,27 @@ const CHUNK_BYTES = 65_536;
 const OLDER_FILES = 4;
 const LOOK_EVERY_MS = 150;
 
+/** Names the first byte of the answer: `FILE:OFFSET`. */
+const POSITION_HEADER = "x-log-position";
+
 export async function streamLogs(
 	logDir: string,
-	{ lines, follow }: Routes["GET /api/v1/agents/:id/logs"]["query"],
+	{ lines, follow, from }: Routes["GET /api/v1/agents/:id/logs"]["query"],
 	response: ServerResponse,
 	gone: AbortSignal,
 ): Promise<void> {
-	response.writeHead(200, { "content-type": "application/octet-stream" });
 	const path = join(logDir, "current.log");
-	const files = await openFrom(path, lines);
+	const files = from === undefined ? await openLast(path, lines) : await openAt(path, from);
 	try {
+		response.writeHead(200, {
+			"content-type": "application/octet-stream",
+			[POSITION_HEADER]: await positionOf(files, from),
+		});
+		response.flushHeaders();
 		let offset = 0;
-		for (const [index, { file, from }] of files.entries()) {
-			offset = await copyFrom(file, from, response);
-			// What is rotated away while we read is still open here.
+		for (const [index, { file, from: start }] of files.entries()) {
+			offset = await copyFrom(file, start, response, gone);
+			// A file that is rotated away in the meantime stays readable while it is open.
 			if (index < files.length - 1) await file.close();
 		}
 		const last = files.at(-1)?.file ?? null;
@@ -38,7 +48,67 @@ export async function streamLogs(
 	}
 }
 
-/** Goes on with what is added, in this file and in those that take its place. */
+/** Before there is a log, its start. */
+const NO_FILE = "start";
+
+/**
+ * The position that was asked for where it was found, otherwise the one where the answer begins. A file
+ * is known by its inode and the time of its creation: an inode alone is used again.
+ */
+async function positionOf(files: readonly Opened[], asked: string | undefined): Promise<string> {
+	const [first] = files;
+	if (asked !== undefined && (first === undefined || first.found)) return asked;
+	return first === undefined ? `${NO_FILE}:0` : `${await nameOf(first.file)}:${first.from}`;
+}
+
+async function nameOf(file: FileHandle): Promise<string> {
+	const { ino, birthtimeMs } = await file.stat({ bigint: true });
+	return `${ino}.${birthtimeMs}`;
+}
+
+/**
+ * The files from a position on. The offset counts from the start of its file and goes on through those
+ * that came after it. Where its file is gone, everything that is kept is newer: all of it is given.
+ * Where the file was emptied in place, it is given from its start.
+ */
+async function openAt(path: string, position: string): Promise<Opened[]> {
+	const [wanted, offset] = position.split(":") as [string, string];
+	const files = await openKept(path);
+	const names = await Promise.all(files.map(nameOf));
+	const at = wanted === NO_FILE ? 0 : names.indexOf(wanted);
+	if (at === -1) return files.map((file) => ({ file, from: 0 }));
+	await Promise.all(files.slice(0, at).map((file) => file.close()));
+	let left = Number(offset);
+	const opened: Opened[] = [];
+	for (const file of files.slice(at)) {
+		const { size } = await file.stat();
+		const isLast = file === files.at(-1);
+		if (left <= size) {
+			opened.push({ file, from: left, found: true });
+			left = 0;
+		} else if (isLast) opened.push({ file, from: 0 });
+		else {
+			left -= size;
+			await file.close();
+		}
+	}
+	return opened;
+}
+
+/** All files that are kept, oldest first. One that is rotated in the meantime is not taken twice. */
+async function openKept(path: string): Promise<FileHandle[]> {
+	const files = new Map<string, FileHandle>();
+	for (let age = 0; age <= OLDER_FILES; age++) {
+		const file = await openIfThere(age === 0 ? path : `${path}.${age}`);
+		if (file === null) continue;
+		const name = await nameOf(file);
+		if (files.has(name)) await file.close();
+		else files.set(name, file);
+	}
+	return [...files.values()].reverse();
+}
+
+/** Continues with what is added, in this file and in those that take its place. */
 async function followFrom(
 	path: string,
 	first: FileHandle | null,
@@ -49,17 +119,20 @@ async function followFrom(
 	let [file, offset] = [first, from];
 	try {
 		while (!gone.aborted) {
-			await sleep(LOOK_EVERY_MS);
-			if (file !== null) offset = await copyFrom(file, offset, response);
+			await sleep(LOOK_EVERY_MS, null, { signal: gone }).catch(() => {});
+			if (gone.aborted) break;
+			if (file !== null) offset = await copyFrom(file, offset, response, gone);
 			const current = await openIfThere(path);
 			if (current === null) continue;
-			if (file !== null && (await sameFile(file, current))) {
+			if (file !== null && (await nameOf(file)) === (await nameOf(current))) {
 				await current.close();
+				// The log of a program without a terminal is emptied in place when it is full.
+				if ((await file.stat()).size < offset) offset = 0;
 				continue;
 			}
 			// The log was rotated: what was left in the old file first, then the new one from its start.
 			if (file !== null) {
-				await copyFrom(file, offset, response);
+				await copyFrom(file, offset, response, gone);
 				await file.close();
 			}
 			[file, offset] = [current, 0];
@@ -72,10 +145,12 @@ async function followFrom(
 interface Opened {
 	readonly file: FileHandle;
 	readonly from: number;
+	/** Whether it begins at the position that was asked for. */
+	readonly found?: true;
 }
 
 /** The files that hold the last lines, oldest first, each with the place to begin at. */
-async function openFrom(path: string, lines: number): Promise<Opened[]> {
+async function openLast(path: string, lines: number): Promise<Opened[]> {
 	const opened: Opened[] = [];
 	let left = lines;
 	for (let age = 0; age <= OLDER_FILES && (age === 0 || left > 0); age++) {
@@ -123,33 +198,35 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
 	}
 }
 
-async function sameFile(a: FileHandle, b: FileHandle): Promise<boolean> {
-	const [one, other]: [Stats, Stats] = await Promise.all([a.stat(), b.stat()]);
-	return one.ino === other.ino && one.dev === other.dev;
-}
-
-/** Copies from the offset to the end and gives the new offset. Waits for a reader that is behind. */
-async function copyFrom(file: FileHandle, from: number, response: ServerResponse): Promise<number> {
+/** Copies from the offset to the end and returns the new offset. Waits for a slow reader. */
+async function copyFrom(
+	file: FileHandle,
+	from: number,
+	response: ServerResponse,
+	gone: AbortSignal,
+): Promise<number> {
 	const buffer = Buffer.alloc(CHUNK_BYTES);
 	let offset = from;
 	for (;;) {
 		const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
-		if (bytesRead === 0 || response.destroyed) return offset;
+		if (bytesRead === 0 || response.destroyed || gone.aborted) return offset;
 		offset += bytesRead;
 		const flushed = response.write(Buffer.from(buffer.subarray(0, bytesRead)));
-		if (!flushed) await drained(response);
+		if (!flushed) await drained(response, gone);
 	}
 }
 
-/** Resolves when more may be written, or nobody reads any more. */
-function drained(response: ServerResponse): Promise<void> {
+/** Resolves when more may be written, or the stream is over. */
+function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {
 		const done = () => {
 			response.off("drain", done);
 			response.off("close", done);
+			gone.removeEventListener("abort", done);
 			resolve();
 		};
 		response.on("drain", done);
 		response.on("close", done);
+		gone.addEventListener("abort", done);
 	});
 }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { ReeveError } from "../core/errors.js";
+import { isTooDeep, JSON_DEPTH_MAX } from "../core/json-depth.js";
 
 /** A fleet of hundreds of agents fits many times. */
 const BODY_BYTES_MAX = 8 * 1_048_576;
@@ -31,12 +32,23 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 	// A form of another site can send anything but this type without being asked about first.
 	const type = request.headers["content-type"] ?? "";
 	if (!/^application\/json\s*(;|$)/i.test(type)) {
-		throw new ReeveError("unsupported_media_type", `the body is ${type || "of no type"}`);
+		throw new ReeveError("unsupported_media_type", `unsupported content type: ${type || "none"}`);
 	}
+	const value = parseBody(body.toString("utf8"));
+	if (isTooDeep(value, body.length)) {
+		throw new ReeveError(
+			"body_too_deep",
+			`the body is nested deeper than ${JSON_DEPTH_MAX} levels`,
+		);
+	}
+	return value;
+}
+
+function parseBody(text: string): unknown {
 	try {
-		return JSON.parse(body.toString("utf8"));
+		return JSON.parse(text);
 	} catch {
-		throw new ReeveError("validation_failed", "the body is not JSON");
+		throw new ReeveError("validation_failed", "the body is not valid JSON");
 	}
 }
 
@@ -52,9 +64,16 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
 			chunks.length = 0;
 			reject(new ReeveError("body_too_large", `the body has more than ${BODY_BYTES_MAX} bytes`));
 		});
-		request.on("end", () => resolve(Buffer.concat(chunks)));
+		let isWhole = false;
+		request.on("end", () => {
+			isWhole = true;
+			resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+		});
 		request.on("error", reject);
-		request.on("close", () => reject(new ReeveError("connection_lost", "the body was cut short")));
+		// Every request closes: an error is made only for one that did so early.
+		request.on("close", () => {
+			if (!isWhole) reject(new ReeveError("connection_lost", "the body is incomplete"));
+		});
 	});
 }
 
@@ -66,7 +85,14 @@ export function check<Schema extends z.ZodType>(
 ): z.output<Schema> | undefined {
 	if (schema === undefined) return undefined;
 	const parsed = schema.safeParse(value);
-	if (parsed.success) return parsed.data;
+	if (parsed.success) {
+		const dropped = findDropped(value, parsed.data);
+		if (dropped === null) return parsed.data;
+		throw new ReeveError(
+			"validation_failed",
+			`the ${part} contains the reserved key ${dropped}: rename it`,
+		);
+	}
 	const issues = parsed.error.issues.slice(0, ISSUES_TOLD_MAX).map(({ path, message }) => ({
 		in: part,
 		path: path.map(String).join("."),
@@ -75,8 +101,26 @@ export function check<Schema extends z.ZodType>(
 	const words = issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
 	throw new ReeveError(
 		"validation_failed",
-		`the ${part} is not as it should be: ${words.join("; ")}`,
+		`invalid request ${part}: ${words.join("; ")}`,
 		undefined,
 		{ issues },
 	);
+}
+
+/**
+ * The path of a key named `__proto__` that the schema dropped without a word; null when there is none. Data
+ * that the schema hands on untouched, such as payloads, may have any keys.
+ */
+function findDropped(value: unknown, kept: unknown): string | null {
+	if (value === kept || !isRecord(value) || !isRecord(kept)) return null;
+	if (Object.hasOwn(value, "__proto__") && !Object.hasOwn(kept, "__proto__")) return "__proto__";
+	for (const key of Object.keys(kept)) {
+		const below = Object.hasOwn(value, key) ? findDropped(value[key], kept[key]) : null;
+		if (below !== null) return `${key}.${below}`;
+	}
+	return null;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null;
 }

@@ -35,7 +35,7 @@ export function sendPrepared(
 	// `no-store` would keep a browser from having it; it may keep this, and must ask each time.
 	response.setHeader("cache-control", "no-cache");
 	response.setHeader("etag", etag);
-	if (known?.split(/\s*,\s*/).includes(etag)) {
+	if (known?.split(",").some((each) => each.trim() === etag)) {
 		response.writeHead(304).end();
 		return;
 	}
@@ -46,13 +46,20 @@ export function sendPrepared(
 	response.end(body);
 }
 
-/** What an error is to whoever asked. What nobody expected is told in the log, and not to them (A5). */
+/** Failures of the host that a write to any file can meet, and that pass without a change in Reeve. */
+const HOST_FAILURES: ReadonlySet<string> = new Set([
+	...["ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ENOMEM"],
+]);
+
+/** The error that the caller sees. Unexpected ones are described in the log only (A5). */
 export function explainError(error: unknown, correlationId: string): ReeveError {
 	if (error instanceof ReeveError) return error;
+	const { code = "", message } = error as NodeJS.ErrnoException;
+	if (HOST_FAILURES.has(code)) return new ReeveError("store_unavailable", message);
 	return new ReeveError(
 		"internal",
-		"the daemon failed at this request",
-		`Its log tells more, under ${correlationId}; please report it.`,
+		"internal error in the daemon",
+		`See its log, correlation id ${correlationId}, and report the bug.`,
 	);
 }
 

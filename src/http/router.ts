@@ -23,7 +23,14 @@ export const ALL_ROUTES: readonly Route[] = Object.entries(ROUTES).map(([name, s
 
 const COMPILED = ALL_ROUTES.map((route) => ({ route, parts: route.path.split("/") }));
 
+/** Routes without `:part`, by name: found without looking at all. */
+const FIXED = new Map<string, Route>(
+	ALL_ROUTES.filter(({ path }) => !path.includes(":")).map((route) => [route.name, route]),
+);
+
 export function findRoute(method: string, path: string): Found {
+	const fixed = FIXED.get(`${method} ${path}`);
+	if (fixed !== undefined) return { type: "route", route: fixed, params: {} };
 	const given = path.split("/");
 	const allowed: string[] = [];
 	for (const { route, parts } of COMPILED) {

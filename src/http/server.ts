@@ -4,13 +4,15 @@
  * number of servers: the daemon's socket, the network.
  */
 
+import { setMaxListeners } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
 import { ReeveError } from "../core/errors.js";
 import { createHandlers } from "./all-handlers.js";
 import { type Act, isAct, renderAct } from "./audit.js";
-import { type Gate, mayAct } from "./auth/gate.js";
+import { type Gate, mayAct, sightOf } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
+import { subjectsOf } from "./auth/subjects.js";
+import { limitConnections } from "./connections.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
@@ -25,7 +27,8 @@ import {
 import { findRoute, type Route } from "./router.js";
 import { setSecurityHeaders } from "./security-headers.js";
 import { guardStore } from "./store-guard.js";
-import { createTerminalHub } from "./terminal-hub.js";
+import { createTerminalHub, type Upgrade } from "./terminal-hub.js";
+import { type ClosingWatchers, watchCaller } from "./watch-caller.js";
 
 export interface Api {
 	/**
@@ -39,7 +42,11 @@ export interface Api {
 interface Door {
 	readonly via: Via;
 	readonly closing: AbortSignal;
+	readonly watchers: ClosingWatchers;
 }
+
+/** A request to become a WebSocket. Every failure of it is answered. */
+type Handshake = Pick<Upgrade, "request" | "socket" | "head">;
 
 export interface ApiParts extends HttpParts {
 	readonly gate: Gate;
@@ -48,15 +55,11 @@ export interface ApiParts extends HttpParts {
 }
 
 type AnyHandler = (asked: Asked<RouteName>, response: ServerResponse) => unknown;
-
-/** How long the rest of a request may take to come, and how many connections there may be (A6). */
-const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, maxConnections: 1_000 };
+type AnyHandlers = Readonly<Record<string, AnyHandler>>;
 
 export function createApi(parts: ApiParts): Api {
 	const { gate, onError } = parts;
-	const handlers = guardStore(createHandlers(parts), parts.store) as Readonly<
-		Record<string, AnyHandler>
-	>;
+	const handlers = createHandlers(parts) as unknown as AnyHandlers;
 	const terminals = createTerminalHub(parts.engine);
 
 	/** Not waited for: what was done is done, also while nothing can be stored. */
@@ -70,33 +73,33 @@ export function createApi(parts: ApiParts): Api {
 	async function answer(
 		request: IncomingMessage,
 		response: ServerResponse,
-		{ via, closing }: Door,
+		door: Door,
 		{ correlationId }: RequestIds,
 	): Promise<void> {
+		const { via } = door;
 		const { route, params, url } = locate(request);
 		const caller = gate.admit(request, via, route.spec, params);
 		const handler = handlers[route.name];
 		if (handler === undefined) {
 			throw new ReeveError("upgrade_required", `${url.pathname} is a WebSocket`);
 		}
-		const gone = new AbortController();
-		response.on("close", () => gone.abort());
+		const watched = watchCaller(response, gate.untilInvalid(caller), door);
 		const note = (error: string | null) => {
 			if (isAct(route)) noteAct({ route, params, caller, correlationId, error });
 		};
-		const asked = {
-			...understand(route, params, url),
-			body: check(route.spec.body, await bodyOf(route, request), "body"),
-			...{ headers: request.headers, caller, via, correlationId },
+		const body = check(route.spec.body, await bodyOf(route, request), "body");
+		const understood = understand(route, params, url);
+		const subjects = () => subjectsOf(route.name, parts, { params: understood.params, body });
+		gate.confine(caller, route.spec, subjects);
+		const asked = Object.assign(watched, understood, {
+			...{ body, headers: request.headers, caller, via, correlationId, sight: sightOf(caller) },
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
-			gone: AbortSignal.any([gone.signal, closing]),
-		} as Asked<RouteName>;
-		const reply = await noted(() => handler(asked, response), note);
-		if (reply instanceof PreparedJson) {
-			sendPrepared(response, reply, request.headers["if-none-match"]);
-		} else if (!("stream" in route.spec.reply)) {
-			sendJson(response, route.spec.status ?? 200, reply);
-		}
+		}) as Asked<RouteName>;
+		const act = () => guardStore(route.spec, parts.store, () => handler(asked, response));
+		const reply = await noted(act, note);
+		// An act is answered with what was done, a question only while the caller may ask it.
+		if (route.method === "GET" && !response.headersSent) gate.recheck(caller);
+		sendReply(request, response, route, reply);
 	}
 
 	function onRequest(request: IncomingMessage, response: ServerResponse, door: Door): void {
@@ -114,19 +117,19 @@ export function createApi(parts: ApiParts): Api {
 		});
 	}
 
-	function onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: Door): void {
+	async function onUpgrade({ request, socket, head }: Handshake, door: Door): Promise<void> {
 		const ids = readIds(request);
 		try {
 			const { route, params, url } = locate(request);
 			const caller = gate.admit(request, door.via, route.spec, params);
 			if (route.name !== "GET /api/v1/agents/:id/terminal") {
-				throw new ReeveError("no_route", `${url.pathname} is no WebSocket`);
+				throw new ReeveError("no_route", `${url.pathname} is not a WebSocket`);
 			}
 			const { id } = understand(route, params, url).params as { id: string };
-			const { correlationId } = ids;
-			terminals.upgrade(id, url.searchParams, {
+			await terminals.upgrade(id, url.searchParams, {
 				...{ request, socket, head, closing: door.closing, mayType: mayAct(caller) },
-				onTyping: () => noteAct({ route, params, caller, correlationId, error: null }),
+				...{ invalid: gate.untilInvalid(caller), recheck: () => gate.recheck(caller) },
+				onTyping: () => noteAct({ route, params, caller, ...ids, error: null }),
 			});
 		} catch (error) {
 			if (!(error instanceof ReeveError)) onError(error, ids);
@@ -136,20 +139,46 @@ export function createApi(parts: ApiParts): Api {
 
 	return {
 		serve(server, via) {
-			const closing = new AbortController();
-			const door = { via, closing: closing.signal };
-			Object.assign(server, LIMITS);
+			const closing = createClosing();
+			const door = { via, closing: closing.signal, watchers: new Set<() => void>() };
+			limitConnections(server, via.type);
 			server.on("request", (request, response) => onRequest(request, response, door));
-			server.on("upgrade", (request, socket, head) => onUpgrade(request, socket, head, door));
+			server.on(
+				"upgrade",
+				(request, socket, head) => void onUpgrade({ request, socket, head }, door),
+			);
 			return async () => {
 				closing.abort();
-				await new Promise<void>((resolve) => {
-					server.close(() => resolve());
-					server.closeIdleConnections();
-				});
+				for (const end of [...door.watchers]) end();
+				await close(server);
 			};
 		},
 	};
+}
+
+/** Each open request listens to it and takes its listener back, so many of them are no leak. */
+function createClosing(): AbortController {
+	const closing = new AbortController();
+	setMaxListeners(0, closing.signal);
+	return closing;
+}
+
+/** A stream has been written by its handler. */
+function sendReply(
+	{ headers }: IncomingMessage,
+	response: ServerResponse,
+	{ spec }: Route,
+	reply: unknown,
+): void {
+	if (reply instanceof PreparedJson) sendPrepared(response, reply, headers["if-none-match"]);
+	else if (!("stream" in spec.reply)) sendJson(response, spec.status ?? 200, reply);
+}
+
+function close(server: Server): Promise<void> {
+	return new Promise((resolve) => {
+		server.close(() => resolve());
+		server.closeIdleConnections();
+	});
 }
 
 /** Does it, and notes how it ended. */
@@ -176,7 +205,7 @@ function locate(request: IncomingMessage): Located {
 	const found = findRoute(method, url.pathname);
 	if (found.type === "route") return { route: found.route, params: found.params, url };
 	if (found.type === "nothing") {
-		throw new ReeveError("no_route", `there is no ${method} ${url.pathname}`);
+		throw new ReeveError("no_route", `unknown route ${method} ${url.pathname}`);
 	}
 	const allowed = found.allowed.join(", ");
 	throw new ReeveError("method_not_allowed", `${url.pathname} takes ${allowed}, not ${method}`);
@@ -186,7 +215,7 @@ function parseTarget(target: string): URL {
 	try {
 		return new URL(target, "http://reeve");
 	} catch {
-		throw new ReeveError("validation_failed", "the address cannot be read");
+		throw new ReeveError("validation_failed", "invalid request URL");
 	}
 }
 

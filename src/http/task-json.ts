@@ -11,6 +11,7 @@ export function renderTask(
 	result?: unknown,
 ): TaskJson {
 	const { letter, next } = task;
+	const response = attempts.at(-1)?.response;
 	return {
 		task_id: task.taskId,
 		plan_id: task.planId,
@@ -26,6 +27,7 @@ export function renderTask(
 		depends_on: task.dependsOn,
 		...(result !== undefined && { result }),
 		...(task.error !== null && { error: task.error }),
+		...(response !== undefined && { response }),
 		reason: task.reason,
 		next_attempt_at: next === null ? null : isoTime(next.dueAtMs),
 		created_at: isoTime(task.createdAtMs),
@@ -36,6 +38,9 @@ export function renderTask(
 		discarded: letter?.type === "discarded",
 	};
 }
+
+/** What a client that waited is told when the daemon stops before the end of its task or plan. */
+export const GOES_ON = "accepted; the daemon is stopping, and the next daemon continues the task";
 
 export function renderTaskDetail({ task, input, result, attempts }: TaskDetail): TaskDetailJson {
 	return {
@@ -67,10 +72,11 @@ export function renderPlanDetail({ plan, tasks }: PlanDetail): PlanDetailJson {
 }
 
 function renderAttempt(attempt: StoredAttempt, withLog: boolean): TaskJson["attempts"][number] {
-	const { n, startedAtMs, endedAtMs, error, log } = attempt;
+	const { n, startedAtMs, endedAtMs, error, log, response } = attempt;
 	return {
 		...{ n, started_at: isoTime(startedAtMs), ended_at: isoTime(endedAtMs) },
 		...(error !== null && { error }),
+		...(response !== undefined && { response }),
 		...(withLog && { log }),
 	};
 }

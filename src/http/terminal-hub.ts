@@ -6,7 +6,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import type { WebSocket, WebSocketServer } from "ws";
 import type { Engine } from "../engine/engine.js";
 import type { TerminalConnection, TerminalSize } from "../ports/backend.js";
 import type { TerminalMessage } from "./contract/streams.js";
@@ -15,6 +15,9 @@ const BEHIND_BYTES_MAX = 1_048_576;
 const INPUT_BYTES_MAX = 65_536;
 const SIZE_MAX = 1_000;
 const CLOSE_MS_MAX = 1_000;
+/** Codes of RFC 6455. */
+const GOING_AWAY = 1_001;
+const POLICY_VIOLATION = 1_008;
 
 /** A request that is to become a WebSocket. */
 export interface Upgrade {
@@ -27,15 +30,19 @@ export interface Upgrade {
 	readonly onTyping: () => void;
 	/** Aborts when the server that it came to ends. */
 	readonly closing: AbortSignal;
+	/** Aborts when the viewer's token or login becomes invalid; null when it cannot (A8). */
+	readonly invalid: AbortSignal | null;
+	/** Throws when it has become invalid. */
+	readonly recheck: () => void;
 }
 
 export interface TerminalHub {
-	/** Throws when there is no such agent. */
-	upgrade(id: string, query: URLSearchParams, upgrade: Upgrade): void;
+	/** Fails when there is no such agent. */
+	upgrade(id: string, query: URLSearchParams, upgrade: Upgrade): Promise<void>;
 }
 
 export function createTerminalHub(engine: Engine): TerminalHub {
-	const sockets = new WebSocketServer({ noServer: true, maxPayload: INPUT_BYTES_MAX });
+	let sockets: Promise<WebSocketServer> | null = null;
 	const writers = new Map<string, WebSocket>();
 
 	function takeOver(id: string, socket: WebSocket): void {
@@ -49,7 +56,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 		id: string,
 		query: URLSearchParams,
 		socket: WebSocket,
-		{ mayType, onTyping }: Pick<Upgrade, "mayType" | "onTyping">,
+		{ mayType, onTyping, recheck }: Pick<Upgrade, "mayType" | "onTyping" | "recheck">,
 	): Promise<void> {
 		let hasTyped = false;
 		const readOnly = query.get("ro") === "1" || !mayType;
@@ -59,11 +66,12 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 		const viewer = {
 			onSnapshot(bytes: Uint8Array, at: TerminalSize) {
 				behind = false;
+				if (socket.readyState !== socket.OPEN) return;
 				tell(socket, { type: "snapshot", columns: at.columns, rows: at.rows });
 				socket.send(bytes);
 			},
 			onOutput(bytes: Uint8Array) {
-				if (behind) return;
+				if (behind || socket.readyState !== socket.OPEN) return;
 				if (socket.bufferedAmount < BEHIND_BYTES_MAX) return void socket.send(bytes);
 				behind = true;
 				resync().catch((error: unknown) => failTerminal(socket, error));
@@ -73,7 +81,13 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				socket.close();
 			},
 		};
-		const connect = () => engine.terminals.attach(id, viewer, readOnly ? null : size);
+		/** Null when the viewer has left meanwhile. */
+		async function connect(): Promise<TerminalConnection | null> {
+			const opened = await engine.terminals.attach(id, viewer, readOnly ? null : size);
+			if (socket.readyState === socket.OPEN) return opened;
+			opened.close();
+			return null;
+		}
 		/** Waits until the viewer has read what it was sent, then begins anew with a snapshot. */
 		async function resync(): Promise<void> {
 			connection?.close();
@@ -84,10 +98,16 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 		}
 
 		connection = await connect();
+		if (connection === null) return;
 		if (readOnly) tell(socket, { type: "writer", you: false });
 		else takeOver(id, socket);
 		socket.on("message", (data: Buffer, isBinary) => {
-			if (readOnly) return;
+			if (readOnly || socket.readyState !== socket.OPEN) return;
+			try {
+				recheck();
+			} catch (error) {
+				return void failTerminal(socket, error, POLICY_VIOLATION);
+			}
 			if (isBinary) {
 				if (writers.get(id) !== socket) return;
 				if (!hasTyped) onTyping();
@@ -106,28 +126,67 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 	}
 
 	return {
-		upgrade(id, query, { request, socket: raw, head, closing, ...typing }) {
+		async upgrade(id, query, { request, socket: raw, head, ...rights }) {
 			engine.get(id);
-			sockets.handleUpgrade(request, raw, head, (socket) => {
-				const end = () => endSocket(socket);
-				closing.addEventListener("abort", end);
-				socket.on("close", () => closing.removeEventListener("abort", end));
+			sockets ??= loadSockets();
+			(await untilLoaded(raw, sockets)).handleUpgrade(request, raw, head, (socket) => {
+				closeInTime(socket, rights);
 				// A frame that is too large, or none at all, closes this one and nothing else.
 				socket.on("error", () => {});
-				serve(id, query, socket, typing).catch((error: unknown) => failTerminal(socket, error));
+				serve(id, query, socket, rights).catch((error: unknown) => failTerminal(socket, error));
 			});
 		},
 	};
 }
 
-function failTerminal(socket: WebSocket, error: unknown): void {
-	tell(socket, { type: "closed", reason: error instanceof Error ? error.message : String(error) });
-	socket.close();
+/** Most daemons never need the code for WebSockets, so it is loaded for the first one. */
+async function loadSockets(): Promise<WebSocketServer> {
+	const { WebSocketServer } = await import("ws");
+	return new WebSocketServer({ noServer: true, maxPayload: INPUT_BYTES_MAX });
 }
 
-/** Whoever does not answer a good-bye is not waited for. */
-function endSocket(socket: WebSocket): void {
-	socket.close(1001);
+/** Without a listener, a viewer who disconnects meanwhile would end the daemon. */
+async function untilLoaded<T>(raw: Duplex, loading: Promise<T>): Promise<T> {
+	const ignore = () => {};
+	raw.on("error", ignore);
+	try {
+		return await loading;
+	} finally {
+		raw.off("error", ignore);
+	}
+}
+
+function failTerminal(socket: WebSocket, error: unknown, code?: number): void {
+	tell(socket, { type: "closed", reason: error instanceof Error ? error.message : String(error) });
+	endSocket(socket, code);
+}
+
+/** Closes the connection when the server ends, or the viewer's token or login becomes invalid. */
+function closeInTime(
+	socket: WebSocket,
+	{ closing, invalid, recheck }: Pick<Upgrade, "closing" | "invalid" | "recheck">,
+): void {
+	const end = () => endSocket(socket, GOING_AWAY);
+	const drop = () => dropViewer(socket, recheck);
+	closing.addEventListener("abort", end);
+	invalid?.addEventListener("abort", drop);
+	socket.on("close", () => {
+		closing.removeEventListener("abort", end);
+		invalid?.removeEventListener("abort", drop);
+	});
+}
+
+function dropViewer(socket: WebSocket, recheck: () => void): void {
+	try {
+		recheck();
+	} catch (error) {
+		failTerminal(socket, error, POLICY_VIOLATION);
+	}
+}
+
+/** A peer that does not complete the closing handshake in time is disconnected. */
+function endSocket(socket: WebSocket, code?: number): void {
+	socket.close(code);
 	setTimeout(() => socket.terminate(), CLOSE_MS_MAX).unref();
 }
 

@@ -17,11 +17,16 @@ export function createCommand(argv: readonly string[]): Channel {
 				});
 				child.stdin.on("error", () => {});
 				child.on("error", (error: NodeJS.ErrnoException) =>
-					resolve({ ok: false, reason: `it cannot be run: ${error.code}`, retryable: false }),
+					resolve({ ok: false, reason: `cannot run the command: ${error.code}`, retryable: false }),
 				);
 				child.on("exit", (code, signal) => {
 					if (code === 0) resolve({ ok: true });
-					else resolve({ ok: false, reason: `it ended with ${signal ?? code}`, retryable: true });
+					else
+						resolve({
+							ok: false,
+							reason: `the command exited with ${signal ?? code}`,
+							retryable: true,
+						});
 				});
 				child.stdin.end(JSON.stringify(notice));
 			}),

@@ -17,7 +17,7 @@ export function createDesktop(platform: NodeJS.Platform): Channel {
 				);
 				child.on("exit", (code) => {
 					if (code === 0) resolve({ ok: true });
-					else resolve({ ok: false, reason: `${program} ended with ${code}`, retryable: true });
+					else resolve({ ok: false, reason: `${program} exited with ${code}`, retryable: true });
 				});
 			}),
 	};

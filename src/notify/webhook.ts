@@ -33,7 +33,7 @@ export function createWebhook({ url, secret, shape, nowMs }: WebhookOptions): Ch
 			} catch (error) {
 				const name =
 					error instanceof Error && error.name === "TimeoutError"
-						? "no answer in time"
+						? "no response in time"
 						: "no connection";
 				return { ok: false, reason: name, retryable: true };
 			}
@@ -44,7 +44,7 @@ export function createWebhook({ url, secret, shape, nowMs }: WebhookOptions): Ch
 function resultOf(status: number): SendResult {
 	if (status < 300) return { ok: true };
 	const retryable = status >= 500 || status === 429 || status === 408;
-	return { ok: false, reason: `it answered ${status}`, retryable };
+	return { ok: false, reason: `HTTP status ${status}`, retryable };
 }
 
 function renderBody(notice: Notice, shape: WebhookOptions["shape"]) {

@@ -16,9 +16,16 @@ export interface AgentAdapter {
 	readonly readRecord?: (event: string, data: JsonRecord, read: SignReader) => SignMeaning | null;
 	/** What a line of the conversation's record means; null for nothing. */
 	readonly readTranscript?: (line: JsonRecord, read: SignReader) => SignMeaning | null;
+	/** The meaning of a record of its log, with its time where the record has one; null for none. */
+	readonly readLog?: (record: JsonRecord, read: SignReader) => LogMeaning | null;
 	/** How its usage is known; without it, it is not. */
 	readonly usage?: UsageSource;
 }
+
+export type LogMeaning = SignMeaning & {
+	/** Wall time. */
+	readonly atMs?: number;
+};
 
 export interface UsageSource {
 	/** Where it is written, the first that can be filled in. The conversation's record, unless given. */
@@ -31,11 +38,14 @@ export interface UsageSource {
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** What reading a CLI's words takes that only the host knows. */
+/** What an adapter needs to read one record of its CLI. */
 export interface SignReader {
-	/** The end of a limit as a text tells it, in wall time. */
+	/** The wall time at which a limit lifts, from a text that was printed when the record was written. */
 	readonly resetAtMs: (text: string) => number | null;
 }
+
+/** A reader for a record that was written at this wall time. */
+export type SignReaderAt = (atMs: number) => SignReader;
 
 /** The right to hold a conversation. Plain data: it is stored with the run that has it. */
 export interface ConversationLease {

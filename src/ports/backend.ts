@@ -78,6 +78,10 @@ export interface RunExit {
 	/** Wall time of the end, true even when nobody was watching. */
 	readonly atMs: number;
 	readonly outOfMemory: boolean;
+	/** The holder of the process has proven that nothing of the run's process tree is left. */
+	readonly treeGone?: boolean;
+	/** Why the backend itself ended the run, which is then started again and counts for nothing. */
+	readonly replaced?: string;
 }
 
 /** What became of a run while nobody was watching. */
@@ -89,8 +93,31 @@ export type Recovered =
 	/** The backend cannot tell now; never taken for stopped. */
 	| { readonly state: "unknown"; readonly reason: string };
 
+/** One live process of a run. */
+export interface RunProcess {
+	readonly pid: number;
+	/** Tells it from a later process with the same pid (S10). */
+	readonly startTime: string;
+	/** The name of its program, for reports. Never used to find a process. */
+	readonly name: string;
+}
+
+/** A run whose processes are looked for, alive or over. */
+export interface RunReference {
+	readonly runId: string;
+	/** Null when the start was never confirmed. */
+	readonly handle: RunHandle | null;
+	/** The agent's own process exited a moment ago, so its process group and session are still its own. */
+	readonly justExited?: boolean;
+}
+
+/** The live processes of a run: the agent, what it has started and what outlived it. */
+export type RunProcesses =
+	| { readonly ok: true; readonly processes: readonly RunProcess[] }
+	| { readonly ok: false; readonly reason: string };
+
 export type KillResult =
-	| { readonly ok: true }
+	| { readonly ok: true; readonly killed: readonly RunProcess[] }
 	/** Something of the run's process tree is still there, or it cannot be proven gone. */
 	| { readonly ok: false; readonly reason: string };
 
@@ -103,8 +130,11 @@ export interface TerminalConnection {
 }
 
 export interface TerminalViewer {
-	/** The screen as it is now, as bytes that draw it; may come again after the viewer fell behind. */
-	onSnapshot(bytes: Uint8Array, size: TerminalSize): void;
+	/**
+	 * The screen as it is now, as bytes that draw it; may come again after the viewer fell behind. It is incomplete when the
+	 * program printed more than is kept, or something of the terminal's state could not be read.
+	 */
+	onSnapshot(bytes: Uint8Array, size: TerminalSize, isIncomplete?: boolean): void;
 	onOutput(bytes: Uint8Array): void;
 	/** The terminal is gone, or the connection to whoever holds it. */
 	onClose(reason: string): void;
@@ -123,6 +153,7 @@ export type AgentSignal =
 	| "SIGCONT"
 	| "SIGWINCH";
 
+/** What holds the processes of session agents. One conformance suite runs over every implementation. */
 export interface Backend {
 	readonly name: string;
 	/** Starts a run. Called again with the id of a run that is alive, it starts nothing (S1). */
@@ -131,14 +162,31 @@ export interface Backend {
 	recover(runId: string, handle: RunHandle | null): Promise<Recovered>;
 	/** Calls back once for every run that ends from now on. */
 	onExit(listener: (exit: RunExit) => void): void;
-	/** Sends a signal to the agent's process, if it is still the one it was. */
-	signal(handle: RunHandle, signal: AgentSignal): Promise<void>;
+	/**
+	 * Signals the programs that do the work: the agent's process group and the foreground group of its
+	 * terminal, so that a signal also reaches a program that a shell or a script has started. Returns the
+	 * processes that it reached.
+	 */
+	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]>;
+	/** Signals these processes of a run, each if its pid still stands for the same process (S10). */
+	signalEach(
+		run: RunReference,
+		processes: readonly RunProcess[],
+		signal: AgentSignal,
+	): Promise<void>;
 	/** Whether the agent's own process is alive. */
 	isRunning(handle: RunHandle): Promise<boolean | "unknown">;
-	/** Ends the whole process tree of a run and proves that it is gone (S11). */
-	kill(handle: RunHandle): Promise<KillResult>;
+	/** What is alive of a run's process tree, also after the agent itself has exited. */
+	processes(run: RunReference): Promise<RunProcesses>;
+	/** Kills the whole process tree of a run and proves that it is gone (S11). */
+	kill(run: RunReference): Promise<KillResult>;
 	/** Types bytes exactly as they are. */
 	input(handle: RunHandle, bytes: Uint8Array): Promise<void>;
+	/**
+	 * Types a text as a terminal pastes it: between the markers of bracketed paste where the program has asked for
+	 * them, and as plain text where it has not.
+	 */
+	paste(handle: RunHandle, text: string): Promise<void>;
 	/** The screen as text, without colours. */
 	screen(handle: RunHandle): Promise<string>;
 	attach(

@@ -2,8 +2,9 @@
 
 import type { Instant } from "../core/time.js";
 
+/** A source of time and timers. */
 export interface Clock {
 	now(): Instant;
-	/** Runs `task` once, when this much steady time has passed. The answer calls it off. */
+	/** Runs `task` once, when this much steady time has passed. Call the returned function to cancel. */
 	schedule(afterMs: number, task: () => void): () => void;
 }

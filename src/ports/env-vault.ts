@@ -8,6 +8,6 @@ export type AgentEnv = Readonly<Record<string, string | null>>;
 export interface EnvVault {
 	/** By agent id. Empty when nothing was ever written. */
 	read(): Promise<Readonly<Record<string, AgentEnv>>>;
-	/** Replaces everything. */
-	write(envs: Readonly<Record<string, AgentEnv>>): Promise<void>;
+	/** Sets the environments of these agents, and removes those that are null; others stay as they are. */
+	update(changes: Readonly<Record<string, AgentEnv | null>>): Promise<void>;
 }

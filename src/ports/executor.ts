@@ -79,6 +79,13 @@ export interface AttemptEnd {
 	readonly log: string;
 	/** What it has used, where that is known. */
 	readonly used?: UsageReading;
+	/**
+	 * Set when the worker may still be working on the request because others use it too. Resolves when it
+	 * has answered or is gone: no other attempt may start before that (T6).
+	 */
+	readonly over?: Promise<void>;
+	/** Set when the worker ended before it was given the request: nothing was tried. */
+	readonly notGiven?: true;
 }
 
 export interface WorkerStart {
@@ -92,9 +99,9 @@ export interface WorkerStart {
 export type WorkerEndCause =
 	| "exited"
 	| "stopped"
-	/** It did not answer a request in time. */
+	/** It did not answer a request within the agent's own `timeout`. */
 	| "timed_out"
-	/** A request that it held was called off. */
+	/** A request that it held was cancelled, or its caller's own deadline passed. */
 	| "called_off"
 	/** It printed what it must not, or stopped reading or writing. */
 	| "sick";
@@ -116,11 +123,20 @@ export interface Worker {
 	/** Requests that it has not answered yet. */
 	readonly pending: number;
 	/**
-	 * Asks it something. A request that is not answered in time ends the whole process, since nothing
-	 * else could end what the agent does for it (T6); whatever else it held ends as `displaced`.
-	 * Calling a request off does the same, unless the agent has answered by then.
+	 * Sends it a request. `workerMs` is the agent's own `timeout`, `timeoutMs` by default. A request that is
+	 * not answered within `workerMs`, or is called off, ends the whole process, since nothing else could end
+	 * what the agent does for it (T6); the other requests that it holds end as `displaced`.
+	 *
+	 * A caller's own shorter `timeoutMs` ends the process only if it serves nobody else. Otherwise the
+	 * request is over for its caller, the process goes on serving the others, and it is ended when they have
+	 * their answers.
 	 */
-	ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd>;
+	ask(
+		request: ActionRequest,
+		timeoutMs: number,
+		signal: AbortSignal,
+		workerMs?: number,
+	): Promise<AttemptEnd>;
 	/** Resolves when the process tree is gone and every request has ended. */
 	readonly ended: Promise<WorkerEnd>;
 	/** Takes no more; lets it answer what it holds for this long, closes its stdin, then ends the tree. */

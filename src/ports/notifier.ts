@@ -4,7 +4,7 @@ import type { Notice } from "../core/notice.js";
 
 export type SendResult =
 	| { readonly ok: true }
-	/** `retryable`: it may work later without anybody changing anything. */
+	/** `retryable`: it may work later without any change by the user. */
 	| { readonly ok: false; readonly reason: string; readonly retryable: boolean };
 
 /** One way to reach somebody. Never throws; what it says of a failure holds no secret. */

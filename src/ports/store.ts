@@ -31,6 +31,8 @@ export interface StoredAgent {
 	readonly reason: string;
 	/** Restarts ever. */
 	readonly restarts: number;
+	/** When a run of it last failed, in wall time. Left out by older versions. */
+	readonly lastFailureAtMs?: number | null;
 	/** The conversation that it takes up when it starts again. */
 	readonly conversation?: string | null;
 }
@@ -39,7 +41,7 @@ export interface StoredRun {
 	readonly runId: string;
 	readonly agentId: string;
 	readonly backend: string;
-	/** `intended` before the start was confirmed, `ended` once its exit is recorded. */
+	/** `intended` before the start was confirmed, `ended` once its exit is recorded and its processes are gone. */
 	readonly state: "intended" | "running" | "ended";
 	readonly handle: RunHandle | null;
 	readonly intendedAtMs: number;
@@ -50,6 +52,8 @@ export interface StoredRun {
 	readonly conversation?: RunConversation | null;
 	/** Whether it has been seen ready. */
 	readonly ready?: boolean;
+	/** Its exit is recorded, but its process tree is not proven gone: it is open for that alone. */
+	readonly exitRecorded?: boolean;
 }
 
 export interface RunConversation {
@@ -99,6 +103,11 @@ export interface StoreTransaction extends TaskWrites {
 	removeEffect(key: string): void;
 	/** Gives the event the next number in the sequence, without gap or repeat (A3). */
 	appendEvent(event: NewEvent, atMs: number): void;
+	/**
+	 * A change that also changes memory registers how to undo that. When its transaction is rolled back,
+	 * memory is restored at once, newest change first, and the change runs again at the next attempt.
+	 */
+	onRollback(undo: () => void): void;
 }
 
 export interface EventQuery {
@@ -122,6 +131,12 @@ export type StoreHealth =
 	/** Nothing can be written now (locked, read-only, full). What is in memory still holds. */
 	| { readonly ok: false; readonly reason: string };
 
+/** A request from outside: its changes are refused together while nothing can be written. */
+export interface StoreRequest {
+	/** One of its changes is durable. */
+	readonly hasBegun: boolean;
+}
+
 export interface Store extends TaskReads {
 	readAgents(): readonly StoredAgent[];
 	/** Runs that have not ended. */
@@ -140,7 +155,20 @@ export interface Store extends TaskReads {
 	 * Applies a change. Changes that wait at the same moment share one durable commit, but each stands
 	 * by itself: one that throws is undone alone. Resolves when the change is durable (T4).
 	 */
-	commit<T>(change: (transaction: StoreTransaction) => T): Promise<T>;
+	commit<T>(change: (transaction: StoreTransaction) => T, request?: StoreRequest): Promise<T>;
+	/**
+	 * Runs an outside request, and answers in time also while nothing can be written. If none of its changes
+	 * is durable by then, they are withdrawn and it rejects with `store_unavailable`. Otherwise a part of the
+	 * request is durable and may have had effects: it rejects with `outcome_pending`, and the rest goes on.
+	 */
+	accept<T>(act: () => T | Promise<T>): Promise<T>;
+	/**
+	 * The same for work that hands the request to its commits itself. Following the asynchronous context instead, as
+	 * `accept` does, slows every promise of the process down: too much for requests that come by the thousand.
+	 */
+	acceptPassing<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T>;
+	/** Runs work that belongs to no request, also when one has asked for it: it is not withdrawn with the request. */
+	detach<T>(act: () => T): T;
 	/** Calls back with the events of a commit, in order, after it is durable. */
 	onCommit(listener: (events: readonly ReeveEvent[]) => void): () => void;
 	health(): StoreHealth;

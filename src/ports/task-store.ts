@@ -5,7 +5,7 @@
  */
 
 import type { BreakerState } from "../core/breaker.js";
-import type { AttemptError, CallerCode } from "../core/outcome.js";
+import type { AgentResponse, AttemptError, CallerCode } from "../core/outcome.js";
 import type { FailureMode, PlanStatus } from "../core/plan.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { TaskStatus } from "../core/task.js";
@@ -76,6 +76,8 @@ export interface StoredAttempt {
 	readonly startedAtMs: number;
 	readonly endedAtMs: number;
 	readonly error: { readonly kind: AttemptError; readonly message: string } | null;
+	/** What the agent answered, if it answered with a failure. */
+	readonly response?: AgentResponse;
 	/** The end of what it wrote to stderr. */
 	readonly log: string;
 }
@@ -112,7 +114,11 @@ export interface TaskQuery {
 	/** Newest first, from before this one on. */
 	readonly before?: string;
 	readonly limit: number;
+	/** The beginning or the end of the id. */
+	readonly part?: string;
 	readonly agent?: string;
+	/** Of this agent, or of the agents of this project. */
+	readonly within?: string;
 	readonly status?: TaskStatus;
 	readonly plan?: string;
 	/** Created at or after (wall time). */
@@ -121,9 +127,13 @@ export interface TaskQuery {
 	readonly openLetters?: boolean;
 }
 
+export type TaskCountQuery = Pick<TaskQuery, "agent" | "within" | "plan" | "sinceMs">;
+
 export interface PlanQuery {
 	readonly before?: string;
 	readonly limit: number;
+	/** The beginning or the end of the id. */
+	readonly part?: string;
 	readonly status?: PlanStatus;
 	readonly sinceMs?: number;
 }
@@ -133,6 +143,8 @@ export interface TaskReads {
 	readOpenTasks(): readonly StoredTask[];
 	readTask(taskId: string): StoredTask | null;
 	readTasks(query: TaskQuery): readonly StoredTask[];
+	/** How many tasks there are by status; statuses without tasks are left out. */
+	countTasks(query: TaskCountQuery): Readonly<Partial<Record<TaskStatus, number>>>;
 	/** Null when it was never stored. */
 	readTaskInput(taskId: string): TaskInput | null;
 	/** Undefined while there is none. */

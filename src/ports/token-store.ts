@@ -3,11 +3,13 @@
 export interface StoredToken {
 	/** Names it in lists and in events. No secret. */
 	readonly id: string;
+	/** What the owner calls it; tokens made before there were names have none. */
+	readonly name?: string | null;
 	/** `session` tokens live in a browser's cookie and work from there alone. */
 	readonly kind: "token" | "session";
 	/** SHA-256 of the whole token, hex. */
 	readonly hash: string;
-	/** `read`, `operate` or `agent:PROJECT:NAME`. */
+	/** As `renderTokenScope` writes it. */
 	readonly scope: string;
 	readonly createdAtMs: number;
 	/** Null for one that does not expire. */

@@ -21,65 +21,89 @@ import {
 import type { Clock } from "../ports/clock.js";
 import { realClock } from "./real-clock.js";
 
+/** A part of a program that runs until it is asked to stop. */
 export interface Service {
 	readonly name: string;
 	readonly policy: ServicePolicy;
-	/** Where it differs from `DEFAULT_SERVICE`. */
+	/** Settings that differ from `DEFAULT_SERVICE`. */
 	readonly settings?: Partial<ServiceSettings>;
-	/** Runs until the signal aborts. Calls `ready` once it serves. Returning early is an end too. */
+	/**
+	 * Runs until the signal aborts; `drainMsOf(signal)` is how long it may take to stop then. Calls `ready`
+	 * once it serves. Returning early counts as a stop.
+	 */
 	run(signal: AbortSignal, ready: () => void): Promise<void>;
 }
 
+/** A service as it is now. */
 export interface ServiceStatus extends ServiceState {
 	readonly name: string;
 	readonly policy: ServicePolicy;
 	/** It serves. */
 	readonly ready: boolean;
-	/** It was told to end and has not. */
+	/** It was asked to stop and has not stopped. */
 	readonly lingering: boolean;
-	/** Why it last ended. */
+	/** Why it last stopped. */
 	readonly reason: string | null;
 }
 
-/** A service ended although nobody asked it to, and this follows. */
+/** An unexpected stop of a service and the action that follows. */
 export interface ServiceEnd {
 	readonly service: string;
 	readonly action: "restart" | "fatal" | "none";
 	readonly reason: string;
 }
 
+/** Options of `supervise()`. */
 export interface SuperviseOptions {
 	readonly onEnd?: (end: ServiceEnd) => void;
 	/** By default the host's. */
 	readonly clock?: Clock;
 }
 
+/** How supervision ended. */
 export interface SupervisionEnd {
-	/** 0 when it was asked to stop, 1 when a service's end was fatal. */
+	/** 0 on a requested stop, 1 after a fatal failure of a service. */
 	readonly exitCode: number;
 	/** Why it ended. */
 	readonly reason: string;
-	/** Services that threw when they were to stop, or had not stopped when the time was up. */
+	/** Services that threw while stopping, or did not stop in time. */
 	readonly failedToStop: readonly { readonly service: string; readonly reason: string }[];
 }
 
+/** A running set of services. */
 export interface Supervisor {
 	status(): readonly ServiceStatus[];
-	/** Asks everything to end; `ended` resolves when it has, or when its time is up. */
+	/** Whether all services were asked to stop. */
+	readonly stopping: boolean;
+	/** Asks all services to stop; `ended` resolves when they have, or after a timeout. */
 	stop(): void;
-	/** Ends everything as after a fatal failure: in a hurry, with exit code 1. */
+	/** Stops everything as after a fatal failure: with a short timeout and exit code 1. */
 	fail(reason: string): void;
 	readonly ended: Promise<SupervisionEnd>;
 }
 
-/** Starts the services and keeps them. Throws when two have the same name. */
+/** Why the signal aborts when everything stops. */
+interface Shutdown {
+	readonly drainMs: number;
+}
+
+/** How long a service may take to stop when its own signal aborted for another reason, such as a restart. */
+const RESTART_DRAIN_MS = 2_000;
+
+/** How long a service whose signal has aborted may take to finish what is under way. */
+export function drainMsOf(signal: AbortSignal): number {
+	const { drainMs } = (signal.reason ?? {}) as Partial<Shutdown>;
+	return drainMs ?? RESTART_DRAIN_MS;
+}
+
+/** Starts and supervises the services. Throws if two have the same name. */
 export function supervise(
 	services: readonly Service[],
 	options: SuperviseOptions = {},
 ): Supervisor {
 	const names = services.map(({ name }) => name);
 	const twice = names.find((name, place) => names.indexOf(name) !== place);
-	if (twice !== undefined) throw new Error(`two services are called ${twice}`);
+	if (twice !== undefined) throw new Error(`duplicate service name ${twice}`);
 	return new Supervision(services, options);
 }
 
@@ -127,8 +151,12 @@ class Supervision implements Supervisor {
 		}));
 	}
 
+	get stopping(): boolean {
+		return this.#stopping.signal.aborted;
+	}
+
 	stop(): void {
-		this.#shutDown("graceful", "asked to stop");
+		this.#shutDown("graceful", "stop requested");
 	}
 
 	fail(reason: string): void {
@@ -211,8 +239,8 @@ class Supervision implements Supervisor {
 	#shutDown(how: keyof typeof SHUTDOWN, reason: string): void {
 		if (this.#stopping.signal.aborted) return;
 		for (const part of this.#parts) part.cancel();
-		this.#stopping.abort();
 		const { drainMs, exitCode } = SHUTDOWN[how];
+		this.#stopping.abort({ drainMs } satisfies Shutdown);
 		const finish = () => this.#resolve({ exitCode, reason, failedToStop: this.#failedToStop() });
 		const cancel = this.#clock.schedule(drainMs, finish);
 		void Promise.all(this.#parts.map(({ running }) => running)).then(() => {

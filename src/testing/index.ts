@@ -1,4 +1,4 @@
-/** `reeve/testing`: what helps to test code that is built on Reeve. */
+/** `reeve/testing`: clocks, backends, a mock model API and a fake agent for tests of code that uses Reeve. */
 
 export type { Instant } from "../core/time.js";
 export type { Backend } from "../ports/backend.js";
@@ -11,9 +11,12 @@ export { createMockApi, type MockApi, type MockApiOptions } from "./mock-api/moc
 export type {
 	MockAnswer,
 	MockFailure,
+	MockFailureKind,
+	MockGarbage,
 	MockReply,
 	MockRequest,
 	MockRule,
+	MockServiceFailure,
 	MockSilence,
 	MockToolCall,
 	MockUsage,

@@ -6,12 +6,13 @@
 import type { Instant } from "../core/time.js";
 import type { Clock } from "../ports/clock.js";
 
+/** A clock that only moves when a test advances it. */
 export interface ManualClock extends Clock {
-	/** Lets time pass: both clocks move, and what falls due runs in order, each at its own moment. */
+	/** Advances both clocks and runs due tasks in order, each at its own time. */
 	advance(ms: number): void;
-	/** Sets the wall clock forwards or backwards. No time passes. */
+	/** Moves the wall clock forwards or backwards. No time passes. */
 	stepWall(ms: number): void;
-	/** How many scheduled tasks are still to run. */
+	/** The number of scheduled tasks that have not run yet. */
 	readonly pending: number;
 }
 
@@ -21,6 +22,7 @@ interface Scheduled {
 	readonly task: () => void;
 }
 
+/** Creates a clock that only moves when a test advances it. */
 export function createManualClock(start: Instant = { steadyMs: 0, wallMs: 0 }): ManualClock {
 	let { steadyMs, wallMs } = start;
 	let scheduledSoFar = 0;

@@ -1,15 +1,17 @@
 /** Random numbers from a seed: the same seed gives the same run, on every machine. */
 
+/** Random numbers that are reproducible from a seed. */
 export interface SeededRandom {
 	/** In [0, 1). */
 	next(): number;
-	/** A whole number from `low` to `high`, both included. */
+	/** A whole number from `low` to `high`, inclusive. */
 	int(low: number, high: number): number;
 	/** True with this probability. */
 	chance(probability: number): boolean;
 	pick<T>(choices: readonly [T, ...T[]]): T;
 }
 
+/** Creates a random number generator that is reproducible from its seed. */
 export function createRandom(seed: number): SeededRandom {
 	// Mulberry32: small, fast and well spread. Not for secrets.
 	let state = seed >>> 0;

@@ -6,13 +6,15 @@
 import type { ActionRequest } from "../core/outcome.js";
 import type { CallAdapter } from "../ports/executor.js";
 
+/** The script of a scripted adapter. */
 export interface AdapterScript {
-	/** The flags for each action; an action that is not here is not supported. */
+	/** The flags for each action; other actions are not supported. */
 	readonly actions: Readonly<Record<string, readonly string[]>>;
-	/** What an exit code means, as a code of the protocol; any other failure is a 500. */
+	/** Maps exit codes to protocol codes; any other failure is a 500. */
 	readonly codes?: Readonly<Record<number, number>>;
 }
 
+/** Creates an adapter that follows a script. */
 export function createScriptedAdapter({ actions, codes = {} }: AdapterScript): CallAdapter {
 	return {
 		name: "scripted",

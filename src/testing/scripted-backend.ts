@@ -6,6 +6,7 @@
  * missed is found by the next one.
  */
 
+import { markPaste } from "../core/inbox.js";
 import type {
 	AgentSignal,
 	Backend,
@@ -13,6 +14,9 @@ import type {
 	Recovered,
 	RunExit,
 	RunHandle,
+	RunProcess,
+	RunProcesses,
+	RunReference,
 	StartFailure,
 	StartRequest,
 	StartResult,
@@ -22,25 +26,29 @@ import type {
 } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 
-/** How one run goes. */
+/** The script of one run. */
 export interface ScriptedLife {
-	/** How long it lives by itself; null for as long as it is let. */
+	/** How long it runs before it exits by itself; null for no limit. */
 	readonly livesMs: number | null;
-	/** How it ends by itself. */
+	/** How it exits by itself. */
 	readonly code: number | null;
 	readonly signal: string | null;
 	readonly outOfMemory: boolean;
-	/** Only SIGKILL and `kill` end it. */
+	/** Only SIGKILL and `kill` terminate it. */
 	readonly ignoresSignals: boolean;
-	/** It is never started, for this reason. */
+	/** Its start fails with this reason. */
 	readonly startFailure: StartFailure | null;
-	/** Limits that its backend cannot enforce, in words; empty when there are none. */
+	/** Limits that its backend cannot enforce, as text; empty if there are none. */
 	readonly missingLimits: string;
-	/** `kill` does not end it, for this reason. */
+	/** `kill` fails with this reason. */
 	readonly unkillable: string | null;
+	/** Processes that outlive it, each named by how long it takes to exit after SIGTERM; null never does. */
+	readonly leaves: readonly (number | null)[];
+	/** Whether its program has enabled bracketed paste. */
+	readonly marksPastes: boolean;
 }
 
-/** Lives until it is told to end, and then does. */
+/** Runs until it is asked to exit, and then exits. */
 export const ENDLESS: ScriptedLife = {
 	livesMs: null,
 	code: 0,
@@ -50,24 +58,29 @@ export const ENDLESS: ScriptedLife = {
 	startFailure: null,
 	missingLimits: "",
 	unkillable: null,
+	leaves: [],
+	marksPastes: true,
 };
 
+/** A backend in memory whose agents follow a script. */
 export interface ScriptedBackend extends Backend {
-	/** The lives of an agent's next runs, one after the other; the last one repeats. */
+	/** The scripts of an agent's next runs, one after the other; the last one repeats. */
 	script(agentId: string, ...lives: readonly Partial<ScriptedLife>[]): void;
 	/** While there is a reason, questions about runs are answered with "unknown". */
 	cannotTell(reason: string | null): void;
-	/** The host goes down and comes up: nothing of any run is left, and nobody was told. */
+	/** Makes lookups of a run fail with this message; null stops that. */
+	failsToLook(message: string | null): void;
+	/** Simulates a reboot: no process of any run is left, and no exit was reported. */
 	reboot(): void;
-	/** Another client of the same runs, as the next daemon would have. */
+	/** Another client of the same runs, like the next daemon. */
 	reconnect(): ScriptedBackend;
 	/** Every start that led to a run, in order. */
 	readonly started: readonly StartRequest[];
-	/** What was typed into a run. */
+	/** The input that was typed into a run. */
 	typed(runId: string): Uint8Array;
-	/** Has a run print something. */
+	/** Makes a run print output. */
 	print(runId: string, text: string): void;
-	/** Has a run show this and nothing else. */
+	/** Replaces the screen of a run. */
 	show(runId: string, text: string): void;
 }
 
@@ -80,6 +93,14 @@ interface ScriptedRun {
 	size: TerminalSize;
 	exit: RunExit | null;
 	callOff: () => void;
+	/** What outlived it and is still alive. */
+	readonly left: Map<number, ScriptedLeftover>;
+}
+
+interface ScriptedLeftover {
+	readonly process: RunProcess;
+	/** After SIGTERM; null never exits. */
+	readonly exitsAfterMs: number | null;
 }
 
 /** What outlives a client. */
@@ -90,10 +111,12 @@ interface ScriptedHost {
 	readonly started: StartRequest[];
 	readonly clients: Set<Client>;
 	unknownReason: string | null;
+	lookFailure: string | null;
 	/** Runs from before a reboot. */
 	readonly lost: Set<string>;
 }
 
+/** Creates a backend in memory whose agents follow a script. */
 export function createScriptedBackend({ clock }: { readonly clock: Clock }): ScriptedBackend {
 	return new Client({
 		clock,
@@ -103,6 +126,7 @@ export function createScriptedBackend({ clock }: { readonly clock: Clock }): Scr
 		clients: new Set(),
 		lost: new Set(),
 		unknownReason: null,
+		lookFailure: null,
 	});
 }
 
@@ -110,9 +134,23 @@ function endRun(host: ScriptedHost, run: ScriptedRun, how: Omit<RunExit, "runId"
 	if (run.exit !== null) return;
 	run.callOff();
 	run.exit = { runId: run.handle.runId, atMs: host.clock.now().wallMs, ...how };
+	for (const [index, exitsAfterMs] of run.life.leaves.entries()) {
+		const pid = run.handle.process.pid * 100 + index;
+		const process = { pid, startTime: run.handle.process.startTime, name: "leftover" };
+		run.left.set(pid, { process, exitsAfterMs });
+	}
 	for (const viewer of run.viewers) viewer.onClose("the agent has ended");
 	run.viewers.clear();
 	for (const client of host.clients) client.hear(run.exit);
+}
+
+const ownProcess = ({ handle: { process } }: ScriptedRun): RunProcess => ({
+	...{ pid: process.pid, startTime: process.startTime, name: "agent" },
+});
+
+function liveProcesses(run: ScriptedRun): readonly RunProcess[] {
+	const left = [...run.left.values()].map(({ process }) => process);
+	return run.exit === null ? [ownProcess(run)] : left;
 }
 
 class Client implements ScriptedBackend {
@@ -139,6 +177,10 @@ class Client implements ScriptedBackend {
 
 	cannotTell(reason: string | null): void {
 		this.#host.unknownReason = reason;
+	}
+
+	failsToLook(message: string | null): void {
+		this.#host.lookFailure = message;
 	}
 
 	reboot(): void {
@@ -194,6 +236,7 @@ class Client implements ScriptedBackend {
 			size: request.size,
 			exit: null,
 			callOff: () => {},
+			left: new Map(),
 		};
 		runs.set(request.runId, run);
 		this.#watched.add(request.runId);
@@ -207,7 +250,8 @@ class Client implements ScriptedBackend {
 	}
 
 	async recover(runId: string): Promise<Recovered> {
-		const { unknownReason, runs, lost } = this.#host;
+		const { unknownReason, lookFailure, runs, lost } = this.#host;
+		if (lookFailure !== null) throw new Error(lookFailure);
 		if (unknownReason !== null) return { state: "unknown", reason: unknownReason };
 		const run = runs.get(runId);
 		if (run === undefined) return { state: "gone", rebooted: lost.has(runId) };
@@ -226,10 +270,28 @@ class Client implements ScriptedBackend {
 		for (const listener of this.#listeners) listener(exit);
 	}
 
-	async signal({ runId }: RunHandle, signal: AgentSignal): Promise<void> {
+	async signal({ runId }: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
 		const run = this.#host.runs.get(runId);
-		if (run === undefined || (run.life.ignoresSignals && signal !== "SIGKILL")) return;
-		endRun(this.#host, run, { code: null, signal, outOfMemory: false });
+		if (run?.exit !== null) return [];
+		if (!run.life.ignoresSignals || signal === "SIGKILL") {
+			endRun(this.#host, run, { code: null, signal, outOfMemory: false });
+		}
+		return [ownProcess(run)];
+	}
+
+	async signalEach(
+		{ runId }: RunReference,
+		processes: readonly RunProcess[],
+		signal: AgentSignal,
+	): Promise<void> {
+		const run = this.#host.runs.get(runId);
+		for (const { pid } of processes) {
+			const left = run?.left.get(pid);
+			if (pid === run?.handle.process.pid) await this.signal(run.handle, signal);
+			if (left === undefined) continue;
+			const afterMs = signal === "SIGKILL" ? 0 : left.exitsAfterMs;
+			if (afterMs !== null) this.#host.clock.schedule(afterMs, () => run?.left.delete(pid));
+		}
 	}
 
 	async isRunning({ runId }: RunHandle): Promise<boolean | "unknown"> {
@@ -237,16 +299,32 @@ class Client implements ScriptedBackend {
 		return this.#host.runs.get(runId)?.exit === null;
 	}
 
-	async kill({ runId }: RunHandle): Promise<KillResult> {
+	async processes({ runId }: RunReference): Promise<RunProcesses> {
+		const { unknownReason, runs } = this.#host;
+		if (unknownReason !== null) return { ok: false, reason: unknownReason };
+		const run = runs.get(runId);
+		return { ok: true, processes: run === undefined ? [] : liveProcesses(run) };
+	}
+
+	async kill({ runId }: RunReference): Promise<KillResult> {
 		const run = this.#host.runs.get(runId);
-		if (run === undefined) return { ok: true };
-		if (run.life.unkillable !== null) return { ok: false, reason: run.life.unkillable };
+		if (run === undefined) return { ok: true, killed: [] };
+		const killed = liveProcesses(run);
+		if (killed.length > 0 && run.life.unkillable !== null) {
+			return { ok: false, reason: run.life.unkillable };
+		}
 		endRun(this.#host, run, { code: null, signal: "SIGKILL", outOfMemory: false });
-		return { ok: true };
+		run.left.clear();
+		return { ok: true, killed };
 	}
 
 	async input({ runId }: RunHandle, bytes: Uint8Array): Promise<void> {
 		this.#runOf(runId).typed.push(bytes.slice());
+	}
+
+	async paste({ runId }: RunHandle, text: string): Promise<void> {
+		const run = this.#runOf(runId);
+		run.typed.push(Buffer.from(run.life.marksPastes ? markPaste(text) : text));
 	}
 
 	async screen({ runId }: RunHandle): Promise<string> {

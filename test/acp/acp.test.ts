@@ -66,7 +66,7 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 		);
 		await home.must("reply", "p:gem", "perhaps");
 		await eventually(
-			async () => (await question()).startsWith('"perhaps" is none of these.'),
+			async () => (await question()).startsWith('"perhaps" is not one of the choices.'),
 			"it asks again",
 		);
 		await home.must("reply", "p:gem", "no");
@@ -111,6 +111,6 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 	test("says that there is no such conversation", async () => {
 		const { attempts } = await ask("echo", "s-0-0");
 		expect(attempts[0]?.error).toMatchObject({ kind: "invalid_request" });
-		expect(JSON.stringify(attempts)).toContain("no conversation s-0-0");
+		expect(JSON.stringify(attempts)).toContain("cannot resume conversation s-0-0");
 	});
 });

@@ -2,9 +2,10 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
+import { splitRecords } from "../../src/daemon/session-logs.js";
 import type { AgentAdapter, JsonRecord } from "../../src/ports/adapter.js";
 import { COPILOT, type DescribedCli, QWEN } from "../real/described-clis.js";
 
@@ -26,7 +27,7 @@ function linesOf(file: string): readonly JsonRecord[] {
 	return lines.map((line) => JSON.parse(line) as JsonRecord);
 }
 
-describe("copilot, by its record alone", () => {
+describe("copilot, by its record and its log", () => {
 	const { readTranscript, profile } = adapterFrom(COPILOT);
 	const meanings = linesOf("copilot.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
 
@@ -45,10 +46,25 @@ describe("copilot, by its record alone", () => {
 
 	it("tells why turns failed, and that others went well", () => {
 		const causes = meanings.flatMap(({ failure }) => (failure ? [failure.cause] : []));
-		expect(causes).toEqual(["auth", "overloaded", "overloaded"]);
+		expect(causes).toEqual(["auth", "overloaded", "overloaded", "refused"]);
 		expect(meanings.findLast(({ failure }) => failure !== undefined)?.failure).toBeNull();
 		expect(meanings.at(-1)).toMatchObject({ activity: "ready", inTool: false });
 	});
+});
+
+test("copilot's log has the requests that it retries, with their causes", () => {
+	const { readLog } = adapterFrom(COPILOT);
+	const line = (fields: object) =>
+		`2026-11-18T04:17:30.257Z [WARNING] [rust:model_events::producer] Model provider request failed ${JSON.stringify(fields)}\n`;
+	const text = [
+		"2026-11-18T04:16:39.048Z [INFO] [rust:turn_engine] Rate limit exceeded after 5 retries\n",
+		line({ stage: "inference", http_status: 529, failure_kind: "http_error" }),
+		line({ stage: "inference", failure_kind: "transport" }),
+		line({ stage: "inference", http_status: 429, failure_kind: "http_error" }),
+	].join("");
+	const { records } = splitRecords(text);
+	const causes = records.map((record) => readLog?.(record, read)?.attempt?.cause);
+	expect(causes).toEqual([undefined, "overloaded", "overloaded", "usage_limit"]);
 });
 
 describe("qwen, by its hooks and its record", () => {

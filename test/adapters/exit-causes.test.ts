@@ -100,17 +100,32 @@ describe.each([
 				"overloaded",
 			],
 			[
-				"may not run as root",
+				"prints that it may not run as root",
 				{
 					code: 1,
 					words: "--dangerously-skip-permissions cannot be used with root/sudo privileges",
 				},
-				"config",
+				"crash",
 			],
 			[
-				"cannot reach its service",
+				"prints that it cannot reach its service",
 				{ code: 1, words: "Unable to connect to Anthropic services ... ENOTFOUND" },
-				"overloaded",
+				"crash",
+			],
+			[
+				"is terminated from outside while its screen talks of a login",
+				{ code: 143, words: "The server answered 401 Unauthorized, so log in again" },
+				"crash",
+			],
+			[
+				"is terminated from outside after a turn that failed, which it lived through",
+				{ code: 143, records: [["StopFailure", { error: "rate_limit" }]] },
+				"crash",
+			],
+			[
+				"crashes in a folder with an unlucky name",
+				{ code: 1, words: "~/projects/401 · 429 rate limit · 503" },
+				"crash",
 			],
 			[
 				"was talking of limits and ended well",
@@ -144,19 +159,14 @@ describe.each([
 				"usage_limit",
 			],
 			[
-				"cannot log in",
+				"only prints that it cannot log in",
 				{ code: 1, words: "unexpected status 401 Unauthorized: invalid x-api-key" },
-				"auth",
+				"crash",
 			],
 			[
-				"meets an overload",
-				{ code: 1, words: "unexpected status 529 <unknown status code>: Overloaded" },
-				"overloaded",
-			],
-			[
-				"refuses its settings",
+				"only prints that its settings are wrong",
 				{ code: 1, words: "Error loading config.toml: unknown variant" },
-				"config",
+				"crash",
 			],
 		],
 	],
@@ -247,9 +257,9 @@ describe.each([
 				"auth",
 			],
 			[
-				"exits with 0 and says that it failed",
+				"exits with 0 and prints that it failed",
 				{ code: 0, words: 'Error: 529 {"type":"overloaded_error"}' },
-				"overloaded",
+				"completed",
 			],
 			[
 				"was aborted by its user",
@@ -277,8 +287,8 @@ describe.each([
 
 describe("what is told with a cause", () => {
 	it("is when the limit lifts", () => {
-		const end = { code: 1, words: "You've hit your limit · resets 3pm" };
-		expect(judge("claude", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
+		const end = { code: 173, words: "You've hit your limit · resets 3pm" };
+		expect(judge("gemini", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
 	});
 
 	it("is what to do about it", () => {

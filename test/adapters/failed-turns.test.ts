@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { SignMeaning } from "../../src/core/sign.js";
 import { adapterOf } from "../../src/daemon/adapters.js";
 import { parseResetTime } from "../../src/daemon/reset-time.js";
+import { splitRecords } from "../../src/daemon/session-logs.js";
 import type { JsonRecord } from "../../src/ports/adapter.js";
 
 const read = { resetAtMs: (text: string) => parseResetTime(text, Date.UTC(2026, 10, 16), () => 0) };
@@ -65,4 +66,64 @@ describe("gemini", () => {
 	test.each(["429", "500"])("tells nothing of %s, which it tries again for minutes", (failure) => {
 		expect(failureIn(meaningsOf("gemini", `now ${failure}`))).toBeUndefined();
 	});
+});
+
+describe("gemini's telemetry", () => {
+	const { readLog } = adapterOf({ adapter: "gemini", profile: null });
+	const path = join(import.meta.dirname, "../fixtures/records/gemini-telemetry.txt");
+	const meanings = splitRecords(readFileSync(path, "utf8")).records.flatMap(
+		(record) => readLog?.(record, read) ?? [],
+	);
+
+	test("has the requests that failed, with their causes and the text of the service", () => {
+		expect(
+			meanings.flatMap(({ attempt, detail }) => (attempt ? [[attempt.cause, detail]] : [])),
+		).toEqual([
+			["usage_limit", "429 Resource has been exhausted (e.g. check quota)."],
+			["usage_limit", "429 Resource has been exhausted (e.g. check quota)."],
+			["usage_limit", "429 You exceeded your current quota, please check your plan."],
+			["config", expect.stringMatching(/^404 models\/mock-1 is not found/)],
+		]);
+	});
+
+	test("has the requests that went well, without those on the side, and when each was made", () => {
+		const well = meanings.filter(({ attempt }) => attempt === null);
+		expect(well).toEqual([{ attempt: null, atMs: expect.any(Number) }]);
+		expect(new Date(well[0]?.atMs ?? 0).getUTCFullYear()).toBe(2026);
+	});
+
+	test("has an answer that the service stopped by its content filter", () => {
+		const attributes = {
+			...{ "event.name": "gemini_cli.api_response", role: "main", status_code: 200 },
+			...{ "event.timestamp": "2026-11-18T04:14:28.247Z" },
+			finish_reasons: ["stop", "content_filter"],
+		};
+		const meaning = readLog?.({ attributes }, read);
+		expect(meaning?.failure?.cause).toBe("refused");
+		// After the answer in the record, which takes it for a turn that went well.
+		expect(meaning?.atMs).toBeGreaterThan(Date.UTC(2026, 10, 18, 4, 14, 28, 249));
+	});
+});
+
+test("claude's record has the exact end of a limit, which its message cuts to the minute", () => {
+	const { readTranscript } = adapterOf({ adapter: "claude", profile: null });
+	const line = {
+		type: "assistant",
+		message: { content: [{ type: "text", text: "You've hit your 5-hour limit · resets 12:55am" }] },
+		...{ error: "rate_limit", isApiErrorMessage: true, apiErrorStatus: 429 },
+		quotaLimits: { status: "rejected", resetsAt: 1_794_963_314, rateLimitType: "five_hour" },
+	};
+	expect(readTranscript?.(line, read)?.failure).toEqual({
+		...{ cause: "usage_limit", resetAtMs: 1_794_963_314_000 },
+	});
+});
+
+test("claude's record confirms prompts, and takes no other line of a user for one", () => {
+	const { readTranscript } = adapterOf({ adapter: "claude", profile: null });
+	const lines = readFileSync("test/fixtures/records/claude.jsonl", "utf8").trim().split("\n");
+	const meanings = lines.map((line) => readTranscript?.(JSON.parse(line) as JsonRecord, read));
+	expect(meanings.flatMap((meaning) => meaning?.prompt ?? [])).toEqual(["use tool"]);
+	const user = { type: "user", message: { role: "user", content: "of a subagent" } };
+	expect(readTranscript?.({ ...user, isSidechain: true }, read)).toBeNull();
+	expect(readTranscript?.({ ...user, isMeta: true }, read)).toBeNull();
 });

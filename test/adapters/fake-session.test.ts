@@ -29,7 +29,6 @@ const ledger = () =>
 function writeFleet(script: object): void {
 	const command = fakeAgentCommand({
 		ledger: join(fleet.folder, "fake.jsonl"),
-		transcript: "{home}/.claude/projects/x/{id}.jsonl",
 		...script,
 	});
 	fleet.writeFleet(

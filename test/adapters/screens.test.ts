@@ -86,18 +86,20 @@ test("gemini's screen tells that a tool runs, as nothing else of it does", () =>
 	expect(inTool).toEqual(["busy-tool-1.txt", "busy-tool-2.txt"]);
 });
 
-describe("questions at the start", () => {
+describe("questions that Reeve answers", () => {
 	test.each([
 		["claude/dialog-trust-1.txt", "trust", "down"],
 		["claude/dialog-bypass-permissions-1.txt", "bypass_permissions", "down"],
 		["claude/dialog-api-key-1.txt", "api_key", "up"],
 		["gemini/dialog-trust-1.txt", "trust", "enter"],
+		["gemini/failed-limit-1.txt", "failed_request", "down"],
+		["gemini/failed-404-1.txt", "failed_request", "down"],
 	])("%s is known as %s, and answered by label: %s comes first", (path, name, key) => {
 		const [cli = "", file = ""] = path.split("/");
 		const { text } = read(cli, file);
 		const { dialog } = readScreen(profileOf(cli), text);
 		expect(dialog?.name).toBe(name);
-		if (dialog !== null) expect(nextKey(text, dialog)).toBe(key);
+		if (dialog !== null) expect(nextKey(text, dialog)?.key ?? null).toBe(key);
 	});
 
 	test("are confirmed only when the wanted choice is the selected one", () => {
@@ -106,7 +108,11 @@ describe("questions at the start", () => {
 			["No, exit", "Maybe", "Yes, go on"]
 				.map((label, n) => `${n === selected ? "❯" : " "} ${n + 1}. ${label}`)
 				.join("\n");
-		expect([0, 1, 2].map((n) => nextKey(screen(n), dialog))).toEqual(["down", "down", "enter"]);
+		expect([0, 1, 2].map((n) => nextKey(screen(n), dialog)?.key)).toEqual([
+			"down",
+			"down",
+			"enter",
+		]);
 		expect(nextKey("Go on? (y/n)", dialog)).toBeNull();
 	});
 });

@@ -28,7 +28,7 @@ async function load(adapter: string): Promise<Record<string, unknown>> {
 
 async function signs(adapter: string) {
 	const reader = createSpoolReader(folder, adapterOf({ adapter, profile: null }));
-	return reader.read({ resetAtMs: () => null });
+	return reader.read(() => ({ resetAtMs: () => null }));
 }
 const last = async (adapter: string) => (await signs(adapter)).at(-1);
 
@@ -119,12 +119,68 @@ describe("opencode", () => {
 		const soon = { type: "retry", attempt: 2, message: "usage limit reached" };
 		await status({ ...soon, next: Date.now() + 4_000 });
 		expect(await last("opencode")).toMatchObject({
-			...{ activity: "busy", detail: "attempt 2 failed: usage limit reached" },
+			...{ activity: "busy", detail: "usage limit reached" },
+			attempt: { cause: "usage_limit", count: 1 },
 		});
+		await status({ ...soon, message: "503", next: Date.now() + 8_000 });
+		expect((await last("opencode"))?.attempt).toMatchObject({ cause: "overloaded", count: 2 });
 		const next = Date.now() + 86_400_000;
 		await status({ ...soon, next });
 		const failure = { cause: "usage_limit", resetAtMs: next };
 		expect(await last("opencode")).toMatchObject({ activity: "rate_limited", failure });
+	});
+
+	const completed = (id: string, more = {}) => ({
+		...{ sessionID: "s" },
+		info: { role: "assistant", id, time: { completed: 1 }, tokens: { output: 0 }, ...more },
+	});
+
+	it("reports that the service answers with nothing, which it asks again and again", async () => {
+		const { prompt, event, idle } = await openOpencode();
+		await prompt("one");
+		for (const id of ["a", "a", "b", "c"]) {
+			await event("message.updated", completed(id, { finish: "unknown" }));
+		}
+		expect(await last("opencode")).toMatchObject({
+			...{ activity: "busy", attempt: { cause: "unknown", count: 3 } },
+			detail: expect.stringContaining("nothing"),
+		});
+		await idle();
+		expect(await last("opencode")).toMatchObject({ failure: { cause: "unknown" } });
+	});
+
+	it("takes an answer for one, with or without a count of tokens", async () => {
+		const { prompt, event, idle } = await openOpencode();
+		await prompt("one");
+		await event("message.part.updated", { part: { type: "text", text: "hi", messageID: "a" } });
+		await event("message.updated", completed("a", { finish: "stop" }));
+		await idle();
+		expect(await last("opencode")).toMatchObject({ activity: "ready", failure: null });
+	});
+
+	const TOO_LONG = { name: "ContextOverflowError", data: { message: "too long" } };
+
+	it("reports a conversation that is too long, also while it compacts again and again", async () => {
+		const { prompt, event } = await openOpencode();
+		await prompt("one");
+		for (const id of ["a", "b"]) {
+			await event("session.error", { sessionID: "s", error: TOO_LONG });
+			await event("message.updated", completed(id));
+			await event("message.updated", completed(`${id}-summary`, { summary: true }));
+		}
+		expect(await last("opencode")).toMatchObject({
+			...{ activity: "busy", attempt: { cause: "context_full", count: 2 } },
+		});
+	});
+
+	it("forgets an error that a shorter conversation has overcome", async () => {
+		const { prompt, event, idle } = await openOpencode();
+		await prompt("one");
+		await event("session.error", { sessionID: "s", error: TOO_LONG });
+		await event("message.part.delta", { sessionID: "s", messageID: "b", delta: "hi" });
+		await event("message.updated", completed("b", { finish: "stop" }));
+		await idle();
+		expect(await last("opencode")).toMatchObject({ activity: "ready", failure: null });
 	});
 
 	it("tells whether a tool runs, also while another has ended", async () => {
@@ -161,6 +217,9 @@ async function openPi() {
 	return (name: string, event = {}) => handlers.get(name)?.(event);
 }
 
+/** It reports an error once its screen shows whether it tries again. */
+const LATER = { timeout: 10_000 };
+
 describe("pi", () => {
 	it("tells of prompts and of how a turn ended", async () => {
 		const tell = await openPi();
@@ -173,9 +232,40 @@ describe("pi", () => {
 			{ activity: "busy", prompt: "say\nhello" },
 			{ activity: "busy" },
 		]);
-		tell("agent_end", { messages: [{ role: "user" }, { role: "assistant", stopReason: "stop" }] });
+		const answer = { role: "assistant", stopReason: "stop", content: [{ type: "text" }] };
+		tell("agent_end", { messages: [{ role: "user" }, answer] });
 		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });
 	});
+
+	it("reports an answer that has nothing in it", async () => {
+		const tell = await openPi();
+		const answer = { role: "assistant", stopReason: "stop", content: [], usage: { output: 0 } };
+		tell("agent_end", { messages: [{ role: "user" }, answer] });
+		expect(await last("pi")).toMatchObject({
+			...{ activity: "ready", failure: { cause: "unknown" } },
+			detail: expect.stringContaining("nothing"),
+		});
+		tell("agent_end", { messages: [{ ...answer, usage: { output: 2 } }] });
+		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });
+	});
+
+	it.each([
+		["anthropic-messages", "refused"],
+		["google-generative-ai", "unknown"],
+	])(
+		"distinguishes a refusal from an unknown error where its API allows that: %s",
+		async (api, cause) => {
+			const tell = await openPi();
+			const errorMessage = "An unknown error occurred";
+			const answer = { role: "assistant", stopReason: "error", errorMessage, api };
+			tell("agent_end", { messages: [answer] });
+			await vi.waitFor(
+				async () =>
+					expect(await last("pi")).toMatchObject({ failure: { cause }, detail: errorMessage }),
+				LATER,
+			);
+		},
+	);
 
 	it.each([
 		['401 {"type":"error","error":{"type":"authentication_error","message":"no"}}', "auth"],
@@ -186,9 +276,22 @@ describe("pi", () => {
 	])("tells why it failed: %s", async (errorMessage, cause) => {
 		const tell = await openPi();
 		tell("agent_end", { messages: [{ role: "assistant", stopReason: "error", errorMessage }] });
-		expect(await last("pi")).toMatchObject({
-			...{ activity: "ready", failure: { cause }, detail: errorMessage },
-		});
+		await vi.waitFor(
+			async () =>
+				expect(await last("pi")).toMatchObject({
+					...{ activity: "ready", failure: { cause }, detail: errorMessage },
+				}),
+			LATER,
+		);
+	});
+
+	it("reports no failure of a turn that it has begun again", async () => {
+		const tell = await openPi();
+		const answer = { role: "assistant", stopReason: "error", errorMessage: "529" };
+		tell("agent_end", { messages: [answer] });
+		tell("agent_start");
+		await new Promise((resolve) => setTimeout(resolve, 900));
+		expect(await signs("pi")).toMatchObject([{ activity: "busy" }]);
 	});
 
 	it("tells whether a tool runs, until its turn is aborted", async () => {

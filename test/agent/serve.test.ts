@@ -48,12 +48,14 @@ describe("an agent made with the kit, called once", () => {
 
 	test("says what went wrong, without a stack", async () => {
 		const end = await call("fail");
-		expect(reasonOf(end)).toBe("agent answered error with code 500: the disk is on fire");
+		expect(reasonOf(end)).toBe("agent returned error with code 500: the disk is on fire");
 		expect(end.log).toBe("");
 		expect(reasonOf(await call("throw-text"))).toContain("just a text");
 		expect(reasonOf(await call("refuse"))).toContain("code 400: no name given");
-		expect(reasonOf(await call("cycle"))).toContain("cannot be written as JSON");
-		expect(reasonOf(await call("nope"))).toContain("no action nope; there are: greet, nothing");
+		expect(reasonOf(await call("cycle"))).toContain("cannot be serialized as JSON");
+		expect(reasonOf(await call("nope"))).toContain(
+			"unknown action nope; available: greet, nothing",
+		);
 	});
 
 	test("shows the stack in its log when it is debugged", async () => {
@@ -159,7 +161,7 @@ describe("an agent of the kit on its own", () => {
 
 	test("says what is no request, answers the rest, and ends with code 1", async () => {
 		const ended = await run(`hello\n{}\nnull\n${line({ action: "nothing" })}`).done;
-		expect(ended.stderr).toContain("a line on stdin is not a request");
+		expect(ended.stderr).toContain("invalid line on stdin");
 		expect(JSON.parse(ended.stdout)).toEqual({
 			...{ request_id: "r-1", status: "success", code: 0 },
 			...{ plan_id: "plan-1", task_id: "task-1", correlation_id: "correlation-1" },

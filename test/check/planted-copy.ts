@@ -18,12 +18,12 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Ran, runQuietly } from "../../scripts/lib/run.mjs";
 
-export type Step = "types" | "lint" | "imports" | "dead-code" | "generated";
+export type Step = "types" | "lint" | "imports" | "dead-code" | "generated" | "prose";
 
-/** What to do to one file: its new text, or what to make of the old one. */
+/** The change of one file: its new text, or a function of the old text. */
 export type Change = string | ((before: string) => string);
 
-const NOT_COPIED = /^(\.git|node_modules|dist|coverage|\.planted-.*)$/;
+const NOT_COPIED = /^(\.git|node_modules|build|dist|coverage|\.planted-.*)$/;
 /** Folders with packages of their own; linked, since a copy would take longer than all the checks. */
 const PACKAGES = [".", "dashboard"];
 
@@ -87,6 +87,7 @@ const FINDING: Readonly<Record<Exclude<Step, "dead-code">, RegExp>> = {
 	lint: /^(?<file>\S+?)(?::\d+:\d+)? (?:plugin ━+\s+× (?<plugin>[\w-]+):|(?<rule>(?:lint|assist)\/\S+|format)\s)/gm,
 	imports: /^ *error (?<rule>[\w-]+): (?<file>\S+)/gm,
 	generated: /^(?<file>\S+) (?<rule>is stale)/gm,
+	prose: /^(?<file>\S+?):\d+: "(?<rule>[\w ]+)" is not plain English/gm,
 };
 
 /** Each finding once, in order: `src/core/planted.ts: lint/suspicious/noExplicitAny`. */

@@ -4,11 +4,14 @@
  * that touch different files are planted together, and every finding has to belong to one of them.
  */
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IMPORT_VIOLATIONS } from "./import-violations.js";
 import { LINT_VIOLATIONS } from "./lint-violations.js";
 import { findingsIn, groupDisjoint } from "./plant-together.js";
 import { findingsOf, PlantedCopy, type Step } from "./planted-copy.js";
+import { BANNED_COMMENT, PROSE_VIOLATIONS } from "./prose-violations.js";
 import { LEAF, leaf, type Violation } from "./violation.js";
 
 const TYPE_VIOLATIONS: readonly Violation[] = [
@@ -43,7 +46,7 @@ const TYPE_VIOLATIONS: readonly Violation[] = [
 
 const DEAD_CODE: readonly Violation[] = [
 	{
-		title: "an export that nobody imports",
+		title: "an export without an import",
 		plant: {
 			"src/core/planted.ts": `${LEAF}export const unused = 2;\n`,
 			"src/index.ts": (before) => before + leaf("./core/planted.js"),
@@ -51,15 +54,18 @@ const DEAD_CODE: readonly Violation[] = [
 		finds: ["src/core/planted.ts: Unused exports unused"],
 	},
 	{
-		title: "a file that nobody imports",
+		title: "a file without an import",
 		plant: { "src/core/planted.ts": LEAF },
 		finds: ["src/core/planted.ts: Unused files"],
 	},
 	{
-		title: "a dependency that nobody imports",
+		title: "a dependency without an import",
 		plant: {
 			"package.json": (before) =>
-				before.replace('"dependencies": {', '"dependencies": {\n    "planted-package": "1.0.0",'),
+				before.replace(
+					'"optionalDependencies": {',
+					'"dependencies": { "planted-package": "1.0.0" },\n  "optionalDependencies": {',
+				),
 		},
 		finds: ["package.json: Unused dependencies planted-package"],
 	},
@@ -70,6 +76,7 @@ const PLANTED: readonly (readonly [Step, readonly Violation[]])[] = [
 	["imports", IMPORT_VIOLATIONS],
 	["types", TYPE_VIOLATIONS],
 	["dead-code", DEAD_CODE],
+	["prose", PROSE_VIOLATIONS],
 ];
 
 describe("planted violations", { timeout: 300_000 }, () => {
@@ -99,6 +106,25 @@ describe("planted violations", { timeout: 300_000 }, () => {
 			});
 		}
 	}
+
+	test("the prose baseline only goes down, and a moved file keeps its count", async () => {
+		const plants = {
+			"scripts/prose-baseline.json": (before: string) =>
+				before.replace("{", '{\n\t"src/core/gone.ts": 1,\n\t"src/core/planted0.ts": 9,'),
+			"src/core/planted0.ts": BANNED_COMMENT,
+			"src/core/planted1.ts": BANNED_COMMENT,
+			"src/core/planted2.ts": BANNED_COMMENT,
+		};
+		const [code, left] = await copy.with(plants, async () => {
+			const ran = await copy.run("scripts/check-prose.mjs", "--update");
+			const text = readFileSync(join(copy.root, "scripts/prose-baseline.json"), "utf8");
+			return [ran.code, JSON.parse(text)] as const;
+		});
+		expect(left).toMatchObject({ "src/core/planted0.ts": 1, "src/core/planted1.ts": 1 });
+		expect(left).not.toHaveProperty(["src/core/planted2.ts"]);
+		expect(left).not.toHaveProperty(["src/core/gone.ts"]);
+		expect(code).toBe(1);
+	});
 
 	test("generated catches a file that is not what the source makes of it", async () => {
 		const { output: list } = await copy.run("scripts/generate.mjs", "--list");

@@ -2,9 +2,11 @@
 
 import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { WebSocket } from "ws";
+import type { AgentDetailJson } from "../../src/http/contract/agents.js";
 import type { TerminalMessage } from "../../src/http/contract/streams.js";
+import { agentDetail, DOWN } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { describeWithTmux } from "../support/needs.js";
 import { runReeve } from "../support/reeve.js";
@@ -20,18 +22,30 @@ interface Desk {
 	typed: string;
 	readonly messages: TerminalMessage[];
 	readonly queries: string[];
+	/** What the operator answered to an agent that waits. */
+	readonly answers: string[];
 	socket: WebSocket | null;
 	tell(message: TerminalMessage): void;
 }
 
 /** An agent's terminal that echoes what is typed. Sends its screen with the opening, at once. */
-async function openDesk(first: readonly (TerminalMessage | string)[] = SNAPSHOT): Promise<Desk> {
+async function openDesk(
+	first: readonly (TerminalMessage | string)[] = SNAPSHOT,
+	facts: Partial<AgentDetailJson> | (() => Partial<AgentDetailJson>) = {},
+): Promise<Desk> {
 	const desk: Desk = {
-		...{ env: {}, typed: "", messages: [], queries: [], socket: null },
+		...{ env: {}, typed: "", messages: [], queries: [], answers: [], socket: null },
 		tell: (message) => desk.socket?.send(JSON.stringify(message)),
 	};
 	const { env } = await startFakeDaemon(
-		{},
+		{
+			"GET /api/v1/agents/:id": (id) =>
+				agentDetail(id, typeof facts === "function" ? facts() : facts),
+			"POST /api/v1/agents/:id/answer": (_, body) => {
+				desk.answers.push(body.answer);
+				return { outcome: body.answer === "stop" ? "stopped" : "started" };
+			},
+		},
 		{
 			terminal(socket, id, query) {
 				desk.socket = socket;
@@ -57,6 +71,7 @@ const SNAPSHOT: readonly (TerminalMessage | string)[] = [
 	`${MESS}${ESC}[HHELLO-FROM-THE-AGENT `,
 ];
 
+const QUERY = "web:coder?columns=100&rows=30";
 const attach = (desk: Desk, ...args: string[]) =>
 	openTerminal(["attach", "web:coder", ...args], { columns: 100, rows: 30, env: desk.env });
 
@@ -99,12 +114,12 @@ describeWithTmux("reeve attach", () => {
 		await until(() => desk.typed.endsWith(ESC));
 		expect(desk.typed).toBe(`ab\u0003\u001a\u001c${ESC}`);
 		expect(desk.messages).toContainEqual({ type: "take_over" });
-		expect(desk.queries).toEqual(["web:coder?columns=100&rows=30"]);
+		expect(desk.queries).toEqual([QUERY]);
 
 		terminal.type("C-]");
 		const screen = await terminal.waitFor("THE-END 0");
 		expect(screen).toContain("attached to web:coder; Ctrl-] detaches");
-		expect(screen).toContain("detached from web:coder; it runs on");
+		expect(screen).toContain("detached from web:coder; the agent keeps running");
 		expect(screen).not.toContain("HELLO");
 		await expectRestored(terminal);
 	});
@@ -142,12 +157,12 @@ describeWithTmux("reeve attach", () => {
 		const terminal = attach(desk);
 		await terminal.waitFor("HELLO");
 		desk.tell({ type: "writer", you: false });
-		await terminal.waitFor("somebody else types now");
-		for (let looks = 0; looks < 100 && terminal.screen().includes("somebody"); looks++) {
+		await terminal.waitFor("another client has taken over");
+		for (let looks = 0; looks < 100 && terminal.screen().includes("another client"); looks++) {
 			await sleep(50);
 		}
 		expect(terminal.screen()).toContain("HELLO-FROM-THE-AGENT");
-		expect(terminal.screen()).not.toContain("somebody");
+		expect(terminal.screen()).not.toContain("another client");
 	});
 
 	test("an agent that ends closes it with the reason", async () => {
@@ -159,6 +174,90 @@ describeWithTmux("reeve attach", () => {
 		const screen = await terminal.waitFor("THE-END 0");
 		expect(screen).toContain("web:coder: the agent has ended");
 		await expectRestored(terminal);
+	});
+
+	describe("an agent that exits cleanly", () => {
+		const waiting: Partial<AgentDetailJson> = {
+			...{ ...DOWN, desired: "up", waiting: true },
+			reason: "exit code 0 after 5s: waiting for the operator",
+		};
+		async function exitCleanly(...args: string[]) {
+			const desk = await openDesk(SNAPSHOT, waiting);
+			const terminal = attach(desk, ...args);
+			await terminal.waitFor("HELLO");
+			desk.tell({ type: "closed", reason: "the agent has ended" });
+			desk.socket?.close();
+			return { desk, terminal };
+		}
+
+		test("says so and asks what comes next; continue attaches again", async () => {
+			const { desk, terminal } = await exitCleanly();
+			const screen = await terminal.waitFor("[fresh/continue/stop");
+			expect(screen).toContain("web:coder: exit code 0 after 5s: waiting for the operator");
+			terminal.type("perhaps", "Enter");
+			await sleep(200);
+			terminal.type("continue", "Enter");
+			await terminal.waitFor("HELLO");
+			expect([desk.answers, desk.queries]).toEqual([["continue"], [QUERY, QUERY]]);
+			terminal.type("C-]");
+			await terminal.waitFor("THE-END 0");
+			await expectRestored(terminal);
+		});
+
+		test("asks also when the terminal closes before the daemon knows of the exit", async () => {
+			let now: Partial<AgentDetailJson> = { process: "running", pid: 77, run_id: "run-1" };
+			const desk = await openDesk(SNAPSHOT, () => now);
+			const terminal = attach(desk);
+			await terminal.waitFor("HELLO");
+			desk.tell({ type: "closed", reason: "the agent has ended" });
+			desk.socket?.close();
+			await sleep(700);
+			now = waiting;
+			const screen = await terminal.waitFor("[fresh/continue/stop");
+			expect(screen).not.toContain("running");
+			terminal.type("Enter");
+			await terminal.waitFor("THE-END 0");
+		});
+
+		test("can be stopped there", async () => {
+			const { desk, terminal } = await exitCleanly();
+			await terminal.waitFor("[fresh/continue/stop");
+			terminal.type("stop", "Enter");
+			expect(await terminal.waitFor("THE-END 0")).toContain("web:coder: stopped");
+			expect(desk.answers).toEqual(["stop"]);
+		});
+
+		test.each([["Enter"], ["C-c"], ["C-d"]])(
+			"is left waiting by %s, with the command that answers",
+			async (key) => {
+				const { desk, terminal } = await exitCleanly();
+				await terminal.waitFor("[fresh/continue/stop");
+				terminal.type(key);
+				const screen = await terminal.waitFor("THE-END 0");
+				expect(screen).toContain("`reeve answer web:coder fresh|continue|stop`");
+				expect(desk.answers).toEqual([]);
+			},
+		);
+
+		test("asks nobody who only watches, and names the command", async () => {
+			const { terminal } = await exitCleanly("--ro");
+			const screen = await terminal.waitFor("THE-END 0");
+			expect(screen).not.toContain("[fresh/continue/stop");
+			expect(screen).toContain("`reeve answer web:coder fresh|continue|stop`");
+		});
+	});
+
+	test("an agent that crashes says when it restarts", async () => {
+		const inMs = new Date(Date.now() + 25_000).toISOString();
+		const facts = { ...DOWN, desired: "up", next_restart_at: inMs, reason: "exit code 1" } as const;
+		const desk = await openDesk(SNAPSHOT, facts);
+		const terminal = attach(desk);
+		await terminal.waitFor("HELLO");
+		desk.tell({ type: "closed", reason: "the agent has ended" });
+		desk.socket?.close();
+		const screen = await terminal.waitFor("THE-END 0");
+		expect(screen).toMatch(/web:coder: restarting in 2\ds: exit code 1/);
+		expect(screen).toContain("`reeve attach web:coder`");
 	});
 
 	test("one that cannot be attached to at all is a failure", async () => {
@@ -176,7 +275,7 @@ describeWithTmux("reeve attach", () => {
 		await terminal.waitFor("HELLO");
 		desk.socket?.terminate();
 		const screen = await terminal.waitFor("THE-END 1");
-		expect(screen).toContain("the connection to web:coder was lost");
+		expect(screen).toContain("lost the connection to web:coder");
 		await expectRestored(terminal);
 	});
 
@@ -210,7 +309,7 @@ describeWithTmux("reeve attach", () => {
 
 	test("without a daemon, or without the agent, the terminal is never touched", async () => {
 		const terminal = openTerminal(["attach", "web:coder"], { env: { REEVE_HOME: "/nowhere" } });
-		expect(await terminal.waitFor("THE-END 3")).toContain("no daemon answers");
+		expect(await terminal.waitFor("THE-END 3")).toContain("no daemon is listening");
 	});
 });
 

@@ -37,7 +37,7 @@ beforeAll(async () => {
 				home.folder,
 			),
 			`cli: { kind: call, adapter: claude, command: ${JSON.stringify(FAKE)} }`,
-			`worker: { kind: worker, command: ["${fixture("does-as-told.pl")}", "${home.folder}"], env: { FIXTURES: "${resolve("test/fixtures/call-agents")}" } }`,
+			`worker: { kind: worker, command: ["${fixture("does-as-told.pl")}", "${home.folder}"], circuit_breaker: { failure_threshold: 100 }, env: { FIXTURES: "${resolve("test/fixtures/call-agents")}" } }`,
 			`session: { command: [sleep, "1000"] }`,
 		].join("\n"),
 	);
@@ -84,11 +84,11 @@ describe("reeve call", () => {
 	test("says what is wrong with what it was given, and asks nobody", async () => {
 		const wrong = await home.reeve("call", "p:ok", "go", "-p", "not json");
 		expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
-		expect(wrong.stderr).toContain("--payload is not JSON");
+		expect(wrong.stderr).toContain("--payload is not valid JSON");
 		const session = await home.reeve("call", "p:session", "go");
 		expect([session.code, session.stderr]).toEqual([
 			5,
-			expect.stringContaining("takes no requests"),
+			expect.stringContaining("accepts no requests"),
 		]);
 		expect((await home.reeve("call", "p:nobody", "go")).code).toBe(4);
 	});
@@ -143,7 +143,7 @@ describe("reeve call", () => {
 		const [first, second] = [await home.must(...args), await home.must(...args)];
 		expect(second).toBe(first);
 		const other = await home.reeve("call", "p:ok", "other", "--idempotency-key", "once");
-		expect([other.code, other.stderr]).toEqual([5, expect.stringContaining("another task")]);
+		expect([other.code, other.stderr]).toEqual([5, expect.stringContaining("a different task")]);
 	});
 
 	test("goes on waiting while the daemon is killed and started again", {
@@ -175,24 +175,82 @@ describe("a daemon that ends in an orderly way", () => {
 	});
 });
 
+describe("an agent's own response to a failed request", () => {
+	test("is kept with each attempt and returned, and shown without control characters", async () => {
+		const response = {
+			...{ status: "error", code: 503, result: { partial: [1] } },
+			error: { message: "red \u001b[31m \u009b2J", type: "quota" },
+		};
+		const failed = await json<TaskDetailJson>("call", "p:worker", "fail", "--attempts", "2");
+		expect(failed).toMatchObject({
+			...{ status: "dead_lettered", response },
+			attempts: [
+				{ n: 1, response },
+				{ n: 2, response },
+			],
+		});
+		const letter = await json<TaskDetailJson>("dead-letters", "show", failed.task_id);
+		expect(letter).toMatchObject({ response, attempts: [{ response }, { response }] });
+		const called = await home.reeve("call", "p:worker", "fail", "--attempts", "1");
+		expect(called.stderr).toMatch(/response: .*"code":503.*"partial":\[1\].*"type":"quota"/);
+		const shown = await home.must("dead-letters", "show", failed.task_id);
+		expect(shown).toMatch(/response:[\s\S]*"type": "quota"/);
+		for (const text of [called.stderr, shown]) {
+			expect(text).not.toContain("\u001b");
+			expect(text).not.toContain("\u009b");
+		}
+		await home.reeve("dead-letters", "discard", "--all");
+	}, 60_000);
+});
+
+describe("a caller's own deadline", () => {
+	test("that passes is no crash of the worker, and other callers are served", {
+		timeout: 60_000,
+	}, async () => {
+		const other = home.reeve("call", "p:worker", "keep", "--timeout", "20s");
+		for (let n = 0; n < 6; n++) {
+			const late = await json<TaskDetailJson>(
+				...["call", "p:worker", "keep", "--timeout", "100ms", "--attempts", "1"],
+			);
+			expect(late).toMatchObject({ status: "dead_lettered", error: { code: "timeout" } });
+		}
+		expect(await psOf("p:worker")).toMatchObject({ policy: "healthy", process: "running" });
+		await home.must("call", "p:worker", "answer-all");
+		expect((await other).code).toBe(0);
+		for (let n = 0; n < 6; n++) {
+			await home.reeve("call", "p:worker", "keep", "--timeout", "100ms", "--attempts", "1");
+		}
+		expect(JSON.parse(await home.must("call", "p:worker", "answer"))).toBe("at once");
+		expect(await psOf("p:worker")).toMatchObject({ policy: "healthy", restarts: 0 });
+		await home.reeve("dead-letters", "discard", "--all");
+	});
+});
+
 describe("a circuit", () => {
 	test("opens, is shown, refuses without a process, and is closed by resume", {
 		timeout: 60_000,
 	}, async () => {
+		await home.reeve("call", "p:broken", "go");
+		// One request with all its attempts is one failure.
+		expect(await psOf("p:broken")).toMatchObject({
+			...{ circuit: "closed", health: "degraded", consecutive_failures: 1 },
+		});
 		for (let n = 0; n < 2; n++) await home.reeve("call", "p:broken", "go");
 		expect(await psOf("p:broken")).toMatchObject({
 			...{ circuit: "open", health: "unhealthy", consecutive_failures: 3 },
 		});
 		const { stdout } = await home.reeve("ps");
 		expect(stdout).toMatch(/p:broken +circuit open/);
-		const refused = await json<TaskDetailJson>("call", "p:broken", "go");
-		expect([refused.attempts, refused.error?.code]).toEqual([[], "agent_unavailable"]);
+		const before = await json<TaskDetailJson[]>("tasks", "ls", "--agent", "p:broken");
+		const refused = await home.reeve("call", "p:broken", "go", "--idempotency-key", "k");
+		expect(refused.code).toBe(5);
+		expect(refused.stderr).toMatch(/circuit of p:broken is open for another \d+/);
+		expect(refused.stderr).toMatch(/Try again in .*reeve resume p:broken/);
+		expect(await json<TaskDetailJson[]>("tasks", "ls", "--agent", "p:broken")).toEqual(before);
 		await home.killDaemon();
 		await home.must("daemon", "start");
 		expect((await psOf("p:broken")).circuit).toBe("open");
-		expect(await home.must("resume", "p:broken")).toContain(
-			"its circuit, which was open, is closed",
-		);
+		expect(await home.must("resume", "p:broken")).toContain("its circuit is closed (was open)");
 		expect(await psOf("p:broken")).toMatchObject({ circuit: "closed", consecutive_failures: 0 });
 	});
 });

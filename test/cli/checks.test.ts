@@ -103,7 +103,7 @@ describe("programs", () => {
 		addProgram(folder, "codex", "exec /bin/sleep 60");
 		addProgram(folder, "aider", "exit 1");
 		expect((await checkAgentClis(context)).detail).toBe(
-			"claude 2.1.3, codex (does not tell its version), aider (does not tell its version)",
+			"claude 2.1.3, codex (unknown version), aider (unknown version)",
 		);
 	});
 });
@@ -120,7 +120,7 @@ describe("places", () => {
 		chmodSync(home.logs, 0o755);
 		expect(await checkFiles(context)).toEqual({
 			status: "fail",
-			detail: `${home.token} is open to others (mode 644); ${home.logs} is open to others (mode 755)`,
+			detail: `${home.token} is accessible to other users (mode 644); ${home.logs} is accessible to other users (mode 755)`,
 			fix: `chmod 600 ${home.token}; chmod 700 ${home.logs}`,
 		});
 	});
@@ -128,7 +128,7 @@ describe("places", () => {
 	test("a file that is a link elsewhere is a failure", async () => {
 		const context = contextOf();
 		symlinkSync("/dev/null", context.home.tokens);
-		expect((await checkFiles(context)).detail).toBe(`${context.home.tokens} is a link`);
+		expect((await checkFiles(context)).detail).toBe(`${context.home.tokens} is a symbolic link`);
 	});
 
 	test("a socket may be left over, open to others, or no socket at all", async () => {
@@ -146,7 +146,9 @@ describe("places", () => {
 		renameSync(socket, `${socket}.left`);
 		await new Promise((resolve) => server.close(resolve));
 		renameSync(`${socket}.left`, socket);
-		expect((await checkSocket(context)).detail).toBe(`a daemon that is gone left ${socket}`);
+		expect((await checkSocket(context)).detail).toBe(
+			`${socket} is left over from a daemon that no longer runs`,
+		);
 		rmSync(socket);
 		writeFileSync(socket, "");
 		expect((await checkSocket(context)).detail).toContain("is not a socket");
@@ -180,7 +182,7 @@ describe("the daemon", () => {
 	test("without a daemon, limits are told as they are from here", async () => {
 		const limits = [{ limit: "memory", enforced: "no", detail: "not permitted" }] as const;
 		expect(await checkLimits(inspected({ limits }))).toMatchObject({
-			...{ status: "ok", detail: expect.stringContaining("from here: memory: not enforced") },
+			...{ status: "ok", detail: expect.stringContaining("from this shell: memory: not enforced") },
 		});
 	});
 
@@ -199,20 +201,22 @@ describe("the daemon", () => {
 		write("2", new Date(), "heap out of memory");
 		expect(await checkCrashes(context)).toMatchObject({
 			...{ status: "warn", fix: `see ${join(crashes, "crash-2.json")}` },
-			detail: expect.stringMatching(/^1 daemon died within a week.*out_of_memory: heap out/),
+			detail: expect.stringMatching(
+				/^1 daemon crashed in the last 7 days.*\(out_of_memory\): heap out/,
+			),
 		});
 	});
 
 	test("what can hold sessions is told with what auto takes and why", async () => {
 		const backends = [
-			{ name: "tmux", usable: true, auto: true, reason: "tmux holds the terminals" },
+			{ name: "tmux", usable: true, auto: true, reason: "tmux owns the terminals" },
 			{ name: "launchd", usable: false, auto: false, reason: "launchd exists on macOS only" },
 		] as const;
 		const daemon = Promise.resolve(daemonJson("/home", { backends }));
 		expect((await checkBackends(contextOf({ daemon }))).detail).toBe(
-			"tmux (auto takes it): tmux holds the terminals; launchd (not here): launchd exists on macOS only",
+			"tmux (used by auto): tmux owns the terminals; launchd (not available): launchd exists on macOS only",
 		);
-		expect((await checkBackends(contextOf())).detail).toBe("a running daemon can tell");
+		expect((await checkBackends(contextOf())).detail).toBe("only a running daemon can report this");
 	});
 
 	test("errors of the last day in its log are counted, and the last is shown", async () => {
@@ -230,7 +234,7 @@ describe("the daemon", () => {
 		);
 		expect(await checkLog(context)).toEqual({
 			...{ status: "warn", fix: `see ${daemonLog}` },
-			detail: "2 errors within a day, the last: worse: Error: EMFILE",
+			detail: "2 errors in the last 24 hours, most recently: worse: Error: EMFILE",
 		});
 	});
 });
@@ -285,7 +289,7 @@ describe("the database", () => {
 });
 
 describe("stray processes", () => {
-	const holder = { pid: 10, folder: "/home/run/tmux", folderIsThere: true, isOfThisHome: true };
+	const holder = { pid: 10, folder: "/home/run/tmux", folderIsThere: true };
 	const facts: StrayFacts = {
 		processes: [
 			{ pid: 10, ppid: 1, runId: null },
@@ -293,6 +297,7 @@ describe("stray processes", () => {
 			{ pid: 12, ppid: 11, runId: "run-a" },
 		],
 		holders: [holder],
+		recordedRuns: new Set(),
 		runs: [{ runId: "run-a", agentId: "web:a", hasEnded: false }],
 		hasDaemon: true,
 	};
@@ -316,12 +321,18 @@ describe("stray processes", () => {
 		]);
 	});
 
-	test("the processes of another home are not ours to judge, unless that home is gone", () => {
-		const other = { ...holder, isOfThisHome: false };
-		expect(findStrays({ ...facts, runs: [], holders: [other] })).toEqual([]);
-		const gone = { ...other, folderIsThere: false };
-		expect(findStrays({ ...facts, runs: [], holders: [gone] })).toEqual([
+	test("the processes of another home are not ours to judge", () => {
+		expect(findStrays({ ...facts, runs: [], holders: [] })).toEqual([]);
+	});
+
+	test("a holder whose folder was removed, and a recorded run that nothing holds, are found", () => {
+		const gone = { ...holder, folderIsThere: false };
+		expect(findStrays({ ...facts, holders: [gone] })).toEqual([
 			{ what: "holder", pid: 10, runId: null, of: "/home/run/tmux" },
+		]);
+		const recordedRuns = new Set(["run-a"]);
+		expect(findStrays({ ...facts, runs: [], holders: [], recordedRuns })).toEqual([
+			{ what: "recorded", pid: 11, runId: "run-a", of: null },
 		]);
 	});
 
@@ -337,6 +348,9 @@ describe("stray processes", () => {
 		expect(holderFolder(tmux)).toBe("/h/run/tmux");
 		const program = "/usr/lib/node_modules/reeve/dist/backends/pty/holder/holder-main.js";
 		expect(holderFolder(["node", program, "/h/run/pty"])).toBe("/h/run/pty");
+		const shim = "/usr/lib/node_modules/reeve/dist/native/bin/reeve-shim-linux-x64";
+		expect(holderFolder([shim, "starter", "/h/run/pty"])).toBe("/h/run/pty");
+		expect(holderFolder([shim, "run", "a-run"])).toBeNull();
 		for (const argv of [[], ["tmux", "attach"], ["vim", "tmux-0a1b2c3d.conf"], ["node", "x.js"]]) {
 			expect(holderFolder(argv)).toBeNull();
 		}
@@ -347,12 +361,13 @@ describe("stray processes", () => {
 			{ what: "left", pid: 11, runId: "run-a", of: "web:a" },
 			{ what: "ended", pid: 12, runId: "run-b", of: "web:b" },
 			{ what: "unknown", pid: 13, runId: "run-c", of: null },
+			{ what: "recorded", pid: 14, runId: "run-d", of: null },
 		] as const;
 		expect(await checkStrays(inspected({ strays }))).toEqual({
 			status: "warn",
 			detail:
-				"1 agent without a daemon: web:a; pid 12 is left of a run of web:b that has ended, pid 13 belongs to the run run-c, of which nothing is known",
-			fix: "reeve daemon start takes them up; look at them (ps -fp 12,13), then kill 12 13",
+				"1 agent without a daemon: web:a; pid 12 is left over from a finished run of web:b, pid 13 belongs to run run-c, which is not in the database, pid 14 belongs to run run-d, which is not in the database",
+			fix: "`reeve daemon start` resumes supervision; inspect them: ps -fp 12,13,14; if they are not needed: kill 12 13",
 		});
 		expect((await checkStrays(contextOf())).status).toBe("ok");
 	});
@@ -368,7 +383,9 @@ describe("the service", () => {
 			...{ status: "ok", detail: expect.stringContaining("`reeve daemon install`") },
 		});
 		world.turn("no-bus");
-		expect((await check(world)).detail).toContain("cannot be: your own systemd cannot be reached");
+		expect((await check(world)).detail).toContain(
+			"not available: the systemd user manager is not reachable",
+		);
 	});
 
 	test("one that runs is well; lingering, a failure, a stop and an old program are told", async () => {
@@ -386,7 +403,7 @@ describe("the service", () => {
 		world.ended("inactive");
 		expect((await check(world)).status).toBe("warn");
 		world.turn("no-bus");
-		expect((await check(world)).detail).toContain("installed, but your own systemd");
+		expect((await check(world)).detail).toContain("installed, but the systemd user manager");
 	});
 
 	test("a service that runs another program, or one that is gone, wants to be installed again", async () => {
@@ -404,7 +421,10 @@ describe("the service", () => {
 			world.read(".config/systemd/user/reeve.service").replace(program, "/gone/daemon/main.js"),
 		);
 		expect(await check(world)).toMatchObject({
-			...{ status: "fail", detail: expect.stringContaining("/gone/daemon/main.js, which is gone") },
+			...{
+				status: "fail",
+				detail: expect.stringContaining("/gone/daemon/main.js, which does not exist"),
+			},
 		});
 	});
 });

@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -66,7 +67,7 @@ describe("a daemon in the background", () => {
 			stdout: `daemon stopped (pid ${pidIn(restarted)})\n`,
 		});
 		expect((await run("daemon", "status")).code).toBe(3);
-		expect((await run("daemon", "restart")).stdout).toContain("there was none before");
+		expect((await run("daemon", "restart")).stdout).toContain("no daemon was running before");
 	});
 
 	test("reeve up starts one, in a session of its own and away from the user's folder", async () => {
@@ -120,7 +121,7 @@ describe("a daemon that does not come up", () => {
 		writeFileSync(join(home, "daemon.log"), "words of an earlier daemon\n");
 		const ran = await run("daemon", "start");
 		expect([ran.code, ran.stdout]).toEqual([1, ""]);
-		expect(ran.stderr).toContain("the daemon ended before it answered (exit code 1)");
+		expect(ran.stderr).toContain("the daemon exited during startup (exit code 1)");
 		expect(ran.stderr).toContain("\n  the database is from a newer version\n");
 		expect(ran.stderr).not.toContain("earlier");
 		expect(ran.stderr).toContain("`reeve doctor`");
@@ -135,10 +136,55 @@ describe("a daemon that does not come up", () => {
 		const home = resolveHome({ REEVE_HOME: join(folder, "home") });
 		await expect(
 			ensureDaemon({ home, env: process.env, program, startMsMax: 700 }),
-		).rejects.toThrow(/did not answer within 700ms and was ended\n {2}waiting \d+/);
+		).rejects.toThrow(/did not respond within 700ms and was killed\n {2}waiting \d+/);
 		const pid = Number(/\d+/.exec(readFileSync(home.daemonLog, "utf8"))?.[0]);
 		await sleep(100);
 		expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+	});
+
+	test("none is started beside one that is only busy", async () => {
+		const folder = temporaryFolder();
+		const home = resolveHome({ REEVE_HOME: join(folder, "home") });
+		mkdirSync(home.dir);
+		const busyUntilMs = performance.now() + 3_000;
+		const busy = createServer((_, response) => {
+			const leftMs = Math.max(0, busyUntilMs - performance.now());
+			setTimeout(() => response.end(JSON.stringify({ status: "ok", pid: 1 })), leftMs);
+		});
+		onTestFinished(() => {
+			busy.closeAllConnections();
+			busy.close();
+		});
+		await new Promise<void>((listening) => busy.listen(home.socket, listening));
+		const program = join(folder, "missing.mjs");
+		expect(await ensureDaemon({ home, env: process.env, program })).toEqual({ started: null });
+	});
+
+	test("one that finds the home served is waited for, however busy the other is", async () => {
+		const folder = temporaryFolder();
+		const home = resolveHome({ REEVE_HOME: join(folder, "home") });
+		const program = join(folder, "served.mjs");
+		// What a daemon does that lost the race: it ends without a failure as soon as the other one listens.
+		writeFileSync(program, "process.exit(0);");
+		mkdirSync(home.dir);
+		const busyUntilMs = performance.now() + 4_000;
+		const other = createServer((_, response) => {
+			const leftMs = Math.max(0, busyUntilMs - performance.now());
+			setTimeout(() => response.end(JSON.stringify({ status: "ok", pid: 1 })), leftMs);
+		});
+		onTestFinished(() => {
+			other.closeAllConnections();
+			other.close();
+		});
+		const starting = ensureDaemon({ home, env: process.env, program, startMsMax: 20_000 });
+		await sleep(300);
+		other.listen(home.socket);
+		expect(await starting).toEqual({ started: null });
+		other.closeAllConnections();
+		await new Promise((closed) => other.close(closed));
+		await expect(
+			ensureDaemon({ home, env: process.env, program, startMsMax: 700 }),
+		).rejects.toThrow("another daemon owns this home and did not respond within 700ms");
 	});
 
 	test("a program that is not there is told", async () => {
@@ -146,7 +192,7 @@ describe("a daemon that does not come up", () => {
 		const home = resolveHome({ REEVE_HOME: join(folder, "home") });
 		const program = join(folder, "missing.mjs");
 		await expect(ensureDaemon({ home, env: process.env, program })).rejects.toThrow(
-			/ended before it answered.*Cannot find module/s,
+			/exited during startup.*Cannot find module/s,
 		);
 	});
 
@@ -244,7 +290,7 @@ describe("reeve daemon status and stop", () => {
 	test("stop --all tells how the agents ended; without it, how many run on", async () => {
 		const home = temporaryFolder();
 		const stopped = [
-			{ id: "web:db", outcome: "timed_out_killed", duration_ms: 10_000, reason: null },
+			{ id: "web:db", outcome: "timed_out_killed", duration_ms: 10_000, reason: null, killed: [] },
 		] as const;
 		const fake = await startFakeDaemon(
 			{
@@ -283,7 +329,9 @@ test.each([
 	const env = { REEVE_HOME: join(temporaryFolder(), "home") };
 	const ran = await runReeve(words, { env });
 	expect([ran.code, ran.stdout]).toEqual([3, ""]);
-	expect(ran.stderr).toMatch(/^error: no daemon answers at .*\nhint: `reeve up` and/);
+	expect(ran.stderr).toMatch(
+		/^error: no daemon is listening at .*\nhint: Start one with `reeve up` or/,
+	);
 	const json = await runReeve([...words, "--json"], { env });
 	expect(json.code).toBe(3);
 	expect(typeof JSON.parse(json.stdout)).toBe("object");

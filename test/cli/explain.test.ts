@@ -26,7 +26,7 @@ async function simulate(exits: string, ...more: string[]) {
 }
 
 describe("reeve explain --simulate", () => {
-	test("a child that dies at once: transient twice, flapping five times, halted at the 7th exit", async () => {
+	test("a process that exits immediately: transient twice, flapping five times, halted at the 7th exit", async () => {
 		const { exits, unreached } = await simulate("1 x9");
 		expect(exits.map((row) => row.class)).toEqual([
 			"transient",
@@ -42,7 +42,7 @@ describe("reeve explain --simulate", () => {
 		const { exits } = await simulate("1@31s x25");
 		expect(exits).toHaveLength(20);
 		expect(exits.at(-1)).toMatchObject({ policy: "halted", class: "transient", action: "halt" });
-		expect(exits.at(-1)?.reason).toContain("slow-burn budget spent");
+		expect(exits.at(-1)?.reason).toContain("slow-burn budget used up");
 	});
 
 	test("a child that recovers: back to healthy", async () => {
@@ -64,7 +64,7 @@ describe("reeve explain --simulate", () => {
 		expect(lines[3]).toMatch(/^3 +4s +0s +code 1 +flapping +degraded +restart in 30s +exit code 1/);
 		expect(lines[8]).toMatch(/^8 +2m 4s +- +resume +- +healthy +restart +resumed by the operator/);
 		expect(lines[9]).toMatch(/^9 +7m 4s +5m +SIGSEGV +transient +healthy/);
-		expect(stdout).toContain("1 exit could not happen");
+		expect(stdout).toContain("1 exit not reached");
 	});
 
 	test("a count goes with everything that can happen, and signals are known in any case", async () => {
@@ -89,7 +89,7 @@ describe("reeve explain --simulate", () => {
 
 	test("a fleet file without an agent is a mistake, not the defaults", async () => {
 		const { code, stderr } = await runReeve(["explain", "-f", "x.yaml", "-s", "1"]);
-		expect([code, stderr]).toEqual([2, expect.stringContaining("no agent of it")]);
+		expect([code, stderr]).toEqual([2, expect.stringContaining("--file needs an agent")]);
 	});
 
 	test("causes of their own are told apart", async () => {
@@ -137,14 +137,14 @@ projects:
 	});
 
 	test.each([
-		["", "no exits are given"],
+		["", "the list of exits is empty"],
 		["1@soon", "`soon` in `1@soon` is not a duration"],
 		["256", "exit code 256 is more than 255"],
 		["-1", "`-1` is not an exit"],
-		["SIGFOO", "`SIGFOO` is neither an exit code"],
-		["crashed", "`crashed` is neither an exit code"],
-		["1x0", "`1x0` must happen 1 to 10000 times"],
-		["1x9999 1x9999", "19998 exits are more than 10000"],
+		["SIGFOO", "`SIGFOO` is not an exit code"],
+		["crashed", "`crashed` is not an exit code"],
+		["1x0", "`1x0` must repeat 1 to 10000 times"],
+		["1x9999 1x9999", "19998 exits exceed the limit of 10000"],
 	])("refuses %j with a clear message", async (exits, message) => {
 		const { code, stdout, stderr } = await runReeve(["explain", `--simulate=${exits}`]);
 		expect(code).toBe(2);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ReeveError } from "../../src/core/errors.js";
 import type { StartedJson } from "../../src/http/contract/agents.js";
+import type { ReloadedJson } from "../../src/http/contract/fleet.js";
 import type { StoppedJson } from "../../src/http/contract/shapes.js";
 import { agentJson, DOWN } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
@@ -29,12 +30,16 @@ function fleetFolder(text = FLEET): string {
 }
 
 const started = (id: string, facts: Partial<StartedJson> = {}): StartedJson => ({
-	...{ id, outcome: "started", reason: "started by the operator" },
+	...{ id, outcome: "started", reason: "started by the operator", pid: 4_711 },
 	...facts,
 });
 const stopped = (id: string, facts: Partial<StoppedJson> = {}): StoppedJson => ({
-	...{ id, outcome: "graceful", duration_ms: 1_234, reason: null },
+	...{ id, outcome: "graceful", duration_ms: 1_234, reason: null, killed: [] },
 	...facts,
+});
+const restarted = (id: string, start: Partial<StartedJson> = {}) => ({
+	...stopped(id),
+	start: started(id, start),
 });
 const RUNNING = ["web:coder", "web:db", "api:one"].map((id) => agentJson(id));
 
@@ -72,7 +77,7 @@ describe("reeve up", () => {
 			"POST /api/v1/fleet/up": () => ({
 				agents: [
 					started("web:coder", { outcome: "halted", reason: "flapping 5 of 5" }),
-					started("web:db", { outcome: "changed", reason: "runs with its old settings" }),
+					started("web:db", { outcome: "old_settings", reason: "runs with its old settings" }),
 					started("web:x", { outcome: "failed", reason: "no \u001b[31msuch\u001b[0m program" }),
 				],
 			}),
@@ -83,9 +88,9 @@ describe("reeve up", () => {
 		});
 		expect(code).toBe(1);
 		expect(stdout).toMatch(/^web:coder +halted +flapping 5 of 5$/m);
-		expect(stdout).toMatch(/^web:db +changed +runs with its old settings$/m);
+		expect(stdout).toMatch(/^web:db +already running +runs with its old settings$/m);
 		expect(stdout).toMatch(/^web:x +failed +no such program$/m);
-		expect(stdout).toContain("5 agents: 1 halted, 1 changed, 1 failed, 2 on call");
+		expect(stdout).toContain("5 agents: 1 halted, 1 already running, 1 failed, 2 on call");
 		expect(stderr).toContain("`reeve resume web:coder`");
 		expect(stderr).toContain("`reeve reload`");
 		expect(stderr).toContain("`reeve logs web:x`");
@@ -111,9 +116,9 @@ describe("reeve up", () => {
 	test.each([
 		[["up", "wbe"], 4, "Did you mean web?"],
 		[["up", "web:codr"], 4, "Did you mean web:coder?"],
-		[["up", "a/b"], 2, "`a/b` is not a scope"],
-		[["up", "-f", "nowhere.yaml"], 2, "there is no fleet file nowhere.yaml"],
-		[["up", "web", "--all"], 2, "either scopes or --all, not both"],
+		[["up", "a/b"], 2, "`a/b` is not a valid scope"],
+		[["up", "-f", "nowhere.yaml"], 2, "fleet file not found: nowhere.yaml"],
+		[["up", "web", "--all"], 2, "scopes and --all cannot be combined"],
 	])("%j is refused before anything is started", async (args, code, message) => {
 		// There is no daemon, and none is started for what cannot be done.
 		const ran = await runReeve(args, {
@@ -140,12 +145,12 @@ describe("reeve up", () => {
 	test("what the daemon refuses is told in its words, with its exit code", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/fleet/up": () => {
-				throw new ReeveError("agent_taken", "agent web:db is already kept from /other.yaml");
+				throw new ReeveError("agent_taken", "agent web:db is already defined in /other.yaml");
 			},
 		});
 		const ran = await runReeve(["up"], { cwd: fleetFolder(), env: daemon.env });
 		expect([ran.code, ran.stdout]).toEqual([5, ""]);
-		expect(ran.stderr).toContain("error: agent web:db is already kept from /other.yaml");
+		expect(ran.stderr).toContain("error: agent web:db is already defined in /other.yaml");
 		expect(ran.stderr).toContain("hint: Rename the project");
 	});
 });
@@ -163,7 +168,7 @@ describe("reeve down and reeve restart", () => {
 		});
 		const ran = await runReeve(["down", "web", "--timeout", "5s"], { env: daemon.env });
 		expect([ran.code, ran.stderr]).toEqual([0, ""]);
-		expect(ran.stdout).toMatch(/^web:coder +ended gracefully +1.2s$/m);
+		expect(ran.stdout).toMatch(/^web:coder +stopped gracefully +1.2s$/m);
 		expect(ran.stdout).toMatch(/^web:db +timed out, killed +1.2s +it did not end in 5s$/m);
 		expect(daemon.calls.at(-1)).toEqual({
 			name: "POST /api/v1/agents/:scope/down",
@@ -175,12 +180,12 @@ describe("reeve down and reeve restart", () => {
 	test("several scopes are asked for one by one and merged into one answer", async () => {
 		const daemon = await startFakeDaemon({
 			"GET /api/v1/agents": () => ({ agents: RUNNING }),
-			"POST /api/v1/agents/:scope/restart": (scope) => ({ agents: [stopped(scope)] }),
+			"POST /api/v1/agents/:scope/restart": (scope) => ({ agents: [restarted(scope)] }),
 		});
 		const args = ["restart", "web:coder", "api:one", "--fresh", "--json"];
 		const ran = await runReeve(args, { env: daemon.env });
 		expect(ran.code).toBe(0);
-		expect(JSON.parse(ran.stdout)).toEqual([stopped("web:coder"), stopped("api:one")]);
+		expect(JSON.parse(ran.stdout)).toEqual([restarted("web:coder"), restarted("api:one")]);
 		expect(daemon.calls.at(-1)?.body).toEqual({ fresh: true });
 	});
 
@@ -193,7 +198,7 @@ describe("reeve down and reeve restart", () => {
 		});
 		const ran = await runReeve(["down", "--all"], { env: daemon.env });
 		expect(ran.code).toBe(1);
-		expect(ran.stdout).toMatch(/^web:db +not proven +1.2s +permission denied$/m);
+		expect(ran.stdout).toMatch(/^web:db +may still be running +1.2s +permission denied$/m);
 		expect(daemon.calls.at(-1)?.place).toBe("*");
 	});
 
@@ -209,14 +214,36 @@ describe("reeve down and reeve restart", () => {
 		const agents = [agentJson("web:git", { ...DOWN, kind: "call" })];
 		const daemon = await startFakeDaemon({ "GET /api/v1/agents": () => ({ agents }) });
 		const ran = await runReeve(["down", "web:git"], { env: daemon.env });
-		expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("only while it is called")]);
+		expect([ran.code, ran.stderr]).toEqual([
+			2,
+			expect.stringContaining("only runs while it serves a call"),
+		]);
 	});
 
+	test.each(["down", "restart"] as const)(
+		"%s skips a scope of call agents only, and handles the others",
+		async (command) => {
+			const agents = [
+				agentJson("calls:git", { ...DOWN, kind: "call" }),
+				agentJson("workers:git", { kind: "worker" }),
+			];
+			const daemon = await startFakeDaemon({
+				"GET /api/v1/agents": () => ({ agents }),
+				[`POST /api/v1/agents/:scope/${command}`]: () => ({ agents: [restarted("workers:git")] }),
+			});
+			const ran = await runReeve([command, "calls", "workers"], { env: daemon.env });
+			expect(ran.stdout).toContain("workers:git");
+			expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining("calls: skipped")]);
+			const acted = daemon.calls.filter(({ name }) => name.startsWith("POST"));
+			expect(acted.map(({ place }) => place)).toEqual(["workers"]);
+		},
+	);
+
 	test.each([
-		[["down"], "reeve down needs to know which agents"],
+		[["down"], "reeve down needs a project, an agent or --all"],
 		[["restart"], "`reeve restart --all` for all"],
-		[["down", "--all", "web"], "not both"],
-		[["down", "web", "--timeout", "10"], "--timeout cannot be `10`"],
+		[["down", "--all", "web"], "cannot be combined"],
+		[["down", "web", "--timeout", "10"], "invalid value for --timeout: `10`"],
 		[["restart", "web", "--timeout", "soon"], "500ms, 10s, 5m"],
 	])("%j is a usage error, with or without a daemon", async (args, message) => {
 		const ran = await runReeve(args, { env: { REEVE_HOME: temporaryFolder() } });
@@ -228,20 +255,30 @@ describe("reeve down and reeve restart", () => {
 	});
 });
 
+const UNTOUCHED = { outcome: null, duration_ms: null, killed: [] } as const;
+
 describe("reeve reload", () => {
 	const changes = [
-		{ id: "web:new", change: "add", keys: [], outcome: null, duration_ms: null },
-		{ id: "web:db", change: "change", keys: ["args", "env"], outcome: "graceful", duration_ms: 12 },
-		{ id: "web:old", change: "remove", keys: [], outcome: "already_stopped", duration_ms: 0 },
-		{ id: "web:coder", change: "keep", keys: [], outcome: null, duration_ms: null },
-	] as const;
+		{ id: "web:new", change: "add", keys: [], ...UNTOUCHED, start: started("web:new") },
+		{
+			...{ id: "web:db", change: "change", keys: ["args", "env"] },
+			...{ outcome: "graceful", duration_ms: 12, killed: [], start: started("web:db") },
+		},
+		{
+			...{ id: "web:old", change: "remove", keys: [] },
+			...{ outcome: "already_stopped", duration_ms: 0, killed: [], start: null },
+		},
+		{ id: "web:coder", change: "keep", keys: [], ...UNTOUCHED, start: null },
+	] as const satisfies readonly ReloadedJson[];
 
 	test("shows what changed, and only counts what did not", async () => {
 		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
 		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
 		expect([ran.code, ran.stderr]).toEqual([0, ""]);
-		expect(ran.stdout).toMatch(/^AGENT +CHANGE +OUTCOME +KEYS$/m);
-		expect(ran.stdout).toMatch(/^web:db +change +ended gracefully +args, env$/m);
+		expect(ran.stdout).toMatch(/^AGENT +CHANGE +STOP +START +DETAIL +KEYS$/m);
+		expect(ran.stdout).toMatch(
+			/^web:db +change +stopped gracefully +started +pid 4711 +args, env$/m,
+		);
 		expect(ran.stdout).toContain("1 added, 1 changed, 1 removed, 1 kept\n");
 		expect(ran.stdout).not.toMatch(/^web:coder/m);
 		expect(daemon.calls.at(-1)?.body).toMatchObject({
@@ -253,7 +290,7 @@ describe("reeve reload", () => {
 	test("--dry-run says that nothing was touched", async () => {
 		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
 		const ran = await runReeve(["reload", "--dry-run"], { cwd: fleetFolder(), env: daemon.env });
-		expect(ran.stdout).toContain("nothing was touched");
+		expect(ran.stdout).toContain("nothing was changed");
 		expect(daemon.calls.at(-1)?.body).toMatchObject({ dry_run: true });
 		const json = await runReeve(["reload", "--json"], { cwd: fleetFolder(), env: daemon.env });
 		expect(JSON.parse(json.stdout)).toEqual(changes);
@@ -264,7 +301,7 @@ describe("reeve reload", () => {
 			"POST /api/v1/fleet/reload": () => ({ changes: changes.slice(3) }),
 		});
 		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
-		expect(ran.stdout).toBe("nothing to do: 1 agent as the file says\n");
+		expect(ran.stdout).toBe("nothing to do: 1 agent unchanged\n");
 	});
 });
 
@@ -276,7 +313,7 @@ describe("a word to one agent", () => {
 			}),
 		});
 		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
-		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("it was halted")]);
+		expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("was halted")]);
 		const json = await runReeve(["resume", "web:coder", "--json"], { env: daemon.env });
 		expect(JSON.parse(json.stdout)).toEqual({
 			id: "web:coder",
@@ -290,12 +327,16 @@ describe("a word to one agent", () => {
 	test("resume says what kept an agent that was well, and claims to forget nothing", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/agents/:id/resume": () => ({
-				...{ from: "healthy", circuit_from: "closed", released: ["account", "budget"] },
+				...{
+					from: "healthy",
+					circuit_from: "closed",
+					released: ["account", "budget"],
+				},
 			}),
 		});
 		const ran = await runReeve(["resume", "web:coder"], { env: daemon.env });
 		expect(ran.stdout).toBe(
-			"web:coder: resumed; it no longer waits for its account's usage limit; its budget no longer keeps it today\n",
+			"web:coder: resumed; it no longer waits for its account's usage limit; its budget is lifted for today\n",
 		);
 	});
 
@@ -349,9 +390,13 @@ describe("a word to one agent", () => {
 	});
 
 	test.each([
-		["running", "up", "typed when it is ready"],
-		["stopped", "down", "it is stopped, so the text waits until `reeve up web:coder`"],
-		["stopped", "up", "`reeve explain web:coder` says for what"],
+		["running", "up", "delivered when the agent is ready"],
+		[
+			"stopped",
+			"down",
+			"the agent is stopped, so the message is queued until `reeve up web:coder`",
+		],
+		["stopped", "up", "`reeve explain web:coder` shows why"],
 	] as const)(
 		"send says when a text will be typed: %s, to be %s",
 		async (process, desired, said) => {
@@ -382,8 +427,8 @@ describe("a word to one agent", () => {
 	});
 
 	test.each([
-		["nothing without Enter", ["--no-submit"], "", "there is nothing to send"],
-		["what is no text", [], Uint8Array.of(0xff, 0xfe), "not UTF-8"],
+		["nothing without Enter", ["--no-submit"], "", "the message is empty"],
+		["what is no text", [], Uint8Array.of(0xff, 0xfe), "not valid UTF-8"],
 		["too much", [], "x".repeat(1_048_577), "larger than 1MiB"],
 	])("send refuses %s", async (_, args, input, message) => {
 		const ran = await runReeve(["send", "web:coder", ...args], { input });

@@ -6,15 +6,19 @@ import { describe, expect, test } from "vitest";
 import { runLetterList, runLetters } from "../../src/cli/commands/dead-letters.js";
 import { runExplainAgent } from "../../src/cli/commands/explain-agent.js";
 import { runLogs } from "../../src/cli/commands/logs.js";
+import { runResume } from "../../src/cli/commands/one-agent.js";
 import { runPlan } from "../../src/cli/commands/plan.js";
+import { runPs } from "../../src/cli/commands/ps.js";
+import { runSessions } from "../../src/cli/commands/sessions.js";
 import { runTaskList } from "../../src/cli/commands/tasks.js";
 import { runTokenCreate } from "../../src/cli/commands/token.js";
+import { runUp } from "../../src/cli/commands/up.js";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
 import { resolveHome } from "../../src/client/home.js";
 import { makeFolder } from "../../src/client/make-folder.js";
 import { prepareHome } from "../../src/daemon/home-dir.js";
 import type { AgentDetailJson } from "../../src/http/contract/agents.js";
-import { agentDetail, agentJson } from "../support/agents.js";
+import { agentDetail, agentJson, DOWN, exitJson } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { recordedOutput } from "../support/output.js";
 import { temporaryFolder } from "../support/reeve.js";
@@ -29,7 +33,9 @@ describe("reeve logs of an agent that printed nothing", () => {
 			{ logs: () => [] },
 		);
 		const { output, said, results } = recordedOutput();
-		await runLogs("web:git", { lines: "10", ...options }, output, env).catch(() => {});
+		await runLogs("web:git", { lines: "10", reconnect: "0s", ...options }, output, env).catch(
+			() => {},
+		);
 		return { said: said(), results: results() };
 	}
 
@@ -39,8 +45,12 @@ describe("reeve logs of an agent that printed nothing", () => {
 		expect((await logsOf("call", { follow: true })).said).toEqual(hint);
 	});
 
+	test("says nothing to who asks for no lines", async () => {
+		expect(await logsOf("session", { lines: "0" })).toEqual({ said: "", results: "" });
+	});
+
 	test("says of others that there is nothing yet, and programs get no prose", async () => {
-		expect((await logsOf("session")).said).toBe("web:git has printed nothing yet");
+		expect((await logsOf("session")).said).toBe("web:git has no output yet");
 		const { said, results } = await logsOf("call", { json: true });
 		expect([said, JSON.parse(results)]).toEqual(["", { id: "web:git", lines: [] }]);
 	});
@@ -86,7 +96,7 @@ describe("an agent that nobody knows", () => {
 		const ran = runPlan(file, { wait: false }, output, env);
 		await expect(ran).rejects.toMatchObject({ code: "plan_file_invalid" });
 		const message = await ran.catch((error: Error) => error.message);
-		expect(message).toContain(`${file}:2:15: tasks.a.agent: there is no agent \`web:gti\``);
+		expect(message).toContain(`${file}:2:15: tasks.a.agent: unknown agent \`web:gti\``);
 		expect(message).toContain("did you mean `web:git`?");
 		expect(message).toContain(`${file}:3:15: tasks.b.agent: \`web:coder\` is a session`);
 		expect(message).not.toContain("tasks.c");
@@ -109,6 +119,67 @@ describe("an agent that nobody knows", () => {
 	});
 });
 
+describe("reeve explain of an agent that exited", () => {
+	async function explain(facts: Partial<AgentDetailJson>) {
+		const { env } = await startFakeDaemon({
+			"GET /api/v1/agents/:id": (id) => agentDetail(id, { exits: [exitJson()], ...facts }),
+		});
+		const { output, results } = recordedOutput();
+		await runExplainAgent("web:coder", {}, output, env);
+		return results();
+	}
+
+	test("shows its last lines, made safe", async () => {
+		const printed = ["ready", "\u001b]0;evil\u0007Error: no \u001b[31mdisk\u001b[0m"];
+		const shown = await explain({ ...DOWN, desired: "up", last_output: printed });
+		expect(shown).toContain("Last output before the exit\n  ready\n  Error: no disk\n");
+		expect(shown).not.toContain("evil");
+	});
+
+	test("shows everything else when there are none", async () => {
+		const shown = await explain({ ...DOWN, desired: "up" });
+		expect(shown).not.toContain("Last output");
+		expect(shown).toContain("Last exits");
+	});
+});
+
+describe("reeve resume says what follows", () => {
+	test.each([
+		["started", 0, "resumed (was halted); its exit history is cleared; started"],
+		["stopped", 0, "it is stopped: run `reeve up web:coder` to start it"],
+		["halted", 1, "its start failed: `reeve explain web:coder` shows why"],
+		["failed", 1, "its start failed: `reeve explain web:coder` shows why"],
+		["waiting", 0, "it has not started yet: `reeve explain web:coder` shows why"],
+	] as const)("when the start came out as %s", async (outcome, code, words) => {
+		const { env } = await startFakeDaemon({
+			"POST /api/v1/agents/:id/resume": () => ({
+				...{ from: "halted", circuit_from: "closed", released: [], outcome },
+			}),
+		});
+		const { output, results } = recordedOutput();
+		expect(await runResume("web:coder", {}, output, env)).toBe(code);
+		expect(results()).toContain(words);
+	});
+});
+
+describe("without any agent", () => {
+	test("reeve up, ps and sessions say so", async () => {
+		const { env } = await startFakeDaemon({
+			...{ "GET /api/v1/agents": () => ({ agents: [] }) },
+			"POST /api/v1/fleet/up": () => ({ agents: [] }),
+		});
+		const file = join(temporaryFolder(), "reeve.yaml");
+		writeFileSync(file, "version: 1\nprojects: {}\n");
+		const { output, results, said } = recordedOutput();
+		await runUp([], { file }, output, env);
+		expect(results()).toBe("no agents: the fleet file defines none");
+		await runPs([], {}, output, env);
+		await runSessions([], {}, output, env);
+		const words = "no agents: `reeve init` writes a fleet file, `reeve up` starts its agents";
+		expect(said()).toBe([words, words].join("\n"));
+	});
+});
+
 describe("reeve explain of an agent that is called", () => {
 	async function explain(facts: Partial<AgentDetailJson>) {
 		const { env } = await startFakeDaemon({
@@ -124,13 +195,15 @@ describe("reeve explain of an agent that is called", () => {
 			...{ circuit: "open", consecutive_failures: 3, health: "unhealthy" },
 			circuit_open_until: "2031-04-05T06:07:08.000Z",
 		});
-		expect(open).toMatch(/circuit +open: 3 calls in a row failed; calls are refused until 2031-/);
+		expect(open).toMatch(
+			/circuit +open: 3 consecutive calls failed; calls are refused until 2031-/,
+		);
 		expect(open).toContain("`reeve resume web:git` closes it");
 		const probing = await explain({ circuit: "half_open", consecutive_failures: 3 });
-		expect(probing).toContain("half open: 3 calls in a row failed; the next call is a probe");
+		expect(probing).toContain("half open: 3 consecutive calls failed; the next call is a probe");
 		expect(await explain({})).toMatch(/circuit +closed$/m);
 		const degraded = await explain({ health: "degraded", consecutive_failures: 1 });
-		expect(degraded).toContain("closed: 1 call in a row failed");
+		expect(degraded).toContain("closed: 1 consecutive call failed");
 	});
 
 	test("a session has none", async () => {

@@ -21,7 +21,7 @@ describe("reeve init", () => {
 		const env = { PATH: fakePath("claude", "opencode", "vim") };
 		const { code, stdout, stderr } = await runReeve(["init"], { cwd, env });
 		expect([code, stdout]).toEqual([0, "wrote reeve.yaml\n"]);
-		expect(stderr).toContain("found claude, opencode: each is an agent of project my-app");
+		expect(stderr).toContain("found claude, opencode: added each as an agent of project my-app");
 
 		const ran = await runReeve(["validate", "--json"], { cwd });
 		expect(JSON.parse(ran.stdout)).toMatchObject({

@@ -156,7 +156,7 @@ test("settings that cannot be used are told by whoever starts the daemon, and in
 	writeFileSync(join(place, "daemon.json"), JSON.stringify(settings));
 	home.writeFleet('sleeper: { command: [sleep, "600"] }');
 	const { stderr } = await home.reeve("up", "--all");
-	expect(stderr).toContain("notify.0.type");
-	expect(stderr).toContain("notify.0.kinds.0");
-	expect(readFileSync(join(place, "daemon.log"), "utf8")).toContain("notify.0.kinds.0");
+	expect(stderr).toContain("notify[0].type");
+	expect(stderr).toContain("notify[0].kinds[0]");
+	expect(readFileSync(join(place, "daemon.log"), "utf8")).toContain("notify[0].kinds[0]");
 });

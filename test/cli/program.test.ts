@@ -28,8 +28,8 @@ describe("the command line", () => {
 	test("a command that is nearly right is a usage error that says what is meant", async () => {
 		const { code, stderr } = await runReeve(["vlidate"]);
 		expect(code).toBe(2);
-		expect(stderr).toContain("unknown command 'vlidate'");
-		expect(stderr).toContain("validate?");
+		expect(stderr).toContain("unknown command `vlidate`");
+		expect(stderr).toContain("Did you mean validate?");
 	});
 
 	test("an unknown option is a usage error", async () => {
@@ -65,7 +65,7 @@ describe("the command line", () => {
 		const command = `"${process.execPath}" "${REEVE}" explain -s 1 > /dev/full`;
 		const ran = spawnSync("sh", ["-c", command], { encoding: "utf8" });
 		expect(ran.status).toBe(1);
-		expect(ran.stderr).toMatch(/^error: the output cannot be written: .*\n$/);
+		expect(ran.stderr).toMatch(/^error: cannot write the output: .*\n$/);
 	});
 
 	test("a pipe that closes early ends it quietly", () => {

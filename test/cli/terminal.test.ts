@@ -72,8 +72,8 @@ describeWithTmux("in a terminal", () => {
 			}),
 			"POST /api/v1/fleet/up": async () => {
 				await held;
-				const reason = "started by the operator";
-				return { agents: ["web:a", "web:b"].map((id) => ({ id, outcome: "started", reason })) };
+				const started = { outcome: "started", reason: "started by the operator", pid: 1 } as const;
+				return { agents: ["web:a", "web:b"].map((id) => ({ id, ...started })) };
 			},
 		});
 		const terminal = openTerminal(["up", "-f", file], { env });

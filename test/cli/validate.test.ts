@@ -53,6 +53,24 @@ describe("reeve validate", () => {
 		expect(stdout).toContain("did you mean `adapter`?");
 	});
 
+	test("takes names that JavaScript's objects have themselves like any other, and refuses __proto__", async () => {
+		const cwd = temporaryFolder();
+		const fleet = (env: string) => `version: 1
+adapters:
+  constructor: { command: [cat] }
+projects:
+  p:
+    agents:
+      constructor: { adapter: constructor, env: { ${env}: x, toString: y } }
+`;
+		writeFileSync(join(cwd, "reeve.yaml"), fleet("constructor"));
+		expect(await runReeve(["validate"], { cwd })).toMatchObject({ code: 0, stderr: "" });
+		writeFileSync(join(cwd, "reeve.yaml"), fleet("__proto__"));
+		const { code, stdout } = await runReeve(["validate"], { cwd });
+		expect(code).toBe(2);
+		expect(stdout).toContain("env.__proto__: this is not a valid key");
+	});
+
 	test("gives the same as JSON", async () => {
 		const cwd = temporaryFolder();
 		writeFileSync(join(cwd, "fleet.yaml"), TEN_MISTAKES);
@@ -74,7 +92,7 @@ describe("reeve validate", () => {
 	test("a missing file is told with what to do, exit 2", async () => {
 		const { code, stderr } = await runReeve(["validate"], { cwd: temporaryFolder() });
 		expect(code).toBe(2);
-		expect(stderr).toContain("there is no fleet file reeve.yaml");
+		expect(stderr).toContain("fleet file not found: reeve.yaml");
 		expect(stderr).toContain("reeve init");
 	});
 

@@ -95,11 +95,13 @@ describe("reeve logs", () => {
 	];
 	const withLogs = (seen: URLSearchParams[] = []) =>
 		startFakeDaemon(
-			{ "GET /api/v1/agents/:id": (id) => agentDetail(id) },
+			{
+				"GET /api/v1/agents/:id": (id) => agentDetail(id),
+				"GET /api/v1/agents": () => ({ agents: AGENTS }),
+			},
 			{
 				logs: (id, query) => {
-					if (id !== "web:coder")
-						throw new ReeveError("agent_not_found", `there is no agent ${id}`);
+					if (id !== "web:coder") throw new ReeveError("agent_not_found", `unknown agent ${id}`);
 					seen.push(query);
 					return chunks;
 				},
@@ -120,22 +122,22 @@ describe("reeve logs", () => {
 		expect(ran.stdout).toBe("\u001b[31mred\u001b[0m über\r\nü");
 	});
 
-	test("--json is one document, and with -f a line each until the daemon ends", async () => {
+	test("--json is one document, and with -f a line each until no daemon comes back", async () => {
 		const seen: URLSearchParams[] = [];
 		const { env } = await withLogs(seen);
 		const ran = await runReeve(["logs", "web:coder", "--json"], { env });
 		expect(JSON.parse(ran.stdout)).toEqual({ id: "web:coder", lines: ["red über", "ü"] });
-		const followed = await runReeve(["logs", "web:coder", "-f"], { env });
+		const followed = await runReeve(["logs", "web:coder", "-f", "--reconnect", "0s"], { env });
 		expect([followed.code, followed.stdout]).toEqual([1, "red über\nü\n"]);
-		expect(followed.stderr).toContain("the daemon has ended");
+		expect(followed.stderr).toContain("the daemon closed the connection");
 		expect(seen[1]?.toString()).toBe("lines=200&follow=1");
 	});
 
 	test.each([
-		[["logs", "web:nobody"], 4, "there is no agent web:nobody"],
-		[["logs", "web"], 2, "If `web` is a project, `reeve ps web` lists its agents."],
-		[["logs", "web:coder", "-n", "many"], 2, "--lines cannot be `many`"],
-		[["logs", "web:coder", "--raw", "--json"], 2, "not both"],
+		[["logs", "web:nobody"], 4, "unknown agent web:nobody"],
+		[["logs", "web"], 2, "`web` is ambiguous, it matches 2 agents: web:coder, web:db"],
+		[["logs", "web:coder", "-n", "many"], 2, "invalid value for --lines: `many`"],
+		[["logs", "web:coder", "--raw", "--json"], 2, "cannot be combined"],
 	])("%j is refused", async (args, code, message) => {
 		const { env } = await withLogs();
 		const ran = await runReeve(args, { env });
@@ -200,15 +202,16 @@ describe("reeve events", () => {
 		expect(seen).toEqual(["after=0", "after=10&agent=web%3Acoder"]);
 	});
 
-	test("-f shows the last ones, then each that comes, and says how to go on when the daemon ends", async () => {
+	test("-f shows the last ones, then each that comes, and says how to continue when no daemon comes back", async () => {
 		const seen: string[] = [];
 		const { env } = await withEvents(seen);
-		const ran = await runReeve(["events", "-f", "-n", "1"], { env });
+		const follow = ["events", "-f", "--reconnect", "0s"];
+		const ran = await runReeve([...follow, "-n", "1"], { env });
 		expect(ran.code).toBe(1);
 		expect(ran.stdout.trim().split("\n")).toHaveLength(1);
 		expect(ran.stderr).toContain("reeve events -f --after 151");
 		expect(seen).toEqual(["after=0", "after=151&follow=1"]);
-		const all = await runReeve(["events", "-f", "--after", "149", "--json"], { env });
+		const all = await runReeve([...follow, "--after", "149", "--json"], { env });
 		expect(seqs(all.stdout)).toEqual([150, 151, undefined]);
 		expect(all.stdout).toContain('{"error":{"code":"connection_lost"');
 	});
@@ -221,7 +224,7 @@ describe("reeve events", () => {
 		const ran = await runReeve(["events", "--type", "agent.exitd"], { env });
 		expect([ran.code, ran.stderr]).toEqual([
 			2,
-			"error: there are no events `agent.exitd`\nhint: Did you mean agent.exited?\n",
+			"error: unknown event type `agent.exitd`\nhint: Did you mean agent.exited?\n",
 		]);
 	});
 
@@ -244,7 +247,7 @@ describe("reeve explain AGENT", () => {
 	const withCrashes = (times: number, facts = {}) =>
 		startFakeDaemon({
 			"GET /api/v1/agents/:id": (id) => {
-				if (id !== "web:coder") throw new ReeveError("agent_not_found", `there is no agent ${id}`);
+				if (id !== "web:coder") throw new ReeveError("agent_not_found", `unknown agent ${id}`);
 				const state = crashed(times);
 				return agentDetail(id, {
 					policy: state.policy,
@@ -268,7 +271,7 @@ describe("reeve explain AGENT", () => {
 		expect(stdout).toMatch(/needs +web:db/);
 		expect(stdout).toMatch(/^2031-04-05 06:00:00 +400ms +code 1 +transient +exit code 1 after/m);
 		expect(stdout).toMatch(/^code 1 +flapping +degraded +restart in 30s +.*flapping 3 of 5/m);
-		expect(stdout).toMatch(/^code 0 +clean +degraded +ask operator/m);
+		expect(stdout).toMatch(/^code 0 +clean +healthy +ask operator/m);
 	});
 
 	test("--exit asks about one way to end, also as JSON", async () => {
@@ -298,11 +301,11 @@ describe("reeve explain AGENT", () => {
 
 	test.each([
 		[["explain"], 2, "needs an agent, or --simulate"],
-		[["explain", "web:coder", "--exit", "1 x2"], 2, "--exit takes one exit"],
-		[["explain", "web:coder", "--exit", "resume"], 2, "--exit takes one exit"],
-		[["explain", "web:coder", "--exit", "1", "--simulate", "1"], 2, "not both"],
-		[["explain", "web:coder", "--on-clean-exit", "stop"], 2, "goes with --simulate"],
-		[["explain", "web:nobody"], 4, "there is no agent web:nobody"],
+		[["explain", "web:coder", "--exit", "1 x2"], 2, "--exit needs exactly one exit"],
+		[["explain", "web:coder", "--exit", "resume"], 2, "--exit needs exactly one exit"],
+		[["explain", "web:coder", "--exit", "1", "--simulate", "1"], 2, "cannot be combined"],
+		[["explain", "web:coder", "--on-clean-exit", "stop"], 2, "needs --simulate"],
+		[["explain", "web:nobody"], 4, "unknown agent web:nobody"],
 	])("%j is refused", async (args, code, message) => {
 		const { env } = await withCrashes(1);
 		const ran = await runReeve(args, { env });
@@ -324,7 +327,7 @@ describe("a daemon that is not as it should be", () => {
 		);
 		const ran = await runReeve(["ps"], { env });
 		expect([ran.code, ran.stdout]).toEqual([1, ""]);
-		expect(ran.stderr).toContain("went away");
+		expect(ran.stderr).toContain("closed the connection");
 	});
 
 	test("one of another kind is told in its own words", async () => {

@@ -2,7 +2,15 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../src/testing/random.js";
-import { CLOSE_MS_MAX, eventually, listen, startOk, TEST_MS_MAX, type World } from "./world.js";
+import {
+	CLOSE_MS_MAX,
+	eventually,
+	listen,
+	runOf,
+	startOk,
+	TEST_MS_MAX,
+	type World,
+} from "./world.js";
 
 /** `REEVE_INPUT_STRINGS=10000` types that many strings. */
 const INPUT_STRINGS = Number(process.env["REEVE_INPUT_STRINGS"] ?? 300);
@@ -64,7 +72,7 @@ export function runBackendSuite(
 			const stored = JSON.parse(JSON.stringify(handle)) as typeof handle;
 			expect(stored).toEqual(handle);
 			expect(await backend.isRunning(stored)).toBe(true);
-			expect(await backend.kill(stored)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(stored))).toMatchObject({ ok: true });
 			expect(await backend.isRunning(stored)).toBe(false);
 		});
 
@@ -115,10 +123,10 @@ export function runBackendSuite(
 			await backend.signal(handle, "SIGTERM");
 			for (let looks = 0; looks < 5; looks++) await world.pass();
 			expect(await backend.isRunning(handle)).toBe(true);
-			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(handle))).toMatchObject({ ok: true });
 			expect(await backend.isRunning(handle)).toBe(false);
 			expect(await soon(() => exits.first(handle.runId))).toMatchObject({ signal: "SIGKILL" });
-			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(handle))).toMatchObject({ ok: true });
 		});
 
 		test("lets go of its runs when it is closed, and the next client finds them", async () => {
@@ -206,6 +214,25 @@ export function runBackendSuite(
 			await soon(() => (world.received(request.runId)?.length ?? 0) >= expected.length);
 			expect(Buffer.compare(Buffer.from(world.received(request.runId) ?? []), expected)).toBe(0);
 		});
+
+		test.each([false, true])(
+			"pastes with markers only where the program asked for them: %s",
+			async (marksPastes) => {
+				const backend = world.connect();
+				const request = world.request({ type: "echoes-input", marksPastes });
+				const handle = await startOk(backend, request);
+				await soon(() => world.received(request.runId) !== null);
+				// What it asked for is printed before this.
+				if (request.argv.length > 1) {
+					await soon(async () => (await backend.screen(handle)).includes("ready"));
+				}
+				const text = `it's "two"\nlines; #{x} \\n ä ${"long ".repeat(2_000)}`;
+				await backend.paste(handle, text);
+				const expected = Buffer.from(marksPastes ? `\u001b[200~${text}\u001b[201~` : text);
+				await soon(() => (world.received(request.runId)?.length ?? 0) >= expected.length);
+				expect(Buffer.from(world.received(request.runId) ?? []).toString()).toBe(String(expected));
+			},
+		);
 
 		test(`holds ${many} runs at once and tells of each end`, async () => {
 			const backend = world.connect();

@@ -1,12 +1,13 @@
-/** A world whose runs are jobs of a launchd that is played, with real holders and real programs. */
+/** A world whose runs are jobs of a launchd that is played, with real shims and real programs. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createLaunchctl } from "../../src/backends/launchd/launchctl.js";
 import { createLaunchdBackend } from "../../src/backends/launchd/launchd-backend.js";
-import { createPtyBackend, holderOf } from "../../src/backends/pty/pty-backend.js";
+import { createPtyBackend, starterOf } from "../../src/backends/pty/pty-backend.js";
 import type { Backend, ProcessIdentity } from "../../src/ports/backend.js";
-import { createPtyWorld, type PtyWorld } from "./pty-world.js";
+import { createPtyWorld, type PtyWorld, readStarter } from "./pty-world.js";
+import { runOf } from "./world.js";
 
 export interface LaunchdWorld extends PtyWorld {
 	/** What launchd was asked, in order. */
@@ -17,18 +18,16 @@ export interface LaunchdWorld extends PtyWorld {
 
 export async function createLaunchdWorld({ groups = true } = {}): Promise<LaunchdWorld> {
 	const world = await createPtyWorld({ groups });
-	// Its job is ended when the run is forgotten; until then it may well be idle.
-	Object.assign(world.options.holderEnv ?? {}, { REEVE_HOLDER_IDLE_MS: "30000" });
 	const backendFolder = join(world.folder, "launchd");
 	const clients: Backend[] = [];
 	const connectAt = (folder: string, program = resolve("test/fixtures/launchd/launchctl.pl")) => {
-		const { holderProgram, holderEnv } = world.options;
+		const { program: shim, starterEnv } = world.options;
 		const env = { PATH: process.env["PATH"], FAKE_SERVICES: world.folder };
 		const backend = createLaunchdBackend({
 			folder,
 			launchctl: createLaunchctl({ domain: "gui/501", program, env }),
 			inner: (at) => createPtyBackend({ ...world.options, folder: at }),
-			holder: (at) => holderOf({ folder: at, holderProgram, holderEnv }),
+			holder: (at) => starterOf({ folder: at, program: shim, starterEnv }),
 		});
 		clients.push(backend);
 		return backend;
@@ -61,19 +60,15 @@ export async function createLaunchdWorld({ groups = true } = {}): Promise<Launch
 		},
 		holder() {
 			const [folder = ""] = readdirSync(backendFolder);
-			const [lock = ""] = readdirSync(join(backendFolder, folder)).filter((name) =>
-				/^holder\.lock\.\d+$/.test(name),
-			);
-			const text = readFileSync(join(backendFolder, folder, lock), "utf8");
-			return JSON.parse(text) as ProcessIdentity;
+			return readStarter(join(backendFolder, folder)) as ProcessIdentity;
 		},
 		async close() {
-			// A holder stays for as long as anybody is connected.
+			// A starter stays for as long as anybody is connected.
 			for (const client of clients) await client.close();
 			const last = connectAt(backendFolder);
 			for (const runId of runIds) {
 				const found = await last.recover(runId, null);
-				if (found.state === "running" && !(await last.kill(found.handle)).ok) {
+				if (found.state === "running" && !(await last.kill(runOf(found.handle))).ok) {
 					throw new Error(`${runId} is left behind`);
 				}
 				await last.forget(runId);

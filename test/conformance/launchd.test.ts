@@ -1,6 +1,6 @@
 /**
- * The launchd backend, over a launchd that is played. Every run has a holder of its own, which costs; so the suites
- * about processes, which are the holder's business, run over it only when they are asked for.
+ * The launchd backend, over a launchd that is played. Every run has a starter of its own, which costs; so the suites
+ * about processes, which are the business of the pty backend, run over it only when they are asked for.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import {
 	explainLaunchdProblem,
 	parseJob,
 } from "../../src/backends/launchd/launchctl.js";
-import { isAlive } from "../../src/host/process-identity.js";
+import { isAlive, lookUp, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import { temporaryFolder } from "../support/reeve.js";
 import { runBackendSuite } from "./backend-suite.js";
@@ -50,13 +50,15 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 		for (const plist of plists) expect(plist).not.toMatch(/canary|sleep|1000/);
 	});
 
-	test("the death of one holder touches no other agent (S17)", async () => {
+	test("the death of one shim touches no other agent (S17)", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const first = await startOk(backend, world.request({ type: "lives-on" }));
-		const holder = world.holder();
+		const entry = lookUp(first.process.pid);
+		const shim = readIdentity(typeof entry === "string" ? 0 : entry.ppid);
 		const second = await startOk(backend, world.request({ type: "lives-on" }));
-		signalVerified(holder, "SIGKILL");
+		if (shim === null) throw new Error("the run has no shim");
+		signalVerified(shim, "SIGKILL");
 		await eventually(() => exits.first(first.runId));
 		expect(isAlive(second.process)).toBe(true);
 		expect(exits.first(second.runId)).toBeUndefined();
@@ -77,8 +79,8 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 		expect([world.jobs(), readdirSync(world.backendFolder)]).toEqual([[], []]);
 	});
 
-	test("a holder that cannot start is told by how its job ended", async () => {
-		Object.assign(world.options, { holderProgram: "/no/such/holder.js" });
+	test("a starter that cannot start is told by how its job ended", async () => {
+		Object.assign(world.options, { program: "/bin/false" });
 		const request = world.request({ type: "lives-on" });
 		expect(await world.connect().start(request)).toMatchObject({
 			ok: false,

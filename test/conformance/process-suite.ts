@@ -8,7 +8,7 @@ import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { Backend, RunHandle, TerminalSize } from "../../src/ports/backend.js";
 import { agentProgram, type PtyWorld } from "./pty-world.js";
-import { CLOSE_MS_MAX, eventually, listen, startOk, TEST_MS_MAX } from "./world.js";
+import { CLOSE_MS_MAX, eventually, listen, runOf, startOk, TEST_MS_MAX } from "./world.js";
 
 const node = process.execPath;
 
@@ -42,7 +42,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				prepare: (world: PtyWorld) => Parameters<PtyWorld["run"]>,
 				says: RegExp,
 			][] = [
-				["a missing program", () => [["nobody-has-this"]], /no program `nobody-has-this`/],
+				["a missing program", () => [["nobody-has-this"]], /program `nobody-has-this` not found/],
 				["a missing path", () => [["/no/such/program"]], /\/no\/such\/program does not exist/],
 				[
 					"a missing folder",
@@ -53,7 +53,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				[
 					"a missing interpreter",
 					({ folder }) => [[script(folder, "#!/no/such/interpreter\n", 0o755)]],
-					/interpreter \/no\/such\/interpreter, which does not exist/,
+					/interpreter \/no\/such\/interpreter of .* does not exist/,
 				],
 				[
 					"an interpreter that is not on the PATH",
@@ -235,7 +235,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				await backend.input(handle, Buffer.from("later\n"));
 				await eventually(() => second.text().includes("later"));
 				expect(first.text()).not.toContain("later");
-				await backend.kill(handle);
+				await backend.kill(runOf(handle));
 				await eventually(() => second.seen.at(-1)?.type === "close");
 			});
 
@@ -320,11 +320,35 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			const { sid } = readProcessTable().entries.find((entry) => entry.pid === pid) ?? { sid: 0 };
 			expect(sid).not.toBe(handle.process.pid);
 
-			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(handle))).toMatchObject({ ok: true });
 			expect(isAlive(handle.process)).toBe(false);
 			expect(isAlive(grandchild)).toBe(false);
 			expect(isAlive(decoy)).toBe(true);
 		});
+
+		test.each([true, false])(
+			"signals a program that a shell has started, lists it and gives it time, terminal: %s (S12)",
+			async (terminal) => {
+				const backend = world.connect();
+				const exits = listen(backend);
+				const file = join(world.folder, "cleanup");
+				const program = [node, agentProgram("cleans-up-on-sigterm.mjs"), file].join(" ");
+				const request = world.run(["sh", "-c", `${program}; echo after`], { terminal });
+				const handle = await startOk(backend, request);
+				await eventually(() => existsSync(file));
+				const reached = await backend.signal(handle, "SIGTERM");
+				expect(reached.map(({ pid }) => pid)).toContain(handle.process.pid);
+				expect(reached.length).toBeGreaterThanOrEqual(2);
+				await eventually(() => exits.first(handle.runId));
+				const run = { ...runOf(handle), justExited: true };
+				await eventually(async () => {
+					const left = await backend.processes(run);
+					return left.ok && left.processes.length === 0;
+				});
+				expect(readFileSync(file, "utf8")).toBe("ready\nasked\nclean\n");
+				expect(await backend.kill(run)).toEqual({ ok: true, killed: [] });
+			},
+		);
 
 		test("ends descendants that the agent has left behind", async () => {
 			const backend = world.connect();
@@ -339,7 +363,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			await backend.signal(handle, "SIGKILL");
 			await eventually(() => exits.first(handle.runId));
 			expect(grandchild !== null && isAlive(grandchild)).toBe(true);
-			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(handle))).toMatchObject({ ok: true });
 			expect(grandchild !== null && isAlive(grandchild)).toBe(false);
 		});
 
@@ -354,7 +378,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 				).length;
 			};
 			await eventually(() => members() > 20);
-			expect(await backend.kill(handle)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(handle))).toMatchObject({ ok: true });
 			expect(members()).toBe(0);
 		});
 
@@ -370,7 +394,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			// As if the pid had been given to it after the agent's end.
 			const stale = { ...handle, process: { ...handle.process, pid: identity.pid } };
 			await backend.signal(stale, "SIGKILL");
-			expect(await backend.kill(stale)).toEqual({ ok: true });
+			expect(await backend.kill(runOf(stale))).toMatchObject({ ok: true });
 			expect(await backend.isRunning(stale)).toBe(false);
 			expect(isAlive(identity)).toBe(true);
 		});

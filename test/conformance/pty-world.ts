@@ -1,4 +1,4 @@
-/** A world with a real holder and real programs, in a folder of its own that is gone afterwards. */
+/** A world with real shims and real programs, in a folder of its own that is gone afterwards. */
 
 import {
 	existsSync,
@@ -13,12 +13,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPtyBackend, type PtyBackendOptions } from "../../src/backends/pty/pty-backend.js";
-import { isAlive } from "../../src/host/process-identity.js";
+import { isAlive, readIdentity } from "../../src/host/process-identity.js";
+import { readProcessTable } from "../../src/host/process-table.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { Backend, ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
-import { type Behaviour, eventually, type World } from "./world.js";
+import { killStrays } from "../support/kill-strays.js";
+import { type Behaviour, eventually, runOf, type World } from "./world.js";
 
-export const HOLDER = resolve("dist/backends/pty/holder/holder-main.js");
 export const agentProgram = (name: string) => resolve("test/fixtures/agents", name);
 
 /** How long a run that lost its terminal is given. */
@@ -33,26 +34,21 @@ export interface PtyWorld extends World {
 	connect(): Backend;
 	/** A request for any program. */
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
-	/** The live holder. */
+	/** The process that holds the terminals: the starter, or the server of another backend. */
 	holder(): ProcessIdentity;
 	/** Everything that a run has printed, oldest first. */
 	log(runId: string): Buffer;
 }
 
 export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> {
-	if (!existsSync(HOLDER)) throw new Error("dist is missing: run `npm run build` first");
 	const folder = mkdtempSync(join(tmpdir(), "reeve-pty-"));
 	const backendFolder = join(folder, "pty");
 	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
 	const options: PtyBackendOptions = {
 		folder: backendFolder,
-		holderProgram: HOLDER,
-		holderEnv: {
-			REEVE_HOLDER_IDLE_MS: "100",
-			REEVE_HOLDER_ORPHAN_GRACE_MS: String(ORPHAN_GRACE_MS),
-			...(groups ? {} : { REEVE_HOLDER_GROUPS: "off" }),
-		},
+		orphanGraceMs: ORPHAN_GRACE_MS,
+		...(groups ? {} : { groups: "control groups are turned off" }),
 	};
 	const connect = (more: Partial<PtyBackendOptions> = {}) => {
 		const backend = createPtyBackend({ ...options, ...more });
@@ -66,9 +62,9 @@ export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> 
 		options,
 		connect: () => connect(),
 		async connectBlind() {
-			const broken = join(folder, "broken-holder.mjs");
-			writeFileSync(broken, 'console.error("cannot start: a test"); process.exit(1);\n');
-			return connect({ holderProgram: broken, folder: join(folder, "elsewhere") });
+			const notAFolder = join(folder, "elsewhere");
+			writeFileSync(notAFolder, "");
+			return connect({ folder: notAFolder });
 		},
 		run(argv, more = {}) {
 			const number = requests.length + 1;
@@ -95,13 +91,23 @@ export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> 
 		received: (runId) => (existsSync(fileOf(runId)) ? readFileSync(fileOf(runId)) : null),
 		pass: () => sleep(10),
 		nowMs: () => Date.now(),
-		holder: () => readHolder(backendFolder) as ProcessIdentity,
+		holder: () => readStarter(backendFolder) as ProcessIdentity,
 		log(runId) {
 			const { logDir } = requests.find((request) => request.runId === runId) as StartRequest;
-			const files = readdirSync(logDir).sort().reverse();
+			const files = readdirSync(logDir)
+				.filter((name) => name.startsWith("current.log"))
+				.sort()
+				.reverse();
 			return Buffer.concat(files.map((file) => readFileSync(join(logDir, file))));
 		},
-		close: () => closeWorld(folder, backendFolder, requests, clients, () => connect()),
+		async close() {
+			try {
+				await closeWorld(backendFolder, requests, clients, () => connect());
+			} finally {
+				killStrays(folder);
+				rmSync(folder, { recursive: true, force: true });
+			}
+		},
 	};
 
 	const fileOf = (runId: string) =>
@@ -122,52 +128,61 @@ function argvOf(behaviour: Behaviour, file: string): [string, ...string[]] {
 		case "ignores-sigterm":
 			return [agentProgram("ignores-sigterm.sh")];
 		case "echoes-input":
-			return [process.execPath, agentProgram("echoes-input.mjs"), file];
+			return [
+				process.execPath,
+				agentProgram("echoes-input.mjs"),
+				file,
+				...(behaviour.marksPastes ? ["marks-pastes"] : []),
+			];
 		case "is-missing":
 			return ["a-program-that-nobody-has"];
 	}
 }
 
-/** Who owns the newest lock; null when nobody does. */
-function readHolder(backendFolder: string): ProcessIdentity | null {
-	if (!existsSync(backendFolder)) return null;
-	const newest = readdirSync(backendFolder)
-		.filter((name) => /^holder\.lock\.\d+$/.test(name))
-		.sort((a, b) => Number(a.split(".")[2]) - Number(b.split(".")[2]))
-		.at(-1);
-	if (newest === undefined) return null;
-	return JSON.parse(readFileSync(join(backendFolder, newest), "utf8")) as ProcessIdentity;
+/** The starter of a folder; null when there is none. */
+export function readStarter(backendFolder: string): ProcessIdentity | null {
+	const argv = (pid: number) => {
+		try {
+			return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+		} catch {
+			return [];
+		}
+	};
+	const starter = readProcessTable().entries.find(({ pid, ended }) => {
+		const [, mode, folder] = argv(pid);
+		return !ended && mode === "starter" && folder === backendFolder;
+	});
+	return starter === undefined ? null : readIdentity(starter.pid);
 }
 
-/** Kills what the world started, by its run ids, and waits until its holder has left by itself. */
+/** Kills what the world started, by its run ids, and waits until its starter has left by itself. */
 async function closeWorld(
-	folder: string,
 	backendFolder: string,
 	requests: readonly StartRequest[],
 	clients: readonly Backend[],
 	connect: () => Backend,
 ): Promise<void> {
-	const holder = readHolder(backendFolder);
+	const holder = readStarter(backendFolder);
 	if (requests.length > 0 && holder !== null) {
 		const last = connect();
 		await Promise.all(
 			requests.map(async ({ runId }) => {
 				const found = await last.recover(runId, null);
-				const killed = found.state === "running" ? await last.kill(found.handle) : { ok: true };
+				const killed =
+					found.state === "running" ? await last.kill(runOf(found.handle)) : { ok: true };
 				if (!killed.ok) throw new Error(`${runId} is left behind`);
 			}),
 		);
 		await last.close();
 	}
 	for (const client of clients) await client.close();
-	const leaving = readHolder(backendFolder);
+	const leaving = readStarter(backendFolder);
 	if (leaving !== null) {
 		await eventually(() => isAlive(leaving) === false, {
-			what: "the holder leaves by itself",
+			what: "the starter leaves by itself",
 		}).catch((error: unknown) => {
 			signalVerified(leaving, "SIGKILL");
 			throw error;
 		});
 	}
-	rmSync(folder, { recursive: true, force: true });
 }

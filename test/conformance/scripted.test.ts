@@ -8,7 +8,7 @@ import {
 	type ScriptedLife,
 } from "../../src/testing/index.js";
 import { runBackendSuite } from "./backend-suite.js";
-import type { Behaviour, World } from "./world.js";
+import { type Behaviour, runOf, type World } from "./world.js";
 
 const LIFE_MS = 50;
 
@@ -26,8 +26,9 @@ function lifeOf(behaviour: Behaviour): Partial<ScriptedLife> {
 			return { ignoresSignals: true };
 		case "is-missing":
 			return { startFailure: { permanent: true, detail: "no such program" } };
-		case "lives-on":
 		case "echoes-input":
+			return { marksPastes: behaviour.marksPastes ?? false };
+		case "lives-on":
 			return {};
 	}
 }
@@ -116,7 +117,7 @@ describe("a script", () => {
 		const connection = await backend.attach(started.handle, viewer, null);
 		backend.print("run-1", "after");
 		connection.write(Buffer.from("typed"));
-		expect(await backend.kill(started.handle)).toEqual({
+		expect(await backend.kill(runOf(started.handle))).toEqual({
 			ok: false,
 			reason: "it is stuck in the kernel",
 		});

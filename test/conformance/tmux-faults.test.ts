@@ -1,15 +1,26 @@
-/** What can go wrong with tmux in particular: each was seen to go wrong before it was a test. */
+/** Faults that only tmux can have: each was seen to go wrong before it was a test. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { LAUNCHER } from "../../src/backends/tmux/launcher.js";
 import { explainTmuxProblem } from "../../src/backends/tmux/tmux-place.js";
+import { createGroups, type Groups } from "../../src/host/cgroup.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { Backend, RunHandle } from "../../src/ports/backend.js";
+import { fill, mountDisk } from "../store/support.js";
 import { describeWithTmux } from "../support/needs.js";
+import { temporaryFolder } from "../support/reeve.js";
 import { agentProgram } from "./pty-world.js";
 import { createTmuxWorld, type TmuxWorld } from "./tmux-world.js";
 import { eventually, listen, startOk } from "./world.js";
@@ -209,7 +220,145 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(found).toMatchObject({ state: "running", handle: { process: handle.process } });
 	});
 
-	test("keeps the log within bounds and all of its end, whoever is there", {
+	test("gives up a start of its own whose launcher was killed before it reported", async () => {
+		const backend = world.connect();
+		await startOk(backend, world.request({ type: "lives-on" }));
+		const request = world.request({ type: "lives-on" });
+		const claim = join(world.backendFolder, "runs", `${request.runId}.claim`);
+		// What such a start leaves: the launcher took the spec, and nothing but the claim of this process is there.
+		writeFileSync(claim, JSON.stringify(readIdentity(process.pid)));
+		expect(await backend.recover(request.runId, null)).toMatchObject({ state: "unknown" });
+		const long = new Date(Date.now() - 60_000);
+		utimesSync(claim, long, long);
+		expect(await backend.recover(request.runId, null)).toEqual({ state: "gone", rebooted: false });
+		expect(existsSync(claim)).toBe(false);
+	});
+
+	describe("on a full disk", () => {
+		/** As an engine does: looks again while it cannot be told. */
+		const recoverSurely = (backend: Backend, runId: string) =>
+			eventually(async () => {
+				const found = await backend.recover(runId, null);
+				return found.state === "unknown" ? null : found;
+			});
+
+		/** A disk of its own, and launchers that wait for `go`. */
+		async function createFullWorld(skip: (why: string) => never) {
+			const disk = mountDisk(8_192);
+			if (typeof disk === "string") return skip(disk);
+			const folder = temporaryFolder();
+			const go = join(folder, "go");
+			const waits = 'while [ ! -e "$0" ]; do sleep 0.02; done; exec "$@"';
+			const none = createGroups("none", "control groups are turned off");
+			const groups = {
+				...none,
+				create: (...args: Parameters<typeof none.create>) => ({
+					...none.create(...args),
+					enclosedArgv: (argv: readonly string[]) => ["sh", "-c", waits, go, ...argv] as const,
+				}),
+			} as Groups;
+			const full = await createTmuxWorld({ parent: disk.folder, backend: { groups } });
+			onTestFinished(async () => {
+				writeFileSync(go, "");
+				writeFileSync(join(disk.folder, "ballast"), "");
+				await full.close();
+			});
+			const has = (runId: string, kind: string) =>
+				existsSync(join(full.backendFolder, "runs", `${runId}.${kind}`));
+			return {
+				...{ full, has, proof: join(folder, "proof") },
+				fill: () => fill(join(disk.folder, "ballast")),
+				free: () => writeFileSync(join(disk.folder, "ballast"), ""),
+				go: () => writeFileSync(go, ""),
+			};
+		}
+
+		test("a run that starts and ends while the daemon is dead is recorded (S8)", async ({
+			skip,
+		}) => {
+			const { full, has, proof, fill, go } = await createFullWorld(skip);
+			const dying = full.connect();
+			const request = full.run(["sh", "-c", `echo >${proof}; exit 3`]);
+			const begun = dying.start(request).catch(() => {});
+			await eventually(() => has(request.runId, "spec"));
+			await dying.close();
+			fill();
+			go();
+			await eventually(() => existsSync(proof));
+			expect(await recoverSurely(full.connect(), request.runId)).toMatchObject({
+				...{ state: "exited", exit: { code: 3, signal: null } },
+			});
+			await begun;
+		});
+
+		test("a run whose launcher was killed after the start is recorded as started (S8)", async ({
+			skip,
+		}) => {
+			const { full, has, fill, free, go } = await createFullWorld(skip);
+			const dying = full.connect();
+			const request = full.run([agentProgram("lives-on.sh")]);
+			const begun = dying.start(request).catch(() => {});
+			await eventually(() => has(request.runId, "spec"));
+			await dying.close();
+			fill();
+			go();
+			await eventually(() => has(request.runId, "started"));
+			const text = readFileSync(
+				join(full.backendFolder, "runs", `${request.runId}.started`),
+				"utf8",
+			);
+			const [pid, launcher] = text.split(" ").map((word) => readIdentity(Number(word)));
+			for (const each of [launcher, pid]) if (each) signalVerified(each, "SIGKILL");
+			await eventually(() => pid && isAlive(pid) === false);
+			// With its last session the server has left, and a new one cannot be started on a full disk.
+			free();
+			expect(await recoverSurely(full.connect(), request.runId)).toMatchObject({
+				...{ state: "exited", exit: { code: null, signal: null } },
+			});
+			await begun;
+		});
+
+		test("nothing is started whose end could not be recorded", async ({ skip }) => {
+			const { full, has, proof, fill, go } = await createFullWorld(skip);
+			const backend = full.connect();
+			const argv = ["sh", "-c", `echo >>${proof}`] as const;
+			const robbed = full.run([...argv]);
+			const begun = backend.start(robbed).catch((error: Error) => error.message);
+			await eventually(() => has(robbed.runId, "spec"));
+			rmSync(join(full.backendFolder, "runs", `${robbed.runId}.room2`));
+			go();
+			expect(await begun).not.toMatchObject({ ok: true });
+			expect(await backend.recover(robbed.runId, null)).not.toMatchObject({ state: "running" });
+			fill();
+			expect(await backend.start(full.run([...argv]))).toMatchObject({
+				...{ ok: false, failure: { permanent: false, detail: expect.stringContaining("ENOSPC") } },
+			});
+			expect(existsSync(proof)).toBe(false);
+		});
+	});
+
+	test("leaves neither server nor socket when it holds nothing any more", async () => {
+		const backend = world.connect();
+		const handle = await startOk(backend, world.request({ type: "lives-on" }));
+		await backend.kill({ runId: handle.runId, handle });
+		await eventually(async () => (await backend.isRunning(handle)) === false);
+		await backend.close();
+		await eventually(() => !existsSync(join(world.backendFolder, "tmux.sock")));
+	});
+
+	test("removes the control groups of runs whose daemon was killed", async ({ skip }) => {
+		const backend = world.connect();
+		const handle = await startOk(backend, world.request({ type: "lives-on" }));
+		const group = String(handle.data["groups"] ?? "").split(":")[0] ?? "";
+		if (group === "") return skip("no control groups can be made here");
+		const left = group.replace(handle.runId, "left-behind");
+		mkdirSync(left);
+		await world.connect().recover(handle.runId, handle);
+		expect(existsSync(left)).toBe(false);
+		expect(existsSync(group)).toBe(true);
+	});
+
+	test("keeps the log within bounds and all of its end, with or without a client", {
 		timeout: 60_000,
 	}, async () => {
 		const backend = world.connect();

@@ -22,8 +22,9 @@ import { createGroups } from "../../src/host/cgroup.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { Backend, ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
+import { killStrays } from "../support/kill-strays.js";
 import { agentProgram } from "./pty-world.js";
-import { type Behaviour, eventually, type World } from "./world.js";
+import { type Behaviour, eventually, runOf, type World } from "./world.js";
 
 /** How long a run that lost its terminal is given. */
 const ORPHAN_GRACE_MS = 1_000;
@@ -44,13 +45,14 @@ export interface TmuxWorld extends World {
 	log(runId: string): Buffer;
 }
 
-/** `name` becomes a part of the path of everything. */
+/** `name` becomes a part of the path of everything; `parent` is where its folder is made. */
 export async function createTmuxWorld({
 	name = "t",
+	parent = tmpdir(),
 	groups = true,
 	backend: more = {} as Partial<TmuxBackendOptions>,
 } = {}): Promise<TmuxWorld> {
-	const folder = mkdtempSync(join(tmpdir(), `reeve-${name}-`));
+	const folder = mkdtempSync(join(parent, `reeve-${name}-`));
 	const backendFolder = join(folder, "tmux");
 	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
@@ -110,12 +112,16 @@ export async function createTmuxWorld({
 			return Buffer.concat(files.map((file) => readFileSync(join(logDir, file))));
 		},
 		async close() {
-			for (const liar of liars) liar.close();
-			await endRuns(requests, backendFolder, () => connect());
-			const server = readServer(backendFolder);
-			for (const client of clients) await client.close();
-			if (server !== null) await seeLeave(server);
-			rmSync(folder, { recursive: true, force: true });
+			try {
+				for (const liar of liars) liar.close();
+				await endRuns(requests, backendFolder, () => connect());
+				const server = readServer(backendFolder);
+				for (const client of clients) await client.close();
+				if (server !== null) await seeLeave(server);
+			} finally {
+				killStrays(folder);
+				rmSync(folder, { recursive: true, force: true });
+			}
 		},
 	};
 	mkdirSync(join(folder, "logs"));
@@ -134,7 +140,12 @@ function argvOf(behaviour: Behaviour, file: string): [string, ...string[]] {
 		case "ignores-sigterm":
 			return [agentProgram("ignores-sigterm.sh")];
 		case "echoes-input":
-			return [process.execPath, agentProgram("echoes-input.mjs"), file];
+			return [
+				process.execPath,
+				agentProgram("echoes-input.mjs"),
+				file,
+				...(behaviour.marksPastes ? ["marks-pastes"] : []),
+			];
 		case "is-missing":
 			return ["a-program-that-nobody-has"];
 	}
@@ -174,7 +185,7 @@ async function endRuns(
 			const ended = new Promise((resolve) => {
 				last.onExit((exit) => exit.runId === runId && resolve(exit));
 			});
-			const killed = await last.kill(found.handle);
+			const killed = await last.kill(runOf(found.handle));
 			if (!killed.ok) throw new Error(`${runId} is left behind`);
 			await ended;
 		}),

@@ -4,7 +4,13 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backend, RunExit, RunHandle, StartRequest } from "../../src/ports/backend.js";
+import type {
+	Backend,
+	RunExit,
+	RunHandle,
+	RunReference,
+	StartRequest,
+} from "../../src/ports/backend.js";
 
 /** How a run is to behave. The ones with `when` wait until `world.trigger(runId)`. */
 export type Behaviour =
@@ -12,7 +18,7 @@ export type Behaviour =
 	| { readonly type: "exits"; readonly code: number; readonly when?: "triggered" }
 	| { readonly type: "dies"; readonly signal: NodeJS.Signals; readonly when?: "triggered" }
 	| { readonly type: "ignores-sigterm" }
-	| { readonly type: "echoes-input" }
+	| { readonly type: "echoes-input"; readonly marksPastes?: boolean }
 	| { readonly type: "is-missing" };
 
 export interface World {
@@ -60,6 +66,9 @@ export async function startOk(backend: Backend, request: StartRequest): Promise<
 	if (!result.ok) throw new Error(`did not start: ${result.failure.detail}`);
 	return result.handle;
 }
+
+/** A run that is known by its handle. */
+export const runOf = (handle: RunHandle): RunReference => ({ runId: handle.runId, handle });
 
 /** Collects what a client is told. */
 export function listen(backend: Backend) {

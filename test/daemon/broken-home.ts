@@ -118,7 +118,7 @@ export function createBrokenHome(
 				await client.call("POST /api/v1/daemon/stop", { body: { all: true } });
 				await gone();
 			}
-			rmSync(fleet.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+			rmSync(fleet.folder, { recursive: true, force: true, maxRetries: 40, retryDelay: 100 });
 		},
 	};
 }

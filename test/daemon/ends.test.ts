@@ -27,7 +27,7 @@ describe("a daemon that goes wrong", { timeout: 120_000 }, () => {
 			expect(report?.stack).toContain("breaks-on-signal.mjs");
 			expect(report?.services.map((service) => service.name)).toContain("engine");
 			expect(report?.events.map(({ type }) => type)).toContain("agent.started");
-			expect(report?.log.join()).toContain("an error that nobody caught");
+			expect(report?.log.join()).toContain("uncaught error");
 			expect(statSync(path).mode & 0o777).toBe(0o600);
 			await broken.start();
 			expect(await pids()).toEqual(before);
@@ -79,7 +79,7 @@ describe("signals", { timeout: 120_000 }, () => {
 			(await client.call("GET /api/v1/tasks")).tasks.some(({ status }) => status === "in_progress");
 		await eventually(begun, "a call is under way");
 		child.kill("SIGTERM");
-		await eventually(() => broken.log().includes("asked to stop"), "it was told");
+		await eventually(() => broken.log().includes("stop requested"), "it was told");
 		child.kill("SIGTERM");
 		expect(await ended).toEqual({ code: 1, signal: null });
 		expect(broken.reports()).toEqual([]);
@@ -92,10 +92,10 @@ describe("a reload", { timeout: 120_000 }, () => {
 		const { home, fleet, status, client } = broken;
 		const { child } = await broken.startChild();
 		const reload = () => client.call("POST /api/v1/daemon/reload");
-		expect(await reload()).toEqual({ changed: false, problem: null });
+		expect(await reload()).toEqual({ changed: false, keys: [], problem: null });
 
 		writeFileSync(home.settings, JSON.stringify({ listen: "127.0.0.1:0" }));
-		expect(await fleet.must("daemon", "reload")).toBe("other settings hold now\n");
+		expect(await fleet.must("daemon", "reload")).toBe("applied: listen\n");
 		await eventually(async () => (await status()).url !== null, "it listens");
 		const { url } = await status();
 
@@ -115,7 +115,7 @@ describe("a reload", { timeout: 120_000 }, () => {
 		expect(await status()).toMatchObject({ pid: child.pid, problems: [] });
 		await eventually(() => existsSync(home.daemonLog), "the log is at its place");
 		await reload();
-		expect(readFileSync(home.daemonLog, "utf8")).toContain("read anew");
+		expect(readFileSync(home.daemonLog, "utf8")).toContain("reloaded");
 		expect(statSync(home.daemonLog).mode & 0o777).toBe(0o600);
 	});
 });

@@ -109,13 +109,19 @@ describe("http that fails", { timeout: 240_000 }, () => {
 		const problems = () =>
 			network.call("GET /ready").then(
 				(reply) => reply.problems.join(),
-				() => "",
+				(error: Error) => error.message,
 			);
 		await eventually(
 			async () => (await problems()).includes("did not listen within"),
 			"it is told",
 		);
-		expect((await network.call("GET /ready")).ready).toBe(false);
+		const headers = { authorization: `Bearer ${token}` };
+		const unready = await fetch(`${url}/ready`, { headers });
+		expect(unready.status).toBe(503);
+		expect(await unready.json()).toMatchObject({
+			error: { code: "not_ready", message: expect.stringContaining("http is not ready: ") },
+		});
+		expect((await network.call("GET /api/v1/daemon")).ready).toBe(false);
 		expect(await answers()).toBe(false);
 		// Agents were taken up, and calls are answered.
 		const { agents } = await network.call("GET /api/v1/agents");
@@ -125,7 +131,15 @@ describe("http that fails", { timeout: 240_000 }, () => {
 		expect(done.status).toBe("succeeded");
 		breakHttp("");
 		await child;
-		await eventually(async () => (await client.call("GET /ready")).ready, "it is ready");
+		await eventually(
+			() =>
+				client.call("GET /ready").then(
+					({ ready }) => ready,
+					() => false,
+				),
+			"it is ready",
+		);
+		expect((await fetch(`${url}/ready`, { headers })).status).toBe(200);
 	});
 });
 

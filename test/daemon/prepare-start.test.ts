@@ -1,9 +1,21 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	readlinkSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { AgentSpec } from "../../src/config/spec.js";
+import { createEnvironments } from "../../src/daemon/agent-environment.js";
 import { prepareStart } from "../../src/daemon/prepare-start.js";
 import type { StartIntent } from "../../src/engine/life-world.js";
 
@@ -30,10 +42,12 @@ async function prepare(spec: AgentSpec, intent: Partial<StartIntent> = {}) {
 		spec,
 		{ withContinue: true, conversation: null, ...intent },
 		{
-			inherited: { HOME: join(root, "home"), PATH: "/bin", TMPDIR: "/tmp/of-everybody" },
+			environments: createEnvironments({
+				...{ HOME: join(root, "home"), PATH: "/bin", TMPDIR: "/tmp/of-everybody" },
+			}),
 			home: {
 				...{ logs: join(root, "logs"), agents: join(root, "agents"), temporary: join(root, "tmp") },
-				socket: join(root, "reeve.sock"),
+				...{ socket: join(root, "reeve.sock"), locks: join(root, "locks") },
 			},
 			onTrouble: (message) => trouble.push(message),
 		},
@@ -93,7 +107,34 @@ describe("claude", () => {
 		writeFileSync(file, "{ broken");
 		await prepare(specOf("{ adapter: claude }"));
 		expect(readFileSync(file, "utf8")).toBe("{ broken");
-		expect(trouble).toEqual([expect.stringContaining(".claude.json")]);
+		expect(trouble).toEqual([expect.stringContaining(".claude.json was not changed: it is not")]);
+		expect(trouble.join()).not.toContain("broken");
+		writeFileSync(file, "");
+		await prepare(specOf("{ adapter: claude }"));
+		expect(readFileSync(file, "utf8")).toBe("");
+		expect(trouble[1]).toContain(".claude.json was not changed: it is empty");
+	});
+
+	test("waits for a CLI that writes its settings in place", async () => {
+		const file = join(root, "home/.claude.json");
+		writeFileSync(file, '{ "oauthAcc');
+		setTimeout(() => writeFileSync(file, '{ "oauthAccount": 1 }'), 300);
+		await prepare(specOf("{ adapter: claude }"));
+		const settings = JSON.parse(readFileSync(file, "utf8"));
+		expect(settings).toMatchObject({ oauthAccount: 1, hasCompletedOnboarding: true });
+		expect(trouble).toEqual([]);
+	});
+
+	test("has its settings behind a link, with the mode that they had", async () => {
+		const place = join(root, "dotfiles.json");
+		writeFileSync(place, '{ "theme": "light" }');
+		chmodSync(place, 0o640);
+		symlinkSync(place, join(root, "home/.claude.json"));
+		await prepare(specOf("{ adapter: claude }"));
+		expect(JSON.parse(readFileSync(place, "utf8"))).toMatchObject({ theme: "light", projects: {} });
+		expect(statSync(place).mode & 0o777).toBe(0o640);
+		expect(readlinkSync(join(root, "home/.claude.json"))).toBe(place);
+		expect(readFileSync(`${place}.previous`, "utf8")).toBe('{ "theme": "light" }');
 	});
 
 	test("is left to ask its questions with `seed: false`", async () => {
@@ -153,6 +194,25 @@ describe("what is built in", () => {
 		expect(argv.slice(0, 3)).toEqual(["codex", "resume", "thread-1"]);
 		expect(argv.join(" ")).toContain(`projects={"${join(root, "work")}"={trust_level="trusted"}}`);
 	});
+});
+
+test("the command of an adapter has its placeholders filled in", async () => {
+	const adapters = "adapters:\n  mine: { command: [<home>/bin/my-agent, --in, <cwd>] }";
+	const { argv } = await prepare(specOf("{ adapter: mine }", adapters));
+	expect(argv).toEqual([join(root, "home/bin/my-agent"), "--in", join(root, "work")]);
+});
+
+test("a CLI that only knows its last conversation resumes it in its own folder", async () => {
+	const adapters =
+		"adapters:\n  mine: { command: [x], conversation: { id: last, fresh: [--new], resume: [--continue] } }";
+	const spec = specOf("{ adapter: mine }", adapters);
+	const first = await prepare(spec);
+	expect(first.argv).toEqual(["x", "--new"]);
+	// The folder is the name of the lease, which two agents cannot have.
+	expect(first.conversation).toEqual({ mode: "fresh", id: join(root, "work") });
+	const again = await prepare(spec, { conversation: join(root, "work") });
+	expect(again.argv).toEqual(["x", "--continue"]);
+	expect((await prepare(spec, { conversation: "/elsewhere" })).argv).toEqual(["x", "--new"]);
 });
 
 test("an adapter of the fleet file's own does what a built-in one does", async () => {

@@ -56,7 +56,7 @@ test("who has no program for it is told so once, and nothing fails", async () =>
 	});
 	for (const text of ["READY=1", "WATCHDOG=1"]) relay.send(text);
 	await relay.close();
-	expect(trouble).toEqual([expect.stringContaining("no perl, python3 or systemd-notify")]);
+	expect(trouble).toEqual([expect.stringContaining("none of perl, python3 and systemd-notify")]);
 });
 
 test("the variables of a service manager are taken out, and a watchdog meant for another is not fed", () => {

@@ -10,9 +10,9 @@ import type { AgentAdapter } from "../../src/ports/adapter.js";
 let folder: string;
 const claude = adapterOf({ adapter: "claude", profile: null });
 const codex = adapterOf({ adapter: "codex", profile: null });
-const reader = { resetAtMs: () => null };
+const readerAt = () => ({ resetAtMs: () => null });
 
-const readSpool = (adapter: AgentAdapter) => createSpoolReader(folder, adapter).read(reader);
+const readSpool = (adapter: AgentAdapter) => createSpoolReader(folder, adapter).read(readerAt);
 
 beforeEach(() => {
 	folder = mkdtempSync(join(tmpdir(), "reeve-spool-"));

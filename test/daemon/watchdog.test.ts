@@ -42,7 +42,7 @@ test("a blocked loop ends the process with a report, a service manager starts it
 
 	const reports = broken.reports();
 	expect(reports).toMatchObject([
-		{ report: { pid, cause: "blocked_event_loop", message: "the main loop did nothing for 3 s" } },
+		{ report: { pid, cause: "blocked_event_loop", message: "the event loop was blocked for 3 s" } },
 	]);
 	expect(reports[0]?.report.stack).toContain("breaks-on-signal.mjs");
 	expect(reports[0]?.report.services).toContainEqual(

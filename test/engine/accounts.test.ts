@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/config/spec.js";
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import { PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { noticeOf } from "../../src/core/notice.js";
 import type { Outcome } from "../../src/core/outcome.js";
 import type { AgentSign } from "../../src/core/sign.js";
+import { SERVICE_TEXTS } from "../../src/core/turn-failure.js";
 import type { Executor } from "../../src/ports/executor.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
@@ -17,7 +18,8 @@ let sessions: ScriptedSessions;
 
 beforeEach(async () => {
 	sessions = createScriptedSessions();
-	const exits = { codes: [], zeroLies: false, texts: SERVICE_TEXTS };
+	const codes = [{ code: 1, cause: "usage_limit" }] as const;
+	const exits = { codes, texts: SERVICE_TEXTS };
 	sessions.profile = { ...PLAIN_PROFILE, exits };
 	sessions.words = "You've hit your limit, try again in 3 hours";
 	world = await createDaemonWorld(undefined, undefined, sessions);
@@ -86,6 +88,34 @@ describe("five agents on one account that has met its limit", () => {
 		expect(world.errors).toEqual([]);
 	});
 
+	test.each<[string, string, number | null]>([
+		["the end of the limit", "", 3 * HOUR_MS],
+		// It is 22:13 on the clock of this world.
+		["the end of the quiet hours", ", usage_limit: { quiet_hours: 22:00-06:00 }", 7.78 * HOUR_MS],
+		["the operator alone", ", usage_limit: { auto_resume: false }", null],
+		["the operator, after max_wait", ", usage_limit: { max_wait: 1h }", null],
+	])("record and show the wait that follows: %s", async (_, more, expectedMs) => {
+		await meetLimit(more);
+		for (const name of FIVE) {
+			const decided = world.store.events.find(
+				(event) => event.type === "agent.decided" && event.agent === `p:${name}`,
+			);
+			if (decided?.type !== "agent.decided") throw new Error("nothing was decided");
+			const { action, after_ms: afterMs, reason } = decided.data;
+			const untilMs = view(name).nextStartAtMs;
+			expect(action).toBe("park");
+			if (expectedMs === null) {
+				expect([afterMs, untilMs]).toEqual([null, null]);
+				expect(reason).toContain("run `reeve resume`");
+			} else {
+				expect(Math.abs((afterMs ?? 0) - expectedMs)).toBeLessThan(60_000);
+				expect(Date.parse(decided.at) + (afterMs ?? 0)).toBe(untilMs);
+				expect(reason).toContain(new Date(untilMs ?? 0).toISOString());
+			}
+			expect(view(name).lastExit?.reason).toBe(reason);
+		}
+	});
+
 	test("are told of once, with the time at which they go on", async () => {
 		await meetLimit();
 		const notices = world.store.events.map(noticeOf).filter((each) => each?.kind === "usage_limit");
@@ -121,7 +151,7 @@ describe("five agents on one account that has met its limit", () => {
 		const file = "f: { command: [x], account: work }\ng: { command: [x] }";
 		const started = world.engine.up({ ...fleetOf(file), file: "other.yaml" }, "*");
 		await world.pass(2_000);
-		expect(await started).toEqual([
+		expect(await started).toMatchObject([
 			{ id: "p:f", outcome: "waiting" },
 			{ id: "p:g", outcome: "started" },
 		]);
@@ -134,7 +164,7 @@ describe("five agents on one account that has met its limit", () => {
 		expect(view("b").hold).toMatchObject({ untilMs: null });
 		const resumed = world.engine.resume("p:b");
 		await passFinely(5_000);
-		expect(await resumed).toEqual({ from: "healthy", released: ["account"] });
+		expect(await resumed).toMatchObject({ from: "healthy", released: ["account"] });
 		expect(running()).toEqual(["b"]);
 		await passFinely(90_000);
 		expect(running()).toEqual(FIVE);
@@ -166,7 +196,7 @@ describe("five agents on one account that has met its limit", () => {
 		await meetLimit(", usage_limit: { max_wait: 2h }");
 		expect(view("a").hold).toMatchObject({ untilMs: null });
 		expect(view("a").hold?.reason).toContain(
-			"longer than max_wait (2h): only `reeve resume` goes on",
+			"longer than max_wait (2h): run `reeve resume` to continue",
 		);
 		await world.pass(10 * HOUR_MS);
 		expect(starts()).toBe(5);
@@ -321,7 +351,7 @@ describe("an account with sessions and calls", () => {
 		await world.pass(HOUR_MS);
 		await passFinely(400_000);
 		expect([may("ask"), may("ask", 1)]).toEqual([true, false]);
-		expect(view("a").hold?.reason).toContain("p:ask tries");
+		expect(view("a").hold?.reason).toContain("p:ask is checking");
 		outcome = good;
 		await call("ask");
 		await passFinely(10_000);

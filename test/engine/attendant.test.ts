@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
-import { pasteBytes } from "../../src/core/inbox.js";
+import { markPaste } from "../../src/core/inbox.js";
 import { KEY_BYTES } from "../../src/core/screen.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
@@ -15,7 +15,10 @@ beforeEach(async () => {
 		drain: ["turn", "esc", "sigterm"],
 		screen: {
 			...{ ready: ["^❯$"], busy: ["esc to interrupt"], waitingInput: ["^❯ \\d"], rateLimited: [] },
-			dialogs: [{ name: "trust", when: "Trust this", choose: "^Yes" }],
+			dialogs: [
+				{ name: "trust", when: "Trust this", choose: "^Yes" },
+				{ name: "usage_limit", at: "limit", when: "Limit reached", choose: "^Stop" },
+			],
 		},
 	};
 	world = await createDaemonWorld(undefined, undefined, sessions);
@@ -51,12 +54,59 @@ describe("a start", () => {
 		await up();
 		await world.killAndRestart(100);
 		show("Trust this?\n❯ 1. No, exit\n  2. Yes, go on");
-		await world.pass(1_100);
+		await world.pass(3_000);
+		// The daemon before it may have pressed a key that is still on its way.
+		expect(typed()).toBe("");
+		await world.pass(5_000);
 		expect(typed()).toBe(KEY_BYTES.down);
 		show("Trust this?\n  1. No, exit\n❯ 2. Yes, go on");
 		await world.pass(1_000);
 		expect(typed()).toBe(KEY_BYTES.down + KEY_BYTES.enter);
 		expect(data("agent.dialog_answered")).toEqual([{ dialog: "trust" }]);
+	});
+
+	const nextTyped = (from: number) =>
+		Object.values(KEY_BYTES).find((key) => typed().startsWith(key, from));
+
+	/** A dialog that takes its keys in order, each this many looks after it was pressed; the mark wraps around. */
+	async function playDialog(lagLooks: number, lostKeys: number): Promise<string | null> {
+		const choices = ["1. No, exit", "2. Yes, go on"];
+		const draw = (at: number) =>
+			choices.map((each, n) => `${n === at ? "❯" : " "} ${each}`).join("\n");
+		const keys: { readonly key: string; readonly at: number }[] = [];
+		let [selected, read, taken] = [0, 0, 0];
+		for (let looks = 0; looks < 400; looks++) {
+			show(`Trust this?\n${draw(selected)}`);
+			await world.pass(1_000);
+			for (let key = nextTyped(read); key !== undefined; key = nextTyped(read)) {
+				read += key.length;
+				keys.push({ key, at: looks });
+			}
+			if (keys[0] === undefined || keys[0].at + lagLooks > looks) continue;
+			const { key } = keys.shift() ?? { key: "" };
+			if (taken++ < lostKeys) continue;
+			if (key === KEY_BYTES.enter) return choices[selected] ?? null;
+			selected = (selected + (key === KEY_BYTES.down ? 1 : choices.length - 1)) % choices.length;
+		}
+		return null;
+	}
+
+	test.each(
+		[0, 1, 2, 3, 4, 5, 6, 8, 12, 17].flatMap((lag) => [0, 1, 2].map((lost) => [lag, lost])),
+	)(
+		"confirms the wanted choice when the screen is %d looks behind and the first %d keys are lost",
+		async (lag, lost) => {
+			await up();
+			expect(await playDialog(lag ?? 0, lost ?? 0)).toBe("2. Yes, go on");
+		},
+	);
+
+	test("presses Enter once for a dialog that is slow to go away", async () => {
+		await up();
+		show("Trust this?\n  1. No, exit\n❯ 2. Yes, go on");
+		await world.pass(15_000);
+		expect(typed()).toBe(KEY_BYTES.enter);
+		expect(data("agent.dialog_answered")).toHaveLength(1);
 	});
 
 	test.each([["it is left to a person", "a: { command: [x], seed: false }"]])(
@@ -90,6 +140,105 @@ describe("a start", () => {
 	});
 });
 
+describe("a start that never becomes ready", () => {
+	const pass = async (ms: number) => {
+		for (let left = ms; left > 0; left -= 5_000) await world.pass(5_000);
+	};
+	const timeouts = () => data("agent.start_timeout");
+
+	test("is given up after 3 minutes, with the end of its screen, and counted as a failed exit", async () => {
+		await up();
+		show("Welcome\n\n   Loading plugins \u001b[31m...\n────\n");
+		await pass(175_000);
+		expect(timeouts()).toEqual([]);
+		await pass(10_000);
+		expect(timeouts()).toEqual([
+			{ after_ms: 180_000, screen: ["Welcome", expect.stringMatching(/^Loading plugins/)] },
+		]);
+		expect(data("agent.exited")).toMatchObject([
+			{ cause: "start_timeout", kind: "failed", class: "transient" },
+		]);
+		expect(data("agent.decided")).toMatchObject([
+			{ reason: expect.stringMatching(/^the start timed out: .*not ready after 3m; .*Loading/) },
+		]);
+		expect(world.backend.started).toHaveLength(2);
+	});
+
+	test("again and again is halted, however long the timeout is (S16)", async () => {
+		await up("a: { command: [x], start_timeout: 10m }");
+		for (let minute = 0; minute < 120; minute++) await pass(60_000);
+		expect(world.engine.get("p:a").agent.crash.policy).toBe("halted");
+		expect(timeouts()).toHaveLength(7);
+		const policies = data("agent.policy_changed").map((each) => (each as { to: string }).to);
+		expect(policies).toEqual(["degraded", "halted"]);
+	});
+
+	test("is left alone while it asks a person, and while its account is limited", async () => {
+		await up();
+		show("❯ 1. Log in\n  2. Exit");
+		await pass(600_000);
+		expect(timeouts()).toEqual([]);
+		expect(data("agent.asks")).toHaveLength(1);
+		show("Please wait");
+		await pass(190_000);
+		expect(timeouts()).toHaveLength(1);
+	});
+
+	test.each([
+		["it is turned off", "a: { command: [x], start_timeout: 0s }"],
+		["nobody knows when the program is ready", "a: { command: [x], start_timeout: 1m }"],
+	])("is left alone when %s", async (why, agent) => {
+		if (why.startsWith("nobody")) sessions.profile = PLAIN_PROFILE;
+		await up(agent);
+		await pass(600_000);
+		expect(timeouts()).toEqual([]);
+		expect(world.backend.started).toHaveLength(1);
+	});
+
+	test("is not given up once the agent is ready, whatever it shows then", async () => {
+		await up();
+		show("❯ ");
+		await pass(5_000);
+		show("An unknown page");
+		await pass(600_000);
+		expect(timeouts()).toEqual([]);
+	});
+});
+
+describe("the menu of a usage limit", () => {
+	const MENU = "Limit reached\n❯ 1. Upgrade\n  2. Stop and wait";
+	const hit = () => {
+		const failure = { cause: "usage_limit", resetAtMs: world.clock.now().wallMs + 60_000 };
+		sign("StopFailure", { activity: "ready", failure });
+	};
+
+	test("is answered by label when the CLI reports the limit, and is no question for a person", async () => {
+		await up();
+		show("❯ ");
+		await world.pass(2_000);
+		hit();
+		show(MENU);
+		await world.pass(1_000);
+		expect(typed()).toBe(KEY_BYTES.down);
+		expect(activity()).toBe("rate_limited");
+		show("Limit reached\n  1. Upgrade\n❯ 2. Stop and wait");
+		await world.pass(1_000);
+		expect(typed()).toBe(KEY_BYTES.down + KEY_BYTES.enter);
+		expect(data("agent.dialog_answered")).toEqual([{ dialog: "usage_limit" }]);
+		await world.pass(20_000);
+		expect(data("agent.asks")).toEqual([]);
+	});
+
+	test("is left alone when nothing but the screen shows it", async () => {
+		await up();
+		show("❯ ");
+		await world.pass(2_000);
+		show(MENU);
+		await world.pass(5_000);
+		expect(typed()).toBe("");
+	});
+});
+
 describe("a person is told", () => {
 	test("of a question that stays, once, and not of one that is answered", async () => {
 		await up();
@@ -111,13 +260,81 @@ describe("a person is told", () => {
 		await world.pass(5_000);
 		await world.killAndRestart(1_000);
 		await world.pass(5_000);
-		const told = { cause: "auth", detail: "401 invalid key" };
+		const told = { cause: "auth", detail: "401 invalid key", retry_in_ms: null };
 		expect(data("agent.turn_failed")).toEqual([told]);
 		sign("UserPromptSubmit", { activity: "busy" });
 		await world.pass(2_000);
 		sign("StopFailure", { activity: "ready", failure, detail: "401 invalid key" });
 		await world.pass(5_000);
 		expect(data("agent.turn_failed")).toEqual([told, told]);
+	});
+});
+
+describe("a turn that failed because the service was overloaded", () => {
+	const wait = async (ms: number) => {
+		for (let left = ms; left > 0; left -= 1_000) await world.pass(1_000);
+	};
+	const fail = async () => {
+		const failure = { cause: "overloaded", resetAtMs: null };
+		sign("StopFailure", { activity: "ready", failure, detail: "529" });
+		await world.pass(2_000);
+	};
+	const asked = () => typed().split("Continue.").length - 1;
+	/** The CLI confirms the prompt and fails again. */
+	const failAgain = async () => {
+		sign("UserPromptSubmit", { activity: "busy", prompt: "Continue." });
+		await world.pass(3_000);
+		await fail();
+	};
+
+	beforeEach(() => {
+		sessions.profile = { ...sessions.profile, confirmsPrompts: true };
+	});
+
+	test("is continued after back-off, and the operator hears of it when Reeve gives up", async () => {
+		await up("a: { command: [x], turn_retry: { max_attempts: 2 } }");
+		show("❯ ");
+		await world.pass(2_000);
+		await fail();
+		expect(asked()).toBe(0);
+		await wait(20_000);
+		expect(asked()).toBe(1);
+		await failAgain();
+		await wait(20_000);
+		expect(asked()).toBe(1);
+		await wait(25_000);
+		expect(asked()).toBe(2);
+		await failAgain();
+		await wait(600_000);
+		expect(asked()).toBe(2);
+		const events = data("agent.turn_failed") as { retry_in_ms: number | null }[];
+		expect(events.map(({ retry_in_ms: inMs }) => inMs !== null)).toEqual([true, true, false]);
+	});
+
+	test("is continued once, also when the daemon is killed meanwhile", async () => {
+		await up();
+		show("❯ ");
+		await world.pass(2_000);
+		await fail();
+		await world.killAndRestart(1_000);
+		await wait(22_000);
+		expect(asked()).toBe(1);
+		await world.killAndRestart(1_000);
+		sign("UserPromptSubmit", { activity: "busy", prompt: "Continue." });
+		await wait(60_000);
+		expect(asked()).toBe(1);
+	});
+
+	test("is left to the operator where `turn_retry` is off, or the CLI does not confirm prompts", async () => {
+		await up("a: { command: [x], turn_retry: { max_attempts: 0 } }");
+		show("❯ ");
+		await fail();
+		await wait(60_000);
+		expect(asked()).toBe(0);
+		sessions.profile = { ...sessions.profile, confirmsPrompts: false };
+		await world.killAndRestart(1_000);
+		await wait(60_000);
+		expect(asked()).toBe(0);
 	});
 });
 
@@ -216,7 +433,7 @@ describe("an agent that says it works", () => {
 		);
 		show("esc to interrupt");
 		await wait(620_000);
-		expect(typed()).toBe(`${pasteBytes("Go!", true)}${KEY_BYTES.enter}`);
+		expect(typed()).toBe(`${markPaste("Go!")}${KEY_BYTES.enter}`);
 		await wait(620_000);
 		expect(typed().endsWith(KEY_BYTES.esc)).toBe(true);
 		// The CLI has the nudge already, and most take it up after the interrupt; this one does not.
@@ -236,7 +453,7 @@ describe("an agent that says it works", () => {
 		await up("a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt, restart] } }");
 		show("esc to interrupt");
 		await wait(605_000);
-		show("esc to interrupt\n  queued: Go on with what you were doing.");
+		show("esc to interrupt\n  queued: Continue with what you were doing.");
 		await wait(1_300_000);
 		expect(data("agent.stalled").map((each) => (each as { step: string }).step)).toEqual([
 			...["nudge", "interrupt", "restart"],

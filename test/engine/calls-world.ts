@@ -125,7 +125,7 @@ export async function createCallsHost({
 		return new Calls({
 			store: mortal(store as Store, life),
 			clock: mortalClock,
-			...{ random, concurrency },
+			...{ random, concurrency: { call: concurrency, worker: concurrency } },
 			newId: () => `id-${++ids}`,
 			specOf: (id) => specs.get(id) ?? null,
 			overBudget: () => host.spent,

@@ -89,6 +89,48 @@ describe("a task", () => {
 		expect(host.calls.circuit("p:tool").consecutiveFailures).toBe(0);
 	});
 
+	test("that hits a limit on its only attempt is tried again after the limit", async () => {
+		const once = "tool: { kind: call, command: [tool], retry: { max_attempts: 1, jitter: 0 } }";
+		const host = await createCallsHost({ agents: once });
+		host.script = () => failedWith("usage_limit", { retryAfterMs: 3_600_000 });
+		const { taskId } = await host.calls.submit(ask);
+		await host.settle();
+		expect(host.calls.task(taskId).task.status).not.toBe("dead_lettered");
+		host.script = () => answered("done");
+		await host.pass(60_000);
+		expect(host.calls.task(taskId).task.status).toBe("succeeded");
+	});
+
+	test("that hits a limit and then fails otherwise has only the attempts that it may", async () => {
+		const once = "tool: { kind: call, command: [tool], retry: { max_attempts: 1, jitter: 0 } }";
+		const host = await createCallsHost({ agents: once });
+		host.script = () => failedWith("usage_limit", { retryAfterMs: 1_000 });
+		const { taskId } = await host.calls.submit(ask);
+		await host.settle();
+		const limited = host.begun.length;
+		host.script = () => failedWith("io");
+		await host.pass(60_000);
+		expect(host.calls.task(taskId).task.status).toBe("dead_lettered");
+		expect(host.begun).toHaveLength(limited + 1);
+	});
+
+	test("is not tried again before its worker is done with the attempt before (T6)", async () => {
+		const host = await createCallsHost({ agents: CALM_TOOL });
+		let done = () => {};
+		const over = new Promise<void>((resolve) => {
+			done = resolve;
+		});
+		host.script = () => ({ ...failedWith("timeout"), over });
+		await host.calls.submit(ask);
+		await host.pass(10_000);
+		expect(host.begun).toHaveLength(1);
+		host.script = () => answered();
+		done();
+		await host.settle();
+		await host.pass(10);
+		expect(host.begun).toHaveLength(2);
+	});
+
 	test("that must not be done twice is parked for the operator, unless it certainly did nothing", async () => {
 		const agents =
 			"tool: { kind: call, command: [tool], unsafe_actions: [pay], retry: { jitter: 0 } }";
@@ -206,36 +248,189 @@ describe("the queue", () => {
 describe("a circuit", () => {
 	const agents = `tool: { kind: call, command: [tool], concurrency: 100, retry: { max_attempts: 1 } }`;
 
-	test("opens at the third counted failure and refuses without trying (B2)", async () => {
-		const host = await createCallsHost({ agents });
+	/** Three requests that fail, one after another. */
+	async function openCircuit(host: Awaited<ReturnType<typeof createCallsHost>>) {
 		host.script = () => failedWith("backend_failure");
-		for (let n = 0; n < 5; n++) {
+		for (let n = 0; n < 3; n++) {
 			await host.calls.submit(ask);
 			await host.settle();
 		}
-		expect(host.begun).toHaveLength(3);
+		expect(host.calls.circuit("p:tool").circuit).toBe("open");
+	}
+
+	test("counts requests that finally failed, not their attempts", async () => {
+		const host = await createCallsHost({
+			agents: "tool: { kind: call, command: [tool], retry: { jitter: 0, max_attempts: 3 } }",
+		});
+		host.script = () => failedWith("backend_failure");
+		for (const failures of [1, 2]) {
+			await host.calls.submit(ask);
+			await host.pass(5_000);
+			expect(host.calls.circuit("p:tool")).toMatchObject({
+				...{ circuit: "closed", health: "degraded", consecutiveFailures: failures },
+			});
+		}
+		expect(host.begun).toHaveLength(6);
+		await host.calls.submit(ask);
+		await host.pass(5_000);
+		expect(host.begun).toHaveLength(9);
 		expect(host.calls.circuit("p:tool")).toMatchObject({
 			...{ circuit: "open", health: "unhealthy", consecutiveFailures: 3 },
 		});
-		const refused = host.calls.deadLetters.list({ limit: 2 });
-		expect(refused.map(({ error, attempts }) => [error?.code, attempts])).toEqual([
-			["agent_unavailable", 0],
-			["agent_unavailable", 0],
+	});
+
+	test("that is open refuses new requests and leaves nothing behind (B2)", async () => {
+		const host = await createCallsHost({ agents });
+		await openCircuit(host);
+		const [letters, events] = [host.calls.deadLetters.list({ limit: 99 }), host.store.lastSeq()];
+		const options = { idempotencyKey: "k" };
+		for (let n = 0; n < 8; n++) {
+			await expect(host.calls.submit(ask, options)).rejects.toMatchObject({
+				code: "agent_unavailable",
+				message:
+					"not accepted: the circuit of p:tool is open for another 1m, because 3 consecutive requests failed",
+				details: { agents: ["p:tool"], retry_after_s: 60 },
+			});
+		}
+		await host.settle();
+		expect(host.begun).toHaveLength(3);
+		expect(host.store.lastSeq()).toBe(events);
+		expect(host.calls.deadLetters.list({ limit: 99 })).toEqual(letters);
+		const [letter] = letters;
+		const replay = host.calls.deadLetters.replay(letter?.taskId ?? "");
+		await expect(replay).rejects.toMatchObject({ code: "agent_unavailable" });
+		expect(host.calls.task(letter?.taskId ?? "").task.letter).toBeNull();
+		await host.pass(60_000);
+		host.script = () => answered("with the same key");
+		const task = await host.calls.submit(ask, options);
+		await host.settle();
+		expect(host.calls.task(task.taskId).task.status).toBe("succeeded");
+		expect((await host.calls.submit(ask, options)).taskId).toBe(task.taskId);
+	});
+
+	test("that is open still finds the task of a key that was accepted before", async () => {
+		const host = await createCallsHost({ agents });
+		const options = { idempotencyKey: "k" };
+		const before = await host.calls.submit(ask, options);
+		await host.settle();
+		await openCircuit(host);
+		expect((await host.calls.submit(ask, options)).taskId).toBe(before.taskId);
+	});
+
+	test("is checked for all agents of a plan before its first process starts", async () => {
+		const host = await createCallsHost({
+			agents: `${agents}\nother: { kind: call, command: [other] }`,
+		});
+		await openCircuit(host);
+		const { length } = host.begun;
+		const plan = host.calls.submitPlan({
+			tasks: {
+				first: { agent: "p:other", action: "go" },
+				second: { agent: "p:tool", action: "go", dependsOn: ["first"] },
+			},
+		});
+		await expect(plan).rejects.toMatchObject({
+			code: "agent_unavailable",
+			details: { agents: ["p:tool"] },
+		});
+		await host.settle();
+		expect(host.begun).toHaveLength(length);
+		expect(host.calls.plans({ limit: 9 }).filter(({ name }) => name === "plan")).toEqual([]);
+	});
+
+	test("lets tasks that were accepted before it opened wait until it closes", async () => {
+		const host = await createCallsHost({
+			agents:
+				"tool: { kind: call, command: [tool], concurrency: 1, timeout: 90s, retry: { max_attempts: 1 } }",
+		});
+		host.script = () => failedWith("backend_failure");
+		const ids: string[] = [];
+		host.script = () => null;
+		for (let n = 0; n < 6; n++) ids.push((await host.calls.submit(ask)).taskId);
+		for (let n = 0; n < 3; n++) {
+			await host.settle();
+			[...host.running][0]?.end(failedWith("backend_failure"));
+		}
+		await host.settle();
+		expect(host.calls.circuit("p:tool").circuit).toBe("open");
+		host.script = () => answered();
+		await host.pass(59_000);
+		expect(host.begun).toHaveLength(3);
+		await host.pass(2_000);
+		expect(ids.map((id) => host.calls.task(id).task.status)).toEqual([
+			...["dead_lettered", "dead_lettered", "dead_lettered"],
+			...["succeeded", "succeeded", "succeeded"],
 		]);
 	});
 
-	test("that opens between two attempts leaves the last error in the dead letter", async () => {
-		const patient = agents.replace("max_attempts: 1", "max_attempts: 9, jitter: 0");
-		const host = await createCallsHost({ agents: patient });
-		host.script = () => failedWith("backend_failure");
-		await host.calls.submit(ask);
-		await host.pass(30_000);
-		expect(host.begun).toHaveLength(3);
-		const [letter] = host.calls.deadLetters.list({ limit: 1 });
-		expect(letter?.error?.code).toBe("agent_unavailable");
-		expect(letter?.error?.message).toMatch(
-			/^p:tool is not called: .*; attempt 3 failed: backend_failure: /,
+	test("ends a task that has waited for it until its deadline", async () => {
+		const host = await createCallsHost({
+			agents:
+				"tool: { kind: call, command: [tool], timeout: 10s, retry: { max_attempts: 2, jitter: 0 }, circuit_breaker: { failure_threshold: 1 } }",
+		});
+		host.script = () => null;
+		const failing = await host.calls.submit({ ...ask, maxAttempts: 1 });
+		const other = await host.calls.submit(ask);
+		await host.settle();
+		const [first, second] = [...host.running];
+		second?.end(failedWith("io"));
+		first?.end(failedWith("backend_failure"));
+		await host.settle();
+		expect(host.calls.task(failing.taskId).task.status).toBe("dead_lettered");
+		await host.pass(20_000);
+		expect(host.calls.task(other.taskId).task.status).toBe("retried");
+		await host.pass(3_000);
+		const { task, attempts } = host.calls.task(other.taskId);
+		expect(task).toMatchObject({ status: "dead_lettered", error: { code: "agent_unavailable" } });
+		expect(task.error?.message).toMatch(
+			/^waited 20\.5s for the circuit of p:tool, which did not close; attempt 1 failed: io: /,
 		);
+		expect([attempts.length, host.begun.length]).toEqual([1, 2]);
+	});
+
+	test("keeps one probe over all its attempts while the others wait (B1)", async () => {
+		const host = await createCallsHost({
+			agents: "tool: { kind: call, command: [tool], concurrency: 100, retry: { jitter: 0 } }",
+		});
+		host.script = () => failedWith("backend_failure");
+		for (let n = 0; n < 3; n++) {
+			await host.calls.submit(ask);
+			await host.pass(5_000);
+		}
+		await host.pass(61_000);
+		const { length } = host.begun;
+		const probe = await host.calls.submit(ask);
+		const others = [await host.calls.submit(ask), await host.calls.submit(ask)];
+		await host.pass(400);
+		expect(host.begun.slice(length)).toEqual([`${probe.taskId}.1`]);
+		await host.pass(200);
+		expect(host.begun.slice(length)).toEqual([`${probe.taskId}.1`, `${probe.taskId}.2`]);
+		expect(host.calls.circuit("p:tool").circuit).toBe("half_open");
+		host.script = () => answered();
+		await host.pass(2_000);
+		expect(host.calls.circuit("p:tool").circuit).toBe("closed");
+		for (const { taskId } of others) {
+			expect(host.calls.task(taskId).task.status).toBe("succeeded");
+		}
+	});
+
+	test("lets another probe when the probe is cancelled between two attempts (B3)", async () => {
+		const host = await createCallsHost({
+			agents:
+				"tool: { kind: call, command: [tool], concurrency: 100, retry: { jitter: 0 }, circuit_breaker: { failure_threshold: 1 } }",
+		});
+		host.script = () => failedWith("backend_failure");
+		await host.calls.submit({ ...ask, maxAttempts: 1 });
+		await host.settle();
+		await host.pass(61_000);
+		const probe = await host.calls.submit(ask);
+		const other = await host.calls.submit(ask);
+		await host.settle();
+		expect(host.calls.task(probe.taskId).task.status).toBe("retried");
+		host.script = () => answered();
+		await host.calls.cancelTask(probe.taskId, 100);
+		await host.settle();
+		expect(host.calls.task(other.taskId).task.status).toBe("succeeded");
 	});
 
 	test("is never opened by mistakes of callers (B6)", async () => {
@@ -263,7 +458,7 @@ describe("a circuit", () => {
 		expect(host.calls.circuit("p:tool").circuit).toBe("closed");
 	});
 
-	test("opens again when the probe fails, and those that waited fail at once", async () => {
+	test("opens again when the probe fails, and those that waited go on waiting", async () => {
 		const host = await createCallsHost({ agents, concurrency: 100 });
 		host.script = () => failedWith("backend_failure");
 		for (let n = 0; n < 3; n++) await host.calls.submit(ask);
@@ -277,7 +472,8 @@ describe("a circuit", () => {
 		expect(host.running.size).toBe(0);
 		expect(host.begun).toHaveLength(4);
 		expect(host.calls.circuit("p:tool").circuit).toBe("open");
-		expect(host.calls.deadLetters.list({ limit: 99 })).toHaveLength(53);
+		expect(host.calls.deadLetters.list({ limit: 99 })).toHaveLength(4);
+		expect(host.store.readOpenTasks()).toHaveLength(49);
 	});
 
 	test("stays open over the daemon's death, for what is left of its time", async () => {
@@ -354,7 +550,7 @@ describe("a daemon that dies", () => {
 		const { task: ended, attempts } = host.calls.task(task.taskId);
 		expect(ended.status).toBe("dead_lettered");
 		expect(attempts.map(({ error }) => error)).toEqual([
-			{ kind: "left_alive", message: "cannot be ended: it does not die" },
+			{ kind: "left_alive", message: "cannot be killed: it does not die" },
 		]);
 	});
 
@@ -396,17 +592,17 @@ describe("an agent whose budget is spent", () => {
 		await host.calls.submit({ agent: "p:tool", action: "first" });
 		const second = await host.calls.submit({ agent: "p:tool", action: "second" });
 		await host.settle();
-		host.spent = "its budget for today is spent";
+		host.spent = "daily budget used up";
 		const third = host.calls.submit({ agent: "p:tool", action: "third" });
 		await expect(third).rejects.toMatchObject({
 			code: "over_budget",
-			message: "p:tool is not called: its budget for today is spent",
+			message: "p:tool cannot be called: daily budget used up",
 		});
 		for (const attempt of host.running) attempt.end(answered());
 		await host.settle();
 		const { task } = host.calls.task(second.taskId);
 		expect(task).toMatchObject({ status: "dead_lettered", attempts: 0 });
-		expect(task.error?.message).toContain("spent");
+		expect(task.error?.message).toContain("used up");
 		host.spent = null;
 		host.script = () => answered();
 		await host.calls.deadLetters.replay(second.taskId);

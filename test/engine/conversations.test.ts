@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import type { Backend } from "../../src/ports/backend.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
@@ -46,6 +47,34 @@ describe("an agent's conversation", () => {
 		expect(world.engine.get("p:a").agent.conversation).toBe("c1");
 	});
 
+	test("that is resumed is typed into once it is loaded, or after a while", async () => {
+		const screen = { ready: ["^>$"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
+		const { conversation } = sessions.profile;
+		const known = { ...screen, resumed: ["^user: "] };
+		sessions.profile = { ...PLAIN_PROFILE, conversation, confirmsPrompts: true, screen: known };
+		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 60_000, code: 3 }, {});
+		const runId = () => world.engine.get("p:a").run?.runId ?? "";
+		const typed = () => Buffer.from(world.backend.typed(runId())).toString();
+		await up();
+		await world.pass(64_000);
+		await world.engine.inbox.accept("p:a", "go on");
+		const second = runId();
+		world.backend.show(second, "Loading\n>");
+		await world.pass(5_000);
+		expect(typed()).toBe("");
+		world.backend.show(runId(), "user: hello\n>");
+		await world.pass(1_500);
+		expect(typed()).toContain("go on");
+		await world.pass(70_000);
+		expect(runId()).not.toBe(second);
+		await world.engine.inbox.accept("p:a", "more");
+		world.backend.show(runId(), "an answer that fills the screen\n>");
+		await world.pass(5_000);
+		expect(typed()).toBe("");
+		for (let n = 0; n < 10; n++) await world.pass(1_000);
+		expect(typed()).toContain("more");
+	});
+
 	test("that is not told yet is known by the record that its process holds open", async () => {
 		const conversation = { ...PLAIN_PROFILE.conversation, id: "told", heldOpen: true } as const;
 		const screen = { ready: ["^>"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
@@ -62,6 +91,24 @@ describe("an agent's conversation", () => {
 		sessions.open = null;
 		await world.pass(60_000);
 		expect(conversations()).toEqual(["fresh null", "resume x1"]);
+	});
+
+	test("is free again when it turns out that a start was lost", async () => {
+		const client = Object.getPrototypeOf(world.backend) as Pick<Backend, "start">;
+		const { start } = client;
+		onTestFinished(() => {
+			client.start = start;
+		});
+		let starts = 0;
+		client.start = function (this: Backend, request) {
+			starts += 1;
+			return starts === 1 ? Promise.reject(new Error("lost")) : start.call(this, request);
+		};
+		await up();
+		await world.pass(30_000);
+		expect(starts).toBe(2);
+		expect(world.engine.get("p:a").process).toBe("running");
+		expect(types()).not.toContain("agent.exited");
 	});
 
 	test("is begun anew by `restart --fresh`", async () => {
@@ -84,7 +131,7 @@ describe("an agent's conversation", () => {
 	});
 
 	test("that is not there halts nobody, also where the exit code would mean a wrong setting", async () => {
-		const exits = { codes: [{ code: 42, cause: "config" }], zeroLies: false, texts: [] } as const;
+		const exits = { codes: [{ code: 42, cause: "config" }], texts: [] } as const;
 		sessions.profile = { ...sessions.profile, exits };
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 300, code: 42 }, {});
 		await up();
@@ -105,6 +152,20 @@ describe("an agent's conversation", () => {
 });
 
 describe("a conversation that somebody else holds", () => {
+	test("is also the last one of a folder in which another agent runs", async () => {
+		const { conversation } = PLAIN_PROFILE;
+		sessions.profile = { ...PLAIN_PROFILE, conversation: { ...conversation, id: "last" } };
+		const fleet = fleetOf("a: { command: [x], cwd: /w }\nb: { command: [x], cwd: /w }");
+		const started = world.engine.up(fleet, "p:a");
+		await world.pass(250);
+		await started;
+		void world.engine.up(fleet, "p:b").catch(() => {});
+		await world.pass(10_000);
+		expect(world.engine.get("p:a").process).toBe("running");
+		expect(world.engine.get("p:b").process).toBe("stopped");
+		expect(world.engine.get("p:b").agent.reason).toContain("conversation scripted//w is held");
+	});
+
 	test("keeps the agent from starting, and is waited for without counting as a crash", async () => {
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, {});
 		await up();

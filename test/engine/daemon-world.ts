@@ -67,6 +67,7 @@ export async function createDaemonWorldOn<S extends Store>(
 			schedule: (ms: number, task: () => void) => clock.schedule(ms, () => life.alive && task()),
 		};
 		const engine = new Engine({
+			secrets: { learn: async () => {}, redact: (text) => text },
 			store: mortal(store as Store, life),
 			clock: mortalClock,
 			vault: mortal(vault, life),
@@ -82,7 +83,7 @@ export async function createDaemonWorldOn<S extends Store>(
 				conversation: sessions.converse(spec, intent),
 				request: {
 					agentId: spec.id,
-					argv: ["program"],
+					argv: ["program", ...(spec.kind === "session" ? spec.args : [])],
 					cwd: "/",
 					env: {},
 					terminal: true,
@@ -91,6 +92,7 @@ export async function createDaemonWorldOn<S extends Store>(
 					limits: { memoryBytes: null, cpuPercent: null, pids: null },
 				},
 			}),
+			checkStart: async () => null,
 			watchReady: (spec, onReady) =>
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
 			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
@@ -153,8 +155,9 @@ function createMemoryVault(): EnvVault {
 	let envs: Readonly<Record<string, AgentEnv>> = {};
 	return {
 		read: async () => envs,
-		write: async (next) => {
-			envs = structuredClone(next);
+		update: async (changes) => {
+			const next = Object.entries({ ...envs, ...structuredClone(changes) });
+			envs = Object.fromEntries(next.flatMap(([id, env]) => (env === null ? [] : [[id, env]])));
 		},
 	};
 }

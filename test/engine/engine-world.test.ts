@@ -76,7 +76,11 @@ async function live(seed: number): Promise<void> {
 	await world.pass(1_000);
 
 	for (let step = 0; step < STEPS; step++) {
-		const halted = world.engine.list().filter(({ agent }) => agent.crash.policy === "halted");
+		// One that could not be started is checked again by every request to start it.
+		const halted = world.engine
+			.list()
+			.filter(({ lastExit }) => lastExit?.cause !== "spawn_error")
+			.filter(({ agent }) => agent.crash.policy === "halted");
 		const what = await act(world, random);
 		said.push(what);
 		for (const [id, runs] of await liveRuns(world)) {

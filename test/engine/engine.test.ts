@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
+import { createScriptedSessions } from "./scripted-sessions.js";
 
 let world: DaemonWorld;
 beforeEach(async () => {
@@ -24,9 +25,11 @@ async function finish<T>(promise: Promise<T>, withinMs = 60_000): Promise<T> {
 
 describe("bringing agents up", () => {
 	test("starts each once, and does nothing to one that runs (S1)", async () => {
-		expect(await finish(world.engine.up(ONE, "*"))).toEqual([{ id: "p:a", outcome: "started" }]);
 		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
-			{ id: "p:a", outcome: "already_running" },
+			{ id: "p:a", outcome: "started", reason: null },
+		]);
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
+			{ id: "p:a", outcome: "already_running", reason: null },
 		]);
 		expect(world.backend.started).toHaveLength(1);
 		await world.pass(1);
@@ -55,7 +58,9 @@ b: { command: [x], ready: { delay: 5s } }`);
 	test("halts at once what can never start, and says what to fix (S14)", async () => {
 		const startFailure = { permanent: true, detail: "no such program" };
 		world.backend.script("p:a", { startFailure });
-		expect(await finish(world.engine.up(ONE, "*"))).toEqual([{ id: "p:a", outcome: "failed" }]);
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
+			{ id: "p:a", outcome: "failed", reason: null },
+		]);
 		expect(state()).toEqual(["stopped", "halted"]);
 		expect(view().agent.reason).toContain("no such program");
 	});
@@ -73,7 +78,7 @@ b: { command: [x], ready: { delay: 5s } }`);
 	test("refuses an agent that another fleet file keeps", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		const other = { ...ONE, file: "/elsewhere/reeve.yaml" };
-		await expect(world.engine.up(other, "*")).rejects.toThrow("already kept from /reeve.yaml");
+		await expect(world.engine.up(other, "*")).rejects.toThrow("already defined in /reeve.yaml");
 	});
 });
 
@@ -84,7 +89,9 @@ describe("an agent that crashes", () => {
 		await world.pass(300_000);
 		expect(world.backend.started).toHaveLength(7);
 		expect(state()).toEqual(["stopped", "halted"]);
-		expect(await finish(world.engine.up(ONE, "*"))).toEqual([{ id: "p:a", outcome: "halted" }]);
+		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
+			{ id: "p:a", outcome: "halted", reason: null },
+		]);
 		await world.killAndRestart(3_600_000);
 		await world.pass(300_000);
 		expect(state()).toEqual(["stopped", "halted"]);
@@ -103,7 +110,7 @@ describe("an agent that crashes", () => {
 		expect(state()).toEqual(["running", "healthy"]);
 		expect(world.store.events.at(-1)).toMatchObject({
 			type: "agent.policy_changed",
-			data: { from: "degraded", to: "healthy", reason: "ran for a whole window" },
+			data: { from: "degraded", to: "healthy", reason: "stable for a whole window" },
 		});
 	});
 
@@ -266,6 +273,72 @@ describe("a daemon that died", () => {
 	});
 });
 
+describe("a start that cannot be prepared", () => {
+	test("fails, is tried again, and does not leave the agent starting for ever", async () => {
+		const sessions = createScriptedSessions();
+		const { converse } = sessions;
+		let problem: string | null = "ENOSPC: no space left on device, write";
+		sessions.converse = (spec, intent) => {
+			if (problem !== null) throw new Error(problem);
+			return converse(spec, intent);
+		};
+		world = await createDaemonWorld(undefined, undefined, sessions);
+		const [started] = await finish(world.engine.up(ONE, "*"));
+		expect(started).toMatchObject({ outcome: "failed" });
+		expect(view().agent.reason).toContain("ENOSPC");
+		expect(world.backend.started).toHaveLength(0);
+		problem = null;
+		await world.pass(60_000);
+		expect(view()).toMatchObject({ process: "running", agent: { crash: { policy: "healthy" } } });
+		expect(world.backend.started).toHaveLength(1);
+	});
+});
+
+test("up does not record new settings for a run that begins with the old ones meanwhile", async () => {
+	const changed = fleetOf("a: { command: [x], args: [y] }");
+	world.backend.script("p:a", { livesMs: 1_000, code: 1 }, {});
+	await finish(world.engine.up(ONE, "*"));
+	await world.pass(1_500);
+	// The restart is due, and `up` comes while its intent is being recorded.
+	world.clock.advance((view().nextStartAtMs ?? 0) - world.clock.now().wallMs);
+	const started = world.engine.up(changed, "*");
+	await world.pass(1_000);
+	expect(await started).toMatchObject([{ outcome: "old_settings" }]);
+	expect(world.engine.plan(changed)).toMatchObject([{ change: "change" }]);
+	await finish(world.engine.reload(changed));
+	expect(world.backend.started).toHaveLength(3);
+	expect(world.engine.plan(changed)).toMatchObject([{ change: "keep" }]);
+});
+
+describe("a backend that fails to look for a run", () => {
+	test("is asked again, and the run is adopted (S1)", async () => {
+		await finish(world.engine.up(ONE, "*"));
+		world.backend.failsToLook("ENOSPC: no space left on device, write");
+		await world.killAndRestart();
+		await world.pass(5_000);
+		expect(view()).toMatchObject({
+			process: "unknown",
+			agent: { reason: "ENOSPC: no space left on device, write" },
+		});
+		world.backend.failsToLook(null);
+		await world.pass(2_000);
+		expect(view().process).toBe("running");
+		expect(world.backend.started).toHaveLength(1);
+	});
+
+	test("says nothing about the next run, when the run is stopped before it is looked at again", async () => {
+		await finish(world.engine.up(ONE, "*"));
+		world.backend.failsToLook("tmux does not answer");
+		await world.killAndRestart();
+		expect(view().process).toBe("unknown");
+		world.backend.failsToLook(null);
+		await finish(world.engine.down("*"));
+		expect(view().process).toBe("stopped");
+		await finish(world.engine.up(ONE, "*"));
+		expect(view()).toMatchObject({ process: "running", agent: { desired: "up" } });
+	});
+});
+
 describe("reloading", () => {
 	const before = fleetOf("a: { command: [x] }\nb: { command: [x] }\nc: { command: [x] }");
 	const after = fleetOf("b: { command: [x], args: [y] }\nc: { command: [x] }\nd: { command: [x] }");
@@ -300,6 +373,32 @@ describe("reloading", () => {
 		expect(view("p:c").run?.runId).toBe(kept);
 	});
 
+	test("leaves down what was taken down while it stopped the old one (S2)", async () => {
+		world.backend.script("p:b", { ignoresSignals: true });
+		await finish(world.engine.up(before, "*"));
+		const reloading = world.engine.reload(after);
+		await world.settle();
+		const down = world.engine.down("p:b");
+		await world.pass(40_000);
+		await Promise.all([reloading, down]);
+		expect(view("p:b")).toMatchObject({ process: "stopped", agent: { desired: "down" } });
+	});
+
+	test("replaces what another request started with the old settings meanwhile", async () => {
+		world.backend.script("p:a", { ignoresSignals: true });
+		await finish(world.engine.up(before, "*"));
+		// `a` leaves and takes its time, `b` changes and is stopped at once.
+		const reloading = world.engine.reload(after);
+		await world.pass(1_000);
+		const up = world.engine.up(before, "p:b");
+		await world.pass(60_000);
+		await Promise.all([reloading, up]);
+		const { run, process } = view("p:b");
+		const started = world.backend.started.find(({ runId }) => runId === run?.runId);
+		expect([process, started?.argv]).toEqual(["running", ["program", "y"]]);
+		expect(world.engine.plan(after).every(({ change }) => change === "keep")).toBe(true);
+	});
+
 	test("does not bring up what was taken down", async () => {
 		await finish(world.engine.up(before, "*"));
 		await finish(world.engine.down("p:b"));
@@ -311,8 +410,8 @@ describe("reloading", () => {
 
 test("an unknown agent or project is told with those that there are", async () => {
 	await finish(world.engine.up(ONE, "*"));
-	expect(() => world.engine.get("p:z")).toThrow("there is no agent p:z");
-	await expect(world.engine.down("q")).rejects.toThrow("there is no agent or project q");
+	expect(() => world.engine.get("p:z")).toThrow("unknown agent p:z");
+	await expect(world.engine.down("q")).rejects.toThrow("unknown agent or project q");
 });
 
 describe("an agent that waits for another", () => {
@@ -327,7 +426,7 @@ needs: { command: [x], depends_on: [gone] }`);
 		expect(await finish(world.engine.down("p:needs"))).toMatchObject([
 			{ id: "p:needs", outcome: "already_stopped" },
 		]);
-		expect(await finish(resumed)).toEqual({ from: "healthy", released: [] });
+		expect(await finish(resumed)).toMatchObject({ from: "healthy", released: [] });
 		expect((await finish(up)).map(({ outcome }) => outcome)).toEqual(["started", "stopped"]);
 		const restarted = world.engine.restart("p:needs", { fresh: false });
 		await world.pass(1_000);
@@ -344,5 +443,46 @@ needs: { command: [x], depends_on: [gone] }`);
 		const [report] = await finish(world.engine.restart("p:needs", { fresh: false }), 5_000);
 		expect(report).toMatchObject({ id: "p:needs", outcome: "graceful" });
 		expect(view("p:needs")).toMatchObject({ process: "starting", missing: ["p:gone"] });
+	});
+});
+
+describe("processes that an agent leaves behind", () => {
+	const leftovers = () => world.store.events.filter(({ type }) => type === "agent.leftovers");
+
+	test("get the grace period, and the successor starts when they are gone (S12, S18)", async () => {
+		world.backend.script("p:a", { livesMs: 10, code: 3, leaves: [5_000] }, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(4_000);
+		expect(state()).toEqual(["stopping", "healthy"]);
+		expect(world.backend.started).toHaveLength(1);
+		await world.pass(2_000);
+		expect(state()).toEqual(["running", "healthy"]);
+		expect(leftovers()).toMatchObject([
+			{ data: { processes: [{ name: "leftover" }], killed: [] } },
+		]);
+	});
+
+	test("are killed when it is over, also by the next daemon (S18)", async () => {
+		world.backend.script("p:a", { livesMs: 10, code: 3, leaves: [null] }, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(5_000);
+		await world.killAndRestart();
+		expect(world.backend.started).toHaveLength(1);
+		await world.pass(15_000);
+		expect(world.backend.started).toHaveLength(2);
+		expect(leftovers()).toMatchObject([{ data: { killed: [{ name: "leftover" }] } }]);
+		expect(world.store.events.filter(({ type }) => type === "agent.exited")).toHaveLength(1);
+	});
+
+	test("that cannot be ended keep the successor from starting, and up says so (S18)", async () => {
+		world.backend.script("p:a", { livesMs: 10, code: 3, leaves: [null], unkillable: "stuck" }, {});
+		await finish(world.engine.up(ONE, "*"));
+		await world.pass(30_000);
+		expect(world.backend.started).toHaveLength(1);
+		expect(await finish(world.engine.up(ONE, "*"))).toMatchObject([{ outcome: "not_gone" }]);
+		expect(view().agent.reason).toContain("cannot be killed: stuck");
+		const stuck = world.store.events.filter(({ type }) => type === "agent.leftovers_stuck");
+		expect(stuck).toHaveLength(1);
+		expect(await finish(world.engine.down("*"))).toMatchObject([{ outcome: "not_proven" }]);
 	});
 });

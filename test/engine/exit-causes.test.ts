@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
-import { PLAIN_PROFILE, SERVICE_TEXTS } from "../../src/core/adapter.js";
+import { PLAIN_PROFILE } from "../../src/core/adapter.js";
+import { SERVICE_TEXTS } from "../../src/core/turn-failure.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
@@ -8,7 +9,12 @@ let sessions: ScriptedSessions;
 
 beforeEach(async () => {
 	sessions = createScriptedSessions();
-	const exits = { codes: [], zeroLies: false, texts: SERVICE_TEXTS };
+	const codes = [
+		{ code: 41, cause: "auth" },
+		{ code: 42, cause: "usage_limit" },
+		{ code: 43, cause: "overloaded" },
+	] as const;
+	const exits = { codes, texts: SERVICE_TEXTS };
 	const conversation = { ...PLAIN_PROFILE.conversation, id: "told" } as const;
 	sessions.profile = { ...PLAIN_PROFILE, exits, conversation };
 	world = await createDaemonWorld(undefined, undefined, sessions);
@@ -24,7 +30,7 @@ async function up(): Promise<void> {
 const view = () => world.engine.get("p:a");
 
 test("a usage limit parks the agent until it lifts, again and again, and never counts as a crash", async () => {
-	world.backend.script("p:a", { livesMs: 5_000, code: 1 });
+	world.backend.script("p:a", { livesMs: 5_000, code: 42 });
 	sessions.words = "You've hit your limit, try again in 3 hours";
 	await up();
 	for (let n = 1; n <= 8; n++) {
@@ -39,7 +45,7 @@ test("a usage limit parks the agent until it lifts, again and again, and never c
 });
 
 test("an agent that is not logged in is halted at once, with what to do", async () => {
-	world.backend.script("p:a", { livesMs: 500, code: 1 });
+	world.backend.script("p:a", { livesMs: 500, code: 41 });
 	sessions.words = "401 Unauthorized";
 	await up();
 	await world.pass(60_000);
@@ -49,13 +55,26 @@ test("an agent that is not logged in is halted at once, with what to do", async 
 });
 
 test("an overloaded service is waited for with a growing delay that does not count", async () => {
-	world.backend.script("p:a", { livesMs: 500, code: 1 });
+	world.backend.script("p:a", { livesMs: 500, code: 43 });
 	sessions.words = "529 Overloaded";
 	await up();
 	await world.pass(120_000);
 	expect(world.backend.started.length).toBeLessThan(8);
 	expect(view().agent.crash).toMatchObject({ policy: "healthy", flaps: 0 });
 });
+
+test.each(["401 Unauthorized", "429 rate limit, try again in 3 hours", "503 Service Unavailable"])(
+	"a conversation that mentions %s decides nothing about an exit",
+	async (words) => {
+		world.backend.script("p:a", { livesMs: 90_000, code: 143 }, {});
+		sessions.words = `The server answered: ${words}`;
+		await up();
+		await world.pass(95_000);
+		expect(view()).toMatchObject({ process: "running", lastExit: { cause: "crash" } });
+		expect(view().agent.crash.policy).toBe("healthy");
+		expect(world.backend.started).toHaveLength(2);
+	},
+);
 
 test("what the CLI says on purpose counts more than what it prints", async () => {
 	world.backend.script("p:a", { livesMs: 2_500, code: 1 });

@@ -123,7 +123,7 @@ describe("a plan", () => {
 			...{ bad: "dead_lettered", slow: "succeeded", after: "succeeded", never: "cancelled" },
 		});
 		const never = host.calls.plan(patient).tasks.find(({ task }) => task.name === "never");
-		expect(never?.task.reason).toBe("it needs bad, which was dead_lettered");
+		expect(never?.task.reason).toBe("it depends on bad, which is dead_lettered");
 	});
 
 	test("is cancelled with everything that has not ended", async () => {
@@ -141,6 +141,23 @@ describe("a plan", () => {
 		await expect(host.calls.cancelPlan(planId, 0)).rejects.toMatchObject({
 			code: "already_ended",
 		});
+	});
+
+	test("that ended while its daemon died keeps the attempts that were under way (T8)", async () => {
+		const host = await createCallsHost({ agents: AGENTS });
+		host.script = () => null;
+		const planId = await submit(host, { tasks: { only: { ...ask, action: "only" } } });
+		const { plan } = host.calls.plan(planId);
+		// The daemon is killed after it has stored the end of the plan and before the attempt has ended.
+		const endedAtMs = host.clock.now().wallMs;
+		await host.store.commit((change) =>
+			change.putPlan({ ...plan, status: "cancelled", endedAtMs }),
+		);
+		await host.killAndRestart();
+		const [only] = host.calls.plan(planId).tasks;
+		expect(only?.task).toMatchObject({ status: "cancelled", reason: "its plan is finished" });
+		expect(only?.attempts).toMatchObject([{ n: 1, error: { kind: "internal" } }]);
+		expect(host.ended).toEqual([only?.attempts[0]?.runId]);
 	});
 
 	test("goes on under the next daemon, with the results it had", async () => {
@@ -170,7 +187,7 @@ describe("a plan", () => {
 		const host = await createCallsHost({ agents: AGENTS });
 		const refused: [PlanSubmission["tasks"], RegExp][] = [
 			[{}, /at least one/],
-			[{ a: { ...ask, dependsOn: ["b"] }, b: { ...ask, dependsOn: ["a"] } }, /wait for each other/],
+			[{ a: { ...ask, dependsOn: ["b"] }, b: { ...ask, dependsOn: ["a"] } }, /circular dependency/],
 			[{ a: { ...ask, dependsOn: ["nobody"] } }, /not in the plan/],
 			[{ a: ask, b: { ...ask, payload: "${tasks.a.result}" } }, /does not depend on it/],
 			[{ a: { ...ask, payload: ["${HOME}"] } }, /not a reference/],
@@ -183,6 +200,47 @@ describe("a plan", () => {
 			});
 		}
 		expect(host.store.readOpenTasks()).toEqual([]);
+	});
+
+	test("with odd names is refused or runs whole, and keys of payloads are handed on as they are", async () => {
+		const host = await createCallsHost({ agents: AGENTS });
+		const task = { agent: "p:tool", action: "go" };
+		const proto = JSON.parse('{"tasks": {"ok": {}, "__proto__": {}}}') as PlanSubmission;
+		await expect(host.calls.submitPlan(proto)).rejects.toMatchObject({
+			code: "planning_failed",
+			message: expect.stringContaining("__proto__"),
+		});
+		const payloads: unknown[] = [];
+		host.script = ({ payload }) => {
+			payloads.push(payload);
+			return answered({ constructor: "c" });
+		};
+		const payload: unknown = JSON.parse(
+			'{"__proto__": {"a": "${tasks.constructor.result.constructor}"}}',
+		);
+		const { plan } = await host.calls.submitPlan({
+			tasks: { constructor: task, tostring: { ...task, dependsOn: ["constructor"], payload } },
+		});
+		await host.settle();
+		expect(host.calls.plan(plan.planId).plan.status).toBe("succeeded");
+		expect(JSON.stringify(payloads[1])).toBe('{"__proto__":{"a":"c"}}');
+	});
+
+	test("or task that is nested too deeply is refused, also under a key", async () => {
+		const host = await createCallsHost({ agents: AGENTS });
+		const payload: unknown = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
+		const deep = { agent: "p:tool", action: "go", payload };
+		const refused = { code: "validation_failed", message: /nested deeper than 500 levels/ };
+		for (const options of [{}, { idempotencyKey: "k" }]) {
+			for (const submit of [
+				() => host.calls.submit(deep, options),
+				() => host.calls.submitPlan({ tasks: { deep } }, options),
+			]) {
+				await expect((async () => submit())()).rejects.toMatchObject({
+					...{ code: refused.code, message: expect.stringMatching(refused.message) },
+				});
+			}
+		}
 	});
 
 	test("sent twice under one key is one plan (T5)", async () => {

@@ -44,11 +44,11 @@ export function createScriptedSessions(): ScriptedSessions {
 		open: null,
 		tools: { processes: "", cpuMs: 0 },
 		held,
-		converse(_spec, { withContinue, conversation: known }) {
+		converse({ cwd }, { withContinue, conversation: known }) {
 			if (sessions.profile.conversation.id === "none") return null;
 			const newId = `c${++ids}`;
 			const { recorded } = sessions;
-			return decideConversation(sessions.profile, { known, withContinue, recorded, newId });
+			return decideConversation(sessions.profile, { known, withContinue, recorded, newId, cwd });
 		},
 		adapterOf: () => ({ name: "scripted", profile: sessions.profile }),
 		lastWords: async () => sessions.words,
@@ -61,7 +61,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		isRecorded: async () => sessions.recorded,
 		heldConversation: async () => sessions.open,
 		toolWork: async () => sessions.tools,
-		readReset: (text) => parseResetTime(text, sessions.nowMs(), () => 0),
+		readReset: (text, atMs) => parseResetTime(text, atMs, () => 0),
 		nowMs: () => 0,
 		leases: {
 			async take(conversation, { runId }) {

@@ -102,7 +102,7 @@ describe("a session whose budget is spent", () => {
 	test("is not started by anybody but the new day", async () => {
 		const again = world.engine.up(fleetOf(BUDGETED), ID);
 		await world.pass(1_000);
-		expect(await again).toEqual([{ id: ID, outcome: "over_budget" }]);
+		expect(await again).toMatchObject([{ id: ID, outcome: "over_budget" }]);
 		await world.killAndRestart(1_000);
 		await look();
 		expect(view().process).toBe("stopped");
@@ -122,7 +122,7 @@ describe("a session whose budget is spent", () => {
 	test("goes on for the rest of the day when the operator resumes it", async () => {
 		const resumed = world.engine.resume(ID);
 		await world.pass(1_000);
-		expect(await resumed).toEqual({ from: "healthy", released: ["budget"] });
+		expect(await resumed).toMatchObject({ from: "healthy", released: ["budget"] });
 		spend("m2", 500);
 		await look();
 		await world.killAndRestart(1_000);
@@ -235,11 +235,11 @@ describe("calls to an agent CLI", () => {
 		expect(world.engine.overBudget(ID)).toMatch(/\$0\.75 of \$0\.50/);
 		expect(told()).toHaveLength(1);
 		await world.killAndRestart(1_000);
-		expect(world.engine.overBudget(ID)).toMatch(/spent/);
+		expect(world.engine.overBudget(ID)).toMatch(/used up/);
 		await world.pass(DAY_MS);
 		expect(world.engine.overBudget(ID)).toBeNull();
 		await Promise.all([call(), call()]);
-		expect(world.engine.overBudget(ID)).toMatch(/spent/);
+		expect(world.engine.overBudget(ID)).toMatch(/used up/);
 		await world.engine.resume(ID);
 		expect(world.engine.overBudget(ID)).toBeNull();
 	});

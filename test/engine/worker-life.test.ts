@@ -113,6 +113,24 @@ describe("a worker agent", () => {
 		expect(world.engine.get("p:db").agent.crash.exits).toHaveLength(1);
 	});
 
+	test("sends a request that its process was never given to another process", async () => {
+		const { world, workers, ask } = await createPool("workers: { min: 1, max: 1 }");
+		const asked = ask("a");
+		await world.settle();
+		const outcome = {
+			ok: false,
+			error: "internal",
+			reason: "not given",
+			retryAfterMs: null,
+		} as const;
+		workers.alive[0]?.answer("a", { outcome, log: "", notGiven: true });
+		await world.settle();
+		expect(asked.outcome).toBeUndefined();
+		workers.alive[0]?.answer("a", answered);
+		await world.settle();
+		expect(asked.outcome).toEqual({ ok: true, result: "done" });
+	});
+
 	test("that cannot be started is halted at once, and says what to fix (S14)", async () => {
 		const { world, workers } = await createPool("workers: { min: 0, max: 1 }");
 		workers.refuse = { permanent: true, detail: "the program /nowhere does not exist" };
@@ -136,7 +154,9 @@ describe("a worker agent", () => {
 		expect(workers.alive).toHaveLength(0);
 		const refused = ask("a");
 		await world.settle();
-		expect(refused.outcome).toMatchObject({ reason: "p:db is down: `reeve up p:db` starts it" });
+		expect(refused.outcome).toMatchObject({
+			reason: "p:db is stopped: start it with `reeve up p:db`",
+		});
 		expect((await world.engine.down("p:db"))[0]?.outcome).toBe("already_stopped");
 	});
 

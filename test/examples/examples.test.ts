@@ -1,9 +1,9 @@
 /** The examples, as their fleet file says: each agent as a call and as a worker. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
-import ts from "typescript";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, test } from "vitest";
 import { loadFleet } from "../../src/config/load.js";
 import type { CallSpec, WorkerSpec } from "../../src/config/spec.js";
 import type { AttemptEnd, Program } from "../../src/ports/executor.js";
@@ -20,36 +20,13 @@ import {
 import { describeWithPython } from "../support/needs.js";
 
 let agents: readonly (CallSpec | WorkerSpec)[] = [];
-/** Where the TypeScript is compiled to, for a Node that does not run it by itself. */
-let compiled: string | null = null;
-
-const runsTypeScript = Boolean((process.features as { typescript?: string | false }).typescript);
-
 beforeAll(async () => {
 	const fleet = await loadFleet("examples/reeve.yaml", { env: {}, homeDir: "/" });
 	if (!fleet.ok) throw new Error(JSON.stringify(fleet.problems));
 	agents = fleet.fleet.agents.filter((agent) => agent.kind !== "session");
-	// Inside of the repository, or the name `reeve` would lead nowhere.
-	if (!runsTypeScript) compiled = mkdtempSync(resolve("examples/.planted-"));
 });
-afterAll(() => {
-	if (compiled !== null) rmSync(compiled, { recursive: true, force: true });
-});
-
-function compile(file: string): string {
-	if (compiled === null) return file;
-	const target = join(compiled, `${basename(file, ".ts")}.mjs`);
-	const { outputText } = ts.transpileModule(readFileSync(file, "utf8"), {
-		compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
-	});
-	writeFileSync(target, outputText);
-	return target;
-}
-
 function programOf({ id, command, cwd, limits, extraOutput }: CallSpec | WorkerSpec): Program {
-	const argv = (command ?? []).map((word) =>
-		word.endsWith(".ts") ? compile(join(cwd, word)) : word,
-	) as [string, ...string[]];
+	const argv = [...(command ?? [])] as [string, ...string[]];
 	const env = { PATH: process.env["PATH"] ?? "" };
 	return { agentId: id, argv, cwd, env, limits, extraOutput };
 }
@@ -87,7 +64,7 @@ function countsWords(id: string): void {
 }
 
 describe.each(["calls", "workers"])("the example %s", (project) => {
-	describe("in TypeScript", () => countsWords(`${project}:words-ts`));
+	describe("in JavaScript", () => countsWords(`${project}:words-js`));
 
 	describeWithPython("in Python", () => countsWords(`${project}:words-py`));
 
@@ -103,4 +80,10 @@ test("the example fleet has every example as a call and as a worker", () => {
 		agents.filter((agent) => agent.kind === kind).map(({ name }) => name);
 	expect(names("call")).toEqual(names("worker"));
 	expect(agents.length).toBe(6);
+});
+
+test("the command in the README works as it is written, on this Node", async () => {
+	const [, command = ""] = /^(echo .*)$/m.exec(readFileSync("examples/README.md", "utf8")) ?? [];
+	const { stdout } = await promisify(execFile)("sh", ["-c", command], { cwd: "examples" });
+	expect(JSON.parse(stdout)).toMatchObject({ status: "success", result: { words: 3 } });
 });

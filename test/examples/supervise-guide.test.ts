@@ -52,7 +52,7 @@ test("the server of the example is restarted within its process, and ends when t
 	child.kill("SIGTERM");
 	expect(await once(child, "exit")).toEqual([0, null]);
 	expect(await printed).toMatch(
-		/^web: restart: restartable service failed after \S+: asked to crash; restart 1 of 5 in 500ms\nended: asked to stop \[\]\n$/,
+		/^web: restart: restartable service failed after \S+: asked to crash; restart 1 of 5 in 500ms\nended: stop requested \[\]\n$/,
 	);
 });
 

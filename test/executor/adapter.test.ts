@@ -42,7 +42,7 @@ describe("a CLI behind an adapter", () => {
 		["refuse", "invalid_request", "code 400: error: code 64"],
 		["overload", "backend_failure", "code 503: error: code 75"],
 		["crash", "backend_failure", "code 500: error: code 1"],
-		["die", "backend_failure", 'makes no answer of "half an ans"'],
+		["die", "backend_failure", 'cannot parse the output "half an ans"'],
 	])("that fails at %s is a %s", async (action, expected, words) => {
 		const end = await call(action);
 		expect(ending(end)).toBe(expected);
@@ -63,7 +63,7 @@ describe("a CLI behind an adapter", () => {
 	});
 
 	test("says how it ended when there was no answer in that", async () => {
-		expect(reasonOf(await call("die"))).toContain("(was ended by SIGSEGV)");
+		expect(reasonOf(await call("die"))).toContain("(was terminated by SIGSEGV)");
 	});
 
 	test("is ended when its time is up, whatever it has printed", async () => {
@@ -93,23 +93,23 @@ describe("an adapter with a mistake in it", () => {
 	test("that cannot make a command starts nothing", async () => {
 		const end = await call("shout", { adapter: broken({ prepare: fail }) });
 		expect(ending(end)).toBe("spawn_error");
-		expect(reasonOf(end)).toBe("the adapter broken makes no command of the request: oh no");
+		expect(reasonOf(end)).toBe("the adapter broken cannot build a command for the request: oh no");
 	});
 
 	test.each([
 		["throws", fail, "oh no"],
-		["returns nothing", () => undefined, "no object with a request_id"],
-		["returns no code", () => ({ request_id: "r-1", status: "success" }), "no number as its code"],
+		["returns nothing", () => undefined, "not an object with a request_id"],
+		["returns no code", () => ({ request_id: "r-1", status: "success" }), "no numeric code"],
 	])("that %s instead of an answer is a backend failure", async (_, parse, words) => {
 		const end = await call("shout", { adapter: broken({ parse }) });
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toContain('the adapter broken makes no answer of "HELLO, WöRLD"');
+		expect(reasonOf(end)).toContain('the adapter broken cannot parse the output "HELLO, WöRLD"');
 		expect(reasonOf(end)).toContain(words);
 	});
 
 	test("that answers another request is a backend failure", async () => {
 		const parse = () => ({ request_id: "r-2", status: "success", code: 0 });
 		const end = await call("shout", { adapter: broken({ parse }) });
-		expect(reasonOf(end)).toBe("answered request r-2, not r-1");
+		expect(reasonOf(end)).toBe("the response is for request r-2, not r-1");
 	});
 });

@@ -39,22 +39,23 @@ describe("an answer of the agent", () => {
 		const { outcome } = await call(program("answers.sh", ["error", "503", more]));
 		expect(outcome).toEqual({
 			...{ ok: false, error: "backend_failure" },
-			...{ reason: "agent answered error with code 503: busy", retryAfterMs: 1500 },
+			...{ reason: "agent returned error with code 503: busy", retryAfterMs: 1500 },
+			response: { status: "error", code: 503, error: { message: "busy" } },
 		});
 	});
 
 	test("to another request is a backend failure that names both", async () => {
 		const end = await call(program("answers-another.sh"));
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe("answered request of-somebody-else, not r-1");
+		expect(reasonOf(end)).toBe("the response is for request of-somebody-else, not r-1");
 	});
 
 	test.each([
-		['{"request_id":"r-1","code":0}', "the answer has no status"],
-		['{"request_id":"r-1","status":"success"}', "the answer has no number as its code"],
-		['{"request_id":7,"status":"success","code":0}', "printed no JSON answer"],
-		['"success"', "printed no JSON answer"],
-		["null", "printed no JSON answer"],
+		['{"request_id":"r-1","code":0}', "the response has no status"],
+		['{"request_id":"r-1","status":"success"}', "the response has no numeric code"],
+		['{"request_id":7,"status":"success","code":0}', "printed no JSON response"],
+		['"success"', "printed no JSON response"],
+		["null", "printed no JSON response"],
 	])("that is %s is a backend failure", async (text, words) => {
 		const end = await call(program("prints-garbage.sh", [text]));
 		expect(ending(end)).toBe("backend_failure");
@@ -66,16 +67,16 @@ describe("an answer of the agent", () => {
 		const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
 		writeFileSync(file, `{"request_id":"r-1","status":"success","code":0,"result":${deep}}`);
 		const end = await call(program("/bin/cat", [file]));
-		expect(reasonOf(end)).toBe("the answer is nested deeper than 500 levels");
+		expect(reasonOf(end)).toBe("the response is nested deeper than 500 levels");
 	});
 });
 
-describe("a process without an answer", () => {
+describe("a process without a response", () => {
 	test.each([
-		[program("says-nothing.sh"), "exited with code 0 without an answer"],
-		[program("says-nothing.sh", ["1"]), "exited with code 1 without an answer"],
-		[program("says-nothing.sh", ["0", "KILL"]), "was ended by SIGKILL without an answer"],
-		[program("says-nothing.sh", ["0", "SEGV"]), "was ended by SIGSEGV without an answer"],
+		[program("says-nothing.sh"), "exited with code 0 without a response"],
+		[program("says-nothing.sh", ["1"]), "exited with code 1 without a response"],
+		[program("says-nothing.sh", ["0", "KILL"]), "was terminated by SIGKILL without a response"],
+		[program("says-nothing.sh", ["0", "SEGV"]), "was terminated by SIGSEGV without a response"],
 	])("is a backend failure that says how it ended (%#)", async (of, words) => {
 		const end = await call(of);
 		expect(ending(end)).toBe("backend_failure");
@@ -87,7 +88,7 @@ describe("a process without an answer", () => {
 		const end = await call(program("prints-garbage.sh", ["Traceback\u001b[31m", "3"]));
 		expect(ending(end)).toBe("backend_failure");
 		expect(reasonOf(end)).toBe(
-			'printed no JSON answer: "Traceback\\u001b[31m" (exited with code 3)',
+			'printed no JSON response: "Traceback\\u001b[31m" (exited with code 3)',
 		);
 	});
 
@@ -107,7 +108,7 @@ describe("output", () => {
 	test("in invalid UTF-8 is a backend failure", async () => {
 		const end = await call(program("answers-with-invalid-utf8.sh"));
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe("the answer is not valid UTF-8");
+		expect(reasonOf(end)).toBe("the response is not valid UTF-8");
 	});
 
 	test("may split a character between two writes", async () => {
@@ -125,7 +126,7 @@ describe("output", () => {
 		const of = program("prints-before-answering.sh", [], { extraOutput: "refuse" });
 		const end = await call(of);
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toMatch(/^printed something besides its answer: "Loading the model/);
+		expect(reasonOf(end)).toMatch(/^printed other output besides its response: "Loading the model/);
 	});
 
 	test("that is only an answer passes when anything else is refused", async () => {
@@ -142,7 +143,7 @@ describe("output", () => {
 		const end = await call(program("prints-100mb.sh"));
 		clearInterval(watch);
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe("answer larger than 16MiB");
+		expect(reasonOf(end)).toBe("response larger than 16MiB");
 		expect(mostBytes).toBeLessThan(64 * 1024 * 1024);
 	});
 
@@ -171,7 +172,7 @@ describe("an agent that does not read its request", () => {
 	test("and hangs is ended when its time is up", async () => {
 		const end = await call(program("never-reads.sh"), { request: large, timeoutMs: 300 });
 		expect(ending(end)).toBe("timeout");
-		expect(reasonOf(end)).toBe("no answer within 300 ms");
+		expect(reasonOf(end)).toBe("no response within 300 ms");
 	});
 });
 

@@ -217,7 +217,7 @@ describe("a host without files to spare", () => {
 	async function runWithFewFiles(script: string, agent: string) {
 		const args = [
 			path(`test/fixtures/executor/${script}`),
-			path("dist/executor/executor.js"),
+			path("build/executor/executor.js"),
 			path(`test/fixtures/call-agents/${agent}`),
 		];
 		const limited = 'ulimit -n 64 && exec "$0" "$@"';

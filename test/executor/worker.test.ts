@@ -23,9 +23,15 @@ let asked = 0;
 function ask(
 	worker: Worker,
 	action: string,
-	{ timeoutMs = LONG_MS, signal = NEVER, payload = {} as unknown } = {},
+	{
+		timeoutMs = LONG_MS,
+		signal = NEVER,
+		payload = {} as unknown,
+		workerMs = undefined as number | undefined,
+	} = {},
 ): Promise<AttemptEnd> {
-	return worker.ask(request({ request_id: `q-${++asked}`, action, payload }), timeoutMs, signal);
+	const asks = request({ request_id: `q-${++asked}`, action, payload });
+	return worker.ask(asks, timeoutMs, signal, workerMs);
 }
 
 const readLog = (logDir: string) => readFileSync(join(logDir, "current.log"), "utf8");
@@ -54,7 +60,7 @@ describe("requests and answers", () => {
 		expect(ending(await ask(worker, "refuse"))).toBe("invalid_request");
 		expect(ending(await ask(worker, "answer-without-code"))).toBe("backend_failure");
 		const broken = await ask(worker, "answer-invalid-utf8");
-		expect(reasonOf(broken)).toBe("the answer is not valid UTF-8");
+		expect(reasonOf(broken)).toBe("the response is not valid UTF-8");
 		expect(ending(await ask(worker, "answer"))).toBe('ok "at once"');
 	});
 
@@ -68,15 +74,15 @@ describe("requests and answers", () => {
 		expect(ending(await ask(worker, "answer-twice"))).toBe('ok "first"');
 		expect(ending(await ask(worker, "answer-twice"))).toBe('ok "first"');
 		await worker.stop(LONG_MS);
-		const notes = readLog(logDir).match(/ignored a late or unknown answer \(\d+×\)/g);
-		expect(notes).toEqual([1, 2, 4].map((n) => `ignored a late or unknown answer (${n}×)`));
+		const notes = readLog(logDir).match(/ignored a late or unknown response \(\d+×\)/g);
+		expect(notes).toEqual([1, 2, 4].map((n) => `ignored a late or unknown response (${n}×)`));
 	});
 
 	test("the same id cannot be asked twice at once", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const twice = request({ request_id: "twice", action: "keep" });
 		const first = worker.ask(twice, LONG_MS, NEVER);
-		expect(() => worker.ask(twice, LONG_MS, NEVER)).toThrow("held already");
+		expect(() => worker.ask(twice, LONG_MS, NEVER)).toThrow("duplicate request");
 		await worker.stop(0);
 		expect(ending(await first)).toBe("internal");
 	});
@@ -88,7 +94,7 @@ describe("what a worker prints besides its answers", () => {
 		expect(ending(await ask(worker, "print-garbage"))).toBe('ok "after garbage"');
 		expect(ending(await ask(worker, "answer"))).toBe('ok "at once"');
 		await worker.stop(LONG_MS);
-		expect(readLog(logDir)).toContain('printed a line that is no answer (1×): "Loading..."');
+		expect(readLog(logDir)).toContain('printed a line that is not a response (1×): "Loading..."');
 	});
 
 	test("ends it when the settings refuse it, and what it held with it", async () => {
@@ -96,7 +102,7 @@ describe("what a worker prints besides its answers", () => {
 		const kept = ask(worker, "keep");
 		const end = await ask(worker, "print-garbage");
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe('its worker printed a line that is no answer: "Loading..."');
+		expect(reasonOf(end)).toBe('its worker printed a line that is not a response: "Loading..."');
 		expect(ending(await kept)).toBe("backend_failure");
 		expect(await worker.ended).toMatchObject({ cause: "sick", signal: "SIGKILL" });
 		expect(liveProcesses(worker.runId)).toEqual([]);
@@ -118,7 +124,7 @@ describe("what a worker prints besides its answers", () => {
 		const { worker } = await startWorker(openExecutor({ answerBytesMax: 1024 * 1024 }));
 		const end = await ask(worker, "print-without-end");
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe("its worker printed an answer larger than 1MiB");
+		expect(reasonOf(end)).toBe("its worker printed a response larger than 1MiB");
 		expect((await worker.ended).cause).toBe("sick");
 	});
 });
@@ -135,9 +141,9 @@ describe("a worker that does not answer", () => {
 		expect(worker.isOpen).toBe(false);
 		const displaced = await other;
 		expect(ending(displaced)).toBe("internal");
-		expect(reasonOf(displaced)).toMatch(/its worker was ended: request q-\d+ was not answered/);
+		expect(reasonOf(displaced)).toMatch(/its worker was killed: request q-\d+ had no response/);
 		expect(await worker.ended).toMatchObject({ cause: "timed_out", outOfMemory: false });
-		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker takes no more requests");
+		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker accepts no more requests");
 	});
 
 	test("is ended when the request is called off", async () => {
@@ -151,11 +157,56 @@ describe("a worker that does not answer", () => {
 		expect((await worker.ended).cause).toBe("called_off");
 	});
 
+	test("within its only caller's own deadline is ended, which is not its fault", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const late = await ask(worker, "keep", { timeoutMs: 50, workerMs: LONG_MS });
+		expect(ending(late)).toBe("timeout");
+		expect(liveProcesses(worker.runId)).toEqual([]);
+		expect((await worker.ended).cause).toBe("called_off");
+	});
+
+	test("to an impatient caller goes on serving the others, and a late answer is ignored", async () => {
+		const { worker, logDir } = await startWorker(openExecutor());
+		const other = ask(worker, "keep");
+		const late = await ask(worker, "keep", { timeoutMs: 50, workerMs: LONG_MS });
+		expect(ending(late)).toBe("timeout");
+		expect([worker.isOpen, worker.pending]).toEqual([true, 2]);
+		expect(ending(await ask(worker, "answer-all"))).toBe('ok "backwards"');
+		expect(ending(await other)).toBe('ok "backwards"');
+		await late.over;
+		expect([worker.isOpen, worker.pending]).toEqual([true, 0]);
+		await worker.stop(LONG_MS);
+		expect(readLog(logDir)).toContain("ignored a response without a pending request");
+	});
+
+	test("and that only callers who are gone have asked is ended when the others are served", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const kept = ask(worker, "keep", { timeoutMs: 50, workerMs: LONG_MS });
+		const other = ask(worker, "stop-reading");
+		// The other is answered at once, so that only the first is left.
+		expect(ending(await other)).toBe('ok "deaf"');
+		const end = await kept;
+		expect(ending(end)).toBe("timeout");
+		await end.over;
+		expect((await worker.ended).cause).toBe("called_off");
+	});
+
+	test("within the agent's own timeout is ended even if the caller has gone before", async () => {
+		const { worker } = await startWorker(openExecutor());
+		const other = ask(worker, "keep");
+		const late = await ask(worker, "keep", { timeoutMs: 50, workerMs: 400 });
+		expect([ending(late), worker.isOpen]).toEqual(["timeout", true]);
+		await late.over;
+		expect(liveProcesses(worker.runId)).toEqual([]);
+		expect((await worker.ended).cause).toBe("timed_out");
+		expect(ending(await other)).toBe("internal");
+	});
+
 	test("because it has exited tells how", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const end = await ask(worker, "exit");
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe("its worker exited with code 7 without an answer");
+		expect(reasonOf(end)).toBe("its worker exited with code 7 without a response");
 		expect(await worker.ended).toMatchObject({ code: 7, signal: null, cause: "exited" });
 	});
 
@@ -211,8 +262,8 @@ describe("a worker that does not read", () => {
 		const reasons = (await Promise.all(ends)).map(reasonOf);
 		expect(new Set(reasons)).toEqual(
 			new Set([
-				"its worker was stopped before it answered",
-				"its worker ended before it was given the request",
+				"its worker was stopped before it responded",
+				"its worker exited before it received the request",
 			]),
 		);
 	});
@@ -225,14 +276,14 @@ describe("stopping", () => {
 		expect(await worker.stop(LONG_MS)).toBe("graceful");
 		expect(new Set((await Promise.all(ends)).map(ending))).toEqual(new Set(['ok "at once"']));
 		expect(await worker.ended).toMatchObject({ code: 0, cause: "stopped" });
-		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker takes no more requests");
+		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker accepts no more requests");
 	});
 
 	test("ends it when its time is up", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const kept = ask(worker, "keep");
 		expect(await worker.stop(100)).toBe("timed_out_killed");
-		expect(reasonOf(await kept)).toBe("its worker was stopped before it answered");
+		expect(reasonOf(await kept)).toBe("its worker was stopped before it responded");
 		expect(await worker.ended).toMatchObject({ cause: "stopped", signal: "SIGKILL" });
 		expect(liveProcesses(worker.runId)).toEqual([]);
 	});

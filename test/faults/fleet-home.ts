@@ -9,6 +9,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentJson } from "../../src/http/contract/agents.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
+import { killStrays } from "../support/kill-strays.js";
 import { type Ran, runReeve } from "../support/reeve.js";
 
 export interface FleetHome {
@@ -23,7 +24,7 @@ export interface FleetHome {
 	killDaemon(): Promise<void>;
 	/** The ledger's lines: `start NAME PID`, `exit NAME PID`, `DUPLICATE NAME PID`. */
 	ledger(): readonly string[];
-	writeFleet(agents: string): void;
+	writeFleet(agents: string, file?: string): void;
 	/** Takes everything down and the folder away. */
 	close(): Promise<void>;
 }
@@ -58,18 +59,19 @@ export function createFleetHome(
 				return [];
 			}
 		},
-		writeFleet(agents) {
+		writeFleet(agents, file = "reeve.yaml") {
 			const indented = agents.replace(/^/gm, "      ");
-			writeFileSync(
-				join(folder, "reeve.yaml"),
-				`version: 1\nprojects:\n  p:\n    agents:\n${indented}\n`,
-			);
+			writeFileSync(join(folder, file), `version: 1\nprojects:\n  p:\n    agents:\n${indented}\n`);
 		},
 		async close() {
 			// A test may have left its agents without a daemon.
-			await reeve("daemon", "start");
-			await reeve("daemon", "stop", "--all");
-			rmSync(folder, { recursive: true, force: true });
+			try {
+				await reeve("daemon", "start");
+				await reeve("daemon", "stop", "--all");
+			} finally {
+				killStrays(folder);
+			}
+			rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 		},
 	};
 }

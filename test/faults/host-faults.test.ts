@@ -15,23 +15,23 @@ afterEach(() => home.close(), 120_000);
 const pids = async () => (await home.ps()).map(({ pid }) => pid);
 const inHome = (...names: string[]) => join(home.env["REEVE_HOME"] ?? "", ...names);
 
-describe("the program that holds the terminals, killed with -9", () => {
-	holderSuite("pty", () => {
-		const [lock = ""] = readdirSync(inHome("run", "pty")).filter((name) =>
-			/^holder\.lock\.\d+$/.test(name),
-		);
-		return (JSON.parse(readFileSync(inHome("run", "pty", lock), "utf8")) as { pid: number }).pid;
-	});
+describe("the shims, killed with -9", () => {
+	holderSuite("pty", () =>
+		readdirSync(inHome("run", "pty", "agents")).map((name) => {
+			const record = readFileSync(inHome("run", "pty", "agents", name, "record"), "utf8");
+			return (JSON.parse(record) as { shim: number }).shim;
+		}),
+	);
 });
 describeWithTmux("the tmux server, killed with -9", () => {
 	holderSuite("tmux", () => {
 		const socket = inHome("run", "tmux", "tmux.sock");
 		const asked = ["-S", socket, "display-message", "-p", "#{pid}"];
-		return Number(spawnSync("tmux", asked, { encoding: "utf8" }).stdout);
+		return [Number(spawnSync("tmux", asked, { encoding: "utf8" }).stdout)];
 	});
 });
 
-function holderSuite(backend: string, holderPid: () => number): void {
+function holderSuite(backend: string, holderPids: () => readonly number[]): void {
 	test(`${backend}: survivors are ended and each agent is restarted once (S1, S8)`, {
 		timeout: 300_000,
 	}, async () => {
@@ -50,7 +50,7 @@ function holderSuite(backend: string, holderPid: () => number): void {
 		await home.must("up");
 		await eventually(() => home.ledger().length === 3, "every agent is in the ledger");
 		const before = await pids();
-		process.kill(holderPid(), "SIGKILL");
+		for (const pid of holderPids()) process.kill(pid, "SIGKILL");
 		await eventually(
 			async () => {
 				const agents = await home.ps();

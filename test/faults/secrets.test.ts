@@ -3,7 +3,7 @@
  * stands nowhere else, and is looked for in everything that Reeve writes, says and runs.
  */
 
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -13,6 +13,7 @@ import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
 const SECRETS = {
 	env: "canary-env-7c1f",
 	envFile: "canary-env-file-90ab",
+	passed: "canary-passed-31fe",
 	payload: "canary-payload-55d2",
 	header: "canary-header-e3f8",
 } as const;
@@ -71,6 +72,80 @@ function found(where: string, text: string): string[] {
 	const names = Object.keys(SECRETS) as Secret[];
 	return names.filter((name) => text.includes(SECRETS[name])).map((name) => `${name} in ${where}`);
 }
+
+/**
+ * Agents that repeat the values they were given in every text that Reeve takes from them: their last
+ * words, an error, stderr, an exit text, a screen.
+ */
+const REPEATING = `
+talks: { adapter: leaky, env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], on_clean_exit: stop, crash_policy: { transient_delay: 100ms, flapping_delay: 100ms } }
+tool: { kind: call, command: [sh, fails.sh], env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], retry: { max_attempts: 2, initial_backoff: 10ms } }
+desk: { kind: worker, command: [sh, fails.sh], env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], retry: { max_attempts: 1 } }`;
+
+const LEAKY = `adapters:
+  leaky:
+    command: [sh, -c, 'echo "401 unauthorized: $FILE_KEY $KEY $PASSED_KEY"; exit 7']
+    exits: { texts: [{ match: "401 .*", cause: auth }] }
+`;
+
+const FAILS = `read line
+id=$(printf '%s' "$line" | sed 's/.*"request_id":"\\([^"]*\\)".*/\\1/')
+echo "stderr: $FILE_KEY $KEY $PASSED_KEY" >&2
+printf '{"request_id":"%s","status":"error","code":500,"error":{"message":"failed with %s %s %s","detail":"%s"}}\\n' "$id" "$FILE_KEY" "$KEY" "$PASSED_KEY" "$PASSED_KEY"
+`;
+
+test("A10: a secret that an agent repeats is stored and sent nowhere but in its own log", {
+	timeout: 180_000,
+}, async () => {
+	fleet = createFleetHome({ PASSED_KEY: SECRETS.passed });
+	const { folder, env, reeve, must } = fleet;
+	const home = env["REEVE_HOME"] ?? "";
+	mkdirSync(home, { mode: 0o700 });
+	writeFileSync(join(folder, ".env"), `FILE_KEY=${SECRETS.envFile}\n`);
+	writeFileSync(join(folder, "fails.sh"), FAILS);
+	const notices = join(folder, "notices");
+	const argv = ["sh", "-c", `cat >> ${notices}; echo >> ${notices}`];
+	const notify = [{ type: "command", name: "all", argv }];
+	writeFileSync(join(home, "daemon.json"), JSON.stringify({ notify }));
+	fleet.writeFleet(REPEATING.trim());
+	const file = join(folder, "reeve.yaml");
+	writeFileSync(file, readFileSync(file, "utf8").replace("projects:", `${LEAKY}projects:`));
+	await reeve("up");
+	const called: string[] = [];
+	for (const agent of ["p:tool", "p:desk"]) {
+		const { stdout, stderr } = await reeve("call", agent, "go", "--json");
+		called.push(stdout, stderr, (await reeve("call", agent, "go")).stderr);
+	}
+	const halted = async () => (await fleet?.ps())?.some(({ policy }) => policy === "halted");
+	await eventually(async () => (await halted()) === true, "the agent is halted");
+	await eventually(() => existsSync(notices), "somebody was notified");
+	// The next daemon has learned nothing from starts of its own.
+	await fleet.killDaemon();
+	await must("daemon", "start");
+	called.push((await reeve("call", "p:tool", "go", "--json")).stdout);
+	const client = createClient({ socketPath: join(home, "reeve.sock") });
+	const said = [
+		...called.map((text) => ["call", text] as const),
+		["events", await must("events", "--json", "--after", "0")],
+		["ps", (await must("ps")) + (await must("ps", "--json"))],
+		["explain", (await must("explain", "p:talks")) + (await must("explain", "p:talks", "--json"))],
+		["tasks", JSON.stringify(await client.call("GET /api/v1/tasks"))],
+		["dead letters", await must("dead-letters", "ls", "--json")],
+		["notices", readFileSync(notices, "utf8")],
+		["status", await must("daemon", "status", "--json")],
+	] as const;
+	const places = [
+		...said.flatMap(([where, text]) => found(where, text)),
+		...searchProcesses(),
+		...searchFiles(home).filter((place) => !place.includes("file logs/")),
+	];
+	expect(places).toEqual([]);
+	// So that it is known that the agents did repeat them.
+	expect(searchFiles(home).some((place) => place.includes("file logs/p/talks"))).toBe(true);
+	const texts = said.map(([, text]) => text).join("\n");
+	expect(texts).toContain("[redacted PASSED_KEY]");
+	expect(texts).toContain("[redacted FILE_KEY]");
+});
 
 test("a secret is found in no log, event, answer, command line or file", {
 	timeout: 180_000,

@@ -79,7 +79,7 @@ test("daemons that die again and again are told with their last words, not waite
 	const started = await startMany(6);
 	for (const { code, stdout } of started) {
 		expect(code).toBe(1);
-		expect(stdout).toContain("ended before it answered");
+		expect(stdout).toContain("exited during startup");
 		expect(stdout).toContain("no room at the inn");
 	}
 });

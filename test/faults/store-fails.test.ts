@@ -5,9 +5,10 @@
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { connect, fill, mountDisk } from "../store/support.js";
+import { killProcess } from "../support/kill.js";
 import type { Ran } from "../support/reeve.js";
 import { createFleetHome, eventually, type FleetHome } from "./fleet-home.js";
 
@@ -32,14 +33,19 @@ async function untilRefused(): Promise<Ran> {
 /** What an operator sees while it lasts, and when it is over. */
 async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promise<void> {
 	const [a] = await pids();
-	// This one finds out, and waits; the next is told at once.
+	// The first may have stopped the agent before nothing could be stored any more; the next is refused at once.
 	const first = await untilRefused();
-	expect(first.stderr).toMatch(words);
+	const isBegun = first.stderr.includes("started but not finished");
+	const why = first.stderr.replace(
+		"then writes to the database failed",
+		"cannot write to the database",
+	);
+	expect(isBegun ? why : first.stderr).toMatch(words);
 	const second = await home.reeve("down", "p:a");
 	expect(second.code).toBe(1);
 	expect(second.stderr).toMatch(words);
 	expect(second.stderr).toContain("Nothing was done");
-	expect(second.stderr).toContain("hint: Make room");
+	expect(second.stderr).toContain("hint: Free disk space");
 	expect(await status()).toMatchObject({
 		ready: false,
 		problems: [expect.stringMatching(words)],
@@ -73,8 +79,9 @@ test("a full disk: agents live on, requests are refused clearly, and it recovers
 	await home.must("up");
 	const ballast = join(disk.folder, "ballast");
 	fill(ballast);
-	await expectRefusalAndRecovery(/nothing can be stored: the disk (is full|reports an error)/, () =>
-		rmSync(ballast),
+	await expectRefusalAndRecovery(
+		/cannot write to the database: the disk (is full|reported an error)/,
+		() => rmSync(ballast),
 	);
 });
 
@@ -86,9 +93,42 @@ test("a database that another program holds: the same, and it says so", {
 	await home.must("up");
 	const other = await connect(database());
 	other.exec("BEGIN IMMEDIATE");
-	await expectRefusalAndRecovery(/nothing can be stored: the database is locked/, () =>
+	await expectRefusalAndRecovery(/cannot write to the database: the database is locked/, () =>
 		other.exec("ROLLBACK"),
 	);
+});
+
+test("an agent that dies while nothing can be stored is shown as gone, not as running (S19)", {
+	timeout: 300_000,
+}, async () => {
+	home = createFleetHome();
+	home.writeFleet(`${FLEET}\nw: { kind: worker, workers: { min: 1 }, command: [cat] }`);
+	await home.must("up");
+	const before = await pids();
+	const other = await connect(database());
+	onTestFinished(() => other.close());
+	other.exec("BEGIN IMMEDIATE");
+	const [a, , w] = before;
+	for (const pid of [a, w]) killProcess(pid);
+	const gone = {
+		...{ process: "stopped", pid: null, started_at: null, uptime_ms: null, ready: false },
+		reason: "SIGKILL: the process is gone, its exit is not recorded yet",
+	};
+	await eventually(
+		async () => (await home.ps()).every(({ id, pid }) => id === "p:b" || pid === null),
+		"no dead pid is shown",
+	);
+	expect(await home.ps()).toMatchObject([gone, { process: "running", pid: before[1] }, gone]);
+	other.exec("ROLLBACK");
+	await eventually(
+		async () => (await home.ps()).every(({ process: state }) => state === "running"),
+		"both run again",
+	);
+	expect(await home.ps()).toMatchObject([
+		{ last_exit: { signal: "SIGKILL" }, restarts: 1 },
+		{ last_exit: null },
+		{ last_exit: { signal: "SIGKILL" }, restarts: 1 },
+	]);
 });
 
 test("a database that was moved away is not made anew behind anybody's back", {
@@ -99,7 +139,7 @@ test("a database that was moved away is not made anew behind anybody's back", {
 	await home.must("up");
 	const away = `${database()}.away`;
 	renameSync(database(), away);
-	await expectRefusalAndRecovery(/nothing can be stored: .* was removed or replaced/, () => {
+	await expectRefusalAndRecovery(/cannot write to the database: .* was removed or replaced/, () => {
 		expect(existsSync(database())).toBe(false);
 		renameSync(away, database());
 	});
@@ -117,7 +157,7 @@ test("a new database is not made while agents run that only the old one knows (S
 	renameSync(database(), away);
 	const refused = await home.reeve("up");
 	expect(refused.code).not.toBe(0);
-	expect(refused.stderr).toContain("agents that it knew still run");
+	expect(refused.stderr).toContain("agents that it recorded are still running");
 	for (const pid of before) expect(refused.stderr).toContain(String(pid));
 	expect(existsSync(database())).toBe(false);
 	renameSync(away, database());

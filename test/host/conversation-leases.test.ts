@@ -44,7 +44,7 @@ describe("the right to hold a conversation", () => {
 		const first = await leases.take("claude/1", holder);
 		expect(first.ok).toBe(true);
 		const second = await leases.take("claude/1", { ...holder, agentId: "q:b" });
-		expect(second).toMatchObject({ ok: false, detail: expect.stringContaining("held by p:a") });
+		expect(second).toMatchObject({ ok: false, detail: expect.stringContaining("in use by p:a") });
 		expect((await leases.take("claude/2", holder)).ok).toBe(true);
 	});
 

@@ -89,7 +89,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	};
 	const calls = createEchoCalls(world, clock);
 	const server = createServer();
-	const tokens = await openTokens(createMemoryTokens(), () => world.clock.now().wallMs);
+	const tokens = await openTokens(createMemoryTokens(), clock);
 	const api = createApi({
 		...{ tokens, links: createLoginLinks(() => world.clock.now().wallMs) },
 		gate: createGate(
@@ -108,8 +108,10 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		shutDown: () => {
 			ends.count += 1;
 		},
-		reload: async () => ({ changed: true, problem: null }),
+		reload: async () => ({ changed: true, keys: ["listen"], problem: null }),
+		testNotify: async () => [{ name: "phone", type: "ntfy", ok: true, reason: null }],
 		logDirOf: () => logs,
+		describeEnvironment: async () => ({ variables: [], env_file: null, warnings: [] }),
 		onError: (error) => failures.push(error),
 	});
 	const network = createServer();
@@ -170,7 +172,13 @@ tool: { kind: call, command: [tool], retry: { max_attempts: 1 } }`);
 /** Calls to agents that answer with what they were given, or fail when asked to. */
 function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 	return new Calls({
-		...{ store, clock, random: Math.random, newId: randomUUID, concurrency: 16 },
+		...{
+			store,
+			clock,
+			random: Math.random,
+			newId: randomUUID,
+			concurrency: { call: 16, worker: 16 },
+		},
 		specOf: (id) => engine.specOf(id),
 		overBudget: (id) => engine.overBudget(id),
 		mayCall: (id, underWay) => engine.mayCall(id, underWay),

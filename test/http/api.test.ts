@@ -27,6 +27,22 @@ describe("a failure", () => {
 			"unsupported_media_type",
 		],
 		["a missing field", post("/api/v1/agents/p:web/answer", "{}"), "validation_failed"],
+		[
+			"a payload nested 50,000 deep",
+			post(
+				"/api/v1/tasks",
+				`{"agent":"p:tool","action":"go","payload":${"[".repeat(50_000)}${"]".repeat(50_000)}}`,
+			),
+			"body_too_deep",
+		],
+		[
+			"a plan task named __proto__",
+			post(
+				"/api/v1/plans",
+				'{"tasks":{"a":{"agent":"p:tool","action":"go"},"__proto__":{"agent":"p:tool","action":"go"}}}',
+			),
+			"validation_failed",
+		],
 		["no fleet", post("/api/v1/fleet/up", '{"fleet":1,"scope":"*"}'), "validation_failed"],
 		["a bad query", { path: "/api/v1/events?after=-1" }, "validation_failed"],
 		[
@@ -141,6 +157,19 @@ describe("the list of agents", () => {
 		expect(await ask()).toMatchObject({ status: 304, body: "" });
 		await client.call("POST /api/v1/agents/:scope/down", { place: "p:web", body: {} });
 		expect((await ask()).status).toBe(200);
+	});
+
+	test("is found by its tag in a list, and not by a list of nearly nothing", async () => {
+		const { raw, world } = await createApiWorld();
+		await world.pass(5_000);
+		const { headers } = await raw({ path: "/api/v1/agents" });
+		const ask = async (tags: string) =>
+			(await raw({ path: "/api/v1/agents", headers: { "if-none-match": tags } })).status;
+		expect(await ask(`W/"other", ${headers.etag} , "x"`)).toBe(304);
+		// As long as headers may be: splitting at spaces and commas by a pattern would be quadratic.
+		for (const filler of [" ", ",", " ,", "\t", '"']) {
+			expect(await ask(`a${filler.repeat(12_000 / filler.length)}b`)).toBe(200);
+		}
 	});
 
 	test("is never older than what was answered before", async () => {

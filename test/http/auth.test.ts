@@ -28,8 +28,8 @@ describe("walking every route", { timeout: 120_000 }, () => {
 		[
 			"a route that needs nobody",
 			"http/contract/daemon.ts",
-			'its agents are stopped first.",\n\t\taccess: "operate"',
-			'its agents are stopped first.",\n\t\taccess: "public"',
+			'stops its agents first.",\n\t\taccess: "operate"',
+			'stops its agents first.",\n\t\taccess: "public"',
 			/POST \/api\/v1\/daemon\/stop with a token that may read/,
 		],
 		[
@@ -43,8 +43,8 @@ describe("walking every route", { timeout: 120_000 }, () => {
 		[
 			"WebSockets that are not asked",
 			"http/server.ts",
-			"gate.admit(request, door.via, route.spec, params);",
-			'{ type: "owner", uid: 0 } as const;',
+			"gate.admit(request, door.via, route.spec, params);\n\t\t\tif (route.name",
+			'{ type: "owner", uid: 0 } as const;\n\t\t\tif (route.name',
 			/as a WebSocket with a token that may read|as a WebSocket with no token/,
 		],
 		[
@@ -57,9 +57,23 @@ describe("walking every route", { timeout: 120_000 }, () => {
 		[
 			"readers that may act",
 			"core/access.ts",
-			'if (need.access === "read" || scope.type === "operate") return ALLOWED;',
-			"return ALLOWED;",
+			'need.access === "operate" && scope.type === "read"',
+			"false",
 			/POST .* with a token that may read/,
+		],
+		[
+			"limited tokens that may ask what is not declared for them",
+			"core/access.ts",
+			"if (limited === undefined) return false;",
+			"if (limited === undefined) return true;",
+			/GET \/api\/v1\/daemon with a token of another project/,
+		],
+		[
+			"limited tokens that may ask about any agent",
+			"core/access.ts",
+			"about !== null && isInside(about, within)",
+			"about !== null",
+			/terminal as a WebSocket with a token of another agent/,
 		],
 		[
 			"agents that may ask about each other",
@@ -153,7 +167,7 @@ describe("tokens", () => {
 		expect(Number(limited.headers["retry-after"])).toBeGreaterThan(0);
 		expect((await ask(await tokens.showDefault())).status).toBe(200);
 		for (let failure = 0; failure < 5; failure++) await ask("no");
-		const reason = "the token is not valid, or no longer";
+		const reason = "the token is invalid or expired";
 		expect(refusals, "told without a flood").toEqual([
 			{ from: "127.0.0.1", reason, failures: 1 },
 			{ from: "127.0.0.1", reason, failures: 21 },

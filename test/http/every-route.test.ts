@@ -34,7 +34,12 @@ describe("through the typed client", () => {
 		expect(await ask(api, "GET /health")).toEqual({ status: "ok" });
 		expect(await ask(api, "GET /ready")).toEqual({ ready: true, problems: [] });
 		expect((await ask(api, "GET /api/v1/daemon")).services).toHaveLength(1);
-		expect(await ask(api, "POST /api/v1/daemon/reload")).toEqual({ changed: true, problem: null });
+		expect(await ask(api, "POST /api/v1/daemon/reload")).toEqual({
+			...{ changed: true, keys: ["listen"], problem: null },
+		});
+		expect(await ask(api, "POST /api/v1/notify/test", { body: { route: "phone" } })).toEqual({
+			routes: [{ name: "phone", type: "ntfy", ok: true, reason: null }],
+		});
 		expect(await ask(api, "POST /api/v1/daemon/stop", { body: { all: true } })).toMatchObject({
 			stopped: [{ id: "p:web" }, { id: "p:db", outcome: "already_stopped" }],
 		});

@@ -1,4 +1,4 @@
-import { appendFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createApiWorld } from "./api-world.js";
@@ -58,5 +58,54 @@ describe("an agent's log", () => {
 		})();
 		await following.catch(() => {});
 		expect(written).toBe("one\ntwo\nthree\n");
+	});
+
+	test("is followed when it is emptied in place", async () => {
+		const { client, logs } = await createApiWorld();
+		const current = join(logs, "current.log");
+		writeFileSync(current, "a long first part\n");
+		let written = "";
+		for await (const part of client.logs("p:web", { lines: 9, follow: true })) {
+			written += part;
+			if (written.endsWith("part\n")) writeFileSync(current, "next\n");
+			if (written.endsWith("next\n")) break;
+		}
+		expect(written).toBe("a long first part\nnext\n");
+	});
+
+	test("continues at a position, across rotations, and reports what is gone", async () => {
+		const { raw, logs } = await createApiWorld();
+		const current = join(logs, "current.log");
+		const read = async (from = "") => {
+			const { headers, body } = await raw({ path: `/api/v1/agents/p:web/logs?${from}` });
+			return { position: String(headers["x-log-position"]), body };
+		};
+		writeFileSync(current, "one\ntwo\n");
+		const { position } = await read("lines=1");
+		const [file, offset] = position.split(":");
+		expect(offset).toBe("4");
+		const after = `from=${file}:${Number(offset) + 4}`;
+		expect(await read(after)).toEqual({ position: after.slice(5), body: "" });
+		renameSync(current, `${current}.1`);
+		writeFileSync(current, "three\n");
+		expect((await read(after)).body).toBe("three\n");
+		const later = `from=${file}:${Number(offset) + 4 + 2}`;
+		expect(await read(later)).toEqual({ position: later.slice(5), body: "ree\n" });
+		// Further than anything that was ever written there.
+		const lost = await read(`from=${file}:99`);
+		expect(lost.body).toBe("three\n");
+		expect(lost.position).not.toBe(`${file}:99`);
+		rmSync(`${current}.1`);
+		expect((await read(after)).body).toBe("three\n");
+		expect((await read(after)).position).not.toBe(after.slice(5));
+	});
+
+	test("continues from before there was one", async () => {
+		const { raw, logs } = await createApiWorld();
+		const path = "/api/v1/agents/p:web/logs";
+		expect((await raw({ path })).headers["x-log-position"]).toBe("start:0");
+		writeFileSync(join(logs, "current.log"), "one\n");
+		const { headers, body } = await raw({ path: `${path}?from=start:2` });
+		expect([headers["x-log-position"], body]).toEqual(["start:2", "e\n"]);
 	});
 });

@@ -21,7 +21,9 @@ describe("numbers", () => {
 		await world.pass(10_000);
 		const text = await client.metrics();
 		const about = { db: 'agent="p:db"', web: 'agent="p:web"' };
-		expect(seriesValue(text, `reeve_agent_exits_total{${about.db},cause="unknown"}`)).toBe(1);
+		expect(
+			seriesValue(text, `reeve_agent_exits_total{${about.db},cause="crash",class="transient"}`),
+		).toBe(1);
 		expect(seriesValue(text, `reeve_agent_restarts_total{${about.db}}`)).toBe(1);
 		expect(seriesValue(text, `reeve_agent_policy_state{${about.web},state="healthy"}`)).toBe(1);
 		expect(seriesValue(text, `reeve_agent_policy_state{${about.web},state="halted"}`)).toBe(0);
@@ -46,7 +48,7 @@ describe("numbers", () => {
 		expect(agent).toMatchObject({
 			process: "stopped",
 			usage: { tokens_today: 43, usd_today: 0.5, tokens_per_day: 40, usd_per_day: null },
-			reason: expect.stringMatching(/43 of 40 tokens; goes on at .*:00:00.*reeve resume q:pi/),
+			reason: expect.stringMatching(/43 of 40 tokens; continues at .*:00:00.*reeve resume q:pi/),
 		});
 		expect(agent.usage?.held_until).toMatch(/00:00:00/);
 		const other = await client.call("GET /api/v1/agents/:id", { place: "p:web" });

@@ -14,3 +14,17 @@ test("whoever resumes from events that are gone is told, and where they begin no
 	expect((await raw({ path: `/api/v1/events?after=${first - 1}` })).status).toBe(200);
 	expect((await raw({ path: "/api/v1/events" })).status).toBe(200);
 });
+
+test("a position beyond the newest event is refused: it belongs to another history (A3)", async () => {
+	const { raw, world } = await createApiWorld();
+	const newest = world.store.lastSeq();
+	const ahead = await raw({
+		path: "/api/v1/events?follow=1",
+		headers: { "last-event-id": String(newest + 5) },
+	});
+	expect([ahead.status, JSON.parse(ahead.body)]).toEqual([
+		410,
+		{ error: expect.objectContaining({ code: "events_pruned" }) },
+	]);
+	expect((await raw({ path: `/api/v1/events?after=${newest}` })).status).toBe(200);
+});

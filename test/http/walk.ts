@@ -14,6 +14,17 @@ const PUBLIC = ["GET /health", "GET /login"];
 /** What any agent may ask; everything else only about itself. */
 const FOR_AGENTS = ["GET /api/v1/agents", "POST /api/v1/tasks"];
 
+/** What a token that is limited to another project may ask: its answers are filtered, or checked further on. */
+const FOR_LIMITED = [
+	...["GET /api/v1/agents", "GET /api/v1/events", "GET /api/v1/inbox", "GET /api/v1/questions"],
+	...["GET /api/v1/tasks", "GET /api/v1/dead-letters", "GET /api/v1/plans"],
+	...["GET /api/v1/openapi.json", "POST /api/v1/logout"],
+	...["POST /api/v1/tasks", "GET /api/v1/tasks/:id", "POST /api/v1/tasks/:id/cancel"],
+	...["POST /api/v1/dead-letters/:id/replay", "POST /api/v1/dead-letters/:id/discard"],
+	...["POST /api/v1/plans", "GET /api/v1/plans/:id", "POST /api/v1/plans/:id/cancel"],
+	"POST /api/v1/inbox/:message/discard",
+];
+
 /** Answers by which a request is kept out. */
 const REFUSALS = [401, 403, 421, 429];
 
@@ -74,6 +85,8 @@ async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
 	const { tokens, port, cookie, wallMs } = target;
 	const make = async (scope: "read" | "operate", kind: "token" | "session" = "token") =>
 		(await tokens.create({ kind, scope: { type: scope }, expiresAtMs: null })).token;
+	const limited = async (type: "read" | "operate", within: string) =>
+		(await tokens.create({ kind: "token", scope: { type, within }, expiresAtMs: null })).token;
 	const own = { type: "agent", agent: "p:web" } as const;
 	const [read, operate, session] = [
 		await make("read"),
@@ -98,6 +111,8 @@ async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
 	const forAgents = ({ name }: Route) => FOR_AGENTS.includes(name);
 	const reads = ({ spec }: Route) => spec.access === "read";
 	const acts = ({ spec }: Route) => spec.access === "read" || spec.access === "operate";
+	const forLimited = ({ name }: Route) => FOR_LIMITED.includes(name);
+	const onAgents = ({ path }: Route) => /^\/api\/v1\/agents\/:/.test(path);
 	const good = bearer(operate);
 	const credentials: readonly [string, Headers, (route: Route) => boolean][] = [
 		["with a token that may act", good, acts],
@@ -112,6 +127,23 @@ async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
 		["with a session as token", bearer(session), nothing],
 		["with a token as session", { host, cookie: `${cookie}=${operate}` }, nothing],
 		["with a token of an agent, about another", bearer(agent.token), forAgents],
+		["with a token of another project", bearer(await limited("operate", "q")), forLimited],
+		["with a token of another agent", bearer(await limited("operate", "p:web")), forLimited],
+		[
+			"with a reading token of another agent",
+			bearer(await limited("read", "p:web")),
+			(route) => forLimited(route) && reads(route),
+		],
+		[
+			"with a token of the project",
+			bearer(await limited("operate", "p")),
+			(route) => forLimited(route) || (onAgents(route) && acts(route)),
+		],
+		[
+			"with a reading token of the project",
+			bearer(await limited("read", "p")),
+			(route) => reads(route) && (forLimited(route) || onAgents(route)),
+		],
 		["with a session, from the page itself", { ...byCookie, origin: home }, acts],
 	];
 	const origins = [

@@ -1,9 +1,16 @@
 /** The package as its users get it: packed, installed into an empty project, and used from there. */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdtempSync,
+	readFileSync,
+	realpathSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 let project: string;
@@ -38,9 +45,22 @@ describe("the installed package", () => {
 		expect(packed).toContain("schema/reeve.schema.json");
 		expect(
 			packed.filter(
-				(path) => /test|\.planted|src\//.test(path) && !path.startsWith("dist/testing/"),
+				(path) => /test|\.planted|src\//.test(path) && !/^(dist\/testing|docs)\//.test(path),
 			),
 		).toEqual([]);
+	});
+
+	test("resolves every relative link of every page", () => {
+		const root = join(project, "node_modules", "reeve");
+		const pages = packed.filter((path) => path.endsWith(".md"));
+		expect(pages).toContain("docs/guides/api.md");
+		const broken = pages.flatMap((path) =>
+			[...readFileSync(join(root, path), "utf8").matchAll(/\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g)]
+				.map((match) => join(dirname(path), match[1] ?? ""))
+				.filter((target) => !existsSync(join(root, target)))
+				.map((target) => `${path} -> ${target}`),
+		);
+		expect(broken).toEqual([]);
 	});
 
 	test("has the command", () => {

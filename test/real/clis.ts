@@ -308,4 +308,28 @@ const pi: RealCli = {
 	shell: (command) => ({ name: "bash", input: { command } }),
 };
 
+/** Settings of the laboratory that have a CLI give up at the first failure. */
+const NO_RETRIES = [
+	/request_max_retries = 0\n/,
+	/stream_max_retries = 0\n/,
+	/,?\s*"maxAttempts":\s*1/,
+	/,\s*"retry":\s*\{[^{}]*\{[^{}]*\}\s*\}/,
+];
+
+/** The CLI with its own retries, as users have it. */
+export function withOwnRetries<T extends RealCli>(cli: T): T {
+	const retried = (text: string) => NO_RETRIES.reduce((rest, each) => rest.replace(each, ""), text);
+	return {
+		...cli,
+		env: (place) => {
+			const { CLAUDE_CODE_MAX_RETRIES: _, ...env } = cli.env(place);
+			return env;
+		},
+		seeds: (place) =>
+			Object.fromEntries(
+				Object.entries(cli.seeds(place)).map(([file, text]) => [file, retried(text)]),
+			),
+	};
+}
+
 export const CLIS: readonly RealCli[] = [claude, codex, gemini, opencode, pi];

@@ -64,5 +64,25 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			}
 			expect(await session.events("inbox.dead")).toEqual([]);
 		});
+
+		test("is there once, whenever the agent dies and then the daemon", async () => {
+			const session = await open(cli);
+			for (const moment of MOMENTS_MS) {
+				session.bench.api.reset();
+				const { pid } = await session.agent();
+				const times = await sendAndKill(session, moment, async () => {
+					killProcess(pid);
+					await session.until("it is started again", async () => {
+						const now = await session.agent();
+						return now.process === "running" && now.pid !== pid;
+					});
+					await sleep(moment * 4);
+					await session.home.killDaemon();
+					await session.home.must("daemon", "start");
+				});
+				expect([moment, times]).toEqual([moment, 1]);
+			}
+			expect(await session.events("inbox.dead")).toEqual([]);
+		});
 	},
 );

@@ -32,6 +32,19 @@ export const QWEN: DescribedCli = {
 			QWEN_CODE_NO_RELAUNCH: "true",
 			// The lowest of its settings: the user's own come on top.
 			QWEN_CODE_SYSTEM_DEFAULTS_PATH: "<folder>/qwen-hooks.json",
+			// Why an answer ended is in its telemetry alone.
+			...{ QWEN_TELEMETRY_ENABLED: "true", QWEN_TELEMETRY_TARGET: "local" },
+			...{ QWEN_TELEMETRY_OUTFILE: "<folder>/qwen-telemetry.json" },
+			QWEN_TELEMETRY_LOG_PROMPTS: "false",
+		},
+		log: {
+			files: ["<folder>/qwen-telemetry.json"],
+			lines: [
+				{
+					where: { path: "attributes.finish_reason", match: "(?i)safety|content_filter" },
+					...{ turn: "failed", cause: "refused", detail: "attributes.finish_reason" },
+				},
+			],
 		},
 		files: [{ name: "qwen-hooks.json", text: JSON.stringify({ hooks: QWEN_HOOKS }) }],
 		events: [
@@ -47,12 +60,19 @@ export const QWEN: DescribedCli = {
 				...{ turn: "failed", detail: "error_details" },
 			},
 		],
-		// Attempts that fail before the last one are only written down.
 		lines: [
+			// Requests of its helpers, which look for memories and the like, are none of the turn's.
+			{ where: { path: "systemPayload.uiEvent.prompt_id", match: "#managed-" } },
+			// Attempts that fail before the last one are only written down.
 			{
-				where: { path: "systemPayload.uiEvent.error_message", match: "." },
+				...{
+					where: { path: "systemPayload.uiEvent.error_message", match: "." },
+					request: "failed",
+				},
+				...{ status: "systemPayload.uiEvent.status_code" },
 				detail: "systemPayload.uiEvent.error_message",
 			},
+			{ where: { path: "systemPayload.uiEvent.response_id", match: "." }, request: "ok" },
 		],
 		screen: {
 			ready: ["Type your message", "^\\s*\\w+ mode \\(shift \\+ tab to cycle\\)"],
@@ -90,7 +110,9 @@ export const QWEN: DescribedCli = {
 	shell: (command) => ({ name: "run_shell_command", input: { command, is_background: false } }),
 };
 
-/** By its record alone: that has all that it does. */
+const FAILED = { request: "failed", status: "http_status", detail: "text" };
+
+/** By its record, which has all that it does, and its log, which has the requests that it retries. */
 export const COPILOT: DescribedCli = {
 	cli: "copilot",
 	name: "@github/copilot",
@@ -98,7 +120,16 @@ export const COPILOT: DescribedCli = {
 	bin: "copilot",
 	adapter: {
 		command: ["copilot"],
+		args: ["--log-dir", "<folder>/copilot-log"],
 		env: { COPILOT_AUTO_UPDATE: "false" },
+		// Attempts that fail before the last one are in its log alone.
+		log: {
+			files: ["<folder>/copilot-log/*.log"],
+			lines: [
+				{ where: { path: "failure_kind", match: "^transport$" }, ...FAILED, cause: "overloaded" },
+				{ where: { path: "text", match: "Model provider request failed" }, ...FAILED },
+			],
+		},
 		conversation: {
 			id: "chosen",
 			fresh: ["--session-id", "<conversation>"],
@@ -110,7 +141,15 @@ export const COPILOT: DescribedCli = {
 			{ where: isType("assistant.turn_start"), activity: "busy" },
 			{ where: isType("tool.execution_start"), in_tool: true },
 			{ where: isType("tool.execution_complete"), in_tool: false },
-			{ where: isType("assistant.message"), turn: "ok" },
+			// How a request ended; a refusal comes with a message like any other.
+			{
+				...{ where: { path: "data.usage.finishReason", match: "^content_filter$" } },
+				...{ turn: "failed", cause: "refused", detail: "data.usage.finishReason" },
+			},
+			{
+				where: { path: "data.usage.interactionType", match: "^conversation-agent$" },
+				turn: "ok",
+			},
 			{ where: isType("assistant.turn_end"), activity: "ready", in_tool: false },
 			{
 				...{ where: isType("session.error"), activity: "ready" },
@@ -118,9 +157,7 @@ export const COPILOT: DescribedCli = {
 			},
 		],
 		screen: { ready: ["^❯"], busy: ["Working .*esc"] },
-		seeds: [
-			{ file: ["<home>/.copilot/config.json"], path: ["trusted_folders"], value: '["<cwd>"]' },
-		],
+		seeds: [{ file: ["<home>/.copilot/config.json"], path: ["trustedFolders"], add: '"<cwd>"' }],
 		drain: ["turn", "esc", "esc", "sigterm"],
 	},
 	env: ({ api }) => ({

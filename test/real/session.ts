@@ -12,11 +12,12 @@ import type { AgentJson } from "../../src/http/contract/agents.js";
 import type { MockRequest } from "../../src/testing/mock-api/script.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
 import { type Bench, openBench } from "./bench.js";
-import { CLIS, type RealCli } from "./clis.js";
+import type { RealCli } from "./clis.js";
 import { CACHE } from "./install.js";
 
 /** The machine may be ten times slower. */
 const WITHIN_MS = 120_000;
+const LOOK_EVERY_MS = 200;
 
 export const PLACE = "p:coder";
 
@@ -34,7 +35,7 @@ export interface Session {
 	/** Sends it, and waits until it was answered and the agent is shown as ready. */
 	ask(prompt: string): Promise<void>;
 	press(...keys: readonly string[]): Promise<void>;
-	events(type: ReeveEvent["type"]): Promise<readonly ReeveEvent[]>;
+	events(...types: readonly ReeveEvent["type"][]): Promise<readonly ReeveEvent[]>;
 	close(): Promise<void>;
 }
 
@@ -42,7 +43,8 @@ export async function openSession(
 	cli: RealCli & { readonly adapter?: object },
 	more: Readonly<Record<string, unknown>> = {},
 ): Promise<Session> {
-	const bench = await openBench(cli, { seeds: PROVIDER_ONLY[cli.cli] ?? cli.seeds });
+	const reduce = PROVIDER_ONLY[cli.cli] ?? ((seeds) => seeds);
+	const bench = await openBench(cli, { seeds: (place) => reduce(cli.seeds(place)) });
 	// Not among temporary files: Gemini takes no settings from below a folder that others may write to.
 	const home = createFleetHome({}, mkdtempSync(join(CACHE, "fleet-")));
 	writeFleet(cli, bench, home, more);
@@ -78,7 +80,8 @@ function writeFleet(
 }
 
 function attend(bench: Bench, home: FleetHome, client: Client): Omit<Session, "close"> {
-	const agent = async () => (await home.ps())[0] as AgentJson;
+	// Asked of the daemon directly: a process of the CLI for every look would be most of the load.
+	const agent = async () => (await client.call("GET /api/v1/agents")).agents[0] as AgentJson;
 	const screen = async () => {
 		try {
 			return (await client.call("GET /api/v1/agents/:id/screen", { place: PLACE })).text;
@@ -91,22 +94,22 @@ function attend(bench: Bench, home: FleetHome, client: Client): Omit<Session, "c
 			(request) => request.tools.length > 0 && request.prompt.includes(prompt),
 		);
 	const until: Session["until"] = (what, holds, withinMs = WITHIN_MS) =>
-		eventually(holds, what, withinMs).catch(async (error: Error) => {
+		eventually(holds, what, withinMs, LOOK_EVERY_MS).catch(async (error: Error) => {
 			const { reason, ...seen } = await agent();
 			const { activity, activity_source: by, turn_failure: failure, process } = seen;
 			const shown = JSON.stringify({ process, activity, by, failure, reason });
 			throw new Error(`${error.message}\n${shown}\n${await screen()}`);
 		});
-	const events: Session["events"] = async (type) => {
+	const events: Session["events"] = async (...types) => {
 		const found: ReeveEvent[] = [];
 		for await (const event of client.events({ after: 0, follow: false })) {
-			if (event.type === type) found.push(event);
+			if (types.includes(event.type)) found.push(event);
 		}
 		return found;
 	};
 	const send = async (prompt: string) => {
 		await home.must("send", PLACE, prompt);
-		const isTaken = async () => JSON.parse(await home.must("inbox", "--json")).length === 0;
+		const isTaken = async () => (await client.call("GET /api/v1/inbox")).messages.length === 0;
 		await until(`"${prompt}" is delivered`, isTaken);
 	};
 	return {
@@ -137,25 +140,26 @@ const KEYS: Readonly<Record<string, string>> = {
 };
 
 /** The provider and its key: what only the user can know. The rest of the laboratory's seeds is left out. */
-const PROVIDER_ONLY: Readonly<Record<string, RealCli["seeds"]>> = {
-	claude: (place) => {
+const PROVIDER_ONLY: Readonly<Record<string, (seeds: Record<string, string>) => typeof seeds>> = {
+	claude: (seeds) => {
 		const { customApiKeyResponses, bypassPermissionsModeAccepted } = JSON.parse(
-			CLIS[0]?.seeds(place)[".claude.json"] ?? "{}",
+			seeds[".claude.json"] ?? "{}",
 		);
 		const known = { customApiKeyResponses, bypassPermissionsModeAccepted };
 		return { ".claude.json": JSON.stringify(known) };
 	},
-	codex: (place) => {
+	codex: (seeds) => {
 		const file = ".codex/config.toml";
-		const text = CLIS[1]?.seeds(place)[file] ?? "";
+		const text = seeds[file] ?? "";
 		return { [file]: text.replace(/\[features\][\s\S]*/, "").replace(/check_for_update.*\n/, "") };
 	},
-	gemini: () => ({
-		".gemini/settings.json": JSON.stringify({
-			security: { auth: { selectedType: "gemini-api-key" } },
-			general: { maxAttempts: 1 },
-		}),
-	}),
+	gemini: (seeds) => {
+		const file = ".gemini/settings.json";
+		const { general, security } = JSON.parse(seeds[file] ?? "{}");
+		const { maxAttempts } = general;
+		const auth = { selectedType: security.auth.selectedType };
+		return { [file]: JSON.stringify({ security: { auth }, general: { maxAttempts } }) };
+	},
 };
 
 /** Living processes that have this in their command line. */

@@ -44,7 +44,9 @@ describe("with systemd", () => {
 			],
 		]);
 		const { pid } = await statusOf(world);
-		expect(result).toBe(`installed ${join(world.folder, UNIT)}; the daemon runs (pid ${pid})`);
+		expect(result).toBe(
+			`installed ${join(world.folder, UNIT)}; the daemon is running (pid ${pid})`,
+		);
 		expect(said).toContain("loginctl enable-linger");
 		const { PATH, REEVE_HOME } = world.env;
 		expect(JSON.parse(world.read("environment.json"))).toEqual({ PATH, REEVE_HOME });
@@ -108,10 +110,7 @@ describe("with systemd", () => {
 		const world = createServiceWorld("linux");
 		await world.install();
 		const { code, result } = await world.uninstall();
-		expect([code, result]).toEqual([
-			0,
-			`removed ${join(world.folder, UNIT)}; the daemon is stopped`,
-		]);
+		expect([code, result]).toEqual([0, `removed ${join(world.folder, UNIT)}; daemon stopped`]);
 		expect(world.commands().slice(-2)).toEqual([
 			"systemctl --user disable --now reeve.service",
 			"systemctl --user daemon-reload",
@@ -150,7 +149,7 @@ describe("with systemd", () => {
 		for (const { error } of [await world.install(), await world.uninstall()]) {
 			expect(error).toMatchObject({
 				code: "file_exists",
-				hint: expect.stringContaining("Move it away"),
+				hint: expect.stringContaining("Move it first"),
 			});
 		}
 		expect(world.read(UNIT)).toContain("/bin/other");
@@ -176,7 +175,7 @@ describe("with systemd", () => {
 		expect(error?.message).toContain("No medium found");
 		expect(error?.hint).toContain("XDG_RUNTIME_DIR");
 		const none = await world.install({}, { PATH: "/nowhere" });
-		expect(none.error?.message).toContain("there is no systemd here");
+		expect(none.error?.message).toContain("systemd not found");
 		expect(world.has(UNIT)).toBe(false);
 	});
 });
@@ -219,7 +218,7 @@ describe("for the whole host", () => {
 	test("an unknown user, or --user without --system, is told", async () => {
 		const world = withAccounts(createServiceWorld("linux", { uid: 0 }));
 		const unknown = await world.install({ system: true, user: "eve" });
-		expect(unknown.error?.message).toContain("there is no user eve");
+		expect(unknown.error?.message).toContain("unknown user eve");
 		expect((await world.install({ user: "ada" })).error?.code).toBe("usage");
 	});
 });
@@ -244,7 +243,7 @@ describe("with launchd", () => {
 			...loading,
 		]);
 		expect((await statusOf(world)).pid).not.toBe(before);
-		expect((await world.uninstall()).result).toContain("the daemon is stopped");
+		expect((await world.uninstall()).result).toContain("daemon stopped");
 		expect(world.has(PLIST)).toBe(false);
 	});
 
@@ -272,7 +271,7 @@ describe("the program that is written", () => {
 		"/home/ada/.asdf/installs/nodejs/20.19.0/bin/node",
 	])("%s is warned about", async (node) => {
 		const { warnings } = await facts(createServiceWorld("linux"), { node });
-		expect(warnings).toEqual([expect.stringContaining("one version of Node among several")]);
+		expect(warnings).toEqual([expect.stringContaining("one of several Node versions")]);
 	});
 
 	test("what npx has fetched is warned about, what the system has is not", async () => {

@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { DAEMON_FLAGS } from "../../src/cli/daemon-program.js";
 import { parseLaunchdPlist, renderLaunchdPlist } from "../../src/cli/service/launchd-plist.js";
 import type { ServiceFacts } from "../../src/cli/service/service.js";
 import { parseSystemdUnit, renderSystemdUnit } from "../../src/cli/service/systemd-unit.js";
@@ -141,7 +142,10 @@ describeWithPython("the property list, as Python reads it", () => {
 
 	test("says what was meant, also with odd names", () => {
 		expect(readPlist(renderLaunchdPlist(oddFacts))).toEqual({
-			...{ Label: "reeve.daemon", ProgramArguments: [oddFacts.node, oddFacts.program] },
+			...{
+				Label: "reeve.daemon",
+				ProgramArguments: [oddFacts.node, ...DAEMON_FLAGS, oddFacts.program],
+			},
 			EnvironmentVariables: { PATH: oddFacts.path, REEVE_HOME: oddFacts.home },
 			...{ WorkingDirectory: "/", RunAtLoad: true, KeepAlive: { SuccessfulExit: false } },
 			...{ ThrottleInterval: 5, ExitTimeOut: 45, AbandonProcessGroup: true, Umask: 0o077 },

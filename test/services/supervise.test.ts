@@ -153,7 +153,11 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 		],
 		[
 			"a stop does not reach the services",
-			{ file: SUPERVISE, find: "this.#stopping.abort();", replace: "" },
+			{
+				file: SUPERVISE,
+				find: "this.#stopping.abort({ drainMs } satisfies Shutdown);",
+				replace: "",
+			},
 		],
 		[
 			"nobody limits the drain",
@@ -265,7 +269,7 @@ describe("supervise()", () => {
 		supervisor.stop();
 		await until(20_000);
 		expect(await supervisor.ended).toEqual({
-			...{ exitCode: 0, reason: "asked to stop" },
+			...{ exitCode: 0, reason: "stop requested" },
 			failedToStop: [{ service: "deaf", reason: "did not stop in time" }],
 		});
 	});
@@ -315,6 +319,6 @@ describe("supervise()", () => {
 
 	test("refuses two services of the same name", () => {
 		const service = { name: "a", policy: "critical", run: obeys } as const;
-		expect(() => supervise([service, service])).toThrow("two services are called a");
+		expect(() => supervise([service, service])).toThrow("duplicate service name a");
 	});
 });

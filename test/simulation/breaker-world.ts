@@ -1,7 +1,7 @@
 /**
- * The breaker under many calls at once: some succeed, some fail, some are cancelled, some answer
- * long after the circuit has changed, while the wall clock jumps about. The world counts permits
- * and failures by itself and never looks into the breaker's own bookkeeping to judge it.
+ * The breaker under many requests at once, each with one or more attempts: some succeed, some fail, some
+ * are cancelled, some answer long after the circuit has changed, while the wall clock jumps. The world
+ * counts permits and failed requests by itself and never reads the breaker's own bookkeeping to judge it.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -11,12 +11,13 @@ import type {
 	BreakerState,
 	decideClose,
 	Permit,
+	recordAttempt,
 	recordCancelled,
-	recordResult,
 	recoverBreaker,
 } from "../../src/core/breaker.js";
 import { NEW_BREAKER } from "../../src/core/breaker.js";
 import { ATTEMPT_ERRORS, type Outcome } from "../../src/core/outcome.js";
+import type { RetryDecision } from "../../src/core/retry.js";
 import type { Instant } from "../../src/core/time.js";
 import { createManualClock } from "../../src/testing/manual-clock.js";
 import type { SeededRandom } from "../../src/testing/random.js";
@@ -24,7 +25,7 @@ import type { Trace, World } from "./simulate.js";
 
 export interface Breaker {
 	readonly admit: typeof admit;
-	readonly recordResult: typeof recordResult;
+	readonly recordAttempt: typeof recordAttempt;
 	readonly recordCancelled: typeof recordCancelled;
 	readonly decideClose: typeof decideClose;
 	readonly recoverBreaker: typeof recoverBreaker;
@@ -49,10 +50,13 @@ export const breakerWorld: World<Breaker> = (breaker, random, trace) => {
 	return STEPS_PER_LIFE;
 };
 
+/** A request between its first attempt and its end. */
 interface Call {
-	readonly permit: Permit;
-	/** The circuit's period in which it was let through, as the world counts periods. */
-	readonly period: number;
+	permit: Permit;
+	/** The circuit's period in which its current attempt was let through, as the world counts periods. */
+	period: number;
+	/** Its last attempt failed and another follows. */
+	waiting: boolean;
 }
 
 function createLife(
@@ -96,11 +100,16 @@ function createLife(
 
 	function call(): void {
 		if (mode === "open" && clock.now().steadyMs >= openUntilMs) enter("half_open");
-		const probes = under.filter((other) => other.period === period).length;
+		const [retried] = random.chance(0.5) ? under.filter(({ waiting }) => waiting) : [];
+		const held = retried?.permit ?? null;
+		const isProbe = mode === "half_open" && retried?.period === period;
+		const probes = under.filter((other) => other.period === period && other !== retried).length;
 		const expected = mode === "closed" || (mode === "half_open" && probes === 0);
-		const admission = breaker.admit(state, clock.now());
-		twin = breaker.admit(twin, twinNow()).state;
-		trace.note(() => `call: ${admission.reason}`);
+		const admission = breaker.admit(state, clock.now(), held);
+		twin = breaker.admit(twin, twinNow(), held).state;
+		trace.note(
+			() => `${retried ? "retry" : "call"}${isProbe ? " of the probe" : ""}: ${admission.reason}`,
+		);
 		const invariant =
 			mode === "open"
 				? "B2 open admits none"
@@ -115,17 +124,32 @@ function createLife(
 		);
 		store(admission.state);
 		compareTwin();
-		if (admission.permit !== null) under.push({ permit: admission.permit, period });
+		if (admission.permit === null) return;
+		const { permit } = admission;
+		if (retried === undefined) under.push({ permit, period, waiting: false });
+		else Object.assign(retried, { permit, period, waiting: false });
 	}
 
 	function finish(): void {
-		const call = takeOne();
+		const call = takeOne(({ waiting }) => !waiting);
 		if (call === undefined) return;
 		const outcome = randomOutcome(random);
-		const change = breaker.recordResult(state, call.permit, outcome, clock.now(), settings);
-		twin = breaker.recordResult(twin, call.permit, outcome, twinNow(), settings).state;
-		trace.note(() => `result ${outcome.ok ? "ok" : outcome.error}: ${change.reason}`);
-		if (call.period !== period) {
+		const isRetried = !outcome.ok && random.chance(0.5);
+		const decision = randomDecision(outcome, isRetried);
+		const ended = { outcome, decision };
+		const change = breaker.recordAttempt(state, call.permit, ended, clock.now(), settings);
+		twin = breaker.recordAttempt(twin, call.permit, ended, twinNow(), settings).state;
+		trace.note(
+			() => `${decision.type} after ${outcome.ok ? "ok" : outcome.error}: ${change.reason}`,
+		);
+		if (isRetried) {
+			under.push({ ...call, waiting: true });
+			trace.check(
+				isDeepStrictEqual(change.state, state),
+				"B6 an attempt that is retried changes nothing",
+				() => `${JSON.stringify(state)} became ${JSON.stringify(change.state)}`,
+			);
+		} else if (call.period !== period) {
 			trace.check(
 				isDeepStrictEqual(change.state, state),
 				"B5 results from before the last transition are ignored",
@@ -169,7 +193,7 @@ function createLife(
 	}
 
 	function cancel(): void {
-		const call = takeOne();
+		const call = takeOne(() => true);
 		if (call === undefined) return;
 		trace.note(() => `cancelled a call of period ${call.period}`);
 		store(breaker.recordCancelled(state, call.permit).state);
@@ -208,11 +232,20 @@ function createLife(
 		trace.note(() => "operator: closed the circuit");
 	}
 
-	function takeOne(): Call | undefined {
-		return under.splice(random.int(0, Math.max(0, under.length - 1)), 1)[0];
+	function takeOne(wanted: (call: Call) => boolean): Call | undefined {
+		const candidates = under.filter(wanted);
+		const call = candidates[random.int(0, Math.max(0, candidates.length - 1))];
+		if (call !== undefined) under.splice(under.indexOf(call), 1);
+		return call;
 	}
 
 	return { call, finish, cancel, wait, daemonDies, closeByHand };
+}
+
+function randomDecision(outcome: Outcome, isRetried: boolean): RetryDecision {
+	if (outcome.ok) return { type: "succeed", reason: "simulated" };
+	if (isRetried) return { type: "retry", afterMs: 1, reason: "simulated" };
+	return { type: "dead_letter", reason: "simulated" };
 }
 
 function randomOutcome(random: SeededRandom): Outcome {

@@ -24,7 +24,7 @@ interface Placed extends PastExit {
 export interface Expected {
 	readonly policy: PolicyState;
 	readonly class: ExitClass | null;
-	/** How many exits are flapping, counted from the last stable run. */
+	/** How many exits are flapping, counted from the last recovery. */
 	readonly flaps: number;
 	readonly action: CrashAction["type"];
 	/** The shortest and the longest delay that may follow; null when none does. */
@@ -73,8 +73,8 @@ function summarise(
 	settings: CrashPolicySettings,
 ): Omit<Expected, "action" | "delayMs"> {
 	const { haltThreshold, budget } = settings;
-	const sinceStable = afterLastStableRun(history, settings);
-	const flaps = sinceStable.filter((exit) => exit.class === "flapping").length;
+	const sinceRecovery = afterLastRecovery(history, settings);
+	const flaps = sinceRecovery.filter((exit) => exit.class === "flapping").length;
 	const outOfMemory = history.filter((exit) => exit.kind === "out_of_memory");
 	const spent = history.filter((exit) => exit.class === "flapping" || exit.class === "transient");
 	const halted =
@@ -82,7 +82,7 @@ function summarise(
 		(last.class === "flapping" && flaps >= haltThreshold) ||
 		(spent.at(-1) === last && within(spent, budget.exits, budget.withinMs)) ||
 		(outOfMemory.at(-1) === last && within(outOfMemory, haltThreshold, budget.withinMs));
-	const troubled = flaps > 0 || sinceStable.some((exit) => exit.kind === "out_of_memory");
+	const troubled = flaps > 0 || sinceRecovery.some((exit) => exit.kind === "out_of_memory");
 	const policy = halted ? "halted" : troubled ? "degraded" : "healthy";
 	return { policy, class: last.class, flaps };
 }
@@ -174,13 +174,19 @@ function classOf(
 	return exit.kind === "failed" ? "transient" : "clean";
 }
 
-/** The exits since the last run that lasted a whole window, that run's own exit included. */
-function afterLastStableRun(
+/**
+ * The exits since the agent last recovered, the exit that ended that run included. It recovers with a
+ * run that lasts a whole window, and with a clean exit that is not part of a fast loop.
+ */
+function afterLastRecovery(
 	history: readonly Placed[],
 	settings: CrashPolicySettings,
 ): readonly Placed[] {
-	const stableAt = history.findLastIndex((exit) => exit.uptimeMs >= settings.windowMs);
-	return stableAt === -1 ? history : history.slice(stableAt);
+	const at = history.findLastIndex(
+		(exit) =>
+			exit.uptimeMs >= settings.windowMs || (exit.kind === "clean" && exit.class === "clean"),
+	);
+	return at === -1 ? history : history.slice(at);
 }
 
 /** Whether the last `count` of these lie within one span. */

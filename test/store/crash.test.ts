@@ -9,7 +9,7 @@ import type { DriverName } from "../../src/store/sqlite/driver.js";
 import { DRIVERS, eventWith, newPath, numbersIn, open, range, wait } from "./support.js";
 
 const ROUNDS = 20;
-const built = (file: string) => resolve("dist/store/sqlite", file);
+const built = (file: string) => resolve("build/store/sqlite", file);
 const fixture = (file: string) => resolve("test/fixtures/store", file);
 
 /** Runs the committing program for a while, kills it, and gives what it had acknowledged. */

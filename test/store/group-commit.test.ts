@@ -205,7 +205,7 @@ describe.each(DRIVERS)("group commit in %s", (driver) => {
 		const answers = range(20).map((number) => store.commit(append(number)));
 		const closing = store.close();
 		await expect(store.commit(append(99))).rejects.toMatchObject({
-			code: "write_failed",
+			code: "store_unavailable",
 			message: "The change was not stored: the store is closed.",
 		});
 		await Promise.all([...answers, closing, store.close()]);

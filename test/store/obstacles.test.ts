@@ -238,8 +238,8 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		await Promise.all(more.slice(15));
 		expect(seen.refused).toHaveLength(5);
 		expect(seen.refused[0]).toMatchObject({
-			code: "write_failed",
-			message: expect.stringMatching(/25 changes wait .* locked by another program/),
+			code: "store_unavailable",
+			message: expect.stringMatching(/25 queued changes .* locked by another program/),
 		});
 		other.exec("ROLLBACK");
 		await Promise.all([...first, ...more]);

@@ -107,7 +107,14 @@ describe.each(DRIVERS)("what is stored in %s", (driver) => {
 			run_id: "r1",
 			correlation_id: "c1",
 			data: {
-				...{ from: "queued", to: "dispatched", attempt: 1, error: null, duration_ms: null },
+				...{
+					from: "queued",
+					to: "dispatched",
+					attempt: 1,
+					error: null,
+					code: null,
+					duration_ms: null,
+				},
 				reason: "its turn",
 			},
 		};

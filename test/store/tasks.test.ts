@@ -86,6 +86,14 @@ describe.each(DRIVERS)("tasks in %s", (driver) => {
 		expect(find({ limit: 9, plan: "plan-2" })).toEqual(["task-2"]);
 		expect(find({ limit: 9, openLetters: true })).toEqual(["task-6", "task-5"]);
 		expect(find({ limit: -1 })).toEqual([]);
+		expect(find({ limit: 9, part: "task-3" })).toEqual(["task-3"]);
+		expect(find({ limit: 9, part: "k-3" })).toEqual(["task-3"]);
+		expect(find({ limit: 2, part: "task" })).toEqual(["task-6", "task-5"]);
+		expect(find({ limit: 9, part: "t%k" })).toEqual([]);
+		expect(store.countTasks({})).toEqual({ queued: 4, dead_lettered: 2 });
+		expect(store.countTasks({ agent: "web:db", sinceMs: 2 })).toEqual({
+			...{ queued: 1, dead_lettered: 1 },
+		});
 	});
 
 	test("one idempotency key is one task, also for two programs at once (T5)", async () => {

@@ -38,7 +38,9 @@ export function agentDetail(id: string, facts: Partial<AgentDetailJson> = {}): A
 		exits: [],
 		crash: { state: NEW_AGENT, settings: DEFAULT_CRASH_POLICY, on_clean_exit: "prompt" },
 		log_dir: "/home/logs",
+		last_output: [],
 		depends_on: [],
+		environment: { variables: [], env_file: null, warnings: [] },
 		...facts,
 	};
 }

@@ -40,6 +40,8 @@ export function createMemoryStore(): MemoryStore {
 			const seq = events.length + 1;
 			events.push({ seq, at: new Date(atMs).toISOString(), ...copy(event) } as ReeveEvent);
 		},
+		// Nothing is ever rolled back here.
+		onRollback: () => {},
 	};
 	return {
 		...tasks.reads,
@@ -68,6 +70,9 @@ export function createMemoryStore(): MemoryStore {
 			for (const listener of listeners) listener(events.slice(before));
 			return result;
 		},
+		accept: async (act) => act(),
+		acceptPassing: async (act) => act({ hasBegun: false }),
+		detach: (act) => act(),
 		onCommit(listener) {
 			listeners.add(listener);
 			return () => listeners.delete(listener);

@@ -1,6 +1,6 @@
 /** The part of the store in memory that is about calls. Checks T2 (an end is final) as the real one does. */
 
-import { isEnded } from "../../src/core/task.js";
+import { isEnded, type TaskStatus } from "../../src/core/task.js";
 import type {
 	StoredAttempt,
 	StoredBreaker,
@@ -61,6 +61,8 @@ export function createMemoryTasks(): MemoryTasks {
 					({ taskId }) => taskId,
 					query,
 					(task) =>
+						hasPart(task.taskId, query.part) &&
+						isInside(task.agentId, query.within) &&
 						(query.agent ?? task.agentId) === task.agentId &&
 						(query.status ?? task.status) === task.status &&
 						(query.plan ?? task.planId) === task.planId &&
@@ -68,6 +70,18 @@ export function createMemoryTasks(): MemoryTasks {
 						(query.openLetters !== true ||
 							(task.status === "dead_lettered" && task.letter === null)),
 				),
+			countTasks({ agent, within, plan, sinceMs }) {
+				const counts: Partial<Record<TaskStatus, number>> = {};
+				for (const task of tasks.values()) {
+					const fits =
+						(agent ?? task.agentId) === task.agentId &&
+						isInside(task.agentId, within) &&
+						(plan ?? task.planId) === task.planId &&
+						(sinceMs ?? 0) <= task.createdAtMs;
+					if (fits) counts[task.status] = (counts[task.status] ?? 0) + 1;
+				}
+				return counts;
+			},
 			readTaskInput: (taskId) => inputs.get(taskId) ?? null,
 			readTaskResult: (taskId) => results.get(taskId),
 			readAttempts: (taskId) => attempts.get(taskId) ?? [],
@@ -81,6 +95,7 @@ export function createMemoryTasks(): MemoryTasks {
 					({ planId }) => planId,
 					query,
 					(plan) =>
+						hasPart(plan.planId, query.part) &&
 						(query.status ?? plan.status) === plan.status &&
 						(query.sinceMs ?? 0) <= plan.createdAtMs,
 				),
@@ -88,6 +103,14 @@ export function createMemoryTasks(): MemoryTasks {
 			readBreakers: () => [...breakers.values()],
 		},
 	};
+}
+
+function isInside(agentId: string, within: string | undefined): boolean {
+	return within === undefined || agentId === within || agentId.startsWith(`${within}:`);
+}
+
+function hasPart(id: string, part = ""): boolean {
+	return id.startsWith(part) || id.endsWith(part);
 }
 
 /** As if it had been written to disk and read back. */

@@ -33,7 +33,8 @@ function describeNeeding(program: string, title: string, body: () => void): void
 	describeIfAllowed(decideNeed(reason, process.env["CI"] === "true"), title, body);
 }
 
-function describeIfAllowed(permission: Permission, title: string, body: () => void): void {
+/** `describe` that runs, is skipped with its reason, or fails. */
+export function describeIfAllowed(permission: Permission, title: string, body: () => void): void {
 	if (permission.type === "run") {
 		describe(title, body);
 	} else if (permission.type === "skip") {

@@ -1,12 +1,10 @@
 /** An `Output` that remembers what a command said, for commands that are run inside of a test. */
 
-import pc from "picocolors";
-import type { Output } from "../../src/cli/output.js";
+import { NO_COLORS, type Output } from "../../src/cli/output.js";
 
 export function recordedOutput() {
 	const results: string[] = [];
 	const said: string[] = [];
-	const plain = pc.createColors(false);
 	const output: Output = {
 		result: (line) => void results.push(line),
 		say: (line) => void said.push(line),
@@ -14,8 +12,9 @@ export function recordedOutput() {
 		jsonLine: async (value) => void results.push(JSON.stringify(value)),
 		write: async (part) => void results.push(String(part)),
 		progress: null,
-		draw: () => {},
-		...{ colors: plain, sayColors: plain, columns: null, sayColumns: null },
+		raw: async (bytes) => void results.push(Buffer.from(bytes).toString()),
+		redraw: () => {},
+		...{ colors: NO_COLORS, sayColors: NO_COLORS, columns: null, sayColumns: null },
 	};
 	return { output, results: () => results.join("\n"), said: () => said.join("\n") };
 }

@@ -18,7 +18,7 @@ export function plantReeve(daemonSource: string): string {
 	return join(root, "dist", "cli", "main.js");
 }
 
-/** A daemon that answers what `up` and `daemon` ask, keeps no agents, and ends when it is told to. */
+/** A daemon that answers what `up` and `daemon` ask, runs no agents, and exits on request. */
 export const SMALL_DAEMON = `
 import { createServer } from "node:http";
 import { rmSync } from "node:fs";

@@ -22,18 +22,21 @@ export interface RunOptions {
 	/** What is on its stdin; nothing, when left out. */
 	readonly input?: string | Uint8Array;
 	readonly program?: string;
+	/** Kills the command with -9 after this time, wherever it is by then. */
+	readonly killAfterMs?: number;
 }
 
 /** Runs `reeve` with these arguments in an environment of its own, without a terminal. */
 export async function runReeve(
 	args: readonly string[],
-	{ cwd = tmpdir(), env = {}, input = "", program = REEVE }: RunOptions = {},
+	{ cwd = tmpdir(), env = {}, input = "", program = REEVE, killAfterMs }: RunOptions = {},
 ): Promise<Ran> {
 	if (!existsSync(program)) throw new Error("dist is missing: run `npm run build` first");
 	const child = spawn(process.execPath, [program, ...args], {
 		cwd,
 		env: { PATH: process.env["PATH"] ?? "", ...env },
 		stdio: ["pipe", "pipe", "pipe"],
+		...(killAfterMs !== undefined && { timeout: killAfterMs, killSignal: "SIGKILL" as const }),
 	});
 	// Whoever does not read it closes it.
 	child.stdin.on("error", () => {});

@@ -11,7 +11,7 @@ import { groupLimitsSuite } from "../conformance/limits-suite.js";
 import { runKillSuite, runProcessSuite } from "../conformance/process-suite.js";
 import { createSystemdWorld, realManager } from "../conformance/systemd-world.js";
 import type { TmuxWorld } from "../conformance/tmux-world.js";
-import { CLOSE_MS_MAX, eventually, listen, startOk } from "../conformance/world.js";
+import { CLOSE_MS_MAX, eventually, listen, runOf, startOk } from "../conformance/world.js";
 
 const manager = realManager();
 const create = () => createSystemdWorld(manager);
@@ -81,7 +81,7 @@ describe("a run in a scope of a real systemd", () => {
 		const exits = listen(backend);
 		const killed = await startOk(backend, world.request({ type: "ignores-sigterm" }));
 		const ended = await startOk(backend, world.request({ type: "exits", code: 3 }));
-		expect(await backend.kill(killed)).toEqual({ ok: true });
+		expect(await backend.kill(runOf(killed))).toMatchObject({ ok: true });
 		for (const handle of [killed, ended]) {
 			await eventually(() => exits.first(handle.runId));
 			await eventually(() => show(unitOf(handle), "LoadState") === "LoadState=not-found");

@@ -1,10 +1,10 @@
 /** The fake agent as a real process, with and without a terminal. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type IPty, spawn } from "@lydell/node-pty";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { FakeAgentScript } from "../../src/testing/fake-agent/script.js";
+import { spawnInPty, type TestPty } from "../support/pty.js";
 import { runReeve, temporaryFolder } from "../support/reeve.js";
 
 const PROGRAM = resolve("dist/testing/fake-agent/fake-agent-main.js");
@@ -17,14 +17,14 @@ interface Ledger {
 }
 
 interface Opened {
-	readonly terminal: IPty;
+	readonly terminal: TestPty;
 	/** What stands on its screen: it draws all of it each time. */
 	screen(): string;
 	shows(what: string): Promise<void>;
 	submit(text: string): Promise<void>;
 	events(): string[];
 	ledger(): Ledger[];
-	readonly exited: Promise<{ exitCode: number; signal?: number | undefined }>;
+	readonly exited: TestPty["exited"];
 }
 
 function open(script: FakeAgentScript, home = temporaryFolder(), args: string[] = []): Opened {
@@ -32,23 +32,14 @@ function open(script: FakeAgentScript, home = temporaryFolder(), args: string[] 
 	const path = join(home, "ledger.jsonl");
 	const given = JSON.stringify({ ledger: path, ...script });
 	const env = { PATH: process.env["PATH"] ?? "", HOME: home };
-	const terminal = spawn(process.execPath, [PROGRAM, "--script", given, ...args], {
-		...{ cols: 120, rows: 40, cwd: home, env },
-	});
 	let output = "";
-	terminal.onData((data) => {
-		output += data;
+	const terminal = spawnInPty([process.execPath, PROGRAM, "--script", given, ...args], {
+		...{ cwd: home, env },
+		onData: (text) => {
+			output += text;
+		},
 	});
-	const exited = new Promise<{ exitCode: number; signal?: number | undefined }>((resolve) => {
-		terminal.onExit(resolve);
-	});
-	onTestFinished(() => {
-		try {
-			process.kill(terminal.pid, "SIGKILL");
-		} catch {
-			// It has ended already.
-		}
-	});
+	const { exited } = terminal;
 	const screen = () => output.slice(output.lastIndexOf("\u001b[H\u001b[2J") + 7);
 	const ledger = () =>
 		existsSync(path)
@@ -104,7 +95,9 @@ describe("a fake agent in a terminal", () => {
 		expect(JSON.parse(readFileSync(join(home, "hooked"), "utf8"))).toMatchObject({
 			...{ hook_event_name: "Stop", session_id: "abc", last_assistant_message: "done: a slow one" },
 		});
-		const transcript = readFileSync(join(home, ".fake-agent", "abc.jsonl"), "utf8");
+		const projects = join(home, ".claude", "projects");
+		const [project = ""] = readdirSync(projects);
+		const transcript = readFileSync(join(projects, project, "abc.jsonl"), "utf8");
 		expect(transcript.split("\n").filter(Boolean)).toHaveLength(2);
 	});
 
@@ -173,8 +166,8 @@ describe("a fake agent in a terminal", () => {
 	});
 
 	test.each([
-		["an exit code", { on_sigterm: 0 }, { exitCode: 0, signal: 0 }],
-		["the signal itself", { on_sigterm: "dies" as const }, { exitCode: 0, signal: 15 }],
+		["an exit code", { on_sigterm: 0 }, { exitCode: 0, signal: null }],
+		["the signal itself", { on_sigterm: "dies" as const }, { exitCode: null, signal: "SIGTERM" }],
 	])("ends at SIGTERM with %s", async (_, script, expected) => {
 		const agent = open(script);
 		await agent.shows("❯");
@@ -214,7 +207,7 @@ describe("a fake agent in a terminal", () => {
 		const agent = open({ turns: [{ dies_by: "SIGKILL" }] });
 		await agent.shows("❯");
 		await agent.submit("go");
-		expect((await agent.exited).signal).toBe(9);
+		expect((await agent.exited).signal).toBe("SIGKILL");
 		expect(agent.events()).not.toContain("SessionEnd");
 	});
 });

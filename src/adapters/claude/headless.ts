@@ -10,7 +10,7 @@ import {
 	readingOf,
 	renderHeadless,
 	type Spent,
-	troubleOfStatus,
+	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -86,7 +86,7 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 		return failed("usage_limit", message, untilMs);
 	}
 	const status = result.api_error_status ?? null;
-	return status === null ? ofWords(message) : failed(troubleOfStatus(status), message);
+	return status === null ? ofWords(message) : failed(troubleOf(message, status), message);
 }
 
 function ofWords(message: string): HeadlessEnd {
@@ -96,7 +96,7 @@ function ofWords(message: string): HeadlessEnd {
 	if (/root\/sudo|unknown option|Invalid settings/i.test(message)) {
 		return failed("config", message);
 	}
-	return failed("failure", message || "it ended without a result");
+	return failed(troubleOf(message), message || "it ended without a result");
 }
 
 function answered(

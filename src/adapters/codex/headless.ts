@@ -10,7 +10,7 @@ import {
 	readingOf,
 	renderHeadless,
 	type Spent,
-	troubleOfStatus,
+	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -76,6 +76,8 @@ function spentOf(events: readonly CodexEvent[]): Spent {
 }
 
 function ofWords(message: string, atMs: number): HeadlessEnd {
+	// All that it says of an account without credit.
+	if (message.startsWith("Quota exceeded.")) return failed("billing", message);
 	if (/usage limit/i.test(message)) {
 		return failed("usage_limit", message, untilReset(message, atMs));
 	}
@@ -92,8 +94,8 @@ function ofWords(message: string, atMs: number): HeadlessEnd {
 	if (/config\.toml|unexpected argument|missing environment variable/i.test(message))
 		return failed("config", message);
 	const status = Number(/status:? (\d{3})/.exec(message)?.[1]);
-	if (Number.isInteger(status)) return failed(troubleOfStatus(status), message);
-	return failed("failure", message || "it ended without a result");
+	if (Number.isInteger(status)) return failed(troubleOf(message, status), message);
+	return failed(troubleOf(message), message || "it ended without a result");
 }
 
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";

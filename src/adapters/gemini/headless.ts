@@ -11,7 +11,7 @@ import {
 	renderHeadless,
 	type Spent,
 	type Trouble,
-	troubleOfStatus,
+	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -77,12 +77,12 @@ function read(ended: EndedCall): HeadlessEnd {
 	if (status !== null) {
 		const seconds = /retry after (\d+)s/.exec(message)?.[1];
 		const waitMs = seconds === undefined ? null : Number(seconds) * 1000;
-		return failed(troubleOfStatus(status), message, waitMs);
+		return failed(troubleOf(message, status), message, waitMs);
 	}
 	const own = CODES[ended.code ?? 0];
 	if (own !== undefined) return failed(own, message);
 	if (/terminated|ECONN|fetch failed/i.test(message)) return failed("connection", message);
-	return failed("failure", message || "it ended without a result");
+	return failed(troubleOf(message), message || "it ended without a result");
 }
 
 /** From its words, else from its exit code, which two things share. */

@@ -10,7 +10,7 @@ import {
 	readingOf,
 	renderHeadless,
 	type Spent,
-	troubleOfStatus,
+	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -62,7 +62,7 @@ function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
 		const message = lastLine(stderr) || lastLine(stdout);
 		if (message.includes("Session not found")) return failed("conversation_gone", message);
 		if (/config/i.test(message)) return failed("config", message);
-		return failed("failure", message || "it ended without a result");
+		return failed(troubleOf(message), message || "it ended without a result");
 	}
 	return answered(events);
 }
@@ -73,11 +73,12 @@ function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): Head
 	if (name === "ProviderAuthError") return failed("auth", message);
 	const seconds = Number(responseHeaders?.["retry-after"]);
 	const waitMs = Number.isFinite(seconds) ? seconds * 1000 : null;
-	if (responseBody.includes("insufficient_quota") || /usage limit/i.test(message)) {
+	if (responseBody.includes("usage_limit_reached") || /usage limit/i.test(message)) {
 		return failed("usage_limit", message, waitMs);
 	}
-	if (statusCode !== undefined) return failed(troubleOfStatus(statusCode), message, waitMs);
-	return failed(/connect/i.test(message) ? "connection" : "failure", message);
+	if (statusCode !== undefined)
+		return failed(troubleOf(`${message} ${responseBody}`, statusCode), message, waitMs);
+	return failed(/connect/i.test(message) ? "connection" : troubleOf(message), message);
 }
 
 function answered(events: readonly OpencodeEvent[]): HeadlessEnd {

@@ -4,6 +4,8 @@
  * database, so usage has a file of its own.
  */
 export const PLUGIN = `import { appendFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+// Only for the install before plugins are loaded: tools that the agent runs have npm's own default.
+if (process.env.npm_config_fetch_retries === "0") delete process.env.npm_config_fetch_retries;
 let count = 0;
 let atMs = 0;
 const spool = process.env.REEVE_SPOOL;
@@ -11,7 +13,7 @@ const used = spool + "/../opencode-usage.jsonl";
 try {
 	if (statSync(used).size > 1000000) rmSync(used);
 } catch {}
-function tell(event, data, keep = "last") {
+function report(event, data, keep = "last") {
 	try {
 		const name = spool + "/" + event + "." + (keep === "last" ? "last" : process.pid + "-" + ++count);
 		// In order, also where the clock of the files is too coarse to tell.
@@ -26,7 +28,15 @@ function tellUsage({ id, tokens, cost, time }) {
 		appendFileSync(used, JSON.stringify({ id, tokens, cost, timestamp: new Date(time.completed) }) + "\\n", { mode: 0o600 });
 	} catch {}
 }
+function failed(sessionID, data) {
+	attempts.count++;
+	attempts.since = attempts.since || Date.now();
+	return { sessionID, ...data, attempts: { ...attempts } };
+}
 const subagents = new Set();
+// Failures in a row within one turn, and the messages that have anything in them.
+let attempts = { count: 0, since: 0 };
+const contents = new Set();
 const prompts = new Map();
 const tools = new Set();
 let turn = { error: null, finished: false };
@@ -37,6 +47,7 @@ const PASSED_ON = {
 	"message.updated": ({ sessionID, info }) => {
 		if (info.role === "assistant") {
 			if (info.finish) turn.finished = true;
+			if (info.time?.completed && !info.summary) answered(sessionID, info);
 			return;
 		}
 		// Now it is written down: before, it could still be lost.
@@ -44,21 +55,44 @@ const PASSED_ON = {
 		if (text === undefined) return;
 		prompts.delete(info.id);
 		turn = { error: null, finished: false };
-		tell("prompt", { sessionID, text }, "each");
+		attempts = { count: 0, since: 0 };
+		contents.clear();
+		report("prompt", { sessionID, text }, "each");
 	},
 	"session.status": ({ sessionID, status }) => {
-		if (status.type !== "idle") tell("status", { sessionID, status });
+		if (status.type === "retry") report("status", failed(sessionID, { status }));
+		else if (status.type !== "idle") report("status", { sessionID, status });
 	},
-	"session.error": ({ error }) => {
+	"message.part.updated": ({ part }) => {
+		if (part.type === "tool" || part.text) contents.add(part.messageID);
+	},
+	"message.part.delta": ({ messageID }) => contents.add(messageID),
+	"session.error": ({ error, sessionID }) => {
 		turn.error = error;
+		if (error?.name !== "MessageAbortedError") report("attempt", failed(sessionID, { error }));
 	},
 	"session.idle": ({ sessionID }) => {
 		tools.clear();
-		tell("idle", { sessionID, ...turn });
+		report("idle", { sessionID, ...turn });
 	},
-	"permission.asked": ({ sessionID }) => tell("permission.asked", { sessionID }),
-	"permission.replied": ({ sessionID }) => tell("permission.replied", { sessionID }),
+	"permission.asked": ({ sessionID }) => report("permission.asked", { sessionID }),
+	"permission.replied": ({ sessionID }) => report("permission.replied", { sessionID }),
 };
+// It asks again, and again, when the service answers with nothing: neither text, tools nor tokens.
+function answered(sessionID, { id, error, finish, tokens = {} }) {
+	if (finish && contents.has(id)) {
+		// What failed before was overcome: by another attempt, or by a shorter conversation.
+		turn.error = null;
+		attempts = { count: 0, since: 0 };
+	}
+	const isEmpty = !contents.has(id) && !tokens.output && !tokens.reasoning && !error && !turn.error;
+	if (!isEmpty) return;
+	if (lastEmpty !== id) report("attempt", failed(sessionID, { empty: true }));
+	lastEmpty = id;
+	turn.finished = false;
+	turn.empty = true;
+}
+let lastEmpty = null;
 export const Reeve = async () => spool === undefined ? {} : {
 	event: async ({ event: { type, properties = {} } }) => {
 		const { info, sessionID } = properties;
@@ -73,11 +107,11 @@ export const Reeve = async () => spool === undefined ? {} : {
 	},
 	"tool.execute.before": async ({ callID, sessionID }) => {
 		tools.add(callID);
-		if (!subagents.has(sessionID)) tell("tool", { sessionID, running: tools.size });
+		if (!subagents.has(sessionID)) report("tool", { sessionID, running: tools.size });
 	},
 	"tool.execute.after": async ({ callID, sessionID }) => {
 		tools.delete(callID);
-		if (!subagents.has(sessionID)) tell("tool", { sessionID, running: tools.size });
+		if (!subagents.has(sessionID)) report("tool", { sessionID, running: tools.size });
 	},
 };
 `;

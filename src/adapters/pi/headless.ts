@@ -10,7 +10,7 @@ import {
 	readingOf,
 	renderHeadless,
 	type Spent,
-	troubleOfStatus,
+	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -92,10 +92,10 @@ function spentOf(events: readonly PiEvent[]): Spent {
 
 function ofWords(message: string): HeadlessEnd {
 	const status = Number(/^(\d{3}) /.exec(message)?.[1]);
-	if (/usage limit|insufficient_quota/i.test(message)) return failed("usage_limit", message);
-	if (Number.isInteger(status)) return failed(troubleOfStatus(status), message);
+	if (/usage limit/i.test(message)) return failed("usage_limit", message);
+	if (Number.isInteger(status)) return failed(troubleOf(message, status), message);
 	if (message.includes("No session found")) return failed("conversation_gone", message);
 	if (/No API key|No models available/i.test(message)) return failed("auth", message);
 	if (/terminated|connection|fetch failed/i.test(message)) return failed("connection", message);
-	return failed("failure", message || "it ended without a result");
+	return failed(troubleOf(message), message || "it ended without a result");
 }

@@ -8,12 +8,13 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { renderPropertyList } from "../../core/property-list.js";
 import { readBootId } from "../../host/process-identity.js";
+import { replaceFileSync } from "../../host/replace-file.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 import type {
 	AgentSignal,
@@ -22,6 +23,9 @@ import type {
 	Recovered,
 	RunExit,
 	RunHandle,
+	RunProcess,
+	RunProcesses,
+	RunReference,
 	StartRequest,
 	StartResult,
 	TerminalConnection,
@@ -120,20 +124,36 @@ class JobBackend implements Backend {
 		for (const exit of late) listener(exit);
 	}
 
-	signal(handle: RunHandle, signal: AgentSignal): Promise<void> {
+	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
 		return this.#keep(handle.runId).backend.signal(inner(handle), signal);
+	}
+
+	signalEach(
+		run: RunReference,
+		processes: readonly RunProcess[],
+		signal: AgentSignal,
+	): Promise<void> {
+		return this.#keep(run.runId).backend.signalEach(innerRun(run), processes, signal);
 	}
 
 	isRunning(handle: RunHandle): Promise<boolean | "unknown"> {
 		return this.#keep(handle.runId).backend.isRunning(inner(handle));
 	}
 
-	kill(handle: RunHandle): Promise<KillResult> {
-		return this.#keep(handle.runId).backend.kill(inner(handle));
+	processes(run: RunReference): Promise<RunProcesses> {
+		return this.#keep(run.runId).backend.processes(innerRun(run));
+	}
+
+	kill(run: RunReference): Promise<KillResult> {
+		return this.#keep(run.runId).backend.kill(innerRun(run));
 	}
 
 	input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
 		return this.#keep(handle.runId).backend.input(inner(handle), bytes);
+	}
+
+	paste(handle: RunHandle, text: string): Promise<void> {
+		return this.#keep(handle.runId).backend.paste(inner(handle), text);
 	}
 
 	screen(handle: RunHandle): Promise<string> {
@@ -204,7 +224,7 @@ class JobBackend implements Backend {
 			makePrivateFolder(this.#options.folder);
 			makePrivateFolder(folder);
 			const file = join(folder, "job.plist");
-			writeFileSync(file, renderJob(label, holder), { mode: 0o600 });
+			replaceFileSync(file, renderJob(label, holder));
 			await launchctl.bootstrap(file);
 			await this.#waitUntilReady(label, holder.socket);
 		} catch (error) {
@@ -245,6 +265,10 @@ class JobBackend implements Backend {
 
 /** As the backend inside knows it. */
 const inner = (handle: RunHandle): RunHandle => ({ ...handle, backend: "pty" });
+const innerRun = (run: RunReference): RunReference => ({
+	...run,
+	handle: run.handle === null ? null : inner(run.handle),
+});
 
 function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 	return renderPropertyList(

@@ -1,18 +1,37 @@
-/** What the backend keeps in a run's handle: the folders of its control groups, and limits that are missing. */
+/** What the backend keeps in a run's handle: the agent's folder, its control groups, and limits that are missing. */
 
-import type { RunHandle } from "../../ports/backend.js";
+import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
 
-export function handleData(
-	groups: readonly string[],
-	missingLimits: readonly string[],
-): RunHandle["data"] {
+export interface HandleFacts {
+	readonly backend: string;
+	readonly runId: string;
+	readonly process: ProcessIdentity;
+	readonly startedAtMs: number;
+	/** The name of the agent's folder. */
+	readonly agent: string;
+	readonly groups: readonly string[];
+	readonly missingLimits: readonly string[];
+}
+
+export function createHandle(facts: HandleFacts): RunHandle {
+	const { backend, runId, process, startedAtMs, agent, groups, missingLimits } = facts;
 	return {
-		...(groups.length > 0 ? { groups: groups.join(":") } : {}),
-		...(missingLimits.length > 0 ? { missingLimits: missingLimits.join("; ") } : {}),
+		...{ backend, runId, process, startedAtMs },
+		data: {
+			agent,
+			...(groups.length > 0 ? { groups: groups.join(":") } : {}),
+			...(missingLimits.length > 0 ? { missingLimits: missingLimits.join("; ") } : {}),
+		},
 	};
 }
 
 export function groupsOf({ data }: RunHandle): readonly string[] {
 	const { groups } = data;
 	return typeof groups === "string" ? groups.split(":") : [];
+}
+
+/** Null in a handle of a version before the shim. */
+export function agentFolderOf({ data }: RunHandle): string | null {
+	const { agent } = data;
+	return typeof agent === "string" ? agent : null;
 }

@@ -1,16 +1,17 @@
 /**
- * Agents in terminals of our own, for hosts without tmux. A separate program, the holder, owns the
- * terminals and sees how agents end; this is the daemon's side, which can go and come back.
+ * Agents in terminals of our own. One small native process per run, the shim, owns the terminal, the log and the exit
+ * status, and outlives the daemon; this is the daemon's side, which can go and come back (`src/native/PROTOCOL.md`).
  *
- * Signals and kills go to processes directly, by identity (S10), so they work also when the holder is
- * gone. Each exit of a run that this client started or recovered is reported once (S8), also when the
- * connection or the holder was lost meanwhile; if nobody saw how it ended, code and signal are null.
+ * Each exit of a run that this client started or recovered is reported once (S8). Signals and kills go through the shim,
+ * which signals only its own descendants (S10) and proves that none is left (S11). Where the shim itself was killed, they
+ * go to processes by identity.
  */
 
-import { fileURLToPath } from "node:url";
-import type { Argv } from "../../host/cgroup.js";
+import type { Argv, Groups } from "../../host/cgroup.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
-import { killTree, signalVerified } from "../../host/process-tree.js";
+import { signalVerified } from "../../host/process-tree.js";
+import { RunTrees } from "../../host/run-trees.js";
+import { shimPath } from "../../native/find-binary.js";
 import type {
 	AgentSignal,
 	Backend,
@@ -18,97 +19,148 @@ import type {
 	Recovered,
 	RunExit,
 	RunHandle,
+	RunProcess,
+	RunProcesses,
+	RunReference,
 	StartRequest,
 	StartResult,
 	TerminalConnection,
 	TerminalSize,
 	TerminalViewer,
 } from "../../ports/backend.js";
-import { attachViewer } from "./attach-viewer.js";
-import { groupsOf } from "./handle.js";
-import { ConnectionLost, HolderClient } from "./holder-client.js";
-import { holderLogPath, holderSocketPath } from "./holder-paths.js";
-import { type HolderPlace, holderEnvironment } from "./holder-process.js";
+import { AgentFolders, folderName, isRunId } from "./agent-folder.js";
+import { ConnectionLost } from "./connection.js";
+import { describeEnded, describeTree } from "./describe-processes.js";
+import { createEarlierFiles, type EarlierFiles } from "./earlier-version.js";
+import { type FoundRun, findRun } from "./find-run.js";
+import { agentFolderOf, groupsOf } from "./handle.js";
+import type { HeldRun } from "./held-run.js";
+import { KeptRuns, recoveredAs } from "./kept-runs.js";
+import { LeftProcesses } from "./left-processes.js";
+import { createStarterGroups, type GroupsOfStarter } from "./run-groups.js";
+import { type RunRecord, readRecord } from "./run-record.js";
+import { killTree, listTree, type ShimConnection, signalWorkers } from "./shim-connection.js";
+import { type Begun, beginRun } from "./start-run.js";
+import { StarterClient } from "./starter-client.js";
+import {
+	starterArgv,
+	starterEnvironment,
+	starterLogPath,
+	starterSocketPath,
+} from "./starter-process.js";
 
 export interface PtyBackendOptions {
-	/** A folder of the backend's own, private to the user: the holder's socket, lock, log and records. */
+	/** A folder of the backend's own, private to the user: the starter's socket and log, a folder per agent. */
 	readonly folder: string;
-	/** The holder's program, where it is not the one beside this file. */
-	readonly holderProgram?: string | undefined;
-	/** What to put into the holder's environment; for tests. */
-	readonly holderEnv?: Readonly<Record<string, string>> | undefined;
-	/** Starts the holder outside of this process's own unit. */
+	/** What it is called, where the groups make it another backend. */
+	readonly name?: string;
+	/** The program `reeve-shim`, where it is not the one that comes with Reeve. */
+	readonly program?: string | undefined;
+	/** What to put into the starter's environment; for tests. */
+	readonly starterEnv?: Readonly<Record<string, string>> | undefined;
+	/** Starts the starter outside of this process's own unit. */
 	readonly enclose?: (argv: Argv) => Argv;
+	/** The control groups of its runs, where they are not below the starter's own; a text says why there are none. */
+	readonly groups?: Groups | string;
+	/** How long a run that lost its terminal may take to end by itself. */
+	readonly orphanGraceMs?: number;
 }
 
-const HOLDER_PROGRAM = fileURLToPath(new URL("./holder/holder-main.js", import.meta.url));
-
-/** The holder of a folder as a program, for whoever runs it in a place of its own. */
-export function holderOf({ folder, holderProgram, holderEnv }: PtyBackendOptions) {
+/** The starter of a folder as a program, for whoever runs it in a place of its own. */
+export function starterOf({ folder, program, starterEnv }: PtyBackendOptions) {
 	return {
-		argv: [process.execPath, holderProgram ?? HOLDER_PROGRAM, folder],
-		env: holderEnvironment(holderEnv ?? {}),
-		socket: holderSocketPath(folder),
-		log: holderLogPath(folder),
+		argv: starterArgv(program ?? shimPath(), folder),
+		env: starterEnvironment(starterEnv ?? {}),
+		socket: starterSocketPath(folder),
+		log: starterLogPath(folder),
 	};
 }
 
 export function createPtyBackend(options: PtyBackendOptions): Backend {
-	return new HeldBackend({
-		folder: options.folder,
-		program: options.holderProgram ?? HOLDER_PROGRAM,
-		env: options.holderEnv ?? {},
-		enclose: options.enclose ?? null,
-	});
+	return new ShimBackend(options);
 }
 
-class HeldBackend implements Backend {
-	readonly name = "pty";
-	readonly #place: HolderPlace;
-	readonly #client: HolderClient;
-	/** Runs whose exit is still to be reported. */
-	readonly #watched = new Map<string, RunHandle | null>();
+const ORPHAN_GRACE_MS = 10_000;
+const KILL_MS_MAX = 10_000;
+const TAKEN_TRIES_MAX = 3;
+
+class ShimBackend implements Backend {
+	readonly name: string;
+	readonly #folders: AgentFolders;
+	readonly #starter: StarterClient;
+	readonly #starterGroups: GroupsOfStarter;
+	readonly #groups: (starterPid: number) => Groups;
+	/** Groups that are not below the starter's. */
+	readonly #ownGroups: Groups | null;
+	readonly #trees = new RunTrees(({ handle }) => ({
+		root: handle?.process ?? null,
+		groups: handle === null ? [] : groupsOf(handle),
+	}));
+	readonly #left: LeftProcesses;
+	readonly #earlier: EarlierFiles;
+	readonly #runs: KeptRuns;
+	readonly #starting = new Map<string, Promise<StartResult>>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
 	/** Exits that came before anybody listened. */
 	#unheard: RunExit[] = [];
+	#isClosed = false;
 
-	constructor(place: HolderPlace) {
-		this.#place = place;
-		this.#client = new HolderClient(place, {
+	constructor(options: PtyBackendOptions) {
+		const { folder, program, groups } = options;
+		this.name = options.name ?? "pty";
+		this.#folders = new AgentFolders(folder);
+		this.#starter = new StarterClient({
+			folder,
+			program: () => program ?? shimPath(),
+			env: options.starterEnv ?? {},
+			enclose: options.enclose ?? null,
+		});
+		this.#starterGroups = createStarterGroups(folder, typeof groups === "string" ? groups : null);
+		const { of } = this.#starterGroups;
+		this.#ownGroups = typeof groups === "object" ? groups : null;
+		this.#groups = typeof groups === "object" ? () => groups : of;
+		this.#left = new LeftProcesses(this.#trees, this.#starter);
+		this.#earlier = createEarlierFiles(folder);
+		this.#runs = new KeptRuns({
+			backend: this.name,
+			folders: this.#folders,
+			trees: this.#trees,
+			left: this.#left,
+			orphanGraceMs: options.orphanGraceMs ?? ORPHAN_GRACE_MS,
+			findGroups: (runId, shimPid) => this.#findGroups(runId, shimPid),
 			onExit: (exit) => this.#report(exit),
-			onDrop: () => this.#watched.size > 0,
-			onReconnect: () => this.#catchUp(),
+			earlier: this.#earlier,
 		});
 	}
 
 	/** Rejects when the request was sent and its outcome is unknown; then only `recover` can tell. */
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
-		// Watched from before the start: an exit may come before the answer.
-		if (!this.#watched.has(runId)) this.#watched.set(runId, null);
+		if (!isRunId(runId)) return refused(true, `not a run id: ${runId}`);
+		const inProgress = this.#starting.get(runId);
+		if (inProgress !== undefined) return inProgress;
+		const known = this.#runs.get(runId);
+		if (known !== undefined) return { ok: true, handle: known.handle };
+		const begun = this.#begin(request);
+		this.#starting.set(runId, begun);
 		try {
-			const { header } = await this.#client.ask({ type: "start", request });
-			if (header.type !== "started") throw new Error("the holder gave no answer to a start");
-			if (!header.result.ok) this.#watched.delete(runId);
-			else if (this.#watched.has(runId)) this.#watched.set(runId, header.result.handle);
-			if (header.exit !== undefined) this.#report(header.exit);
-			return header.result;
-		} catch (error) {
-			if (error instanceof ConnectionLost) throw error;
-			this.#watched.delete(runId);
-			return { ok: false, failure: { permanent: false, detail: (error as Error).message } };
+			return await begun;
+		} finally {
+			this.#starting.delete(runId);
 		}
 	}
 
 	async recover(runId: string, handle: RunHandle | null): Promise<Recovered> {
-		const found = await this.#find(runId);
-		if (found.state === "running") this.#watched.set(runId, found.handle);
-		if (found.state !== "gone" || handle === null) return found;
-		if (handle.process.bootId !== readBootId()) return { state: "gone", rebooted: true };
-		// The records are lost, but a process is its own proof.
-		const alive = isAlive(handle.process);
-		if (alive === "unknown") return { state: "unknown", reason: "its process cannot be looked at" };
-		return alive ? { state: "running", handle } : found;
+		if (!isRunId(runId)) return { state: "gone", rebooted: false };
+		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is being started" };
+		const known = this.#runs.get(runId);
+		if (known !== undefined) return recoveredAs(known);
+		if (handle !== null && handle.process.bootId !== readBootId()) {
+			return { state: "gone", rebooted: true };
+		}
+		const agent = handle === null ? null : agentFolderOf(handle);
+		const found = await findRun(this.#folders, runId, agent);
+		return this.#runs.take(runId, handle, found);
 	}
 
 	onExit(listener: (exit: RunExit) => void): void {
@@ -118,69 +170,235 @@ class HeldBackend implements Backend {
 		for (const exit of late) listener(exit);
 	}
 
-	async signal(handle: RunHandle, signal: AgentSignal): Promise<void> {
-		if (handle.process.bootId === readBootId()) signalVerified(handle.process, signal);
+	async signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
+		const sent = await this.#withShim({ runId: handle.runId, handle }, async ({ connection }) => {
+			// A shell that leads the session must be signalled after its programs, by identity.
+			if ((await listTree(connection)).length > 1) return null;
+			return describeEnded(await signalWorkers(connection, signal), []);
+		});
+		return sent ?? this.#trees.signal(handle, signal);
+	}
+
+	async signalEach(
+		_run: RunReference,
+		processes: readonly RunProcess[],
+		signal: AgentSignal,
+	): Promise<void> {
+		for (const each of processes) signalVerified(each, signal);
 	}
 
 	async isRunning(handle: RunHandle): Promise<boolean | "unknown"> {
 		return isAlive(handle.process);
 	}
 
-	kill(handle: RunHandle): Promise<KillResult> {
-		return killTree({ runId: handle.runId, root: handle.process, groups: groupsOf(handle) });
+	async processes(run: RunReference): Promise<RunProcesses> {
+		if (this.#isProvenGone(run)) return { ok: true, processes: [] };
+		const listed = await this.#withShim(run, async ({ connection, status }) =>
+			describeTree(await listTree(connection), status.shimPid),
+		);
+		if (listed !== null) return { ok: true, processes: listed };
+		// The shim may have reported the end while it was asked.
+		if (this.#isProvenGone(run)) return { ok: true, processes: [] };
+		return this.#left.list(run);
 	}
 
-	async input({ runId }: RunHandle, bytes: Uint8Array): Promise<void> {
-		await this.#client.ask({ type: "input", runId }, bytes);
+	async kill(run: RunReference): Promise<KillResult> {
+		if (this.#isProvenGone(run)) return { ok: true, killed: [] };
+		const killed = await this.#withShim(run, (shim) => killThroughShim(shim));
+		if (killed?.ok === true) this.#runs.get(run.runId)?.provenGone();
+		if (killed !== null) return killed;
+		return this.#isProvenGone(run) ? { ok: true, killed: [] } : this.#left.kill(run);
 	}
 
-	async screen({ runId }: RunHandle): Promise<string> {
-		const { bytes } = await this.#client.ask({ type: "screen", runId });
-		return bytes.toString("utf8");
+	async input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
+		await (await this.#runOf(handle)).type(bytes);
 	}
 
-	attach(
-		{ runId }: RunHandle,
+	async paste(handle: RunHandle, text: string): Promise<void> {
+		await (await this.#runOf(handle)).type(Buffer.from(text), { isPaste: true });
+	}
+
+	async screen(handle: RunHandle): Promise<string> {
+		return (await this.#runOf(handle)).screen();
+	}
+
+	async attach(
+		handle: RunHandle,
 		viewer: TerminalViewer,
 		size: TerminalSize | null,
 	): Promise<TerminalConnection> {
-		return attachViewer(this.#place, runId, viewer, size);
+		try {
+			return await (await this.#runOf(handle)).attach(viewer, size);
+		} catch (error) {
+			viewer.onClose((error as Error).message);
+			return { write() {}, resize() {}, close() {} };
+		}
 	}
 
 	async forget(runId: string): Promise<void> {
-		await this.#client.ask({ type: "forget", runId });
+		this.#trees.forget(runId);
+		this.#left.remove(runId);
+		if (isRunId(runId)) this.#earlier.forget(runId);
+		const run = this.#runs.forget(runId);
+		if (run !== undefined) this.#removeGroups(groupsOf(run.handle));
 	}
 
 	async close(): Promise<void> {
-		this.#client.close();
+		this.#isClosed = true;
+		this.#starter.close({ isIdle: this.#runs.isIdle });
+		this.#runs.close();
+		if (this.#runs.isIdle) this.#starterGroups.known?.sweep();
+		this.#starterGroups.close();
 	}
 
-	async #find(runId: string): Promise<Recovered> {
+	async #begin(request: StartRequest): Promise<StartResult> {
+		const earlier = await this.#startedBefore(request);
+		if (earlier !== null) return earlier;
+		for (let tries = 1; ; tries++) {
+			let begun: Begun;
+			try {
+				begun = await this.#beginOnce(request);
+			} catch (error) {
+				if (!(error instanceof ConnectionLost)) return refused(false, (error as Error).message);
+				// The starter was killed. What it may have started holds the agent's lock, so this cannot start it twice.
+				if (error.isSilence || tries >= TAKEN_TRIES_MAX) throw error;
+				const started = await this.#startedBefore(request);
+				if (started !== null) return started;
+				continue;
+			}
+			if (begun.outcome === "failed") return { ok: false, failure: begun.failure };
+			if (begun.outcome === "started") return this.#began(request, begun);
+			const other = await this.#settleTaken(request);
+			if (other !== null) return other;
+			if (tries >= TAKEN_TRIES_MAX) {
+				return refused(false, "another process holds the agent's folder and does not answer");
+			}
+		}
+	}
+
+	#beginOnce(request: StartRequest): Promise<Begun> {
+		const place = { folders: this.#folders, starter: this.#starter, groups: this.#groups };
+		return beginRun(place, request);
+	}
+
+	/** The same run, if it was started by an earlier client or on a connection that was lost. */
+	async #startedBefore({ runId, agentId }: StartRequest): Promise<StartResult | null> {
+		const agent = folderName(agentId);
+		let record: RunRecord | null = null;
 		try {
-			const { header } = await this.#client.ask({ type: "find", runId });
-			if (header.type === "found") return header.found;
-			return { state: "unknown", reason: "the holder gave no answer" };
+			record = readRecord(this.#folders.pathOf(agent));
+		} catch {
+			// Damaged; the shim writes it anew.
+		}
+		if (record?.runId !== runId || record.bootId !== readBootId() || record.state === "failed") {
+			return null;
+		}
+		return this.#adoptOrReport(runId, await findRun(this.#folders, runId, agent));
+	}
+
+	async #adoptOrReport(runId: string, found: FoundRun): Promise<StartResult | null> {
+		if (found.state === "unknown") throw new ConnectionLost(found.reason);
+		if (found.state === "exited") {
+			const run = this.#runs.keep(this.#runs.handleFrom(runId, found), found.agent);
+			run.ended(found.exit);
+			return { ok: true, handle: run.handle };
+		}
+		const taken = await this.#runs.take(runId, null, found);
+		return taken.state === "running" ? { ok: true, handle: taken.handle } : null;
+	}
+
+	/** A live shim has the agent's folder. One of a run that was given up is ended first (S1). */
+	async #settleTaken({ runId, agentId }: StartRequest): Promise<StartResult | null> {
+		const agent = folderName(agentId);
+		const found = await findRun(this.#folders, runId, agent);
+		if (found.state !== "none") return this.#adoptOrReport(runId, found);
+		const record = readRecord(this.#folders.pathOf(agent));
+		if (record === null) return null;
+		const other = await findRun(this.#folders, record.runId, agent);
+		if (other.state !== "held") return null;
+		const killed = await killThroughShim(other.shim);
+		other.shim.connection.close();
+		if (killed.ok) return null;
+		return refused(false, `an earlier run of the agent is alive: ${killed.reason}`);
+	}
+
+	async #began(
+		{ runId, agentId }: StartRequest,
+		{ groups, missingLimits }: Extract<Begun, { outcome: "started" }>,
+	): Promise<StartResult> {
+		const agent = folderName(agentId);
+		this.#runs.reuse(agent);
+		const found = await findRun(this.#folders, runId, agent);
+		if (found.state === "unknown") throw new ConnectionLost(found.reason);
+		if (found.state === "none" || found.state === "rebooted") {
+			throw new ConnectionLost("the run's record is missing");
+		}
+		const handle = this.#runs.handleFrom(runId, found, groups, missingLimits);
+		const run = this.#runs.keep(handle, agent);
+		if (found.state === "held") run.hold(found.shim);
+		else if (found.state === "exited") run.ended(found.exit);
+		else run.lose();
+		return { ok: true, handle };
+	}
+
+	/** The run of a handle, also one that this client has not asked for before. */
+	async #runOf(handle: RunHandle): Promise<HeldRun> {
+		if (this.#runs.get(handle.runId) === undefined) await this.recover(handle.runId, handle);
+		const run = this.#runs.get(handle.runId);
+		if (run === undefined) throw new Error(`run ${handle.runId} has no terminal here`);
+		return run;
+	}
+
+	/** What the run's shim answers; null when there is no shim, or none that answers. */
+	async #withShim<T>(
+		{ runId, handle }: RunReference,
+		ask: (shim: ShimConnection) => Promise<T>,
+	): Promise<T | null> {
+		const run = this.#runs.get(runId);
+		if (run === undefined && handle !== null) {
+			await this.recover(runId, handle);
+		}
+		const shim = this.#runs.get(runId)?.shim ?? null;
+		if (shim === null) return null;
+		try {
+			return await ask(shim);
 		} catch (error) {
-			return { state: "unknown", reason: (error as Error).message };
+			if (error instanceof ConnectionLost) return null;
+			throw error;
 		}
 	}
 
-	/** After a lost connection, and perhaps with a new holder. */
-	async #catchUp(): Promise<void> {
-		for (const runId of [...this.#watched.keys()]) {
-			const found = await this.#find(runId);
-			if (found.state === "unknown") throw new Error(found.reason);
-			if (found.state === "exited") this.#report(found.exit);
-			// A start that was never confirmed is asked for again by `start` itself.
-			const handle = this.#watched.get(runId) ?? null;
-			if (found.state !== "gone" || handle === null || isAlive(handle.process) !== false) continue;
-			this.#report({ runId, code: null, signal: null, atMs: Date.now(), outOfMemory: false });
-		}
+	/** The run's shim has seen its last process end. */
+	#isProvenGone({ runId }: RunReference): boolean {
+		return this.#runs.get(runId)?.isTreeGone ?? false;
+	}
+
+	#findGroups(runId: string, shimPid: number): readonly string[] {
+		if (this.#ownGroups !== null) return this.#ownGroups.find(runId);
+		return this.#starterGroups.find(runId, shimPid);
+	}
+
+	#removeGroups(paths: readonly string[]): void {
+		const { pid } = this.#starter;
+		if (paths.length > 0 && pid !== null) this.#groups(pid).remove(paths);
 	}
 
 	#report(exit: RunExit): void {
-		if (!this.#watched.delete(exit.runId)) return;
+		if (this.#isClosed) return;
 		if (this.#listeners.length === 0) this.#unheard.push(exit);
 		for (const listener of this.#listeners) listener(exit);
 	}
 }
+
+async function killThroughShim({ connection, status }: ShimConnection): Promise<KillResult> {
+	// Named first: of a process that is gone only its number is known.
+	const known = await describeTree(await listTree(connection), status.shimPid);
+	const { proven, pids } = await killTree(connection, KILL_MS_MAX);
+	if (proven) return { ok: true, killed: await describeEnded(pids, known) };
+	return { ok: false, reason: `still there after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
+}
+
+const refused = (permanent: boolean, detail: string): StartResult => ({
+	ok: false,
+	failure: { permanent, detail },
+});

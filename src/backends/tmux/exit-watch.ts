@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readOomKills } from "../../host/cgroup-members.js";
 import { isAlive } from "../../host/process-identity.js";
-import { killTree, signalVerified } from "../../host/process-tree.js";
+import { killTree, signalVerified, signalWorkers, watchTree } from "../../host/process-tree.js";
 import type { RunExit, RunHandle } from "../../ports/backend.js";
 import { readExit } from "./find-run.js";
 import { groupsOf, hasTerminal, launcherOf, serverOf, sessionOf } from "./handle.js";
@@ -176,7 +176,7 @@ export class ExitWatch {
 		if (files.has(runId, "exit")) return this.onRecord(runId);
 		const launcher = launcherOf(handle);
 		const alive = [isAlive(handle.process), launcher !== null && isAlive(launcher)];
-		if (alive.includes(true)) return this.#endOrphan(runId, run, handle);
+		if (alive.includes(true)) return this.#endOrphan(run, handle);
 		if (alive.includes("unknown")) return;
 		// The record first, since it is written before the launcher ends.
 		if (files.has(runId, "exit")) return this.onRecord(runId);
@@ -187,20 +187,20 @@ export class ExitWatch {
 			return;
 		}
 		const end = pane?.status == null ? null : readStatus(pane.status);
-		tryTo(() => files.create(runId, "exit", end === null ? ENDED_UNSEEN : renderEnded(end)));
+		files.recordEnd(runId, end === null ? ENDED_UNSEEN : renderEnded(end));
 		const how = { code: null, signal: null, ...end, outOfMemory: false };
 		const exit = { runId, ...how, atMs: Date.now() };
 		void this.#end(runId, run, handle, exit);
 	}
 
-	async #endOrphan(runId: string, run: Watched, handle: RunHandle): Promise<void> {
+	async #endOrphan(run: Watched, handle: RunHandle): Promise<void> {
 		if (!hasTerminal(handle)) return;
 		const nowMs = performance.now();
 		if (run.orphanedAtMs === null) {
 			run.orphanedAtMs = nowMs;
-			signalVerified(handle.process, "SIGTERM");
+			await signalWorkers(watchTree(treeFor(handle)), handle.process, "SIGTERM");
 		} else if (nowMs - run.orphanedAtMs > this.#orphanGraceMs) {
-			await killTree({ runId, root: handle.process, groups: groupsOf(handle) });
+			await killTree(treeFor(handle));
 		}
 	}
 
@@ -234,10 +234,7 @@ function isElsewhere(handle: RunHandle, askedPid: number | null): boolean {
 	return isAlive(handle.process) !== false;
 }
 
-function tryTo(act: () => void): void {
-	try {
-		act();
-	} catch {
-		// The disk is full; then only those who listen now will know.
-	}
-}
+const treeFor = (handle: RunHandle) => ({
+	...{ runId: handle.runId, root: handle.process },
+	...{ keeper: launcherOf(handle), groups: groupsOf(handle) },
+});

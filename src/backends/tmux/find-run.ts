@@ -7,7 +7,7 @@ import { isAlive, readBootId } from "../../host/process-identity.js";
 import { nextProcessTable, type ProcessTable } from "../../host/process-table.js";
 import type { Recovered, RunExit, RunHandle } from "../../ports/backend.js";
 import { createHandle, launcherOf, sessionOf } from "./handle.js";
-import { parseEnded, parseStarted, readStatus } from "./launcher.js";
+import { ENDED_UNSEEN, parseEnded, parseStarted, readStatus } from "./launcher.js";
 import type { RunFiles } from "./run-files.js";
 import { readClaim, readHandle } from "./start-run.js";
 import type { TmuxPlace } from "./tmux-place.js";
@@ -97,17 +97,46 @@ async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recove
 	const table = await nextProcessTable();
 	const handle = findStarted(place, looked, table) ?? findMarked(place, looked, table);
 	if (handle !== null) {
-		files.write(runId, "handle", JSON.stringify(handle));
+		try {
+			files.write(runId, "handle", JSON.stringify(handle));
+		} catch {
+			// Only to find it sooner the next time; a full disk must not hide a run that lives.
+		}
 		return { state: "running", handle };
 	}
-	const claim = readClaim(files, runId);
-	const isClaimed = claim !== null && isAlive(claim) !== false;
-	if (isClaimed || (pane !== undefined && !pane.dead)) {
+	const ended = await findEnded(place, looked);
+	if (ended !== null) return ended;
+	if (isBeingStarted(files, runId) || (pane !== undefined && !pane.dead)) {
 		return { state: "unknown", reason: "it is being started" };
 	}
 	// What it was to be started with may hold secrets.
 	if (!files.has(runId, "exit")) files.remove(runId);
 	return { state: "gone", rebooted: false };
+}
+
+/** The launcher recorded that the agent runs, and its process is gone: nobody may know how it ended, but it was started. */
+async function findEnded(place: TmuxPlace, looked: Looked): Promise<Recovered | null> {
+	const { runId, pane } = looked;
+	const report = place.files.read(runId, "started");
+	const started = report === null ? null : parseStarted(report.text);
+	if (report === null || started === null) return null;
+	const facts = { ...unconfirmed(place, looked), ...started, startedAtMs: report.atMs };
+	const found = await findKnown(place.files, createHandle(facts), pane);
+	if (found.state !== "gone") return found;
+	place.files.recordEnd(runId, ENDED_UNSEEN);
+	const how = { code: null, signal: null, outOfMemory: false };
+	return { state: "exited", exit: { runId, ...how, atMs: Date.now() } };
+}
+
+/**
+ * Whether a process that claimed to start the run may still do so. This process is not asked for what it is starting
+ * now, so a claim of its own is one that it gave up; the launcher may be a moment behind.
+ */
+function isBeingStarted(files: RunFiles, runId: string): boolean {
+	const claim = readClaim(files, runId);
+	if (claim === null || isAlive(claim) === false) return false;
+	const isOwn = claim.pid === process.pid;
+	return !isOwn || Date.now() - (files.read(runId, "claim")?.atMs ?? 0) < REPORT_MS_MAX;
 }
 
 /** By the launcher's word, if the numbers still stand for the same processes (S10). */

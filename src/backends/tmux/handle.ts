@@ -1,8 +1,10 @@
 /** What the backend keeps in a run's handle, and the names that follow from a run's id. */
 
 import { createHash } from "node:crypto";
+import type { Groups } from "../../host/cgroup.js";
 import { readBootId, readIdentity } from "../../host/process-identity.js";
-import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
+import type { TreeFacts } from "../../host/run-trees.js";
+import type { ProcessIdentity, RunHandle, RunReference } from "../../ports/backend.js";
 
 /** tmux gives `.` and `:` in names a meaning, and runs what it finds in others: so names are made up. */
 export const sessionOf = (runId: string) =>
@@ -75,4 +77,11 @@ function identityIn({ data, process }: RunHandle, who: string): ProcessIdentity 
 	const { [`${who}Pid`]: pid, [`${who}StartTime`]: startTime } = data;
 	if (typeof pid !== "number" || typeof startTime !== "string") return null;
 	return { bootId: process.bootId, pid, startTime };
+}
+
+/** Where a run's processes are found. In a terminal the launcher leads their session. */
+export function treeOf({ runId, handle }: RunReference, groups: Groups): TreeFacts {
+	if (handle === null) return { root: null, groups: groups.find(runId) };
+	const keeper = launcherOf(handle);
+	return { root: handle.process, keeper, groups: groupsOf(handle) };
 }

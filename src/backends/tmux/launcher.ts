@@ -104,16 +104,20 @@ my @oom_groups = splice @text, 0, shift @text;
 my @argv = splice @text, 0, shift @text;
 my @env = splice @text, 0, shift @text;
 
-# There whole or not at all.
+# Whole or not at all, and in a file that already has its room: a full disk takes no new one.
 sub report {
-	my ($name, $line) = @_;
-	open(my $file, '>', "$run.$name.tmp") or return 0;
-	(print $file "$line\n") && close($file) && rename("$run.$name.tmp", "$run.$name");
+	my ($name, $line, $room) = @_;
+	$line .= "\n";
+	open(my $file, '+<', $room) or return;
+	(syswrite $file, $line) && truncate($file, length $line) && rename($room, "$run.$name");
+	close $file;
 }
 sub fail {
-	report('failed', $_[0]);
+	report('failed', $_[0], "$run.room1");
 	exit 125;
 }
+# An agent whose end could not be recorded is not started.
+exit 125 if !-s "$run.room1" || !-s "$run.room2";
 
 my $pid = 0;
 my $hung = 0;
@@ -125,6 +129,8 @@ $SIG{TERM} = $pass;
 # Without a terminal, its loss is none of the agent's business.
 $SIG{HUP} = $terminal ? $pass : 'IGNORE';
 pipe(my $heard, my $say) or fail($!+0);
+# Given up meanwhile: another start may be under way.
+exit 125 if !-e "$run.claim";
 $pid = fork;
 fail($!+0) if !defined $pid;
 if (!$pid) {
@@ -159,7 +165,7 @@ if ($heard_text =~ /e(\d+)/) {
 	fail($errno);
 }
 my $missed = ($heard_text =~ tr/g//);
-report('started', "$pid $$ $missed $terminal");
+report('started', "$pid $$ $missed $terminal", "$run.room1");
 
 # An agent without a terminal writes by itself, so its file is emptied under its hands when it is full.
 sub trim {
@@ -190,7 +196,7 @@ for my $file (map { ("$_/memory.events", "$_/memory.oom_control") } @oom_groups)
 	open(my $events, '<', $file) or next;
 	$oom = ' oom' if grep { /^oom_kill [1-9]/ } <$events>;
 }
-report('exit', ($signal ? "signal $signal" : "code $code") . $oom);
+report('exit', ($signal ? "signal $signal" : "code $code") . $oom, "$run.room2");
 
 # tmux may drop the last of the output if it hears of this process's end first. With the terminal let go
 # it reads up to the end and hangs up; unless somebody else still has the terminal.

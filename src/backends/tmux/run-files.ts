@@ -9,21 +9,27 @@ import {
 	type FSWatcher,
 	readdirSync,
 	readFileSync,
-	renameSync,
 	rmSync,
 	statSync,
 	watch,
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { removeLeftovers, replaceFileSync } from "../../host/replace-file.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 
 /**
- * `claim`, `spec`, `logs` and `handle` are written here; the launcher writes `started`, `failed` and
- * `exit`, the keeper of the log `logged`.
+ * `claim`, `spec`, `logs`, `handle` and the two rooms are written here. The launcher overwrites `room1` in place and renames it
+ * to `started` or `failed`, and `room2` to `exit`, so that it can report on a full disk. The keeper of the log writes `logged`.
  */
-const KINDS = ["claim", "spec", "logs", "handle", "started", "failed", "exit", "logged"] as const;
+const KINDS = [
+	...(["claim", "spec", "logs", "handle", "started", "failed", "exit", "logged"] as const),
+	...(["room1", "room2"] as const),
+] as const;
 export type Kind = (typeof KINDS)[number];
+
+/** A block of its own on every common file system. */
+const ROOM = " ".repeat(4_096);
 
 /** Run ids become file names, and words in commands. */
 export const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
@@ -79,15 +85,12 @@ export class RunFiles {
 	}
 
 	write(runId: string, kind: Kind, text: string): void {
-		const path = this.path(runId, kind);
-		const beside = `${path}.${process.pid}.tmp`;
-		try {
-			writeFileSync(beside, text, { mode: 0o600 });
-			renameSync(beside, path);
-		} catch (error) {
-			rmSync(beside, { force: true });
-			throw error;
-		}
+		replaceFileSync(this.path(runId, kind), text, { durable: false });
+	}
+
+	/** Makes room on the disk for the launcher's reports; throws when there is none. */
+	reserve(runId: string): void {
+		for (const kind of ["room1", "room2"] as const) this.write(runId, kind, ROOM);
 	}
 
 	/** False when it is there already: of several who call this at once, one gets true. */
@@ -97,7 +100,19 @@ export class RunFiles {
 			return true;
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+			// On a full disk it may be there, and empty.
+			this.remove(runId, [kind]);
 			throw error;
+		}
+	}
+
+	/** Records an end that the launcher can no longer record; the room that it had is free for this. */
+	recordEnd(runId: string, text: string): void {
+		try {
+			this.remove(runId, ["room2"]);
+			this.create(runId, "exit", text);
+		} catch {
+			// The disk is full; then only those who listen now will know.
 		}
 	}
 
@@ -121,8 +136,9 @@ export class RunFiles {
 		}
 	}
 
-	/** Removes what nobody has asked for in a long time. */
+	/** Removes files that were not asked for in a long time, and temporary files of killed writers. */
 	prune(): void {
+		removeLeftovers(this.#folder);
 		const exits = readdirSync(this.#folder)
 			.filter((name) => name.endsWith(".exit"))
 			.flatMap((name) => {

@@ -62,28 +62,18 @@ export async function startRun(
 	request: StartRequest,
 	find: () => Promise<Recovered>,
 ): Promise<StartResult> {
-	const { files } = place;
 	const { runId } = request;
 	const problem = checkLaunch({ ...request, env: environmentOf(request) });
 	if (problem !== null) return { ok: false, failure: problem };
 	if (request.logDir.includes("\n")) {
 		return { ok: false, failure: { permanent: true, detail: "the log folder has a line break" } };
 	}
-	const deadlineMs = performance.now() + OTHER_MS_MAX;
-	while (!files.create(runId, "claim", JSON.stringify(readIdentity(process.pid)))) {
-		const handle = readHandle(files, runId);
-		if (handle !== null) return { ok: true, handle };
-		const claim = readClaim(files, runId);
-		if (claim !== null && isAlive(claim) === false) {
-			const found = await find();
-			if (found.state === "running") return { ok: true, handle: found.handle };
-			if (found.state !== "gone") return passing("an earlier start of this run is not settled");
-			files.remove(runId);
-		} else if (performance.now() > deadlineMs) {
-			return passing("another process is starting this run");
-		} else {
-			await files.waitFor(runId, ["handle"], 200);
-		}
+	try {
+		const early = await claim(place, runId, find);
+		if (early !== null) return early;
+	} catch (error) {
+		// Nothing was begun.
+		return passing((error as Error).message);
 	}
 	const groups = place.groups.create(runId, request.limits);
 	try {
@@ -96,6 +86,31 @@ export async function startRun(
 	}
 }
 
+/** Null when this process is now the one that starts the run; else what became of the start of another. */
+async function claim(
+	{ files }: TmuxPlace,
+	runId: string,
+	find: () => Promise<Recovered>,
+): Promise<StartResult | null> {
+	const deadlineMs = performance.now() + OTHER_MS_MAX;
+	while (!files.create(runId, "claim", JSON.stringify(readIdentity(process.pid)))) {
+		const handle = readHandle(files, runId);
+		if (handle !== null) return { ok: true, handle };
+		const owner = readClaim(files, runId);
+		if (owner !== null && isAlive(owner) === false) {
+			const found = await find();
+			if (found.state === "running") return { ok: true, handle: found.handle };
+			if (found.state !== "gone") return passing("an earlier start of this run is not settled");
+			files.remove(runId);
+		} else if (performance.now() > deadlineMs) {
+			return passing("another process is starting this run");
+		} else {
+			await files.waitFor(runId, ["handle"], 200);
+		}
+	}
+	return null;
+}
+
 async function launch(
 	place: TmuxPlace,
 	request: StartRequest,
@@ -105,6 +120,7 @@ async function launch(
 	const { runId } = request;
 	mkdirSync(request.logDir, { recursive: true, mode: 0o700 });
 	files.write(runId, "logs", `${request.logDir}\n`);
+	files.reserve(runId);
 	const argv = groups.limitedArgv(request.argv, request.limits);
 	files.write(runId, "spec", encodeSpec({ ...request, argv }, groups));
 	const startedAtMs = Date.now();
@@ -140,7 +156,11 @@ async function launch(
 		groups: groups.paths,
 		missingLimits: [...groups.applyLimits(request.limits), ...missed],
 	});
-	files.write(runId, "handle", JSON.stringify(handle));
+	try {
+		files.write(runId, "handle", JSON.stringify(handle));
+	} catch {
+		// Only to find it sooner: the launcher has recorded the start, and a full disk must not stop an agent that runs.
+	}
 	return { ok: true, handle };
 }
 

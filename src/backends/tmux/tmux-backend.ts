@@ -6,15 +6,23 @@
  * Each exit of a run that this client started or recovered is reported once (S8).
  */
 
+import { randomUUID } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { markPaste } from "../../core/inbox.js";
 import { createGroups, type Groups } from "../../host/cgroup.js";
-import { isAlive, readBootId } from "../../host/process-identity.js";
-import { killTree, signalVerified } from "../../host/process-tree.js";
+import { isAlive } from "../../host/process-identity.js";
+import { RunTrees } from "../../host/run-trees.js";
 import type {
+	AgentSignal,
 	Backend,
 	KillResult,
 	Recovered,
 	RunExit,
 	RunHandle,
+	RunProcess,
+	RunProcesses,
+	RunReference,
 	StartRequest,
 	StartResult,
 	TerminalConnection,
@@ -23,9 +31,10 @@ import type {
 } from "../../ports/backend.js";
 import { attachViewer } from "./attach-viewer.js";
 import type { Enclose } from "./control-client.js";
+import { quote } from "./control-parser.js";
 import { ExitWatch } from "./exit-watch.js";
 import { findRun } from "./find-run.js";
-import { groupsOf, hasTerminal, sessionOf, targetOf } from "./handle.js";
+import { hasTerminal, sessionOf, targetOf, treeOf } from "./handle.js";
 import { isRunId, RunFiles } from "./run-files.js";
 import { startRun } from "./start-run.js";
 import { ownerOf, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place.js";
@@ -56,6 +65,7 @@ class SessionBackend implements Backend {
 	readonly name: string;
 	readonly #place: TmuxPlace;
 	readonly #watch: ExitWatch;
+	readonly #trees = new RunTrees((run) => treeOf(run, this.#place.groups));
 	readonly #starting = new Map<string, Promise<StartResult>>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
 	/** Exits that came before anybody listened. */
@@ -115,16 +125,28 @@ class SessionBackend implements Backend {
 		for (const exit of late) listener(exit);
 	}
 
-	async signal(handle: RunHandle, signal: NodeJS.Signals): Promise<void> {
-		if (handle.process.bootId === readBootId()) signalVerified(handle.process, signal);
+	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
+		return this.#trees.signal(handle, signal);
+	}
+
+	signalEach(
+		run: RunReference,
+		processes: readonly RunProcess[],
+		signal: AgentSignal,
+	): Promise<void> {
+		return this.#trees.signalEach(run, processes, signal);
 	}
 
 	async isRunning(handle: RunHandle): Promise<boolean | "unknown"> {
 		return isAlive(handle.process);
 	}
 
-	kill(handle: RunHandle): Promise<KillResult> {
-		return killTree({ runId: handle.runId, root: handle.process, groups: groupsOf(handle) });
+	processes(run: RunReference): Promise<RunProcesses> {
+		return this.#trees.processes(run);
+	}
+
+	kill(run: RunReference): Promise<KillResult> {
+		return this.#trees.kill(run);
 	}
 
 	async input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
@@ -137,6 +159,27 @@ class SessionBackend implements Backend {
 			lines.push(this.#place.server.run(`send-keys -t '${targetOf(handle.runId)}' -H ${some}`));
 		}
 		await Promise.all(lines);
+	}
+
+	async paste(handle: RunHandle, text: string): Promise<void> {
+		needTerminal(handle);
+		const { server, folder } = this.#place;
+		const target = quote(targetOf(handle.runId));
+		const [[flag = ""] = []] = await server.run(
+			`display-message -p -t ${target} '#{bracket_paste_flag}'`,
+		);
+		if (flag === "1") return this.input(handle, Buffer.from(markPaste(text)));
+		if (flag === "0" || text === "") return this.input(handle, Buffer.from(text));
+		// This version does not tell the mode, but its own paste follows it.
+		const name = `reeve-${randomUUID()}`;
+		const file = join(folder, name);
+		await writeFile(file, text, { mode: 0o600, flag: "wx" });
+		try {
+			await server.run(`load-buffer -b ${name} ${quote(file)}`);
+			await server.run(`paste-buffer -d -p -r -b ${name} -t ${target}`);
+		} finally {
+			await rm(file, { force: true });
+		}
 	}
 
 	async screen(handle: RunHandle): Promise<string> {
@@ -162,6 +205,7 @@ class SessionBackend implements Backend {
 	}
 
 	async forget(runId: string): Promise<void> {
+		this.#trees.forget(runId);
 		if (isRunId(runId) && this.#place.files.has(runId, "exit")) this.#place.files.remove(runId);
 	}
 
@@ -169,6 +213,7 @@ class SessionBackend implements Backend {
 		await this.#watch.close();
 		this.#place.files.close();
 		await this.#place.server.close();
+		this.#place.groups.sweep();
 	}
 
 	#prepare(): void {
@@ -176,6 +221,8 @@ class SessionBackend implements Backend {
 		preparePlace(this.#place.folder);
 		this.#place.files.open();
 		this.#place.files.prune();
+		// Groups of runs that ended while no process watched them, or whose last process was late to go.
+		this.#place.groups.sweep();
 		this.#isPrepared = true;
 	}
 

@@ -2,9 +2,10 @@
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Groups } from "../../host/cgroup.js";
+import { replaceFileSync } from "../../host/replace-file.js";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
 import { isExecutable } from "../../host/spawn-errors.js";
 import type { Enclose, ServerPlace } from "./control-client.js";
@@ -41,8 +42,7 @@ export function preparePlace(folder: string): void {
 	for (const [name, text] of Object.entries(programs)) {
 		const path = join(folder, name);
 		if (existsSync(path)) continue;
-		writeFileSync(`${path}.${process.pid}.tmp`, text, { mode: 0o600 });
-		renameSync(`${path}.${process.pid}.tmp`, path);
+		replaceFileSync(path, text);
 	}
 }
 

@@ -8,10 +8,13 @@
  */
 
 import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { readIdentity } from "../../host/process-identity.js";
+import { withFileLock } from "../../host/file-lock.js";
+import { isAlive, readIdentity } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
 import { ConnectGate } from "./connect-gate.js";
 import {
@@ -22,7 +25,6 @@ import {
 	type ServerPlace,
 	serverArgs,
 } from "./control-client.js";
-import { withStartLock } from "./start-lock.js";
 
 /** A pane as tmux sees it. */
 export interface Pane {
@@ -57,6 +59,7 @@ const CONNECT = ["new-session", "-A", ...ANCHOR_SHAPE];
 const DEATH = "reeve-pane-death";
 const ANSWER_MS_MAX = 30_000;
 const CONNECT_TRIES = 5;
+const LEAVE_LOOKS = 50;
 /** A viewer that reads slowly is the last to notice that its session is gone. */
 const VIEWERS_MS_MAX = 2_000;
 
@@ -188,8 +191,14 @@ export class TmuxServer {
 		// A pane whose program has ended holds nothing: its exit and its log are kept elsewhere. Killed and
 		// not asked to go: tmux waits for every client first, and one whose process died never answers.
 		const server = panes.every((dead) => dead === "1") ? readIdentity(Number(pid)) : null;
-		if (server !== null) signalVerified(server, "SIGKILL");
 		client.close();
+		if (server === null || signalVerified(server, "SIGKILL") === "refused") return;
+		// Killed, it cannot remove its socket itself. Under the lock, nobody starts another server meanwhile.
+		await this.#underLock(async () => {
+			for (let looks = 0; looks < LEAVE_LOOKS && isAlive(server) !== false; looks++)
+				await sleep(20);
+			if (!(await this.#isThere())) rmSync(this.#place.socket, { force: true });
+		});
 	}
 
 	/** One pane, as it is now; undefined when there is none. */
@@ -249,8 +258,9 @@ export class TmuxServer {
 		}
 	}
 
+	/** One client at a time while a server may be starting: tmux 3.3 crashes when two connect before it is ready. */
 	#underLock<T>(act: () => Promise<T>): Promise<T> {
-		return withStartLock(`${this.#place.config}.lock`, act);
+		return withFileLock(dirname(this.#place.config), "start", act);
 	}
 
 	async #open(): Promise<ControlClient> {

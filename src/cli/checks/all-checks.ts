@@ -14,7 +14,14 @@ import {
 	quote,
 	statIfThere,
 } from "./check.js";
-import { checkBackends, checkCrashes, checkDaemon, checkLimits, checkLog } from "./daemon.js";
+import {
+	checkBackends,
+	checkCrashes,
+	checkDaemon,
+	checkLimits,
+	checkLog,
+	checkSettings,
+} from "./daemon.js";
 import { checkDatabase, checkStrays, inspect } from "./inspected.js";
 import { checkDisk, checkFiles, checkHome, checkSocket } from "./places.js";
 import { checkAgentClis, checkNode, checkPerl, checkTmux } from "./programs.js";
@@ -33,6 +40,7 @@ const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promi
 	disk: checkDisk,
 	database: checkDatabase,
 	service: checkService,
+	settings: checkSettings,
 	daemon: checkDaemon,
 	crashes: checkCrashes,
 	log: checkLog,
@@ -53,7 +61,7 @@ export async function runChecks(file: string, env: NodeJS.ProcessEnv): Promise<r
 				return { name, ...(await check(context)) };
 			} catch (error) {
 				const detail = error instanceof Error ? error.message : String(error);
-				return { name, ...fail(`cannot be checked: ${detail}`, null) };
+				return { name, ...fail(`check failed: ${detail}`, null) };
 			}
 		}),
 	);

@@ -1,4 +1,4 @@
-/** What a check of `reeve doctor` finds, and what it may look at. */
+/** The findings and the input of the checks of `reeve doctor`. */
 
 import { stat } from "node:fs/promises";
 import type { Home } from "../../client/home.js";
@@ -10,7 +10,7 @@ export interface Check {
 	readonly name: string;
 	readonly status: "ok" | "warn" | "fail";
 	readonly detail: string;
-	/** What to do about it, where something is to be done. */
+	/** How to fix it, if there is something to fix. */
 	readonly fix: string | null;
 }
 
@@ -21,9 +21,9 @@ export interface CheckContext {
 	readonly env: NodeJS.ProcessEnv;
 	/** The fleet file. */
 	readonly file: string;
-	/** What the daemon says of itself, or why it does not; asked once for all checks. */
+	/** The daemon's status, or the error of the request; requested once for all checks. */
 	readonly daemon: Promise<DaemonJson | ReeveError>;
-	/** What the daemon's own parts see without a daemon; looked at once for all checks. */
+	/** The inspection by the daemon's own modules without a daemon; done once for all checks. */
 	readonly inspection: Promise<Inspection>;
 }
 

@@ -1,8 +1,11 @@
 /** The daemon, by its own word and by what it wrote down. */
 
 import { type FileHandle, open } from "node:fs/promises";
+import { homedir } from "node:os";
 import { readCrashReports } from "../../client/crash-reports.js";
 import { readVersion } from "../../client/version.js";
+import { loadSettings } from "../../config/load-settings.js";
+import { renderProblemLine } from "../../config/problem.js";
 import { ReeveError } from "../../core/errors.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
 import { countOf } from "../arguments.js";
@@ -10,57 +13,73 @@ import { localTime } from "../commands/ps.js";
 import { type CheckContext, type Finding, fail, ok, warn } from "./check.js";
 
 export async function checkDaemon({ daemon, home }: CheckContext): Promise<Finding> {
-	const told = await daemon;
-	if (told instanceof ReeveError) {
-		if (told.code === "no_daemon")
-			return warn("none is running", "reeve up, or reeve daemon start");
-		return fail(told.message, told.hint);
+	const reply = await daemon;
+	if (reply instanceof ReeveError) {
+		if (reply.code === "no_daemon")
+			return warn("not running", "run `reeve up` or `reeve daemon start`");
+		return fail(reply.message, reply.hint);
 	}
-	const { pid, version, ready, problems } = told;
+	const { pid, version, ready, problems } = reply;
 	const detail = `pid ${pid}, version ${version}`;
 	if (!ready) return warn(`${detail}, not ready: ${problems.join("; ")}`, `see ${home.daemonLog}`);
 	const own = readVersion();
 	if (version !== own) {
-		return warn(`${detail}, but this command is ${own}`, "reeve daemon restart: agents run on");
+		return warn(
+			`${detail}, but this CLI has version ${own}`,
+			"run `reeve daemon restart`; agents keep running",
+		);
 	}
 	if (problems.length === 0) return ok(detail);
 	return warn(`${detail}: ${problems.join("; ")}`, `see ${home.daemonLog}`);
 }
 
-/** Only the daemon knows: it may be where others are not, and have rights that others have not. */
-export async function checkLimits({ daemon, inspection }: CheckContext): Promise<Finding> {
-	const told = await daemon;
-	if (told instanceof ReeveError) {
-		const { limits } = await inspection;
-		return ok(`for a daemon that is started from here: ${renderLimits(limits)}`);
+/** The settings of this home, and whether the daemon uses them. */
+export async function checkSettings({ home }: CheckContext): Promise<Finding> {
+	const loaded = await loadSettings(home.settings, homedir());
+	if (!loaded.ok) {
+		const problems = loaded.problems.map(renderProblemLine).join("; ");
+		return fail(problems, "fix the file, then run `reeve daemon reload`");
 	}
-	// A daemon of an earlier version does not say.
-	const limits: typeof told.limits | undefined = told.limits;
-	if (limits === undefined || limits.length === 0) return ok("the daemon does not tell");
+	const { listen, notify } = loaded.settings;
+	const routes = notify.length === 0 ? "no notifications" : countOf(notify.length, "route");
+	return ok(`${home.settings}: ${listen === null ? "socket only" : "listens on TCP"}, ${routes}`);
+}
+
+/** Only the daemon knows: it may run in another control group and with other permissions. */
+export async function checkLimits({ daemon, inspection }: CheckContext): Promise<Finding> {
+	const reply = await daemon;
+	if (reply instanceof ReeveError) {
+		const { limits } = await inspection;
+		return ok(`for a daemon started from this shell: ${renderLimits(limits)}`);
+	}
+	// A daemon of an earlier version does not report it.
+	const limits: typeof reply.limits | undefined = reply.limits;
+	if (limits === undefined || limits.length === 0) return ok("not reported by this daemon version");
 	const words = renderLimits(limits);
 	if (limits.every(({ enforced }) => enforced === "tree")) return ok(words);
 	const fix =
-		"run the daemon where control groups are delegated to it (systemd: Delegate=yes), or do without `limits`";
+		"run the daemon where control groups are delegated to it (systemd: Delegate=yes), or remove `limits`";
 	return warn(words, fix);
 }
 
 function renderLimits(limits: DaemonJson["limits"]): string {
-	const how = { tree: "enforced", process: "for each process by itself", no: "not enforced" };
+	const how = { tree: "enforced", process: "per process only", no: "not enforced" };
 	const words = limits.map(
 		({ limit, enforced, detail }) => `${limit}: ${how[enforced]} (${detail})`,
 	);
 	return words.join("; ");
 }
 
-/** What can hold a session here, what `auto` takes, and why not another. */
+/** The available backends, the one that `auto` selects, and why the others are not used. */
 export async function checkBackends({ daemon }: CheckContext): Promise<Finding> {
-	const told = await daemon;
-	if (told instanceof ReeveError) return ok("a running daemon can tell");
-	// A daemon of an earlier version does not say.
-	const backends: typeof told.backends | undefined = told.backends;
-	if (backends === undefined || backends.length === 0) return ok("the daemon does not tell");
+	const reply = await daemon;
+	if (reply instanceof ReeveError) return ok("only a running daemon can report this");
+	// A daemon of an earlier version does not report it.
+	const backends: typeof reply.backends | undefined = reply.backends;
+	if (backends === undefined || backends.length === 0)
+		return ok("not reported by this daemon version");
 	const words = backends.map(({ name, usable, auto, reason }) => {
-		const mark = auto ? " (auto takes it)" : usable ? "" : " (not here)";
+		const mark = auto ? " (used by auto)" : usable ? "" : " (not available)";
 		return `${name}${mark}: ${reason}`;
 	});
 	return ok(words.join("; "));
@@ -75,10 +94,10 @@ export async function checkCrashes({ home }: CheckContext): Promise<Finding> {
 		({ report }) => Date.parse(report.at) > Date.now() - CRASHES_RECENT_MS,
 	);
 	const [last] = recent;
-	if (last === undefined) return ok("no daemon has died within a week");
+	if (last === undefined) return ok("no daemon crashed in the last 7 days");
 	const { cause, message, at } = last.report;
 	return warn(
-		`${countOf(recent.length, "daemon")} died within a week, the last ${localTime(at)} of ${cause}: ${shorten(message)}`,
+		`${countOf(recent.length, "daemon")} crashed in the last 7 days, most recently at ${localTime(at)} (${cause}): ${shorten(message)}`,
 		`see ${last.path}`,
 	);
 }
@@ -90,12 +109,12 @@ const SHOWN_CHARS_MAX = 160;
 /** Errors of the last day, from the end of its log. */
 export async function checkLog({ home: { daemonLog } }: CheckContext): Promise<Finding> {
 	const text = await readEnd(daemonLog);
-	if (text === null) return ok("the daemon has written none yet");
+	if (text === null) return ok("not written yet");
 	const errors = text.split("\n").flatMap((line) => parseError(line, Date.now() - RECENT_MS));
 	const last = errors.at(-1);
-	if (last === undefined) return ok(`${daemonLog}: no errors within a day`);
+	if (last === undefined) return ok(`${daemonLog}: no errors in the last 24 hours`);
 	return warn(
-		`${countOf(errors.length, "error")} within a day, the last: ${shorten(last)}`,
+		`${countOf(errors.length, "error")} in the last 24 hours, most recently: ${shorten(last)}`,
 		`see ${daemonLog}`,
 	);
 }

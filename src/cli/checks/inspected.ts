@@ -1,4 +1,4 @@
-/** What the daemon's own parts find when they are asked without a daemon: the database and stray processes. */
+/** Inspection by the daemon's own modules without a daemon: the database and stray processes. */
 
 import { fileURLToPath } from "node:url";
 import type { Inspection, Stray } from "../../client/inspection.js";
@@ -15,22 +15,22 @@ export async function inspect(env: NodeJS.ProcessEnv): Promise<Inspection> {
 	if (ran.code === 0) return JSON.parse(ran.stdout) as Inspection;
 	throw new Error(
 		ran.problem === "timeout"
-			? `no answer within ${INSPECT_MS_MAX / 1_000} s`
+			? `no result within ${INSPECT_MS_MAX / 1_000} s`
 			: (ran.stderr
 					.trim()
 					.split("\n")
-					.find((line) => /Error/.test(line)) ?? "the look failed"),
+					.find((line) => /Error/.test(line)) ?? "the inspection failed"),
 	);
 }
 
 export async function checkDatabase({ inspection, home }: CheckContext): Promise<Finding> {
 	const { database } = await inspection;
-	if (database.state === "absent") return ok("there is none yet: the first daemon makes it");
+	if (database.state === "absent") return ok("not created yet: the first daemon creates it");
 	if (database.state === "unusable") return fail(database.reason, database.hint);
 	const size = `${Math.ceil(database.bytes / 2 ** 20)} MiB`;
-	if (database.state === "sound") return ok(`${home.database} is sound (${size})`);
+	if (database.state === "sound") return ok(`${home.database} is intact (${size})`);
 	const look = `sqlite3 -readonly ${quote(home.database)} 'PRAGMA quick_check'`;
-	return ok(`${home.database} opens (${size}: too large to read through here; \`${look}\` does)`);
+	return ok(`${home.database} opens (${size}: too large for a full check here; run \`${look}\`)`);
 }
 
 const TOLD_MAX = 5;
@@ -39,7 +39,9 @@ export async function checkStrays({ inspection }: CheckContext): Promise<Finding
 	const { strays } = await inspection;
 	const left = strays.filter(({ what }) => what === "left");
 	const others = strays.filter(({ what }) => what !== "left");
-	if (strays.length === 0) return ok("no process of an agent is without a keeper");
+	// Whether any other process is ours is likely, but not proven.
+	const proven = others.filter(({ what }) => what !== "recorded");
+	if (strays.length === 0) return ok("no orphaned agent processes");
 	const agents = [...new Set(left.map(({ of }) => of))];
 	const details = [
 		...(left.length > 0
@@ -48,10 +50,9 @@ export async function checkStrays({ inspection }: CheckContext): Promise<Finding
 		...(others.length > 0 ? [some(others.map(renderStray))] : []),
 	];
 	const fixes = [
-		...(left.length > 0 ? ["reeve daemon start takes them up"] : []),
-		...(others.length > 0
-			? [`look at them (ps -fp ${pidsOf(others, ",")}), then kill ${pidsOf(others, " ")}`]
-			: []),
+		...(left.length > 0 ? ["`reeve daemon start` resumes supervision"] : []),
+		...(others.length > 0 ? [`inspect them: ps -fp ${pidsOf(others, ",")}`] : []),
+		...(proven.length > 0 ? [`if they are not needed: kill ${pidsOf(proven, " ")}`] : []),
 	];
 	return warn(details.join("; "), fixes.join("; "));
 }
@@ -65,7 +66,7 @@ function some(words: readonly (string | null)[]): string {
 }
 
 function renderStray({ what, pid, runId, of }: Stray): string {
-	if (what === "holder") return `pid ${pid} holds terminals for ${of}, which is gone`;
-	if (what === "ended") return `pid ${pid} is left of a run of ${of} that has ended`;
-	return `pid ${pid} belongs to the run ${runId}, of which nothing is known`;
+	if (what === "holder") return `pid ${pid} holds terminals in ${of}, which was removed`;
+	if (what === "ended") return `pid ${pid} is left over from a finished run of ${of}`;
+	return `pid ${pid} belongs to run ${runId}, which is not in the database`;
 }

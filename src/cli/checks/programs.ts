@@ -18,7 +18,7 @@ export function checkNode(version: string): Finding {
 
 export async function checkTmux({ env }: CheckContext): Promise<Finding> {
 	const install =
-		"install tmux (apt install tmux, brew install tmux), or leave it: pty needs nothing";
+		"optional: install tmux (apt install tmux, brew install tmux); the pty backend works without it";
 	const { code, stdout, problem } = await runProgram("tmux", ["-V"], {
 		env,
 		timeoutMs: ASK_MS_MAX,
@@ -29,13 +29,13 @@ export async function checkTmux({ env }: CheckContext): Promise<Finding> {
 	return judgeTmux(stdout.trim());
 }
 
-/** What is known of versions that are in use. Reeve works around each; nobody has to do anything. */
+/** Known defects of versions in use. Reeve works around each; users do not need to do anything. */
 const TMUX_DEFECTS: readonly {
 	readonly before: readonly [number, number];
 	readonly defect: string;
 }[] = [
-	{ before: [3, 5], defect: "may lose the exit status of what ran in it" },
-	{ before: [3, 4], defect: "may crash when sessions change while somebody watches" },
+	{ before: [3, 5], defect: "may lose the exit status of a process" },
+	{ before: [3, 4], defect: "may crash when sessions change while a client is attached" },
 ];
 
 export function judgeTmux(version: string): Finding {
@@ -47,8 +47,8 @@ export function judgeTmux(version: string): Finding {
 	}
 	const known = TMUX_DEFECTS.filter(({ before }) => !isAtLeast(number, before));
 	if (known.length === 0) return ok(version);
-	const told = known.map(({ defect }) => defect).join(" and ");
-	return ok(`${version}, which ${told}; Reeve works around it`);
+	const defects = known.map(({ defect }) => defect).join(" and ");
+	return ok(`${version}, which ${defects}; Reeve works around it`);
 }
 
 function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
@@ -61,8 +61,8 @@ export async function checkPerl({ env }: CheckContext): Promise<Finding> {
 	const { code, stdout } = await runProgram("perl", args, { env, timeoutMs: ASK_MS_MAX });
 	if (code === 0) return ok(`perl ${stdout.trim()}`);
 	return warn(
-		"perl does not run: it starts agents in tmux, so sessions use the pty backend",
-		"install perl (apt install perl), or leave it: pty needs nothing",
+		"perl is not available: the tmux backend needs it, so sessions use the pty backend",
+		"optional: install perl (apt install perl); the pty backend works without it",
 	);
 }
 
@@ -77,8 +77,8 @@ export async function checkAgentClis({ env }: CheckContext): Promise<Finding> {
 	const told = found.filter((cli) => cli !== null);
 	if (told.length > 0) return ok(told.map(({ words }) => words).join(", "));
 	return warn(
-		`none of ${CLIS.join(", ")} is on PATH`,
-		"install one, or name your own program with `command` in the fleet file",
+		`none of ${CLIS.join(", ")} found on PATH`,
+		"install one, or set `command` to your own program in the fleet file",
 	);
 }
 
@@ -95,5 +95,5 @@ async function findCli(cli: string, env: NodeJS.ProcessEnv) {
 	if (!hits.includes(true)) return null;
 	const { code, stdout } = await runProgram(cli, ["--version"], { env, timeoutMs: VERSION_MS_MAX });
 	const version = code === 0 ? /\d+\.\d+[\w.-]*/.exec(stdout)?.[0] : undefined;
-	return { words: `${cli} ${version ?? "(does not tell its version)"}` };
+	return { words: `${cli} ${version ?? "(unknown version)"}` };
 }

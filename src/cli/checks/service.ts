@@ -11,7 +11,8 @@ export async function checkService(
 	{ env, home }: Pick<CheckContext, "env" | "home">,
 	host = thisHost(),
 ): Promise<Finding> {
-	if (host.platform !== "linux" && host.platform !== "darwin") return ok("none on this system");
+	if (host.platform !== "linux" && host.platform !== "darwin")
+		return ok("not supported on this system");
 	for (const scope of ["user", "system"] as const) {
 		const manager = createManager(scope, env, host);
 		if ((await manager.readHome()) === home.dir) return judgeInstalled(manager, scope, host);
@@ -19,10 +20,10 @@ export async function checkService(
 	const manager = createManager("user", env, host);
 	try {
 		await manager.inspect();
-		return ok(`not installed: \`reeve daemon install\` has ${manager.name} keep the daemon`);
+		return ok(`not installed; \`reeve daemon install\` runs the daemon under ${manager.name}`);
 	} catch (error) {
 		if (!(error instanceof ReeveError)) throw error;
-		return ok(`not installed, and cannot be: ${error.message}`);
+		return ok(`not installed and not available: ${error.message}`);
 	}
 }
 
@@ -36,21 +37,22 @@ async function judgeInstalled(
 	const programs = text.match(/\/[^\s"<]*\/daemon\/main\.js/g) ?? [];
 	const program = programs[0];
 	if (program !== undefined && !existsSync(program)) {
-		return fail(`${manager.file} runs ${program}, which is gone`, again);
+		return fail(`${manager.file} runs ${program}, which does not exist`, again);
 	}
 	try {
 		const state = await manager.inspect();
-		if (state.installed !== "yes") return warn(`${manager.file} is not the one in use`, again);
-		const told = `${manager.file}: ${state.state}`;
-		if (state.state === "failed") return fail(told, `${manager.startHint}; its log says why`);
-		if (state.pid === null) return warn(told, manager.startHint);
+		if (state.installed !== "yes") return warn(`${manager.file} is not the service in use`, again);
+		const detail = `${manager.file}: ${state.state}`;
+		if (state.state === "failed")
+			return fail(detail, `${manager.startHint}; see its log for the cause`);
+		if (state.pid === null) return warn(detail, manager.startHint);
 		if (program !== undefined && program !== host.program) {
-			return warn(`${told}, but it runs ${program} and this is ${host.program}`, again);
+			return warn(`${detail}, but it runs ${program} and this is ${host.program}`, again);
 		}
 		const advice = await manager.advice();
 		return advice.length === 0
-			? ok(told)
-			: warn(`${told}; ${advice.join("; ")}`, "loginctl enable-linger");
+			? ok(detail)
+			: warn(`${detail}; ${advice.join("; ")}`, "loginctl enable-linger");
 	} catch (error) {
 		if (!(error instanceof ReeveError)) throw error;
 		return warn(`installed, but ${error.message}`, error.hint);

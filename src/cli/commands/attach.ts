@@ -1,9 +1,10 @@
 /** `reeve attach`: an agent's terminal in this one, until the detach keys, or until it closes. */
 
-import type { TerminalSocket } from "../../client/client.js";
+import type { Client, TerminalSocket } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { plainLine } from "../../core/safe-text.js";
 import type { TerminalMessage } from "../../http/contract/streams.js";
-import { checkAgentId } from "../arguments.js";
+import { tellAfterExit } from "../after-attach.js";
 import { createAttachedScreen } from "../attached-screen.js";
 import { connect } from "../connect.js";
 import { createDetachMatcher, type DetachKeys, parseDetachKeys } from "../detach-keys.js";
@@ -15,7 +16,7 @@ import {
 	sizeOf,
 	type TerminalStreams,
 } from "../raw-terminal.js";
-import { plainLine } from "../sanitize.js";
+import { resolveAgent } from "../resolve.js";
 
 /** More in one message would be refused; a paste may be longer. */
 const INPUT_BYTES_MAX = 16_384;
@@ -44,22 +45,45 @@ export async function runAttach(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const agent = checkAgentId(id);
 	const keys = parseDetachKeys(options.detachKeys);
 	const streams = checkTerminal(process.stdin, process.stdout);
+	const { client } = connect(env);
+	const agent = await resolveAgent(id, client);
+	const mayAsk = options.ro !== true && options.json !== true;
+	for (;;) {
+		const { ending, attached } = await attachOnce(client, agent, keys, streams, options, output);
+		const code = tellEnding(agent, ending, options, output);
+		const exited = ending.type === "closed" && ending.seen && options.json !== true;
+		if (!exited) return code;
+		const after = { id: agent, runId: await attached, client, output, mayAsk };
+		if (!(await tellAfterExit(after))) return code;
+	}
+}
+
+async function attachOnce(
+	client: Client,
+	agent: string,
+	keys: DetachKeys,
+	streams: TerminalStreams,
+	options: AttachOptions,
+	output: Output,
+): Promise<{ readonly ending: Ending; readonly attached: Promise<string | null> }> {
 	const readOnly = options.ro === true;
 	const size = sizeOf(streams.stdout);
-	const socket = await connect(env).client.terminal(agent, { ...size, readOnly });
+	const socket = await client.terminal(agent, { ...size, readOnly });
+	const attached = client.call("GET /api/v1/agents/:id", { place: agent }).then(
+		({ run_id }) => run_id,
+		() => null,
+	);
 	const greeting = `attached to ${agent}${readOnly ? ", read only" : ""}; ${keys.name} detaches`;
 	const terminal = enterRawTerminal(streams, () => output.say(greeting));
-	let ending: Ending;
 	try {
-		ending = await converse(socket, terminal, streams, { keys, readOnly, greeting });
+		const ending = await converse(socket, terminal, streams, { keys, readOnly, greeting });
+		return { ending, attached };
 	} finally {
 		terminal.restore();
 		await leave(socket);
 	}
-	return tellEnding(agent, ending, options, output);
 }
 
 /** In order: the last keys before the detach keys are still on their way. */
@@ -77,11 +101,14 @@ async function leave(socket: TerminalSocket): Promise<void> {
 
 function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output: Output): number {
 	if (ending.type === "lost") {
-		throw new ReeveError("connection_lost", `the connection to ${id} was lost; it may run on`);
+		throw new ReeveError(
+			"connection_lost",
+			`lost the connection to ${id}; the agent may still be running`,
+		);
 	}
 	const reason = ending.type === "closed" ? plainLine(ending.reason) : null;
 	if (json) output.json({ id, ended: ending.type, reason });
-	else if (ending.type === "detached") output.say(`detached from ${id}; it runs on`);
+	else if (ending.type === "detached") output.say(`detached from ${id}; the agent keeps running`);
 	else output.say(`${id}: ${reason}`);
 	// A terminal that closed before it showed anything could not be attached to.
 	return ending.type === "closed" && !ending.seen ? CLI_EXIT.failed : CLI_EXIT.done;
@@ -106,6 +133,7 @@ async function converse(
 		return await new Promise<Ending>((resolve) => {
 			onInput = (bytes) => {
 				const { pass, detach } = matcher.take(bytes);
+				screen.typed();
 				if (!readOnly) typeSlowly(socket, stdin, pass);
 				if (detach) resolve({ type: "detached" });
 			};
@@ -118,6 +146,8 @@ async function converse(
 				resolve(reason === null ? { type: "lost" } : { type: "closed", reason, seen });
 			});
 			stdin.on("data", onInput);
+			// An earlier attachment, or a question after it, has paused it.
+			stdin.resume();
 			stdin.once("end", () => resolve({ type: "detached" }));
 			if (!readOnly) stdout.on("resize", onResize);
 			socket.resume();

@@ -1,13 +1,15 @@
 /** `reeve call`: one request to an agent. What it answers goes to stdout, everything else to stderr. */
 
-import { CLI_EXIT, ERRORS, type ErrorCode, ReeveError } from "../../core/errors.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { plainLine, safeJson } from "../../core/safe-text.js";
 import { isEnded } from "../../core/task.js";
 import { parseDuration } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import { checkAgentId, checkKey, parsePositive } from "../arguments.js";
+import { checkKey, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import { readJsonArgument } from "../json-argument.js";
 import type { Output } from "../output.js";
+import { resolveAgent } from "../resolve.js";
 import { LOOK_MS, sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
 export interface CallCommandOptions {
@@ -23,19 +25,19 @@ export interface CallCommandOptions {
 }
 
 export async function runCall(
-	agent: string,
+	name: string,
 	action: string,
 	options: CallCommandOptions,
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	checkAgentId(agent);
 	if (action === "") {
-		throw new ReeveError("usage", "the action is empty", "Name what the agent is to do.");
+		throw new ReeveError("usage", "the action is empty", "Pass the action to run.");
 	}
-	const body = { agent, action, ...(await readSubmission(options)) };
+	const submission = await readSubmission(options);
 	const idempotencyKey = checkKey(options.idempotencyKey);
 	const { client } = connect(env);
+	const body = { agent: await resolveAgent(name, client), action, ...submission };
 	const submitted = await client.call("POST /api/v1/tasks", {
 		...(idempotencyKey !== undefined && { idempotencyKey }),
 		body,
@@ -52,11 +54,12 @@ export async function runCall(
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
 	const ended = await sayOnInterrupt(
-		() => output.say(`\nthe task goes on: \`reeve tasks show ${place}\``),
+		() => output.say(`\nthe task continues: \`reeve tasks show ${place}\``),
 		waitForEnd(
 			look,
 			({ status }) => isEnded(status),
 			({ status, reason }) => output.progress?.(isEnded(status) ? null : `${status}: ${reason}`),
+			`reeve tasks show ${place}`,
 		),
 	);
 	return tellEnd(ended, options, output);
@@ -77,32 +80,35 @@ async function readSubmission(options: CallCommandOptions) {
 function parseAttemptTimeout(text: string): number {
 	const ms = parseDuration(text);
 	if (ms !== null && ms > 0) return ms;
-	const hint = "It is a whole number, more than 0, with its unit: 500ms, 10s, 5m, 1h.";
-	throw new ReeveError("usage", `--timeout cannot be \`${text}\``, hint);
+	const hint = "Use a whole number above 0 with a unit: 500ms, 10s, 5m, 1h.";
+	throw new ReeveError("usage", `invalid value for --timeout: \`${text}\``, hint);
 }
 
 function parseInteger(text: string, option: string): number {
 	if (/^-?\d{1,9}$/.test(text)) return Number(text);
-	throw new ReeveError("usage", `${option} cannot be \`${text}\``, "It is a whole number.");
+	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, "Use a whole number.");
 }
 
 function hintFor({ task_id: id, agent, attempts, error }: TaskDetailJson): string {
-	if (error?.code !== "agent_unavailable") return `\`reeve tasks show ${id}\` has every attempt`;
-	if (attempts.length > 0) return `\`reeve ps ${agent}\` shows how the agent is`;
-	return `it is called again after the cooldown, or at once with \`reeve resume ${agent}\``;
+	if (error?.code !== "agent_unavailable") return `\`reeve tasks show ${id}\` lists every attempt`;
+	if (attempts.length > 0) return `\`reeve ps ${agent}\` shows the state of the agent`;
+	return `\`reeve explain ${agent}\` shows the cause, \`reeve dead-letters replay ${id}\` runs it again`;
 }
 
 function tellEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Output): number {
 	if (json) output.json(task);
 	if (task.status === "succeeded") {
-		if (!json) output.result(JSON.stringify(task.result ?? null, null, 2));
+		if (!json) output.result(safeJson(task.result ?? null, 2));
 		return CLI_EXIT.done;
 	}
-	const code = (task.error?.code ?? "cancelled") as ErrorCode;
 	if (!json) {
 		const { sayColors } = output;
-		output.say(`${sayColors.red("error")}: ${task.agent} ${task.action}: ${task.reason}`);
+		const what = plainLine(`${task.agent} ${task.action}: ${task.reason}`);
+		output.say(`${sayColors.red("error")}: ${what}`);
+		if (task.response !== undefined) {
+			output.say(plainLine(`response: ${JSON.stringify(task.response)}`));
+		}
 		output.say(`${sayColors.dim("hint")}: ${hintFor(task)}`);
 	}
-	return ERRORS[code].cliExit;
+	return CLI_EXIT.failed;
 }

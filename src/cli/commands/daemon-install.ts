@@ -1,11 +1,12 @@
 /** `reeve daemon install` and `uninstall`: the daemon as a service that the operating system keeps. */
 
-import { chmod, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "../../client/client.js";
 import { resolveHome } from "../../client/home.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { writeWhole } from "../../home/update-file.js";
 import { countOf } from "../arguments.js";
 import { checkSocketPath } from "../connect.js";
 import { answers, isCode, makeHome } from "../daemon-process.js";
@@ -63,9 +64,9 @@ export async function runDaemonInstall(
 		});
 		return CLI_EXIT.done;
 	}
-	const taken = handedOver === null ? "" : `, in place of the one with pid ${handedOver}`;
+	const replaced = handedOver === null ? "" : `, replacing pid ${handedOver}`;
 	const what = updated ? "updated" : "installed";
-	output.result(`${what} ${manager.file}; the daemon runs (pid ${pid}${taken})`);
+	output.result(`${what} ${manager.file}; the daemon is running (pid ${pid}${replaced})`);
 	for (const warning of warnings) tellWarning(warning, output);
 	return CLI_EXIT.done;
 }
@@ -101,10 +102,10 @@ export async function runDaemonUninstall(
 		const rest =
 			left === 0
 				? ""
-				: `; ${countOf(left, "agent")} ${left === 1 ? "runs" : "run"} on, and \`reeve daemon start\` takes ${left === 1 ? "it" : "them"} up again`;
-		output.result(`removed ${manager.file}; the daemon is stopped${rest}`);
+				: `; ${countOf(left, "agent")} ${left === 1 ? "keeps" : "keep"} running, and \`reeve daemon start\` supervises ${left === 1 ? "it" : "them"} again`;
+		output.result(`removed ${manager.file}; daemon stopped${rest}`);
 	} else {
-		output.result(`nothing to remove: there is no ${manager.file}`);
+		output.result(`nothing to remove: ${manager.file} does not exist`);
 	}
 	return CLI_EXIT.done;
 }
@@ -141,37 +142,31 @@ const renderCommand = (command: Command) =>
 
 function requireRoot(scope: ServiceScope, { uid }: Host): void {
 	if (scope !== "system" || uid === 0) return;
-	const hint =
-		"Run it with sudo, or without --system: a service of your own needs no rights of others.";
-	throw new ReeveError("needs_root", "--system is for root", hint);
+	const hint = "Run it with sudo, or without --system: a user service needs no root.";
+	throw new ReeveError("needs_root", "--system needs root", hint);
 }
 
 function refuseForeign(state: ServiceState): void {
 	if (state.installed !== "foreign") return;
-	const hint = "Move it away first; Reeve changes and removes only what it wrote itself.";
-	throw new ReeveError("file_exists", `${state.file} is not a service that Reeve wrote`, hint);
+	const hint = "Move it first. Reeve only changes and removes files that it wrote.";
+	throw new ReeveError("file_exists", `${state.file} was not written by Reeve`, hint);
 }
 
 function refuseOtherHome(state: ServiceState, home: string): void {
 	if (state.installed !== "yes" || state.home === null || state.home === home) return;
 	throw new ReeveError(
 		"file_exists",
-		`the service that is installed runs the daemon of ${state.home}, not of ${home}`,
-		`Set REEVE_HOME=${state.home} to update it, or \`reeve daemon uninstall\` it first.`,
+		`the installed service runs the daemon of ${state.home}, not of ${home}`,
+		`Set REEVE_HOME=${state.home} to update it, or remove it first with \`reeve daemon uninstall\`.`,
 	);
 }
 
-/** So that whoever reads it sees the old one or the new one. */
 async function writeService(file: string, text: string): Promise<void> {
-	const draft = `${file}.new-${process.pid}`;
 	try {
 		await mkdir(dirname(file), { recursive: true });
-		await writeFile(draft, text);
-		// Whatever the umask: systemd and launchd want to read it, and launchd nobody else to write it.
-		await chmod(draft, 0o644);
-		await rename(draft, file);
+		// Whatever the umask: systemd and launchd must be able to read it, and launchd refuses one that others can write.
+		await writeWhole(file, text, 0o644);
 	} catch (error) {
-		await rm(draft, { force: true });
 		throw new ReeveError("write_failed", `cannot write ${file}: ${(error as Error).message}`);
 	}
 }
@@ -196,10 +191,10 @@ async function waitForAnswer(client: Client, manager: ServiceManager): Promise<n
 				continue;
 			}
 			const why = error instanceof Error ? error.message : String(error);
-			const hint = `\`${manager.startHint}\` tries again; \`reeve doctor\` looks for the cause.`;
+			const hint = `Try again with \`${manager.startHint}\`, or run \`reeve doctor\` to find the cause.`;
 			throw new ReeveError(
 				"service_failed",
-				`it is installed, but no daemon answers: ${why}`,
+				`the service is installed, but no daemon responds: ${why}`,
 				hint,
 			);
 		}

@@ -9,8 +9,9 @@ import type { DaemonJson } from "../../http/contract/daemon.js";
 import type { StoppedJson } from "../../http/contract/shapes.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
+import { connectOrStart } from "../connect-or-start.js";
 import { answers, daemonEnv, ensureDaemon, isCode, waitForEnd } from "../daemon-process.js";
-import { DAEMON_PROGRAM } from "../daemon-program.js";
+import { DAEMON_FLAGS, DAEMON_PROGRAM } from "../daemon-program.js";
 import { asksToListen, type ListenOptions, rememberListen } from "../listen-settings.js";
 import type { Output } from "../output.js";
 import { renderTable } from "../table.js";
@@ -22,7 +23,7 @@ interface JsonOption {
 	readonly json?: boolean;
 }
 
-/** In the foreground: its output is ours, what we are told is passed on, its exit code is ours. */
+/** In the foreground: output, signals and exit code are passed through. */
 export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 	const { home, client } = connect(env);
 	if (await answers(client)) {
@@ -32,7 +33,7 @@ export async function runDaemonRun(env: NodeJS.ProcessEnv): Promise<number> {
 	// Before the daemon is there, so that no signal can end this command and leave the daemon to itself.
 	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
 	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", passOn);
-	const child = spawn(process.execPath, [DAEMON_PROGRAM], {
+	const child = spawn(process.execPath, [...DAEMON_FLAGS, DAEMON_PROGRAM], {
 		env: daemonEnv(home, env),
 		stdio: "inherit",
 		// In a group of its own: Ctrl-C would reach it twice, and the second one forces it to end.
@@ -60,7 +61,7 @@ export async function runDaemonStart(
 	const { home, client } = connect(env);
 	if (asksToListen(options)) {
 		if (await answers(client)) {
-			const hint = "`reeve daemon restart --listen …` changes where it listens.";
+			const hint = "Use `reeve daemon restart --listen …` to change its address.";
 			throw new ReeveError("daemon_running", "a daemon is already running", hint);
 		}
 		await rememberListen(home, options);
@@ -81,13 +82,16 @@ export async function runDaemonStop(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const { client } = connect(env);
-	const { pid, stopped, left } = await stopDaemon(client, options.all === true);
+	const all = options.all === true;
+	// Agents that a dead daemon left can only be stopped by another one.
+	const { client } = all ? await connectOrStart(env, output, options) : connect(env);
+	const { pid, stopped, left } = await stopDaemon(client, all);
 	if (options.json) {
 		output.json({ pid, stopped });
 	} else {
 		if (stopped.length > 0) tellStopped(stopped, output);
-		const rest = left === 0 ? "" : `; ${countOf(left, "agent")} ${left === 1 ? "runs" : "run"} on`;
+		const rest =
+			left === 0 ? "" : `; ${countOf(left, "agent")} ${left === 1 ? "keeps" : "keep"} running`;
 		output.result(`daemon stopped (pid ${pid})${rest}`);
 	}
 	return exitOf(stopped);
@@ -108,8 +112,8 @@ export async function runDaemonRestart(
 	} else {
 		output.result(
 			before === null
-				? `started (pid ${pid}); there was none before`
-				: `restarted (pid ${pid}, before ${before.pid}); sessions run on, workers are started anew`,
+				? `started (pid ${pid}); no daemon was running before`
+				: `restarted (pid ${pid}, before ${before.pid}); sessions keep running, workers are restarted`,
 		);
 	}
 	await warnOfProblems(home, client, output);
@@ -122,12 +126,12 @@ export async function runDaemonReload(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { home, client } = connect(env);
-	const { changed, problem } = await client.call("POST /api/v1/daemon/reload");
+	const { changed, keys, problem } = await client.call("POST /api/v1/daemon/reload");
 	if (problem !== null) {
-		throw new ReeveError("usage", problem, "Nothing was changed: correct the file and try again.");
+		throw new ReeveError("settings_invalid", `the settings were not applied:\n${problem}`);
 	}
-	if (options.json) output.json({ changed });
-	else output.result(changed ? "other settings hold now" : "the settings are as they were");
+	if (options.json) output.json({ changed, keys });
+	else output.result(changed ? `applied: ${keys.join(", ")}` : "no settings changed");
 	await warnOfProblems(home, client, output);
 	return CLI_EXIT.done;
 }
@@ -144,7 +148,7 @@ export async function stopDaemon(
 }> {
 	const { pid } = await client.call("GET /api/v1/daemon");
 	const { agents } = await client.call("GET /api/v1/agents");
-	// Workers hang on the daemon's pipes: they end with it, and the next one starts them anew.
+	// Workers depend on the daemon's pipes: they exit with it, and the next daemon starts them again.
 	const lives = agents.filter(({ pid, kind }) => pid !== null && kind === "session");
 	const left = all ? 0 : lives.length;
 	const { stopped } = await client.call("POST /api/v1/daemon/stop", { body: { all } });

@@ -3,15 +3,10 @@
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import {
-	checkAgentId,
-	countOf,
-	parsePositive,
-	parseSince,
-	refuseUnknownAgent,
-} from "../arguments.js";
+import { countOf, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
+import { refuseUnknownAgent, resolveAgent, resolveTask } from "../resolve.js";
 import { renderTaskTable } from "../task-table.js";
 
 interface Choice {
@@ -24,11 +19,11 @@ export async function runLetterList(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const query = { ...queryOf(options), limit: parsePositive(options.lines, "--lines") };
+	const limit = parsePositive(options.lines, "--lines");
 	const { client } = connect(env);
+	const query = { ...(await queryOf(options, client)), limit };
 	const { tasks } = await client.call("GET /api/v1/dead-letters", { query });
-	if (tasks.length === 0 && query.agent !== undefined)
-		await refuseUnknownAgent(client, query.agent);
+	if (tasks.length === 0) await refuseUnknownAgent(client, query.agent);
 	if (options.json) output.json(tasks);
 	else if (tasks.length === 0) output.say("no dead letters");
 	else for (const line of renderTaskTable(tasks, output, Date.now())) output.result(line);
@@ -70,17 +65,27 @@ async function chooseLetters(
 	const { all, agent, since } = options;
 	const byOptions = all === true || agent !== undefined || since !== undefined;
 	if (ids.length > 0 && byOptions) {
-		throw new ReeveError("usage", "either ids or options that choose, not both", "Leave one out.");
+		throw new ReeveError(
+			"usage",
+			"ids and filter options cannot be combined",
+			"Remove one of them.",
+		);
 	}
-	if (ids.length > 0) return [...new Set(ids)];
+	// All are looked up first: a slip in the last one must not be found when half is done.
+	if (ids.length > 0) {
+		const resolved: string[] = [];
+		for (const id of ids) resolved.push(await resolveTask(id, client));
+		return [...new Set(resolved)];
+	}
 	if (!byOptions) {
-		const hint = `Name them (\`reeve dead-letters ls\`), or \`reeve dead-letters ${verb} --all --agent web:git --since 1h\`.`;
-		throw new ReeveError("usage", `which dead letters to ${verb} is not said`, hint);
+		const hint = `\`reeve dead-letters ls\` lists the ids. With filters: \`reeve dead-letters ${verb} --all --agent web:git --since 1h\`.`;
+		throw new ReeveError("usage", "specify task ids or --all", hint);
 	}
+	const choice = await queryOf(options, client);
 	const chosen: string[] = [];
 	let before: string | null = null;
 	do {
-		const query = { ...queryOf(options), limit: PAGE, ...(before !== null && { before }) };
+		const query = { ...choice, limit: PAGE, ...(before !== null && { before }) };
 		const page: { tasks: readonly { task_id: string }[]; next: string | null } = await client.call(
 			"GET /api/v1/dead-letters",
 			{ query },
@@ -88,14 +93,14 @@ async function chooseLetters(
 		chosen.push(...page.tasks.map(({ task_id: id }) => id));
 		before = page.next;
 	} while (before !== null);
-	if (chosen.length === 0 && agent !== undefined) await refuseUnknownAgent(client, agent);
+	if (chosen.length === 0) await refuseUnknownAgent(client, choice.agent);
 	// Oldest first, in the order in which they were asked for.
 	return chosen.toReversed();
 }
 
-function queryOf({ agent, since }: Choice) {
+async function queryOf({ agent, since }: Choice, client: Client) {
 	return {
-		...(agent !== undefined && { agent: checkAgentId(agent) }),
+		...(agent !== undefined && { agent: await resolveAgent(agent, client) }),
 		...(since !== undefined && { since: parseSince(since) }),
 	};
 }

@@ -1,8 +1,9 @@
-/** The demo's last part: a real daemon over two real agents, killed with -9, in a home that is gone afterwards. */
+/** The demo's last part: a real daemon over two real agents, killed with -9, in a home that is removed afterwards. */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "../../client/client.js";
 import { resolveHome } from "../../client/home.js";
 import { parseFleet } from "../../config/parse-fleet.js";
@@ -24,6 +25,8 @@ export interface KilledDaemon {
 	readonly after: Readonly<Record<string, number | null>>;
 	readonly daemons: readonly [first: number, next: number];
 }
+
+const STARTER_MS_MAX = 10_000;
 
 /** Starts a daemon and agents, kills the daemon, starts another, and stops everything. */
 export async function killDaemon(env: NodeJS.ProcessEnv): Promise<KilledDaemon> {
@@ -48,8 +51,19 @@ export async function killDaemon(env: NodeJS.ProcessEnv): Promise<KilledDaemon> 
 		const next = await client.call("GET /api/v1/daemon");
 		await client.call("POST /api/v1/daemon/stop", { body: { all: true } });
 		await waitForEnd(client, next);
+		await waitForStarter(home.runtime);
 		return { before, after, daemons: [first.pid, next.pid] };
 	} finally {
 		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+/** A starter without runs and clients exits when its daemon has stopped, and removes its socket. */
+async function waitForStarter(folder: string): Promise<void> {
+	const untilMs = performance.now() + STARTER_MS_MAX;
+	while (performance.now() < untilMs) {
+		const files = await readdir(folder, { recursive: true }).catch(() => []);
+		if (!files.some((file) => file.endsWith("starter.sock"))) return;
+		await sleep(50);
 	}
 }

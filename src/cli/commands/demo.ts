@@ -55,22 +55,24 @@ export async function runDemo(
 		return exitCode;
 	}
 	const heading = (text: string) => output.result(output.colors.bold(text));
-	heading("1. A fleet file names the agents of this machine");
+	heading("1. A fleet file defines the agents");
 	output.result(indent(FLEET.trimEnd()));
-	heading("\n2. Mistakes in it are found all at once, each with its place");
+	heading("\n2. All errors in it are reported at once, each with its line");
 	for (const problem of problems) output.result(indent(renderProblem(problem)));
-	heading("\n3. A program that crashes at once is restarted, slowed down, and halted");
-	output.result("   (real processes; the delays are shown, not waited for)");
+	heading("\n3. A program that keeps crashing is restarted, delayed, and finally halted");
+	output.result("   (real processes; the delays are shown but skipped)");
 	for (const line of renderPolicyTable(rows, output)) output.result(line);
-	output.result(`   halted after ${rows.length} exits: it stays down until a person resumes it`);
-	heading("\n4. A daemon that is killed with -9 loses no agent");
 	output.result(
-		`   daemon ${killed.daemons[0]} was killed, daemon ${killed.daemons[1]} took over:`,
+		`   halted after ${rows.length} exits: it stays down until the operator resumes it`,
+	);
+	heading("\n4. Agents survive a daemon that is killed with SIGKILL");
+	output.result(
+		`   daemon ${killed.daemons[0]} was killed, daemon ${killed.daemons[1]} adopted the agents:`,
 	);
 	for (const [id, pid] of Object.entries(killed.before)) {
-		output.result(`   ${id} ran with pid ${pid}, and runs with pid ${killed.after[id]}`);
+		output.result(`   ${id} had pid ${pid}, and has pid ${killed.after[id]}`);
 	}
-	if (!asPromised) output.result("\nthis is not what Reeve promises: please report it");
+	if (!asPromised) output.result("\nthis is not the expected result: please report it");
 	output.say('next: `reeve init`, `reeve validate`, `reeve explain --simulate "1@31s x20"`');
 	return exitCode;
 }

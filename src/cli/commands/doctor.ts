@@ -1,10 +1,10 @@
-/** `reeve doctor`: looks for what would keep Reeve from working here, and says how to mend it. */
+/** `reeve doctor`: checks this machine for problems and prints how to fix them. */
 
 import { CLI_EXIT } from "../../core/errors.js";
+import { plainLine } from "../../core/safe-text.js";
 import { runChecks } from "../checks/all-checks.js";
 import type { Check } from "../checks/check.js";
 import type { Output } from "../output.js";
-import { plainLine } from "../sanitize.js";
 
 export async function runDoctor(
 	options: { file: string; json?: boolean },

@@ -4,12 +4,14 @@ import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { DrainOutcome } from "../../core/events.js";
 import { renderElapsed } from "../../core/units.js";
-import type { AgentJson } from "../../http/contract/agents.js";
+import type { AgentJson, RestartedJson, StartedJson } from "../../http/contract/agents.js";
 import type { StoppedJson } from "../../http/contract/shapes.js";
 import { tally } from "../agent-table.js";
-import { countOf, isWithin, parseScopes, parseTimeout, selectIds } from "../arguments.js";
-import { connect } from "../connect.js";
+import { countOf, isWithin, parseScopes, parseTimeout } from "../arguments.js";
+import { connectOrStart } from "../connect-or-start.js";
 import type { Output } from "../output.js";
+import { resolveScopes } from "../resolve.js";
+import { isFailedStart, sayStartHints, startCell, startDetail } from "../start-report.js";
 import { renderTable } from "../table.js";
 import { withProgress } from "../watch-progress.js";
 import { firstOfEach } from "./up.js";
@@ -31,6 +33,7 @@ export async function runDown(
 	return stop(
 		{
 			...{ command: "down", word: "down", scopes, options, output, env },
+			...{ tell: tellStopped, exitOf },
 			request: async (client, scope) =>
 				(await client.call("POST /api/v1/agents/:scope/down", { place: scope, body })).agents,
 		},
@@ -53,6 +56,7 @@ export async function runRestart(
 	return stop(
 		{
 			...{ command: "restart", word: "restarted", scopes, options, output, env },
+			...{ tell: tellRestarted, exitOf: exitOfStarts },
 			request: async (client, scope) =>
 				(await client.call("POST /api/v1/agents/:scope/restart", { place: scope, body })).agents,
 		},
@@ -60,53 +64,73 @@ export async function runRestart(
 	);
 }
 
-interface Stop {
+interface Stop<Item extends StoppedJson> {
 	readonly command: string;
 	readonly word: string;
 	readonly scopes: readonly string[];
 	readonly options: DownOptions;
 	readonly output: Output;
 	readonly env: NodeJS.ProcessEnv;
-	readonly request: (client: Client, scope: string) => Promise<readonly StoppedJson[]>;
+	readonly request: (client: Client, scope: string) => Promise<readonly Item[]>;
+	readonly tell: (stopped: readonly Item[], output: Output) => void;
+	readonly exitOf: (stopped: readonly Item[]) => number;
 }
 
-async function stop(
-	{ command, word, scopes, options, output, env, request }: Stop,
+async function stop<Item extends StoppedJson>(
+	{ command, word, scopes, options, output, env, request, tell, exitOf: exit }: Stop<Item>,
 	isDone: (agent: AgentJson) => boolean,
 ): Promise<number> {
 	const wanted = parseScopes(scopes, options.all, command);
-	const { client } = connect(env);
+	const { client } = await connectOrStart(env, output, options);
 	// All scopes are looked up first: a slip in the last one must not be found when half is done.
-	const ids = selectLasting(wanted, (await client.call("GET /api/v1/agents")).agents);
-	const replies = Promise.all(wanted.map((scope) => request(client, scope)));
+	const { agents } = await client.call("GET /api/v1/agents");
+	const lasting = selectLasting(wanted, agents, output);
+	const { ids } = lasting;
+	const replies = Promise.all(lasting.scopes.map((scope) => request(client, scope)));
 	const stopped = firstOfEach(
 		(await withProgress(replies, { ids, word, isDone }, client, output)).flat(),
 	);
 	if (options.json) output.json(stopped);
-	else tellStopped(stopped, output);
-	return exitOf(stopped);
+	else tell(stopped, output);
+	return exit(stopped);
 }
 
-function selectLasting(scopes: readonly string[], agents: readonly AgentJson[]): readonly string[] {
+/** The scopes that have something to stop. Those with call agents only are skipped, with a note. */
+function selectLasting(
+	scopes: readonly string[],
+	agents: readonly AgentJson[],
+	output: Output,
+): { readonly scopes: readonly string[]; readonly ids: readonly string[] } {
 	const ids = agents.map(({ id }) => id);
-	const chosen = new Set(selectIds(scopes, ids, "the daemon"));
-	const lasting = agents.filter(({ id, kind }) => chosen.has(id) && kind !== "call");
-	for (const scope of scopes) {
-		if (scope === "*" || lasting.some(({ id }) => isWithin(id, scope))) continue;
-		const hint = "A call agent runs only while it is called.";
-		throw new ReeveError("usage", `nothing in ${scope} stays running`, hint);
+	const resolved = resolveScopes(scopes, ids, "the daemon");
+	const lasting = agents.filter(
+		({ id, kind }) => kind !== "call" && resolved.some((scope) => isWithin(id, scope)),
+	);
+	const [kept, skipped]: [string[], string[]] = [[], []];
+	for (const scope of resolved) {
+		const has = scope === "*" || lasting.some(({ id }) => isWithin(id, scope));
+		(has ? kept : skipped).push(scope);
 	}
-	return lasting.map(({ id }) => id);
+	if (kept.length === 0 && skipped.length > 0) {
+		const hint = "A call agent only runs while it serves a call. `reeve tasks ls` lists its tasks.";
+		throw new ReeveError("usage", `${skipped.join(", ")} has only call agents`, hint);
+	}
+	for (const scope of skipped) {
+		output.say(
+			`${scope}: skipped, it has only call agents, which only run while they serve a call`,
+		);
+	}
+	return { scopes: kept, ids: lasting.map(({ id }) => id) };
 }
 
 const WORDS: Readonly<Record<DrainOutcome, string>> = {
-	graceful: "ended gracefully",
+	graceful: "stopped gracefully",
 	timed_out_killed: "timed out, killed",
 	already_stopped: "already stopped",
-	not_proven: "not proven",
+	not_proven: "may still be running",
 };
 
-/** What cannot be shown to have ended has not been stopped. */
+/** An agent that is not proven to be gone does not count as stopped. */
 export function exitOf(stopped: readonly { readonly outcome: DrainOutcome | null }[]): number {
 	const unproven = stopped.some(({ outcome }) => outcome === "not_proven");
 	return unproven ? CLI_EXIT.failed : CLI_EXIT.done;
@@ -118,11 +142,11 @@ export function tellStopped(stopped: readonly StoppedJson[], output: Output): vo
 		return;
 	}
 	const paint = outcomePaint(output);
-	const rows = stopped.map(({ id, outcome, duration_ms: durationMs, reason }) => [
+	const rows = stopped.map(({ id, outcome, duration_ms: durationMs, reason, killed }) => [
 		{ text: id },
 		{ text: WORDS[outcome], paint: paint(outcome) },
 		{ text: outcome === "already_stopped" ? "-" : renderElapsed(durationMs) },
-		{ text: reason ?? "" },
+		{ text: reason ?? describeKilled(killed) },
 	]);
 	for (const line of renderTable(["AGENT", "OUTCOME", "TOOK", "REASON"], rows, output.columns))
 		output.result(line);
@@ -130,6 +154,49 @@ export function tellStopped(stopped: readonly StoppedJson[], output: Output): vo
 		const words = stopped.map(({ outcome }) => WORDS[outcome]);
 		output.result(`${countOf(stopped.length, "agent")}: ${tally(words)}`);
 	}
+}
+
+interface WithStart {
+	readonly outcome: DrainOutcome | null;
+	readonly start: StartedJson | null;
+}
+
+/** A restart or a reload that leaves an agent without its new process has failed. */
+export function exitOfStarts(items: readonly WithStart[]): number {
+	const failed = items.some(({ start }) => start !== null && isFailedStart(start.outcome));
+	return failed ? CLI_EXIT.failed : exitOf(items);
+}
+
+function tellRestarted(restarted: readonly RestartedJson[], output: Output): void {
+	if (restarted.length === 0) {
+		output.result("no agents: nothing to do");
+		return;
+	}
+	const paint = outcomePaint(output);
+	const rows = restarted.map(({ id, outcome, duration_ms: durationMs, reason, killed, start }) => [
+		{ text: id },
+		{ text: WORDS[outcome], paint: paint(outcome) },
+		{ text: outcome === "already_stopped" ? "-" : renderElapsed(durationMs) },
+		start === null ? { text: "not started" } : startCell(start, output),
+		{ text: joinDetails(start && startDetail(start), reason ?? describeKilled(killed)) },
+	]);
+	const header = ["AGENT", "STOP", "TOOK", "START", "DETAIL"];
+	for (const line of renderTable(header, rows, output.columns)) output.result(line);
+	sayStartHints(
+		restarted.flatMap(({ start }) => start ?? []),
+		output,
+	);
+}
+
+export function joinDetails(...details: readonly (string | null)[]): string {
+	return details.filter(Boolean).join("; ");
+}
+
+export function describeKilled(killed: StoppedJson["killed"]): string {
+	if (killed.length === 0) return "";
+	const names = killed.slice(0, 3).map(({ pid, name }) => `${name || "a process"} (pid ${pid})`);
+	const more = killed.length > 3 ? ` and ${killed.length - 3} more` : "";
+	return `killed ${names.join(", ")}${more}`;
 }
 
 export function outcomePaint({

@@ -1,13 +1,16 @@
-/** `reeve events`: what has happened, and with `-f` what happens. */
+/** `reeve events`: the stored events, and with `-f` those to come. */
 
 import { nearest } from "../../config/did-you-mean.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import { EVENT_DOCS, type ReeveEvent } from "../../core/events.js";
+import { EVENT_DOCS } from "../../core/event-docs.js";
+import type { ReeveEvent } from "../../core/events.js";
+import { plainLine } from "../../core/safe-text.js";
 import { renderElapsed } from "../../core/units.js";
-import { checkAgentId, parseCount } from "../arguments.js";
+import { parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { plainLine } from "../sanitize.js";
+import { notBack, reconnecting } from "../reconnecting.js";
+import { resolveAgent } from "../resolve.js";
 import { localTime } from "./ps.js";
 
 const LAST_DEFAULT = 100;
@@ -18,6 +21,7 @@ export interface EventsOptions {
 	readonly type?: string;
 	readonly after?: string;
 	readonly lines?: string;
+	readonly reconnect: string;
 	readonly json?: boolean;
 }
 
@@ -26,11 +30,11 @@ export async function runEvents(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const agent = options.agent === undefined ? undefined : checkAgentId(options.agent);
 	const type = options.type === undefined ? undefined : checkTypes(options.type);
 	const after = options.after === undefined ? 0 : parseCount(options.after, "--after");
 	const last = lastOf(options);
 	const { client } = connect(env);
+	const agent = options.agent === undefined ? undefined : await resolveAgent(options.agent, client);
 	let seen = after;
 	const show = async (event: ReeveEvent) => {
 		seen = event.seq;
@@ -38,11 +42,8 @@ export async function runEvents(
 		else await output.write(`${renderEvent(event, output)}\n`);
 	};
 
-	if (last === null && options.follow) {
-		for await (const event of client.events({ after, agent, type, follow: true }))
-			await show(event);
-	} else {
-		// Which are the last ones is known only at the end, so they are kept until then, and no others.
+	// Which events are the last is known only at the end, so that many are kept until then.
+	if (last !== null || !options.follow) {
 		const kept: ReeveEvent[] = [];
 		for await (const event of client.events({ after, agent, type, follow: false })) {
 			seen = event.seq;
@@ -52,15 +53,23 @@ export async function runEvents(
 		const upTo = seen;
 		for (const event of last === null || last === 0 ? [] : kept.slice(-last)) await show(event);
 		seen = upTo;
-		if (!options.follow) {
-			if (seen === after && !options.json) output.say("no events");
-			return CLI_EXIT.done;
-		}
-		for await (const event of client.events({ after: seen, agent, type, follow: true }))
-			await show(event);
 	}
-	const hint = `\`reeve events -f --after ${seen}\` goes on from here, once there is a daemon again.`;
-	throw new ReeveError("connection_lost", "the daemon has ended, and the events with it", hint);
+	if (!options.follow) {
+		if (seen === after && !options.json) output.say("no events");
+		return CLI_EXIT.done;
+	}
+	const connection = reconnecting(options.reconnect, output);
+	try {
+		for await (const event of client.events({
+			...{ after: seen, agent, type, follow: true },
+			...connection,
+		}))
+			await show(event);
+	} catch (error) {
+		const hint = `Continue with \`reeve events -f --after ${seen}\`.`;
+		throw notBack(error, hint);
+	}
+	return CLI_EXIT.done;
 }
 
 /** A type that does not exist would be waited for in vain. */
@@ -72,14 +81,14 @@ function checkTypes(types: string): string {
 		const near = nearest(type, [...known, ...groups]);
 		const hint =
 			near === null
-				? `Types are like agent.exited; groups are ${[...groups].join(" ")}`
+				? `A type looks like agent.exited; the groups are ${[...groups].join(" ")}`
 				: `Did you mean ${near}?`;
-		throw new ReeveError("usage", `there are no events \`${type}\``, hint);
+		throw new ReeveError("usage", `unknown event type \`${type}\``, hint);
 	}
 	return types;
 }
 
-/** How many of the last ones are wanted; null for all. Whoever says where to begin wants all from there. */
+/** The number of last events; null for all. With a starting point, all events from there. */
 function lastOf({ lines, after }: EventsOptions): number | null {
 	if (lines !== undefined) return parseCount(lines, "--lines");
 	return after === undefined ? LAST_DEFAULT : null;

@@ -2,18 +2,26 @@
 
 import { renderUsd } from "../../core/budget.js";
 import type { CrashContext, CrashState } from "../../core/crash-state.js";
+import { ENV_SOURCES } from "../../core/environment.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
+import { plainLine } from "../../core/safe-text.js";
 import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type { AgentDetailJson, UsageJson } from "../../http/contract/agents.js";
-import { renderExitShort, renderNextStart, renderState, stateColor } from "../agent-table.js";
-import { checkAgentId, countOf } from "../arguments.js";
+import {
+	reasonBesideState,
+	renderExitShort,
+	renderNextStart,
+	renderState,
+	stateColor,
+} from "../agent-table.js";
+import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import { parseExitSequence } from "../exit-sequence.js";
 import type { Output } from "../output.js";
 import { policyJson, renderAction, renderStep } from "../policy-table.js";
-import { plainLine } from "../sanitize.js";
+import { resolveAgent } from "../resolve.js";
 import { renderTable } from "../table.js";
 import { localTime } from "./ps.js";
 
@@ -30,10 +38,11 @@ export async function runExplainAgent(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const place = checkAgentId(id);
 	const wanted = options.exit === undefined ? ["1", "0"] : [options.exit];
 	const steps = wanted.map(parseSingle);
-	const detail = await connect(env).client.call("GET /api/v1/agents/:id", { place });
+	const { client } = connect(env);
+	const place = await resolveAgent(id, client);
+	const detail = await client.call("GET /api/v1/agents/:id", { place });
 	const crash = crashOf(detail);
 	const rows = crash === null ? [] : steps.flatMap((step) => whatIf(step, detail, crash));
 	if (options.json) {
@@ -41,7 +50,9 @@ export async function runExplainAgent(
 		return CLI_EXIT.done;
 	}
 	tellNow(detail, crash, output);
+	tellEnvironment(detail, output);
 	tellExits(detail, output);
+	tellOutput(detail.last_output, output);
 	if (crash !== null) tellWhatIf(detail, rows, output);
 	return CLI_EXIT.done;
 }
@@ -64,11 +75,11 @@ function crashOf({ kind, crash }: AgentDetailJson): Crash | null {
 function parseSingle(text: string): RehearsalStep {
 	const [step, ...more] = parseExitSequence(text);
 	if (step?.type === "exit" && more.length === 0) return step;
-	const hint = "For example 1, 137, SIGKILL or usage_limit; `--simulate` takes a whole sequence.";
-	throw new ReeveError("usage", `--exit takes one exit, not \`${text}\``, hint);
+	const hint = "For example 1, 137, SIGKILL or usage_limit. Use `--simulate` for a sequence.";
+	throw new ReeveError("usage", `--exit needs exactly one exit, found \`${text}\``, hint);
 }
 
-/** What follows if the run that is under way ended now in this way. None, where it is halted. */
+/** The decisions if the current run exited now in this way. Empty if the agent is halted. */
 function whatIf(
 	step: RehearsalStep,
 	detail: AgentDetailJson,
@@ -84,12 +95,13 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 	const { colors } = output;
 	const running = detail.uptime_ms === null ? "" : ` for ${renderElapsed(detail.uptime_ms)}`;
 	const pid = detail.pid === null ? "" : `, pid ${detail.pid}`;
-	const next = renderNextStart(detail, Date.now());
+	const nowMs = Date.now();
+	const next = renderNextStart(detail, nowMs);
 	const facts: (readonly [string, string])[] = [
-		["state", `${stateColor(detail, colors)(renderState(detail))}${running}${pid}`],
+		["state", `${stateColor(detail, colors)(renderState(detail, nowMs))}${running}${pid}`],
 		...(detail.kind === "session" ? [["activity", renderActivity(detail)] as const] : []),
 		["wanted", detail.desired],
-		["why", plainLine(detail.reason)],
+		["why", plainLine(reasonBesideState(detail))],
 		...(next === null ? [] : [["next", next] as const]),
 		...(crash === null ? [] : [["policy", renderMemory(crash)] as const]),
 		...(detail.kind === "session" ? [] : [["circuit", renderCircuit(detail)] as const]),
@@ -102,38 +114,38 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 	for (const [name, value] of facts) output.result(`  ${colors.dim(name.padEnd(9))} ${value}`);
 }
 
-/** `busy (hook, 12s ago): asks to use Bash`; `ready (hook, 12s ago), its last turn failed by auth: 401`. */
+/** `busy (hook, 12s ago): asks to use Bash`; `ready (hook, 12s ago), last turn failed: auth: 401`. */
 function renderActivity(detail: AgentDetailJson): string {
 	const { activity, activity_source: source, activity_at: at, activity_detail: words } = detail;
 	if (!source || !at) return activity;
 	const ago = renderElapsed(Math.max(0, Date.now() - Date.parse(at)));
-	const failed = detail.turn_failure ? `, its last turn failed by ${detail.turn_failure}` : "";
+	const failed = detail.turn_failure ? `, last turn failed: ${detail.turn_failure}` : "";
 	return `${activity} (${source}, ${ago} ago)${failed}${words ? `: ${plainLine(words)}` : ""}`;
 }
 
-/** `12345 tokens of 100000, $0.42 today; its budget is spent until 05 Apr 00:00`. */
+/** `12345 tokens of 100000, $0.42 today; budget used up until 05 Apr 00:00`. */
 function renderUsage(usage: UsageJson): string {
 	const { tokens_per_day: tokensMax, usd_per_day: usdMax, usd_today: usd } = usage;
 	const tokens = `${usage.tokens_today} tokens${tokensMax === null ? "" : ` of ${tokensMax}`}`;
-	const cost = usd === null ? "cost not told" : renderUsd(usd);
+	const cost = usd === null ? "cost unknown" : renderUsd(usd);
 	const bound = usdMax === null ? "" : ` of ${renderUsd(usdMax)}`;
 	const held = usage.held_until;
-	const spent = held === null ? "" : `; its budget is spent until ${localTime(held)}`;
+	const spent = held === null ? "" : `; budget used up until ${localTime(held)}`;
 	return `${tokens}, ${cost}${bound} today${spent}`;
 }
 
 /** Whether calls get through, since when not, and how to let them. */
 function renderCircuit(detail: AgentDetailJson): string {
-	const failed = `${countOf(detail.consecutive_failures, "call")} in a row failed`;
+	const failed = `${countOf(detail.consecutive_failures, "consecutive call")} failed`;
 	const resume = `\`reeve resume ${detail.id}\` closes it`;
 	if (detail.circuit === "open") {
 		const until = detail.circuit_open_until;
 		const then =
-			until === null ? "" : ` until ${localTime(until)}, then one is let through as a probe`;
+			until === null ? "" : ` until ${localTime(until)}, then one call is allowed as a probe`;
 		return `open: ${failed}; calls are refused${then}; ${resume}`;
 	}
 	if (detail.circuit === "half_open") {
-		return `half open: ${failed}; the next call is a probe, and closes or opens it; ${resume}`;
+		return `half open: ${failed}; the next call is a probe that closes or reopens it; ${resume}`;
 	}
 	return detail.health === "healthy" ? "closed" : `closed: ${failed}`;
 }
@@ -152,10 +164,28 @@ function renderMemory({ state, context: { settings } }: Crash): string {
 	return `${policy}: ${parts.join(", ")}`;
 }
 
+/** The variables of its next start by where they come from: names, never values. */
+function tellEnvironment({ environment }: AgentDetailJson, output: Output): void {
+	const { colors } = output;
+	output.result("");
+	output.result(
+		`environment${environment.env_file === null ? "" : ` (env_file ${plainLine(environment.env_file)})`}`,
+	);
+	for (const source of ENV_SOURCES) {
+		const names = environment.variables
+			.filter((each) => each.source === source)
+			.map(({ name, set }) => (set ? name : `${name} (not set)`));
+		if (names.length > 0) output.result(`  ${colors.dim(source.padEnd(9))} ${names.join(", ")}`);
+	}
+	for (const warning of environment.warnings) {
+		output.result(`  ${colors.yellow("warning")}   ${plainLine(warning)}`);
+	}
+}
+
 function tellExits({ exits }: AgentDetailJson, output: Output): void {
 	output.result("");
 	if (exits.length === 0) {
-		output.result("It has not ended yet.");
+		output.result("No exits yet.");
 		return;
 	}
 	output.result(output.colors.bold("Last exits"));
@@ -174,14 +204,21 @@ function tellExits({ exits }: AgentDetailJson, output: Output): void {
 	for (const line of renderTable(head, rows, output.columns, ["CLASS", "RAN"])) output.result(line);
 }
 
+function tellOutput(lines: readonly string[], output: Output): void {
+	if (lines.length === 0) return;
+	output.result("");
+	output.result(output.colors.bold("Last output before the exit"));
+	for (const line of lines) output.result(`  ${plainLine(line)}`);
+}
+
 function tellWhatIf(detail: AgentDetailJson, rows: readonly RehearsalRow[], output: Output): void {
 	output.result("");
 	if (rows.length === 0) {
-		output.result(`It is halted and stays so until \`reeve resume ${detail.id}\`.`);
+		output.result(`The agent stays halted until \`reeve resume ${detail.id}\`.`);
 		return;
 	}
 	const title =
-		detail.process === "running" ? "If it ended now" : "If it started and ended at once";
+		detail.process === "running" ? "If it exited now" : "If it started and exited immediately";
 	output.result(output.colors.bold(title));
 	const cells = rows.map((row) =>
 		[renderStep(row), row.class ?? row.kind ?? "-", row.policy, renderAction(row), row.reason].map(

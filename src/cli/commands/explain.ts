@@ -7,6 +7,7 @@ import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { parseExitSequence } from "../exit-sequence.js";
 import type { Output } from "../output.js";
 import { policyJson, renderPolicyTable } from "../policy-table.js";
+import { findAgent } from "../resolve.js";
 
 export interface ExplainOptions {
 	readonly simulate?: string;
@@ -25,18 +26,18 @@ export async function runExplain(
 ): Promise<number> {
 	const { simulate, exit } = options;
 	if (simulate !== undefined) {
-		if (exit !== undefined) throw refuse("either --simulate or --exit, not both");
+		if (exit !== undefined) throw refuse("--simulate and --exit cannot be combined");
 		return runSimulation(agent, { ...options, simulate }, output, env);
 	}
 	if (agent === undefined) throw refuse("reeve explain needs an agent, or --simulate");
-	if (options.onCleanExit !== undefined) throw refuse("--on-clean-exit goes with --simulate");
+	if (options.onCleanExit !== undefined) throw refuse("--on-clean-exit needs --simulate");
 	const { runExplainAgent } = await import("./explain-agent.js");
 	return runExplainAgent(agent, options, output, env);
 }
 
 function refuse(message: string): ReeveError {
 	const hint =
-		'`reeve explain web:coder` tells of an agent, `reeve explain --simulate "1 x7"` of the policy.';
+		'`reeve explain web:coder` explains an agent, `reeve explain --simulate "1 x7"` simulates the crash policy.';
 	return new ReeveError("usage", message, hint);
 }
 
@@ -48,8 +49,8 @@ async function runSimulation(
 ): Promise<number> {
 	const steps = parseExitSequence(options.simulate);
 	if (agent === undefined && options.file !== undefined) {
-		const hint = "Name the agent too: `reeve explain project:agent --file …`.";
-		throw new ReeveError("usage", "--file is given, but no agent of it", hint);
+		const hint = "Add the agent: `reeve explain project:agent --file …`.";
+		throw new ReeveError("usage", "--file needs an agent", hint);
 	}
 	const policy =
 		agent === undefined ? DEFAULTS : await policyOf(agent, options.file ?? "reeve.yaml", env);
@@ -72,7 +73,7 @@ async function runSimulation(
 	if (unreached > 0) {
 		output.result("");
 		const exits = unreached === 1 ? "1 exit" : `${unreached} exits`;
-		output.result(`${exits} could not happen: a halted agent does not run until it is resumed`);
+		output.result(`${exits} not reached: a halted agent does not run until it is resumed`);
 	}
 	return CLI_EXIT.done;
 }
@@ -81,22 +82,20 @@ const DEFAULTS = { settings: DEFAULT_CRASH_POLICY, onCleanExit: "prompt" } as co
 
 /** The policy of an agent of the fleet file. */
 async function policyOf(
-	id: string,
+	name: string,
 	file: string,
 	env: NodeJS.ProcessEnv,
 ): Promise<Pick<CrashContext, "settings" | "onCleanExit">> {
 	const { readFleet } = await import("../read-fleet.js");
 	const fleet = await readFleet(file, env);
+	const ids = fleet.agents.map((candidate) => candidate.id);
+	const id = findAgent(name, ids, file);
 	const agent = fleet.agents.find((candidate) => candidate.id === id);
-	if (agent === undefined) {
-		const ids = fleet.agents.map((candidate) => candidate.id).join(", ");
-		throw new ReeveError("agent_not_found", `${file} has no agent ${id}`, `It has: ${ids}.`);
-	}
-	if (agent.kind === "call") {
+	if (agent === undefined || agent.kind === "call") {
 		throw new ReeveError(
 			"usage",
 			`${id} is a call agent, which has no crash policy`,
-			"Its failures are handled by `retry` and `circuit_breaker`.",
+			"`retry` and `circuit_breaker` handle its failures.",
 		);
 	}
 	return {
@@ -112,7 +111,7 @@ function parseOnCleanExit(text: string | undefined): OnCleanExit | undefined {
 	if (choice !== undefined) return choice;
 	throw new ReeveError(
 		"usage",
-		`--on-clean-exit cannot be ${text}`,
-		`It is one of ${CLEAN_EXIT_CHOICES.join(", ")}.`,
+		`invalid value for --on-clean-exit: ${text}`,
+		`Use one of ${CLEAN_EXIT_CHOICES.join(", ")}.`,
 	);
 }

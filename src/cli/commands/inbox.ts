@@ -1,9 +1,9 @@
 /** `reeve inbox`: texts that wait to be typed into agents, and those that could not be. */
 
 import { CLI_EXIT } from "../../core/errors.js";
+import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { plainLine } from "../sanitize.js";
 import { renderTable } from "../table.js";
 import { localTime } from "./ps.js";
 
@@ -21,14 +21,14 @@ export async function runInbox(
 	}
 	const { messages } = await client.call("GET /api/v1/inbox");
 	if (options.json) output.json(messages);
-	else if (messages.length === 0) output.say("nothing waits to be delivered");
+	else if (messages.length === 0) output.say("no undelivered messages");
 	else {
 		const rows = messages.map(({ id, agent, phase, accepted_at: at, reason, text }) => {
-			// The text too: whoever sends it again needs it.
+			// The message is shown so that the operator can send it again.
 			const what = plainLine(reason === null ? text : `(${reason}) ${text}`);
 			return [id, agent, phase, localTime(at), what].map((cell) => ({ text: cell }));
 		});
-		const head = ["ID", "AGENT", "PHASE", "ACCEPTED", "TEXT"];
+		const head = ["ID", "AGENT", "PHASE", "ACCEPTED", "MESSAGE"];
 		for (const line of renderTable(head, rows, output.columns, ["ACCEPTED"])) output.result(line);
 	}
 	return CLI_EXIT.done;

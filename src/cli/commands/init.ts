@@ -26,8 +26,8 @@ export async function runInit(
 	output.result(`wrote ${options.file}`);
 	output.say(
 		found.length > 0
-			? `found ${found.join(", ")}: each is an agent of project ${project}`
-			: `found none of ${CLIS.join(", ")} on PATH: the file holds a stand-in`,
+			? `found ${found.join(", ")}: added each as an agent of project ${project}`
+			: `found none of ${CLIS.join(", ")} on PATH: added a placeholder agent`,
 	);
 	const file = /^[\w./-]+$/.test(options.file) ? options.file : JSON.stringify(options.file);
 	output.say(`next: edit it, then run \`reeve validate ${file}\``);
@@ -100,7 +100,7 @@ projects:
     cwd: .
     agents:
 ${agents.join("\n")}
-      # A tool agent that answers one JSON request per process:
+      # A tool agent that serves one JSON request per process:
       # git:
       #   kind: call
       #   command: [node, agents/git.mjs]
@@ -122,7 +122,7 @@ function renderAgent(adapter: Adapter): string {
 `;
 }
 
-const STAND_IN = `      # None of the known agent CLIs was found, so here is a program that stands in for one.
+const STAND_IN = `      # No known agent CLI was found, so this program is a placeholder.
       ticker:
         command: [sh, -c, "while :; do date; sleep 5; done"]
         on_clean_exit: restart # or: prompt, stop

@@ -2,14 +2,17 @@
 
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import { checkAgentId, parseCount } from "../arguments.js";
+import { createSanitizer } from "../../core/safe-text.js";
+import { parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { createSanitizer } from "../sanitize.js";
+import { reconnecting } from "../reconnecting.js";
+import { resolveAgent } from "../resolve.js";
 
 export interface LogsOptions {
 	readonly follow?: boolean;
 	readonly lines: string;
+	readonly reconnect: string;
 	readonly raw?: boolean;
 	readonly json?: boolean;
 }
@@ -20,33 +23,35 @@ export async function runLogs(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const agent = checkAgentId(id);
 	const lines = parseCount(options.lines, "--lines");
 	const follow = options.follow === true;
 	if (options.raw && options.json) {
-		const hint = "JSON holds text; leave one of them out.";
-		throw new ReeveError("usage", "either --raw or --json, not both", hint);
+		const hint = "JSON cannot contain raw bytes. Remove one of them.";
+		throw new ReeveError("usage", "--raw and --json cannot be combined", hint);
 	}
 	const { client } = connect(env);
-	// Nothing of a call agent will ever come, so whoever follows is told before.
+	const agent = await resolveAgent(id, client);
+	// A call agent never has a log, so a note is printed before following.
 	if (follow && !options.json) await sayWhyEmpty(client, agent, output, { onlyCalls: true });
 	let isEmpty = true;
-	const chunks = noting(client.logs(agent, { lines, follow }), () => {
+	const connection = follow ? reconnecting(options.reconnect, output) : {};
+	const chunks = noting(client.logs(agent, { lines, follow, ...connection }), () => {
 		isEmpty = false;
 	});
-	if (options.raw) await passOn(chunks, output);
-	else if (!options.json) await passOn(sanitized(chunks), output);
-	else if (follow) {
-		for await (const line of linesOf(sanitized(chunks))) await output.jsonLine({ id, line });
+	if (options.raw) {
+		for await (const chunk of chunks) await output.raw(chunk);
+	} else if (!options.json) {
+		for await (const text of sanitized(chunks)) await output.write(text);
+	} else if (follow) {
+		for await (const line of linesOf(sanitized(chunks))) await output.jsonLine({ id: agent, line });
 	} else {
 		const all: string[] = [];
 		for await (const line of linesOf(sanitized(chunks))) all.push(line);
-		output.json({ id, lines: all });
+		output.json({ id: agent, lines: all });
 	}
-	if (isEmpty && !follow && !options.json)
+	if (isEmpty && lines > 0 && !follow && !options.json)
 		await sayWhyEmpty(client, agent, output, { onlyCalls: false });
-	if (!follow) return CLI_EXIT.done;
-	throw new ReeveError("connection_lost", "the daemon has ended, and the log with it");
+	return CLI_EXIT.done;
 }
 
 async function* noting<T>(chunks: AsyncIterable<T>, onChunk: () => void): AsyncGenerator<T> {
@@ -66,13 +71,9 @@ async function sayWhyEmpty(
 	const { kind } = await client.call("GET /api/v1/agents/:id", { place });
 	if (kind === "call") {
 		output.say(
-			`${place} runs only when it is called, and what it prints is kept with each attempt: \`reeve tasks ls --agent ${place}\`, then \`reeve tasks show ID\``,
+			`${place} only runs when it is called, and its output is stored with each attempt: \`reeve tasks ls --agent ${place}\`, then \`reeve tasks show ID\``,
 		);
-	} else if (!onlyCalls) output.say(`${place} has printed nothing yet`);
-}
-
-async function passOn(parts: AsyncIterable<string | Uint8Array>, output: Output): Promise<void> {
-	for await (const part of parts) await output.write(part);
+	} else if (!onlyCalls) output.say(`${place} has no output yet`);
 }
 
 async function* sanitized(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -82,10 +83,13 @@ async function* sanitized(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<str
 		last = text.at(-1) ?? last;
 		return text;
 	};
-	for await (const chunk of chunks) yield seen(sanitizer.write(chunk));
-	yield seen(sanitizer.end());
-	// A log that stops in the middle of a line must not run into the prompt.
-	if (last !== "" && last !== "\n") yield "\n";
+	try {
+		for await (const chunk of chunks) yield seen(sanitizer.write(chunk));
+	} finally {
+		yield seen(sanitizer.end());
+		// A log that stops in the middle of a line must not run into an error or the prompt.
+		if (last !== "" && last !== "\n") yield "\n";
+	}
 }
 
 async function* linesOf(parts: AsyncIterable<string>): AsyncGenerator<string> {

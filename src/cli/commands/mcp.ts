@@ -11,8 +11,8 @@ import { type Client, createClient } from "../../client/client.js";
 import { resolveHome } from "../../client/home.js";
 import { readVersion } from "../../client/version.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { createSanitizer } from "../../core/safe-text.js";
 import { checkAgentId } from "../arguments.js";
-import { createSanitizer } from "../sanitize.js";
 
 export interface McpOptions {
 	readonly agent: string;
@@ -49,21 +49,21 @@ async function readToken({ tokenFile }: McpOptions, env: NodeJS.ProcessEnv): Pro
 	const token = tokenFile === undefined ? env["REEVE_TOKEN"] : await readFile(tokenFile, "utf8");
 	if (token !== undefined && token.trim() !== "") return token.trim();
 	const hint =
-		"`reeve token create --scope agent:PROJECT:NAME` makes one; give it in REEVE_TOKEN or --token-file.";
-	throw new ReeveError("usage", "an agent needs a token of its own", hint);
+		"Create one with `reeve token create --scope agent:PROJECT:NAME` and pass it in REEVE_TOKEN or --token-file.";
+	throw new ReeveError("usage", "an agent token is required", hint);
 }
 
 function addTools(server: McpServer, client: Client, agent: string): void {
 	const self = { place: agent };
 	server.registerTool(
 		"list_agents",
-		{ description: "Every agent of the fleet, with its state and what it can be asked." },
+		{ description: "Lists every agent of the fleet with its state and kind." },
 		() => told(async () => (await client.call("GET /api/v1/agents")).agents),
 	);
 	server.registerTool(
 		"read_logs",
 		{
-			description: "The last lines of your own output, as your operator sees it.",
+			description: "Returns the last lines of your own output, as your operator sees it.",
 			inputSchema: { lines: z.number().int().min(1).max(LOG_LINES_MAX).default(100) },
 		},
 		({ lines }) => told(() => readLogs(client, agent, lines)),
@@ -71,7 +71,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 	server.registerTool(
 		"call_agent",
 		{
-			description: "Has a tool agent (kind `call` or `worker`) do something, and gives its result.",
+			description: "Calls a tool agent (kind `call` or `worker`) and returns its result.",
 			inputSchema: {
 				agent: z.string().describe("the tool agent, as `project:agent`"),
 				action: z.string(),
@@ -87,7 +87,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 	server.registerTool(
 		"report_status",
 		{
-			description: "Tells your operator how you are getting on.",
+			description: "Reports your progress to your operator.",
 			inputSchema: { message: z.string() },
 		},
 		(body) => told(() => client.call("POST /api/v1/agents/:id/report", { ...self, body })),
@@ -96,7 +96,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 		"ask_operator",
 		{
 			description:
-				"Asks your operator a question and waits for the answer. Without one yet, call it again with the same question to wait on.",
+				"Asks your operator a question and waits for the answer. If there is no answer yet, call it again with the same question to keep waiting.",
 			inputSchema: { question: z.string() },
 		},
 		(body) =>
@@ -116,7 +116,7 @@ async function readLogs(client: Client, agent: string, lines: number): Promise<s
 	return text + sanitizer.end();
 }
 
-/** What came of it, or why it failed, as the protocol wants it. */
+/** The result or the error, in the form of the protocol. */
 async function told(act: () => Promise<unknown>) {
 	try {
 		const result = await act();

@@ -2,80 +2,102 @@
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
-import { checkAgentId, countOf } from "../arguments.js";
+import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { STARTED_WORDS } from "./up.js";
+import { resolveAgent } from "../resolve.js";
+import { isFailedStart, START_WORDS } from "../start-report.js";
 
 type Answer = Routes["POST /api/v1/agents/:id/answer"]["body"]["answer"];
 
 const SEND_BYTES_MAX = 1_048_576;
 
 export async function runResume(
-	id: string,
+	name: string,
 	options: { json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const place = checkAgentId(id);
-	const reply = await connect(env).client.call("POST /api/v1/agents/:id/resume", { place });
+	const { client } = connect(env);
+	const id = await resolveAgent(name, client);
+	const reply = await client.call("POST /api/v1/agents/:id/resume", { place: id });
 	if (options.json) output.json({ id, ...reply });
-	else output.result(`${id}: ${renderResumed(reply)}`);
-	return CLI_EXIT.done;
+	else output.result(`${id}: ${renderResumed(id, reply)}`);
+	const failed = reply.outcome != null && isFailedStart(reply.outcome);
+	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
 type Resumed = Routes["POST /api/v1/agents/:id/resume"]["reply"];
 
 const RELEASED_WORDS: Readonly<Record<Resumed["released"][number], string>> = {
-	turn: "texts that wait since its turn failed are typed again",
+	turn: "queued messages are delivered again",
 	account: "it no longer waits for its account's usage limit",
-	budget: "its budget no longer keeps it today",
+	budget: "its budget is lifted for today",
 };
 
-function renderResumed({ from, circuit_from: circuit, released }: Resumed): string {
-	// Of one that was well and only waited, nothing is forgotten.
+/** The outcome of the start after a resume, if it is not simply running. */
+function renderStart(id: string, outcome: Resumed["outcome"]): readonly string[] {
+	switch (outcome) {
+		case "stopped":
+			return [`it is stopped: run \`reeve up ${id}\` to start it`];
+		case "failed":
+		case "halted":
+			return [`its start failed: \`reeve explain ${id}\` shows why`];
+		case "waiting":
+		case "over_budget":
+			return [`it has not started yet: \`reeve explain ${id}\` shows why`];
+		default:
+			return outcome === "started" ? ["started"] : [];
+	}
+}
+
+function renderResumed(
+	id: string,
+	{ from, circuit_from: circuit, released, outcome }: Resumed,
+): string {
+	// The history of a healthy agent that only waited is not cleared.
 	const keeps = from === "healthy" && released.length > 0;
 	return [
-		keeps ? "resumed" : `resumed (it was ${from})`,
+		keeps ? "resumed" : `resumed (was ${from})`,
 		...released.map((hold) => RELEASED_WORDS[hold]),
-		...(keeps ? [] : ["its history of exits is forgotten"]),
-		...(circuit === "closed" ? [] : [`its circuit, which was ${circuit}, is closed`]),
+		...(keeps || outcome === null ? [] : ["its exit history is cleared"]),
+		...(circuit === "closed" ? [] : [`its circuit is closed (was ${circuit})`]),
+		...renderStart(id, outcome),
 	].join("; ");
 }
 
 export async function runAnswer(
-	id: string,
+	name: string,
 	answer: Answer,
 	options: { json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const request = { place: checkAgentId(id), body: { answer } };
-	const { outcome } = await connect(env).client.call("POST /api/v1/agents/:id/answer", request);
+	const { client } = connect(env);
+	const id = await resolveAgent(name, client);
+	const request = { place: id, body: { answer } };
+	const { outcome } = await client.call("POST /api/v1/agents/:id/answer", request);
 	if (options.json) output.json({ id, answer, outcome });
-	else output.result(`${id}: ${STARTED_WORDS[outcome]}`);
-	return outcome === "failed" || outcome === "halted" ? CLI_EXIT.failed : CLI_EXIT.done;
+	else output.result(`${id}: ${START_WORDS[outcome]}`);
+	return isFailedStart(outcome) ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
 export async function runSend(
-	id: string,
+	name: string,
 	text: string | undefined,
 	options: { submit: boolean; json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const place = checkAgentId(id);
 	const { submit } = options;
 	const typed = text === undefined || text === "-" ? await readTyped(submit) : text;
 	if (typed === "" && !submit) {
-		throw new ReeveError(
-			"usage",
-			"there is nothing to send",
-			"Give a text, or leave --no-submit out.",
-		);
+		throw new ReeveError("usage", "the message is empty", "Pass a message, or remove --no-submit.");
 	}
+	const { client } = connect(env);
+	const id = await resolveAgent(name, client);
 	const body = { text: typed, submit };
-	const sent = await connect(env).client.call("POST /api/v1/agents/:id/send", { place, body });
+	const sent = await client.call("POST /api/v1/agents/:id/send", { place: id, body });
 	const { bytes, message, process: state, desired } = sent;
 	if (options.json) output.json({ id, bytes, submitted: submit, message, process: state, desired });
 	else if (message) {
@@ -89,17 +111,17 @@ function whenTyped(
 	id: string,
 	{ process: state, desired }: Routes["POST /api/v1/agents/:id/send"]["reply"],
 ): string {
-	if (state !== "stopped") return "typed when it is ready";
+	if (state !== "stopped") return "delivered when the agent is ready";
 	return desired === "down"
-		? `it is stopped, so the text waits until \`reeve up ${id}\``
-		: `it does not run now, so the text waits; \`reeve explain ${id}\` says for what`;
+		? `the agent is stopped, so the message is queued until \`reeve up ${id}\``
+		: `the agent is not running, so the message is queued; \`reeve explain ${id}\` shows why`;
 }
 
-/** What comes from stdin. With Enter to follow, the newline that ends it is not typed as well. */
+/** The message from stdin. If Enter follows, the trailing newline is removed. */
 async function readTyped(submit: boolean): Promise<string> {
 	if (process.stdin.isTTY) {
-		const hint = "Give it as an argument, or pipe it in: `reeve send web:coder < prompt.txt`.";
-		throw new ReeveError("usage", "there is no text to send", hint);
+		const hint = "Pass it as an argument, or pipe it in: `reeve send web:coder < prompt.txt`.";
+		throw new ReeveError("usage", "there is no message to send", hint);
 	}
 	const chunks: Buffer[] = [];
 	let length = 0;
@@ -108,8 +130,8 @@ async function readTyped(submit: boolean): Promise<string> {
 		if (length > SEND_BYTES_MAX) {
 			throw new ReeveError(
 				"usage",
-				"the text is larger than 1MiB",
-				"Put it into a file and send its name.",
+				"the message is larger than 1MiB",
+				"Write it to a file and send the file name.",
 			);
 		}
 		chunks.push(chunk);
@@ -122,6 +144,6 @@ function decode(bytes: Uint8Array): string {
 	try {
 		return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 	} catch {
-		throw new ReeveError("usage", "what came on stdin is not UTF-8", "Only text can be typed.");
+		throw new ReeveError("usage", "stdin is not valid UTF-8", "Messages must be text.");
 	}
 }

@@ -11,6 +11,7 @@ import { checkKey, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { createPlanWatch } from "../plan-watch.js";
+import { resolvePlan } from "../resolve.js";
 import { renderPlanTable, renderPlanTree } from "../task-table.js";
 import { sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
@@ -45,8 +46,8 @@ export async function runPlan(
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
 	const ended = await sayOnInterrupt(
-		() => output.say(`\nthe plan goes on: \`reeve plan show ${place}\``),
-		waitForEnd(look, isOver, (plan) => watch.show(plan)),
+		() => output.say(`\nthe plan continues: \`reeve plan show ${place}\``),
+		waitForEnd(look, isOver, (plan) => watch.show(plan), `reeve plan show ${place}`),
 	);
 	watch.end();
 	tellPlan(ended, options, output);
@@ -56,7 +57,7 @@ export async function runPlan(
 function refuseProblems(loaded: Awaited<ReturnType<typeof loadPlan>>) {
 	if (loaded.ok) return loaded.plan;
 	const problems = loaded.problems.map(renderProblem).join("\n");
-	throw new ReeveError("plan_file_invalid", `the plan file has problems:\n${problems}`);
+	throw new ReeveError("plan_file_invalid", `the plan file is invalid:\n${problems}`);
 }
 
 async function readKnownAgents(client: Client): Promise<KnownAgents> {
@@ -83,22 +84,26 @@ export async function runPlanList(
 }
 
 export async function runPlanShow(
-	place: string,
+	id: string,
 	options: { json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	tellPlan(await connect(env).client.call("GET /api/v1/plans/:id", { place }), options, output);
+	const { client } = connect(env);
+	const place = await resolvePlan(id, client);
+	tellPlan(await client.call("GET /api/v1/plans/:id", { place }), options, output);
 	return CLI_EXIT.done;
 }
 
 export async function runPlanCancel(
-	place: string,
+	id: string,
 	options: { json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const plan = await connect(env).client.call("POST /api/v1/plans/:id/cancel", { place });
+	const { client } = connect(env);
+	const place = await resolvePlan(id, client);
+	const plan = await client.call("POST /api/v1/plans/:id/cancel", { place });
 	tellPlan(plan, options, output);
 	return plan.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
 }
@@ -120,6 +125,6 @@ function tellPlan(plan: PlanDetailJson, { json }: { json?: boolean }, output: Ou
 function checkStatus(status: string): PlanStatus {
 	const known = PLAN_STATUSES.find((each) => each === status);
 	if (known !== undefined) return known;
-	const hint = `It is one of ${PLAN_STATUSES.join(", ")}.`;
-	throw new ReeveError("usage", `--status cannot be \`${status}\``, hint);
+	const hint = `Use one of ${PLAN_STATUSES.join(", ")}.`;
+	throw new ReeveError("usage", `invalid value for --status: \`${status}\``, hint);
 }

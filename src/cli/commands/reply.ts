@@ -1,10 +1,10 @@
 /** `reeve reply`: answers what an agent has asked. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
-import { checkAgentId } from "../arguments.js";
+import { plainLine } from "../../core/safe-text.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { plainLine } from "../sanitize.js";
+import { resolveAgent } from "../resolve.js";
 
 export async function runReply(
 	agent: string | undefined,
@@ -21,13 +21,17 @@ export async function runReply(
 		else for (const each of questions) output.result(`${each.agent}: ${plainLine(each.question)}`);
 		return CLI_EXIT.done;
 	}
-	const place = checkAgentId(agent);
 	if (text === undefined) {
-		throw new ReeveError("usage", "there is no answer", `\`reeve reply ${agent} TEXT\` gives one.`);
+		throw new ReeveError(
+			"usage",
+			"the answer is empty",
+			`Pass one: \`reeve reply ${agent} ANSWER\`.`,
+		);
 	}
+	const place = await resolveAgent(agent, client);
 	const body = { answer: text };
 	const { question } = await client.call("POST /api/v1/agents/:id/reply", { place, body });
-	if (options.json) output.json({ id: agent, question, answer: text });
-	else output.result(`${agent}: has your answer to \`${plainLine(question)}\``);
+	if (options.json) output.json({ id: place, question, answer: text });
+	else output.result(`${place}: answered \`${plainLine(question)}\``);
 	return CLI_EXIT.done;
 }

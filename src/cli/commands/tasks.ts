@@ -1,19 +1,14 @@
 /** `reeve tasks`: what was asked of agents, and how it went. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { plainLine, safeJson } from "../../core/safe-text.js";
 import { TASK_STATUSES, type TaskStatus } from "../../core/task.js";
 import { renderElapsed } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
-import {
-	checkAgentId,
-	countOf,
-	parsePositive,
-	parseSince,
-	refuseUnknownAgent,
-} from "../arguments.js";
+import { countOf, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { plainLine } from "../sanitize.js";
+import { refuseUnknownAgent, resolveAgent, resolvePlan, resolveTask } from "../resolve.js";
 import { ageOf, renderTaskTable, statusColor } from "../task-table.js";
 
 export interface TaskListOptions {
@@ -31,41 +26,71 @@ export async function runTaskList(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { agent, status, plan, since } = options;
-	const query = {
+	const given = {
 		limit: parsePositive(options.lines, "--lines"),
-		...(agent !== undefined && { agent: checkAgentId(agent) }),
 		...(status !== undefined && { status: checkStatus(status) }),
-		...(plan !== undefined && { plan }),
 		...(since !== undefined && { since: parseSince(since) }),
 	};
 	const { client } = connect(env);
-	const { tasks } = await client.call("GET /api/v1/tasks", { query });
-	if (tasks.length === 0 && agent !== undefined) await refuseUnknownAgent(client, agent);
-	if (options.json) output.json(tasks);
-	else if (tasks.length === 0) output.say("no tasks");
+	const query = {
+		...given,
+		...(agent !== undefined && { agent: await resolveAgent(agent, client) }),
+		...(plan !== undefined && { plan: await resolvePlan(plan, client) }),
+		counts: "1" as const,
+	};
+	const { tasks, counts } = await client.call("GET /api/v1/tasks", { query });
+	if (tasks.length === 0) await refuseUnknownAgent(client, query.agent);
+	if (options.json) {
+		output.json(tasks);
+		return CLI_EXIT.done;
+	}
+	if (tasks.length === 0) output.say("no tasks");
 	else for (const line of renderTaskTable(tasks, output, Date.now())) output.result(line);
+	if (counts !== undefined) output.say(renderCounts(tasks.length, counts, query.status));
 	return CLI_EXIT.done;
 }
 
+/** `showing 50 of 1234 tasks: 3 queued, 1 in_progress, 1230 succeeded`. */
+function renderCounts(
+	shown: number,
+	counts: Readonly<Partial<Record<TaskStatus, number>>>,
+	status: TaskStatus | undefined,
+): string {
+	const known = TASK_STATUSES.flatMap((each) =>
+		counts[each] ? [[each, counts[each]] as const] : [],
+	);
+	const all = known.reduce((sum, [, count]) => sum + count, 0);
+	const matching = status === undefined ? all : (counts[status] ?? 0);
+	const states = known.map(([each, count]) => `${count} ${each}`).join(", ");
+	const filter = status === undefined ? "" : ` ${status}`;
+	const total = status === undefined ? "" : `of ${countOf(all, "task")}, `;
+	const head = `showing ${shown} of ${matching}${filter} ${matching === 1 ? "task" : "tasks"}`;
+	return states === "" ? head : `${head}: ${total}${states}`;
+}
+
 export async function runTaskShow(
-	place: string,
+	id: string,
 	options: { json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const task = await connect(env).client.call("GET /api/v1/tasks/:id", { place });
+	const { client } = connect(env);
+	const place = await resolveTask(id, client);
+	const task = await client.call("GET /api/v1/tasks/:id", { place });
 	if (options.json) output.json(task);
 	else for (const line of describeTask(task, output, Date.now())) output.result(line);
 	return CLI_EXIT.done;
 }
 
 export async function runTaskCancel(
-	place: string,
+	id: string,
 	options: { json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const task = await connect(env).client.call("POST /api/v1/tasks/:id/cancel", { place });
+	const { client } = connect(env);
+	const place = await resolveTask(id, client);
+	const task = await client.call("POST /api/v1/tasks/:id/cancel", { place });
 	if (options.json) output.json(task);
 	else output.result(`${place}: ${task.status}`);
 	return task.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
@@ -74,8 +99,8 @@ export async function runTaskCancel(
 function checkStatus(status: string): TaskStatus {
 	const known = TASK_STATUSES.find((each) => each === status);
 	if (known !== undefined) return known;
-	const hint = `It is one of ${TASK_STATUSES.join(", ")}.`;
-	throw new ReeveError("usage", `--status cannot be \`${status}\``, hint);
+	const hint = `Use one of ${TASK_STATUSES.join(", ")}.`;
+	throw new ReeveError("usage", `invalid value for --status: \`${status}\``, hint);
 }
 
 function describeTask(task: TaskDetailJson, { colors }: Output, nowMs: number): string[] {
@@ -87,17 +112,15 @@ function describeTask(task: TaskDetailJson, { colors }: Output, nowMs: number): 
 		line("asked", `${task.agent} ${task.action}, ${ageOf(task.created_at, nowMs)} ago`),
 		`${"status:".padEnd(13)}${statusColor(task.status, colors)(status)}`,
 		line("reason", task.reason),
-		...optional("next try", task.next_attempt_at),
+		...optional("next attempt", task.next_attempt_at),
 		...optional("replays", task.replay_of),
 		...optional("replayed as", task.replayed_as),
 		...(task.discarded ? [line("discarded", "by the operator")] : []),
 		line("plan", task.plan_id),
 		line("correlation", task.correlation_id),
 		"payload:",
-		...indented(JSON.stringify(task.payload, null, 2)),
-		...(task.result === undefined
-			? []
-			: ["result:", ...indented(JSON.stringify(task.result, null, 2))]),
+		...indented(safeJson(task.payload, 2)),
+		...(task.result === undefined ? [] : ["result:", ...indented(safeJson(task.result, 2))]),
 		...task.attempts.flatMap((attempt) => describeAttempt(attempt, task, colors)),
 	];
 }
@@ -107,13 +130,19 @@ function describeAttempt(
 	task: TaskDetailJson,
 	colors: Output["colors"],
 ): string[] {
-	const { n, started_at: startedAt, ended_at: endedAt, error, log = "" } = attempt;
+	const { n, started_at: startedAt, ended_at: endedAt, error, log = "", response } = attempt;
 	const took = renderElapsed(Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
 	// Only the last attempt of a task that succeeded has an answer.
-	const without = task.status === "succeeded" ? colors.green("answered") : "called off";
+	const without = task.status === "succeeded" ? colors.green("answered") : "cancelled";
 	const how =
 		error === undefined ? without : colors.red(`${error.kind}: ${plainLine(error.message)}`);
-	return [`attempt ${n}, ${startedAt}, took ${took}: ${how}`, ...indented(log.trimEnd())];
+	return [
+		`attempt ${n}, ${startedAt}, took ${took}: ${how}`,
+		...(response === undefined
+			? []
+			: ["  response:", ...indented(JSON.stringify(response, null, 2)).map((line) => `  ${line}`)]),
+		...indented(log.trimEnd()),
+	];
 }
 
 function indented(text: string): string[] {

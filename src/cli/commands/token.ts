@@ -5,8 +5,10 @@ import { nearest } from "../../config/did-you-mean.js";
 import { parseTokenScope } from "../../core/access.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { parseDuration } from "../../core/units.js";
+import { isWithin } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
+import { resolveToken } from "../resolve.js";
 import { renderTable } from "../table.js";
 import { localTime } from "./ps.js";
 
@@ -29,7 +31,7 @@ export async function runTokenRotate(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { token } = await connect(env).client.call("POST /api/v1/tokens/rotate");
-	output.say("the old token is void");
+	output.say("the old token is revoked");
 	return tellToken(token, options, output);
 }
 
@@ -40,18 +42,27 @@ function tellToken(token: string, { json }: JsonOption, output: Output): number 
 }
 
 export async function runTokenCreate(
-	options: JsonOption & { readonly scope: string; readonly expires?: string },
+	options: JsonOption & {
+		readonly scope: string;
+		readonly name?: string;
+		readonly expires?: string;
+	},
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const body = { scope: checkScope(options.scope), expires_in_ms: parseExpiry(options.expires) };
+	const { name } = options;
+	const body = {
+		scope: checkScope(options.scope),
+		expires_in_ms: parseExpiry(options.expires),
+		...(name !== undefined && { name }),
+	};
 	const { client } = connect(env);
 	const { token, info } = await client.call("POST /api/v1/tokens", { body });
 	await sayIfUnknown(client, body.scope, output);
 	if (options.json) output.json({ token, ...info });
 	else {
 		const until = info.expires_at === null ? "" : `, until ${localTime(info.expires_at)}`;
-		output.say(`token ${info.id} for ${info.scope}${until}; it is not shown again`);
+		output.say(`token ${info.id} for ${info.scope}${until}; it is shown only once`);
 		output.result(token);
 	}
 	return CLI_EXIT.done;
@@ -59,14 +70,16 @@ export async function runTokenCreate(
 
 /** Nothing forbids it: the agent may be in a fleet file that is still to come. */
 async function sayIfUnknown(client: Client, scope: string, output: Output): Promise<void> {
-	const id = /^agent:(.*)$/.exec(scope)?.[1];
+	const id = /^\w+:(.*)$/.exec(scope)?.[1];
 	if (id === undefined) return;
 	const { agents } = await client.call("GET /api/v1/agents");
 	const ids = agents.map((agent) => agent.id);
-	if (ids.includes(id)) return;
+	if (ids.some((each) => isWithin(each, id))) return;
 	const meant = nearest(id, ids);
 	const guess = meant === null ? "" : `; did you mean ${meant}?`;
-	output.say(`${output.sayColors.yellow("note")}: there is no agent ${id} now${guess}`);
+	output.say(
+		`${output.sayColors.yellow("note")}: there is no ${id.includes(":") ? "agent" : "project"} ${id} now${guess}`,
+	);
 }
 
 export async function runTokenList(
@@ -82,13 +95,18 @@ export async function runTokenList(
 	const rows = tokens.map((token) =>
 		[
 			token.id,
+			token.name ?? "-",
 			token.scope,
 			token.is_default ? "your own" : token.kind,
 			localTime(token.created_at),
 			token.expires_at === null ? "never" : localTime(token.expires_at),
 		].map((text) => ({ text })),
 	);
-	for (const line of renderTable(["ID", "SCOPE", "KIND", "MADE", "EXPIRES"], rows, output.columns))
+	for (const line of renderTable(
+		["ID", "NAME", "SCOPE", "KIND", "MADE", "EXPIRES"],
+		rows,
+		output.columns,
+	))
 		output.result(line);
 	return CLI_EXIT.done;
 }
@@ -99,9 +117,10 @@ export async function runTokenRevoke(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const { revoked } = await connect(env).client.call("POST /api/v1/tokens/:id/revoke", {
-		place: id,
-	});
+	const { client } = connect(env);
+	const { tokens } = await client.call("GET /api/v1/tokens");
+	const place = resolveToken(id, tokens);
+	const { revoked } = await client.call("POST /api/v1/tokens/:id/revoke", { place });
 	if (options.json) output.json({ revoked });
 	else output.result(`${revoked}: revoked`);
 	return CLI_EXIT.done;
@@ -124,14 +143,15 @@ export async function runTokenLink(
 
 function checkScope(text: string): string {
 	if (parseTokenScope(text) !== null) return text;
-	const hint = "It is `read`, `operate`, or `agent:PROJECT:NAME` for an agent's own affairs.";
-	throw new ReeveError("usage", `--scope cannot be \`${text}\``, hint);
+	const hint =
+		"Use `read` or `operate`, optionally limited with `:PROJECT` or `:PROJECT:AGENT`, or `agent:PROJECT:AGENT` for the agent itself.";
+	throw new ReeveError("usage", `invalid value for --scope: \`${text}\``, hint);
 }
 
 function parseExpiry(text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
 	const ms = parseDuration(text);
 	if (ms !== null && ms > 0) return ms;
-	const hint = "Durations are a whole number with its unit: 12h, 30d.";
-	throw new ReeveError("usage", `--expires cannot be \`${text}\``, hint);
+	const hint = "Use a whole number with a unit: 12h, 30d.";
+	throw new ReeveError("usage", `invalid value for --expires: \`${text}\``, hint);
 }

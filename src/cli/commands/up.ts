@@ -4,12 +4,15 @@ import type { FleetSpec } from "../../config/spec.js";
 import { CLI_EXIT } from "../../core/errors.js";
 import type { StartedJson } from "../../http/contract/agents.js";
 import { tally } from "../agent-table.js";
-import { countOf, parseScopes, selectIds } from "../arguments.js";
+import { countOf, parseScopes } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
+import { checkEnvFiles, sayNotPassed, sayUnset, sayWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
-import { type Cell, renderTable } from "../table.js";
+import { resolveScopes, selectIds } from "../resolve.js";
+import { isFailedStart, START_WORDS, sayStartHints, startCell } from "../start-report.js";
+import { renderTable } from "../table.js";
 import { warnOfProblems } from "../warn-of-problems.js";
 import { withProgress } from "../watch-progress.js";
 
@@ -19,9 +22,13 @@ export async function runUp(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const wanted = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
+	const asked = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
 	const fleet = await readFleet(options.file, env);
+	const ids = fleet.agents.map(({ id }) => id);
+	const wanted = resolveScopes(asked, ids, options.file);
 	const { lasting, onCall } = selectAgents(fleet, wanted, options.file);
+	sayWarnings(await checkEnvFiles(fleet), output);
+	await sayNotPassed(fleet, env, output);
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });
 	if (started !== null) {
@@ -39,10 +46,11 @@ export async function runUp(
 	};
 	const watched = { ids: lasting, word: "up", isDone: isUp };
 	const agents = await withProgress(work(), watched, client, output);
+	await sayUnset(fleet, client, output);
 
 	if (options.json) output.json(agents);
 	else tellStarted(agents, onCall, output);
-	const failed = agents.some(({ outcome }) => outcome === "failed" || outcome === "halted");
+	const failed = agents.some(({ outcome }) => isFailedStart(outcome));
 	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
@@ -50,7 +58,7 @@ function isUp(agent: { readonly process: string }): boolean {
 	return agent.process === "running";
 }
 
-/** The agents that are brought up, and how many there are that each call starts anew. */
+/** The agents to start, and the number of call agents, which start with each call. */
 function selectAgents(
 	fleet: FleetSpec,
 	scopes: readonly string[],
@@ -69,58 +77,23 @@ export function firstOfEach<Item extends { readonly id: string }>(items: readonl
 	return [...byId.values()];
 }
 
-export const STARTED_WORDS: Readonly<Record<StartedJson["outcome"], string>> = {
-	started: "started",
-	already_running: "already running",
-	failed: "failed",
-	halted: "halted",
-	stopped: "stopped",
-	over_budget: "over budget",
-	waiting: "waiting",
-	changed: "changed",
-};
-
 function tellStarted(agents: readonly StartedJson[], onCall: number, output: Output): void {
 	const rows = agents
 		.filter(({ outcome }) => outcome !== "started" && outcome !== "already_running")
-		.map((agent) => renderStarted(agent, output));
+		.map((agent) => [{ text: agent.id }, startCell(agent, output), { text: agent.reason }]);
 	if (rows.length > 0) {
 		for (const line of renderTable(["AGENT", "OUTCOME", "REASON"], rows, output.columns))
 			output.result(line);
 	}
-	const words = agents.map(({ outcome }) => STARTED_WORDS[outcome]);
+	if (agents.length + onCall === 0) {
+		output.result("no agents: the fleet file defines none");
+		return;
+	}
+	const words = agents.map(({ outcome }) => START_WORDS[outcome]);
 	const ready = onCall === 0 ? [] : [`${onCall} on call`];
 	const all = agents.length + onCall;
 	output.result(
 		`${countOf(all, "agent")}: ${[...(all > onCall ? [tally(words)] : []), ...ready].join(", ")}`,
 	);
-	for (const [outcome, hint] of HINTS) {
-		// Those that wait for another agent have not asked anything.
-		const hit = agents.find((agent) => agent.outcome === outcome && !isBlocked(agent));
-		if (hit !== undefined) output.say(`hint: ${hint(hit.id)}`);
-	}
+	sayStartHints(agents, output);
 }
-
-function isBlocked({ outcome, reason }: StartedJson): boolean {
-	return outcome === "waiting" && reason.startsWith("waits for ");
-}
-
-function renderStarted({ id, outcome, reason }: StartedJson, { colors }: Output): Cell[] {
-	const bad = outcome === "failed" || outcome === "halted";
-	return [
-		{ text: id },
-		{ text: STARTED_WORDS[outcome], paint: bad ? colors.red : colors.yellow },
-		{ text: reason },
-	];
-}
-
-const HINTS: readonly (readonly [StartedJson["outcome"], (id: string) => string])[] = [
-	["failed", (id) => `\`reeve logs ${id}\` shows what it last said`],
-	[
-		"halted",
-		(id) => `\`reeve explain ${id}\` says why; \`reeve resume ${id}\` lets it start again`,
-	],
-	["over_budget", (id) => `\`reeve resume ${id}\` lets it go on for today`],
-	["waiting", (id) => `\`reeve answer ${id} fresh|continue|stop\` says what comes next`],
-	["changed", () => "`reeve reload` brings what runs to what the file says"],
-];

@@ -2,6 +2,7 @@
 
 import { escapeText, renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/errors.js";
+import { checkEnvFiles, sayNotPassed, sayWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";
 
@@ -13,14 +14,18 @@ export async function runValidate(
 ): Promise<number> {
 	const loaded = await loadFleetFile(file, env);
 	const problems = loaded.ok ? [] : loaded.problems;
+	const warnings = loaded.ok ? [...loaded.warnings, ...(await checkEnvFiles(loaded.fleet))] : [];
 	const shown = escapeText(file);
 	if (options.json) {
 		const agents = loaded.ok ? loaded.fleet.agents.map(({ id, kind }) => ({ id, kind })) : [];
-		output.json({ file, valid: loaded.ok, agents, problems });
+		output.json({ file, valid: loaded.ok, agents, problems, warnings });
 		return loaded.ok ? CLI_EXIT.done : CLI_EXIT.usage;
 	}
 	if (loaded.ok) {
-		output.result(`${shown}: valid, ${count(loaded.fleet.agents.length, "agent")}`);
+		sayWarnings(warnings, output);
+		await sayNotPassed(loaded.fleet, env, output);
+		const warned = warnings.length === 0 ? "" : `, ${count(warnings.length, "warning")}`;
+		output.result(`${shown}: valid, ${count(loaded.fleet.agents.length, "agent")}${warned}`);
 		return CLI_EXIT.done;
 	}
 	for (const problem of problems) output.result(renderProblem(problem));

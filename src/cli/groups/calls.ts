@@ -3,39 +3,39 @@
 import type { Command } from "commander";
 import { type AddCommands, AGENT_ARGUMENT, JSON_OPTION, type Run } from "./group.js";
 
-const SINCE_OPTION = ["--since <age>", "only those of the last while, such as 1h"] as const;
-const LIMIT_OPTION = ["-n, --lines <count>", "how many at most", "50"] as const;
-const AGENT_OPTION = ["--agent <agent>", "only of this agent"] as const;
-const WAIT_OPTION = ["--no-wait", "only hand it over, and print its id"] as const;
-const KEY_OPTION = [
-	"--idempotency-key <key>",
-	"the same key again is the same request, however often it is sent",
-] as const;
-const TASK_ARGUMENT = ["<task>", "the task's id"] as const;
-const PLAN_ARGUMENT = ["<plan>", "the plan's id"] as const;
+const SINCE_OPTION = ["--since <age>", "only the most recent ones, such as 1h"] as const;
+const LIMIT_OPTION = ["-n, --lines <count>", "maximum number to list", "50"] as const;
+const AGENT_OPTION = ["--agent <agent>", "only for this agent"] as const;
+const WAIT_OPTION = ["--no-wait", "do not wait; print the id"] as const;
+const KEY_OPTION = ["--idempotency-key <key>", "requests with the same key run only once"] as const;
+const TASK_ARGUMENT = ["<task>", "the task id, or a prefix or suffix of it"] as const;
+const PLAN_ARGUMENT = ["<plan>", "the plan id, or a prefix or suffix of it"] as const;
 
 export const addCallCommands: AddCommands = (program, run) => {
 	addCall(program, run);
-	addTasks(program.command("tasks").description("Look at tasks, and cancel them."), run);
-	addPlans(program.command("plan").description("Run graphs of tasks, and look at them."), run);
+	addTasks(program.command("tasks").description("List, show and cancel tasks."), run);
+	addPlans(
+		program.command("plan").description("Run and show plans, which are graphs of tasks."),
+		run,
+	);
 	const letters = program
 		.command("dead-letters")
-		.description("Tasks that failed for good: look at them, try them again, give them up.");
+		.description("List, show, replay and discard tasks that failed permanently.");
 	addDeadLetters(letters, run);
 };
 
 const addCall: AddCommands = (program, run) => {
 	program
 		.command("call")
-		.description("Ask a call or worker agent for something; prints what it answers.")
+		.description("Call a call or worker agent and print its result.")
 		.argument(...AGENT_ARGUMENT)
-		.argument("<action>", "what it is to do")
-		.option("-p, --payload <json>", "what it is given: JSON, `@file`, or `-` for stdin")
-		.option("--context <json>", "what else it should know, in the same ways")
+		.argument("<action>", "the action to run")
+		.option("-p, --payload <json>", "the input: JSON, `@file`, or `-` for stdin")
+		.option("--context <json>", "additional context, in the same formats")
 		.option("--timeout <duration>", "how long one attempt may take (default: the agent's own)")
-		.option("--attempts <count>", "how often it is tried at most (default: the agent's own)")
-		.option("--priority <number>", "higher ones go first (default: 0)")
-		.option("--once", "never try again what may have taken effect")
+		.option("--attempts <count>", "maximum number of attempts (default: the agent's own)")
+		.option("--priority <number>", "tasks with a higher priority run first (default: 0)")
+		.option("--once", "do not retry an attempt that may have taken effect")
 		.option(...KEY_OPTION)
 		.option(...WAIT_OPTION)
 		.option("--json", "print the task as JSON, also when it failed")
@@ -50,10 +50,11 @@ const addCall: AddCommands = (program, run) => {
 function addTasks(tasks: Command, run: Run): void {
 	tasks
 		.command("ls")
+		.alias("list")
 		.description("List tasks, newest first.")
 		.option(...AGENT_OPTION)
-		.option("--status <status>", "only those that are queued, in_progress, succeeded, …")
-		.option("--plan <plan>", "only of this plan")
+		.option("--status <status>", "only tasks with this status: queued, in_progress, succeeded, …")
+		.option("--plan <plan>", "only tasks of this plan")
 		.option(...SINCE_OPTION)
 		.option(...LIMIT_OPTION)
 		.option(...JSON_OPTION)
@@ -65,7 +66,7 @@ function addTasks(tasks: Command, run: Run): void {
 		);
 	tasks
 		.command("show")
-		.description("Show a task: what it was given, every attempt, what it answered.")
+		.description("Show a task: its input, every attempt and its result.")
 		.argument(...TASK_ARGUMENT)
 		.option(...JSON_OPTION)
 		.action((task, options) =>
@@ -76,7 +77,7 @@ function addTasks(tasks: Command, run: Run): void {
 		);
 	tasks
 		.command("cancel")
-		.description("Cancel a task; what runs for it is ended.")
+		.description("Cancel a task and kill its running attempt.")
 		.argument(...TASK_ARGUMENT)
 		.option(...JSON_OPTION)
 		.action((task, options) =>
@@ -90,11 +91,11 @@ function addTasks(tasks: Command, run: Run): void {
 function addPlans(plans: Command, run: Run): void {
 	plans
 		.command("run")
-		.description("Run the plan of a file and show how it goes.")
+		.description("Run a plan file and show its progress.")
 		.argument("<file>", "the plan file")
 		.option(...KEY_OPTION)
 		.option(...WAIT_OPTION)
-		.option("--json", "print the plan as JSON when it has ended")
+		.option("--json", "print the finished plan as JSON")
 		.action((file, options) =>
 			run(async (output, env) => {
 				const { runPlan } = await import("../commands/plan.js");
@@ -103,8 +104,12 @@ function addPlans(plans: Command, run: Run): void {
 		);
 	plans
 		.command("ls")
+		.alias("list")
 		.description("List plans, newest first.")
-		.option("--status <status>", "only those that are pending, running, succeeded, failed, …")
+		.option(
+			"--status <status>",
+			"only plans with this status: pending, running, succeeded, failed, …",
+		)
 		.option(...SINCE_OPTION)
 		.option(...LIMIT_OPTION)
 		.option(...JSON_OPTION)
@@ -127,7 +132,7 @@ function addPlans(plans: Command, run: Run): void {
 		);
 	plans
 		.command("cancel")
-		.description("Cancel a plan with everything of it that has not ended.")
+		.description("Cancel a plan and all of its unfinished tasks.")
 		.argument(...PLAN_ARGUMENT)
 		.option(...JSON_OPTION)
 		.action((plan, options) =>
@@ -141,7 +146,8 @@ function addPlans(plans: Command, run: Run): void {
 function addDeadLetters(letters: Command, run: Run): void {
 	letters
 		.command("ls")
-		.description("List those that wait for somebody, newest first.")
+		.alias("list")
+		.description("List dead letters that are neither replayed nor discarded, newest first.")
 		.option(...AGENT_OPTION)
 		.option(...SINCE_OPTION)
 		.option(...LIMIT_OPTION)
@@ -154,7 +160,9 @@ function addDeadLetters(letters: Command, run: Run): void {
 		);
 	letters
 		.command("show")
-		.description("Show one: its input, every attempt's error and the end of its log.")
+		.description(
+			"Show a dead letter: its input, and the error and last log lines of every attempt.",
+		)
 		.argument(...TASK_ARGUMENT)
 		.option(...JSON_OPTION)
 		.action((task, options) =>
@@ -164,14 +172,15 @@ function addDeadLetters(letters: Command, run: Run): void {
 			}),
 		);
 	for (const [verb, description] of [
-		["replay", "Try them again, each as a new task."],
-		["discard", "Give them up; they can still be looked at as tasks."],
+		["replay", "Run dead letters again, each as a new task."],
+		["discard", "Discard dead letters. They remain visible as tasks."],
 	] as const) {
 		letters
 			.command(verb)
+			.aliases(verb === "discard" ? ["rm"] : [])
 			.description(description)
-			.argument("[task...]", "their ids")
-			.option("--all", "all of them, or all that the other options choose")
+			.argument("[task...]", "the task ids, or a prefix or suffix of each")
+			.option("--all", "all dead letters, or all that match the other options")
 			.option(...AGENT_OPTION)
 			.option(...SINCE_OPTION)
 			.option(...JSON_OPTION)

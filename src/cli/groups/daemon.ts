@@ -4,13 +4,16 @@ import { type AddCommands, FILE_OPTION, JSON_OPTION } from "./group.js";
 
 const LISTEN_OPTION = [
 	"--listen <address>",
-	"serve the API at HOST:PORT too, as 127.0.0.1:4270; remembered",
+	"also serve the API on HOST:PORT, such as 127.0.0.1:4270; saved in the settings",
 ] as const;
-const CERT_OPTION = ["--tls-cert <file>", "its certificate; needed beyond this host"] as const;
-const KEY_OPTION = ["--tls-key <file>", "the key of the certificate"] as const;
+const CERT_OPTION = [
+	"--tls-cert <file>",
+	"the TLS certificate; required for addresses beyond this host",
+] as const;
+const KEY_OPTION = ["--tls-key <file>", "the key of the TLS certificate"] as const;
 const ALLOW_OPTION = [
 	"--allow-host <host:port...>",
-	"further names by which requests may call it",
+	"additional host names that requests may use",
 ] as const;
 
 export const addDaemonCommands: AddCommands = (program, run) => {
@@ -22,9 +25,23 @@ export const addDaemonCommands: AddCommands = (program, run) => {
 	addInstalling(daemon, run);
 
 	program
+		.command("notify")
+		.description("Manage notifications.")
+		.command("test")
+		.description("Send a test notification over the routes in the daemon's settings.")
+		.argument("[route]", "the name of a route (default: all routes)")
+		.option(...JSON_OPTION)
+		.action((route, options) =>
+			run(async (output, env) => {
+				const { runNotifyTest } = await import("../commands/daemon-settings.js");
+				return runNotifyTest(route, options, output, env);
+			}),
+		);
+
+	program
 		.command("doctor")
-		.description("Look for what would keep Reeve from working here, and say how to mend it.")
-		.option("-f, --file <path>", "the fleet file to check, if it is there", FILE_OPTION[2])
+		.description("Check this machine for problems and print how to fix them.")
+		.option("-f, --file <path>", "the fleet file to check, if it exists", FILE_OPTION[2])
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -37,8 +54,8 @@ export const addDaemonCommands: AddCommands = (program, run) => {
 const addStarting: AddCommands = (daemon, run) => {
 	daemon
 		.command("run")
-		.description("Run the daemon in the foreground, until it is told to end.")
-		.option("--json", "print failures as JSON")
+		.description("Run the daemon in the foreground until it is stopped.")
+		.option("--json", "print errors as JSON")
 		.action(() =>
 			run(async (_, env) => {
 				const { runDaemonRun } = await import("../commands/daemon.js");
@@ -48,9 +65,9 @@ const addStarting: AddCommands = (daemon, run) => {
 
 	daemon
 		.command("start")
-		.description("Start the daemon in the background, unless it runs.")
+		.description("Start the daemon in the background, unless it is running.")
 		.option(...LISTEN_OPTION)
-		.option("--no-listen", "be reached by the socket alone, from now on")
+		.option("--no-listen", "stop listening on TCP; saved in the settings")
 		.option(...CERT_OPTION)
 		.option(...KEY_OPTION)
 		.option(...ALLOW_OPTION)
@@ -64,9 +81,9 @@ const addStarting: AddCommands = (daemon, run) => {
 
 	daemon
 		.command("restart")
-		.description("Replace the daemon by a new one; sessions run on, workers are started anew.")
+		.description("Restart the daemon. Sessions keep running, workers are restarted.")
 		.option(...LISTEN_OPTION)
-		.option("--no-listen", "be reached by the socket alone, from now on")
+		.option("--no-listen", "stop listening on TCP; saved in the settings")
 		.option(...CERT_OPTION)
 		.option(...KEY_OPTION)
 		.option(...ALLOW_OPTION)
@@ -82,7 +99,7 @@ const addStarting: AddCommands = (daemon, run) => {
 const addStopping: AddCommands = (daemon, run) => {
 	daemon
 		.command("stop")
-		.description("Stop the daemon; agents run on unless --all is given.")
+		.description("Stop the daemon. Agents keep running unless --all is set.")
 		.option("--all", "stop all agents first")
 		.option(...JSON_OPTION)
 		.action((options) =>
@@ -94,7 +111,7 @@ const addStopping: AddCommands = (daemon, run) => {
 
 	daemon
 		.command("reload")
-		.description("Have the daemon read its settings and open its log anew; nothing is restarted.")
+		.description("Apply the settings in daemon.json and reopen the log, without a restart.")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -104,8 +121,20 @@ const addStopping: AddCommands = (daemon, run) => {
 		);
 
 	daemon
+		.command("settings")
+		.description("Check the daemon's settings and show them with their defaults.")
+		.option("-f, --file <path>", "check this file instead of daemon.json in the home")
+		.option(...JSON_OPTION)
+		.action((options) =>
+			run(async (output, env) => {
+				const { runDaemonSettings } = await import("../commands/daemon-settings.js");
+				return runDaemonSettings(options, output, env);
+			}),
+		);
+
+	daemon
 		.command("status")
-		.description("Show whether the daemon runs, and how its parts are.")
+		.description("Show the state of the daemon and its services.")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -115,15 +144,21 @@ const addStopping: AddCommands = (daemon, run) => {
 		);
 };
 
-const SYSTEM_OPTION = ["--system", "for the whole host, started with it; needs root"] as const;
+const SYSTEM_OPTION = [
+	"--system",
+	"install for the whole host, started at boot; needs root",
+] as const;
 
 const addInstalling: AddCommands = (daemon, run) => {
 	daemon
 		.command("install")
-		.description("Have systemd or launchd keep the daemon; agents run on.")
+		.description("Run the daemon as a service of systemd or launchd. Agents keep running.")
 		.option(...SYSTEM_OPTION)
-		.option("--user <name>", "who it runs as, for --system (default: who called sudo)")
-		.option("--dry-run", "print the file and the commands, and do nothing")
+		.option(
+			"--user <name>",
+			"the user to run as, with --system (default: the user who called sudo)",
+		)
+		.option("--dry-run", "print the file and the commands, but change nothing")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -134,9 +169,9 @@ const addInstalling: AddCommands = (daemon, run) => {
 
 	daemon
 		.command("uninstall")
-		.description("Stop the daemon and remove what install wrote; agents run on.")
+		.description("Stop the daemon and remove its service. Agents keep running.")
 		.option(...SYSTEM_OPTION)
-		.option("--dry-run", "print the commands, and do nothing")
+		.option("--dry-run", "print the commands, but change nothing")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {

@@ -3,10 +3,10 @@
 import { Argument } from "commander";
 import { type AddCommands, AGENT_ARGUMENT, FILE_OPTION, JSON_OPTION } from "./group.js";
 
-const SCOPES = "projects, or agents as `project:agent`";
+const SCOPES = "projects, or agents by id or name";
 const TIMEOUT_OPTION = [
 	"--timeout <duration>",
-	"how long agents have to end before they are killed, such as 10s (default: their own)",
+	"how long agents have to exit before they are killed, such as 10s (default: their own)",
 ] as const;
 
 export const addFleetCommands: AddCommands = (program, run) => {
@@ -18,9 +18,10 @@ export const addFleetCommands: AddCommands = (program, run) => {
 const addUpAndReload: AddCommands = (program, run) => {
 	program
 		.command("up")
-		.description("Bring up the agents of a fleet file; starts the daemon when there is none.")
-		.argument("[scope...]", `${SCOPES}; all of the file when left out`)
-		.option("--all", "all of the file, as without a scope")
+		.alias("start")
+		.description("Start the agents of a fleet file, and the daemon if it is not running.")
+		.argument("[scope...]", `${SCOPES} (default: all of the file)`)
+		.option("--all", "all agents of the file, the default")
 		.option(...FILE_OPTION)
 		.option(...JSON_OPTION)
 		.action((scopes, options) =>
@@ -32,9 +33,9 @@ const addUpAndReload: AddCommands = (program, run) => {
 
 	program
 		.command("reload")
-		.description("Bring what runs to what the fleet file says; what is the same is not disturbed.")
+		.description("Apply changes in the fleet file. Unchanged agents keep running undisturbed.")
 		.option(...FILE_OPTION)
-		.option("--dry-run", "only show what would change")
+		.option("--dry-run", "only print the changes")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -47,7 +48,8 @@ const addUpAndReload: AddCommands = (program, run) => {
 const addDownAndRestart: AddCommands = (program, run) => {
 	program
 		.command("down")
-		.description("Stop agents, each with everything it started.")
+		.alias("stop")
+		.description("Stop agents, each with its whole process tree.")
 		.argument("[scope...]", SCOPES)
 		.option("--all", "all agents")
 		.option(...TIMEOUT_OPTION)
@@ -61,12 +63,10 @@ const addDownAndRestart: AddCommands = (program, run) => {
 
 	program
 		.command("restart")
-		.description(
-			"Stop agents and start them again, with their last conversation where they have one.",
-		)
+		.description("Restart agents, with their last conversation if they have one.")
 		.argument("[scope...]", SCOPES)
 		.option("--all", "all agents")
-		.option("--fresh", "begin a new conversation")
+		.option("--fresh", "start a new conversation")
 		.option(...TIMEOUT_OPTION)
 		.option(...JSON_OPTION)
 		.action((scopes, options) =>
@@ -81,7 +81,7 @@ const addResumeAndAnswer: AddCommands = (program, run) => {
 	program
 		.command("resume")
 		.description(
-			"Let a halted agent start again, its history of exits forgotten, or end its wait for its account or budget.",
+			"Resume a halted agent and clear its exit history, or end its wait for its account or budget.",
 		)
 		.argument(...AGENT_ARGUMENT)
 		.option(...JSON_OPTION)
@@ -94,14 +94,13 @@ const addResumeAndAnswer: AddCommands = (program, run) => {
 
 	program
 		.command("answer")
-		.description("Say what comes next for an agent that ended by itself and waits to be told.")
+		.description("Decide what happens to an agent that exited cleanly.")
 		.argument(...AGENT_ARGUMENT)
 		.addArgument(
-			new Argument("<answer>", "start anew, go on with its conversation, or stay down").choices([
-				"fresh",
-				"continue",
-				"stop",
-			]),
+			new Argument(
+				"<answer>",
+				"start a new conversation, continue the last one, or stay down",
+			).choices(["fresh", "continue", "stop"]),
 		)
 		.option(...JSON_OPTION)
 		.action((agent, answer, options) =>

@@ -18,9 +18,9 @@ export const addLocalCommands: AddCommands = (program, run) => {
 
 	program
 		.command("validate")
-		.description("Check a fleet file and list every problem with its place.")
+		.description("Check a fleet file and list every problem with its line.")
 		.argument("[file]", "the fleet file (default: reeve.yaml)")
-		.option("-f, --file <path>", "the same, as for the other commands")
+		.option("-f, --file <path>", "same as the argument")
 		.option(...JSON_OPTION)
 		.action((file, options) =>
 			run(async (output, env) => {
@@ -34,7 +34,7 @@ export const addLocalCommands: AddCommands = (program, run) => {
 export const addDemo: AddCommands = (program, run) => {
 	program
 		.command("demo")
-		.description("See Reeve at work in a few seconds; nothing is installed or left behind.")
+		.description("Watch a short demonstration. It installs nothing and cleans up after itself.")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -48,15 +48,15 @@ export const addDemo: AddCommands = (program, run) => {
 export const addExplain: AddCommands = (program, run) => {
 	program
 		.command("explain")
-		.description("Show why an agent is as it is, and what the crash policy would do next.")
+		.description("Explain an agent's state and what the crash policy would do next.")
 		.argument("[agent]", "the agent, as `project:agent`; its own policy is used")
 		.option(
 			"--exit <exit>",
-			"what would happen if it ended so now: `137`, `SIGKILL`, `usage_limit`",
+			"show what would happen after this exit: `137`, `SIGKILL`, `usage_limit`",
 		)
 		.option(
 			"-s, --simulate <exits>",
-			"play the policy through over these exits, without a daemon: `1 x7`, `1@31s x20`",
+			"simulate the policy over these exits, without a daemon: `1 x7`, `1@31s x20`",
 		)
 		.option(
 			"-f, --file <path>",
@@ -64,7 +64,7 @@ export const addExplain: AddCommands = (program, run) => {
 		)
 		.option(
 			"--on-clean-exit <choice>",
-			`what follows a clean exit, for --simulate: ${CLEAN_EXIT_CHOICES.join(", ")}`,
+			`what happens after a clean exit, for --simulate: ${CLEAN_EXIT_CHOICES.join(", ")}`,
 		)
 		.option(...JSON_OPTION)
 		.addHelpText("after", EXPLAIN_HELP)
@@ -79,12 +79,12 @@ export const addExplain: AddCommands = (program, run) => {
 const EXPLAIN_HELP = `
 Exits are written as WHAT[@UPTIME][xCOUNT], separated by commas or spaces. WHAT is an
 exit code, a signal, a cause (usage_limit, overloaded, auth, config, out_of_memory,
-spawn_error, crash, completed), \`stop\` (asked for by the operator) or \`resume\`.
-All delays are honoured, and shown without jitter.
+spawn_error, crash, completed), \`stop\` (requested by the operator) or \`resume\`.
+Delays are shown as configured, without jitter.
 
-  reeve explain web:coder                         its state, its exits, what would follow
+  reeve explain web:coder                         its state, its exits, what would happen next
   reeve explain web:coder --exit 137              if it were killed now
-  reeve explain --simulate "1 x7"                 a child that dies at once
+  reeve explain --simulate "1 x7"                 a process that exits immediately
   reeve explain --simulate "1@31s x20"            a slow burner
-  reeve explain --simulate "1 x3, 1@2m, 0@1h"     one that recovers
+  reeve explain --simulate "1 x3, 1@2m, 0@1h"     a process that recovers
   reeve explain web:coder --simulate "SIGKILL x3" with that agent's own policy`;

@@ -2,14 +2,15 @@
 
 import { type AddCommands, JSON_OPTION } from "./group.js";
 
-const SCOPE_HELP = "what it allows: read, operate, or agent:PROJECT:NAME";
+const SCOPE_HELP =
+	"the scope: read or operate, optionally with :PROJECT or :PROJECT:AGENT, or agent:PROJECT:AGENT";
 
 export const addTokenCommands: AddCommands = (program, run) => {
-	const token = program.command("token").description("Show, make and take away tokens of the API.");
+	const token = program.command("token").description("Show, create and revoke API tokens.");
 
 	token
 		.command("show")
-		.description("Show your own token, which may do everything that tokens may.")
+		.description("Print your default token, which has full access.")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -20,7 +21,7 @@ export const addTokenCommands: AddCommands = (program, run) => {
 
 	token
 		.command("rotate")
-		.description("Put a new one in the place of your own token; the old one is void at once.")
+		.description("Replace your default token. The old token is revoked immediately.")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -31,9 +32,10 @@ export const addTokenCommands: AddCommands = (program, run) => {
 
 	token
 		.command("create")
-		.description("Make a token, and show it this once.")
+		.description("Create a token. It is shown only once.")
 		.requiredOption("--scope <scope>", SCOPE_HELP)
-		.option("--expires <duration>", "void after this long, as 30d (default: never)")
+		.option("--name <name>", "a label for lists")
+		.option("--expires <duration>", "how long it is valid, such as 30d (default: no limit)")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -46,17 +48,15 @@ export const addTokenCommands: AddCommands = (program, run) => {
 	addForAgents(program, run);
 };
 
-/** What agents ask, and what they are answered. */
+/** Questions of agents and their answers. */
 const addForAgents: AddCommands = (program, run) => {
 	program
 		.command("mcp")
-		.description(
-			"Serve the fleet to an agent, over the Model Context Protocol on stdin and stdout.",
-		)
-		.requiredOption("--agent <agent>", "the agent that asks, as `project:agent`")
+		.description("Run an MCP server (Model Context Protocol) for an agent on stdin and stdout.")
+		.requiredOption("--agent <agent>", "the agent that uses the server, as `project:agent`")
 		.option("--token-file <path>", "the file with the agent's token (default: REEVE_TOKEN)")
-		.option("--url <url>", "the daemon's address on the network (default: its socket)")
-		.option("--json", "print failures as JSON")
+		.option("--url <url>", "the daemon's URL (default: its socket)")
+		.option("--json", "print errors as JSON")
 		.action((options) =>
 			run(async (_, env) => {
 				const { runMcp } = await import("../commands/mcp.js");
@@ -66,11 +66,9 @@ const addForAgents: AddCommands = (program, run) => {
 
 	program
 		.command("reply")
-		.description(
-			"Answer the question that an agent has asked; without a text, show open questions.",
-		)
+		.description("Answer an agent's question. Without an answer, list open questions.")
 		.argument("[agent]", "the agent, as `project:agent`")
-		.argument("[text]", "the answer")
+		.argument("[answer]", "the answer")
 		.option(...JSON_OPTION)
 		.action((agent, text, options) =>
 			run(async (output, env) => {
@@ -83,7 +81,8 @@ const addForAgents: AddCommands = (program, run) => {
 const addLooking: AddCommands = (token, run) => {
 	token
 		.command("ls")
-		.description("List the tokens that are valid, and browsers that are logged in.")
+		.alias("list")
+		.description("List valid tokens and browser sessions.")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {
@@ -94,8 +93,9 @@ const addLooking: AddCommands = (token, run) => {
 
 	token
 		.command("revoke")
-		.description("Make a token void at once.")
-		.argument("<id>", "its id, as `reeve token ls` shows it")
+		.alias("rm")
+		.description("Revoke a token immediately.")
+		.argument("<id>", "its id or name, or a prefix of its id")
 		.option(...JSON_OPTION)
 		.action((id, options) =>
 			run(async (output, env) => {
@@ -106,7 +106,7 @@ const addLooking: AddCommands = (token, run) => {
 
 	token
 		.command("link")
-		.description("Make a link that lets one browser in, once, within five minutes.")
+		.description("Create a one-time login link for a browser, valid for five minutes.")
 		.option("--scope <scope>", SCOPE_HELP, "operate")
 		.option(...JSON_OPTION)
 		.action((options) =>

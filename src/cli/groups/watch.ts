@@ -2,7 +2,13 @@
 
 import { type AddCommands, AGENT_ARGUMENT, JSON_OPTION } from "./group.js";
 
-const SCOPES = "projects, or agents as `project:agent`; all when left out";
+const SCOPES = "projects, or agents by id or name (default: all)";
+
+const RECONNECT_OPTION = [
+	"--reconnect <duration>",
+	"with -f: how long to wait for a daemon that disappeared",
+	"60s",
+] as const;
 
 export const addWatchCommands: AddCommands = (program, run) => {
 	addLists(program, run);
@@ -13,7 +19,8 @@ export const addWatchCommands: AddCommands = (program, run) => {
 const addLists: AddCommands = (program, run) => {
 	program
 		.command("ps")
-		.description("List agents, what they do, and why.")
+		.aliases(["ls", "list"])
+		.description("List agents with their state, activity and reason.")
 		.argument("[scope...]", SCOPES)
 		.option(...JSON_OPTION)
 		.action((scopes, options) =>
@@ -25,12 +32,12 @@ const addLists: AddCommands = (program, run) => {
 
 	program
 		.command("sessions")
-		.description("List what runs: each agent's run, its backend and its process.")
+		.description("List the current runs with their backend and process.")
 		.argument("[scope...]", SCOPES)
 		.option(...JSON_OPTION)
 		.action((scopes, options) =>
 			run(async (output, env) => {
-				const { runSessions } = await import("../commands/ps.js");
+				const { runSessions } = await import("../commands/sessions.js");
 				return runSessions(scopes, options, output, env);
 			}),
 		);
@@ -39,12 +46,13 @@ const addLists: AddCommands = (program, run) => {
 const addStreams: AddCommands = (program, run) => {
 	program
 		.command("logs")
-		.description("Show what an agent wrote, without anything that would act on your terminal.")
+		.description("Show the output of an agent, with control sequences removed.")
 		.argument(...AGENT_ARGUMENT)
-		.option("-f, --follow", "go on with what it writes, also when it is restarted")
-		.option("-n, --lines <count>", "how many of its last lines", "200")
-		.option("--raw", "every byte as it was written")
-		.option("--json", "print the result as JSON; with -f, one line of the log per line")
+		.option("-f, --follow", "continue with new output, across restarts of agent and daemon")
+		.option("-n, --lines <count>", "number of last lines", "200")
+		.option(...RECONNECT_OPTION)
+		.option("--raw", "print the raw bytes")
+		.option("--json", "print the result as JSON; with -f, one JSON line per log line")
 		.action((agent, options) =>
 			run(async (output, env) => {
 				const { runLogs } = await import("../commands/logs.js");
@@ -54,13 +62,17 @@ const addStreams: AddCommands = (program, run) => {
 
 	program
 		.command("events")
-		.description("Show what has happened, oldest first.")
-		.option("-f, --follow", "go on with what happens")
-		.option("--agent <agent>", "only of this agent")
-		.option("--type <types>", "only these, as agent.exited,task. (with a dot at its end, a group)")
-		.option("--after <seq>", "only after the event of this number")
-		.option("-n, --lines <count>", "how many of the last ones (default: 100, all with --after)")
-		.option("--json", "print each event as JSON on a line of its own")
+		.description("Show events, oldest first.")
+		.option("-f, --follow", "continue with new events, across restarts of the daemon")
+		.option("--agent <agent>", "only for this agent")
+		.option(
+			"--type <types>",
+			"only these types, such as agent.exited,task. (a trailing dot selects a group)",
+		)
+		.option("--after <seq>", "only events after this sequence number")
+		.option("-n, --lines <count>", "number of last events (default: 100, all with --after)")
+		.option(...RECONNECT_OPTION)
+		.option("--json", "print one JSON line per event")
 		.action((options) =>
 			run(async (output, env) => {
 				const { runEvents } = await import("../commands/events.js");
@@ -72,15 +84,15 @@ const addStreams: AddCommands = (program, run) => {
 const addTerminal: AddCommands = (program, run) => {
 	program
 		.command("attach")
-		.description("Sit down at an agent's terminal; it runs on when you detach.")
+		.description("Attach to an agent's terminal. The agent keeps running when you detach.")
 		.argument(...AGENT_ARGUMENT)
-		.option("--ro", "only watch")
+		.option("--ro", "read only")
 		.option(
 			"--detach-keys <keys>",
-			"the keys that detach, one after the other: `ctrl-p,ctrl-q`",
+			"the key sequence that detaches, such as `ctrl-p,ctrl-q`",
 			"ctrl-]",
 		)
-		.option("--json", "print how it ended as JSON")
+		.option("--json", "print the outcome as JSON")
 		.action((agent, options) =>
 			run(async (output, env) => {
 				const { runAttach } = await import("../commands/attach.js");
@@ -89,13 +101,25 @@ const addTerminal: AddCommands = (program, run) => {
 		);
 
 	program
+		.command("screen")
+		.description("Print the current screen of an agent's terminal as text.")
+		.argument(...AGENT_ARGUMENT)
+		.option(...JSON_OPTION)
+		.action((agent, options) =>
+			run(async (output, env) => {
+				const { runScreen } = await import("../commands/screen.js");
+				return runScreen(agent, options, output, env);
+			}),
+		);
+
+	program
 		.command("send")
 		.description(
-			"Send a text to an agent: typed when it is ready, where its adapter can tell; else at once.",
+			"Send a message to an agent. It is typed when the agent is ready, or immediately if the adapter cannot detect that.",
 		)
 		.argument(...AGENT_ARGUMENT)
-		.argument("[text]", "the text; from stdin when left out, or `-`")
-		.option("--no-submit", "type it without Enter")
+		.argument("[message]", "the message; read from stdin if omitted or `-`")
+		.option("--no-submit", "do not press Enter after it")
 		.option(...JSON_OPTION)
 		.action((agent, text, options) =>
 			run(async (output, env) => {
@@ -106,8 +130,8 @@ const addTerminal: AddCommands = (program, run) => {
 
 	program
 		.command("inbox")
-		.description("Show texts that wait to be typed into agents, and those that could not be.")
-		.option("--discard <id>", "give one up")
+		.description("List messages that are queued for agents or could not be delivered.")
+		.option("--discard <id>", "discard a message")
 		.option(...JSON_OPTION)
 		.action((options) =>
 			run(async (output, env) => {

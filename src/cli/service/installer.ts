@@ -12,11 +12,11 @@ import { runProgram } from "./run-program.js";
 import type { Account, ServiceFacts, ServiceManager, ServiceScope } from "./service.js";
 import { createSystemdManager } from "./systemd-manager.js";
 
-/** What tests replace. */
+/** Replaced in tests. */
 export interface Host {
 	readonly platform: NodeJS.Platform;
 	readonly uid: number;
-	/** What `/etc` and `/Library` are below. */
+	/** The root directory of `/etc` and `/Library`. */
 	readonly root: string;
 	readonly node: string;
 	readonly program: string;
@@ -38,15 +38,15 @@ export function createManager(
 	if (platform === "linux") return createSystemdManager({ scope, env, configDir, root });
 	throw new ReeveError(
 		"service_manager_missing",
-		`there is no service to install on ${platform}`,
-		"`reeve daemon start` runs the daemon without one.",
+		`services are not supported on ${platform}`,
+		"Run the daemon without a service: `reeve daemon start`.",
 	);
 }
 
 export interface Installer {
 	readonly facts: ServiceFacts;
 	readonly home: Home;
-	/** What will not hold for ever, or is perhaps not meant. */
+	/** Warnings: settings that may break later or may be unintended. */
 	readonly warnings: readonly string[];
 }
 
@@ -57,8 +57,8 @@ export async function gatherFacts(
 	asked: { readonly user?: string },
 ): Promise<Installer> {
 	if (asked.user !== undefined && scope === "user") {
-		const hint = "A service of your own runs as yourself; leave --user out, or add --system.";
-		throw new ReeveError("usage", "--user is for --system", hint);
+		const hint = "A user service runs as yourself. Remove --user, or add --system.";
+		throw new ReeveError("usage", "--user needs --system", hint);
 	}
 	const account = scope === "system" ? await findAccount(env, host, asked.user) : null;
 	const home =
@@ -68,7 +68,7 @@ export async function gatherFacts(
 	const facts: ServiceFacts = {
 		...{ scope, node, program: host.program, version: readVersion(), path },
 		...{ home: home.dir, account },
-		// What the daemon's user may not have made yet, launchd could not write to.
+		// launchd cannot write to a directory that the daemon's user has not created yet.
 		log: account === null ? home.daemonLog : "/Library/Logs/reeve.log",
 	};
 	return { facts, home, warnings: warningsFor(facts, env) };
@@ -91,7 +91,7 @@ async function findAccount(
 			? /^NFSHomeDirectory: (.*)$/m.exec(stdout)?.[1]
 			: stdout.split("\n")[0]?.split(":")[5];
 	if (dir !== undefined && dir !== "") return { name, dir };
-	throw new ReeveError("usage", `there is no user ${name} here`, "Name one with --user.");
+	throw new ReeveError("usage", `unknown user ${name}`, "Choose a user with --user.");
 }
 
 /** The state folder of the one who installs is not that of the one it runs as. */
@@ -114,25 +114,25 @@ function warningsFor(facts: ServiceFacts, env: NodeJS.ProcessEnv): string[] {
 	return [
 		...(VERSION_MANAGED.test(node)
 			? [
-					`the service runs ${node}, one version of Node among several: when you remove it, ${again}`,
+					`the service runs ${node}, one of several Node versions: if you remove that version, ${again}`,
 				]
 			: []),
 		...(VERSION_MANAGED.test(program) && !VERSION_MANAGED.test(node)
 			? [
-					`the service runs ${program}, which belongs to one version of Node: when you remove it, ${again}`,
+					`the service runs ${program}, which belongs to one version of Node: if you remove that version, ${again}`,
 				]
 			: []),
 		...(program.includes("/_npx/")
 			? [
-					`the service runs ${program}, which npx may remove: \`npm install -g reeve\` first, then ${again}`,
+					`the service runs ${program}, which npx may remove: run \`npm install -g reeve\` first, then ${again}`,
 				]
 			: []),
 		...(account?.name === "root"
-			? ["all agents will run as root: `--user NAME` has them run as another"]
+			? ["all agents will run as root: use `--user NAME` to run them as another user"]
 			: []),
 		...(account !== null && env["SUDO_USER"] !== undefined
 			? [
-					'agents get the PATH of this command, which under sudo is often that of root: `sudo env PATH="$PATH" reeve daemon install --system` gives them yours',
+					'agents get the PATH of this command, which under sudo is often the PATH of root: to use yours, run `sudo env PATH="$PATH" reeve daemon install --system`',
 				]
 			: []),
 	];

@@ -37,8 +37,8 @@ export async function startByKeeper(
 	if (keeper === null) return false;
 	const { scope, manager } = keeper;
 	if (scope === "system" && host.uid !== 0) {
-		const hint = `\`sudo ${manager.startHint}\` starts it.`;
-		throw new ReeveError("needs_root", `the daemon of ${home.dir} is a service of the host`, hint);
+		const hint = `Start it with \`sudo ${manager.startHint}\`.`;
+		throw new ReeveError("needs_root", `the daemon of ${home.dir} is a system service`, hint);
 	}
 	try {
 		await manager.inspect();

@@ -92,8 +92,8 @@ async function findDomain(
 	}
 	throw new ReeveError(
 		"service_manager_missing",
-		"launchd cannot be reached (`launchctl print` does not answer)",
-		"Log in as this user, or use --system; `reeve daemon start` runs the daemon without it.",
+		"launchd is not reachable (`launchctl print` failed)",
+		"Log in as this user, or use --system. To run the daemon without launchd: `reeve daemon start`.",
 	);
 }
 
@@ -128,7 +128,7 @@ async function waitUntilGone(print: () => Promise<Answer>, target: string): Prom
 		if (performance.now() > untilMs) {
 			throw new ReeveError(
 				"service_failed",
-				`${target} is still there after \`launchctl bootout\``,
+				`${target} is still loaded after \`launchctl bootout\``,
 			);
 		}
 		await sleep(LOOK_MS);
@@ -136,6 +136,6 @@ async function waitUntilGone(print: () => Promise<Answer>, target: string): Prom
 }
 
 function explainFailure(command: Command, { problem, stderr }: Answer): ReeveError {
-	const said = problem === "timeout" ? "it did not end in time" : stderr.trim();
+	const said = problem === "timeout" ? "it did not exit in time" : stderr.trim();
 	return new ReeveError("service_failed", `\`${command.join(" ")}\` failed\n  ${said}`);
 }

@@ -1,6 +1,7 @@
 /** The property list of the daemon for launchd, as text. */
 
 import { type PropertyValue, renderPropertyList, unescapeXml } from "../../core/property-list.js";
+import { DAEMON_FLAGS } from "../daemon-program.js";
 import { MARK, refuseControlCharacters, type ServiceFacts } from "./service.js";
 
 export const LAUNCHD_LABEL = "reeve.daemon";
@@ -9,7 +10,7 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 	refuseControlCharacters(facts);
 	const entries: Readonly<Record<string, PropertyValue>> = {
 		Label: LAUNCHD_LABEL,
-		ProgramArguments: [facts.node, facts.program],
+		ProgramArguments: [facts.node, ...DAEMON_FLAGS, facts.program],
 		WorkingDirectory: "/",
 		EnvironmentVariables: {
 			...{ PATH: facts.path, REEVE_HOME: facts.home },
@@ -31,7 +32,7 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 		StandardErrorPath: facts.log,
 		Umask: 0o077,
 	};
-	const comment = `${MARK} (version ${facts.version}), which writes it anew each time.`;
+	const comment = `${MARK} (version ${facts.version}), which overwrites it each time.`;
 	return renderPropertyList(entries, comment);
 }
 

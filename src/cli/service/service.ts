@@ -34,7 +34,7 @@ export interface ServiceFacts {
 /** How the system keeps the service now. */
 export type ServiceState =
 	| { readonly installed: "no" }
-	/** Somebody else has a service of this name; it is not touched. */
+	/** Another program has a service with this name; it is not changed. */
 	| { readonly installed: "foreign"; readonly file: string }
 	| {
 			readonly installed: "yes";
@@ -51,21 +51,21 @@ export interface ServiceManager {
 	readonly name: "systemd" | "launchd";
 	/** Where its file belongs. */
 	readonly file: string;
-	/** What starts it again by hand, for hints. */
+	/** The command that starts it manually, for hints. */
 	readonly startHint: string;
 	render(facts: ServiceFacts): string;
 	/** The home of the daemon that an installed service of ours runs; asks no program. */
 	readHome(): Promise<string | null>;
 	/** Throws where the manager cannot be reached, with what to do. */
 	inspect(): Promise<ServiceState>;
-	/** What is run once the file is in place; starts the service or replaces the one that runs. */
+	/** Commands to run after the file is written; they start or replace the service. */
 	installCommands(state: ServiceState): readonly Command[];
-	/** What is run before the file is removed, and what after it. */
+	/** Commands to run before and after the file is removed. */
 	uninstallCommands(): { readonly before: readonly Command[]; readonly after: readonly Command[] };
 	startCommands(): readonly Command[];
 	/** Runs one of the commands above. */
 	run(command: Command): Promise<void>;
-	/** What a user should know once it is installed. */
+	/** Advice for the user after the installation. */
 	advice(): Promise<readonly string[]>;
 }
 
@@ -79,8 +79,8 @@ export function refuseControlCharacters(facts: ServiceFacts): void {
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 		if (typeof value !== "string" || !/[\u0000-\u001f\u007f]/.test(value)) continue;
 		const shown = JSON.stringify(value);
-		const hint = "Use a place without control characters in its name.";
-		throw new ReeveError("usage", `the ${name} ${shown} cannot be written into a service`, hint);
+		const hint = "Use a path without control characters.";
+		throw new ReeveError("usage", `the ${name} ${shown} cannot be used in a service file`, hint);
 	}
 }
 

@@ -76,7 +76,7 @@ export function createSystemdManager(options: SystemdOptions): ServiceManager {
 			const answer = await ask(["loginctl", "show-user", "--property=Linger", env["USER"] ?? ""]);
 			if (!answer.stdout.includes("Linger=no")) return [];
 			return [
-				"the daemon and its agents end when you log out, and start at your next login: `loginctl enable-linger` keeps them always",
+				"the daemon and its agents stop when you log out and start at your next login: run `loginctl enable-linger` to keep them running",
 			];
 		},
 	};
@@ -109,18 +109,18 @@ async function judgeUnit(
 
 function explainUnreachable({ problem, stderr }: Answer, scope: ServiceScope): ReeveError {
 	const code = "service_manager_missing";
-	const without = "`reeve daemon start` runs the daemon without it, until the next reboot.";
+	const without = "To run the daemon without systemd until the next reboot: `reeve daemon start`.";
 	if (problem === "missing") {
-		return new ReeveError(code, "there is no systemd here (systemctl is not on PATH)", without);
+		return new ReeveError(code, "systemd not found (systemctl is not on PATH)", without);
 	}
 	const said = stderr.trim().split("\n").at(-1) ?? "";
 	if (/not been booted with systemd/.test(stderr) || scope === "system") {
-		return new ReeveError(code, `systemd does not run here: ${said || "no answer"}`, without);
+		return new ReeveError(code, `systemd is not running: ${said || "no answer"}`, without);
 	}
 	return new ReeveError(
 		code,
-		`your own systemd cannot be reached: ${said || "no answer"}`,
-		"Log in as this user (`su` and `sudo` are no logins), or `loginctl enable-linger` and `export XDG_RUNTIME_DIR=/run/user/$(id -u)`; or use --system.",
+		`the systemd user manager is not reachable: ${said || "no answer"}`,
+		"Log in as this user (`su` and `sudo` are not enough), or run `loginctl enable-linger` and `export XDG_RUNTIME_DIR=/run/user/$(id -u)`, or use --system.",
 	);
 }
 
@@ -129,7 +129,7 @@ async function explainFailure(
 	answer: Answer,
 	readLog: () => Promise<Answer>,
 ): Promise<ReeveError> {
-	const said = answer.problem === "timeout" ? "it did not end in time" : answer.stderr.trim();
+	const said = answer.problem === "timeout" ? "it did not exit in time" : answer.stderr.trim();
 	const log = (await readLog()).stdout.trim();
 	const lines = [...said.split("\n"), ...log.split("\n")].filter((line) => line.trim() !== "");
 	return new ReeveError(

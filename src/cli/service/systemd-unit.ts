@@ -1,5 +1,6 @@
-/** The unit of the daemon, as text. Why each line is there stands beside it, for whoever reads the unit. */
+/** The systemd unit of the daemon, as text. Comments in the unit explain its lines. */
 
+import { DAEMON_FLAGS } from "../daemon-program.js";
 import { MARK, refuseControlCharacters, type ServiceFacts } from "./service.js";
 
 export function renderSystemdUnit(facts: ServiceFacts): string {
@@ -8,45 +9,45 @@ export function renderSystemdUnit(facts: ServiceFacts): string {
 	const control = isSystem ? "systemctl" : "systemctl --user";
 	const account =
 		facts.account === null ? "" : `User=${facts.account.name.replaceAll("%", "%%")}\n`;
-	return `# ${MARK}, which writes it anew each time: keep changes of your own in a
+	return `# ${MARK}, which overwrites it each time: put your own changes into a
 # drop-in (\`${control} edit reeve\`). \`reeve daemon uninstall\` removes it.
 [Unit]
-Description=Reeve, keeper of agents
+Description=Reeve, supervisor for AI agents
 X-Reeve-Version=${facts.version}
-${isSystem ? "After=network.target\n" : ""}# Ten failures within five minutes: then somebody has to look.
+${isSystem ? "After=network.target\n" : ""}# Stop restarting after ten failures within five minutes.
 StartLimitIntervalSec=300
 StartLimitBurst=10
 
 [Service]
-# The daemon says itself when it is ready, through a small child that speaks for it.
+# The daemon reports readiness through a small child process.
 Type=notify
 NotifyAccess=all
-ExecStart=${quoteWord(facts.node)} ${quoteWord(facts.program).replaceAll("$", "$$$$")}
+ExecStart=${quoteWord(facts.node)} ${DAEMON_FLAGS.join(" ")} ${quoteWord(facts.program).replaceAll("$", "$$$$")}
 ExecReload=/bin/kill -HUP $MAINPID
 WorkingDirectory=/
 ${account}Environment=${quoteWord(`REEVE_HOME=${facts.home}`)}
-# As it was when this was installed: agents and their tools are found by it.
+# The PATH at installation time: agents and their tools are found with it.
 Environment=${quoteWord(`PATH=${facts.path}`)}
 
-# Only the daemon is stopped and restarted with the service. Agents run on, and the next daemon takes them up.
+# Only the daemon is stopped and restarted with the service. Agents keep running, and the next daemon adopts them.
 KillMode=process
-# An orderly end takes up to 10 s for the services and 5 s for calls that are under way.
+# A graceful stop takes up to 10 s for the services and 5 s for running calls.
 TimeoutStopSec=45
-# Taking up a large fleet may take the daemon up to 10 min.
+# Adopting a large fleet may take the daemon up to 10 min.
 TimeoutStartSec=660
 Restart=on-failure
 RestartSec=2
-# The daemon finds a blocked loop by itself within 30 s; this is for when it cannot.
+# The daemon detects a blocked event loop within 30 s; this covers the case that it cannot.
 WatchdogSec=60
 
-# Control groups for the limits of agents; an agent that runs out of memory is no failure of the daemon.
+# Control groups for the limits of agents; an agent that runs out of memory is not a failure of the daemon.
 Delegate=yes
 OOMPolicy=continue
 TasksMax=infinity
 
-# Agents inherit whatever hardening stands here. Theirs is to edit files of their user, to run compilers,
-# sudo and browsers: ProtectHome=, PrivateTmp=, NoNewPrivileges= and the like would break them, so there
-# is none. What holds for agents is \`limits\` in the fleet file.
+# Agents inherit any hardening of this unit. They need to edit files of their user, run compilers,
+# sudo and browsers: ProtectHome=, PrivateTmp=, NoNewPrivileges= and similar would break them, so there
+# is none. Use \`limits\` in the fleet file to restrict agents.
 
 [Install]
 WantedBy=${isSystem ? "multi-user.target" : "default.target"}

@@ -1,7 +1,7 @@
 /**
  * The tasks and plans that have not ended, as the store has them. All changes are made inside a commit,
- * one after another: whoever decides there sees everything that was decided before, also what is not
- * durable yet. What is to happen outside because of a change happens after it is durable (T4).
+ * one after another: a change sees everything that was decided before, also what is not durable yet. If
+ * the commit is rolled back, so is the book. Effects outside the book happen after it is durable (T4).
  *
  * Keeps T1 and T2 together with the table in core: a task leaves the book only by its one end.
  */
@@ -9,7 +9,7 @@
 import { applyPlanEvent, type PlanEventType } from "../../core/plan.js";
 import { isEnded } from "../../core/task.js";
 import type { Clock } from "../../ports/clock.js";
-import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
+import type { NewEvent, Store, StoreRequest, StoreTransaction } from "../../ports/store.js";
 import type { StoredPlan, StoredTask, TaskInput } from "../../ports/task-store.js";
 import type { TaskStep } from "./task-state.js";
 
@@ -30,6 +30,8 @@ export interface Change {
 	readonly atMs: number;
 	/** Runs when the change is durable. */
 	readonly after: (action: () => void) => void;
+	/** Restores memory that the change has touched, if it is rolled back. It runs again later. */
+	readonly onRollback: (undo: () => void) => void;
 }
 
 export class Book {
@@ -38,6 +40,8 @@ export class Book {
 	readonly #tasks = new Map<string, StoredTask>();
 	readonly #plans = new Map<string, OpenPlan>();
 	readonly #waiters = new Map<string, Set<() => void>>();
+	/** Set while the daemon stops: whether waiting for this task or plan still makes sense. */
+	#mayEnd: ((id: string) => boolean) | null = null;
 
 	constructor(store: Store, clock: Clock) {
 		this.#store = store;
@@ -84,42 +88,46 @@ export class Book {
 		return this.#plans.values();
 	}
 
-	async commit<T>(change: (change: Change) => T): Promise<T> {
-		const actions: (() => void)[] = [];
-		const result = await this.#store.commit((transaction) =>
-			change({
-				transaction,
-				atMs: this.#clock.now().wallMs,
+	async commit<T>(change: (change: Change) => T, request?: StoreRequest): Promise<T> {
+		let actions: (() => void)[] = [];
+		let atMs: number | null = null;
+		const result = await this.#store.commit((transaction) => {
+			// It may run more than once: the time is that of the first, the actions are those of the last.
+			actions = [];
+			atMs ??= this.#clock.now().wallMs;
+			return change({
+				...{ transaction, atMs },
 				after: (action) => void actions.push(action),
-			}),
-		);
+				onRollback: (undo) => transaction.onRollback(undo),
+			});
+		}, request);
 		for (const action of actions) action();
 		return result;
 	}
 
 	/** Writes a task that is new, or the step that it made. */
-	putTask({ transaction, atMs, after }: Change, { task, events }: Omit<TaskStep, "changed">): void {
+	putTask(change: Change, { task, events }: Omit<TaskStep, "changed">): void {
+		const { transaction, atMs, after } = change;
 		transaction.putTask(task);
 		for (const event of events) transaction.appendEvent(event, atMs);
-		this.#plans.get(task.planId)?.tasks.set(task.name, task);
-		if (!isEnded(task.status)) {
-			this.#tasks.set(task.taskId, task);
-			return;
-		}
-		this.#tasks.delete(task.taskId);
-		after(() => this.#wake(task.taskId));
+		const plan = this.#plans.get(task.planId);
+		if (plan !== undefined) replaceIn(change, plan.tasks, task.name, task);
+		const isOpen = !isEnded(task.status);
+		replaceIn(change, this.#tasks, task.taskId, isOpen ? task : undefined);
+		if (!isOpen) after(() => this.#wake(task.taskId));
 	}
 
 	putNewPlan(
-		{ transaction, atMs }: Change,
+		change: Change,
 		plan: StoredPlan,
 		inputs: ReadonlyMap<string, TaskInput>,
 		event: NewEvent,
 	): OpenPlan {
+		const { transaction, atMs } = change;
 		transaction.putPlan(plan);
 		transaction.appendEvent(event, atMs);
 		const open = { plan, tasks: new Map(), inputs: new Map(inputs), results: new Map() };
-		this.#plans.set(plan.planId, open);
+		replaceIn<OpenPlan>(change, this.#plans, plan.planId, open);
 		return open;
 	}
 
@@ -127,8 +135,12 @@ export class Book {
 	stepPlan(change: Change, open: OpenPlan, event: PlanEventType, reason: string): void {
 		const { status, changed } = applyPlanEvent(open.plan.status, event);
 		if (!changed) return;
-		const { transaction, atMs, after } = change;
-		const { planId, correlationId, status: from } = open.plan;
+		const { transaction, atMs, after, onRollback } = change;
+		const { plan: before } = open;
+		const { planId, correlationId, status: from } = before;
+		onRollback(() => {
+			open.plan = before;
+		});
 		const ended = status === "succeeded" || status === "failed" || status === "cancelled";
 		open.plan = { ...open.plan, status, reason, endedAtMs: ended ? atMs : null };
 		transaction.putPlan(open.plan);
@@ -136,23 +148,37 @@ export class Book {
 		const about = { plan: planId, correlation_id: correlationId };
 		transaction.appendEvent({ ...about, type: "plan.changed", data }, atMs);
 		if (!ended) return;
-		this.#plans.delete(planId);
+		replaceIn(change, this.#plans, planId, undefined);
 		after(() => this.#wake(planId));
 	}
 
+	/**
+	 * The daemon stops: whoever waits for a task or plan that cannot end any more is answered now. The
+	 * others get the whole time that is left, however short they wanted to wait.
+	 */
+	answerWaiters(mayEnd: (id: string) => boolean): void {
+		this.#mayEnd = mayEnd;
+		for (const id of [...this.#waiters.keys()]) if (!mayEnd(id)) this.#wake(id);
+	}
+
 	/** Resolves when the task or plan has ended, or after a while. */
-	async waitForEnd(id: string, withinMs: number): Promise<void> {
-		if (withinMs <= 0 || (!this.#tasks.has(id) && !this.#plans.has(id))) return;
+	async waitForEnd(id: string, withinMs: number, signal?: AbortSignal): Promise<void> {
+		if (withinMs <= 0 || signal?.aborted || (!this.#tasks.has(id) && !this.#plans.has(id))) return;
+		if (this.#mayEnd?.(id) === false) return;
 		await new Promise<void>((resolve) => {
 			const waiters = this.#waiters.get(id) ?? new Set();
 			this.#waiters.set(id, waiters);
 			const done = () => {
 				cancel();
+				signal?.removeEventListener("abort", done);
 				waiters.delete(done);
 				if (waiters.size === 0) this.#waiters.delete(id);
 				resolve();
 			};
-			const cancel = this.#clock.schedule(withinMs, done);
+			const cancel = this.#clock.schedule(withinMs, () => {
+				if (this.#mayEnd === null) done();
+			});
+			signal?.addEventListener("abort", done);
 			waiters.add(done);
 		});
 	}
@@ -160,4 +186,21 @@ export class Book {
 	#wake(id: string): void {
 		for (const done of [...(this.#waiters.get(id) ?? [])]) done();
 	}
+}
+
+/** Sets or, with undefined, removes an entry of a map, as part of a change. */
+export function replaceIn<T>(
+	{ onRollback }: Pick<Change, "onRollback">,
+	map: Map<string, T>,
+	key: string,
+	value: T | undefined,
+): void {
+	const had = map.has(key);
+	const before = map.get(key);
+	onRollback(() => {
+		if (had) map.set(key, before as T);
+		else map.delete(key);
+	});
+	if (value === undefined) map.delete(key);
+	else map.set(key, value);
 }

@@ -1,6 +1,7 @@
 /**
  * The circuits of all agents. Each change is made in memory at once, so that no two calls see the same
- * state, and written with the change of the task that caused it.
+ * state, and written with the change of the task that caused it. A change that is made inside a commit is
+ * undone if the commit is rolled back.
  */
 
 import {
@@ -12,14 +13,17 @@ import {
 	decideClose,
 	NEW_BREAKER,
 	type Permit,
+	recordAttempt,
 	recordCancelled,
-	recordResult,
 	recoverBreaker,
+	refusesForMs,
 } from "../../core/breaker.js";
 import type { Outcome } from "../../core/outcome.js";
+import type { RetryDecision } from "../../core/retry.js";
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent, StoreTransaction } from "../../ports/store.js";
 import type { StoredBreaker } from "../../ports/task-store.js";
+import type { Change } from "./book.js";
 
 /** A change that has been made in memory and is still to be written. */
 export interface BreakerWrite {
@@ -49,27 +53,51 @@ export class Breakers {
 		return coolDown(this.#states.get(agentId) ?? NEW_BREAKER, this.#clock.now());
 	}
 
-	admit(agentId: string): Admission & BreakerWrite {
+	/** How long requests to this agent are refused from now on, in milliseconds; 0 when they are not. */
+	refusesForMs(agentId: string): number {
+		return refusesForMs(this.state(agentId), this.#clock.now());
+	}
+
+	admit(agentId: string, held: Permit | null): Admission & BreakerWrite {
 		const before = this.#states.get(agentId) ?? NEW_BREAKER;
-		const admission = admit(before, this.#clock.now());
+		const admission = admit(before, this.#clock.now(), held);
 		return { ...admission, ...this.#become(agentId, before, admission.state, admission.reason) };
 	}
 
-	/** Takes a permit back; null for an attempt that was called off. */
-	settle(agentId: string, permit: Permit, outcome: Outcome | null): BreakerWrite {
+	/** Notes how an attempt ended; null for a request that was cancelled. */
+	settle(
+		agentId: string,
+		permit: Permit,
+		ended: { readonly outcome: Outcome; readonly decision: RetryDecision } | null,
+	): BreakerWrite {
 		const before = this.#states.get(agentId) ?? NEW_BREAKER;
 		const change =
-			outcome === null
+			ended === null
 				? recordCancelled(before, permit)
-				: recordResult(before, permit, outcome, this.#clock.now(), this.#settingsOf(agentId));
+				: recordAttempt(before, permit, ended, this.#clock.now(), this.#settingsOf(agentId));
 		return this.#become(agentId, before, change.state, change.reason);
 	}
 
+	/** The same, as part of a commit. */
+	settleIn(change: Change, ...settled: Parameters<Breakers["settle"]>): void {
+		this.#keepFor(change, settled[0]);
+		this.settle(...settled).write(change.transaction, change.atMs);
+	}
+
 	/** The operator closes it by hand. */
-	close(agentId: string): BreakerWrite {
+	closeIn(change: Change, agentId: string): void {
 		const before = this.#states.get(agentId) ?? NEW_BREAKER;
+		this.#keepFor(change, agentId);
 		const { state, reason } = decideClose(before);
-		return this.#become(agentId, before, state, reason);
+		this.#become(agentId, before, state, reason).write(change.transaction, change.atMs);
+	}
+
+	#keepFor({ onRollback }: Change, agentId: string): void {
+		const before = this.#states.get(agentId);
+		onRollback(() => {
+			if (before === undefined) this.#states.delete(agentId);
+			else this.#states.set(agentId, before);
+		});
 	}
 
 	#become(

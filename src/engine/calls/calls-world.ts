@@ -36,13 +36,13 @@ export interface CallsWorld {
 	readonly perform: (order: AttemptOrder, signal: AbortSignal) => Promise<AttemptEnd>;
 	/** Ends what attempts of an earlier daemon left; says what is not proven to be gone. */
 	readonly endLeft: (runIds: readonly string[]) => Promise<readonly LeftAlive[]>;
-	/** How many attempts may be under way at once, over all agents (T10). */
-	readonly concurrency: number;
-	/** For the daemon's log: one line per attempt, with its ids. */
+	/** How many attempts may be under way at once, over all agents of a kind (T10). */
+	readonly concurrency: Readonly<Record<CallableSpec["kind"], number>>;
+	/** For the daemon's log: one line per attempt that failed, with its ids. */
 	readonly log: (message: string, data: object) => void;
 	/** Something failed that nobody waits for. */
 	readonly onError: (about: string, error: unknown) => void;
 }
 
-/** Over all agents, unless the daemon is told otherwise. */
-export const DEFAULT_CONCURRENCY = 16;
+/** An attempt of a call agent is a process. Those of a worker share its processes, which its pool bounds. */
+export const DEFAULT_CONCURRENCY: CallsWorld["concurrency"] = { call: 16, worker: 1_000 };

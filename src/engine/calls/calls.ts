@@ -8,19 +8,22 @@ import { ReeveError } from "../../core/errors.js";
 import type { PlanStatus } from "../../core/plan.js";
 import type { CircuitState, Health } from "../../core/states.js";
 import type { TaskEvent, TaskStatus } from "../../core/task.js";
+import type { AttemptEnd } from "../../ports/executor.js";
 import type {
 	PlanQuery,
 	StoredAttempt,
 	StoredPlan,
 	StoredTask,
+	TaskCountQuery,
 	TaskInput,
 	TaskQuery,
 } from "../../ports/task-store.js";
+import { endedAttempt, interruptedWith } from "./attempt.js";
 import { Book, type Change, type OpenPlan } from "./book.js";
 import { Breakers } from "./breakers.js";
 import { type CallsWorld, callable } from "./calls-world.js";
 import { DeadLetters } from "./dead-letters.js";
-import { Dispatcher, interruptedWith } from "./dispatcher.js";
+import { Dispatcher } from "./dispatcher.js";
 import { Intake } from "./intake.js";
 import { advancePlan, cancelTask } from "./plan-steps.js";
 import type { PlanSubmission, SubmitOptions, TaskSubmission } from "./submission.js";
@@ -66,7 +69,7 @@ export class Calls {
 			return spec?.circuitBreaker ?? { failureThreshold: 1, cooldownMs: 0 };
 		});
 		this.#dispatcher = new Dispatcher(world, this.#book, this.#breakers);
-		this.#intake = new Intake(world, this.#book, this.#dispatcher);
+		this.#intake = new Intake(world, this.#book, this.#dispatcher, this.#breakers);
 		this.deadLetters = new DeadLetters(this.#book, this.#intake, world.store);
 	}
 
@@ -94,16 +97,16 @@ export class Calls {
 		return this.plan(await this.#intake.submitPlan(submission, options));
 	}
 
-	/** Resolves with the task when it has ended, or as it is after a while. */
-	async waitForTask(taskId: string, withinMs: number): Promise<TaskDetail> {
-		await this.#book.waitForEnd(taskId, withinMs);
+	/** Resolves with the task when it has ended, or as it is after a while or when the signal aborts. */
+	async waitForTask(taskId: string, withinMs: number, signal?: AbortSignal): Promise<TaskDetail> {
+		await this.#book.waitForEnd(taskId, withinMs, signal);
 		return this.task(taskId);
 	}
 
-	async waitForPlan(planId: string, withinMs: number): Promise<PlanDetail> {
+	async waitForPlan(planId: string, withinMs: number, signal?: AbortSignal): Promise<PlanDetail> {
 		const { plan, tasks } = this.plan(planId);
 		const alone = tasks.find(({ task }) => task.alone);
-		await this.#book.waitForEnd(alone?.task.taskId ?? plan.planId, withinMs);
+		await this.#book.waitForEnd(alone?.task.taskId ?? plan.planId, withinMs, signal);
 		return this.plan(planId);
 	}
 
@@ -113,6 +116,11 @@ export class Calls {
 
 	tasks(query: TaskQuery): readonly StoredTask[] {
 		return this.#world.store.readTasks(query);
+	}
+
+	/** How many tasks there are by status. */
+	countTasks(query: TaskCountQuery): Readonly<Partial<Record<TaskStatus, number>>> {
+		return this.#world.store.countTasks(query);
 	}
 
 	plan(planId: string): PlanDetail {
@@ -125,7 +133,7 @@ export class Calls {
 		if (plan !== null) return { plan, tasks };
 		const [alone] = tasks;
 		if (alone !== undefined) return { plan: planOfOne(alone.task), tasks };
-		throw new ReeveError("plan_not_found", `there is no plan ${planId}`);
+		throw new ReeveError("plan_not_found", `unknown plan ${planId}`);
 	}
 
 	plans(query: PlanQuery): readonly StoredPlan[] {
@@ -142,6 +150,8 @@ export class Calls {
 			cancelTask(this.#dispatcher.plans, change, current, "cancelled by the operator");
 			const plan = this.#book.plan(current.planId);
 			if (plan !== undefined) advancePlan(this.#dispatcher.plans, change, plan);
+			// It may have been the probe that the others wait for.
+			change.after(() => this.#dispatcher.pump());
 		});
 		return this.waitForTask(taskId, withinMs);
 	}
@@ -154,10 +164,9 @@ export class Calls {
 			return this.plan(planId);
 		}
 		if (this.#book.plan(planId) === undefined) throw alreadyEnded(`plan ${planId}`, plan.status);
-		const running: string[] = [];
-		await this.#book.commit((change) => {
+		const running = await this.#book.commit((change) => {
 			const open = this.#book.plan(planId);
-			if (open !== undefined) running.push(...this.#cancelOpenPlan(change, open));
+			return open === undefined ? [] : this.#cancelOpenPlan(change, open);
 		});
 		// The plan is cancelled; its processes are gone only when its tasks have ended.
 		await Promise.all(running.map((taskId) => this.#book.waitForEnd(taskId, withinMs)));
@@ -179,9 +188,7 @@ export class Calls {
 	/** The operator closes an agent's circuit by hand; answers what it was before. */
 	async closeCircuit(agentId: string): Promise<CircuitState> {
 		const { circuit } = this.#breakers.state(agentId);
-		await this.#book.commit(({ transaction, atMs }) =>
-			this.#breakers.close(agentId).write(transaction, atMs),
-		);
+		await this.#book.commit((change) => this.#breakers.closeIn(change, agentId));
 		this.#dispatcher.pump();
 		return circuit;
 	}
@@ -191,31 +198,39 @@ export class Calls {
 		this.#dispatcher.pump();
 	}
 
-	/** Takes nothing on any more; lets attempts end for a while. */
+	/** Whether the daemon stops: nothing is accepted, and tasks that have not ended are left to the next one. */
+	get isClosed(): boolean {
+		return this.#dispatcher.isClosed;
+	}
+
+	/** Accepts nothing any more; lets attempts end for a while. */
 	close(graceMs: number): Promise<void> {
 		return this.#dispatcher.close(graceMs);
 	}
 
 	async #takeUp(task: StoredTask, whyAlive: ReadonlyMap<string, string>): Promise<void> {
 		const isOrphan = !task.alone && this.#book.plan(task.planId) === undefined;
+		const interrupted = interruptedWith(whyAlive.get(task.running?.runId ?? ""));
 		if (isOrphan) {
 			// Its plan ended while it ran, so nobody waits for it any more.
-			await this.#step(task, { type: "cancel" }, "its plan has ended");
+			await this.#step(task, { type: "cancel" }, "its plan is finished", interrupted);
 		} else if (task.status === "in_progress") {
-			const left = whyAlive.get(task.running?.runId ?? "");
-			await this.#dispatcher.settle(task.taskId, null, interruptedWith(left));
+			await this.#dispatcher.settle(task.taskId, null, interrupted);
 		} else if (task.status === "dispatched") {
-			await this.#step(task, { type: "requeue" }, "the daemon ended before it began");
+			await this.#step(task, { type: "requeue" }, "the daemon stopped before it started");
 			this.#dispatcher.enqueue(task);
 		} else if (task.released) {
 			this.#dispatcher.enqueue(task);
 		}
 	}
 
-	#step(task: StoredTask, event: TaskEvent, reason: string): Promise<void> {
-		return this.#book.commit((change) =>
-			this.#book.putTask(change, stepTask(task, event, change.atMs, { reason })),
-		);
+	/** `end` is how the attempt ended that is under way, if there is one. */
+	#step(task: StoredTask, event: TaskEvent, reason: string, end?: AttemptEnd): Promise<void> {
+		return this.#book.commit((change) => {
+			const { transaction, atMs } = change;
+			if (end && task.running !== null) transaction.putAttempt(endedAttempt(task, end, atMs));
+			this.#book.putTask(change, stepTask(task, event, atMs, { reason }));
+		});
 	}
 
 	#cancelOpenPlan(change: Change, open: OpenPlan): readonly string[] {
@@ -233,7 +248,7 @@ export class Calls {
 	#stored(taskId: string): StoredTask {
 		const task = this.#book.task(taskId) ?? this.#world.store.readTask(taskId);
 		if (task !== null) return task;
-		throw new ReeveError("task_not_found", `there is no task ${taskId}`);
+		throw new ReeveError("task_not_found", `unknown task ${taskId}`);
 	}
 
 	#detail(task: StoredTask): TaskDetail {
@@ -249,7 +264,7 @@ export class Calls {
 }
 
 function alreadyEnded(what: string, status: string): ReeveError {
-	return new ReeveError("already_ended", `${what} has ended: it is ${status}`);
+	return new ReeveError("already_ended", `${what} is already finished: ${status}`);
 }
 
 const PLAN_OF_TASK: Readonly<Record<TaskStatus, PlanStatus>> = {

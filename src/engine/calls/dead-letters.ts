@@ -33,7 +33,7 @@ export class DeadLetters {
 	async replay(taskId: string): Promise<string> {
 		const task = this.#open(taskId);
 		if (!task.released) {
-			const hint = "Correct the plan and run it again.";
+			const hint = "Fix the plan and run it again.";
 			throw new ReeveError("planning_failed", `${taskId} was never ready to run`, hint);
 		}
 		const input = this.#store.readTaskInput(taskId);
@@ -58,7 +58,7 @@ export class DeadLetters {
 
 	#open(taskId: string): StoredTask {
 		const task = this.#book.task(taskId) ?? this.#store.readTask(taskId);
-		if (task === null) throw new ReeveError("task_not_found", `there is no task ${taskId}`);
+		if (task === null) throw new ReeveError("task_not_found", `unknown task ${taskId}`);
 		const { status, letter } = task;
 		if (status === "dead_lettered" && letter === null) return task;
 		const what = letter === null ? status : letter.type;

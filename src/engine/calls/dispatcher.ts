@@ -8,34 +8,33 @@
  */
 
 import type { Permit } from "../../core/breaker.js";
-import { type ActionRequest, classifyProcessFailure, type Outcome } from "../../core/outcome.js";
-import { decideRetry } from "../../core/retry.js";
+import type { Outcome } from "../../core/outcome.js";
+import { decideRetry, longestTaskMs, type RetryDecision } from "../../core/retry.js";
+import { renderElapsed } from "../../core/units.js";
 import type { AttemptEnd } from "../../ports/executor.js";
-import type { StoredTask } from "../../ports/task-store.js";
+import type { StoredTask, TaskInput } from "../../ports/task-store.js";
 import { scheduleLong } from "../waiting.js";
-import type { Book, Change } from "./book.js";
+import { beginAttempt, endedAttempt, lastErrorOf, requestFor, withoutLimits } from "./attempt.js";
+import { type Book, type Change, replaceIn } from "./book.js";
 import type { Breakers, BreakerWrite } from "./breakers.js";
 import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
+import { CircuitGate } from "./circuit-gate.js";
 import { advancePlan, type PlanWorld } from "./plan-steps.js";
 import { ReadyQueue } from "./ready-queue.js";
-import { stepTask, taskErrorOf, untriedError } from "./task-state.js";
+import { stepTask, type TaskStep, taskErrorOf, untriedError } from "./task-state.js";
+import { UnderWay } from "./under-way.js";
 
 /** How long to wait before an outcome that could not be stored is tried to be stored again. */
 const STORE_AGAIN_MS = 1_000;
 const ACCOUNT_LOOK_MS = 1_000;
 
-interface Running {
-	readonly agentId: string;
-	readonly abort: AbortController;
-}
-
 export class Dispatcher {
 	readonly #world: CallsWorld;
 	readonly #book: Book;
 	readonly #breakers: Breakers;
+	readonly #gate: CircuitGate;
 	readonly #ready = new ReadyQueue();
-	readonly #running = new Map<string, Running>();
-	readonly #perAgent = new Map<string, number>();
+	readonly #underWay = new UnderWay();
 	readonly #delayed = new Map<string, () => void>();
 	readonly plans: PlanWorld;
 	#number = 0;
@@ -48,10 +47,18 @@ export class Dispatcher {
 		this.#world = world;
 		this.#book = book;
 		this.#breakers = breakers;
+		this.#gate = new CircuitGate({
+			...{ clock: world.clock, breakers },
+			isOpen: (taskId) => book.task(taskId) !== undefined,
+			look: (agentId) => {
+				this.#endOverdue(agentId);
+				this.pump();
+			},
+		});
 		this.plans = {
 			book,
 			enqueue: (task) => this.enqueue(task),
-			abort: (taskId) => this.#running.get(taskId)?.abort.abort(),
+			abort: (taskId) => this.#underWay.callOff(taskId),
 		};
 	}
 
@@ -65,12 +72,13 @@ export class Dispatcher {
 			return;
 		}
 		this.#number += 1;
-		this.#ready.add({ taskId, agentId, priority, number: this.#number });
+		// The others wait for what becomes of the probe.
+		const isProbe = this.#gate.isProbe(agentId, taskId);
+		this.#ready.add({
+			...{ taskId, agentId, number: this.#number, sinceMs: this.#world.clock.now().steadyMs },
+			priority: isProbe ? Number.POSITIVE_INFINITY : priority,
+		});
 		this.pump();
-	}
-
-	get running(): number {
-		return this.#running.size;
 	}
 
 	/** Starts whatever may start now. */
@@ -84,17 +92,36 @@ export class Dispatcher {
 		}
 	}
 
-	/** Lets attempts end by themselves for a while, then ends them; the next daemon takes them up. */
+	/** Whether an attempt of this task, or of a task of this plan, is under way. */
+	isUnderWay(id: string): boolean {
+		if (this.#underWay.has(id)) return true;
+		const plan = this.#book.plan(id);
+		return (
+			plan !== undefined && [...plan.tasks.values()].some((task) => this.#underWay.has(task.taskId))
+		);
+	}
+
+	get isClosed(): boolean {
+		return this.#closed;
+	}
+
+	/**
+	 * Starts nothing any more. Lets attempts end by themselves for a while, then ends them; the next daemon
+	 * continues with their tasks. Whoever waits is answered before that.
+	 */
 	async close(graceMs: number): Promise<void> {
 		this.#closed = true;
 		for (const cancel of this.#delayed.values()) cancel();
 		this.#cancelLook?.();
+		this.#gate.close();
 		const untilMs = this.#world.clock.now().steadyMs + graceMs;
-		while (this.#running.size > 0 && this.#world.clock.now().steadyMs < untilMs) {
+		while (this.#underWay.size > 0 && this.#world.clock.now().steadyMs < untilMs) {
+			this.#book.answerWaiters((id) => this.isUnderWay(id));
 			await new Promise<void>((resolve) => this.#world.clock.schedule(CLOSE_LOOK_MS, resolve));
 		}
+		this.#book.answerWaiters(() => false);
 		this.#abandoned = true;
-		for (const { abort } of this.#running.values()) abort.abort();
+		this.#underWay.callOffAll();
 	}
 
 	#delay(task: StoredTask, afterMs: number): void {
@@ -111,13 +138,12 @@ export class Dispatcher {
 	}
 
 	#mayServe(agentId: string): boolean {
-		const { circuit, probing } = this.#breakers.state(agentId);
-		// Whatever waits for an agent whose circuit is open fails at once, without taking a place.
-		if (circuit === "open") return true;
-		if (circuit === "half_open" && probing) return false;
-		if (this.#running.size >= this.#world.concurrency) return false;
-		const limit = this.#specOf(agentId)?.concurrency ?? 1;
-		const underWay = this.#perAgent.get(agentId) ?? 0;
+		if (!this.#gate.mayPass(agentId)) return false;
+		const spec = this.#specOf(agentId);
+		const kind = spec?.kind ?? "call";
+		if (this.#underWay.ofKind(kind) >= this.#world.concurrency[kind]) return false;
+		const limit = spec?.concurrency ?? 1;
+		const underWay = this.#underWay.ofAgent(agentId);
 		if (underWay >= limit) return false;
 		const may = this.#world.mayCall(agentId, underWay);
 		if (!may) this.#lookLater();
@@ -137,35 +163,74 @@ export class Dispatcher {
 		const { agentId, taskId } = task;
 		const spec = this.#specOf(agentId);
 		if (spec === null) {
-			this.#giveUp(task, `there is no agent ${agentId} any more that takes requests`);
+			this.#giveUp(task, `${agentId} no longer exists or no longer accepts requests`);
 			return;
 		}
 		const spent = this.#world.overBudget(agentId);
 		if (spent !== null) {
-			this.#giveUp(task, `${agentId} is not called: ${spent}`);
+			this.#giveUp(task, `${agentId} cannot be called: ${spent}`);
 			return;
 		}
-		const admission = this.#breakers.admit(agentId);
+		const admission = this.#gate.admit(agentId, taskId);
 		if (admission.permit === null) {
-			this.#giveUp(task, `${agentId} is not called: ${admission.reason}`, admission);
+			this.#delay(task, ACCOUNT_LOOK_MS);
 			return;
 		}
-		this.#running.set(taskId, { agentId, abort: new AbortController() });
-		this.#perAgent.set(agentId, (this.#perAgent.get(agentId) ?? 0) + 1);
-		this.#run(task, spec, admission.permit, admission)
+		this.#underWay.add(taskId, spec);
+		this.#untilOver(taskId, this.#run(task, spec, admission.permit, admission));
+	}
+
+	/**
+	 * Begins a task in the change that accepts it, if it need not wait for its turn: then it has one wait for the disk
+	 * less. Null when its turn comes later.
+	 */
+	beginIn(change: Change, task: StoredTask, input: TaskInput): TaskStep | null {
+		const { agentId, taskId } = task;
+		// A circuit that is not closed is changed by the admission, before the attempt is recorded.
+		if (this.#ready.size > 0 || this.#breakers.state(agentId).circuit !== "closed") return null;
+		const spec = this.#closed ? null : this.#specOf(agentId);
+		if (spec === null || !this.#mayServe(agentId)) return null;
+		const { permit } = this.#gate.admit(agentId, taskId);
+		if (permit === null) return null;
+		const begun = beginAttempt(task, this.#world.newId(), change.atMs);
+		if (!begun.changed) return null;
+		this.#underWay.add(taskId, spec);
+		change.onRollback(() => this.#underWay.remove(taskId));
+		change.after(() => this.#untilOver(taskId, this.#perform(begun.task, spec, permit, input)));
+		return begun;
+	}
+
+	#untilOver(taskId: string, attempt: Promise<void>): void {
+		attempt
 			.catch((error: unknown) => this.#world.onError(`task ${taskId}`, error))
 			.finally(() => {
-				this.#running.delete(taskId);
-				this.#perAgent.set(agentId, (this.#perAgent.get(agentId) ?? 1) - 1);
+				this.#underWay.remove(taskId);
 				this.pump();
 			});
 	}
 
+	/** Ends the tasks that have waited for their agent's circuit until their deadline. */
+	#endOverdue(agentId: string): void {
+		const blockedMs = this.#gate.blockedSinceMs(agentId);
+		if (blockedMs === null || this.#closed) return;
+		const { steadyMs } = this.#world.clock.now();
+		const patienceOf = (task: StoredTask) => longestTaskMs(task.retry, task.timeoutMs);
+		const overdue = this.#ready.removeUnless(agentId, ({ taskId, sinceMs }) => {
+			const task = this.#book.task(taskId);
+			return task !== undefined && steadyMs - Math.max(sinceMs, blockedMs) < patienceOf(task);
+		});
+		for (const { taskId } of overdue) {
+			const task = this.#book.task(taskId);
+			if (task === undefined) continue;
+			const waited = `waited ${renderElapsed(patienceOf(task))} for the circuit of ${agentId}`;
+			this.#giveUp(task, `${waited}, which did not close`);
+		}
+	}
+
 	/** Ends a task that cannot be tried. */
-	#giveUp(task: StoredTask, why: string, circuit?: BreakerWrite): void {
+	#giveUp(task: StoredTask, why: string): void {
 		this.#book
 			.commit((change) => {
-				circuit?.write(change.transaction, change.atMs);
 				const current = this.#book.task(task.taskId);
 				if (current === undefined) return;
 				const reason = [why, ...lastErrorOf(current)].join("; ");
@@ -186,19 +251,29 @@ export class Dispatcher {
 		permit: Permit,
 		admission: BreakerWrite,
 	): Promise<void> {
-		const { store, newId, perform } = this.#world;
+		const { store, newId } = this.#world;
 		const begun = await this.#begin(task.taskId, newId(), admission);
 		if (begun === null) {
-			await this.#book.commit(({ transaction, atMs }) =>
-				this.#breakers.settle(task.agentId, permit, null).write(transaction, atMs),
+			await this.#book.commit((change) =>
+				this.#breakers.settleIn(change, task.agentId, permit, null),
 			);
 			return;
 		}
+		await this.#perform(begun, spec, permit, store.readTaskInput(task.taskId));
+	}
+
+	/** Runs an attempt that is recorded as begun, and records its end. */
+	async #perform(
+		begun: StoredTask,
+		spec: CallableSpec,
+		permit: Permit,
+		input: TaskInput | null,
+	): Promise<void> {
 		const { runId } = begun.running ?? { runId: "" };
-		const input = store.readTaskInput(task.taskId);
 		const request = requestFor(begun, spec, input?.payload ?? null, input?.context ?? null);
-		const signal = this.#running.get(task.taskId)?.abort.signal ?? AbortSignal.abort();
-		const end = await perform({ spec, runId, request, timeoutMs: begun.timeoutMs }, signal);
+		const signal = this.#underWay.signalOf(begun.taskId);
+		const order = { spec, runId, request, timeoutMs: begun.timeoutMs };
+		const end = await this.#world.perform(order, signal);
 		// What was ended although nobody called it off ended with its daemon: the next one decides.
 		const left = this.#abandoned || (end.outcome === null && !signal.aborted);
 		if (!left) await this.#settleSurely(begun, permit, end);
@@ -211,18 +286,12 @@ export class Dispatcher {
 			admission.write(transaction, atMs);
 			const current = this.#book.task(taskId);
 			if (current === undefined) return null;
-			const reason = `its turn with ${current.agentId}`;
-			const dispatched = stepTask(current, { type: "dispatch" }, atMs, { reason });
-			const started = stepTask(dispatched.task, { type: "start" }, atMs, {
-				reason: `attempt ${current.attempts + 1} of ${current.retry.maxAttempts}`,
-				with: { running: { runId, startedAtMs: atMs } },
-			});
-			if (!started.changed) return null;
-			const events = [...dispatched.events, ...started.events];
-			this.#book.putTask(change, { task: started.task, events });
+			const begun = beginAttempt(current, runId, atMs);
+			if (!begun.changed) return null;
+			this.#book.putTask(change, begun);
 			const plan = this.#book.plan(current.planId);
-			if (plan !== undefined) this.#book.stepPlan(change, plan, "start", "its first task began");
-			return started.task;
+			if (plan !== undefined) this.#book.stepPlan(change, plan, "start", "first task started");
+			return begun.task;
 		});
 	}
 
@@ -240,48 +309,76 @@ export class Dispatcher {
 		}
 	}
 
-	/** Writes down how an attempt ended, with all that follows from it. */
+	/** Records how an attempt ended, with everything that follows from it. */
 	async settle(taskId: string, permit: Permit | null, end: AttemptEnd): Promise<void> {
 		await this.#book.commit((change) => {
-			const { transaction, atMs } = change;
-			const task = this.#book.task(taskId);
-			if (permit !== null && task !== undefined) {
-				this.#breakers.settle(task.agentId, permit, end.outcome).write(transaction, atMs);
-			}
-			if (task?.running === undefined || task.running === null) return;
-			const durationMs = Math.max(0, atMs - task.running.startedAtMs);
-			this.#recordAttempt(change, task, end);
+			const found = this.#book.task(taskId);
+			if (found === undefined) return;
 			const { outcome } = end;
-			if (outcome === null) {
-				const cancelled = { reason: "cancelled while it ran", durationMs };
-				this.#finish(change, task, stepTask(task, { type: "cancel" }, atMs, cancelled));
-				return;
+			const task = outcome === null ? found : withoutLimits(found, outcome);
+			const decision = outcome === null ? null : this.#decideRetry(change, task, outcome);
+			if (permit !== null) {
+				const ended = outcome === null || decision === null ? null : { outcome, decision };
+				this.#breakers.settleIn(change, task.agentId, permit, ended);
 			}
-			this.#decide(change, task, outcome, durationMs);
+			if (task.running === null) return;
+			const durationMs = Math.max(0, change.atMs - task.running.startedAtMs);
+			change.transaction.putAttempt(endedAttempt(task, end, change.atMs));
+			if (outcome === null || decision === null) {
+				const cancelled = { reason: "cancelled while running", durationMs };
+				this.#finish(change, task, stepTask(task, { type: "cancel" }, change.atMs, cancelled));
+			} else if (outcome.ok) {
+				this.#succeed(change, task, outcome.result, { reason: decision.reason, durationMs });
+			} else {
+				// Before the retry is enqueued, which asks for it.
+				if (decision.type === "retry") change.after(() => this.#gate.keep(taskId, permit));
+				this.#fail(change, task, { outcome, decision, durationMs }, end.over);
+			}
 		});
 	}
 
-	#decide(change: Change, task: StoredTask, outcome: Outcome, durationMs: number): void {
-		const { attempts: attempt, taskId, idempotent } = task;
+	#decideRetry(change: Change, task: StoredTask, outcome: Outcome): RetryDecision {
+		const { attempts: attempt, idempotent, agentId, taskId, correlationId } = task;
+		const facts = { attempt, outcome, idempotent, random: this.#world.random() };
+		const decision = decideRetry(facts, task.retry);
+		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
+		// A line for each success would soon push everything else out of the log; its record has them.
+		if (!outcome.ok) change.after(() => this.#world.log(decision.reason, ids));
+		return decision;
+	}
+
+	#succeed(
+		change: Change,
+		task: StoredTask,
+		result: unknown,
+		details: { readonly reason: string; readonly durationMs: number },
+	): void {
+		const { taskId, attempts: attempt } = task;
+		change.transaction.putTaskResult(taskId, result);
+		const plan = this.#book.plan(task.planId);
+		if (plan !== undefined) replaceIn(change, plan.results, task.name, result ?? null);
+		const step = stepTask(task, { type: "succeed", attempt }, change.atMs, details);
+		this.#finish(change, task, step);
+	}
+
+	#fail(
+		change: Change,
+		task: StoredTask,
+		{
+			outcome,
+			decision,
+			durationMs,
+		}: {
+			readonly outcome: Extract<Outcome, { ok: false }>;
+			readonly decision: RetryDecision;
+			readonly durationMs: number;
+		},
+		/** When nothing of the attempt is left, if that is not now (T6). */
+		over: Promise<void> | undefined,
+	): void {
 		const { atMs } = change;
-		const decision = decideRetry(
-			{ attempt, outcome, idempotent, random: this.#world.random() },
-			task.retry,
-		);
-		const { reason } = decision;
-		this.#world.log(reason, {
-			agent: task.agentId,
-			task: taskId,
-			correlation_id: task.correlationId,
-		});
-		if (outcome.ok) {
-			change.transaction.putTaskResult(taskId, outcome.result);
-			this.#book.plan(task.planId)?.results.set(task.name, outcome.result ?? null);
-			const step = stepTask(task, { type: "succeed", attempt }, atMs, { reason, durationMs });
-			this.#finish(change, task, step);
-			return;
-		}
-		const failed = { reason, durationMs, error: outcome.error };
+		const { attempts: attempt } = task;
+		const failed = { reason: decision.reason, durationMs, error: outcome.error };
 		const error = taskErrorOf(outcome);
 		if (decision.type !== "retry") {
 			const letter = { type: "dead_letter", attempt } as const;
@@ -295,16 +392,10 @@ export class Dispatcher {
 			with: { error, next },
 		});
 		this.#book.putTask(change, step);
-		change.after(() => this.enqueue(step.task));
-	}
-
-	#recordAttempt({ transaction, atMs }: Change, task: StoredTask, end: AttemptEnd): void {
-		const { taskId, attempts: n, running } = task;
-		const { outcome, log } = end;
-		const error =
-			outcome === null || outcome.ok ? null : { kind: outcome.error, message: outcome.reason };
-		const { runId = "", startedAtMs = atMs } = running ?? {};
-		transaction.putAttempt({ taskId, n, runId, startedAtMs, endedAtMs: atMs, error, log });
+		change.after(() => {
+			if (over === undefined) this.enqueue(step.task);
+			else void over.then(() => this.enqueue(step.task));
+		});
 	}
 
 	/** Writes a task's end and lets its plan go on. */
@@ -317,39 +408,3 @@ export class Dispatcher {
 }
 
 const CLOSE_LOOK_MS = 50;
-
-/** What became of the last attempt, in words, if there was one. */
-function lastErrorOf({ attempts, error }: StoredTask): readonly string[] {
-	if (attempts === 0 || error === null) return [];
-	return [`attempt ${attempts} failed: ${error.kind ?? error.code}: ${error.message}`];
-}
-
-/** How an attempt ended with its daemon; `left` says why something of it is not proven to be gone. */
-export function interruptedWith(left: string | undefined): AttemptEnd {
-	const outcome = classifyProcessFailure(
-		left === undefined ? { type: "interrupted" } : { type: "left_alive", detail: left },
-	);
-	return { outcome, log: "" };
-}
-
-const API_VERSION = "v1";
-
-/** The request id is the attempt's own, so that the answer to an earlier attempt is known as late (T7). */
-function requestFor(
-	task: StoredTask,
-	spec: CallableSpec,
-	payload: unknown,
-	context: unknown,
-): ActionRequest {
-	return {
-		request_id: `${task.taskId}.${task.attempts}`,
-		api_version: API_VERSION,
-		tool: spec.name,
-		action: task.action,
-		context: context ?? {},
-		payload,
-		plan_id: task.planId,
-		task_id: task.taskId,
-		correlation_id: task.correlationId,
-	};
-}

@@ -1,11 +1,14 @@
 /**
- * Takes tasks and plans on. What is answered here is durable (T4), and the same idempotency key is one
- * task or plan however often it is sent (T5).
+ * Accepts tasks and plans. A submission is acknowledged when it is durable (T4), and the same idempotency
+ * key is one task or plan however often it is sent (T5). While the circuit of an agent is open, requests to
+ * it are refused before anything is recorded: no task, no event, and the idempotency key stays free (B2).
  */
 
 import { ReeveError } from "../../core/errors.js";
+import { renderElapsed } from "../../core/units.js";
 import type { StoredTask } from "../../ports/task-store.js";
 import type { Book } from "./book.js";
+import type { Breakers } from "./breakers.js";
 import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
 import type { Dispatcher } from "./dispatcher.js";
 import { advancePlan } from "./plan-steps.js";
@@ -27,13 +30,15 @@ export class Intake {
 	readonly #world: CallsWorld;
 	readonly #book: Book;
 	readonly #dispatcher: Dispatcher;
+	readonly #breakers: Breakers;
 	/** Submissions under way, by their idempotency key. */
 	readonly #submitting = new Map<string, Promise<string>>();
 
-	constructor(world: CallsWorld, book: Book, dispatcher: Dispatcher) {
+	constructor(world: CallsWorld, book: Book, dispatcher: Dispatcher, breakers: Breakers) {
 		this.#world = world;
 		this.#book = book;
 		this.#dispatcher = dispatcher;
+		this.#breakers = breakers;
 	}
 
 	submit(submission: TaskSubmission, options: SubmitOptions): Promise<string> {
@@ -71,7 +76,10 @@ export class Intake {
 		const known = task ?? (kind === "plan" ? store.findPlan(key) : null);
 		if (known !== null) {
 			if (known.fingerprint !== fingerprint) {
-				throw new ReeveError("idempotency_conflict", `the key ${key} was used for another ${kind}`);
+				throw new ReeveError(
+					"idempotency_conflict",
+					`the idempotency key ${key} was already used for a different ${kind}`,
+				);
 			}
 			return task?.taskId ?? known.planId;
 		}
@@ -87,6 +95,7 @@ export class Intake {
 	): Promise<string> {
 		this.#refuseIfFull(1);
 		const { task: recorded, input } = recordTask(submission, context);
+		this.#refuseOpenCircuits([recorded.agentId]);
 		const task = { ...recorded, replayOf: letter?.().taskId ?? null };
 		const { by = null } = context.options;
 		const data = { action: task.action, name: task.name, replay_of: task.replayOf, by };
@@ -102,15 +111,18 @@ export class Intake {
 			}
 			transaction.putTaskInput(task.taskId, input);
 			const accepted = { ...aboutTask(task), type: "task.accepted", data } as const;
-			this.#book.putTask(change, { task, events: [accepted] });
-			after(() => this.#dispatcher.enqueue(task));
-		});
+			const begun = this.#dispatcher.beginIn(change, task, input);
+			const events = [accepted, ...(begun?.events ?? [])];
+			this.#book.putTask(change, { task: begun?.task ?? task, events });
+			if (begun === null) after(() => this.#dispatcher.enqueue(task));
+		}, context.options.request);
 		return task.taskId;
 	}
 
 	async #takeOnPlan(submission: PlanSubmission, context: RecordContext): Promise<string> {
 		const { plan, tasks } = recordPlan(submission, context);
 		this.#refuseIfFull(tasks.length);
+		this.#refuseOpenCircuits(tasks.map(({ task }) => task.agentId));
 		const { by = null } = context.options;
 		await this.#book.commit((change) => {
 			const about = { plan: plan.planId, correlation_id: plan.correlationId };
@@ -137,21 +149,50 @@ export class Intake {
 
 	#callable(agentId: string): CallableSpec {
 		const known = this.#world.specOf(agentId);
-		if (known === null) throw new ReeveError("agent_not_found", `there is no agent ${agentId}`);
+		if (known === null) throw new ReeveError("agent_not_found", `unknown agent ${agentId}`);
 		const spec = callable(known);
-		if (spec === null) throw new ReeveError("not_callable", `${agentId} takes no requests`);
+		if (spec === null) throw new ReeveError("not_callable", `${agentId} accepts no requests`);
 		const spent = this.#world.overBudget(agentId);
-		if (spent !== null) throw new ReeveError("over_budget", `${agentId} is not called: ${spent}`);
+		if (spent !== null)
+			throw new ReeveError("over_budget", `${agentId} cannot be called: ${spent}`);
 		return spec;
 	}
 
+	/** All circuits are checked before anything is recorded, so no process starts for a part of a plan. */
+	#refuseOpenCircuits(agentIds: readonly string[]): void {
+		const open = [...new Set(agentIds)]
+			.map((agent) => ({ agent, leftMs: this.#breakers.refusesForMs(agent) }))
+			.filter(({ leftMs }) => leftMs > 0);
+		if (open.length === 0) return;
+		const longestMs = Math.max(...open.map(({ leftMs }) => leftMs));
+		const names = open.map(({ agent }) => agent);
+		const circuits = open.map(({ agent, leftMs }) => {
+			const { consecutiveFailures: count } = this.#breakers.state(agent);
+			const why = count === 1 ? "1 request" : `${count} consecutive requests`;
+			return `the circuit of ${agent} is open for another ${renderElapsed(leftMs)}, because ${why} failed`;
+		});
+		const close = names.map((name) => `\`reeve resume ${name}\``).join(", ");
+		throw new ReeveError(
+			"agent_unavailable",
+			`not accepted: ${circuits.join("; ")}`,
+			`Try again in ${renderElapsed(longestMs)}, or fix the cause and close the circuit: ${close}.`,
+			{ agents: names, retry_after_s: Math.max(1, Math.ceil(longestMs / 1_000)) },
+		);
+	}
+
 	#refuseIfFull(more: number): void {
+		if (this.#dispatcher.isClosed) {
+			throw new ReeveError("daemon_stopping", "not accepted: the daemon is stopping");
+		}
 		const health = this.#world.store.health();
 		if (!health.ok) {
-			throw new ReeveError("write_failed", `no task is taken on: ${health.reason}`);
+			throw new ReeveError("write_failed", `no task can be accepted: ${health.reason}`);
 		}
 		if (this.#book.size + more > OPEN_TASKS_MAX) {
-			throw new ReeveError("queue_full", `${this.#book.size} tasks wait already`);
+			throw new ReeveError(
+				"queue_full",
+				`the limit of queued tasks is reached: ${this.#book.size}`,
+			);
 		}
 	}
 }

@@ -8,7 +8,7 @@
 import { decidePlan, type PlanTask } from "../../core/plan.js";
 import { fillPayload } from "../../core/template.js";
 import type { StoredTask } from "../../ports/task-store.js";
-import type { Book, Change, OpenPlan } from "./book.js";
+import { type Book, type Change, type OpenPlan, replaceIn } from "./book.js";
 import { stepTask, untriedError } from "./task-state.js";
 
 export interface PlanWorld {
@@ -44,7 +44,9 @@ function whyBlocked({ tasks }: OpenPlan, { dependsOn }: StoredTask): string | nu
 		const status = tasks.get(name)?.status;
 		return status === "dead_lettered" || status === "cancelled";
 	});
-	return failed === undefined ? null : `it needs ${failed}, which was ${tasks.get(failed)?.status}`;
+	return failed === undefined
+		? null
+		: `it depends on ${failed}, which is ${tasks.get(failed)?.status}`;
 }
 
 /** Cancels a task, or calls off the attempt that is under way. */
@@ -82,7 +84,7 @@ function releaseTask(
 	task: StoredTask,
 ): boolean {
 	const input = open.inputs.get(task.name) ?? { payload: null, context: null };
-	open.inputs.delete(task.name);
+	replaceIn(change, open.inputs, task.name, undefined);
 	const filled = fillPayload(input.payload, (name) => open.results.get(name));
 	if (!filled.ok) {
 		const error = untriedError("planning_failed", filled.reason);

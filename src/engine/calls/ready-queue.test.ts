@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ReadyQueue, type Waiting } from "./ready-queue.js";
 
 const waiting = (agentId: string, number: number, priority = 0): Waiting => ({
-	...{ agentId, number, priority },
+	...{ agentId, number, priority, sinceMs: 0 },
 	taskId: `${agentId}-${number}`,
 });
 
@@ -31,6 +31,17 @@ describe("ReadyQueue", () => {
 		expect(drain(queue, (agent) => agent !== "a")).toEqual(["b-2"]);
 		expect(queue.size).toBe(1);
 		expect(drain(queue)).toEqual(["a-1"]);
+	});
+
+	it("removes the tasks of one agent that are not wanted, and keeps the order of the rest", () => {
+		const queue = new ReadyQueue();
+		for (const number of [1, 2, 3, 4, 5]) queue.add(waiting("a", number, number));
+		queue.add(waiting("b", 6));
+		const removed = queue.removeUnless("a", ({ number }) => number % 2 === 0);
+		expect(removed.map(({ number }) => number).toSorted()).toEqual([1, 3, 5]);
+		expect(queue.size).toBe(3);
+		expect(drain(queue)).toEqual(["a-4", "b-6", "a-2"]);
+		expect(queue.removeUnless("a", () => false)).toEqual([]);
 	});
 
 	it("takes the more important first, and of equals the one that came first", () => {

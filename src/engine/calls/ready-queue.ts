@@ -11,6 +11,8 @@ export interface Waiting {
 	readonly priority: number;
 	/** Rises with every task that is taken on. */
 	readonly number: number;
+	/** Since when it waits, in steady time. */
+	readonly sinceMs: number;
 }
 
 export class ReadyQueue {
@@ -28,6 +30,22 @@ export class ReadyQueue {
 		heap.push(waiting);
 		siftUp(heap);
 		this.#size += 1;
+	}
+
+	/** Removes the tasks of an agent that are no longer `wanted`, and returns them. */
+	removeUnless(agentId: string, wanted: (waiting: Waiting) => boolean): readonly Waiting[] {
+		const all = this.#agents.get(agentId) ?? [];
+		const removed = all.filter((each) => !wanted(each));
+		if (removed.length === 0) return [];
+		const heap: Waiting[] = [];
+		for (const each of all.filter(wanted)) {
+			heap.push(each);
+			siftUp(heap);
+		}
+		this.#size -= removed.length;
+		if (heap.length > 0) this.#agents.set(agentId, heap);
+		else this.#agents.delete(agentId);
+		return removed;
 	}
 
 	/** The next task of the next agent that may be served; null when there is none. */

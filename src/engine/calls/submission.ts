@@ -6,8 +6,10 @@
 import { createHash } from "node:crypto";
 import { ReeveError } from "../../core/errors.js";
 import { findCycles } from "../../core/graph.js";
+import { isTooDeep, JSON_DEPTH_MAX } from "../../core/json-depth.js";
 import type { FailureMode } from "../../core/plan.js";
 import { findReferences } from "../../core/template.js";
+import type { StoreRequest } from "../../ports/store.js";
 import type { StoredPlan, StoredTask, TaskInput } from "../../ports/task-store.js";
 import type { CallableSpec } from "./calls-world.js";
 
@@ -32,6 +34,8 @@ export interface SubmitOptions {
 	readonly correlationId?: string | undefined;
 	/** Who asks, for the record. */
 	readonly by?: string | undefined;
+	/** The request from outside that this is, for the store. */
+	readonly request?: StoreRequest | undefined;
 }
 
 export interface PlannedTask extends TaskSubmission {
@@ -60,6 +64,11 @@ export interface RecordContext {
 /** What was asked for, in short; null when nobody will compare it. */
 export function fingerprintOf(asked: unknown, { idempotencyKey }: SubmitOptions): string | null {
 	if (idempotencyKey === undefined) return null;
+	// Before anything else looks at it: what is too deep cannot be compared.
+	if (isTooDeep(asked)) {
+		const message = `the request is nested deeper than ${JSON_DEPTH_MAX} levels`;
+		throw new ReeveError("validation_failed", message, "Flatten it, or send it as a string.");
+	}
 	return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
 }
 
@@ -107,6 +116,11 @@ export function recordPlan(
 
 /** Nothing is an empty object to an agent, which would otherwise have to expect two kinds of nothing. */
 function inputOf({ payload = {}, context = {} }: TaskSubmission): TaskInput {
+	for (const [key, value] of Object.entries({ payload, context })) {
+		if (!isTooDeep(value)) continue;
+		const message = `the ${key} is nested deeper than ${JSON_DEPTH_MAX} levels`;
+		throw new ReeveError("validation_failed", message, "Flatten it, or send it as a string.");
+	}
 	return { payload, context };
 }
 
@@ -136,11 +150,19 @@ function taskOf(
 /** A plan may be large, but somebody has to look at it (A6). */
 const PLAN_TASKS_MAX = 1_000;
 
+/** As in the fleet file. Names such as `__proto__` have a meaning of their own in JavaScript. */
+const TASK_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
 function checkPlan({ tasks }: PlanSubmission): void {
 	const names = Object.keys(tasks);
 	if (names.length === 0) refuse("a plan needs at least one task");
-	if (names.length > PLAN_TASKS_MAX) refuse(`a plan may have ${PLAN_TASKS_MAX} tasks`);
+	if (names.length > PLAN_TASKS_MAX) refuse(`a plan can have at most ${PLAN_TASKS_MAX} tasks`);
 	for (const [name, { dependsOn = [], payload }] of Object.entries(tasks)) {
+		if (!TASK_NAME.test(name)) {
+			refuse(
+				`${JSON.stringify(name)} is not a valid task name: use up to 63 lower-case letters, digits, - and _`,
+			);
+		}
 		const missing = dependsOn.find((needed) => !Object.hasOwn(tasks, needed));
 		if (missing !== undefined)
 			refuse(`task ${name} depends on ${missing}, which is not in the plan`);
@@ -148,13 +170,13 @@ function checkPlan({ tasks }: PlanSubmission): void {
 			if (task === null) {
 				refuse(`task ${name}: \${${text}} is not a reference to a task's result`);
 			} else if (!dependsOn.includes(task)) {
-				refuse(`task ${name} uses the result of ${task} and does not depend on it`);
+				refuse(`task ${name} uses the result of ${task}, but does not depend on it`);
 			}
 		}
 	}
 	const graph = new Map(names.map((name) => [name, tasks[name]?.dependsOn ?? []]));
 	const [cycle] = findCycles(graph);
-	if (cycle !== undefined) refuse(`tasks wait for each other: ${cycle.join(" → ")}`);
+	if (cycle !== undefined) refuse(`circular dependency: ${cycle.join(" → ")}`);
 }
 
 function refuse(message: string): never {

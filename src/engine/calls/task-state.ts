@@ -46,6 +46,7 @@ export function stepTask(
 	};
 	const data = {
 		...{ from: status, to: next.status, attempt: next.attempts, error },
+		code: next.status === "dead_lettered" ? (next.error?.code ?? null) : null,
 		...{ duration_ms: durationMs, reason },
 	};
 	return {

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { decideAccess, type Holds, type RouteNeed } from "../../core/access.js";
+import { decideAccess, type Holds, limitOf, type RouteNeed, seesAgent } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
 import type { RouteSpec } from "../contract/route.js";
 import type { FailureLimit } from "./failure-limit.js";
@@ -27,6 +27,16 @@ export interface Gate {
 		route: RouteSpec,
 		params: Readonly<Record<string, string>>,
 	): Caller;
+	/**
+	 * The second half of `admit`, once the whole request has arrived, which may take a while: throws when
+	 * the credential is no longer valid, or when an agent that the path does not name is outside of what
+	 * the caller's token is limited to. Null stands for agents that are not known.
+	 */
+	confine(caller: Caller, route: RouteSpec, subjects: () => readonly string[] | null): void;
+	/** Throws when the caller's token or session has become invalid since it was let in (A8). */
+	recheck(caller: Caller): void;
+	/** Aborts when the caller's token or session becomes invalid; null for one that cannot (A8). */
+	untilInvalid(caller: Caller): AbortSignal | null;
 	/** A login that failed: throws, as for any other failure. */
 	refuse(request: IncomingMessage, reason: string): never;
 }
@@ -51,7 +61,7 @@ export function createGate(
 		if (isNews) onRefusal({ from, reason, failures });
 		if (waitMs === null) throw new ReeveError("unauthorized", reason);
 		const seconds = Math.ceil(waitMs / 1_000);
-		throw new ReeveError("rate_limited", "too many logins have failed", undefined, {
+		throw new ReeveError("rate_limited", "too many failed logins", undefined, {
 			retry_after_s: seconds,
 		});
 	}
@@ -63,7 +73,7 @@ export function createGate(
 		if (authorization !== undefined) {
 			const [, sent = ""] = /^Bearer ([\w-]{1,200})$/i.exec(authorization) ?? [];
 			const token = tokens.find(sent, "token");
-			if (token === null) refuse(request, "the token is not valid, or no longer");
+			if (token === null) refuse(request, "the token is invalid or expired");
 			return { type: "token", token };
 		}
 		const sent = via.type === "socket" ? null : readCookie(request, via.cookie);
@@ -72,15 +82,30 @@ export function createGate(
 		return token === null ? NOBODY : { type: "session", token };
 	}
 
+	function recheck(caller: Caller): void {
+		if ("token" in caller && !tokens.isValid(caller.token.id)) throw noLongerValid(caller.type);
+	}
+
 	return {
 		refuse,
+		recheck,
+		confine(caller, route, subjects) {
+			recheck(caller);
+			if (route.limited !== "subjects") return;
+			const holds = holdsOf(caller);
+			const within = limitOf(holds);
+			if (within === null) return;
+			if (subjects()?.every((agent) => seesAgent(holds, agent))) return;
+			throw new ReeveError("forbidden", `this token is limited to ${within}`);
+		},
+		untilInvalid: (caller) => ("token" in caller ? tokens.untilInvalid(caller.token.id) : null),
 		admit(request, via, route, params) {
 			checkHost(request, via);
 			const caller = route.access === "public" ? NOBODY : identify(request, via);
 			checkOrigin(request, via, caller.type === "session");
 			const need: RouteNeed = {
 				...{ access: route.access, agents: route.agents ?? "none" },
-				about: params["id"] ?? null,
+				...{ about: params["id"] ?? params["scope"] ?? null, limited: route.limited },
 			};
 			const decision = decideAccess(need, holdsOf(caller));
 			if (decision.allowed) return caller;
@@ -90,9 +115,29 @@ export function createGate(
 	};
 }
 
+/** What a caller hears whose credential became invalid during a request. */
+function noLongerValid(type: "token" | "session"): ReeveError {
+	const what = type === "token" ? "token" : "login";
+	return new ReeveError("unauthorized", `the ${what} is no longer valid`);
+}
+
 /** Whether a caller may act, besides looking. */
 export function mayAct(caller: Caller): boolean {
-	return decideAccess({ access: "operate", agents: "none", about: null }, holdsOf(caller)).allowed;
+	const need = { access: "operate", agents: "none", about: null, limited: "free" } as const;
+	return decideAccess(need, holdsOf(caller)).allowed;
+}
+
+/** What a caller sees: null for everything, otherwise the project or agent that it is limited to. */
+export function sightOf(caller: Caller): Sight | null {
+	const holds = holdsOf(caller);
+	const within = limitOf(holds);
+	return within === null ? null : { within, sees: (agent) => seesAgent(holds, agent) };
+}
+
+/** The limit of a token, for handlers that filter what they answer. */
+export interface Sight {
+	readonly within: string;
+	readonly sees: (agent: string | undefined) => boolean;
 }
 
 function holdsOf(caller: Caller): Holds {

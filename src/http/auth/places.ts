@@ -26,7 +26,10 @@ export function checkHost({ headers }: IncomingMessage, via: Via): void {
 	const host = headers.host?.toLowerCase() ?? "";
 	const known = via.type === "socket" ? [SOCKET_HOST] : via.hosts;
 	if (known.includes(host)) return;
-	throw new ReeveError("misdirected", `this daemon is not called \`${host.slice(0, 100)}\``);
+	throw new ReeveError(
+		"misdirected",
+		`host \`${host.slice(0, 100)}\` is not allowed (DNS rebinding protection)`,
+	);
 }
 
 /**
@@ -37,7 +40,10 @@ export function checkOrigin(request: IncomingMessage, via: Via, byCookie: boolea
 	const { origin } = request.headers;
 	const site = request.headers["sec-fetch-site"];
 	const refuse = (from: string) => {
-		throw new ReeveError("foreign_origin", `a page of ${from.slice(0, 100)} may not ask this`);
+		throw new ReeveError(
+			"foreign_origin",
+			`requests from the origin ${from.slice(0, 100)} are not allowed`,
+		);
 	};
 	if (origin !== undefined && !originsOf(via).includes(origin)) refuse(origin);
 	if (site !== undefined && site !== "same-origin" && site !== "none") refuse("another site");

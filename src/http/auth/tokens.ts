@@ -1,12 +1,15 @@
 /**
- * The tokens of this daemon: made, found again by what was sent, and taken away, each with effect at
- * once. What is kept is a hash: a token has 256 random bits, so nothing slower is needed.
+ * The daemon's tokens: creation, lookup and revocation, each with immediate effect, also on connections
+ * that a token has opened (A8). The store holds hashes only: a token has 256 random bits, so a fast hash
+ * is enough.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
+import type { Clock } from "../../ports/clock.js";
 import type { StoredToken, TokenStore } from "../../ports/token-store.js";
+import { createValidity } from "./validity.js";
 
 /** Sessions beyond this take the place of the oldest one (A6). */
 const SESSIONS_MAX = 50;
@@ -14,6 +17,7 @@ const TOKENS_MAX = 200;
 
 export interface TokenInfo {
 	readonly id: string;
+	readonly name: string | null;
 	readonly kind: StoredToken["kind"];
 	readonly scope: TokenScope;
 	readonly createdAtMs: number;
@@ -22,6 +26,7 @@ export interface TokenInfo {
 }
 
 export interface NewToken {
+	readonly name?: string | undefined;
 	readonly kind: StoredToken["kind"];
 	readonly scope: TokenScope;
 	readonly expiresAtMs: number | null;
@@ -30,26 +35,35 @@ export interface NewToken {
 export interface Tokens {
 	/** Whose token this is; null when nobody's, or no longer. */
 	find(token: string, kind: StoredToken["kind"]): TokenInfo | null;
+	/** Whether the token of this id is valid now. */
+	isValid(id: string): boolean;
+	/** Aborts when the token stops being valid: revoked, replaced, logged out or expired. */
+	untilInvalid(id: string): AbortSignal;
 	list(): readonly TokenInfo[];
 	/** The token itself is given here, and never again. */
 	create(what: NewToken): Promise<{ readonly token: string; readonly info: TokenInfo }>;
 	revoke(id: string): Promise<void>;
-	/** The owner's own token. */
+	/** The owner's default token. */
 	showDefault(): Promise<string>;
 	/** Puts a new one in its place; the old one is worth nothing from then on. */
 	rotateDefault(): Promise<string>;
 }
 
-export async function openTokens(store: TokenStore, nowMs: () => number): Promise<Tokens> {
+export async function openTokens(store: TokenStore, clock: Clock): Promise<Tokens> {
+	const nowMs = () => clock.now().wallMs;
 	let stored = await store.read();
+	const isValid = (id: string) =>
+		stored.some((each) => each.id === id && !hasExpired(each, nowMs()));
+	const validity = createValidity(clock, isValid);
 	let writing: Promise<unknown> = Promise.resolve();
 
 	/** One after the other, and believed only once it is written. */
 	function change(next: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
 		const done = writing.then(async () => {
 			const tokens = withoutExcess(next(stored).filter((each) => !hasExpired(each, nowMs())));
-			await store.write(tokens);
+			await store.write(tokens).catch(refuseUnwritten);
 			stored = tokens;
+			validity.check();
 		});
 		writing = done.catch(() => {});
 		return done;
@@ -57,17 +71,17 @@ export async function openTokens(store: TokenStore, nowMs: () => number): Promis
 
 	async function create(what: NewToken, isDefault = false) {
 		if (stored.length >= TOKENS_MAX && what.kind === "token") {
-			throw new ReeveError("too_many_tokens", `there are ${TOKENS_MAX} tokens already`);
+			throw new ReeveError("too_many_tokens", `the limit of ${TOKENS_MAX} API tokens is reached`);
 		}
 		const id = randomBytes(6).toString("hex");
 		const token = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
-		const { kind, scope, expiresAtMs } = what;
+		const { kind, scope, expiresAtMs, name = null } = what;
 		const entry: StoredToken = {
-			...{ id, kind, hash: hashOf(token), scope: renderTokenScope(scope) },
+			...{ id, name, kind, hash: hashOf(token), scope: renderTokenScope(scope) },
 			...{ createdAtMs: nowMs(), expiresAtMs, isDefault },
 		};
 		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
-		if (isDefault) await store.writeDefault(token);
+		if (isDefault) await store.writeDefault(token).catch(refuseUnwritten);
 		return { token, info: infoOf(entry) };
 	}
 
@@ -80,11 +94,13 @@ export async function openTokens(store: TokenStore, nowMs: () => number): Promis
 			const found = stored.find((each) => isSame(each.hash, hashOf(token)) && each.kind === kind);
 			return found === undefined || hasExpired(found, nowMs()) ? null : infoOf(found);
 		},
+		isValid,
+		untilInvalid: (id) => validity.until(id),
 		list: () => stored.filter((each) => !hasExpired(each, nowMs())).map(infoOf),
 		create,
 		async revoke(id) {
 			const known = stored.find((each) => each.id === id);
-			if (known === undefined) throw new ReeveError("token_not_found", `there is no token ${id}`);
+			if (known === undefined) throw new ReeveError("token_not_found", `unknown token ${id}`);
 			await change((all) => all.filter((each) => each.id !== id));
 		},
 		async showDefault() {
@@ -95,6 +111,12 @@ export async function openTokens(store: TokenStore, nowMs: () => number): Promis
 	};
 	await tokens.showDefault();
 	return tokens;
+}
+
+/** The change is not in force: what cannot be written would be undone by the next start. */
+function refuseUnwritten(error: unknown): never {
+	const why = error instanceof Error ? error.message : String(error);
+	throw new ReeveError("store_unavailable", `cannot store the tokens, nothing was changed: ${why}`);
 }
 
 function hashOf(token: string): string {
@@ -116,8 +138,8 @@ function withoutExcess(tokens: readonly StoredToken[]): readonly StoredToken[] {
 }
 
 function infoOf(token: StoredToken): TokenInfo {
-	const { id, kind, createdAtMs, expiresAtMs, isDefault } = token;
+	const { id, name = null, kind, createdAtMs, expiresAtMs, isDefault } = token;
 	// What a future version may have written is worth nothing here.
 	const scope = parseTokenScope(token.scope) ?? { type: "agent", agent: "" };
-	return { id, kind, scope, createdAtMs, expiresAtMs, isDefault };
+	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault };
 }

@@ -1,7 +1,8 @@
 /** What can be asked of agents. */
 
 import { z } from "zod";
-import { KNOWN_CAUSES } from "../../core/adapter.js";
+import { TURN_CAUSES } from "../../core/adapter.js";
+import { ENV_SOURCES } from "../../core/environment.js";
 import { EXIT_CAUSES } from "../../core/exit.js";
 import { SIGN_SOURCES } from "../../core/sign.js";
 import {
@@ -28,15 +29,19 @@ const exit = z
 	})
 	.readonly()
 	.meta({ id: "Exit" });
+/** An agent's exit. */
 export type ExitJson = z.output<typeof exit>;
 
 const usage = z
 	.object({
-		tokens_today: z.number().describe("of all kinds, on this day of the host"),
-		usd_today: z.number().nullable().describe("as its CLI tells it; null where it does not"),
+		tokens_today: z.number().describe("tokens of all kinds today (local time of the host)"),
+		usd_today: z
+			.number()
+			.nullable()
+			.describe("as reported by its CLI; null if it does not report a cost"),
 		tokens_per_day: z.number().nullable().describe("its budget"),
 		usd_per_day: z.number().nullable().describe("its budget"),
-		held_until: time.nullable().describe("its budget is spent; it may do nothing until then"),
+		held_until: time.nullable().describe("set while its budget is used up: when it may continue"),
 	})
 	.readonly()
 	.meta({ id: "Usage" });
@@ -44,25 +49,31 @@ export type UsageJson = z.output<typeof usage>;
 
 const agentShape = z.object({
 	id: z.string(),
-	agent_id: z.string().describe("the same as `id`"),
+	agent_id: z.string().describe("same as `id`"),
 	project: z.string(),
 	agent: z.string(),
 	kind: z.enum(AGENT_KINDS),
 	backend: z.string(),
-	adapter: z.string().describe("built in, or one of the fleet file's own"),
+	adapter: z.string().describe("built in, or defined in the fleet file"),
 	desired: z.enum(["up", "down"]),
 	process: z.enum(PROCESS_STATES),
 	policy: z.enum(POLICY_STATES),
 	activity: z.enum(ACTIVITIES),
-	activity_source: z.enum(SIGN_SOURCES).nullable().describe("how the activity is known"),
-	activity_at: time.nullable().describe("since when it is known"),
-	activity_detail: z.string().nullable().describe("in the words of its CLI"),
+	activity_source: z.enum(SIGN_SOURCES).nullable().describe("how the activity was detected"),
+	activity_at: time.nullable().describe("when the activity was detected"),
+	activity_detail: z.string().nullable().describe("text from its CLI"),
 	turn_failure: z
-		.enum(KNOWN_CAUSES)
+		.enum(TURN_CAUSES)
 		.nullable()
-		.describe("why its last turn failed, until another one begins; null where that is not known"),
+		.describe(
+			"why its last turn failed, until the next turn starts; null if there is no known failure",
+		),
 	circuit: z.enum(CIRCUIT_STATES),
-	health: z.enum(HEALTH_STATES),
+	health: z
+		.enum(HEALTH_STATES)
+		.describe(
+			"the worse of its policy state (degraded, or halted: `unhealthy`) and its recent calls",
+		),
 	pid: z.number().nullable(),
 	run_id: z.string().nullable(),
 	started_at: time.nullable(),
@@ -70,28 +81,46 @@ const agentShape = z.object({
 	restarts: z.number(),
 	consecutive_failures: z
 		.number()
-		.describe("of calls in a row, or of flapping exits for a session"),
-	last_failure_at: time.nullable().describe("of a call"),
+		.describe("consecutive failed calls, or flapping exits for a session"),
+	last_failure_at: time.nullable().describe("of a run or a call, whichever is later"),
 	last_success_at: time.nullable().describe("of a call"),
 	circuit_open_until: time.nullable(),
-	processes: z.number().describe("how many serve it now"),
+	processes: z.number().describe("number of running worker processes"),
 	last_exit: exit.nullable(),
 	next_restart_at: time.nullable(),
-	waiting: z.boolean().describe("it ended by itself; somebody is to say what comes next"),
+	waiting: z.boolean().describe("it exited cleanly and waits for the operator's decision"),
 	ready: z.boolean(),
-	conversation: z
-		.string()
-		.nullable()
-		.describe("the conversation that it takes up when it is started again"),
-	usage: usage.nullable().describe("null for an agent that tells nothing of it"),
-	reason: z.string().describe("why it is as it is, in words"),
+	conversation: z.string().nullable().describe("the conversation that its next start resumes"),
+	usage: usage.nullable().describe("null if the agent does not report it"),
+	reason: z.string().describe("the reason for its state, as text"),
 	host: z.string(),
 	fleet_file: z.string(),
 });
 
 /** One agent, as `reeve ps --json` shows it. */
 const agent = agentShape.readonly().meta({ id: "Agent" });
+/** An agent as `reeve ps --json` and `GET /api/v1/agents` show it. */
 export type AgentJson = z.output<typeof agent>;
+
+const environment = z
+	.object({
+		variables: listOf(
+			z
+				.object({
+					name: z.string(),
+					source: z
+						.enum(ENV_SOURCES)
+						.describe("the layer that sets it; later layers take precedence"),
+					set: z.boolean().describe("false for a variable of `pass_env` without a value"),
+				})
+				.readonly(),
+		).describe("names only, never values"),
+		env_file: z.string().nullable(),
+		warnings: listOf(z.string()).describe("warnings about lines of the env file"),
+	})
+	.readonly()
+	.meta({ id: "Environment" });
+export type EnvironmentJson = z.output<typeof environment>;
 
 const agentDetail = agentShape
 	.extend({
@@ -99,13 +128,17 @@ const agentDetail = agentShape
 		crash: z
 			.object({ state: z.unknown(), settings: z.unknown(), on_clean_exit: z.string() })
 			.readonly()
-			.describe("the crash policy's memory and settings, as the library knows them"),
+			.describe("the state and settings of the crash policy"),
 		log_dir: z.string(),
+		last_output: listOf(z.string()).describe(
+			"the last output lines of a stopped agent, with secrets removed; empty while it runs",
+		),
 		depends_on: listOf(z.string()),
+		environment: environment.describe("the environment of its next start"),
 	})
 	.readonly()
 	.meta({ id: "AgentDetail" });
-/** One agent with its past. */
+/** One agent with its recent exits. */
 export type AgentDetailJson = z.output<typeof agentDetail>;
 
 const START_OUTCOMES = [
@@ -115,8 +148,9 @@ const START_OUTCOMES = [
 	"halted",
 	"stopped",
 	"over_budget",
+	"not_gone",
 	"waiting",
-	"changed",
+	"old_settings",
 ] as const;
 
 export const started = z
@@ -124,33 +158,48 @@ export const started = z
 		id: z.string(),
 		outcome: z
 			.enum(START_OUTCOMES)
-			.describe("`changed`: it runs on with its old settings until a reload"),
+			.describe(
+				"`old_settings`: it keeps running with its old settings until a reload; `not_gone`: processes of its last run cannot be proven gone, so it is not started",
+			),
 		reason: z.string(),
+		pid: z.number().nullable().describe("of the running process"),
 	})
 	.readonly()
 	.meta({ id: "Started" });
+/** The effect of `up` on an agent. */
 export type StartedJson = z.output<typeof started>;
+
+export const restarted = stopped
+	.unwrap()
+	.extend({
+		start: started.nullable().describe("the outcome of the start; null if none was attempted"),
+	})
+	.readonly()
+	.meta({ id: "Restarted" });
+export type RestartedJson = z.output<typeof restarted>;
 
 const stoppedAgents = z.object({ agents: listOf(stopped) });
 
 export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents": {
-		summary: "Every configured agent, called or not, with its state.",
+		summary: "Lists every configured agent with its state.",
 		access: "read",
+		stores: "never",
+		limited: "filtered",
 		agents: "any",
 		query: z.object({
-			project: z.string().optional().describe("only of this project"),
+			project: z.string().optional().describe("only agents of this project"),
 			kind: z.enum(AGENT_KINDS).optional(),
 			process: z.enum(PROCESS_STATES).optional(),
 			policy: z.enum(POLICY_STATES).optional(),
-			limit: z.coerce.number().int().min(1).max(1_000).optional().describe("all when left out"),
-			after: z.string().max(200).optional().describe("the `next` of the page before"),
+			limit: z.coerce.number().int().min(1).max(1_000).optional().describe("default: all"),
+			after: z.string().max(200).optional().describe("the `next` of the previous page"),
 		}),
 		headers: z.object({
 			"if-none-match": z
 				.string()
 				.optional()
-				.describe("the `etag` of an answer before: 304 if nothing has happened since"),
+				.describe("the `etag` of an earlier response: 304 if nothing has changed since"),
 		}),
 		reply: z.object({
 			agents: listOf(agent),
@@ -159,56 +208,73 @@ export const agentRoutes = defineRoutes({
 		errors: [],
 	},
 	"GET /api/v1/agents/:id": {
-		summary: "One agent with its recent exits and what the crash policy remembers.",
+		summary: "Returns one agent with its recent exits and the state of its crash policy.",
 		access: "read",
+		stores: "never",
+		limited: "path",
 		agents: "itself",
 		params: agentParams,
 		reply: agentDetail,
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:scope/up": {
-		summary: "Brings up agents that the daemon knows; a fleet file is taken on with `fleet/up`.",
+		summary: "Starts agents that the daemon already knows. Use `fleet/up` to apply a fleet file.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		params: scopeParams,
 		reply: z.object({ agents: listOf(started) }),
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:scope/down": {
-		summary: "Stops agents and keeps them down until somebody wants them up.",
+		summary: "Stops agents. They stay down until they are started again.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		params: scopeParams,
 		body: z.object({ timeout_ms: timeoutMs }),
 		reply: stoppedAgents,
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:scope/restart": {
-		summary: "Stops agents and starts them again.",
+		summary: "Restarts agents.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		params: scopeParams,
 		body: z.object({
-			fresh: z.boolean().default(false).describe("begin a new conversation"),
+			fresh: z.boolean().default(false).describe("start a new conversation"),
 			timeout_ms: timeoutMs,
 		}),
-		reply: stoppedAgents,
+		reply: z.object({ agents: listOf(restarted) }),
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:id/resume": {
 		summary:
-			"Lets a halted agent start over, its history of exits forgotten, and closes its circuit. One that is well and waits for its account or its budget goes on, with its history.",
+			"Resumes a halted agent, clears its exit history and closes its circuit. A healthy agent that waits for its account or budget continues, and keeps its history.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		params: agentParams,
 		reply: z.object({
-			from: z.enum(POLICY_STATES).describe("the state it was in"),
-			circuit_from: z.enum(CIRCUIT_STATES).describe("what its circuit was"),
+			from: z.enum(POLICY_STATES).describe("its previous state"),
+			outcome: z
+				.enum(START_OUTCOMES)
+				.nullable()
+				.optional()
+				.describe("the outcome of its start; null for a call agent"),
+			circuit_from: z.enum(CIRCUIT_STATES).describe("the previous state of its circuit"),
 			released: listOf(z.enum(HOLDS)).describe(
-				"what kept it and does no more: a turn that failed for want of a login, the usage limit of its account, its budget of the day",
+				"the holds that were released: a turn that failed without a login, the usage limit of its account, its daily budget",
 			),
 		}),
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:id/answer": {
-		summary: "Says what follows for an agent that ended by itself and waits.",
+		summary: "Decides what happens to an agent that exited cleanly.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		params: agentParams,
 		body: z.object({ answer: z.enum(["fresh", "continue", "stop"]) }),
 		reply: z.object({ outcome: z.enum(START_OUTCOMES) }),
@@ -216,8 +282,10 @@ export const agentRoutes = defineRoutes({
 	},
 	"POST /api/v1/agents/:id/send": {
 		summary:
-			"Sends a text to an agent. Where its adapter knows when it is ready, the text is accepted and typed then; else it is typed at once, exactly as it is.",
+			"Sends a message to an agent. If its adapter can detect when the agent is ready, the message is queued and typed then. Otherwise it is typed immediately, unchanged.",
 		access: "operate",
+		stores: "sometimes",
+		limited: "path",
 		params: agentParams,
 		body: z.object({
 			text: z.string(),
@@ -229,18 +297,20 @@ export const agentRoutes = defineRoutes({
 				.string()
 				.nullable()
 				.optional()
-				.describe("its id in the inbox; null when it was typed at once"),
+				.describe("its id in the inbox; null if it was typed immediately"),
 			process: z
 				.enum(PROCESS_STATES)
 				.optional()
-				.describe("of the agent: what is accepted for one that is stopped waits until it runs"),
-			desired: z.enum(["up", "down"]).optional().describe("whether it is to run"),
+				.describe("state of the agent: messages for a stopped agent are queued until it runs"),
+			desired: z.enum(["up", "down"]).optional().describe("whether the agent should run"),
 		}),
-		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full"],
+		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full", "input_not_read"],
 	},
 	"GET /api/v1/agents/:id/screen": {
-		summary: "The text on an agent's screen.",
+		summary: "Returns the text on an agent's screen.",
 		access: "read",
+		stores: "never",
+		limited: "path",
 		params: agentParams,
 		reply: z.object({ text: z.string() }),
 		errors: ["agent_not_found", "not_running", "no_terminal"],

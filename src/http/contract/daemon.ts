@@ -19,7 +19,7 @@ const limit = z
 		limit: z.enum(["memory", "pids", "cpu"]),
 		enforced: z
 			.enum(["tree", "process", "no"])
-			.describe("for all processes of an agent together, for each by itself, or not at all"),
+			.describe("for the whole process tree of an agent, per process, or not at all"),
 		detail: z.string().describe("how, or why not"),
 	})
 	.readonly()
@@ -29,14 +29,16 @@ const backend = z
 	.object({
 		name: z.enum(["systemd", "tmux", "pty", "launchd"]),
 		usable: z.boolean(),
-		auto: z.boolean().describe("whether it is what `auto` takes"),
-		reason: z.string().describe("how, why not, or why `auto` does not take it"),
+		auto: z.boolean().describe("whether `auto` selects it"),
+		reason: z
+			.string()
+			.describe("how it works, why it is not available, or why `auto` does not select it"),
 	})
 	.readonly()
 	.meta({ id: "BackendSupport" });
 
 const problems = listOf(z.string()).describe(
-	"why it is not ready, or what is wrong although it is",
+	"why it is not ready, or problems despite being ready",
 );
 
 const daemon = z
@@ -46,35 +48,50 @@ const daemon = z
 		version: z.string(),
 		home: z.string(),
 		socket: z.string(),
-		listen: z.string().nullable().describe("the address on the network; null when there is none"),
-		url: z.string().nullable().describe("the same as a link"),
+		listen: z.string().nullable().describe("the TCP address; null if it does not listen on TCP"),
+		url: z.string().nullable().describe("the address as a URL"),
 		started_at: time,
 		ready: z.boolean(),
 		problems,
 		services: listOf(service),
-		limits: listOf(limit).describe("what this host lets the daemon enforce"),
-		backends: listOf(backend).describe("what can hold a session on this host, the best first"),
+		limits: listOf(limit).describe("the limits that the daemon can enforce on this host"),
+		backends: listOf(backend).describe("the backends of this host, in order of preference"),
 	})
 	.readonly()
 	.meta({ id: "Daemon" });
+/** The daemon as `reeve daemon status --json` shows it. */
 export type DaemonJson = z.output<typeof daemon>;
+
+const testedRoute = z
+	.object({
+		name: z.string(),
+		type: z.string(),
+		ok: z.boolean().describe("whether the notification was sent"),
+		reason: z.string().nullable().describe("the error, if any"),
+	})
+	.readonly()
+	.meta({ id: "TestedRoute" });
+export type TestedRouteJson = z.output<typeof testedRoute>;
 
 export const daemonRoutes = defineRoutes({
 	"GET /health": {
-		summary: "Says that the daemon is alive.",
+		summary: "Returns 200 while the daemon is alive.",
 		access: "public",
+		stores: "never",
 		reply: z.object({ status: z.literal("ok") }),
 		errors: [],
 	},
 	"GET /ready": {
-		summary: "Says whether the daemon is ready, and why not.",
+		summary: "200 while the daemon is ready, otherwise 503 with the reason.",
 		access: "read",
+		stores: "never",
 		reply: z.object({ ready: z.boolean(), problems }),
-		errors: [],
+		errors: ["not_ready"],
 	},
 	"GET /metrics": {
-		summary: "Numbers for Prometheus; the names are in the guide to the API.",
+		summary: "Returns metrics for Prometheus. The API guide lists their names.",
 		access: "read",
+		stores: "never",
 		reply: {
 			stream: "text",
 			contentType: "text/plain",
@@ -83,37 +100,54 @@ export const daemonRoutes = defineRoutes({
 		errors: [],
 	},
 	"GET /api/v1/daemon": {
-		summary: "The daemon and its services.",
+		summary: "Returns the state of the daemon and its services.",
 		access: "read",
+		stores: "never",
 		reply: daemon,
 		errors: [],
 	},
 	"POST /api/v1/daemon/stop": {
-		summary: "Ends the daemon; with `all`, its agents are stopped first.",
+		summary: "Stops the daemon. With `all`, stops its agents first.",
 		access: "operate",
+		stores: "never",
 		body: z.object({ all: z.boolean().default(false) }),
 		reply: z.object({ stopped: listOf(stopped) }),
 		errors: [],
 	},
 	"POST /api/v1/daemon/reload": {
-		summary: "Reads the daemon's settings and opens its log anew; nothing is restarted.",
+		summary: "Applies the daemon's settings and reopens its log, without a restart.",
 		access: "operate",
+		stores: "never",
 		reply: z.object({
-			changed: z.boolean().describe("whether other settings hold now"),
+			changed: z.boolean().describe("whether the settings changed"),
+			keys: listOf(z.string()).describe("the changed settings, never their values"),
 			problem: z
 				.string()
 				.nullable()
-				.describe("why the file cannot be used; what held before goes on then"),
+				.describe("why the file is invalid; the previous settings stay in effect"),
 		}),
 		errors: [],
 	},
+	"POST /api/v1/notify/test": {
+		summary:
+			"Sends a test notification over the configured routes, ignoring their kinds and quiet hours.",
+		access: "operate",
+		stores: "never",
+		body: z.object({
+			route: z.string().nullable().default(null).describe("the name of a route; null for all"),
+		}),
+		reply: z.object({ routes: listOf(testedRoute) }),
+		errors: ["notify_route_not_found"],
+	},
 	"GET /api/v1/openapi.json": {
-		summary: "This API as an OpenAPI 3.1 document.",
+		summary: "Returns this API as an OpenAPI 3.1 document.",
 		access: "read",
+		stores: "never",
+		limited: "free",
 		reply: {
 			stream: "json",
 			contentType: "application/json",
-			meaning: "The document.",
+			meaning: "The OpenAPI document.",
 		},
 		errors: [],
 	},

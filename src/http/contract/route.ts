@@ -5,7 +5,7 @@
  */
 
 import type { z } from "zod";
-import type { Access } from "../../core/access.js";
+import type { Access, LimitedAccess } from "../../core/access.js";
 import type { ErrorCode } from "../../core/errors.js";
 
 /** An answer that is not one JSON document. */
@@ -20,8 +20,16 @@ export interface RouteSpec {
 	/** What it does, as a sentence. */
 	readonly summary: string;
 	readonly access: Access;
+	/**
+	 * Whether it needs a store that can be written. `always`: it is refused at once while nothing can be
+	 * stored. `sometimes`: its handler guards the part that stores something, and does the rest regardless
+	 * (typing, waiting for a result). `never`: it works regardless.
+	 */
+	readonly stores: "always" | "sometimes" | "never";
 	/** Agents may ask it too: about themselves, where `:id` of the path is who it is about, or about any. */
 	readonly agents?: "itself" | "any";
+	/** What tokens that are limited to a project or an agent may ask here; nothing when left out. */
+	readonly limited?: LimitedAccess;
 	/** It is not noted who did it: what it does has events of its own. */
 	readonly quiet?: true;
 	/** The one `:part` of the path. */
@@ -47,6 +55,8 @@ export const COMMON_ERRORS = [
 	"rate_limited",
 	"internal",
 	"store_unavailable",
+	"outcome_pending",
+	"body_too_deep",
 ] as const satisfies readonly ErrorCode[];
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

@@ -27,6 +27,7 @@ type Specs = typeof ROUTES;
 /** `METHOD /path` of any route. */
 export type RouteName = keyof Specs;
 
+/** The types of every route, by its name: `METHOD /path`. */
 export type Routes = { readonly [Name in RouteName]: RouteTypes<Specs[Name]> };
 
 /** Routes that are answered with one JSON document. */

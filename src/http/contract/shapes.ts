@@ -33,35 +33,40 @@ const DRAIN_OUTCOMES = [
 
 export const drainOutcome = z.enum(DRAIN_OUTCOMES);
 
+export const endedProcess = z.object({ pid: z.number(), name: z.string() });
+
 export const stopped = z
 	.object({
 		id: z.string(),
 		outcome: drainOutcome,
 		duration_ms: z.number(),
 		reason: z.string().nullable(),
+		killed: listOf(endedProcess).describe("processes that were still alive after the timeout"),
 	})
 	.readonly()
 	.meta({ id: "Stopped" });
+/** How an agent was stopped. */
 export type StoppedJson = z.output<typeof stopped>;
 
 export const timeoutMs = z
 	.number()
 	.nonnegative()
 	.optional()
-	.describe(
-		"how long an agent may take before it is killed; its own `drain.timeout` when left out",
-	);
+	.describe("how long an agent may take to exit before it is killed; default: its `drain.timeout`");
 
 export const errorReply = z
 	.object({
 		error: z.object({
-			code: z.string().describe("one of the codes of the errors page"),
-			message: z.string().describe("what happened here"),
-			hint: z.string().describe("what to do about it"),
-			details: z.unknown().describe("more, by code; null when there is none"),
-			correlation_id: z.string().describe("the same in the daemon's log and in events"),
+			code: z.string().describe("an error code from the errors page"),
+			message: z.string().describe("what happened"),
+			hint: z.string().describe("how to fix it"),
+			details: z
+				.unknown()
+				.describe("additional data, depending on the code; null if there is none"),
+			correlation_id: z.string().describe("also in the daemon's log and in events"),
 		}),
 	})
 	.readonly()
 	.meta({ id: "Error" });
+/** The body of every failed request. */
 export type ErrorJson = z.output<typeof errorReply>;

@@ -17,7 +17,7 @@ const message = z
 	.object({
 		...{ id: z.string(), agent: z.string(), text: z.string(), accepted_at: time },
 		phase: z.enum(MESSAGE_PHASES).describe("`dead`: it could not be delivered"),
-		attempts: z.number().describe("runs in which it was typed"),
+		attempts: z.number().describe("number of runs in which it was typed"),
 		reason: z.string().nullable(),
 	})
 	.readonly()
@@ -25,21 +25,27 @@ const message = z
 
 export const talkRoutes = defineRoutes({
 	"GET /api/v1/inbox": {
-		summary: "Texts that were accepted for agents and are not delivered yet, or could not be.",
+		summary: "Lists messages that are queued for agents or could not be delivered.",
 		access: "read",
+		stores: "never",
+		limited: "filtered",
 		reply: z.object({ messages: listOf(message) }),
 		errors: [],
 	},
 	"POST /api/v1/inbox/:message/discard": {
-		summary: "Gives up a text that is not delivered.",
+		summary: "Discards an undelivered message.",
 		access: "operate",
+		stores: "always",
+		limited: "subjects",
 		params: z.object({ message: z.string() }),
 		reply: z.object({ discarded: z.literal(true) }),
 		errors: ["message_not_found", "write_failed"],
 	},
 	"POST /api/v1/agents/:id/report": {
-		summary: "Says how an agent is getting on; it becomes an event.",
+		summary: "Reports the progress of an agent, as an event.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		agents: "itself",
 		quiet: true,
 		params: agentParams,
@@ -49,28 +55,34 @@ export const talkRoutes = defineRoutes({
 	},
 	"POST /api/v1/agents/:id/ask": {
 		summary:
-			"Asks the operator in an agent's name, and with `wait` waits for the answer. Asking the same again waits on.",
+			"Asks the operator a question on behalf of an agent. With `wait`, waits for the answer; repeat the same question to keep waiting.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		agents: "itself",
 		quiet: true,
 		params: agentParams,
 		query: z.object({ wait }),
 		body: z.object({ question: words }),
-		reply: z.object({ answer: z.string().nullable().describe("null while there is none") }),
+		reply: z.object({ answer: z.string().nullable().describe("null while there is no answer") }),
 		errors: ["agent_not_found", "write_failed"],
 	},
 	"GET /api/v1/questions": {
-		summary: "Questions of agents that nobody has answered.",
+		summary: "Lists open questions of agents.",
 		access: "read",
+		stores: "never",
+		limited: "filtered",
 		reply: z.object({ questions: listOf(question) }),
 		errors: [],
 	},
 	"POST /api/v1/agents/:id/reply": {
 		summary: "Answers the open question of an agent.",
 		access: "operate",
+		stores: "always",
+		limited: "path",
 		params: agentParams,
 		body: z.object({ answer: words }),
-		reply: z.object({ question: z.string().describe("what was answered") }),
+		reply: z.object({ question: z.string().describe("the question that was answered") }),
 		errors: ["agent_not_found", "no_question", "write_failed"],
 	},
 });

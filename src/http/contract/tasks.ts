@@ -18,30 +18,48 @@ export const wait = z
 	.regex(DURATION_PATTERN)
 	.transform((text) => Math.min(parseDuration(text) ?? 0, WAIT_MS_MAX))
 	.optional()
-	.describe("how long to wait for the end, such as `30s`; at most 10 minutes");
+	.describe("how long to wait for the result, such as `30s`; at most 10 minutes");
+
+/** The beginning or the end of an id. */
+export const part = z
+	.string()
+	.regex(/^[0-9a-f-]{4,36}$/)
+	.optional()
+	.describe("only ids with this prefix or suffix");
 
 export const page = {
 	limit: z.coerce.number().int().min(1).max(1_000).default(50),
-	before: name.optional().describe("the id of the last one of the page before"),
-	since: z.iso.datetime().optional().describe("only those taken on at or after this time"),
+	before: name.optional().describe("the id of the last entry of the previous page"),
+	since: z.iso.datetime().optional().describe("only those accepted at or after this time"),
 };
 
 export const nextPage = z
 	.string()
 	.nullable()
-	.describe("the `before` of the next page; null when there is none");
+	.describe("the `before` of the next page; null on the last page");
 
 const taskError = z
 	.object({
-		code: z.string().describe("what kind of failure it is to the caller"),
-		kind: z
-			.enum(ATTEMPT_ERRORS)
-			.nullable()
-			.describe("how the last attempt failed, if there was one"),
+		code: z.string().describe("the kind of failure for the caller"),
+		kind: z.enum(ATTEMPT_ERRORS).nullable().describe("the error of the last attempt, if any"),
 		message: z.string(),
 	})
 	.readonly()
 	.meta({ id: "TaskError" });
+
+const response = z
+	.object({
+		status: z.string(),
+		code: z.number(),
+		result: z.unknown().optional(),
+		error: z.unknown().optional(),
+		truncated: z
+			.literal(true)
+			.optional()
+			.describe("set if `result` and `error` were too large to store"),
+	})
+	.readonly()
+	.meta({ id: "AgentResponse" });
 
 const attempt = z
 	.object({
@@ -52,10 +70,8 @@ const attempt = z
 			.object({ kind: z.enum(ATTEMPT_ERRORS), message: z.string() })
 			.readonly()
 			.optional(),
-		log: z
-			.string()
-			.optional()
-			.describe("the end of what it wrote to stderr; only of a single task"),
+		response: response.optional().describe("the agent's response, if it reported a failure"),
+		log: z.string().optional().describe("the end of its stderr; only when reading a single task"),
 	})
 	.readonly()
 	.meta({ id: "Attempt" });
@@ -63,26 +79,27 @@ const attempt = z
 const taskShape = z.object({
 	task_id: z.string(),
 	plan_id: z.string(),
-	name: z.string().describe("its name in the plan; `root` where it is the only one"),
+	name: z.string().describe("its name in the plan; `root` for a single task"),
 	agent: z.string(),
 	action: z.string(),
 	status: z.enum(TASK_STATUSES),
-	attempts: listOf(attempt).describe("those that have ended, in order"),
+	attempts: listOf(attempt).describe("finished attempts, in order"),
 	max_attempts: z.number(),
 	priority: z.number(),
 	idempotent: z.boolean(),
 	timeout_ms: z.number(),
 	depends_on: listOf(z.string()),
-	result: z.unknown().describe("what the agent answered").optional(),
+	result: z.unknown().describe("the agent's result").optional(),
 	error: taskError.optional(),
-	reason: z.string().describe("why it is as it is, in words"),
+	response: response.optional().describe("the agent's response to the last attempt, if it failed"),
+	reason: z.string().describe("the reason for its status, as text"),
 	next_attempt_at: time.nullable(),
 	created_at: time,
 	ended_at: time.nullable(),
 	correlation_id: z.string(),
 	replay_of: z.string().nullable().describe("the dead letter that it replays"),
 	replayed_as: z.string().nullable().describe("for a dead letter: the task that replays it"),
-	discarded: z.boolean().describe("for a dead letter: whether it was given up"),
+	discarded: z.boolean().describe("for a dead letter: whether it was discarded"),
 });
 
 export const task = taskShape.readonly().meta({ id: "Task" });
@@ -90,7 +107,7 @@ export type TaskJson = z.output<typeof task>;
 
 const taskDetail = taskShape
 	.extend({
-		payload: z.unknown().describe("what it was given"),
+		payload: z.unknown().describe("the input"),
 		context: z.unknown(),
 	})
 	.readonly()
@@ -103,10 +120,16 @@ export const submissionShape = {
 	action: name,
 	payload: z.unknown().optional(),
 	context: z.unknown().optional(),
-	priority: z.number().int().min(-1_000).max(1_000).optional().describe("higher ones go first; 0"),
+	priority: z
+		.number()
+		.int()
+		.min(-1_000)
+		.max(1_000)
+		.optional()
+		.describe("tasks with a higher priority run first; default 0"),
 	timeout_ms: z.number().int().positive().optional().describe("instead of the agent's `timeout`"),
 	max_attempts: z.number().int().min(1).max(1_000).optional(),
-	idempotent: z.boolean().optional().describe("whether doing it twice is harmless"),
+	idempotent: z.boolean().optional().describe("whether running it twice is harmless"),
 };
 
 const taskParams = z.object({ id: name.describe("the task") });
@@ -125,14 +148,17 @@ const REFUSALS = [
 	"not_callable",
 	"idempotency_conflict",
 	"queue_full",
+	"daemon_stopping",
 	"write_failed",
 ] as const;
 
 export const taskRoutes = defineRoutes({
 	"POST /api/v1/tasks": {
 		summary:
-			"Asks a call or worker agent for something. The answer comes when the task is durable or, with `wait`, when it has ended; the header `Idempotency-Key` makes one task of the same request sent again.",
+			"Runs a task on a call or worker agent. The response is sent when the task is stored or, with `wait`, when it is finished. Requests with the same `Idempotency-Key` header create only one task. While the agent's circuit is open the request is refused with `agent_unavailable` and a `Retry-After` header, and nothing is stored.",
 		access: "operate",
+		stores: "sometimes",
+		limited: "subjects",
 		agents: "any",
 		quiet: true,
 		query: z.object({ wait }),
@@ -141,42 +167,63 @@ export const taskRoutes = defineRoutes({
 		errors: [...REFUSALS, ...ENDS],
 	},
 	"GET /api/v1/tasks": {
-		summary: "Tasks, newest first.",
+		summary: "Lists tasks, newest first.",
 		access: "read",
+		stores: "never",
+		limited: "filtered",
 		query: z.object({
 			...page,
 			agent: name.optional(),
 			status: z.enum(TASK_STATUSES).optional(),
 			plan: name.optional(),
+			part,
+			counts: z
+				.enum(["0", "1"])
+				.optional()
+				.describe("`1` counts by status; `status`, `part` and `before` do not apply to the counts"),
 		}),
-		reply: taskPage,
+		reply: taskPage.extend({
+			counts: z
+				.partialRecord(z.enum(TASK_STATUSES), z.number())
+				.readonly()
+				.describe("number of tasks by status; statuses without tasks are omitted")
+				.optional(),
+		}),
 		errors: [],
 	},
 	"GET /api/v1/tasks/:id": {
-		summary: "One task with its input, every attempt and what it answered.",
+		summary: "Returns one task with its input, every attempt and its result.",
 		access: "read",
+		stores: "never",
+		limited: "subjects",
 		params: taskParams,
 		query: z.object({ wait }),
 		reply: taskDetail,
 		errors: ["task_not_found"],
 	},
 	"POST /api/v1/tasks/:id/cancel": {
-		summary: "Cancels a task; what runs for it is ended first.",
+		summary: "Cancels a task after killing its running attempt.",
 		access: "operate",
+		stores: "always",
+		limited: "subjects",
 		params: taskParams,
 		reply: taskDetail,
 		errors: ["task_not_found", "already_ended"],
 	},
 	"GET /api/v1/dead-letters": {
-		summary: "Tasks that failed for good and of which nothing has become yet, newest first.",
+		summary: "Lists dead letters that are neither replayed nor discarded, newest first.",
 		access: "read",
+		stores: "never",
+		limited: "filtered",
 		query: z.object({ ...page, agent: name.optional() }),
 		reply: taskPage,
 		errors: [],
 	},
 	"POST /api/v1/dead-letters/:id/replay": {
-		summary: "Tries a dead letter again, as a new task that points back to it.",
+		summary: "Replays a dead letter as a new task that refers to it.",
 		access: "operate",
+		stores: "always",
+		limited: "subjects",
 		params: taskParams,
 		reply: taskDetail,
 		errors: [
@@ -185,12 +232,16 @@ export const taskRoutes = defineRoutes({
 			"planning_failed",
 			"agent_not_found",
 			"not_callable",
+			"agent_unavailable",
 			"queue_full",
+			"daemon_stopping",
 		],
 	},
 	"POST /api/v1/dead-letters/:id/discard": {
-		summary: "Gives a dead letter up; it can still be looked at as a task.",
+		summary: "Discards a dead letter. It remains visible as a task.",
 		access: "operate",
+		stores: "always",
+		limited: "subjects",
 		params: taskParams,
 		reply: taskDetail,
 		errors: ["task_not_found", "not_a_dead_letter"],

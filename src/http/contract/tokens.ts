@@ -7,17 +7,30 @@ import { listOf, time } from "./shapes.js";
 
 const scope = z
 	.string()
-	.refine((text) => parseTokenScope(text) !== null, "is `read`, `operate` or `agent:PROJECT:NAME`")
-	.describe("`read`, `operate`, or `agent:PROJECT:NAME` for what an agent may ask about itself");
+	.refine(
+		(text) => parseTokenScope(text) !== null,
+		"must be `read` or `operate`, optionally with `:PROJECT` or `:PROJECT:AGENT`, or `agent:PROJECT:AGENT`",
+	)
+	.describe(
+		"`read` or `operate`; with `:PROJECT` or `:PROJECT:AGENT`, limited to that project or agent; or `agent:PROJECT:AGENT` for requests of an agent about itself",
+	);
+
+const name = z
+	.string()
+	.regex(/^[\w][\w .@:/-]{0,59}$/)
+	.describe("a label; letters, digits, spaces and `_.@:/-`, at most 60");
 
 const token = z
 	.object({
-		id: z.string().describe("names it; no secret"),
-		kind: z.enum(["token", "session"]).describe("`session`: of a browser that was let in"),
+		id: z.string().describe("the token's id; not secret"),
+		name: z.string().nullable().describe("its label"),
+		kind: z.enum(["token", "session"]).describe("`session`: a browser session"),
 		scope: z.string(),
 		created_at: time,
 		expires_at: time.nullable(),
-		is_default: z.boolean().describe("the owner's own, which `reeve token show` shows"),
+		is_default: z
+			.boolean()
+			.describe("whether it is the owner's default token (`reeve token show`)"),
 	})
 	.readonly()
 	.meta({ id: "Token" });
@@ -25,17 +38,20 @@ export type TokenJson = z.output<typeof token>;
 
 export const tokenRoutes = defineRoutes({
 	"GET /api/v1/tokens": {
-		summary: "All tokens that are valid; never the tokens themselves.",
+		summary: "Lists all valid tokens, without their secrets.",
 		access: "owner",
+		stores: "never",
 		reply: z.object({ tokens: listOf(token) }),
 		errors: [],
 	},
 	"POST /api/v1/tokens": {
-		summary: "Makes a token, and shows it this once.",
+		summary: "Creates a token. Its secret is only returned once.",
 		access: "owner",
+		stores: "never",
 		status: 201,
 		body: z.object({
 			scope,
+			name: name.optional(),
 			expires_in_ms: z
 				.number()
 				.int()
@@ -47,46 +63,53 @@ export const tokenRoutes = defineRoutes({
 		errors: ["too_many_tokens"],
 	},
 	"GET /api/v1/tokens/default": {
-		summary: "The owner's own token.",
+		summary: "Returns the owner's default token.",
 		access: "owner",
+		stores: "never",
 		reply: z.object({ token: z.string() }),
 		errors: [],
 	},
 	"POST /api/v1/tokens/rotate": {
-		summary: "Puts a new token in the place of the owner's own; the old one is void at once.",
+		summary: "Replaces the owner's default token. The old token is revoked immediately.",
 		access: "owner",
+		stores: "never",
 		reply: z.object({ token: z.string() }),
 		errors: [],
 	},
 	"POST /api/v1/tokens/:id/revoke": {
-		summary: "Makes a token void at once.",
+		summary: "Revokes a token immediately.",
 		access: "owner",
+		stores: "never",
 		params: z.object({ id: z.string().min(1).max(100).describe("the token's id") }),
 		reply: z.object({ revoked: z.string() }),
 		errors: ["token_not_found"],
 	},
 	"POST /api/v1/login-links": {
-		summary: "Makes a link that lets one browser in, once, within five minutes.",
+		summary: "Creates a one-time login link for a browser, valid for five minutes.",
 		access: "owner",
+		stores: "never",
 		status: 201,
 		body: z.object({ scope: scope.default("operate") }),
 		reply: z.object({ path: z.string(), url: z.string().nullable(), expires_at: time }),
 		errors: [],
 	},
 	"GET /login": {
-		summary: "Lets a browser in by its one-time link, with a cookie, and sends it to the page.",
+		summary: "Logs a browser in with a one-time link: sets a cookie and redirects to the page.",
 		access: "public",
+		stores: "never",
 		query: z.object({ code: z.string().min(1).max(200) }),
 		reply: {
 			stream: "text",
 			contentType: "text/plain",
-			meaning: "A redirect to `/`, with a cookie that only this daemon gets back.",
+			meaning: "A redirect to `/` with the session cookie.",
 		},
 		errors: ["unauthorized", "rate_limited"],
 	},
 	"POST /api/v1/logout": {
-		summary: "Makes the cookie that came with this request void.",
+		summary: "Logs out: revokes the session cookie of this request.",
 		access: "read",
+		stores: "never",
+		limited: "free",
 		reply: z.object({ logged_out: z.boolean() }),
 		errors: [],
 	},

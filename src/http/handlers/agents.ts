@@ -8,19 +8,22 @@ import { renderAgent, renderStoredExit } from "../agent-json.js";
 import { createAgentsList } from "../agents-list.js";
 import type { AgentDetailJson, agentRoutes, StartedJson } from "../contract/agents.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import { storing } from "../store-guard.js";
 import { createTurns } from "../turns.js";
-import { renderStarted, renderStopped } from "./render-outcome.js";
+import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.js";
 
+const OUTPUT_LINES = 10;
+const OUTPUT_LINE_LENGTH_MAX = 500;
 const EXITS_SHOWN = 20;
 /** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
 const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
-	const { engine, calls, clock } = parts;
+	const { engine, calls, clock, store } = parts;
 	const list = createAgentsList(parts);
 	const typing = createTurns();
 	return {
-		"GET /api/v1/agents": ({ query }) => list(query),
+		"GET /api/v1/agents": ({ query, sight }) => list(query, sight),
 		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
 		"POST /api/v1/agents/:scope/up": async ({ params }) => ({
 			agents: await upRecorded(engine, params.scope),
@@ -30,11 +33,12 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 		}),
 		"POST /api/v1/agents/:scope/restart": async ({ params, body }) => {
 			const options = { fresh: body.fresh, timeoutMs: body.timeout_ms };
-			return { agents: (await engine.restart(params.scope, options)).map(renderStopped) };
+			const agents = await engine.restart(params.scope, options);
+			return { agents: agents.map((each) => renderRestarted(engine, each)) };
 		},
 		"POST /api/v1/agents/:id/resume": async ({ params: { id } }) => {
-			const { from, released } = await engine.resume(id);
-			return { from, circuit_from: await calls.closeCircuit(id), released };
+			const { outcome, ...resumed } = await engine.resume(id);
+			return { ...resumed, outcome, circuit_from: await calls.closeCircuit(id) };
 		},
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
@@ -44,7 +48,7 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 				refuseToType(id, engine.specOf(id)?.kind);
 				const bytes = Buffer.from(body.text, "utf8");
 				if (body.submit && body.text !== "" && engine.terminals.hasInbox(id)) {
-					const { id: message } = await engine.inbox.accept(id, body.text);
+					const { id: message } = await storing(store, () => engine.inbox.accept(id, body.text));
 					const { process, agent } = engine.get(id);
 					return { bytes: bytes.length, message, process, desired: agent.desired };
 				}
@@ -64,7 +68,7 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 /** Agents that take requests have no terminal, and another way to be asked. */
 function refuseToType(id: string, kind: AgentKind | undefined): void {
 	if (kind !== "call" && kind !== "worker") return;
-	const hint = `It takes requests: \`reeve call ${id} ACTION\`.`;
+	const hint = `Send it a request: \`reeve call ${id} ACTION\`.`;
 	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
 }
 
@@ -86,10 +90,11 @@ async function upRecorded(engine: Engine, scope: string): Promise<readonly Start
 	return started.flat().map((each) => renderStarted(engine, each));
 }
 
-function describeAgent(parts: HttpParts, id: string): AgentDetailJson {
+async function describeAgent(parts: HttpParts, id: string): Promise<AgentDetailJson> {
 	const { engine, calls, store, clock, host, logDirOf } = parts;
 	const view = engine.get(id);
 	const { spec, crash } = view.agent;
+	const environment = await parts.describeEnvironment(spec);
 	return {
 		...renderAgent(view, calls.circuit(id), { host, nowMs: clock.now().wallMs }),
 		exits: store.readExits(id, EXITS_SHOWN).map(renderStoredExit),
@@ -99,8 +104,15 @@ function describeAgent(parts: HttpParts, id: string): AgentDetailJson {
 			on_clean_exit: spec.kind === "session" ? spec.onCleanExit : "restart",
 		},
 		log_dir: logDirOf(id),
+		last_output: lastLines(await engine.lastOutput(id)),
 		depends_on: spec.kind === "call" ? [] : spec.dependsOn,
+		environment,
 	};
+}
+
+function lastLines(text: string): readonly string[] {
+	const lines = text.split("\n").filter((line) => line.trim() !== "");
+	return lines.slice(-OUTPUT_LINES).map((line) => line.slice(0, OUTPUT_LINE_LENGTH_MAX));
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

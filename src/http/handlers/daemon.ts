@@ -1,5 +1,6 @@
 /** What is asked of the daemon itself. */
 
+import { ReeveError } from "../../core/errors.js";
 import type { daemonRoutes } from "../contract/daemon.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { createMetrics } from "../metrics/metrics.js";
@@ -11,7 +12,11 @@ export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof da
 	const metrics = createMetrics(parts);
 	return {
 		"GET /health": () => ({ status: "ok" }),
-		"GET /ready": () => ({ ready: status().ready, problems: status().problems }),
+		"GET /ready": () => {
+			const { ready, problems } = status();
+			if (!ready) throw new ReeveError("not_ready", problems.join("; "));
+			return { ready, problems };
+		},
 		"GET /metrics": (_, response) => {
 			response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
 			response.end(metrics.render());
@@ -23,6 +28,9 @@ export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof da
 			return { stopped };
 		},
 		"POST /api/v1/daemon/reload": () => parts.reload(),
+		"POST /api/v1/notify/test": async ({ body }) => ({
+			routes: await parts.testNotify(body.route),
+		}),
 		"GET /api/v1/openapi.json": async (_, response) => {
 			// Asked for rarely, so it is not kept in memory.
 			const { renderOpenApi } = await import("../openapi.js");

@@ -3,7 +3,7 @@
 import type { FleetSpec } from "../../config/spec.js";
 import type { fleetRoutes } from "../contract/fleet.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { renderStarted } from "./render-outcome.js";
+import { renderKilled, renderStarted } from "./render-outcome.js";
 
 export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeof fleetRoutes> {
 	return {
@@ -14,13 +14,15 @@ export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeo
 		"POST /api/v1/fleet/reload": async ({ body }) => {
 			const spec = asSpec(body.fleet);
 			const changes = body.dry_run
-				? engine.plan(spec).map((change) => ({ ...change, stopped: null }))
+				? engine.plan(spec).map((change) => ({ ...change, stopped: null, start: null }))
 				: await engine.reload(spec);
 			return {
-				changes: changes.map(({ id, change, keys, stopped }) => ({
+				changes: changes.map(({ id, change, keys, stopped, start }) => ({
 					...{ id, change, keys },
 					outcome: stopped?.outcome ?? null,
 					duration_ms: stopped?.durationMs ?? null,
+					killed: renderKilled(stopped?.killed ?? []),
+					start: start && renderStarted(engine, { id, ...start }),
 				})),
 			};
 		},

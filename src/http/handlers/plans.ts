@@ -1,27 +1,47 @@
 /** What is asked about plans. */
 
+import type { PlanDetail } from "../../engine/calls/calls.js";
 import type { PlanSubmission } from "../../engine/calls/submission.js";
 import type { planRoutes } from "../contract/plans.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { renderPlan, renderPlanDetail } from "../task-json.js";
+import { storing } from "../store-guard.js";
+import { GOES_ON, renderPlan, renderPlanDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 import { CANCEL_WAIT_MS } from "./tasks.js";
 
-export function createPlanHandlers({ calls }: HttpParts): Handlers<keyof typeof planRoutes> {
+export function createPlanHandlers({ calls, store }: HttpParts): Handlers<keyof typeof planRoutes> {
+	const render = (detail: PlanDetail) => {
+		const rendered = renderPlanDetail(detail);
+		return calls.isClosed && detail.plan.endedAtMs === null
+			? { ...rendered, reason: GOES_ON }
+			: rendered;
+	};
 	return {
 		"POST /api/v1/plans": async (asked) => {
-			const { plan } = await calls.submitPlan(submissionOf(asked.body), submitOptions(asked));
-			return renderPlanDetail(await calls.waitForPlan(plan.planId, asked.query.wait ?? 0));
+			const submission = submissionOf(asked.body);
+			const { plan } = await storing(store, () =>
+				calls.submitPlan(submission, submitOptions(asked)),
+			);
+			const { query, dropped } = asked;
+			return render(await calls.waitForPlan(plan.planId, query.wait ?? 0, dropped));
 		},
-		"GET /api/v1/plans": ({ query }) => {
-			const { limit, status } = query;
-			const plans = calls.plans({ ...pageOf(query), ...(status !== undefined && { status }) });
+		"GET /api/v1/plans": ({ query, sight }) => {
+			const { limit, status, part } = query;
+			const plans = calls.plans({
+				...pageOf(query),
+				...(status !== undefined && { status }),
+				...(part !== undefined && { part }),
+			});
 			const next = plans.length < limit ? null : (plans.at(-1)?.planId ?? null);
-			return { plans: plans.map(renderPlan), next };
+			const seen = plans.filter(
+				({ planId }) =>
+					sight === null || calls.plan(planId).tasks.every(({ task }) => sight.sees(task.agentId)),
+			);
+			return { plans: seen.map(renderPlan), next };
 		},
-		"GET /api/v1/plans/:id": async ({ params, query }) =>
-			renderPlanDetail(await calls.waitForPlan(params.id, query.wait ?? 0)),
+		"GET /api/v1/plans/:id": async ({ params, query, dropped }) =>
+			render(await calls.waitForPlan(params.id, query.wait ?? 0, dropped)),
 		"POST /api/v1/plans/:id/cancel": async ({ params }) =>
 			renderPlanDetail(await calls.cancelPlan(params.id, CANCEL_WAIT_MS)),
 	};

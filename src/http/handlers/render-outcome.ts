@@ -1,17 +1,29 @@
 /** How starts and stops went, in the words of the contract. */
 
 import type { Engine } from "../../engine/engine.js";
-import type { Started, Stopped } from "../../engine/engine-parts.js";
-import type { StartedJson } from "../contract/agents.js";
+import type { RestartedAgent, Started, Stopped } from "../../engine/engine-parts.js";
+import type { RestartedJson, StartedJson } from "../contract/agents.js";
 import type { StoppedJson } from "../contract/shapes.js";
 
-export function renderStopped({ id, outcome, durationMs, reason }: Stopped): StoppedJson {
-	return { id, outcome, duration_ms: durationMs, reason };
+/** So many processes are named; a tree may have thousands. */
+const NAMED_MAX = 20;
+
+export function renderKilled(killed: Stopped["killed"]): StoppedJson["killed"] {
+	return killed.slice(0, NAMED_MAX).map(({ pid, name }) => ({ pid, name }));
 }
 
-export function renderStarted(engine: Engine, { id, outcome }: Started): StartedJson {
-	const { agent, missing, usage } = engine.get(id);
+export function renderStopped({ id, outcome, durationMs, reason, killed }: Stopped): StoppedJson {
+	return { id, outcome, duration_ms: durationMs, reason, killed: renderKilled(killed) };
+}
+
+export function renderRestarted(engine: Engine, restarted: RestartedAgent): RestartedJson {
+	const { id, start } = restarted;
+	return { ...renderStopped(restarted), start: start && renderStarted(engine, { id, ...start }) };
+}
+
+export function renderStarted(engine: Engine, { id, outcome, reason }: Started): StartedJson {
+	const { agent, missing, usage, run } = engine.get(id);
 	const why = usage?.held?.reason ?? agent.reason;
-	const reason = missing.length > 0 ? `waits for ${missing.join(", ")}` : why;
-	return { id, outcome, reason };
+	const waits = missing.length > 0 ? `waits for ${missing.join(", ")}` : why;
+	return { id, outcome, reason: reason ?? waits, pid: run?.handle?.process.pid ?? null };
 }

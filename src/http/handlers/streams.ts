@@ -12,14 +12,14 @@ type EventsQuery = Routes["GET /api/v1/events"]["query"];
 export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof streamRoutes> {
 	const readers = createEventReaders(parts.store);
 	return {
-		"GET /api/v1/events": async ({ query, headers, gone }, response) => {
+		"GET /api/v1/events": async ({ sight, query, headers, gone, dropped }, response) => {
 			const after = lastSeen(headers) ?? query.after;
 			const send = query.follow === "1" ? readers.follow : readers.replay;
 			// Not before it is known that what was asked for is still there.
 			readers.check(after);
 			openStream(response);
-			await send(after, filterOf(query), response, gone);
-			response.end();
+			await send(after, { ...filterOf(query), sees: sight?.sees }, response, gone);
+			response.end(dropped.aborted ? ": the token or login is no longer valid\n\n" : undefined);
 		},
 		"GET /api/v1/agents/:id/logs": ({ params, query, gone }, response) => {
 			parts.engine.get(params.id);

@@ -44,27 +44,32 @@ export function createTalkHandlers(parts: HttpParts): Handlers<keyof typeof talk
 			}
 			return { answer: await answer };
 		},
-		"GET /api/v1/inbox": () => ({
-			messages: engine.inbox.list().map((each) => ({
-				...{ id: each.id, agent: each.agentId, text: each.text, phase: each.phase },
-				...{ attempts: each.attempts, reason: each.reason },
-				accepted_at: new Date(each.acceptedAtMs).toISOString(),
-			})),
+		"GET /api/v1/inbox": ({ sight }) => ({
+			messages: engine.inbox
+				.list()
+				.filter(({ agentId }) => sight?.sees(agentId) ?? true)
+				.map((each) => ({
+					...{ id: each.id, agent: each.agentId, text: each.text, phase: each.phase },
+					...{ attempts: each.attempts, reason: each.reason },
+					accepted_at: new Date(each.acceptedAtMs).toISOString(),
+				})),
 		}),
 		"POST /api/v1/inbox/:message/discard": async ({ params }) => {
 			await engine.inbox.discard(params.message);
 			return { discarded: true };
 		},
-		"GET /api/v1/questions": () => ({
-			questions: questionsOf(store.readEffects()).map(({ agent, question, askedAtMs }) => ({
-				...{ agent, question },
-				asked_at: new Date(askedAtMs).toISOString(),
-			})),
+		"GET /api/v1/questions": ({ sight }) => ({
+			questions: questionsOf(store.readEffects())
+				.filter(({ agent }) => sight?.sees(agent) ?? true)
+				.map(({ agent, question, askedAtMs }) => ({
+					...{ agent, question },
+					asked_at: new Date(askedAtMs).toISOString(),
+				})),
 		}),
 		"POST /api/v1/agents/:id/reply": async ({ params: { id }, body, correlationId }) => {
 			engine.get(id);
 			const asked = open(id);
-			if (asked === null) throw new ReeveError("no_question", `${id} has not asked anything`);
+			if (asked === null) throw new ReeveError("no_question", `${id} has no open question`);
 			const about = { agent: id, correlation_id: correlationId } as const;
 			await store.commit((transaction) => {
 				transaction.removeEffect(keyOf(id));

@@ -5,10 +5,12 @@ import { isEnded } from "../../core/task.js";
 import type { TaskDetail } from "../../engine/calls/calls.js";
 import type { TaskSubmission } from "../../engine/calls/submission.js";
 import type { StoredTask } from "../../ports/task-store.js";
+import type { Sight } from "../auth/gate.js";
 import type { Routes } from "../contract/routes.js";
 import type { taskRoutes } from "../contract/tasks.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { renderTask, renderTaskDetail } from "../task-json.js";
+import { storingPassed } from "../store-guard.js";
+import { GOES_ON, renderTask, renderTaskDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 
 /** Whoever cancels wants to know that nothing runs any more. */
@@ -22,6 +24,9 @@ export function createTaskHandlers({
 	/** What waits for its agent's account is told so. */
 	const render = (detail: TaskDetail) => {
 		const { status, agentId } = detail.task;
+		if (calls.isClosed && !isEnded(status)) {
+			return { ...renderTaskDetail(detail), reason: GOES_ON };
+		}
 		const waits = status === "queued" || status === "retried";
 		const hold = waits ? engine.holdOf(agentId) : null;
 		const rendered = renderTaskDetail(detail);
@@ -33,26 +38,43 @@ export function createTaskHandlers({
 	});
 	return {
 		"POST /api/v1/tasks": async (asked) => {
-			const task = await calls.submit(submissionOf(asked.body), submitOptions(asked));
-			const waited = await calls.waitForTask(task.taskId, asked.query.wait ?? 0);
+			const submission = submissionOf(asked.body);
+			const options = submitOptions(asked);
+			const task = await storingPassed(store, (request) =>
+				calls.submit(submission, { ...options, request }),
+			);
+			const waited = await calls.waitForTask(task.taskId, asked.query.wait ?? 0, asked.dropped);
 			if (asked.query.wait !== undefined) refuseFailed(waited);
 			return render(waited);
 		},
-		"GET /api/v1/tasks": ({ query }) => {
-			const { agent, status, plan } = query;
-			const wanted = {
+		"GET /api/v1/tasks": ({ query, sight }) => {
+			const { agent, status, plan, part } = query;
+			const counted = {
+				...withinOf(sight),
 				...(agent !== undefined && { agent }),
-				...(status !== undefined && { status }),
 				...(plan !== undefined && { plan }),
 			};
-			return list(calls.tasks({ ...pageOf(query), ...wanted }), query.limit);
+			const wanted = {
+				...counted,
+				...(status !== undefined && { status }),
+				...(part !== undefined && { part }),
+			};
+			const { sinceMs, ...rest } = pageOf(query);
+			const since = sinceMs === undefined ? {} : { sinceMs };
+			return {
+				...list(calls.tasks({ ...rest, ...since, ...wanted }), query.limit),
+				...(query.counts === "1" && { counts: calls.countTasks({ ...since, ...counted }) }),
+			};
 		},
-		"GET /api/v1/tasks/:id": async ({ params, query }) =>
-			render(await calls.waitForTask(params.id, query.wait ?? 0)),
+		"GET /api/v1/tasks/:id": async ({ params, query, dropped }) =>
+			render(await calls.waitForTask(params.id, query.wait ?? 0, dropped)),
 		"POST /api/v1/tasks/:id/cancel": async ({ params }) =>
 			renderTaskDetail(await calls.cancelTask(params.id, CANCEL_WAIT_MS)),
-		"GET /api/v1/dead-letters": ({ query }) => {
-			const wanted = query.agent === undefined ? {} : { agent: query.agent };
+		"GET /api/v1/dead-letters": ({ query, sight }) => {
+			const wanted = {
+				...withinOf(sight),
+				...(query.agent !== undefined && { agent: query.agent }),
+			};
 			return list(calls.deadLetters.list({ ...pageOf(query), ...wanted }), query.limit);
 		},
 		"POST /api/v1/dead-letters/:id/replay": async ({ params }) =>
@@ -62,6 +84,10 @@ export function createTaskHandlers({
 			return renderTaskDetail(calls.task(params.id));
 		},
 	};
+}
+
+function withinOf(sight: Sight | null): { readonly within?: string } {
+	return sight === null ? {} : { within: sight.within };
 }
 
 function submissionOf(body: Routes["POST /api/v1/tasks"]["parsedBody"]): TaskSubmission {

@@ -17,7 +17,9 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 		"POST /api/v1/tokens": async ({ body }) => {
 			const expiresAtMs = body.expires_in_ms === undefined ? null : nowMs() + body.expires_in_ms;
 			const scope = scopeOf(body.scope);
-			const { token, info } = await tokens.create({ kind: "token", scope, expiresAtMs });
+			const { token, info } = await tokens.create({
+				...{ kind: "token", scope, expiresAtMs, name: body.name },
+			});
 			return { token, info: renderToken(info) };
 		},
 		"GET /api/v1/tokens/default": async () => ({ token: await tokens.showDefault() }),
@@ -37,7 +39,8 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 		},
 		"GET /login": async ({ query, via, refuseLogin }, response) => {
 			if (via.type !== "network") throw new ReeveError("no_route", "the socket needs no login");
-			const scope = links.redeem(query.code) ?? refuseLogin("this link is spent, or too old");
+			const scope =
+				links.redeem(query.code) ?? refuseLogin("this login link was already used or has expired");
 			const expiresAtMs = nowMs() + SESSION_MS;
 			const { token } = await tokens.create({ kind: "session", scope, expiresAtMs });
 			const cookie = [
@@ -62,9 +65,9 @@ function scopeOf(text: string): TokenScope {
 }
 
 function renderToken(info: TokenInfo): TokenJson {
-	const { id, kind, scope, createdAtMs, expiresAtMs, isDefault } = info;
+	const { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault } = info;
 	return {
-		...{ id, kind, scope: renderTokenScope(scope) },
+		...{ id, name, kind, scope: renderTokenScope(scope) },
 		created_at: new Date(createdAtMs).toISOString(),
 		expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
 		is_default: isDefault,

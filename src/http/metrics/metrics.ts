@@ -5,10 +5,11 @@
  */
 
 import type { ReeveEvent } from "../../core/events.js";
-import { CIRCUIT_STATES, POLICY_STATES } from "../../core/states.js";
+import { CIRCUIT_STATES, HEALTH_STATES, POLICY_STATES } from "../../core/states.js";
 import { isEnded } from "../../core/task.js";
 import { TOKEN_KINDS, type TokenKind } from "../../core/usage.js";
 import type { AgentView } from "../../engine/engine-parts.js";
+import { healthOf } from "../agent-json.js";
 import type { HttpParts } from "../handler.js";
 import { createCounter, createHistogram, type Labels, renderGauge } from "./registry.js";
 
@@ -18,41 +19,54 @@ const OPEN_TASKS_MAX = 20_000;
 
 /** Every metric, for the reference page as well. */
 export const METRICS = {
-	exits: { name: "reeve_agent_exits_total", help: "Runs of agents that have ended, by cause." },
-	restarts: { name: "reeve_agent_restarts_total", help: "Restarts of an agent, ever." },
-	policy: { name: "reeve_agent_policy_state", help: "1 for the state that the policy is in." },
+	exits: {
+		name: "reeve_agent_exits_total",
+		help: "Finished runs of agents, by cause and class.",
+	},
+	restarts: { name: "reeve_agent_restarts_total", help: "Total restarts of an agent." },
+	policy: { name: "reeve_agent_policy_state", help: "1 for the current policy state." },
+	health: { name: "reeve_agent_health", help: "1 for the current health." },
 	running: { name: "reeve_agent_running", help: "1 while the agent runs." },
 	waiting: { name: "reeve_agent_waiting", help: "1 while the agent waits for its operator." },
 	tokens: {
 		name: "reeve_agent_tokens_total",
-		help: "Tokens that an agent CLI has used, ever, by kind.",
+		help: "Total tokens used by an agent CLI, by kind.",
 	},
 	cost: {
 		name: "reeve_agent_cost_usd_total",
-		help: "What an agent CLI says it has cost, ever, in US dollars.",
+		help: "Total cost reported by an agent CLI, in US dollars.",
 	},
-	taskStarted: { name: "reeve_task_started_total", help: "Attempts at tasks that have begun." },
-	taskFinished: { name: "reeve_task_finished_total", help: "Tasks that have ended, by status." },
+	taskStarted: { name: "reeve_task_started_total", help: "Started attempts of tasks." },
+	taskFinished: { name: "reeve_task_finished_total", help: "Finished tasks, by status." },
 	taskDuration: {
 		name: "reeve_task_duration_seconds",
-		help: "From the moment a task is taken on to its end.",
+		help: "Time from accepting a task to its end.",
 	},
 	attemptFailures: {
 		name: "reeve_attempt_failures_total",
-		help: "Attempts that have failed, by cause.",
+		help: "Failed attempts, by cause.",
 	},
-	circuit: { name: "reeve_circuit_state", help: "1 for the state that the circuit is in." },
-	planStarted: { name: "reeve_plan_started_total", help: "Plans that were taken on." },
-	planSucceeded: { name: "reeve_plan_succeeded_total", help: "Plans that have succeeded." },
-	planFailed: { name: "reeve_plan_failed_total", help: "Plans that have failed." },
-	planCancelled: { name: "reeve_plan_cancelled_total", help: "Plans that were cancelled." },
+	circuit: { name: "reeve_circuit_state", help: "1 for the current circuit state." },
+	planStarted: {
+		name: "reeve_plan_started_total",
+		help: "Accepted plans of several tasks.",
+	},
+	planSucceeded: {
+		name: "reeve_plan_succeeded_total",
+		help: "Succeeded plans of several tasks.",
+	},
+	planFailed: { name: "reeve_plan_failed_total", help: "Failed plans of several tasks." },
+	planCancelled: {
+		name: "reeve_plan_cancelled_total",
+		help: "Cancelled plans of several tasks.",
+	},
 	serviceRestarts: {
 		name: "reeve_service_restarts_total",
-		help: "Restarts of a part of the daemon.",
+		help: "Restarts of a service of the daemon.",
 	},
-	sequence: { name: "reeve_events_sequence", help: "The number of the newest event." },
+	sequence: { name: "reeve_events_sequence", help: "Sequence number of the newest event." },
 	build: { name: "reeve_build_info", help: "1, with the version of the daemon." },
-	memory: { name: "process_resident_memory_bytes", help: "Memory that the daemon holds." },
+	memory: { name: "process_resident_memory_bytes", help: "Resident memory of the daemon." },
 	started: { name: "process_start_time_seconds", help: "When the daemon started, as Unix time." },
 } as const;
 
@@ -102,7 +116,10 @@ function createCounts() {
 	return {
 		note(event: ReeveEvent): void {
 			const { agent = "" } = event;
-			if (event.type === "agent.exited") exits.add({ agent, cause: event.data.cause });
+			if (event.type === "agent.exited") {
+				const { cause, class: judged, kind } = event.data;
+				exits.add({ agent, cause, class: judged ?? kind });
+			}
 			if (event.type === "agent.removed") for (const each of perAgent) each.forget("agent", agent);
 			if (event.type === "task.accepted" && since.size < OPEN_TASKS_MAX) {
 				since.set(event.task ?? "", Date.parse(event.at));
@@ -149,6 +166,10 @@ function renderPresent({ engine, calls, store, status, version }: Parts): string
 		renderGauge(
 			METRICS.policy,
 			states(POLICY_STATES, ({ agent }) => agent.crash.policy),
+		),
+		renderGauge(
+			METRICS.health,
+			states(HEALTH_STATES, (view) => healthOf(view, calls.circuit(view.agent.id))),
 		),
 		renderGauge(
 			METRICS.running,

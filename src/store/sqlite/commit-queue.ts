@@ -1,7 +1,8 @@
 /**
  * Group commit: the changes that wait at the same moment share one transaction, and so one wait for
- * the disk. While nothing can be written they wait here, in order, and are tried again; the store
- * says so (`health`), and beyond a bound it takes no more.
+ * the disk. While nothing can be written they wait here, in order, and are retried; `health` reports
+ * it, and beyond a bound the queue takes no more. Requests from outside are answered in time, and their
+ * changes are withdrawn unless a part of them is durable already (see `requests.ts`).
  *
  * Keeps T4: a change is answered only when it is durable. Keeps A6: the queue has a cap.
  */
@@ -9,9 +10,10 @@
 import { backoffDelayMs } from "../../core/backoff.js";
 import { ReeveError } from "../../core/errors.js";
 import type { ReeveEvent } from "../../core/events.js";
-import type { StoreHealth } from "../../ports/store.js";
+import type { StoreHealth, StoreRequest } from "../../ports/store.js";
 import { messageOf } from "./failure.js";
 import type { SqliteTransaction } from "./operations.js";
+import { type OpenRequest, Requests } from "./requests.js";
 import type { BatchWriter, PendingChange } from "./writer.js";
 
 export interface QueueLimits {
@@ -21,17 +23,22 @@ export interface QueueLimits {
 	readonly batchMax: number;
 	/** How long `close` goes on trying. */
 	readonly closeWithinMs: number;
+	/** How long a request waits for an obstacle to pass before it is answered. */
+	readonly patienceMs: number;
 }
 
 export const DEFAULT_LIMITS: QueueLimits = Object.freeze({
 	waitingMax: 10_000,
 	batchMax: 1_000,
 	closeWithinMs: 3_000,
+	// Shorter obstacles are worth waiting for: another program may be reading the database.
+	patienceMs: 3_000,
 });
 
 const RETRY = Object.freeze({ initialMs: 25, capMs: 1_000, jitter: 0 });
 
 type Waiting = PendingChange & {
+	readonly request: OpenRequest | null;
 	readonly resolve: (result: unknown) => void;
 	readonly reject: (error: unknown) => void;
 };
@@ -45,6 +52,7 @@ export class CommitQueue {
 	#retry: NodeJS.Timeout | null = null;
 	#failures = 0;
 	#obstacle: string | null = null;
+	readonly #requests: Requests;
 	/** Called when nothing waits any more, once the queue is closing. */
 	#onDrained: (() => void) | null = null;
 
@@ -56,6 +64,11 @@ export class CommitQueue {
 		this.#writer = writer;
 		this.#publish = publish;
 		this.#limits = limits;
+		this.#requests = new Requests(limits.patienceMs, (request, error) => {
+			const withdrawn = this.#waiting.filter((each) => each.request === request);
+			this.#waiting = this.#waiting.filter((each) => each.request !== request);
+			for (const { reject } of withdrawn) reject(error);
+		});
 	}
 
 	get health(): StoreHealth {
@@ -63,18 +76,32 @@ export class CommitQueue {
 		return this.#onDrained === null ? { ok: true } : { ok: false, reason: "the store is closed" };
 	}
 
-	commit<T>(change: (transaction: SqliteTransaction) => T): Promise<T> {
+	commit<T>(change: (transaction: SqliteTransaction) => T, passed?: StoreRequest): Promise<T> {
 		const { waitingMax } = this.#limits;
 		if (this.#onDrained !== null) return refuse("the store is closed");
 		if (this.#waiting.length >= waitingMax) {
 			const why = this.#obstacle ?? "the disk is too slow";
-			return refuse(`${waitingMax} changes wait to be written already: ${why}`);
+			return refuse(`the limit of ${waitingMax} queued changes is reached: ${why}`);
 		}
+		const request = this.#requests.find(passed);
+		if (request?.refusal) return Promise.reject(request.refusal);
 		return new Promise((resolve, reject) => {
 			const settle = resolve as (result: unknown) => void;
-			this.#waiting.push({ change, outcome: null, resolve: settle, reject });
+			this.#waiting.push({ change, outcome: null, resolve: settle, reject, request });
 			this.#schedule();
 		});
+	}
+
+	accept<T>(act: () => T | Promise<T>): Promise<T> {
+		return this.#requests.accept(act);
+	}
+
+	acceptPassing<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T> {
+		return this.#requests.acceptPassing(act);
+	}
+
+	detach<T>(act: () => T): T {
+		return this.#requests.detach(act);
 	}
 
 	/** Writes what waits, for a while; what cannot be written by then is rejected. */
@@ -126,11 +153,16 @@ export class CommitQueue {
 	#finish(batch: readonly Waiting[], events: readonly ReeveEvent[]): void {
 		this.#waiting.splice(0, batch.length);
 		this.#obstacle = null;
+		this.#requests.obstacle(null);
 		this.#failures = 0;
 		if (events.length > 0) this.#publish(events);
-		for (const { outcome, resolve, reject } of batch) {
-			if (outcome?.ok) resolve(outcome.result);
-			else reject(outcome?.error);
+		for (const { outcome, request, resolve, reject } of batch) {
+			if (!outcome?.ok) {
+				reject(outcome?.error);
+				continue;
+			}
+			if (request !== null) request.hasBegun = true;
+			resolve(outcome.result);
 		}
 	}
 
@@ -140,6 +172,7 @@ export class CommitQueue {
 		this.#waiting = this.#waiting.filter((pending) => !hasFailed(pending));
 		for (const { outcome, reject } of batch) if (outcome?.ok === false) reject(outcome.error);
 		this.#obstacle = reason;
+		this.#requests.obstacle(reason);
 		this.#failures += 1;
 		this.#cancel();
 		const delayMs = backoffDelayMs(RETRY, this.#failures, 0);
@@ -151,7 +184,7 @@ export class CommitQueue {
 }
 
 function unwritten(message: string): ReeveError {
-	return new ReeveError("write_failed", `The change was not stored: ${message}.`);
+	return new ReeveError("store_unavailable", `The change was not stored: ${message}.`);
 }
 
 function refuse(message: string): Promise<never> {

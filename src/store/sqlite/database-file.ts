@@ -20,7 +20,7 @@ export interface Refusal {
 	readonly ok: false;
 	/** What is wrong, in words. */
 	readonly reason: string;
-	/** What to do about it. */
+	/** How to fix it. */
 	readonly hint: string;
 }
 
@@ -60,14 +60,14 @@ function createEmpty(path: string): void {
 function refuseByShape(path: string, stats: BigIntStats): Refusal | null {
 	if (!stats.isFile()) {
 		const kind = stats.isDirectory() ? "a directory" : "not a regular file";
-		return refusal(`${path} is ${kind}`, "Move it away, or keep the database elsewhere.");
+		return refusal(`${path} is ${kind}`, "Move it, or use another path for the database.");
 	}
 	const log = statSync(`${path}-wal`, { bigint: true, throwIfNoEntry: false });
 	if (stats.size === 0n && log !== undefined && log.size > 0n) {
 		// SQLite would take the empty file for a new database and delete the log.
 		return refusal(
-			`${path} is empty although ${path}-wal holds changes to it`,
-			`Nothing was touched. Put the right file in its place, or move both away to start anew.`,
+			`${path} is empty, but ${path}-wal contains changes to it`,
+			`Nothing was changed. Restore the correct file, or move both files to start with an empty database.`,
 		);
 	}
 	return null;
@@ -85,11 +85,11 @@ function claimFile(path: string): null {
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-	ENOENT: "Create the folder first, for its owner only (mode 0700).",
-	ENOTDIR: "Create the folder first, for its owner only (mode 0700).",
-	EACCES: "The folder and the file must belong to the user who runs Reeve and be writable.",
-	EPERM: "The folder and the file must belong to the user who runs Reeve and be writable.",
-	EROFS: "The file system is mounted read-only: remount it, or keep the database elsewhere.",
+	ENOENT: "Create the directory first, for its owner only (mode 0700).",
+	ENOTDIR: "Create the directory first, for its owner only (mode 0700).",
+	EACCES: "The directory and the file must be writable and belong to the user who runs Reeve.",
+	EPERM: "The directory and the file must be writable and belong to the user who runs Reeve.",
+	EROFS: "The file system is mounted read-only: remount it, or use another path for the database.",
 	ENOSPC: "Free some space on the disk.",
 	EDQUOT: "Free some space: the quota of the disk is used up.",
 };
@@ -97,8 +97,8 @@ const HINTS: Readonly<Record<string, string>> = {
 function refuseByError(path: string, error: unknown): Refusal {
 	const { code = "unknown", message } = error as NodeJS.ErrnoException;
 	return refusal(
-		`${path} cannot be opened: ${message}`,
-		HINTS[code] ?? `Check the file and its folder (${code}).`,
+		`cannot open ${path}: ${message}`,
+		HINTS[code] ?? `Check the file and its directory (${code}).`,
 	);
 }
 
@@ -117,7 +117,7 @@ export function watchFiles(path: string): () => string | null {
 		const lost = known.find(({ file, identity }) => identityOf(file) !== identity);
 		return lost === undefined
 			? null
-			: `${lost.file} was removed or replaced while in use; put it back or restart`;
+			: `${lost.file} was removed or replaced while in use; restore it or restart the daemon`;
 	};
 }
 

@@ -7,13 +7,13 @@
 const OBSTACLES: Readonly<Record<number, string>> = {
 	5: "the database is locked by another program",
 	6: "the database is locked by another program",
-	7: "there is not enough memory",
+	7: "out of memory",
 	8: "the database is read-only",
 	9: "the operation was interrupted",
-	10: "the disk reports an error",
+	10: "the disk reported an error",
 	11: "the database is damaged",
 	13: "the disk is full",
-	14: "a file of the database cannot be opened",
+	14: "cannot open a file of the database",
 	15: "the database is locked by another program",
 	26: "the file is not a database",
 };

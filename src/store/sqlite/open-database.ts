@@ -51,7 +51,8 @@ export function openDatabase(
 		database = connect(path, driver, false);
 		database.exec("PRAGMA journal_mode = WAL");
 		const mode = readPragma(database, "journal_mode");
-		if (mode !== "wal") throw new Error(`no write-ahead log here, only ${String(mode)}`);
+		if (mode !== "wal")
+			throw new Error(`the file system does not support a write-ahead log, only ${String(mode)}`);
 		for (const setting of SETTINGS) database.exec(setting);
 		migrate(database, nowMs);
 		if (program !== null) rememberProgram(database, program);
@@ -101,7 +102,7 @@ function refuseByOrigin(path: string, database: Database, program: string | null
 	if (!isOurs && !isNew) {
 		return refusal(
 			`${path} is a database of another program`,
-			"Nothing was changed. Move it away, or keep Reeve's database elsewhere.",
+			"Nothing was changed. Move it, or use another path for Reeve's database.",
 		);
 	}
 	const known = versionAfter(MIGRATIONS);
@@ -120,8 +121,8 @@ function refuseNewer(
 	const older = program === null ? "this one" : `and this is Reeve ${program}, which`;
 	const install = `npm install -g reeve@${writer ?? "latest"}`;
 	return refusal(
-		`${path} was written by ${newer}: its schema is ${version}, ${older} knows ${known}.`,
-		`Nothing was changed. Use ${newer} again (${install}), or move the file away to start anew.`,
+		`${path} was written by ${newer}: its schema version is ${version}, ${older} supports ${known}.`,
+		`Nothing was changed. Use ${newer} again (${install}), or move the file to start with an empty database.`,
 	);
 }
 
@@ -148,8 +149,8 @@ function refuse(path: string, error: unknown): Refusal {
 	if (isDamage(error)) return damaged(path, messageOf(error));
 	const reason = obstacleOf(error) ?? messageOf(error);
 	return refusal(
-		`${path} cannot be opened: ${reason}`,
-		"Check the disk, and whether another program has the file open. Nothing in it was lost.",
+		`cannot open ${path}: ${reason}`,
+		"Check the disk, and whether another program has the file open. No data was lost.",
 	);
 }
 
@@ -161,6 +162,6 @@ export function damaged(path: string, detail: string): Refusal {
 	const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
 	return refusal(
 		`${path} is damaged or not a database: ${first || detail}${rest}`,
-		`It was left as it is. Move it away together with ${path}-wal and ${path}-shm to start anew, or mend a copy (\`sqlite3 copy.db .recover\`).`,
+		`It was not changed. Move it together with ${path}-wal and ${path}-shm to start with an empty database, or repair a copy (\`sqlite3 copy.db .recover\`).`,
 	);
 }

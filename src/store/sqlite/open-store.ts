@@ -50,7 +50,7 @@ export async function openStore(path: string, options: StoreOptions = {}): Promi
 	if (typeof driver === "string") {
 		return refusal(
 			`SQLite is not available: ${driver}`,
-			"Use Node 22.13 or newer, or install Reeve anew for this platform.",
+			"Use Node 22.13 or newer, or reinstall Reeve on this platform.",
 		);
 	}
 	const opened = openDatabase(path, driver, now(), options.program ?? null);
@@ -82,7 +82,10 @@ export function createSqliteStore(
 			(change) => queue.commit(change),
 		),
 		lastSeq: () => writer.lastSeq(),
-		commit: (change) => queue.commit(change),
+		commit: (change, request) => queue.commit(change, request),
+		accept: (act) => queue.accept(act),
+		acceptPassing: (act) => queue.acceptPassing(act),
+		detach: (act) => queue.detach(act),
 		onCommit: (listener) => publisher.add(listener),
 		health: () => queue.health,
 		close() {

@@ -1,6 +1,6 @@
 /**
  * What a change asks for, as plain values that were fixed when it asked. A commit that fails is tried
- * again from these, so that no change runs twice and nothing changes under it while it waits.
+ * again from these, so that nothing changes under a change while it waits.
  */
 
 import type { NewEvent, StoreTransaction } from "../../ports/store.js";
@@ -68,7 +68,10 @@ export interface SqliteTransaction extends StoreTransaction {
 }
 
 /** The transaction that a change is given: hands on each operation as it is asked for. */
-export function createRecorder(perform: (operation: Operation) => void): SqliteTransaction {
+export function createRecorder(
+	perform: (operation: Operation) => void,
+	onRollback: (undo: () => void) => void,
+): SqliteTransaction {
 	const write = (name: keyof typeof WRITES, ...values: SqlValue[]) =>
 		perform({ write: name, values });
 	return {
@@ -112,6 +115,7 @@ export function createRecorder(perform: (operation: Operation) => void): SqliteT
 		removePlans: (ids) => write("removePlans", JSON.stringify(ids)),
 		appendEvent: (event, atMs) =>
 			perform({ write: "appendEvent", event: eventValues(event, atMs) }),
+		onRollback,
 	};
 }
 

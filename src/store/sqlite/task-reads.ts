@@ -1,5 +1,6 @@
 /** What is read about calls: tasks, attempts, plans and circuits. */
 
+import type { TaskStatus } from "../../core/task.js";
 import type {
 	PlanQuery,
 	StoredAttempt,
@@ -35,10 +36,12 @@ export function createTaskReads(database: Database): TaskReads {
 		breakers: database.prepare("SELECT record FROM breakers ORDER BY agent_id"),
 	};
 	const search = createSearch(database);
+	const count = createCount(database);
 	return {
 		readOpenTasks: () => sql.openTasks.all().map((row) => decodeRecord<StoredTask>(row)),
 		readTask: (taskId) => one<StoredTask>(sql.task, taskId),
 		readTasks: (query) => search<StoredTask>("tasks", "task_id", query, taskConditions(query)),
+		countTasks: (query) => count(taskConditions(query)),
 		readTaskInput: (taskId) => one<TaskInput>(sql.input, taskId),
 		readTaskResult: (taskId) => {
 			const row = sql.result.get(taskId);
@@ -57,9 +60,11 @@ export function createTaskReads(database: Database): TaskReads {
 
 type Condition = readonly [sql: string, value: SqlValue];
 
-function taskConditions(query: TaskQuery): readonly Condition[] {
+function taskConditions(query: Omit<TaskQuery, "limit">): readonly Condition[] {
 	return [
+		...partConditions("task_id", query.part),
 		...condition("agent_id = ?", query.agent),
+		...condition("? IN (agent_id, substr(agent_id, 1, instr(agent_id, ':') - 1))", query.within),
 		...condition("status = ?", query.status),
 		...condition("plan_id = ?", query.plan),
 		...condition("created_at_ms >= ?", query.sinceMs),
@@ -69,9 +74,28 @@ function taskConditions(query: TaskQuery): readonly Condition[] {
 
 function planConditions(query: PlanQuery): readonly Condition[] {
 	return [
+		...partConditions("plan_id", query.part),
 		...condition("status = ?", query.status),
 		...condition("created_at_ms >= ?", query.sinceMs),
 	];
+}
+
+/** The length is compared as well, so that neither `%` nor `_` means anything but itself. */
+function partConditions(id: string, part: string | undefined): readonly Condition[] {
+	const length = part?.length ?? 0;
+	return condition(`? IN (substr(${id}, 1, ${length}), substr(${id}, -${length}))`, part);
+}
+
+/** By status. Scans the tasks that match, so it is done only when it is asked for. */
+function createCount(database: Database) {
+	return (conditions: readonly Condition[]): Partial<Record<TaskStatus, number>> => {
+		const where =
+			conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
+		const rows = database
+			.prepare(`SELECT status, count(*) AS count FROM tasks ${where} GROUP BY status`)
+			.all(...conditions.map(([, value]) => value));
+		return Object.fromEntries(rows.map(({ status, count }) => [status, Number(count)]));
+	};
 }
 
 function condition(sql: string, value: SqlValue | undefined): readonly Condition[] {

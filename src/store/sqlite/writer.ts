@@ -1,10 +1,11 @@
 /**
  * Writes one batch of changes as one transaction. A change that fails is left out alone, and its events
  * take no number: where a part of it was written already, the batch is written again without it, which
- * is rare, and cheaper than a savepoint for every change. What stands in the way of all of them undoes
- * the whole batch, to be tried again.
+ * is rare, and cheaper than a savepoint for every change. An obstacle rolls the whole batch back, in the
+ * database and in memory, to be tried again.
  *
- * Keeps A3: numbers are given inside the transaction, from the highest that is stored.
+ * Keeps A3: numbers are given inside the transaction, from the highest that is stored. Keeps A1: memory
+ * never holds a change that was rolled back.
  */
 
 import type { ReeveEvent } from "../../core/events.js";
@@ -22,7 +23,7 @@ import { decodeEvent } from "./records.js";
 
 export interface PendingChange {
 	readonly change: (transaction: SqliteTransaction) => unknown;
-	/** How it ended when it ran; null before. A change runs once, however often it is written. */
+	/** How it ended when it ran; null before, and again after it was undone in memory. */
 	outcome: ChangeOutcome | null;
 }
 
@@ -31,6 +32,8 @@ export type ChangeOutcome =
 			readonly ok: true;
 			readonly result: unknown;
 			readonly operations: readonly Operation[];
+			/** What it changed in memory, in the order of the changes. */
+			readonly undo: readonly (() => void)[];
 	  }
 	| { readonly ok: false; readonly error: unknown };
 
@@ -88,6 +91,7 @@ export class BatchWriter {
 				return { ok: true, events: this.#events };
 			} catch (error) {
 				rollBack(this.#database);
+				undoAll(batch);
 				if (error instanceof HalfWritten) {
 					// The others are written again without it.
 					error.pending.outcome = { ok: false, error: error.cause };
@@ -126,6 +130,7 @@ export class BatchWriter {
 		} catch (error) {
 			if (error instanceof Obstacle) throw error;
 			if (written > 0) throw new HalfWritten(pending, error);
+			undoAll([pending]);
 			pending.outcome = { ok: false, error };
 		}
 	}
@@ -155,19 +160,36 @@ export class BatchWriter {
 	}
 }
 
-/** A change runs once, and only notes what it asks for: it sees nothing of that itself. */
+/**
+ * Restores memory, newest change first. Nothing else has run since these changes did, so that the values
+ * they found are the right ones. What a change asked for is kept if it depends on nothing that was undone.
+ */
+function undoAll(batch: readonly PendingChange[]): void {
+	for (const pending of batch.toReversed()) {
+		if (!pending.outcome?.ok || pending.outcome.undo.length === 0) continue;
+		for (const undo of pending.outcome.undo.toReversed()) undo();
+		pending.outcome = null;
+	}
+}
+
+/** Runs a change, which only notes what it asks for: it sees nothing of that itself. */
 function runChange(change: PendingChange["change"]): ChangeOutcome {
 	const operations: Operation[] = [];
+	const undo: (() => void)[] = [];
 	let ended = false;
-	const transaction = createRecorder((operation) => {
-		if (ended) throw new Error("the transaction has ended: a change must be synchronous");
-		operations.push(operation);
-	});
+	const note = <T>(list: T[]) => {
+		return (item: T) => {
+			if (ended) throw new Error("the transaction has ended: a change must be synchronous");
+			list.push(item);
+		};
+	};
+	const transaction = createRecorder(note(operations), note(undo));
 	try {
 		const result = change(transaction);
 		if (isThenable(result)) throw new TypeError("a change must be synchronous");
-		return { ok: true, result, operations };
+		return { ok: true, result, operations, undo };
 	} catch (error) {
+		for (const restore of undo.toReversed()) restore();
 		return { ok: false, error };
 	} finally {
 		ended = true;

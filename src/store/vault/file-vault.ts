@@ -1,30 +1,43 @@
-/**
- * The values of agents' environments in one file that only its owner can read. Written whole and put
- * in place by a rename, so that a crash leaves the old one or the new one.
- */
+/** The values of agents' environments, in one file of the home that only its owner can read. */
 
-import { open, readFile, rename } from "node:fs/promises";
+import { createJsonFile, type FileDamage } from "../../home/json-file.js";
 import type { AgentEnv, EnvVault } from "../../ports/env-vault.js";
 
-export function createFileVault(path: string): EnvVault {
+export interface FileVaultOptions {
+	readonly locks: string;
+	readonly onDamage: (damage: FileDamage) => void;
+}
+
+export function createFileVault(path: string, { locks, onDamage }: FileVaultOptions): EnvVault {
+	const file = createJsonFile<Record<string, AgentEnv>>(path, {
+		...{ locks, onDamage, parse: parseEnvs, restoresPrevious: true },
+		consequence:
+			"stored environment variables are lost until `reeve reload` or `reeve up` reads the fleet file again",
+	});
 	return {
-		async read() {
-			try {
-				return JSON.parse(await readFile(path, "utf8")) as Record<string, AgentEnv>;
-			} catch (error) {
-				if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
-				throw error;
-			}
-		},
-		async write(envs) {
-			const file = await open(`${path}.new`, "w", 0o600);
-			try {
-				await file.writeFile(JSON.stringify(envs));
-				await file.sync();
-			} finally {
-				await file.close();
-			}
-			await rename(`${path}.new`, path);
+		read: async () => (await file.read()) ?? {},
+		async update(changes) {
+			await file.update((before) => {
+				const envs = new Map(Object.entries(before ?? {}));
+				for (const [id, env] of Object.entries(changes)) {
+					if (env === null) envs.delete(id);
+					else envs.set(id, env);
+				}
+				return Object.fromEntries(envs);
+			});
 		},
 	};
 }
+
+function parseEnvs(value: unknown): Record<string, AgentEnv> {
+	if (!isMap(value)) throw new Error("it is not a map of agents");
+	for (const [id, env] of Object.entries(value)) {
+		const isEnv =
+			isMap(env) && Object.values(env).every((each) => each === null || typeof each === "string");
+		if (!isEnv) throw new Error(`the environment of ${id} is not a map of strings`);
+	}
+	return value as Record<string, AgentEnv>;
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+	typeof value === "object" && value !== null && !Array.isArray(value);

@@ -21,6 +21,18 @@ export type Opened =
 	| { readonly ok: true; readonly conversation: Conversation }
 	| { readonly ok: false; readonly words: string };
 
+/**
+ * Where transcripts are unless the script names a place. Whoever passes Claude's `--settings` looks for Claude's
+ * transcripts, and would take an agent without one for one that was never asked anything.
+ */
+export function defaultTranscript(
+	settings: unknown,
+	{ CLAUDE_CONFIG_DIR }: Readonly<Record<string, string | undefined>>,
+): string {
+	if (settings === null) return "{home}/.fake-agent/{id}.jsonl";
+	return `${CLAUDE_CONFIG_DIR ?? "{home}/.claude"}/projects/{cwd}/{id}.jsonl`;
+}
+
 export function openConversation(wanted: FakeArguments["conversation"], template: string): Opened {
 	const pathOf = (id: string) =>
 		template

@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type FakeArguments, readArguments } from "./arguments.js";
-import { openConversation } from "./conversation.js";
+import { defaultTranscript, openConversation } from "./conversation.js";
 import { openAccepted } from "./dialogs.js";
 import { runHeadless } from "./headless.js";
 import { dieBy, obeySignals } from "./leave.js";
@@ -29,7 +29,8 @@ async function main(asked: FakeArguments): Promise<void> {
 	}
 	await sleep(script.starts_in);
 	if (script.start !== undefined) await failToStart(script.start);
-	const opened = openConversation(wanted, script.transcript);
+	const transcript = script.transcript ?? defaultTranscript(asked.settings, process.env);
+	const opened = openConversation(wanted, transcript);
 	if (!opened.ok) {
 		process.stderr.write(`${opened.words}\n`);
 		process.exit(1);

@@ -8,7 +8,7 @@ import { parseDuration } from "../../core/units.js";
 
 const duration = z.string().transform((text, context) => {
 	const ms = parseDuration(text);
-	if (ms === null) context.addIssue(`${text} is no duration such as 500ms, 30s, 5m, 2h`);
+	if (ms === null) context.addIssue(`${text} is not a duration such as 500ms, 30s, 5m, 2h`);
 	return ms ?? 0;
 });
 
@@ -104,8 +104,9 @@ export const fakeScript = z.strictObject({
 	enter_after_paste: duration.default(0),
 	/** By event: a shell command that gets the event as JSON on stdin. */
 	hooks: z.record(z.string(), z.string()).default({}),
-	/** `{home}`, `{cwd}` (with - for /) and `{id}` are replaced. */
-	transcript: z.string().default("{home}/.fake-agent/{id}.jsonl"),
+	/** `{home}`, `{cwd}` (with - for /) and `{id}` are replaced. Left out, it is where Claude Code would write it
+	 * when `--settings` are given, as Reeve's adapter does, and `~/.fake-agent/<id>.jsonl` otherwise. */
+	transcript: z.string().optional(),
 	/** A file that gets one line of JSON for everything that happens, whoever kills the agent. */
 	ledger: z.string().optional(),
 	turns: z.array(turn).default([]),
@@ -118,7 +119,7 @@ export type FakeTurn = FakeScript["turns"][number];
 export type FakeDialog = FakeScript["dialogs"][number];
 export type SignalManner = z.infer<typeof onSignal>;
 
-/** What a test writes. */
+/** The script that a test writes. */
 export type FakeAgentScript = z.input<typeof fakeScript>;
 
 /** The script in these words, or what is wrong with them. */

@@ -14,6 +14,7 @@ interface Body {
 const ERROR_TYPES: Readonly<Record<number, string>> = {
 	400: "invalid_request_error",
 	401: "authentication_error",
+	402: "billing_error",
 	403: "permission_error",
 	404: "not_found_error",
 	429: "rate_limit_error",
@@ -47,8 +48,13 @@ export const anthropic: Dialect = {
 		usage: { input_tokens: answer.input, output_tokens: answer.output },
 	}),
 	stream,
-	fail({ status, limitResetsAtMs }: MockFailure, text) {
-		const type = ERROR_TYPES[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
+	failStream: ({ type }, text) => ({
+		event: "error",
+		data: { type: "error", error: { type, message: text } },
+	}),
+	fail({ status, type: named, limitResetsAtMs }: MockFailure, text) {
+		const byStatus = ERROR_TYPES[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
+		const type = named ?? byStatus;
 		const headers: Record<string, string> = {};
 		if (limitResetsAtMs !== undefined) {
 			headers["anthropic-ratelimit-unified-status"] = "rejected";

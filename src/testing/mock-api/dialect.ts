@@ -1,5 +1,6 @@
 /** How one model API is spoken. Pure: what is sent and when is for the server. */
 
+import type { VendorError } from "./faults.js";
 import type { MockAnswer, MockFailure, MockRequest } from "./script.js";
 
 /** What a body says, in common words. */
@@ -42,6 +43,8 @@ export interface Dialect {
 	/** The same answer as a stream. */
 	stream(answer: FullAnswer): readonly SseEvent[];
 	fail(failure: MockFailure, message: string): Failed;
+	/** The event by which a stream that has begun reports an error. */
+	failStream(error: VendorError, message: string): SseEvent;
 	/** What ends a stream besides its last event. */
 	readonly lastLine?: string;
 }

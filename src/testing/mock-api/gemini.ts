@@ -24,6 +24,7 @@ const STATUSES: Readonly<Record<number, string>> = {
 	400: "INVALID_ARGUMENT",
 	401: "UNAUTHENTICATED",
 	403: "PERMISSION_DENIED",
+	404: "NOT_FOUND",
 	429: "RESOURCE_EXHAUSTED",
 	503: "UNAVAILABLE",
 	529: "UNAVAILABLE",
@@ -56,18 +57,24 @@ export const gemini: Dialect = {
 		...answer.pieces.map((text) => ({ data: chunk(answer, [{ text }], false), isPiece: true })),
 		{ data: chunk(answer, parts(answer, ""), true) },
 	],
-	fail({ status, retryAfterSeconds, limitResetsAtMs }: MockFailure, message) {
+	failStream: ({ status, type }, message) => ({
+		data: { error: { code: status, message, status: type } },
+	}),
+	fail({ status, type: named, code, retryAfterSeconds, limitResetsAtMs }: MockFailure, message) {
 		const type = "type.googleapis.com/google.rpc";
 		const quota = {
 			...{ "@type": `${type}.QuotaFailure` },
 			violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel", quotaValue: "1" }],
 		};
 		const retry = { "@type": `${type}.RetryInfo`, retryDelay: `${retryAfterSeconds}s` };
+		const info = { "@type": `${type}.ErrorInfo`, reason: code, domain: "googleapis.com" };
 		const details = [
+			...(code === undefined ? [] : [info]),
 			...(limitResetsAtMs === undefined ? [] : [quota]),
 			...(retryAfterSeconds === undefined ? [] : [retry]),
 		];
-		const name = STATUSES[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL");
+		const byStatus = STATUSES[status] ?? (status < 500 ? "INVALID_ARGUMENT" : "INTERNAL");
+		const name = named ?? byStatus;
 		return { headers: {}, body: { error: { code: status, message, status: name, details } } };
 	},
 };

@@ -9,7 +9,8 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anthropic } from "./anthropic.js";
-import { cut, type Dialect, type FullAnswer } from "./dialect.js";
+import { cut, type Dialect, type FullAnswer, type SseEvent } from "./dialect.js";
+import { vendorError } from "./faults.js";
 import { gemini } from "./gemini.js";
 import { openaiChat } from "./openai-chat.js";
 import { openaiResponses } from "./openai-responses.js";
@@ -17,33 +18,42 @@ import {
 	chooseReply,
 	type MockAnswer,
 	type MockFailure,
+	type MockGarbage,
 	type MockReply,
 	type MockRequest,
 	type MockRule,
+	type MockServiceFailure,
 	type RuleState,
 } from "./script.js";
 
+/** A model API on loopback that a test controls. */
 export interface MockApi {
 	/** `http://127.0.0.1:<port>`, without a path. */
 	readonly url: string;
-	/** Everything that was asked of a model, oldest first. */
+	/** All requests to a model, oldest first. */
 	readonly requests: readonly MockRequest[];
-	/** From now on these rules come before those that are there. */
+	/** Adds rules that take precedence over the existing ones. */
 	script(...rules: MockRule[]): void;
-	/** Forgets rules and requests. */
+	/** Removes all rules and requests. */
 	reset(): void;
-	/** Cuts every connection. */
+	/** Closes open connections and refuses new ones until `listen` is called. */
+	refuse(): Promise<void>;
+	/** Accepts connections again, at the same address. */
+	listen(): Promise<void>;
+	/** Closes every connection. */
 	close(): Promise<void>;
 }
 
+/** Options of a mock model API. */
 export interface MockApiOptions {
 	readonly rules?: readonly MockRule[];
-	/** 0, the default, takes a free one. */
+	/** The port; 0, the default, selects a free port. */
 	readonly port?: number;
 }
 
 const DIALECTS: readonly Dialect[] = [anthropic, openaiResponses, openaiChat, gemini];
 
+/** Starts a mock model API on loopback. */
 export async function createMockApi({
 	rules = [],
 	port = 0,
@@ -70,13 +80,24 @@ export async function createMockApi({
 		// An agent that goes away in the middle is nothing to complain about.
 		serve(request, response).catch(() => response.destroy());
 	});
-	await new Promise<void>((resolve, reject) => {
-		server.once("error", reject);
-		server.listen(port, "127.0.0.1", resolve);
-	});
+	const listen = (at: number) =>
+		new Promise<void>((resolve, reject) => {
+			server.once("error", reject);
+			server.listen(at, "127.0.0.1", () => {
+				server.off("error", reject);
+				resolve();
+			});
+		});
+	await listen(port);
+	const { port: taken } = server.address() as AddressInfo;
+	const refuse = async () => {
+		const closed = new Promise((resolve) => server.close(resolve));
+		server.closeAllConnections();
+		await closed;
+	};
 	return {
-		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-		requests,
+		url: `http://127.0.0.1:${taken}`,
+		...{ requests, refuse, listen: () => listen(taken) },
 		script(...more) {
 			states = [...more.map((rule) => ({ rule, used: 0 })), ...states];
 		},
@@ -86,8 +107,7 @@ export async function createMockApi({
 		},
 		async close() {
 			closing.abort();
-			server.closeAllConnections();
-			await new Promise((resolve) => server.close(resolve));
+			await refuse();
 		},
 	};
 }
@@ -105,7 +125,7 @@ function answerBeside(path: string, body: unknown): { status: number; body: unkn
 		const list = { object: "list", data: models, models: [], has_more: false };
 		return { status: 200, body: list };
 	}
-	const message = `the mock model API has nothing at ${path}`;
+	const message = `the mock model API does not implement ${path}`;
 	return { status: 404, body: { error: { type: "not_found_error", message } } };
 }
 
@@ -122,9 +142,14 @@ async function perform(reply: MockReply, turn: Turn, closed: AbortSignal): Promi
 		if (reply.connection === "reset") response.socket?.resetAndDestroy();
 		return;
 	}
+	if ("garbage" in reply) return sendGarbage(reply, response);
+	if ("fails" in reply) return sendFailure(spell(reply, turn.dialect), turn);
 	if ("status" in reply) return sendFailure(reply, turn);
 	const answer = complete(reply, turn);
 	const breaks = reply.breaks ?? null;
+	if (breaks === "error" && !turn.asked.isStream) {
+		return sendFailure(spell({ fails: "overloaded" }, turn.dialect), turn);
+	}
 	if (!turn.asked.isStream && breaks === null) {
 		return sendJson(response, 200, turn.dialect.answer(answer));
 	}
@@ -139,6 +164,21 @@ function complete(reply: MockAnswer, turn: Turn): FullAnswer {
 		input: usage?.input ?? Math.ceil(JSON.stringify(body).length / 4),
 		output: usage?.output ?? Math.max(1, Math.ceil(text.length / 4)),
 	};
+}
+
+/** A failure in the shape and the words of the service. */
+function spell({ fails, wording = 0, ...more }: MockServiceFailure, dialect: Dialect): MockFailure {
+	const { messages, ...error } = vendorError(dialect.name, fails);
+	const message = messages[wording % messages.length] ?? "";
+	return { ...error, message, ...more };
+}
+
+function sendGarbage(
+	{ garbage, status = 200, contentType = "text/html" }: MockGarbage,
+	response: ServerResponse,
+): void {
+	response.writeHead(status, { "content-type": contentType });
+	response.end(garbage);
 }
 
 function sendFailure(failure: MockFailure, { dialect, response }: Turn): void {
@@ -167,14 +207,27 @@ async function sendStream(
 	response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
 	const events = dialect.stream(answer);
 	const sent = breaks === null ? events : events.slice(0, Math.ceil(events.length / 2));
-	for (const { event, data, isPiece } of sent) {
-		if (isPiece && pauseMs > 0) await sleep(pauseMs, undefined, { signal: closed });
-		const name = event === undefined ? "" : `event: ${event}\n`;
-		response.write(`${name}data: ${JSON.stringify(data)}\n\n`);
+	for (const event of sent) {
+		if (event.isPiece && pauseMs > 0) await sleep(pauseMs, undefined, { signal: closed });
+		response.write(written(event));
 	}
 	if (breaks === "silence") return;
+	if (breaks === "malformed") {
+		response.end('data: {"type": "content_bl\n\ndata: }{\n\n');
+		return;
+	}
+	if (breaks === "error") {
+		const error = vendorError(dialect.name, "overloaded");
+		response.end(written(dialect.failStream(error, error.messages[0] ?? "")));
+		return;
+	}
 	// What was written is on its way before the connection is cut.
 	if (breaks === "reset") setImmediate(() => response.socket?.resetAndDestroy());
 	else if (breaks === "end") response.socket?.end();
 	else response.end(dialect.lastLine === undefined ? "" : `data: ${dialect.lastLine}\n\n`);
+}
+
+function written({ event, data }: SseEvent): string {
+	const name = event === undefined ? "" : `event: ${event}\n`;
+	return `${name}data: ${JSON.stringify(data)}\n\n`;
 }

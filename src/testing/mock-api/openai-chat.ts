@@ -39,10 +39,14 @@ export const openaiChat: Dialect = {
 	}),
 	stream,
 	lastLine: "[DONE]",
-	fail({ status, limitResetsAtMs }: MockFailure, message) {
-		const code = limitResetsAtMs === undefined ? null : "insufficient_quota";
-		const type = code ?? (status >= 500 ? "server_error" : "invalid_request_error");
-		return { headers: {}, body: { error: { message, type, code, param: null } } };
+	failStream: ({ type, code = null }, message) => ({ data: { error: { message, type, code } } }),
+	fail({ status, type: named, code: given, limitResetsAtMs }: MockFailure, message) {
+		const isLimit = limitResetsAtMs !== undefined;
+		const code = given ?? (isLimit ? "usage_limit_reached" : null);
+		const byStatus = status >= 500 ? "server_error" : "invalid_request_error";
+		const type = named ?? code ?? byStatus;
+		const resets_at = isLimit ? { resets_at: Math.ceil(limitResetsAtMs / 1000) } : {};
+		return { headers: {}, body: { error: { message, type, code, param: null, ...resets_at } } };
 	},
 };
 

@@ -37,7 +37,11 @@ export const openaiResponses: Dialect = {
 	},
 	answer: (answer) => response(answer, endOf(answer), items(answer)),
 	stream,
-	fail({ status, limitResetsAtMs, retryAfterSeconds }: MockFailure, message) {
+	failStream: ({ type, code = type }, message) => ({
+		event: "response.failed",
+		data: { type: "response.failed", response: { status: "failed", error: { code, message } } },
+	}),
+	fail({ status, type, code, limitResetsAtMs, retryAfterSeconds }: MockFailure, message) {
 		if (limitResetsAtMs !== undefined) {
 			const resets_at = Math.ceil(limitResetsAtMs / 1000);
 			const error = { type: "usage_limit_reached", message, plan_type: "pro", resets_at };
@@ -49,7 +53,8 @@ export const openaiResponses: Dialect = {
 				body: { error: { ...error, resets_in_seconds: retryAfterSeconds ?? 0 } },
 			};
 		}
-		return { headers: {}, body: { error: { message, type: errorType(status), code: null } } };
+		const error = { message, type: type ?? errorType(status), param: null, code: code ?? null };
+		return { headers: {}, body: { error } };
 	},
 };
 

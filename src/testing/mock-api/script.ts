@@ -3,62 +3,100 @@
  * fits a request and is not used up answers it; a request that no rule fits gets a friendly answer.
  */
 
-/** Tokens of a turn, as the API would bill them. */
+/** Token usage of a turn, as reported by the API. */
 export interface MockUsage {
 	readonly input?: number;
 	readonly output?: number;
 }
 
+/** A tool that the model asks the agent to call. */
 export interface MockToolCall {
-	/** A tool that the agent has offered, such as `Bash` or `shell`. */
+	/** A tool that the agent offers, such as `Bash` or `shell`. */
 	readonly name: string;
 	readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** An answer of the model: text, a call of a tool, or both. */
+/** A response of the model: text, a tool call, or both. */
 export interface MockAnswer {
 	readonly text?: string;
 	readonly tool?: MockToolCall;
-	/** The model will not go on: the text is all there is, and the reason is its rules. */
+	/** The model refuses to continue, for policy reasons; the text is all it sends. */
 	readonly refuses?: boolean;
 	readonly usage?: MockUsage;
-	/** In a stream: how many pieces the text comes in. */
+	/** In a stream: the number of chunks of the text. */
 	readonly pieces?: number;
-	/** In a stream: how long it waits before each piece. */
+	/** In a stream: the delay before each chunk. */
 	readonly pauseMs?: number;
-	/** A stream that breaks off in the middle: by a reset, by a clean end, or by silence. */
-	readonly breaks?: "reset" | "end" | "silence";
+	/**
+	 * A stream that breaks in the middle: by a reset, by a clean end, by silence, by events that are not
+	 * JSON (`malformed`), or by an error event of the API (`error`).
+	 */
+	readonly breaks?: "reset" | "end" | "silence" | "malformed" | "error";
 }
 
-/** An answer of the API itself: it refuses, is overloaded, or fails. */
+/** A failure that every model service has, each with its own format and text. */
+export type MockFailureKind =
+	| "auth"
+	| "forbidden"
+	| "rate_limit"
+	| "usage_limit"
+	| "billing"
+	| "no_credit"
+	| "model_not_found"
+	| "context_length"
+	| "content_filter"
+	| "server_error"
+	| "overloaded";
+
+/** A failure exactly as the service sends it: its status, fields and text. */
+export interface MockServiceFailure extends Omit<MockFailure, "status" | "type" | "code"> {
+	readonly fails: MockFailureKind;
+	/** The index of the service's message variants, from 0; wraps around. */
+	readonly wording?: number;
+}
+
+/** A status with a body that no model service sends, such as a proxy's error page. */
+export interface MockGarbage {
+	readonly garbage: string;
+	readonly status?: number;
+	/** Default: `text/html`. */
+	readonly contentType?: string;
+}
+
+/** An error response of the API: refused, overloaded or failed. */
 export interface MockFailure {
 	readonly status: number;
 	readonly message?: string;
+	/** The fields that name the error in the body; by default chosen by the status. */
+	readonly type?: string;
+	readonly code?: string;
 	/** Sent as `retry-after`, and in the body where the API does so. */
 	readonly retryAfterSeconds?: number;
-	/** A usage limit of the account, and when it ends (wall time in ms). Makes sense with status 429. */
+	/** A usage limit of the account and its end (wall time in ms). Use it with status 429. */
 	readonly limitResetsAtMs?: number;
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** No answer at all: the connection is reset, or the request is taken and nothing ever comes. */
+/** No response: the connection is reset, or the request is accepted and never answered. */
 export interface MockSilence {
 	readonly connection: "reset" | "silence";
 }
 
-export type MockReply = MockAnswer | MockFailure | MockSilence;
+/** A reply of the mock model API. */
+export type MockReply = MockAnswer | MockFailure | MockServiceFailure | MockGarbage | MockSilence;
 
+/** Maps requests to a reply. */
 export interface MockRule {
-	/** Text that the last prompt contains. Any request, when left out. */
+	/** Text that the last prompt contains. Default: any request. */
 	readonly when?: string;
-	/** Only requests that offer tools. Agents also ask for titles and the like, without tools. */
+	/** Only requests that offer tools. Agents also request titles and similar, without tools. */
 	readonly withTools?: boolean;
-	/** How often the rule answers; without end, when left out. */
+	/** How often the rule applies. Default: always. */
 	readonly times?: number;
 	readonly reply: MockReply;
 }
 
-/** A request as the agent made it, in words that are the same for every API. */
+/** A request of the agent, in a form that is the same for every API. */
 export interface MockRequest {
 	readonly api: "anthropic" | "openai-responses" | "openai-chat" | "gemini";
 	readonly path: string;
@@ -66,14 +104,14 @@ export interface MockRequest {
 	readonly body: unknown;
 	readonly model: string;
 	readonly isStream: boolean;
-	/** The last thing that the user said, tool results left out. */
+	/** The last message of the user, without tool results. */
 	readonly prompt: string;
-	/** How many messages of the user the conversation has, tool results left out. */
+	/** The number of user messages in the conversation, without tool results. */
 	readonly userMessages: number;
-	/** Whether the last message gives the result of a tool. */
+	/** Whether the last message is the result of a tool. */
 	readonly isToolResult: boolean;
 	readonly tools: readonly string[];
-	/** The JSON Schema that the answer must fit, if the agent asks for JSON (a router, a title). */
+	/** The JSON Schema of the response, if the agent requests JSON (a router, a title). */
 	readonly schema: unknown;
 	/** Wall time. */
 	readonly atMs: number;

@@ -112,7 +112,8 @@ for (const { adapter, names, name } of named) {
 test("every question that an adapter knows is among them", () => {
 	for (const adapter of ["claude", "codex", "gemini", "opencode", "pi", "aider", "generic"]) {
 		const { screen } = adapterOf({ adapter, profile: null }).profile;
-		const known = screen?.dialogs.map(({ name }) => name) ?? [];
+		const known =
+			screen?.dialogs.filter(({ at = "start" }) => at === "start").map(({ name }) => name) ?? [];
 		expect(Object.keys(QUESTIONS[adapter] ?? {}).sort(), adapter).toEqual(known.sort());
 	}
 });

@@ -1,0 +1,118 @@
+/**
+ * What goes into the package: the programs and the entry points, bundled with every package that needs no native
+ * code, so that an installation consists of Reeve and what has to be native.
+ */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { build } from "esbuild";
+
+/** Packages with native code: installed beside Reeve, never part of a bundle. */
+const NATIVE = ["@photostructure/sqlite"];
+/** Native helpers of `ws` that it does without. */
+const ABSENT = ["bufferutil", "utf-8-validate"];
+/** Stands for `dist` in paths until the output file is known. */
+const DIST = "__REEVE_DIST__";
+
+/**
+ * One bundle per process that runs it, so that none loads what another needs. The entry points of the library
+ * share one, because a class must be the same class in all of them.
+ *
+ * @type {readonly (readonly string[])[]}
+ */
+const BUNDLES = [
+	["cli/main"],
+	["cli/ps-main"],
+	["daemon/main"],
+	["daemon/watchdog-worker"],
+	["daemon/inspect"],
+	["acp/acp-main"],
+	["testing/fake-agent/fake-agent-main"],
+	["index", "agent/index", "client/index", "testing/index"],
+];
+
+/** CommonJS packages call `require`, which a module does not have. */
+const BANNER = `import { createRequire as __createRequire } from "node:module";
+const require = __createRequire(import.meta.url);`;
+
+/**
+ * Source files find the files of the package by their own place. In a bundle they keep that place, wherever
+ * their code is.
+ *
+ * @type {import("esbuild").Plugin}
+ */
+const ownPlaces = {
+	name: "own-places",
+	setup({ onLoad }) {
+		onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+			const source = readFileSync(path, "utf8");
+			const place = relative(resolve("src"), path).replace(/\.ts$/, ".js");
+			const url = `new URL("${DIST}/${place}", import.meta.url).href`;
+			const contents = source
+				.replaceAll("import.meta.url", url)
+				// As a namespace, what is not used of it is left out.
+				.replace('import { z } from "zod";', 'import * as z from "zod";');
+			return { contents, loader: "ts" };
+		});
+	},
+};
+
+/**
+ * Writes all bundles and gives the packages whose code is in them: those that Reeve imports, and theirs.
+ *
+ * @returns {Promise<Set<string>>}
+ */
+export async function writeBundles() {
+	const inputs = await Promise.all(BUNDLES.map(writeBundle));
+	const packages = inputs.flat().flatMap((path) => {
+		const match = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path);
+		return match === null ? [] : [match[1] ?? ""];
+	});
+	return new Set(packages);
+}
+
+/** @param {readonly string[]} entries */
+async function writeBundle(entries) {
+	const { outputFiles, metafile } = await build({
+		entryPoints: Object.fromEntries(entries.map((entry) => [entry, `src/${entry}.ts`])),
+		outdir: "dist",
+		chunkNames: "chunks/[name]-[hash]",
+		bundle: true,
+		splitting: true,
+		format: "esm",
+		platform: "node",
+		target: "node20.19",
+		external: [...NATIVE, ...ABSENT],
+		banner: { js: BANNER },
+		// Names stay, so that a stack trace can be read.
+		minifySyntax: true,
+		legalComments: "none",
+		plugins: [ownPlaces],
+		metafile: true,
+		write: false,
+		logLevel: "warning",
+	});
+	for (const { path, text } of outputFiles) {
+		const toDist = relative(dirname(path), resolve("dist")) || ".";
+		mkdirSync(dirname(path), { recursive: true });
+		writeFileSync(path, toAscii(text.replaceAll(DIST, toDist)));
+	}
+	return Object.values(metafile.outputs).flatMap(({ inputs }) =>
+		Object.entries(inputs).flatMap(([path, { bytesInOutput }]) =>
+			bytesInOutput > 0 ? [path] : [],
+		),
+	);
+}
+
+/**
+ * Text beyond Latin-1 anywhere in a file makes it twice as large in memory. esbuild leaves such text in regular
+ * expressions alone.
+ *
+ * @param {string} text
+ */
+function toAscii(text) {
+	return text.replaceAll(
+		/[^\0-\x7f]/g,
+		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+	);
+}

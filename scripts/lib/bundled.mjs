@@ -1,0 +1,16 @@
+/**
+ * The packages whose code becomes part of Reeve's own files. They are devDependencies: an installation does not
+ * need them.
+ */
+export const BUNDLED = [
+	"@agentclientprotocol/sdk",
+	"@modelcontextprotocol/sdk",
+	"@types/ws",
+	"@xterm/addon-serialize",
+	"@xterm/headless",
+	"commander",
+	"re2js",
+	"ws",
+	"yaml",
+	"zod",
+];

@@ -1,0 +1,251 @@
+/**
+ * One connection to a starter or a shim, on which both sides have said hello. Requests carry a number that the answer
+ * repeats. When the connection drops, every request under way fails with `ConnectionLost`: its outcome is unknown.
+ */
+
+import { connect, type Socket } from "node:net";
+import {
+	agreeOnVersion,
+	createFrameDecoder,
+	encodeFrame,
+	type Frame,
+	HELLO,
+	REFUSED,
+	SPOKEN,
+	type VersionRange,
+} from "./frames.js";
+import { PayloadReader, PayloadWriter } from "./payload.js";
+
+/** The request was sent, and its outcome is unknown. */
+export class ConnectionLost extends Error {
+	override readonly name = "ConnectionLost";
+	/** The connection stands, but no answer came. */
+	readonly isSilence: boolean;
+
+	constructor(message: string, { isSilence = false } = {}) {
+		super(message);
+		this.isSilence = isSilence;
+	}
+}
+
+export interface Peer {
+	/** Its name in messages. */
+	readonly name: string;
+	readonly path: string;
+	readonly payloadMax: number;
+	/** Types of frames that begin with the number of a request. */
+	readonly answers: ReadonlySet<number>;
+	readonly spoken?: VersionRange;
+}
+
+export interface Answer {
+	readonly type: number;
+	/** The fields after the number. */
+	readonly payload: PayloadReader;
+}
+
+export interface ConnectionEvents {
+	/** A frame that answers no request. */
+	onFrame(frame: Frame): void;
+	onClose(): void;
+}
+
+const HELLO_MS_MAX = 10_000;
+const ANSWER_MS_MAX = 30_000;
+
+/** No process listens there, or the one that did has just left. */
+export function isAbsence(error: unknown): boolean {
+	const { code } = error as NodeJS.ErrnoException;
+	return ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(code ?? "");
+}
+
+/** Rejects with the system's error when no process answers, and with a message when the peer refuses. */
+export function openConnection(peer: Peer): Promise<Connection> {
+	return new Promise((resolve, reject) => {
+		const socket = connect(peer.path);
+		const connection = new Connection(socket, peer, resolve, reject);
+		socket.once("connect", () => connection.greet());
+	});
+}
+
+type Waiting = { resolve(answer: Answer): void; reject(error: Error): void };
+
+export class Connection {
+	readonly #socket: Socket;
+	readonly #peer: Peer;
+	readonly #waiting = new Map<number, Waiting>();
+	readonly #early: Frame[] = [];
+	#events: ConnectionEvents | null = null;
+	#onHello: ((connection: Connection) => void) | null;
+	readonly #onRefusal: (error: Error) => void;
+	#hello: PayloadReader | null = null;
+	#problem: Error | null = null;
+	/** The newest version that both sides speak. */
+	#version = SPOKEN.oldest;
+	#lastId = 0;
+	#isClosed = false;
+
+	constructor(
+		socket: Socket,
+		peer: Peer,
+		onHello: (connection: Connection) => void,
+		onRefusal: (error: Error) => void,
+	) {
+		this.#socket = socket;
+		this.#peer = peer;
+		this.#onHello = onHello;
+		this.#onRefusal = onRefusal;
+		const decode = createFrameDecoder(peer.payloadMax);
+		const timer = setTimeout(() => {
+			if (this.#hello === null) this.#fail(new Error(`the ${peer.name} does not say hello`));
+		}, HELLO_MS_MAX);
+		socket.on("data", (piece) => {
+			try {
+				for (const frame of decode(piece)) this.#onFrame(frame);
+			} catch (error) {
+				this.#fail(error as Error);
+			}
+		});
+		socket.on("error", (error) => this.#fail(error));
+		socket.once("close", () => {
+			clearTimeout(timer);
+			this.#closed();
+		});
+	}
+
+	/** The fields of the peer's hello after its versions. */
+	get hello(): PayloadReader {
+		return this.#hello as PayloadReader;
+	}
+
+	get isClosed(): boolean {
+		return this.#isClosed;
+	}
+
+	/** Bytes that the peer has not taken yet. */
+	get waitingBytes(): number {
+		return this.#socket.writableLength;
+	}
+
+	greet(): void {
+		const { oldest, newest } = this.#peer.spoken ?? SPOKEN;
+		this.#socket.write(encodeFrame(HELLO, Uint8Array.of(oldest, newest), oldest));
+	}
+
+	/** Frames and the end of the connection wait until this is called. */
+	listen(events: ConnectionEvents): void {
+		this.#events = events;
+		for (const frame of this.#early.splice(0)) events.onFrame(frame);
+		if (this.#isClosed) events.onClose();
+	}
+
+	send(type: number, payload: Uint8Array): void {
+		if (!this.#isClosed) this.#socket.write(encodeFrame(type, payload, this.#version));
+	}
+
+	/** The answer to a request; `payload` is what follows its number. */
+	ask(type: number, payload: Uint8Array, answerMs = ANSWER_MS_MAX): Promise<Answer> {
+		if (this.#isClosed) {
+			return Promise.reject(new ConnectionLost(`the connection to the ${this.#peer.name} dropped`));
+		}
+		this.#lastId = (this.#lastId + 1) % 0x1_0000_0000;
+		const id = this.#lastId;
+		return new Promise((resolve, reject) => {
+			const giveUp = setTimeout(() => {
+				this.#waiting.delete(id);
+				const seconds = Math.round(answerMs / 1_000);
+				const message = `no answer from the ${this.#peer.name} within ${seconds} s`;
+				reject(new ConnectionLost(message, { isSilence: true }));
+			}, answerMs);
+			this.#waiting.set(id, {
+				resolve(answer) {
+					clearTimeout(giveUp);
+					resolve(answer);
+				},
+				reject(error) {
+					clearTimeout(giveUp);
+					reject(error);
+				},
+			});
+			this.send(type, new PayloadWriter().u32(id).bytes(payload).end());
+		});
+	}
+
+	/** The peer is not read until `resume`. */
+	pause(): void {
+		this.#socket.pause();
+	}
+
+	resume(): void {
+		this.#socket.resume();
+	}
+
+	close(): void {
+		this.#socket.destroy();
+	}
+
+	#onFrame(frame: Frame): void {
+		if (this.#hello === null) {
+			this.#greeted(frame);
+			return;
+		}
+		if (frame.type === REFUSED) {
+			this.#fail(refusal(this.#peer.name, frame.payload));
+			return;
+		}
+		if (this.#peer.answers.has(frame.type)) {
+			const payload = new PayloadReader(frame.payload);
+			const id = payload.u32();
+			const waiting = this.#waiting.get(id);
+			this.#waiting.delete(id);
+			waiting?.resolve({ type: frame.type, payload });
+		} else if (this.#events === null) this.#early.push(frame);
+		else this.#events.onFrame(frame);
+	}
+
+	#greeted({ type, payload }: Frame): void {
+		if (type === REFUSED) {
+			this.#fail(refusal(this.#peer.name, payload));
+			return;
+		}
+		const reader = new PayloadReader(payload);
+		const theirs = { oldest: reader.u8(), newest: reader.u8() };
+		const ours = this.#peer.spoken ?? SPOKEN;
+		const version = agreeOnVersion(ours, theirs);
+		if (type !== HELLO || version === null) {
+			const versions = `${theirs.oldest} to ${theirs.newest}`;
+			this.#fail(
+				new Error(
+					type === HELLO
+						? `the ${this.#peer.name} speaks versions ${versions}, this daemon ${ours.oldest} to ${ours.newest}`
+						: `the ${this.#peer.name} does not say hello`,
+				),
+			);
+			return;
+		}
+		this.#version = version;
+		this.#hello = reader;
+		this.#onHello?.(this);
+		this.#onHello = null;
+	}
+
+	#fail(error: Error): void {
+		this.#problem ??= error;
+		this.#socket.destroy();
+	}
+
+	#closed(): void {
+		this.#isClosed = true;
+		const why = this.#problem ?? Object.assign(new Error("hung up"), { code: "ECONNRESET" });
+		if (this.#hello === null) this.#onRefusal(why);
+		const lost = [...this.#waiting.values()];
+		this.#waiting.clear();
+		for (const { reject } of lost) {
+			reject(new ConnectionLost(`the connection to the ${this.#peer.name} dropped`));
+		}
+		this.#events?.onClose();
+	}
+}
+
+const refusal = (name: string, payload: Buffer) =>
+	new Error(`the ${name} refuses: ${new PayloadReader(payload).text()}`);

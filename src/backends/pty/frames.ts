@@ -1,0 +1,82 @@
+/**
+ * Frames as `reeve-shim` speaks them (`src/native/PROTOCOL.md`): a length, a type, a version and a payload. Every buffer has a
+ * cap, and a peer that breaks the format is distinguished from one that is slow (A6).
+ */
+
+/** Length of the payload, type, version and two zero bytes. */
+const HEADER_BYTES = 8;
+/** The largest payload that a shim sends or accepts. */
+export const SHIM_PAYLOAD_MAX = 65_536;
+/** The starter takes specifications, which hold arguments and environment. */
+export const STARTER_PAYLOAD_MAX = 8 * 1024 * 1024;
+
+/** Every connection begins with this frame each way; it never changes. */
+export const HELLO = 1;
+/** The other side does not go on, and says why; it never changes. */
+export const REFUSED = 2;
+
+export interface VersionRange {
+	readonly oldest: number;
+	readonly newest: number;
+}
+
+export const SPOKEN: VersionRange = { oldest: 1, newest: 1 };
+
+export interface Frame {
+	readonly type: number;
+	readonly payload: Buffer;
+}
+
+/** The newest version that both sides speak; null where there is none. */
+export function agreeOnVersion(ours: VersionRange, theirs: VersionRange): number | null {
+	const version = Math.min(ours.newest, theirs.newest);
+	return version >= ours.oldest && version >= theirs.oldest ? version : null;
+}
+
+export function encodeFrame(type: number, payload: Uint8Array, version = SPOKEN.newest): Buffer {
+	const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
+	frame.writeUInt32LE(payload.length, 0);
+	frame.writeUInt8(type, 4);
+	frame.writeUInt8(version, 5);
+	frame.writeUInt16LE(0, 6);
+	frame.set(payload, HEADER_BYTES);
+	return frame;
+}
+
+/** Puts frames together from whatever pieces arrive. Throws on bytes that cannot be a frame. */
+export function createFrameDecoder(payloadMax: number): (piece: Buffer) => Frame[] {
+	let pieces: Buffer[] = [];
+	let held = 0;
+	function join(): Buffer {
+		const all = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+		pieces = [all];
+		return all;
+	}
+	return (piece) => {
+		if (piece.length === 0) return [];
+		pieces.push(piece);
+		held += piece.length;
+		if (held < HEADER_BYTES) return [];
+		// A large payload that is still incomplete is not put together again at every piece.
+		if (pieces.length > 1 && held < HEADER_BYTES + needed(pieces)) return [];
+		const frames: Frame[] = [];
+		let all = join();
+		while (all.length >= HEADER_BYTES) {
+			const length = all.readUInt32LE(0);
+			if (length > payloadMax) throw new Error(`a frame of ${length} bytes is too long`);
+			if (all.readUInt16LE(6) !== 0) throw new Error("not a frame");
+			const end = HEADER_BYTES + length;
+			if (all.length < end) break;
+			frames.push({ type: all.readUInt8(4), payload: all.subarray(HEADER_BYTES, end) });
+			all = all.subarray(end);
+		}
+		held = all.length;
+		pieces = held > 0 ? [all] : [];
+		return frames;
+	};
+}
+
+/** The payload's length if the first piece already has it, otherwise 0. */
+function needed([first]: readonly Buffer[]): number {
+	return first !== undefined && first.length >= 4 ? first.readUInt32LE(0) : 0;
+}

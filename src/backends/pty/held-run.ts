@@ -1,0 +1,240 @@
+/**
+ * One run that this daemon keeps an eye on: the standing connection to its shim, its screen while someone looks, and its
+ * end. The end is reported once (S8): by the shim, from its record when the connection was lost meanwhile, or, when the
+ * shim itself was killed, once the agent's process is gone. Then it is unknown how the agent ended.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { readOomKills } from "../../host/cgroup-members.js";
+import { isAlive } from "../../host/process-identity.js";
+import type {
+	RunExit,
+	RunHandle,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../../ports/backend.js";
+import type { AgentFolders } from "./agent-folder.js";
+import type { Connection } from "./connection.js";
+import { type EarlierFiles, REPLACED } from "./earlier-version.js";
+import { findRun } from "./find-run.js";
+import type { Frame } from "./frames.js";
+import { agentFolderOf, groupsOf } from "./handle.js";
+import { PayloadReader } from "./payload.js";
+import { LiveScreen } from "./screen/live-screen.js";
+import { openShim, resizeTerminal, type ShimConnection, typeBytes } from "./shim-connection.js";
+import { EXIT, QUERY, readExit, type ShimExit, TREE_EMPTY } from "./shim-messages.js";
+
+export interface HeldRunWorld {
+	readonly folders: AgentFolders;
+	readonly earlier: EarlierFiles;
+	/** Called once. */
+	onExit(exit: RunExit): void;
+	/** The shim is gone without having proven that nothing of the run is left. */
+	onLost(run: HeldRun): void;
+	/** The shim was killed while the agent may still run. Resolves when the agent's own process is gone. */
+	outlive(run: HeldRun): Promise<void>;
+}
+
+const RECONNECT_MS_MAX = 1_000;
+/** How much typing may be asked for at once. */
+const TYPED_BYTES_MAX = 4 * 1024 * 1024;
+
+export class HeldRun {
+	readonly handle: RunHandle;
+	/** The name of the agent's folder. */
+	readonly agent: string;
+	readonly #world: HeldRunWorld;
+	#shim: ShimConnection | null = null;
+	#screen: LiveScreen | null = null;
+	#typing: Promise<unknown> = Promise.resolve();
+	/** Set when the end is known. */
+	#exit: RunExit | null = null;
+	#isTreeGone = false;
+	#isLost = false;
+	#isClosed = false;
+
+	constructor(handle: RunHandle, agent: string, world: HeldRunWorld) {
+		this.handle = handle;
+		this.agent = agent;
+		this.#world = world;
+	}
+
+	get runId(): string {
+		return this.handle.runId;
+	}
+
+	/** How it ended; null while it runs as far as is known. */
+	get exit(): RunExit | null {
+		return this.#exit;
+	}
+
+	/** Proven by the shim: no process of the run is left. */
+	get isTreeGone(): boolean {
+		return this.#isTreeGone;
+	}
+
+	/** The shim has killed the tree and seen its last process end. */
+	provenGone(): void {
+		this.#isTreeGone = true;
+	}
+
+	/** The standing connection; null while there is none. */
+	get shim(): ShimConnection | null {
+		return this.#shim;
+	}
+
+	/** Takes a connection on which the shim has said hello. */
+	hold(shim: ShimConnection): void {
+		const { connection, status } = shim;
+		this.#shim = shim;
+		connection.listen({
+			onFrame: (frame) => this.#onFrame(frame),
+			onClose: () => this.#dropped(connection),
+		});
+		if (status.exit !== null) this.ended(status.exit);
+		else if (status.queryOffset !== null) this.#answerQuery(status.queryOffset);
+	}
+
+	/** The shim is dead, or was when this daemon came. */
+	lose(): void {
+		if (this.#isLost || this.#exit !== null) return;
+		this.#isLost = true;
+		this.#world.onLost(this);
+		this.#screen?.close("the process that held the terminal was killed");
+		void this.#world.outlive(this).then(() => {
+			if (!this.#isClosed) this.#endedUnseen();
+		});
+	}
+
+	ended({ code, signal, atMs, treeEmpty }: ShimExit, more: Pick<RunExit, "replaced"> = {}): void {
+		if (treeEmpty) this.#isTreeGone = true;
+		if (this.#exit !== null) return;
+		const wasKilled = signal === "SIGKILL" || code === 137;
+		const outOfMemory = wasKilled && groupsOf(this.handle).some((path) => readOomKills(path) > 0);
+		const { runId } = this;
+		this.#exit = { runId, code, signal, atMs, outOfMemory, treeGone: treeEmpty, ...more };
+		if (!treeEmpty && this.#shim === null) this.#world.onLost(this);
+		this.#world.onExit(this.#exit);
+	}
+
+	/** The exit was not observed, unless a holder of an earlier version has recorded it. */
+	#endedUnseen(): void {
+		const isOfEarlier = agentFolderOf(this.handle) === null;
+		const seen = isOfEarlier ? this.#world.earlier.exit(this.runId) : null;
+		const { code, signal, atMs } = seen ?? { code: null, signal: null, atMs: Date.now() };
+		this.ended({ code, signal, atMs, treeEmpty: false }, isOfEarlier ? { replaced: REPLACED } : {});
+	}
+
+	/** Types bytes one call after another. */
+	type(bytes: Uint8Array, options: { readonly isPaste?: boolean } = {}): Promise<void> {
+		const { connection } = this.#terminal();
+		if (bytes.length > TYPED_BYTES_MAX) throw new Error("too much to be typed at once");
+		const typed = this.#typing.then(() => typeBytes(connection, bytes, options));
+		this.#typing = typed.catch(() => {});
+		return typed;
+	}
+
+	async screen(): Promise<string> {
+		this.#terminal();
+		return this.#openScreen(null).text();
+	}
+
+	async attach(viewer: TerminalViewer, size: TerminalSize | null): Promise<TerminalConnection> {
+		this.#terminal();
+		const screen = this.#openScreen(null);
+		const resize = (to: TerminalSize) => {
+			if (this.#shim !== null) resizeTerminal(this.#shim.connection, to);
+			this.#screen?.resize(to);
+		};
+		if (size !== null) await screen.prepared.then(() => resize(size));
+		const leave = await screen.attach(viewer);
+		return {
+			write: (bytes) => void this.#typeQuietly(bytes),
+			resize,
+			close: leave,
+		};
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		this.#screen?.close("the daemon stops");
+		this.#shim?.connection.close();
+	}
+
+	#terminal(): ShimConnection {
+		const shim = this.#shim;
+		if (shim === null || this.#exit !== null) {
+			throw new Error(`run ${this.runId} has no terminal here`);
+		}
+		if (!shim.status.terminal) throw new Error("the agent has no terminal");
+		return shim;
+	}
+
+	async #typeQuietly(bytes: Uint8Array): Promise<void> {
+		try {
+			await this.type(bytes);
+		} catch {
+			// The viewer sees that nothing happens; no other client waits for the result.
+		}
+	}
+
+	#onFrame({ type, payload }: Frame): void {
+		if (type === EXIT) this.ended(readExit(new PayloadReader(payload)));
+		else if (type === TREE_EMPTY) this.#isTreeGone = true;
+		else if (type === QUERY) this.#answerQuery(new PayloadReader(payload).u64());
+	}
+
+	#answerQuery(offset: number): void {
+		this.#openScreen(offset);
+	}
+
+	#openScreen(answersFrom: number | null): LiveScreen {
+		if (this.#screen !== null) return this.#screen;
+		const { folders } = this.#world;
+		const status = this.#shim?.status;
+		const screen = new LiveScreen(
+			{
+				logDir: folders.readAbout(this.agent)?.logDir ?? "",
+				size: status?.size ?? { columns: 80, rows: 24 },
+				open: async () => (await openShim(folders.socketOf(this.agent))).connection,
+				answer: (bytes) => void this.#typeQuietly(bytes),
+				onClose: () => {
+					if (this.#screen === screen) this.#screen = null;
+				},
+			},
+			answersFrom ?? status?.queryOffset ?? null,
+		);
+		this.#screen = screen;
+		return screen;
+	}
+
+	#dropped(connection: Connection): void {
+		if (this.#shim?.connection !== connection) return;
+		this.#shim = null;
+		if (this.#isClosed || (this.#exit !== null && this.#isTreeGone)) return;
+		void this.#findAgain();
+	}
+
+	/** The connection was lost: the shim has exited, was killed, or has cut it off. */
+	async #findAgain(): Promise<void> {
+		for (let pauseMs = 20; !this.#isClosed; pauseMs = Math.min(pauseMs * 2, RECONNECT_MS_MAX)) {
+			const found = await findRun(this.#world.folders, this.runId, this.agent);
+			if (found.state === "held" && this.#isClosed) return found.shim.connection.close();
+			if (found.state === "held") return this.hold(found.shim);
+			if (found.state === "exited") {
+				if (!found.exit.treeEmpty) this.#world.onLost(this);
+				return this.ended(found.exit);
+			}
+			if (found.state !== "unknown") {
+				if (this.#exit !== null) return this.#world.onLost(this);
+				// Without its record, only its process shows when it ends.
+				return this.lose();
+			}
+			await sleep(pauseMs, undefined, { ref: false });
+		}
+	}
+}
+
+/** Whether the agent's own process may be alive. */
+export const mayLive = ({ handle }: HeldRun) => isAlive(handle.process) !== false;

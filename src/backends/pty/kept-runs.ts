@@ -1,0 +1,202 @@
+/**
+ * The runs that this client started or found, until they are forgotten, and how one that was found is taken: held by its
+ * shim, over, or left without a shim. "Not known" is never turned into "stopped".
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { isAlive, readBootId } from "../../host/process-identity.js";
+import { nextProcessTable } from "../../host/process-table.js";
+import { watchTree } from "../../host/process-tree.js";
+import type { RunTrees } from "../../host/run-trees.js";
+import type { ProcessIdentity, Recovered, RunExit, RunHandle } from "../../ports/backend.js";
+import type { AgentFolders } from "./agent-folder.js";
+import type { EarlierFiles } from "./earlier-version.js";
+import type { FoundRun } from "./find-run.js";
+import { agentFolderOf, createHandle, groupsOf } from "./handle.js";
+import { HeldRun, mayLive } from "./held-run.js";
+import type { LeftProcesses } from "./left-processes.js";
+
+export interface KeptRunsWorld {
+	/** The backend's name, for handles. */
+	readonly backend: string;
+	readonly folders: AgentFolders;
+	readonly trees: RunTrees;
+	readonly left: LeftProcesses;
+	readonly orphanGraceMs: number;
+	/** The control groups of a run, by the process that holds or held it. */
+	findGroups(runId: string, shimPid: number): readonly string[];
+	onExit(exit: RunExit): void;
+	/** Files of a version before the shim. */
+	readonly earlier: EarlierFiles;
+}
+
+const LOOK_MS = 50;
+const LOOK_MS_MAX = 250;
+
+export class KeptRuns {
+	readonly #world: KeptRunsWorld;
+	readonly #runs = new Map<string, HeldRun>();
+	/** The exits that were stored, each until its agent's folder is used again. */
+	readonly #forgotten = new Map<string, string>();
+	#isClosed = false;
+
+	constructor(world: KeptRunsWorld) {
+		this.#world = world;
+	}
+
+	get(runId: string): HeldRun | undefined {
+		return this.#runs.get(runId);
+	}
+
+	/** Nothing of any run is left. */
+	get isIdle(): boolean {
+		return [...this.#runs.values()].every((run) => run.isTreeGone);
+	}
+
+	/** The agent's folder has the files of another run now. */
+	reuse(agent: string): void {
+		this.#forgotten.delete(agent);
+	}
+
+	forget(runId: string): HeldRun | undefined {
+		const run = this.#runs.get(runId);
+		this.#runs.delete(runId);
+		if (run === undefined) return undefined;
+		run.close();
+		this.#forgotten.set(run.agent, runId);
+		return run;
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		for (const run of this.#runs.values()) run.close();
+	}
+
+	handleFrom(
+		runId: string,
+		found: Extract<FoundRun, { state: "held" | "exited" | "lost" }>,
+		known?: readonly string[],
+		missingLimits: readonly string[] = [],
+	): RunHandle {
+		const facts = found.state === "held" ? found.shim.status : found.record;
+		const { agentPid, agentStart, startedAtMs, shimPid } = facts;
+		const groups = known ?? this.#world.findGroups(runId, shimPid);
+		return createHandle({
+			...{
+				backend: this.#world.backend,
+				runId,
+				startedAtMs,
+				agent: found.agent,
+				groups,
+				missingLimits,
+			},
+			process: { bootId: readBootId(), pid: agentPid, startTime: agentStart },
+		});
+	}
+
+	/** A run that was found: kept from here on, or reported as it is. */
+	async take(runId: string, stored: RunHandle | null, found: FoundRun): Promise<Recovered> {
+		switch (found.state) {
+			case "unknown":
+				return found;
+			case "rebooted":
+				return { state: "gone", rebooted: true };
+			case "none":
+				return this.#takeByProcess(runId, stored);
+			case "exited":
+				if (this.#forgotten.get(found.agent) === runId) return { state: "gone", rebooted: false };
+				return this.#takeExited(stored ?? this.handleFrom(runId, found), found);
+			case "held": {
+				const run = this.keep(stored ?? this.handleFrom(runId, found), found.agent);
+				run.hold(found.shim);
+				return recoveredAs(run);
+			}
+			case "lost":
+				return this.#takeLost(runId, stored, found);
+		}
+	}
+
+	/** Not reported to listeners: the caller has the answer. */
+	#takeExited(handle: RunHandle, found: Extract<FoundRun, { state: "exited" }>): Recovered {
+		const run = new HeldRun(handle, found.agent, { ...this.#worldOfRun(), onExit() {} });
+		run.ended(found.exit);
+		this.#runs.set(handle.runId, run);
+		return recoveredAs(run);
+	}
+
+	/** The shim was killed. The agent counts as running until its process is gone (S1). */
+	async #takeLost(
+		runId: string,
+		stored: RunHandle | null,
+		found: Extract<FoundRun, { state: "lost" }>,
+	): Promise<Recovered> {
+		let handle = stored ?? this.handleFrom(runId, found);
+		// Killed before it could note whom it had started: the mark in the environment identifies it.
+		if (handle.process.pid === 0) {
+			const started = await this.#findByMark(handle);
+			if (started === null) return { state: "gone", rebooted: false };
+			handle = { ...handle, process: started };
+		}
+		const run = this.keep(handle, found.agent);
+		run.lose();
+		return recoveredAs(run);
+	}
+
+	/** No shim has it: an earlier version does, or the records are lost. A process is its own proof. */
+	#takeByProcess(runId: string, stored: RunHandle | null): Recovered {
+		const { earlier } = this.#world;
+		const exit = earlier.exit(runId);
+		if (exit !== null) return { state: "exited", exit };
+		const handle = stored ?? earlier.handle(runId);
+		if (handle === null) return { state: "gone", rebooted: false };
+		const alive = isAlive(handle.process);
+		if (alive === "unknown") return { state: "unknown", reason: "its process cannot be looked at" };
+		if (!alive) return { state: "gone", rebooted: false };
+		const run = this.keep(handle, agentFolderOf(handle) ?? "");
+		run.lose();
+		return { state: "running", handle };
+	}
+
+	async #findByMark(handle: RunHandle): Promise<ProcessIdentity | null> {
+		const table = await nextProcessTable();
+		const tree = { runId: handle.runId, root: null, groups: groupsOf(handle) };
+		const members = watchTree(tree).members(table);
+		const pids = new Set(members.map(({ pid }) => pid));
+		// The one whose parent is not of the run is the one that was started, or what is left of it.
+		const eldest = members.find(({ ppid }) => !pids.has(ppid));
+		if (eldest === undefined) return null;
+		return { bootId: readBootId(), pid: eldest.pid, startTime: eldest.startTime };
+	}
+
+	keep(handle: RunHandle, agent: string): HeldRun {
+		const run = new HeldRun(handle, agent, this.#worldOfRun());
+		this.#runs.set(handle.runId, run);
+		return run;
+	}
+
+	#worldOfRun() {
+		const { folders, left, onExit, earlier } = this.#world;
+		return {
+			...{ folders, onExit, earlier },
+			onLost: (run: HeldRun) => left.add(run.runId),
+			outlive: (run: HeldRun) => this.#outlive(run),
+		};
+	}
+
+	/** An agent that lost its terminal is asked to end, and ended after a grace period (S12). */
+	async #outlive(run: HeldRun): Promise<void> {
+		if (!mayLive(run)) return;
+		await this.#world.trees.signal(run.handle, "SIGTERM").catch(() => {});
+		const deadlineMs = performance.now() + this.#world.orphanGraceMs;
+		for (let pauseMs = LOOK_MS; mayLive(run) && !this.#isClosed; pauseMs = LOOK_MS_MAX) {
+			await sleep(pauseMs, undefined, { ref: false });
+			if (performance.now() < deadlineMs) continue;
+			await this.#world.left.kill({ runId: run.runId, handle: run.handle });
+		}
+	}
+}
+
+export function recoveredAs(run: HeldRun): Recovered {
+	if (run.exit !== null) return { state: "exited", exit: run.exit };
+	return { state: "running", handle: run.handle };
+}

@@ -1,0 +1,77 @@
+/**
+ * The control groups of runs, made by the daemon and joined by the agents themselves. They are below the starter's own
+ * group and not below the daemon's, so that they do not end with the daemon's unit. The daemon is never moved.
+ */
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createGroups, findGroups, type Groups, readGroupLayout } from "../../host/cgroup.js";
+
+export interface GroupsOfStarter {
+	/** Groups below the one that this starter is in. */
+	of(starterPid: number): Groups;
+	/** The groups of a run whose shim, with this number, was started by a starter that may be gone. */
+	find(runId: string, shimPid: number): readonly string[];
+	/** Those of the starter that was asked for last; null before that. */
+	readonly known: Groups | null;
+	close(): void;
+}
+
+/** Groups of ended runs are kept until their exits are read, also by a daemon that comes later. */
+const SWEEP_AFTER_MS = 60_000;
+
+export function createStarterGroups(
+	folder: string,
+	/** Why there are to be none. */
+	off: string | null,
+): GroupsOfStarter {
+	const owner = createHash("sha256").update(folder).digest("hex").slice(0, 12);
+	let known: Groups | null = null;
+	let knownPid = 0;
+	let knownText = "";
+	let sweep: NodeJS.Timeout | undefined;
+
+	function create(pid: number): Groups {
+		const layout = off ?? readGroupLayout(pid);
+		const groups = createGroups(owner, layout, { steps: false });
+		clearTimeout(sweep);
+		sweep = setTimeout(() => groups.sweep(), SWEEP_AFTER_MS).unref();
+		return groups;
+	}
+
+	return {
+		of(pid) {
+			if (known !== null && pid === knownPid) return known;
+			const text = readText(`/proc/${pid}/cgroup`);
+			if (known === null || text !== knownText) {
+				known?.close();
+				known = create(pid);
+			}
+			knownPid = pid;
+			knownText = text;
+			return known;
+		},
+		find(runId, shimPid) {
+			// Of a shim that is gone nothing can be asked; its starter was most likely where this process is.
+			const asked = off ?? readGroupLayout(shimPid);
+			const layout = typeof asked === "string" && off === null ? readGroupLayout() : asked;
+			return typeof layout === "string" ? [] : findGroups(layout, `${owner}-${runId}`);
+		},
+		get known() {
+			return known;
+		},
+		close() {
+			clearTimeout(sweep);
+			known?.close();
+			known = null;
+		},
+	};
+}
+
+function readText(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch {
+		return "";
+	}
+}

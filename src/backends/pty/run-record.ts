@@ -1,0 +1,65 @@
+/** The record that a shim keeps of its run, for a daemon that was away when the run ended. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { explainWaitStatus, type ShimExit } from "./shim-messages.js";
+
+export interface RunRecord {
+	readonly runId: string;
+	readonly bootId: string;
+	readonly state: "preparing" | "started" | "ended" | "failed";
+	readonly shimPid: number;
+	readonly shimStart: string;
+	readonly agentPid: number;
+	readonly agentStart: string;
+	readonly startedAtMs: number;
+	readonly terminal: boolean;
+	/** Null until the agent's own process has exited. */
+	readonly exit: ShimExit | null;
+}
+
+const STATES = ["preparing", "started", "ended", "failed"];
+
+/** Null when there is none. Throws when it cannot be read or makes no sense: then nothing is known of the run. */
+export function readRecord(folder: string): RunRecord | null {
+	let text: string;
+	try {
+		text = readFileSync(join(folder, "record"), "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+		throw error;
+	}
+	// Reserved, and nothing written yet.
+	if (text.trim() === "") return null;
+	return parseRecord(text);
+}
+
+function parseRecord(text: string): RunRecord {
+	const raw = JSON.parse(text) as Readonly<Record<string, unknown>>;
+	const number = (name: string) => (typeof raw[name] === "number" ? (raw[name] as number) : 0);
+	const string = (name: string) => String(raw[name] ?? "");
+	const state = string("state");
+	if (!STATES.includes(state) || typeof raw["run"] !== "string") {
+		throw new Error("the record of the run is damaged");
+	}
+	const status = raw["status"];
+	return {
+		runId: raw["run"],
+		bootId: string("boot"),
+		state: state as RunRecord["state"],
+		shimPid: number("shim"),
+		shimStart: string("shim_start"),
+		agentPid: number("agent"),
+		agentStart: string("agent_start"),
+		startedAtMs: number("started_at"),
+		terminal: raw["terminal"] === true,
+		exit:
+			typeof status === "number" && state === "ended"
+				? {
+						...explainWaitStatus(status),
+						atMs: number("ended_at"),
+						treeEmpty: raw["tree"] === "empty",
+					}
+				: null,
+	};
+}

@@ -1,0 +1,295 @@
+/**
+ * The screen of a run while someone looks at it: an emulator that is fed from the log, then with what the shim sends. It
+ * lives as long as there are viewers, a client reads its text, or the program asks something of its terminal.
+ *
+ * The shim never waits for it. A screen that falls behind reads what it missed from the log, or leaves it out and
+ * is marked as incomplete (A6).
+ */
+
+import type { TerminalSize, TerminalViewer } from "../../../ports/backend.js";
+import type { Connection } from "../connection.js";
+import type { Frame } from "../frames.js";
+import {
+	BEHIND,
+	EXIT,
+	FOLLOW,
+	type Following,
+	OUTPUT,
+	readFollowing,
+	readOutput,
+} from "../shim-messages.js";
+import { createEmulator, type Emulator } from "./emulator.js";
+import { readLogBytes, readLogTable } from "./log-bytes.js";
+import { chooseReplay, cutSegments } from "./replay.js";
+
+export interface ScreenSource {
+	readonly logDir: string;
+	/** The size where the shim does not name one. */
+	readonly size: TerminalSize;
+	/** A connection for this screen alone. */
+	open(): Promise<Connection>;
+	/** Types the emulator's answer to a question of the program. */
+	answer(bytes: Buffer): void;
+	/** The screen is not needed any more, or its run has ended. */
+	onClose(): void;
+}
+
+const IDLE_MS_MAX = 30_000;
+/** How much may wait for the emulator before the shim is not read any more. */
+const UNPARSED_BYTES_MAX = 512 * 1024;
+/** Beyond this, what was missed is left out. */
+const MISSED_BYTES_MAX = 1024 * 1024;
+const TAIL_BYTES = 256 * 1024;
+const BLOCK_BYTES = 1024 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+export class LiveScreen {
+	readonly #source: ScreenSource;
+	readonly #idleMsMax: number;
+	readonly #viewers = new Set<Watcher>();
+	readonly #ready: Promise<void>;
+	/** Frames that came during a replay. */
+	#early: Frame[] | null = [];
+	#emulator: Emulator | null = null;
+	#connection: Connection | null = null;
+	/** Absolute offset of the next byte. */
+	#offset = 0;
+	#unparsedBytes = 0;
+	#isPaused = false;
+	/** Questions before this offset were answered when they were asked. */
+	readonly #answersFrom: number | null;
+	#isAnswering = false;
+	#isComplete = true;
+	#idle: NodeJS.Timeout | undefined;
+	#isClosed = false;
+
+	/** `answersFrom`: the offset of a question that no terminal has answered yet. */
+	constructor(
+		source: ScreenSource,
+		answersFrom: number | null,
+		{ idleMsMax = IDLE_MS_MAX }: { readonly idleMsMax?: number } = {},
+	) {
+		this.#source = source;
+		this.#answersFrom = answersFrom;
+		this.#idleMsMax = idleMsMax;
+		this.#ready = this.#begin().catch((error: unknown) => {
+			this.close("its screen cannot be read");
+			throw error;
+		});
+		this.#ready.catch(() => {});
+		this.#touch();
+	}
+
+	get isClosed(): boolean {
+		return this.#isClosed;
+	}
+
+	/** Resolves when the screen shows what was printed so far. */
+	get prepared(): Promise<void> {
+		return this.#ready;
+	}
+
+	async text(): Promise<string> {
+		this.#touch();
+		await this.#ready;
+		const emulator = this.#emulator;
+		if (emulator === null) throw new Error("the screen is closed");
+		return new Promise((resolve) => emulator.settle(() => resolve(emulator.text())));
+	}
+
+	/** The function that it returns ends the viewing. */
+	async attach(viewer: TerminalViewer): Promise<() => void> {
+		await this.#ready;
+		const emulator = this.#emulator;
+		if (emulator === null) throw new Error("the terminal is closed");
+		const watcher = createWatcher(viewer, emulator, () => this.#isComplete);
+		this.#viewers.add(watcher);
+		this.#touch();
+		return () => {
+			watcher.leave();
+			this.#viewers.delete(watcher);
+			this.#touch();
+		};
+	}
+
+	/** In its order between what is printed. */
+	resize(size: TerminalSize): void {
+		this.#emulator?.settle(() => this.#emulator?.resize(size));
+	}
+
+	close(reason: string): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		clearTimeout(this.#idle);
+		this.#connection?.close();
+		for (const watcher of this.#viewers) watcher.end(reason);
+		this.#viewers.clear();
+		this.#emulator?.close();
+		this.#emulator = null;
+		this.#source.onClose();
+	}
+
+	#touch(): void {
+		clearTimeout(this.#idle);
+		if (this.#isClosed || this.#viewers.size > 0) return;
+		this.#idle = setTimeout(() => this.close("it has no viewer"), this.#idleMsMax).unref();
+	}
+
+	async #begin(): Promise<void> {
+		const connection = await this.#source.open();
+		if (this.#isClosed) return connection.close();
+		this.#connection = connection;
+		connection.listen({
+			onFrame: (frame) =>
+				this.#early === null ? this.#onFrame(frame) : void this.#early.push(frame),
+			onClose: () => this.#finish("the connection to the terminal was lost"),
+		});
+		const following = await this.#follow(connection);
+		connection.pause();
+		await this.#replay(following);
+		const early = this.#early ?? [];
+		this.#early = null;
+		for (const frame of early) this.#onFrame(frame);
+		connection.resume();
+	}
+
+	async #follow(connection: Connection): Promise<Following> {
+		const { payload } = await connection.ask(FOLLOW, EMPTY);
+		return readFollowing(payload);
+	}
+
+	async #replay(following: Following): Promise<void> {
+		const { logDir, size } = this.#source;
+		const table = await readLogTable(logDir);
+		const { from, modes, isWhole } = chooseReplay(following, table);
+		this.#isComplete = isWhole;
+		const segments = cutSegments(following, from, size, this.#answersFrom);
+		const first = segments[0]?.size ?? following.sizes.at(-1)?.size ?? size;
+		const emulator = await createEmulator(first, (answer) => this.#answer(answer));
+		if (this.#isClosed) return emulator.close();
+		this.#emulator = emulator;
+		await written(emulator, modes);
+		for (const segment of segments) {
+			this.#isAnswering = this.#answersFrom !== null && segment.from >= this.#answersFrom;
+			emulator.resize(segment.size);
+			for (let at = segment.from; at < segment.to; at += BLOCK_BYTES) {
+				const to = Math.min(segment.to, at + BLOCK_BYTES);
+				await written(emulator, await readLogBytes(logDir, at, to));
+				if (this.#isClosed) return;
+			}
+		}
+		emulator.resize(following.sizes.at(-1)?.size ?? size);
+		this.#isAnswering = true;
+		this.#offset = following.offset;
+	}
+
+	#onFrame({ type, payload }: Frame): void {
+		if (type === OUTPUT) this.#onOutput(readOutput(payload));
+		else if (type === BEHIND) void this.#catchUp().catch(() => this.#finish("it was lost"));
+		else if (type === EXIT) this.#finish("the agent has exited");
+	}
+
+	#onOutput({ offset, bytes }: ReturnType<typeof readOutput>): void {
+		this.#offset = offset + bytes.length;
+		// The frame's memory is shared with what came with it.
+		this.#feed(Buffer.from(bytes));
+		for (const watcher of this.#viewers) watcher.onOutput(bytes);
+	}
+
+	#feed(bytes: Buffer): void {
+		this.#unparsedBytes += bytes.length;
+		this.#emulator?.write(bytes, () => {
+			this.#unparsedBytes -= bytes.length;
+			if (this.#isPaused && this.#unparsedBytes < UNPARSED_BYTES_MAX / 4) {
+				this.#isPaused = false;
+				this.#connection?.resume();
+			}
+		});
+		if (this.#isPaused || this.#unparsedBytes <= UNPARSED_BYTES_MAX) return;
+		this.#isPaused = true;
+		this.#connection?.pause();
+	}
+
+	/** The shim has left output out. */
+	async #catchUp(): Promise<void> {
+		const connection = this.#connection;
+		if (connection === null || this.#isClosed) return;
+		this.#early = [];
+		const { offset } = await this.#follow(connection);
+		const isTooMuch = offset - this.#offset > MISSED_BYTES_MAX;
+		const from = isTooMuch ? offset - TAIL_BYTES : this.#offset;
+		const missed = await readLogBytes(this.#source.logDir, from, offset);
+		if (this.#isClosed) return;
+		if (isTooMuch || missed.length < offset - from) this.#isComplete = false;
+		this.#offset = offset;
+		this.#feed(missed);
+		for (const watcher of this.#viewers) watcher.refresh();
+		const early = this.#early ?? [];
+		this.#early = null;
+		for (const frame of early) this.#onFrame(frame);
+	}
+
+	/** Viewers see the last output before they are notified. */
+	#finish(reason: string): void {
+		if (this.#isClosed) return;
+		if (this.#emulator === null) this.close(reason);
+		else this.#emulator.settle(() => this.close(reason));
+	}
+
+	#answer(bytes: Buffer): void {
+		// A viewer's terminal answers for itself.
+		if (this.#isAnswering && this.#viewers.size === 0) this.#source.answer(bytes);
+	}
+}
+
+const written = (emulator: Emulator, bytes: Buffer) =>
+	new Promise<void>((resolve) => emulator.write(bytes, resolve));
+
+/** A viewer, and where it is: waiting for the screen, or following. */
+interface Watcher {
+	onOutput(bytes: Buffer): void;
+	/** The screen as a whole, since output was left out. */
+	refresh(): void;
+	leave(): void;
+	end(reason: string): void;
+}
+
+function createWatcher(
+	viewer: TerminalViewer,
+	emulator: Emulator,
+	isComplete: () => boolean,
+): Watcher {
+	let isWaiting = false;
+	let meanwhile: Buffer[] = [];
+	let isOver = false;
+	const watcher: Watcher = {
+		onOutput(bytes) {
+			if (isOver) return;
+			if (isWaiting) meanwhile.push(Buffer.from(bytes));
+			else viewer.onOutput(bytes);
+		},
+		refresh() {
+			if (isWaiting || isOver) return;
+			isWaiting = true;
+			emulator.settle(() => {
+				if (isOver) return;
+				const { bytes, isComplete: isRendered } = emulator.snapshot();
+				viewer.onSnapshot(bytes, emulator.size, !(isRendered && isComplete()));
+				isWaiting = false;
+				const late = meanwhile;
+				meanwhile = [];
+				for (const each of late) watcher.onOutput(each);
+			});
+		},
+		leave() {
+			isOver = true;
+		},
+		end(reason) {
+			if (isOver) return;
+			isOver = true;
+			viewer.onClose(reason);
+		},
+	};
+	watcher.refresh();
+	return watcher;
+}

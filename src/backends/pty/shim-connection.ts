@@ -1,0 +1,87 @@
+/** A connection to the shim of one run: who it is, and what can be asked of it. */
+
+import { constants } from "node:os";
+import type { AgentSignal, TerminalSize } from "../../ports/backend.js";
+import { type Connection, openConnection } from "./connection.js";
+import { SHIM_PAYLOAD_MAX } from "./frames.js";
+import { PayloadWriter } from "./payload.js";
+import {
+	ANSWERS,
+	INPUT,
+	KILL,
+	NOT_DONE,
+	PASTE_BEGINS,
+	PASTE_ENDS,
+	RESIZE,
+	readStatus,
+	type ShimStatus,
+	SIGNAL,
+	TO_WORKERS,
+	TREE,
+} from "./shim-messages.js";
+import { type Killed, readKilled } from "./starter-messages.js";
+
+export interface ShimConnection {
+	readonly connection: Connection;
+	readonly status: ShimStatus;
+}
+
+const NOTHING = Buffer.alloc(0);
+const INPUT_BYTES_MAX = 32 * 1024;
+/** A shim that is stopped, or on a host that is overloaded, is not waited for when processes are to be found. */
+const TREE_MS_MAX = 5_000;
+
+/** Rejects with the system's error when no process listens there. */
+export async function openShim(path: string): Promise<ShimConnection> {
+	const peer = { name: "shim", path, payloadMax: SHIM_PAYLOAD_MAX, answers: ANSWERS };
+	const connection = await openConnection(peer);
+	try {
+		return { connection, status: readStatus(connection.hello) };
+	} catch (error) {
+		connection.close();
+		throw error;
+	}
+}
+
+/** The processes that the signal was sent to. */
+export async function signalWorkers(connection: Connection, signal: AgentSignal) {
+	const number = constants.signals[signal];
+	const asked = new PayloadWriter().u32(number).u8(TO_WORKERS).end();
+	const { payload } = await connection.ask(SIGNAL, asked, TREE_MS_MAX);
+	return payload.pids();
+}
+
+/** All live descendants of the shim. */
+export async function listTree(connection: Connection): Promise<number[]> {
+	const { payload } = await connection.ask(TREE, NOTHING, TREE_MS_MAX);
+	return payload.pids();
+}
+
+export async function killTree(connection: Connection, deadlineMs: number): Promise<Killed> {
+	const asked = new PayloadWriter().u32(deadlineMs).end();
+	const { payload } = await connection.ask(KILL, asked, deadlineMs + 2_000);
+	return readKilled(payload);
+}
+
+/** Resolves when all bytes are written to the terminal. Calls for one connection must follow each other. */
+export async function typeBytes(
+	connection: Connection,
+	bytes: Uint8Array,
+	{ isPaste = false } = {},
+): Promise<void> {
+	for (let from = 0; from < bytes.length || (isPaste && from === 0); from += INPUT_BYTES_MAX) {
+		const piece = bytes.subarray(from, from + INPUT_BYTES_MAX);
+		const begins = isPaste && from === 0 ? PASTE_BEGINS : 0;
+		const ends = isPaste && from + INPUT_BYTES_MAX >= bytes.length ? PASTE_ENDS : 0;
+		const asked = new PayloadWriter()
+			.u8(begins | ends)
+			.bytes(piece)
+			.end();
+		const { type, payload } = await connection.ask(INPUT, asked);
+		if (type === NOT_DONE) throw new Error(payload.text());
+	}
+}
+
+export function resizeTerminal(connection: Connection, { columns, rows }: TerminalSize): void {
+	connection.send(RESIZE, new PayloadWriter().u16(columns).u16(rows).end());
+}

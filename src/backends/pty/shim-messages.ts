@@ -1,0 +1,113 @@
+/** Messages between the daemon and the shim of a run. */
+
+import { constants } from "node:os";
+import type { TerminalSize } from "../../ports/backend.js";
+import { PayloadReader } from "./payload.js";
+
+export const INPUT = 34;
+const DONE = 35;
+export const NOT_DONE = 36;
+export const RESIZE = 37;
+export const SIGNAL = 38;
+export const TREE = 40;
+export const KILL = 42;
+export const FOLLOW = 44;
+export const OUTPUT = 46;
+export const BEHIND = 48;
+export const QUERY = 49;
+export const EXIT = 50;
+export const TREE_EMPTY = 51;
+/** Answers that are known by the id that they repeat. */
+export const ANSWERS: ReadonlySet<number> = new Set([33, DONE, NOT_DONE, 39, 41, 43, 45]);
+
+/** `SIGNAL` to the agent's process group and the foreground group of its terminal. */
+export const TO_WORKERS = 1;
+/** Flags of `INPUT`: the markers of a bracketed paste, where the program has asked for them. */
+export const PASTE_BEGINS = 1;
+export const PASTE_ENDS = 2;
+
+export interface ShimExit {
+	readonly code: number | null;
+	readonly signal: string | null;
+	readonly atMs: number;
+	readonly treeEmpty: boolean;
+}
+
+export interface ShimStatus {
+	readonly runId: string;
+	readonly shimPid: number;
+	readonly shimStart: string;
+	readonly agentPid: number;
+	readonly agentStart: string;
+	readonly terminal: boolean;
+	readonly size: TerminalSize;
+	readonly startedAtMs: number;
+	/** The offset of the oldest query that no terminal has answered. */
+	readonly queryOffset: number | null;
+	/** Of an agent that has exited while processes of its tree are left. */
+	readonly exit: ShimExit | null;
+}
+
+const EXITED_WITH_PROCESSES_LEFT = 2;
+
+export function readStatus(payload: PayloadReader): ShimStatus {
+	const runId = payload.text();
+	const [shimPid, shimStart] = [payload.u32(), payload.u64Text()];
+	const [agentPid, agentStart] = [payload.u32(), payload.u64Text()];
+	const state = payload.u8();
+	const terminal = payload.u8() === 1;
+	const size = { columns: payload.u16(), rows: payload.u16() };
+	payload.u8();
+	const startedAtMs = payload.u64();
+	payload.u64();
+	payload.u64();
+	const queryOffset = payload.u64OrNone();
+	const exit = state === EXITED_WITH_PROCESSES_LEFT ? readExit(payload) : null;
+	return {
+		...{ runId, shimPid, shimStart, agentPid, agentStart },
+		...{ terminal, size, startedAtMs, queryOffset, exit },
+	};
+}
+
+export function readExit(payload: PayloadReader): ShimExit {
+	const status = payload.u32();
+	const atMs = payload.u64();
+	return { ...explainWaitStatus(status), atMs, treeEmpty: payload.u8() === 1 };
+}
+
+const SIGNAL_NAMES = new Map(
+	Object.entries(constants.signals).map(([name, number]) => [number, name]),
+);
+
+/** The status that `waitpid` gives, as Linux and macOS have it. */
+export function explainWaitStatus(status: number): {
+	readonly code: number | null;
+	readonly signal: string | null;
+} {
+	const signal = status & 0x7f;
+	if (signal === 0) return { code: (status >> 8) & 0xff, signal: null };
+	return { code: null, signal: SIGNAL_NAMES.get(signal) ?? `SIG${signal}` };
+}
+
+export interface Following {
+	/** Everything before it is in the log. */
+	readonly offset: number;
+	/** Where the output of this run begins. */
+	readonly firstOffset: number;
+	/** The sizes that the terminal had, oldest first, each with the offset from which it held. */
+	readonly sizes: readonly { readonly offset: number; readonly size: TerminalSize }[];
+}
+
+export function readFollowing(payload: PayloadReader): Following {
+	const [offset, firstOffset] = [payload.u64(), payload.u64()];
+	const sizes = Array.from({ length: payload.u16() }, () => ({
+		offset: payload.u64(),
+		size: { columns: payload.u16(), rows: payload.u16() },
+	}));
+	return { offset, firstOffset, sizes };
+}
+
+export function readOutput(payload: Buffer): { readonly offset: number; readonly bytes: Buffer } {
+	const reader = new PayloadReader(payload);
+	return { offset: reader.u64(), bytes: reader.rest() };
+}

@@ -1,0 +1,120 @@
+/**
+ * The standing connection to the starter. It is made when first needed and again when it dropped. A start whose outcome
+ * is unknown rejects with `ConnectionLost`; then only the run's own files have the answer.
+ */
+
+import { type Connection, ConnectionLost } from "./connection.js";
+import { PayloadWriter } from "./payload.js";
+import {
+	encodeSpec,
+	KILL_STRANGERS,
+	type Killed,
+	type RunSpec,
+	readFailed,
+	readKilled,
+	readStarted,
+	START,
+	STARTED,
+	STRANGERS,
+	type Started,
+	type StartFailed,
+} from "./starter-messages.js";
+import { reachStarter, type StarterPlace } from "./starter-process.js";
+
+/** A start that takes longer is looked for by its files. */
+const START_MS_MAX = 30_000;
+const NOTHING = Buffer.alloc(0);
+
+export class StarterClient {
+	readonly #place: StarterPlace;
+	#connecting: Promise<Connection> | null = null;
+	#pid: number | null = null;
+	#isClosed = false;
+
+	constructor(place: StarterPlace) {
+		this.#place = place;
+	}
+
+	/** The starter's process, once it has been reached. */
+	get pid(): number | null {
+		return this.#pid;
+	}
+
+	async start(spec: RunSpec): Promise<Started | StartFailed> {
+		const connection = await this.reach();
+		const { type, payload } = await connection.ask(START, encodeSpec(spec), START_MS_MAX);
+		return type === STARTED ? readStarted(payload) : readFailed(payload);
+	}
+
+	/** Processes that killed shims have left to the starter, with their descendants. */
+	async strangers(): Promise<readonly number[]> {
+		const { payload } = await this.#askAgain(STRANGERS, NOTHING);
+		return payload.pids();
+	}
+
+	async killStrangers(deadlineMs: number): Promise<Killed> {
+		const asked = new PayloadWriter().u32(deadlineMs).end();
+		const { payload } = await this.#askAgain(KILL_STRANGERS, asked, deadlineMs + 5_000);
+		return readKilled(payload);
+	}
+
+	/** Resolves when the starter can be asked; starts one where there is none. */
+	async reach(): Promise<Connection> {
+		if (this.#isClosed) throw new Error("the backend is closed");
+		this.#connecting ??= this.#open();
+		return this.#connecting;
+	}
+
+	/**
+	 * Does not wait for a connection that is still being made. A starter whose runs are over need not wait for another
+	 * daemon; it stays as long as it has a child, whatever is thought here.
+	 */
+	close({ isIdle }: { readonly isIdle: boolean }): void {
+		this.#isClosed = true;
+		this.#connecting?.then(
+			(connection) => {
+				if (isIdle && this.#pid !== null && !connection.isClosed) tellToLeave(this.#pid);
+				connection.close();
+			},
+			() => {},
+		);
+		this.#connecting = null;
+	}
+
+	/** Repeatable requests are sent again when the connection dropped. */
+	async #askAgain(type: number, payload: Buffer, answerMs?: number) {
+		try {
+			return await (await this.reach()).ask(type, payload, answerMs);
+		} catch (error) {
+			if (!(error instanceof ConnectionLost)) throw error;
+			return (await this.reach()).ask(type, payload, answerMs);
+		}
+	}
+
+	async #open(): Promise<Connection> {
+		try {
+			const connection = await reachStarter(this.#place);
+			this.#pid = connection.hello.u32();
+			connection.listen({
+				// A shim that was killed is also seen by its own connection, which is what counts.
+				onFrame() {},
+				onClose: () => {
+					this.#connecting = null;
+				},
+			});
+			return connection;
+		} catch (error) {
+			this.#connecting = null;
+			throw error;
+		}
+	}
+}
+
+/** Its connection stands, so the number is still its own. */
+function tellToLeave(pid: number): void {
+	try {
+		process.kill(pid, "SIGTERM");
+	} catch {
+		// It has left by itself.
+	}
+}

@@ -1,0 +1,106 @@
+/** Messages between the daemon and the starter, and the specification of a run. */
+
+import type { TerminalSize } from "../../ports/backend.js";
+import { type PayloadReader, PayloadWriter } from "./payload.js";
+
+export const START = 16;
+export const STARTED = 17;
+export const FAILED = 18;
+export const STRANGERS = 20;
+export const STRANGER_LIST = 21;
+export const KILL_STRANGERS = 22;
+export const STRANGERS_KILLED = 23;
+
+/** The steps of a start that fail for reasons of their own. */
+export const FAILED_LOCK = 3;
+export const FAILED_GROUP = 9;
+export const STEP_NAMES: Readonly<Record<number, string>> = {
+	1: "reading the specification",
+	2: "opening the run's folder",
+	3: "locking the run's folder, which another process has locked",
+	4: "reserving the exit record",
+	5: "opening the run's socket",
+	6: "opening a terminal",
+	7: "creating a process",
+	8: "entering the working directory",
+	9: "joining the control group",
+	10: "executing the program",
+	11: "the process that holds the run died",
+};
+
+export interface RunSpec {
+	readonly runId: string;
+	readonly runDir: string;
+	readonly socket: string;
+	readonly logDir: string;
+	readonly logBytes: number;
+	readonly logFiles: number;
+	readonly cwd: string;
+	readonly argv: readonly string[];
+	readonly env: Readonly<Record<string, string>>;
+	readonly groups: readonly string[];
+	readonly terminal: boolean;
+	readonly size: TerminalSize;
+	readonly bootId: string;
+}
+
+/** Tags of the specification, as in PROTOCOL.md. */
+export function encodeSpec(spec: RunSpec): Buffer {
+	const out = new PayloadWriter();
+	const put = (tag: number, value: Uint8Array) => out.u16(tag).u32(value.length).bytes(value);
+	const putText = (tag: number, value: string) => put(tag, Buffer.from(value));
+	const number = () => new PayloadWriter();
+	putText(1, spec.runId);
+	putText(2, spec.runDir);
+	putText(3, spec.socket);
+	putText(4, spec.logDir);
+	put(5, number().u64(spec.logBytes).end());
+	put(6, number().u32(spec.logFiles).end());
+	putText(7, spec.cwd);
+	for (const argument of spec.argv) putText(8, argument);
+	for (const [name, value] of Object.entries(spec.env)) putText(9, `${name}=${value}`);
+	for (const group of spec.groups) putText(10, group);
+	put(
+		11,
+		number()
+			.u8(spec.terminal ? 1 : 0)
+			.end(),
+	);
+	put(12, number().u16(spec.size.columns).u16(spec.size.rows).end());
+	putText(13, spec.bootId);
+	return out.end();
+}
+
+export interface Started {
+	readonly shimPid: number;
+	readonly agentPid: number;
+	readonly agentStart: string;
+	readonly shimStart: string;
+	readonly logOffset: number;
+}
+
+/** Of a frame whose id is read already. */
+export function readStarted(payload: PayloadReader): Started {
+	const [shimPid, agentPid] = [payload.u32(), payload.u32()];
+	const [agentStart, shimStart] = [payload.u64Text(), payload.u64Text()];
+	return { shimPid, agentPid, agentStart, shimStart, logOffset: payload.u64() };
+}
+
+export interface StartFailed {
+	readonly step: number;
+	readonly errno: number;
+	readonly detail: string;
+}
+
+export function readFailed(payload: PayloadReader): StartFailed {
+	return { step: payload.u8(), errno: payload.u32(), detail: payload.text() };
+}
+
+export interface Killed {
+	readonly proven: boolean;
+	readonly pids: readonly number[];
+}
+
+export function readKilled(payload: PayloadReader): Killed {
+	return { proven: payload.u8() === 1, pids: payload.pids() };
+}

@@ -1,0 +1,127 @@
+/**
+ * Reaching the starter of a folder, and starting one where there is none: in a session of its own, with an environment
+ * of its own, so that nothing of this process is handed on (A5).
+ */
+
+import { spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Argv } from "../../host/cgroup.js";
+import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
+import { type Connection, isAbsence, openConnection, type Peer } from "./connection.js";
+import { STARTER_PAYLOAD_MAX } from "./frames.js";
+import { FAILED, STARTED, STRANGER_LIST, STRANGERS_KILLED } from "./starter-messages.js";
+
+export interface StarterPlace {
+	/** The folder of the starter's socket, lock and log. */
+	readonly folder: string;
+	/** The program `reeve-shim`; throws with the reason where there is none. */
+	readonly program: () => string;
+	/** Variables of the starter besides PATH; for tests. */
+	readonly env: Readonly<Record<string, string>>;
+	/** The command line that runs another outside of this process's own unit, where that is needed. */
+	readonly enclose: ((argv: Argv) => Argv) | null;
+}
+
+const START_MS_MAX = 20_000;
+const LOG_BYTES_MAX = 1024 * 1024;
+const SOCKET = "starter.sock";
+const ANSWERS = new Set([STARTED, FAILED, STRANGER_LIST, STRANGERS_KILLED]);
+
+/** The folder that the starter is given: another one where the path would be too long for a socket. */
+export function starterFolder(folder: string): string {
+	const socket = socketPathIn(folder, SOCKET);
+	return dirname(socket) === folder ? folder : socket.replace(/\.sock$/, "");
+}
+
+export const starterSocketPath = (folder: string) => join(starterFolder(folder), SOCKET);
+export const starterLogPath = (folder: string) => join(folder, "starter.log");
+
+const peerIn = (folder: string): Peer => ({
+	name: "starter",
+	path: starterSocketPath(folder),
+	payloadMax: STARTER_PAYLOAD_MAX,
+	answers: ANSWERS,
+});
+
+/** Connects to the starter, starting it if need be. Rejects with what went wrong. */
+export async function reachStarter(place: StarterPlace): Promise<Connection> {
+	const peer = peerIn(place.folder);
+	const deadlineMs = performance.now() + START_MS_MAX;
+	let starter: StartedProcess | null = null;
+	for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 2, 100)) {
+		try {
+			return await openConnection(peer);
+		} catch (error) {
+			if (!isAbsence(error)) throw error;
+		}
+		if (starter?.failed === true) throw new Error(`the starter does not start: ${lastLine(place)}`);
+		// One that has left because another was quicker is followed by the next, should that have left too.
+		if (starter === null || starter.left) starter = startStarter(place);
+		if (performance.now() > deadlineMs) {
+			throw new Error(`the starter does not answer on ${peer.path}`);
+		}
+		await sleep(pauseMs);
+	}
+}
+
+interface StartedProcess {
+	/** It exited with an error. */
+	readonly failed: boolean;
+	readonly left: boolean;
+}
+
+/** Nothing of the process that starts it: agents get theirs with each request. */
+export const starterEnvironment = (more: Readonly<Record<string, string>>) => ({
+	PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+	...more,
+});
+
+export const starterArgv = (program: string, folder: string): Argv => [
+	program,
+	"starter",
+	starterFolder(folder),
+];
+
+function startStarter({ folder, program, env, enclose }: StarterPlace): StartedProcess {
+	makePrivateFolder(folder);
+	makePrivateFolder(starterFolder(folder));
+	const state = { failed: false, left: false };
+	const log = openLog(starterLogPath(folder));
+	try {
+		const argv = starterArgv(program(), folder);
+		const [first, ...args] = enclose === null ? argv : enclose(argv);
+		const child = spawn(first, args, {
+			cwd: "/",
+			detached: true,
+			env: starterEnvironment(env),
+			stdio: ["ignore", log, log],
+		});
+		child.unref();
+		child.once("error", () => {
+			state.failed = true;
+		});
+		child.once("exit", (code) => {
+			state.left = true;
+			state.failed = code !== 0;
+		});
+	} finally {
+		closeSync(log);
+	}
+	return state;
+}
+
+function openLog(path: string): number {
+	const found = statSync(path, { throwIfNoEntry: false });
+	if (found !== undefined && found.size > LOG_BYTES_MAX) truncateSync(path);
+	return openSync(path, "a", 0o600);
+}
+
+function lastLine({ folder }: StarterPlace): string {
+	try {
+		return readFileSync(starterLogPath(folder), "utf8").trimEnd().split("\n").at(-1) ?? "";
+	} catch {
+		return "it left no log";
+	}
+}

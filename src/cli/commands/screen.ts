@@ -1,0 +1,31 @@
+/** `reeve screen`: what an agent's terminal shows now, as text. */
+
+import { CLI_EXIT } from "../../core/errors.js";
+import { createSanitizer } from "../../core/safe-text.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { resolveAgent } from "../resolve.js";
+
+export async function runScreen(
+	name: string,
+	options: { readonly json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { client } = connect(env);
+	const place = await resolveAgent(name, client);
+	const { text } = await client.call("GET /api/v1/agents/:id/screen", { place });
+	const lines = plainLines(text);
+	if (options.json) output.json({ id: place, lines });
+	else for (const line of lines) output.result(line);
+	if (lines.length === 0 && !options.json) output.say(`${place}: the screen is empty`);
+	return CLI_EXIT.done;
+}
+
+/** Without the empty rows at the bottom, which say nothing. */
+function plainLines(text: string): readonly string[] {
+	const sanitizer = createSanitizer();
+	const plain = sanitizer.write(Buffer.from(text)) + sanitizer.end();
+	const trimmed = plain.replace(/\s+$/, "");
+	return trimmed === "" ? [] : trimmed.split("\n").map((line) => line.trimEnd());
+}

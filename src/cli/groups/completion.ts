@@ -1,0 +1,35 @@
+/** Completion of the command line in shells: the scripts, and the command that they ask on every Tab. */
+
+import { type AddCommands, COMPLETION_SHELLS, JSON_OPTION } from "./group.js";
+
+export const addCompletion: AddCommands = (program, run) => {
+	program
+		.command("completion")
+		.description("Print the script that completes `reeve` in your shell.")
+		.addArgument(program.createArgument("<shell>", "your shell").choices(COMPLETION_SHELLS))
+		.option(...JSON_OPTION)
+		.addHelpText("after", COMPLETION_HELP)
+		.action((shell: (typeof COMPLETION_SHELLS)[number], options) =>
+			run(async (output) => {
+				const { runCompletion } = await import("../commands/completion.js");
+				return runCompletion(shell, options, output);
+			}),
+		);
+
+	program
+		.command("complete-words", { hidden: true })
+		.description("Print what may follow the words that were typed, for the scripts.")
+		.argument("[words...]", "the words after `reeve`; the last one is being completed")
+		.option(...JSON_OPTION)
+		.action((words: readonly string[], options) =>
+			run(async (output, env) => {
+				const { runCompleteWords } = await import("../commands/completion.js");
+				return runCompleteWords(program, words, options, output, env);
+			}),
+		);
+};
+
+const COMPLETION_HELP = `
+  bash  echo 'source <(reeve completion bash)' >> ~/.bashrc
+  zsh   echo 'source <(reeve completion zsh)' >> ~/.zshrc      (after compinit)
+  fish  reeve completion fish > ~/.config/fish/completions/reeve.fish`;

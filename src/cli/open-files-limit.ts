@@ -1,0 +1,40 @@
+/** Whether this process may open enough files. Below the limit, Node fails with a stack before a command can load. */
+
+import { readFileSync } from "node:fs";
+import { CLI_EXIT, ReeveError } from "../core/errors.js";
+import { createOutput } from "./output.js";
+
+/** Node opens the modules of a program at the same time. */
+const OPEN_FILES_MIN = 128;
+
+/** Null also where the system does not say. */
+export function findOpenFilesProblem(): ReeveError | null {
+	const limit = readLimit();
+	if (limit === null || limit >= OPEN_FILES_MIN) return null;
+	return new ReeveError(
+		"open_files_limit",
+		`the limit on open files is ${limit}, but Reeve needs at least ${OPEN_FILES_MIN}`,
+	);
+}
+
+/** Reports it as every command reports an error, with nothing more loaded. */
+export async function sayProblem(problem: ReeveError, asJson: boolean): Promise<number> {
+	const output = createOutput(process.stdout, process.stderr, process.env);
+	const { code, message, hint } = problem;
+	if (asJson) await output.jsonLine({ error: { code, message, hint } });
+	else {
+		output.say(`error: ${message}`);
+		output.say(`hint: ${hint}`);
+	}
+	return CLI_EXIT.failed;
+}
+
+function readLimit(): number | null {
+	try {
+		const limits = readFileSync("/proc/self/limits", "utf8");
+		const limit = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+		return limit === undefined ? null : Number(limit);
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,27 @@
+/** How the failure of a command is reported, and the exit code that follows from it. */
+
+import { ERRORS, ReeveError } from "../core/errors.js";
+import { safeJson } from "../core/safe-text.js";
+import type { Output } from "./output.js";
+
+export function printError(error: unknown, output: Output, asJson: boolean): number {
+	const known =
+		error instanceof ReeveError
+			? error
+			: new ReeveError(
+					"internal",
+					error instanceof Error ? (error.stack ?? error.message) : String(error),
+				);
+	if (asJson) {
+		printJsonError(known, output);
+	} else {
+		output.say(`${output.sayColors.red("error")}: ${known.message}`);
+		output.say(`${output.sayColors.dim("hint")}: ${known.hint}`);
+	}
+	return ERRORS[known.code].cliExit;
+}
+
+/** On one line: it may follow other lines of JSON. */
+export function printJsonError({ code, message, hint }: ReeveError, output: Output): void {
+	output.result(safeJson({ error: { code, message, hint } }));
+}

@@ -1,0 +1,56 @@
+/** How the CLI reports a start: in `up`, `restart`, `reload`, `resume` and `answer` alike. */
+
+import type { StartedJson } from "../http/contract/agents.js";
+import type { Output } from "./output.js";
+import type { Cell } from "./table.js";
+
+type StartOutcome = StartedJson["outcome"];
+
+export const START_WORDS: Readonly<Record<StartOutcome, string>> = {
+	started: "started",
+	already_running: "already running",
+	failed: "failed",
+	halted: "halted",
+	stopped: "stopped",
+	over_budget: "over budget",
+	not_gone: "not started",
+	waiting: "waiting",
+	old_settings: "already running",
+};
+
+export function isFailedStart(outcome: StartOutcome): boolean {
+	return outcome === "failed" || outcome === "halted" || outcome === "not_gone";
+}
+
+export function startCell({ outcome }: StartedJson, { colors }: Output): Cell {
+	const isDone = outcome === "started" || outcome === "already_running";
+	const paint = isFailedStart(outcome) ? colors.red : isDone ? colors.green : colors.yellow;
+	return { text: START_WORDS[outcome], paint };
+}
+
+/** The pid of what started, or why nothing did. */
+export function startDetail({ outcome, pid, reason }: StartedJson): string {
+	return outcome === "started" && pid !== null ? `pid ${pid}` : reason;
+}
+
+const HINTS: readonly (readonly [StartOutcome, (id: string) => string])[] = [
+	["failed", (id) => `\`reeve logs ${id}\` shows its last output`],
+	["halted", (id) => `\`reeve explain ${id}\` shows why; \`reeve resume ${id}\` starts it again`],
+	["over_budget", (id) => `\`reeve resume ${id}\` lifts its budget for today`],
+	["not_gone", (id) => `\`reeve explain ${id}\` shows the processes that are still alive`],
+	["waiting", (id) => `\`reeve answer ${id} fresh|continue|stop\` decides what happens next`],
+	["old_settings", () => "`reeve reload` restarts it with the settings in the file"],
+];
+
+/** One hint for each kind of outcome that needs one. */
+export function sayStartHints(starts: readonly StartedJson[], output: Output): void {
+	for (const [outcome, hint] of HINTS) {
+		// Those that wait for another agent have not asked anything.
+		const hit = starts.find((start) => start.outcome === outcome && !isBlocked(start));
+		if (hit !== undefined) output.say(`hint: ${hint(hit.id)}`);
+	}
+}
+
+function isBlocked({ outcome, reason }: StartedJson): boolean {
+	return outcome === "waiting" && reason.startsWith("waits for ");
+}

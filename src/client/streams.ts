@@ -1,0 +1,159 @@
+/** The daemon's streams: events and logs, each of which can continue over another connection. */
+
+import type { IncomingMessage } from "node:http";
+import type { ReeveEvent } from "../core/events.js";
+import type { Address } from "./address.js";
+import { bytesOf, pathOf, send } from "./connection.js";
+import { type Opened, reopening, type StreamOptions, untilAborted } from "./reopen.js";
+
+/** Options of `client.events()`. */
+export interface EventOptions extends StreamOptions {
+	/** Only events after this sequence number; 0 for all stored events. */
+	readonly after: number;
+	/** Only events of this agent. */
+	readonly agent?: string | undefined;
+	/** Types, or groups of types with a trailing dot: `agent.exited,task.`. */
+	readonly type?: string | undefined;
+	/** Continues with new events and reconnects when necessary. */
+	readonly follow: boolean;
+}
+
+/** Options of `client.logs()`. */
+export interface LogOptions extends StreamOptions {
+	/** The number of last lines. */
+	readonly lines: number;
+	/** Continues with new output and reconnects when necessary. */
+	readonly follow: boolean;
+}
+
+/** How long the daemon may take to answer, and to send a heartbeat, which comes every 15 seconds. */
+const ANSWER_MS_MAX = 10_000;
+const SILENCE_MS_MAX = 60_000;
+
+export function streamEvents(address: Address, options: EventOptions): AsyncGenerator<ReeveEvent> {
+	const { after, agent, type, follow, signal } = options;
+	const query = new URLSearchParams({
+		after: String(after),
+		...(agent && { agent }),
+		...(type && { type }),
+		...(follow && { follow: "1" }),
+	});
+	const path = `${pathOf("GET /api/v1/events")}?${query}`;
+	let last: string | null = null;
+
+	async function* read(response: IncomingMessage): AsyncGenerator<ReeveEvent> {
+		for await (const { id, data } of parseEventStream(bytesOf(response, address))) {
+			last = id ?? last;
+			if (data !== null) yield JSON.parse(data) as ReeveEvent;
+		}
+	}
+	const open = async (): Promise<Opened<ReeveEvent>> => {
+		const headers = last === null ? {} : { "last-event-id": last };
+		const response = await openStream(address, path, headers, signal);
+		if (follow) cutWhenSilent(response);
+		return { items: read(response), gap: false };
+	};
+	return untilAborted(follow ? reopening(open, options) : once(open), signal);
+}
+
+export function streamLogs(
+	address: Address,
+	id: string,
+	options: LogOptions,
+): AsyncGenerator<Uint8Array> {
+	const { lines, follow, signal } = options;
+	const query = new URLSearchParams({ lines: String(lines), ...(follow && { follow: "1" }) });
+	let position: LogPosition | null = null;
+
+	async function* read(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+		for await (const bytes of bytesOf(response, address)) {
+			if (position !== null) position.offset += bytes.length;
+			yield bytes;
+		}
+	}
+	const open = async (): Promise<Opened<Uint8Array>> => {
+		const asked = position === null ? null : `${position.file}:${position.offset}`;
+		if (asked !== null) query.set("from", asked);
+		const path = `${pathOf("GET /api/v1/agents/:id/logs", id)}?${query}`;
+		const response = await openStream(address, path, {}, signal);
+		const header = response.headers["x-log-position"];
+		position = parsePosition(header);
+		return { items: read(response), gap: asked !== null && header !== asked };
+	};
+	return untilAborted(follow ? reopening(open, options) : once(open), signal);
+}
+
+interface LogPosition {
+	readonly file: string;
+	/** From the start of this file on, also when it goes on in the next. */
+	offset: number;
+}
+
+function parsePosition(header: string | string[] | undefined): LogPosition | null {
+	const [, file, offset] = /^([\w.]+):(\d{1,15})$/.exec(String(header)) ?? [];
+	return file === undefined ? null : { file, offset: Number(offset) };
+}
+
+async function* once<Item>(open: () => Promise<Opened<Item>>): AsyncGenerator<Item> {
+	yield* (await open()).items;
+}
+
+/** Bounds the wait for the answer, but not the stream that follows it. */
+async function openStream(
+	address: Address,
+	path: string,
+	headers: Readonly<Record<string, string>>,
+	signal: AbortSignal | undefined,
+): Promise<IncomingMessage> {
+	const patience = new AbortController();
+	const timer = setTimeout(() => {
+		patience.abort(new DOMException("no response in time", "TimeoutError"));
+	}, ANSWER_MS_MAX);
+	const either = signal ? AbortSignal.any([signal, patience.signal]) : patience.signal;
+	try {
+		return await send(address, { method: "GET", path, headers, signal: either });
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/** A host that vanished closes nothing: the missing heartbeats show it. */
+function cutWhenSilent(response: IncomingMessage): void {
+	response.setTimeout(SILENCE_MS_MAX, () => {
+		response.destroy(Object.assign(new Error("no heartbeat"), { code: "ECONNRESET" }));
+	});
+}
+
+interface ServerSentEvent {
+	/** The last id that was sent; null before there is one. */
+	readonly id: string | null;
+	/** Null where only the position has moved on. */
+	readonly data: string | null;
+}
+
+/** Complete events only: one that was cut off is not passed on, nor its id. */
+async function* parseEventStream(
+	bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ServerSentEvent> {
+	let id: string | null = null;
+	let data: string | null = null;
+	for await (const line of linesOf(bytes)) {
+		if (line.startsWith("id: ")) id = line.slice(4);
+		else if (line.startsWith("data: ")) data = line.slice(6);
+		else if (line === "") {
+			yield { id, data };
+			data = null;
+		}
+	}
+}
+
+async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+	const decoder = new TextDecoder();
+	let rest = "";
+	for await (const chunk of stream) {
+		rest += decoder.decode(chunk, { stream: true });
+		const lines = rest.split("\n");
+		rest = lines.pop() ?? "";
+		yield* lines;
+	}
+}

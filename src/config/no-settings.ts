@@ -1,0 +1,49 @@
+/**
+ * What the daemon's settings are, the built-in ones, and which of them differ. Apart from the parser of the file, which
+ * a daemon without a file never loads.
+ */
+
+import type { ListenAddress } from "../core/listen.js";
+import { DEFAULT_RETENTION, type Retention } from "../core/retention.js";
+import type { NotifySetting } from "./settings-schema.js";
+
+export interface DaemonSettings {
+	/** Null when the daemon only listens on its socket. */
+	readonly listen: ListenAddress | null;
+	/** Files of the certificate and its key. */
+	readonly tls: { readonly cert: string; readonly key: string } | null;
+	/** Further names by which requests may call it, as `host:port`. */
+	readonly allowHosts: readonly string[];
+	readonly notify: readonly NotifySetting[];
+	readonly retention: Retention;
+	/** How long the main loop may be blocked before the daemon is ended; 0 turns the watchdog off. */
+	readonly watchdogMs: number;
+}
+
+/** The settings of a home without a file: what the schema makes of an empty one. */
+export const NO_SETTINGS: DaemonSettings = {
+	listen: null,
+	tls: null,
+	allowHosts: [],
+	notify: [],
+	retention: DEFAULT_RETENTION,
+	watchdogMs: 30_000,
+};
+
+/** The settings that differ, by their key; a route by its name. Never a value. */
+export function changedSettings(before: DaemonSettings, after: DaemonSettings): readonly string[] {
+	const names = { allowHosts: "allow_hosts", retention: "history", watchdogMs: "watchdog" };
+	const keys = (Object.keys(after) as (keyof DaemonSettings)[]).filter((key) => key !== "notify");
+	const differs = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b);
+	const routes = new Set([...before.notify, ...after.notify].map(({ name }) => name));
+	const routeOf = ({ notify }: DaemonSettings, name: string) =>
+		notify.find((each) => each.name === name);
+	return [
+		...keys
+			.filter((key) => differs(before[key], after[key]))
+			.map((key) => (key in names ? names[key as keyof typeof names] : key)),
+		...[...routes]
+			.filter((name) => differs(routeOf(before, name), routeOf(after, name)))
+			.map((name) => `notify.${name}`),
+	];
+}

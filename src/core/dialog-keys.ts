@@ -1,0 +1,94 @@
+/**
+ * When the next key of a dialog may be pressed. A loaded host shows the effect of a key seconds later, and a key that
+ * is pressed again meanwhile moves the mark past the wanted choice, or confirms the next dialog as it stands. So each
+ * key waits until the effect of the one before it is on the screen. A key whose effect never shows was lost, and is
+ * pressed again after a while; the dialog then has to stand still before anything else is pressed.
+ */
+
+import type { Key } from "./screen.js";
+
+export interface DialogLook {
+	/** The dialog and which of its choices is selected. */
+	readonly seen: string;
+	/** The key towards the wanted choice. */
+	readonly key: Key;
+	/** Steady time. */
+	readonly nowMs: number;
+}
+
+export interface DialogState {
+	/** The key whose effect is not on the screen yet. */
+	readonly pending: {
+		readonly seen: string;
+		readonly firstMs: number;
+		readonly lastMs: number;
+		readonly presses: number;
+	} | null;
+	/** Keys may still be on their way: how long the dialog must stand still. */
+	readonly settle: {
+		readonly seen: string;
+		readonly sinceMs: number;
+		readonly forMs: number;
+	} | null;
+	/** The longest time that an effect took to show. */
+	readonly lagMs: number;
+}
+
+const ARROW_AGAIN_MS = 5_000;
+/** A second Enter may confirm the next dialog, so it is the last resort. */
+const ENTER_AGAIN_MS = 20_000;
+const SETTLE_MS = 5_000;
+
+/** A daemon that died a moment ago may have pressed a key. */
+export const AFTER_ADOPTION: DialogState = {
+	...{ pending: null, settle: { seen: "", sinceMs: 0, forMs: SETTLE_MS }, lagMs: 0 },
+};
+export const NO_DIALOG_KEYS: DialogState = { pending: null, settle: null, lagMs: 0 };
+
+export function decideDialogKey(
+	before: DialogState,
+	look: DialogLook,
+): { readonly state: DialogState; readonly key: Key | null } {
+	const { pending } = before;
+	if (pending?.seen === look.seen) return waitForEffect(before, look);
+	const state = pending === null ? before : noteEffect(before, look.nowMs);
+	if (state.settle !== null && !hasSettled(state.settle, look)) {
+		const { seen, sinceMs } = state.settle;
+		const isSame = seen === look.seen;
+		const settle = { ...state.settle, seen: look.seen, sinceMs: isSame ? sinceMs : look.nowMs };
+		return { state: { ...state, settle }, key: null };
+	}
+	return { state: { ...state, settle: null, pending: press(look) }, key: look.key };
+}
+
+const press = ({ seen, nowMs }: DialogLook) => ({
+	...{ seen, firstMs: nowMs, lastMs: nowMs, presses: 1 },
+});
+
+function hasSettled(
+	{ seen, sinceMs, forMs }: NonNullable<DialogState["settle"]>,
+	look: DialogLook,
+): boolean {
+	return seen === look.seen && look.nowMs - sinceMs >= forMs;
+}
+
+/** The same choice of the same dialog as before the key. */
+function waitForEffect(state: DialogState, look: DialogLook) {
+	const { pending, lagMs } = state;
+	const patienceMs = look.key === "enter" ? ENTER_AGAIN_MS : ARROW_AGAIN_MS;
+	if (pending === null || look.nowMs - pending.lastMs < Math.max(patienceMs, 2 * lagMs)) {
+		return { state, key: null };
+	}
+	const again = { ...pending, lastMs: look.nowMs, presses: pending.presses + 1 };
+	return { state: { ...state, pending: again }, key: look.key };
+}
+
+function noteEffect({ pending, settle, lagMs }: DialogState, nowMs: number): DialogState {
+	const tookMs = nowMs - (pending?.firstMs ?? nowMs);
+	const isUnsure = (pending?.presses ?? 0) > 1;
+	return {
+		pending: null,
+		settle: isUnsure ? { seen: "", sinceMs: nowMs, forMs: Math.max(SETTLE_MS, tookMs) } : settle,
+		lagMs: Math.max(lagMs, tookMs),
+	};
+}

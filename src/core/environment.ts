@@ -1,0 +1,84 @@
+/**
+ * The environment of an agent, as layers with a source each: a later layer wins. The daemon hands on a
+ * small base of its own environment and nothing else, so an agent does not depend on the shell that
+ * happened to start the daemon.
+ */
+
+export const ENV_SOURCES = ["base", "adapter", "env_file", "pass_env", "env", "reeve"] as const;
+export type EnvSource = (typeof ENV_SOURCES)[number];
+
+/** A null value removes the variable that an earlier layer set. */
+export interface EnvLayer {
+	readonly source: EnvSource;
+	readonly values: Readonly<Record<string, string | null | undefined>>;
+}
+
+export interface EnvVariable {
+	readonly name: string;
+	readonly value: string;
+	readonly source: EnvSource;
+}
+
+/**
+ * Who the user is and where their files are, the language, the time zone, and the ssh agent. `TERM` is
+ * missing on purpose: it describes the terminal that started the daemon, not the one the backend opens.
+ */
+const BASE_NAMES: ReadonlySet<string> = new Set([
+	...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ"],
+	...["LANG", "LANGUAGE", "SSH_AUTH_SOCK", "SSH_AGENT_PID"],
+]);
+const BASE_PREFIXES = ["LC_", "XDG_"];
+
+/** Variables that only Reeve sets: an agent that could set them would speak for another run. */
+export function isReserved(name: string): boolean {
+	return name.startsWith("REEVE_");
+}
+
+/** The part of the daemon's own environment that every agent gets. */
+export function baseEnvironment(
+	inherited: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+	const isBase = (name: string) =>
+		BASE_NAMES.has(name) || BASE_PREFIXES.some((prefix) => name.startsWith(prefix));
+	const base: Record<string, string> = {};
+	for (const [name, value] of Object.entries(inherited)) {
+		if (value !== undefined && isBase(name)) base[name] = value;
+	}
+	return base;
+}
+
+/** All variables with the layer that each one came from, sorted by name. Reserved names are left out. */
+export function composeEnvironment(layers: readonly EnvLayer[]): readonly EnvVariable[] {
+	const merged = new Map<string, EnvVariable>();
+	for (const { source, values } of layers) {
+		for (const [name, value] of Object.entries(values)) {
+			if (value === null) merged.delete(name);
+			else if (value !== undefined && (source === "reeve" || !isReserved(name))) {
+				merged.set(name, { name, value, source });
+			}
+		}
+	}
+	return [...merged.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export function valuesOf(variables: readonly EnvVariable[]): Record<string, string> {
+	return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
+}
+
+const PROXIES = [
+	...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"],
+	...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"],
+];
+
+/** Variables that an agent CLI looks for in the shells of most people, by adapter. */
+export const OFTEN_PASSED: Readonly<Record<string, readonly string[]>> = {
+	claude: [
+		...["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
+		...["CLAUDE_CODE_OAUTH_TOKEN", ...PROXIES],
+	],
+	codex: ["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME", ...PROXIES],
+	gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", ...PROXIES],
+	opencode: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", ...PROXIES],
+	pi: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", ...PROXIES],
+	aider: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", ...PROXIES],
+};

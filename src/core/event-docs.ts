@@ -1,0 +1,319 @@
+/** The meaning of each event, for the reference page. The compiler requires every type and field. */
+
+import type { EventMap, EventType } from "./events.js";
+
+type EventDocs = {
+	readonly [Type in EventType]: {
+		readonly meaning: string;
+		readonly data: { readonly [Field in keyof EventMap[Type]]: string };
+	};
+};
+
+export const EVENT_DOCS: EventDocs = {
+	"agent.added": {
+		meaning: "A fleet file added an agent.",
+		data: { fleet_file: "path of the fleet file" },
+	},
+	"agent.changed": {
+		meaning: "A reload changed an agent.",
+		data: { keys: "the changed keys, never their values" },
+	},
+	"agent.removed": { meaning: "An agent was removed from its fleet file.", data: {} },
+	"agent.started": {
+		meaning: "A run of an agent started.",
+		data: {
+			pid: "process id",
+			with_continue: "whether the run resumes the earlier conversation, if there is one",
+		},
+	},
+	"agent.adopted": {
+		meaning: "A new daemon found the agent running and adopted it. No counter changes.",
+		data: { pid: "process id" },
+	},
+	"agent.conversation": {
+		meaning: "A run started a new conversation or resumed the previous one.",
+		data: {
+			conversation: "conversation id; null until the agent reports it",
+			mode: "fresh for a new conversation, resume for the previous one",
+		},
+	},
+	"agent.conversation_lost": {
+		meaning:
+			"The agent did not find the conversation that it should resume. Its next start begins a new one.",
+		data: { conversation: "its id", reason: "the reason, as text" },
+	},
+	"agent.activity": {
+		meaning: "The agent's activity changed.",
+		data: {
+			from: "previous activity",
+			to: "new activity",
+			source: "how it was detected: hook, transcript or screen; null when the activity is unknown",
+			detail: "text from the CLI, if any",
+		},
+	},
+	"agent.asks": {
+		meaning:
+			"An agent CLI has been showing a question on its screen for some time without an answer.",
+		data: { detail: "text from the CLI, if any" },
+	},
+	"agent.turn_failed": {
+		meaning: "A turn of an agent CLI failed. The agent keeps running.",
+		data: {
+			cause:
+				"the cause: usage_limit, auth, billing, config, overloaded, refused, context_full, invalid_request or unknown",
+			detail: "the error text of the CLI, if any",
+			retry_in_ms: "how long until Reeve asks the agent to continue; null if it does not",
+		},
+	},
+	"agent.retrying": {
+		meaning:
+			"Requests of an agent CLI have failed for a while. The CLI retries them by itself, so the turn has not failed yet. Reported once per turn.",
+		data: {
+			cause: "why the last one failed; the causes of `agent.turn_failed`",
+			detail: "the CLI's own text, where there is one",
+			attempts: "how many requests have failed in a row",
+			for_ms: "how long ago the first one failed",
+		},
+	},
+	"agent.dialog_answered": {
+		meaning: "Reeve answered a startup question of an agent CLI.",
+		data: { dialog: "name of the question in the adapter" },
+	},
+	"agent.stalled": {
+		meaning: "A busy agent made no progress for longer than `stall.after`.",
+		data: {
+			step: "the action taken: notice, nudge, interrupt or restart",
+			after_ms: "how long there was no progress",
+		},
+	},
+	"agent.start_timeout": {
+		meaning:
+			"An agent did not become ready within `start_timeout`. Reeve kills it, and the crash policy decides what follows.",
+		data: {
+			after_ms: "the time limit",
+			screen: "the last lines of its screen, with known secrets removed",
+		},
+	},
+	"agent.over_budget": {
+		meaning:
+			"An agent used up its daily budget: a session is stopped, calls are refused. Reported once a day.",
+		data: { reason: "usage and budget, as text", until: "when the budget resets" },
+	},
+	"agent.drain_rung": {
+		meaning: "Reeve asked an agent to exit, with one of the steps of its adapter.",
+		data: { rung: "turn (wait for the current turn), a key, a signal, or finally sigkill" },
+	},
+	"inbox.accepted": {
+		meaning: "A message for an agent was accepted. It is typed when the agent is ready.",
+		data: { message: "its id", bytes: "its length" },
+	},
+	"inbox.delivered": {
+		meaning: "A message was typed into an agent and submitted.",
+		data: { message: "its id", confirmed: "whether the agent CLI confirmed the message" },
+	},
+	"inbox.dead": {
+		meaning: "A message could not be delivered. It is kept until it is discarded.",
+		data: { message: "its id", reason: "the reason, as text" },
+	},
+	"inbox.discarded": {
+		meaning: "A message was discarded, by the operator or because its agent was removed.",
+		data: { message: "its id" },
+	},
+	"agent.limits_missing": {
+		meaning:
+			"The host cannot enforce the limits of the agent as configured. Reported once until that changes.",
+		data: { missing: "which limits, why, and what Reeve does instead, as text" },
+	},
+	"agent.ready": {
+		meaning: "The agent is ready. Agents that depend on it can start.",
+		data: { after_ms: "time from start to ready" },
+	},
+	"agent.exited": {
+		meaning: "A run ended. This event contains the facts.",
+		data: {
+			code: "exit code, null after a signal or when the status was lost",
+			signal: "the signal that terminated it",
+			cause: "the cause, if the adapter or backend recognized one",
+			kind: "classification by the facts alone",
+			class: "classification by the window of recent exits: clean, transient or flapping",
+			uptime_ms: "how long the run lasted",
+		},
+	},
+	"agent.decided": {
+		meaning: "The decision of the crash policy after an exit.",
+		data: {
+			policy: "the policy state afterwards",
+			action: "the action taken",
+			after_ms:
+				"delay of a restart, or of a parked agent; null if the agent waits for the operator",
+			reason: "the reason, as text",
+		},
+	},
+	"agent.policy_changed": {
+		meaning: "An agent became healthy, degraded or halted.",
+		data: { from: "previous state", to: "new state", reason: "the reason, as text" },
+	},
+	"agent.desired": {
+		meaning: "The wanted state of the agent changed. It persists across daemon restarts.",
+		data: { desired: "up or down", by: "who requested it" },
+	},
+	"agent.waiting": {
+		meaning: "The agent exited cleanly and waits for the operator to decide what happens next.",
+		data: { reason: "the reason, as text" },
+	},
+	"agent.answered": {
+		meaning: "The operator decided what happens to an agent that exited cleanly.",
+		data: { answer: "fresh, continue or stop" },
+	},
+	"agent.drained": {
+		meaning: "A requested stop finished.",
+		data: {
+			outcome: "graceful, timed_out_killed, already_stopped or not_proven",
+			duration_ms: "how long it took",
+			killed: "processes that were still alive after the timeout; omitted if there were none",
+			reason: "for not_proven: why Reeve cannot prove that the agent is gone",
+		},
+	},
+	"agent.leftovers": {
+		meaning: "Processes that an agent left behind when it exited are gone; its next run may start.",
+		data: {
+			processes: "the processes that were found, with pid and name",
+			killed: "processes that were still alive after the grace period",
+			duration_ms: "how long it took",
+		},
+	},
+	"agent.leftovers_stuck": {
+		meaning:
+			"Processes that an agent left behind cannot be proven gone. The daemon keeps trying, and does not start the agent until it succeeds.",
+		data: { reason: "why" },
+	},
+	"agent.resumed": {
+		meaning: "The operator resumed an agent.",
+		data: { from: "previous state" },
+	},
+	"agent.reported": {
+		meaning: "An agent reported its progress.",
+		data: { message: "text from the agent" },
+	},
+	"agent.asked": {
+		meaning: "An agent asked its operator a question and may be waiting for the answer.",
+		data: { question: "text from the agent" },
+	},
+	"agent.replied": {
+		meaning: "The question of an agent was answered.",
+		data: { answer: "text of the answer" },
+	},
+	"account.limited": {
+		meaning: "An agent hit the usage limit of its account. All agents of the account are parked.",
+		data: {
+			account: "account name; the agent's id if it has no `account`",
+			until: "when one of the agents tries again; null if the operator has to resume them",
+			reason: "the reason, as text",
+		},
+	},
+	"account.probing": {
+		meaning:
+			"The usage limit should have lifted. This agent tries first; the other agents of the account wait.",
+		data: { account: "its name" },
+	},
+	"account.released": {
+		meaning:
+			"The usage limit has lifted. The other agents of the account start one after the other.",
+		data: { account: "its name", waited_ms: "how long the limit was in effect" },
+	},
+	"circuit.changed": {
+		meaning: "An agent's circuit opened, half opened or closed.",
+		data: { from: "previous state", to: "new state", reason: "the reason, as text" },
+	},
+	"task.accepted": {
+		meaning: "A task was accepted. It ends in exactly one final status.",
+		data: {
+			action: "the action for the agent",
+			name: "its name in the plan",
+			replay_of: "the dead letter that it replays",
+			by: "who submitted it: the uid, or the token id",
+		},
+	},
+	"task.changed": {
+		meaning: "The status of a task changed.",
+		data: {
+			from: "previous status",
+			to: "new status",
+			attempt: "number of the current attempt",
+			error: "the error of that attempt, if it failed",
+			code: "the error code for callers, once the task is dead-lettered",
+			duration_ms: "duration of that attempt, once it has finished",
+			reason: "the reason, as text",
+		},
+	},
+	"plan.accepted": {
+		meaning: "A plan of several tasks was accepted.",
+		data: {
+			name: "name of the plan",
+			tasks: "number of tasks",
+			by: "who submitted it: the uid, or the token id",
+		},
+	},
+	"plan.changed": {
+		meaning: "The status of a plan changed.",
+		data: { from: "previous status", to: "new status", reason: "the reason, as text" },
+	},
+	"dead_letter.replayed": {
+		meaning: "A dead letter was replayed as a new task.",
+		data: { as: "the new task" },
+	},
+	"dead_letter.discarded": { meaning: "The operator discarded a dead letter.", data: {} },
+	"notification.failed": {
+		meaning: "A notification could not be delivered, even after several attempts.",
+		data: {
+			route: "the name of the route in the daemon's settings",
+			kind: "kind of the notification",
+			attempts: "number of attempts",
+			reason: "error of the last attempt, as text",
+		},
+	},
+	"operator.acted": {
+		meaning: "A client changed something, over the socket or over the network.",
+		data: {
+			route: "name of the API operation",
+			target: "the agent, project, task or token that the request names",
+			by: "owner for the daemon's socket, token, or session for a browser",
+			who: "the uid, or the token id; never the token itself",
+			error: "the error code; null on success",
+		},
+	},
+	"operator.refused": {
+		meaning:
+			"A login or token was rejected. Reported for the first failure from an address within a minute, and when there are too many.",
+		data: {
+			from: "the client's address",
+			reason: "the reason, as text",
+			failures: "number of failures from this address within the minute",
+		},
+	},
+	"daemon.started": {
+		meaning: "A daemon started.",
+		data: { version: "version of Reeve", pid: "process id" },
+	},
+	"daemon.stopping": {
+		meaning: "The daemon stops. Agents keep running.",
+		data: { reason: "the reason, as text" },
+	},
+	"daemon.file_damaged": {
+		meaning: "The daemon found a damaged file in its home and continued without it.",
+		data: {
+			file: "path of the file",
+			problem: "the problem",
+			action: "what the daemon did, and the consequences",
+			kept_as: "where the damaged file was moved; null if the file was missing",
+		},
+	},
+	"service.ended": {
+		meaning: "A service of the daemon stopped unexpectedly.",
+		data: {
+			service: "its name",
+			action: "the action of the daemon",
+			reason: "the reason, as text",
+		},
+	},
+};

@@ -1,0 +1,96 @@
+/**
+ * Patterns from fleet files and adapters, matched against text that agents control. They are compiled with
+ * RE2, whose time grows linearly with the text: a backtracking engine could be kept busy for ever by a
+ * single screen, and with it the daemon. RE2 has no lookarounds and no backreferences.
+ */
+
+// biome-ignore lint/style/noRestrictedImports: pure, and the one engine that is safe for such patterns
+import { RE2JS } from "re2js";
+
+export interface Pattern {
+	test(text: string): boolean;
+	/** What the first group has matched; null where nothing did. */
+	capture(text: string): string | null;
+	/** Where each match ends. */
+	ends(text: string): readonly number[];
+}
+
+export interface PatternOptions {
+	readonly ignoreCase?: boolean;
+	/** `^` and `$` match at line breaks. */
+	readonly multiline?: boolean;
+}
+
+/** More text than any screen has; the end is what was written last (A6). */
+const TEXT_LENGTH_MAX = 262_144;
+const COMPILED_MAX = 1_000;
+
+const compiled = new Map<string, Pattern>();
+
+/** The pattern; throws an error that names it when it is not one. */
+export function compilePattern(source: string, options: PatternOptions = {}): Pattern {
+	const { ignoreCase = false, multiline = false } = options;
+	const key = `${ignoreCase ? "i" : ""}${multiline ? "m" : ""}/${source}`;
+	const known = compiled.get(key);
+	if (known !== undefined) return known;
+	const flags = (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0) | (multiline ? RE2JS.MULTILINE : 0);
+	const pattern = createPattern(parse(source, flags));
+	if (compiled.size >= COMPILED_MAX) compiled.clear();
+	compiled.set(key, pattern);
+	return pattern;
+}
+
+/** Why a text cannot be used as a pattern; null when it can. */
+export function patternProblem(source: string): string | null {
+	if (/\(\?<?[=!]/.test(source)) return "lookaheads and lookbehinds are not supported";
+	if (/\\[1-9]|\\k</.test(source)) return "backreferences are not supported";
+	try {
+		RE2JS.compile(translate(source));
+		return null;
+	} catch (error) {
+		const message = error instanceof Error ? error.message : String(error);
+		return message.replace(/^.*?regexp: /, "");
+	}
+}
+
+function parse(source: string, flags: number): RE2JS {
+	try {
+		return RE2JS.compile(translate(source), flags);
+	} catch {
+		// Fleet files are checked; a pattern that a daemon of another version accepted is not.
+		const why = patternProblem(source) ?? "it cannot be compiled";
+		throw new Error(`the pattern ${JSON.stringify(source)} cannot be used: ${why}`);
+	}
+}
+
+function createPattern(regexp: RE2JS): Pattern {
+	const bounded = (text: string) => text.slice(-TEXT_LENGTH_MAX);
+	return {
+		test: (text) => regexp.matcher(bounded(text)).find(),
+		capture(text) {
+			const matcher = regexp.matcher(bounded(text));
+			return matcher.find() ? matcher.group(1) : null;
+		},
+		ends(text) {
+			const within = bounded(text);
+			const matcher = regexp.matcher(within);
+			const ends: number[] = [];
+			while (matcher.find()) ends.push(text.length - within.length + matcher.end());
+			return ends;
+		},
+	};
+}
+
+/** What JavaScript counts as space and RE2 does not; CLIs print U+00A0 after their prompts. */
+const OTHER_SPACES = "\\x{a0}\\x{feff}\\p{Z}\\v";
+
+/** From the syntax of JavaScript to that of RE2. */
+function translate(source: string): string {
+	let isClass = false;
+	return RE2JS.translateRegExp(source).replaceAll(/\\.|\[|\]/gsu, (token) => {
+		if (token === "[") isClass = true;
+		if (token === "]") isClass = false;
+		if (token === "\\s") return isClass ? `\\s${OTHER_SPACES}` : `[\\s${OTHER_SPACES}]`;
+		return token === "\\S" && !isClass ? `[^\\s${OTHER_SPACES}]` : token;
+	});
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { decideStall, haveWorked } from "./stall.js";
+
+const SETTINGS = { afterMs: 1_000, steps: ["nudge", "interrupt"] } as const;
+const silent = (nowMs: number) =>
+	({ activity: "busy", progress: false, inTool: false, nowMs }) as const;
+
+test("a standstill is noticed once, then each step follows after as long again", () => {
+	let state = { sinceMs: 0, found: 0 };
+	const steps: unknown[] = [];
+	for (let nowMs = 0; nowMs <= 6_000; nowMs += 500) {
+		const decided = decideStall(state, silent(nowMs), SETTINGS);
+		state = decided.state;
+		if (decided.step !== null) steps.push([nowMs, decided.step]);
+	}
+	expect(steps).toEqual([
+		[1_000, "nudge"],
+		[2_000, "interrupt"],
+	]);
+});
+
+test("without steps a standstill is only noticed", () => {
+	const decided = decideStall({ sinceMs: 0, found: 0 }, silent(1_000), {
+		afterMs: 1_000,
+		steps: [],
+	});
+	expect(decided.step).toBe("notice");
+});
+
+test.each([
+	["progress", { progress: true }],
+	["a tool that runs", { inTool: true }],
+	["an agent that is ready", { activity: "ready" as const }],
+])("%s ends a standstill", (_, facts) => {
+	const decided = decideStall({ sinceMs: 0, found: 1 }, { ...silent(9_000), ...facts }, SETTINGS);
+	expect(decided).toEqual({ state: { sinceMs: 9_000, found: 0 }, step: null });
+});
+
+test("tools have worked when one came or went, or when they used the CPU", () => {
+	const before = { processes: "1", cpuMs: 100 };
+	expect(haveWorked(before, { processes: "1 2", cpuMs: 100 }, 1_000)).toBe(true);
+	expect(haveWorked(before, { processes: "1", cpuMs: 110 }, 1_000)).toBe(true);
+	expect(haveWorked(before, { processes: "1", cpuMs: 109 }, 1_000)).toBe(false);
+});

@@ -1,0 +1,47 @@
+/** When a start that never becomes ready is given up. */
+
+import type { ScreenProfile } from "./adapter.js";
+import { plainLine } from "./safe-text.js";
+import type { Activity } from "./states.js";
+
+const DEFAULT_START_TIMEOUT_MS = 180_000;
+/** Of the screen, in the event. */
+const LINES_MAX = 8;
+const LINE_LENGTH_MAX = 200;
+
+/**
+ * How long a start may take; null for as long as it likes. A program counts as ready at once unless its adapter or
+ * `ready` says when it is, so only an adapter that knows the ready screen of its CLI has a default.
+ */
+export function startTimeoutMs(
+	setMs: number | null | undefined,
+	screen: Pick<ScreenProfile, "ready"> | null,
+): number | null {
+	const knowsReady = screen !== null && screen.ready.length > 0;
+	const timeoutMs = setMs ?? (knowsReady ? DEFAULT_START_TIMEOUT_MS : 0);
+	return timeoutMs > 0 ? timeoutMs : null;
+}
+
+export interface StartFacts {
+	/** Null where it is not known. */
+	readonly activity: Activity | null;
+	/** Whether its account has to wait for a usage limit. */
+	readonly isHeld: boolean;
+	readonly nowMs: number;
+}
+
+/** Since when the start counts: a question for a person, or a limit, is no fault of the start and is reported by itself. */
+export function startSinceMs(sinceMs: number, { activity, isHeld, nowMs }: StartFacts): number {
+	const waits = isHeld || activity === "waiting_input" || activity === "rate_limited";
+	return waits ? nowMs : sinceMs;
+}
+
+/** The last lines of a screen that have text in them, safe to store and to show. */
+export function lastLines(screen: string): readonly string[] {
+	return screen
+		.split("\n")
+		.map((line) => plainLine(line).replaceAll(/\s+/g, " ").trim())
+		.filter((line) => /[\p{L}\p{N}]/u.test(line))
+		.slice(-LINES_MAX)
+		.map((line) => line.slice(0, LINE_LENGTH_MAX));
+}

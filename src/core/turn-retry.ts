@@ -1,0 +1,71 @@
+/**
+ * Whether Reeve asks an agent to continue after a turn that failed through no fault of its own: the
+ * service was overloaded or out of reach, or the account had reached its limit. It decides from the
+ * CLI's own records, so a later daemon decides the same.
+ */
+
+import type { TurnCause } from "./adapter.js";
+import { backoffDelayMs, type Random } from "./backoff.js";
+import type { AgentSign } from "./sign.js";
+
+export interface TurnRetrySettings {
+	/** How many turns in a row may be retried; 0 turns it off. */
+	readonly maxAttempts: number;
+	readonly initialBackoffMs: number;
+	readonly maxBackoffMs: number;
+	/** The message to send. */
+	readonly prompt: string;
+}
+
+export const DEFAULT_TURN_RETRY: TurnRetrySettings = Object.freeze({
+	...{ maxAttempts: 5, initialBackoffMs: 15_000, maxBackoffMs: 300_000, prompt: "Continue." },
+});
+
+export interface TurnRetry {
+	/** When the turn failed; wall time. It identifies the failure. */
+	readonly failedAtMs: number;
+	/** When the agent is asked to continue; wall time. After a limit, its account decides as well. */
+	readonly atMs: number;
+}
+
+const RETRIED: ReadonlySet<TurnCause> = new Set(["overloaded", "usage_limit"]);
+/** Reports of one failed turn are no further apart: a hook and a line of the record. */
+const ONE_TURN_MS = 5_000;
+/** Agents that failed together do not come back together. */
+const JITTER = 0.3;
+
+export function decideTurnRetry(
+	signs: readonly AgentSign[],
+	{ maxAttempts, initialBackoffMs, maxBackoffMs }: Omit<TurnRetrySettings, "prompt">,
+	random: Random,
+): TurnRetry | null {
+	const index = signs.findLastIndex(({ failure }) => failure !== undefined);
+	const last = signs[index];
+	const cause = last?.failure?.cause;
+	if (last === undefined || cause === undefined || !RETRIED.has(cause) || maxAttempts === 0)
+		return null;
+	// Another turn has begun since: of a person, of the CLI itself, or the retry.
+	const isOver = signs
+		.slice(index + 1)
+		.some(({ activity, prompt }) => activity === "busy" || prompt !== undefined);
+	if (isOver) return null;
+	const failedAtMs = last.atMs;
+	// How long a limit is waited for, and how often it is tried, is up to its account.
+	if (cause === "usage_limit") return { failedAtMs, atMs: failedAtMs };
+	const attempts = failuresInARow(signs);
+	if (attempts > maxAttempts) return null;
+	const settings = { initialMs: initialBackoffMs, capMs: maxBackoffMs, jitter: JITTER };
+	return { failedAtMs, atMs: failedAtMs + backoffDelayMs(settings, attempts, random) };
+}
+
+function failuresInARow(signs: readonly AgentSign[]): number {
+	let count = 0;
+	let beforeMs = Number.POSITIVE_INFINITY;
+	for (const { failure, atMs } of signs.toReversed()) {
+		if (failure === undefined) continue;
+		if (failure === null || failure.cause !== "overloaded") break;
+		if (beforeMs - atMs >= ONE_TURN_MS) count++;
+		beforeMs = Math.min(beforeMs, atMs);
+	}
+	return count;
+}

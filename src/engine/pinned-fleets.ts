@@ -1,0 +1,111 @@
+/**
+ * The fleets that the daemon has accepted, as they are recorded: their agents in the store, the values of their
+ * environments in the vault. One change of a fleet after another, or two requests would add the same agent.
+ */
+
+import { type AgentChange, type ComparedFleet, compareFleet } from "../config/diff.js";
+import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import { ReeveError } from "../core/errors.js";
+import type { AgentEnv } from "../ports/env-vault.js";
+import type { AgentRunner } from "./agent-runner.js";
+import type { Agent } from "./agent-state.js";
+import type { EngineParts } from "./engine-parts.js";
+import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
+import { createMailbox } from "./mailbox.js";
+
+export interface PinnedFleetsWorld extends Pick<EngineParts, "store" | "clock" | "vault"> {
+	readonly runners: ReadonlyMap<string, AgentRunner>;
+	/** A new agent begins to live. */
+	added(agent: Agent): void;
+	/** An agent is gone, and what belongs to it goes too. */
+	removed(id: string): Promise<void>;
+}
+
+export class PinnedFleets {
+	readonly #world: PinnedFleetsWorld;
+	readonly #pins = createMailbox();
+
+	constructor(world: PinnedFleetsWorld) {
+		this.#world = world;
+	}
+
+	/** What would change for this fleet. Touches nothing. */
+	diff(sent: FleetSpec): readonly AgentChange[] {
+		return this.#compare(sent).changes;
+	}
+
+	/** Records the chosen ones of all changes to this fleet, and gives all of them. */
+	pin(
+		sent: FleetSpec,
+		chosen: (change: AgentChange) => boolean,
+		{ unlessRunning = false }: { readonly unlessRunning?: boolean } = {},
+	): Promise<readonly AgentChange[]> {
+		return this.#pins.run(async () => {
+			const { fleet, changes } = this.#compare(sent);
+			await this.#record(fleet, changes.filter(chosen), unlessRunning);
+			return changes;
+		});
+	}
+
+	async #record(
+		fleet: FleetSpec,
+		taken: readonly AgentChange[],
+		unlessRunning: boolean,
+	): Promise<void> {
+		const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
+		const gone = taken.filter(({ change }) => change === "remove");
+		const kept = taken.filter(({ change }) => change !== "remove");
+		// Values without an agent do no harm, an agent without its values would: they come first and go last.
+		await this.#updateVault(kept.map(({ id }) => [id, specs.get(id)?.env ?? {}]));
+		for (const { id, change, keys } of taken) {
+			const spec = specs.get(id);
+			const position = fleet.agents.findIndex((each) => each.id === id);
+			const runner = this.#world.runners.get(id);
+			if (change === "remove") await this.#remove(id);
+			else if (change === "change" && spec && runner) {
+				if (runner.life.snapshot().agent.spec.kind === spec.kind) {
+					const isMade = await runner.change(spec, position, keys, unlessRunning);
+					if (!isMade) await this.#updateVault([[id, runner.life.snapshot().agent.spec.env]]);
+					continue;
+				}
+				// Another kind is another life: what the old one remembers means nothing to it.
+				await this.#remove(id);
+				await this.#create(spec, fleet.file, position);
+			} else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
+		}
+		await this.#updateVault(gone.map(({ id }) => [id, null]));
+	}
+
+	async #updateVault(changes: readonly (readonly [string, AgentEnv | null])[]): Promise<void> {
+		if (changes.length > 0) await this.#world.vault.update(Object.fromEntries(changes));
+	}
+
+	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
+		const agent = newAgent(spec, fleetFile, position);
+		await recordAdded(this.#world, agent);
+		this.#world.added(agent);
+	}
+
+	async #remove(id: string): Promise<void> {
+		this.#world.runners.get(id)?.life.letGo();
+		await recordRemoved(this.#world, id);
+		await this.#world.removed(id);
+	}
+
+	#agents(): readonly Agent[] {
+		return [...this.#world.runners.values()].map(({ life }) => life.snapshot().agent);
+	}
+
+	#compare(sent: FleetSpec): ComparedFleet {
+		this.#refuseForeign(sent);
+		return compareFleet(recordedFleet(this.#agents(), sent.file), sent);
+	}
+
+	#refuseForeign(fleet: FleetSpec): void {
+		for (const { id } of fleet.agents) {
+			const owner = this.#world.runners.get(id)?.life.snapshot().agent.fleetFile ?? fleet.file;
+			if (owner === fleet.file) continue;
+			throw new ReeveError("agent_taken", `agent ${id} is already defined in ${owner}`);
+		}
+	}
+}

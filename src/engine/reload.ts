@@ -1,0 +1,101 @@
+/**
+ * A reload: brings the agents of a fleet to what its file says. Agents that stay the same are not disturbed, those
+ * that change or leave are stopped before what they depend on (S7), and none is stopped for a successor that could
+ * not be started.
+ */
+
+import type { FleetSpec } from "../config/spec.js";
+import type { AgentRunner } from "./agent-runner.js";
+import type { EngineParts, Reloaded } from "./engine-parts.js";
+import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
+import type { PinnedFleets } from "./pinned-fleets.js";
+import { dependsOn } from "./scope.js";
+import { stopInOrder } from "./stop-in-order.js";
+
+interface ReloadWorld extends Pick<EngineParts, "checkStart"> {
+	readonly runners: ReadonlyMap<string, AgentRunner>;
+	readonly fleets: PinnedFleets;
+	/** How a start went, or that it waits for something. */
+	readonly startOf: (id: string, start: Promise<StartOutcome>) => Promise<StartReport>;
+}
+
+export async function reloadFleet(
+	fleet: FleetSpec,
+	world: ReloadWorld,
+): Promise<readonly Reloaded[]> {
+	const { runners, fleets, startOf } = world;
+	const changes = fleets.diff(fleet);
+	const wasUp = new Set(
+		changes.map(({ id }) => id).filter((id) => agentOf(runners, id)?.desired === "up"),
+	);
+	const known = new Map(runners);
+	const refused = await checkChanged(fleet, world);
+	const leaving = changes.filter(
+		({ id, change }) => change === "remove" || (change === "change" && !refused.has(id)),
+	);
+	const stopped = await stopAll(leaving, runners);
+	const isUndone = (id: string) => refused.has(id) || stopped.get(id)?.outcome === "not_proven";
+	// Another request may have changed the fleet while agents were stopping: only what was planned is done.
+	const planned = new Map(changes.map(({ id, change }) => [id, change]));
+	await fleets.pin(fleet, ({ id, change }) => planned.get(id) === change && !isUndone(id));
+	return Promise.all(
+		changes.map(async (each) => {
+			const { id, change } = each;
+			const report = { ...each, stopped: stopped.get(id) ?? null };
+			const problem = refused.get(id);
+			if (problem !== undefined) {
+				return { ...report, start: { outcome: "failed" as const, reason: problem } };
+			}
+			const runner = runners.get(id);
+			const { spec, desired } = agentOf(runners, id) ?? {};
+			const isWanted = wasUp.has(id) || desired === "up";
+			const starts = change === "add" || (change === "change" && isWanted);
+			if (!starts || isUndone(id) || runner === undefined || spec?.kind === "call") {
+				return { ...report, start: null };
+			}
+			// An agent of another kind than before is a new one, and nobody has asked anything of it yet.
+			const isNew = known.get(id) !== runner;
+			const start = isNew ? runner.up("reeve") : runner.startChanged("reeve");
+			return { ...report, start: await startOf(id, start) };
+		}),
+	);
+}
+
+const agentOf = (runners: ReloadWorld["runners"], id: string) =>
+	runners.get(id)?.life.snapshot().agent;
+
+/** Agents that run and could not be started with their new settings, with the reason. */
+async function checkChanged(
+	fleet: FleetSpec,
+	{ runners, fleets, checkStart }: ReloadWorld,
+): Promise<ReadonlyMap<string, string>> {
+	const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
+	const refused = new Map<string, string>();
+	for (const { id, change } of fleets.diff(fleet)) {
+		const spec = specs.get(id);
+		const runs = (runners.get(id)?.life.snapshot().run ?? null) !== null;
+		if (change !== "change" || spec === undefined || spec.kind === "call" || !runs) continue;
+		const problem = await checkStart(spec);
+		if (problem !== null) refused.set(id, problem);
+	}
+	return refused;
+}
+
+async function stopAll(
+	leaving: readonly Pick<Reloaded, "id" | "change">[],
+	runners: ReloadWorld["runners"],
+): Promise<ReadonlyMap<string, StopReport>> {
+	const graph = new Map(
+		[...runners].map(([id, { life }]) => [id, dependsOn(life.snapshot().agent.spec)]),
+	);
+	const removed = new Set(leaving.filter(({ change }) => change === "remove").map(({ id }) => id));
+	const stop = async (id: string) => {
+		const runner = runners.get(id) as AgentRunner;
+		const report = removed.has(id)
+			? await runner.down("reeve")
+			: await runner.life.stop("reeve", undefined);
+		return [id, report] as const;
+	};
+	const ids = leaving.map(({ id }) => id).filter((id) => runners.has(id));
+	return new Map(await stopInOrder(graph, ids, stop));
+}

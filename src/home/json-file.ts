@@ -1,0 +1,131 @@
+/**
+ * A JSON file of the home that can be lost without losing the daemon. One that is damaged is kept under another name,
+ * the version before it takes its place where that is safe, and a report says so; it never keeps a daemon from
+ * starting.
+ */
+
+import { rename } from "node:fs/promises";
+import { ReeveError } from "../core/errors.js";
+import { previousOf, putFile, readIfThere, withLockOf } from "./update-file.js";
+
+/** What was wrong with a file, and what was done about it. */
+export interface FileDamage {
+	readonly file: string;
+	readonly problem: string;
+	readonly action: string;
+	/** Where the damaged file is now; null where there was none. */
+	readonly keptAs: string | null;
+}
+
+export interface JsonFileOptions<T> {
+	/** The folder of the lock files. */
+	readonly locks: string;
+	/** Throws with what is wrong, without quoting the content. */
+	readonly parse: (value: unknown) => T;
+	/**
+	 * Whether the version before the last change may take the place of a damaged or missing file. Not where it
+	 * would undo what must stay done, as the revocation of a token.
+	 */
+	readonly restoresPrevious: boolean;
+	/** What follows for the operator when there is no version to go back to. */
+	readonly consequence: string;
+	readonly onDamage: (damage: FileDamage) => void;
+}
+
+export interface JsonFile<T> {
+	/** Null when there is no file, or none that can be used. */
+	read(): Promise<T | null>;
+	/** Changes it from what it holds now, one change after another; resolves when it is on the disk. */
+	update(change: (value: T | null) => T): Promise<T>;
+}
+
+export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): JsonFile<T> {
+	const { locks, parse, restoresPrevious, consequence, onDamage } = options;
+
+	function parseText(text: string): T {
+		let value: unknown;
+		try {
+			value = JSON.parse(text);
+		} catch {
+			// Node's own message quotes the text, which may hold secrets (A5).
+			throw new Error(text === "" ? "it is empty" : "it is not valid JSON");
+		}
+		return parse(value);
+	}
+
+	/** Under the lock. Leaves a file that can be used, or none. */
+	async function readOrRepair(place: string): Promise<{ value: T | null; isThere: boolean }> {
+		const text = await readIfThere(place);
+		let problem: string;
+		if (text === null) {
+			const hasPrevious = restoresPrevious && (await readIfThere(previousOf(place))) !== null;
+			if (!hasPrevious) return { value: null, isThere: false };
+			problem = "it is missing";
+		} else {
+			try {
+				return { value: parseText(text), isThere: true };
+			} catch (error) {
+				problem = messageOf(error);
+			}
+		}
+		const keptAs = text === null ? null : await setAside(place);
+		const restored = restoresPrevious ? await readPrevious(place) : null;
+		if (restored !== null) await putFile(place, restored.text, { mode: 0o600, isThere: false });
+		const action =
+			restored === null ? consequence : "using the previous version; the last change is lost";
+		onDamage({ file: place, problem, action, keptAs });
+		return { value: restored?.value ?? null, isThere: restored !== null };
+	}
+
+	async function readPrevious(place: string): Promise<{ text: string; value: T } | null> {
+		try {
+			const text = await readIfThere(previousOf(place));
+			return text === null ? null : { text, value: parseText(text) };
+		} catch {
+			return null;
+		}
+	}
+
+	return {
+		async read() {
+			// Without a lock, which a full disk would refuse: a reader sees one whole version or another.
+			const text = await readIfThere(path);
+			const hasPrevious = text === null && (await readIfThere(previousOf(path))) !== null;
+			if (text === null && !(restoresPrevious && hasPrevious)) return null;
+			try {
+				if (text !== null) return parseText(text);
+			} catch {
+				// It is looked at again below, with nobody else at it.
+			}
+			return withLockOf(path, { locks }, async (place) => (await readOrRepair(place)).value);
+		},
+		update: (change) =>
+			withLockOf(path, { locks }, async (place) => {
+				const { value: before, isThere } = await readOrRepair(place);
+				const value = change(before);
+				const text = `${JSON.stringify(value, null, "\t")}\n`;
+				await putFile(place, text, { mode: 0o600, keepsPrevious: true, isThere });
+				return value;
+			}).catch((error: unknown) => {
+				throw explainFailure(path, error);
+			}),
+	};
+}
+
+/** The names of damaged files that were kept. */
+export const DAMAGED = /\.damaged-[\dTZ-]+$/;
+
+async function setAside(place: string): Promise<string> {
+	const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
+	const keptAs = `${place}.damaged-${stamp}`;
+	await rename(place, keptAs);
+	return keptAs;
+}
+
+/** A full or failing disk is no bug: the same change may succeed later. */
+function explainFailure(path: string, error: unknown): unknown {
+	if (typeof (error as NodeJS.ErrnoException).syscall !== "string") return error;
+	return new ReeveError("store_unavailable", `cannot write ${path}: ${messageOf(error)}`);
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

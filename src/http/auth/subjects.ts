@@ -1,0 +1,57 @@
+/**
+ * Which agents a request is about, where its path does not say so. The gate holds a limited token to
+ * them; a route that is not listed here is refused to such tokens.
+ */
+
+import type { Calls } from "../../engine/calls/calls.js";
+import type { Engine } from "../../engine/engine.js";
+import type { RouteName, Routes } from "../contract/routes.js";
+
+interface Request {
+	readonly params: unknown;
+	readonly body: unknown;
+}
+
+interface World {
+	readonly calls: Calls;
+	readonly engine: Engine;
+}
+
+type Find = (world: World, request: Request) => readonly string[];
+
+const idOf = ({ params }: Request) => (params as { readonly id: string }).id;
+const ofTask: Find = ({ calls }, request) => [calls.task(idOf(request)).task.agentId];
+const ofPlan: Find = ({ calls }, request) =>
+	calls.plan(idOf(request)).tasks.map(({ task }) => task.agentId);
+
+const SUBJECTS: Readonly<Partial<Record<RouteName, Find>>> = {
+	"POST /api/v1/tasks": (_, { body }) => [
+		(body as Routes["POST /api/v1/tasks"]["parsedBody"]).agent,
+	],
+	"POST /api/v1/plans": (_, { body }) =>
+		Object.values((body as Routes["POST /api/v1/plans"]["parsedBody"]).tasks).map(
+			({ agent }) => agent,
+		),
+	"GET /api/v1/tasks/:id": ofTask,
+	"POST /api/v1/tasks/:id/cancel": ofTask,
+	"POST /api/v1/dead-letters/:id/replay": ofTask,
+	"POST /api/v1/dead-letters/:id/discard": ofTask,
+	"GET /api/v1/plans/:id": ofPlan,
+	"POST /api/v1/plans/:id/cancel": ofPlan,
+	"POST /api/v1/inbox/:message/discard": ({ engine }, { params }) => {
+		const { message } = params as { readonly message: string };
+		return engine.inbox
+			.list()
+			.filter(({ id }) => id === message)
+			.map(({ agentId }) => agentId);
+	},
+};
+
+/** Null when the route does not say. Throws when what it is about does not exist. */
+export function subjectsOf(
+	name: RouteName,
+	world: World,
+	request: Request,
+): readonly string[] | null {
+	return SUBJECTS[name]?.(world, request) ?? null;
+}

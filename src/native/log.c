@@ -1,0 +1,140 @@
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log_files.h"
+#include "platform.h"
+#include "text.h"
+#include "util.h"
+
+/* How long a rotation waits for the end of an escape sequence. */
+#define SEQUENCE_WAIT 4096
+/* After a rotation that failed (full disk), the next try. */
+#define RETRY_AFTER 65536
+
+int log_open(struct log *log, const char *folder, uint64_t limit, uint32_t files, bool terminal) {
+	*log = (struct log){.folder = -1, .fd = -1, .limit = limit, .rotate_at = limit, .files = files, .terminal = terminal};
+	int failed = log_open_folder(folder, &log->folder);
+	if (failed != 0) return failed;
+	log->fd = log_open_file(log->folder, LOG_CURRENT, 0);
+	if (log->fd < 0) return errno;
+	struct stat found;
+	if (fstat(log->fd, &found) != 0) return errno;
+	log->size = (uint64_t)found.st_size;
+	log->at_line_start = true;
+	return log_read_offsets(log->folder, log->size, files, &log->base);
+}
+
+/* Appends without O_APPEND, which splice does not take. Only the holder of the lock writes, and a log that was
+ * truncated by hand goes on at its new end. */
+static ssize_t write_at_end(struct log *log, const void *bytes, size_t count) {
+	ssize_t written;
+	lseek(log->fd, 0, SEEK_END);
+	do written = write(log->fd, bytes, count);
+	while (written < 0 && errno == EINTR);
+	return written;
+}
+
+static void add_reason(struct text *text, int error) {
+	if (error == ENOSPC || error == EDQUOT) {
+		text_add(text, "disk full");
+		return;
+	}
+	text_add(text, "error ");
+	text_add_number(text, (uint64_t)error);
+}
+
+void log_note_dropped(struct log *log) {
+	if (log->dropped == 0) return;
+	char line[256];
+	struct text text = text_in(line, sizeof line);
+	const char *line_end = log->terminal ? "\r\n" : "\n";
+	if (!log->at_line_start) text_add(&text, line_end);
+	text_add(&text, "[reeve: ");
+	text_add_number(&text, log->dropped);
+	text_add(&text, " bytes of output were not kept: ");
+	add_reason(&text, log->dropped_for);
+	text_add(&text, "]");
+	text_add(&text, line_end);
+	ssize_t written = write_at_end(log, line, text.used);
+	if (written == (ssize_t)text.used) {
+		log->size += (uint64_t)written;
+		log->dropped = 0;
+		log->at_line_start = true;
+	} else if (written > 0) {
+		/* Half a marker is worse than none. */
+		off_t end = lseek(log->fd, 0, SEEK_CUR) - written;
+		if (ftruncate(log->fd, end) != 0) log->size += (uint64_t)written;
+	}
+}
+
+/* Writes as much as goes; the rest is dropped and counted. */
+static void write_or_drop(struct log *log, const uint8_t *bytes, size_t count) {
+	log_note_dropped(log);
+	while (count > 0 && log->dropped == 0) {
+		ssize_t written = write_at_end(log, bytes, count);
+		if (written <= 0) {
+			log->dropped_for = written < 0 ? errno : ENOSPC;
+			break;
+		}
+		log->size += (uint64_t)written;
+		log->at_line_start = bytes[written - 1] == '\n';
+		bytes += written;
+		count -= (size_t)written;
+	}
+	log->dropped += count;
+}
+
+static void rotate(struct log *log, const struct modes *modes) {
+	char text[MODES_TEXT_MAX];
+	size_t length = log->terminal ? modes_render(modes, text) : 0;
+	int fd = log_rotate_files(log->folder, log->files, log_offset(log), text, length);
+	if (fd < 0) {
+		/* Nothing was renamed. Going on in the same file loses nothing. */
+		log->rotate_at = log->size + RETRY_AFTER;
+		return;
+	}
+	close(log->fd);
+	log->fd = fd;
+	log->base += log->size;
+	log->size = 0;
+	log->rotate_at = log->limit;
+}
+
+void log_append(struct log *log, struct modes *modes, const uint8_t *bytes, size_t count) {
+	while (count > 0) {
+		size_t take = count;
+		if (log->size < log->rotate_at) {
+			uint64_t room = log->rotate_at - log->size;
+			if (take > room) take = (size_t)room;
+			if (log->terminal) modes_feed(modes, bytes, take, log_offset(log));
+		} else if (!log->terminal || modes_in_ground(modes) || log->size - log->rotate_at >= SEQUENCE_WAIT) {
+			rotate(log, modes);
+			continue;
+		} else {
+			uint64_t room = SEQUENCE_WAIT - (log->size - log->rotate_at);
+			if (take > room) take = (size_t)room;
+			take = modes_feed_to_ground(modes, bytes, take, log_offset(log));
+		}
+		write_or_drop(log, bytes, take);
+		bytes += take;
+		count -= take;
+	}
+}
+
+ssize_t log_move(struct log *log, int pipe, size_t count) {
+	if (log->size >= log->rotate_at) rotate(log, NULL);
+	if (log->size < log->rotate_at && count > log->rotate_at - log->size) count = (size_t)(log->rotate_at - log->size);
+	lseek(log->fd, 0, SEEK_END);
+	ssize_t moved = platform_move(pipe, log->fd, count);
+	if (moved > 0) {
+		log->size += (uint64_t)moved;
+		/* Nobody looked at the bytes. A marker then begins with an empty line at worst. */
+		log->at_line_start = false;
+	}
+	return moved;
+}

@@ -1,0 +1,83 @@
+/* The state of one shim. There is one per process, so its parts share it. */
+#ifndef REEVE_SHIM_H
+#define REEVE_SHIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bytes.h"
+#include "launch.h"
+#include "log.h"
+#include "modes.h"
+#include "record.h"
+#include "server.h"
+#include "spec.h"
+
+#define SIZES_MAX 64
+#define NO_OFFSET UINT64_MAX
+
+struct sized {
+	uint64_t offset;
+	uint16_t columns, rows;
+};
+
+enum phase {
+	PHASE_RUNNING,
+	PHASE_SETTLING, /* the agent is reaped; its descendants get a moment to go before the exit is reported */
+	PHASE_LEFT, /* the exit is reported, processes are left */
+};
+
+struct shim {
+	struct server server;
+	struct log log;
+	struct modes modes;
+	struct channel channel;
+	struct record record;
+	int run_dir, lock, record_fd;
+	char *socket_path;
+	char *groups[SPEC_GROUPS_MAX];
+	size_t group_count;
+
+	enum phase phase;
+	uint64_t settle_until;
+	bool tree_empty;
+	uint32_t left;
+
+	struct sized sizes[SIZES_MAX];
+	size_t size_count;
+	uint64_t query_at; /* the oldest query that no follower could answer; NO_OFFSET: none */
+};
+
+extern struct shim shim;
+
+/* shim_prepare.c: everything up to the agent's exec. Returns false after it has reported what failed. `signals` becomes
+ * readable when a child ends. */
+bool shim_prepare(int *signals);
+
+/* shim_output.c */
+void output_pump(size_t limit);
+void output_drain(uint64_t limit_ms);
+
+/* shim_input.c */
+void input_take(struct connection *from, uint32_t id, uint8_t flags, const uint8_t *bytes, size_t size);
+void input_flush(void);
+bool input_waits(void);
+
+/* shim_kill.c */
+void kill_take(struct connection *from, uint32_t id, uint32_t deadline_ms);
+/* One pass over the tree; answers those who wait where it is empty or their time is over. */
+void kill_pass(void);
+bool kill_active(void);
+int kill_timeout_ms(void);
+
+/* shim_requests.c */
+void request_greet(struct connection *to);
+void request_handle(struct connection *from, uint8_t type, const uint8_t *payload, size_t size);
+void put_exit(struct writer *w);
+
+/* shim.c */
+void shim_resized(uint16_t columns, uint16_t rows);
+int shim_main(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* The specification of a run: parsing and checking. Values point into the given bytes, which are changed: each
+ * text gets a zero behind it. */
+#ifndef REEVE_SPEC_H
+#define REEVE_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPEC_GROUPS_MAX 8
+#define SPEC_TEXT_MAX 128
+#define SOCKET_PATH_MAX 103
+#define LOG_FILES_MAX 100
+
+struct spec {
+	const char *run_id;
+	const char *run_dir;
+	const char *socket;
+	const char *log_dir;
+	const char *cwd;
+	const char *boot_id;
+	const char *groups[SPEC_GROUPS_MAX];
+	size_t group_count;
+	uint64_t log_bytes;
+	uint32_t log_files;
+	bool terminal;
+	uint16_t columns;
+	uint16_t rows;
+	char **args; /* ends with NULL */
+	char **env; /* ends with NULL */
+};
+
+/* `bytes` has one writable byte behind `size`. Returns NULL, or what is wrong. spec_free after either. */
+const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size);
+void spec_free(struct spec *spec);
+
+/* The run id alone, copied; false where there is none that is valid. Changes nothing. */
+bool spec_find_run_id(const uint8_t *bytes, size_t size, char out[SPEC_TEXT_MAX + 1]);
+
+#endif

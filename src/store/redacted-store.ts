@@ -1,0 +1,49 @@
+/**
+ * A store that never sees a secret which an agent has repeated (A10). Everything that is stored, and so
+ * every event, notice and answer made from it, goes through `commit`. Free text is redacted; what Reeve
+ * works with later is not: specs, handles, messages that wait to be typed, and the input and the result
+ * of a task, which belong to its caller.
+ */
+
+import { type Redactor, redactDeep } from "../core/redact.js";
+import type { PendingEffect, Store, StoreTransaction } from "../ports/store.js";
+
+/** Effects whose payload has text from an agent. Others are typed or counted with later. */
+const TEXT_EFFECTS: ReadonlySet<string> = new Set(["notification", "account"]);
+
+export function redactStore(store: Store, redact: Redactor["redact"]): Store {
+	return {
+		...store,
+		commit: (change, request) =>
+			store.commit((inner) => change(redactTransaction(inner, redact)), request),
+	};
+}
+
+function redactTransaction(inner: StoreTransaction, redact: Redactor["redact"]): StoreTransaction {
+	const reasonOf = <T extends { readonly reason: string }>(row: T): T => ({
+		...row,
+		reason: redact(row.reason),
+	});
+	const effectOf = (effect: PendingEffect): PendingEffect =>
+		TEXT_EFFECTS.has(effect.type)
+			? { ...effect, payload: redactDeep(effect.payload, redact) }
+			: effect;
+	return {
+		putAgent: (agent) => inner.putAgent(reasonOf(agent)),
+		removeAgent: (id) => inner.removeAgent(id),
+		putRun: (run) => inner.putRun(run),
+		putExit: (exit) => inner.putExit(reasonOf(exit)),
+		putEffect: (effect) => inner.putEffect(effectOf(effect)),
+		removeEffect: (key) => inner.removeEffect(key),
+		appendEvent: (event, atMs) =>
+			inner.appendEvent({ ...event, data: redactDeep(event.data, redact) } as typeof event, atMs),
+		putTask: (task) => inner.putTask({ ...reasonOf(task), error: redactDeep(task.error, redact) }),
+		putTaskInput: (id, input) => inner.putTaskInput(id, input),
+		putTaskResult: (id, result) => inner.putTaskResult(id, result),
+		putAttempt: ({ taskId, runId, ...attempt }) =>
+			inner.putAttempt({ taskId, runId, ...redactDeep(attempt, redact) }),
+		putPlan: (plan) => inner.putPlan(reasonOf(plan)),
+		putBreaker: (breaker) => inner.putBreaker(breaker),
+		onRollback: (undo) => inner.onRollback(undo),
+	};
+}
