@@ -155,7 +155,10 @@ export function readStarter(backendFolder: string): ProcessIdentity | null {
 	return starter === undefined ? null : readIdentity(starter.pid);
 }
 
-/** Kills what the world started, by its run ids, and waits until its starter has left by itself. */
+/**
+ * Kills what the world started, by its run ids, then asks its starter to leave, as a daemon without runs does. A starter
+ * stays as long as it has a child, so its exit proves that nothing is left.
+ */
 async function closeWorld(
 	backendFolder: string,
 	requests: readonly StartRequest[],
@@ -178,8 +181,9 @@ async function closeWorld(
 	for (const client of clients) await client.close();
 	const leaving = readStarter(backendFolder);
 	if (leaving !== null) {
+		signalVerified(leaving, "SIGTERM");
 		await eventually(() => isAlive(leaving) === false, {
-			what: "the starter leaves by itself",
+			what: "the starter leaves",
 		}).catch((error: unknown) => {
 			signalVerified(leaving, "SIGKILL");
 			throw error;

@@ -7,6 +7,7 @@
  * go to processes by identity.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Argv, Groups } from "../../host/cgroup.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
@@ -83,6 +84,9 @@ export function createPtyBackend(options: PtyBackendOptions): Backend {
 const ORPHAN_GRACE_MS = 10_000;
 const KILL_MS_MAX = 10_000;
 const TAKEN_TRIES_MAX = 3;
+/** How often, and for how long in all, an empty list of processes is taken again: 100 times, 1 s. */
+const EMPTY_LOOKS_MAX = 100;
+const EMPTY_LOOK_MS = 10;
 
 class ShimBackend implements Backend {
 	readonly name: string;
@@ -191,12 +195,23 @@ class ShimBackend implements Backend {
 		return isAlive(handle.process);
 	}
 
+	/**
+	 * An empty list is no proof: children of a process that is just exiting move to the shim while it lists them. Only
+	 * the shim's own report is proof, and it follows at once.
+	 */
 	async processes(run: RunReference): Promise<RunProcesses> {
-		if (this.#isProvenGone(run)) return { ok: true, processes: [] };
-		const listed = await this.#withShim(run, async ({ connection, status }) =>
-			describeTree(await listTree(connection), status.shimPid),
-		);
-		if (listed !== null) return { ok: true, processes: listed };
+		for (let look = 1; ; look++) {
+			if (this.#isProvenGone(run)) return { ok: true, processes: [] };
+			const listed = await this.#withShim(run, async ({ connection, status }) =>
+				describeTree(await listTree(connection), status.shimPid),
+			);
+			if (listed === null) break;
+			if (listed.length > 0) return { ok: true, processes: listed };
+			if (look === EMPTY_LOOKS_MAX) {
+				return { ok: false, reason: "the shim lists no process, but has not seen the last one exit" };
+			}
+			await sleep(EMPTY_LOOK_MS);
+		}
 		// The shim may have reported the end while it was asked.
 		if (this.#isProvenGone(run)) return { ok: true, processes: [] };
 		return this.#left.list(run);
