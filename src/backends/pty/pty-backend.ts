@@ -208,7 +208,10 @@ class ShimBackend implements Backend {
 			if (listed === null) break;
 			if (listed.length > 0) return { ok: true, processes: listed };
 			if (look === EMPTY_LOOKS_MAX) {
-				return { ok: false, reason: "the shim lists no process, but has not seen the last one exit" };
+				return {
+					ok: false,
+					reason: "the shim lists no process, but has not seen the last one exit",
+				};
 			}
 			await sleep(EMPTY_LOOK_MS);
 		}
