@@ -19,7 +19,7 @@ export async function makeFolder(path: string): Promise<void> {
 		});
 	}
 	if (!(await stat(path)).isDirectory()) {
-		throw Object.assign(new Error(`EEXIST: ${path} is not a folder`), { code: "EEXIST" });
+		throw Object.assign(new Error(`EEXIST: ${path} is not a directory`), { code: "EEXIST" });
 	}
 }
 

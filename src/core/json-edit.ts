@@ -38,7 +38,7 @@ function parse(text: string): unknown {
 	} catch {
 		throw new Error("it is not valid JSON");
 	}
-	if (!isMap(value)) throw new Error("it does not hold a JSON object");
+	if (!isMap(value)) throw new Error("it does not contain a JSON object");
 	return value;
 }
 
