@@ -1,6 +1,6 @@
 /**
  * Information for `reeve doctor` that needs access to the store, the limits and the processes of this
- * host. A separate program (`daemon/inspect.js`) collects it without a daemon and prints it as JSON.
+ * host. A separate program (`daemon/inspection/inspect.js`) collects it without a daemon and prints it as JSON.
  */
 
 import type { DaemonJson } from "../http/contract/daemon.js";
