@@ -18,8 +18,10 @@ import { suggestCommands } from "./suggest.js";
 export async function runProgram(args: readonly string[]): Promise<number> {
 	const output = createOutput(process.stdout, process.stderr, process.env);
 	let exitCode: number = CLI_EXIT.done;
-	const program = createProgram(async (command) => {
-		exitCode = await command(output, process.env);
+	const program = createProgram((load) => async (...args) => {
+		const command = (await load()) as (...args: unknown[]) => Promise<number>;
+		// The last argument is commander's own command.
+		exitCode = await command(...args.slice(0, -1), output, process.env);
 	}).configureOutput({
 		writeOut: (text) => output.result(text.replace(/\n$/, "")),
 		writeErr: (text) => output.say(text.trimEnd()),
@@ -39,8 +41,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 	}
 }
 
-/** Builds the command tree; what a command does is handed to `run`. The reference page is made from it too. */
-export function createProgram(run: Run = async () => {}): Command {
+/** Builds the command tree; `run` makes the actions. The reference page is made from it too. */
+export function createProgram(run: Run = () => async () => {}): Command {
 	const program = new Command("reeve")
 		.description("Keeps AI agents alive and accountable.")
 		.version(readVersion(), "-V, --version", "print the version")
