@@ -109,7 +109,11 @@ async function respond(
 	const { action, request_id, plan_id, task_id, correlation_id } = request;
 	const ids = { request_id, plan_id, task_id, correlation_id };
 	const fail = (code: number, message: string, more: object = {}): ActionResponse => ({
-		...{ ...ids, status: "error", code, error: { message }, ...more },
+		...ids,
+		status: "error",
+		code,
+		error: { message },
+		...more,
 	});
 	if (tool !== undefined && request.tool !== tool) {
 		return fail(501, `this agent is the tool ${tool}, not ${request.tool}`);

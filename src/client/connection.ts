@@ -25,7 +25,9 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 		...sent.headers,
 	};
 	const options: RequestOptions & { ca?: string } = {
-		...{ method: sent.method, path: sent.path, headers },
+		method: sent.method,
+		path: sent.path,
+		headers,
 		// A connection each: one that was kept may belong to a daemon that has gone.
 		agent: false,
 		...(sent.signal && { signal: sent.signal }),

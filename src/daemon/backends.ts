@@ -42,7 +42,9 @@ export function createBackends(
 	const noLaunchd = explainLaunchdProblem();
 	const shim = describeShim();
 	const facts = {
-		...{ manager, noTmux: explainTmuxProblem(), noLaunchd },
+		manager,
+		noTmux: explainTmuxProblem(),
+		noLaunchd,
 		noShim: shim.path === null ? shim.reason : null,
 	};
 	const support = describeBackends(facts);

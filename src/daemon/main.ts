@@ -129,7 +129,13 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	});
 	const environments = createEnvironments(process.env, secrets.learn);
 	const engine = createEngine({
-		...{ home, store, backends, executor, logger, environments, onDamage: damaged.add },
+		home,
+		store,
+		backends,
+		executor,
+		logger,
+		environments,
+		onDamage: damaged.add,
 		redact: secrets.redact,
 	});
 	backends.onExit((exit) => engine.exited(exit));
@@ -141,15 +147,27 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const taking = createSignal<void>();
 	const status = () =>
 		renderStatus({
-			...{ ...identity, home, limits, network, backends: backends.support },
-			...{ settingsProblem: settings.problem, services: supervisor.status() },
+			...identity,
+			home,
+			limits,
+			network,
+			backends: backends.support,
+			settingsProblem: settings.problem,
+			services: supervisor.status(),
 			stopping: supervisor.stopping,
-			...{ health: store.health(), damagedFiles: damaged.problems(), homeProblem: claim.problem() },
+			health: store.health(),
+			damagedFiles: damaged.problems(),
+			homeProblem: claim.problem(),
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const api = createApi({
-		...{ engine, calls, store, clock: realClock, host: hostname() },
-		...{ version: identity.version, status },
+		engine,
+		calls,
+		store,
+		clock: realClock,
+		host: hostname(),
+		version: identity.version,
+		status,
 		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,

@@ -194,8 +194,11 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	let detail: string;
 	try {
 		const said = adapter.parse(request, {
-			...{ code, signal, stderr },
-			...{ stdout: stdout.toString("utf8"), atMs: Date.now() },
+			code,
+			signal,
+			stderr,
+			stdout: stdout.toString("utf8"),
+			atMs: Date.now(),
 		});
 		if (isUnusable(said)) {
 			return classifyProcessFailure({ type: "unusable", detail: said.unusable });

@@ -92,7 +92,12 @@ export function createApi(parts: ApiParts): Api {
 		const subjects = () => subjectsOf(route.name, parts, { params: understood.params, body });
 		gate.confine(caller, route.spec, subjects);
 		const asked = Object.assign(watched, understood, {
-			...{ body, headers: request.headers, caller, via, correlationId, sight: sightOf(caller) },
+			body,
+			headers: request.headers,
+			caller,
+			via,
+			correlationId,
+			sight: sightOf(caller),
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
 		}) as Asked<RouteName>;
 		const act = () => guardStore(route.spec, parts.store, () => handler(asked, response));
@@ -127,8 +132,13 @@ export function createApi(parts: ApiParts): Api {
 			}
 			const { id } = understand(route, params, url).params as { id: string };
 			await terminals.upgrade(id, url.searchParams, {
-				...{ request, socket, head, closing: door.closing, mayType: mayAct(caller) },
-				...{ invalid: gate.untilInvalid(caller), recheck: () => gate.recheck(caller) },
+				request,
+				socket,
+				head,
+				closing: door.closing,
+				mayType: mayAct(caller),
+				invalid: gate.untilInvalid(caller),
+				recheck: () => gate.recheck(caller),
 				onTyping: () => noteAct({ route, params, caller, ...ids, error: null }),
 			});
 		} catch (error) {

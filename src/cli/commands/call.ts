@@ -50,7 +50,8 @@ export async function runCall(
 	}
 	const look = () =>
 		client.call("GET /api/v1/tasks/:id", {
-			...{ place, query: { wait: `${LOOK_MS}ms` } },
+			place,
+			query: { wait: `${LOOK_MS}ms` },
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
 	const ended = await sayOnInterrupt(

@@ -42,7 +42,8 @@ export async function runPlan(
 	const watch = createPlanWatch(output);
 	const look = () =>
 		client.call("GET /api/v1/plans/:id", {
-			...{ place, query: { wait: `${LOOK_MS}ms` } },
+			place,
+			query: { wait: `${LOOK_MS}ms` },
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
 	const ended = await sayOnInterrupt(

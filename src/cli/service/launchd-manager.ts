@@ -117,7 +117,9 @@ async function judgeJob(printed: Answer, file: string): Promise<ServiceState> {
 	const pid = fieldOf(printed, "pid");
 	const state = fieldOf(printed, "state") ?? "unknown";
 	return {
-		...{ installed: "yes", home: ours.home, pid: pid === undefined ? null : Number(pid) },
+		installed: "yes",
+		home: ours.home,
+		pid: pid === undefined ? null : Number(pid),
 		state: printed.code === 0 ? state : "not loaded",
 	};
 }

@@ -13,7 +13,8 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 		ProgramArguments: [facts.node, ...DAEMON_FLAGS, facts.program],
 		WorkingDirectory: "/",
 		EnvironmentVariables: {
-			...{ PATH: facts.path, REEVE_HOME: facts.home },
+			PATH: facts.path,
+			REEVE_HOME: facts.home,
 			// launchd does not set it for a service of the host.
 			...(facts.account !== null && { HOME: facts.account.dir }),
 		},

@@ -77,8 +77,14 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 		const token = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
 		const { kind, scope, expiresAtMs, name = null } = what;
 		const entry: StoredToken = {
-			...{ id, name, kind, hash: hashOf(token), scope: renderTokenScope(scope) },
-			...{ createdAtMs: nowMs(), expiresAtMs, isDefault },
+			id,
+			name,
+			kind,
+			hash: hashOf(token),
+			scope: renderTokenScope(scope),
+			createdAtMs: nowMs(),
+			expiresAtMs,
+			isDefault,
 		};
 		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
 		if (isDefault) await store.writeDefault(token).catch(refuseUnwritten);
