@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { backendForLimits, describeBackends } from "./describe-backends.js";
+import { backendForLimits, describeBackends } from "./backends.js";
 
 const manager = {
 	version: "252",
