@@ -1,12 +1,12 @@
-/** The lines of stdin, one at a time, so that whoever is busy can let the next ones wait. */
+/** The lines of stdin, one at a time, so that a busy agent can leave the next ones in the pipe. */
 
 import { addAbortSignal, type Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
-/** Far beyond any sensible request; what is longer is no request at all (A6). */
+/** Far beyond any sensible request (A6). */
 const LINE_LENGTH_MAX = 64 * 1024 * 1024;
 
-/** Ends with the input, or when it is aborted. */
+/** Ends with the input, or when aborted. */
 export async function* readLines(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
 	try {
 		yield* splitLines(addAbortSignal(signal, input));

@@ -1,11 +1,14 @@
 /**
- * Stdout belongs to the answers. Whatever else the program or a library prints goes to stderr, which is
- * the attempt's log. Only children that inherit file 1 can still write to it.
+ * Stdout is reserved for responses. Other output of the program or of libraries goes to stderr, which
+ * is the attempt's log. Only child processes that inherit file descriptor 1 can still write to it.
  */
 
 import { Console } from "node:console";
 
-/** Turns everything else away; returns what writes an answer and resolves when it is out. */
+/**
+ * Redirects all other output; returns a function that writes a response and resolves when it is
+ * flushed.
+ */
 export function takeStdout(): (text: string) => Promise<void> {
 	const { stdout, stderr } = process;
 	const write = stdout.write.bind(stdout);

@@ -1,4 +1,4 @@
-/** Texts of an own adapter: a placeholder that does not exist would reach the program as it is written. */
+/** Checks the texts of a custom adapter: an unknown placeholder would reach the program unchanged. */
 
 import { PLACEHOLDERS, unknownPlaceholders } from "../core/adapter.js";
 import { nearest } from "./did-you-mean.js";
@@ -6,7 +6,7 @@ import type { Path } from "./outline.js";
 import { type Explanation, type Finding, finding, quote, quoteList } from "./problem.js";
 import { findTree, type ScalarTree, type Tree } from "./tree.js";
 
-/** The keys whose texts are filled in. */
+/** The keys whose placeholders are replaced. */
 const FILLED: readonly Path[] = [
 	["command"],
 	["args"],
@@ -21,7 +21,7 @@ const FILLED: readonly Path[] = [
 
 export function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
 	return FILLED.flatMap((key) => {
-		// A file may hold markup or code, where `<word>` is nothing unusual.
+		// A file may contain markup or code, where `<word>` is common.
 		const isFile = key[0] === "files";
 		return textsIn(tree, [...adapter, ...key]).flatMap(({ text, path }) => {
 			const said = explain(text, isFile);
@@ -30,7 +30,7 @@ export function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[]
 	});
 }
 
-/** Whether one of the texts here has the id of the conversation in it, or a slip that was meant for it. */
+/** Whether one of these texts contains the conversation id, or a misspelling of it. */
 export function namesConversation(tree: Tree, path: Path): boolean {
 	return textsIn(tree, path).some(({ text }) => {
 		const slips = unknownPlaceholders(text.written);
@@ -46,7 +46,7 @@ interface PlacedText {
 	readonly path: Path;
 }
 
-/** Every scalar at this place and below. */
+/** Every scalar at and below this path. */
 function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
 	const at = findTree(tree, path);
 	if (at === null) return [];
@@ -56,7 +56,7 @@ function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
 }
 
 function explain(text: ScalarTree, nearOnly: boolean): Explanation | null {
-	// As it is written: what a variable of the file holds is not quoted.
+	// As written: values of variables are not quoted.
 	for (const name of unknownPlaceholders(text.written)) {
 		const meant = nearest(name, PLACEHOLDERS);
 		if (meant === null && nearOnly) continue;

@@ -88,6 +88,6 @@ export async function recordEnd(
 	return { exit: record.exit, planned, successor, isParked: parked !== null };
 }
 
-/** What the agent is after the exit lets it start (S2, S15). */
+/** The agent may start after the exit (S2, S15). */
 const isUp = ({ desired, waiting, crash }: Partial<Agent>) =>
 	desired === "up" && waiting === false && crash?.policy !== "halted";

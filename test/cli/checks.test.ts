@@ -25,10 +25,10 @@ import { checkDatabase, checkStrays } from "../../src/cli/checks/inspected.js";
 import { checkFiles, checkHome, checkSocket, judgeRoom } from "../../src/cli/checks/places.js";
 import { checkAgentClis, checkNode, checkPerl, judgeTmux } from "../../src/cli/checks/programs.js";
 import { checkService } from "../../src/cli/checks/service.js";
-import { resolveHome } from "../../src/client/home.js";
 import type { Inspection } from "../../src/client/inspection.js";
 import { ReeveError } from "../../src/core/errors.js";
-import { findStrays, holderFolder, type StrayFacts } from "../../src/daemon/strays.js";
+import { findStrays, holderFolder, type StrayFacts } from "../../src/daemon/inspection/strays.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { lookAtDatabase } from "../../src/store/sqlite/inspect-database.js";
 import { openStore } from "../../src/store/sqlite/open-store.js";
 import { createServiceWorld } from "../service/world.js";
@@ -210,11 +210,11 @@ describe("the daemon", () => {
 	test("what can hold sessions is told with what auto takes and why", async () => {
 		const backends = [
 			{ name: "tmux", usable: true, auto: true, reason: "tmux owns the terminals" },
-			{ name: "launchd", usable: false, auto: false, reason: "launchd exists on macOS only" },
+			{ name: "launchd", usable: false, auto: false, reason: "launchd is only available on macOS" },
 		] as const;
 		const daemon = Promise.resolve(daemonJson("/home", { backends }));
 		expect((await checkBackends(contextOf({ daemon }))).detail).toBe(
-			"tmux (used by auto): tmux owns the terminals; launchd (not available): launchd exists on macOS only",
+			"tmux (used by auto): tmux owns the terminals; launchd (not available): launchd is only available on macOS",
 		);
 		expect((await checkBackends(contextOf())).detail).toBe("only a running daemon can report this");
 	});

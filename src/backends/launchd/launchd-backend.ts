@@ -13,8 +13,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { renderPropertyList } from "../../core/property-list.js";
+import { replaceFileSync } from "../../home/replace-file.js";
 import { readBootId } from "../../host/process-identity.js";
-import { replaceFileSync } from "../../host/replace-file.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 import type {
 	AgentSignal,
@@ -87,7 +87,7 @@ class JobBackend implements Backend {
 		const refuse = (permanent: boolean, detail: string): StartResult => ({
 			...{ ok: false, failure: { permanent, detail } },
 		});
-		if (!isRunId(runId)) return refuse(true, `not a run id: ${runId}`);
+		if (!isRunId(runId)) return refuse(true, `invalid run id: ${runId}`);
 		const kept = this.#keep(runId);
 		try {
 			await this.#ensureHolder(kept);
@@ -240,9 +240,9 @@ class JobBackend implements Backend {
 		while (!(await accepts(socket))) {
 			const job = await this.#options.launchctl.print(label);
 			if (job?.pid === null && job.ended !== null) {
-				throw new Error(`the job ${label} ended before it was ready (${job.ended})`);
+				throw new Error(`the job ${label} exited before it was ready (${job.ended})`);
 			}
-			if (performance.now() > untilMs) throw new Error(`the job ${label} does not become ready`);
+			if (performance.now() > untilMs) throw new Error(`the job ${label} did not become ready`);
 			await sleep(LOOK_MS);
 		}
 	}
@@ -280,7 +280,7 @@ function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 			// Otherwise agents would be slowed down as background work.
 			ProcessType: "Interactive",
 		},
-		"A run of Reeve: written when it starts, removed when it is forgotten",
+		"A run of Reeve. Created when it starts, removed with its history.",
 	);
 }
 

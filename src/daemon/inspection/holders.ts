@@ -1,0 +1,142 @@
+/** The processes of this host that hold terminals for agents, and the runs that the folders of this home record. */
+
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { type RunRecord, readRecord } from "../../backends/pty/run-record.js";
+import type { Home } from "../../home/paths.js";
+import { isAlive, readBootId, runSystemProgram } from "../../host/process-identity.js";
+import { readProcessTable } from "../../host/process-table.js";
+import { identityOf } from "../self-care/home-claim.js";
+import { type Holder, holderFolder, type SeenProcess } from "./strays.js";
+
+export interface Seen {
+	readonly processes: readonly SeenProcess[];
+	/** Those of this home alone. */
+	readonly holders: readonly Holder[];
+	/** Runs that have not ended as far as the backends' own files go. */
+	readonly recordedRuns: ReadonlySet<string>;
+}
+
+export function seeProcesses({ runtime }: Home): Seen {
+	const table = readProcessTable();
+	const processes = table.entries
+		.filter(({ ended, pid }) => !ended && pid !== process.pid)
+		.map(({ pid, ppid }) => ({ pid, ppid, runId: table.runIdOf(pid) }));
+	const argvOf = process.platform === "linux" ? readArgv : listArgv();
+	const holders = processes.flatMap(({ pid }): Holder[] => {
+		const folder = holderFolder(argvOf(pid));
+		if (folder === null || !folder.startsWith(runtime + sep)) return [];
+		const place = findPlace(pid, folder);
+		return place === "elsewhere" ? [] : [{ pid, folder, folderIsThere: place === "here" }];
+	});
+	const recorded = readRecorded(runtime);
+	return {
+		processes,
+		holders: [...holders, ...recorded.shims],
+		recordedRuns: recorded.runIds,
+	};
+}
+
+/**
+ * Whether a process means our folder by this path. One in another mount namespace, as in a container, has folders of
+ * its own under the same names, and one of another user cannot be looked at: neither is ours.
+ */
+function findPlace(pid: number, folder: string): "here" | "gone" | "elsewhere" {
+	const here = identityOf(folder);
+	if (process.platform !== "linux") return here === null ? "gone" : "here";
+	try {
+		const seen = identityOf(`/proc/${pid}/root${folder}`);
+		if (seen !== here) return "elsewhere";
+		if (seen !== null) return "here";
+		return mountsOf(pid) === mountsOf("self") ? "gone" : "elsewhere";
+	} catch {
+		return "elsewhere";
+	}
+}
+
+const mountsOf = (pid: number | "self") => statSync(`/proc/${pid}/ns/mnt`, { bigint: true }).ino;
+
+/** How far below the runtime folder the records of runs are: `launchd` has a folder for each. */
+const DEPTH_MAX = 3;
+
+interface Recorded {
+	readonly runIds: Set<string>;
+	/** Live shims, by their own records: they hold agents also when their starter was killed. */
+	readonly shims: Holder[];
+}
+
+/**
+ * In `agents`, a folder for each agent with the record of its shim. In `runs`, several files for each run of which one
+ * tells that it has ended (tmux), or one (pty before the shim).
+ */
+function readRecorded(
+	folder: string,
+	depth = 0,
+	found: Recorded = { runIds: new Set(), shims: [] },
+): Recorded {
+	for (const entry of entriesOf(folder)) {
+		if (!entry.isDirectory()) continue;
+		const path = join(folder, entry.name);
+		if (entry.name === "runs") {
+			for (const runId of openRunsIn(entriesOf(path).map(({ name }) => name))) {
+				found.runIds.add(runId);
+			}
+		} else if (entry.name === "agents") addShims(path, found);
+		else if (depth < DEPTH_MAX) readRecorded(path, depth + 1, found);
+	}
+	return found;
+}
+
+function addShims(agents: string, found: Recorded): void {
+	for (const { name } of entriesOf(agents)) {
+		const folder = join(agents, name);
+		const record = readRecordIfSound(folder);
+		if (record === null || record.bootId !== readBootId()) continue;
+		const { bootId, shimPid: pid, shimStart: startTime, exit, state, runId } = record;
+		if (state === "failed" || exit?.treeEmpty === true) continue;
+		found.runIds.add(runId);
+		if (isAlive({ bootId, pid, startTime }) !== true) continue;
+		found.shims.push({ pid, folder, folderIsThere: true });
+	}
+}
+
+function readRecordIfSound(folder: string): RunRecord | null {
+	try {
+		return readRecord(folder);
+	} catch {
+		return null;
+	}
+}
+
+function openRunsIn(names: readonly string[]): ReadonlySet<string> {
+	const open = new Set<string>();
+	for (const name of names) {
+		const match = /^(.+)\.(?:json|started|handle)$/.exec(name);
+		if (match?.[1] !== undefined) open.add(match[1]);
+	}
+	for (const name of names) open.delete(/^(.+)\.(?:exit|failed)$/.exec(name)?.[1] ?? "");
+	return open;
+}
+
+function entriesOf(folder: string) {
+	try {
+		return readdirSync(folder, { withFileTypes: true });
+	} catch {
+		return [];
+	}
+}
+
+function readArgv(pid: number): string[] {
+	try {
+		return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+	} catch {
+		return [];
+	}
+}
+
+/** Split at spaces: good enough for the folders that Reeve makes, and for nothing else. */
+function listArgv(): (pid: number) => string[] {
+	const lines = runSystemProgram("ps", ["-axww", "-o", "pid=,command="]).split("\n");
+	const byPid = new Map(lines.map((line) => [Number.parseInt(line, 10), line.trim().split(/\s+/)]));
+	return (pid) => byPid.get(pid)?.slice(1) ?? [];
+}

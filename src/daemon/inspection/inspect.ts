@@ -1,0 +1,42 @@
+/** What the doctor asks of the daemon's own parts, as a program that ends at once. Leaves nothing changed. */
+
+import { connect } from "node:net";
+import type { DatabaseFinding, Inspection } from "../../client/inspection.js";
+import { resolveHome } from "../../home/paths.js";
+import { describeLimits } from "../../host/cgroup.js";
+import { type DatabaseLook, lookAtDatabase } from "../../store/sqlite/inspect-database.js";
+import { renderLimits } from "../status.js";
+import { seeProcesses } from "./holders.js";
+import { findStrays } from "./strays.js";
+
+const home = resolveHome(process.env);
+process.stdout.write(JSON.stringify(await inspect()));
+
+async function inspect(): Promise<Inspection> {
+	const seen = seeProcesses(home);
+	const runIds = [...new Set(seen.processes.flatMap(({ runId }) => runId ?? []))];
+	const database = await lookAtDatabase(home.database, runIds);
+	const strays = findStrays({
+		...seen,
+		runs: "runs" in database ? database.runs : [],
+		hasDaemon: await hasDaemon(),
+	});
+	return { database: tell(database), limits: renderLimits(describeLimits()), strays };
+}
+
+function tell(look: DatabaseLook): DatabaseFinding {
+	return look.state === "sound" || look.state === "unread"
+		? { state: look.state, bytes: look.bytes }
+		: look;
+}
+
+function hasDaemon(): Promise<boolean> {
+	return new Promise((resolve) => {
+		const socket = connect(home.socket);
+		const end = (answer: boolean) => {
+			socket.destroy();
+			resolve(answer);
+		};
+		socket.once("connect", () => end(true)).once("error", () => end(false));
+	});
+}

@@ -1,0 +1,86 @@
+/**
+ * Processes of this home that no daemon keeps, from the process table, the holders of terminals and what the
+ * store knows of runs. Only processes that are proven to belong to this home count: those of another home are the
+ * business of its own daemon.
+ */
+
+import type { Stray } from "../../client/inspection.js";
+import type { KnownRun } from "../../store/sqlite/inspect-database.js";
+
+export interface SeenProcess {
+	readonly pid: number;
+	readonly ppid: number;
+	/** The run whose mark it carries. */
+	readonly runId: string | null;
+}
+
+/** A tmux server or a starter of the pty backend, of this home; or a holder of a version before that. */
+export interface Holder {
+	readonly pid: number;
+	readonly folder: string;
+	/** False when the folder was removed, so that no daemon can reach the holder any more. */
+	readonly folderIsThere: boolean;
+}
+
+export interface StrayFacts {
+	readonly processes: readonly SeenProcess[];
+	readonly holders: readonly Holder[];
+	/** Runs that the backends' own files in this home call running. */
+	readonly recordedRuns: ReadonlySet<string>;
+	readonly runs: readonly KnownRun[];
+	readonly hasDaemon: boolean;
+}
+
+export function findStrays(facts: StrayFacts): Stray[] {
+	const { processes, holders, recordedRuns, runs, hasDaemon } = facts;
+	const known = new Map(runs.map((run) => [run.runId, run]));
+	const parents = new Map(processes.map(({ pid, ppid }) => [pid, ppid]));
+	const own = new Set(holders.map(({ pid }) => pid));
+
+	function isHeldHere(pid: number): boolean {
+		const passed = new Set<number>();
+		for (let at = pid; at > 1 && !passed.has(at); at = parents.get(at) ?? 0) {
+			if (own.has(at)) return true;
+			passed.add(at);
+		}
+		return false;
+	}
+
+	function judge({ pid, ppid, runId }: SeenProcess): Stray[] {
+		// Of a run that has many processes the eldest is enough.
+		if (runId === null || processes.some((each) => each.pid === ppid && each.runId === runId)) {
+			return [];
+		}
+		const run = known.get(runId);
+		if (run === undefined) {
+			if (isHeldHere(pid)) return [{ what: "unknown", pid, runId, of: null }];
+			return recordedRuns.has(runId) ? [{ what: "recorded", pid, runId, of: null }] : [];
+		}
+		if (run.hasEnded) return [{ what: "ended", pid, runId, of: run.agentId }];
+		return hasDaemon ? [] : [{ what: "left", pid, runId, of: run.agentId }];
+	}
+
+	return [
+		...holders
+			.filter(({ folderIsThere }) => !folderIsThere)
+			.map(({ pid, folder }) => ({ what: "holder" as const, pid, runId: null, of: folder })),
+		...processes.flatMap(judge),
+	];
+}
+
+const SHIM_PROGRAM = /(^|\/)reeve-shim[^/]*$/;
+/** Of versions before the shim. */
+const HOLDER_PROGRAM = /\/backends\/pty\/holder\/holder-main\.js$/;
+
+/** The folder of a holder, by its command line; null for every other process. */
+export function holderFolder(argv: readonly string[]): string | null {
+	const [program = "", ...args] = argv;
+	if (/(^|\/)tmux$/.test(program)) {
+		// Not by its socket, which is elsewhere where the path is long.
+		const config = args[args.indexOf("-f") + 1] ?? "";
+		return /^(\/.*)\/tmux-[0-9a-f]{8}\.conf$/.exec(config)?.[1] ?? null;
+	}
+	if (SHIM_PROGRAM.test(program)) return args[0] === "starter" ? (args[1] ?? null) : null;
+	const at = args.findIndex((word) => HOLDER_PROGRAM.test(word));
+	return at < 0 ? null : (args[at + 1] ?? null);
+}

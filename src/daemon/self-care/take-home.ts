@@ -1,0 +1,66 @@
+/**
+ * One daemon per home. Whoever comes second waits for the first to answer, since whoever started it
+ * waits for a daemon and not for this one in particular; if the first dies on its way, the second takes
+ * its place, once. So of many that start at the same moment one serves, and one that was killed while it
+ * started fails nobody; but a home in which daemons die one after another is told soon.
+ */
+
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { takeLock } from "../../home/instance-lock.js";
+import type { ProcessIdentity } from "../../ports/backend.js";
+
+export type TakenHome =
+	| { readonly outcome: "ours" }
+	/** Another daemon has it, and answers. */
+	| { readonly outcome: "served"; readonly pid: number | null }
+	/** Others had it, and none of them came to answer. */
+	| { readonly outcome: "failed"; readonly reason: string };
+
+/** As long as a start may take: whoever started this one gives up then. */
+const WAIT_MS_MAX = 30_000;
+const LOOK_MS = 25;
+const DEATHS_MAX = 2;
+/** A daemon whose lock file was damaged answers within this time, or there is none. */
+const DAMAGED_MS = 5_000;
+
+export async function takeHome(
+	{ dir, socket }: { readonly dir: string; readonly socket: string },
+	waitMsMax = WAIT_MS_MAX,
+): Promise<TakenHome> {
+	const untilMs = performance.now() + waitMsMax;
+	let rival: ProcessIdentity | null = null;
+	let deaths = 0;
+	let damagedSinceMs: number | null = null;
+	for (;;) {
+		const nowMs = performance.now();
+		const takesDamaged = damagedSinceMs !== null && nowMs - damagedSinceMs > DAMAGED_MS;
+		const lock = takeLock(dir, "lock", takesDamaged);
+		if (lock.ok) return { outcome: "ours" };
+		damagedSinceMs = lock.isDamaged ? (damagedSinceMs ?? nowMs) : null;
+		if (await accepts(socket)) return { outcome: "served", pid: lock.owner?.pid ?? null };
+		if (rival !== null && lock.owner !== null && lock.owner.pid !== rival.pid) deaths++;
+		rival = lock.owner ?? rival;
+		if (deaths >= DEATHS_MAX) {
+			const reason = `${deaths} other daemons took this home and exited during startup`;
+			return { outcome: "failed", reason };
+		}
+		if (performance.now() > untilMs) {
+			const who = rival === null ? "another daemon" : `another daemon (pid ${rival.pid})`;
+			return { outcome: "failed", reason: `${who} owns this home and does not respond` };
+		}
+		await sleep(LOOK_MS);
+	}
+}
+
+function accepts(socket: string): Promise<boolean> {
+	return new Promise((resolve) => {
+		const attempt = connect(socket);
+		const end = (accepted: boolean) => {
+			attempt.destroy();
+			resolve(accepted);
+		};
+		attempt.once("connect", () => end(true));
+		attempt.once("error", () => end(false));
+	});
+}

@@ -1,0 +1,46 @@
+/**
+ * At most one live owner of a folder. Node has no file locks, so this is made of files that are linked
+ * into place: `lock.1`, `lock.2`… The highest number counts, and names its owner by identity. Whoever
+ * finds that owner dead tries to create the next number; only one can. Numbers are never reused while
+ * a higher one exists, so nobody can mistake a fresh lock for the stale one it had seen.
+ */
+
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isAlive, readIdentity } from "../host/process-identity.js";
+import type { ProcessIdentity } from "../ports/backend.js";
+import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
+
+export type LockResult =
+	| { readonly ok: true }
+	/** The owner; null when another process was faster. */
+	| { readonly ok: false; readonly owner: ProcessIdentity | null; readonly isDamaged?: false }
+	/** The newest lock names no owner, as one that a power failure left empty. */
+	| { readonly ok: false; readonly owner: null; readonly isDamaged: true };
+
+/**
+ * Takes the lock for this process; it ends with the process. A damaged lock is taken only where the caller has
+ * made sure that it has no owner.
+ */
+export function takeLock(folder: string, name: string, takesDamaged = false): LockResult {
+	const newest = newestNumber(folder, name);
+	if (newest > 0) {
+		const path = join(folder, `${name}.${newest}`);
+		const owner = readJsonFile<ProcessIdentity>(path);
+		const isDamaged = owner === null && existsSync(path);
+		if (isDamaged && !takesDamaged) return { ok: false, owner: null, isDamaged };
+		// What cannot be told apart from alive is alive.
+		if (!isDamaged && (owner === null || isAlive(owner) !== false)) return { ok: false, owner };
+	}
+	const own = newest + 1;
+	if (!createNumbered(folder, name, own, readIdentity(process.pid)))
+		return { ok: false, owner: null };
+	if (newestNumber(folder, name) !== own) {
+		rmSync(join(folder, `${name}.${own}`), { force: true });
+		return { ok: false, owner: null };
+	}
+	for (const number of numbers(folder, name)) {
+		if (number < own) rmSync(join(folder, `${name}.${number}`), { force: true });
+	}
+	return { ok: true };
+}

@@ -1,0 +1,92 @@
+/** From a spec to what a backend needs: the whole environment, the command line, the folders. */
+
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { AgentSpec } from "../config/spec.js";
+import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
+import type { Prepared, StartIntent } from "../engine/life-world.js";
+import type { Home } from "../home/paths.js";
+import { checkLaunch } from "../host/spawn-errors.js";
+import { acpCommand } from "./acp.js";
+import { adapterOf } from "./adapters.js";
+import { type Environments, renderProblems } from "./agent-environment.js";
+import { prepareSession } from "./prepare-session.js";
+
+/** Until somebody attaches. */
+const SIZE = { columns: 200, rows: 50 };
+
+export interface StartPlace {
+	readonly environments: Environments;
+	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "locks" | "socket">;
+	/** Something is not as it should be, and the agent starts all the same. */
+	readonly onTrouble: (message: string) => void;
+}
+
+/** Ids hold no slash and no dot, so this is always a folder of its own below the others. */
+export function logDirOf(logs: string, agentId: string): string {
+	return join(logs, ...agentId.split(":"));
+}
+
+export async function prepareStart(
+	spec: AgentSpec,
+	intent: StartIntent,
+	{ home, onTrouble, environments }: StartPlace,
+): Promise<Prepared> {
+	const environment = await environments.read(spec);
+	if (!environment.ok) return { ok: false, detail: renderProblems(environment.problems) };
+	const { profile } = adapterOf(spec);
+	const [base, ...own] = environment.layers as [EnvLayer, ...EnvLayer[]];
+	const session =
+		spec.kind === "session"
+			? await prepareSession(spec, intent, valuesOf(composeEnvironment([base, ...own])), {
+					folder: logDirOf(home.agents, spec.id),
+					temporary: logDirOf(home.temporary, spec.id),
+					locks: home.locks,
+					onTrouble,
+				})
+			: null;
+	const [program, ...first] = spec.command ?? session?.command ?? profile.command ?? [];
+	if (program === undefined) return { ok: false, detail: "the agent has no command" };
+	const argv = [program, ...first, ...(session?.args ?? []), ...spec.args] as const;
+	const logDir = logDirOf(home.logs, spec.id);
+	// The folder itself is made by the process that writes the log.
+	if (!existsSync(dirname(logDir))) await mkdir(dirname(logDir), { recursive: true, mode: 0o700 });
+	return {
+		ok: true,
+		request: {
+			agentId: spec.id,
+			argv: spec.adapter === "acp" ? acpCommand(spec.id, home.socket, argv) : argv,
+			cwd: spec.cwd,
+			// The fleet file and the env file win over what the adapter sets.
+			env: valuesOf(
+				composeEnvironment([
+					base,
+					{ source: "adapter", values: session?.env ?? {} },
+					...own,
+					{ source: "reeve", values: session?.hookEnv ?? {} },
+				]),
+			),
+			terminal: spec.kind === "session" && spec.terminal,
+			size: SIZE,
+			logDir,
+			limits: spec.limits,
+			...(spec.kind === "call" ? {} : { stopTimeoutMs: spec.drain.timeoutMs }),
+		},
+		conversation: session?.conversation ?? null,
+	};
+}
+
+/** Why the agent cannot be started as things are; null when nothing is in the way. Touches nothing. */
+export async function checkStart(
+	spec: AgentSpec,
+	environments: Environments,
+): Promise<string | null> {
+	const environment = await environments.read(spec);
+	if (!environment.ok) return renderProblems(environment.problems);
+	const [program, ...args] = spec.command ?? adapterOf(spec).profile.command ?? [];
+	if (program === undefined) return "the agent has no command";
+	const env = valuesOf(composeEnvironment(environment.layers));
+	const problem = checkLaunch({ argv: [program, ...args, ...spec.args], cwd: spec.cwd, env });
+	return problem?.detail ?? null;
+}

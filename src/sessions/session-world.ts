@@ -1,0 +1,197 @@
+/** What the engine is told of agent CLIs on this host. */
+
+import { realpath } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { AgentSpec } from "../config/spec.js";
+import { fillFirst } from "../core/adapter.js";
+import { findConversation } from "../core/conversation.js";
+import { type AgentSign, refineFailures } from "../core/sign.js";
+import type { UsageCursor } from "../core/usage.js";
+import type { SessionWorld } from "../engine/life-world.js";
+import type { Home } from "../home/paths.js";
+import { readOpenFiles } from "../host/open-files.js";
+import { readToolWork } from "../host/tool-work.js";
+import type { SignReaderAt, UsageSource } from "../ports/adapter.js";
+import { adapterOf } from "./adapters.js";
+import type { Environments } from "./agent-environment.js";
+import { createConversationLeases } from "./conversation-leases.js";
+import { chooseFiles, findFiles } from "./find-files.js";
+import { readLastWords } from "./last-words.js";
+import { conversationValues, sessionValues } from "./prepare-session.js";
+import { logDirOf } from "./prepare-start.js";
+import { parseResetTime } from "./reset-time.js";
+import type { Values } from "./session-files.js";
+import { createSessionLogReader, type SessionLogReader } from "./session-logs.js";
+import { createSpoolReader, type SpoolReader } from "./spool.js";
+import { createTranscriptReader } from "./transcript.js";
+import { readUsage } from "./usage-files.js";
+import { offsetOfZone } from "./zone-offset.js";
+
+const SEARCH_EVERY_MS = 5_000;
+const PLACES_MAX = 1_000;
+/** Of one record. */
+const FILES_MAX = 4;
+/**
+ * Within this time of its start a CLI may add a file to the record: when Gemini resumes a conversation, it first
+ * begins another file of the same id, and then adds its turns to the old one.
+ */
+const FILES_ADDED_WITHIN_MS = 60_000;
+
+/** Where the files of a record were last found. */
+interface Places {
+	readonly paths: readonly string[];
+	readonly atMs: number;
+}
+
+function needsSearch({ paths, atMs }: Places, startedAtMs: number, nowMs: number): boolean {
+	if (nowMs - atMs < SEARCH_EVERY_MS) return false;
+	return paths.length === 0 || atMs < startedAtMs + FILES_ADDED_WITHIN_MS;
+}
+
+export function createSessionWorld(
+	home: Pick<Home, "logs" | "agents">,
+	leases: string,
+	{ values: environmentOf }: Environments,
+): SessionWorld {
+	const readerAt: SignReaderAt = (atMs) => ({
+		resetAtMs: (text) => parseResetTime(text, atMs, offsetOfZone),
+	});
+
+	const transcripts = createTranscriptReader();
+	const readers = createAgentReaders(home, readerAt, valuesFor);
+
+	const places = new Map<string, Places>();
+
+	/** The files of a conversation's record. */
+	async function recordOf(spec: AgentSpec, conversation: string | null, startedAtMs = 0) {
+		if (conversation === null) return [];
+		const key = `${spec.id} ${conversation}`;
+		const known = places.get(key);
+		const nowMs = Date.now();
+		if (known !== undefined && !needsSearch(known, startedAtMs, nowMs)) return known.paths;
+		const paths = await chooseFiles(await searchRecord(spec, conversation), FILES_MAX);
+		if (places.size >= PLACES_MAX) places.clear();
+		places.set(key, { paths, atMs: nowMs });
+		return paths;
+	}
+
+	async function valuesFor(spec: AgentSpec) {
+		return sessionValues(spec, await environmentOf(spec), logDirOf(home.agents, spec.id));
+	}
+
+	async function searchRecord(spec: AgentSpec, conversation: string): Promise<readonly string[]> {
+		const values = await valuesFor(spec);
+		const { transcript } = adapterOf(spec).profile.conversation;
+		const path = fillFirst(transcript, { ...values, ...conversationValues(conversation) });
+		return path === null ? [] : findFiles(path);
+	}
+
+	async function usagePlace(
+		spec: AgentSpec,
+		{ files }: UsageSource,
+		conversation: string | null,
+		from: UsageCursor | null,
+	) {
+		const path =
+			files === undefined ? null : fillFirst(files, { folder: logDirOf(home.agents, spec.id) });
+		if (files !== undefined) return path === null ? null : ((await findFiles(path)).at(-1) ?? null);
+		const paths = await recordOf(spec, conversation);
+		// Turns are added to the oldest file. Another one is read only when the first has gone.
+		return paths.find((each) => each === from?.path) ?? paths[0] ?? null;
+	}
+
+	return {
+		adapterOf,
+		leases: createConversationLeases(leases),
+		lastWords: (spec) => readLastWords(logDirOf(home.logs, spec.id)),
+		async signs(spec, conversation, sinceMs) {
+			const adapter = adapterOf(spec);
+			const told = await readers.readSpool(spec);
+			const logged = await readers.readLog(spec).catch(() => []);
+			const id = conversation ?? lastConversation(told);
+			const paths = await recordOf(spec, id, sinceMs).catch(() => []);
+			const written = await Promise.all(
+				paths.map((path) => transcripts.read(path, adapter, readerAt).catch(() => [])),
+			);
+			const all = [...told, ...logged, ...written.flat()]
+				.filter(({ atMs }) => atMs >= sinceMs)
+				.sort((a, b) => a.atMs - b.atMs);
+			return refineFailures(all);
+		},
+		async usage(spec, conversation, from) {
+			const { usage } = adapterOf(spec);
+			if (usage === undefined) return null;
+			const path = await usagePlace(spec, usage, conversation, from).catch(() => null);
+			if (path === null) return null;
+			return readUsage(path, usage, from);
+		},
+		async isRecorded(spec, conversation) {
+			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;
+			return (await searchRecord(spec, conversation)).length > 0;
+		},
+		async heldConversation(spec, runId, process) {
+			const { heldOpen, transcript } = adapterOf(spec).profile.conversation;
+			const values = await valuesFor(spec);
+			const record = heldOpen ? fillFirst(transcript, values) : null;
+			if (record === null) return null;
+			return findConversation(await trueName(record), await readOpenFiles(runId, process));
+		},
+		toolWork: readToolWork,
+		readReset: (text, atMs) => readerAt(atMs).resetAtMs(text),
+	};
+}
+
+/** Readers of the files that one agent's CLI writes for Reeve. */
+interface AgentReaders {
+	readonly spec: AgentSpec;
+	readonly spool: SpoolReader;
+	/** Null where its CLI writes no log that is understood. */
+	readonly log: SessionLogReader | null;
+	readonly logPath: Promise<string | null>;
+}
+
+/** The spools and logs of all agents, each read by a reader that knows what is new in it. */
+function createAgentReaders(
+	home: Pick<Home, "agents">,
+	readerAt: SignReaderAt,
+	valuesFor: (spec: AgentSpec) => Promise<Values>,
+) {
+	const readers = new Map<string, AgentReaders>();
+
+	function readersOf(spec: AgentSpec): AgentReaders {
+		const known = readers.get(spec.id);
+		if (known?.spec === spec) return known;
+		const folder = logDirOf(home.agents, spec.id);
+		const adapter = adapterOf(spec);
+		const fresh = {
+			spec,
+			spool: createSpoolReader(folder, adapter),
+			log: adapter.readLog === undefined ? null : createSessionLogReader(folder, adapter),
+			// Its variables do not change while the agent runs.
+			logPath: valuesFor(spec)
+				.then((values) => fillFirst(adapter.profile.log?.files ?? [], values))
+				.catch(() => null),
+		};
+		readers.set(spec.id, fresh);
+		return fresh;
+	}
+
+	return {
+		readSpool: (spec: AgentSpec) => readersOf(spec).spool.read(readerAt),
+		async readLog(spec: AgentSpec): Promise<readonly AgentSign[]> {
+			const { log, logPath } = readersOf(spec);
+			const path = log === null ? null : await logPath;
+			return log === null || path === null ? [] : log.read(path, readerAt);
+		},
+	};
+}
+
+/** The path with the links in front of its first open place followed, as the system tells of open files. */
+async function trueName(path: string): Promise<string> {
+	const fixed = dirname(path.replace(/[*<].*$/, "x"));
+	return (await realpath(fixed).catch(() => fixed)) + path.slice(fixed.length);
+}
+
+function lastConversation(signs: readonly AgentSign[]): string | null {
+	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
+}
