@@ -14,6 +14,9 @@ export type Launched =
 	/** The backend could not say whether it has started. */
 	| { readonly outcome: "unknown" };
 
+/** Why an agent does not run whose start is recorded. */
+export const STARTING = "starting";
+
 /** The intent is recorded before the start, so that a start that was never confirmed is found. */
 export async function recordIntent(
 	kept: KeptAgent,
@@ -23,7 +26,7 @@ export async function recordIntent(
 	const { id } = kept.now;
 	// A parked agent counts its restart when it starts.
 	const restarts = kept.now.restarts + (lastExit?.cause === "usage_limit" ? 1 : 0);
-	await kept.save({ reason: "starting", restarts }, [], (transaction) => {
+	await kept.save({ reason: STARTING, restarts }, [], (transaction) => {
 		transaction.putRun(toStoredRun(id, live, "intended"));
 		transaction.removeEffect(startEffectKey(id));
 	});

@@ -122,6 +122,11 @@ export interface LifeWorld {
 	readonly overBudget: (spec: AgentSpec) => string | null;
 	/** The agent wants to start; `launch` is to be called when it may. */
 	readonly wantsToStart: (agentId: string) => void;
+	/**
+	 * Admits a start that is recorded together with the exit before it; null when it has to ask like any other. The result
+	 * is to be called when the start is over.
+	 */
+	readonly admitNow: (spec: AgentSpec) => (() => void) | null;
 	/** Calls back when a run that has begun is ready. The answer stops watching. */
 	readonly watchReady: (spec: AgentSpec, onReady: () => void) => () => void;
 	/** A stop or restart that an earlier daemon had begun is to be carried through. */

@@ -14,7 +14,9 @@ export interface Life {
 	snapshot(): AgentSnapshot;
 	/** Starts the run it asked for, if nothing has come between. */
 	launch(): Promise<void>;
-	/** A backend reports the end of a run that may be one of this agent's. */
+	/** Whether this is the agent's run, held by a backend. */
+	hasRun(runId: string): boolean;
+	/** A backend reports the end of a run of this agent. */
 	exited(exit: RunExit): Promise<void>;
 	/** Takes up what an earlier daemon left: its open runs, or its planned start. */
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void>;

@@ -107,6 +107,11 @@ export class WorkerLife implements Life {
 	}
 
 	/** Its processes report to it directly; no backend holds them. */
+	/** No backend holds its processes. */
+	hasRun(): boolean {
+		return false;
+	}
+
 	async exited(): Promise<void> {}
 
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {

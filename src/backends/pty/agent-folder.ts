@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
 
@@ -50,9 +50,9 @@ export class AgentFolders {
 		const text = JSON.stringify(about);
 		if (this.#made.get(name) === text) return;
 		const path = this.pathOf(name);
-		mkdirSync(path, { recursive: true, mode: 0o700 });
 		makePrivateFolder(path);
-		makePrivateFolder(dirname(this.socketOf(name)));
+		const sockets = dirname(this.socketOf(name));
+		if (sockets !== path) makePrivateFolder(sockets);
 		if (readText(join(path, ABOUT)) !== text) {
 			writeFileSync(join(path, ABOUT), text, { mode: 0o600 });
 		}
