@@ -1,13 +1,16 @@
-/** Lines out of chunks, as bytes, so that a character split between two chunks stays whole. Bounded (A6). */
+/**
+ * Splits chunks into lines, as bytes, so that a character split between two chunks stays whole. Bounded
+ * (A6).
+ */
 
 import { Buffer } from "node:buffer";
 
 const NEWLINE = 0x0a;
 
 export interface LineReader {
-	/** False when a line is longer than allowed; nothing may be taken after that. */
+	/** False if a line is too long; the reader must not be used after that. */
 	take(chunk: Buffer): boolean;
-	/** What came after the last newline. */
+	/** The bytes after the last newline. */
 	rest(): Buffer;
 }
 

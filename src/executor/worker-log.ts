@@ -1,18 +1,18 @@
-/** What a worker writes to stderr: all of it in files, the end of it at hand. Bounded (A6). */
+/** The stderr output of a worker: all of it in files, the end of it in memory. Bounded (A6). */
 
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
 import { createLogWriter } from "../host/log-files.js";
 import { createLogTail, type LogTail } from "./log-tail.js";
 
-/** How much may wait for the disk before the worker's stderr is not read any more. */
+/** How much may be queued for the disk before the worker's stderr is no longer read. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
 export interface WorkerLog {
 	readonly tail: LogTail;
-	/** A remark of our own. */
+	/** A message of Reeve itself. */
 	note(message: string): void;
-	/** For what may happen with every line: told at the 1st, 2nd, 4th, 8th… time. */
+	/** For messages that could repeat with every line: logged at the 1st, 2nd, 4th, 8th… time. */
 	count(what: string, detail: string): void;
 	close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export function createWorkerLog(stderr: Readable, folder: string, bytesMax: numb
 			// Powers of two have one bit.
 			if ((times & (times - 1)) === 0) note(`${what} (${times}×): ${detail}`);
 		},
-		// What the disk does not take is lost, and is no reason to fail.
+		// Output that the disk does not accept is lost, which is not a failure.
 		close: () => writer.close().catch(() => {}),
 	};
 }

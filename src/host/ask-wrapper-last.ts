@@ -1,7 +1,7 @@
 /**
- * A shell that leads a terminal's session and does not handle a signal exits as soon as it gets one. The kernel then hangs
- * up on whatever the shell had started, which ends most programs before they have cleaned up. So such a wrapper is
- * signalled last, when the others have exited.
+ * A shell that leads a terminal's session and does not handle a signal exits when it gets one. The
+ * kernel then sends SIGHUP to everything that the shell had started, which kills most programs before
+ * they have cleaned up. So such a wrapper is signalled last, when the others have exited.
  */
 
 import { readFileSync } from "node:fs";
@@ -12,10 +12,13 @@ import { isAlive, type ProcessEntry, readBootId } from "./process-identity.js";
 
 const LOOK_MS_MIN = 10;
 const LOOK_MS_MAX = 100;
-/** No drain takes longer in practice. Whatever is alive by then is signalled by the one that drains, and killed. */
+/**
+ * Longer than any practical drain. Processes that are alive by then are signalled and killed by the
+ * drain.
+ */
 const WAIT_MS_MAX = 10 * 60 * 1_000;
 
-/** The one of these that is to be signalled last; null when there is none. */
+/** The process to be signalled last; null if there is none. */
 export function findWrapper(
 	workers: readonly ProcessEntry[],
 	root: ProcessIdentity,
@@ -24,7 +27,7 @@ export function findWrapper(
 	const wrapper = workers.find(
 		({ pid, startTime }) => pid === root.pid && startTime === root.startTime,
 	);
-	// A hangup is what SIGHUP stands for.
+	// SIGHUP already has the meaning of a hangup.
 	if (wrapper === undefined || signal === "SIGHUP" || wrapper.sid !== wrapper.pid) return null;
 	const hangsUpOn = workers.filter(
 		({ pid, pgid }) => pid !== wrapper.pid && pgid === wrapper.foregroundPgid,
@@ -48,7 +51,7 @@ export async function whenGone(
 	}
 }
 
-/** Whether the signal ends the process without a word. False where the system does not tell. */
+/** Whether the signal terminates the process by default. False if the system does not report it. */
 function hasDefaultAction(pid: number, signal: NodeJS.Signals): boolean {
 	try {
 		const status = readFileSync(`/proc/${pid}/status`, "utf8");

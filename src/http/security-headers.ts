@@ -1,4 +1,4 @@
-/** Headers that go with every answer: nothing of it may be framed, sniffed, kept or run by a page. */
+/** Security headers of every response: no framing, sniffing, storing or execution by a page. */
 
 import type { ServerResponse } from "node:http";
 

@@ -1,4 +1,4 @@
-/** One after the other for each name: two texts that are sent at once must not become one. */
+/** Serializes calls by name: two messages sent at once must not be mixed. */
 
 export interface Turns {
 	inTurn<T>(name: string, act: () => Promise<T>): Promise<T>;

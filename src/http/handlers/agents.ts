@@ -1,4 +1,4 @@
-/** What is asked of agents. */
+/** Handlers of agents. */
 
 import { ReeveError } from "../../core/errors.js";
 import type { AgentKind } from "../../core/states.js";
@@ -15,7 +15,7 @@ import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.
 const OUTPUT_LINES = 10;
 const OUTPUT_LINE_LENGTH_MAX = 500;
 const EXITS_SHOWN = 20;
-/** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
+/** Enter is sent as a separate key: together with text, some CLIs read it as a newline. */
 const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
@@ -65,20 +65,20 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 	};
 }
 
-/** Agents that take requests have no terminal, and another way to be asked. */
+/** Agents that accept requests have no terminal; they are called instead. */
 function refuseToType(id: string, kind: AgentKind | undefined): void {
 	if (kind !== "call" && kind !== "worker") return;
 	const hint = `Send it a request: \`reeve call ${id} ACTION\`.`;
 	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
 }
 
-/** Brings up what is in scope, from the fleets as they were last taken on. */
+/** Starts the agents in scope, from the recorded fleets. */
 async function upRecorded(engine: Engine, scope: string): Promise<readonly StartedJson[]> {
 	const agents = engine.list().map(({ agent }) => agent);
 	const isMeant = ({ id, spec }: (typeof agents)[number]) =>
 		scope === "*" || scope === id || scope === spec.project;
 	const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
-	// Tells which agents there are.
+	// Throws an error that lists the agents.
 	if (files.size === 0) engine.get(scope);
 	const started = await Promise.all(
 		[...files].map((file) => {
