@@ -1,17 +1,17 @@
-/** What may follow the words that were typed so far, for the completion of shells. */
+/** The words that can follow on the command line, for shell completion. */
 
 import type { Command, Option } from "commander";
 
 export interface Completion {
 	readonly words: readonly string[];
-	/** Whether agents and projects fit as well. */
+	/** Whether agents and projects are valid too. */
 	readonly wantsAgents: boolean;
 }
 
 const NONE: Completion = { words: [], wantsAgents: false };
 const AGENT_ARGUMENTS = ["agent", "scope"];
 
-/** The last of the typed words is the one that is being completed; it may be empty. */
+/** The last word is being completed; it may be empty. */
 export function completeWords(program: Command, typed: readonly string[]): Completion {
 	const before = typed.slice(0, -1);
 	let command = program;

@@ -1,4 +1,4 @@
-/** JSON that a user gives as an argument, in a file, or on stdin. */
+/** JSON from an argument, a file, or stdin. */
 
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-/** Commands that users of other tools try, and what they are called here. */
+/** Commands of other tools, and their names in Reeve. */
 
 import type { Command } from "commander";
 import { nearest } from "../config/did-you-mean.js";

@@ -1,4 +1,4 @@
-/** Everything that `reeve doctor` looks at, at the same time. */
+/** All checks of `reeve doctor`, run concurrently. */
 
 import { ReeveError } from "../../core/errors.js";
 import { resolveHome } from "../../home/paths.js";
@@ -52,7 +52,7 @@ const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promi
 
 export async function runChecks(file: string, env: NodeJS.ProcessEnv): Promise<readonly Check[]> {
 	const inspection = inspect(env);
-	// Each check that needs it says so itself.
+	// Each check that needs it reports the error.
 	inspection.catch(() => {});
 	const context = { home: resolveHome(env), env, file, daemon: askDaemon(env), inspection };
 	return Promise.all(

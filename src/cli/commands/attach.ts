@@ -1,4 +1,7 @@
-/** `reeve attach`: an agent's terminal in this one, until the detach keys, or until it closes. */
+/**
+ * `reeve attach`: connects this terminal to that of an agent, until the detach keys are pressed or it
+ * closes.
+ */
 
 import type { Client, TerminalSocket } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -18,7 +21,7 @@ import {
 } from "../raw-terminal.js";
 import { resolveAgent } from "../resolve.js";
 
-/** More in one message would be refused; a paste may be longer. */
+/** The limit of one message; a paste may be longer. */
 const INPUT_BYTES_MAX = 16_384;
 const LEAVE_MS_MAX = 1_000;
 
@@ -86,7 +89,7 @@ async function attachOnce(
 	}
 }
 
-/** In order: the last keys before the detach keys are still on their way. */
+/** Flushes first: the last keys before the detach keys are still in flight. */
 async function leave(socket: TerminalSocket): Promise<void> {
 	if (socket.readyState === socket.OPEN) {
 		await new Promise<void>((resolve) => {
@@ -114,7 +117,7 @@ function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output:
 	return ending.type === "closed" && !ending.seen ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
-/** Bytes both ways until one side has had enough. */
+/** Copies bytes in both directions until one side closes. */
 async function converse(
 	socket: TerminalSocket,
 	terminal: RawTerminal,
@@ -160,7 +163,7 @@ async function converse(
 	}
 }
 
-/** Reads no more from the keyboard than the daemon takes. */
+/** Reads from the keyboard at the speed of the daemon. */
 function typeSlowly(socket: TerminalSocket, stdin: TerminalStreams["stdin"], bytes: Buffer): void {
 	if (socket.readyState !== socket.OPEN || bytes.length === 0) return;
 	for (let at = 0; at < bytes.length; at += INPUT_BYTES_MAX) {
@@ -173,7 +176,7 @@ function typeSlowly(socket: TerminalSocket, stdin: TerminalStreams["stdin"], byt
 	}
 }
 
-/** Takes no more from the daemon than the terminal shows. */
+/** Reads from the daemon at the speed of the terminal. */
 function writeSlowly(
 	socket: TerminalSocket,
 	stdout: TerminalStreams["stdout"],

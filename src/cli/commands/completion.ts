@@ -9,7 +9,7 @@ import { connect } from "../connect.js";
 import type { COMPLETION_SHELLS } from "../groups/group.js";
 import type { Output } from "../output.js";
 
-/** Somebody waits with a finger on Tab. */
+/** The user is waiting after pressing Tab. */
 const ANSWER_MS_MAX = 500;
 
 export async function runCompletion(
@@ -39,7 +39,7 @@ export async function runCompleteWords(
 	return CLI_EXIT.done;
 }
 
-/** Projects and agents that the daemon has; none when it does not answer soon. */
+/** The projects and agents of the daemon; none if it does not respond in time. */
 async function listAgents(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
 	try {
 		const { client } = connect(env);

@@ -1,4 +1,7 @@
-/** The demo's last part: a real daemon over two real agents, killed with -9, in a home that is removed afterwards. */
+/**
+ * The demo's last part: a real daemon with two real agents, killed with SIGKILL, in a home that is
+ * removed afterwards.
+ */
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +12,7 @@ import { parseFleet } from "../../config/parse-fleet.js";
 import { resolveHome } from "../../home/paths.js";
 import { ensureDaemon, waitForEnd } from "../daemon-process.js";
 
-/** On the backend that needs nothing installed. */
+/** Uses the backend that needs no installation. */
 const FLEET = `version: 1
 defaults: { backend: pty, drain: { timeout: 2s } }
 projects:
@@ -20,7 +23,7 @@ projects:
 `;
 
 export interface KilledDaemon {
-	/** The pids of the agents under the first daemon, and under the next. */
+	/** The pids of the agents under the first and the next daemon. */
 	readonly before: Readonly<Record<string, number | null>>;
 	readonly after: Readonly<Record<string, number | null>>;
 	readonly daemons: readonly [first: number, next: number];

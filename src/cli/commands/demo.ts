@@ -1,7 +1,7 @@
 /**
- * `reeve demo`: the main job in a few seconds. A fleet file is checked, a broken one too; a real
- * program that keeps crashing is run under the crash policy until it is halted, with its delays shown
- * instead of waited for; and a real daemon is killed while its agents run. Nothing is left behind.
+ * `reeve demo`: the main features in a few seconds. It checks a valid and a broken fleet file, runs a
+ * real crashing program under the crash policy until it is halted (delays are shown, not waited for),
+ * and kills a real daemon while its agents run. Nothing is left behind.
  */
 
 import { spawn } from "node:child_process";
@@ -29,7 +29,7 @@ const BROKEN = FLEET.replace("adapter: claude", "adaptor: claude")
 	.replace("timeout: 30s", "timeout: 30")
 	.replace("[db]", "[dbb]");
 
-/** A real crash loop halts at its 7th exit; one more start would be a defect. */
+/** A real crash loop is halted at its 7th exit; another start would be a defect. */
 const STARTS_MAX = 8;
 
 export async function runDemo(
@@ -77,7 +77,9 @@ export async function runDemo(
 	return exitCode;
 }
 
-/** Runs the crasher as often as the policy allows, and keeps what it decided after each exit. */
+/**
+ * Runs the crashing program as often as the policy allows, and collects the decisions after each exit.
+ */
 async function runCrashLoop(): Promise<RehearsalRow[]> {
 	const rows: RehearsalRow[] = [];
 	let state = NEW_AGENT;

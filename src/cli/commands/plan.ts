@@ -1,4 +1,4 @@
-/** `reeve plan`: graphs of tasks, shown while they run. */
+/** `reeve plan`: runs graphs of tasks and shows their progress. */
 
 import type { Client } from "../../client/client.js";
 import { loadPlan } from "../../config/load.js";
@@ -15,7 +15,7 @@ import { resolvePlan } from "../resolve.js";
 import { renderPlanTable, renderPlanTree } from "../task-table.js";
 import { sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
-/** Short, so that what is shown is never old. */
+/** Short, so that the display is up to date. */
 const LOOK_MS = 500;
 
 export async function runPlan(
@@ -24,7 +24,7 @@ export async function runPlan(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	// Without a daemon first: what is wrong with the file is wrong with any.
+	// Validated first without a daemon: problems of the file do not depend on it.
 	refuseProblems(await loadPlan(file));
 	const { client } = connect(env);
 	const plan = refuseProblems(await loadPlan(file, await readKnownAgents(client)));
@@ -108,7 +108,7 @@ export async function runPlanCancel(
 	return plan.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
 }
 
-/** A plan that was cut short has tasks that are still being ended. */
+/** An aborted plan may have tasks that are still being stopped. */
 function isOver({ ended_at: endedAt, tasks }: PlanDetailJson): boolean {
 	return endedAt !== null && tasks.every((task) => task.ended_at !== null);
 }

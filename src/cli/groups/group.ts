@@ -6,7 +6,7 @@ import type { Output } from "../output.js";
 /** Runs a command with its output and environment. Returns the exit code. */
 export type RunCommand = (output: Output, env: NodeJS.ProcessEnv) => Promise<number>;
 export type Run = (command: RunCommand) => Promise<void>;
-/** Adds commands to the program; what they do is handed to `run`, and loaded only then. */
+/** Adds commands to the program; their implementation is passed to `run`, and loaded only then. */
 export type AddCommands = (program: Command, run: Run) => void;
 
 export const JSON_OPTION = ["--json", "print the result as JSON"] as const;

@@ -30,7 +30,7 @@ export const addLocalCommands: AddCommands = (program, run) => {
 		);
 };
 
-/** The last of all: for those who look around. */
+/** Listed last, for new users. */
 export const addDemo: AddCommands = (program, run) => {
 	program
 		.command("demo")

@@ -1,4 +1,4 @@
-/** launchd as the keeper of the daemon, asked through `launchctl`. */
+/** launchd as the service manager, through `launchctl`. */
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,10 +15,10 @@ import {
 
 const ASK_MS_MAX = 5_000;
 const RUN_MS_MAX = 60_000;
-/** Longer than the daemon may take to end. */
+/** Longer than the daemon may take to exit. */
 const GONE_MS_MAX = 60_000;
 const LOOK_MS = 100;
-/** How \`launchctl print\` ends when there is no such job; any other failure says nothing about it. */
+/** The exit code of \`launchctl print\` for an unknown job; other failures prove nothing. */
 const NOT_LOADED = 113;
 
 export interface LaunchdOptions {
@@ -26,7 +26,7 @@ export interface LaunchdOptions {
 	readonly env: NodeJS.ProcessEnv;
 	readonly userDir: string;
 	readonly uid: number;
-	/** `/`, unless a test has another. */
+	/** `/`, except in tests. */
 	readonly root: string;
 }
 
@@ -37,7 +37,7 @@ export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
 			? join(root, "Library/LaunchDaemons")
 			: join(userDir, "Library/LaunchAgents");
 	const file = join(folder, `${LAUNCHD_LABEL}.plist`);
-	// Without a desktop, as over ssh, `inspect` finds that there is only the user's background domain.
+	// Without a desktop, for example over ssh, `inspect` finds only the user's background domain.
 	let domain = scope === "system" ? "system" : `gui/${uid}`;
 	const target = () => `${domain}/${LAUNCHD_LABEL}`;
 	const ask = (...args: string[]) => runProgram("launchctl", args, { env, timeoutMs: ASK_MS_MAX });
@@ -66,7 +66,7 @@ export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
 			const answer = await runProgram(program, args, { env, timeoutMs: RUN_MS_MAX });
 			const isGone = args[0] === "bootout" && /No such process|Could not find/.test(answer.stderr);
 			if (answer.code !== 0 && !isGone) throw explainFailure([program, ...args], answer);
-			// It comes back before the job has ended, and until then there cannot be another.
+			// It returns before the job has exited, and until then there cannot be another.
 			if (args[0] === "bootout") await waitUntilGone(() => ask("print", target()), target());
 		},
 		async advice() {
@@ -97,7 +97,7 @@ async function findDomain(
 	);
 }
 
-/** A field of the job itself; those of what is nested in it are indented further. */
+/** A field of the job itself; nested fields are indented further. */
 function fieldOf({ stdout }: Answer, name: string): string | undefined {
 	return new RegExp(`^\\t${name} = (.*)$`, "m").exec(stdout)?.[1];
 }

@@ -1,4 +1,4 @@
-/** systemd as the keeper of the daemon, asked through `systemctl`. */
+/** systemd as the service manager, through `systemctl`. */
 
 import { join } from "node:path";
 import { ReeveError } from "../../core/errors.js";
@@ -22,9 +22,9 @@ const LOG_LINES = "15";
 export interface SystemdOptions {
 	readonly scope: ServiceScope;
 	readonly env: NodeJS.ProcessEnv;
-	/** Where the user's own units are. */
+	/** The directory of the user's own units. */
 	readonly configDir: string;
-	/** `/`, unless a test has another. */
+	/** `/`, except in tests. */
 	readonly root: string;
 }
 
@@ -53,7 +53,7 @@ export function createSystemdManager(options: SystemdOptions): ServiceManager {
 		installCommands: (state) => [
 			systemctl("daemon-reload"),
 			systemctl("enable", UNIT),
-			// It would count the failures of before.
+			// Earlier failures would count against the start limit.
 			...(state.installed === "yes" && state.state === "failed"
 				? [systemctl("reset-failed", UNIT)]
 				: []),

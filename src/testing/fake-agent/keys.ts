@@ -1,4 +1,4 @@
-/** What was typed, as keys. A terminal sends bytes; pastes come in brackets. Pure. */
+/** Parses typed bytes into keys; pastes are bracketed. Pure. */
 
 export type Key =
 	| { readonly type: "text"; readonly text: string }
@@ -22,7 +22,7 @@ const SEQUENCES: readonly (readonly [string, Exclude<Key["type"], "text" | "past
 
 export interface Decoded {
 	readonly keys: readonly Key[];
-	/** The start of a paste whose end has not come yet. */
+	/** The start of a paste whose end has not arrived yet. */
 	readonly rest: string;
 }
 
@@ -51,7 +51,9 @@ export function decodeKeys(input: string): Decoded {
 	return { keys, rest: "" };
 }
 
-/** A chunk that holds text and ends with Enter was not typed by hand: that Enter is part of the text. */
+/**
+ * A chunk that contains text and ends with Enter was not typed by hand: that Enter is part of the text.
+ */
 export function isPastedEnter(keys: readonly Key[], index: number): boolean {
 	const before = keys[index - 1];
 	return before?.type === "text" || before?.type === "paste";

@@ -1,9 +1,11 @@
-/** What a fake agent shows. Drawn anew each time, so that nothing stale stands on the screen. Pure. */
+/**
+ * The screen of a fake agent. It is redrawn completely each time, so that nothing stale is left. Pure.
+ */
 
 import type { FakeDialog } from "./script.js";
 
 export interface Shown {
-	/** What was said so far, oldest first. */
+	/** The conversation so far, oldest first. */
 	readonly lines: readonly string[];
 	readonly mode:
 		| { readonly type: "ready"; readonly prompt: string; readonly hint: string }
@@ -47,7 +49,7 @@ function renderMode(mode: Shown["mode"], input: string): string[] {
 	return [...(mode.hint === "" ? [] : [mode.hint]), ...renderInput(mode.prompt, input)];
 }
 
-/** Between rules, with the mark before it: also while it works, as real ones have it. */
+/** Between rules, with the prompt mark: also while it is busy, as in real CLIs. */
 function renderInput(prompt: string, input: string): string[] {
 	return [RULE, `${prompt}${input}`, RULE];
 }
