@@ -1,6 +1,6 @@
 /**
- * Who may start now. Agents that want to start wait here until all that they depend on is ready, and
- * until the host can take another start.
+ * Grants starts. Agents that request a start wait here until their dependencies are ready, and the rate
+ * limit of the host allows another start.
  *
  * Keeps S4 (starts in a window ≤ burst, manual ones included) and S7 (start order follows
  * `depends_on`).
@@ -10,22 +10,22 @@ import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-l
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 
-/** Starts under way at the same time. */
+/** The maximum number of simultaneous starts. */
 const LAUNCHING_MAX = 16;
 
 export interface Startable {
 	readonly id: string;
 	readonly wantsToLaunch: boolean;
 	readonly dependsOn: readonly string[];
-	/** Whether its account lets it; asked only when nothing else keeps it. */
+	/** Whether its account permits it; checked only if nothing else holds it. */
 	mayGo(): boolean;
 	launch(): Promise<void>;
 }
 
 export interface StartGate {
-	/** Somebody wants to start, or became ready: look again at all who wait. */
+	/** An agent requests a start or became ready: check all waiting agents again. */
 	pump(): void;
-	/** What an agent still waits for. */
+	/** The unmet dependencies of an agent. */
 	missing(dependsOn: readonly string[]): readonly string[];
 	close(): void;
 }
@@ -34,7 +34,7 @@ export function createStartGate(
 	clock: Clock,
 	agents: () => Iterable<Startable>,
 	isReady: (id: string) => boolean,
-	/** Starts belong to no request: another request, or a timer, may have made the room for them. */
+	/** Starts belong to no request: another request, or a timer, may have triggered them. */
 	detach: Store["detach"],
 	onError: (id: string, error: unknown) => void,
 ): StartGate {

@@ -1,4 +1,4 @@
-/** Which adapter an agent has: a built-in one, or one that its fleet file describes. */
+/** Selects the adapter of an agent: a built-in one, or a custom one of its fleet file. */
 
 import { acp } from "../adapters/acp.js";
 import { aider } from "../adapters/aider.js";
@@ -29,6 +29,6 @@ export function adapterOf({
 	profile,
 }: Pick<AgentSpec, "adapter" | "profile">): AgentAdapter {
 	if (profile) return described({ name: adapter, profile });
-	// A name that this version does not know any more is any program.
+	// A name that this version does not know is treated as `generic`.
 	return Object.hasOwn(BUILT_IN, adapter) ? BUILT_IN[adapter as Adapter] : generic;
 }

@@ -1,11 +1,14 @@
-/** An adapter that is data alone, and says by rules what its records mean: the fleet file's own, and built-in ones of which that is enough. */
+/**
+ * An adapter that consists of data alone, with rules for its records: custom adapters of the fleet
+ * file, and built-in ones for which rules are sufficient.
+ */
 
 import { readByRules } from "../core/sign-rule.js";
 import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 
 export function described(adapter: Pick<AgentAdapter, "name" | "profile" | "usage">): AgentAdapter {
-	// A profile that an older daemon has pinned has no rules.
+	// A profile stored by an older daemon has no rules.
 	const { eventRules = [], lineRules = [], log, exits } = adapter.profile;
 	const logRules = log?.rules ?? [];
 	const texts = exits?.texts ?? SERVICE_TEXTS;

@@ -1,4 +1,4 @@
-/** The end of what an agent printed, as plain text: a CLI that ends says last why. */
+/** The end of an agent's output, as plain text: a CLI prints last why it exits. */
 
 import { open } from "node:fs/promises";
 import { join } from "node:path";
