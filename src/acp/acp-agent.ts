@@ -86,7 +86,8 @@ export class AcpAgent {
 		this.#turns.set(sessionId, turn);
 		try {
 			const { stopReason } = await this.#connection.agent.request(methods.agent.session.prompt, {
-				...{ sessionId, prompt: [{ type: "text", text: prompt }] },
+				sessionId,
+				prompt: [{ type: "text", text: prompt }],
 			});
 			return judge(stopReason, { ...turn, conversation: sessionId });
 		} catch (error) {

@@ -5,9 +5,12 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type {
+	PermissionOption,
+	RequestPermissionRequest,
+	RequestPermissionResponse,
+} from "@agentclientprotocol/sdk";
 import type { Client } from "../client/client.js";
-import { chooseOption, renderQuestion } from "./permission.js";
 
 /** The longest wait that the daemon allows; repeating the question continues the wait. */
 const WAIT = "10m";
@@ -81,4 +84,38 @@ export function createOperator(
 			return decided;
 		},
 	};
+}
+
+const TITLE_LENGTH_MAX = 1_000;
+
+export function renderQuestion(
+	{ toolCall, options }: Pick<RequestPermissionRequest, "toolCall" | "options">,
+	/** An answer that was none of them. */
+	misunderstood: string | null,
+): string {
+	const what = (toolCall.title ?? toolCall.toolCallId).slice(0, TITLE_LENGTH_MAX);
+	const choices = options.map(({ name }, n) => `${n + 1}. ${name}`).join(", ");
+	const again =
+		misunderstood === null ? "" : `"${misunderstood.slice(0, 100)}" is not one of the choices. `;
+	return `${again}wants to do this: ${what}\nAnswer with one of: ${choices}`;
+}
+
+/** By its number, its words or its kind; `yes` and `no` are for this one time. Null: none of them. */
+export function chooseOption(
+	options: readonly PermissionOption[],
+	answer: string,
+): PermissionOption | null {
+	const said = answer.trim().toLowerCase();
+	const ofKind = (kind: string) => options.find((option) => option.kind === kind);
+	const byWords = options.find(({ name, optionId, kind }) =>
+		[name.toLowerCase(), optionId.toLowerCase(), kind].includes(said),
+	);
+	if (byWords !== undefined) return byWords;
+	if (/^\d+$/.test(said)) return options[Number(said) - 1] ?? null;
+	// Never more than was said: a yes is not a yes for ever.
+	if (/^(y|yes|allow|ok)$/.test(said)) return ofKind("allow_once") ?? null;
+	if (/^(n|no|reject|deny)$/.test(said)) {
+		return ofKind("reject_once") ?? ofKind("reject_always") ?? null;
+	}
+	return null;
 }

@@ -148,7 +148,9 @@ function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {
 	const told = Object(tokens) as JsonRecord;
 	const cache = Object(told["cache"]) as JsonRecord;
 	return {
-		...{ key: id, isTotal: false, costUsd: cost === undefined ? null : numberOf(cost) },
+		key: id,
+		isTotal: false,
+		costUsd: cost === undefined ? null : numberOf(cost),
 		input: numberOf(told["input"]),
 		output: numberOf(told["output"]) + numberOf(told["reasoning"]),
 		cacheRead: numberOf(cache["read"]),

@@ -4,11 +4,12 @@
  * with many it is a worker agent. The same program can be both.
  */
 
+import { Console } from "node:console";
+import { addAbortSignal, type Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { format } from "node:util";
 import type { ActionRequest, ActionResponse } from "../core/outcome.js";
 import { BadRequest, RetryLater } from "./errors.js";
-import { readLines } from "./request-lines.js";
-import { takeStdout } from "./stdout.js";
 
 /** The context of a request besides its payload. */
 export interface AgentContext {
@@ -109,7 +110,11 @@ async function respond(
 	const { action, request_id, plan_id, task_id, correlation_id } = request;
 	const ids = { request_id, plan_id, task_id, correlation_id };
 	const fail = (code: number, message: string, more: object = {}): ActionResponse => ({
-		...{ ...ids, status: "error", code, error: { message }, ...more },
+		...ids,
+		status: "error",
+		code,
+		error: { message },
+		...more,
 	});
 	if (tool !== undefined && request.tool !== tool) {
 		return fail(501, `this agent is the tool ${tool}, not ${request.tool}`);
@@ -153,4 +158,51 @@ function renderResponse(response: ActionResponse): string {
 		const { result: _, ...rest } = response;
 		return JSON.stringify({ ...rest, status: "error", code: 500, error: { message } });
 	}
+}
+
+/*
+ * Stdout belongs to the answers. Whatever else the program or a library prints goes to stderr, which is
+ * the attempt's log. Only children that inherit file 1 can still write to it.
+ */
+
+/** Turns everything else away; returns what writes an answer and resolves when it is out. */
+function takeStdout(): (text: string) => Promise<void> {
+	const { stdout, stderr } = process;
+	const write = stdout.write.bind(stdout);
+	Object.assign(console, new Console({ stdout: stderr, stderr }));
+	stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+	return (text) =>
+		new Promise((resolve, reject) => {
+			write(text, (error) => (error ? reject(error) : resolve()));
+		});
+}
+
+/** Far beyond any sensible request; what is longer is no request at all (A6). */
+const LINE_LENGTH_MAX = 64 * 1024 * 1024;
+
+/** Ends with the input, or when it is aborted. */
+async function* readLines(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
+	try {
+		yield* splitLines(addAbortSignal(signal, input));
+	} catch (error) {
+		if (!signal.aborted) throw error;
+	}
+}
+
+async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
+	const decoder = new StringDecoder("utf8");
+	let parts: string[] = [];
+	let partsLength = 0;
+	for await (const chunk of input) {
+		const [first = "", ...more] = decoder.write(Buffer.from(chunk)).split("\n");
+		parts.push(first);
+		partsLength += first.length;
+		if (partsLength > LINE_LENGTH_MAX) throw new Error("the request is too long");
+		for (const next of more) {
+			yield parts.join("");
+			parts = [next];
+			partsLength = next.length;
+		}
+	}
+	yield parts.join("") + decoder.end();
 }

@@ -25,7 +25,9 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 		...sent.headers,
 	};
 	const options: RequestOptions & { ca?: string } = {
-		...{ method: sent.method, path: sent.path, headers },
+		method: sent.method,
+		path: sent.path,
+		headers,
 		// One connection per request: a kept one may belong to a daemon that has exited.
 		agent: false,
 		...(sent.signal && { signal: sent.signal }),

@@ -1,14 +1,14 @@
 /** `adapter`: it must be built in or defined under `adapters`, but not both. */
 
+import { PLACEHOLDERS, unknownPlaceholders } from "../core/adapter.js";
 import { ADAPTERS, HEADLESS_CLIS } from "../core/states.js";
 import { originOf, type WrittenAgent } from "./agents.js";
-import { checkPlaceholders, namesConversation } from "./check-placeholders.js";
 import type { CheckedShape } from "./check-shape.js";
 import { nearest } from "./did-you-mean.js";
 import type { Path } from "./outline.js";
 import type { PathSet } from "./path-set.js";
 import { type Explanation, type Finding, finding, quote, quoteList } from "./problem.js";
-import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
+import { findTree, locateKey, namesIn, type ScalarTree, type Tree } from "./tree.js";
 
 const BUILT_IN: ReadonlySet<string> = new Set(ADAPTERS);
 
@@ -164,4 +164,70 @@ function explainUnknown(written: string, own: readonly string[]): Explanation {
 				? "describe it at the top of the file, under `adapters`"
 				: `did you mean ${quote(meant)}?`,
 	};
+}
+
+/** The keys whose texts are filled in. */
+const FILLED: readonly Path[] = [
+	["command"],
+	["args"],
+	["seed_args"],
+	["env"],
+	["conversation", "fresh"],
+	["conversation", "resume"],
+	["conversation", "transcript"],
+	["files"],
+	["seeds"],
+];
+
+function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
+	return FILLED.flatMap((key) => {
+		// A file may hold markup or code, where `<word>` is nothing unusual.
+		const isFile = key[0] === "files";
+		return textsIn(tree, [...adapter, ...key]).flatMap(({ text, path }) => {
+			const said = explain(text, isFile);
+			return said === null ? [] : [finding(text.at, path, said)];
+		});
+	});
+}
+
+/** Whether one of the texts here has the id of the conversation in it, or a slip that was meant for it. */
+function namesConversation(tree: Tree, path: Path): boolean {
+	return textsIn(tree, path).some(({ text }) => {
+		const slips = unknownPlaceholders(text.written);
+		return (
+			/<conversation8?>/.test(String(text.value)) ||
+			slips.some((name) => nearest(name, PLACEHOLDERS)?.startsWith("conversation"))
+		);
+	});
+}
+
+interface PlacedText {
+	readonly text: ScalarTree;
+	readonly path: Path;
+}
+
+/** Every scalar at this place and below. */
+function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
+	const at = findTree(tree, path);
+	if (at === null) return [];
+	if (at.type === "scalar") return at.faulty ? [] : [{ text: at, path }];
+	const steps = at.type === "list" ? at.items.keys() : at.entries.keys();
+	return [...steps].flatMap((step) => textsIn(tree, [...path, step]));
+}
+
+function explain(text: ScalarTree, nearOnly: boolean): Explanation | null {
+	// As it is written: what a variable of the file holds is not quoted.
+	for (const name of unknownPlaceholders(text.written)) {
+		const meant = nearest(name, PLACEHOLDERS);
+		if (meant === null && nearOnly) continue;
+		return {
+			message: `unknown placeholder ${quote(`<${name}>`)}`,
+			expected: `${quoteList(
+				PLACEHOLDERS.map((each) => `<${each}>`),
+				"or",
+			)}, or a variable such as \`<CODEX_HOME>\``,
+			hint: meant === null ? null : `did you mean ${quote(`<${meant}>`)}?`,
+		};
+	}
+	return null;
 }

@@ -1,4 +1,17 @@
-/**
+import { isReserved } from "../core/environment.js";
+import { type Finding, finding, type Problem, problemsOf, quote } from "./problem.js";
+import { problemOf, readBounded } from "./read-bounded.js";
+import { decodeUtf8 } from "./utf8.js";
+
+/** Reads an agent's env file. One that is missing is empty. */
+export async function readEnvFile(path: string): Promise<EnvFile> {
+	const file = await readBounded(path);
+	if (file.ok) return parseEnvFile(file.bytes, path);
+	if (file.missing) return { ok: true, values: {}, warnings: [] };
+	return { ok: false, problems: problemOf(path, file.message) };
+}
+
+/*
  * Env files: `KEY=VALUE` lines, read byte for byte. No quoting, no escapes, no expansion, no trimming:
  * everything between the first `=` and the end of the line is the value. A line ends with `
  * ` or `\r
@@ -10,11 +23,7 @@
  * valid name is not quoted either, since it may be a line of a private key.
  */
 
-import { isReserved } from "../core/environment.js";
-import { type Finding, finding, type Problem, problemsOf, quote } from "./problem.js";
-import { decodeUtf8 } from "./utf8.js";
-
-export type EnvFile =
+type EnvFile =
 	| {
 			readonly ok: true;
 			readonly values: Readonly<Record<string, string>>;

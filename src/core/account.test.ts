@@ -37,7 +37,10 @@ const meet = (
 
 const advance = (state: AccountState, facts: Partial<AdvanceFacts> = {}) =>
 	decideAdvance(state, {
-		...{ nowMs: NOW_MS, minuteOfDay, members: MEMBERS, lookAt: () => "ready" },
+		nowMs: NOW_MS,
+		minuteOfDay,
+		members: MEMBERS,
+		lookAt: () => "ready",
 		...facts,
 	});
 

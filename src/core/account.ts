@@ -207,7 +207,12 @@ function limited(
 	const goAtMs = afterQuiet(liftsAtMs, settings, minuteOfDay);
 	const tooLong = goAtMs - firstAtMs > settings.maxWaitMs;
 	return {
-		...{ phase: "limited", sinceMs: nowMs, firstAtMs, hits, settings, told },
+		phase: "limited",
+		sinceMs: nowMs,
+		firstAtMs,
+		hits,
+		settings,
+		told,
 		untilMs: settings.autoResume && !tooLong ? goAtMs : null,
 		reason: reasonOf(hit, { told, tooLong, quiet: goAtMs > liftsAtMs }, settings),
 	};

@@ -21,7 +21,9 @@ export interface AttentionState {
 }
 
 export const NO_ATTENTION: AttentionState = Object.freeze({
-	...{ asksSinceMs: null, told: false, failedTurn: undefined },
+	asksSinceMs: null,
+	told: false,
+	failedTurn: undefined,
 });
 
 export interface AttentionFacts {
@@ -61,9 +63,13 @@ export function decideAttention(
 	const retries = retryForMs >= RETRIES_FOR_MS && retrying?.sinceMs !== reported;
 	return {
 		state: {
-			...{ asksSinceMs: sinceMs, told: isAsking && (told || asks), failedTurn: lastFailed },
+			asksSinceMs: sinceMs,
+			told: isAsking && (told || asks),
+			failedTurn: lastFailed,
 			retryingSinceMs: retries ? (retrying?.sinceMs ?? null) : reported,
 		},
-		...{ asks, failed: facts.failedTurn !== null && isNew, retries },
+		asks,
+		failed: facts.failedTurn !== null && isNew,
+		retries,
 	};
 }

@@ -42,7 +42,9 @@ const SETTLE_MS = 5_000;
 
 /** A daemon that died a moment ago may have pressed a key. */
 export const AFTER_ADOPTION: DialogState = {
-	...{ pending: null, settle: { seen: "", sinceMs: 0, forMs: SETTLE_MS }, lagMs: 0 },
+	pending: null,
+	settle: { seen: "", sinceMs: 0, forMs: SETTLE_MS },
+	lagMs: 0,
 };
 export const NO_DIALOG_KEYS: DialogState = { pending: null, settle: null, lagMs: 0 };
 
@@ -63,7 +65,10 @@ export function decideDialogKey(
 }
 
 const press = ({ seen, nowMs }: DialogLook) => ({
-	...{ seen, firstMs: nowMs, lastMs: nowMs, presses: 1 },
+	seen,
+	firstMs: nowMs,
+	lastMs: nowMs,
+	presses: 1,
 });
 
 function hasSettled(

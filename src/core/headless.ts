@@ -50,8 +50,11 @@ export function readingOf({ usage, cost_usd: cost }: Spent, total?: string): Usa
 	if (usage === null && cost === null) return null;
 	const cacheRead = numberOf(usage?.cached_input_tokens);
 	return {
-		...{ key: total ?? "", isTotal: total !== undefined },
-		...{ cacheRead, cacheWrite: 0, costUsd: cost === null ? null : numberOf(cost) },
+		key: total ?? "",
+		isTotal: total !== undefined,
+		cacheRead,
+		cacheWrite: 0,
+		costUsd: cost === null ? null : numberOf(cost),
 		input: Math.max(0, numberOf(usage?.input_tokens) - cacheRead),
 		output: numberOf(usage?.output_tokens),
 	};
@@ -136,9 +139,14 @@ export function renderHeadless(
 
 /** Causes that prompts share with turns of a session. */
 const BY_CAUSE: Readonly<Partial<Record<TurnCause, Trouble>>> = {
-	...{ auth: "auth", billing: "billing", overloaded: "overloaded", usage_limit: "rate_limit" },
+	auth: "auth",
+	billing: "billing",
+	overloaded: "overloaded",
+	usage_limit: "rate_limit",
 	// The request names an unknown model, or is too long: a retry would fail too.
-	...{ config: "bad_request", context_full: "bad_request", invalid_request: "bad_request" },
+	config: "bad_request",
+	context_full: "bad_request",
+	invalid_request: "bad_request",
 	refused: "refusal",
 };
 

@@ -11,7 +11,10 @@ import {
 
 const event = (type: string, data: object, agent: string | null = "web:coder") =>
 	({
-		...{ seq: 7, at: "2031-04-05T06:07:08.000Z", type, data },
+		seq: 7,
+		at: "2031-04-05T06:07:08.000Z",
+		type,
+		data,
 		...(agent !== null && { agent }),
 	}) as unknown as ReeveEvent;
 

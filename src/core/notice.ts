@@ -54,12 +54,16 @@ export interface NoticeRoute {
 /** The notice for this event; null if the operator is not notified. */
 export function noticeOf(event: ReeveEvent): Notice | null {
 	const about = {
-		...{ agent: event.agent ?? null, task: event.task ?? null },
-		...{ at: event.at, seq: event.seq },
+		agent: event.agent ?? null,
+		task: event.task ?? null,
+		at: event.at,
+		seq: event.seq,
 	};
 	const who = event.agent ?? "Reeve";
 	const make = (kind: NoticeKind, title: string, text: string): Notice => ({
-		...{ kind, title: plainLine(title), text: safeText(text) },
+		kind,
+		title: plainLine(title),
+		text: safeText(text),
 		...about,
 	});
 	switch (event.type) {

@@ -65,9 +65,16 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 
 /** Statuses with a clear meaning, whatever the text says. */
 const BY_STATUS: Readonly<Record<number, TurnCause>> = {
-	...{ 401: "auth", 402: "billing", 404: "config", 413: "context_full" },
-	...{ 408: "overloaded", 500: "overloaded", 502: "overloaded", 503: "overloaded" },
-	...{ 504: "overloaded", 529: "overloaded" },
+	401: "auth",
+	402: "billing",
+	404: "config",
+	413: "context_full",
+	408: "overloaded",
+	500: "overloaded",
+	502: "overloaded",
+	503: "overloaded",
+	504: "overloaded",
+	529: "overloaded",
 };
 
 /**
@@ -76,19 +83,38 @@ const BY_STATUS: Readonly<Record<number, TurnCause>> = {
  * text are not.
  */
 const BY_NAME: Readonly<Record<string, TurnCause>> = {
-	...{ insufficient_quota: "billing", billing_error: "billing", payment_required: "billing" },
-	...{ billing_disabled: "billing", insufficient_balance: "billing" },
-	...{ billing_hard_limit_reached: "billing", billing_not_active: "billing" },
-	...{ context_length_exceeded: "context_full", request_too_large: "context_full" },
-	...{ content_filter: "refused", content_policy_violation: "refused" },
-	...{ prohibited_content: "refused", responsibleaipolicyviolation: "refused" },
-	...{ model_not_found: "config", not_found_error: "config", not_found: "config" },
-	...{ authentication_error: "auth", invalid_api_key: "auth", permission_error: "auth" },
-	...{ unauthenticated: "auth", permission_denied: "auth", api_key_invalid: "auth" },
-	...{ usage_limit_reached: "usage_limit", rate_limit_error: "usage_limit" },
-	...{ rate_limit_exceeded: "usage_limit", resource_exhausted: "usage_limit" },
-	...{ overloaded_error: "overloaded", server_error: "overloaded", api_error: "overloaded" },
-	...{ unavailable: "overloaded", internal: "overloaded", deadline_exceeded: "overloaded" },
+	insufficient_quota: "billing",
+	billing_error: "billing",
+	payment_required: "billing",
+	billing_disabled: "billing",
+	insufficient_balance: "billing",
+	billing_hard_limit_reached: "billing",
+	billing_not_active: "billing",
+	context_length_exceeded: "context_full",
+	request_too_large: "context_full",
+	content_filter: "refused",
+	content_policy_violation: "refused",
+	prohibited_content: "refused",
+	responsibleaipolicyviolation: "refused",
+	model_not_found: "config",
+	not_found_error: "config",
+	not_found: "config",
+	authentication_error: "auth",
+	invalid_api_key: "auth",
+	permission_error: "auth",
+	unauthenticated: "auth",
+	permission_denied: "auth",
+	api_key_invalid: "auth",
+	usage_limit_reached: "usage_limit",
+	rate_limit_error: "usage_limit",
+	rate_limit_exceeded: "usage_limit",
+	resource_exhausted: "usage_limit",
+	overloaded_error: "overloaded",
+	server_error: "overloaded",
+	api_error: "overloaded",
+	unavailable: "overloaded",
+	internal: "overloaded",
+	deadline_exceeded: "overloaded",
 };
 
 /** Causes by precision: if a body names two, the first one in this list is used. */
@@ -108,7 +134,10 @@ function namedCause(body: string): TurnCause | null {
 
 /** Statuses that services use for several causes: the text decides, and this is the fallback. */
 const OTHERWISE: Readonly<Record<number, TurnCause>> = {
-	...{ 400: "invalid_request", 403: "auth", 409: "invalid_request", 422: "invalid_request" },
+	400: "invalid_request",
+	403: "auth",
+	409: "invalid_request",
+	422: "invalid_request",
 	429: "usage_limit",
 };
 

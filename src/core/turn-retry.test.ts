@@ -4,7 +4,10 @@ import type { AgentSign } from "./sign.js";
 import { DEFAULT_TURN_RETRY, decideTurnRetry } from "./turn-retry.js";
 
 const at = (seconds: number, meaning: Partial<AgentSign>): AgentSign => ({
-	...{ source: "hook", name: "x", atMs: seconds * 1_000, ...meaning },
+	source: "hook",
+	name: "x",
+	atMs: seconds * 1_000,
+	...meaning,
 });
 const failed = (seconds: number, cause: TurnCause = "overloaded") =>
 	at(seconds, { activity: "ready", failure: { cause, resetAtMs: null } });

@@ -18,7 +18,10 @@ export interface TurnRetrySettings {
 }
 
 export const DEFAULT_TURN_RETRY: TurnRetrySettings = Object.freeze({
-	...{ maxAttempts: 5, initialBackoffMs: 15_000, maxBackoffMs: 300_000, prompt: "Continue." },
+	maxAttempts: 5,
+	initialBackoffMs: 15_000,
+	maxBackoffMs: 300_000,
+	prompt: "Continue.",
 });
 
 export interface TurnRetry {

@@ -12,7 +12,9 @@ import {
 } from "./usage.js";
 
 const reading = (key: string, facts: Partial<UsageReading> = {}): UsageReading => ({
-	...{ ...NO_USAGE, key, isTotal: false },
+	...NO_USAGE,
+	key,
+	isTotal: false,
 	...facts,
 });
 

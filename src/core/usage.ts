@@ -49,12 +49,20 @@ export interface AgentUsage {
 }
 
 export const NO_USAGE: Usage = Object.freeze({
-	...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+	input: 0,
+	output: 0,
+	cacheRead: 0,
+	cacheWrite: 0,
 	costUsd: null,
 });
 
 export const NEVER_USED: AgentUsage = Object.freeze({
-	...{ day: "", today: NO_USAGE, ever: NO_USAGE, cursor: null, toldOn: null, releasedOn: null },
+	day: "",
+	today: NO_USAGE,
+	ever: NO_USAGE,
+	cursor: null,
+	toldOn: null,
+	releasedOn: null,
 });
 
 /** Number of remembered readings: a reading is repeated within a few lines (A6). */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { backendForLimits, describeBackends } from "./describe-backends.js";
+import { backendForLimits, describeBackends } from "./backends.js";
 
 const manager = {
 	version: "252",
@@ -61,14 +61,16 @@ describe("auto takes", () => {
 		expect(autoOf(facts)).toEqual(["pty"]);
 		expect(reasonOf(facts, "launchd")).toMatchObject({ usable: true, auto: false });
 		expect(reasonOf({ ...facts, noLaunchd: "no session" }, "launchd")).toMatchObject({
-			...{ usable: false, reason: "no session" },
+			usable: false,
+			reason: "no session",
 		});
 	});
 
 	test("pty with the reason where no native program runs on this host", () => {
 		const noShim = "There is no native binary";
 		expect(reasonOf({ manager, noTmux: null, noShim }, "pty")).toMatchObject({
-			...{ usable: false, reason: noShim },
+			usable: false,
+			reason: noShim,
 		});
 	});
 });

@@ -68,7 +68,8 @@ export function createEventReaders(
 		while (seq < to && !out.ended()) {
 			refusePruned(store, seq);
 			const page = store.readEvents({
-				...{ afterSeq: seq, limit: PAGE },
+				afterSeq: seq,
+				limit: PAGE,
 				...(filter.agent !== undefined && { agent: filter.agent }),
 			});
 			// A short page means that all events up to here were checked.

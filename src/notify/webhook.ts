@@ -24,7 +24,9 @@ export function createWebhook({ url, secret, shape, nowMs }: WebhookOptions): Ch
 			const seconds = Math.floor(nowMs() / 1_000);
 			try {
 				const response = await fetch(url, {
-					...{ method: "POST", body, redirect: "error" },
+					method: "POST",
+					body,
+					redirect: "error",
 					headers: { ...headers, ...signature(secret, seconds, body) },
 					signal: AbortSignal.timeout(ANSWER_MS_MAX),
 				});

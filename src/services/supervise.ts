@@ -139,8 +139,14 @@ class Supervision implements Supervisor {
 			this.#resolve = resolve;
 		});
 		this.#parts = services.map((service) => ({
-			...{ service, settings: { ...DEFAULT_SERVICE, ...service.settings }, state: NEW_SERVICE },
-			...{ ready: false, lingering: false, reason: null, running: null, stopError: null },
+			service,
+			settings: { ...DEFAULT_SERVICE, ...service.settings },
+			state: NEW_SERVICE,
+			ready: false,
+			lingering: false,
+			reason: null,
+			running: null,
+			stopError: null,
 			cancel: () => {},
 		}));
 		for (const part of this.#parts) this.#start(part);
@@ -149,7 +155,11 @@ class Supervision implements Supervisor {
 	status(): readonly ServiceStatus[] {
 		return this.#parts.map(({ service: { name, policy }, state, ready, lingering, reason }) => ({
 			...state,
-			...{ name, policy, ready, lingering, reason },
+			name,
+			policy,
+			ready,
+			lingering,
+			reason,
 		}));
 	}
 

@@ -4,7 +4,7 @@
  * module.
  */
 
-import { readEnvFile } from "../config/load-env-file.js";
+import { readEnvFile } from "../config/env-file.js";
 import { type Problem, renderProblemLine } from "../config/problem.js";
 import { unsetPassed } from "../config/resolve.js";
 import type { AgentSpec } from "../config/spec.js";

@@ -145,7 +145,9 @@ function endRun(host: ScriptedHost, run: ScriptedRun, how: Omit<RunExit, "runId"
 }
 
 const ownProcess = ({ handle: { process } }: ScriptedRun): RunProcess => ({
-	...{ pid: process.pid, startTime: process.startTime, name: "agent" },
+	pid: process.pid,
+	startTime: process.startTime,
+	name: "agent",
 });
 
 function liveProcesses(run: ScriptedRun): readonly RunProcess[] {

@@ -100,7 +100,8 @@ function answered(events: readonly GeminiEvent[]): HeadlessEnd {
 		answer: {
 			text: said.map(({ content }) => content ?? "").join(""),
 			conversation: events.find(({ type }) => type === "init")?.session_id ?? null,
-			...{ ...spentOf(events), denied_tools: [] },
+			...spentOf(events),
+			denied_tools: [],
 		},
 	};
 }
@@ -109,8 +110,5 @@ function spentOf(events: readonly GeminiEvent[]): Spent {
 	const stats = events.findLast(({ type }) => type === "result")?.stats;
 	if (stats === undefined) return NOTHING_TOLD;
 	const { input_tokens = 0, output_tokens = 0, cached = 0 } = stats;
-	return {
-		...{ usage: { input_tokens, output_tokens, cached_input_tokens: cached } },
-		cost_usd: null,
-	};
+	return { usage: { input_tokens, output_tokens, cached_input_tokens: cached }, cost_usd: null };
 }

@@ -47,7 +47,8 @@ export const opencodeHeadless: CallAdapter = {
 		return {
 			argv: [program, "run", "--format", "json", ...args, ...resume],
 			env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...env },
-			...{ stdin: asked.prompt, ownTmpdir: true },
+			stdin: asked.prompt,
+			ownTmpdir: true,
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
@@ -88,7 +89,8 @@ function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
 		answer: {
 			text: said.map(({ part }) => part?.text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "step_finish")?.sessionID ?? null,
-			...{ ...spentOf(events), denied_tools: [] },
+			...spentOf(events),
+			denied_tools: [],
 		},
 	};
 }

@@ -65,7 +65,8 @@ function read({ stdout, stderr }: EndedCall): HeadlessEnd {
 		answer: {
 			text: texts.map(({ text }) => text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "session")?.id ?? null,
-			...{ ...spentOf(events), denied_tools: [] },
+			...spentOf(events),
+			denied_tools: [],
 		},
 	};
 }

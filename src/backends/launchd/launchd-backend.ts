@@ -85,7 +85,8 @@ class JobBackend implements Backend {
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
 		const refuse = (permanent: boolean, detail: string): StartResult => ({
-			...{ ok: false, failure: { permanent, detail } },
+			ok: false,
+			failure: { permanent, detail },
 		});
 		if (!isRunId(runId)) return refuse(true, `invalid run id: ${runId}`);
 		const kept = this.#keep(runId);
@@ -273,8 +274,12 @@ const innerRun = (run: RunReference): RunReference => ({
 function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 	return renderPropertyList(
 		{
-			...{ Label: label, ProgramArguments: argv, EnvironmentVariables: env },
-			...{ WorkingDirectory: "/", StandardErrorPath: log, RunAtLoad: true },
+			Label: label,
+			ProgramArguments: argv,
+			EnvironmentVariables: env,
+			WorkingDirectory: "/",
+			StandardErrorPath: log,
+			RunAtLoad: true,
 			// Whoever still runs in it is ended by its own backend, and outlives the holder until then.
 			AbandonProcessGroup: true,
 			// Otherwise agents would be slowed down as background work.

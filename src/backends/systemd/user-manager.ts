@@ -53,7 +53,10 @@ export function findUserManager(places: ManagerPlaces = {}): UserManager | strin
 	const { version, controlGroup } = shown;
 	const folder = join(groupRoot, controlGroup);
 	return {
-		...{ version, runtimeDir, folder, runProgram: program("systemd-run") },
+		version,
+		runtimeDir,
+		folder,
+		runProgram: program("systemd-run"),
 		controllers: readText(join(folder, "cgroup.controllers")).trim().split(/\s+/),
 		lingers: existsSync(join(places.lingerFolder ?? "/var/lib/systemd/linger", username)),
 		holdsThisProcess: readText("/proc/self/cgroup").includes(`0::${controlGroup}/`),

@@ -105,8 +105,10 @@ export function createGate(
 			const caller = route.access === "public" ? NOBODY : identify(request, via);
 			checkOrigin(request, via, caller.type === "session");
 			const need: RouteNeed = {
-				...{ access: route.access, agents: route.agents ?? "none" },
-				...{ about: params["id"] ?? params["scope"] ?? null, limited: route.limited },
+				access: route.access,
+				agents: route.agents ?? "none",
+				about: params["id"] ?? params["scope"] ?? null,
+				limited: route.limited,
 			};
 			const decision = decideAccess(need, holdsOf(caller));
 			if (decision.allowed) return caller;

@@ -5,11 +5,11 @@
  */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
 import type { Clock } from "../../ports/clock.js";
 import type { StoredToken, TokenStore } from "../../ports/token-store.js";
-import { createValidity } from "./validity.js";
 
 /** Above this number, a new session replaces the oldest one (A6). */
 const SESSIONS_MAX = 50;
@@ -77,8 +77,14 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 		const token = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
 		const { kind, scope, expiresAtMs, name = null } = what;
 		const entry: StoredToken = {
-			...{ id, name, kind, hash: hashOf(token), scope: renderTokenScope(scope) },
-			...{ createdAtMs: nowMs(), expiresAtMs, isDefault },
+			id,
+			name,
+			kind,
+			hash: hashOf(token),
+			scope: renderTokenScope(scope),
+			createdAtMs: nowMs(),
+			expiresAtMs,
+			isDefault,
 		};
 		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
 		if (isDefault) await store.writeDefault(token).catch(refuseUnwritten);
@@ -142,4 +148,51 @@ function infoOf(token: StoredToken): TokenInfo {
 	// Scopes of a future version grant nothing here.
 	const scope = parseTokenScope(token.scope) ?? { type: "agent", agent: "" };
 	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault };
+}
+
+/** Expiry is wall time, and the wall clock can be set: tokens in use are checked this often. */
+const CHECK_MS = 1_000;
+
+interface Validity {
+	/** Aborts when the token stops being valid; already aborted for one that is not. */
+	until(id: string): AbortSignal;
+	/** Aborts the signals of all tokens that are no longer valid. */
+	check(): void;
+}
+
+function createValidity(clock: Clock, isValid: (id: string) => boolean): Validity {
+	/** One per token that has been used, so there are never more than there are tokens (A6). */
+	const inUse = new Map<string, AbortController>();
+	let isScheduled = false;
+
+	function check(): void {
+		for (const [id, ending] of inUse) {
+			if (isValid(id)) continue;
+			inUse.delete(id);
+			ending.abort();
+		}
+	}
+
+	function checkAgain(): void {
+		if (isScheduled || inUse.size === 0) return;
+		isScheduled = true;
+		clock.schedule(CHECK_MS, () => {
+			isScheduled = false;
+			check();
+			checkAgain();
+		});
+	}
+
+	return {
+		check,
+		until(id) {
+			if (!isValid(id)) return AbortSignal.abort();
+			const ending = inUse.get(id) ?? new AbortController();
+			// Each open request has one, and takes it back.
+			setMaxListeners(0, ending.signal);
+			inUse.set(id, ending);
+			checkAgain();
+			return ending.signal;
+		},
+	};
 }

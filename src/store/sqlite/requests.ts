@@ -74,9 +74,7 @@ export class Requests {
 	}
 
 	async #answerInTime<T>(work: (request: OpenRequest) => Promise<T>): Promise<T> {
-		const request: OpenRequest = {
-			...{ hasBegun: false, refusal: null, isOver: false, isDone: false },
-		};
+		const request: OpenRequest = { hasBegun: false, refusal: null, isOver: false, isDone: false };
 		const overdue = new Promise<never>((_, reject) => {
 			this.#open.set(request, reject);
 		});

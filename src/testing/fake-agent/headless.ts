@@ -1,7 +1,4 @@
-/**
- * A fake agent without a terminal: one prompt, with a response as text, JSON or a JSON stream in
- * Claude's format.
- */
+/** A fake agent without a terminal: one prompt, answered as text, JSON or a stream of JSON in Claude's words. */
 
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -34,7 +31,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	const end = await playTurn(turn, prompt, {
 		...world,
 		interrupted: new AbortController().signal,
-		// Without a terminal, questions are denied.
+		// Nobody can answer, and nobody is asked.
 		ask: async () => false,
 	});
 	const said = end.type === "interrupted" ? "the tool was refused" : end.text;
@@ -53,9 +50,14 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	}
 	const { input = 0, output = 0 } = turn.usage ?? {};
 	await printJson({
-		// Claude's own quirk: a failure of the API is a success with an error in it.
-		...{ type: "result", subtype: "success", is_error: codeOf(end) !== 0, result: said },
-		...{ session_id, num_turns: 1, total_cost_usd: 0 },
+		// Claude's own oddity: a failure of the API is a success with an error in it.
+		type: "result",
+		subtype: "success",
+		is_error: codeOf(end) !== 0,
+		result: said,
+		session_id,
+		num_turns: 1,
+		total_cost_usd: 0,
 		...(end.type === "failed" && { api_error_status: end.status }),
 		...(end.type === "limited" && { api_error_status: 429 }),
 		usage: { input_tokens: input, output_tokens: output },
@@ -67,6 +69,6 @@ const codeOf = ({ type }: TurnEnd) => (type === "answered" ? 0 : 1);
 
 const printJson = (value: unknown) => print(`${JSON.stringify(value)}\n`);
 
-/** Resolves when it is flushed: an exit would otherwise truncate the output in a pipe. */
+/** Resolves when it is out: an exit would otherwise cut off what a pipe has not taken yet. */
 const print = (text: string) =>
 	new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
