@@ -252,14 +252,14 @@ function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | n
 
 interface OwnTmpdir {
 	readonly env: CallCommand["env"];
-	/** When nothing of the attempt runs any more. */
+	/** Called when no process of the attempt is left. */
 	remove(): Promise<void>;
 }
 
 async function makeOwnTmpdir({ env, ownTmpdir }: CallCommand): Promise<OwnTmpdir> {
 	if (ownTmpdir !== true) return { env, remove: async () => {} };
 	const folder = await mkdtemp(join(env["TMPDIR"] ?? tmpdir(), "reeve-call-")).catch(() => null);
-	// A full disk is for the program to complain about.
+	// On a full disk, the program itself reports the error.
 	if (folder === null) return { env, remove: async () => {} };
 	return {
 		env: { ...env, TMPDIR: folder },

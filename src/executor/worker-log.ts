@@ -52,13 +52,13 @@ export function createWorkerLog(stderr: Readable, folder: string, bytesMax: numb
 }
 
 /*
- * Everything an agent prints, in files that stay within bounds (A6): `current.log`, and before it
- * `current.log.1`, `current.log.2`… A full disk loses output and never holds an agent up.
+ * The complete output of an agent, in files of bounded size (A6): `current.log`, and older
+ * `current.log.1`, `current.log.2`… A full disk loses output and never blocks an agent.
  */
 
 interface LogBounds {
 	readonly bytesPerFile: number;
-	/** The current one included. */
+	/** Including the current one. */
 	readonly files: number;
 }
 
@@ -67,7 +67,7 @@ const LOG_BOUNDS: LogBounds = { bytesPerFile: 10 * 1024 * 1024, files: 5 };
 const pathOf = (folder: string, number: number) =>
 	join(folder, number === 0 ? "current.log" : `current.log.${number}`);
 
-/** Makes `current.log` free by moving every file one further; the oldest goes. */
+/** Frees `current.log` by shifting every file by one; the oldest is removed. */
 function shiftFiles(folder: string, files: number): void {
 	rmSync(pathOf(folder, files - 1), { force: true });
 	for (let number = files - 2; number >= 0; number--) {
@@ -83,7 +83,7 @@ interface LogWriter {
 	append(bytes: Buffer): void;
 	/** Bytes that are not in the file yet. */
 	readonly waitingBytes: number;
-	/** Resolves when everything appended so far is in the file, or given up. */
+	/** Resolves when everything appended so far is written or dropped. */
 	flush(): Promise<void>;
 	close(): Promise<void>;
 }
@@ -132,7 +132,7 @@ function createLogWriter(
 			try {
 				await write(bytes);
 			} catch {
-				// No space, or no folder any more: this output is lost, the agent is not.
+				// No space, or the directory is gone: this output is lost, but the agent continues.
 			}
 			waitingBytes -= bytes.length;
 			onWritten();

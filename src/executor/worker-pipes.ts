@@ -45,7 +45,7 @@ export function watchPipes(
 const NEWLINE = 0x0a;
 
 interface LineReader {
-	/** False when a line is longer than allowed; nothing may be taken after that. */
+	/** False if a line is too long; the reader must not be used after that. */
 	take(chunk: Buffer): boolean;
 	/** The bytes after the last newline. */
 	rest(): Buffer;

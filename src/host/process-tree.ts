@@ -225,17 +225,20 @@ async function stopAll(watch: TreeWatch, deadlineMs: number): Promise<ProcessEnt
 }
 
 /*
- * A shell that leads a terminal's session and does not handle a signal exits as soon as it gets one. The kernel then hangs
- * up on whatever the shell had started, which ends most programs before they have cleaned up. So such a wrapper is
- * signalled last, when the others have exited.
+ * A shell that leads a terminal's session and does not handle a signal exits when it gets one. The
+ * kernel then sends SIGHUP to everything that the shell had started, which kills most programs before
+ * they have cleaned up. So such a wrapper is signalled last, when the others have exited.
  */
 
 const LOOK_MS_MIN = 10;
 const LOOK_MS_MAX = 100;
-/** No drain takes longer in practice. Whatever is alive by then is signalled by the one that drains, and killed. */
+/**
+ * Longer than any practical drain. Processes that are alive by then are signalled and killed by the
+ * drain.
+ */
 const WAIT_MS_MAX = 10 * 60 * 1_000;
 
-/** The one of these that is to be signalled last; null when there is none. */
+/** The process to be signalled last; null if there is none. */
 function findWrapper(
 	workers: readonly ProcessEntry[],
 	root: ProcessIdentity,
@@ -244,7 +247,7 @@ function findWrapper(
 	const wrapper = workers.find(
 		({ pid, startTime }) => pid === root.pid && startTime === root.startTime,
 	);
-	// A hangup is what SIGHUP stands for.
+	// SIGHUP already has the meaning of a hangup.
 	if (wrapper === undefined || signal === "SIGHUP" || wrapper.sid !== wrapper.pid) return null;
 	const hangsUpOn = workers.filter(
 		({ pid, pgid }) => pid !== wrapper.pid && pgid === wrapper.foregroundPgid,

@@ -35,7 +35,7 @@ export function adapterOf({
 }
 
 export function described(adapter: Pick<AgentAdapter, "name" | "profile" | "usage">): AgentAdapter {
-	// A profile that an older daemon has pinned has no rules.
+	// A profile stored by an older daemon has no rules.
 	const { eventRules = [], lineRules = [], log, exits } = adapter.profile;
 	const logRules = log?.rules ?? [];
 	const texts = exits?.texts ?? SERVICE_TEXTS;

@@ -282,7 +282,7 @@ function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 			RunAtLoad: true,
 			// Whoever still runs in it is ended by its own backend, and outlives the holder until then.
 			AbandonProcessGroup: true,
-			// Otherwise agents would be slowed down as background work.
+			// Otherwise agents would be throttled as background work.
 			ProcessType: "Interactive",
 		},
 		"A run of Reeve. Created when it starts, removed with its history.",

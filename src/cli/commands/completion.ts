@@ -52,14 +52,14 @@ async function listAgents(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
 
 interface Completion {
 	readonly words: readonly string[];
-	/** Whether agents and projects fit as well. */
+	/** Whether agents and projects are valid too. */
 	readonly wantsAgents: boolean;
 }
 
 const NONE: Completion = { words: [], wantsAgents: false };
 const AGENT_ARGUMENTS = ["agent", "scope"];
 
-/** The last of the typed words is the one that is being completed; it may be empty. */
+/** The last word is being completed; it may be empty. */
 export function completeWords(program: Command, typed: readonly string[]): Completion {
 	const before = typed.slice(0, -1);
 	let command = program;

@@ -125,7 +125,7 @@ function indent(text: string): string {
 	return text.replace(/^(?=.)/gm, "   ");
 }
 
-/** On the backend that needs nothing installed. */
+/** Uses the backend that needs no installation. */
 const DAEMON_FLEET = `version: 1
 defaults: { backend: pty, drain: { timeout: 2s } }
 projects:
@@ -136,7 +136,7 @@ projects:
 `;
 
 interface KilledDaemon {
-	/** The pids of the agents under the first daemon, and under the next. */
+	/** The pids of the agents under the first and the next daemon. */
 	readonly before: Readonly<Record<string, number | null>>;
 	readonly after: Readonly<Record<string, number | null>>;
 	readonly daemons: readonly [first: number, next: number];

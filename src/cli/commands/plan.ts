@@ -130,13 +130,13 @@ function checkStatus(status: string): PlanStatus {
 }
 
 /*
- * A plan while it runs. On a terminal its tree is drawn over itself; elsewhere each change is a line, so
- * that a log of it can be read. Both go to stderr: the result comes when it has ended.
+ * The progress of a plan. On a terminal its tree is redrawn in place; elsewhere each change is a line,
+ * for logs. Both go to stderr: the result follows at the end.
  */
 
 interface PlanWatch {
 	show(plan: PlanDetailJson): void;
-	/** Takes away what was drawn. */
+	/** Removes the drawn lines. */
 	end(): void;
 }
 

@@ -157,19 +157,19 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 		EnvironmentVariables: {
 			PATH: facts.path,
 			REEVE_HOME: facts.home,
-			// launchd does not set it for a service of the host.
+			// launchd does not set it for a system service.
 			...(facts.account !== null && { HOME: facts.account.dir }),
 		},
 		...(facts.account !== null && { UserName: facts.account.name }),
 		RunAtLoad: true,
-		// An orderly end is meant; anything else is started again.
+		// A clean exit is intended; any other is restarted.
 		KeepAlive: { SuccessfulExit: false },
 		ThrottleInterval: 5,
-		// An orderly end takes up to 10 s for the services and 5 s for calls that are under way.
+		// A graceful stop takes up to 10 s for the services and 5 s for running calls.
 		ExitTimeOut: 45,
-		// Agents run on when the daemon ends.
+		// Agents keep running when the daemon exits.
 		AbandonProcessGroup: true,
-		// Otherwise agents would be slowed down as background work.
+		// Otherwise agents would be throttled as background work.
 		ProcessType: "Interactive",
 		StandardOutPath: facts.log,
 		StandardErrorPath: facts.log,
@@ -179,7 +179,7 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 	return renderPropertyList(entries, comment);
 }
 
-/** Whether a property list is ours, and the home of the daemon that it runs. */
+/** Whether a property list was written by Reeve, and the home of its daemon. */
 export function parseLaunchdPlist(text: string): { readonly home: string | null } | null {
 	if (!text.includes(`<!-- ${MARK}`)) return null;
 	const home = /<key>REEVE_HOME<\/key>\s*<string>([^<]*)<\/string>/.exec(text)?.[1];

@@ -192,7 +192,7 @@ WantedBy=${isSystem ? "multi-user.target" : "default.target"}
 `;
 }
 
-/** Whether a unit is ours, and the home of the daemon that it runs. */
+/** Whether a unit was written by Reeve, and the home of its daemon. */
 export function parseSystemdUnit(text: string): { readonly home: string | null } | null {
 	if (!text.startsWith(`# ${MARK}`)) return null;
 	const words = [...text.matchAll(/^Environment=(.*)$/gm)].map(([, word = ""]) =>
@@ -202,7 +202,7 @@ export function parseSystemdUnit(text: string): { readonly home: string | null }
 	return { home: home?.slice("REEVE_HOME=".length) ?? null };
 }
 
-/** A word of a line that is split into words. */
+/** Quotes a word of a line that is split into words. */
 function quoteWord(word: string): string {
 	const escaped = word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%");
 	return /[\s"'\\;]/.test(word) ? `"${escaped}"` : escaped;

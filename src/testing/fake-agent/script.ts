@@ -54,7 +54,7 @@ const turn = z.strictObject({
 		.strictObject({
 			status: z.int(),
 			message: z.string().default("mock failure"),
-			/** Ends the agent, as some CLIs do; it stays, when left out. */
+			/** Exits the agent, as some CLIs do; it keeps running if omitted. */
 			exit_code: z.int().optional(),
 		})
 		.optional(),
@@ -68,7 +68,7 @@ const turn = z.strictObject({
 			 */
 			text: z.string().default("You've hit your session limit · resets {time} (UTC)"),
 			structured: z.boolean().default(true),
-			/** Ends the agent, as some CLIs do; it stays, when left out. */
+			/** Exits the agent, as some CLIs do; it keeps running if omitted. */
 			exit_code: z.int().optional(),
 		})
 		.optional(),

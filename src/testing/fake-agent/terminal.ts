@@ -220,7 +220,7 @@ const SEQUENCES: readonly (readonly [string, Exclude<Key["type"], "text" | "past
 
 interface Decoded {
 	readonly keys: readonly Key[];
-	/** The start of a paste whose end has not come yet. */
+	/** The start of a paste whose end has not arrived yet. */
 	readonly rest: string;
 }
 
@@ -249,7 +249,9 @@ export function decodeKeys(input: string): Decoded {
 	return { keys, rest: "" };
 }
 
-/** A chunk that holds text and ends with Enter was not typed by hand: that Enter is part of the text. */
+/**
+ * A chunk that contains text and ends with Enter was not typed by hand: that Enter is part of the text.
+ */
 export function isPastedEnter(keys: readonly Key[], index: number): boolean {
 	const before = keys[index - 1];
 	return before?.type === "text" || before?.type === "paste";
@@ -300,7 +302,7 @@ function renderMode(mode: Shown["mode"], input: string): string[] {
 	return [...(mode.hint === "" ? [] : [mode.hint]), ...renderInput(mode.prompt, input)];
 }
 
-/** Between rules, with the mark before it: also while it works, as real ones have it. */
+/** Between rules, with the prompt mark: also while it is busy, as in real CLIs. */
 function renderInput(prompt: string, input: string): string[] {
 	return [RULE, `${prompt}${input}`, RULE];
 }
