@@ -1,10 +1,10 @@
 /**
- * One agent's life: starts it when it may run, takes its exits to the crash policy, and does what
- * that decides. Everything that changes the agent goes through one mailbox, so nothing overtakes
- * anything.
+ * The lifecycle of one agent: starts it when it may run, passes its exits to the crash policy, and
+ * performs the decisions. All changes of the agent go through one mailbox, so they never overtake each
+ * other.
  *
- * Keeps S1 (a run is started only when none is open), S2 (nothing starts while the agent is wanted
- * down), S8 (one start and one exit per run) and S13 (adoption moves no counter).
+ * Keeps S1 (a run is started only if none is open), S2 (nothing starts while the agent is wanted down),
+ * S8 (one start and one exit per run) and S13 (adoption changes no counter).
  */
 
 import { type Asker, type ExitReport, exitReport } from "../core/exit.js";
@@ -57,9 +57,9 @@ export class AgentLife implements Life {
 	readonly #next: NextStart;
 	#cancelLook = () => {};
 	#watch: RunWatch | null = null;
-	/** The run that a stop is seeing to, with all its processes. */
+	/** The run that is being stopped, with all its processes. */
 	#draining: LiveRun | null = null;
-	/** What outlived the last run's own process (S18). */
+	/** Processes that outlived the last run's own process (S18). */
 	#left: LeftTree | null = null;
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
@@ -97,7 +97,7 @@ export class AgentLife implements Life {
 	}
 
 	exited(exit: RunExit): Promise<void> {
-		// Shown at once: recording it may have to wait for the store.
+		// Shown immediately: recording it may have to wait for the store.
 		if (this.#run?.runId === exit.runId) this.#run.gone = exit;
 		return this.#inbox.run(async () => {
 			const live = this.#run;
@@ -131,7 +131,7 @@ export class AgentLife implements Life {
 		this.#left?.letGo();
 	}
 
-	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
+	/** Whether anything forbids a start now: S1, S2 and S15 are enforced here. */
 	forbidden(): StartOutcome | null {
 		if (this.#run !== null) return "already_running";
 		if (typeof this.#left?.stuck === "string") return "not_gone";
@@ -173,7 +173,7 @@ export class AgentLife implements Life {
 		const backend = chooseBackend(this.#kept.now.spec);
 		const live = newRun(newRunId(), backend, wanted.withContinue, this.#nowMs());
 		await recordIntent(this.#kept, live, this.#lastExit).catch((error: unknown) => {
-			// Nothing has started. The agent is still wanted, so it is tried again.
+			// Nothing has started. The agent is still wanted up, so it is retried.
 			wanted.outcome.resolve("failed");
 			this.#next.plan({ afterMs: INTENT_AGAIN_MS, dueAtMs: this.#nowMs() + INTENT_AGAIN_MS });
 			throw error;
@@ -215,7 +215,7 @@ export class AgentLife implements Life {
 		return { live: newRun(newRunId(), chooseBackend(spec), true, this.#nowMs()), leave };
 	}
 
-	/** A run is known to be alive, because it was just started or because it was found so. */
+	/** A run is known to be alive, because it was just started or found running. */
 	async #began(
 		live: LiveRun,
 		handle: RunHandle,
@@ -230,7 +230,7 @@ export class AgentLife implements Life {
 			transaction.putRun(this.#stored(live, "running")),
 		);
 		const { spec } = this.#kept.now;
-		// Somebody else has the conversation by now: two processes on one would damage it.
+		// Another holder has the conversation by now: two processes would damage it.
 		if (!holds) live.askedBy ??= "reeve";
 		if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
 		const ifCurrent = (task: () => Promise<void>) =>
@@ -252,7 +252,7 @@ export class AgentLife implements Life {
 		this.#world.changed();
 	}
 
-	/** Records how a run ended, with what the policy decided, and does it. */
+	/** Records the exit of a run with the decision of the policy, and performs it. */
 	async #end(live: LiveRun, facts: ExitReport, atMs: number): Promise<void> {
 		live.gone = facts;
 		const { exit, planned, successor, isParked } = await recordEnd(
@@ -276,7 +276,7 @@ export class AgentLife implements Life {
 		if (successor !== null) await this.#start(successor.live, () => {}).finally(successor.leave);
 	}
 
-	/** Ends what outlived the agent. Until that is done, the agent does not start. */
+	/** Kills the processes that outlived the agent. The agent does not start before that is done. */
 	#endLeft(live: LiveRun): void {
 		this.#left = new LeftTree(live, this.#world, this.#kept, {
 			inTurn: (task) => this.#inbox.run(task),
@@ -297,7 +297,7 @@ export class AgentLife implements Life {
 		return reportOf(live, exit, this.#world.clock.now().steadyMs);
 	}
 
-	/** The end of a run of which nobody knows how it came. */
+	/** The end of a run whose exit was not observed. */
 	#endUnseen(live: LiveRun): Promise<void> {
 		const exit = { ...UNSEEN, atMs: this.#nowMs() };
 		return this.#end(live, this.#report(live, exit), exit.atMs);
@@ -328,7 +328,7 @@ export class AgentLife implements Life {
 		});
 		await this.#inbox.run(async () => {
 			const isProven = drained.outcome !== "not_proven";
-			// The process is gone; if its exit was not heard of by now, it never will be.
+			// The process is gone; an exit that was not reported by now never will be.
 			if (this.#run === live && !isProven)
 				return live.isUnknown ? this.#lookAgain(live) : undefined;
 			if (this.#run === live) return this.#endUnseen(live);
@@ -338,7 +338,7 @@ export class AgentLife implements Life {
 		return drained;
 	}
 
-	/** The agent itself does not run, but something that it left behind may. */
+	/** The agent itself does not run, but processes that it left behind may. */
 	async #stopLeft(graceMs: number): Promise<Omit<StopReport, "durationMs">> {
 		if (this.#left !== null) return drainedAs(await this.#left.end(graceMs));
 		return { outcome: "already_stopped", reason: null, killed: [] };
@@ -352,14 +352,14 @@ export class AgentLife implements Life {
 		);
 	}
 
-	/** Nothing starts from here on, and who asked is recorded before the agent is told. */
+	/** Prevents further starts, and records who requested the stop before the agent is asked to exit. */
 	async #suppressRestarts(by: Asker): Promise<LiveRun | null> {
 		const live = this.#run;
 		await this.#kept.save({}, [], (transaction) => {
 			transaction.removeEffect(startEffectKey(this.id));
 			if (live !== null) transaction.putRun(this.#stored({ ...live, askedBy: by }, "running"));
 		});
-		// A stop that could not be stored was refused, and leaves everything as it was.
+		// A stop that could not be stored was rejected, and changes nothing.
 		if (live !== null) live.askedBy = by;
 		this.#next.refuse();
 		this.#cancelLook();
@@ -370,14 +370,14 @@ export class AgentLife implements Life {
 		const backend = this.#world.backendNamed(stored.backend);
 		const live = recoveredRun(stored, backend);
 		this.#run = live;
-		// A look that failed has seen nothing, and is made again like one that could not tell.
+		// A failed lookup proves nothing, and is repeated like an unknown result.
 		const found = await backend
 			.recover(stored.runId, stored.handle)
 			.catch((error: Error) => ({ state: "unknown", reason: error.message }) as const);
 		live.isUnknown = found.state === "unknown";
 		switch (found.state) {
 			case "unknown":
-				// Not known is not stopped: nothing is started until it is known.
+				// Unknown is not stopped: nothing is started until the state is known.
 				this.#kept.show(found.reason);
 				return this.#lookAgain(live);
 			case "running": {
@@ -393,7 +393,7 @@ export class AgentLife implements Life {
 		if (this.#next.plannedAtMs === null) this.#takeUp(null);
 	}
 
-	/** Also after a stop that proved nothing: it had called off the look. */
+	/** Also after a stop without proof, which had cancelled the lookup. */
 	#lookAgain(live: LiveRun): void {
 		const stored = this.#stored(live, live.handle === null ? "intended" : "running");
 		this.#cancelLook = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
@@ -403,7 +403,7 @@ export class AgentLife implements Life {
 
 	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
 		if (stored.state === "intended") {
-			// It was never started, so there is no exit to judge.
+			// It was never started, so there is no exit to classify.
 			await this.#kept.save({}, [], (transaction) =>
 				transaction.putRun(this.#stored(live, "ended")),
 			);
@@ -415,7 +415,7 @@ export class AgentLife implements Life {
 		await this.#endUnseen(live);
 	}
 
-	/** Goes on where an earlier daemon stopped: at the planned time, or at once. */
+	/** Continues where an earlier daemon stopped: at the planned time, or immediately. */
 	#takeUp(planned: PlannedStart | null): void {
 		if (this.forbidden() !== null) return;
 		if (planned === null) {

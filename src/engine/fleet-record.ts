@@ -1,4 +1,4 @@
-/** Agents that come and go with a fleet file, as they are recorded. */
+/** Adds and removes the recorded agents of a fleet file. */
 
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { NEW_AGENT } from "../core/crash-state.js";
@@ -15,7 +15,7 @@ interface Recorder {
 export function newAgent(spec: AgentSpec, fleetFile: string, position: number): Agent {
 	return {
 		...{ id: spec.id, fleetFile, position, spec },
-		// What runs only when it is called is always there to be called.
+		// A call agent is always available.
 		desired: spec.kind === "call" ? "up" : "down",
 		...{ crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
 	};
@@ -43,7 +43,7 @@ export async function recordRemoved({ store, clock }: Recorder, id: string): Pro
 	});
 }
 
-/** The fleet of a file as it was last taken on. */
+/** The recorded fleet of a file. */
 export function recordedFleet(agents: readonly Agent[], file: string): FleetSpec {
 	const own = agents
 		.filter((agent) => agent.fleetFile === file)

@@ -1,4 +1,6 @@
-/** One start of a run that is recorded as intended: prepares it, takes its conversation, starts it. */
+/**
+ * One start of a run that is recorded as intended: prepares it, acquires its conversation, starts it.
+ */
 
 import type { RunHandle, StartFailure, StartRequest } from "../ports/backend.js";
 import type { StoredExit } from "../ports/store.js";
@@ -11,7 +13,7 @@ import { takeConversation } from "./run-conversation.js";
 export type Launched =
 	| { readonly outcome: "started"; readonly handle: RunHandle }
 	| { readonly outcome: "failed"; readonly failure: StartFailure }
-	/** The backend could not say whether it has started. */
+	/** The backend could not determine whether it has started. */
 	| { readonly outcome: "unknown" };
 
 /** Why an agent does not run whose start is recorded. */
@@ -48,7 +50,8 @@ export async function launchRun(
 	live: LiveRun,
 ): Promise<Launched> {
 	const ready = await prepareRun(world, kept, live).catch((error: unknown) =>
-		// Nothing has started yet: a full disk or a store that fails must not leave the agent starting for ever.
+		// Nothing has started yet: a full disk or a failing store must not leave the agent starting
+		// forever.
 		failed(false, `cannot prepare the start: ${messageOf(error)}`),
 	);
 	if ("outcome" in ready) return ready;
@@ -80,7 +83,7 @@ async function prepareRun(
 		live.conversation = taken.conversation;
 		const { id, mode } = taken.conversation;
 		const data = { conversation: id, mode };
-		// Before the start, so that whoever comes next takes up this conversation and no other.
+		// Before the start, so that the next daemon resumes exactly this conversation.
 		await kept.save(
 			{ conversation: id },
 			[{ type: "agent.conversation", agent: kept.now.id, run_id: runId, data }],

@@ -1,6 +1,6 @@
 /**
- * Who may start now. Agents that want to start wait here until all that they depend on is ready, and
- * until the host can take another start.
+ * Grants starts. Agents that request a start wait here until their dependencies are ready, and the rate
+ * limit of the host allows another start.
  *
  * Keeps S4 (starts in a window ≤ burst, manual ones included) and S7 (start order follows
  * `depends_on`).
@@ -16,13 +16,13 @@ const LAUNCHING_MAX = 64;
 export interface Startable {
 	readonly id: string;
 	readonly dependsOn: readonly string[];
-	/** Whether its account lets it; asked only when nothing else keeps it. */
+	/** Whether its account permits it; checked only if nothing else holds it. */
 	mayGo(): boolean;
 	launch(): Promise<void>;
 }
 
 export interface StartGate {
-	/** Somebody wants to start, or became ready: look again at all who wait. */
+	/** An agent requests a start or became ready: check all waiting agents again. */
 	pump(): void;
 	/**
 	 * Admits a start that follows an exit in the same commit; null when it has to wait like any other. The result is to be
@@ -39,7 +39,7 @@ export function createStartGate(
 	/** Those that want to start. */
 	agents: () => Iterable<Startable>,
 	isReady: (id: string) => boolean,
-	/** Starts belong to no request: another request, or a timer, may have made the room for them. */
+	/** Starts belong to no request: another request, or a timer, may have triggered them. */
 	detach: Store["detach"],
 	onError: (id: string, error: unknown) => void,
 ): StartGate {

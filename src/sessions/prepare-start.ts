@@ -1,4 +1,7 @@
-/** From a spec to what a backend needs: the whole environment, the command line, the folders. */
+/**
+ * Converts a spec to the request of a backend: the complete environment, the command line, the
+ * directories.
+ */
 
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -13,17 +16,17 @@ import { adapterOf } from "./adapters.js";
 import { type Environments, renderProblems } from "./agent-environment.js";
 import { prepareSession } from "./prepare-session.js";
 
-/** Until somebody attaches. */
+/** Until a client attaches. */
 const SIZE = { columns: 200, rows: 50 };
 
 export interface StartPlace {
 	readonly environments: Environments;
 	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "locks" | "socket">;
-	/** Something is not as it should be, and the agent starts all the same. */
+	/** A problem that does not prevent the start. */
 	readonly onTrouble: (message: string) => void;
 }
 
-/** Ids hold no slash and no dot, so this is always a folder of its own below the others. */
+/** Ids contain no slash and no dot, so this is always a separate directory below the others. */
 export function logDirOf(logs: string, agentId: string): string {
 	return join(logs, ...agentId.split(":"));
 }
@@ -58,7 +61,7 @@ export async function prepareStart(
 			agentId: spec.id,
 			argv: spec.adapter === "acp" ? acpCommand(spec.id, home.socket, argv) : argv,
 			cwd: spec.cwd,
-			// The fleet file and the env file win over what the adapter sets.
+			// The fleet file and the env file take precedence over the adapter.
 			env: valuesOf(
 				composeEnvironment([
 					base,
@@ -77,7 +80,7 @@ export async function prepareStart(
 	};
 }
 
-/** Why the agent cannot be started as things are; null when nothing is in the way. Touches nothing. */
+/** Why the agent cannot be started now; null if nothing prevents it. Changes nothing. */
 export async function checkStart(
 	spec: AgentSpec,
 	environments: Environments,
