@@ -27,10 +27,12 @@ import type {
 	Started,
 	Stopped,
 } from "./engine-parts.js";
+import { recordedFleet } from "./fleet-record.js";
 import { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
 import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
 import { PinnedFleets } from "./pinned-fleets.js";
+import { Questions } from "./questions.js";
 import { reloadFleet } from "./reload.js";
 import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
@@ -50,6 +52,7 @@ export class Engine {
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
+	readonly questions: Questions;
 	readonly terminals: Terminals;
 	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
@@ -60,7 +63,10 @@ export class Engine {
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
 		this.#drafts = new Drafts(parts.clock);
 		const lifeOf = (id: string) => this.#runner(id).life;
-		this.terminals = new Terminals(lifeOf, parts.sessions, this.#drafts, parts.clock);
+		const { store, clock, sessions } = parts;
+		const drafts = this.#drafts;
+		this.questions = new Questions(store, clock);
+		this.terminals = new Terminals({ lifeOf, sessions, inbox: this.inbox, drafts, store, clock });
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
@@ -136,6 +142,18 @@ export class Engine {
 				return { id, outcome: "old_settings", reason };
 			}),
 		);
+	}
+
+	/** Brings up the agents in scope, from the fleets as they were last accepted. */
+	async upRecorded(scope: Scope): Promise<readonly Started[]> {
+		const agents = this.list().map(({ agent }) => agent);
+		const isMeant = ({ id, spec }: Agent) =>
+			scope === "*" || scope === id || scope === spec.project;
+		const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
+		// Throws with the known agents.
+		if (files.size === 0) this.get(scope);
+		const started = [...files].map((file) => this.up(recordedFleet(agents, file), scope));
+		return (await Promise.all(started)).flat();
 	}
 
 	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {

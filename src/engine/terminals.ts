@@ -1,6 +1,7 @@
-/** The terminals of agents that run: what is typed there, what they show, who looks on. */
+/** The terminals of running agents: input, messages, screens, viewers. */
 
 import { ReeveError } from "../core/errors.js";
+import type { AgentKind } from "../core/states.js";
 import type {
 	Backend,
 	RunHandle,
@@ -9,38 +10,65 @@ import type {
 	TerminalViewer,
 } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
+import type { Store } from "../ports/store.js";
 import { isAttended } from "./attendant.js";
 import type { Drafts } from "./drafts.js";
+import type { Inbox } from "./inbox.js";
 import type { Life } from "./life.js";
 import type { SessionWorld } from "./life-world.js";
-import { withDeadline } from "./waiting.js";
+import { createMailbox, type Mailbox } from "./mailbox.js";
+import { storing } from "./store-guard.js";
+import { SUBMIT_AFTER_MS } from "./type-prompt.js";
+import { pass, withDeadline } from "./waiting.js";
 
 /** Programs read what is typed at once; one that takes this long does not read at all. */
 const INPUT_MS_MAX = 10_000;
 
+interface TerminalsWorld {
+	readonly lifeOf: (id: string) => Life;
+	readonly sessions: Pick<SessionWorld, "adapterOf">;
+	readonly inbox: Inbox;
+	readonly drafts: Drafts;
+	readonly store: Store;
+	readonly clock: Clock;
+}
+
 export class Terminals {
-	readonly #lifeOf: (id: string) => Life;
-	readonly #sessions: Pick<SessionWorld, "adapterOf">;
+	readonly #world: TerminalsWorld;
+	/** Messages that are typed at once, one after another for each agent. */
+	readonly #typing = new Map<string, Mailbox>();
 
-	readonly #drafts: Drafts;
-	readonly #clock: Clock;
-
-	constructor(
-		lifeOf: (id: string) => Life,
-		sessions: Pick<SessionWorld, "adapterOf">,
-		drafts: Drafts,
-		clock: Clock,
-	) {
-		this.#clock = clock;
-		this.#lifeOf = lifeOf;
-		this.#sessions = sessions;
-		this.#drafts = drafts;
+	constructor(world: TerminalsWorld) {
+		this.#world = world;
 	}
 
-	/** Whether what is sent to an agent waits in its inbox until it can be typed. */
-	hasInbox(id: string): boolean {
-		const { spec } = this.#lifeOf(id).snapshot().agent;
-		return spec.kind === "session" && spec.terminal && isAttended(this.#sessions.adapterOf(spec));
+	/**
+	 * Sends a message. Returns its id where it waits in the agent's inbox until it can be typed; null where it was typed
+	 * at once.
+	 */
+	send(id: string, text: string, submit: boolean): Promise<string | null> {
+		const { agent } = this.#world.lifeOf(id).snapshot();
+		const typing = this.#typing.get(id) ?? createMailbox();
+		this.#typing.set(id, typing);
+		return typing.run(async () => {
+			refuseToType(id, agent.spec.kind);
+			if (submit && text !== "" && this.#hasInbox(id)) {
+				const { store, inbox } = this.#world;
+				return (await storing(store, () => inbox.accept(id, text))).id;
+			}
+			await this.input(id, Buffer.from(text, "utf8"));
+			if (submit) {
+				await pass(this.#world.clock, SUBMIT_AFTER_MS);
+				await this.input(id, Buffer.from("\r"));
+			}
+			return null;
+		});
+	}
+
+	#hasInbox(id: string): boolean {
+		const { lifeOf, sessions } = this.#world;
+		const { spec } = lifeOf(id).snapshot().agent;
+		return spec.kind === "session" && spec.terminal && isAttended(sessions.adapterOf(spec));
 	}
 
 	/** Types bytes, exactly as they are. */
@@ -52,7 +80,7 @@ export class Terminals {
 			this.#held(id);
 			throw notRead(id, error instanceof Error ? error.message : String(error));
 		});
-		if ((await withDeadline(this.#clock, given, INPUT_MS_MAX)) === "done") return given;
+		if ((await withDeadline(this.#world.clock, given, INPUT_MS_MAX)) === "done") return given;
 		throw notRead(id, `it did not read all of it within ${INPUT_MS_MAX / 1_000} s`);
 	}
 
@@ -81,13 +109,13 @@ export class Terminals {
 
 	/** What is typed into a question answers that, and is not in the input. */
 	#noteTyping(id: string, bytes: Uint8Array): void {
-		const { known } = this.#lifeOf(id).snapshot();
-		if (known?.activity === "waiting_input") this.#drafts.forget(id);
-		else this.#drafts.typed(id, bytes);
+		const { known } = this.#world.lifeOf(id).snapshot();
+		if (known?.activity === "waiting_input") this.#world.drafts.forget(id);
+		else this.#world.drafts.typed(id, bytes);
 	}
 
 	#held(id: string): { readonly backend: Backend; readonly handle: RunHandle } {
-		const life = this.#lifeOf(id);
+		const life = this.#world.lifeOf(id);
 		const { spec } = life.snapshot().agent;
 		if (spec.kind !== "session" || !spec.terminal) {
 			throw new ReeveError("no_terminal", `${id} has no terminal`);
@@ -96,6 +124,13 @@ export class Terminals {
 		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
 		return held;
 	}
+}
+
+/** Call and worker agents have no terminal, and requests instead of messages. */
+function refuseToType(id: string, kind: AgentKind): void {
+	if (kind === "session") return;
+	const hint = `Send it a request: \`reeve call ${id} ACTION\`.`;
+	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
 }
 
 function notRead(id: string, why: string): ReeveError {

@@ -8,7 +8,7 @@ import type { Clock } from "../ports/clock.js";
 import { pass } from "./waiting.js";
 
 /** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
-const SUBMIT_AFTER_MS = 300;
+export const SUBMIT_AFTER_MS = 300;
 
 export interface Keyboard {
 	readonly backend: Backend;

@@ -1,22 +1,12 @@
 /**
- * Requests while nothing can be stored. The contract states which routes need the store; they are refused
- * at once, with the reason, and nothing is done. A request that was under way when the obstacle appeared
- * is answered by the store after a moment: refused, or begun and not finished.
+ * Requests while nothing can be stored. Those that need the store are refused at once, with the reason, and nothing is
+ * done. A request that was under way when the obstacle appeared is answered by the store after a moment: refused, or
+ * begun and not finished.
  */
 
 import { ReeveError } from "../core/errors.js";
 import type { Store, StoreRequest } from "../ports/store.js";
-import type { RouteSpec } from "./contract/route.js";
 
-export async function guardStore<T>(
-	{ stores }: Pick<RouteSpec, "stores">,
-	store: Store,
-	act: () => T | Promise<T>,
-): Promise<T> {
-	return stores === "always" ? storing(store, act) : act();
-}
-
-/** For the part of a request that needs the store, where the route does other things too. */
 export async function storing<T>(store: Store, act: () => T | Promise<T>): Promise<T> {
 	refuseUnstored(store);
 	return store.accept(act);
