@@ -1,7 +1,7 @@
 /**
- * Asks the operator in the agent's name, through the daemon: the question becomes an event and is answered
- * with `reeve reply` or the API. The daemon keeps one open question per agent, so they are asked one after
- * the other; an answer can then never go to the wrong one.
+ * Asks the operator on behalf of the agent, through the daemon: the question becomes an event and is
+ * answered with `reeve reply` or the API. The daemon keeps one open question per agent, so questions
+ * are asked one at a time, and an answer can never reach the wrong one.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,13 +12,13 @@ import type {
 } from "@agentclientprotocol/sdk";
 import type { Client } from "../client/client.js";
 
-/** The longest that the daemon lets anybody wait; asking the same again waits on. */
+/** The longest wait that the daemon allows; repeating the question continues the wait. */
 const WAIT = "10m";
 const TRY_AGAIN_MS = 2_000;
 const TRIES_MAX = 30;
 
 export interface Operator {
-	/** Until there is an answer, or `cancelled` is aborted. */
+	/** Resolves with the answer, or when `cancelled` aborts. */
 	decide(
 		request: RequestPermissionRequest,
 		cancelled: AbortSignal,
@@ -51,7 +51,7 @@ export function createOperator(
 		return null;
 	}
 
-	/** A question that nobody waits for any more must not be answered later, for another. */
+	/** An abandoned question must not be answered later instead of another one. */
 	async function withdraw(): Promise<void> {
 		const body = { answer: "(withdrawn: the turn is over)" };
 		await client.call("POST /api/v1/agents/:id/reply", { place: agent, body }).catch(() => {});
@@ -75,7 +75,7 @@ export function createOperator(
 		return CANCELLED;
 	}
 
-	// What an earlier process asked, nobody waits for.
+	// Questions of an earlier process are abandoned.
 	earlier = withdraw();
 	return {
 		decide(request, cancelled) {

@@ -10,7 +10,7 @@ const EXTENSION = `import { renameSync, utimesSync, writeFileSync } from "node:f
 let count = 0;
 let atMs = 0;
 const tools = new Set();
-const EMPTY = "The service answered with nothing: no text, no tool, no tokens.";
+const EMPTY = "The service returned an empty response: no text, no tool call, no tokens.";
 function report(event: string, data: object, keep = "last") {
 	const spool = process.env.REEVE_SPOOL;
 	if (!spool) return;

@@ -1,7 +1,7 @@
 /**
- * The agent's side of the protocol: reads requests from stdin, one JSON text per line, and answers each
- * on stdout in whatever order they are done. With one request and the end of input that is a call
- * agent; with many it is a worker agent. The same program is both.
+ * The agent's side of the protocol: reads requests from stdin, one JSON text per line, and writes a
+ * response for each to stdout in any order. With one request and the end of input it is a call agent;
+ * with many it is a worker agent. The same program can be both.
  */
 
 import { Console } from "node:console";
@@ -28,8 +28,8 @@ export interface AgentContext {
 }
 
 /**
- * Does one action; what it returns is the result. Written as a method, so that a handler may say what
- * payload it expects. Nothing checks that for it.
+ * Handles one action and returns its result. Declared as a method, so that a handler can declare the
+ * type of its payload, which is not checked.
  */
 export type Handler = { handle(payload: unknown, context: AgentContext): unknown }["handle"];
 
@@ -68,16 +68,16 @@ export async function serve(
 	}
 	await Promise.all(underWay);
 	if (options.exit === false) return;
-	// What is on its way to the log must not be lost by an exit.
+	// Flushes the log before the exit.
 	process.stderr.write("", () => process.exit());
 }
 
-/** The pipe is gone, and with it whoever asked. */
+/** The pipe is closed, so the caller is gone. */
 function leave(): never {
 	process.exit(1);
 }
 
-/** The first signal lets what is under way end, the second does not. */
+/** The first signal lets current requests finish, the second does not. */
 function abortOnSignal(): AbortSignal {
 	const controller = new AbortController();
 	for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -94,7 +94,7 @@ function parseRequest(line: string): ActionRequest | null {
 		const value: unknown = JSON.parse(line);
 		if (typeof Object(value).request_id === "string") return value as ActionRequest;
 	} catch {
-		// Said below.
+		// Handled below.
 	}
 	process.stderr.write("invalid line on stdin: expected a JSON object with a request_id\n");
 	process.exitCode = 1;
@@ -149,7 +149,7 @@ function contextOf(request: ActionRequest, signal: AbortSignal): AgentContext {
 	};
 }
 
-/** A result that is no JSON is a failure of the action, not of the agent. */
+/** A result that is not JSON is a failure of the action, not of the agent. */
 function renderResponse(response: ActionResponse): string {
 	try {
 		return JSON.stringify(response);

@@ -1,4 +1,4 @@
-/** `adapter`: it must be built in or stand under `adapters`, and no name may mean both. */
+/** `adapter`: it must be built in or defined under `adapters`, but not both. */
 
 import { PLACEHOLDERS, unknownPlaceholders } from "../core/adapter.js";
 import { ADAPTERS, HEADLESS_CLIS } from "../core/states.js";
@@ -42,7 +42,7 @@ export function checkAdapters(
 		const name = String(written.value);
 		const isKnown = BUILT_IN.has(name) || own.includes(name);
 		const said = isKnown ? explainKind(name, agent) : explainUnknown(written.written, own);
-		// Defaults are for those whom they fit.
+		// Defaults apply only to agents that support them.
 		if (said !== null && !(isKnown && path[0] === "defaults")) {
 			findings.push(finding(written.at, path, said));
 		}
@@ -75,10 +75,10 @@ function checkSeeds(tree: Tree, adapter: Path): readonly Finding[] {
 	});
 }
 
-/** Where every start may name the conversation, whether it begins one or takes one up. */
+/** Keys that may contain the conversation id at every start, fresh or resumed. */
 const AT_EVERY_START = ["command", "args", "seed_args", "env", "files"];
 
-/** A conversation whose id the program never gets, and one that is never resumed. */
+/** Finds a conversation id that the program never gets, and a conversation that is never resumed. */
 function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly Finding[] {
 	const path = [...adapter, "conversation"];
 	const id = findTree(tree, [...path, "id"]);
@@ -104,7 +104,7 @@ function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly
 	});
 }
 
-/** A CLI that only knows its last conversation resumes that one, and takes no id. */
+/** A CLI that can only resume its last conversation needs no id. */
 function checkLast(tree: Tree, adapter: Path): readonly Finding[] {
 	const path = [...adapter, "conversation"];
 	const resume = findTree(tree, [...path, "resume"]);
@@ -153,7 +153,7 @@ function explainKind(name: string, { kind }: WrittenAgent): Explanation | null {
 
 function explainUnknown(written: string, own: readonly string[]): Explanation {
 	const words = [...new Set<string>([...ADAPTERS, ...own])];
-	// `claude-code` is `claude` to most people.
+	// `claude-code` is a common name of `claude`.
 	const known = words.find((word) => written.startsWith(`${word}-`));
 	const meant = nearest(written, words) ?? known ?? null;
 	return {

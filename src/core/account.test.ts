@@ -61,7 +61,7 @@ describe("a limit that is met", () => {
 		["for the operator, with auto_resume off", {}, { autoResume: false }, null],
 		["for the operator, beyond max_wait", {}, { maxWaitMs: 299_999 }, null],
 		["as long as max_wait", {}, { maxWaitMs: 300_000 }, 300_000],
-		// It is 16:00 in this world.
+		// The simulated time is 16:00.
 		["till quiet hours end", {}, { quietHours: { fromMinute: 960, toMinute: 990 } }, 1_800_000],
 		["over midnight", {}, { quietHours: { fromMinute: 900, toMinute: 60 } }, 9 * HOUR_MS],
 		["not for other hours", {}, { quietHours: { fromMinute: 990, toMinute: 960 } }, 300_000],

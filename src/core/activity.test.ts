@@ -146,15 +146,15 @@ describe("what an agent does", () => {
 			failure: { cause: "overloaded", resetAtMs: null },
 		};
 		expect(read([failed])).toMatchObject({ activity: "ready", failure: "overloaded" });
-		// The turn after it may have met the limit just now, before anything was told of it.
+		// The turn after it may have just hit the limit, before any report of it.
 		expect(read([well, hook("busy", 10)]).activity).toBe("rate_limited");
-		// Unless it tells of its limits itself, as it has shown.
+		// Not if the CLI has reported a limit itself.
 		const limit = {
 			...hook("ready", 90_000),
 			failure: { cause: "usage_limit", resetAtMs: 1 },
 		} as const;
 		expect(read([limit, well, hook("busy", 10)]).activity).toBe("busy");
-		// A conversation that was taken up is on the screen with all that was said in it.
+		// A resumed conversation is on the screen with its whole history.
 		expect(read([hook("ready", 10)], true).activity).toBe("ready");
 		const asked = { ...hook("busy", 10), prompt: "go on" };
 		expect(read([hook("ready", 20), asked], true).activity).toBe("rate_limited");

@@ -19,7 +19,7 @@ const retryAt = (signs: readonly AgentSign[], maxAttempts = 5) => {
 	return retry === null ? null : retry.atMs / 1_000;
 };
 
-/** That many failed turns in a row, a minute apart; the last one at minute zero. */
+/** This many consecutive failed turns, one minute apart; the last one at minute zero. */
 const failures = (count: number) =>
 	Array.from({ length: count }, (_, n) => [
 		asked((n + 1 - count) * 60 - 1),

@@ -18,7 +18,7 @@ const reading = (key: string, facts: Partial<UsageReading> = {}): UsageReading =
 	...facts,
 });
 
-/** What each of these adds, one after the other. */
+/** The amount that each reading adds, in order. */
 function added(...readings: readonly UsageReading[]): readonly number[] {
 	let seen: UsageCursor["seen"] = [];
 	return readings.map((each) => {

@@ -13,13 +13,13 @@ const manager = {
 
 type Facts = Parameters<typeof describeBackends>[0];
 const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim"> & Partial<Facts>) =>
-	describeBackends({ noLaunchd: "launchd exists on macOS only", noShim: null, ...facts });
+	describeBackends({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
 const autoOf = (facts: Parameters<typeof describeAll>[0]) =>
 	describeAll(facts)
 		.filter(({ auto }) => auto)
 		.map(({ name }) => name);
 const limitedOf = (facts: Parameters<typeof describeAll>[0]) =>
-	backendForLimits({ noLaunchd: "launchd exists on macOS only", noShim: null, ...facts });
+	backendForLimits({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
 const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
 	describeAll(facts).find((each) => each.name === name);
 
@@ -57,7 +57,7 @@ describe("auto takes", () => {
 	});
 
 	test("never launchd, but it is usable on request", () => {
-		const facts = { manager: "systemd exists on Linux only", noTmux: null, noLaunchd: null };
+		const facts = { manager: "systemd is only available on Linux", noTmux: null, noLaunchd: null };
 		expect(autoOf(facts)).toEqual(["pty"]);
 		expect(reasonOf(facts, "launchd")).toMatchObject({ usable: true, auto: false });
 		expect(reasonOf({ ...facts, noLaunchd: "no session" }, "launchd")).toMatchObject({

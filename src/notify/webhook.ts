@@ -1,6 +1,6 @@
 /**
- * A POST to an address: as it is, signed so that the receiver can tell it from others', or in the shape
- * that Slack or ntfy take. The address may itself be a secret, so no failure names it (A5).
+ * Posts to a URL: as plain JSON with a signature, or in the format of Slack or ntfy. The URL itself may
+ * be a secret, so no error contains it (A5).
  */
 
 import { createHmac } from "node:crypto";
@@ -52,7 +52,7 @@ function resultOf(status: number): SendResult {
 function renderBody(notice: Notice, shape: WebhookOptions["shape"]) {
 	const { title, text, kind } = notice;
 	if (shape === "ntfy") {
-		// Headers hold no line break and no more than Latin letters.
+		// Header values must be printable ASCII.
 		const plain = title.replaceAll(/[^\x20-\x7e]/g, "?");
 		return { body: text, headers: { title: plain, tags: kind } };
 	}

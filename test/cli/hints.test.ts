@@ -229,5 +229,5 @@ test("folders are made for their owner alone, by as many as want them", async ()
 	await Promise.all(Array.from({ length: 8 }, () => makeFolder(path)));
 	const file = join(path, "file");
 	writeFileSync(file, "");
-	await expect(makeFolder(file)).rejects.toThrow("is not a folder");
+	await expect(makeFolder(file)).rejects.toThrow("is not a directory");
 });

@@ -97,7 +97,7 @@ function ofWords(message: string): HeadlessEnd {
 	if (/root\/sudo|unknown option|Invalid settings/i.test(message)) {
 		return failed("config", message);
 	}
-	return failed(troubleOf(message), message || "it ended without a result");
+	return failed(troubleOf(message), message || "it exited without a result");
 }
 
 function answered(

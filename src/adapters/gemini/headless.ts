@@ -82,7 +82,7 @@ function read(ended: EndedCall): HeadlessEnd {
 	const own = CODES[ended.code ?? 0];
 	if (own !== undefined) return failed(own, message);
 	if (/terminated|ECONN|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(troubleOf(message), message || "it ended without a result");
+	return failed(troubleOf(message), message || "it exited without a result");
 }
 
 /** From its words, else from its exit code, which two things share. */

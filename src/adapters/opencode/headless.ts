@@ -63,7 +63,7 @@ function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
 		const message = lastLine(stderr) || lastLine(stdout);
 		if (message.includes("Session not found")) return failed("conversation_gone", message);
 		if (/config/i.test(message)) return failed("config", message);
-		return failed(troubleOf(message), message || "it ended without a result");
+		return failed(troubleOf(message), message || "it exited without a result");
 	}
 	return answered(events);
 }

@@ -88,7 +88,7 @@ class JobBackend implements Backend {
 			ok: false,
 			failure: { permanent, detail },
 		});
-		if (!isRunId(runId)) return refuse(true, `not a run id: ${runId}`);
+		if (!isRunId(runId)) return refuse(true, `invalid run id: ${runId}`);
 		const kept = this.#keep(runId);
 		try {
 			await this.#ensureHolder(kept);
@@ -241,9 +241,9 @@ class JobBackend implements Backend {
 		while (!(await accepts(socket))) {
 			const job = await this.#options.launchctl.print(label);
 			if (job?.pid === null && job.ended !== null) {
-				throw new Error(`the job ${label} ended before it was ready (${job.ended})`);
+				throw new Error(`the job ${label} exited before it was ready (${job.ended})`);
 			}
-			if (performance.now() > untilMs) throw new Error(`the job ${label} does not become ready`);
+			if (performance.now() > untilMs) throw new Error(`the job ${label} did not become ready`);
 			await sleep(LOOK_MS);
 		}
 	}
@@ -285,7 +285,7 @@ function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 			// Otherwise agents would be slowed down as background work.
 			ProcessType: "Interactive",
 		},
-		"A run of Reeve: written when it starts, removed when it is forgotten",
+		"A run of Reeve. Created when it starts, removed with its history.",
 	);
 }
 

@@ -57,7 +57,7 @@ export async function attachViewer(
 				const output = follows ? parseOutput(line) : null;
 				if (output !== null && !isClosed) viewer.onOutput(output.bytes);
 			},
-			onClose: () => tellClosed("the agent has ended, or its terminal is gone"),
+			onClose: () => tellClosed("the agent has exited, or its terminal is gone"),
 		});
 		if (size !== null) resize(size);
 		draw();

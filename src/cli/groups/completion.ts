@@ -13,7 +13,9 @@ export const addCompletion: AddCommands = (program, run) => {
 
 	program
 		.command("complete-words", { hidden: true })
-		.description("Print what may follow the words that were typed, for the scripts.")
+		.description(
+			"Print the words that can follow on the command line. Used by the completion scripts.",
+		)
 		.argument("[words...]", "the words after `reeve`; the last one is being completed")
 		.option(...JSON_OPTION)
 		.action(

@@ -1,4 +1,4 @@
-/** What agents say and ask, and what they are answered. */
+/** The routes of messages, progress reports and questions. */
 
 import { z } from "zod";
 import { MESSAGE_PHASES } from "../../core/inbox.js";
