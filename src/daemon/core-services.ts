@@ -1,7 +1,7 @@
 /** The parts without which there is nothing to serve: their end is the daemon's. */
 
-import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
+import type { Calls } from "../engine/tasks/calls.js";
 import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 

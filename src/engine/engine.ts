@@ -9,15 +9,10 @@ import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
-import type { Accounts, Hold } from "./accounts.js";
-import { AgentLife } from "./agent-life.js";
-import { type PlannedStart, startEffectKey, withLastFailure } from "./agent-record.js";
-import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
-import type { Agent } from "./agent-state.js";
-import type { AttemptOrder } from "./calls/calls-world.js";
-import { countCall, performAttempt } from "./calls/perform.js";
-import { Drafts } from "./drafts.js";
-import { createAccounts, redactView, viewOf } from "./engine-accounts.js";
+import { Drafts } from "./attending/drafts.js";
+import { Inbox } from "./attending/inbox.js";
+import { Questions } from "./attending/questions.js";
+import { Terminals } from "./attending/terminals.js";
 import type {
 	AgentView,
 	EngineParts,
@@ -28,20 +23,25 @@ import type {
 	Stopped,
 } from "./engine-parts.js";
 import { recordedFleet } from "./fleet-record.js";
-import { Inbox } from "./inbox.js";
-import type { Life } from "./life.js";
-import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
+import type { Accounts, Hold } from "./limits/accounts.js";
+import { createAccounts, redactView, viewOf } from "./limits/engine-accounts.js";
+import { UsageBook } from "./limits/usage-book.js";
+import { UsageWatch } from "./limits/usage-watch.js";
 import { PinnedFleets } from "./pinned-fleets.js";
-import { Questions } from "./questions.js";
 import { reloadFleet } from "./reload.js";
+import { AgentLife } from "./runs/agent-life.js";
+import { type PlannedStart, startEffectKey, withLastFailure } from "./runs/agent-record.js";
+import { AgentRunner, type Answer, type RestartOptions } from "./runs/agent-runner.js";
+import type { Agent } from "./runs/agent-state.js";
+import type { Life } from "./runs/life.js";
+import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import { isHeldDown, startedOrWaiting } from "./runs/started-or-waiting.js";
+import { WorkerLife, type WorkerWorld } from "./runs/worker-life.js";
 import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
-import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
-import { Terminals } from "./terminals.js";
-import { UsageBook } from "./usage-book.js";
-import { UsageWatch } from "./usage-watch.js";
-import { WorkerLife, type WorkerWorld } from "./worker-life.js";
+import type { AttemptOrder } from "./tasks/calls-world.js";
+import { countCall, performAttempt } from "./tasks/perform.js";
 
 const EXITS_READ = 20;
 

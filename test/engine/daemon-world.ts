@@ -6,8 +6,8 @@
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
 import { Engine } from "../../src/engine/engine.js";
-import { watchReadiness } from "../../src/engine/readiness.js";
-import type { Day } from "../../src/engine/usage-book.js";
+import type { Day } from "../../src/engine/limits/usage-book.js";
+import { watchReadiness } from "../../src/engine/runs/readiness.js";
 import type { Backend } from "../../src/ports/backend.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";

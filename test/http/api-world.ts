@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
-import { Calls } from "../../src/engine/calls/calls.js";
+import { Calls } from "../../src/engine/tasks/calls.js";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../../src/http/auth/gate.js";
 import { createLoginLinks } from "../../src/http/auth/login-links.js";

@@ -1,8 +1,8 @@
 /** What is asked about plans. */
 
-import type { PlanDetail } from "../../engine/calls/calls.js";
-import type { PlanSubmission } from "../../engine/calls/submission.js";
 import { storing } from "../../engine/store-guard.js";
+import type { PlanDetail } from "../../engine/tasks/calls.js";
+import type { PlanSubmission } from "../../engine/tasks/submission.js";
 import type { planRoutes } from "../contract/plans.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";

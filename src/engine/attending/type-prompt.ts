@@ -1,0 +1,74 @@
+/** Typing a text into an agent's terminal and submitting it. */
+
+import type { AdapterProfile } from "../../core/adapter.js";
+import { isShown, pasteText } from "../../core/inbox.js";
+import { KEY_BYTES, readScreen } from "../../core/screen.js";
+import type { Backend, RunHandle } from "../../ports/backend.js";
+import type { Clock } from "../../ports/clock.js";
+import { pass } from "../waiting.js";
+
+/** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
+export const SUBMIT_AFTER_MS = 300;
+
+export interface Keyboard {
+	readonly backend: Backend;
+	readonly handle: RunHandle;
+	readonly clock: Clock;
+	readonly profile: AdapterProfile;
+}
+
+/** How long the text may take to appear, and to leave the input after Enter; a CLI that starts may be busy. */
+const SHOWN_WITHIN_MS = 2_000;
+const LOOK_EVERY_MS = 100;
+
+/** False when it cannot be typed into now. */
+export async function typePrompt(keyboard: Keyboard, text: string): Promise<boolean> {
+	const { backend, handle, clock, profile } = keyboard;
+	if (!(await takesText(keyboard))) return false;
+	const before = await screenOf(keyboard);
+	const safe = pasteText(text);
+	if (profile.paste) await backend.paste(handle, safe);
+	else await backend.input(handle, Buffer.from(safe));
+	// A CLI that reads the text and Enter at the same time takes Enter for a line break in the text.
+	const appears = (screen: string) => isShown(text, before ?? "", screen);
+	const isThere = await waitForScreen(keyboard, appears);
+	await pass(clock, SUBMIT_AFTER_MS);
+	const unsent = await screenOf(keyboard);
+	await pressEnter(keyboard);
+	if (!isThere || unsent === null || !appears(unsent)) return true;
+	// The same screen with the text in it: the key was not taken.
+	const isTaken = await waitForScreen(keyboard, (screen) => screen !== unsent);
+	if (!isTaken && (await takesText(keyboard))) await pressEnter(keyboard);
+	return true;
+}
+
+/** The screen; null where nothing is known of it. */
+async function screenOf({ backend, handle, profile }: Keyboard): Promise<string | null> {
+	return profile.screen === null ? null : backend.screen(handle);
+}
+
+async function waitForScreen(
+	keyboard: Keyboard,
+	holds: (screen: string) => boolean,
+): Promise<boolean> {
+	const { clock } = keyboard;
+	const untilMs = clock.now().steadyMs + SHOWN_WITHIN_MS;
+	for (;;) {
+		const screen = await screenOf(keyboard);
+		if (screen === null) return false;
+		if (holds(screen)) return true;
+		if (clock.now().steadyMs >= untilMs) return false;
+		await pass(clock, LOOK_EVERY_MS);
+	}
+}
+
+export async function pressEnter({ backend, handle }: Keyboard): Promise<void> {
+	await backend.input(handle, Buffer.from(KEY_BYTES.enter));
+}
+
+/** Whether nothing but its input is there to be typed into: a paste would answer a question. */
+export async function takesText({ backend, handle, profile }: Keyboard): Promise<boolean> {
+	if (profile.screen === null) return true;
+	const { besidesLimit, hidesInput } = readScreen(profile.screen, await backend.screen(handle));
+	return besidesLimit !== "waiting_input" && !hidesInput;
+}
