@@ -1,7 +1,7 @@
 /** The critical services: if one fails, the daemon exits. */
 
-import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
+import type { Calls } from "../engine/tasks/calls.js";
 import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 

@@ -2,10 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { redactDeep } from "../core/redact.js";
-import { Calls } from "../engine/calls/calls.js";
-import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
 import { Engine } from "../engine/engine.js";
-import { watchReadiness } from "../engine/readiness.js";
+import { watchReadiness } from "../engine/runs/readiness.js";
+import { Calls } from "../engine/tasks/calls.js";
+import { DEFAULT_CONCURRENCY } from "../engine/tasks/calls-world.js";
 import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
 import { createIds } from "../host/ordered-id.js";

@@ -7,11 +7,11 @@ import type { Backend } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store } from "../ports/store.js";
-import type { Hold } from "./accounts.js";
-import type { AgentSnapshot } from "./agent-state.js";
-import type { PerformWorld } from "./calls/perform.js";
-import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./life-world.js";
-import type { UsageView, UsageWorld } from "./usage-book.js";
+import type { Hold } from "./limits/accounts.js";
+import type { UsageView, UsageWorld } from "./limits/usage-book.js";
+import type { AgentSnapshot } from "./runs/agent-state.js";
+import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import type { PerformWorld } from "./tasks/perform.js";
 
 export interface EngineParts extends PerformWorld {
 	readonly store: Store;

@@ -9,15 +9,10 @@ import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
-import type { Accounts, Hold } from "./accounts.js";
-import { AgentLife } from "./agent-life.js";
-import { type PlannedStart, startEffectKey, withLastFailure } from "./agent-record.js";
-import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
-import type { Agent } from "./agent-state.js";
-import type { AttemptOrder } from "./calls/calls-world.js";
-import { countCall, performAttempt } from "./calls/perform.js";
-import { Drafts } from "./drafts.js";
-import { createAccounts, redactView, viewOf } from "./engine-accounts.js";
+import { Drafts } from "./attending/drafts.js";
+import { Inbox } from "./attending/inbox.js";
+import { Questions } from "./attending/questions.js";
+import { Terminals } from "./attending/terminals.js";
 import type {
 	AgentView,
 	EngineParts,
@@ -27,19 +22,26 @@ import type {
 	Started,
 	Stopped,
 } from "./engine-parts.js";
-import { Inbox } from "./inbox.js";
-import type { Life } from "./life.js";
-import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
+import { recordedFleet } from "./fleet-record.js";
+import type { Accounts, Hold } from "./limits/accounts.js";
+import { createAccounts, redactView, viewOf } from "./limits/engine-accounts.js";
+import { UsageBook } from "./limits/usage-book.js";
+import { UsageWatch } from "./limits/usage-watch.js";
 import { PinnedFleets } from "./pinned-fleets.js";
 import { reloadFleet } from "./reload.js";
+import { AgentLife } from "./runs/agent-life.js";
+import { type PlannedStart, startEffectKey, withLastFailure } from "./runs/agent-record.js";
+import { AgentRunner, type Answer, type RestartOptions } from "./runs/agent-runner.js";
+import type { Agent } from "./runs/agent-state.js";
+import type { Life } from "./runs/life.js";
+import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import { isHeldDown, startedOrWaiting } from "./runs/started-or-waiting.js";
+import { WorkerLife, type WorkerWorld } from "./runs/worker-life.js";
 import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
-import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
-import { Terminals } from "./terminals.js";
-import { UsageBook } from "./usage-book.js";
-import { UsageWatch } from "./usage-watch.js";
-import { WorkerLife, type WorkerWorld } from "./worker-life.js";
+import type { AttemptOrder } from "./tasks/calls-world.js";
+import { countCall, performAttempt } from "./tasks/perform.js";
 
 const EXITS_READ = 20;
 
@@ -50,6 +52,7 @@ export class Engine {
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
+	readonly questions: Questions;
 	readonly terminals: Terminals;
 	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
@@ -60,7 +63,10 @@ export class Engine {
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
 		this.#drafts = new Drafts(parts.clock);
 		const lifeOf = (id: string) => this.#runner(id).life;
-		this.terminals = new Terminals(lifeOf, parts.sessions, this.#drafts, parts.clock);
+		const { store, clock, sessions } = parts;
+		const drafts = this.#drafts;
+		this.questions = new Questions(store, clock);
+		this.terminals = new Terminals({ lifeOf, sessions, inbox: this.inbox, drafts, store, clock });
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
@@ -136,6 +142,18 @@ export class Engine {
 				return { id, outcome: "old_settings", reason };
 			}),
 		);
+	}
+
+	/** Brings up the agents in scope, from the fleets as they were last accepted. */
+	async upRecorded(scope: Scope): Promise<readonly Started[]> {
+		const agents = this.list().map(({ agent }) => agent);
+		const isMeant = ({ id, spec }: Agent) =>
+			scope === "*" || scope === id || scope === spec.project;
+		const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
+		// Throws with the known agents.
+		if (files.size === 0) this.get(scope);
+		const started = [...files].map((file) => this.up(recordedFleet(agents, file), scope));
+		return (await Promise.all(started)).flat();
 	}
 
 	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {

@@ -4,8 +4,8 @@ import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { NEW_AGENT } from "../core/crash-state.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
-import { putAgent } from "./agent-record.js";
-import type { Agent } from "./agent-state.js";
+import { putAgent } from "./runs/agent-record.js";
+import type { Agent } from "./runs/agent-state.js";
 
 interface Recorder {
 	readonly store: Store;

@@ -7,11 +7,11 @@ import { type AgentChange, type ComparedFleet, compareFleet } from "../config/di
 import type { FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 import type { AgentEnv } from "../ports/env-vault.js";
-import type { AgentRunner } from "./agent-runner.js";
-import type { Agent } from "./agent-state.js";
 import type { EngineParts } from "./engine-parts.js";
 import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
 import { createMailbox } from "./mailbox.js";
+import type { AgentRunner } from "./runs/agent-runner.js";
+import type { Agent } from "./runs/agent-state.js";
 
 export interface PinnedFleetsWorld extends Pick<EngineParts, "store" | "clock" | "vault"> {
 	readonly runners: ReadonlyMap<string, AgentRunner>;

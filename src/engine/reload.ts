@@ -5,10 +5,10 @@
  */
 
 import type { FleetSpec } from "../config/spec.js";
-import type { AgentRunner } from "./agent-runner.js";
 import type { EngineParts, Reloaded } from "./engine-parts.js";
-import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
 import type { PinnedFleets } from "./pinned-fleets.js";
+import type { AgentRunner } from "./runs/agent-runner.js";
+import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
 import { dependsOn } from "./scope.js";
 import { stopInOrder } from "./stop-in-order.js";
 

@@ -29,7 +29,7 @@ export interface StartGate {
 	 * called when the start is over.
 	 */
 	admit(agent: Omit<Startable, "launch">): (() => void) | null;
-	/** What an agent still waits for. */
+	/** The dependencies that an agent still waits for. */
 	missing(dependsOn: readonly string[]): readonly string[];
 	close(): void;
 }

@@ -2,8 +2,8 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AgentSpec } from "../config/spec.js";
-import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
+import type { Calls } from "../engine/tasks/calls.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 import type { Caller, Sight } from "./auth/gate.js";

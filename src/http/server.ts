@@ -7,6 +7,7 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
+import { storing } from "../engine/store-guard.js";
 import { createHandlers } from "./all-handlers.js";
 import { type Act, isAct, renderAct } from "./audit.js";
 import { type Gate, mayAct, sightOf } from "./auth/gate.js";
@@ -25,7 +26,6 @@ import {
 	sendPrepared,
 } from "./replies.js";
 import { findRoute, type Route } from "./router.js";
-import { guardStore } from "./store-guard.js";
 import { createTerminalHub, type Upgrade } from "./terminal-hub.js";
 import { type ClosingWatchers, watchCaller } from "./watch-caller.js";
 
@@ -96,7 +96,9 @@ export function createApi(parts: ApiParts): Api {
 			sight: sightOf(caller),
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
 		}) as Asked<RouteName>;
-		const act = () => guardStore(route.spec, parts.store, () => handler(asked, response));
+		const handle = async () => handler(asked, response);
+		const needsStore = route.spec.stores === "always";
+		const act = () => (needsStore ? storing(parts.store, handle) : handle());
 		const reply = await noted(act, note);
 		// An action is always confirmed; a read only while the caller still has access.
 		if (route.method === "GET" && !response.headersSent) gate.recheck(caller);

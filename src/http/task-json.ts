@@ -1,6 +1,6 @@
 /** Converts tasks and plans of the engine to the format of the contract. */
 
-import type { PlanDetail, TaskDetail } from "../engine/calls/calls.js";
+import type { PlanDetail, TaskDetail } from "../engine/tasks/calls.js";
 import type { StoredAttempt, StoredPlan, StoredTask } from "../ports/task-store.js";
 import type { PlanDetailJson, PlanJson } from "./contract/plans.js";
 import type { TaskDetailJson, TaskJson } from "./contract/tasks.js";

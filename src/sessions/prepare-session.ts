@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import type { AgentSpec, SessionSpec } from "../config/spec.js";
 import { type AdapterProfile, fillFirst, fillIn, PLAIN_PROFILE } from "../core/adapter.js";
 import { type ConversationStart, decideConversation } from "../core/conversation.js";
-import type { StartIntent } from "../engine/life-world.js";
+import type { StartIntent } from "../engine/runs/life-world.js";
 import { adapterOf } from "./adapters.js";
 import { findFiles } from "./find-files.js";
 import {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseFleet } from "../config/parse-fleet.js";
 import type { AgentSpec } from "../config/spec.js";
-import { NO_CONVERSATION } from "../engine/life-world.js";
+import { NO_CONVERSATION } from "../engine/runs/life-world.js";
 import { createEnvironments } from "./agent-environment.js";
 import { prepareStart } from "./prepare-start.js";
 

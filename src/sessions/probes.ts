@@ -5,7 +5,7 @@ import { open, stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { AgentSpec } from "../config/spec.js";
-import type { ReadinessProbes } from "../engine/readiness.js";
+import type { ReadinessProbes } from "../engine/runs/readiness.js";
 import type { Environments } from "./agent-environment.js";
 
 const CONNECT_MS = 1_000;

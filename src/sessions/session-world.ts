@@ -8,7 +8,7 @@ import { findConversation } from "../core/conversation.js";
 import { screenText } from "../core/safe-text.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
-import type { SessionWorld } from "../engine/life-world.js";
+import type { SessionWorld } from "../engine/runs/life-world.js";
 import type { Home } from "../home/paths.js";
 import { readOpenFiles } from "../host/open-files.js";
 import { readToolWork } from "../host/tool-work.js";

@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { ReeveError } from "../../core/errors.js";
-import type { SubmitOptions } from "../../engine/calls/submission.js";
+import type { SubmitOptions } from "../../engine/tasks/submission.js";
 import { whoOf } from "../audit.js";
 import type { Caller } from "../auth/gate.js";
 

@@ -2,14 +2,14 @@
 
 import { type ErrorCode, ReeveError } from "../../core/errors.js";
 import { isEnded } from "../../core/task.js";
-import type { TaskDetail } from "../../engine/calls/calls.js";
-import type { TaskSubmission } from "../../engine/calls/submission.js";
+import { storingPassed } from "../../engine/store-guard.js";
+import type { TaskDetail } from "../../engine/tasks/calls.js";
+import type { TaskSubmission } from "../../engine/tasks/submission.js";
 import type { StoredTask } from "../../ports/task-store.js";
 import type { Sight } from "../auth/gate.js";
 import type { Routes } from "../contract/routes.js";
 import type { taskRoutes } from "../contract/tasks.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { storingPassed } from "../store-guard.js";
 import { GOES_ON, renderTask, renderTaskDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 
