@@ -9,9 +9,11 @@ import { findConversation } from "../core/conversation.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
 import type { SessionWorld } from "../engine/life-world.js";
+import { readConnections } from "../host/connections.js";
 import { createConversationLeases } from "../host/conversation-leases.js";
 import { readOpenFiles } from "../host/open-files.js";
 import { readToolWork } from "../host/tool-work.js";
+import { shimPath } from "../native/find-binary.js";
 import type { SignReaderAt, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
 import type { Environments } from "./agent-environment.js";
@@ -137,6 +139,7 @@ export function createSessionWorld(
 			return findConversation(await trueName(record), await readOpenFiles(runId, process));
 		},
 		toolWork: readToolWork,
+		connections: (runId, process) => readConnections(runId, process, shimPath),
 		readReset: (text, atMs) => readerAt(atMs).resetAtMs(text),
 	};
 }
