@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/config/spec.js";
-import { createSessionWorld } from "../../src/daemon/session-world.js";
+import { createSessionWorld } from "../../src/sessions/session-world.js";
 import { fleetOf } from "../engine/daemon-world.js";
 
 const ID = "304bea46-2c79-4d2b-be3a-d33a5739c366";
@@ -24,7 +24,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 function newDaemon() {
 	const home = { logs: join(root, "logs"), agents: join(root, "agents") };
 	const environments = { values: async () => ({ HOME: root }) };
-	return createSessionWorld(home, join(root, "leases"), environments as never);
+	return createSessionWorld(home, join(root, "leases"), environments as never, () => "");
 }
 
 const fileAt = (time: string) => join(chats, `session-2026-11-18T${time}-304bea46.jsonl`);

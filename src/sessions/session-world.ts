@@ -2,21 +2,20 @@
 
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Home } from "../client/home.js";
 import type { AgentSpec } from "../config/spec.js";
 import { fillFirst } from "../core/adapter.js";
 import { findConversation } from "../core/conversation.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
 import type { SessionWorld } from "../engine/life-world.js";
+import type { Home } from "../home/paths.js";
 import { readConnections } from "../host/connections.js";
-import { createConversationLeases } from "../host/conversation-leases.js";
 import { readOpenFiles } from "../host/open-files.js";
 import { readToolWork } from "../host/tool-work.js";
-import { shimPath } from "../native/find-binary.js";
 import type { SignReaderAt, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
 import type { Environments } from "./agent-environment.js";
+import { createConversationLeases } from "./conversation-leases.js";
 import { chooseFiles, findFiles } from "./find-files.js";
 import { readLastWords } from "./last-words.js";
 import { conversationValues, sessionValues } from "./prepare-session.js";
@@ -54,6 +53,7 @@ export function createSessionWorld(
 	home: Pick<Home, "logs" | "agents">,
 	leases: string,
 	{ values: environmentOf }: Environments,
+	nativeProgram: () => string,
 ): SessionWorld {
 	const readerAt: SignReaderAt = (atMs) => ({
 		resetAtMs: (text) => parseResetTime(text, atMs, offsetOfZone),
@@ -139,7 +139,7 @@ export function createSessionWorld(
 			return findConversation(await trueName(record), await readOpenFiles(runId, process));
 		},
 		toolWork: readToolWork,
-		connections: (runId, process) => readConnections(runId, process, shimPath),
+		connections: (runId, process) => readConnections(runId, process, nativeProgram),
 		readReset: (text, atMs) => readerAt(atMs).resetAtMs(text),
 	};
 }
