@@ -136,11 +136,16 @@ export class FaultLab {
 			await until("it is answered", async () => isIdle(await agent()));
 			seen.followed = fault.follow === "hold" ? "held until resume" : "parked until resume";
 		} else if (fault.follow === "stall" && seen.reported.startsWith("busy")) {
-			for (const key of this.#cli.interrupt) {
-				await session.press(key);
-				await sleep(400);
-			}
-			await until("it is idle", async () => (await agent()).activity === "ready");
+			const isReady = async () => (await agent()).activity === "ready";
+			const press = async () => {
+				for (const key of this.#cli.interrupt) {
+					await session.press(key);
+					await sleep(400);
+				}
+				// Keys that a busy machine delivers together may mean something else, so a person presses them again.
+				await until("it is idle", isReady, 20_000);
+			};
+			await press().catch(press).catch(press);
 			seen.followed = "reported; interrupted by hand";
 		} else if (fault.follow === "notice") seen.followed = "notice";
 		const needsNotice = fault.follow === "notice" && seen.followed === "notice";
