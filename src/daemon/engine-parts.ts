@@ -9,6 +9,7 @@ import { DEFAULT_CONCURRENCY } from "../engine/tasks/calls-world.js";
 import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
 import { createIds } from "../host/ordered-id.js";
+import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
@@ -63,7 +64,7 @@ export function createEngine(
 		},
 		checkStart: async (spec) =>
 			backends.choose(spec).refused ?? (await checkStart(spec, environments)),
-		sessions: createSessionWorld(home, resolveLeases(process.env), environments),
+		sessions: createSessionWorld(home, resolveLeases(process.env), environments, shimPath),
 		dayOf: localDay,
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;

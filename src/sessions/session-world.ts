@@ -10,6 +10,7 @@ import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
 import type { SessionWorld } from "../engine/runs/life-world.js";
 import type { Home } from "../home/paths.js";
+import { readConnections } from "../host/connections.js";
 import { readOpenFiles } from "../host/open-files.js";
 import { readToolWork } from "../host/tool-work.js";
 import type { SignReaderAt, UsageSource } from "../ports/adapter.js";
@@ -52,6 +53,7 @@ export function createSessionWorld(
 	home: Pick<Home, "logs" | "agents">,
 	leases: string,
 	{ values: environmentOf }: Environments,
+	nativeProgram: () => string,
 ): SessionWorld {
 	const readerAt: SignReaderAt = (atMs) => ({
 		resetAtMs: (text) => parseResetTime(text, atMs, offsetOfZone),
@@ -137,6 +139,7 @@ export function createSessionWorld(
 			return findConversation(await trueName(record), await readOpenFiles(runId, process));
 		},
 		toolWork: readToolWork,
+		connections: (runId, process) => readConnections(runId, process, nativeProgram),
 		readReset: (text, atMs) => readerAt(atMs).resetAtMs(text),
 	};
 }

@@ -427,6 +427,21 @@ describe("an agent that says it works", () => {
 		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }]);
 	});
 
+	test("and receives an answer that it does not show yet is left alone; once only signs of life arrive, it is found", async () => {
+		await up(STALL);
+		show("esc to interrupt");
+		const receive = async (bytes: number) => {
+			const [{ receivedBytes, segments } = { receivedBytes: 0, segments: 0 }] = sessions.network;
+			const grown = { receivedBytes: receivedBytes + bytes, segments: segments + 1 };
+			sessions.network = [{ id: "1", sentBytes: 30_000, ...grown }];
+			await world.pass(60_000);
+		};
+		for (let minute = 1; minute <= 60; minute++) await receive(131);
+		expect(data("agent.stalled")).toEqual([]);
+		for (let minute = 1; minute <= 15; minute++) await receive(54);
+		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }]);
+	});
+
 	test("is nudged, and told to go on after an interrupt and a restart", async () => {
 		await up(
 			"a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt, restart], nudge: Go! } }",

@@ -4,7 +4,14 @@ import type { SessionSpec } from "../../config/spec.js";
 import type { AdapterProfile } from "../../core/adapter.js";
 import { conversationText, KEY_BYTES, stillText } from "../../core/screen.js";
 import type { AgentSign } from "../../core/sign.js";
-import { decideStall, haveWorked, type StallStep, type ToolWork } from "../../core/stall.js";
+import {
+	type Connection,
+	decideStall,
+	haveStreamed,
+	haveWorked,
+	type StallStep,
+	type ToolWork,
+} from "../../core/stall.js";
 import type { Activity } from "../../core/states.js";
 import type { Instant } from "../../core/time.js";
 import type { Backend, RunHandle } from "../../ports/backend.js";
@@ -20,8 +27,8 @@ const KEY_GAP_MS = 500;
 /** How long the screen changes of a step itself may take: queued text, a hint. */
 const SETTLE_MS = 10_000;
 const TAKES_UP_MS = 5_000;
-/** How often tools are checked before a stall is reported; each check reads all processes. */
-const TOOL_LOOKS = 4;
+/** How often tools and connections are checked before a stall is reported; each check reads all processes. */
+const HIDDEN_LOOKS = 4;
 /** A repeated screen is not progress: a menu that was opened and closed, a redraw. */
 const SCREENS_KEPT = 8;
 
@@ -37,6 +44,13 @@ export interface WatchedRun {
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
 	/** The configured step is a restart. */
 	readonly onRestart: () => void;
+}
+
+/** Work that neither records nor the screen show. */
+interface HiddenWork {
+	readonly work: ToolWork;
+	readonly connections: readonly Connection[];
+	readonly atMs: number;
 }
 
 /** The result of one check. */
@@ -56,7 +70,7 @@ export class ProgressWatch {
 	/** Whether the screen of this turn has shown the line with which the CLI shows that it works. */
 	#showsWork = false;
 	#stall: { sinceMs: number; found: number };
-	#tools: { readonly work: ToolWork; readonly atMs: number } | null = null;
+	#hidden: HiddenWork | null = null;
 	/** Until then, changes are effects of a step. */
 	#settlesAtMs = 0;
 	/** Whether it was nudged during this stall, so that the message is queued in the CLI itself. */
@@ -76,7 +90,7 @@ export class ProgressWatch {
 		const { activity, signs } = sight;
 		if (activity !== "busy") this.#showsWork = false;
 		await this.#nudgeAgain(signs);
-		const progress = this.#hasMoved(sight) || (await this.#toolsHaveWorked(activity));
+		const progress = this.#hasMoved(sight) || (await this.#hasWorkedUnseen(activity));
 		const told = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
 		const inTool = told ?? sight.inTool;
 		const facts = { activity, progress, inTool, nowMs: this.#nowMs() };
@@ -100,7 +114,7 @@ export class ProgressWatch {
 		const sign = `${newest?.name} ${newest?.atMs}`;
 		const moved = sign !== this.#lastSign || this.#screenHasMoved(text);
 		this.#lastSign = sign;
-		if (moved) this.#tools = null;
+		if (moved) this.#hidden = null;
 		return moved && this.#nowMs() >= this.#settlesAtMs;
 	}
 
@@ -118,17 +132,24 @@ export class ProgressWatch {
 		return true;
 	}
 
-	/** A silent tool may be working; checked only after a while without other progress. */
-	async #toolsHaveWorked(activity: Activity): Promise<boolean> {
+	/** A silent tool may be working, and a slow answer may arrive; checked only after a while without other progress. */
+	async #hasWorkedUnseen(activity: Activity): Promise<boolean> {
 		const { spec, runId, handle, sessions } = this.#run;
 		if (activity !== "busy") return false;
 		const nowMs = this.#nowMs();
-		const before = this.#tools;
+		const before = this.#hidden;
 		const sinceMs = Math.max(before?.atMs ?? 0, this.#stall.sinceMs);
-		if (nowMs - sinceMs < spec.stall.afterMs / TOOL_LOOKS) return false;
-		const work = await sessions.toolWork(runId, handle.process);
-		this.#tools = { work, atMs: nowMs };
-		return before !== null && haveWorked(before.work, work, nowMs - before.atMs);
+		if (nowMs - sinceMs < spec.stall.afterMs / HIDDEN_LOOKS) return false;
+		const [work, connections] = await Promise.all([
+			sessions.toolWork(runId, handle.process),
+			sessions.connections(runId, handle.process),
+		]);
+		this.#hidden = { work, connections, atMs: nowMs };
+		if (before === null) return false;
+		return (
+			haveWorked(before.work, work, nowMs - before.atMs) ||
+			haveStreamed(before.connections, connections)
+		);
 	}
 
 	async #take(step: StallStep | "notice"): Promise<void> {

@@ -5,7 +5,7 @@ import type { ConversationStart } from "../../core/conversation.js";
 import type { DrainOutcome } from "../../core/events.js";
 import type { Asker } from "../../core/exit.js";
 import type { AgentSign } from "../../core/sign.js";
-import type { ToolWork } from "../../core/stall.js";
+import type { Connection, ToolWork } from "../../core/stall.js";
 import type { TimedReading, UsageCursor } from "../../core/usage.js";
 import type { AgentAdapter, ConversationLeases } from "../../ports/adapter.js";
 import type { Backend, ProcessIdentity, RunProcess, StartRequest } from "../../ports/backend.js";
@@ -100,6 +100,8 @@ export interface SessionWorld {
 	) => Promise<string | null>;
 	/** The activity of a run's tools. */
 	readonly toolWork: (runId: string, process: ProcessIdentity) => Promise<ToolWork>;
+	/** The network connections of a run's CLI, without those of its tools; empty where the system does not report them. */
+	readonly connections: (runId: string, process: ProcessIdentity) => Promise<readonly Connection[]>;
 	/** The wall time at which a limit lifts, from a text that was printed at `atMs`. */
 	readonly readReset: (text: string, atMs: number) => number | null;
 }

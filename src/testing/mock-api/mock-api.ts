@@ -205,6 +205,9 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
 	response.end(JSON.stringify(body));
 }
 
+const KEEPALIVE_MS = 5_000;
+const PING = 'event: ping\ndata: {"type": "ping"}\n\n';
+
 async function sendStream(
 	answer: FullAnswer,
 	{ pauseMs, breaks }: { pauseMs: number; breaks: MockAnswer["breaks"] | null },
@@ -219,6 +222,10 @@ async function sendStream(
 		response.write(written(event));
 	}
 	if (breaks === "silence") return;
+	while (breaks === "keepalive" && !response.destroyed) {
+		response.write(dialect.name === "anthropic" ? PING : ": keepalive\n\n");
+		await sleep(KEEPALIVE_MS, undefined, { signal: closed });
+	}
 	if (breaks === "malformed") {
 		response.end('data: {"type": "content_bl\n\ndata: }{\n\n');
 		return;

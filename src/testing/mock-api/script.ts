@@ -29,9 +29,9 @@ export interface MockAnswer {
 	readonly pauseMs?: number;
 	/**
 	 * A stream that breaks in the middle: by a reset, by a clean end, by silence, by events that are not
-	 * JSON (`malformed`), or by an error event of the API (`error`).
+	 * JSON (`malformed`), by an error event of the API (`error`), or by nothing but signs of life every 5 seconds (`keepalive`).
 	 */
-	readonly breaks?: "reset" | "end" | "silence" | "malformed" | "error";
+	readonly breaks?: "reset" | "end" | "silence" | "malformed" | "error" | "keepalive";
 }
 
 /** A failure that every model service has, each with its own format and text. */
