@@ -133,9 +133,9 @@ export interface ScreenProfile {
 	readonly resumed?: readonly string[];
 }
 
-export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
+export const DRAIN_STEPS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
 /** One way to have an agent end, gentlest first: wait for its turn to end, its own keys, a signal. */
-export type DrainRung = (typeof DRAIN_RUNGS)[number];
+export type DrainStep = (typeof DRAIN_STEPS)[number];
 
 /** Keys that lead to a value, from the outermost, with dots between them; a number counts in a list. */
 export type KeyPath = string;
@@ -216,7 +216,7 @@ export interface AdapterProfile {
 	/** Null where nothing is known of its screen. */
 	readonly screen: ScreenProfile | null;
 	/** How it is asked to end, one after the other. */
-	readonly drain: readonly DrainRung[];
+	readonly drain: readonly DrainStep[];
 	/** Null where nothing is known of how it ends. */
 	readonly exits: ExitProfile | null;
 }
