@@ -50,6 +50,7 @@ const PASSING: readonly ErrorCode[] = [
 	"no_daemon",
 	"timeout",
 	"store_unavailable",
+	"not_ready",
 ];
 
 /**

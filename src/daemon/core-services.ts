@@ -6,7 +6,7 @@ import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
 /** Hundreds of agents on a slow disk take a while to be taken up; only what hangs takes longer. */
-export const RECOVERY_MS_MAX = 600_000;
+const RECOVERY_MS_MAX = 600_000;
 /** What is left of the time to stop when calls are ended: their clients must still be answered. */
 const ANSWER_MS = 500;
 

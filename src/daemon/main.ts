@@ -139,17 +139,22 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
 	const taking = createSignal<void>();
+	let isTaking = false;
+	void taking.promise.then(() => {
+		isTaking = true;
+	});
 	const status = () =>
 		renderStatus({
 			...{ ...identity, home, limits, network, backends: backends.support },
 			...{ settingsProblem: settings.problem, services: supervisor.status() },
-			stopping: supervisor.stopping,
+			...{ stopping: supervisor.stopping, recovery: isTaking ? null : engine.recovery },
 			...{ health: store.health(), damagedFiles: damaged.problems(), homeProblem: claim.problem() },
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const api = createApi({
 		...{ engine, calls, store, clock: realClock, host: hostname() },
 		...{ version: identity.version, status },
+		recovery: { isOver: () => isTaking, over: taking.promise },
 		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
@@ -162,8 +167,8 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const services = [
 		engineService(engine, recovered.resolve),
 		dispatcherService(recovered.promise, calls, taking.resolve),
-		socketService(api, home, claim, taking.promise),
-		networkService(api, settings, taking.promise, network),
+		socketService(api, home, claim),
+		networkService(api, settings, network),
 		notifierService(store, settings, (error) => logger.error("notification failed", error)),
 		historyService(store, settings, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),

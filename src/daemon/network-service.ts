@@ -26,18 +26,12 @@ export interface NetworkState {
 }
 
 /** A port that is taken keeps nothing else from working: it is told, and tried again. */
-export function networkService(
-	api: Api,
-	settings: Settings,
-	recovered: Promise<void>,
-	state: NetworkState,
-): Service {
+export function networkService(api: Api, settings: Settings, state: NetworkState): Service {
 	return {
 		name: "network",
 		policy: "tolerated",
 		async run(signal, ready) {
 			ready();
-			await Promise.race([recovered, aborted(signal)]);
 			while (!signal.aborted) {
 				const { current, untilChange } = settings;
 				const until = AbortSignal.any([signal, untilChange]);

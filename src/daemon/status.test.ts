@@ -13,7 +13,13 @@ const render = (facts: Partial<StatusFacts>) =>
 		...{ home: { dir: "/home", socket: "/home/reeve.sock" } as Home, version: "1" },
 		...{ startedAt: "2031-04-05T06:07:08.000Z", limits: [], backends: [], services: [] },
 		...{ health: { ok: true }, network: { listen: null, url: null, problem: null } },
-		...{ settingsProblem: null, stopping: false, damagedFiles: [], homeProblem: null },
+		...{
+			settingsProblem: null,
+			stopping: false,
+			recovery: null,
+			damagedFiles: [],
+			homeProblem: null,
+		},
 		...facts,
 	});
 
@@ -23,6 +29,14 @@ describe("the daemon is not ready", () => {
 			"while a service starts",
 			{ services: [service({ name: "engine", policy: "critical", ready: false })] },
 			"engine is starting",
+		],
+		[
+			"while agents are recovered",
+			{
+				services: [service({ name: "engine", policy: "critical", ready: false })],
+				recovery: { done: 3, total: 50 },
+			},
+			"the daemon is recovering its agents (3 of 50)",
 		],
 		[
 			"while a service waits for its restart",

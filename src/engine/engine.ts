@@ -54,6 +54,7 @@ export class Engine {
 	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
+	#recovered = 0;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
@@ -82,6 +83,11 @@ export class Engine {
 		);
 	}
 
+	/** How many agents of an earlier daemon are recovered so far. */
+	get recovery(): { readonly done: number; readonly total: number } {
+		return { done: this.#recovered, total: this.#runners.size };
+	}
+
 	/** Takes up what an earlier daemon left. Agents that run are adopted, not started. */
 	async recover(): Promise<void> {
 		const { store, vault } = this.#parts;
@@ -107,6 +113,7 @@ export class Engine {
 				const start: PlannedStart | null =
 					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
 				await this.#recoverOne(life, runs.get(id) ?? [], start);
+				this.#recovered += 1;
 			}),
 		);
 		this.#usageWatch.start();

@@ -11,8 +11,6 @@ export interface HeldRequest {
 	readonly request: ActionRequest;
 	/** Whether the worker may have begun with it. */
 	isSent: boolean;
-	/** When it was sent (`performance.now()`). */
-	sentAtMs: number;
 	/** Set when no answer of the worker counts any more (T7); null was called off. */
 	verdict?: Outcome | null;
 	/** Set when its caller has gone and the worker serves others: called when the worker is done with it. */
@@ -64,7 +62,6 @@ export function createHeldRequests(stdin: Writable, unreadBytesMax: number): Hel
 			cork();
 			unsent.delete(held);
 			held.isSent = true;
-			held.sentAtMs = performance.now();
 			stdin.write(`${JSON.stringify(held.request)}\n`);
 		}
 	}

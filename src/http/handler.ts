@@ -26,6 +26,8 @@ export interface HttpParts {
 	readonly host: string;
 	readonly version: string;
 	readonly status: () => DaemonJson;
+	/** Of the agents that an earlier daemon left. */
+	readonly recovery: { readonly isOver: () => boolean; readonly over: Promise<void> };
 	/** Ends the daemon after the answer is sent. */
 	readonly shutDown: () => void;
 	/** Has the daemon read its settings again. */

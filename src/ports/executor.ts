@@ -123,11 +123,12 @@ export interface Worker {
 	/** Requests that it has not answered yet. */
 	readonly pending: number;
 	/**
-	 * Sends it a request. `workerMs` is the agent's own `timeout`, `timeoutMs` by default. A request that is
-	 * not answered within `workerMs`, or is called off, ends the whole process, since nothing else could end
-	 * what the agent does for it (T6); the other requests that it holds end as `displaced`.
+	 * Sends it a request. `lateMs` is how much longer than `timeoutMs` the agent's own `timeout` is, 0 by
+	 * default. A request that is not answered after both, or is called off, ends the whole process, since
+	 * nothing else could end what the agent does for it (T6); the other requests that it holds end as
+	 * `displaced`.
 	 *
-	 * A caller's own shorter `timeoutMs` ends the process only if it serves nobody else. Otherwise the
+	 * A caller's own shorter `timeoutMs` ends the process only if it serves no other request. Otherwise the
 	 * request is over for its caller, the process goes on serving the others, and it is ended when they have
 	 * their answers.
 	 */
@@ -135,7 +136,7 @@ export interface Worker {
 		request: ActionRequest,
 		timeoutMs: number,
 		signal: AbortSignal,
-		workerMs?: number,
+		lateMs?: number,
 	): Promise<AttemptEnd>;
 	/** Resolves when the process tree is gone and every request has ended. */
 	readonly ended: Promise<WorkerEnd>;

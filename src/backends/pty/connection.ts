@@ -97,7 +97,7 @@ export class Connection {
 		this.#onRefusal = onRefusal;
 		const decode = createFrameDecoder(peer.payloadMax);
 		const timer = setTimeout(() => {
-			if (this.#hello === null) this.#fail(new Error(`the ${peer.name} does not say hello`));
+			if (this.#hello === null) this.#fail(new Error(`the ${peer.name} does not respond`));
 		}, HELLO_MS_MAX);
 		socket.on("data", (piece) => {
 			try {
@@ -218,7 +218,7 @@ export class Connection {
 				new Error(
 					type === HELLO
 						? `the ${this.#peer.name} speaks versions ${versions}, this daemon ${ours.oldest} to ${ours.newest}`
-						: `the ${this.#peer.name} does not say hello`,
+						: `the ${this.#peer.name} sent an unexpected first message`,
 				),
 			);
 			return;

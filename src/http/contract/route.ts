@@ -26,6 +26,8 @@ export interface RouteSpec {
 	 * (typing, waiting for a result). `never`: it works regardless.
 	 */
 	readonly stores: "always" | "sometimes" | "never";
+	/** It is answered while the daemon still recovers its agents. Other requests wait for the end of the recovery. */
+	readonly early?: true;
 	/** Agents may ask it too: about themselves, where `:id` of the path is who it is about, or about any. */
 	readonly agents?: "itself" | "any";
 	/** What tokens that are limited to a project or an agent may ask here; nothing when left out. */
@@ -56,6 +58,8 @@ export const COMMON_ERRORS = [
 	"internal",
 	"store_unavailable",
 	"outcome_pending",
+	"not_ready",
+	"daemon_stopping",
 	"body_too_deep",
 ] as const satisfies readonly ErrorCode[];
 
