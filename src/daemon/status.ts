@@ -51,9 +51,16 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 		...facts.damagedFiles,
 	];
 	return {
-		...{ running: true, pid: process.pid, version, home: home.dir, socket: home.socket },
-		...{ listen: network.listen, url: network.url, started_at: startedAt },
-		...{ ready: obstacles.length === 0, problems: [...obstacles, ...others] },
+		running: true,
+		pid: process.pid,
+		version,
+		home: home.dir,
+		socket: home.socket,
+		listen: network.listen,
+		url: network.url,
+		started_at: startedAt,
+		ready: obstacles.length === 0,
+		problems: [...obstacles, ...others],
 		services: services.map((each) => {
 			const { name, policy, restarts } = each;
 			return { name, policy, state: stateOf(each, facts.stopping), restarts };

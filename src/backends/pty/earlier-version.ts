@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { RunExit, RunHandle } from "../../ports/backend.js";
 
 export const REPLACED =
-	"started by an earlier version of Reeve, whose terminals this version cannot take over: ended and started again";
+	"started by an earlier version of Reeve, whose terminals this version cannot adopt: stopped and started again";
 
 export interface EarlierFiles {
 	/** The exit that the holder has recorded; null when there is none. */

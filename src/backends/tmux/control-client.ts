@@ -94,7 +94,7 @@ export class ControlClient {
 	/** Sends a line of `count` commands. */
 	send(line: string, count: number, onAnswer: OnAnswer): void {
 		if (this.#isClosed) {
-			onAnswer(new ConnectionLost("the connection to tmux dropped"));
+			onAnswer(new ConnectionLost("the connection to tmux was lost"));
 			return;
 		}
 		this.#waiting.push({ left: count, bodies: [], onAnswer });
@@ -132,7 +132,7 @@ export class ControlClient {
 		this.#isClosed = true;
 		this.#onReady(new Error(`tmux: ${reason}`));
 		for (const { onAnswer } of this.#waiting.splice(0)) {
-			onAnswer(new ConnectionLost("the connection to tmux dropped"));
+			onAnswer(new ConnectionLost("the connection to tmux was lost"));
 		}
 		this.#events.onClose(reason);
 	}

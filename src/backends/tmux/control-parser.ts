@@ -91,6 +91,6 @@ export function parseOutput(
 
 /** One argument of a tmux command. Nothing is expanded between single quotes. */
 export function quote(argument: string): string {
-	if (/[\n\r\0]/.test(argument)) throw new Error("an argument for tmux contains a line break");
+	if (/[\n\r\0]/.test(argument)) throw new Error("an argument for tmux contains a newline");
 	return `'${argument.replaceAll("'", "'\\''")}'`;
 }

@@ -235,6 +235,8 @@ function isElsewhere(handle: RunHandle, askedPid: number | null): boolean {
 }
 
 const treeFor = (handle: RunHandle) => ({
-	...{ runId: handle.runId, root: handle.process },
-	...{ keeper: launcherOf(handle), groups: groupsOf(handle) },
+	runId: handle.runId,
+	root: handle.process,
+	keeper: launcherOf(handle),
+	groups: groupsOf(handle),
 });

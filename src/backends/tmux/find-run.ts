@@ -69,10 +69,10 @@ async function findKnown(
 	const launcher = launcherOf(handle);
 	if (launcher !== null && isAlive(launcher) !== false) {
 		const said = await files.waitFor(runId, ["exit"], REPORT_MS_MAX);
-		if (said === null) return { state: "unknown", reason: "its end is not recorded yet" };
+		if (said === null) return { state: "unknown", reason: "its exit is not recorded yet" };
 	}
 	if (isAlive(handle.process) === "unknown") {
-		return { state: "unknown", reason: "its process cannot be looked at" };
+		return { state: "unknown", reason: "its process cannot be inspected" };
 	}
 	if (pane?.status === null || pane === undefined) return { state: "gone", rebooted: false };
 	const exit = { runId, ...readStatus(pane.status), atMs: Date.now(), outOfMemory: false };
@@ -107,7 +107,7 @@ async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recove
 	const ended = await findEnded(place, looked);
 	if (ended !== null) return ended;
 	if (isBeingStarted(files, runId) || (pane !== undefined && !pane.dead)) {
-		return { state: "unknown", reason: "it is being started" };
+		return { state: "unknown", reason: "it is still starting" };
 	}
 	// What it was to be started with may hold secrets.
 	if (!files.has(runId, "exit")) files.remove(runId);

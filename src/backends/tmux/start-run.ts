@@ -66,7 +66,10 @@ export async function startRun(
 	const problem = checkLaunch({ ...request, env: environmentOf(request) });
 	if (problem !== null) return { ok: false, failure: problem };
 	if (request.logDir.includes("\n")) {
-		return { ok: false, failure: { permanent: true, detail: "the log folder has a line break" } };
+		return {
+			ok: false,
+			failure: { permanent: true, detail: "the path of the log directory contains a newline" },
+		};
 	}
 	try {
 		const early = await claim(place, runId, find);
@@ -100,7 +103,8 @@ async function claim(
 		if (owner !== null && isAlive(owner) === false) {
 			const found = await find();
 			if (found.state === "running") return { ok: true, handle: found.handle };
-			if (found.state !== "gone") return passing("an earlier start of this run is not settled");
+			if (found.state !== "gone")
+				return passing("an earlier start of this run is still in progress");
 			files.remove(runId);
 		} else if (performance.now() > deadlineMs) {
 			return passing("another process is starting this run");
@@ -142,8 +146,8 @@ async function launch(
 	}
 	const started = parseStarted(files.read(runId, "started")?.text ?? "");
 	if (started === null) {
-		if (!files.has(runId, "spec")) throw new OutcomeUnknown("the launcher does not answer");
-		throw new Error(`the launcher does not start: ${await readLastWords(place, runId)}`);
+		if (!files.has(runId, "spec")) throw new OutcomeUnknown("the launcher does not respond");
+		throw new Error(`the launcher failed to start: ${await readLastWords(place, runId)}`);
 	}
 	if (started.missedGroups === 0) groups.joined();
 	const missed = started.missedGroups > 0 ? ["the run could not join its control groups"] : [];

@@ -89,7 +89,7 @@ class SessionBackend implements Backend {
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
 		if (!isRunId(runId)) {
-			return { ok: false, failure: { permanent: true, detail: `not a run id: ${runId}` } };
+			return { ok: false, failure: { permanent: true, detail: `invalid run id: ${runId}` } };
 		}
 		const begun = this.#starting.get(runId) ?? this.#begin(request);
 		this.#starting.set(runId, begun);
@@ -102,7 +102,7 @@ class SessionBackend implements Backend {
 
 	async recover(runId: string, handle: RunHandle | null): Promise<Recovered> {
 		if (!isRunId(runId)) return { state: "gone", rebooted: false };
-		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is being started" };
+		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is still starting" };
 		try {
 			this.#prepare();
 		} catch (error) {
@@ -151,7 +151,7 @@ class SessionBackend implements Backend {
 
 	async input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
 		needTerminal(handle);
-		if (bytes.length > TYPED_BYTES_MAX) throw new Error("too much to be typed at once");
+		if (bytes.length > TYPED_BYTES_MAX) throw new Error("the input is too large");
 		const keys = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
 		const lines: Promise<unknown>[] = [];
 		for (let from = 0; from < keys.length; from += KEYS_PER_COMMAND) {

@@ -76,13 +76,14 @@ const VERSION_MIN = [3, 0] as const;
 export function explainTmuxProblem(): string | null {
 	const program = findTmux();
 	if (program === null) return "tmux is not installed";
-	if (findProgram("perl") === null) return "perl is not installed, which runs beside every agent";
+	if (findProgram("perl") === null)
+		return "perl is not installed; the launcher of each agent needs it";
 	const version = execFileSync(program, ["-V"], { encoding: "utf8", timeout: 10_000 }).trim();
 	const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
 	// One that does not tell (`tmux master`) is trusted: whoever built it knows.
 	if (!/\d/.test(version) || major > VERSION_MIN[0]) return null;
 	if (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]) return null;
-	return `${version} is too old: ${VERSION_MIN.join(".")} or newer is needed`;
+	return `${version} is too old: tmux ${VERSION_MIN.join(".")} or newer is required`;
 }
 
 const findTmux = () => findProgram("tmux");

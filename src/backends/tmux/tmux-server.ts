@@ -327,7 +327,7 @@ function parsePane(line: string): [session: string, pane: Pane] {
 function send(client: ControlClient, line: string, count = 1): Promise<string[][]> {
 	return new Promise((resolve, reject) => {
 		const giveUp = setTimeout(() => {
-			reject(new ConnectionLost(`no answer from tmux within ${ANSWER_MS_MAX / 1_000} s`));
+			reject(new ConnectionLost(`tmux did not respond within ${ANSWER_MS_MAX / 1_000} s`));
 			client.close();
 		}, ANSWER_MS_MAX);
 		client.send(line, count, (answer) => {
@@ -346,7 +346,7 @@ async function settle(client: ControlClient): Promise<void> {
 async function withDeadline<T>(promise: Promise<T>): Promise<T> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
-		timer = setTimeout(() => reject(new Error("tmux does not answer")), ANSWER_MS_MAX);
+		timer = setTimeout(() => reject(new Error("tmux does not respond")), ANSWER_MS_MAX);
 	});
 	try {
 		return await Promise.race([promise, late]);
