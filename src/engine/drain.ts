@@ -1,6 +1,7 @@
 /**
- * Stopping one run: ask the agent to exit, in the ways that its adapter knows, gentlest first; then see to the rest of
- * its process tree. The grace period belongs to the whole tree: SIGKILL reaches only what is alive when it is over.
+ * Stops one run: asks the agent to exit with the steps of its adapter, gentlest first, and then handles
+ * the rest of its process tree. The grace period applies to the whole tree: SIGKILL reaches only
+ * processes that are alive when it is over.
  *
  * Keeps S11 (stop ends with an empty process tree) and S12 (SIGKILL never before the grace period).
  */
@@ -16,9 +17,9 @@ import { endTree, processKey, type TreeEnd, type TreeEnding } from "./end-tree.j
 import { withDeadline } from "./waiting.js";
 
 const DRAIN_POLL_MS = 250;
-/** How long the exit of a process that is gone may take to be reported. */
+/** How long the exit report of a process that is gone may take. */
 const EXIT_REPORT_MS = 5_000;
-/** How long a key is given to take effect. */
+/** How long a key may take to have an effect. */
 const KEY_MS_MAX = 3_000;
 
 export interface Drained {
@@ -30,12 +31,12 @@ export interface Drained {
 
 export interface DrainWays {
 	readonly steps: readonly DrainStep[];
-	/** What the agent does now, as far as it is known. */
+	/** The agent's current activity, if known. */
 	readonly activity: () => Activity;
 	readonly onStep: (step: DrainStep | "sigkill") => Promise<void>;
 }
 
-/** The ways of an adapter. Where it knows but one, saying so would say nothing. */
+/** The steps of an adapter. A single step is not reported, because that would add no information. */
 export function drainWaysOf(
 	steps: readonly DrainStep[],
 	activity: () => Activity,
@@ -76,7 +77,7 @@ const SIGNALS: Readonly<Partial<Record<DrainStep, AgentSignal>>> = {
 	sighup: "SIGHUP",
 };
 
-/** Until the agent's own process is gone, or the time is up. */
+/** Runs until the agent's own process is gone, or the time is up. */
 async function climb(
 	live: LiveRun,
 	handle: RunHandle,
@@ -87,10 +88,10 @@ async function climb(
 	const left = () => Math.max(0, untilMs - clock.now().steadyMs);
 	for (const [index, step] of steps.entries()) {
 		const isLast = index === steps.length - 1;
-		// Without any time the agent is still signalled, in the last way.
+		// Without any time, only the signal of the last step is sent.
 		if (left() === 0 && !isLast) continue;
 		const signal = SIGNALS[step];
-		// There is nothing to wait for, or to interrupt, in an agent that does nothing.
+		// An idle agent has nothing to wait for or to interrupt.
 		if (signal === undefined && activity() !== "busy") continue;
 		await onStep(step);
 		if (signal !== undefined) {
@@ -99,7 +100,7 @@ async function climb(
 		} else if (step === "esc" || step === "ctrl_c") {
 			await live.backend.input(handle, Buffer.from(KEY_BYTES[step])).catch(() => {});
 		}
-		// Half of what is left for each, so that every step has its time, and the last has it all.
+		// Half of the remaining time for each step, and all of it for the last.
 		const shareMs = isLast ? left() : left() / 2;
 		const waitMs =
 			signal === undefined && step !== "turn" ? Math.min(shareMs, KEY_MS_MAX) : shareMs;
@@ -109,7 +110,7 @@ async function climb(
 	await endsWithin(live, handle, left(), clock, () => false);
 }
 
-/** Looks at least once, also when there is no time at all. */
+/** Checks at least once, even without any time. */
 async function endsWithin(
 	live: LiveRun,
 	handle: RunHandle,

@@ -1,4 +1,4 @@
-/** Watches one run for a standstill, and does about it what its spec says. */
+/** Watches one run for stalls, and performs the steps of its spec. */
 
 import type { SessionSpec } from "../config/spec.js";
 import type { AdapterProfile } from "../core/adapter.js";
@@ -17,12 +17,12 @@ import { pass } from "./waiting.js";
 
 /** Between the keys of an interrupt: the first may only arm the second. */
 const KEY_GAP_MS = 500;
-/** How long what a step itself changes on the screen may take to be there: a text that waits, a hint. */
+/** How long the screen changes of a step itself may take: queued text, a hint. */
 const SETTLE_MS = 10_000;
 const TAKES_UP_MS = 5_000;
-/** Tools are looked at this often before a standstill is believed; it takes reading all processes. */
+/** How often tools are checked before a stall is reported; each check reads all processes. */
 const TOOL_LOOKS = 4;
-/** A screen that comes back is no progress: a menu that was opened and closed, a redraw. */
+/** A repeated screen is not progress: a menu that was opened and closed, a redraw. */
 const SCREENS_KEPT = 8;
 
 export interface WatchedRun {
@@ -35,33 +35,33 @@ export interface WatchedRun {
 	readonly clock: Clock;
 	readonly inbox: Inbox;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
-	/** A restart is what is to be done about it. */
+	/** The configured step is a restart. */
 	readonly onRestart: () => void;
 }
 
-/** What one look has shown. */
+/** The result of one check. */
 export interface Sight {
 	readonly activity: Activity;
 	readonly signs: readonly AgentSign[];
 	readonly text: string | null;
-	/** Whether the screen shows that a tool runs. */
+	/** Whether the screen shows a running tool. */
 	readonly inTool: boolean;
 }
 
 export class ProgressWatch {
 	readonly #run: WatchedRun;
 	#lastSign = "";
-	/** What the last screens showed of the conversation. */
+	/** The visible conversation of the last screens. */
 	#shown: readonly string[] = [];
-	/** Whether the screen of this turn has shown the line by which the CLI shows that it works. */
+	/** Whether the screen of this turn has shown the line with which the CLI shows that it works. */
 	#showsWork = false;
 	#stall: { sinceMs: number; found: number };
 	#tools: { readonly work: ToolWork; readonly atMs: number } | null = null;
-	/** Until then what moves is what a step did. */
+	/** Until then, changes are effects of a step. */
 	#settlesAtMs = 0;
-	/** Whether it was nudged at this standstill, so that the text waits in the CLI itself. */
+	/** Whether it was nudged during this stall, so that the message is queued in the CLI itself. */
 	#nudged = false;
-	/** When it was interrupted with a nudge in it that it has yet to take up. */
+	/** When it was interrupted with an unprocessed nudge. */
 	#interrupted: Instant | null = null;
 
 	constructor(run: WatchedRun) {
@@ -71,7 +71,7 @@ export class ProgressWatch {
 
 	async look(sight: Sight): Promise<void> {
 		const { spec, runId, note } = this.#run;
-		// A spec that an older daemon has pinned does not say.
+		// Missing in a spec stored by an older daemon.
 		if (spec.stall === undefined) return;
 		const { activity, signs } = sight;
 		if (activity !== "busy") this.#showsWork = false;
@@ -95,7 +95,7 @@ export class ProgressWatch {
 	}
 
 	#hasMoved({ signs, text }: Sight): boolean {
-		// A request that fails, or is made again, brings the turn no further.
+		// A failed or repeated request is not progress.
 		const newest = signs.findLast(({ attempt, requested }) => attempt == null && !requested);
 		const sign = `${newest?.name} ${newest?.atMs}`;
 		const moved = sign !== this.#lastSign || this.#screenHasMoved(text);
@@ -104,12 +104,12 @@ export class ProgressWatch {
 		return moved && this.#nowMs() >= this.#settlesAtMs;
 	}
 
-	/** Whether the screen shows something of the conversation that it has not shown a short while ago. */
+	/** Whether the screen shows a part of the conversation that it did not show recently. */
 	#screenHasMoved(text: string | null): boolean {
 		const { screen } = this.#run.profile;
 		if (text === null || screen === null) return false;
 		const conversation = conversationText(screen, text);
-		// A screen that is just being drawn lacks the line that shows the work.
+		// A screen that is being redrawn lacks the line that shows the work.
 		if (conversation === null && this.#showsWork) return false;
 		this.#showsWork = conversation !== null;
 		const shown = conversation ?? stillText(text);
@@ -118,7 +118,7 @@ export class ProgressWatch {
 		return true;
 	}
 
-	/** A tool may be silent for long and work; asked only once nothing else has moved for a while. */
+	/** A silent tool may be working; checked only after a while without other progress. */
 	async #toolsHaveWorked(activity: Activity): Promise<boolean> {
 		const { spec, runId, handle, sessions } = this.#run;
 		if (activity !== "busy") return false;
@@ -147,18 +147,18 @@ export class ProgressWatch {
 					await pass(clock, KEY_GAP_MS);
 				}
 				if (!this.#nudged) break;
-				// Most take up now what they were nudged with, by themselves.
+				// Most CLIs process their queued nudge by themselves now.
 				this.#interrupted = before;
 				return;
 			}
 			case "restart":
 				onRestart();
 		}
-		// It is idle after that, and who wants it nudged wants it to go on.
+		// It is idle after that, and should continue if `nudge` is a step.
 		if (steps.includes("nudge")) await this.#sendOnce(nudge);
 	}
 
-	/** Some put it back into their input when they are interrupted, and wait. */
+	/** Some CLIs put the message back into their input when they are interrupted, and wait. */
 	async #nudgeAgain(signs: readonly AgentSign[]): Promise<void> {
 		const since = this.#interrupted;
 		if (since === null || this.#nowMs() - since.steadyMs < TAKES_UP_MS) return;
@@ -173,7 +173,7 @@ export class ProgressWatch {
 	}
 }
 
-/** The keys by which this CLI breaks off a turn. */
+/** The keys that interrupt a turn in this CLI. */
 function interruptKeys({ drain }: AdapterProfile): readonly ("esc" | "ctrl_c")[] {
 	const keys = drain.filter((step) => step === "esc" || step === "ctrl_c");
 	return keys.length === 0 ? ["esc"] : keys;

@@ -1,4 +1,4 @@
-/** The terminals of agents that run: what is typed there, what they show, who looks on. */
+/** The terminals of running agents: input, screen and viewers. */
 
 import { ReeveError } from "../core/errors.js";
 import type {
@@ -15,7 +15,7 @@ import type { Life } from "./life.js";
 import type { SessionWorld } from "./life-world.js";
 import { withDeadline } from "./waiting.js";
 
-/** Programs read what is typed at once; one that takes this long does not read at all. */
+/** Programs read their input immediately; after this time, a program does not read at all. */
 const INPUT_MS_MAX = 10_000;
 
 export class Terminals {
@@ -37,18 +37,18 @@ export class Terminals {
 		this.#drafts = drafts;
 	}
 
-	/** Whether what is sent to an agent waits in its inbox until it can be typed. */
+	/** Whether messages to an agent are queued in its inbox until they can be typed. */
 	hasInbox(id: string): boolean {
 		const { spec } = this.#lifeOf(id).snapshot().agent;
 		return spec.kind === "session" && spec.terminal && isAttended(this.#sessions.adapterOf(spec));
 	}
 
-	/** Types bytes, exactly as they are. */
+	/** Types bytes unchanged. */
 	async input(id: string, bytes: Uint8Array): Promise<void> {
 		const { backend, handle } = this.#held(id);
 		this.#noteTyping(id, bytes);
 		const given = backend.input(handle, bytes).catch((error: unknown) => {
-			// An agent that has exited meanwhile has no terminal.
+			// An agent that has exited in the meantime has no terminal.
 			this.#held(id);
 			throw notRead(id, error instanceof Error ? error.message : String(error));
 		});
@@ -79,7 +79,7 @@ export class Terminals {
 		};
 	}
 
-	/** What is typed into a question answers that, and is not in the input. */
+	/** Input during a question answers it, and is not a draft. */
 	#noteTyping(id: string, bytes: Uint8Array): void {
 		const { known } = this.#lifeOf(id).snapshot();
 		if (known?.activity === "waiting_input") this.#drafts.forget(id);

@@ -1,7 +1,7 @@
 /**
- * Requests while nothing can be stored. The contract states which routes need the store; they are refused
- * at once, with the reason, and nothing is done. A request that was under way when the obstacle appeared
- * is answered by the store after a moment: refused, or begun and not finished.
+ * Requests while nothing can be stored. The contract defines which routes need the store; they are
+ * refused immediately, with the reason, and without any effect. The store responds to requests that
+ * were in progress when the obstacle appeared: rejected, or started and not finished.
  */
 
 import { ReeveError } from "../core/errors.js";
@@ -16,13 +16,13 @@ export async function guardStore<T>(
 	return stores === "always" ? storing(store, act) : act();
 }
 
-/** For the part of a request that needs the store, where the route does other things too. */
+/** For the part of a request that needs the store, if the route does other things too. */
 export async function storing<T>(store: Store, act: () => T | Promise<T>): Promise<T> {
 	refuseUnstored(store);
 	return store.accept(act);
 }
 
-/** The same for an act that passes the request to its commits. */
+/** The same for an action that passes the request to its commits. */
 export async function storingPassed<T>(
 	store: Store,
 	act: (request: StoreRequest) => T | Promise<T>,

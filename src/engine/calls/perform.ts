@@ -1,4 +1,4 @@
-/** One attempt at a request: asks a worker of the pool, or runs one process for it. */
+/** One attempt at a request: uses a worker of the pool, or runs one process for it. */
 
 import { classifyProcessFailure, judgeDeadline } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
@@ -10,7 +10,7 @@ import type { AttemptOrder, CallableSpec } from "./calls-world.js";
 export interface PerformWorld {
 	readonly executor: Executor;
 	readonly prepare: LifeWorld["prepare"];
-	/** How an agent CLI is called that does not speak the protocol itself; null for one that does. */
+	/** How to call an agent CLI that does not speak the protocol itself; null for one that does. */
 	readonly adapterFor: (spec: CallableSpec) => CallAdapter | null;
 }
 
@@ -43,7 +43,7 @@ async function runAttempt(
 	return executor.call({ runId, program, adapter: adapterFor(spec), request, timeoutMs }, signal);
 }
 
-/** Counts what an attempt at an agent CLI has used, before anybody is told that it is done. */
+/** Counts the usage of an attempt before its result is reported. */
 export async function countCall(
 	usage: UsageBook,
 	{ onError }: Pick<LifeWorld, "onError">,
@@ -51,6 +51,6 @@ export async function countCall(
 	{ used }: AttemptEnd,
 ): Promise<void> {
 	if (spec.kind !== "call" || used === undefined) return;
-	// The answer is not lost because it could not be counted.
+	// The response must not be lost because it could not be counted.
 	await usage.addCall(spec, used).catch((error: unknown) => onError(spec.id, error));
 }

@@ -1,4 +1,4 @@
-/** What is asked of agents. */
+/** Handlers of agents. */
 
 import { createHash } from "node:crypto";
 import { ReeveError } from "../../core/errors.js";
@@ -17,7 +17,7 @@ import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.
 const OUTPUT_LINES = 10;
 const OUTPUT_LINE_LENGTH_MAX = 500;
 const EXITS_SHOWN = 20;
-/** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
+/** Enter is sent as a separate key: together with text, some CLIs read it as a newline. */
 const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
@@ -67,20 +67,20 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 	};
 }
 
-/** Agents that take requests have no terminal, and another way to be asked. */
+/** Agents that accept requests have no terminal; they are called instead. */
 function refuseToType(id: string, kind: AgentKind | undefined): void {
 	if (kind !== "call" && kind !== "worker") return;
 	const hint = `Send it a request: \`reeve call ${id} ACTION\`.`;
 	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
 }
 
-/** Brings up what is in scope, from the fleets as they were last taken on. */
+/** Starts the agents in scope, from the recorded fleets. */
 async function upRecorded(engine: Engine, scope: string): Promise<readonly StartedJson[]> {
 	const agents = engine.list().map(({ agent }) => agent);
 	const isMeant = ({ id, spec }: (typeof agents)[number]) =>
 		scope === "*" || scope === id || scope === spec.project;
 	const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
-	// Tells which agents there are.
+	// Throws an error that lists the agents.
 	if (files.size === 0) engine.get(scope);
 	const started = await Promise.all(
 		[...files].map((file) => {
@@ -144,9 +144,9 @@ function createTurns(): Turns {
 }
 
 /*
- * The list of all agents, which is asked for more often than anything else. It is put into bytes at most
- * once per event and tenth of a second, however many ask: an answer is never older than the last commit,
- * and what is not committed (how long agents have been running) never by more than that.
+ * The list of all agents, the most frequent request. It is serialized at most once per event and tenth
+ * of a second, however many clients ask: a response is never older than the last commit, and
+ * uncommitted values (running times) are at most that old.
  */
 
 type Query = Routes["GET /api/v1/agents"]["query"];
@@ -185,7 +185,10 @@ function createAgentsList(
 	};
 }
 
-/** In the order of the list; an agent that has gone meanwhile ends a walk early, and repeats nothing. */
+/**
+ * In the order of the list; an agent that was removed in between ends the paging early, without
+ * repetitions.
+ */
 function pageOf(
 	agents: readonly AgentJson[],
 	limit: number | undefined,
@@ -198,7 +201,7 @@ function pageOf(
 	return { agents: page, next: rest.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** The tag leaves out how long agents have been running: that is no change. */
+/** The tag ignores running times, which are not changes. */
 function prepare(agents: readonly AgentJson[]): PreparedJson {
 	const text = `${JSON.stringify({ agents })}\n`;
 	const hash = createHash("sha1");

@@ -1,4 +1,4 @@
-/** What is asked about plans. */
+/** Handlers of plans. */
 
 import type { PlanDetail } from "../../engine/calls/calls.js";
 import type { PlanSubmission } from "../../engine/calls/submission.js";

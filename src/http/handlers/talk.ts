@@ -1,6 +1,6 @@
 /**
- * What agents say and ask. An open question is a pending effect: it outlives the daemon, and an agent
- * that asks it again, after whatever interrupted it, waits on for the same answer.
+ * Progress reports and questions of agents. An open question is a pending effect: it survives the
+ * daemon, and an agent that repeats it after an interruption keeps waiting for the same answer.
  */
 
 import { ReeveError } from "../../core/errors.js";
@@ -85,7 +85,7 @@ export function createTalkHandlers(parts: HttpParts): Handlers<keyof typeof talk
 	};
 }
 
-/** Nothing is done about a question by itself. */
+/** A question has no deadline. */
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 function questionsOf(effects: readonly PendingEffect[]): readonly Question[] {
@@ -94,7 +94,7 @@ function questionsOf(effects: readonly PendingEffect[]): readonly Question[] {
 		.map(({ payload }) => payload as Question);
 }
 
-/** The next answer to this agent; null when there is none in time. */
+/** The next answer to this agent; null after a timeout. */
 function waitForReply(
 	{ store, clock }: HttpParts,
 	agent: string,
