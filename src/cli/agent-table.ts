@@ -138,7 +138,7 @@ function startsInMs({ next_restart_at: at }: AgentJson, nowMs: number): number |
 
 /** `code 1`, `SIGKILL`, or the cause if that is more specific: `usage_limit`, `on request`. */
 export function renderExitShort(exit: Pick<ExitJson, "code" | "signal" | "cause">): string {
-	if (exit.cause === "killed_by_us") return "on request";
+	if (exit.cause === "requested") return "on request";
 	const own = !["unknown", "crash", "completed"].includes(exit.cause);
 	return own ? exit.cause : renderExit(exit).replace("exit code", "code");
 }

@@ -180,16 +180,31 @@ async function waitForAnswer(
 	const startedMs = performance.now();
 	let endedMs: number | null = null;
 	for (;;) {
-		if (await answersQuietly(client)) return "answers";
+		const seen = await lookQuietly(client);
+		if (seen === "ready") return "answers";
 		const nowMs = performance.now();
 		if (ended.how !== null) endedMs ??= nowMs;
 		if (endedMs !== null && !ended.isServed && nowMs - endedMs > RIVAL_MS_MAX) return "ended";
-		if (nowMs - startedMs > startMsMax) return "silent";
+		// A daemon with many agents to recover goes on with that; its status shows how far it is.
+		if (nowMs - startedMs > startMsMax) return seen === "recovers" ? "answers" : "silent";
 		await sleep(LOOK_EVERY_MS);
 	}
 }
 
 /** During the start, any error means: not yet. */
+async function lookQuietly(client: Client): Promise<"silent" | "recovers" | "ready"> {
+	try {
+		const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+		const { services } = await client.call("GET /api/v1/daemon", { signal });
+		const recovers = services.some(
+			({ policy, state }) => policy === "critical" && state === "starting",
+		);
+		return recovers ? "recovers" : "ready";
+	} catch {
+		return "silent";
+	}
+}
+
 async function answersQuietly(client: Client): Promise<boolean> {
 	try {
 		return await answersNow(client);

@@ -34,7 +34,11 @@ export function startDetail({ outcome, pid, reason }: StartedJson): string {
 }
 
 const HINTS: readonly (readonly [StartOutcome, (id: string) => string])[] = [
-	["failed", (id) => `\`reeve logs ${id}\` shows its last output`],
+	[
+		"failed",
+		(id) =>
+			`\`reeve explain ${id}\` shows what happens next; \`reeve up ${id}\` starts it after a fix`,
+	],
 	["halted", (id) => `\`reeve explain ${id}\` shows why; \`reeve resume ${id}\` starts it again`],
 	["over_budget", (id) => `\`reeve resume ${id}\` lifts its budget for today`],
 	["not_gone", (id) => `\`reeve explain ${id}\` shows the processes that are still alive`],

@@ -26,9 +26,10 @@ export async function waitForEnd<T>(
 			const away =
 				error instanceof ReeveError &&
 				(error.code === "no_daemon" || error.code === "connection_lost");
-			awaySinceMs ??= performance.now();
-			if (!away) throw error;
-			if (performance.now() - awaySinceMs > AWAY_MS_MAX) {
+			const recovers = error instanceof ReeveError && error.code === "not_ready";
+			awaySinceMs = recovers ? null : (awaySinceMs ?? performance.now());
+			if (!away && !recovers) throw error;
+			if (awaySinceMs !== null && performance.now() - awaySinceMs > AWAY_MS_MAX) {
 				throw new ReeveError(
 					"no_daemon",
 					"accepted but not finished, and no daemon is running",

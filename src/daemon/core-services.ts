@@ -6,7 +6,7 @@ import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
 /** Recovering hundreds of agents on a slow disk takes a while; only a hang takes longer. */
-export const RECOVERY_MS_MAX = 600_000;
+const RECOVERY_MS_MAX = 600_000;
 /** The time that remains for responses after calls were aborted. */
 const ANSWER_MS = 500;
 

@@ -142,6 +142,10 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
 	const taking = createSignal<void>();
+	let isTaking = false;
+	void taking.promise.then(() => {
+		isTaking = true;
+	});
 	const status = () =>
 		renderStatus({
 			...identity,
@@ -152,6 +156,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 			settingsProblem: settings.problem,
 			services: supervisor.status(),
 			stopping: supervisor.stopping,
+			recovery: isTaking ? null : engine.recovery,
 			health: store.health(),
 			damagedFiles: damaged.problems(),
 			homeProblem: claim.problem(),
@@ -165,6 +170,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		host: hostname(),
 		version: identity.version,
 		status,
+		recovery: { isOver: () => isTaking, over: taking.promise },
 		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
@@ -177,8 +183,8 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const services = [
 		engineService(engine, recovered.resolve),
 		dispatcherService(recovered.promise, calls, taking.resolve),
-		socketService(api, home, claim, taking.promise),
-		networkService(api, settings, taking.promise, network),
+		socketService(api, home, claim),
+		networkService(api, settings, network),
 		notifierService(store, settings, (error) => logger.error("notification failed", error)),
 		historyService(store, settings, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),

@@ -29,18 +29,12 @@ export interface NetworkState {
 }
 
 /** A port that is in use affects nothing else: it is reported, and retried. */
-export function networkService(
-	api: Api,
-	settings: Settings,
-	recovered: Promise<void>,
-	state: NetworkState,
-): Service {
+export function networkService(api: Api, settings: Settings, state: NetworkState): Service {
 	return {
 		name: "network",
 		policy: "tolerated",
 		async run(signal, ready) {
 			ready();
-			await Promise.race([recovered, aborted(signal)]);
 			while (!signal.aborted) {
 				const { current, untilChange } = settings;
 				const until = AbortSignal.any([signal, untilChange]);

@@ -6,8 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Home } from "../home/paths.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
-import { aborted } from "./aborted.js";
-import { RECOVERY_MS_MAX } from "./core-services.js";
 import { closing, listeningPrivately, serving } from "./listening.js";
 import { type HomeClaim, identityOf } from "./self-care/home-claim.js";
 
@@ -24,19 +22,11 @@ async function removal(path: string, own: string | null, signal: AbortSignal): P
 }
 
 /** Agents are supervised even while the API is down. */
-export function socketService(
-	api: Api,
-	home: Home,
-	claim: HomeClaim,
-	recovered: Promise<void>,
-): Service {
+export function socketService(api: Api, home: Home, claim: HomeClaim): Service {
 	return {
 		name: "http",
 		policy: "restartable",
-		settings: { startTimeoutMs: RECOVERY_MS_MAX },
 		async run(signal, ready) {
-			// No responses about agents before their states are recovered.
-			await Promise.race([recovered, aborted(signal)]);
 			// The owner of the lock owns the socket: an existing one is left over from a dead daemon.
 			if (claim.look() !== "held") throw new Error(`${home.dir} was removed or replaced`);
 			const server = createServer();

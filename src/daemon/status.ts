@@ -16,6 +16,8 @@ export interface StatusFacts {
 	readonly services: readonly ServiceStatus[];
 	readonly health: StoreHealth;
 	readonly network: NetworkState;
+	/** How many agents of an earlier daemon are recovered; null once all are. */
+	readonly recovery: { readonly done: number; readonly total: number } | null;
 	/** The daemon was asked to stop. */
 	readonly stopping: boolean;
 	/** Why the settings file is invalid, one problem per line. */
@@ -27,11 +29,16 @@ export interface StatusFacts {
 }
 
 export function renderStatus(facts: StatusFacts): DaemonJson {
-	const { home, version, startedAt, services, health, network, settingsProblem } = facts;
-	const unready = services.filter((each) => !each.ready);
+	const { home, version, startedAt, services, health, network, settingsProblem, recovery } = facts;
+	// While agents are recovered, the services that wait for it have nothing to add.
+	const unready = services.filter(
+		({ ready, policy, reason }) =>
+			!ready && (recovery === null || policy !== "critical" || reason !== null),
+	);
 	const isMissed = ({ policy }: ServiceStatus) => policy !== "tolerated";
 	const obstacles = [
 		...(facts.stopping ? ["the daemon is shutting down"] : []),
+		...(recovery === null ? [] : [renderRecovery(recovery)]),
 		...unready.filter(isMissed).map(renderUnready),
 		...(health.ok ? [] : [`cannot write to the database: ${health.reason}`]),
 		...(facts.homeProblem === null ? [] : [facts.homeProblem]),
@@ -54,15 +61,23 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 		started_at: startedAt,
 		ready: obstacles.length === 0,
 		problems: [...obstacles, ...others],
-		services: services.map(({ name, policy, status: state, restarts }) => ({
-			name,
-			policy,
-			state,
-			restarts,
-		})),
+		services: services.map((each) => {
+			const { name, policy, restarts } = each;
+			return { name, policy, state: stateOf(each, facts.stopping), restarts };
+		}),
 		limits: facts.limits,
 		backends: facts.backends,
 	};
+}
+
+function renderRecovery({ done, total }: NonNullable<StatusFacts["recovery"]>): string {
+	const progress = total === 0 ? "" : ` (${done} of ${total})`;
+	return `the daemon is recovering its agents${progress}`;
+}
+
+function stateOf({ status, ready }: ServiceStatus, stopping: boolean): string {
+	if (status !== "running" || ready) return status;
+	return stopping ? "stopping" : "starting";
 }
 
 function renderUnready({ name, reason }: ServiceStatus): string {

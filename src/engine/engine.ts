@@ -57,6 +57,7 @@ export class Engine {
 	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
+	#recovered = 0;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
@@ -88,6 +89,11 @@ export class Engine {
 		);
 	}
 
+	/** How many agents of an earlier daemon are recovered so far. */
+	get recovery(): { readonly done: number; readonly total: number } {
+		return { done: this.#recovered, total: this.#runners.size };
+	}
+
 	/** Continues the work of an earlier daemon. Running agents are adopted, not started. */
 	async recover(): Promise<void> {
 		const { store, vault } = this.#parts;
@@ -113,6 +119,7 @@ export class Engine {
 				const start: PlannedStart | null =
 					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
 				await this.#recoverOne(life, runs.get(id) ?? [], start);
+				this.#recovered += 1;
 			}),
 		);
 		this.#usageWatch.start();

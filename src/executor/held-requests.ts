@@ -11,8 +11,6 @@ export interface HeldRequest {
 	readonly request: ActionRequest;
 	/** Whether the worker may have started it. */
 	isSent: boolean;
-	/** When it was sent (`performance.now()`). */
-	sentAtMs: number;
 	/** Set when a response no longer counts (T7); null if it was cancelled. */
 	verdict?: Outcome | null;
 	/**
@@ -66,7 +64,6 @@ export function createHeldRequests(stdin: Writable, unreadBytesMax: number): Hel
 			cork();
 			unsent.delete(held);
 			held.isSent = true;
-			held.sentAtMs = performance.now();
 			stdin.write(`${JSON.stringify(held.request)}\n`);
 		}
 	}

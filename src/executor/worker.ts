@@ -99,7 +99,7 @@ class ProcessWorker implements Worker {
 		request: ActionRequest,
 		timeoutMs: number,
 		signal: AbortSignal,
-		workerMs = timeoutMs,
+		lateMs = 0,
 	): Promise<AttemptEnd> {
 		if (signal.aborted) return Promise.resolve({ outcome: null, log: "" });
 		if (!this.isOpen) {
@@ -112,7 +112,6 @@ class ProcessWorker implements Worker {
 			const held: HeldRequest = {
 				request,
 				isSent: false,
-				sentAtMs: 0,
 				logPosition: this.#log.tail.position,
 				end(result) {
 					takeBackDeadline();
@@ -128,8 +127,8 @@ class ProcessWorker implements Worker {
 				const outcome = classifyProcessFailure({ type: "timeout", afterMs: timeoutMs });
 				const why = `had no response within ${timeoutMs} ms`;
 				if (!held.isSent) this.#finish(held, outcome);
-				else if (timeoutMs >= workerMs) this.#endFor(held, outcome, "timed_out", why);
-				else if (this.#held.live > 1) this.#abandon(held, outcome, workerMs);
+				else if (lateMs === 0) this.#endFor(held, outcome, "timed_out", why);
+				else if (this.#held.live > 1) this.#abandon(held, outcome, lateMs);
 				else this.#endFor(held, outcome, "called_off", `${why}, its caller's deadline`);
 			});
 			signal.addEventListener("abort", callOff);
@@ -182,13 +181,12 @@ class ProcessWorker implements Worker {
 	/**
 	 * The caller has gone, and others use the worker: it may take until its own timeout for this request.
 	 */
-	#abandon(held: HeldRequest, outcome: Outcome, workerMs: number): void {
+	#abandon(held: HeldRequest, outcome: Outcome, lateMs: number): void {
 		const id = held.request.request_id;
 		held.verdict = outcome;
 		this.#abandoned += 1;
-		const leftMs = held.sentAtMs + workerMs - performance.now();
-		const takeBackLimit = startDeadline(Math.max(0, leftMs), () =>
-			this.#end("timed_out", `request ${id} had no response within ${workerMs} ms`),
+		const takeBackLimit = startDeadline(lateMs, () =>
+			this.#end("timed_out", `request ${id} had no response within the agent's timeout`),
 		);
 		const over = new Promise<void>((resolve) => {
 			held.abandoned = () => {

@@ -26,6 +26,8 @@ export interface HttpParts {
 	readonly host: string;
 	readonly version: string;
 	readonly status: () => DaemonJson;
+	/** Recovery of the agents that an earlier daemon left. */
+	readonly recovery: { readonly isOver: () => boolean; readonly over: Promise<void> };
 	/** Stops the daemon after the response is sent. */
 	readonly shutDown: () => void;
 	/** Makes the daemon read its settings again. */

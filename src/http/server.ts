@@ -17,6 +17,7 @@ import { limitConnections } from "./connections.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
+import { untilRecovered } from "./recovery.js";
 import {
 	explainError,
 	PreparedJson,
@@ -85,6 +86,7 @@ export function createApi(parts: ApiParts): Api {
 		};
 		const body = check(route.spec.body, await bodyOf(route, request), "body");
 		const understood = understand(route, params, url);
+		await untilRecovered(route.spec, parts, () => watched.gone);
 		const subjects = () => subjectsOf(route.name, parts, { params: understood.params, body });
 		gate.confine(caller, route.spec, subjects);
 		const asked = Object.assign(watched, understood, {
@@ -129,6 +131,7 @@ export function createApi(parts: ApiParts): Api {
 				throw new ReeveError("no_route", `${url.pathname} is not a WebSocket`);
 			}
 			const { id } = understand(route, params, url).params as { id: string };
+			await untilRecovered(route.spec, parts, () => door.closing);
 			await terminals.upgrade(id, url.searchParams, {
 				request,
 				socket,

@@ -98,8 +98,7 @@ export class Connection {
 		this.#onRefusal = onRefusal;
 		const decode = createFrameDecoder(peer.payloadMax);
 		const timer = setTimeout(() => {
-			if (this.#hello === null)
-				this.#fail(new Error(`the ${peer.name} did not send its greeting in time`));
+			if (this.#hello === null) this.#fail(new Error(`the ${peer.name} does not respond`));
 		}, HELLO_MS_MAX);
 		socket.on("data", (piece) => {
 			try {

@@ -196,6 +196,6 @@ export class ProgressWatch {
 
 /** The keys that interrupt a turn in this CLI. */
 function interruptKeys({ drain }: AdapterProfile): readonly ("esc" | "ctrl_c")[] {
-	const keys = drain.filter((rung) => rung === "esc" || rung === "ctrl_c");
+	const keys = drain.filter((step) => step === "esc" || step === "ctrl_c");
 	return keys.length === 0 ? ["esc"] : keys;
 }

@@ -65,12 +65,14 @@ export class WorkerPool {
 	async ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
 		const { clock, refused } = this.#world;
 		const untilMs = clock.now().steadyMs + timeoutMs;
+		// From the whole timeout: what is left of it after a wait must not pass for a caller's shorter one.
+		const lateMs = Math.max(0, this.#world.spec().timeoutMs - timeoutMs);
 		for (;;) {
 			const idlest = this.#idlest();
 			if (idlest === null || idlest.pending > 0) this.#grow();
 			const leftMs = untilMs - clock.now().steadyMs;
 			if (idlest !== null) {
-				const end = await this.#askWorker(idlest, request, leftMs, signal);
+				const end = await this.#askWorker(idlest, request, { leftMs, lateMs }, signal);
 				if (end.notGiven !== true || signal.aborted) return end;
 				continue;
 			}
@@ -104,13 +106,12 @@ export class WorkerPool {
 	async #askWorker(
 		worker: Worker,
 		request: ActionRequest,
-		timeoutMs: number,
+		{ leftMs, lateMs }: { readonly leftMs: number; readonly lateMs: number },
 		signal: AbortSignal,
 	): Promise<AttemptEnd> {
 		const slot = this.slots.get(worker.runId);
 		slot?.busy();
-		const workerMs = this.#world.spec().timeoutMs;
-		const end = await worker.ask(request, Math.max(1, timeoutMs), signal, workerMs);
+		const end = await worker.ask(request, Math.max(1, leftMs), signal, lateMs);
 		const lookIfIdle = () => {
 			if (slot !== undefined && worker.pending === 0) this.#becameIdle(slot);
 		};

@@ -1,6 +1,6 @@
 /** One attempt at a request: uses a worker of the pool, or runs one process for it. */
 
-import { classifyProcessFailure } from "../../core/outcome.js";
+import { classifyProcessFailure, judgeDeadline } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
 import type { UsageBook } from "../limits/usage-book.js";
 import { type LifeWorld, NO_CONVERSATION } from "../runs/life-world.js";
@@ -16,6 +16,18 @@ export interface PerformWorld {
 
 /** Never rejects. */
 export async function performAttempt(
+	world: PerformWorld,
+	worker: WorkerLife | null,
+	order: AttemptOrder,
+	signal: AbortSignal,
+): Promise<AttemptEnd> {
+	const end = await runAttempt(world, worker, order, signal);
+	if (end.outcome === null) return end;
+	const deadline = { timeoutMs: order.timeoutMs, agentTimeoutMs: order.spec.timeoutMs };
+	return { ...end, outcome: judgeDeadline(end.outcome, deadline) };
+}
+
+async function runAttempt(
 	{ prepare, executor, adapterFor }: PerformWorld,
 	worker: WorkerLife | null,
 	{ spec, runId, request, timeoutMs }: AttemptOrder,
