@@ -37,7 +37,17 @@ void shim_resized(uint16_t columns, uint16_t rows) {
 		for (size_t i = 1; i + 1 < SIZES_MAX; i++) shim.sizes[i] = shim.sizes[i + 1];
 		shim.size_count--;
 	}
-	shim.sizes[shim.size_count++] = (struct sized){log_offset(&shim.log), columns, rows};
+	struct sized *now = &shim.sizes[shim.size_count++];
+	*now = (struct sized){log_offset(&shim.log), columns, rows};
+	uint8_t payload[12];
+	struct writer w = writer_of(payload, sizeof payload);
+	put_u64(&w, now->offset);
+	put_u16(&w, columns);
+	put_u16(&w, rows);
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *c = &shim.server.connections[i];
+		if (c->fd >= 0 && c->following && c->version >= 2) connection_send(c, FRAME_RESIZED, payload, w.used, NULL, 0);
+	}
 }
 
 static void agent_ended(int status) {
