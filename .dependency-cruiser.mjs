@@ -1,7 +1,8 @@
 /**
- * Which folder may import which. `core ← config, ports ← engine ← http`; what knows a technology
- * (backends, store, adapters, notify) sees core and ports only, backends also host and native, store also home; what faces the
- * outside (client, cli, dashboard) sees the HTTP contract only, cli also home, the agent kit core; daemon puts everything together.
+ * Which folder may import which. `core ← config, ports ← engine ← http`; folders that know a technology (backends,
+ * store, adapters, notify) see core and ports only, backends also host, home and native, store also home; sessions sees
+ * the engine's interfaces and the adapters; clients (client, cli, dashboard) see the HTTP contract and home, the agent
+ * kit sees core; daemon constructs everything.
  *
  * A new folder in src/ gets a line in `ROOMS` here. Types count as imports: a folder that needs
  * another's types depends on it. Tests may import what they test, so no rule starts at a test.
@@ -65,7 +66,14 @@ const ROOMS = [
 		path: "^src/home/",
 		sees: ["^src/(core|ports|host)/"],
 		instead:
-			"Home writes and reads the files of a home, for CLI, store and daemon alike: it sees core, ports and host. What a file means belongs to its owner, who passes a parser in.",
+			"Home holds the paths of a home and writes its files, for CLI, client, store, backends and daemon alike: it sees core, ports and host. What a file means belongs to its owner, who passes a parser in.",
+	},
+	{
+		name: "sessions",
+		path: "^src/sessions/",
+		sees: ["^src/(core|config|ports|home|host|adapters|engine)/"],
+		instead:
+			"Sessions prepares agent CLIs and reads what they leave on this host: it sees core, config, ports, home, host, adapters and the engine's interfaces. What the HTTP API or a backend needs is passed in by daemon.",
 	},
 	{
 		name: "executor",
@@ -106,9 +114,9 @@ const ROOMS = [
 	{
 		name: "client",
 		path: "^src/client/",
-		sees: ["^src/core/", "^src/http/contract", ANY_PACKAGE],
+		sees: ["^src/(core|home)/", "^src/http/contract", ANY_PACKAGE],
 		instead:
-			"The client runs in other people's programs: it sees core and src/http/contract* only. Ask the daemon over HTTP; add the route to the contract if there is none.",
+			"The client runs in other people's programs: it sees core, home and src/http/contract* only. Ask the daemon over HTTP; add the route to the contract if there is none.",
 	},
 	{
 		name: "cli",
@@ -134,9 +142,9 @@ const ROOMS = [
 	{
 		name: "acp",
 		path: "^src/acp/",
-		sees: ["^src/(core|agent|client)/", "^src/http/contract", ANY_PACKAGE],
+		sees: ["^src/(core|agent|client|home)/", "^src/http/contract", ANY_PACKAGE],
 		instead:
-			"The driver of ACP agents is a worker agent of our own: it sees core, the agent kit and the client. Ask the daemon over HTTP; what starts it belongs in daemon.",
+			"The driver of ACP agents is a worker agent of our own: it sees core, home, the agent kit and the client. Ask the daemon over HTTP; what starts it belongs in daemon.",
 	},
 	{
 		name: "testing",
@@ -156,7 +164,7 @@ const ROOMS = [
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|host|native|home|services|executor|engine|http|backends|store|adapters|notify)/",
+			"^src/(core|config|ports|host|native|home|services|executor|engine|sessions|http|backends|store|adapters|notify)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],
@@ -168,7 +176,7 @@ const ROOMS = [
 /** Folders with one part per technology: `src/backends/tmux/`, `src/adapters/claude.ts`. */
 const PLUGGABLE = ["backends", "store", "adapters", "notify"];
 /** What a pluggable folder sees besides core and ports. */
-const ALSO_SEES = { backends: ["host", "native"], store: ["home"] };
+const ALSO_SEES = { backends: ["host", "home", "native"], store: ["home"] };
 const PLUGGABLE_PATHS = PLUGGABLE.map((name) => `^src/${name}/`);
 
 /**

@@ -83,7 +83,7 @@ function built(module) {
 
 /** @returns {Promise<Record<string, unknown>>} */
 async function openApi() {
-	const { readVersion } = await built("client/version.js");
+	const { readVersion } = await built("home/version.js");
 	return (await built("http/openapi.js")).renderOpenApi(readVersion());
 }
 

@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import { BadRequest } from "../agent/errors.js";
 import { serve } from "../agent/serve.js";
 import { createClient } from "../client/client.js";
-import { readVersion } from "../client/version.js";
 import { parsePrompt } from "../core/headless.js";
+import { readVersion } from "../home/version.js";
 import { AcpAgent } from "./acp-agent.js";
 import { createOperator } from "./operator.js";
 

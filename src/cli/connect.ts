@@ -1,8 +1,8 @@
 /** The daemon of this home, for commands that ask it. */
 
 import { type Client, createClient } from "../client/client.js";
-import { type Home, resolveHome } from "../client/home.js";
 import { ReeveError } from "../core/errors.js";
+import { type Home, resolveHome } from "../home/paths.js";
 
 /** Longer paths are cut short on the way to the system, so that two homes would share a socket. */
 export const SOCKET_BYTES_MAX = 103;

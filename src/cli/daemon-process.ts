@@ -9,11 +9,11 @@ import { chmod, type FileHandle, open, readFile, statfs } from "node:fs/promises
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.js";
 import { createClient } from "../client/client.js";
-import type { Home } from "../client/home.js";
-import { makeFolder } from "../client/make-folder.js";
 import { ReeveError } from "../core/errors.js";
 import { createSanitizer } from "../core/safe-text.js";
 import { renderElapsed } from "../core/units.js";
+import { makeFolder } from "../home/make-folder.js";
+import type { Home } from "../home/paths.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import { DAEMON_FLAGS, DAEMON_PROGRAM } from "./daemon-program.js";
 

@@ -5,6 +5,6 @@ export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.
 
 /**
  * How Node runs it: with a small young generation, whose default of up to 48 MB buys the daemon nothing, and with a way
- * to collect when it is idle (`src/daemon/trim-memory.ts`).
+ * to collect when it is idle (`src/daemon/self-care/trim-memory.ts`).
  */
 export const DAEMON_FLAGS: readonly string[] = ["--max-semi-space-size=1", "--expose-gc"];

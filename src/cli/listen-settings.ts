@@ -3,10 +3,10 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import type { Home } from "../client/home.js";
-import { makeFolder } from "../client/make-folder.js";
 import type { SettingsFile } from "../config/settings-schema.js";
 import { ReeveError } from "../core/errors.js";
+import { makeFolder } from "../home/make-folder.js";
+import type { Home } from "../home/paths.js";
 
 export interface ListenOptions {
 	/** False for `--no-listen`; commander has true when nothing was said. */

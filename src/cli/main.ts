@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `reeve` command. Loads next to nothing itself: what a command needs is loaded when it runs. */
 
-import { readVersion } from "../client/version.js";
+import { readVersion } from "../home/version.js";
 
 const args = process.argv.slice(2);
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {

@@ -1,8 +1,8 @@
 /** The command line: the commands, their arguments, and how errors are printed. */
 
 import { Command, CommanderError } from "commander";
-import { readVersion } from "../client/version.js";
 import { CLI_EXIT, ReeveError } from "../core/errors.js";
+import { readVersion } from "../home/version.js";
 import { addCallCommands } from "./groups/calls.js";
 import { addCompletion } from "./groups/completion.js";
 import { addDaemonCommands } from "./groups/daemon.js";

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.js";
-import type { Home } from "../client/home.js";
 import { plainLine } from "../core/safe-text.js";
+import type { Home } from "../home/paths.js";
 import { isToListen } from "./listen-settings.js";
 import type { Output } from "./output.js";
 

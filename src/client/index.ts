@@ -25,6 +25,7 @@ export {
 	type ProcessState,
 } from "../core/states.js";
 export { TASK_STATUSES, type TaskStatus } from "../core/task.js";
+export { type Home, resolveHome } from "../home/paths.js";
 export type { AgentDetailJson, AgentJson, ExitJson, StartedJson } from "../http/contract/agents.js";
 export type { DaemonJson } from "../http/contract/daemon.js";
 export type { ReloadedJson } from "../http/contract/fleet.js";
@@ -42,4 +43,3 @@ export {
 	type StreamOptions,
 	type TerminalSocket,
 } from "./client.js";
-export { type Home, resolveHome } from "./home.js";

@@ -1,6 +1,6 @@
 /**
  * What `reeve doctor` cannot see from outside: the store, the limits and the processes of this host, looked at
- * by a program of the daemon's (`daemon/inspect.js`) that needs no daemon. It prints this as JSON.
+ * by a program of the daemon's (`daemon/inspection/inspect.js`) that needs no daemon. It prints this as JSON.
  */
 
 import type { DaemonJson } from "../http/contract/daemon.js";

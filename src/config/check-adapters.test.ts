@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AdapterProfile } from "../core/adapter.js";
-import { described } from "../daemon/described.js";
+import { described } from "../sessions/described.js";
 import { diffFleets } from "./diff.js";
 import { parseFleet } from "./parse-fleet.js";
 import type { FleetSpec } from "./spec.js";

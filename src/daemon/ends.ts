@@ -10,8 +10,8 @@
  */
 
 import type { Supervisor } from "../services/supervise.js";
-import type { CrashReporter } from "./crash-reporter.js";
 import type { Logger } from "./logger.js";
+import type { CrashReporter } from "./self-care/crash-reporter.js";
 
 /** From an error that nobody caught to the end, whatever hangs: 3 s for services, and a little to close. */
 const CRASH_MS_MAX = 5_000;

@@ -1,27 +1,27 @@
 /** The engine and the calls, with what this host gives them. */
 
 import { createHash } from "node:crypto";
-import { type Home, resolveLeases } from "../client/home.js";
 import { redactDeep } from "../core/redact.js";
 import { Calls } from "../engine/calls/calls.js";
 import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/readiness.js";
 import type { FileDamage } from "../home/json-file.js";
+import { type Home, resolveLeases } from "../home/paths.js";
 import { createIds } from "../host/ordered-id.js";
 import type { Executor } from "../ports/executor.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
+import type { Environments } from "../sessions/agent-environment.js";
+import { headlessFor } from "../sessions/headless.js";
+import { localDay } from "../sessions/local-day.js";
+import { checkStart, logDirOf, prepareStart } from "../sessions/prepare-start.js";
+import { createProbes } from "../sessions/probes.js";
+import { createSessionWorld } from "../sessions/session-world.js";
 import { createFileVault } from "../store/vault/file-vault.js";
-import type { Environments } from "./agent-environment.js";
 import type { Backends } from "./backends.js";
-import { headlessFor } from "./headless.js";
-import { localDay } from "./local-day.js";
 import type { Logger } from "./logger.js";
 import { minuteOfDay } from "./minute-of-day.js";
-import { checkStart, logDirOf, prepareStart } from "./prepare-start.js";
-import { createProbes } from "./probes.js";
-import { createSessionWorld } from "./session-world.js";
 
 interface Parts {
 	readonly home: Home;

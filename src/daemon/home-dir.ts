@@ -1,8 +1,8 @@
 /** The daemon's home: made if it is not there, and refused if others could reach into it. */
 
 import { chmod, lstat, mkdir } from "node:fs/promises";
-import type { Home } from "../client/home.js";
-import { makeFolder } from "../client/make-folder.js";
+import { makeFolder } from "../home/make-folder.js";
+import type { Home } from "../home/paths.js";
 import { SOCKET_PATH_BYTES_MAX } from "../host/socket-path.js";
 import { StartRefused } from "./start-failure.js";
 

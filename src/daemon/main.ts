@@ -5,12 +5,12 @@
 
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { resolveHome } from "../client/home.js";
-import { readVersion } from "../client/version.js";
 import { createRedactor } from "../core/redact.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
-import { removeLeftovers, removeLeftoversBelow } from "../host/replace-file.js";
+import { resolveHome } from "../home/paths.js";
+import { removeLeftovers, removeLeftoversBelow } from "../home/replace-file.js";
+import { readVersion } from "../home/version.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
@@ -20,35 +20,41 @@ import { createApi } from "../http/server.js";
 import type { NewEvent, Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import { supervise } from "../services/supervise.js";
+import { createEnvironments, describeEnvironment } from "../sessions/agent-environment.js";
+import { logDirOf } from "../sessions/prepare-start.js";
 import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
-import { createEnvironments, describeEnvironment } from "./agent-environment.js";
 import { createBackends } from "./backends.js";
 import { dispatcherService, engineService } from "./core-services.js";
-import { CrashReporter } from "./crash-reporter.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
 import { createDamagedFiles, type DamagedFiles } from "./damaged-files.js";
 import { watchEnds } from "./ends.js";
 import { createCalls, createEngine, ownerOf } from "./engine-parts.js";
-import { explainForgottenRuns } from "./forgotten-runs.js";
 import { historyService } from "./history-service.js";
-import { createHomeClaim, type HomeClaim } from "./home-claim.js";
 import { prepareHome } from "./home-dir.js";
+import { explainForgottenRuns } from "./inspection/forgotten-runs.js";
 import { createLogger } from "./logger.js";
 import { type NetworkState, networkService } from "./network-service.js";
 import { notifierService, testNotify } from "./notifier-service.js";
-import { logDirOf } from "./prepare-start.js";
-import { causeOf, hostRestarted, type Marker, putMarker, removeMarker } from "./running-marker.js";
-import { type ManagerEnv, ServiceManager, takeManagerEnv } from "./service-manager.js";
+import { CrashReporter } from "./self-care/crash-reporter.js";
+import { createHomeClaim, type HomeClaim } from "./self-care/home-claim.js";
+import {
+	causeOf,
+	hostRestarted,
+	type Marker,
+	putMarker,
+	removeMarker,
+} from "./self-care/running-marker.js";
+import { type ManagerEnv, ServiceManager, takeManagerEnv } from "./self-care/service-manager.js";
+import { takeHome } from "./self-care/take-home.js";
+import { trimMemory } from "./self-care/trim-memory.js";
+import { watchHealth } from "./self-care/watch-health.js";
+import { watchdogService } from "./self-care/watchdog-service.js";
 import { type ReloadedSettings, Settings } from "./settings.js";
 import { socketService } from "./socket-service.js";
 import { explainStartFailure, StartRefused } from "./start-failure.js";
 import { renderLimits, renderStatus } from "./status.js";
-import { takeHome } from "./take-home.js";
 import { createTokenFiles } from "./token-files.js";
-import { trimMemory } from "./trim-memory.js";
-import { watchHealth } from "./watch-health.js";
-import { watchdogService } from "./watchdog-service.js";
 
 /** How long files and connections may take to close once the services have ended. */
 const CLOSE_MS_MAX = 5_000;

@@ -7,10 +7,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import type { Home } from "../client/home.js";
 import { loadSettings } from "../config/load-settings.js";
 import { changedSettings, type DaemonSettings, NO_SETTINGS } from "../config/no-settings.js";
 import { renderProblemLine } from "../config/problem.js";
+import type { Home } from "../home/paths.js";
 
 export interface ReloadedSettings {
 	readonly changed: boolean;

@@ -3,13 +3,13 @@
 import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Home } from "../client/home.js";
+import type { Home } from "../home/paths.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 import { RECOVERY_MS_MAX } from "./core-services.js";
-import { type HomeClaim, identityOf } from "./home-claim.js";
 import { closing, listeningPrivately, serving } from "./listening.js";
+import { type HomeClaim, identityOf } from "./self-care/home-claim.js";
 
 const LOOK_MS = 1_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Home } from "../client/home.js";
+import type { Home } from "../home/paths.js";
 import type { ServiceStatus } from "../services/supervise.js";
 import { renderStatus, type StatusFacts } from "./status.js";
 

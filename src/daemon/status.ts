@@ -1,6 +1,6 @@
 /** What the daemon says of itself. */
 
-import type { Home } from "../client/home.js";
+import type { Home } from "../home/paths.js";
 import type { LimitSupport } from "../host/cgroup.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import type { StoreHealth } from "../ports/store.js";

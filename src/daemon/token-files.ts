@@ -1,7 +1,7 @@
 /** Tokens on the disk: hashes in one file, the owner's own token in another, both for the owner alone. */
 
-import type { Home } from "../client/home.js";
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
+import type { Home } from "../home/paths.js";
 import { readIfThere, updateFile } from "../home/update-file.js";
 import type { StoredToken, TokenStore } from "../ports/token-store.js";
 

@@ -7,8 +7,8 @@
 import { createHash } from "node:crypto";
 import { constants, copyFile, link, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { withFileLock } from "../host/file-lock.js";
-import { withLockFolder } from "../host/lock-folder.js";
+import { withFileLock } from "./file-lock.js";
+import { withLockFolder } from "./lock-folder.js";
 import {
 	OWN_TEMPORARY,
 	type ReplaceIfOptions,
@@ -16,7 +16,7 @@ import {
 	replaceFile,
 	replaceFileIf,
 	temporaryPath,
-} from "../host/replace-file.js";
+} from "./replace-file.js";
 
 export interface UpdateOptions {
 	/** The folder of the lock files, the same one for all processes that may change the file. */

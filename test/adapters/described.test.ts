@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
-import { splitRecords } from "../../src/daemon/session-logs.js";
 import type { AgentAdapter, JsonRecord } from "../../src/ports/adapter.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
+import { splitRecords } from "../../src/sessions/session-logs.js";
 import { COPILOT, type DescribedCli, QWEN } from "../real/described-clis.js";
 
 const read = { resetAtMs: () => null };

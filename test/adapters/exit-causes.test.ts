@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Asker, exitReport } from "../../src/core/exit.js";
 import { judgeExit } from "../../src/core/exit-cause.js";
 import type { AgentSign } from "../../src/core/sign.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
 
 const NOW = 1_000_000;
 const reader = { resetAtMs: (text: string) => (text.includes("3pm") ? NOW + 5_000 : null) };

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SignMeaning } from "../../src/core/sign.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
-import { parseResetTime } from "../../src/daemon/reset-time.js";
-import { splitRecords } from "../../src/daemon/session-logs.js";
 import type { JsonRecord } from "../../src/ports/adapter.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
+import { parseResetTime } from "../../src/sessions/reset-time.js";
+import { splitRecords } from "../../src/sessions/session-logs.js";
 
 const read = { resetAtMs: (text: string) => parseResetTime(text, Date.UTC(2026, 10, 16), () => 0) };
 

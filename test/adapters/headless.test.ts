@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { headlessFor } from "../../src/daemon/headless.js";
 import type { CallAdapter } from "../../src/ports/executor.js";
+import { headlessFor } from "../../src/sessions/headless.js";
 import { attempt, NEVER, openExecutor, program, request } from "../executor/world.js";
 import { temporaryFolder } from "../support/reeve.js";
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../src/core/pattern.js";
 import { ADAPTERS } from "../../src/core/states.js";
 import { findReferences } from "../../src/core/template.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
 
 /**
  * How many times longer 16 times the text takes. The best of some tries counts, since others use the

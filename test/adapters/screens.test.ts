@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ScreenProfile } from "../../src/core/adapter.js";
 import { nextKey, readScreen } from "../../src/core/screen.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures");
 const CLIS = ["claude", "codex", "gemini", "opencode", "pi"];

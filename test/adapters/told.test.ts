@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { adapterOf } from "../../src/daemon/adapters.js";
-import { createSpoolReader, spoolOf } from "../../src/daemon/spool.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
+import { createSpoolReader, spoolOf } from "../../src/sessions/spool.js";
 
 let folder: string;
 beforeEach(() => {

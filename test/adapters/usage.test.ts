@@ -19,11 +19,11 @@ import {
 	type Usage,
 	type UsageCursor,
 } from "../../src/core/usage.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
-import { headlessFor } from "../../src/daemon/headless.js";
-import { readUsage } from "../../src/daemon/usage-files.js";
 import type { NewUsage } from "../../src/engine/life-world.js";
 import type { UsageSource } from "../../src/ports/adapter.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
+import { headlessFor } from "../../src/sessions/headless.js";
+import { readUsage } from "../../src/sessions/usage-files.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 const RECORDS = resolve("test/fixtures/records");

@@ -28,6 +28,8 @@ export const IMPORT_VIOLATIONS: readonly Violation[] = [
 	crossing("src/home", "src/store/sqlite", ["home-imports"], "passes a parser in"),
 	crossing("src/host", "src/home", ["host-imports"], "what only the operating system knows"),
 	crossing("src/engine", "src/home", ["engine-imports"], "through its port"),
+	crossing("src/engine", "src/sessions", ["engine-imports"], "through its port"),
+	crossing("src/sessions", "src/backends/tmux", ["sessions-imports"], "passed in by daemon"),
 	crossing("src/engine", "src/backends/tmux", ["engine-imports"], "through its port"),
 	crossing("src/engine", "src/host", ["engine-imports"], "through its port"),
 	crossing("src/engine", "src/executor", ["engine-imports"], "through its port"),
@@ -49,7 +51,7 @@ export const IMPORT_VIOLATIONS: readonly Violation[] = [
 		"src/backends/tmux",
 		"src/store/sqlite",
 		["backends-imports"],
-		"core, ports, host and native only",
+		"core, ports, host, home and native only",
 	),
 	crossing("src/store/sqlite", "src/host", ["store-imports"], "core, ports and home only"),
 	crossing(

@@ -8,7 +8,7 @@ import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
-import { resolveHome } from "../../src/client/home.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { agentJson, daemonJson } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { plantReeve, SMALL_DAEMON } from "../support/planted-reeve.js";

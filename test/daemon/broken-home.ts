@@ -9,8 +9,8 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
 import { type Client, createClient } from "../../src/client/client.js";
-import type { CrashReport } from "../../src/client/crash-reports.js";
-import { type Home, resolveHome } from "../../src/client/home.js";
+import type { CrashReport } from "../../src/home/crash-reports.js";
+import { type Home, resolveHome } from "../../src/home/paths.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
 

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { readCrashReports } from "../../src/client/crash-reports.js";
+import { readCrashReports } from "../../src/home/crash-reports.js";
 import { eventually } from "../faults/fleet-home.js";
 import { type BrokenHome, CANARY, createBrokenHome } from "./broken-home.js";
 

@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { resolveHome } from "../../src/client/home.js";
-import { seeProcesses } from "../../src/daemon/holders.js";
+import { seeProcesses } from "../../src/daemon/inspection/holders.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 /** A program whose command line is that of a starter, started in front of `before`. */

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { resolveHome } from "../../src/client/home.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
 
 let fleet: FleetHome;

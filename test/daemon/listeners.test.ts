@@ -4,8 +4,8 @@ import { defaultMaxListeners, getEventListeners, once } from "node:events";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { resolveHome } from "../../src/client/home.js";
 import { socketService } from "../../src/daemon/socket-service.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { createApiWorld } from "../http/api-world.js";
 import { temporaryFolder } from "../support/reeve.js";
 

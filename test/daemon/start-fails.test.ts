@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { resolveHome } from "../../src/client/home.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { createFileVault } from "../../src/store/vault/file-vault.js";
 import { createFleetHome, type FleetHome } from "../faults/fleet-home.js";
 import { fill, mountDisk } from "../store/support.js";

@@ -5,7 +5,6 @@
 
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
-import { headlessFor } from "../../src/daemon/headless.js";
 import { Engine } from "../../src/engine/engine.js";
 import { watchReadiness } from "../../src/engine/readiness.js";
 import type { Day } from "../../src/engine/usage-book.js";
@@ -13,6 +12,7 @@ import type { Backend } from "../../src/ports/backend.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
 import type { Executor } from "../../src/ports/executor.js";
 import type { Store } from "../../src/ports/store.js";
+import { headlessFor } from "../../src/sessions/headless.js";
 import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.js";
 import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/scripted-backend.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";

@@ -10,9 +10,9 @@ import { afterEach, expect, test } from "vitest";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
 import { loadFleetFile } from "../../src/cli/read-fleet.js";
 import { createClient } from "../../src/client/client.js";
-import { resolveHome } from "../../src/client/home.js";
 import type { FleetSpec } from "../../src/config/spec.js";
 import { ReeveError } from "../../src/core/errors.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { createRandom } from "../../src/testing/random.js";
 import { createFleetHome, type FleetHome } from "./fleet-home.js";
 

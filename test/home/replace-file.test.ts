@@ -15,15 +15,15 @@ import {
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { updateFile } from "../../src/home/update-file.js";
-import { withFileLock } from "../../src/host/file-lock.js";
-import { withLockFolder } from "../../src/host/lock-folder.js";
+import { withFileLock } from "../../src/home/file-lock.js";
+import { withLockFolder } from "../../src/home/lock-folder.js";
 import {
 	removeLeftovers,
 	removeLeftoversBelow,
 	replaceFile,
 	replaceFileSync,
-} from "../../src/host/replace-file.js";
+} from "../../src/home/replace-file.js";
+import { updateFile } from "../../src/home/update-file.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 const built = (path: string) => pathToFileURL(resolve("build", path)).href;
@@ -88,7 +88,7 @@ test("A9: six processes change one file at once, one of them is killed, and no c
 test("a lock whose holder was killed does not block the next", { timeout: 60_000 }, async () => {
 	const folder = temporaryFolder();
 	const holder = run(`
-		import { withFileLock } from ${JSON.stringify(built("host/file-lock.js"))};
+		import { withFileLock } from ${JSON.stringify(built("home/file-lock.js"))};
 		await withFileLock(${JSON.stringify(folder)}, "it", () => {
 			console.log("held");
 			return new Promise((resolve) => setTimeout(resolve, 60_000));

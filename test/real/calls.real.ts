@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Outcome } from "../../src/core/outcome.js";
-import { headlessFor } from "../../src/daemon/headless.js";
+import { headlessFor } from "../../src/sessions/headless.js";
 import type { MockReply } from "../../src/testing/mock-api/script.js";
 import { attempt, NEVER, NO_LIMITS, openExecutor, request } from "../executor/world.js";
 import { type Bench, openBench } from "./bench.js";

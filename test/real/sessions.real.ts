@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tellsCost } from "../../src/core/budget.js";
-import { adapterOf } from "../../src/daemon/adapters.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
 import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { COPILOT, QWEN } from "./described-clis.js";

@@ -8,7 +8,7 @@ import { ensureDaemon } from "../../src/cli/daemon-process.js";
 import { gatherFacts } from "../../src/cli/service/installer.js";
 import { startByKeeper } from "../../src/cli/service/keeper.js";
 import { createClient } from "../../src/client/client.js";
-import { resolveHome } from "../../src/client/home.js";
+import { resolveHome } from "../../src/home/paths.js";
 import { createServiceWorld } from "./world.js";
 
 const UNIT = ".config/systemd/user/reeve.service";

@@ -13,8 +13,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { renderPropertyList } from "../../core/property-list.js";
+import { replaceFileSync } from "../../home/replace-file.js";
 import { readBootId } from "../../host/process-identity.js";
-import { replaceFileSync } from "../../host/replace-file.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 import type {
 	AgentSignal,

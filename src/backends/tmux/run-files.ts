@@ -15,7 +15,7 @@ import {
 	writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { removeLeftovers, replaceFileSync } from "../../host/replace-file.js";
+import { removeLeftovers, replaceFileSync } from "../../home/replace-file.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 
 /**

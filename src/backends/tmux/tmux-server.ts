@@ -13,7 +13,7 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { withFileLock } from "../../host/file-lock.js";
+import { withFileLock } from "../../home/file-lock.js";
 import { isAlive, readIdentity } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
 import { ConnectGate } from "./connect-gate.js";

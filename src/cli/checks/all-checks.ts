@@ -1,7 +1,7 @@
 /** Everything that `reeve doctor` looks at, at the same time. */
 
-import { resolveHome } from "../../client/home.js";
 import { ReeveError } from "../../core/errors.js";
+import { resolveHome } from "../../home/paths.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";

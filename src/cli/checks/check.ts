@@ -1,9 +1,9 @@
 /** The findings and the input of the checks of `reeve doctor`. */
 
 import { stat } from "node:fs/promises";
-import type { Home } from "../../client/home.js";
 import type { Inspection } from "../../client/inspection.js";
 import type { ReeveError } from "../../core/errors.js";
+import type { Home } from "../../home/paths.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
 
 export interface Check {

@@ -2,11 +2,11 @@
 
 import { type FileHandle, open } from "node:fs/promises";
 import { homedir } from "node:os";
-import { readCrashReports } from "../../client/crash-reports.js";
-import { readVersion } from "../../client/version.js";
 import { loadSettings } from "../../config/load-settings.js";
 import { renderProblemLine } from "../../config/problem.js";
 import { ReeveError } from "../../core/errors.js";
+import { readCrashReports } from "../../home/crash-reports.js";
+import { readVersion } from "../../home/version.js";
 import type { DaemonJson } from "../../http/contract/daemon.js";
 import { countOf } from "../arguments.js";
 import { localTime } from "../commands/ps.js";

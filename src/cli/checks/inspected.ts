@@ -6,7 +6,7 @@ import { countOf } from "../arguments.js";
 import { runProgram } from "../service/run-program.js";
 import { type CheckContext, type Finding, fail, ok, quote, warn } from "./check.js";
 
-const PROGRAM = fileURLToPath(new URL("../../daemon/inspect.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../daemon/inspection/inspect.js", import.meta.url));
 const INSPECT_MS_MAX = 10_000;
 
 export async function inspect(env: NodeJS.ProcessEnv): Promise<Inspection> {

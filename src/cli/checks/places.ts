@@ -3,8 +3,8 @@
 import { lstat, readdir, readFile, statfs } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
-import type { Home } from "../../client/home.js";
 import { DAMAGED } from "../../home/json-file.js";
+import type { Home } from "../../home/paths.js";
 import { SOCKET_BYTES_MAX } from "../connect.js";
 import { type CheckContext, type Finding, fail, ok, quote, statIfThere, warn } from "./check.js";
 

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "../../client/client.js";
-import { resolveHome } from "../../client/home.js";
 import { parseFleet } from "../../config/parse-fleet.js";
+import { resolveHome } from "../../home/paths.js";
 import { ensureDaemon, waitForEnd } from "../daemon-process.js";
 
 /** On the backend that needs nothing installed. */

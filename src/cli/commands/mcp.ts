@@ -8,10 +8,10 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { z } from "zod";
 import { type Client, createClient } from "../../client/client.js";
-import { resolveHome } from "../../client/home.js";
-import { readVersion } from "../../client/version.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { createSanitizer } from "../../core/safe-text.js";
+import { resolveHome } from "../../home/paths.js";
+import { readVersion } from "../../home/version.js";
 import { checkAgentId } from "../arguments.js";
 
 export interface McpOptions {

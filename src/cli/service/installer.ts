@@ -3,9 +3,9 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type Home, resolveHome } from "../../client/home.js";
-import { readVersion } from "../../client/version.js";
 import { ReeveError } from "../../core/errors.js";
+import { type Home, resolveHome } from "../../home/paths.js";
+import { readVersion } from "../../home/version.js";
 import { DAEMON_PROGRAM } from "../daemon-program.js";
 import { createLaunchdManager } from "./launchd-manager.js";
 import { runProgram } from "./run-program.js";

@@ -1,7 +1,7 @@
 /** The service that keeps the daemon of a home, where one was installed: starting goes through it. */
 
-import type { Home } from "../../client/home.js";
 import { ReeveError } from "../../core/errors.js";
+import type { Home } from "../../home/paths.js";
 import { createManager, type Host, thisHost } from "./installer.js";
 import type { ServiceManager, ServiceScope } from "./service.js";
 

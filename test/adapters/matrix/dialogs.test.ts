@@ -5,7 +5,7 @@
  */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { adapterOf } from "../../../src/daemon/adapters.js";
+import { adapterOf } from "../../../src/sessions/adapters.js";
 import { createMatrixFleet, type MatrixAgent, type MatrixFleet, until } from "./matrix-fleet.js";
 
 interface Question {

@@ -6,9 +6,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../../../src/client/client.js";
-import { resolveHome } from "../../../src/client/home.js";
 import type { EventMap, EventType, ReeveEvent } from "../../../src/core/events.js";
 import type { Activity } from "../../../src/core/states.js";
+import { resolveHome } from "../../../src/home/paths.js";
 import { lookUp } from "../../../src/host/process-identity.js";
 import type { AgentDetailJson, AgentJson } from "../../../src/http/contract/agents.js";
 import type { FakeAgentScript } from "../../../src/testing/fake-agent/script.js";

@@ -5,7 +5,7 @@
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Home } from "./home.js";
+import type { Home } from "./paths.js";
 
 export type CrashCause =
 	| "uncaught_exception"

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/config/spec.js";
-import { createSessionWorld } from "../../src/daemon/session-world.js";
+import { createSessionWorld } from "../../src/sessions/session-world.js";
 import { fleetOf } from "../engine/daemon-world.js";
 
 const ID = "304bea46-2c79-4d2b-be3a-d33a5739c366";

@@ -2,10 +2,10 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Home } from "../client/home.js";
 import type { AgentSpec } from "../config/spec.js";
 import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
 import type { Prepared, StartIntent } from "../engine/life-world.js";
+import type { Home } from "../home/paths.js";
 import { checkLaunch } from "../host/spawn-errors.js";
 import { acpCommand } from "./acp.js";
 import { adapterOf } from "./adapters.js";

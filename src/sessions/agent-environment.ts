@@ -13,7 +13,6 @@ import {
 	type EnvLayer,
 	valuesOf,
 } from "../core/environment.js";
-import type { EnvironmentJson } from "../http/contract/agents.js";
 import { adapterOf } from "./adapters.js";
 
 export type AgentEnvironment =
@@ -76,10 +75,7 @@ function ownLayers(
 }
 
 /** Names and sources, never a value (A5). */
-export async function describeEnvironment(
-	environments: Environments,
-	spec: AgentSpec,
-): Promise<EnvironmentJson> {
+export async function describeEnvironment(environments: Environments, spec: AgentSpec) {
 	const found = await environments.read(spec);
 	const [first, ...own] = found.ok ? found.layers : [];
 	const layers: readonly EnvLayer[] = [
@@ -88,7 +84,9 @@ export async function describeEnvironment(
 		...own,
 	];
 	const variables = composeEnvironment(layers).map(({ name, source }) => ({
-		...{ name, source, set: true },
+		name,
+		source,
+		set: true,
 	}));
 	const unset = unsetPassed(spec).filter((name) => variables.every((each) => each.name !== name));
 	return {

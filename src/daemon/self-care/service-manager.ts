@@ -4,8 +4,8 @@
  * variables are taken out of the environment before anything is started.
  */
 
-import type { Service } from "../services/supervise.js";
-import { aborted } from "./aborted.js";
+import type { Service } from "../../services/supervise.js";
+import { aborted } from "../aborted.js";
 import { createDatagramRelay, type DatagramRelay } from "./datagram-relay.js";
 
 export interface ManagerEnv {

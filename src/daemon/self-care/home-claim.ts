@@ -7,12 +7,12 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Home } from "../client/home.js";
-import { takeLock } from "../host/instance-lock.js";
-import { newestNumber, readJsonFile } from "../host/numbered-files.js";
-import { readIdentity } from "../host/process-identity.js";
-import type { ProcessIdentity } from "../ports/backend.js";
-import type { Logger } from "./logger.js";
+import { takeLock } from "../../home/instance-lock.js";
+import { newestNumber, readJsonFile } from "../../home/numbered-files.js";
+import type { Home } from "../../home/paths.js";
+import { readIdentity } from "../../host/process-identity.js";
+import type { ProcessIdentity } from "../../ports/backend.js";
+import type { Logger } from "../logger.js";
 
 export type ClaimState = "held" | "unlocked" | "gone" | "taken";
 

@@ -17,8 +17,8 @@ import {
 	type Seed,
 } from "../core/adapter.js";
 import { addToJson, hasInJson, type JsonAddition } from "../core/json-edit.js";
+import { replaceFile } from "../home/replace-file.js";
 import { readIfThere, updateFile } from "../home/update-file.js";
-import { replaceFile } from "../host/replace-file.js";
 import { HOOK_SCRIPT } from "./spool.js";
 
 export type Values = Readonly<Record<string, string | undefined>>;

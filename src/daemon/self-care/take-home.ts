@@ -7,8 +7,8 @@
 
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { takeLock } from "../host/instance-lock.js";
-import type { ProcessIdentity } from "../ports/backend.js";
+import { takeLock } from "../../home/instance-lock.js";
+import type { ProcessIdentity } from "../../ports/backend.js";
 
 export type TakenHome =
 	| { readonly outcome: "ours" }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseResetTime } from "../../src/daemon/reset-time.js";
+import { parseResetTime } from "../../src/sessions/reset-time.js";
 
 const NOW = Date.parse("2026-11-16T04:30:00Z");
 const ZONES: Readonly<Record<string, number>> = { "America/Bogota": -300, UTC: 0 };

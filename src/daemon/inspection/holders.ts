@@ -2,11 +2,11 @@
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import { type RunRecord, readRecord } from "../backends/pty/run-record.js";
-import type { Home } from "../client/home.js";
-import { isAlive, readBootId, runSystemProgram } from "../host/process-identity.js";
-import { readProcessTable } from "../host/process-table.js";
-import { identityOf } from "./home-claim.js";
+import { type RunRecord, readRecord } from "../../backends/pty/run-record.js";
+import type { Home } from "../../home/paths.js";
+import { isAlive, readBootId, runSystemProgram } from "../../host/process-identity.js";
+import { readProcessTable } from "../../host/process-table.js";
+import { identityOf } from "../self-care/home-claim.js";
 import { type Holder, holderFolder, type SeenProcess } from "./strays.js";
 
 export interface Seen {

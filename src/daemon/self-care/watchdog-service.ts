@@ -1,10 +1,10 @@
 /** Beats for the watchdog, which runs in a thread of its own, and keeps it informed for its report. */
 
 import { Worker } from "node:worker_threads";
-import type { Home } from "../client/home.js";
-import type { Service } from "../services/supervise.js";
-import { aborted } from "./aborted.js";
-import type { Settings } from "./settings.js";
+import type { Home } from "../../home/paths.js";
+import type { Service } from "../../services/supervise.js";
+import { aborted } from "../aborted.js";
+import type { Settings } from "../settings.js";
 import type { WatchdogData, WatchdogSnapshot } from "./watchdog-worker.js";
 
 /** Turns without a beat until the loop counts as blocked: many, so that single slow ones do not matter. */

@@ -11,12 +11,12 @@
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createNumbered, newestNumber, numbers, readJsonFile } from "../home/numbered-files.js";
+import { replaceFileSync } from "../home/replace-file.js";
+import { isAlive, readIdentity } from "../host/process-identity.js";
+import { nextProcessTable } from "../host/process-table.js";
 import type { ConversationLeases, LeaseResult } from "../ports/adapter.js";
 import type { ProcessIdentity } from "../ports/backend.js";
-import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
-import { isAlive, readIdentity } from "./process-identity.js";
-import { nextProcessTable } from "./process-table.js";
-import { replaceFileSync } from "./replace-file.js";
 
 interface Holder {
 	readonly agentId: string;

@@ -4,9 +4,9 @@
  */
 
 import { statSync } from "node:fs";
-import type { Home } from "../client/home.js";
-import type { Stray } from "../client/inspection.js";
-import { lookAtDatabase } from "../store/sqlite/inspect-database.js";
+import type { Stray } from "../../client/inspection.js";
+import type { Home } from "../../home/paths.js";
+import { lookAtDatabase } from "../../store/sqlite/inspect-database.js";
 import { seeProcesses } from "./holders.js";
 import { findStrays } from "./strays.js";
 

@@ -16,9 +16,9 @@ import {
 	rmSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { CrashReport } from "../client/crash-reports.js";
-import type { Home } from "../client/home.js";
-import { removeLeftovers, replaceFileSync } from "../host/replace-file.js";
+import type { CrashReport } from "../../home/crash-reports.js";
+import type { Home } from "../../home/paths.js";
+import { removeLeftovers, replaceFileSync } from "../../home/replace-file.js";
 
 export type CrashHome = Pick<Home, "crashes" | "vault" | "token" | "daemonLog">;
 export type CrashFacts = Omit<CrashReport, "log">;

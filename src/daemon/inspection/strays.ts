@@ -4,8 +4,8 @@
  * business of its own daemon.
  */
 
-import type { Stray } from "../client/inspection.js";
-import type { KnownRun } from "../store/sqlite/inspect-database.js";
+import type { Stray } from "../../client/inspection.js";
+import type { KnownRun } from "../../store/sqlite/inspect-database.js";
 
 export interface SeenProcess {
 	readonly pid: number;

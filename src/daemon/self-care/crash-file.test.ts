@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readCrashReports } from "../client/crash-reports.js";
-import { resolveHome } from "../client/home.js";
+import { readCrashReports } from "../../home/crash-reports.js";
+import { resolveHome } from "../../home/paths.js";
 import { type CrashFacts, writeCrashReport } from "./crash-file.js";
 import { causeOf } from "./running-marker.js";
 

@@ -4,9 +4,9 @@
  */
 
 import { readFileSync, rmSync } from "node:fs";
-import type { CrashCause } from "../client/crash-reports.js";
-import { readBootId } from "../host/process-identity.js";
-import { replaceFileSync } from "../host/replace-file.js";
+import type { CrashCause } from "../../home/crash-reports.js";
+import { replaceFileSync } from "../../home/replace-file.js";
+import { readBootId } from "../../host/process-identity.js";
 import { readLastLines } from "./crash-file.js";
 
 export interface Marker {

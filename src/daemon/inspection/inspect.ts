@@ -1,12 +1,12 @@
 /** What the doctor asks of the daemon's own parts, as a program that ends at once. Leaves nothing changed. */
 
 import { connect } from "node:net";
-import { resolveHome } from "../client/home.js";
-import type { DatabaseFinding, Inspection } from "../client/inspection.js";
-import { describeLimits } from "../host/cgroup.js";
-import { type DatabaseLook, lookAtDatabase } from "../store/sqlite/inspect-database.js";
+import type { DatabaseFinding, Inspection } from "../../client/inspection.js";
+import { resolveHome } from "../../home/paths.js";
+import { describeLimits } from "../../host/cgroup.js";
+import { type DatabaseLook, lookAtDatabase } from "../../store/sqlite/inspect-database.js";
+import { renderLimits } from "../status.js";
 import { seeProcesses } from "./holders.js";
-import { renderLimits } from "./status.js";
 import { findStrays } from "./strays.js";
 
 const home = resolveHome(process.env);

@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readIdentity } from "../host/process-identity.js";
+import { makePrivateFolder, SOCKET_PATH_BYTES_MAX, socketPathIn } from "../host/socket-path.js";
 import { takeLock } from "./instance-lock.js";
-import { readIdentity } from "./process-identity.js";
-import { makePrivateFolder, SOCKET_PATH_BYTES_MAX, socketPathIn } from "./socket-path.js";
 
 let folder: string;
 beforeEach(() => {

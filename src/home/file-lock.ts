@@ -7,9 +7,9 @@
 import { mkdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isAlive, readIdentity } from "../host/process-identity.js";
 import type { ProcessIdentity } from "../ports/backend.js";
 import { createNumbered, newestNumber, numbers } from "./numbered-files.js";
-import { isAlive, readIdentity } from "./process-identity.js";
 
 const WAIT_MS_MAX = 30_000;
 const LOOK_MS = 5;

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { adapterOf } from "../../src/daemon/adapters.js";
-import { createSpoolReader, HOOK_SCRIPT, spoolOf } from "../../src/daemon/spool.js";
 import type { AgentAdapter } from "../../src/ports/adapter.js";
+import { adapterOf } from "../../src/sessions/adapters.js";
+import { createSpoolReader, HOOK_SCRIPT, spoolOf } from "../../src/sessions/spool.js";
 
 let folder: string;
 const claude = adapterOf({ adapter: "claude", profile: null });

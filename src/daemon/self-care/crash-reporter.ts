@@ -1,9 +1,9 @@
 /** Knows what a crash report needs to tell of this daemon, at any moment of its life, and reports once. */
 
-import type { CrashCause, CrashEvent, CrashReport } from "../client/crash-reports.js";
-import type { ReeveEvent } from "../core/events.js";
-import type { Store } from "../ports/store.js";
-import type { ServiceStatus } from "../services/supervise.js";
+import type { ReeveEvent } from "../../core/events.js";
+import type { CrashCause, CrashEvent, CrashReport } from "../../home/crash-reports.js";
+import type { Store } from "../../ports/store.js";
+import type { ServiceStatus } from "../../services/supervise.js";
 import { type CrashFacts, type CrashHome, writeCrashReport } from "./crash-file.js";
 import type { Marker } from "./running-marker.js";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createConversationLeases } from "../../src/host/conversation-leases.js";
 import { readIdentity } from "../../src/host/process-identity.js";
 import type { ProcessIdentity } from "../../src/ports/backend.js";
+import { createConversationLeases } from "../../src/sessions/conversation-leases.js";
 
 const RACER = join(import.meta.dirname, "../fixtures/leases/races-for-conversation.mjs");
 const holder = { agentId: "p:a", runId: "run-of-nobody" };

@@ -6,7 +6,7 @@
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import { isExecutable } from "../host/spawn-errors.js";
+import { isExecutable } from "../../host/spawn-errors.js";
 
 export interface DatagramRelay {
 	send(text: string): void;

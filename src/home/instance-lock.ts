@@ -7,9 +7,9 @@
 
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { isAlive, readIdentity } from "../host/process-identity.js";
 import type { ProcessIdentity } from "../ports/backend.js";
 import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
-import { isAlive, readIdentity } from "./process-identity.js";
 
 export type LockResult =
 	| { readonly ok: true }

@@ -1,7 +1,7 @@
 /** Logs when writes to the store start to fail and when they work again. */
 
-import type { Store } from "../ports/store.js";
-import type { Logger } from "./logger.js";
+import type { Store } from "../../ports/store.js";
+import type { Logger } from "../logger.js";
 
 const LOOK_MS = 1_000;
 

@@ -2,19 +2,19 @@
 
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Home } from "../client/home.js";
 import type { AgentSpec } from "../config/spec.js";
 import { fillFirst } from "../core/adapter.js";
 import { findConversation } from "../core/conversation.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
 import type { SessionWorld } from "../engine/life-world.js";
-import { createConversationLeases } from "../host/conversation-leases.js";
+import type { Home } from "../home/paths.js";
 import { readOpenFiles } from "../host/open-files.js";
 import { readToolWork } from "../host/tool-work.js";
 import type { SignReaderAt, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
 import type { Environments } from "./agent-environment.js";
+import { createConversationLeases } from "./conversation-leases.js";
 import { chooseFiles, findFiles } from "./find-files.js";
 import { readLastWords } from "./last-words.js";
 import { conversationValues, sessionValues } from "./prepare-session.js";
