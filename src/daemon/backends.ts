@@ -10,17 +10,27 @@ import {
 	userDomain,
 } from "../backends/launchd/launchctl.js";
 import { createLaunchdBackend } from "../backends/launchd/launchd-backend.js";
-import { createPtyBackend, starterOf } from "../backends/pty/pty-backend.js";
+import {
+	attachCommand,
+	createPtyBackend,
+	type PtyBackendOptions,
+	starterOf,
+} from "../backends/pty/pty-backend.js";
 import { encloseServer } from "../backends/systemd/scope.js";
 import { createScopeGroups } from "../backends/systemd/scope-groups.js";
 import { findUserManager, type UserManager } from "../backends/systemd/user-manager.js";
-import { createTmuxBackend } from "../backends/tmux/tmux-backend.js";
-import { explainTmuxProblem } from "../backends/tmux/tmux-place.js";
+import { createTmuxBackend, type TmuxBackendOptions } from "../backends/tmux/tmux-backend.js";
+import { explainTmuxProblem } from "../backends/tmux/tmux-server.js";
 import type { AgentSpec } from "../config/spec.js";
-import { createGroups, describeLimits, type Groups, type LimitSupport } from "../host/cgroup.js";
+import { describeLimits, type LimitSupport } from "../host/cgroup.js";
 import { describeShim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
-import { type BackendSupport, backendForLimits, describeBackends } from "./describe-backends.js";
+import {
+	type BackendSupport,
+	backendForLimits,
+	describeBackends,
+	endsAtLogout,
+} from "./describe-backends.js";
 
 export interface Backends {
 	/** What this host can do, the best first. */
@@ -35,9 +45,17 @@ export interface Backends {
 	close(): Promise<void>;
 }
 
+type OnReopened = NonNullable<TmuxBackendOptions["onReopened"]>;
+
+export interface BackendsOptions {
+	readonly manager?: UserManager | string;
+	/** The tmux session of a run was gone and is open again. */
+	readonly onReopened?: OnReopened;
+}
+
 export function createBackends(
 	runtime: string,
-	manager: UserManager | string = findUserManager(),
+	{ manager = findUserManager(), onReopened = () => {} }: BackendsOptions = {},
 ): Backends {
 	const noLaunchd = explainLaunchdProblem();
 	const shim = describeShim();
@@ -49,17 +67,18 @@ export function createBackends(
 	const supportOf = (name: string) => support.find((each) => each.name === name);
 	const best = support.find(({ auto }) => auto)?.name ?? "pty";
 	const withLimits = backendForLimits(facts);
-	const groups =
-		typeof manager === "string" ? createGroups("systemd", manager) : createScopeGroups(manager);
 	const all = new Map<string, Backend>([
 		["pty", createPtyBackend({ folder: join(runtime, "pty"), ...outside(manager, "pty") })],
-		["tmux", createTmuxBackend({ folder: join(runtime, "tmux"), ...outsideTmux(manager) })],
-		["systemd", createUnitBackend(join(runtime, "systemd"), manager, groups)],
+		["tmux", createShownBackend(join(runtime, "tmux"), manager, onReopened)],
+		["systemd", createUnitBackend(join(runtime, "systemd"), manager)],
 		["launchd", createJobBackend(join(runtime, "launchd"))],
 	]);
 	return {
 		support,
-		describeLimits: () => (withLimits === "systemd" ? groups.describe() : describeLimits()),
+		describeLimits: () =>
+			typeof manager !== "string" && withLimits === "systemd"
+				? createScopeGroups(manager).describe()
+				: describeLimits(),
 		choose(spec) {
 			const asked = spec.kind === "session" ? spec.backend : "pty";
 			if (asked === "auto") return { name: hasLimits(spec) ? withLimits : best, refused: null };
@@ -79,11 +98,24 @@ export function createBackends(
 
 const hasLimits = ({ limits }: AgentSpec) => Object.values(limits).some((limit) => limit !== null);
 
-/** Agents in units of their own; the terminal inside is that of tmux, whose server has a unit too. */
-function createUnitBackend(folder: string, manager: UserManager | string, groups: Groups): Backend {
-	const enclosed =
-		typeof manager === "string" ? {} : { enclose: encloseServer(manager, "terminals") };
-	return createTmuxBackend({ name: "systemd", folder, groups, ...enclosed });
+/** Agents that are shown in tmux and held by shims outside of it. */
+function createShownBackend(
+	folder: string,
+	manager: UserManager | string,
+	onReopened: OnReopened,
+): Backend {
+	const pty: PtyBackendOptions = { name: "tmux", folder, ...outside(manager, "pty") };
+	return createTmuxBackend({
+		...{ folder, inner: createPtyBackend(pty), onReopened },
+		show: (handle) => attachCommand(pty, handle),
+		...outside(manager, "tmux"),
+	});
+}
+
+/** Agents in units of their own, each with its shim; the starter has a unit too. */
+function createUnitBackend(folder: string, manager: UserManager | string): Backend {
+	const groups = typeof manager === "string" ? manager : createScopeGroups(manager);
+	return createPtyBackend({ name: "systemd", folder, groups, ...outside(manager, "systemd") });
 }
 
 /** Agents in jobs of their own; the terminal inside is that of the pty backend, with a starter for each. */
@@ -96,15 +128,8 @@ function createJobBackend(folder: string): Backend {
 	});
 }
 
-/** Groups of ours are below the daemon's own, so an agent in one of them would still end with its unit. */
-function outsideTmux(manager: UserManager | string) {
-	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
-	const why = "the daemon's control group is killed together with its service";
-	return { enclose: encloseServer(manager, "tmux"), groups: createGroups("tmux", why) };
-}
-
-/** A daemon that is in nobody's unit shares the fate of its login, and so may what it starts. */
+/** A scope of its own, out of the daemon's unit and session, where the user's systemd goes on after a logout. */
 function outside(manager: UserManager | string, name: string) {
-	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
+	if (typeof manager === "string" || endsAtLogout(manager)) return {};
 	return { enclose: encloseServer(manager, name) };
 }

@@ -25,15 +25,19 @@ export interface BackendFacts {
 /** The best first. */
 export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	const systemd = describeSystemd(facts);
+	const noTmux = facts.noShim ?? facts.noTmux;
 	const tmux = {
-		usable: facts.noTmux === null,
+		usable: noTmux === null,
 		wanted: false,
-		reason: facts.noTmux ?? "tmux owns the terminals",
+		reason: noTmux ?? "each agent shown in a tmux session",
 	};
+	const isEnclosed = typeof facts.manager !== "string" && !endsAtLogout(facts.manager);
 	const pty = {
 		usable: facts.noShim === null,
 		wanted: true,
-		reason: facts.noShim ?? "built in: one small process per agent owns its terminal",
+		reason:
+			facts.noShim ??
+			`built in: one small process per agent owns its terminal${isEnclosed ? ", in a systemd scope" : ""}`,
 	};
 	const launchd = {
 		usable: facts.noLaunchd === null,
@@ -56,16 +60,15 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 
-function describeSystemd({ manager, noTmux }: BackendFacts) {
+/** At logout, a manager that does not linger ends every unit; a process outside of its units may go on. */
+export const endsAtLogout = ({ lingers, holdsThisProcess }: UserManager) =>
+	!lingers && !holdsThisProcess;
+
+function describeSystemd({ manager, noShim }: BackendFacts) {
 	if (typeof manager === "string") return { usable: false, wanted: false, reason: manager };
-	if (noTmux !== null) {
-		const reason = `${noTmux}; agents in systemd units need tmux for their terminals`;
-		return { usable: false, wanted: false, reason };
-	}
-	// At logout a manager that does not linger ends every unit; a plain tmux server is left alone.
-	const endsAtLogout = !manager.lingers && !manager.holdsThisProcess;
-	const how = `systemd ${manager.version}: each agent in its own scope, tmux owns the terminals; used by auto for agents with limits`;
-	if (!endsAtLogout) return { usable: true, wanted: true, reason: how };
+	if (noShim !== null) return { usable: false, wanted: false, reason: noShim };
+	const how = `systemd ${manager.version}: each agent in its own scope; used by auto for agents with limits`;
+	if (!endsAtLogout(manager)) return { usable: true, wanted: true, reason: how };
 	const plain = how.replace("; used by auto for agents with limits", "");
 	const hint = "not used by auto because agents would stop at logout: see loginctl enable-linger";
 	return { usable: true, wanted: false, reason: `${plain}; ${hint}` };

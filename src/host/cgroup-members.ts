@@ -1,7 +1,7 @@
 /** Who is in a run's control group, and how they end. Works from the group's path alone. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** All of Reeve's groups are below a folder of this name. */
 export const GROUPS_FOLDER = "reeve";
@@ -38,6 +38,12 @@ export function killGroup(path: string): void {
 	} catch {
 		// Version 1, an old kernel, or gone already: the members are killed one by one.
 	}
+}
+
+/** The folders that count what the kernel kills for want of memory in a run: a scope counts for the group two levels below. */
+export function oomCountersOf(group: string): readonly string[] {
+	const scope = dirname(dirname(group));
+	return scope.endsWith(".scope") ? [scope] : [group];
 }
 
 /** How many processes of a group the kernel has killed for want of memory. */

@@ -55,12 +55,10 @@ interface Place {
 export interface RunGroups {
 	/** The folders, to be stored with the run. */
 	readonly paths: readonly string[];
-	/** Where the kernel counts what it kills for want of memory. */
-	readonly oomPaths: readonly string[];
 	/** The command line to start: where no group limits the memory, one that limits itself. */
 	limitedArgv(argv: Argv, limits: ResourceLimits): Argv;
-	/** The command line of whoever starts the run and waits for its end, in a unit of the run's own. */
-	enclosedArgv(argv: Argv, request: StartRequest): Argv;
+	/** The command line that puts the process which holds the run into a unit of the run's own; else empty. */
+	enclosure(request: StartRequest): readonly string[];
 	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
 	inside<T>(fork: () => T): T;
 	/** The run has joined the groups by itself. */
@@ -319,8 +317,7 @@ function makeRunGroups(
 
 	return {
 		paths: made.map(({ folder }) => folder),
-		oomPaths: made.filter(({ place }) => place === limits.memory).map(({ folder }) => folder),
-		enclosedArgv: (argv) => argv,
+		enclosure: () => [],
 		limitedArgv(argv, { memoryBytes }) {
 			const isGrouped = made.some(({ place }) => place === limits.memory);
 			return memoryBytes === null || isGrouped ? argv : limitMemory(argv, memoryBytes);

@@ -3,7 +3,10 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 #include "bytes.h"
 #include "pids.h"
 #include "platform.h"
+#include "text.h"
 #include "tree.h"
 #include "util.h"
 
@@ -50,10 +54,21 @@ void shim_resized(uint16_t columns, uint16_t rows) {
 	}
 }
 
+/* The unit is gone with this process, and its count with it. The agent's group is two levels below it. */
+static bool ran_out_of_memory(void) {
+	char path[PATH_MAX], text[512];
+	if (!shim.enclosed || shim.group_count == 0) return false;
+	if (!text_join(path, sizeof path, shim.groups[0], "/../../memory.events", NULL, NULL)) return false;
+	if (read_small_file(AT_FDCWD, path, text, sizeof text) < 0) return false;
+	const char *kills = strstr(text, "\noom_kill ");
+	return kills != NULL && kills[10] != '0';
+}
+
 static void agent_ended(int status) {
 	shim.record.status = status;
 	shim.record.ended_at = wall_ms();
 	shim.record.state = RUN_ENDED;
+	shim.record.out_of_memory = ran_out_of_memory();
 	shim.phase = PHASE_SETTLING;
 	shim.settle_until = steady_ms() + (kill_active() ? SETTLE_KILL_MS : SETTLE_MS);
 }

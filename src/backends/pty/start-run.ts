@@ -10,6 +10,7 @@ import type { StarterClient } from "./starter-client.js";
 import {
 	FAILED_GROUP,
 	FAILED_LOCK,
+	FAILED_SHIM,
 	type RunSpec,
 	STEP_NAMES,
 	type Started,
@@ -67,6 +68,10 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	}
 	if (answer.step === FAILED_LOCK) return { outcome: "taken" };
 	if (answer.step === FOLDER) place.folders.forget(agent);
+	if (answer.step === FAILED_SHIM && spec.enclosure.length > 0) {
+		const detail = `the run's unit does not start: ${place.starter.lastLine()}`;
+		return { outcome: "failed", failure: { permanent: false, detail } };
+	}
 	return { outcome: "failed", failure: explainFailure(answer, launch) };
 }
 
@@ -104,7 +109,7 @@ function specOf(
 	agent: string,
 ): RunSpec {
 	const { runId, logDir, cwd, terminal, size, limits } = request;
-	const argv = groups.enclosedArgv(groups.limitedArgv(request.argv, limits), request);
+	const argv = groups.limitedArgv(request.argv, limits);
 	return {
 		...{ runId, logDir, cwd, argv, env, terminal, size },
 		runDir: folders.pathOf(agent),
@@ -113,6 +118,7 @@ function specOf(
 		logFiles: LOG_FILES,
 		groups: groups.paths,
 		bootId: readBootId(),
+		enclosure: groups.enclosure(request),
 	};
 }
 
