@@ -1,7 +1,7 @@
 /**
- * `reeve`: the policies as a library: what follows an exit, when a circuit opens, whether to retry. They
- * are pure functions: time and randomness are arguments, state is plain JSON. `supervise()` keeps the
- * parts of any Node program running by one of them.
+ * `reeve`: the policies as a library: what follows an exit, when a circuit opens, whether to retry.
+ * They are pure functions: time and randomness are arguments, state is plain JSON. `supervise()` keeps
+ * the services of any Node program running.
  */
 
 export { type BackoffSettings, backoffDelayMs, type Random, spreadMs } from "./core/backoff.js";

@@ -1,6 +1,6 @@
 /**
- * One agent that speaks the Agent Client Protocol, driven over its stdin and stdout. Several conversations
- * may be under way in it at once, with one turn each.
+ * One agent that speaks the Agent Client Protocol over its stdin and stdout. It can run several
+ * conversations at once, with one turn each.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -22,7 +22,7 @@ export interface TurnResult {
 	readonly text: string;
 	readonly conversation: string;
 	readonly stop_reason: StopReason;
-	/** What it did, in its own words. */
+	/** The tools that it used, with its own titles. */
 	readonly tools: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export class AcpAgent {
 	readonly #connection: ClientConnection;
 	readonly #ready: Promise<InitializeResponse>;
 	readonly #turns = new Map<string, Turn>();
-	/** Conversations that this process holds. */
+	/** Conversations that this process has open. */
 	readonly #held = new Set<string>();
 	readonly child: ChildProcess;
 
@@ -53,7 +53,7 @@ export class AcpAgent {
 				return operator.decide(params, turn.cancelled.signal);
 			})
 			.onNotification(methods.client.session.update, ({ params: { sessionId, update } }) => {
-				// What comes between turns repeats what was said before.
+				// Updates between turns repeat earlier content.
 				const turn = this.#turns.get(sessionId);
 				if (turn === undefined) return;
 				if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text") {
@@ -70,10 +70,10 @@ export class AcpAgent {
 		this.#ready = this.#connection.agent.request(methods.agent.initialize, {
 			protocolVersion: PROTOCOL_VERSION,
 			clientInfo: { name: "reeve", version },
-			// It has its own tools for files and commands, which Reeve's limits hold for.
+			// It uses its own tools for files and commands, to which Reeve's limits apply.
 			clientCapabilities: {},
 		});
-		// Told to whoever asks first.
+		// Reported to the first caller.
 		this.#ready.catch(() => {});
 	}
 
@@ -86,7 +86,8 @@ export class AcpAgent {
 		this.#turns.set(sessionId, turn);
 		try {
 			const { stopReason } = await this.#connection.agent.request(methods.agent.session.prompt, {
-				...{ sessionId, prompt: [{ type: "text", text: prompt }] },
+				sessionId,
+				prompt: [{ type: "text", text: prompt }],
 			});
 			return judge(stopReason, { ...turn, conversation: sessionId });
 		} catch (error) {
@@ -96,7 +97,7 @@ export class AcpAgent {
 		}
 	}
 
-	/** Ends the turn of one conversation, or of all; which ones that was. */
+	/** Cancels the turn of one conversation, or of all; returns their ids. */
 	async cancel(conversation: string | null): Promise<string[]> {
 		const ids = [...this.#turns.keys()].filter(
 			(id) => conversation === null || id === conversation,
@@ -108,7 +109,7 @@ export class AcpAgent {
 		return ids;
 	}
 
-	/** Nothing more is said to it; well-behaved ones then end by themselves. */
+	/** Closes its input; well-behaved agents then exit. */
 	close(): void {
 		this.child.stdin?.end();
 	}
@@ -152,7 +153,7 @@ function judge(
 	return { text, conversation, stop_reason, tools };
 }
 
-/** Errors of the protocol have their words in `data` as often as in the message. */
+/** Protocol errors often have their text in `data` instead of the message. */
 function explain(error: unknown): Error {
 	if (error instanceof BadRequest || error instanceof RetryLater) return error;
 	const { message = String(error), data } = Object(error) as { message?: string; data?: unknown };

@@ -1,6 +1,7 @@
 /**
- * A worker agent that drives an ACP agent: requests of Reeve's protocol come on stdin and become prompts.
- * `acp-main.js --agent PROJECT:NAME --socket PATH -- COMMAND…`; the daemon starts it for `adapter: acp`.
+ * A worker agent that drives an ACP agent: requests of Reeve's protocol arrive on stdin and become
+ * prompts. `acp-main.js --agent PROJECT:NAME --socket PATH -- COMMAND…`; the daemon starts it for
+ * `adapter: acp`.
  */
 
 import { parseArgs } from "node:util";
@@ -28,7 +29,7 @@ agent.child.once("error", (error) => {
 	say(`cannot start ${program}: ${error.message}`);
 	process.exit(127);
 });
-// Without it there is nothing to serve. The crash policy decides what follows.
+// It cannot serve without the agent. The crash policy decides what follows.
 agent.child.once("exit", (code, signal) => {
 	say(`${program} exited with ${signal ?? code}`);
 	process.exit(code ?? 1);

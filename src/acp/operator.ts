@@ -1,21 +1,24 @@
 /**
- * Asks the operator in the agent's name, through the daemon: the question becomes an event and is answered
- * with `reeve reply` or the API. The daemon keeps one open question per agent, so they are asked one after
- * the other; an answer can then never go to the wrong one.
+ * Asks the operator on behalf of the agent, through the daemon: the question becomes an event and is
+ * answered with `reeve reply` or the API. The daemon keeps one open question per agent, so questions
+ * are asked one at a time, and an answer can never reach the wrong one.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type {
+	PermissionOption,
+	RequestPermissionRequest,
+	RequestPermissionResponse,
+} from "@agentclientprotocol/sdk";
 import type { Client } from "../client/client.js";
-import { chooseOption, renderQuestion } from "./permission.js";
 
-/** The longest that the daemon lets anybody wait; asking the same again waits on. */
+/** The longest wait that the daemon allows; repeating the question continues the wait. */
 const WAIT = "10m";
 const TRY_AGAIN_MS = 2_000;
 const TRIES_MAX = 30;
 
 export interface Operator {
-	/** Until there is an answer, or `cancelled` is aborted. */
+	/** Resolves with the answer, or when `cancelled` aborts. */
 	decide(
 		request: RequestPermissionRequest,
 		cancelled: AbortSignal,
@@ -48,7 +51,7 @@ export function createOperator(
 		return null;
 	}
 
-	/** A question that nobody waits for any more must not be answered later, for another. */
+	/** An abandoned question must not be answered later instead of another one. */
 	async function withdraw(): Promise<void> {
 		const body = { answer: "(withdrawn: the turn is over)" };
 		await client.call("POST /api/v1/agents/:id/reply", { place: agent, body }).catch(() => {});
@@ -72,7 +75,7 @@ export function createOperator(
 		return CANCELLED;
 	}
 
-	// What an earlier process asked, nobody waits for.
+	// Questions of an earlier process are abandoned.
 	earlier = withdraw();
 	return {
 		decide(request, cancelled) {
@@ -81,4 +84,38 @@ export function createOperator(
 			return decided;
 		},
 	};
+}
+
+const TITLE_LENGTH_MAX = 1_000;
+
+export function renderQuestion(
+	{ toolCall, options }: Pick<RequestPermissionRequest, "toolCall" | "options">,
+	/** An answer that was none of them. */
+	misunderstood: string | null,
+): string {
+	const what = (toolCall.title ?? toolCall.toolCallId).slice(0, TITLE_LENGTH_MAX);
+	const choices = options.map(({ name }, n) => `${n + 1}. ${name}`).join(", ");
+	const again =
+		misunderstood === null ? "" : `"${misunderstood.slice(0, 100)}" is not one of the choices. `;
+	return `${again}wants to do this: ${what}\nAnswer with one of: ${choices}`;
+}
+
+/** By its number, its words or its kind; `yes` and `no` are for this one time. Null: none of them. */
+export function chooseOption(
+	options: readonly PermissionOption[],
+	answer: string,
+): PermissionOption | null {
+	const said = answer.trim().toLowerCase();
+	const ofKind = (kind: string) => options.find((option) => option.kind === kind);
+	const byWords = options.find(({ name, optionId, kind }) =>
+		[name.toLowerCase(), optionId.toLowerCase(), kind].includes(said),
+	);
+	if (byWords !== undefined) return byWords;
+	if (/^\d+$/.test(said)) return options[Number(said) - 1] ?? null;
+	// Never more than was said: a yes is not a yes for ever.
+	if (/^(y|yes|allow|ok)$/.test(said)) return ofKind("allow_once") ?? null;
+	if (/^(n|no|reject|deny)$/.test(said)) {
+		return ofKind("reject_once") ?? ofKind("reject_always") ?? null;
+	}
+	return null;
 }

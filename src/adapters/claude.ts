@@ -59,7 +59,8 @@ export const claude: AgentAdapter = {
 				},
 				{ name: "bypass_permissions", when: "Bypass Permissions mode", choose: "^Yes, I accept" },
 				{
-					...{ name: "usage_limit", at: "limit" },
+					name: "usage_limit",
+					at: "limit",
 					when: "^\\s*What do you want to do\\?",
 					choose: "^Stop and wait",
 				},
@@ -220,7 +221,9 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	if (line["type"] !== "assistant" || typeof id !== "string") return null;
 	const told = Object(usage) as JsonRecord;
 	return {
-		...{ key: id, isTotal: false, costUsd: null },
+		key: id,
+		isTotal: false,
+		costUsd: null,
 		input: numberOf(told["input_tokens"]),
 		output: numberOf(told["output_tokens"]),
 		cacheRead: numberOf(told["cache_read_input_tokens"]),

@@ -151,7 +151,11 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	const cacheRead = numberOf(told["cached_input_tokens"]);
 	const cacheWrite = numberOf(told["cache_write_input_tokens"]);
 	return {
-		...{ key: "total", isTotal: true, costUsd: null, cacheRead, cacheWrite },
+		key: "total",
+		isTotal: true,
+		costUsd: null,
+		cacheRead,
+		cacheWrite,
 		input: Math.max(0, numberOf(told["input_tokens"]) - cacheRead - cacheWrite),
 		output: numberOf(told["output_tokens"]),
 	};

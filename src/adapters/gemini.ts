@@ -34,8 +34,10 @@ export const gemini: AgentAdapter = {
 				{ name: "trust", when: "Do you trust the files in this folder", choose: "^Trust folder" },
 				// After some failed requests it asks before it ends the turn. Reeve decides about retries.
 				{
-					...{ name: "failed_request", at: "failure" },
-					...{ when: "^[\\s│●]*\\d+\\. Keep trying", choose: "^Stop$" },
+					name: "failed_request",
+					at: "failure",
+					when: "^[\\s│●]*\\d+\\. Keep trying",
+					choose: "^Stop$",
 				},
 			],
 		},
@@ -134,7 +136,11 @@ function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMean
 			const status = numberOf(event["status_code"]);
 			const text = [status || "", serviceText(body)].join(" ").trim();
 			const { failure, detail = text } = failureOf({
-				...{ text, body, status, texts: FAILURES, readReset: () => resetAtMs(body) },
+				text,
+				body,
+				status,
+				texts: FAILURES,
+				readReset: () => resetAtMs(body),
 			});
 			return { ...at, attempt: failure ?? null, detail };
 		}
@@ -179,7 +185,11 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	const told = Object(tokens) as JsonRecord;
 	const cacheRead = numberOf(told["cached"]);
 	return {
-		...{ key: id, isTotal: false, costUsd: null, cacheRead, cacheWrite: 0 },
+		key: id,
+		isTotal: false,
+		costUsd: null,
+		cacheRead,
+		cacheWrite: 0,
 		input: Math.max(0, numberOf(told["input"]) - cacheRead) + numberOf(told["tool"]),
 		output: numberOf(told["output"]) + numberOf(told["thoughts"]),
 	};

@@ -107,7 +107,7 @@ function seriesOf(data: JsonRecord, failed: FailedAttempt): FailedAttempt {
 	return { ...failed, count: numberOf(count) || 1, sinceMs: numberOf(since) };
 }
 
-const NOTHING = "The service answered with nothing: no text, no tool, no tokens.";
+const NOTHING = "The service returned an empty response: no text, no tool call, no tokens.";
 
 /** A request that failed within a turn. It compacts the conversation or just asks again. */
 function attemptOf(data: JsonRecord, reader: SignReader): SignMeaning {
@@ -147,7 +147,9 @@ function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {
 	const told = Object(tokens) as JsonRecord;
 	const cache = Object(told["cache"]) as JsonRecord;
 	return {
-		...{ key: id, isTotal: false, costUsd: cost === undefined ? null : numberOf(cost) },
+		key: id,
+		isTotal: false,
+		costUsd: cost === undefined ? null : numberOf(cost),
 		input: numberOf(told["input"]),
 		output: numberOf(told["output"]) + numberOf(told["reasoning"]),
 		cacheRead: numberOf(cache["read"]),

@@ -10,7 +10,7 @@ const EXTENSION = `import { renameSync, utimesSync, writeFileSync } from "node:f
 let count = 0;
 let atMs = 0;
 const tools = new Set();
-const EMPTY = "The service answered with nothing: no text, no tool, no tokens.";
+const EMPTY = "The service returned an empty response: no text, no tool call, no tokens.";
 function report(event: string, data: object, keep = "last") {
 	const spool = process.env.REEVE_SPOOL;
 	if (!spool) return;
@@ -64,21 +64,22 @@ const EVENTS: readonly EventRule[] = [
 	{ event: "tool", activity: "busy", inTool: true },
 	// All that it says of a connection that broke off.
 	{
-		...{ ...END, where: { path: "errorMessage", match: "^terminated$" } },
-		...{ cause: "overloaded", detail: "errorMessage" },
+		...END,
+		where: { path: "errorMessage", match: "^terminated$" },
+		cause: "overloaded",
+		detail: "errorMessage",
 	},
 	// This API has two reasons that pi reports in these words: a refusal and flagged content.
 	{
-		...{ ...END, where: { path: "isRefused", match: "^true$" } },
-		...{ cause: "refused", detail: "errorMessage" },
+		...END,
+		where: { path: "isRefused", match: "^true$" },
+		cause: "refused",
+		detail: "errorMessage",
 	},
 	{ ...END, where: stopped("error"), turn: "failed", detail: "errorMessage" },
 	{ ...END, where: stopped("aborted") },
 	// It takes an answer that is none for the end of a turn.
-	{
-		...{ ...END, where: { path: "isEmpty", match: "^true$" } },
-		...{ cause: "unknown", detail: "answer" },
-	},
+	{ ...END, where: { path: "isEmpty", match: "^true$" }, cause: "unknown", detail: "answer" },
 	{ ...END, turn: "ok" },
 ];
 
@@ -123,7 +124,9 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	const told = Object(usage) as JsonRecord;
 	const { total } = Object(told["cost"]) as JsonRecord;
 	return {
-		...{ key: id, isTotal: false, costUsd: total === undefined ? null : numberOf(total) },
+		key: id,
+		isTotal: false,
+		costUsd: total === undefined ? null : numberOf(total),
 		input: numberOf(told["input"]),
 		output: numberOf(told["output"]),
 		cacheRead: numberOf(told["cacheRead"]),

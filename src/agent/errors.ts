@@ -1,4 +1,4 @@
-/** What a handler throws to say more than "it failed". */
+/** Errors that a handler can throw to give details. */
 
 /** The request is invalid: it is not retried and does not count as a failure of the agent. */
 export class BadRequest extends Error {

@@ -1,14 +1,15 @@
 /**
- * The agent's side of the protocol: reads requests from stdin, one JSON text per line, and answers each
- * on stdout in whatever order they are done. With one request and the end of input that is a call
- * agent; with many it is a worker agent. The same program is both.
+ * The agent's side of the protocol: reads requests from stdin, one JSON text per line, and writes a
+ * response for each to stdout in any order. With one request and the end of input it is a call agent;
+ * with many it is a worker agent. The same program can be both.
  */
 
+import { Console } from "node:console";
+import { addAbortSignal, type Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { format } from "node:util";
 import type { ActionRequest, ActionResponse } from "../core/outcome.js";
 import { BadRequest, RetryLater } from "./errors.js";
-import { readLines } from "./request-lines.js";
-import { takeStdout } from "./stdout.js";
 
 /** The context of a request besides its payload. */
 export interface AgentContext {
@@ -27,8 +28,8 @@ export interface AgentContext {
 }
 
 /**
- * Does one action; what it returns is the result. Written as a method, so that a handler may say what
- * payload it expects. Nothing checks that for it.
+ * Handles one action and returns its result. Declared as a method, so that a handler can declare the
+ * type of its payload, which is not checked.
  */
 export type Handler = { handle(payload: unknown, context: AgentContext): unknown }["handle"];
 
@@ -67,16 +68,16 @@ export async function serve(
 	}
 	await Promise.all(underWay);
 	if (options.exit === false) return;
-	// What is on its way to the log must not be lost by an exit.
+	// Flushes the log before the exit.
 	process.stderr.write("", () => process.exit());
 }
 
-/** The pipe is gone, and with it whoever asked. */
+/** The pipe is closed, so the caller is gone. */
 function leave(): never {
 	process.exit(1);
 }
 
-/** The first signal lets what is under way end, the second does not. */
+/** The first signal lets current requests finish, the second does not. */
 function abortOnSignal(): AbortSignal {
 	const controller = new AbortController();
 	for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -93,7 +94,7 @@ function parseRequest(line: string): ActionRequest | null {
 		const value: unknown = JSON.parse(line);
 		if (typeof Object(value).request_id === "string") return value as ActionRequest;
 	} catch {
-		// Said below.
+		// Handled below.
 	}
 	process.stderr.write("invalid line on stdin: expected a JSON object with a request_id\n");
 	process.exitCode = 1;
@@ -109,7 +110,11 @@ async function respond(
 	const { action, request_id, plan_id, task_id, correlation_id } = request;
 	const ids = { request_id, plan_id, task_id, correlation_id };
 	const fail = (code: number, message: string, more: object = {}): ActionResponse => ({
-		...{ ...ids, status: "error", code, error: { message }, ...more },
+		...ids,
+		status: "error",
+		code,
+		error: { message },
+		...more,
 	});
 	if (tool !== undefined && request.tool !== tool) {
 		return fail(501, `this agent is the tool ${tool}, not ${request.tool}`);
@@ -144,7 +149,7 @@ function contextOf(request: ActionRequest, signal: AbortSignal): AgentContext {
 	};
 }
 
-/** A result that is no JSON is a failure of the action, not of the agent. */
+/** A result that is not JSON is a failure of the action, not of the agent. */
 function renderResponse(response: ActionResponse): string {
 	try {
 		return JSON.stringify(response);
@@ -153,4 +158,51 @@ function renderResponse(response: ActionResponse): string {
 		const { result: _, ...rest } = response;
 		return JSON.stringify({ ...rest, status: "error", code: 500, error: { message } });
 	}
+}
+
+/*
+ * Stdout belongs to the answers. Whatever else the program or a library prints goes to stderr, which is
+ * the attempt's log. Only children that inherit file 1 can still write to it.
+ */
+
+/** Turns everything else away; returns what writes an answer and resolves when it is out. */
+function takeStdout(): (text: string) => Promise<void> {
+	const { stdout, stderr } = process;
+	const write = stdout.write.bind(stdout);
+	Object.assign(console, new Console({ stdout: stderr, stderr }));
+	stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+	return (text) =>
+		new Promise((resolve, reject) => {
+			write(text, (error) => (error ? reject(error) : resolve()));
+		});
+}
+
+/** Far beyond any sensible request; what is longer is no request at all (A6). */
+const LINE_LENGTH_MAX = 64 * 1024 * 1024;
+
+/** Ends with the input, or when it is aborted. */
+async function* readLines(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
+	try {
+		yield* splitLines(addAbortSignal(signal, input));
+	} catch (error) {
+		if (!signal.aborted) throw error;
+	}
+}
+
+async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
+	const decoder = new StringDecoder("utf8");
+	let parts: string[] = [];
+	let partsLength = 0;
+	for await (const chunk of input) {
+		const [first = "", ...more] = decoder.write(Buffer.from(chunk)).split("\n");
+		parts.push(first);
+		partsLength += first.length;
+		if (partsLength > LINE_LENGTH_MAX) throw new Error("the request is too long");
+		for (const next of more) {
+			yield parts.join("");
+			parts = [next];
+			partsLength = next.length;
+		}
+	}
+	yield parts.join("") + decoder.end();
 }

@@ -12,8 +12,13 @@ const render = (agents: readonly AgentJson[], columns: number | null) =>
 const REASON = "exit code 1 after 400ms: flapping 5 of 5 in a row (7 within 60s of running time)";
 const halted = (id: string) =>
 	agentJson(id, {
-		...{ process: "stopped", policy: "halted", pid: null, uptime_ms: null, restarts: 6 },
-		...{ last_exit: exitJson({ class: "flapping" }), reason: REASON },
+		process: "stopped",
+		policy: "halted",
+		pid: null,
+		uptime_ms: null,
+		restarts: 6,
+		last_exit: exitJson({ class: "flapping" }),
+		reason: REASON,
 	});
 const many = Array.from({ length: 200 }, (_, at) =>
 	at % 50 === 49
@@ -58,11 +63,16 @@ test("without a terminal nothing is cut", () => {
 });
 
 const RESTARTING: Partial<AgentJson> = {
-	...{ ...DOWN, desired: "up", next_restart_at: "2031-04-05T06:10:27.300Z" },
+	...DOWN,
+	desired: "up",
+	next_restart_at: "2031-04-05T06:10:27.300Z",
 	reason: "restarting at 2031-04-05T06:10:27.300Z; flapping",
 };
 const HELD = {
-	...{ tokens_today: 9, usd_today: null, tokens_per_day: 5, usd_per_day: null },
+	tokens_today: 9,
+	usd_today: null,
+	tokens_per_day: 5,
+	usd_per_day: null,
 	held_until: "2031-04-06T00:00:00.000Z",
 };
 

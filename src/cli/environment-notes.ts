@@ -1,7 +1,7 @@
 /** Notes about the environment that a fleet file gives to agents. */
 
 import type { Client } from "../client/client.js";
-import { readEnvFile } from "../config/load-env-file.js";
+import { readEnvFile } from "../config/env-file.js";
 import { type Problem, renderProblem } from "../config/problem.js";
 import { unsetPassed } from "../config/resolve.js";
 import type { FleetSpec } from "../config/spec.js";

@@ -47,7 +47,8 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 		};
 		const written = `${JSON.stringify(settings, null, "\t")}\n`;
 		const parsed = parseDaemonSettings(written, home.settings, {
-			...{ baseDir: home.dir, homeDir: homedir() },
+			baseDir: home.dir,
+			homeDir: homedir(),
 		});
 		if (parsed.ok) return written;
 		const hint =
@@ -58,7 +59,9 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 	try {
 		await makeFolder(home.dir);
 		await updateFile(home.settings, change, {
-			...{ locks: home.locks, mode: 0o600, keepsPrevious: true },
+			locks: home.locks,
+			mode: 0o600,
+			keepsPrevious: true,
 		});
 	} catch (error) {
 		if (error instanceof ReeveError) throw error;

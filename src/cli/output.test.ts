@@ -62,7 +62,6 @@ test("only the output module writes to the process's streams, and the raw termin
 	const WAYS = /process\.(stdout|stderr)|\bconsole\.|writeSync\(\s*[12]\b|createWriteStream/;
 	/** They hand the streams over, connect the terminal itself, or ask a question with a fixed text. */
 	const allowed = [
-		"after-attach.ts",
 		"main.ts",
 		"open-files-limit.ts",
 		"output.ts",

@@ -1,6 +1,7 @@
 /** The command line: the commands, their arguments, and how errors are printed. */
 
 import { Command, CommanderError } from "commander";
+import { nearest } from "../config/did-you-mean.js";
 import { CLI_EXIT, ReeveError } from "../core/errors.js";
 import { readVersion } from "../home/version.js";
 import { addCallCommands } from "./groups/calls.js";
@@ -13,13 +14,14 @@ import { addTokenCommands } from "./groups/token.js";
 import { addWatchCommands } from "./groups/watch.js";
 import { createOutput, type Output } from "./output.js";
 import { printError, printJsonError } from "./print-error.js";
-import { suggestCommands } from "./suggest.js";
 
 export async function runProgram(args: readonly string[]): Promise<number> {
 	const output = createOutput(process.stdout, process.stderr, process.env);
 	let exitCode: number = CLI_EXIT.done;
-	const program = createProgram(async (command) => {
-		exitCode = await command(output, process.env);
+	const program = createProgram((load) => async (...args) => {
+		const command = (await load()) as (...args: unknown[]) => Promise<number>;
+		// The last argument is commander's own command.
+		exitCode = await command(...args.slice(0, -1), output, process.env);
 	}).configureOutput({
 		writeOut: (text) => output.result(text.replace(/\n$/, "")),
 		writeErr: (text) => output.say(text.trimEnd()),
@@ -39,8 +41,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 	}
 }
 
-/** Builds the command tree; what a command does is handed to `run`. The reference page is made from it too. */
-export function createProgram(run: Run = async () => {}): Command {
+/** Builds the command tree; `run` makes the actions. The reference page is made from it too. */
+export function createProgram(run: Run = () => async () => {}): Command {
 	const program = new Command("reeve")
 		.description("Keeps AI agents alive and accountable.")
 		.version(readVersion(), "-V, --version", "print the version")
@@ -86,4 +88,41 @@ function tell(error: unknown, output: Output, asJson: boolean): number {
 		return CLI_EXIT.usage;
 	}
 	return printError(error, output, asJson);
+}
+
+const ELSEWHERE: Readonly<Record<string, string>> = {
+	status: "`reeve ps` shows the agents, `reeve daemon status` the daemon.",
+	rm: "Remove the agent from the fleet file and run `reeve reload`, or stop it with `reeve down`.",
+	remove:
+		"Remove the agent from the fleet file and run `reeve reload`, or stop it with `reeve down`.",
+	delete:
+		"Remove the agent from the fleet file and run `reeve reload`, or stop it with `reeve down`.",
+	add: "Add the agent to the fleet file and run `reeve reload`.",
+	run: "`reeve up` starts the agents of the fleet file, `reeve call AGENT ACTION` runs one request.",
+	kill: "`reeve down AGENT --timeout 0s` stops an agent without a grace period.",
+	exec: "`reeve attach AGENT` opens an agent's terminal, `reeve send AGENT MESSAGE` sends it a message.",
+	tail: "`reeve logs -f AGENT` follows an agent's output.",
+	top: "`reeve ps` shows the agents.",
+	inspect: "`reeve explain AGENT` explains an agent's state.",
+	show: "`reeve explain AGENT` shows an agent, `reeve tasks show ID` a task.",
+	describe: "`reeve explain AGENT` explains an agent's state.",
+	apply: "`reeve reload` applies the fleet file.",
+	config: "`reeve validate` checks the fleet file.",
+	check: "`reeve validate` checks the fleet file, `reeve doctor` this machine.",
+	task: "`reeve tasks` lists and shows tasks.",
+	plans: "`reeve plan` runs and shows plans.",
+	version: "`reeve --version` prints the version.",
+	login: "`reeve token link` logs a browser in, `reeve token create` creates a token.",
+};
+
+/** Makes an unknown command an error with a hint. Options get one from commander. */
+function suggestCommands(program: Command): void {
+	const own = Object.entries(ELSEWHERE);
+	program.on("command:*", ([typed = ""]: readonly string[]) => {
+		const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
+		const meant = nearest(typed, names);
+		const [, elsewhere] = own.find(([name]) => name === typed) ?? [];
+		const guess = meant === null ? "`reeve --help` lists the commands." : `Did you mean ${meant}?`;
+		throw new ReeveError("usage", `unknown command \`${typed}\``, elsewhere ?? guess);
+	});
 }

@@ -1,4 +1,4 @@
-/** Speaks to a daemon: one typed function for every request, and the streams. */
+/** The client of a daemon: one typed function for all requests, and the streams. */
 
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -35,10 +35,7 @@ export interface CallOptions<Name extends RouteName> {
 
 /** A client of a daemon; created by `createClient`. */
 export interface Client {
-	/**
-	 * Sends a request. Without a `signal`, questions (`GET`) wait a bounded time, and what is to be
-	 * done as long as it takes.
-	 */
+	/** Sends a request. Without a `signal`, `GET` requests have a timeout, other requests do not. */
 	call<Name extends JsonRouteName>(
 		name: Name,
 		options?: CallOptions<Name>,
@@ -48,18 +45,21 @@ export interface Client {
 	/** The daemon's metrics, in the text format of Prometheus. */
 	metrics(): Promise<string>;
 	/**
-	 * Stored events, oldest first; with `follow`, also those to come. A followed stream reconnects when
-	 * the daemon goes away and continues after the last event: none is missed, none comes twice. It ends
-	 * quietly when `signal` aborts, and throws when it cannot continue: `events_pruned` when the next
-	 * event is no longer kept, `unauthorized` when the token is no longer valid, `no_daemon` or
-	 * `connection_lost` when no daemon came back within `reconnectForMs`.
+	 * Stored events, oldest first; with `follow`, new events too. A followed stream reconnects when the
+	 * daemon goes away and continues after the last event, without gaps or duplicates. It ends without an
+	 * error when `signal` aborts, and throws when it cannot continue: `events_pruned` if the next event
+	 * was removed, `unauthorized` if the token is no longer valid, `no_daemon` or `connection_lost` if no
+	 * daemon came back within `reconnectForMs`.
 	 */
 	events(options: EventOptions): AsyncGenerator<ReeveEvent>;
-	/** An agent's raw output. With `follow` it reconnects like `events`, at the byte where it was cut. */
+	/**
+	 * An agent's raw output. With `follow` it reconnects like `events`, at the byte where it was
+	 * interrupted.
+	 */
 	logs(id: string, options: LogOptions): AsyncGenerator<Uint8Array>;
 	/**
-	 * An open WebSocket to an agent's terminal; the contract says what goes over it. It is paused, so
-	 * that nothing is missed: `resume()` it once somebody listens.
+	 * An open WebSocket to an agent's terminal; the contract defines its messages. It is paused, so that
+	 * nothing is missed: call `resume()` once a listener is attached.
 	 */
 	terminal(
 		id: string,
@@ -131,7 +131,7 @@ async function openSocket(address: Address, path: string): Promise<TerminalSocke
 	const { WebSocket } = await import("ws");
 	const [scheme, host] = isSecure(address) ? ["wss", hostOf(address)] : ["ws", hostOf(address)];
 	const socket = new WebSocket(`${scheme}://${host}${path}`, {
-		// Not in the address, where a home with a colon or a space in its name would be cut short.
+		// Not in the URL, where a home with a colon or a space in its name would be truncated.
 		...("socketPath" in address && { createConnection: () => connect(address.socketPath) }),
 		...("url" in address && address.ca !== undefined && { ca: address.ca }),
 		headers: tokenHeader(address),
@@ -142,7 +142,7 @@ async function openSocket(address: Address, path: string): Promise<TerminalSocke
 			socket.pause();
 			resolve();
 		});
-		// For good: an error after the opening is followed by a close, which says enough.
+		// Permanent: an error after opening is followed by a close, which is sufficient.
 		socket.on("error", (error) => reject(explain(error, address)));
 		socket.once("unexpected-response", (_, response) => {
 			text(response).then((body) => reject(failureOf(body)), reject);
@@ -155,7 +155,7 @@ function hostOf(address: Address): string {
 	return "url" in address ? new URL(address.url).host : "localhost";
 }
 
-/** With its question mark; empty when nothing is asked. */
+/** With its question mark; empty without parameters. */
 function queryOf(query: object | undefined): string {
 	const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
 	const sent = new URLSearchParams(
@@ -166,7 +166,7 @@ function queryOf(query: object | undefined): string {
 
 function parseReply(body: string) {
 	const reply = parseJson(body);
-	// The one error whose status is no failure: a part of the request was done.
+	// The only error with a success status: a part of the request was done.
 	if (reply?.error?.code === "outcome_pending") throw failureOf(body);
 	return reply;
 }

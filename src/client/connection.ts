@@ -1,4 +1,4 @@
-/** One request to a daemon, over its socket or over the network, and what its failure means. */
+/** One request to a daemon, over its socket or over the network, and the meaning of its failure. */
 
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { request as secureRequest } from "node:https";
@@ -16,7 +16,7 @@ export interface Sent {
 	readonly signal?: AbortSignal;
 }
 
-/** The daemon's answer, whose body is still to be read. What it refuses is thrown. */
+/** The daemon's response, with an unread body. Throws if the daemon refuses the request. */
 export async function send(address: Address, sent: Sent): Promise<IncomingMessage> {
 	const payload = sent.body === undefined ? null : JSON.stringify(sent.body);
 	const headers = {
@@ -25,8 +25,10 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 		...sent.headers,
 	};
 	const options: RequestOptions & { ca?: string } = {
-		...{ method: sent.method, path: sent.path, headers },
-		// A connection each: one that was kept may belong to a daemon that has gone.
+		method: sent.method,
+		path: sent.path,
+		headers,
+		// One connection per request: a kept one may belong to a daemon that has exited.
 		agent: false,
 		...(sent.signal && { signal: sent.signal }),
 		...targetOf(address),
@@ -41,7 +43,7 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 	throw failureOf(await readText(response, address, sent.signal));
 }
 
-/** The whole body. */
+/** The complete body. */
 export async function readText(
 	response: IncomingMessage,
 	address: Address,
@@ -54,7 +56,7 @@ export async function readText(
 	}
 }
 
-/** The path of a route, so that a route that is renamed is noticed where it is called. */
+/** The path of a route; typed, so that a renamed route is detected where it is called. */
 export function pathOf(name: RouteName, place = ""): string {
 	const [, pattern = ""] = name.split(" ");
 	return pattern.replace(/:\w+/, encodeURIComponent(place));
@@ -79,7 +81,7 @@ function targetOf(address: Address): RequestOptions & { ca?: string } {
 	};
 }
 
-/** The bytes of a stream. A cut is thrown as an error. */
+/** The bytes of a stream. An interruption is thrown as an error. */
 export async function* bytesOf(
 	response: IncomingMessage,
 	address: Address,
@@ -95,7 +97,7 @@ export async function* bytesOf(
 export function failureOf(body: string): ReeveError {
 	try {
 		const { code, message, hint, details } = (JSON.parse(body) as ErrorJson).error;
-		// A daemon of another version may know errors that this one does not: its words are good.
+		// A daemon of another version may return unknown errors; their text is used unchanged.
 		const known = Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : "internal";
 		if (typeof message === "string") return new ReeveError(known, message, hint, details ?? null);
 	} catch {

@@ -1,6 +1,6 @@
 /**
- * `reeve/client`: the typed client of a daemon, and the types of what goes over the wire. A web page can
- * import the types and bring its own way to fetch.
+ * `reeve/client`: the typed client of a daemon, and the types of the API. A web page can import the
+ * types and use its own fetch.
  */
 
 export {

@@ -1,15 +1,15 @@
 /**
- * What `reeve doctor` cannot see from outside: the store, the limits and the processes of this host, looked at
- * by a program of the daemon's (`daemon/inspection/inspect.js`) that needs no daemon. It prints this as JSON.
+ * Information for `reeve doctor` that needs access to the store, the limits and the processes of this
+ * host. A separate program (`daemon/inspection/inspect.js`) collects it without a daemon and prints it as JSON.
  */
 
 import type { DaemonJson } from "../http/contract/daemon.js";
 
 export interface Inspection {
 	readonly database: DatabaseFinding;
-	/** As far as they can be seen from the shell that asks; the daemon may be elsewhere. */
+	/** As seen from the calling shell; the daemon may run in another environment. */
 	readonly limits: DaemonJson["limits"];
-	/** Processes that were started for agents of this home, and that no daemon keeps. */
+	/** Processes of agents of this home that no daemon supervises. */
 	readonly strays: readonly Stray[];
 }
 
@@ -22,13 +22,13 @@ export type DatabaseFinding =
 
 export interface Stray {
 	readonly what:
-		| "left" /** Its run has not ended as far as the store goes, and there is no daemon. */
+		| "left" /** Its run is open in the store, and there is no daemon. */
 		| "ended" /** Its run is recorded as ended. */
-		| "unknown" /** A holder of this home has it, and the store knows nothing of it. */
-		| "recorded" /** A file of this home names its run, nothing holds it, and the store does not know it. */
-		| "holder" /** Holds terminals in a folder of this home that was removed. */;
+		| "unknown" /** A holder of this home owns it, and the store does not contain it. */
+		| "recorded" /** A file of this home names its run, no holder owns it, and the store does not contain it. */
+		| "holder" /** Holds terminals in a removed directory of this home. */;
 	readonly pid: number;
 	readonly runId: string | null;
-	/** The agent, or the folder of a holder. */
+	/** The agent, or the directory of a holder. */
 	readonly of: string | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Streams that outlive a connection. When the daemon goes away, a followed stream waits for it and
- * continues where it was: nothing is missed and nothing comes twice (A3).
+ * Streams that survive a lost connection. When the daemon goes away, a followed stream waits for it and
+ * continues at the same position, without gaps or duplicates (A3).
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ export type ConnectionChange =
 			readonly state: "lost";
 			/** The reason, as text. */
 			readonly reason: string;
-			/** How long the client will try to reconnect before it gives up. */
+			/** How long the client will try to reconnect. */
 			readonly reconnectForMs: number;
 	  }
 	| {
@@ -32,7 +32,7 @@ export interface StreamOptions {
 	readonly onConnection?: ((change: ConnectionChange) => void) | undefined;
 }
 
-/** One connection: what comes over it, and whether something before it is missing. */
+/** One connection: its items, and whether something before them is missing. */
 export interface Opened<Item> {
 	readonly items: AsyncIterable<Item>;
 	readonly gap: boolean;
@@ -44,7 +44,10 @@ const DELAY_MS_MAX = 3_000;
 /** A connection that lasts this long proves that the daemon is back. */
 const STABLE_MS = 5_000;
 
-/** Failures that pass when the daemon is back. Everything else, such as a revoked token, does not. */
+/**
+ * Temporary failures, which end when the daemon is back. Others, such as a revoked token, are
+ * permanent.
+ */
 const PASSING: readonly ErrorCode[] = [
 	"connection_lost",
 	"no_daemon",
@@ -53,8 +56,8 @@ const PASSING: readonly ErrorCode[] = [
 ];
 
 /**
- * The items of one connection after the other. The first connection has to succeed. `open` is expected
- * to continue after the last item that was passed on.
+ * The items of consecutive connections. The first connection must succeed. `open` must continue after
+ * the last item that was passed on.
  */
 export async function* reopening<Item>(
 	open: () => Promise<Opened<Item>>,
@@ -82,7 +85,7 @@ export async function* reopening<Item>(
 	}
 }
 
-/** Since when connections fail or break at once, and how long to wait before the next one. */
+/** Since when connections fail or break immediately, and the delay before the next one. */
 interface Trouble {
 	sinceMs: number | null;
 	delayMs: number;
@@ -119,7 +122,7 @@ function passing(error: unknown): ReeveError {
 	throw error;
 }
 
-/** Ends quietly when the signal aborts, however that shows. */
+/** Ends without an error when the signal aborts, whatever exception that causes. */
 export async function* untilAborted<Item>(
 	items: AsyncIterable<Item>,
 	signal: AbortSignal | undefined,

@@ -1,4 +1,4 @@
-/** The daemon's streams: events and logs, each of which can continue over another connection. */
+/** The daemon's streams, events and logs, each of which can continue over a new connection. */
 
 import type { IncomingMessage } from "node:http";
 import type { ReeveEvent } from "../core/events.js";
@@ -26,7 +26,7 @@ export interface LogOptions extends StreamOptions {
 	readonly follow: boolean;
 }
 
-/** How long the daemon may take to answer, and to send a heartbeat, which comes every 15 seconds. */
+/** How long the daemon may take to respond, and to send a heartbeat, which comes every 15 seconds. */
 const ANSWER_MS_MAX = 10_000;
 const SILENCE_MS_MAX = 60_000;
 
@@ -85,7 +85,7 @@ export function streamLogs(
 
 interface LogPosition {
 	readonly file: string;
-	/** From the start of this file on, also when it goes on in the next. */
+	/** From the start of this file, also if it continues in the next one. */
 	offset: number;
 }
 
@@ -98,7 +98,7 @@ async function* once<Item>(open: () => Promise<Opened<Item>>): AsyncGenerator<It
 	yield* (await open()).items;
 }
 
-/** Bounds the wait for the answer, but not the stream that follows it. */
+/** Limits the wait for the response, but not the following stream. */
 async function openStream(
 	address: Address,
 	path: string,
@@ -117,7 +117,7 @@ async function openStream(
 	}
 }
 
-/** A host that vanished closes nothing: the missing heartbeats show it. */
+/** A host that disappeared closes no connection: missing heartbeats reveal it. */
 function cutWhenSilent(response: IncomingMessage): void {
 	response.setTimeout(SILENCE_MS_MAX, () => {
 		response.destroy(Object.assign(new Error("no heartbeat"), { code: "ECONNRESET" }));
@@ -125,13 +125,13 @@ function cutWhenSilent(response: IncomingMessage): void {
 }
 
 interface ServerSentEvent {
-	/** The last id that was sent; null before there is one. */
+	/** The last id that was sent; null if there is none yet. */
 	readonly id: string | null;
-	/** Null where only the position has moved on. */
+	/** Null if only the position has changed. */
 	readonly data: string | null;
 }
 
-/** Complete events only: one that was cut off is not passed on, nor its id. */
+/** Complete events only: a truncated event and its id are dropped. */
 async function* parseEventStream(
 	bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ServerSentEvent> {

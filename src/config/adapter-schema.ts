@@ -1,4 +1,4 @@
-/** An adapter in the fleet file: the same that is known of the built-in ones, in the user's words. */
+/** A custom adapter of the fleet file. It has the same shape as the built-in ones. */
 
 import type { z } from "zod";
 import {
@@ -211,7 +211,7 @@ const event = section("One event. The first match wins.", {
 
 const line = section("One kind of line. The first match wins.", signKeys);
 
-/** Keys that were not written are not there, so that a pinned fleet stays as small as its file. */
+/** Omitted keys stay omitted, so that a stored fleet is as small as its file. */
 function ruleOf({ in_tool, resets_at, ...rest }: z.output<typeof line>): SignRule {
 	const all = { ...rest, inTool: in_tool, resetsAt: resets_at };
 	const written = Object.entries(all).filter(([, value]) => value !== undefined);

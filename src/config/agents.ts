@@ -1,7 +1,6 @@
 /**
- * Every agent of the file with what holds for it: its own keys over `defaults` over the built-in
- * ones. Also tells where a key that holds for an agent was written, which is where a message about
- * it belongs.
+ * The effective settings of every agent: its own keys over `defaults` over the built-in ones. Also
+ * finds where a key was written, which is where a message about it belongs.
  */
 
 import { AGENT_KINDS, type AgentKind } from "../core/states.js";
@@ -20,13 +19,13 @@ export interface WrittenAgent {
 	/** `project:name`. */
 	readonly id: string;
 	readonly path: Path;
-	/** Null when something is written for it that is not a kind. */
+	/** Null if the written value is not a kind. */
 	readonly kind: AgentKind | null;
 }
 
 const DEFAULTS: Path = ["defaults"];
 
-/** Every entry under `agents`, in file order, whatever else is wrong with it. */
+/** Every entry under `agents`, in file order, valid or not. */
 export function listAgents(tree: Tree): readonly WrittenAgent[] {
 	return namesIn(tree, ["projects"]).flatMap((project) =>
 		namesIn(tree, ["projects", project, "agents"]).map((name) => {
@@ -36,7 +35,7 @@ export function listAgents(tree: Tree): readonly WrittenAgent[] {
 	);
 }
 
-/** Keys that stand on an agent of a kind that does not take them. */
+/** Keys of an agent whose kind does not support them. */
 export function checkKinds(
 	tree: Tree,
 	agents: readonly WrittenAgent[],
@@ -57,7 +56,7 @@ export function checkKinds(
 	return { findings, misplaced };
 }
 
-/** The agent's settings, from all that is sound; null when not even its kind is known. */
+/** The agent's settings from all valid keys; null if its kind is unknown. */
 export function settingsOf(agent: WrittenAgent, { sound }: CheckedShape): AgentSettings | null {
 	const { kind } = agent;
 	if (kind === null) return null;
@@ -68,7 +67,7 @@ export function settingsOf(agent: WrittenAgent, { sound }: CheckedShape): AgentS
 	return result.success ? result.data : null;
 }
 
-/** Where a key that holds for this agent was written; null when it is a built-in default. */
+/** Where a key that applies to this agent was written; null for a built-in default. */
 export function originOf(tree: Tree, agent: WrittenAgent, key: Path): Path | null {
 	const own = [...agent.path, ...key];
 	if (findTree(tree, own) !== null) return own;
@@ -97,7 +96,7 @@ function isAgentKey(key: string): key is AgentKey {
 	return Object.hasOwn(KINDS_OF_KEY, key);
 }
 
-/** The map at this place; null when there is none. */
+/** The map at this path; null if there is none. */
 export function under(root: Plain, path: Path): Plain | null {
 	let at: unknown = root;
 	for (const step of path) at = isPlain(at) ? at[String(step)] : undefined;

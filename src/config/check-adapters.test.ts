@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AdapterProfile } from "../core/adapter.js";
-import { described } from "../sessions/described.js";
+import { described } from "../sessions/adapters.js";
 import { diffFleets } from "./diff.js";
 import { parseFleet } from "./parse-fleet.js";
 import type { FleetSpec } from "./spec.js";
@@ -27,7 +27,8 @@ describe("adapters in the fleet file", () => {
 	it("are known to its agents by name", () => {
 		const fleet = fleetOf("  mine: { command: [my-agent] }");
 		expect(fleet.agents[0]).toMatchObject({
-			...{ adapter: "mine", command: null },
+			adapter: "mine",
+			command: null,
 			profile: { command: ["my-agent"], ownTmpdir: true, conversation: { id: "none" } },
 		});
 	});
@@ -181,7 +182,8 @@ describe("adapters in the fleet file", () => {
 		const read = { resetAtMs: () => null };
 		const adapter = described({ name: "mine", profile: profile as AdapterProfile });
 		expect(adapter.readRecord?.("Submit", { data: { prompt: "hi" } }, read)).toEqual({
-			...{ activity: "busy", prompt: "hi" },
+			activity: "busy",
+			prompt: "hi",
 		});
 		expect(adapter.readRecord?.("Other", {}, read)).toBeNull();
 		expect(adapter.readTranscript?.({ error: "Out of tea!" }, read)).toMatchObject({

@@ -1,14 +1,14 @@
-/** `adapter`: it must be built in or stand under `adapters`, and no name may mean both. */
+/** `adapter`: it must be built in or defined under `adapters`, but not both. */
 
+import { PLACEHOLDERS, unknownPlaceholders } from "../core/adapter.js";
 import { ADAPTERS, HEADLESS_CLIS } from "../core/states.js";
 import { originOf, type WrittenAgent } from "./agents.js";
-import { checkPlaceholders, namesConversation } from "./check-placeholders.js";
 import type { CheckedShape } from "./check-shape.js";
 import { nearest } from "./did-you-mean.js";
 import type { Path } from "./outline.js";
 import type { PathSet } from "./path-set.js";
 import { type Explanation, type Finding, finding, quote, quoteList } from "./problem.js";
-import { findTree, locateKey, namesIn, type Tree } from "./tree.js";
+import { findTree, locateKey, namesIn, type ScalarTree, type Tree } from "./tree.js";
 
 const BUILT_IN: ReadonlySet<string> = new Set(ADAPTERS);
 
@@ -42,7 +42,7 @@ export function checkAdapters(
 		const name = String(written.value);
 		const isKnown = BUILT_IN.has(name) || own.includes(name);
 		const said = isKnown ? explainKind(name, agent) : explainUnknown(written.written, own);
-		// Defaults are for those whom they fit.
+		// Defaults apply only to agents that support them.
 		if (said !== null && !(isKnown && path[0] === "defaults")) {
 			findings.push(finding(written.at, path, said));
 		}
@@ -75,10 +75,10 @@ function checkSeeds(tree: Tree, adapter: Path): readonly Finding[] {
 	});
 }
 
-/** Where every start may name the conversation, whether it begins one or takes one up. */
+/** Keys that may contain the conversation id at every start, fresh or resumed. */
 const AT_EVERY_START = ["command", "args", "seed_args", "env", "files"];
 
-/** A conversation whose id the program never gets, and one that is never resumed. */
+/** Finds a conversation id that the program never gets, and a conversation that is never resumed. */
 function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly Finding[] {
 	const path = [...adapter, "conversation"];
 	const id = findTree(tree, [...path, "id"]);
@@ -104,7 +104,7 @@ function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly
 	});
 }
 
-/** A CLI that only knows its last conversation resumes that one, and takes no id. */
+/** A CLI that can only resume its last conversation needs no id. */
 function checkLast(tree: Tree, adapter: Path): readonly Finding[] {
 	const path = [...adapter, "conversation"];
 	const resume = findTree(tree, [...path, "resume"]);
@@ -153,7 +153,7 @@ function explainKind(name: string, { kind }: WrittenAgent): Explanation | null {
 
 function explainUnknown(written: string, own: readonly string[]): Explanation {
 	const words = [...new Set<string>([...ADAPTERS, ...own])];
-	// `claude-code` is `claude` to most people.
+	// `claude-code` is a common name of `claude`.
 	const known = words.find((word) => written.startsWith(`${word}-`));
 	const meant = nearest(written, words) ?? known ?? null;
 	return {
@@ -164,4 +164,70 @@ function explainUnknown(written: string, own: readonly string[]): Explanation {
 				? "describe it at the top of the file, under `adapters`"
 				: `did you mean ${quote(meant)}?`,
 	};
+}
+
+/** The keys whose texts are filled in. */
+const FILLED: readonly Path[] = [
+	["command"],
+	["args"],
+	["seed_args"],
+	["env"],
+	["conversation", "fresh"],
+	["conversation", "resume"],
+	["conversation", "transcript"],
+	["files"],
+	["seeds"],
+];
+
+function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
+	return FILLED.flatMap((key) => {
+		// A file may hold markup or code, where `<word>` is nothing unusual.
+		const isFile = key[0] === "files";
+		return textsIn(tree, [...adapter, ...key]).flatMap(({ text, path }) => {
+			const said = explain(text, isFile);
+			return said === null ? [] : [finding(text.at, path, said)];
+		});
+	});
+}
+
+/** Whether one of the texts here has the id of the conversation in it, or a slip that was meant for it. */
+function namesConversation(tree: Tree, path: Path): boolean {
+	return textsIn(tree, path).some(({ text }) => {
+		const slips = unknownPlaceholders(text.written);
+		return (
+			/<conversation8?>/.test(String(text.value)) ||
+			slips.some((name) => nearest(name, PLACEHOLDERS)?.startsWith("conversation"))
+		);
+	});
+}
+
+interface PlacedText {
+	readonly text: ScalarTree;
+	readonly path: Path;
+}
+
+/** Every scalar at this place and below. */
+function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
+	const at = findTree(tree, path);
+	if (at === null) return [];
+	if (at.type === "scalar") return at.faulty ? [] : [{ text: at, path }];
+	const steps = at.type === "list" ? at.items.keys() : at.entries.keys();
+	return [...steps].flatMap((step) => textsIn(tree, [...path, step]));
+}
+
+function explain(text: ScalarTree, nearOnly: boolean): Explanation | null {
+	// As it is written: what a variable of the file holds is not quoted.
+	for (const name of unknownPlaceholders(text.written)) {
+		const meant = nearest(name, PLACEHOLDERS);
+		if (meant === null && nearOnly) continue;
+		return {
+			message: `unknown placeholder ${quote(`<${name}>`)}`,
+			expected: `${quoteList(
+				PLACEHOLDERS.map((each) => `<${each}>`),
+				"or",
+			)}, or a variable such as \`<CODEX_HOME>\``,
+			hint: meant === null ? null : `did you mean ${quote(`<${meant}>`)}?`,
+		};
+	}
+	return null;
 }

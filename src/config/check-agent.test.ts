@@ -3,7 +3,7 @@ import { parseFleet } from "./parse-fleet.js";
 
 const CONTEXT = { env: {}, homeDir: "/home/ada", baseDir: "/srv/fleet" };
 
-/** What is wrong with an agent that has these keys, in words. */
+/** The problems of an agent with these keys, as text. */
 function problemsOf(keys: string): readonly string[] {
 	const text = `version: 1\nprojects: { p: { agents: { a: { ${keys} } } } }\n`;
 	const parsed = parseFleet(text, "reeve.yaml", CONTEXT);

@@ -1,7 +1,7 @@
 /**
- * Rules that take more than one key to see: a threshold that can never be reached, a program that is
- * not named. Each is judged on what holds for the agent after merging, and reported at the key that
- * somebody wrote. A rule is passed over when one of its keys is wrong in itself.
+ * Rules over several keys: a threshold that can never be reached, a missing program. Each rule is
+ * checked against the merged settings, and reported at the key that was written. A rule is skipped if
+ * one of its keys is invalid itself.
  */
 
 import { tellsCost, tellsTokens } from "../core/budget.js";
@@ -19,7 +19,7 @@ import type { AgentKey, AgentSettings } from "./schema.js";
 import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
 
 interface Rule {
-	/** The keys it compares; the first one that was written is where it is reported. */
+	/** The keys to compare; the problem is reported at the first one that was written. */
 	readonly keys: readonly Path[];
 	/** The problem, or null. `shown` returns a key as written in the file. */
 	readonly judge: (
@@ -139,7 +139,7 @@ const oneSignOfReady: Rule = {
 	},
 };
 
-/** Adapters that could be any program. */
+/** Adapters for arbitrary programs. */
 const NAMELESS: ReadonlySet<string> = new Set(["acp", "generic"]);
 
 const TERMINAL: Path = ["terminal"];
@@ -225,7 +225,7 @@ function checkCommand(
 	if (!NAMELESS.has(settings.adapter) || settings.command !== undefined) return [];
 	const around = findOutline(FLEET_OUTLINE, agent.path) ?? FLEET_OUTLINE;
 	const written = [...namesIn(tree, agent.path), ...namesIn(tree, ["defaults"])];
-	// Where one of the two was written wrongly, that is the mistake, and it is reported already.
+	// An invalid value of one of the two is already reported.
 	const slipped = ["adapter", "command"].some(
 		(key) => isBroken(tree, agent, shape, [key]) || isMisspelt(key, written, around),
 	);

@@ -1,4 +1,4 @@
-/** `depends_on`: every agent it names must exist, be startable, and not wait for the one that waits. */
+/** `depends_on`: every agent in it must exist, be startable, and not be part of a cycle. */
 
 import { findCycles } from "../core/graph.js";
 import { originOf, type WrittenAgent } from "./agents.js";
@@ -19,7 +19,7 @@ import { REFERENCE_PATTERN } from "./values.js";
 
 interface Reference {
 	readonly from: WrittenAgent;
-	/** The full id it names. */
+	/** The full id of the dependency. */
 	readonly to: string;
 	readonly tree: ScalarTree;
 	readonly path: Path;
@@ -30,7 +30,7 @@ export function checkReferences(tree: Tree, agents: readonly WrittenAgent[]): re
 	const references = agents.flatMap((agent) => referencesOf(tree, agent));
 	const findings: Finding[] = [];
 	for (const reference of references) {
-		// Each of these looks at every agent, so a file full of mistakes is not followed to its end (A6).
+		// Each of these checks every agent, so the check stops at the limit (A6).
 		if (findings.length > PROBLEMS_MAX) break;
 		const said = explainReference(reference, byId);
 		if (said !== null) findings.push(finding(reference.tree.at, reference.path, said));
@@ -99,7 +99,7 @@ function checkCycles(
 	const graph = new Map<string, string[]>(agents.map((agent) => [agent.id, []]));
 	const edges = new Map<string, Reference>();
 	for (const reference of references) {
-		// An agent that waits for itself has been reported as that.
+		// A dependency on itself is reported separately.
 		if (reference.from.id === reference.to) continue;
 		graph.get(reference.from.id)?.push(reference.to);
 		edges.set(`${reference.from.id} ${reference.to}`, reference);

@@ -1,6 +1,6 @@
 /**
- * Checks what was written against the schema, key by key. Gives every finding at once, and a copy of
- * the file without the keys that are wrong, so that the rest can still be checked as a whole.
+ * Checks the file against the schema, key by key. Returns every finding at once, and a copy of the file
+ * without the invalid keys, so that the rest can still be checked as a whole.
  */
 
 import type { z } from "zod";
@@ -14,7 +14,7 @@ import type { LeafType } from "./values.js";
 
 export interface CheckedShape {
 	readonly findings: readonly Finding[];
-	/** Keys whose value is wrong. What depends on them cannot be judged. */
+	/** Keys with an invalid value. Rules that depend on them are skipped. */
 	readonly broken: PathSet;
 	/** The file as plain values, without the broken keys. */
 	readonly sound: Plain;
@@ -22,7 +22,7 @@ export interface CheckedShape {
 
 export type Plain = Readonly<Record<string, unknown>>;
 
-/** `settled` places have been reported already: what else is wrong there is no news. */
+/** `settled` paths have been reported already: further findings there are dropped. */
 export function checkShape(
 	tree: Tree,
 	settled: PathSet,
@@ -41,7 +41,7 @@ export function checkShape(
 	return { findings, broken, sound: isPlain(value) ? value : {} };
 }
 
-/** Whether something else that is reported is the cause of this. */
+/** Whether another reported problem is the cause of this one. */
 function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet, root: Outline): boolean {
 	if (settled.covers(path)) return true;
 	if (type !== "bad_value") {
@@ -56,7 +56,7 @@ function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet, root: Out
 }
 
 interface Issue {
-	/** A bad id says nothing against what stands under it. */
+	/** A bad id does not affect the keys below it. */
 	readonly type: "unknown_key" | "bad_id" | "bad_env_name" | "bad_value";
 	readonly path: Path;
 }
@@ -79,7 +79,7 @@ function issuesOfZod(
 		return issue.keys.map((key) => ({ type: "unknown_key", path: [...path, key] }));
 	}
 	if (issue.code !== "invalid_key") return [{ type: "bad_value", path }];
-	// The validator passes over what stands under a bad key; it is checked here all the same.
+	// The validator skips everything below a bad key, so it is checked here.
 	const each = findOutline(outline, inner);
 	const under = each === null ? [] : issuesOf(each, valueAt(value, inner), path);
 	return [{ type: each?.type === "env_value" ? "bad_env_name" : "bad_id", path }, ...under];
@@ -99,7 +99,7 @@ function explainIssue(tree: Tree, { type, path }: Issue, root: Outline): Finding
 	return finding(locateValue(tree, path), path, explainValue(outline, findTree(tree, path)));
 }
 
-/** A wrong entry spoils its whole list: the list without it would mean something else. */
+/** An invalid entry invalidates its whole list: the list without it would have another meaning. */
 function wholeKey(path: Path): Path {
 	const entry = path.findIndex((step) => typeof step === "number");
 	return entry === -1 ? path : path.slice(0, entry);
@@ -113,7 +113,7 @@ const NUMERIC: ReadonlySet<Outline["type"]> = new Set<LeafType>([
 	"version",
 ]);
 
-/** Plain values. Maps have no prototype, so that no key has a meaning of its own. */
+/** Plain values. Maps have no prototype, so no key has a special meaning. */
 function plainOf(tree: Tree, outline: Outline | null): unknown {
 	if (tree.type === "list") return tree.items.map((item) => plainOf(item, outline?.each ?? null));
 	if (tree.type === "map") {
@@ -123,7 +123,7 @@ function plainOf(tree: Tree, outline: Outline | null): unknown {
 		}
 		return plain;
 	}
-	// A variable holds text; where a number belongs, `${WORKERS}` means the number it spells.
+	// The value of a variable is text; where a number is expected, `${WORKERS}` is parsed as one.
 	const isNumber = tree.expanded && outline !== null && NUMERIC.has(outline.type);
 	return isNumber && /^\d+(\.\d+)?$/.test(String(tree.value)) ? Number(tree.value) : tree.value;
 }

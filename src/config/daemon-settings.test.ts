@@ -89,8 +89,10 @@ describe("settings", () => {
 
 	test("have paths relative to the home, and count in plain units", () => {
 		const settings = settingsOf({
-			...{ listen: "127.0.0.1:4270", tls: { cert: "cert.pem", key: "~/key.pem" } },
-			...{ history: { events: 500, age: "2d" }, watchdog: "0s" },
+			listen: "127.0.0.1:4270",
+			tls: { cert: "cert.pem", key: "~/key.pem" },
+			history: { events: 500, age: "2d" },
+			watchdog: "0s",
 			notify: [
 				{
 					name: "a",
@@ -115,7 +117,9 @@ describe("settings", () => {
 			notify: [route("a", "http://a.example"), route("b", "http://b.example")],
 		});
 		const after = settingsOf({
-			...{ history: { events: 1 }, allow_hosts: ["x:1"], watchdog: "1m" },
+			history: { events: 1 },
+			allow_hosts: ["x:1"],
+			watchdog: "1m",
 			notify: [route("a", "http://a.example"), route("b", "http://c.example")],
 		});
 		const keys = ["allow_hosts", "history", "watchdog", "notify.b"];

@@ -1,7 +1,7 @@
 /**
- * From the text of `daemon.json` to settings, or to all that is wrong with it, each with its place. Pure.
+ * Parses the text of `daemon.json` into settings, or into a list of problems with positions. Pure.
  *
- * Keeps A7 as far as it can be kept here: a file with any problem gives no settings at all.
+ * Keeps A7 as far as possible here: a file with any problem produces no settings.
  */
 
 import { parseListen } from "../core/listen.js";
@@ -33,10 +33,10 @@ export type ParsedSettings =
 	| { readonly ok: true; readonly settings: DaemonSettings }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Less would take a slow disk for a blocked loop. */
+/** A lower value would mistake a slow disk for a blocked loop. */
 const WATCHDOG_MS_MIN = 1_000;
 
-/** `fileName` is what messages call the file; relative paths in it start at `folders.baseDir`. */
+/** `fileName` is the file's name in messages; relative paths in the file start at `folders.baseDir`. */
 export function parseDaemonSettings(
 	text: string,
 	fileName: string,
@@ -59,7 +59,7 @@ export function parseDaemonSettings(
 	return meaning.length > 0 ? refuse(meaning) : { ok: true, settings: settingsOf(values, folders) };
 }
 
-/** YAML takes more than JSON does, and other programs may read this file. No message quotes it (A5). */
+/** YAML accepts more than JSON, and other programs may read this file. No message quotes it (A5). */
 function checkJson(text: string): Finding | null {
 	try {
 		JSON.parse(text);
@@ -78,7 +78,7 @@ function checkJson(text: string): Finding | null {
 const JSON_TOKEN =
 	/\s*(?:[{}[\],:]|"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/y;
 
-/** Where a text stops being made of JSON's tokens: Node does not give the place of a stray word. */
+/** The position of the first text that is not a JSON token, because Node does not report it. */
 function firstBadToken(text: string): number {
 	let end = 0;
 	JSON_TOKEN.lastIndex = 0;
@@ -86,7 +86,7 @@ function firstBadToken(text: string): number {
 	return end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
 }
 
-/** A key with null is a key that is not set. */
+/** A key with null counts as not set. */
 function withoutNulls(tree: Tree): Tree {
 	if (tree.type !== "map") return tree;
 	const set = [...tree.entries].filter(
@@ -110,7 +110,7 @@ function checkListen(tree: Tree, values: SettingsValues): readonly Finding[] {
 	return found;
 }
 
-/** The keys that a type of route has besides those of all: needed (true) or possible (false). */
+/** Additional keys of each route type: required (true) or optional (false). */
 const KEYS_OF_TYPE: Readonly<Record<NotifyType, Readonly<Record<string, boolean>>>> = {
 	webhook: { url: true, secret_file: false },
 	slack: { url: true },

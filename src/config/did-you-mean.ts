@@ -3,7 +3,7 @@
 /** More candidates than this are not compared (A6). */
 const CANDIDATES_MAX = 1_000;
 
-/** The nearest candidate, or null when none is near. The first one wins a tie. */
+/** The nearest candidate, or null if none is close. The first one wins a tie. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
 	const wanted = normalise(word);
 	let best: string | null = null;
@@ -13,7 +13,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 		if (compared++ >= CANDIDATES_MAX) break;
 		const known = normalise(candidate);
 		const longest = Math.max(wanted.length, known.length);
-		// A third of the letters may be wrong, yet never so many that anything fits.
+		// A third of the letters may differ, but never so many that anything matches.
 		const tolerance = Math.min(3, Math.max(1, Math.floor(longest / 3)));
 		if (Math.abs(wanted.length - known.length) > tolerance) continue;
 		const distance = editDistance(wanted, known);
@@ -25,7 +25,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 	return best;
 }
 
-/** `maxAttempts`, `max-attempts` and `MAX_ATTEMPTS` are slips for the same word. */
+/** `maxAttempts`, `max-attempts` and `MAX_ATTEMPTS` are variants of the same word. */
 function normalise(word: string): string {
 	return word
 		.replace(/([a-z])([A-Z])/g, "$1_$2")
@@ -34,8 +34,8 @@ function normalise(word: string): string {
 }
 
 /**
- * Letters to insert, remove, replace or swap with their neighbour (Damerau-Levenshtein, each letter
- * touched once).
+ * The number of letters to insert, remove, replace or swap with their neighbour (Damerau-Levenshtein,
+ * each letter changed once).
  */
 export function editDistance(a: string, b: string): number {
 	let beforeLast: number[] = [];

@@ -79,7 +79,7 @@ describe("diffFleets", () => {
 
 describe("keyPathOf", () => {
 	it.each(AGENT_KINDS)("finds the key in the schema for every value of a %s agent", (kind) => {
-		// There only when it is written, and only for CLIs that tell what they use.
+		// Present only if written, and only for CLIs that report their usage.
 		const takes = KINDS_OF_KEY.budget.includes(kind);
 		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
 		const { agents } = fleet(

@@ -1,6 +1,6 @@
 /**
- * What a reload would change: the fleet that is recorded against the fleet in the file. Names the
- * keys that differ, by their path in the fleet file, and never what they hold (A5).
+ * The changes of a reload: the recorded fleet compared with the fleet in the file. Lists the keys that
+ * differ by their path in the fleet file, never their values (A5).
  */
 
 import { DEFAULT_LEAVES } from "./default-leaves.js";
@@ -23,15 +23,15 @@ export interface ComparedFleet {
 }
 
 /**
- * What a caller's fleet would change, and the fleet as it would hold then: with the earlier values of
- * passed variables that this caller does not have.
+ * The changes in a caller's fleet, and the resulting fleet, which keeps the earlier values of passed
+ * variables that this caller does not have.
  */
 export function compareFleet(recorded: FleetSpec, sent: FleetSpec): ComparedFleet {
 	const fleet = keepPassed(recorded, sent);
 	return { fleet, changes: diffFleets(recorded, fleet) };
 }
 
-/** One entry per agent: those of `after` in file order, then those that are gone. */
+/** One entry per agent: those of `after` in file order, then the removed ones. */
 export function diffFleets(before: FleetSpec, after: FleetSpec): readonly AgentChange[] {
 	const old = new Map(before.agents.map((agent) => [agent.id, agent]));
 	const stay = new Set(after.agents.map((agent) => agent.id));
@@ -45,7 +45,7 @@ export function diffFleets(before: FleetSpec, after: FleetSpec): readonly AgentC
 	return [...current, ...gone.map(({ id }): AgentChange => ({ id, change: "remove", keys: [] }))];
 }
 
-/** Keys that only one of two kinds takes are left out: they follow from the change of kind. */
+/** Keys that only one of two kinds supports are omitted: they follow from the change of kind. */
 function changedKeys(before: AgentSpec, after: AgentSpec): readonly string[] {
 	const [old, current] = [leavesOf(before), leavesOf(after)];
 	const paths = new Map([...current.keys(), ...old.keys()].map((key) => [key, keyPathOf(key)]));
@@ -82,10 +82,12 @@ export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
 	return leaves;
 }
 
-/** From a place in a spec to the key in the fleet file: `retry.maxBackoffMs` is `retry.max_backoff`. */
+/**
+ * Converts a path in a spec to the key in the fleet file: `retry.maxBackoffMs` is `retry.max_backoff`.
+ */
 export function keyPathOf(leaf: string): readonly string[] {
 	const path = JSON.parse(leaf) as string[];
-	// The names of variables are the user's own.
+	// Names of variables are not converted.
 	const own = path[0] === "env" ? 1 : path.length;
 	return path.map((step, index) => (index < own ? yamlKeyOf(step) : step));
 }

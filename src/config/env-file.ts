@@ -1,24 +1,33 @@
-/**
- * Env files: `KEY=VALUE` lines, read byte for byte. No quoting, no escapes, no expansion, no trimming:
- * everything between the first `=` and the end of the line is the value. A line ends with `\n` or
- * `\r\n`. Blank lines and comments (the first visible character is `#`) are skipped. Lines that set
- * nothing (without `=`, or with something other than a name before it) are skipped too, with a warning,
- * and so are the names that Reeve reserves. Blanks before the key are allowed. Of two lines with the same
- * key the last one counts.
- *
- * Keeps A5: a problem names a line and at most a variable, never a value. Text before `=` that is not a
- * name is not quoted either, since it may be a line of a private key.
- */
-
 import { isReserved } from "../core/environment.js";
 import { type Finding, finding, type Problem, problemsOf, quote } from "./problem.js";
+import { problemOf, readBounded } from "./read-bounded.js";
 import { decodeUtf8 } from "./utf8.js";
 
-export type EnvFile =
+/** Reads an agent's env file. One that is missing is empty. */
+export async function readEnvFile(path: string): Promise<EnvFile> {
+	const file = await readBounded(path);
+	if (file.ok) return parseEnvFile(file.bytes, path);
+	if (file.missing) return { ok: true, values: {}, warnings: [] };
+	return { ok: false, problems: problemOf(path, file.message) };
+}
+
+/*
+ * Env files: `KEY=VALUE` lines, read byte for byte. No quoting, no escapes, no expansion, no trimming:
+ * everything between the first `=` and the end of the line is the value. A line ends with `
+ * ` or `\r
+ * `. Blank lines and comments (the first visible character is `#`) are skipped. Lines that set nothing
+ * (without `=`, or with an invalid name before it) are skipped with a warning, and so are reserved
+ * names. Whitespace before the key is allowed. The last of two lines with the same key wins.
+ *
+ * Keeps A5: a problem names a line and at most a variable, never a value. Text before `=` that is not a
+ * valid name is not quoted either, since it may be a line of a private key.
+ */
+
+type EnvFile =
 	| {
 			readonly ok: true;
 			readonly values: Readonly<Record<string, string>>;
-			/** Lines that do not mean what they seem to. */
+			/** Lines with a misleading syntax. */
 			readonly warnings: readonly Problem[];
 	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
@@ -28,7 +37,7 @@ const SKIPPED = /^\s*(#|$)/;
 
 export function parseEnvFile(bytes: Uint8Array, fileName: string): EnvFile {
 	const decoded = decodeUtf8(bytes);
-	// The environment of a program is text to Node, so other bytes would be changed on the way.
+	// Node treats the environment as text, so other bytes would be changed.
 	if (!decoded.ok) return refuse(fileName, [at(decoded.line, "this line is not valid UTF-8")]);
 	const values = new Map<string, string>();
 	const findings: Finding[] = [];

@@ -1,7 +1,7 @@
 /**
- * `${NAME}` and `${NAME:-default}` in the values of the fleet file. This happens after the YAML has
- * been read, so what a variable holds can never become a key, a list or anything else but text.
- * `$${` gives a literal `${`; a `$` without a brace means nothing.
+ * `${NAME}` and `${NAME:-default}` in the values of the fleet file. Expansion happens after the YAML
+ * was parsed, so the value of a variable can only become text, never a key or a list. `$${` produces a
+ * literal `${`; a `$` without a brace is not special.
  */
 
 import { type Explanation, quote } from "./problem.js";
@@ -10,7 +10,7 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface Expansion {
 	readonly text: string;
-	/** Whether any of the text came from a variable, or was meant to. */
+	/** Whether any part of the text came from a variable, or was meant to. */
 	readonly expanded: boolean;
 	readonly mistakes: readonly Explanation[];
 }

@@ -1,6 +1,6 @@
 /**
- * Why a key cannot stand where it stands: unknown, known but elsewhere, no usable id, or a key of
- * another kind of agent. Keys never hold a variable's value, but a slip may have put a secret there.
+ * Why a key is invalid at its position: unknown, known elsewhere, an invalid id, or a key of another
+ * kind of agent. Keys never contain a variable's value, but may contain a secret by mistake.
  */
 
 import { isReserved } from "../core/environment.js";
@@ -44,12 +44,12 @@ export function explainUnknownKey(key: string, section: Outline, root: Outline):
 	return { message, expected: quoteList([...section.keys.keys()], "or") };
 }
 
-/** A key up to its first `=`: what follows may be a secret. */
+/** A key up to its first `=`: the rest may be a secret. */
 function quoteKey(key: string): string {
 	return quote(key.replace(/=.*$/s, "=…"));
 }
 
-/** Whether a key that is not there was written all the same, only with a slip. */
+/** Whether a missing key was written with a typo. */
 export function isMisspelt(key: string, written: Iterable<string>, section: Outline): boolean {
 	for (const each of written) {
 		if (!section.keys.has(each) && meantKey(each, section) === key) return true;
@@ -102,7 +102,7 @@ export function explainWrongKind(
 	};
 }
 
-/** The id that a name is nearly, or null when none comes to mind. */
+/** The valid id closest to a name, or null. */
 export function suggestId(name: string): string | null {
 	// The text after a `=` may be a secret.
 	if (name.includes("=")) return null;
@@ -116,7 +116,7 @@ export function suggestId(name: string): string | null {
 	return id === "" ? null : id;
 }
 
-/** Where a key is known, in words: `under \`retry\``, `in a project`. */
+/** Where a key is valid, as text: `under \`retry\``, `in a project`. */
 function homesOf(root: Outline, key: string): readonly string[] {
 	const project = root.keys.get("projects")?.each;
 	const agent = project?.keys.get("agents")?.each;

@@ -1,9 +1,8 @@
 /**
- * Why a value cannot stand where it stands, what could, and what was probably meant. The validator
- * only says where something is wrong; the words come from here, from the schema's outline and the
- * text in the file.
+ * Why a value is invalid, what would be valid, and what was probably meant. The validator only reports
+ * the position; the text is built here, from the schema's outline and the text in the file.
  *
- * Keeps A5: only text as written is quoted, never what a variable held, and under `env` nothing.
+ * Keeps A5: only text as written is quoted, never the value of a variable, and nothing under `env`.
  */
 
 import { isReserved } from "../core/environment.js";
@@ -168,7 +167,7 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		return { message: `unknown version ${quote(tree.written)} of this format`, hint };
 	},
 	choice: (tree, outline) => {
-		// `claude-code` is `claude` to most people.
+		// `claude-code` is a common name of `claude`.
 		const known = outline.words.find((word) => tree.written.startsWith(`${word}-`));
 		const meant = nearest(tree.written, outline.words) ?? known ?? null;
 		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
@@ -242,10 +241,10 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		if (typeof tree.value !== "string") return explainText(tree);
 		return { message: `${quote(tree.written)} is not HOST:PORT` };
 	},
-	// It may hold a secret, so it is not quoted (A5).
+	// It may contain a secret, so it is not quoted (A5).
 	url: () => ({ message: "not a valid HTTP URL" }),
 	env_name: (tree) => {
-		// Neither a value behind a `=` nor a value in place of the name is quoted (A5).
+		// Neither a value after a `=` nor a value instead of the name is quoted (A5).
 		const [, name = null] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=|$)/.exec(tree.written) ?? [];
 		if (name === null) return { message: "not a valid variable name" };
 		if (isReserved(name)) {
@@ -262,7 +261,7 @@ function explainMissing(outline: Outline, expected: string): Explanation {
 	return { message: "required key is missing", expected, hint };
 }
 
-/** A quantity: `known` when the notation is right, so that only the amount can be wrong. */
+/** A quantity: `known` if the notation is valid, so that only the amount can be wrong. */
 function explainUnit(
 	tree: ScalarTree,
 	noun: string,
@@ -272,7 +271,7 @@ function explainUnit(
 	if (known) return { message: `${quote(tree.written)} is too large` };
 	const meant = guess(tree.written);
 	const hint = meant === null || meant === tree.written ? null : `write ${quote(meant)}`;
-	// A number in quotes reads the same as one without.
+	// A number in quotes has the same text as one without.
 	const quoted = meant === tree.written && typeof tree.value === "string";
 	return {
 		message: `${quote(tree.written)} is not ${noun}`,
@@ -328,7 +327,7 @@ function renderFlowList(written: string, words: boolean): string | null {
 		return words ? "[node, agent.mjs]" : null;
 	}
 	const items = words ? written.split(/\s+/).filter((word) => word !== "") : [written];
-	// Quotes where YAML would read something else than this word.
+	// Adds quotes where YAML would read something other than this word.
 	const plain = (item: string) =>
 		!words || /^(?!true$|false$|null$)[A-Za-z/-][\w./-]+$/i.test(item);
 	return `[${items.map((item) => (plain(item) ? item : JSON.stringify(item))).join(", ")}]`;
@@ -355,10 +354,10 @@ function explainNotMap(outline: Outline, tree: Tree): Explanation {
 	return { message, hint: fit === null ? null : `did you mean ${quote(`{ ${fit} }`)}?` };
 }
 
-/** Types that nearly any text would fit. */
+/** Types that accept nearly any text. */
 const FREE_TEXT: ReadonlySet<Outline["type"]> = new Set<LeafType>(["text", "path", "reference"]);
 
-/** `drain: 10s` was most likely meant for the first key under `drain` that takes a duration. */
+/** `drain: 10s` was probably meant for the first key under `drain` with a duration. */
 function entryThatFits(outline: Outline, { value, written }: ScalarTree): string | null {
 	const keys = [...outline.keys].filter(([, each]) => !FREE_TEXT.has(each.type));
 	const exact = keys.find(([, each]) => each.schema.safeParse(value).success);

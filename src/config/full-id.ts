@@ -1,4 +1,4 @@
-/** The full id that a reference stands for. */
+/** The full id of a reference. */
 export function fullId(reference: string, project: string): string {
 	return reference.includes(":") ? reference : `${project}:${reference}`;
 }

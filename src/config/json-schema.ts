@@ -1,11 +1,13 @@
-/** The fleet file for editors, as JSON Schema: completion, descriptions and first checks while typing. */
+/**
+ * The fleet file as JSON Schema for editors: completion, descriptions and basic checks while typing.
+ */
 
 import { z } from "zod";
 import { fleetSchema } from "./schema.js";
 import { settingsSchema } from "./settings-schema.js";
 import { leafTypes } from "./values.js";
 
-/** A value that is put in from a variable later can only be checked then. */
+/** A value from a variable can only be checked after expansion. */
 const VARIABLE = { type: "string", pattern: "\\$\\{" } as const;
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -23,7 +25,7 @@ export function renderJsonSchema(): string {
 	return `${JSON.stringify({ ...head, ...rest }, null, "\t")}\n`;
 }
 
-/** The daemon's settings for editors. Nothing expands in them. */
+/** The daemon's settings for editors. They support no variables. */
 export function renderSettingsSchema(): string {
 	const { $schema, ...rest } = z.toJSONSchema(settingsSchema, { io: "input", target: "draft-7" });
 	const head = { $schema, $id: "daemon.schema.json", title: "Reeve daemon settings" };
@@ -32,7 +34,7 @@ export function renderSettingsSchema(): string {
 
 const CLOSING = ["pattern", "enum", "const", "minimum", "maximum"] as const;
 
-/** A value that is not free text may also be a text with `${…}` in it. Keys may not. */
+/** Every value may also be a string with `${…}`. Keys may not. */
 function allowVariables(schema: JsonSchema): void {
 	if (!CLOSING.some((key) => key in schema)) return;
 	const strict: Record<string, unknown> = {};

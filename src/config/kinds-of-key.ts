@@ -1,4 +1,7 @@
-/** Which kinds of agent take which key. Apart from the schema, because the daemon needs it without the schema. */
+/**
+ * Which kinds of agent support which key. Separate from the schema, because the daemon does not load
+ * the schema.
+ */
 
 import { AGENT_KINDS, type AgentKind } from "../core/states.js";
 import type { AgentKey } from "./schema.js";
@@ -7,7 +10,7 @@ const EVERY_KIND = AGENT_KINDS;
 const LIVES_ON = ["session", "worker"] as const;
 const TAKES_REQUESTS = ["call", "worker"] as const;
 
-/** Which kinds of agent take which key. In `defaults` a key is for the kinds that take it. */
+/** Which kinds of agent support which key. A key in `defaults` applies to the kinds that support it. */
 export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	kind: EVERY_KIND,
 	adapter: EVERY_KIND,

@@ -1,4 +1,4 @@
-/** Reads the daemon's settings. The parser is loaded only when there is a file. */
+/** Reads the daemon's settings. The parser is loaded only if there is a file. */
 
 import { dirname, resolve } from "node:path";
 import type { ParsedSettings } from "./daemon-settings.js";

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readEnvFile } from "./env-file.js";
 import { loadFleet } from "./load.js";
-import { readEnvFile } from "./load-env-file.js";
 
 let folder = "";
 beforeEach(() => {

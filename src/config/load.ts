@@ -1,4 +1,4 @@
-/** Reads fleet and plan files. Whatever is wrong with a file comes back as a value. */
+/** Reads fleet and plan files. Problems are returned as values. */
 
 import { dirname, resolve } from "node:path";
 import type { Variables } from "./expand.js";
@@ -19,7 +19,7 @@ export type LoadedFleet =
 	/** `missing` distinguishes a missing file from an invalid one. */
 	| { readonly ok: false; readonly missing: boolean; readonly problems: readonly Problem[] };
 
-/** Reads, checks and resolves a fleet file. Messages call it by the path given. */
+/** Reads, checks and resolves a fleet file. Messages use the path as given. */
 export async function loadFleet(path: string, context: LoadContext): Promise<LoadedFleet> {
 	const file = await readBounded(path);
 	if (!file.ok) {

@@ -1,4 +1,4 @@
-/** What people are told, word for word: one mistake per case, and exactly one problem for it. */
+/** The exact text of every message: one mistake per case, and exactly one problem for it. */
 
 import { describe, expect, it } from "vitest";
 import { parseFleet } from "./parse-fleet.js";
@@ -11,7 +11,7 @@ const problemsIn = (text: string) => {
 	return parsed.ok ? [] : parsed.problems;
 };
 
-/** A session, worker or call agent with this written on it, from line 5, column 9. */
+/** A session, worker or call agent with these keys, from line 5, column 9. */
 const agent = (lines: string, kind = "session") => {
 	const indented = [`kind: ${kind}`, "command: [x]", ...lines.split("\n")].map(
 		(line) => `        ${line}`,

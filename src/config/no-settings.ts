@@ -1,6 +1,6 @@
 /**
- * What the daemon's settings are, the built-in ones, and which of them differ. Apart from the parser of the file, which
- * a daemon without a file never loads.
+ * The daemon's settings, their defaults, and their comparison. Separate from the parser, which a daemon
+ * without a settings file never loads.
  */
 
 import type { ListenAddress } from "../core/listen.js";
@@ -8,19 +8,19 @@ import { DEFAULT_RETENTION, type Retention } from "../core/retention.js";
 import type { NotifySetting } from "./settings-schema.js";
 
 export interface DaemonSettings {
-	/** Null when the daemon only listens on its socket. */
+	/** Null if the daemon only listens on its socket. */
 	readonly listen: ListenAddress | null;
 	/** Files of the certificate and its key. */
 	readonly tls: { readonly cert: string; readonly key: string } | null;
-	/** Further names by which requests may call it, as `host:port`. */
+	/** Additional host names that requests may use, as `host:port`. */
 	readonly allowHosts: readonly string[];
 	readonly notify: readonly NotifySetting[];
 	readonly retention: Retention;
-	/** How long the main loop may be blocked before the daemon is ended; 0 turns the watchdog off. */
+	/** How long the main loop may be blocked before the daemon is killed; 0 turns the watchdog off. */
 	readonly watchdogMs: number;
 }
 
-/** The settings of a home without a file: what the schema makes of an empty one. */
+/** The settings of a home without a file, equal to those of an empty file. */
 export const NO_SETTINGS: DaemonSettings = {
 	listen: null,
 	tls: null,
@@ -30,7 +30,7 @@ export const NO_SETTINGS: DaemonSettings = {
 	watchdogMs: 30_000,
 };
 
-/** The settings that differ, by their key; a route by its name. Never a value. */
+/** The keys of the settings that differ; routes by name. Never values. */
 export function changedSettings(before: DaemonSettings, after: DaemonSettings): readonly string[] {
 	const names = { allowHosts: "allow_hosts", retention: "history", watchdogMs: "watchdog" };
 	const keys = (Object.keys(after) as (keyof DaemonSettings)[]).filter((key) => key !== "notify");

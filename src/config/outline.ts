@@ -1,6 +1,6 @@
 /**
- * The schema as a plain tree: what may stand where, of which type, with which default. Messages, the
- * reference page and the diff read this tree, so only this file knows how zod nests its wrappers.
+ * The schema as a plain tree of keys, types and defaults. Messages, the reference page and the diff use
+ * this tree, so only this file depends on how zod nests its wrappers.
  */
 
 import { z } from "zod";
@@ -13,16 +13,16 @@ export type Path = readonly (string | number)[];
 export interface Outline {
 	readonly type: LeafType | "section" | "map" | "list";
 	readonly description: string;
-	/** The default as a user would write it; undefined when there is none. */
+	/** The default as a user would write it; undefined if there is none. */
 	readonly fallback: unknown;
 	readonly required: boolean;
-	/** Of a section: what may stand under it. */
+	/** For a section: its keys. */
 	readonly keys: ReadonlyMap<string, Outline>;
-	/** Of a list or map: what each entry is. */
+	/** For a list or map: the type of each entry. */
 	readonly each: Outline | null;
-	/** Of a choice: the words. */
+	/** For a choice: the accepted words. */
 	readonly words: readonly string[];
-	/** Of a number: the bounds. */
+	/** For a number: the bounds. */
 	readonly range: { readonly min: number; readonly max: number } | null;
 	/** The validator of the value itself, without its default. */
 	readonly schema: z.ZodType;

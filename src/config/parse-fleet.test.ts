@@ -73,7 +73,9 @@ describe("parseFleet", () => {
 						seed: true,
 						stall: { afterMs: 1_800_000, steps: [], nudge: "Continue with what you were doing." },
 						turnRetry: {
-							...{ maxAttempts: 5, initialBackoffMs: 15_000, maxBackoffMs: 300_000 },
+							maxAttempts: 5,
+							initialBackoffMs: 15_000,
+							maxBackoffMs: 300_000,
 							prompt: "Continue.",
 						},
 						account: null,

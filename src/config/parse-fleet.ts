@@ -1,8 +1,8 @@
 /**
- * From the text of a fleet file to specs, or to all that is wrong with it, in one pass. Pure: the
- * environment and the folders are arguments, so the same text always gives the same fleet.
+ * Parses the text of a fleet file into specs, or into a list of all problems, in one pass. Pure: the
+ * environment and the directories are arguments, so the same text always gives the same fleet.
  *
- * Keeps A7 as far as it can be kept here: a file with any problem gives no fleet at all.
+ * Keeps A7 as far as possible here: a file with any problem produces no fleet.
  */
 
 import { adapterSchema, resolveAdapter } from "./adapter-schema.js";
@@ -29,7 +29,7 @@ import { ENV_NAME_PATTERN } from "./values.js";
 import { parseYaml } from "./yaml-tree.js";
 
 export interface FleetContext extends Folders {
-	/** The caller's shell: where `${NAME}` looks, and `pass_env`. */
+	/** The caller's environment, for `${NAME}` and `pass_env`. */
 	readonly env: Variables;
 }
 
@@ -42,7 +42,7 @@ export type ParsedFleet =
 	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** `fileName` is what messages call the file; its last part names it in the fleet's folder. */
+/** `fileName` is the file's name in messages; its last part is its name in the fleet's directory. */
 export function parseFleet(text: string, fileName: string, context: FleetContext): ParsedFleet {
 	const { tree, findings: syntax } = parseYaml(text, context.env);
 	if (tree === null) return { ok: false, problems: problemsOf(fileName, syntax) };
@@ -70,7 +70,7 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 	return { ok: true, fleet, warnings: problemsOf(fileName, warnings) };
 }
 
-/** Passed variables that the caller's shell does not set, where they are listed. */
+/** Passed variables that the caller's shell does not set, reported where they are listed. */
 function warnOfUnset(
 	tree: Tree,
 	agent: WrittenAgent,
@@ -103,7 +103,7 @@ function checkSpread(tree: Tree, agents: number): Finding | null {
 	return finding(locateKey(tree, path), path, { message, hint });
 }
 
-/** A variable with nothing after its colon: to YAML that is null, which would remove it. */
+/** A variable without a value: YAML reads it as null, which would remove it. */
 function checkBlankVariables(tree: Tree, path: Path): readonly Finding[] {
 	return namesIn(tree, path).flatMap((name) => {
 		const place = [...path, name];

@@ -9,7 +9,7 @@ export class PathSet {
 		this.#keys.add(JSON.stringify(path));
 	}
 
-	/** Whether the path itself, or anything around it, is in the set. */
+	/** Whether the path itself, or a path above it, is in the set. */
 	covers(path: Path): boolean {
 		if (this.#keys.size === 0) return false;
 		for (let length = path.length; length >= 0; length--) {

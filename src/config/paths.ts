@@ -1,12 +1,14 @@
-/** Paths as a user writes them: relative to the fleet file's folder, with `~/` for the home directory. */
+/**
+ * Paths as users write them: relative to the fleet file's directory, with `~/` for the home directory.
+ */
 
 export interface Folders {
-	/** The folder of the fleet file, absolute. */
+	/** The directory of the fleet file, absolute. */
 	readonly baseDir: string;
 	readonly homeDir: string;
 }
 
-/** The absolute path, without `.`, `..` or doubled slashes. No link is followed. */
+/** The absolute path, without `.`, `..` or doubled slashes. Symbolic links are not followed. */
 export function resolvePath(written: string, { baseDir, homeDir }: Folders): string {
 	if (written === "~" || written.startsWith("~/")) return normalise(homeDir + written.slice(1));
 	return normalise(written.startsWith("/") ? written : `${baseDir}/${written}`);

@@ -19,7 +19,8 @@ tasks:
 		expect(parsePlan(text, "plan.yaml")).toEqual({
 			ok: true,
 			plan: {
-				...{ name: "release", on_failure: "continue" },
+				name: "release",
+				on_failure: "continue",
 				tasks: { fetch: { agent: "web:git", action: "fetch", payload: { depth: 1, ref: "main" } } },
 			},
 		});
@@ -46,8 +47,12 @@ tasks:
 				on_failure: "fail_fast",
 				tasks: {
 					b: {
-						...{ depends_on: ["a"], timeout_ms: 120_000, max_attempts: 1, priority: -3 },
-						...{ idempotent: false, payload: "${tasks.a.result.url}" },
+						depends_on: ["a"],
+						timeout_ms: 120_000,
+						max_attempts: 1,
+						priority: -3,
+						idempotent: false,
+						payload: "${tasks.a.result.url}",
 					},
 				},
 			},

@@ -1,6 +1,6 @@
 /**
- * A plan file: tasks by name, what each depends on, and payloads that may use earlier results. Read as
- * the fleet file is: everything that is wrong is found in one pass, each with its place.
+ * A plan file: tasks by name, their dependencies, and payloads that may use earlier results. Like the
+ * fleet file, it is checked in one pass that reports every problem with its position.
  */
 
 import { findCycles } from "../core/graph.js";
@@ -22,7 +22,7 @@ import { findTree, locateKey, locateValue, type Tree } from "./tree.js";
 import { ID_PATTERN, REFERENCE_PATTERN } from "./values.js";
 import { parseYaml } from "./yaml-tree.js";
 
-/** One task, in the words of the API. */
+/** One task, with the keys of the API. */
 export interface PlanFileTask {
 	readonly agent: string;
 	readonly action: string;
@@ -95,10 +95,10 @@ const PLAN_RULES: Readonly<Record<string, Rule>> = {
 	},
 };
 
-/** The agents there are, and whether each can be called; null when they are not known. */
+/** The known agents, and whether each can be called; null if unknown. */
 export type KnownAgents = ReadonlyMap<string, { readonly callable: boolean }>;
 
-/** `fileName` is what messages call the file. */
+/** `fileName` is the file's name in messages. */
 export function parsePlan(
 	text: string,
 	fileName: string,

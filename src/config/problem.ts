@@ -1,14 +1,14 @@
 /**
- * What is wrong with a file, and where. A problem is for the person who wrote the file: it names the
- * place, says what was expected, and hints at what to write instead.
+ * A problem in a file, with its position. It is written for the author of the file: what is wrong, what
+ * was expected, and what to write instead.
  *
- * Keeps A5: what is quoted is escaped and cut short, and a key is never shown beyond a `=`, since
- * `TOKEN=secret` is a common slip.
+ * Keeps A5: quoted text is escaped and shortened, and a key is never shown beyond a `=`, since
+ * `TOKEN=secret` is a common mistake.
  */
 
 import type { Path } from "./outline.js";
 
-/** A place in the text; both numbers count from 1. */
+/** A position in the text; both numbers count from 1. */
 export interface Position {
 	readonly line: number;
 	readonly column: number;
@@ -16,14 +16,14 @@ export interface Position {
 
 export interface Problem extends Position {
 	readonly file: string;
-	/** Which key it is about, such as `projects.web.agents.coder.command[0]`; empty for the file. */
+	/** The key, such as `projects.web.agents.coder.command[0]`; empty for the whole file. */
 	readonly path: string;
 	readonly message: string;
 	readonly expected: string | null;
 	readonly hint: string | null;
 }
 
-/** A problem before it is known which file it is in. */
+/** A problem without its file. */
 export type Finding = Omit<Problem, "file">;
 
 /** The text of a problem, without its location. */
@@ -45,7 +45,10 @@ export function finding(at: Position | null, path: Path, said: Explanation): Fin
 	return { line, column, path: renderPath(path), message, expected, hint };
 }
 
-/** Sorted by position, one mistake once: an anchor or `defaults` may bring it up for many agents. */
+/**
+ * Sorted by position and without duplicates: an anchor or `defaults` may cause the same problem for
+ * many agents.
+ */
 export function problemsOf(file: string, findings: readonly Finding[]): readonly Problem[] {
 	const sorted = findings.toSorted((a, b) => a.line - b.line || a.column - b.column);
 	const seen = new Set<string>();
@@ -64,7 +67,7 @@ export function problemsOf(file: string, findings: readonly Finding[]): readonly
 	return listed.map((each) => ({ file, ...each }));
 }
 
-/** `file:line:column: path: message`, then what was expected and a hint, where there are any. */
+/** `file:line:column: path: message`, then the expected value and a hint, if any. */
 export function renderProblem(problem: Problem): string {
 	const place = `${escapeText(problem.file)}:${problem.line}:${problem.column}`;
 	const about = problem.path === "" ? [place] : [place, problem.path];
@@ -102,13 +105,16 @@ export function quoteList(words: readonly string[], joiner: "and" | "or"): strin
 	return quoted.length === 0 ? last : `${quoted.join(", ")} ${joiner} ${last}`;
 }
 
-/** Without the quotes: control characters escaped, cut short. */
+/** Without quotes: control characters escaped, shortened. */
 export function showText(text: string): string {
 	const short = text.length <= QUOTED_LENGTH_MAX ? text : `${text.slice(0, QUOTED_LENGTH_MAX)}…`;
 	return escapeText(short);
 }
 
-/** Control characters and those that reorder text would let a file write on the reader's terminal. */
+/**
+ * Unescaped control characters, or those that reorder text, would let a file manipulate the reader's
+ * terminal.
+ */
 export function escapeText(text: string): string {
 	return text.replace(
 		/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu,

@@ -1,4 +1,4 @@
-/** What holds for every file and every fleet, not only for the ones somebody thought of. */
+/** Properties of every file and every fleet, with random inputs. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ const count = (max: number) => fc.integer({ min: 1, max });
 const some = <T extends Record<string, fc.Arbitrary<unknown>>>(keys: T) =>
 	fc.record(keys, { requiredKeys: [] });
 
-/** Values that are right for every agent, whatever else is set. */
+/** Values that are valid for every agent, whatever else is set. */
 const VALUES = {
 	args: fc.array(words, { maxLength: 3 }),
 	cwd: fc.constantFrom(".", "./a/b", "/abs", "~/home"),
@@ -57,7 +57,7 @@ const VALUES = {
 	concurrency: count(100),
 };
 
-/** The default budget could never be reached within a window that is longer than its span. */
+/** The default budget cannot be reached within a window that is longer than its span. */
 const sensible = ({ crash_policy: policy, ...rest }: Record<string, unknown>) =>
 	policy === undefined
 		? rest
@@ -78,7 +78,7 @@ const fleetFile = fc.record({
 	projects: fc.dictionary(id, project, { maxKeys: 3 }),
 });
 
-/** Words of the validator and of JavaScript, which mean nothing to whoever wrote the file. */
+/** Internal terms of the validator and of JavaScript, which mean nothing to the author of the file. */
 const MACHINE_WORDS = /zod|invalid input|undefined|\[object/i;
 
 describe("any text", () => {
@@ -103,7 +103,7 @@ describe("any text", () => {
 					expect(problem.line).toBeGreaterThanOrEqual(1);
 					expect(problem.line).toBeLessThanOrEqual(lines + 1);
 					expect(problem.column).toBeGreaterThanOrEqual(1);
-					// What the file itself says may be quoted, and a random text may say even this.
+					// Text of the file itself may be quoted, and random text may contain these terms.
 					if (!MACHINE_WORDS.test(text)) {
 						expect(renderProblem(problem)).not.toMatch(MACHINE_WORDS);
 					}
@@ -152,7 +152,7 @@ describe("any valid fleet", () => {
 		);
 		fc.assert(
 			fc.property(agent, change, (base, [key, changed]) => {
-				// An agent CLI is no worker.
+				// An agent CLI cannot be a worker.
 				fc.pre(key !== "adapter" || (base as { kind?: string }).kind !== "worker");
 				const before = { env: {}, limits: {}, ...base } as Record<string, object>;
 				const after = Object.fromEntries(

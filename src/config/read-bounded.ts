@@ -1,8 +1,8 @@
 /**
- * The only file in this folder that touches the disk.
+ * The only file in this directory that accesses the disk.
  *
- * Keeps A6: no more than the allowed size is ever read, and nothing but a regular file, since a pipe
- * or a device may never end.
+ * Keeps A6: reads at most the allowed size, and only regular files, since a pipe or a device may never
+ * end.
  */
 
 import { constants } from "node:fs";
@@ -45,7 +45,7 @@ async function readHandle(handle: FileHandle): Promise<ReadFile> {
 	const stats = await handle.stat();
 	if (stats.isDirectory()) return refuse("the path is a directory, not a file");
 	if (!stats.isFile()) return refuse("the path is not a regular file");
-	// One byte more than allowed, to see that there is more.
+	// One byte more than allowed, to detect a larger file.
 	const buffer = Buffer.alloc(FILE_BYTES_MAX + 1);
 	let length = 0;
 	for (;;) {
@@ -56,7 +56,7 @@ async function readHandle(handle: FileHandle): Promise<ReadFile> {
 	}
 }
 
-/** A problem of a file as a whole, or of one line. */
+/** A problem with a whole file, or with one line. */
 export function problemOf(path: string, message: string, line = 1): readonly Problem[] {
 	return problemsOf(path, [finding({ line, column: 1 }, [], { message })]);
 }

@@ -1,6 +1,6 @@
 /**
- * The reference page of the fleet file, as Markdown. Keys, types, defaults and meanings come from
- * the schema; only what no key can say is written here.
+ * The reference page of the fleet file, as Markdown. Keys, types, defaults and descriptions come from
+ * the schema; only text that belongs to no key is written here.
  */
 
 import { expectedOf } from "./explain-value.js";
@@ -150,7 +150,7 @@ export function renderSettingsReference(): string {
 	].join("\n");
 }
 
-/** A table for each section under an agent, and for those under them. */
+/** A table for each section of an agent, and for their subsections. */
 function renderNested(outline: Outline, prefix: string): readonly string[] {
 	return [...outline.keys].flatMap(([key, each]) => {
 		const section = each.type === "list" ? each.each : each;
@@ -176,7 +176,7 @@ function renderSection(
 	return `## ${title}\n\n${outline.description}\n\n${renderTable(heads, rows)}`;
 }
 
-/** How each type of value that occurs is written. */
+/** The notation of each value type in use. */
 function renderTypes(agent: Outline): string {
 	const types = new Map<string, string>();
 	const collect = (outline: Outline) => {

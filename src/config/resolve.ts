@@ -1,4 +1,4 @@
-/** From settings that have been checked to the frozen specs that everything else works with. */
+/** Converts validated settings to the frozen specs that all other modules use. */
 
 import type { UsageLimitSettings } from "../core/account.js";
 import type { AdapterProfile } from "../core/adapter.js";
@@ -101,7 +101,9 @@ function commonOf<K extends AgentKind>(
 	};
 }
 
-/** `env` wins, so a variable in both is not passed: that is how one agent leaves out a default. */
+/**
+ * `env` takes precedence, so a variable in both is not passed. This lets an agent exclude a default.
+ */
 function environmentOf({ env, pass_env: names }: AgentSettings, shell: Variables) {
 	const passEnv = [...new Set(names)].filter((name) => !Object.hasOwn(env, name));
 	if (passEnv.length === 0) return { env: { ...env } };
@@ -118,7 +120,7 @@ export function unsetPassed({ passEnv = [], env }: Pick<AgentSpec, "passEnv" | "
 }
 
 /**
- * A fleet whose passed variables keep their earlier values where this caller has none: a shell without
+ * A fleet whose passed variables keep their earlier values if this caller has none: a shell without
  * them, or a program that sends the fleet without a shell.
  */
 export function keepPassed(before: FleetSpec, after: FleetSpec): FleetSpec {

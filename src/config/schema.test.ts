@@ -107,7 +107,7 @@ describe("renderJsonSchema", () => {
 		[false, []],
 	])("says %s, as the validator does, to %j", (valid, file) => {
 		expect(accepts(schema, file)).toBe(valid);
-		// Every JSON text is YAML.
+		// Every JSON text is valid YAML.
 		expect(parseFleet(JSON.stringify(file), "reeve.yaml", CONTEXT).ok).toBe(valid);
 	});
 
@@ -134,7 +134,7 @@ interface JsonSchema {
 	readonly anyOf?: readonly JsonSchema[];
 }
 
-/** As much of draft-07 as the schema uses. */
+/** The part of draft-07 that the schema uses. */
 function accepts(schema: JsonSchema, value: unknown): boolean {
 	const types = schema.type === undefined ? null : [schema.type].flat();
 	if (types !== null && !types.some((type) => isOfType(type, value))) return false;

@@ -1,7 +1,7 @@
 /**
- * The fleet file, said once. Types, validator, defaults, the editor's JSON Schema and the reference
- * page all come from this schema; numbers come from the policies in core that use them. Which kinds
- * of agent take which key stands below it.
+ * The schema of the fleet file, defined once. Types, validator, defaults, the editor's JSON Schema and
+ * the reference page come from it; numbers come from the policies in core that use them. The table of
+ * keys per kind of agent follows below.
  */
 
 import type { z } from "zod";
@@ -48,7 +48,7 @@ import {
 } from "./values.js";
 
 const TOKENS_MAX = 1_000_000_000_000;
-/** Linux gives out no more process ids than this. */
+/** The maximum number of process ids on Linux. */
 const PIDS_MAX = 4_194_304;
 
 const crash = DEFAULT_CRASH_POLICY;
@@ -314,5 +314,5 @@ export const fleetSchema = section("The agents that Reeve runs.", {
 	projects: idMap("Projects by name.", project),
 });
 
-/** An agent's keys with every default filled in and every unit counted. */
+/** An agent's keys with all defaults and parsed units. */
 export type AgentSettings = z.output<typeof agentSchema>;

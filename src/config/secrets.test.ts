@@ -1,4 +1,4 @@
-/** A5: a planted secret must not come out of anything that is said about a file. */
+/** A5: a planted secret must not appear in any message about a file. */
 
 import { describe, expect, it } from "vitest";
 import { diffFleets } from "./diff.js";
@@ -20,7 +20,7 @@ const agent = (...lines: string[]) =>
 		.concat(["command: [x]", ...lines].map((line) => `        ${line}`))
 		.join("\n");
 
-/** Every place where an agent takes a value, with a variable that holds the secret. */
+/** Every key of an agent with a value, set to a variable that contains the secret. */
 const PLACES = [
 	"kind",
 	"adapter",

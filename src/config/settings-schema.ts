@@ -1,7 +1,7 @@
 /**
- * The daemon's settings, defined once: types, validator, defaults, the editor's JSON Schema and the
- * reference page come from this schema. The file is `daemon.json` in the home, since a daemon serves
- * any number of fleet files, and where it listens or whom it notifies belongs to none of them.
+ * The schema of the daemon's settings, defined once: types, validator, defaults, the editor's JSON
+ * Schema and the reference page come from it. The file is `daemon.json` in the home, because a daemon
+ * serves any number of fleet files, and its address and notifications belong to none of them.
  */
 
 import type { z } from "zod";

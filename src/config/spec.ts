@@ -1,6 +1,6 @@
 /**
- * An agent as the rest of Reeve sees it: every default filled in, every path absolute, every unit in
- * the name. Specs are frozen plain data; the daemon stores them when it takes on a fleet.
+ * An agent in resolved form: every default applied, every path absolute, every unit in the name. Specs
+ * are frozen plain data; the daemon stores them when it accepts a fleet.
  */
 
 import type { UsageLimitSettings } from "../core/account.js";
@@ -25,20 +25,20 @@ interface CommonSpec {
 	readonly id: string;
 	readonly project: string;
 	readonly name: string;
-	/** A built-in adapter, or one of the fleet file's own. */
+	/** A built-in adapter, or a custom one of the fleet file. */
 	readonly adapter: string;
 	/** The custom adapter of the fleet file; null for a built-in one. */
 	readonly profile: AdapterProfile | null;
-	/** Null when the adapter knows its program. */
+	/** Null if the adapter has a default program. */
 	readonly command: readonly string[] | null;
 	readonly args: readonly string[];
 	/** Absolute. */
 	readonly cwd: string;
-	/** Absolute; read at every start, so what it holds is not in here. */
+	/** Absolute; read at every start, so its contents are not part of the spec. */
 	readonly envFile: string | null;
 	/**
-	 * Variables that come from the caller's shell; their values are in `env`, as far as they are known.
-	 * Absent when there are none, as in specs recorded by older versions.
+	 * Variables from the caller's shell; their known values are in `env`. Omitted if there are none, as
+	 * in specs stored by older versions.
 	 */
 	readonly passEnv?: readonly string[];
 	/** Null removes an inherited variable. Values may be secret. */
@@ -46,7 +46,7 @@ interface CommonSpec {
 	readonly limits: LimitsSpec;
 }
 
-/** The one sign by which an agent shows that it is ready; the others are null. */
+/** The readiness condition of an agent: one field is set, the others are null. */
 export interface ReadySpec {
 	/** A regular expression that its output must match. */
 	readonly log: string | null;
@@ -71,21 +71,21 @@ interface AnsweringSpec {
 	readonly retry: RetrySettings;
 	readonly circuitBreaker: BreakerSettings;
 	readonly concurrency: number;
-	/** Whether doing an action twice is harmless. */
+	/** Whether running an action twice is harmless. */
 	readonly idempotent: boolean;
-	/** Actions of which that is not true all the same. */
+	/** Actions that must not run twice although `idempotent` is true. */
 	readonly unsafeActions: readonly string[];
 	readonly extraOutput: ExtraOutput;
 }
 
 /** Settings of agents with a budget. */
 interface BudgetedSpec {
-	/** Not there without a bound. */
+	/** Omitted without a limit. */
 	readonly budget?: DailyBudget;
 }
 
 interface LimitedSpec {
-	/** Null: one of its own. */
+	/** Null: its own account. */
 	readonly account: string | null;
 	readonly usageLimit: UsageLimitSettings;
 }
@@ -94,13 +94,13 @@ export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec, Limi
 	readonly kind: "session";
 	readonly backend: Backend;
 	readonly terminal: boolean;
-	/** Null: as the adapter has it. */
+	/** Null: the adapter decides. */
 	readonly tmpdir: Tmpdir | null;
 	readonly seed: boolean;
 	readonly stall: StallSettings;
-	/** Null: as the adapter has it; 0: none. Undefined in a spec that an older daemon has pinned. */
+	/** Null: the adapter decides; 0: none. Undefined in a spec stored by an older daemon. */
 	readonly startTimeoutMs: number | null | undefined;
-	/** Undefined in a spec that an older daemon has pinned. */
+	/** Undefined in a spec stored by an older daemon. */
 	readonly turnRetry: TurnRetrySettings | undefined;
 	readonly onCleanExit: OnCleanExit;
 }

@@ -1,6 +1,6 @@
 /**
- * What was written, as a tree of maps, lists and scalars that still knows where each part stood in
- * the text. Validation works on plain values; positions and the text as written come from here.
+ * The parsed file as a tree of maps, lists and scalars with their positions in the text. Validation
+ * uses plain values; positions and the original text come from here.
  */
 
 import type { Path } from "./outline.js";
@@ -10,10 +10,10 @@ export interface ScalarTree {
 	readonly type: "scalar";
 	readonly at: Position;
 	readonly value: string | number | boolean | null;
-	/** The text in the file, before variables were put in: what may be quoted in a message (A5). */
+	/** The text in the file before variable expansion: the only form that messages may quote (A5). */
 	readonly written: string;
 	readonly expanded: boolean;
-	/** A mistake in it has been reported already; what is wrong because of that is no news. */
+	/** A problem with it has been reported already, so consequences of it are not. */
 	readonly faulty: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ListTree {
 
 export interface Entry {
 	readonly keyAt: Position;
-	/** The key is not text, which has been reported. */
+	/** The key is not a string, which has been reported. */
 	readonly keyFaulty: boolean;
 	readonly value: Tree;
 }
@@ -47,13 +47,13 @@ export function findTree(root: Tree, path: Path): Tree | null {
 	return at;
 }
 
-/** The keys of the map at this place; none when there is no map. */
+/** The keys of the map at this path; none if it is not a map. */
 export function namesIn(root: Tree, path: Path): readonly string[] {
 	const at = findTree(root, path);
 	return at?.type === "map" ? [...at.entries.keys()] : [];
 }
 
-/** Where a key is written, or failing that, the nearest thing around it that is. */
+/** The position of a key, or of the nearest element around it. */
 export function locateKey(root: Tree, path: Path): Position {
 	for (let length = path.length; length > 0; length--) {
 		const parent = findTree(root, path.slice(0, length - 1));
@@ -69,7 +69,7 @@ export function locateKey(root: Tree, path: Path): Position {
 	return root.at;
 }
 
-/** Where a value is written. A value that was left out has no place, so its key stands for it. */
+/** The position of a value. For a missing value it is the position of its key. */
 export function locateValue(root: Tree, path: Path): Position {
 	const tree = findTree(root, path);
 	const leftOut =

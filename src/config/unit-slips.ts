@@ -1,6 +1,6 @@
 /**
- * What somebody meant by a duration, size or share that is not written the one way it can be:
- * `1.5s`, `5 min`, `2GB`, `cpu: 2`. Each function gives the text to write, or null.
+ * Guesses the meaning of an invalid duration, size or share: `1.5s`, `5 min`, `2GB`, `cpu: 2`. Each
+ * function returns the corrected text, or null.
  */
 
 import { parseDuration, parseSize, renderDuration, renderSize } from "../core/units.js";
@@ -20,7 +20,7 @@ const SIZE_WORDS: Readonly<Record<string, string>> = {
 	TiB: "t|tb|tib",
 };
 
-/** Longer texts are no slip of the pen. */
+/** Longer texts are not typos. */
 const LENGTH_MAX = 40;
 const PART = /\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*/iy;
 
@@ -40,7 +40,7 @@ export function guessDuration(text: string): string | null {
 /** `2GB` → `2GiB`, `1.5GiB` → `1536MiB`, `512` → `512MiB`, a bare number of bytes → its size. */
 export function guessSize(text: string): string | null {
 	const bare = /^\d+$/.test(text);
-	// A bare number this large was counted in bytes; a small one in MiB.
+	// A large number without a unit is in bytes, a small one in MiB.
 	const unitOfBare = bare && Number(text) >= 2 ** 20 ? "B" : "MiB";
 	const [only, ...more] = partsOf(text, SIZE_WORDS, unitOfBare) ?? [];
 	if (only === undefined || more.length > 0) return null;

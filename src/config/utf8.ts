@@ -1,8 +1,8 @@
-/** Bytes to text, without ever replacing what is not UTF-8 by something else. */
+/** Decodes bytes, without ever replacing invalid UTF-8. */
 
 export type DecodedText =
 	| { readonly ok: true; readonly text: string }
-	/** The line, counted from 1, that holds the first byte that is not UTF-8. */
+	/** The line, counted from 1, with the first invalid byte. */
 	| { readonly ok: false; readonly line: number };
 
 const BYTE_ORDER_MARK = "\uFEFF";
@@ -13,7 +13,7 @@ export function decodeUtf8(bytes: Uint8Array): DecodedText {
 	if (text !== null) {
 		return { ok: true, text: text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text };
 	}
-	// A line feed is never part of another character, so lines can be tried one by one.
+	// A line feed is never part of another character, so lines can be checked one by one.
 	let line = 1;
 	let start = 0;
 	for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {

@@ -1,8 +1,8 @@
 /**
- * The kinds of value a user can write (a duration, a size, a whole number, …), each as one zod
- * schema that reads what stands in the file and gives what the code counts with. The registry
- * remembers which kind a schema is, so that messages, the reference page and the editor's schema
- * can speak of "a duration" where zod only knows a string with a pattern.
+ * The value types of the fleet file (a duration, a size, a whole number, …), each as one zod schema
+ * that parses the text in the file. The registry stores the type of each schema, so that messages, the
+ * reference page and the editor's schema can mention "a duration" where zod only has a string with a
+ * pattern.
  */
 
 import { z } from "zod";
@@ -43,14 +43,14 @@ export const ID_PATTERN = new RegExp(`^${ID}$`);
 export const REFERENCE_PATTERN = new RegExp(`^(${ID}:)?${ID}$`);
 const HOURS_PATTERN = /^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/;
 const PERCENT_PATTERN = /^\d+%$/;
-/** As in env files: a name that a shell could not spell is most often a slip of the YAML. */
+/** As in env files: other names are usually YAML mistakes. */
 export const ENV_NAME_PATTERN = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** The names that Reeve leaves to others. */
+/** Names that Reeve does not reserve. */
 const FREE_NAME_PATTERN = /^(?!REEVE_)[A-Za-z_][A-Za-z0-9_]*$/;
-/** `~` and `~/…` are the home directory; `~name` is what a shell would look up in the user list. */
+/** `~` and `~/…` are the home directory; `~name` would be another user's home in a shell. */
 const PATH_PATTERN = /^(?!~[^/])./s;
 
-/** `hook.sh` and `spool` are Reeve's own. */
+/** `hook.sh` and `spool` are reserved for Reeve. */
 const FILE_NAME_PATTERN = /^(?!(?:hook\.sh|spool)$)[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}$/;
 
 /** The default range of a count. Some counts are sizes of ring buffers (A6). */
@@ -64,7 +64,7 @@ function leaf<S extends z.ZodType>(type: LeafType, description: string, schema: 
 	return described;
 }
 
-/** A span of time, written `30s`, counted in milliseconds. `0s` unless `positive`. */
+/** A duration, written `30s`, in milliseconds. `0s` is allowed unless `positive`. */
 export function duration(description: string, { positive = false } = {}) {
 	const schema = z
 		.string()
@@ -74,7 +74,7 @@ export function duration(description: string, { positive = false } = {}) {
 	return leaf("duration", description, schema);
 }
 
-/** An amount of memory, written `512MiB`, counted in bytes. */
+/** An amount of memory, written `512MiB`, in bytes. */
 export function size(description: string) {
 	const schema = z
 		.string()
@@ -84,7 +84,7 @@ export function size(description: string) {
 	return leaf("size", description, schema);
 }
 
-/** A share of one CPU, written `200%`, counted in percent. */
+/** A share of one CPU, written `200%`, in percent. */
 export function percent(description: string) {
 	const schema = z
 		.string()
@@ -127,7 +127,7 @@ export function flag(description: string) {
 	return leaf("flag", description, z.boolean());
 }
 
-/** A regular expression in the syntax of JavaScript, without lookarounds and backreferences. */
+/** A regular expression in JavaScript syntax, without lookarounds and backreferences. */
 export function pattern(description: string) {
 	return leaf("pattern", description, z.string().min(1).refine(isPattern));
 }
@@ -136,7 +136,7 @@ function isPattern(text: string): boolean {
 	return patternProblem(text) === null;
 }
 
-/** Any text that can be handed to a program: everything but NUL. */
+/** Any text that can be passed to a program: everything but NUL. */
 export function text(description: string) {
 	return leaf("text", description, z.string().refine(noNul));
 }
@@ -145,7 +145,7 @@ export function path(description: string) {
 	return leaf("path", description, z.string().regex(PATH_PATTERN).refine(noNul));
 }
 
-/** A file in a folder that is given; nothing that could lead out of it. */
+/** The name of a file in a given directory; it cannot refer to another directory. */
 export function fileName(description: string) {
 	return leaf("file_name", description, z.string().regex(FILE_NAME_PATTERN));
 }
@@ -155,7 +155,7 @@ export function reference(description: string) {
 	return leaf("reference", description, z.string().regex(REFERENCE_PATTERN));
 }
 
-/** The name of an adapter: a built-in one, or one of the file's own. */
+/** The name of an adapter: a built-in one, or a custom one of the file. */
 export function adapterName(description: string, known: readonly string[]) {
 	const described = z
 		.string()
@@ -165,12 +165,12 @@ export function adapterName(description: string, known: readonly string[]) {
 	return described;
 }
 
-/** The name of an account that agents share. */
+/** The name of an account shared by agents. */
 export function accountName(description: string) {
 	return leaf("account", description, z.string().regex(ID_PATTERN));
 }
 
-/** The name of something in the daemon's settings. */
+/** The name of an entry in the daemon's settings. */
 export function name(description: string) {
 	return leaf("name", description, z.string().regex(ID_PATTERN));
 }
@@ -184,18 +184,18 @@ export function address(description: string) {
 	);
 }
 
-/** An http address. It may hold a secret, so no message quotes it. */
+/** An HTTP URL. It may contain a secret, so no message quotes it. */
 export function url(description: string) {
 	return leaf("url", description, z.url({ protocol: /^https?$/ }));
 }
 
-/** From one time to another: the same time twice is all of the day or nothing of it. */
+/** From one time to another. Equal times would be ambiguous: all day or never. */
 function isPartOfDay(text: string): boolean {
 	const [from, to] = text.split("-");
 	return from !== to;
 }
 
-/** A part of the day, written `22:00-07:00`, counted in minutes from midnight. */
+/** A part of the day, written `22:00-07:00`, in minutes from midnight. */
 export function hours(description: string) {
 	const schema = z
 		.string()
@@ -208,7 +208,7 @@ export function hours(description: string) {
 	return leaf("hours", description, schema);
 }
 
-/** Any value, written as JSON in a text. */
+/** Any value, written as JSON in a string. */
 export function json(description: string) {
 	return leaf("json", description, z.string().refine(isJson));
 }
@@ -222,7 +222,7 @@ function isJson(written: string): boolean {
 	}
 }
 
-/** The name of a variable that Reeve does not reserve. */
+/** The name of a variable that is not reserved. */
 export function envName(description: string) {
 	return leaf("env_name", description, z.string().regex(FREE_NAME_PATTERN));
 }
@@ -246,13 +246,13 @@ export function list<S extends z.ZodType>(description: string, each: S) {
 	return z.array(each).meta({ description });
 }
 
-/** A program and its arguments, one entry each: never a line for a shell. */
+/** A program and its arguments, one entry each, never a shell command line. */
 export function argv(description: string) {
 	const words = z.array(text("The program, then one argument per entry.")).min(1);
 	return words.refine(([program]) => program !== "").meta({ description });
 }
 
-/** Keys with a meaning each. Unknown ones are refused. */
+/** A map with fixed keys. Unknown ones are rejected. */
 export function section<S extends z.ZodRawShape>(description: string, keys: S) {
 	return z.strictObject(keys).meta({ description });
 }

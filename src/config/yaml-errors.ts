@@ -1,6 +1,6 @@
 /**
- * What the YAML parser complains about, in words for the person who wrote the file. The parser's own
- * messages quote the text and may so show a secret; none of them is passed on (A5).
+ * Explains errors of the YAML parser to the author of the file. The parser's own messages quote the
+ * text and could reveal a secret, so none of them is shown (A5).
  */
 
 import type { ErrorCode, LineCounter, YAMLParseError } from "yaml";
@@ -58,7 +58,7 @@ const BRACES_IN_FLOW = {
 	hint: `put quotes around the value: \`"\${NAME}"\``,
 };
 
-/** Mistakes within one value, after which the parser still knows where it is. */
+/** Mistakes within one value, after which the parser can continue. */
 const CONTAINED: ReadonlySet<ErrorCode> = new Set([
 	"BAD_ALIAS",
 	"BAD_DQ_ESCAPE",
@@ -69,7 +69,7 @@ const CONTAINED: ReadonlySet<ErrorCode> = new Set([
 	"TAB_AS_INDENT",
 ]);
 
-/** One finding per line, and none after the parser has lost its way: the rest is no news. */
+/** One finding per line, and none after the parser has lost its position. */
 export function explainYamlErrors(
 	errors: readonly YAMLParseError[],
 	lines: LineCounter,

@@ -14,7 +14,7 @@ describe("parseYaml", () => {
 		expect(locateKey(tree, ["a", "b"])).toEqual({ line: 2, column: 3 });
 		expect(locateValue(tree, ["a", "b"])).toEqual({ line: 2, column: 6 });
 		expect(locateValue(tree, ["a", "b", 1])).toEqual({ line: 2, column: 10 });
-		// What is not there is shown at what is around it.
+		// A missing element is located at its surroundings.
 		expect(locateValue(tree, ["a", "nope", "deeper"])).toEqual({ line: 1, column: 1 });
 		expect(locateValue(tree, ["c"])).toEqual({ line: 3, column: 1 });
 	});

@@ -1,8 +1,7 @@
 /**
- * Reads YAML 1.2 into a tree that knows its positions, and puts variables in. This walks the parser's
- * nodes itself: an alias is counted for everything it stands for, so a file that unfolds without
- * end is a problem and not a hang (A6), and a key that is written twice is reported without hiding
- * what else is wrong.
+ * Parses YAML 1.2 into a tree with positions, and expands variables. It walks the parser's nodes
+ * itself: an alias counts for everything it expands to, so a file that expands without end is an error
+ * and not a hang (A6), and a duplicate key is reported without hiding other problems.
  */
 
 import {
@@ -27,11 +26,11 @@ import { positionAt } from "./yaml-position.js";
 export const FILE_LENGTH_MAX = 1_048_576;
 const NODES_MAX = 100_000;
 const DEPTH_MAX = 50;
-/** All text that variables may bring in, together. */
+/** The total text that variables may add. */
 const EXPANDED_LENGTH_MAX = 4_194_304;
 
 export interface ParsedYaml {
-	/** Null when the text could not be read at all; the findings say why. */
+	/** Null if the text could not be parsed; the findings contain the reason. */
 	readonly tree: Tree | null;
 	readonly findings: readonly Finding[];
 }
@@ -77,7 +76,7 @@ class Walker {
 	readonly #lines: LineCounter;
 	readonly #variables: Variables | null;
 	readonly #anchors = new Map<string, Node>();
-	/** Nodes around the one being read: an alias to one of them would never end. */
+	/** Nodes around the current one: an alias to one of them would never end. */
 	readonly #around = new Set<Node>();
 	#insideAlias = 0;
 	#nodes = 0;

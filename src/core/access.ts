@@ -1,45 +1,45 @@
 /**
- * Who may ask what. A route says what it needs, a caller what it holds; this decides, and says why
- * not. Everything that is not let in by a line here is kept out (A4).
+ * Access decisions. A route declares what it requires, a caller what it has; this module decides and
+ * gives the reason for a refusal. Access that no line here grants is refused (A4).
  */
 
 /**
- * What a route needs: nothing; somebody who may look; somebody who may act; the owner of the daemon,
- * who is known by its socket alone.
+ * The access that a route requires: none, read, write, or the owner of the daemon, who is identified
+ * only by its socket.
  */
 export const ACCESS = ["public", "read", "operate", "owner"] as const;
 export type Access = (typeof ACCESS)[number];
 
 /**
- * What a token allows: to look or to act, everywhere or within one project or agent; or what an agent
- * may ask about itself.
+ * The access that a token grants: read or write, everywhere or within one project or agent; or the
+ * requests of an agent about itself.
  */
 export type TokenScope =
 	| {
 			readonly type: "read" | "operate";
-			/** A project, or an agent as `project:agent`; everything when left out. */
+			/** A project, or an agent as `project:agent`; everything if omitted. */
 			readonly within?: string;
 	  }
 	| { readonly type: "agent"; readonly agent: string };
 
 /**
- * How a route is held to a token that is limited to a project or an agent: the path names the agent or
- * scope; the body or what the path names belongs to agents, which are checked once they are known; the
- * answer is filtered; or it is about no agent at all.
+ * How a route enforces a token that is limited to a project or an agent: the path names the agent or
+ * scope; the agents of the body or of the named object are checked once they are known; the response is
+ * filtered; or the route concerns no agent.
  */
 export type LimitedAccess = "path" | "subjects" | "filtered" | "free";
 
 export interface RouteNeed {
 	readonly access: Access;
-	/** Whether agents may ask it too: not at all, about themselves, or about any. */
+	/** Whether agents may use it: not at all, about themselves, or about any agent. */
 	readonly agents: "none" | "itself" | "any";
 	/** The agent or scope that the path names, if it names one. */
 	readonly about: string | null;
-	/** Refused to limited tokens when left out. */
+	/** If omitted, the route refuses limited tokens. */
 	readonly limited?: LimitedAccess | undefined;
 }
 
-/** What a caller holds: the socket, a scope, or nothing. */
+/** The credentials of a caller: the socket, a scope, or none. */
 export type Holds =
 	| { readonly type: "owner" }
 	| { readonly type: "scope"; readonly scope: TokenScope }
@@ -80,13 +80,16 @@ function mayAskLimited({ limited, about }: RouteNeed, within: string): boolean {
 	return limited !== "path" || (about !== null && isInside(about, within));
 }
 
-/** Whether a token sees this agent. What is about no agent is seen by those without a limit. */
+/**
+ * Whether a token may see this agent. Objects without an agent are visible to tokens without a limit
+ * only.
+ */
 export function seesAgent(holds: Holds, agent: string | undefined): boolean {
 	const within = limitOf(holds);
 	return within === null || (agent !== undefined && isInside(agent, within));
 }
 
-/** The project or agent that a caller is limited to; null for one that is not. */
+/** The project or agent that a caller is limited to; null without a limit. */
 export function limitOf(holds: Holds): string | null {
 	if (holds.type !== "scope" || holds.scope.type === "agent") return null;
 	return holds.scope.within ?? null;
@@ -104,7 +107,7 @@ const NAME = "[a-z0-9][a-z0-9_-]{0,62}";
 const AGENT_SCOPE = new RegExp(`^agent:(${NAME}:${NAME})$`);
 const ACTING_SCOPE = new RegExp(`^(read|operate)(?::(${NAME}(?::${NAME})?))?$`);
 
-/** `read`, `operate:web`, `operate:web:coder` or `agent:web:coder`; null when it is none of them. */
+/** `read`, `operate:web`, `operate:web:coder` or `agent:web:coder`; null for any other text. */
 export function parseTokenScope(text: string): TokenScope | null {
 	const [, type, within] = ACTING_SCOPE.exec(text) ?? [];
 	if (type === "read" || type === "operate") return { type, ...(within && { within }) };

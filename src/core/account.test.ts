@@ -37,7 +37,10 @@ const meet = (
 
 const advance = (state: AccountState, facts: Partial<AdvanceFacts> = {}) =>
 	decideAdvance(state, {
-		...{ nowMs: NOW_MS, minuteOfDay, members: MEMBERS, lookAt: () => "ready" },
+		nowMs: NOW_MS,
+		minuteOfDay,
+		members: MEMBERS,
+		lookAt: () => "ready",
 		...facts,
 	});
 
@@ -58,7 +61,7 @@ describe("a limit that is met", () => {
 		["for the operator, with auto_resume off", {}, { autoResume: false }, null],
 		["for the operator, beyond max_wait", {}, { maxWaitMs: 299_999 }, null],
 		["as long as max_wait", {}, { maxWaitMs: 300_000 }, 300_000],
-		// It is 16:00 in this world.
+		// The simulated time is 16:00.
 		["till quiet hours end", {}, { quietHours: { fromMinute: 960, toMinute: 990 } }, 1_800_000],
 		["over midnight", {}, { quietHours: { fromMinute: 900, toMinute: 60 } }, 9 * HOUR_MS],
 		["not for other hours", {}, { quietHours: { fromMinute: 990, toMinute: 960 } }, 300_000],

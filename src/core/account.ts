@@ -1,7 +1,7 @@
 /**
- * A usage limit holds for an account, not for an agent. Whoever meets it first parks all agents of the
- * account; when it should have lifted, one of them goes ahead as a probe, and the others follow one
- * after the other once the probe has shown that it did. Pure: an account without a state is free.
+ * A usage limit applies to an account, not to an agent. The first agent that hits it parks all agents
+ * of the account. When the limit should have lifted, one agent probes it, and the others follow one by
+ * one once the probe has succeeded. Pure: an account without a state is not limited.
  */
 
 import type { KnownActivity } from "./activity.js";
@@ -11,11 +11,14 @@ import type { AgentSign } from "./sign.js";
 import { renderDuration } from "./units.js";
 
 export interface UsageLimitSettings {
-	/** Whether agents go on by themselves once the limit lifts. */
+	/** Whether agents continue automatically once the limit lifts. */
 	readonly autoResume: boolean;
-	/** From and to, in minutes of the day: nobody goes on then. Over midnight where `from` is later. */
+	/**
+	 * From and to, in minutes of the day: no agent continues in this time. Spans midnight if `from` is
+	 * later.
+	 */
 	readonly quietHours: { readonly fromMinute: number; readonly toMinute: number } | null;
-	/** Who would have to wait longer than this waits for the operator instead. */
+	/** An agent whose wait would be longer waits for the operator instead. */
 	readonly maxWaitMs: number;
 }
 
@@ -27,70 +30,71 @@ export const DEFAULT_USAGE_LIMIT: UsageLimitSettings = Object.freeze({
 });
 
 interface Common {
-	/** Since when it is in this phase, in wall time. */
+	/** Start of this phase, in wall time. */
 	readonly sinceMs: number;
-	/** When the limit was first met since all was well. */
+	/** When the limit was first hit since the account was last unlimited. */
 	readonly firstAtMs: number;
-	/** How often it was met since then, each time by whoever had gone ahead. */
+	/** How often it was hit since then, each time by the probing agent. */
 	readonly hits: number;
-	/** Of the agent that met the limit. */
+	/** Of the agent that hit the limit. */
 	readonly settings: UsageLimitSettings;
 }
 
 export interface LimitedAccount extends Common {
 	readonly phase: "limited";
-	/** Whether the service has told when the limit lifts. */
+	/** Whether the service has reported when the limit lifts. */
 	readonly told: boolean;
-	/** When a probe may go; null when only the operator lets one. */
+	/** When a probe may start; null if only the operator can start one. */
 	readonly untilMs: number | null;
 	readonly reason: string;
 }
 
 export interface ProbingAccount extends Common {
 	readonly phase: "probing";
-	/** Null until somebody has something to do. */
+	/** Null until an agent of the account has work to do. */
 	readonly probe: string | null;
-	/** Since when the probe is ready. */
+	/** When the probe became ready. */
 	readonly readyAtMs: number | null;
 }
 
 export interface ReleasingAccount extends Common {
 	readonly phase: "releasing";
-	/** When each of the others may go. */
+	/** When each of the other agents may continue. */
 	readonly goAtMs: Readonly<Record<string, number>>;
 }
 
-/** Plain data: it is stored as JSON. */
+/** Plain data, stored as JSON. */
 export type AccountState = LimitedAccount | ProbingAccount | ReleasingAccount;
 
-/** A probe that has been ready for this long without meeting the limit has shown that it is gone. */
+/** A probe that has been ready for this long without hitting the limit proves that it has lifted. */
 export const PROVEN_AFTER_MS = 60_000;
-/** The other agents follow at this distance, or closer when there are many of them. */
+/** Delay between the other agents, shorter if there are many. */
 export const STAGGER_MS = 5_000;
-/** All other agents have followed after this long. */
+/** All other agents have continued after this time. */
 const RELEASE_MS_MAX = 20_000;
-/** Ends that are no further apart than this are one: "in 3 hours" is read at different moments. */
+/** Reset times within this distance are the same: "in 3 hours" is read at different moments. */
 const SAME_END_MS = 2_000;
-/** Spreads waits of unknown length, so that accounts that were limited together part. */
+/**
+ * Spreads waits of unknown length, so that accounts that were limited together do not retry together.
+ */
 const JITTER = 0.1;
 
-/** How an agent's last turn went. */
+/** The outcome of an agent's last turn. */
 export interface Turn {
 	readonly atMs: number;
 	/**
-	 * When its last request to the service can have begun at the earliest; null when that is unknown. An
-	 * answer to a request that was accepted before the limit was hit says nothing about the limit.
+	 * The earliest time at which its last request to the service can have started; null if unknown. A
+	 * response to a request from before the limit was hit proves nothing.
 	 */
 	readonly beganAtMs: number | null;
-	/** Whether the turn before it hit the limit, so that this one must have begun after that. */
+	/** Whether the turn before it hit the limit, so that this one must have started after that. */
 	readonly afterLimit: boolean;
-	/** The limit that it hit; null when it went well. */
+	/** The limit that it hit; null if it succeeded. */
 	readonly limit: { readonly resetAtMs: number | null } | null;
 }
 
 /**
- * The last turn of which it is known whether it met a limit: what the CLI has told first, what its
- * screen shows last.
+ * The last turn whose relation to a limit is known. Reports of the CLI take precedence over its screen.
  */
 export function lastTurn(
 	signs: readonly AgentSign[],
@@ -107,7 +111,7 @@ export function lastTurn(
 	const good =
 		sign !== undefined && failure === null ? goodTurn(signs.slice(0, index), sign) : null;
 	const shown = known.activity === "rate_limited" && known.source === "screen";
-	// The words of a limit may stay on the screen long after it.
+	// The text of a limit may stay on the screen long after the limit.
 	if (!shown || (good !== null && good.atMs > known.atMs)) return good;
 	return { ...begin, atMs: known.atMs, limit: { resetAtMs: readShownReset() } };
 }
@@ -115,7 +119,9 @@ export function lastTurn(
 /** Hook and record report one failed turn within this time. */
 const ONE_TURN_MS = 5_000;
 
-/** One report may have the exact end of a limit, and another the same end cut to the minute. */
+/**
+ * One report may contain the exact end of a limit, and another the same end truncated to the minute.
+ */
 function latestReset(signs: readonly AgentSign[], atMs: number): number | null {
 	const ends = signs
 		.filter((each) => each.failure?.cause === "usage_limit" && atMs - each.atMs < ONE_TURN_MS)
@@ -132,7 +138,7 @@ function goodTurn(before: readonly AgentSign[], { atMs }: AgentSign): Turn {
 }
 
 export interface LimitHit {
-	/** An exit is always news; a turn may be read again by a later daemon. */
+	/** An exit is always new; a turn may be read again by a later daemon. */
 	readonly by: "exit" | "turn";
 	readonly atMs: number;
 	readonly resetAtMs: number | null;
@@ -145,7 +151,9 @@ export interface LimitContext {
 	readonly random: number;
 }
 
-/** What an account is after one of its agents has met a limit; the same when that is no news. */
+/**
+ * The state of an account after one of its agents has hit a limit; unchanged if that is already known.
+ */
 export function decideLimit(
 	before: AccountState | null,
 	hit: LimitHit,
@@ -155,7 +163,8 @@ export function decideLimit(
 	if (hit.by === "turn" && isOld(before, hit, nowMs)) return before;
 	const told = isAhead(hit);
 	if (before?.phase === "limited") {
-		// Several agents meet one limit: what is told counts more than a guess, and the later end more.
+		// Several agents report one limit: a reported end takes precedence over a guess, and a later end
+		// over an earlier one.
 		if (!told || before.untilMs === null) return before;
 		if (before.told && (hit.resetAtMs ?? 0) <= before.untilMs + SAME_END_MS) return before;
 		return limited(hit, told, before, context);
@@ -180,7 +189,7 @@ function isAhead({ atMs, resetAtMs }: LimitHit): boolean {
  */
 const OVERDUE = { initialMs: 5_000, capMs: 30_000 };
 
-/** How long to wait for a limit whose end is not ahead: it has just passed, or it is unknown. */
+/** How long to wait for a limit whose end has just passed or is unknown. */
 function waitMs({ resetAtMs }: LimitHit, hits: number, jitter: number, random: number): number {
 	if (resetAtMs === null) return limitDelayMs(null, hits, jitter, random);
 	return backoffDelayMs({ ...OVERDUE, jitter }, Math.max(1, hits - 1), random);
@@ -198,7 +207,12 @@ function limited(
 	const goAtMs = afterQuiet(liftsAtMs, settings, minuteOfDay);
 	const tooLong = goAtMs - firstAtMs > settings.maxWaitMs;
 	return {
-		...{ phase: "limited", sinceMs: nowMs, firstAtMs, hits, settings, told },
+		phase: "limited",
+		sinceMs: nowMs,
+		firstAtMs,
+		hits,
+		settings,
+		told,
 		untilMs: settings.autoResume && !tooLong ? goAtMs : null,
 		reason: reasonOf(hit, { told, tooLong, quiet: goAtMs > liftsAtMs }, settings),
 	};
@@ -241,7 +255,7 @@ function afterQuiet(
 const DAY_MINUTES = 1_440;
 const MINUTE_MS = 60_000;
 
-/** Whether this agent may neither start nor be given anything to do. */
+/** Whether this agent may neither start nor receive messages. */
 export function isHeld(state: AccountState | null, agent: string, nowMs: number): boolean {
 	switch (state?.phase) {
 		case undefined:
@@ -255,13 +269,13 @@ export function isHeld(state: AccountState | null, agent: string, nowMs: number)
 	}
 }
 
-/** The first that has something to do goes ahead. */
+/** The first agent with work to do becomes the probe. */
 export function decideProbe(state: AccountState | null, agent: string): AccountState | null {
 	if (state?.phase !== "probing" || state.probe !== null) return state;
 	return { ...state, probe: agent };
 }
 
-/** The operator's word that this agent may go: it is the probe, or goes before its turn. */
+/** The operator resumed this agent: it becomes the probe, or continues before its turn. */
 export function decideAccountResume(
 	state: AccountState | null,
 	agent: string,
@@ -272,7 +286,10 @@ export function decideAccountResume(
 	return { ...state, goAtMs: { ...state.goAtMs, [agent]: nowMs } };
 }
 
-/** A turn of any agent of the account that began after the limit was hit and went well proves that the limit is gone. */
+/**
+ * A successful turn of any agent of the account that started after the limit was hit proves that the
+ * limit has lifted.
+ */
 export function decideGoodTurn(
 	state: AccountState | null,
 	agent: string,
@@ -290,13 +307,13 @@ export function decideGoodTurn(
 export interface AdvanceFacts {
 	readonly nowMs: number;
 	readonly minuteOfDay: (wallMs: number) => number;
-	/** All agents of the account, in the order in which they are to follow. */
+	/** All agents of the account, in the order in which they continue. */
 	readonly members: readonly string[];
-	/** Whether an agent is ready; `gone` when it does not start by itself. */
+	/** Whether an agent is ready; `gone` if it does not start by itself. */
 	readonly lookAt: (agent: string) => "ready" | "not_ready" | "gone";
 }
 
-/** What time does to an account. Null when it is free. */
+/** The state of an account after time has passed; null if it is not limited. */
 export function decideAdvance(state: AccountState, facts: AdvanceFacts): AccountState | null {
 	const { nowMs, members } = facts;
 	if (members.length === 0) return null;
@@ -341,7 +358,7 @@ function releasing(
 	return { phase: "releasing", sinceMs: nowMs, firstAtMs, hits, settings, goAtMs };
 }
 
-/** Why an agent of this account is held, and until when as far as that is known. */
+/** Why an agent of this account is held, and until when if known. */
 export function renderHold(
 	state: AccountState,
 	agent: string,

@@ -6,17 +6,30 @@ import type { Activity } from "./states.js";
 
 const NOW = 1_000_000;
 const nothing: KnownActivity = {
-	...{ activity: "unknown", source: null, atMs: 0, failure: null, failedTurn: null, detail: null },
+	activity: "unknown",
+	source: null,
+	atMs: 0,
+	failure: null,
+	failedTurn: null,
+	detail: null,
 };
 const hook = (activity: Activity, agoMs: number): AgentSign => ({
-	...{ source: "hook", name: "x", atMs: NOW - agoMs, activity },
+	source: "hook",
+	name: "x",
+	atMs: NOW - agoMs,
+	activity,
 });
 const shows = (activity: Activity, besidesLimit = activity) => ({
-	...{ activity, besidesLimit, hidesInput: false },
+	activity,
+	besidesLimit,
+	hidesInput: false,
 });
 const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
 	decideActivity(before, {
-		...{ signs, showsHistory: false, tellsTurnEnds: false, nowMs: NOW },
+		signs,
+		showsHistory: false,
+		tellsTurnEnds: false,
+		nowMs: NOW,
 		screen: screen === null ? null : shows(screen),
 	});
 
@@ -108,7 +121,8 @@ describe("what an agent does", () => {
 			failure: { cause: "usage_limit", resetAtMs },
 		});
 		expect(decide([met(NOW + 1, 60_000)], "ready")).toMatchObject({
-			...{ activity: "rate_limited", source: "hook" },
+			activity: "rate_limited",
+			source: "hook",
 		});
 		expect(decide([met(NOW - 1, 60_000)], "ready").activity).toBe("ready");
 		expect(decide([met(null, 60_000)], "ready").activity).toBe("rate_limited");
@@ -127,19 +141,20 @@ describe("what an agent does", () => {
 		const well = { ...hook("ready", 60_000), failure: null, failedTurn: null };
 		expect(read([well])).toMatchObject({ activity: "ready", failure: null, failedTurn: null });
 		const failed: AgentSign = {
-			...{ ...hook("ready", 60_000), detail: "529" },
+			...hook("ready", 60_000),
+			detail: "529",
 			failure: { cause: "overloaded", resetAtMs: null },
 		};
 		expect(read([failed])).toMatchObject({ activity: "ready", failure: "overloaded" });
-		// The turn after it may have met the limit just now, before anything was told of it.
+		// The turn after it may have just hit the limit, before any report of it.
 		expect(read([well, hook("busy", 10)]).activity).toBe("rate_limited");
-		// Unless it tells of its limits itself, as it has shown.
+		// Not if the CLI has reported a limit itself.
 		const limit = {
 			...hook("ready", 90_000),
 			failure: { cause: "usage_limit", resetAtMs: 1 },
 		} as const;
 		expect(read([limit, well, hook("busy", 10)]).activity).toBe("busy");
-		// A conversation that was taken up is on the screen with all that was said in it.
+		// A resumed conversation is on the screen with its whole history.
 		expect(read([hook("ready", 10)], true).activity).toBe("ready");
 		const asked = { ...hook("busy", 10), prompt: "go on" };
 		expect(read([hook("ready", 20), asked], true).activity).toBe("rate_limited");
@@ -147,21 +162,32 @@ describe("what an agent does", () => {
 
 	it("tells why the last turn failed, whoever told it, until another one begins", () => {
 		const failed: AgentSign = {
-			...{ source: "transcript", name: "error", atMs: NOW - 60_000, detail: "no such key" },
+			source: "transcript",
+			name: "error",
+			atMs: NOW - 60_000,
+			detail: "no such key",
 			failure: { cause: "auth", resetAtMs: null },
 		};
 		expect(decide([hook("busy", 70_000), failed], "ready")).toMatchObject({
-			...{ activity: "ready", source: "screen", failure: "auth", detail: "no such key" },
+			activity: "ready",
+			source: "screen",
+			failure: "auth",
+			detail: "no such key",
 		});
 		expect(decide([failed, hook("busy", 10)], "busy")).toMatchObject({
-			...{ activity: "busy", failure: null, failedTurn: null, detail: null },
+			activity: "busy",
+			failure: null,
+			failedTurn: null,
+			detail: null,
 		});
 	});
 
 	describe("while its CLI retries requests by itself", () => {
 		const asked = (agoMs: number): AgentSign => ({ ...hook("busy", agoMs), prompt: "do it" });
 		const attempt = (agoMs: number, cause: "overloaded" | "usage_limit" | null): AgentSign => ({
-			...{ source: "transcript", name: "log", atMs: NOW - agoMs },
+			source: "transcript",
+			name: "log",
+			atMs: NOW - agoMs,
 			attempt: cause === null ? null : { cause, resetAtMs: null },
 			...(cause === null ? {} : { detail: `the service said ${cause}` }),
 		});
@@ -169,11 +195,11 @@ describe("what an agent does", () => {
 		it("is busy, with the cause of the last failed request and no failed turn", () => {
 			const signs = [asked(90_000), attempt(80_000, "overloaded"), attempt(9_000, "usage_limit")];
 			expect(decide(signs, "busy")).toMatchObject({
-				...{ activity: "busy", failure: null, failedTurn: null },
+				activity: "busy",
+				failure: null,
+				failedTurn: null,
 				detail: "retried after 2 failed requests (usage_limit): the service said usage_limit",
-				retrying: {
-					...{ cause: "usage_limit", count: 2, sinceMs: NOW - 80_000, lastMs: NOW - 9_000 },
-				},
+				retrying: { cause: "usage_limit", count: 2, sinceMs: NOW - 80_000, lastMs: NOW - 9_000 },
 			});
 		});
 
@@ -184,7 +210,9 @@ describe("what an agent does", () => {
 		])("is busy as usual once %s", (_, sign) => {
 			const signs = [asked(90_000), attempt(80_000, "overloaded"), sign];
 			expect(decide(signs, "busy")).toMatchObject({
-				...{ activity: "busy", detail: null, retrying: null },
+				activity: "busy",
+				detail: null,
+				retrying: null,
 			});
 		});
 
@@ -195,7 +223,10 @@ describe("what an agent does", () => {
 
 		const decideWith = (signs: readonly AgentSign[], retrying: string | null) =>
 			decideActivity(nothing, {
-				...{ signs, showsHistory: false, tellsTurnEnds: false, nowMs: NOW },
+				signs,
+				showsHistory: false,
+				tellsTurnEnds: false,
+				nowMs: NOW,
 				screen: { ...shows("busy"), retrying },
 			});
 
@@ -203,7 +234,9 @@ describe("what an agent does", () => {
 			const failure = { cause: "overloaded", resetAtMs: null } as const;
 			const failed = { ...hook("ready", 100), failure, detail: "529 Overloaded" };
 			expect(decideWith([failed], "Retrying (1/3) in 2s")).toMatchObject({
-				...{ activity: "busy", failure: null, failedTurn: null },
+				activity: "busy",
+				failure: null,
+				failedTurn: null,
 				detail: "retried after a failed request (overloaded): 529 Overloaded",
 			});
 			expect(decideWith([failed], null)).toMatchObject({ failure: "overloaded" });
@@ -211,7 +244,10 @@ describe("what an agent does", () => {
 
 		it("has the cause that its screen shows where the record only has the repeated requests", () => {
 			const requested = (agoMs: number): AgentSign => ({
-				...{ source: "transcript", name: "api-request", atMs: NOW - agoMs, requested: true },
+				source: "transcript",
+				name: "api-request",
+				atMs: NOW - agoMs,
+				requested: true,
 			});
 			const line = "✻ 401 invalid x-api-key · Retrying in 13s · attempt 8/10";
 			const signs = [asked(50_000), requested(49_000), requested(40_000), requested(9_000)];
@@ -225,7 +261,9 @@ describe("what an agent does", () => {
 		it("only shows what the screen alone says: nothing follows from that", () => {
 			const line = "Reconnecting... 5/5 └ last status: 429 Too Many Requests";
 			expect(decideWith([asked(50_000)], line)).toMatchObject({
-				...{ activity: "busy", failure: null, retrying: null },
+				activity: "busy",
+				failure: null,
+				retrying: null,
 				detail: `retried (usage_limit): ${line}`,
 			});
 		});
@@ -239,7 +277,10 @@ describe("what an agent does", () => {
 			} as const;
 			const [last] = [{ ...attempt(1_000, null), attempt: series }];
 			expect(decide([asked(90_000), last], "busy").retrying).toEqual({
-				...{ cause: "unknown", count: 300, sinceMs: NOW - 31_000, lastMs: NOW - 1_000 },
+				cause: "unknown",
+				count: 300,
+				sinceMs: NOW - 31_000,
+				lastMs: NOW - 1_000,
 			});
 		});
 	});
@@ -247,7 +288,10 @@ describe("what an agent does", () => {
 	it("is limited where the end of the turn is on the screen alone", () => {
 		const limit = { cause: "usage_limit", resetAtMs: NOW + 60_000 } as const;
 		const failed: AgentSign = {
-			...{ source: "transcript", name: "error", atMs: NOW - 20_000, failure: limit },
+			source: "transcript",
+			name: "error",
+			atMs: NOW - 20_000,
+			failure: limit,
 		};
 		expect(decide([hook("busy", 30_000), failed], "ready").activity).toBe("rate_limited");
 	});
@@ -309,7 +353,8 @@ describe("a standstill", () => {
 		["an agent that waits for a person", { activity: "waiting_input" }],
 	] as const)("is not %s", (_, facts) => {
 		expect(decideStall(start, { ...busy, ...facts }, settings)).toEqual({
-			...{ state: { sinceMs: 1_000, found: 0 }, step: null },
+			state: { sinceMs: 1_000, found: 0 },
+			step: null,
 		});
 	});
 });

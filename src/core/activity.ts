@@ -1,7 +1,7 @@
 /**
- * What an agent does, from all that shows it, and how that is known. What its CLI says on purpose
- * comes first. The screen is asked where nothing is said, and where it shows what no hook tells: a
- * question, or that a turn was broken off.
+ * Derives an agent's activity, and its source, from all evidence. Reports of the CLI come first. The
+ * screen is used where there is no report, and for states that no hook reports: a question, or an
+ * interrupted turn.
  */
 
 import type { TurnCause } from "./adapter.js";
@@ -10,27 +10,33 @@ import { type AgentSign, failedAttempts, type SignSource, shorten } from "./sign
 import type { Activity } from "./states.js";
 import { causeOfText } from "./turn-failure.js";
 
-/** An activity with where it comes from. */
+/** An activity with its source. */
 export interface KnownActivity {
 	readonly activity: Activity;
 	/** Null while nothing is known. */
 	readonly source: SignSource | null;
-	/** Since when it is known, in wall time. */
+	/** When it was detected, in wall time. */
 	readonly atMs: number;
-	/** Why its last turn failed, until another one begins; null for a turn that did not, or may not have. */
+	/**
+	 * Why its last turn failed, until the next one starts; null if it succeeded or the outcome is
+	 * unknown.
+	 */
 	readonly failure: TurnCause | null;
-	/** Identifies the turn that failed: when it was asked for, or when it failed where that is unknown. */
+	/** Identifies the failed turn by the time of its prompt, or of its failure if that is unknown. */
 	readonly failedTurn: number | null;
 	readonly detail: string | null;
-	/** The requests that its CLI retries by itself while it is busy; null when it does not, or does not report it. */
+	/**
+	 * The requests that its CLI is retrying while busy; null if there are none or the CLI does not report
+	 * them.
+	 */
 	readonly retrying?: Retrying | null;
 }
 
-/** Requests of one turn that fail one after the other. */
+/** Consecutive failed requests of one turn. */
 export interface Retrying {
-	/** Of the last one. */
+	/** Of the last request. */
 	readonly cause: TurnCause;
-	/** When the first and the last one failed, in wall time. */
+	/** When the first and the last request failed, in wall time. */
 	readonly sinceMs: number;
 	readonly lastMs: number;
 	readonly count: number;
@@ -38,22 +44,24 @@ export interface Retrying {
 
 export interface ActivityFacts {
 	readonly signs: readonly AgentSign[];
-	/** What the screen shows; null where nothing is known of it. */
+	/** The activity on the screen; null if unknown. */
 	readonly screen:
 		| (Pick<ScreenReading, "activity" | "besidesLimit" | "hidesInput"> &
 				Partial<Pick<ScreenReading, "retrying">>)
 		| null;
-	/** Whether it shows how a conversation went in earlier runs, and would tell what it is asked in this one. */
+	/**
+	 * Whether the screen shows the history of earlier runs, and the CLI reports the prompts of this run.
+	 */
 	readonly showsHistory: boolean;
-	/** Whether the CLI tells of every end of a turn, so that a screen that looks ready proves nothing. */
+	/** Whether the CLI reports every end of a turn, so that a screen that looks ready proves nothing. */
 	readonly tellsTurnEnds: boolean;
 	readonly nowMs: number;
 }
 
-/** A limit of which no end is told is believed for this long after the turn that met it. */
+/** A limit without a known end is assumed to last this long after the turn that hit it. */
 const LIMIT_MS = 300_000;
 
-/** The usage limit that the last turn has met, for as long as it lasts; null when there is none. */
+/** The usage limit that the last turn hit, while it lasts; null if there is none. */
 function lastLimit(signs: readonly AgentSign[], nowMs: number): Shown | null {
 	const last = signs.findLast(({ failure }) => failure !== undefined);
 	if (last?.failure?.cause !== "usage_limit") return null;
@@ -63,42 +71,42 @@ function lastLimit(signs: readonly AgentSign[], nowMs: number): Shown | null {
 	return { activity: "rate_limited", source, atMs, detail };
 }
 
-/** An activity before it is said why the last turn failed. */
+/** An activity before the failure of the last turn is added. */
 type Shown = Omit<KnownActivity, "failure" | "failedTurn" | "retrying">;
 
-/** How the last turn went, where that is told and no other has begun since. */
+/** The outcome of the last turn, if it was reported and no other turn has started since. */
 function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
 	const at = signs.findLastIndex(({ failure }) => failure !== undefined);
 	const isOld = signs.slice(at + 1).some(({ activity }) => activity === "busy");
 	return at < 0 || isOld ? null : (signs[at] ?? null);
 }
 
-/** What a screen also shows meanwhile, in CLIs that tell of every end of a turn. */
+/** Screen states that CLIs also show between reports, if they report every end of a turn. */
 const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
 
 /**
- * Whether the words of a limit on the screen are of one that is known already: they stay there long
- * after it. A CLI that has told of one limit itself tells of the next one too, and what it shows before
- * it was asked anything is of an earlier run.
+ * Whether the text of a limit on the screen belongs to a known limit: it stays there long after. A CLI
+ * that has reported one limit reports the next one too, and text from before the first prompt belongs
+ * to an earlier run.
  */
 function areWordsOld({ signs, showsHistory }: ActivityFacts): boolean {
 	const isTold = signs.some(({ failure }) => failure?.cause === "usage_limit");
 	return isTold || (showsHistory && !signs.some(({ prompt }) => prompt !== undefined));
 }
 
-/** Hooks run a moment after what they tell of is on the screen. */
+/** Hooks run shortly after the screen shows the same change. */
 const SCREEN_LAG_MS = 5_000;
 
 export function decideActivity(before: KnownActivity, facts: ActivityFacts): KnownActivity {
 	const outcome = lastOutcome(facts.signs);
 	const { screen } = facts;
-	// What is told of the last turn counts more than words on a screen.
+	// A report about the last turn takes precedence over text on the screen.
 	const isNews = outcome === null && !areWordsOld(facts);
 	const seen = isNews ? screen?.activity : screen?.besidesLimit;
 	const shown = decideShown(before, facts, seen ?? null);
 	const limited = shown.activity === "rate_limited" ? "usage_limit" : null;
 	const { retrying, words: why } = decideRetrying(shown, facts, outcome);
-	// A turn that its CLI tries again by itself has not failed yet.
+	// A turn that the CLI is retrying has not failed yet.
 	const failed = retrying === null ? outcome?.failure : undefined;
 	const failure = failed?.cause ?? limited;
 	const words = failed ? (outcome?.detail ?? null) : null;
@@ -108,7 +116,9 @@ export function decideActivity(before: KnownActivity, facts: ActivityFacts): Kno
 	return { ...shown, failure, failedTurn, detail, retrying };
 }
 
-/** The retries of its CLI, as its records report them; the text on its screen names the cause where they do not. */
+/**
+ * The retries of the CLI, from its records; the text on its screen provides the cause if they do not.
+ */
 function decideRetrying(
 	{ activity }: Shown,
 	{ signs, screen }: ActivityFacts,
@@ -137,7 +147,10 @@ function decideRetrying(
 	};
 }
 
-/** When the turn that failed at this time was asked for. A CLI may report several failed tries of one turn. */
+/**
+ * When the turn that failed at this time was submitted. A CLI may report several failed attempts of one
+ * turn.
+ */
 function askedAt(signs: readonly AgentSign[], failedAtMs: number): number {
 	const asked = signs.findLast(({ prompt, atMs }) => prompt !== undefined && atMs <= failedAtMs);
 	return asked?.atMs ?? failedAtMs;
@@ -147,7 +160,7 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	const { signs, tellsTurnEnds, nowMs } = facts;
 	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
 	const sign = signs[index] ?? null;
-	// What was said since then is about the same: an attempt that failed, and will be made again.
+	// Later reports concern the same failure: an attempt that failed and is retried.
 	const told = signs
 		.slice(index)
 		.findLast((each) => each.detail !== undefined && each.attempt === undefined);
@@ -158,7 +171,7 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	};
 	if (sign?.activity === undefined || sign.activity === "unknown") {
 		if (screen !== null && screen !== "unknown") return shown(screen);
-		// What was seen a moment ago may be hidden by a redraw; what nobody has seen is not known.
+		// A redraw may hide a state that was visible a moment ago.
 		return sign === null && before.source === "screen" && nowMs - before.atMs < SCREEN_LAG_MS
 			? before
 			: {
@@ -169,14 +182,14 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 				};
 	}
 	if (screen === "waiting_input" || screen === "rate_limited") return shown(screen);
-	// It waits for something, and not for a prompt: a question that nobody has seen before.
+	// It waits for something other than a prompt: an unknown question.
 	const isHidden = facts.screen?.hidesInput === true && nowMs - sign.atMs >= SCREEN_LAG_MS;
 	if (isHidden && sign.activity === "ready" && screen === "unknown") return shown("waiting_input");
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
 	const toldBetter = tellsTurnEnds && TOLD_BETTER[sign.activity] === screen;
-	// Some try again after a failed turn, and say so on their screen alone.
+	// Some CLIs retry after a failed turn and only show it on their screen.
 	if (sign.activity === "ready" && sign.failure && screen === "busy") {
 		return { ...shown("busy"), detail };
 	}
@@ -184,6 +197,6 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 		const { activity, source, atMs } = sign;
 		return { activity, source, atMs, detail };
 	}
-	// The end of a turn that hit a limit may be on the screen alone.
+	// The end of a turn that hit a limit may be visible on the screen only.
 	return limit !== null && screen === "ready" ? limit : shown(screen);
 }

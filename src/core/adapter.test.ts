@@ -9,7 +9,7 @@ describe("placeholders", () => {
 		["<conversation>", "c-1"],
 		["<home>/.x/<conversation>.jsonl", "/home/me/.x/c-1.jsonl"],
 		["<CODEX_HOME>/sessions", "/codex/sessions"],
-		// What is no placeholder is the user's own text.
+		// Text that is not a placeholder belongs to the user.
 		["a <b> c", "a <b> c"],
 		["<toString>", "<toString>"],
 		["x < y > z", "x < y > z"],

@@ -1,10 +1,10 @@
 /**
- * What is known of one agent CLI, as plain data: the built-in adapters and those that users write in
- * the fleet file have the same shape. Nothing in here runs; whoever starts an agent reads it.
+ * The description of an agent CLI as plain data. Built-in adapters and those from the fleet file have
+ * the same shape.
  *
- * Texts may hold placeholders: `<conversation>` (`<conversation8>`: how it begins), `<cwd>`, `<home>`
- * (the agent's home directory), `<folder>` (a folder that Reeve keeps for this agent alone), and
- * `<NAME>` for a variable of its environment.
+ * Texts may contain placeholders: `<conversation>` (`<conversation8>`: its first 8 characters),
+ * `<cwd>`, `<home>` (the agent's home directory), `<folder>` (a private directory that Reeve keeps for
+ * this agent), and `<NAME>` for a variable of its environment.
  */
 
 import type { ExitCause } from "./exit.js";
@@ -13,8 +13,9 @@ import type { Activity } from "./states.js";
 
 export const CONVERSATION_IDS = ["chosen", "told", "last", "none"] as const;
 /**
- * Who names the conversation: `chosen` by Reeve before the first start, `told` by the CLI once it has begun, `last`
- * where a CLI can only resume the last one of its folder, or `none` where it cannot resume any.
+ * How the conversation gets its id: `chosen` by Reeve before the first start, `reported` by the CLI
+ * once it has started, `last` if a CLI can only resume the last conversation of its directory, or
+ * `none` if it cannot resume any.
  */
 export type ConversationIds = (typeof CONVERSATION_IDS)[number];
 
@@ -22,31 +23,39 @@ export interface ConversationProfile {
 	readonly id: ConversationIds;
 	/** Arguments for a new conversation. */
 	readonly fresh: readonly string[];
-	/** Arguments that take up the conversation that was. */
+	/** Arguments that resume the previous conversation. */
 	readonly resume: readonly string[];
-	/** Patterns in the last words of a CLI that does not find its conversation. Any failure, if empty. */
+	/**
+	 * Patterns in the last output of a CLI that does not find its conversation. If empty, any failure.
+	 */
 	readonly gone: readonly string[];
-	/** Where its record is kept, the first that can be filled in; `*` is one folder or file name. */
+	/**
+	 * The path of its transcript, the first one whose placeholders all have a value; `*` matches one
+	 * directory or file name.
+	 */
 	readonly transcript: readonly string[];
-	/** Whether its process holds that record open, by which a conversation is known before it is told. */
+	/**
+	 * Whether its process keeps the transcript open, which reveals the conversation before the CLI
+	 * reports it.
+	 */
 	readonly heldOpen?: boolean;
 }
 
-/** A file of Reeve's own, written before every start. */
+/** A file that Reeve writes before every start. */
 export interface OwnFile {
-	/** Below the agent's own folder. */
+	/** Relative to the agent's own directory. */
 	readonly name: string;
 	readonly text: string;
 }
 
-/** Values that a JSON file of the user must hold before a start. Values that it holds already stay. */
+/** Values that a JSON file of the user must contain before a start. Existing values are not changed. */
 export interface Seed {
-	/** The first that can be filled in. */
+	/** The first path whose placeholders all have a value. */
 	readonly file: readonly string[];
 	readonly set: readonly JsonAddition[];
 }
 
-/** A text by which a CLI or its service names a cause. */
+/** A text with which a CLI or its service reports a cause. */
 export interface TextCause {
 	readonly match: string;
 	readonly cause: (typeof TEXT_CAUSES)[number];
@@ -62,7 +71,7 @@ export const KNOWN_CAUSES = [
 	"overloaded",
 	"config",
 ] as const satisfies readonly ExitCause[];
-/** Why an agent exited, as far as its CLI reports it. */
+/** Why an agent exited, as reported by its CLI. */
 export type KnownCause = (typeof KNOWN_CAUSES)[number];
 
 export const TURN_CAUSES = [
@@ -77,19 +86,19 @@ export const TURN_CAUSES = [
 	"unknown",
 ] as const;
 /**
- * Why a turn failed: the account's limit, its login, its payment, wrong settings (a model that does not
- * exist), a service that is overloaded or out of reach, a content filter, a conversation that is too
- * long, or another request that the service rejected. `unknown` comes with the CLI's own text.
+ * Why a turn failed: usage limit, login, billing, wrong settings (such as an unknown model), a service
+ * that is overloaded or unreachable, a content filter, a conversation that is too long, or another
+ * request that the service rejected. `unknown` comes with the CLI's own text.
  */
 export type TurnCause = (typeof TURN_CAUSES)[number];
 
-/** What a text may mean. */
+/** The causes that a text can indicate. */
 export const TEXT_CAUSES = [...TURN_CAUSES, "completed", "crash"] as const;
 
 export interface ExitProfile {
-	/** Exit codes that mean something of their own. */
+	/** Exit codes with a specific meaning. */
 	readonly codes: readonly { readonly code: number; readonly cause: KnownCause }[];
-	/** The first that matches counts. They decide about failed turns; after an exit they only explain. */
+	/** The first match wins. They decide about failed turns; after an exit they only explain. */
 	readonly texts: readonly TextCause[];
 }
 
@@ -99,129 +108,138 @@ export const DIALOG_TIMES = ["start", "limit", "failure"] as const;
 export interface DialogProfile {
 	readonly name: string;
 	/**
-	 * When it is answered: at the start, until the agent has been ready (the default), after a turn of which the
-	 * CLI's hooks or record report that it hit a usage limit, or after a request of the turn which they report as failed.
+	 * When it is answered: at startup until the agent has been ready (the default), after a turn that hit
+	 * a usage limit according to the CLI's hooks or transcript, or after a request that failed according
+	 * to them.
 	 */
 	readonly at?: (typeof DIALOG_TIMES)[number];
-	/** A pattern that is on the screen while it is asked. */
+	/** A pattern that is on the screen while the question is shown. */
 	readonly when: string;
-	/** A pattern in the label of the choice to be made. Never the one that happens to be selected. */
+	/** A pattern in the label of the choice. The current selection is never accepted blindly. */
 	readonly choose: string;
 }
 
-/** Patterns on the screen: the last resort, where a CLI does not say what it does. */
+/** Screen patterns, the last resort if a CLI does not report its activity. */
 export interface ScreenProfile {
 	readonly ready: readonly string[];
 	readonly busy: readonly string[];
-	/** It waits for a person's choice; whatever is typed now may be taken for one. */
+	/** It waits for a person's choice. Typed text could select one. */
 	readonly waitingInput: readonly string[];
 	readonly rateLimited: readonly string[];
-	/** The line by which it reports that it retries a request; shown as the detail while it is busy. */
+	/** The line that reports a retry of a request; shown as the detail while it is busy. */
 	readonly retrying?: readonly string[];
-	/** A tool runs, which may be silent for long. Where neither hooks nor a record tell it. */
+	/**
+	 * A tool is running and may be silent for a long time. Used if neither hooks nor a transcript report
+	 * it.
+	 */
 	readonly inTool?: readonly string[];
 	readonly dialogs: readonly DialogProfile[];
 	/**
-	 * Whether `ready` shows its input, and whatever it asks takes the place of that: then a question above
-	 * the input is somebody's text, and nothing is typed while the input is not there.
+	 * Whether `ready` matches its input field, and questions replace that field. Then a question above
+	 * the input is only text, and nothing is typed while the input field is not visible.
 	 */
 	readonly questionsReplaceInput?: boolean;
 	/**
-	 * What a resumed conversation looks like, for a CLI that shows its input before it has loaded one: a prompt
-	 * that is submitted until then is lost.
+	 * How a resumed conversation looks, for a CLI that shows its input before it has loaded one: a prompt
+	 * submitted before that is lost.
 	 */
 	readonly resumed?: readonly string[];
 }
 
 export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
-/** One way to have an agent end, gentlest first: wait for its turn to end, its own keys, a signal. */
+/** One step that asks an agent to exit, gentlest first: wait for its turn, its own keys, a signal. */
 export type DrainRung = (typeof DRAIN_RUNGS)[number];
 
-/** Keys that lead to a value, from the outermost, with dots between them; a number counts in a list. */
+/** Keys that lead to a value, from the outermost, separated by dots; a number is a list index. */
 export type KeyPath = string;
 
 export const TURN_ENDS = ["ok", "failed"] as const;
 
-/** What a record of the CLI means. What is left out, it does not tell. */
+/** The meaning of a record of the CLI. Omitted fields are not reported. */
 export interface SignRule {
-	/** Only records in which something stands; any, when left out. */
+	/** Only records in which this field has a value; all records if omitted. */
 	readonly where?: { readonly path: KeyPath; readonly match: string };
 	readonly activity?: Activity;
-	/** Where the prompt stands that was submitted. */
+	/** The field with the submitted prompt. */
 	readonly prompt?: KeyPath;
 	readonly conversation?: KeyPath;
 	readonly inTool?: boolean;
-	/** How a turn came to its end. */
+	/** The result of a turn. */
 	readonly turn?: (typeof TURN_ENDS)[number];
-	/** How one request of a turn came to its end, which the CLI may make again by itself. */
+	/** The result of one request of a turn, which the CLI may retry. */
 	readonly request?: (typeof TURN_ENDS)[number];
-	/** Where the HTTP status of a failed request or turn stands. */
+	/** The field with the HTTP status of a failed request or turn. */
 	readonly status?: KeyPath;
-	/** Why it failed; read from the text, when left out. A turn with a cause has failed. */
+	/** Why it failed; derived from the text if omitted. A turn with a cause has failed. */
 	readonly cause?: TurnCause;
-	/** Where the words stand that tell of it. */
+	/** The field with the text of the error. */
 	readonly detail?: KeyPath;
-	/** Where the end of a limit stands, as a time; read from the words, when left out. */
+	/** The field with the end of a limit, as a time; derived from the text if omitted. */
 	readonly resetsAt?: KeyPath;
 }
 
 /**
- * A file that a CLI writes besides the record of a conversation: a log of its own, or telemetry in a file. It
- * shows requests that fail and are made again, which nothing else reports.
+ * A file that a CLI writes in addition to the transcript: its own log, or telemetry. It shows failed
+ * and retried requests that no other source reports.
  */
 export interface LogProfile {
-	/** Its files; `*` is one folder or file name. Files below `<folder>` are kept short by Reeve. */
+	/** Its files; `*` matches one directory or file name. Reeve truncates files below `<folder>`. */
 	readonly files: readonly string[];
-	/** Variables that have the CLI write it. */
+	/** Variables that make the CLI write it. */
 	readonly env: Readonly<Record<string, string>>;
-	/** Settings of the user that the variables would override: where one is there, they are left out. */
+	/**
+	 * Settings of the user that the variables would override: if one exists, the variables are not set.
+	 */
 	readonly unless: readonly {
 		readonly file: readonly string[];
 		readonly path: readonly string[];
 	}[];
-	/** The meaning of its records; where they are read by a function, there are none. */
+	/** The meaning of its records; empty if a function parses them. */
 	readonly rules: readonly SignRule[];
 }
 
-/** A rule for what a hook has told of. */
+/** A rule for an event reported by a hook. */
 export interface EventRule extends SignRule {
 	readonly event: string;
 }
 
 export interface AdapterProfile {
-	/** Its program; null where the fleet file must name one. */
+	/** Its program; null if the fleet file must name one. */
 	readonly command: readonly string[] | null;
-	/** Arguments that every start has. They follow those of the conversation. */
+	/** Arguments of every start. They follow those of the conversation. */
 	readonly args: readonly string[];
-	/** Arguments that settle a question of the first start, unless that is left to the user. */
+	/** Arguments that answer a question of the first start, unless that is left to the user. */
 	readonly seedArgs?: readonly string[];
 	readonly env: Readonly<Record<string, string | null>>;
-	/** Whether it gets a folder of its own for temporary files. */
+	/** Whether it gets its own directory for temporary files. */
 	readonly ownTmpdir: boolean;
 	readonly conversation: ConversationProfile;
 	readonly files: readonly OwnFile[];
 	readonly seeds: readonly Seed[];
-	/** What the events mean that its hooks tell of; where they are read by a function, there are none. */
+	/** The meaning of the events from its hooks; empty if a function parses them. */
 	readonly eventRules: readonly EventRule[];
-	/** What the lines of its record mean, likewise. */
+	/** The meaning of the lines of its transcript; empty if a function parses them. */
 	readonly lineRules: readonly SignRule[];
-	/** Null or left out where there is none. */
+	/** Null or omitted if there is none. */
 	readonly log?: LogProfile | null;
-	/** Whether its hooks or its record tell which prompts were submitted. */
+	/** Whether its hooks or transcript report submitted prompts. */
 	readonly confirmsPrompts: boolean;
-	/** Whether a text is typed as a paste, as terminals with that mode do. */
+	/** Whether a message is sent as a bracketed paste, if the terminal has enabled that mode. */
 	readonly paste: boolean;
-	/** Whether its hooks or its record tell of every end of a turn, so that the screen need not. */
+	/**
+	 * Whether its hooks or transcript report every end of a turn, so that the screen is not needed for
+	 * it.
+	 */
 	readonly tellsTurnEnds: boolean;
-	/** Null where nothing is known of its screen. */
+	/** Null if nothing is known about its screen. */
 	readonly screen: ScreenProfile | null;
-	/** How it is asked to end, one after the other. */
+	/** The steps that ask it to exit, in order. */
 	readonly drain: readonly DrainRung[];
-	/** Null where nothing is known of how it ends. */
+	/** Null if nothing is known about its exits. */
 	readonly exits: ExitProfile | null;
 }
 
-/** Any program: nothing is known of it. */
+/** Any program: nothing is known about it. */
 export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	command: null,
 	args: [],
@@ -240,13 +258,13 @@ export const PLAIN_PROFILE: AdapterProfile = Object.freeze({
 	exits: null,
 } satisfies AdapterProfile);
 
-/** All that are filled in, besides variables. */
+/** All placeholders besides variables. */
 export const PLACEHOLDERS = ["conversation", "conversation8", "cwd", "home", "folder"] as const;
 
 const PLACEHOLDER = /<([A-Za-z_][A-Za-z0-9_]*)>/g;
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 
-/** The names in a text that look like placeholders and are none: they would stay as they are written. */
+/** The names in a text that look like placeholders but are not, so they would stay in the text. */
 export function unknownPlaceholders(text: string): readonly string[] {
 	const known: readonly string[] = PLACEHOLDERS;
 	const names = [...text.matchAll(PLACEHOLDER)].map(([, name = ""]) => name);
@@ -254,8 +272,8 @@ export function unknownPlaceholders(text: string): readonly string[] {
 }
 
 /**
- * The text with its placeholders filled in; null when one of them has no value. What is no
- * placeholder at all stays as it is written.
+ * The text with its placeholders replaced; null if one of them has no value. Other text in angle
+ * brackets is unchanged.
  */
 export function fillIn(
 	text: string,
@@ -271,7 +289,7 @@ export function fillIn(
 	return missing ? null : filled;
 }
 
-/** The first of several ways to write it that can be filled in; null when there is none. */
+/** The first alternative whose placeholders all have a value; null if there is none. */
 export function fillFirst(
 	texts: readonly string[],
 	values: Readonly<Record<string, string | undefined>>,

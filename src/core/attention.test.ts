@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type AttentionFacts, decideAttention, NO_ATTENTION } from "./attention.js";
 
-/** What is told at each of several looks. */
+/** The notifications of several consecutive checks. */
 function look(...looks: readonly Partial<AttentionFacts>[]): readonly string[] {
 	let state = NO_ATTENTION;
 	return looks.map((facts) => {

@@ -1,9 +1,9 @@
 /**
- * How long to wait before trying again. Delays double from a base to a cap; jitter spreads them so
- * that a hundred agents that died together do not come back together. The random number is an
- * argument, so the same facts always give the same delay.
+ * Delays before a retry. They double from a base to a cap; jitter spreads them, so that a hundred
+ * agents that died together do not restart together. The random number is an argument, so the same
+ * facts always give the same delay.
  *
- * Keeps S5: base ≤ delay ≤ cap, with jitter or without.
+ * Keeps S5: base ≤ delay ≤ cap, with and without jitter.
  */
 
 /** How delays grow: from `initialMs`, doubled each time, up to `capMs`. */
@@ -17,19 +17,19 @@ export interface BackoffSettings {
 /** A number in [0, 1), drawn by the caller. */
 export type Random = number;
 
-/** The delay before try `attempt + 1`, after `attempt` tries (1 or more) have failed. */
+/** The delay before attempt `attempt + 1`, after `attempt` (1 or more) attempts have failed. */
 export function backoffDelayMs(settings: BackoffSettings, attempt: number, random: Random): number {
 	const { capMs, jitter } = settings;
 	const floorMs = Math.min(settings.initialMs, capMs);
-	// Beyond 60 doublings every delay has met its cap; without the bound 0 · ∞ would be NaN.
+	// After 60 doublings every delay has reached its cap; without the bound 0 · ∞ would be NaN.
 	const doublings = Math.min(Math.max(attempt, 1) - 1, 60);
 	const exactMs = Math.min(capMs, floorMs * 2 ** doublings);
 	return spreadMs(exactMs, { floorMs, capMs, jitter, random });
 }
 
 /**
- * One delay, spread by jitter: upwards, and downwards where the cap leaves no room above, since
- * capped delays are the ones that most need to drift apart.
+ * One delay with jitter: upwards, and downwards if the cap leaves no room above, because capped delays
+ * need the spread most.
  */
 export function spreadMs(
 	delayMs: number,

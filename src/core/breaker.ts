@@ -1,10 +1,10 @@
 /**
- * The circuit breaker of one agent: decides whether a request to it may start a process. State is plain
- * data, kept in the store and changed only inside a transaction, so no race loses a count.
+ * The circuit breaker of one agent decides whether a request to it may start a process. Its state is
+ * plain data in the store and changes only inside a transaction, so no race loses a count.
  *
- * The breaker counts requests, not attempts. A request asks `admit` before each of its attempts and keeps
- * its permit between them; `recordAttempt` takes the permit back when the request is over. Every
- * transition starts a new generation; a permit of an earlier one is stale.
+ * The breaker counts requests, not attempts. A request calls `admit` before each attempt and keeps its
+ * permit between them; `recordAttempt` returns the permit when the request is finished. Every
+ * transition starts a new generation; a permit of an earlier generation is stale.
  *
  * Keeps B1 to B7.
  */
@@ -81,12 +81,12 @@ export function admit(before: BreakerState, now: Instant, held: Permit | null = 
 	if (state.circuit === "closed") {
 		return { state, permit: { generation: state.generation, probe: false }, reason: "closed" };
 	}
-	// B2: an open circuit lets nothing through.
+	// B2: an open circuit admits nothing.
 	if (state.circuit === "open") {
 		const leftMs = remainingMs(state, now);
 		return { state, permit: null, reason: `circuit open for another ${renderElapsed(leftMs)}` };
 	}
-	// B1: half-open lets exactly one probe through.
+	// B1: half-open admits exactly one probe.
 	if (state.probing) {
 		return { state, permit: null, reason: "circuit half open, and its only probe is in progress" };
 	}
@@ -98,8 +98,8 @@ export function admit(before: BreakerState, now: Instant, held: Permit | null = 
 }
 
 /**
- * Records the result of an attempt. An attempt that will be retried neither counts nor returns its permit: its request
- * is not over.
+ * Records the result of an attempt. An attempt that will be retried neither counts nor returns its
+ * permit, because its request continues.
  */
 export function recordAttempt(
 	state: BreakerState,
@@ -140,7 +140,7 @@ export function recordCancelled(state: BreakerState, permit: Permit): BreakerCha
 	return { state: returnPermit(state, permit), reason: "request cancelled: permit released" };
 }
 
-/** The operator closes the circuit by hand. */
+/** The operator closes the circuit. */
 export function decideClose(state: BreakerState): BreakerChange {
 	return {
 		state: { ...closed(state), consecutiveFailures: 0 },
@@ -161,9 +161,9 @@ export function coolDown(state: BreakerState, now: Instant): BreakerState {
 }
 
 /**
- * The state as a new daemon takes it up. Steady time begins anew with every boot, so what is left of
- * a cooldown is read off the wall clock once, within the cooldown's length; a probe that was under
- * way is gone with whoever waited for it (B3, B4).
+ * The state as a new daemon reads it. Steady time restarts with every boot, so the rest of a cooldown
+ * is computed from the wall clock once, limited to the cooldown's length. A probe that was in progress
+ * is lost with its caller (B3, B4).
  */
 export function recoverBreaker(
 	state: BreakerState,
@@ -242,7 +242,7 @@ function closed(state: BreakerState): BreakerState {
 	};
 }
 
-/** B7: only steady time decides; the wall time of the deadline is for showing. */
+/** B7: only steady time decides; the wall time of the deadline is only shown. */
 function remainingMs(state: BreakerState, now: Instant): number {
 	return state.openUntil === null ? 0 : Math.max(0, state.openUntil.steadyMs - now.steadyMs);
 }

@@ -4,7 +4,9 @@ import { type AgentUsage, NEVER_USED, NO_USAGE } from "./usage.js";
 
 const TODAY = "2031-04-05";
 const used = (tokens: number, costUsd: number | null, facts: Partial<AgentUsage> = {}) => ({
-	...{ ...NEVER_USED, day: TODAY, today: { ...NO_USAGE, cacheRead: tokens, costUsd } },
+	...NEVER_USED,
+	day: TODAY,
+	today: { ...NO_USAGE, cacheRead: tokens, costUsd },
 	...facts,
 });
 const tokens = (tokensPerDay: number): DailyBudget => ({ tokensPerDay, usdPerDay: null });

@@ -1,4 +1,4 @@
-/** Whether an agent has used what it may use in a day. */
+/** Whether an agent has used up its daily budget. */
 
 import type { AgentKind } from "./states.js";
 import { type AgentUsage, tokensOf, usageOn } from "./usage.js";
@@ -8,11 +8,11 @@ export interface DailyBudget {
 	readonly tokensPerDay: number | null;
 }
 
-/** Adapters whose CLI tells how many tokens it uses. */
+/** Adapters whose CLI reports its token usage. */
 const TELLS_TOKENS: ReadonlySet<string> = new Set(["claude", "codex", "gemini", "opencode", "pi"]);
-/** Those that tell what it costs while there is still something to be done about it. */
+/** Adapters whose CLI reports its cost early enough to act on it. */
 const TELLS_COST: Readonly<Record<AgentKind, ReadonlySet<string>>> = {
-	// The sessions of claude write it down when they end.
+	// Sessions of claude report it only when they exit.
 	session: new Set(["opencode", "pi"]),
 	call: new Set(["claude", "opencode", "pi"]),
 	worker: new Set(),
@@ -22,7 +22,7 @@ export const tellsTokens = (adapter: string): boolean => TELLS_TOKENS.has(adapte
 export const tellsCost = (kind: AgentKind, adapter: string): boolean =>
 	TELLS_COST[kind].has(adapter);
 
-/** Why the agent may do nothing more today, in words; null when it may. */
+/** Why the agent may not continue today, as text; null if it may. */
 export function decideBudget(
 	usage: AgentUsage,
 	budget: DailyBudget | null,
@@ -42,7 +42,7 @@ export function decideBudget(
 	return null;
 }
 
-/** `$0.42`, and `$0.0042` where cents would say nothing. */
+/** `$0.42`, and `$0.0042` for amounts below a cent. */
 export function renderUsd(usd: number): string {
 	return `$${usd === 0 || usd >= 0.1 ? usd.toFixed(2) : usd.toPrecision(2)}`;
 }

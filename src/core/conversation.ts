@@ -1,6 +1,7 @@
 /**
- * Which conversation a start resumes. An agent has one of its own, known by its id, or by its folder where the CLI
- * can only resume the last one of a folder. A new one is started only on request, or when the old one is gone.
+ * Which conversation a start resumes. An agent has its own conversation, identified by its id, or by
+ * its directory if the CLI can only resume the last one of a directory. A new one is started only on
+ * request, or if the old one is gone.
  */
 
 import type { AdapterProfile } from "./adapter.js";
@@ -8,13 +9,13 @@ import type { ExitReport } from "./exit.js";
 import { compilePattern } from "./pattern.js";
 
 export interface ConversationFacts {
-	/** The agent's conversation so far. */
+	/** The agent's current conversation. */
 	readonly known: string | null;
-	/** Whether the agent is to go on where it stopped. */
+	/** Whether the agent should continue its conversation. */
 	readonly withContinue: boolean;
-	/** Whether there is a record of it; null where that cannot be told. */
+	/** Whether a transcript of it exists; null if that is unknown. */
 	readonly recorded: boolean | null;
-	/** An id that nobody has used. */
+	/** An unused id. */
 	readonly newId: string;
 	/** The agent's working directory. */
 	readonly cwd: string;
@@ -22,16 +23,16 @@ export interface ConversationFacts {
 
 export interface ConversationStart {
 	readonly mode: "fresh" | "resume";
-	/** Null where there is none, or the CLI has not told it yet. */
+	/** Null if there is none, or the CLI has not reported it yet. */
 	readonly id: string | null;
 }
 
-/** How ids are written: a UUID, or something without dashes. */
+/** Formats of ids: a UUID, or text without dashes. */
 const ID = "([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[^/-]+)";
 
 /**
- * The one conversation whose record is among these files, by the path of records with `<conversation>`
- * still in it; null when there is none, or more than one.
+ * The only conversation whose transcript is among these files, by a path pattern that still contains
+ * `<conversation>`; null if there is none, or more than one.
  */
 export function findConversation(record: string, files: readonly string[]): string | null {
 	const source = record
@@ -59,23 +60,24 @@ export function decideConversation(
 				? { mode: "resume", id: known }
 				: { mode: "fresh", id: null };
 		case "last":
-			// The folder stands for its last conversation, so two agents in one folder ask for the same lease.
+			// The directory identifies its last conversation, so two agents in one directory request the same
+			// lease.
 			return { mode: withContinue && known === cwd ? "resume" : "fresh", id: cwd };
 		case "chosen":
 			if (!withContinue || known === null) return { mode: "fresh", id: newId };
-			// Started and never asked anything: there is nothing to resume, and the id is still free.
+			// Started but never prompted: there is nothing to resume, and the id is still unused.
 			return { mode: recorded === false ? "fresh" : "resume", id: known };
 		default:
 			return conversation.id satisfies never;
 	}
 }
 
-/** A CLI that does not find its conversation says so at once. */
+/** A CLI that does not find its conversation reports that immediately. */
 const GONE_WITHIN_MS = 15_000;
 
 /**
- * Whether a run ended because the conversation that it was to take up is not there. Such an agent
- * begins a new one at its next start, once: that start resumes nothing, so it cannot fail this way.
+ * Whether a run ended because the conversation to resume does not exist. The next start then begins a
+ * new one. This happens only once, because that start resumes nothing and cannot fail this way.
  */
 export function isConversationGone(
 	{ conversation }: AdapterProfile,

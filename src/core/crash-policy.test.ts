@@ -20,7 +20,7 @@ const context: CrashContext = {
 	random: 0,
 };
 
-/** Lets an agent live through these exits, every delay honoured, and gives all decisions. */
+/** Applies these exits, with all delays honoured, and returns all decisions. */
 function live(
 	exits: readonly ExitReport[],
 	{ from = NEW_AGENT, ...changes }: Partial<CrashContext> & { from?: CrashState } = {},
@@ -359,7 +359,7 @@ describe("every kind of exit, in every state, under every choice for clean exits
 		out_of_memory: exitReport({ uptimeMs: 0, code: 137, cause: "out_of_memory" }),
 		spawn_error: exitReport({ uptimeMs: 0, cause: "spawn_error" }),
 	};
-	// What follows when nothing else is held against the agent; "same" keeps the state it was in.
+	// The result if nothing else counts against the agent; "same" keeps the previous state.
 	const expected: Record<
 		Exclude<ExitKind, "clean">,
 		[PolicyState | "same", CrashAction["type"]]

@@ -1,10 +1,10 @@
 /**
- * What to do after an agent's run has ended. Pure: the same recorded facts always give the same
- * state, action and reason (S3), whichever daemon asks and however often.
+ * Decides what happens after a run of an agent has ended. Pure: the same recorded facts always give the
+ * same state, action and reason (S3), whichever daemon asks and however often.
  *
- * Time here is the agent's own running time, summed over its runs. Delays that Reeve itself
- * imposed are not part of it, so a crash loop is seen whatever the back-off (S16): a child that
- * dies at once halts at its 7th exit although 30 s lie between its starts.
+ * Time here is the agent's own running time, summed over its runs. Delays that Reeve imposed are not
+ * part of it, so a crash loop is detected whatever the back-off (S16): a process that dies immediately
+ * is halted at its 7th exit although its starts are 30 s apart.
  *
  * Keeps S3, S5, S6, S14, S15 and S16.
  */
@@ -51,7 +51,7 @@ export function decideAfterExit(
 	context: CrashContext,
 ): CrashDecision {
 	const kind = classifyExit(report, context.settings.permanentExitCodes);
-	// S15: halted absorbs every exit, whatever it was.
+	// S15: halted absorbs every exit.
 	if (before.policy === "halted") {
 		const reason = `halted: ${renderExit(report)} is ignored until the agent is resumed`;
 		return { state: before, action: { type: "none" }, reason, kind, class: null };
@@ -96,9 +96,9 @@ export function decideResume(
 }
 
 /**
- * The agent's own running time in this run. A run of unknown length counts as none: one bad number must not
- * switch the policy off. A start that never ended is no running time either: however long the timeout, a loop of
- * such starts halts like one of quick crashes (S16).
+ * The agent's own running time in this run. A run of unknown length counts as zero: one bad number must
+ * not disable the policy. A start that never finished is not running time either: however long the
+ * timeout, a loop of such starts is halted like one of quick crashes (S16).
  */
 function countedUptimeMs({ uptimeMs, cause }: ExitReport): number {
 	return Number.isFinite(uptimeMs) && cause !== "start_timeout" ? Math.max(0, uptimeMs) : 0;
@@ -112,7 +112,8 @@ function decidePlanned(state: CrashState, report: ExitReport): Verdict {
 }
 
 function decideClean(state: CrashState, report: ExitReport, context: CrashContext): Verdict {
-	// A clean exit that is restarted counts like a failed one: an agent that ends at once does not run.
+	// A clean exit that is restarted counts like a failed one: an agent that exits immediately does not
+	// run.
 	if (context.onCleanExit === "restart") return decideCounted(state, report, context, "clean");
 	const prompt = context.onCleanExit === "prompt";
 	const exit: RecordedExit = { class: "clean", atRunningMs: state.runningMs, counted: false };
@@ -127,12 +128,12 @@ function decideClean(state: CrashState, report: ExitReport, context: CrashContex
 	};
 }
 
-/** After a clean exit, nothing that went wrong before counts as a loop that still goes on. */
+/** After a clean exit, earlier failures no longer count as an ongoing loop. */
 function recovered(state: CrashState): CrashState {
 	return { ...state, policy: "healthy", flaps: 0 };
 }
 
-/** An exit that counts in the window: flapping when there are too many there, else `otherwise`. */
+/** An exit that counts in the window: flapping if there are too many, otherwise `otherwise`. */
 function decideCounted(
 	earlier: CrashState,
 	report: ExitReport,
@@ -142,10 +143,10 @@ function decideCounted(
 	const inWindow = 1 + countRecent(earlier, report.uptimeMs, settings);
 	const flapping = inWindow >= settings.flapThreshold;
 	const exitClass = flapping ? "flapping" : otherwise;
-	// A clean exit as fast as a crash loop is part of that loop, so it recovers nothing (S16).
+	// A clean exit as fast as a crash loop is part of that loop, so it resets nothing (S16).
 	const before = exitClass === "clean" ? recovered(earlier) : earlier;
 	const exit: RecordedExit = { class: exitClass, atRunningMs: before.runningMs, counted: true };
-	// A clean exit spends the slow-burn budget only when it came as fast as a crash loop.
+	// A clean exit counts against the slow-burn budget only if it came as fast as a crash loop.
 	const budgetSpentAt =
 		exitClass === "clean"
 			? before.budgetSpentAt
@@ -187,13 +188,13 @@ function hint({ detail }: ExitReport): string {
 	return detail === null ? "" : `; ${detail}`;
 }
 
-/** Counted exits before this one that still stand in the window. */
+/** Earlier counted exits that are still in the window. */
 function countRecent(state: CrashState, uptimeMs: number, settings: CrashPolicySettings): number {
-	// A run that lasted a whole window leaves everything before it behind, also what lies exactly
-	// on the window's edge.
+	// A run that lasted a whole window ends the history before it, including exits exactly on the
+	// window's edge.
 	if (uptimeMs >= settings.windowMs) return 0;
 	const sinceMs = state.runningMs - settings.windowMs;
-	// The exit at hand takes a place in the ring too.
+	// The current exit needs a slot in the ring too.
 	return lastOf(state.exits, settings.history - 1).filter(
 		(exit) => exit.counted && exit.atRunningMs >= sinceMs,
 	).length;

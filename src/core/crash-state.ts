@@ -1,6 +1,6 @@
 /**
- * What the crash policy is told (settings), what it remembers of an agent (state) and what it
- * answers (decision). All plain data: settings come from the fleet file, state is stored as JSON.
+ * The settings of the crash policy (from the fleet file), its state per agent (stored as JSON) and its
+ * decision. All plain data.
  */
 
 import type { Random } from "./backoff.js";
@@ -43,7 +43,7 @@ export const DEFAULT_CRASH_POLICY: CrashPolicySettings = Object.freeze({
 /** The classification of an exit by the window. Planned exits and exits with a known cause have no class. */
 export type ExitClass = "clean" | "transient" | "flapping";
 
-/** Whether a run failed. A clean exit did when it came as fast as a crash loop. */
+/** Whether a run failed. A clean exit counts as failed if it came as fast as a crash loop. */
 export function isFailure(kind: ExitKind, exitClass: ExitClass | null): boolean {
 	if (exitClass === "flapping") return true;
 	return kind !== "planned" && kind !== "clean" && kind !== "usage_limit";
@@ -54,7 +54,7 @@ export interface RecordedExit {
 	readonly class: ExitClass;
 	/** When it happened, on the agent's running-time axis. */
 	readonly atRunningMs: number;
-	/** Whether it counts in the window: failed exits do, clean ones only when they are restarted. */
+	/** Whether it counts in the window: failed exits do, clean ones only if they are restarted. */
 	readonly counted: boolean;
 }
 
@@ -67,9 +67,9 @@ export interface CrashState {
 	readonly exits: readonly RecordedExit[];
 	/** Flapping exits since the last stable run or clean exit. */
 	readonly flaps: number;
-	/** Running time of the exits that spend the slow-burn budget, at most `budget.exits` of them. */
+	/** Running time of the exits that count against the slow-burn budget, at most `budget.exits`. */
 	readonly budgetSpentAt: readonly number[];
-	/** Running time of out-of-memory kills, at most `haltThreshold` of them. */
+	/** Running time of out-of-memory kills, at most `haltThreshold`. */
 	readonly outOfMemoryAt: readonly number[];
 	/** How often it had to wait since its last long run, by cause. */
 	readonly waits: Waits;

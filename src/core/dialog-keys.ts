@@ -1,8 +1,9 @@
 /**
- * When the next key of a dialog may be pressed. A loaded host shows the effect of a key seconds later, and a key that
- * is pressed again meanwhile moves the mark past the wanted choice, or confirms the next dialog as it stands. So each
- * key waits until the effect of the one before it is on the screen. A key whose effect never shows was lost, and is
- * pressed again after a while; the dialog then has to stand still before anything else is pressed.
+ * When the next key of a dialog may be pressed. A loaded host shows the effect of a key seconds later.
+ * A key that is pressed again in between moves the selection past the wanted choice, or confirms the
+ * next dialog. So each key waits until the effect of the previous one is visible. A key without any
+ * effect was lost and is pressed again after a while; the dialog must then be stable before another key
+ * is pressed.
  */
 
 import type { Key } from "./screen.js";
@@ -10,27 +11,27 @@ import type { Key } from "./screen.js";
 export interface DialogLook {
 	/** The dialog and which of its choices is selected. */
 	readonly seen: string;
-	/** The key towards the wanted choice. */
+	/** The next key on the way to the wanted choice. */
 	readonly key: Key;
 	/** Steady time. */
 	readonly nowMs: number;
 }
 
 export interface DialogState {
-	/** The key whose effect is not on the screen yet. */
+	/** The key whose effect is not visible yet. */
 	readonly pending: {
 		readonly seen: string;
 		readonly firstMs: number;
 		readonly lastMs: number;
 		readonly presses: number;
 	} | null;
-	/** Keys may still be on their way: how long the dialog must stand still. */
+	/** Keys may still be in flight: how long the dialog must be stable. */
 	readonly settle: {
 		readonly seen: string;
 		readonly sinceMs: number;
 		readonly forMs: number;
 	} | null;
-	/** The longest time that an effect took to show. */
+	/** The longest time until an effect was visible. */
 	readonly lagMs: number;
 }
 
@@ -41,7 +42,9 @@ const SETTLE_MS = 5_000;
 
 /** A daemon that died a moment ago may have pressed a key. */
 export const AFTER_ADOPTION: DialogState = {
-	...{ pending: null, settle: { seen: "", sinceMs: 0, forMs: SETTLE_MS }, lagMs: 0 },
+	pending: null,
+	settle: { seen: "", sinceMs: 0, forMs: SETTLE_MS },
+	lagMs: 0,
 };
 export const NO_DIALOG_KEYS: DialogState = { pending: null, settle: null, lagMs: 0 };
 
@@ -62,7 +65,10 @@ export function decideDialogKey(
 }
 
 const press = ({ seen, nowMs }: DialogLook) => ({
-	...{ seen, firstMs: nowMs, lastMs: nowMs, presses: 1 },
+	seen,
+	firstMs: nowMs,
+	lastMs: nowMs,
+	presses: 1,
 });
 
 function hasSettled(

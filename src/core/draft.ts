@@ -1,14 +1,19 @@
-/** Whether what a person types at a terminal stands in the agent's input, not submitted. */
+/** Whether the agent's input contains text that a person typed but did not submit. */
 
 const ESC = "\u001b";
-/** Cursor keys and the like, with the marks around a paste: they are no text. Alt-Enter is a line break. */
+/**
+ * Cursor keys and similar sequences, including the paste markers, are not text. Alt-Enter is a newline.
+ */
 const SEQUENCES = new RegExp(`${ESC}(\\[[0-9;?]*[ -/]*[@-~]|O.|\\r|.)`, "gsu");
-/** Enter submits it; Ctrl-C and Ctrl-U throw it away. */
+/** Enter submits it; Ctrl-C and Ctrl-U discard it. */
 const ENDS = ["\r", "\u0003", "\u0015"];
 
 const isText = (key: string) => key >= " " && key !== "\u007f";
 
-/** After these keys. What was deleted again is not noticed: then somebody has to press Enter or Ctrl-U. */
+/**
+ * The result after these keys. Deleting the text by hand is not detected: the user then has to press
+ * Enter or Ctrl-U.
+ */
 export function decideDraft(hasDraft: boolean, keys: string): boolean {
 	let has = hasDraft;
 	for (const key of keys.replaceAll(SEQUENCES, "")) {

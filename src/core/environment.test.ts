@@ -4,8 +4,17 @@ import { baseEnvironment, composeEnvironment, valuesOf } from "./environment.js"
 describe("the base", () => {
 	test("has the user, the language and the ssh agent", () => {
 		const base = {
-			...{ PATH: "/bin", HOME: "/h", USER: "u", LOGNAME: "u", SHELL: "/bin/sh", TMPDIR: "/t" },
-			...{ LANG: "C", LC_ALL: "C", TZ: "UTC", XDG_RUNTIME_DIR: "/r", SSH_AUTH_SOCK: "/s" },
+			PATH: "/bin",
+			HOME: "/h",
+			USER: "u",
+			LOGNAME: "u",
+			SHELL: "/bin/sh",
+			TMPDIR: "/t",
+			LANG: "C",
+			LC_ALL: "C",
+			TZ: "UTC",
+			XDG_RUNTIME_DIR: "/r",
+			SSH_AUTH_SOCK: "/s",
 		};
 		expect(baseEnvironment(base)).toEqual(base);
 	});

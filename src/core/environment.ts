@@ -1,7 +1,7 @@
 /**
- * The environment of an agent, as layers with a source each: a later layer wins. The daemon hands on a
- * small base of its own environment and nothing else, so an agent does not depend on the shell that
- * happened to start the daemon.
+ * The environment of an agent, as layers with a source each; later layers take precedence. The daemon
+ * passes on only a small base of its own environment, so an agent does not depend on the shell that
+ * started the daemon.
  */
 
 export const ENV_SOURCES = ["base", "adapter", "env_file", "pass_env", "env", "reeve"] as const;
@@ -20,8 +20,8 @@ export interface EnvVariable {
 }
 
 /**
- * Who the user is and where their files are, the language, the time zone, and the ssh agent. `TERM` is
- * missing on purpose: it describes the terminal that started the daemon, not the one the backend opens.
+ * The user and their files, the language, the time zone, and the ssh agent. `TERM` is omitted on
+ * purpose: it describes the terminal that started the daemon, not the one that the backend opens.
  */
 const BASE_NAMES: ReadonlySet<string> = new Set([
 	...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ"],
@@ -29,7 +29,7 @@ const BASE_NAMES: ReadonlySet<string> = new Set([
 ]);
 const BASE_PREFIXES = ["LC_", "XDG_"];
 
-/** Variables that only Reeve sets: an agent that could set them would speak for another run. */
+/** Variables that only Reeve sets: an agent that could set them could impersonate another run. */
 export function isReserved(name: string): boolean {
 	return name.startsWith("REEVE_");
 }
@@ -47,7 +47,7 @@ export function baseEnvironment(
 	return base;
 }
 
-/** All variables with the layer that each one came from, sorted by name. Reserved names are left out. */
+/** All variables with their layer, sorted by name, without reserved names. */
 export function composeEnvironment(layers: readonly EnvLayer[]): readonly EnvVariable[] {
 	const merged = new Map<string, EnvVariable>();
 	for (const { source, values } of layers) {
@@ -70,7 +70,7 @@ const PROXIES = [
 	...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"],
 ];
 
-/** Variables that an agent CLI looks for in the shells of most people, by adapter. */
+/** Variables that agent CLIs commonly read from a user's shell, by adapter. */
 export const OFTEN_PASSED: Readonly<Record<string, readonly string[]>> = {
 	claude: [
 		...["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],

@@ -19,7 +19,7 @@ test("every error says what it means and what to do", () => {
 	for (const [code, spec] of Object.entries(ERRORS)) {
 		expect(spec.meaning).toMatch(/^[A-Z`].*\.$/);
 		expect(spec.hint).toMatch(/^[A-Z`].*\.$/);
-		// Accepted is no failure of the request, although its outcome is missing.
+		// An accepted request is not a failure, although its outcome is pending.
 		if (code !== "outcome_pending") expect(spec.httpStatus).toBeGreaterThanOrEqual(400);
 		expect(spec.cliExit).not.toBe(0);
 	}

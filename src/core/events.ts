@@ -1,6 +1,6 @@
 /**
- * The typed map of events: the spine that log, database, API, page, metrics and notifications all
- * read. One entry per event type, with the data it carries; `event-docs.ts` describes each.
+ * The typed map of events, shared by log, database, API, page, metrics and notifications. One entry per
+ * event type, with its data; `event-docs.ts` describes each.
  */
 
 import type { DrainRung, TurnCause } from "./adapter.js";
@@ -13,10 +13,10 @@ import type { StallStep } from "./stall.js";
 import type { Activity, CircuitState, PolicyState } from "./states.js";
 import type { TaskStatus } from "./task.js";
 
-/** How the stop of an agent went. */
+/** The result of stopping an agent. */
 export type DrainOutcome = "graceful" | "timed_out_killed" | "already_stopped" | "not_proven";
 
-/** A process of an agent, as reports name it. */
+/** A process of an agent, as named in reports. */
 export interface EndedProcess {
 	readonly pid: number;
 	readonly name: string;

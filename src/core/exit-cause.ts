@@ -1,8 +1,8 @@
 /**
- * Why an agent exited, from what is known about it: who requested it, how its last turn went, its exit
- * code. Only structured reports decide (hooks, records, exit codes that the adapter gives a meaning).
- * Printed text never does: the last screen holds the conversation, which may talk about logins, limits
- * and overload. Text only adds a detail to what is known without it.
+ * Why an agent exited: who requested it, how its last turn ended, its exit code. Only structured
+ * reports decide (hooks, transcripts, exit codes with a meaning in the adapter). Printed text never
+ * decides, because the last screen shows the conversation, which may mention logins, limits and
+ * overload. Text only adds a detail.
  */
 
 import type { AdapterProfile, KnownCause, TurnCause } from "./adapter.js";
@@ -17,7 +17,7 @@ export interface ExitEvidence {
 	readonly lastWords: string;
 	/** When the run ended, in wall time. */
 	readonly atMs: number;
-	/** When a limit lifts, in wall time, from a text; null when the text names no time. */
+	/** When a limit lifts, in wall time, from a text; null if the text contains no time. */
 	readonly readReset: (text: string) => number | null;
 }
 
@@ -40,10 +40,10 @@ export function judgeExit(
 	evidence: ExitEvidence,
 ): ExitVerdict {
 	const { cause, detail, resetInMs } = report;
-	// What the backend has seen for itself is not judged again.
+	// A cause that the backend observed is final.
 	if (cause !== "unknown") return { cause, detail, resetInMs };
 	if (report.askedBy !== null) return verdict("killed_by_us");
-	// An agent that lived through a failed turn did not die by a signal because of it.
+	// An agent that survived a failed turn did not die by a signal because of it.
 	const failure = isSignalled(report) ? null : lastFailure(evidence);
 	if (failure !== null) return failure;
 	if (exits === null) return { cause, detail, resetInMs };
@@ -59,7 +59,10 @@ export function judgeExit(
 	return { ...verdict("crash"), detail: said === null ? null : mention(said) };
 }
 
-/** Whether the exit is one by a signal, also as a CLI that catches it reports it: 128 plus its number. */
+/**
+ * Whether it exited by a signal, including a CLI that catches the signal and exits with 128 plus its
+ * number.
+ */
 function isSignalled({ signal, code }: ExitReport): boolean {
 	return signal !== null || (code !== null && CAUGHT_SIGNALS.has(code));
 }
@@ -67,7 +70,7 @@ function isSignalled({ signal, code }: ExitReport): boolean {
 /** SIGHUP, SIGINT, SIGKILL, SIGTERM. */
 const CAUGHT_SIGNALS: ReadonlySet<number> = new Set([129, 130, 137, 143]);
 
-/** How the last turn failed, if no good one followed. */
+/** How the last turn failed, if no successful turn followed. */
 function lastFailure({ signs, atMs }: ExitEvidence): ExitVerdict | null {
 	const last = signs.findLast(({ failure }) => failure !== undefined);
 	const { failure } = last ?? {};

@@ -1,9 +1,9 @@
 /**
- * What an exit was, from its facts alone. An exit report says what happened and never what to do
- * about it; the crash policy decides that, against the agent's history.
+ * Classifies an exit by its facts alone. An exit report contains facts and no decision; the crash
+ * policy decides, with the agent's history.
  *
- * Keeps S9: the kind of an exit depends only on its facts (code, signal, cause, who asked, and
- * whether it is known or declared to be permanent), never on what came before it.
+ * Keeps S9: the kind of an exit depends only on its facts (code, signal, cause, requester, and whether
+ * it is known or declared to be permanent), never on earlier exits.
  */
 
 export const EXIT_CAUSES = [
@@ -55,7 +55,7 @@ export const EXIT_KINDS = [
 ] as const;
 /**
  * `planned` was requested; `clean` and `failed` are exits of the agent itself; `permanent` cannot be
- * cured by trying again; the rest have a cause of their own, and a policy of their own with it.
+ * fixed by a retry; the others have their own cause and policy.
  */
 export type ExitKind = (typeof EXIT_KINDS)[number];
 
@@ -74,12 +74,14 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 	unknown: "by_code",
 };
 
-/** Kinds that trying again can cure, and that a report or a declared exit code may call permanent. */
+/**
+ * Kinds that a retry can fix, unless the report or a declared exit code says that they are permanent.
+ */
 const MAY_BE_PERMANENT: ReadonlySet<ExitKind> = new Set(["failed", "spawn_error"]);
 
 /** The facts of an unrequested exit, with defaults for the rarely needed ones. */
 export function exitReport(facts: Pick<ExitReport, "uptimeMs"> & Partial<ExitReport>): ExitReport {
-	// Field by field: a spread would let an undefined take the place of a null.
+	// Field by field: a spread would let undefined replace null.
 	return {
 		uptimeMs: facts.uptimeMs,
 		code: facts.code ?? null,
@@ -103,7 +105,9 @@ export function classifyExit(report: ExitReport, permanentExitCodes: readonly nu
 	return report.permanent || declared ? "permanent" : kind;
 }
 
-/** The cause to record: where neither adapter nor backend named one, what the exit itself proves. */
+/**
+ * The cause to record. If neither adapter nor backend reported one, it follows from the exit itself.
+ */
 export function causeOf(report: ExitReport, kind: ExitKind): ExitCause {
 	if (report.cause !== "unknown") return report.cause;
 	if (kind === "planned") return "killed_by_us";

@@ -1,20 +1,20 @@
 /**
- * What depends on what. Agents and tasks both form such graphs: the fleet file refuses cycles, a
- * start goes along the edges and a stop goes against them.
+ * Dependency graphs of agents and tasks. The fleet file rejects cycles; starts follow the edges, stops
+ * go against them.
  *
- * Keeps S7: every node comes after all that it depends on; stop order is the reverse.
+ * Keeps S7: every node comes after its dependencies; the stop order is the reverse.
  */
 
-/** Each node with the nodes it depends on. Map order is the order in which people wrote them. */
+/** Each node with its dependencies. Map order is the order in the file. */
 export type DependencyGraph = ReadonlyMap<string, readonly string[]>;
 
-/** More cycles than this are not listed: whoever made them has enough to fix. */
+/** The maximum number of cycles to list. */
 export const CYCLES_MAX = 100;
 
 /**
  * Cycles, each once and without repeating its first node: `a → b → a` is `["a", "b"]`. Cycles that
- * share their closing edge are listed as one, so the list is empty exactly when there is no cycle
- * and never longer than the number of edges.
+ * share their closing edge are listed as one, so the list is empty exactly if there is no cycle and
+ * never longer than the number of edges.
  */
 export function findCycles(graph: DependencyGraph): readonly (readonly string[])[] {
 	const cycles: (readonly string[])[] = [];
@@ -28,8 +28,8 @@ export function findCycles(graph: DependencyGraph): readonly (readonly string[])
 }
 
 /**
- * Every node once, dependencies first, otherwise in map order (S7). Dependencies that are not in
- * the graph are passed over, and so are edges that close a cycle: `findCycles` names those.
+ * Every node once, dependencies first, otherwise in map order (S7). Dependencies outside of the graph
+ * and edges that close a cycle are ignored: `findCycles` lists the latter.
  */
 export function orderByDependencies(graph: DependencyGraph): readonly string[] {
 	const order: string[] = [];
@@ -38,13 +38,13 @@ export function orderByDependencies(graph: DependencyGraph): readonly string[] {
 }
 
 interface Visitor {
-	/** All that this node depends on has been left before it. */
+	/** Called after all dependencies of this node were left. */
 	readonly leave: (node: string) => void;
 	/** The last node of the trail depends on the one at index `from`. */
 	readonly cycle: (trail: readonly string[], from: number) => void;
 }
 
-/** Depth first. The trail is kept by hand, since a long chain would overflow the call stack. */
+/** Depth first, with an explicit stack: a long chain would overflow the call stack. */
 function walk(graph: DependencyGraph, visitor: Visitor): void {
 	const left = new Set<string>();
 	for (const root of graph.keys()) {

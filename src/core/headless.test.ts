@@ -90,11 +90,12 @@ describe("a prompt that failed", () => {
 });
 
 test("an answer is the result of the call", () => {
-	const answer = {
-		...{ text: "hi", conversation: "c-1", usage: null, cost_usd: null, denied_tools: [] },
-	};
+	const answer = { text: "hi", conversation: "c-1", usage: null, cost_usd: null, denied_tools: [] };
 	expect(renderHeadless(REQUEST, { type: "answered", answer })).toEqual({
-		...{ request_id: "r-1", status: "success", code: 0, result: answer },
+		request_id: "r-1",
+		status: "success",
+		code: 0,
+		result: answer,
 	});
 });
 

@@ -1,7 +1,7 @@
 /**
- * What became of a prompt that an agent CLI was given without a terminal, and what that means for the
- * call: what is worth another try, and after how long; what only somebody at the keyboard can mend; what
- * was wrong with the request itself. Each adapter reads its own CLI; what follows is the same for all.
+ * The result of a prompt that an agent CLI ran without a terminal, and its meaning for the call:
+ * whether and when to retry, whether the operator has to fix something, or whether the request itself
+ * was wrong. Each adapter parses its own CLI; the consequences are the same for all.
  */
 
 import type { TurnCause } from "./adapter.js";
@@ -10,48 +10,51 @@ import { screenText } from "./safe-text.js";
 import { failureOf } from "./turn-failure.js";
 import { numberOf, type UsageReading } from "./usage.js";
 
-/** What a caller asks for: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
+/** The payload of a call: `{"prompt": "…", "conversation": "…"}` with the action `ask`. */
 export interface HeadlessPrompt {
 	readonly prompt: string;
-	/** The conversation to go on with; null begins a new one. */
+	/** The conversation to continue; null starts a new one. */
 	readonly conversation: string | null;
 }
 
 export interface HeadlessUsage {
-	/** All of it, whether known before or not. */
+	/** All input tokens, cached or not. */
 	readonly input_tokens: number;
 	readonly output_tokens: number;
-	/** The part of the input that was cheaper because it was known. */
+	/** The part of the input that was read from the cache, at a lower price. */
 	readonly cached_input_tokens: number;
 }
 
-/** The result of a call, as its caller gets it. */
+/** The result of a call, as returned to its caller. */
 export interface HeadlessAnswer {
 	readonly text: string;
-	/** To go on with it: `conversation` of the next call. */
+	/** Pass it as `conversation` of the next call to continue. */
 	readonly conversation: string | null;
 	readonly usage: HeadlessUsage | null;
-	/** Null where the CLI does not tell. */
+	/** Null if the CLI does not report it. */
 	readonly cost_usd: number | null;
-	/** Tools that the CLI wanted and was not allowed, without anybody being asked. */
+	/** Tools that the CLI wanted to use and was denied without a prompt. */
 	readonly denied_tools: readonly string[];
 }
 
-/** What a CLI tells of a call's usage, whether it was answered or not. */
+/** The usage that a CLI reports for a call, successful or not. */
 export type Spent = Pick<HeadlessAnswer, "usage" | "cost_usd">;
 
 export const NOTHING_TOLD: Spent = Object.freeze({ usage: null, cost_usd: null });
 
 /**
- * What was told of a call's usage, as a reading; null for nothing. `total` names what it is the sum of,
- * where the CLI only tells a sum that goes on from call to call.
+ * The reported usage of a call, as a reading; null for none. `total` names the running total that it
+ * belongs to, if the CLI only reports a sum over several calls.
  */
 export function readingOf({ usage, cost_usd: cost }: Spent, total?: string): UsageReading | null {
 	if (usage === null && cost === null) return null;
 	const cacheRead = numberOf(usage?.cached_input_tokens);
 	return {
-		...{ key: total ?? "", isTotal: total !== undefined },
-		...{ cacheRead, cacheWrite: 0, costUsd: cost === null ? null : numberOf(cost) },
+		key: total ?? "",
+		isTotal: total !== undefined,
+		cacheRead,
+		cacheWrite: 0,
+		costUsd: cost === null ? null : numberOf(cost),
 		input: Math.max(0, numberOf(usage?.input_tokens) - cacheRead),
 		output: numberOf(usage?.output_tokens),
 	};
@@ -77,27 +80,27 @@ export type HeadlessEnd =
 	| {
 			readonly type: "failed";
 			readonly trouble: Trouble;
-			/** The CLI's own words. */
+			/** The CLI's own text. */
 			readonly message: string;
-			/** How long it says to wait. */
+			/** The wait that it requests. */
 			readonly retryAfterMs: number | null;
 	  };
 
-/** A CLI that cannot do anything until somebody mends it: another attempt would fail alike. */
+/** A CLI that cannot work until the operator fixes it: a retry would fail too. */
 export interface Unusable {
 	readonly unusable: string;
 }
 
-/** A CLI whose account has used up what it may. */
+/** A CLI whose account has hit its usage limit. */
 export interface Limited {
 	readonly limited: string;
-	/** When that ends; null where it is not told. */
+	/** When the limit lifts; null if unknown. */
 	readonly resetInMs: number | null;
 }
 
 /**
- * The code in the protocol for each trouble: 4xx is the caller's, 5xx is tried again and counts for the
- * circuit breaker. Null: the agent itself is unusable.
+ * The protocol code of each kind of trouble: 4xx is the caller's error, 5xx is retried and counts for
+ * the circuit breaker. Null: the agent itself is unusable.
  */
 const CODES: Readonly<Record<Exclude<Trouble, "usage_limit">, number | null>> = {
 	auth: null,
@@ -134,15 +137,20 @@ export function renderHeadless(
 	return { request_id, status: "error", code, error, ...wait };
 }
 
-/** Causes by which a prompt fails for the same reasons as a turn of a session. */
+/** Causes that prompts share with turns of a session. */
 const BY_CAUSE: Readonly<Partial<Record<TurnCause, Trouble>>> = {
-	...{ auth: "auth", billing: "billing", overloaded: "overloaded", usage_limit: "rate_limit" },
-	// The request names a model that does not exist, or is too long: another try would fail alike.
-	...{ config: "bad_request", context_full: "bad_request", invalid_request: "bad_request" },
+	auth: "auth",
+	billing: "billing",
+	overloaded: "overloaded",
+	usage_limit: "rate_limit",
+	// The request names an unknown model, or is too long: a retry would fail too.
+	config: "bad_request",
+	context_full: "bad_request",
+	invalid_request: "bad_request",
 	refused: "refusal",
 };
 
-/** What failed, from the status where the CLI reports it, and from the error text that it passes on. */
+/** The kind of failure, from the HTTP status if the CLI reports it, and from the error text. */
 export function troubleOf(message: string, status: number | null = null): Trouble {
 	if (status !== null && status >= 500) return troubleOfStatus(status);
 	const { failure } = failureOf({ text: message, status, readReset: () => null });
@@ -150,7 +158,7 @@ export function troubleOf(message: string, status: number | null = null): Troubl
 	return trouble ?? (status === null ? "failure" : troubleOfStatus(status));
 }
 
-/** The trouble behind a status of a model's API whose cause is not known otherwise. */
+/** The kind of failure for an HTTP status without a known cause. */
 function troubleOfStatus(status: number): Trouble {
 	if (status === 529 || status === 503) return "overloaded";
 	return status >= 400 && status < 500 ? "bad_request" : "failure";
@@ -164,7 +172,7 @@ export function failed(
 	return { type: "failed", trouble, message: screenText(message).trim(), retryAfterMs };
 }
 
-/** Every line that is a JSON object; CLIs print other things between them. */
+/** Every line that is a JSON object; CLIs print other lines in between. */
 export function parseEvents(stdout: string): readonly Readonly<Record<string, unknown>>[] {
 	return stdout.split("\n").flatMap((line) => {
 		if (!line.startsWith("{")) return [];
@@ -178,7 +186,7 @@ export function parseEvents(stdout: string): readonly Readonly<Record<string, un
 
 const CONVERSATION = /^\w[\w-]{0,199}$/;
 
-/** What is asked, or why nothing is started for it. */
+/** The request, or why it cannot be run. */
 export function parsePrompt({
 	action,
 	payload,
@@ -193,14 +201,14 @@ export function parsePrompt({
 		return { code: 400, message: 'the payload needs a `prompt` string: {"prompt": "…"}' };
 	}
 	if (conversation === null) return { prompt, conversation };
-	// It becomes an argument, and must not be taken for a flag.
+	// It becomes an argument and must not look like a flag.
 	if (typeof conversation !== "string" || !CONVERSATION.test(conversation)) {
 		return { code: 400, message: "`conversation` is not a valid conversation id" };
 	}
 	return { prompt, conversation };
 }
 
-/** The last line of a program's output, when it reports nothing better. */
+/** The last line of a program's output, if it reports nothing better. */
 export function lastLine(text: string): string {
 	return screenText(text).trimEnd().split("\n").at(-1)?.trim() ?? "";
 }

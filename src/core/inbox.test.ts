@@ -9,11 +9,23 @@ import {
 } from "./inbox.js";
 
 const message: Message = {
-	...{ id: "m", agentId: "p:a", text: "go", acceptedAtMs: 0, phase: "typed", attempts: 1 },
-	...{ enters: 0, runId: "run-1", atMs: 0, reason: null },
+	id: "m",
+	agentId: "p:a",
+	text: "go",
+	acceptedAtMs: 0,
+	phase: "typed",
+	attempts: 1,
+	enters: 0,
+	runId: "run-1",
+	atMs: 0,
+	reason: null,
 };
 const facts: DeliveryFacts = {
-	...{ runId: "run-1", activity: "ready", confirmed: false, confirms: true, nowMs: 60_000 },
+	runId: "run-1",
+	activity: "ready",
+	confirmed: false,
+	confirms: true,
+	nowMs: 60_000,
 };
 
 describe("what is done with a text", () => {

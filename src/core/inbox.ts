@@ -1,13 +1,15 @@
 /**
- * What becomes of a text that was accepted for an agent: typed when it is ready, confirmed by its CLI,
- * or given up with a reason. A CLI that confirms what was submitted makes it exactly once: whatever it
- * has not confirmed by the end of a run was not submitted, and is typed again in the next.
+ * The delivery of a message to an agent: typed when the agent is ready, confirmed by its CLI, or failed
+ * with a reason. With a CLI that confirms messages, delivery is exactly once: a message that was not
+ * confirmed by the end of a run was not submitted, and is typed again in the next run.
  */
 
 import type { Activity } from "./states.js";
 
 export const MESSAGE_PHASES = ["queued", "typing", "typed", "dead"] as const;
-/** `typing` is recorded before the first key, so that a daemon that dies meanwhile leaves a trace. */
+/**
+ * `typing` is recorded before the first key, so that the next daemon can see an interrupted delivery.
+ */
 export type MessagePhase = (typeof MESSAGE_PHASES)[number];
 
 export interface Message {
@@ -16,21 +18,21 @@ export interface Message {
 	readonly text: string;
 	readonly acceptedAtMs: number;
 	readonly phase: MessagePhase;
-	/** Runs in which it was typed. */
+	/** Number of runs in which it was typed. */
 	readonly attempts: number;
 	/** How often Enter was pressed again in this run. */
 	readonly enters: number;
-	/** Of the run that it was typed into. */
+	/** The run that it was typed into. */
 	readonly runId: string | null;
-	/** When the phase, or the last Enter, began; wall time. */
+	/** Start of the phase, or time of the last Enter; wall time. */
 	readonly atMs: number;
 	/**
-	 * When the daemon first began to type it; wall time, null while it is queued. Any confirmation from then on
-	 * is one of this message, however often it was typed or Enter was pressed since. Messages stored by older
-	 * daemons have none.
+	 * When a daemon first started to type it; wall time, null while it is queued. Any later confirmation
+	 * of this text belongs to this message, however often it was typed or Enter was pressed. Messages
+	 * stored by older daemons lack it.
 	 */
 	readonly typedAtMs?: number | null;
-	/** Why it was given up. */
+	/** Why delivery failed. */
 	readonly reason: string | null;
 }
 
@@ -39,7 +41,7 @@ export interface DeliveryFacts {
 	readonly activity: Activity;
 	/** Whether the CLI has confirmed it since it was typed. */
 	readonly confirmed: boolean;
-	/** Whether the CLI confirms at all. */
+	/** Whether the CLI confirms messages. */
 	readonly confirms: boolean;
 	readonly nowMs: number;
 }
@@ -47,7 +49,7 @@ export interface DeliveryFacts {
 export type DeliveryStep =
 	| { readonly type: "wait" }
 	| { readonly type: "type" }
-	/** The text may stand in the input, not submitted. */
+	/** The input may contain the message, not submitted. */
 	| { readonly type: "enter" }
 	| { readonly type: "delivered"; readonly confirmed: boolean }
 	| { readonly type: "dead"; readonly reason: string };
@@ -78,27 +80,29 @@ export function decideDelivery(message: Message, facts: DeliveryFacts): Delivery
 	if (facts.nowMs - atMs < CONFIRM_WITHIN_MS || facts.activity !== "ready") return WAIT;
 	// Typing it again could duplicate it; Enter alone is harmless.
 	if (enters < ENTERS_MAX) return { type: "enter" };
-	// Cut short before it was typed, or Enter would have submitted it by now.
+	// It was interrupted before the message was typed, otherwise Enter would have submitted it.
 	if (phase === "typing" && attempts < ATTEMPTS_MAX) return { type: "type" };
 	return { type: "dead", reason: "the message was typed, but the agent did not confirm it" };
 }
 
 /**
- * Whether a prompt that a CLI tells of has this text: blanks and line ends may have changed on the way, and
- * something may have stood in the input before it was typed.
+ * Whether a prompt reported by a CLI contains this message: whitespace may have changed, and the input
+ * may have contained other text before.
  */
 export function hasText(prompt: string, text: string): boolean {
 	const plain = (words: string) => words.replaceAll(/\s+/g, " ").trim();
 	return plain(prompt).endsWith(plain(text));
 }
 
-/** Letters and digits alone: a screen wraps a text, frames it and fills it up with blanks. */
+/** Only letters and digits: a screen wraps, frames and pads a text. */
 const lettersOf = (text: string) => text.replaceAll(/[^\p{L}\p{N}]+/gu, "");
-/** Enough to know a text by; its end, which is where the cursor is. */
+/** Enough characters to recognize a message: its end, where the cursor is. */
 const SHOWN_LENGTH = 24;
 const PASTE_MARK = /\bpasted?\b/giu;
 
-/** Whether a text that was typed is on the screen and was not there before; long ones are shown as a mark by some CLIs. */
+/**
+ * Whether a typed message has appeared on the screen; some CLIs show long messages as a placeholder.
+ */
 export function isShown(text: string, before: string, now: string): boolean {
 	const end = lettersOf(text).slice(-SHOWN_LENGTH);
 	const count = (screen: string) => lettersOf(screen).split(end).length;
@@ -108,12 +112,12 @@ export function isShown(text: string, before: string, now: string): boolean {
 
 const ESC = "\u001b";
 
-/** The text as it may be pasted: without anything that could end the paste early. */
+/** The message without sequences that could end the paste early. */
 export function pasteText(text: string): string {
 	return text.replaceAll("\r\n", "\n").replaceAll(ESC, "");
 }
 
-/** A paste for a program that has asked for the markers of bracketed paste. */
+/** A paste for a program that has enabled bracketed paste. */
 export function markPaste(text: string): string {
 	return `${ESC}[200~${text}${ESC}[201~`;
 }

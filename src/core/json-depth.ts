@@ -1,11 +1,14 @@
-/** How deeply JSON from outside may be nested. */
+/** The nesting limit for JSON from outside. */
 
-/** Parsing takes any depth, but checking the value and writing it again would exhaust the stack. */
+/**
+ * Parsing supports any depth, but validating the value and serializing it again would exhaust the
+ * stack.
+ */
 export const JSON_DEPTH_MAX = 500;
 
-/** `textLength` is the length of the value as text, where it is known: short texts need no look. */
+/** `textLength` is the length of the value as text, if known: short texts need no check. */
 export function isTooDeep(value: unknown, textLength = Number.POSITIVE_INFINITY): boolean {
-	// Every level takes a bracket at each end.
+	// Every level needs a bracket at each end.
 	if (textLength < 2 * JSON_DEPTH_MAX) return false;
 	let level: object[] = isObject(value) ? [value] : [];
 	for (let depth = 0; level.length > 0; depth++) {

@@ -99,7 +99,7 @@ describe("adding to a JSON file", () => {
 		["", "it is empty"],
 		[" \n", "it is empty"],
 		['{"token":"secret', "it is not valid JSON"],
-		["[]", "it does not hold a JSON object"],
+		["[]", "it does not contain a JSON object"],
 	])("refuses %j without quoting it", (text, message) => {
 		expect(() => addToJson(text, [TRUST])).toThrow(new Error(message));
 	});

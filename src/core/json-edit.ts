@@ -1,17 +1,18 @@
 /**
- * Adds to the text of a JSON file of somebody else's. Only the new text is inserted: order, layout, comments and the
- * way in which numbers are written stay as they are, and so does every value that is there already.
+ * Adds values to the text of a JSON file that belongs to the user. Only the new text is inserted:
+ * order, layout, comments, number formats and existing values are preserved.
  */
 
 export type JsonAddition =
-	/** Sets the value at this path, unless there is one. */
+	/** Sets the value at this path, unless it exists. */
 	| { readonly path: readonly string[]; readonly value: unknown }
-	/** Appends to the list at this path, unless it is in there; begins the list where there is none. */
+	/** Appends to the list at this path, unless the list contains it; creates a missing list. */
 	| { readonly path: readonly string[]; readonly add: unknown };
 
 /**
- * The new text; null when nothing is missing. An addition whose path leads through another kind of value is left
- * out. Throws when the text cannot be read, without quoting it: settings hold secrets.
+ * The new text; null if nothing is missing. An addition whose path leads through another kind of value
+ * is skipped. Throws if the text cannot be parsed, without quoting it, because settings contain
+ * secrets.
  */
 export function addToJson(text: string | null, additions: readonly JsonAddition[]): string | null {
 	const before = text ?? "{}\n";
@@ -20,7 +21,7 @@ export function addToJson(text: string | null, additions: readonly JsonAddition[
 	return text !== null && now === before ? null : now;
 }
 
-/** Whether there is a value at this path. Throws when the text cannot be read. */
+/** Whether there is a value at this path. Throws if the text cannot be parsed. */
 export function hasInJson(text: string, path: readonly string[]): boolean {
 	let at = parse(text);
 	for (const key of path) {
@@ -38,7 +39,7 @@ function parse(text: string): unknown {
 	} catch {
 		throw new Error("it is not valid JSON");
 	}
-	if (!isMap(value)) throw new Error("it does not hold a JSON object");
+	if (!isMap(value)) throw new Error("it does not contain a JSON object");
 	return value;
 }
 
@@ -49,7 +50,7 @@ const isMap = (value: unknown): value is JsonMap =>
 
 const STRING_OR_COMMENT = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** Blanks in the place of comments and of a byte order mark, so that everything else stays where it is. */
+/** Replaces comments and a byte order mark with spaces, so that all positions stay the same. */
 function withoutComments(text: string): string {
 	return text
 		.replace(/^\uFEFF/, " ")
@@ -81,22 +82,22 @@ const holds = (list: readonly unknown[], value: unknown) =>
 	list.some((each) => JSON.stringify(each) === JSON.stringify(value));
 
 interface Member {
-	/** None in a list. */
+	/** Omitted in a list. */
 	readonly key?: string;
 	readonly value: unknown;
 }
 
-/** The first missing key, with all that follows below it. */
+/** The first missing key, with everything below it. */
 function nest([key = "", ...rest]: readonly string[], value: unknown): Member {
 	const inner = rest.reduceRight<unknown>((below, each) => ({ [each]: below }), value);
 	return { key, value: inner };
 }
 
-/** A map or a list in the text, from its bracket to the one that closes it. */
+/** A map or a list in the text, from its opening to its closing bracket. */
 interface Node {
 	readonly start: number;
 	readonly end: number;
-	/** Behind its last member; null when it is empty. */
+	/** The position after its last member; null if it is empty. */
 	readonly lastEnd: number | null;
 	readonly depth: number;
 }
@@ -125,7 +126,7 @@ const STRING = /"(?:[^"\\]|\\.)*"/y;
 const SCALAR = /[^\s,\]}]+/y;
 const BLANK = /\s*/y;
 
-/** The map or list at this path, in a text that is known to be valid and to have it. */
+/** The map or list at this path, in a valid text that contains it. */
 function findNode(text: string, path: readonly string[]): Node {
 	let position = 0;
 	let found: Node | null = null;
@@ -135,7 +136,7 @@ function findNode(text: string, path: readonly string[]): Node {
 		position += token.length;
 		return token;
 	};
-	/** `wanted` is what is left of the path; null off the path. */
+	/** `wanted` is the rest of the path; null off the path. */
 	const read = (wanted: readonly string[] | null, depth: number): void => {
 		skip(BLANK);
 		const opening = text[position];
@@ -159,7 +160,7 @@ function findNode(text: string, path: readonly string[]): Node {
 			lastEnd = position;
 		}
 		const end = position++;
-		// The last of several equal keys counts, as it does for parsers.
+		// The last of several equal keys wins, as in parsers.
 		if (wanted?.length === 0) found = { start, end, lastEnd, depth };
 	};
 	read(path, 0);

@@ -4,7 +4,9 @@ import { hostsOf, type ListenAddress, parseListen, renderListen } from "./listen
 describe("an address to listen at", () => {
 	test("is a host and a port, and tells whether only this host can reach it", () => {
 		expect(parseListen("127.0.0.1:4270")).toEqual({
-			...{ host: "127.0.0.1", port: 4270, loopback: true },
+			host: "127.0.0.1",
+			port: 4270,
+			loopback: true,
 		});
 		expect(parseListen("[::1]:0")).toEqual({ host: "::1", port: 0, loopback: true });
 		expect(parseListen("localhost:80")?.loopback).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Where the daemon listens on the network, as it is written (`127.0.0.1:4270`) and as it is meant.
- * Anything that is not this host alone needs a certificate.
+ * The TCP address of the daemon, as text (`127.0.0.1:4270`) and parsed. Addresses beyond this host need
+ * a certificate.
  */
 
 export interface ListenAddress {
@@ -12,7 +12,7 @@ export interface ListenAddress {
 
 const PATTERN = /^(\[([0-9a-f:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/;
 
-/** `127.0.0.1:4270`, `[::1]:4270`, `localhost:0`; null when it is no address. */
+/** `127.0.0.1:4270`, `[::1]:4270`, `localhost:0`; null for any other text. */
 export function parseListen(text: string): ListenAddress | null {
 	const [, , six, name, port] = PATTERN.exec(text) ?? [];
 	const host = six ?? name;
@@ -29,7 +29,7 @@ function isLoopback(host: string): boolean {
 	return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** The names by which requests may call a daemon that listens there, as Host headers have them. */
+/** The Host headers that requests to a daemon with this address may use. */
 export function hostsOf(address: ListenAddress, also: readonly string[]): readonly string[] {
 	const own = address.loopback ? ["127.0.0.1", "localhost", "::1"] : [];
 	const names = [...new Set([address.host, ...own])];

@@ -11,14 +11,17 @@ import {
 
 const event = (type: string, data: object, agent: string | null = "web:coder") =>
 	({
-		...{ seq: 7, at: "2031-04-05T06:07:08.000Z", type, data },
+		seq: 7,
+		at: "2031-04-05T06:07:08.000Z",
+		type,
+		data,
 		...(agent !== null && { agent }),
 	}) as unknown as ReeveEvent;
 
 const EXIT = { code: 1, signal: null, kind: "failed", class: null, uptime_ms: 1 };
 const MOVED = { from: "in_progress", attempt: 3, error: null, duration_ms: 1, reason: "why" };
 
-/** Sets the clipboard and the title, clears the screen, turns the text around and hides a part of it. */
+/** Sets the clipboard and the title, clears the screen, reverses the text and hides a part of it. */
 const HOSTILE =
 	"x\u001b]52;c;Y3VybA==\u0007\u001b]0;owned\u001b\\\u001b[2J\u009b31m\r\u202eevil\u200b\u0008\nsecond";
 
@@ -88,7 +91,7 @@ describe("what people are told of", () => {
 	test.each(told)("has nothing in it that acts on a terminal or misleads: %s", (_, about) => {
 		const data = Object.fromEntries(
 			Object.entries(about.data).map(([key, value]) => {
-				// Names of states decide what is reported; every other text may come from an agent.
+				// Names of states decide what is reported; any other text may come from an agent.
 				const isText = typeof value === "string" && !["from", "to", "step", "action"].includes(key);
 				return [key, isText ? HOSTILE : value];
 			}),
@@ -145,7 +148,7 @@ describe("what people are told of", () => {
 			event("agent.started", { pid: 1, with_continue: false }),
 			event("agent.waiting", { reason: "no agent" }, null),
 		];
-		// Waiting is worth a notice, also when it concerns no agent.
+		// Waiting causes a notification even if it concerns no agent.
 		const kinds = quiet.map(noticeOf).flatMap((notice) => notice?.kind ?? []);
 		expect(kinds).toEqual(["waiting"]);
 	});

@@ -1,6 +1,6 @@
 /**
- * Which events people are told of, in which words, and by which routes. Pure: the time of day comes as an
- * argument, and what was told before as well.
+ * Which events become notifications, with which text and over which routes. Pure: the time of day and
+ * the earlier notifications are arguments.
  */
 
 import { needsFix } from "./attention.js";
@@ -27,11 +27,11 @@ export const NOTICE_KINDS = [
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 export interface Notice {
-	/** `test` is sent by `reeve notify test` alone, over the route that is tested. */
+	/** `test` is sent only by `reeve notify test`, over the tested route. */
 	readonly kind: NoticeKind | "test";
-	/** Null for what is not about an agent. */
+	/** Null if it does not concern an agent. */
 	readonly agent: string | null;
-	/** Null for what is not about a task. */
+	/** Null if it does not concern a task. */
 	readonly task: string | null;
 	readonly title: string;
 	readonly text: string;
@@ -40,26 +40,30 @@ export interface Notice {
 	readonly seq: number;
 }
 
-/** To whom a notice goes. */
+/** The receiver of notifications. */
 export interface NoticeRoute {
 	readonly name: string;
 	/** Null for all. */
 	readonly kinds: readonly NoticeKind[] | null;
 	/** Agents or projects; null for all. */
 	readonly agents: readonly string[] | null;
-	/** From and to, in minutes of the day; over midnight where `from` is later. */
+	/** From and to, in minutes of the day; spans midnight if `from` is later. */
 	readonly quiet: { readonly fromMinute: number; readonly toMinute: number } | null;
 }
 
 /** The notice for this event; null if the operator is not notified. */
 export function noticeOf(event: ReeveEvent): Notice | null {
 	const about = {
-		...{ agent: event.agent ?? null, task: event.task ?? null },
-		...{ at: event.at, seq: event.seq },
+		agent: event.agent ?? null,
+		task: event.task ?? null,
+		at: event.at,
+		seq: event.seq,
 	};
 	const who = event.agent ?? "Reeve";
 	const make = (kind: NoticeKind, title: string, text: string): Notice => ({
-		...{ kind, title: plainLine(title), text: safeText(text) },
+		kind,
+		title: plainLine(title),
+		text: safeText(text),
 		...about,
 	});
 	switch (event.type) {
@@ -80,7 +84,7 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			return make("question", `${who} shows a question`, detail ? `${detail}\n${text}` : text);
 		}
 		case "agent.turn_failed":
-			// A limit is reported for its account. A turn that is retried is reported when Reeve gives up.
+			// A limit is reported for its account. A retried turn is reported when Reeve stops retrying.
 			if (event.data.cause === "usage_limit" || event.data.retry_in_ms !== null) return null;
 			return make(
 				"turn_failed",
@@ -115,7 +119,8 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			return make("undelivered", `A message for ${who} was not delivered`, event.data.reason);
 		case "task.changed":
 			if (event.data.to !== "dead_lettered") return null;
-			// Tasks that were never tried can be many at once, all for the same reason: one notice for all.
+			// Many tasks that were never tried can fail at once for the same reason: one notification for
+			// all.
 			if (event.data.error === null && event.data.code === "agent_unavailable") {
 				const title = `Tasks for ${who} could not be started`;
 				return { ...make("dead_letter", title, event.data.reason), task: null };
@@ -179,7 +184,7 @@ export function decideRoute(
 	if (route.agents !== null && !route.agents.some((scope) => isAbout(notice, scope))) {
 		return "not_meant";
 	}
-	// An opening that is not reported after a closing would leave people with the wrong state.
+	// Suppressing a repeated opening after a closing would leave the user with the wrong state.
 	const isState = notice.kind === "circuit_open" || notice.kind === "circuit_closed";
 	if (!isState && lastSentAgoMs !== null && lastSentAgoMs < REPEAT_MS) return "repeated";
 	return route.quiet !== null && isWithin(route.quiet, minuteOfDay) ? "quiet" : "send";

@@ -1,8 +1,8 @@
 /**
- * How one attempt at a task ended. Every ending of a call, whether the agent answered or its
- * process failed, becomes one outcome here; retry, breaker and callers only look at outcomes.
+ * The result of one attempt at a task. Every end of a call, by a response or by a failed process,
+ * becomes one outcome here; retry, breaker and callers use only outcomes.
  *
- * Keeps B6 (caller errors never count) and names what T9 may never retry.
+ * Keeps B6 (caller errors never count) and defines what T9 may never retry.
  */
 
 /** A request to a call or worker agent: one JSON document on stdin. */
@@ -32,7 +32,7 @@ export interface ActionResponse {
 	readonly retry_after_ms?: number;
 }
 
-/** A failure as the agent itself reported it, kept with the attempt and returned to the caller. */
+/** A failure as reported by the agent, stored with the attempt and returned to the caller. */
 export interface AgentResponse {
 	readonly status: string;
 	readonly code: number;
@@ -69,9 +69,9 @@ export type CallerCode =
 
 export interface AttemptErrorTraits {
 	readonly retryable: boolean;
-	/** Whether it speaks against the agent, and so counts for its circuit breaker. */
+	/** Whether it counts against the agent in its circuit breaker. */
 	readonly counts: boolean;
-	/** Whether the agent may have acted before it failed; false only when it certainly did not. */
+	/** Whether the agent may have acted before it failed; false only if it certainly did not. */
 	readonly mayHaveRun: boolean;
 	readonly callerCode: CallerCode;
 }
@@ -97,37 +97,37 @@ export const ATTEMPT_ERROR_TRAITS: Readonly<Record<AttemptError, AttemptErrorTra
 		callerCode: "execution_failed",
 	},
 	io: { retryable: true, counts: true, mayHaveRun: true, callerCode: "execution_failed" },
-	// Reeve's own fault (a daemon that died in mid-attempt) says nothing about the agent.
+	// A fault of Reeve (the daemon died during the attempt), not of the agent.
 	internal: { retryable: true, counts: false, mayHaveRun: true, callerCode: "internal" },
-	// A binary that is missing or may not be executed stays so until somebody repairs it.
+	// A missing or non-executable program stays that way until the operator fixes it.
 	spawn_error: {
 		retryable: false,
 		counts: true,
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
-	// Not logged in, or set up wrongly: the same, seen by the program itself.
+	// Not logged in or misconfigured, as detected by the program itself.
 	unusable: {
 		retryable: false,
 		counts: true,
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
-	// Its account waits for the end of the limit, and so does what is asked of it.
+	// Its account is parked until the limit lifts, and its requests wait too.
 	usage_limit: {
 		retryable: true,
 		counts: false,
 		mayHaveRun: true,
 		callerCode: "agent_unavailable",
 	},
-	// Out of processes, files or memory: not the agent's fault, and nothing was begun.
+	// Out of processes, files or memory: not the agent's fault, and nothing was started.
 	host_exhausted: {
 		retryable: true,
 		counts: false,
 		mayHaveRun: false,
 		callerCode: "agent_unavailable",
 	},
-	// Another attempt beside it would be two of them at work (T6).
+	// A second attempt would run next to the first (T6).
 	left_alive: { retryable: false, counts: true, mayHaveRun: true, callerCode: "internal" },
 };
 
@@ -198,7 +198,7 @@ export function classifyResponse(requestId: string, response: ActionResponse): O
 	return { ...failed, response: keptResponse(response) };
 }
 
-/** More than this of an agent's failure is not kept with each attempt (A6). */
+/** The maximum size of an agent's failure that is stored with an attempt (A6). */
 export const RESPONSE_CHARS_MAX = 256 * 1_024;
 
 function keptResponse({ status, code, result, error }: ActionResponse): AgentResponse {

@@ -1,7 +1,7 @@
 /**
- * Exits with a cause of their own. None of them counts as a crash, yet none may loop unnoticed:
- * what trying again cannot cure halts at once (S14), what passes by itself is waited out with a
- * growing delay, and lack of memory has a count of its own (S16).
+ * Exits with their own cause. None of them counts as a crash, but none may loop unnoticed: causes that
+ * a retry cannot fix halt the agent immediately (S14), temporary ones are retried with growing delays,
+ * and out-of-memory kills have their own counter (S16).
  */
 
 import { backoffDelayMs, type Random } from "./backoff.js";
@@ -10,14 +10,14 @@ import { type ExitReport, renderExit } from "./exit.js";
 import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
-/** Waiting out somebody else's trouble (overload, an exhausted host) never grows beyond this. */
+/** The maximum delay for external problems (overload, an exhausted host). */
 const TROUBLE_DELAY_MS_MAX = 300_000;
-/** Even where the fleet file asks for no delay at all, trouble is not met in a hot loop. */
+/** Prevents a hot loop if the fleet file configures no delay. */
 const TROUBLE_DELAY_MS_MIN = 1_000;
-/** A limit is never tried again sooner than this, nor believed to last longer than the longest known. */
+/** The minimum delay before a limit is tried again; the longest known limit is the maximum. */
 const LIMIT_DELAY_MS_MIN = 1_000;
 const LIMIT_RESET_MS_MAX = 31 * 86_400_000;
-/** A usage limit whose end is not known is tried again after this long, doubling up to the cap. */
+/** A usage limit with an unknown end is tried again after this time, doubling up to the cap. */
 const LIMIT_DELAY_MS = 300_000;
 const LIMIT_DELAY_MS_MAX = 3_600_000;
 
@@ -33,7 +33,7 @@ export function decideUsageLimit(
 	report: ExitReport,
 	{ settings, random }: CrashContext,
 ): OwnCauseVerdict {
-	// A reset that lies in the past is no reset: the limit was met after it.
+	// A reset time in the past is ignored: the limit was hit after it.
 	if (report.resetInMs !== null && report.resetInMs > 0) {
 		const afterMs = limitDelayMs(report.resetInMs, 0, settings.jitter, random);
 		const reason = `usage limit, resets in ${renderElapsed(afterMs)}: parked, not counted`;
@@ -46,7 +46,7 @@ export function decideUsageLimit(
 	return { state: { ...state, waits }, action: { type: "park", afterMs }, reason };
 }
 
-/** How long a limit is waited for: until its end where that is told, else longer with every try. */
+/** How long to wait for a limit: until its end if known, otherwise longer with every attempt. */
 export function limitDelayMs(
 	resetInMs: number | null,
 	tries: number,
@@ -60,7 +60,7 @@ export function limitDelayMs(
 	return backoffDelayMs(growth, tries, random);
 }
 
-/** Waits for trouble that is not the agent's to pass. */
+/** Waits for an external problem to pass. */
 export function decideTrouble(why: string) {
 	return (
 		state: CrashState,
@@ -79,7 +79,7 @@ export function decideTrouble(why: string) {
 	};
 }
 
-/** As many kills for lack of memory as halt a flapping agent, within the budget's span, halt this one. */
+/** Halts the agent after `haltThreshold` out-of-memory kills within the budget's time span. */
 export function decideOutOfMemory(
 	state: CrashState,
 	report: ExitReport,
@@ -103,7 +103,7 @@ export function decideOutOfMemory(
 	};
 }
 
-/** Halts at once: nothing but a person can cure this. */
+/** Halts the agent immediately: only the operator can fix the cause. */
 export function decideIncurable(why: string) {
 	return (state: CrashState, report: ExitReport): OwnCauseVerdict => {
 		const known = report.code !== null || report.signal !== null;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { compilePattern, patternProblem } from "./pattern.js";
 
-/** Patterns that take a backtracking engine exponential or polynomial time, with their worst input. */
+/**
+ * Patterns that need exponential or polynomial time in a backtracking engine, with their worst input.
+ */
 const EVIL: readonly (readonly [pattern: string, input: (length: number) => string])[] = [
 	["^(a+)+$", (length) => `${"a".repeat(length)}!`],
 	["(x+x+)+y", (length) => "x".repeat(length)],
@@ -13,7 +15,7 @@ const EVIL: readonly (readonly [pattern: string, input: (length: number) => stri
 describe("a pattern", () => {
 	test.each(EVIL)("%s comes to an end on a long text", (source, input) => {
 		const pattern = compilePattern(source, { ignoreCase: true, multiline: true });
-		// A backtracking engine would need longer than any test may take.
+		// A backtracking engine would take longer than any test timeout.
 		expect(pattern.test(input(50_000))).toBe(false);
 	});
 

@@ -1,7 +1,7 @@
 /**
- * Patterns from fleet files and adapters, matched against text that agents control. They are compiled with
- * RE2, whose time grows linearly with the text: a backtracking engine could be kept busy for ever by a
- * single screen, and with it the daemon. RE2 has no lookarounds and no backreferences.
+ * Patterns from fleet files and adapters, matched against text that agents control. They are compiled
+ * with RE2, whose time grows linearly with the text: with a backtracking engine, a single screen could
+ * block the daemon forever. RE2 has no lookarounds and no backreferences.
  */
 
 // biome-ignore lint/style/noRestrictedImports: pure, and the one engine that is safe for such patterns
@@ -9,7 +9,7 @@ import { RE2JS } from "re2js";
 
 export interface Pattern {
 	test(text: string): boolean;
-	/** What the first group has matched; null where nothing did. */
+	/** The match of the first group; null without a match. */
 	capture(text: string): string | null;
 	/** Where each match ends. */
 	ends(text: string): readonly number[];
@@ -17,17 +17,17 @@ export interface Pattern {
 
 export interface PatternOptions {
 	readonly ignoreCase?: boolean;
-	/** `^` and `$` match at line breaks. */
+	/** `^` and `$` match at newlines. */
 	readonly multiline?: boolean;
 }
 
-/** More text than any screen has; the end is what was written last (A6). */
+/** More text than any screen contains; the end is the newest part (A6). */
 const TEXT_LENGTH_MAX = 262_144;
 const COMPILED_MAX = 1_000;
 
 const compiled = new Map<string, Pattern>();
 
-/** The pattern; throws an error that names it when it is not one. */
+/** The compiled pattern; throws an error that quotes an invalid one. */
 export function compilePattern(source: string, options: PatternOptions = {}): Pattern {
 	const { ignoreCase = false, multiline = false } = options;
 	const key = `${ignoreCase ? "i" : ""}${multiline ? "m" : ""}/${source}`;
@@ -40,7 +40,7 @@ export function compilePattern(source: string, options: PatternOptions = {}): Pa
 	return pattern;
 }
 
-/** Why a text cannot be used as a pattern; null when it can. */
+/** Why a text is not a valid pattern; null if it is. */
 export function patternProblem(source: string): string | null {
 	if (/\(\?<?[=!]/.test(source)) return "lookaheads and lookbehinds are not supported";
 	if (/\\[1-9]|\\k</.test(source)) return "backreferences are not supported";
@@ -57,7 +57,7 @@ function parse(source: string, flags: number): RE2JS {
 	try {
 		return RE2JS.compile(translate(source), flags);
 	} catch {
-		// Fleet files are checked; a pattern that a daemon of another version accepted is not.
+		// Fleet files are validated, but a daemon of another version may have accepted other patterns.
 		const why = patternProblem(source) ?? "it cannot be compiled";
 		throw new Error(`the pattern ${JSON.stringify(source)} cannot be used: ${why}`);
 	}
@@ -81,10 +81,13 @@ function createPattern(regexp: RE2JS): Pattern {
 	};
 }
 
-/** What JavaScript counts as space and RE2 does not; CLIs print U+00A0 after their prompts. */
+/**
+ * Characters that JavaScript counts as whitespace and RE2 does not; CLIs print U+00A0 after their
+ * prompts.
+ */
 const OTHER_SPACES = "\\x{a0}\\x{feff}\\p{Z}\\v";
 
-/** From the syntax of JavaScript to that of RE2. */
+/** Translates JavaScript syntax to RE2 syntax. */
 function translate(source: string): string {
 	let isClass = false;
 	return RE2JS.translateRegExp(source).replaceAll(/\\.|\[|\]/gsu, (token) => {

@@ -1,6 +1,6 @@
 /**
- * A plan: a graph of tasks and the status they add up to. `decidePlan` looks at all tasks at once
- * and says which may start, which must be cancelled, and whether the plan has ended.
+ * A plan is a graph of tasks with one combined status. `decidePlan` examines all tasks at once and
+ * decides which may start, which must be cancelled, and whether the plan is finished.
  *
  * Keeps T11: a plan with a dead-lettered task is failed.
  */
@@ -65,22 +65,22 @@ export function applyPlanEvent(status: PlanStatus, event: PlanEventType): PlanCh
 
 export interface PlanTask {
 	readonly status: TaskStatus;
-	/** Names of tasks of the same plan that must have succeeded before. */
+	/** Names of tasks of the same plan that must succeed first. */
 	readonly dependsOn: readonly string[];
-	/** Whether it has been handed to the dispatcher. */
+	/** Whether it was passed to the dispatcher. */
 	readonly released: boolean;
 }
 
 export const FAILURE_MODES = ["fail_fast", "continue"] as const;
-/** After a dead letter: end the whole plan at once, or let independent branches finish first. */
+/** After a dead letter: fail the whole plan immediately, or let independent branches finish first. */
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
 export interface PlanDecision {
-	/** Tasks whose dependencies have all succeeded, to be handed to the dispatcher. */
+	/** Tasks whose dependencies have all succeeded, to be passed to the dispatcher. */
 	readonly release: readonly string[];
-	/** Tasks that can or may no longer run. */
+	/** Tasks that can no longer run. */
 	readonly cancel: readonly string[];
-	/** The end that the plan has reached, if it has. */
+	/** The final status that the plan has reached, if any. */
 	readonly end: "succeed" | "fail" | "cancel" | null;
 	readonly reason: string;
 }
@@ -104,7 +104,7 @@ export function decidePlan(
 	const release = going.filter((name) => isReady(tasks, name));
 	if (going.length > 0) {
 		const moving = release.length > 0 || going.some((name) => tasks[name]?.released);
-		// A cycle is refused on submission; one that came this far must not keep its plan for ever.
+		// Cycles are rejected on submission; a cycle that got here must not keep its plan open forever.
 		if (!moving)
 			return {
 				release,
@@ -127,7 +127,7 @@ export function decidePlan(
 	};
 }
 
-/** Tasks that need, at any distance, something that ended without success or does not exist. */
+/** Tasks that depend, directly or indirectly, on a task that did not succeed or does not exist. */
 function findBlocked(tasks: Readonly<Record<string, PlanTask>>): ReadonlySet<string> {
 	const graph = new Map(Object.entries(tasks).map(([name, task]) => [name, task.dependsOn]));
 	const blocked = new Set<string>();

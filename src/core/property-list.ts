@@ -1,4 +1,4 @@
-/** Property lists as launchd reads them, as text. */
+/** Renders property lists for launchd. */
 
 export type PropertyValue =
 	| string
@@ -7,7 +7,7 @@ export type PropertyValue =
 	| readonly string[]
 	| { readonly [key: string]: PropertyValue };
 
-/** `comment` may not hold two hyphens in a row; XML knows no way to write them. */
+/** `comment` must not contain two consecutive hyphens, because XML cannot represent them. */
 export function renderPropertyList(
 	entries: Readonly<Record<string, PropertyValue>>,
 	comment: string,

@@ -137,7 +137,9 @@ describe("redact", () => {
 		const redact = knowing({ A_KEY: "secret-one" });
 		const before = { n: 1, none: null, list: ["secret-one", { deep: "x secret-one" }] };
 		expect(redactDeep(before, redact)).toEqual({
-			...{ n: 1, none: null, list: ["[redacted A_KEY]", { deep: "x [redacted A_KEY]" }] },
+			n: 1,
+			none: null,
+			list: ["[redacted A_KEY]", { deep: "x [redacted A_KEY]" }],
 		});
 	});
 });

@@ -7,13 +7,13 @@
  * messages unreadable and hide nothing. The name of the variable decides first, then the value.
  */
 
-/** Shorter values are everyday words too often. */
+/** Shorter values are too often ordinary words. */
 const LENGTH_MIN = 8;
-/** At the edge of a text that was cut, this much of a value counts as the value. */
+/** At the edge of a truncated text, this many characters of a value count as the value. */
 const CUT_LENGTH_MIN = 8;
-/** Bounds memory (A6). More than any fleet has; beyond it the oldest are forgotten. */
+/** Bounds memory (A6). More than any fleet has; beyond it the oldest are dropped. */
 const VALUES_MAX = 20_000;
-/** An answer of an agent may be nested without end, and what is not looked through is not passed on. */
+/** A response of an agent may be nested without limit. Parts below this depth are omitted. */
 const DEPTH_MAX = 100;
 const TOO_DEEP = "[omitted: nested too deeply]";
 const SECRET_NAME =
@@ -29,7 +29,10 @@ export interface Redactor {
 }
 
 export function createRedactor(): Redactor {
-	/** The values by their first four characters, so that a text is walked once however many there are. */
+	/**
+	 * The values by their first four characters, so that a text is scanned once regardless of their
+	 * number.
+	 */
 	const byStart = new Map<string, string[]>();
 	const names = new Map<string, string>();
 
@@ -53,7 +56,7 @@ export function createRedactor(): Redactor {
 		else byStart.set(start, rest);
 	}
 
-	/** The longest known value at this place; a cut one counts at the end of the text. */
+	/** The longest known value at this position; at the end of the text, a truncated one counts. */
 	function matchAt(text: string, at: number): { value: string; length: number } | null {
 		const values = byStart.get(text.slice(at, at + 4));
 		if (values === undefined) return null;
@@ -66,7 +69,7 @@ export function createRedactor(): Redactor {
 		return cut === undefined ? null : { value: cut, length: rest.length };
 	}
 
-	/** The end of a value with which a text starts whose beginning was cut off. */
+	/** The end of a value at the start of a text whose beginning was truncated. */
 	function cutStart(text: string): { value: string; length: number } | null {
 		const from = /^(…|\.\.\.)/.exec(text)?.[0].length ?? 0;
 		const probe = text.slice(from, from + CUT_LENGTH_MIN);
@@ -112,7 +115,7 @@ export function createRedactor(): Redactor {
 	};
 }
 
-/** Every string in a value, redacted. Keys and everything else stay, as deep as can be looked. */
+/** Redacts every string in a value. Keys and other values are unchanged, up to the maximum depth. */
 export function redactDeep<T>(value: T, redact: Redactor["redact"], depthMax = DEPTH_MAX): T {
 	if (typeof value === "string") return redact(value) as T;
 	if (typeof value !== "object" || value === null) return value;
@@ -122,7 +125,7 @@ export function redactDeep<T>(value: T, redact: Redactor["redact"], depthMax = D
 	return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inner(each)])) as T;
 }
 
-/** The parts of a value that must not be repeated: all of it, its lines, the password of an address. */
+/** The parts of a value that must not be shown: all of it, its lines, the password of a URL. */
 export function secretsIn(name: string, value: string): readonly string[] {
 	const trimmed = value.trim().replace(/^(["'])(.*)\1$/s, "$2");
 	if (trimmed.includes("\n")) {
@@ -135,7 +138,7 @@ export function secretsIn(name: string, value: string): readonly string[] {
 	return [trimmed];
 }
 
-/** Paths, words, numbers, host names and what is made of them: nothing that was drawn at random. */
+/** Paths, words, numbers, host names and combinations of them: nothing that looks random. */
 function isOrdinary(value: string): boolean {
 	if (PATH.test(value)) return true;
 	return value.split(/[^A-Za-z0-9]+/).every((piece) => {

@@ -1,6 +1,6 @@
 /**
- * What the crash policy would do over a sequence of exits, with every delay honoured: the policy
- * itself, played through on paper. For explaining, never for supervising.
+ * Simulates the crash policy over a sequence of exits, with every delay honoured. Used for
+ * explanations, never for supervision.
  */
 
 import { decideAfterExit, decideResume } from "./crash-policy.js";
@@ -55,7 +55,7 @@ export function rehearse(
 		const { action, reason, kind, class: exitClass } = decision;
 		state = decision.state;
 		rows.push({ atMs, step, kind, class: exitClass, policy: state.policy, action, reason });
-		// Where a person decides what comes next, they are taken to answer at once.
+		// If the operator has to decide, the simulation assumes an immediate answer.
 		startedAtMs = atMs + ("afterMs" in action ? action.afterMs : 0);
 	}
 	return { rows, unreached };

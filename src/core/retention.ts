@@ -1,20 +1,21 @@
 /**
- * How much of what is over is kept. History is for people and readers that resume; no decision rests on
- * it (the crash policy has a memory of its own), so it may be cut at any time.
+ * How much history is kept. History is for users and clients that resume; no decision depends on it
+ * (the crash policy has its own state), so it may be removed at any time.
  *
- * Age is counted by the wall clock, which may be set: so the newest are kept however old they seem.
+ * Age is measured by the wall clock, which may be set, so the newest entries are kept whatever their
+ * age.
  */
 
 export interface Retention {
-	/** Older than this is not kept, beyond the newest. */
+	/** Older entries are removed, except the newest. */
 	readonly ageMsMax: number;
 	readonly eventsMax: number;
 	/** Kept whatever their age. */
 	readonly eventsMin: number;
-	/** Of each agent. */
+	/** Per agent. */
 	readonly exitsMax: number;
 	readonly exitsMin: number;
-	/** Tasks that have ended, with all that is known of them, and plans. Dead letters wait for somebody. */
+	/** Finished tasks, with all their data, and plans. Dead letters are kept for the operator. */
 	readonly tasksMax: number;
 	readonly tasksMin: number;
 }
@@ -30,8 +31,8 @@ export const DEFAULT_RETENTION: Retention = Object.freeze({
 });
 
 /**
- * The number of the newest event that is not kept, 0 when all are. `youngSeq` is the oldest event that is
- * young enough, null when none is. The newest event always stays: numbers go on from it (A3).
+ * The number of the newest event to remove, 0 for none. `youngSeq` is the oldest event that is young
+ * enough, null if there is none. The newest event always stays, because numbers continue from it (A3).
  */
 export function decideEventCut(
 	{ lastSeq, youngSeq }: { readonly lastSeq: number; readonly youngSeq: number | null },

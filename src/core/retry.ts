@@ -1,6 +1,6 @@
 /**
- * How failed attempts are retried. The answer is a delay to be stored as a
- * deadline, never a sleeping loop, so it survives the daemon.
+ * How failed attempts are retried. The result is a delay to be stored as a deadline, not a sleeping
+ * loop, so it survives the daemon.
  *
  * Keeps T3 (attempts ≤ max), T9 (non-retryable is never retried) and S5 for the delays.
  */
@@ -27,12 +27,12 @@ export const DEFAULT_RETRY: RetrySettings = Object.freeze({
 	jitter: 0.2,
 });
 
-/** An agent that asks for more patience than this is not waited for longer. */
+/** The longest delay that an agent can request. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /**
- * How long a task may take from its first attempt to its end if every attempt uses up its time: the
- * deadline within which it waits for a circuit.
+ * How long a task may take from its first attempt to its end if every attempt uses all of its time.
+ * This is the deadline for waiting for a circuit.
  */
 export function longestTaskMs(
 	{ maxAttempts, initialBackoffMs, maxBackoffMs }: RetrySettings,
@@ -84,7 +84,7 @@ export function decideRetry(facts: AttemptFacts, settings: RetrySettings): Retry
 		attempt,
 		random,
 	);
-	// How long a limit lasts is its account's to know, and somebody may end that wait.
+	// The account decides how long a limit lasts, and the operator can end that wait.
 	const asked = outcome.error === "usage_limit" ? null : outcome.retryAfterMs;
 	const askedMs = Math.min(asked ?? 0, RETRY_AFTER_MS_MAX);
 	const afterMs = Math.max(backoffMs, askedMs);

@@ -9,14 +9,16 @@ function sanitize(...chunks: readonly Uint8Array[]): string {
 	return chunks.map((chunk) => sanitizer.write(chunk)).join("") + sanitizer.end();
 }
 
-/** The bytes in pieces, cut at these places. */
+/** The bytes in pieces, split at these positions. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 	const at = [0, ...places.map((place) => place % (bytes.length + 1)), bytes.length];
 	at.sort((a, b) => a - b);
 	return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
-/** Bytes as hostile programs write them: any, and many that begin, fill or end a sequence. */
+/**
+ * Bytes as hostile programs write them: arbitrary, with many that start, continue or end a sequence.
+ */
 const piece = fc.oneof(
 	fc.uint8Array({ maxLength: 8 }),
 	fc.string({ unit: "binary", maxLength: 8 }).map(encode),

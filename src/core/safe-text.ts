@@ -1,15 +1,15 @@
 /**
- * Makes text from an agent safe for a terminal, a log or a notification (A10). Text, newlines and tabs are
- * kept; everything that would move the cursor, set colours or titles, use the clipboard or make the
- * terminal answer is removed, and so are invisible characters that make a line read as what it is not.
- * Sequences and letters may be split over chunks anywhere; bytes that are not UTF-8 become U+FFFD. The
- * state between chunks is bounded (A6): a sequence that never ends is given up.
+ * Makes text from an agent safe for a terminal, a log or a notification (A10). Text, newlines and tabs
+ * are kept. Sequences that move the cursor, set colours or titles, use the clipboard or make the
+ * terminal respond are removed, and so are invisible characters that make a line misleading. Sequences
+ * and characters may be split over chunks anywhere; invalid UTF-8 becomes U+FFFD. The state between
+ * chunks is bounded (A6): an endless sequence is abandoned.
  */
 
-/** A sequence this long is no sequence: what follows is text again. */
+/** A longer sequence is treated as text. */
 const CONTROL_LENGTH_MAX = 256;
 const STRING_LENGTH_MAX = 65_536;
-/** Programs skip forward instead of writing spaces; further than a screen is wide no one skips. */
+/** Programs move the cursor forward instead of writing spaces, at most by the width of a screen. */
 const SKIP_MAX = 500;
 
 const ESC = 0x1b;
@@ -24,7 +24,7 @@ type State =
 	| "text"
 	/** After ESC. */
 	| "escape"
-	/** After ESC and what says which of many ESC sequences this is. */
+	/** After ESC and the byte that selects the type of sequence. */
 	| "escape_more"
 	| "control"
 	/** A title, a link, a clipboard: ends with BEL or ST, and never spans lines. */
@@ -40,7 +40,7 @@ const AFTER_ESCAPE: Readonly<Record<string, State>> = {
 	"^": "string",
 	_: "string",
 };
-/** The same openers as single characters. */
+/** The same openers as single C1 characters. */
 const C1_OPENERS: Readonly<Record<number, State>> = {
 	155: "control",
 	157: "command",
@@ -52,7 +52,7 @@ const C1_OPENERS: Readonly<Record<number, State>> = {
 
 export interface Sanitizer {
 	write(bytes: Uint8Array): string;
-	/** What is left when no more comes. */
+	/** The rest after the last chunk. */
 	end(): string;
 }
 
@@ -65,14 +65,14 @@ export function createSanitizer(): Sanitizer {
 	};
 }
 
-/** A whole text; its line breaks are kept. */
+/** A complete text; newlines are kept. */
 export function safeText(text: string): string {
 	return UNUSUAL.test(text) ? createFilter()(text) : text;
 }
 
 /**
- * A whole text of a program that paints a screen: text that cursor movements set apart stays apart, where
- * `safeText` would join it.
+ * A complete text of a program that paints a screen: text separated by cursor movements stays
+ * separated, where `safeText` would join it.
  */
 export function screenText(text: string): string {
 	return UNUSUAL.test(text) ? createFilter(" ")(text) : text;
@@ -84,10 +84,10 @@ export function safeJson(value: unknown, indent?: number): string {
 	return UNUSUAL.test(text) ? text.replace(UNSAFE, escapeUnits) : text;
 }
 
-/** Anything but printable ASCII, tabs and line breaks. */
+/** Anything but printable ASCII, tabs and newlines. */
 const UNUSUAL = /[^\x20-\x7e\t\n]/;
 
-/** In JSON, which escapes the other controls already. */
+/** For JSON, which already escapes the other control characters. */
 const UNSAFE =
 	/[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|\udb40[\udc00-\udc7f]/g;
 
@@ -98,19 +98,19 @@ function escapeUnits(characters: string): string {
 		.join("");
 }
 
-/** A whole text as one line: for a table or a message. */
+/** A complete text as one line, for a table or a message. */
 export function plainLine(text: string): string {
-	// Most texts have nothing in them that would have to be looked at twice.
+	// Fast path: most texts contain only printable ASCII.
 	if (!/[^\x20-\x7e]/.test(text)) return text;
 	return createFilter()(text).replace(/\s+/g, " ").trim();
 }
 
-/** `gap` takes the place of every sequence but colours. */
+/** `gap` replaces every sequence except colours. */
 function createFilter(gap: "" | " " = ""): (text: string) => string {
 	let state: State = "text";
 	let parameters = "";
 	let length = 0;
-	/** A return was seen: with a newline it is a line's end, alone it begins the line anew. */
+	/** A carriage return was seen: with a newline it ends the line, alone it restarts the line. */
 	let returned = false;
 
 	function open(next: State): "" {
@@ -135,7 +135,7 @@ function createFilter(gap: "" | " " = ""): (text: string) => string {
 		return before + letter;
 	}
 
-	/** Controls act at once, also in the middle of a sequence. */
+	/** Control characters take effect immediately, even inside a sequence. */
 	function control(code: number, letter: string): string {
 		if (code === ESC) return open("escape");
 		if (code === CAN || code === SUB) return open("text");
@@ -172,7 +172,8 @@ function createFilter(gap: "" | " " = ""): (text: string) => string {
 			code === SUB ||
 			(state === "command" && (code === BEL || code === NEWLINE));
 		if (ends) return close() + (code === NEWLINE ? plain(code, "\n") : "");
-		// ESC ends it too: with a backslash as its terminator, else as the beginning of another.
+		// ESC ends it too: followed by a backslash it is the terminator, otherwise it starts another
+		// sequence.
 		if (code === ESC) return open("escape");
 		return ++length > STRING_LENGTH_MAX ? open("text") : "";
 	}
@@ -197,8 +198,8 @@ function isControl(code: number): boolean {
 }
 
 /**
- * Characters that turn the direction of writing, and invisible ones that hide text or make two names look
- * alike. Joiners (U+200C, U+200D) stay: scripts and emoji need them.
+ * Characters that change the writing direction, and invisible ones that hide text or make two names
+ * look alike. Joiners (U+200C, U+200D) are kept: scripts and emoji need them.
  */
 function deceives(code: number): boolean {
 	return (

@@ -5,16 +5,21 @@ import { shorten } from "./sign.js";
 
 const TRUST: DialogProfile = { name: "trust", when: "Do you trust", choose: "^Yes" };
 const SCREEN: ScreenProfile = {
-	...{ dialogs: [TRUST], rateLimited: ["limit reached"], waitingInput: ["Allow\\?"] },
-	...{ busy: ["esc to interrupt"], ready: ["^> $"] },
+	dialogs: [TRUST],
+	rateLimited: ["limit reached"],
+	waitingInput: ["Allow\\?"],
+	busy: ["esc to interrupt"],
+	ready: ["^> $"],
 };
 
 const asked = (...choices: string[]) => ["Do you trust this folder?", ...choices].join("\n");
 
 describe("a question", () => {
 	const profile = {
-		...{ ready: ["^❯(\\s|$)"], busy: ["· esc to interrupt"], rateLimited: [] },
-		...{ waitingInput: ["^\\s*❯ \\d+\\. ", "Esc to cancel · Tab to amend"] },
+		ready: ["^❯(\\s|$)"],
+		busy: ["· esc to interrupt"],
+		rateLimited: [],
+		waitingInput: ["^\\s*❯ \\d+\\. ", "Esc to cancel · Tab to amend"],
 		dialogs: [{ name: "trust", when: "Do you trust", choose: "^Yes" }],
 		questionsReplaceInput: true,
 	};
@@ -23,7 +28,8 @@ describe("a question", () => {
 
 	test("is one in the place of the prompt", () => {
 		expect(readScreen(profile, `❯ go\n\n${choices}\n Esc to cancel · Tab to amend`)).toMatchObject({
-			...{ activity: "waiting_input", dialog: { name: "trust" } },
+			activity: "waiting_input",
+			dialog: { name: "trust" },
 		});
 	});
 
@@ -35,7 +41,8 @@ describe("a question", () => {
 	test("that is not known hides the input all the same", () => {
 		const screen = "❯ go\n\n We're changing how this works\n Press any key";
 		expect(readScreen({ ...profile, ready: ["^─+\\n❯"] }, screen)).toMatchObject({
-			...{ activity: "unknown", hidesInput: true },
+			activity: "unknown",
+			hidesInput: true,
 		});
 	});
 
@@ -61,24 +68,20 @@ describe("a dialog", () => {
 
 	test("is a question; one whose choices are not seen is none that can be answered", () => {
 		expect(readScreen(SCREEN, asked(" ❯ 1. Yes"))).toEqual({
-			...{
-				activity: "waiting_input",
-				besidesLimit: "waiting_input",
-				inTool: false,
-				retrying: null,
-				hidesInput: false,
-				dialog: TRUST,
-			},
+			activity: "waiting_input",
+			besidesLimit: "waiting_input",
+			inTool: false,
+			retrying: null,
+			hidesInput: false,
+			dialog: TRUST,
 		});
 		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
-			...{
-				activity: "unknown",
-				besidesLimit: "unknown",
-				inTool: false,
-				retrying: null,
-				hidesInput: false,
-				dialog: null,
-			},
+			activity: "unknown",
+			besidesLimit: "unknown",
+			inTool: false,
+			retrying: null,
+			hidesInput: false,
+			dialog: null,
 		});
 	});
 });

@@ -1,7 +1,7 @@
 /**
- * What an agent's screen shows, by the patterns of its adapter. A dialog is answered by the label of
- * its choice: the mark is moved there and looked at again before Enter, so that nothing is ever
- * confirmed that happened to be selected.
+ * Interprets an agent's screen with the patterns of its adapter. A dialog is answered by the label of a
+ * choice: the selection is moved there and checked before Enter is pressed, so nothing is confirmed
+ * only because it was selected.
  */
 
 import type { DialogProfile, ScreenProfile } from "./adapter.js";
@@ -10,7 +10,7 @@ import type { Activity } from "./states.js";
 
 export type Key = "up" | "down" | "enter" | "esc" | "ctrl_c";
 
-/** What a terminal sends for a key. */
+/** The bytes that a terminal sends for a key. */
 export const KEY_BYTES: Readonly<Record<Key, string>> = {
 	up: "\u001b[A",
 	down: "\u001b[B",
@@ -21,18 +21,23 @@ export const KEY_BYTES: Readonly<Record<Key, string>> = {
 
 export interface ScreenReading {
 	readonly activity: Activity;
-	/** The same apart from the words of a limit, which may be old, and stand above everything else. */
+	/**
+	 * The activity without the text of a limit, which may be old and is displayed above everything else.
+	 */
 	readonly besidesLimit: Activity;
 	readonly inTool: boolean;
-	/** The line by which it reports that it retries a request; null when there is none. */
+	/** The line that reports a retry of a request; null if there is none. */
 	readonly retrying: string | null;
-	/** Whether there is something else in the place of its input, where that can be told. */
+	/** Whether something else replaces its input, if that can be detected. */
 	readonly hidesInput: boolean;
-	/** The question that is asked, where it is one that can be answered. */
+	/** The question on the screen, if Reeve can answer it. */
 	readonly dialog: DialogProfile | null;
 }
 
-/** Nothing is typed into a question, so it comes first; and work is shown beside the prompt: hence the order. */
+/**
+ * Questions come first, because nothing may be typed into one; work is shown next to the prompt, hence
+ * the order.
+ */
 export function readScreen(profile: ScreenProfile, text: string): ScreenReading {
 	const input = lowestLine(profile.ready, text);
 	const above = profile.questionsReplaceInput ? input : -1;
@@ -44,7 +49,7 @@ export function readScreen(profile: ScreenProfile, text: string): ScreenReading 
 	const choices = dialog === null ? null : findChoices(text, dialog);
 	const isLimited = profile.rateLimited.some((each) => matches(each, text));
 	if (choices !== null && Math.max(choices.selected, choices.wanted) >= above) {
-		// The menu of a limit is no question for a person: the account decides when the agent continues.
+		// The menu of a limit is not a question for a person: the account decides when the agent continues.
 		const isLimit = dialog?.at === "limit" || (dialog?.at === "failure" && isLimited);
 		const asks = isLimit ? "rate_limited" : "waiting_input";
 		return { activity: asks, besidesLimit: asks, ...shown, dialog };
@@ -54,12 +59,12 @@ export function readScreen(profile: ScreenProfile, text: string): ScreenReading 
 	return { activity, besidesLimit, ...shown, dialog: null };
 }
 
-/** Whether a CLI that resumes a conversation has not shown it yet. */
+/** Whether a CLI that resumes a conversation has not displayed it yet. */
 export function isLoading({ resumed }: ScreenProfile, text: string): boolean {
 	return resumed !== undefined && !resumed.some((each) => matches(each, text));
 }
 
-/** Questions that stand above this line are somebody's text. */
+/** Questions above this line are ordinary text. */
 function readBesidesLimit(profile: ScreenProfile, text: string, above: number): Activity {
 	const { waitingInput, busy, ready } = profile;
 	const shows = (patterns: readonly string[]) => patterns.some((each) => matches(each, text));
@@ -69,13 +74,13 @@ function readBesidesLimit(profile: ScreenProfile, text: string, above: number): 
 	return shows(ready) ? "ready" : "unknown";
 }
 
-/** The lowest line on which one of the patterns ends; -1 when there is none. */
+/** The lowest line on which one of the patterns ends; -1 if there is none. */
 function lowestLine(patterns: readonly string[], text: string): number {
 	const ends = patterns.flatMap((pattern) => compilePattern(pattern, ON_SCREEN).ends(text));
 	return ends.length === 0 ? -1 : text.slice(0, Math.max(...ends)).split("\n").length - 1;
 }
 
-/** The line that tells of a usage limit, the lowest first; null when there is none. */
+/** The lowest line that reports a usage limit; null if there is none. */
 export function findLimit({ rateLimited }: ScreenProfile, text: string): string | null {
 	return findLine(rateLimited, text);
 }
@@ -86,7 +91,7 @@ function findLine(patterns: readonly string[], text: string): string | null {
 	return text.split("\n").findLast(shows) ?? null;
 }
 
-/** The line by which a CLI shows that it retries, with the line below it that belongs to it. */
+/** The line that shows a retry, with the continuation line below it. */
 function findRetry(patterns: readonly string[], text: string): string | null {
 	if (patterns.length === 0) return null;
 	const lines = text.split("\n");
@@ -108,12 +113,12 @@ const FRAME = /^[\s│┃|]*/u;
 const NUMBER = /^\d+[.)]\s+/u;
 
 interface Choices {
-	/** The line of the choice that is wanted, and of the one that is selected. */
+	/** The line of the wanted choice, and of the selected one. */
 	readonly wanted: number;
 	readonly selected: number;
 }
 
-/** The lines of the choices; null when the wanted one is not there, or none is marked. */
+/** The lines of the choices; null if the wanted one is missing, or none is selected. */
 function findChoices(text: string, { choose }: DialogProfile): Choices | null {
 	const pattern = compilePattern(choose, { ignoreCase: true });
 	const lines = text.split("\n");
@@ -126,7 +131,7 @@ function findChoices(text: string, { choose }: DialogProfile): Choices | null {
 	);
 	const wanted = labels.findLastIndex((label) => label !== "" && pattern.test(label));
 	if (wanted < 0) return null;
-	// The mark next to the wanted line: others may stand elsewhere on the screen.
+	// The marker closest to the wanted line: there may be others on the screen.
 	const marked = lines.flatMap((line, index) => (MARK.test(line) ? [index] : []));
 	const [selected] = marked.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted));
 	return selected === undefined || Math.abs(selected - wanted) > CHOICES_MAX
@@ -136,7 +141,10 @@ function findChoices(text: string, { choose }: DialogProfile): Choices | null {
 
 const CHOICES_MAX = 12;
 
-/** The next key towards the wanted choice, Enter only when that very choice is selected, and where the mark is now. */
+/**
+ * The next key towards the wanted choice (Enter only if exactly that choice is selected), and the
+ * current selection.
+ */
 export function nextKey(
 	text: string,
 	dialog: DialogProfile,
@@ -151,14 +159,18 @@ export function nextKey(
 
 const COUNTER = /(?<!\d)\d[\d.,:]*\s?\p{L}{0,3}\b/gu;
 
-/** The screen without what moves by itself: clocks, counters, spinners. Every CLI has marks of its own, so words are left. */
+/**
+ * The screen without parts that change by themselves: clocks, counters, spinners. Every CLI has its own
+ * symbols, so only words are kept.
+ */
 export function stillText(text: string): string {
 	return text.replaceAll(COUNTER, " ").replaceAll(/\P{L}+/gu, " ");
 }
 
 /**
- * The conversation as far as the screen shows it: what is above the line by which a CLI shows that it works. That
- * line and everything below it (phrases, tips, the input, a footer) change without any progress. Null without such a line.
+ * The visible part of the conversation: everything above the line with which a CLI shows that it works.
+ * That line and everything below it (phrases, tips, the input, a footer) change without any progress.
+ * Null without such a line.
  */
 export function conversationText(
 	{ busy }: Pick<ScreenProfile, "busy">,

@@ -1,7 +1,8 @@
 /**
- * How a program treats its own parts, the daemon first of all. A service is critical (its end is the end of all),
- * restartable (brought back, within a budget) or tolerated (its end is noted). Back-off is a delay
- * handed out as data, so the loop that waits for it also sees a stop or another death at once.
+ * The policy for the services of a program, mainly the daemon. A service is critical (its failure stops
+ * the program), restartable (restarted within a budget) or tolerated (its failure is logged). The
+ * back-off is a delay returned as data, so the loop that waits for it can also react to a stop or to
+ * another failure.
  */
 
 import { backoffDelayMs } from "./backoff.js";
@@ -36,7 +37,7 @@ export const SHUTDOWN: Readonly<
 	Record<"graceful" | "fatal", { readonly drainMs: number; readonly exitCode: number }>
 > = {
 	graceful: { drainMs: 10_000, exitCode: 0 },
-	// Exit code 1 makes systemd or launchd start the program again.
+	// Exit code 1 makes systemd or launchd restart the program.
 	fatal: { drainMs: 3_000, exitCode: 1 },
 };
 

@@ -1,6 +1,6 @@
 /**
- * What a CLI's own records mean, said as data: which ones, and where in them something stands. Adapters
- * of the fleet file have nothing else; built-in ones have it where it says all.
+ * The meaning of a CLI's own records, as data: which records, and which field contains what. Adapters
+ * of the fleet file use only these rules; built-in adapters use them where they are sufficient.
  */
 
 import type { KeyPath, SignRule, TextCause } from "./adapter.js";
@@ -11,13 +11,13 @@ import { failureOf } from "./turn-failure.js";
 type JsonRecord = Readonly<Record<string, unknown>>;
 
 export interface RuleReader {
-	/** The end of a limit as a text tells it, in wall time. */
+	/** The end of a limit from a text, in wall time. */
 	readonly resetAtMs: (text: string) => number | null;
-	/** What the words of a failed turn mean. */
+	/** The meaning of the error text of a failed turn. */
 	readonly texts: readonly TextCause[];
 }
 
-/** What a record means by the first rule that fits it; null for nothing. */
+/** The meaning of a record by the first matching rule; null if none matches. */
 export function readByRules(
 	rules: readonly SignRule[],
 	data: JsonRecord,
@@ -69,7 +69,9 @@ function valueAt(data: unknown, path: KeyPath): unknown {
 	}, data);
 }
 
-/** The text that stands there; null when there is nothing. CLIs write a text whole or as a list of parts. */
+/**
+ * The text of this field; null if it is missing. CLIs write a text as a string or as a list of parts.
+ */
 function textAt(data: JsonRecord, path: KeyPath | undefined): string | null {
 	return path === undefined ? null : textOf(valueAt(data, path));
 }
@@ -85,7 +87,7 @@ function textOf(value: unknown): string | null {
 /** Later than any time in seconds, earlier than any in milliseconds. */
 const SECONDS_MAX = 100_000_000_000;
 
-/** A time as CLIs write it down: in seconds, in milliseconds, or in words. */
+/** A time as CLIs write it: in seconds, in milliseconds, or as text. */
 function timeOf(text: string, readReset: RuleReader["resetAtMs"]): number | null {
 	const number = Number(text);
 	if (text === "" || Number.isNaN(number)) return readReset(text);

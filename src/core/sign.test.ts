@@ -3,7 +3,10 @@ import { type AgentSign, failedAttempts, refineFailures, type SignMeaning } from
 
 let atMs = 0;
 const sign = (meaning: SignMeaning): AgentSign => ({
-	...{ source: "transcript", name: "x", atMs: ++atMs, ...meaning },
+	source: "transcript",
+	name: "x",
+	atMs: ++atMs,
+	...meaning,
 });
 const prompt = () => sign({ activity: "busy", prompt: "do it" });
 const overloaded = { cause: "overloaded", resetAtMs: null } as const;

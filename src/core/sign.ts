@@ -1,54 +1,60 @@
-/** Something that an agent's CLI let be known of itself, in our words: a hook, a line of its record. */
+/**
+ * A sign is a report from an agent's CLI in Reeve's terms: an event of a hook, or a line of its
+ * transcript.
+ */
 
 import type { TurnCause } from "./adapter.js";
 import type { Activity } from "./states.js";
 
 export const SIGN_SOURCES = ["hook", "transcript", "screen"] as const;
-/** Where a sign came from, best first: what a CLI says on purpose, what it writes down, what it shows. */
+/** Sources of signs, most reliable first: hooks, transcript, screen. */
 export type SignSource = (typeof SIGN_SOURCES)[number];
 
-/** What a sign means, as far as its adapter understands it. */
+/** The meaning of a sign, as far as its adapter understands it. */
 export interface SignMeaning {
-	/** What the agent does from now on; left out where the sign does not tell. */
+	/** The agent's activity from now on; omitted if the sign does not report it. */
 	readonly activity?: Activity;
-	/** Why its turn failed; null for a turn that went well. Left out where the sign does not tell. */
+	/** Why its turn failed; null for a successful turn. Omitted if the sign does not report it. */
 	readonly failure?: { readonly cause: TurnCause; readonly resetAtMs: number | null } | null;
 	/**
-	 * A request of the turn has failed, and the CLI may make it again by itself; null for one that went
-	 * well. The turn goes on either way.
+	 * A request of the turn failed, and the CLI may retry it; null for a successful request. The turn
+	 * continues in both cases.
 	 */
 	readonly attempt?: FailedAttempt | null;
-	/** A request of the turn was made. When another one follows without anything in between, it has failed. */
+	/** The turn sent a request. If another one follows without anything in between, it has failed. */
 	readonly requested?: true;
-	/** The conversation that it is about. */
+	/** The conversation of the sign. */
 	readonly conversation?: string;
-	/** A prompt that was submitted. */
+	/** A submitted prompt. */
 	readonly prompt?: string;
-	/** Whether a tool runs from here on, which may be silent for long. */
+	/** Whether a tool is running from now on, which may be silent for a long time. */
 	readonly inTool?: boolean;
-	/** In the CLI's own words, shortened. */
+	/** The CLI's own text, shortened. */
 	readonly detail?: string;
 }
 
 export interface FailedAttempt {
 	readonly cause: TurnCause;
 	readonly resetAtMs: number | null;
-	/** Where one record stands for several failures in a row: how many, and when the first one was (wall time). */
+	/**
+	 * If one record represents several consecutive failures: how many, and when the first one happened
+	 * (wall time).
+	 */
 	readonly count?: number;
 	readonly sinceMs?: number;
 }
 
 export interface AgentSign extends SignMeaning {
 	readonly source: SignSource;
-	/** What the CLI calls it. */
+	/** The CLI's name for it. */
 	readonly name: string;
 	/** Wall time. */
 	readonly atMs: number;
 }
 
 /**
- * Requests of the turn that is under way which have failed since one of them last went well. A tool runs because a
- * request went well.
+ * Failed requests of the current turn since the last successful one. A tool run implies a successful
+ * request.
  */
 export function failedAttempts(signs: readonly AgentSign[]): readonly AgentSign[] {
 	const since = signs.findLastIndex(
@@ -62,12 +68,12 @@ export function failedAttempts(signs: readonly AgentSign[]): readonly AgentSign[
 	return repeated.map((sign) => ({ ...sign, attempt: { cause: "unknown", resetAtMs: null } }));
 }
 
-/** Causes that a CLI gives when it does not know better. */
+/** Causes that a CLI reports if it has no better information. */
 const VAGUE: ReadonlySet<TurnCause> = new Set(["unknown", "invalid_request"]);
 
 /**
- * Signs in which a failed turn has the cause of its last failed request, where the CLI itself names none: the
- * report of a request has the status of the service, and the end of the turn often only a sentence.
+ * Gives a failed turn the cause of its last failed request, if the CLI reports none: the report of a
+ * request has the HTTP status, and the end of the turn often only a sentence.
  */
 export function refineFailures(signs: readonly AgentSign[]): readonly AgentSign[] {
 	return signs.map((sign, index) => {
@@ -81,7 +87,7 @@ export function refineFailures(signs: readonly AgentSign[]): readonly AgentSign[
 
 const DETAIL_LENGTH_MAX = 300;
 
-/** As much of a CLI's words as is shown to people. */
+/** The part of a CLI's text that is shown to users. */
 export function shorten(text: string): string {
 	const line = text.replaceAll(/\s+/g, " ").trim();
 	return line.length <= DETAIL_LENGTH_MAX ? line : `${line.slice(0, DETAIL_LENGTH_MAX)}…`;

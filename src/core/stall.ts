@@ -1,7 +1,7 @@
 /**
- * Whether an agent that says it works has come to a standstill. Only a deadline on progress finds
- * that: the process lives, the screen moves, no hook fires. A tool may be silent for hours, so an agent
- * that is known to run one is left alone, and so is one whose tools are seen to work.
+ * Whether an agent that reports work is stalled. Only a deadline on progress can detect that: the
+ * process is alive, the screen changes, no hook fires. A tool may be silent for hours, so an agent that
+ * is known to run one is not considered stalled, nor is one whose tools are active.
  */
 
 import type { Activity } from "./states.js";
@@ -12,18 +12,21 @@ export type StallStep = (typeof STALL_STEPS)[number];
 export const DEFAULT_NUDGE = "Continue with what you were doing.";
 
 export interface StallSettings {
-	/** No progress for this long while busy is a standstill. */
+	/** An agent that is busy without progress for this long is stalled. */
 	readonly afterMs: number;
-	/** What is done about it, one after the other, each after as long again. */
+	/** The steps to take, in order, each after another `afterMs`. */
 	readonly steps: readonly StallStep[];
-	/** What it is told by a nudge, and after an interrupt or restart that a nudge is among the steps of. */
+	/**
+	 * The message of a nudge. If `nudge` is one of the steps, it is also sent after an interrupt or
+	 * restart.
+	 */
 	readonly nudge: string;
 }
 
 export interface StallState {
-	/** Steady time of the last progress, or of the last step that was taken. */
+	/** Steady time of the last progress or step. */
 	readonly sinceMs: number;
-	/** How often it was found at a standstill since it last made progress. */
+	/** How often it was found stalled since its last progress. */
 	readonly found: number;
 }
 
@@ -36,7 +39,7 @@ export interface StallFacts {
 
 export interface StallDecision {
 	readonly state: StallState;
-	/** `notice` the first time, whatever else is done. */
+	/** `notice` the first time, in addition to any step. */
 	readonly step: StallStep | "notice" | null;
 }
 
@@ -54,17 +57,17 @@ export function decideStall(
 	return { state: next, step: steps[state.found] ?? null };
 }
 
-/** The processes that an agent's tools are, and the CPU time that they have used. */
+/** The processes of an agent's tools, and their CPU time. */
 export interface ToolWork {
 	/** Equal for the same processes. */
 	readonly processes: string;
 	readonly cpuMs: number;
 }
 
-/** Of one CPU. A server that waits for requests uses less, a compiler more. */
+/** Of one CPU. An idle server uses less, a compiler more. */
 const WORKING_SHARE = 0.01;
 
-/** Whether tools have worked between two looks: some came or went, or they used the CPU. */
+/** Whether tools were active between two checks: processes started or exited, or they used the CPU. */
 export function haveWorked(before: ToolWork, now: ToolWork, elapsedMs: number): boolean {
 	if (before.processes !== now.processes) return true;
 	return now.cpuMs - before.cpuMs >= elapsedMs * WORKING_SHARE;

@@ -1,6 +1,6 @@
 /**
- * How fast agents may be started on this host, whoever asks: at most `burst` starts within any span
- * of `withinMs` (S4), so that a hundred agents that died together do not come back together.
+ * The rate limit of agent starts on this host: at most `burst` starts within any span of `withinMs`
+ * (S4), so that a hundred agents that died together do not restart together.
  */
 
 export interface StartLimitSettings {
@@ -13,14 +13,14 @@ export const DEFAULT_START_LIMIT: StartLimitSettings = Object.freeze({
 	withinMs: 100,
 });
 
-/** Steady times of the newest starts, oldest first, at most `burst` of them. */
+/** Steady times of the newest starts, oldest first, at most `burst`. */
 export type StartLog = readonly number[];
 
 export type StartDecision =
 	| { readonly type: "start"; readonly log: StartLog }
 	| { readonly type: "wait"; readonly forMs: number };
 
-/** Whether one more start is allowed now, or how long to wait until it is. */
+/** Whether another start is allowed now, or how long to wait. */
 export function decideStart(
 	log: StartLog,
 	nowMs: number,

@@ -1,4 +1,4 @@
-/** When a start that never becomes ready is given up. */
+/** When a start that never becomes ready has failed. */
 
 import type { ScreenProfile } from "./adapter.js";
 import { plainLine } from "./safe-text.js";
@@ -10,8 +10,9 @@ const LINES_MAX = 8;
 const LINE_LENGTH_MAX = 200;
 
 /**
- * How long a start may take; null for as long as it likes. A program counts as ready at once unless its adapter or
- * `ready` says when it is, so only an adapter that knows the ready screen of its CLI has a default.
+ * How long a start may take; null for no limit. A program counts as ready immediately unless its
+ * adapter or `ready` defines when it is, so only an adapter that knows the ready screen of its CLI has
+ * a default.
  */
 export function startTimeoutMs(
 	setMs: number | null | undefined,
@@ -23,20 +24,23 @@ export function startTimeoutMs(
 }
 
 export interface StartFacts {
-	/** Null where it is not known. */
+	/** Null if unknown. */
 	readonly activity: Activity | null;
-	/** Whether its account has to wait for a usage limit. */
+	/** Whether its account waits for a usage limit. */
 	readonly isHeld: boolean;
 	readonly nowMs: number;
 }
 
-/** Since when the start counts: a question for a person, or a limit, is no fault of the start and is reported by itself. */
+/**
+ * When the timeout of the start begins. A question for a person, or a limit, does not count and is
+ * reported separately.
+ */
 export function startSinceMs(sinceMs: number, { activity, isHeld, nowMs }: StartFacts): number {
 	const waits = isHeld || activity === "waiting_input" || activity === "rate_limited";
 	return waits ? nowMs : sinceMs;
 }
 
-/** The last lines of a screen that have text in them, safe to store and to show. */
+/** The last non-empty lines of a screen, safe to store and to show. */
 export function lastLines(screen: string): readonly string[] {
 	return screen
 		.split("\n")

@@ -1,16 +1,17 @@
 /**
- * The words for what an agent is and how it is doing. Four axes describe an agent and are never
- * mixed: what its process does, what the crash policy thinks of it, what the agent itself is busy
- * with, and whether calls to it are let through. The strings are wire format: they appear in the
- * fleet file, the database, the API and the page, and are never renamed.
+ * The vocabulary of agent states. Four independent axes describe an agent: the state of its process,
+ * its state in the crash policy, its activity, and the state of its circuit. The strings are wire
+ * format: they appear in the fleet file, the database, the API and the page, and do not change.
  */
 
 export const AGENT_KINDS = ["session", "call", "worker"] as const;
-/** A session agent lives in a terminal, a call agent for one request, a worker agent for many. */
+/**
+ * A session agent runs in a terminal, a call agent serves one request per process, a worker agent many.
+ */
 export type AgentKind = (typeof AGENT_KINDS)[number];
 
 export const BACKENDS = ["auto", "tmux", "pty", "systemd", "launchd"] as const;
-/** What holds a session's process; `auto` lets the host decide. */
+/** What runs a session's process; `auto` selects the best for the host. */
 export type Backend = (typeof BACKENDS)[number];
 
 export const ADAPTERS = [
@@ -23,15 +24,15 @@ export const ADAPTERS = [
 	"acp",
 	"generic",
 ] as const;
-/** The agent CLIs that Reeve knows by itself; `acp` is any that speaks that protocol, `generic` any program. */
+/** The built-in agent CLIs; `acp` is any CLI that supports that protocol, `generic` any program. */
 export type Adapter = (typeof ADAPTERS)[number];
 
 export const HEADLESS_CLIS = ["claude", "codex", "gemini", "opencode", "pi"] as const;
-/** Those that can be called without a terminal, one process per call. */
+/** CLIs that can be called without a terminal, one process per call. */
 export type HeadlessCli = (typeof HEADLESS_CLIS)[number];
 
 export const TMPDIR_CHOICES = ["own", "inherit"] as const;
-/** Whether an agent has a folder of its own for temporary files. */
+/** Whether an agent has its own directory for temporary files. */
 export type Tmpdir = (typeof TMPDIR_CHOICES)[number];
 
 export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
@@ -39,7 +40,7 @@ export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
 export type OnCleanExit = (typeof CLEAN_EXIT_CHOICES)[number];
 
 export const EXTRA_OUTPUT_CHOICES = ["tolerate", "refuse"] as const;
-/** What is made of output that is not the answer. */
+/** How output besides the response is handled. */
 export type ExtraOutput = (typeof EXTRA_OUTPUT_CHOICES)[number];
 
 /** Every state of a process. */
@@ -53,7 +54,10 @@ export const POLICY_STATES = ["healthy", "degraded", "halted"] as const;
 export type PolicyState = (typeof POLICY_STATES)[number];
 
 export const HOLDS = ["turn", "account", "budget"] as const;
-/** What may keep an agent that is well: a turn that failed for want of a login, the limit of its account, its budget. */
+/**
+ * What can hold a healthy agent: a turn that failed without a login, the usage limit of its account,
+ * its budget.
+ */
 export type HoldKind = (typeof HOLDS)[number];
 
 /** Every activity of a session agent. */

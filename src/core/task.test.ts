@@ -13,14 +13,14 @@ import {
 
 const task = (status: TaskStatus, attempts = 1) => ({ status, attempts, maxAttempts: 3 });
 
-/** The event of this type, from the current attempt where an attempt speaks. */
+/** The event of this type, from the current attempt if it belongs to one. */
 function eventOf(type: TaskEventType): TaskEvent {
 	return type === "succeed" || type === "retry" || type === "dead_letter"
 		? { type, attempt: 1 }
 		: { type };
 }
 
-/** Every cell that leads somewhere else. All others stay. */
+/** Every cell that changes the status. All others keep it. */
 const MOVES: Partial<Record<`${TaskStatus} ${TaskEventType}`, TaskStatus>> = {
 	"queued dispatch": "dispatched",
 	"queued dead_letter": "dead_lettered",

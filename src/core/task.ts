@@ -1,9 +1,9 @@
 /**
- * The life of one task. The table has every cell: for each status and each thing that can happen
- * it says where the task goes, or why nothing changes.
+ * The states of a task. The table has every cell: for each status and each event it defines the next
+ * status, or why nothing changes.
  *
- * Keeps T1 and T2 (one end, and it is final), T3 (attempts ≤ max) and T7 (a late answer changes
- * nothing: whatever belongs to an attempt that is no longer the current one is ignored).
+ * Keeps T1 and T2 (one final status), T3 (attempts ≤ max) and T7 (a late response changes nothing:
+ * events of an attempt that is not the current one are ignored).
  */
 
 import { final, stay, type TransitionTable, to } from "./transition-table.js";
@@ -22,29 +22,29 @@ export const TASK_STATUSES = [
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 export const TASK_EVENTS = [
-	/** The dispatcher has chosen it. */
+	/** The dispatcher selected it. */
 	"dispatch",
-	/** Its next attempt begins. */
+	/** Its next attempt starts. */
 	"start",
 	"succeed",
 	"retry",
 	"dead_letter",
 	"cancel",
-	/** The daemon went away between choosing the task and starting it. */
+	/** The daemon stopped between selecting the task and starting it. */
 	"requeue",
 ] as const;
 export type TaskEventType = (typeof TASK_EVENTS)[number];
 
-/** What happened. An attempt that speaks says which one it is, so that a late one is known (T7). */
+/** An event. Events of an attempt carry its number, so that late ones can be detected (T7). */
 export type TaskEvent =
 	| { readonly type: "dispatch" | "start" | "cancel" | "requeue" }
 	| { readonly type: "succeed" | "retry"; readonly attempt: number }
-	/** Null when no attempt failed but the task cannot be tried at all. */
+	/** Null if the task failed without an attempt. */
 	| { readonly type: "dead_letter"; readonly attempt: number | null };
 
 export interface TaskProgress {
 	readonly status: TaskStatus;
-	/** Attempts begun so far; the current one has this number. */
+	/** Attempts started so far; the current one has this number. */
 	readonly attempts: number;
 	readonly maxAttempts: number;
 }

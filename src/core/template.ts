@@ -1,19 +1,18 @@
 /**
- * Payloads that use the results of earlier tasks: `${tasks.fetch.result.data.url}`. A reference is a
- * path and nothing more; nothing is ever evaluated. A text that is one reference becomes the value
- * itself, whatever it is; among other text only what can be written as text may stand. `$${` is a
- * plain `${`.
+ * Payloads that use the results of earlier tasks: `${tasks.fetch.result.data.url}`. A reference is only
+ * a path; nothing is evaluated. A string that consists of one reference becomes the value itself, of
+ * any type; inside other text only values with a text form are allowed. `$${` is a literal `${`.
  */
 
 import { isTooDeep, JSON_DEPTH_MAX } from "./json-depth.js";
 
 /** One reference in a payload. */
 export interface Reference {
-	/** As it is written, without the braces. */
+	/** As written, without the braces. */
 	readonly text: string;
-	/** The task whose result it takes; null when it is not a reference to a task at all. */
+	/** The task whose result it uses; null if it is not a reference to a task. */
 	readonly task: string | null;
-	/** The way through the result. */
+	/** The path within the result. */
 	readonly path: readonly string[];
 }
 
@@ -22,7 +21,7 @@ const REFERENCE = /\$\$\{|\$\{([^}]*)\}/g;
 const TASK_REFERENCE = /^tasks\.([a-z0-9][a-z0-9_-]{0,62})\.result((?:\.[^.[\]]+|\[\d+\])*)$/;
 const STEP = /\.([^.[\]]+)|\[(\d+)\]/g;
 
-/** Every reference in a payload, in the order in which they are written; none in one that is too deep. */
+/** Every reference in a payload, in order; none if the payload is nested too deeply. */
 export function findReferences(payload: unknown): readonly Reference[] {
 	if (isTooDeep(payload)) return [];
 	const found: Reference[] = [];
@@ -39,11 +38,11 @@ export type FilledPayload =
 	| { readonly ok: true; readonly payload: unknown }
 	| { readonly ok: false; readonly reason: string };
 
-/** The payload with each reference replaced by what `resultOf` its task holds at that place. */
+/** The payload with each reference replaced by the value at that path of `resultOf` its task. */
 export function fillPayload(payload: unknown, resultOf: (task: string) => unknown): FilledPayload {
 	try {
 		const filled = walk(payload, 0, (text) => fillText(text, resultOf));
-		// A result deep inside a deep payload adds up.
+		// A nested result inside a nested payload can exceed the limit.
 		if (isTooDeep(filled)) return { ok: false, reason: TOO_DEEP };
 		return { ok: true, payload: filled };
 	} catch (error) {
@@ -52,7 +51,7 @@ export function fillPayload(payload: unknown, resultOf: (task: string) => unknow
 	}
 }
 
-/** Raised to leave the walk; it never leaves this file. */
+/** Thrown to leave the walk; never leaves this file. */
 class Unfillable extends Error {}
 
 function parseReference(text: string): Reference {
@@ -81,7 +80,7 @@ function lookUp({ text, task, path }: Reference, resultOf: (task: string) => unk
 	if (task === null) throw new Unfillable(`\${${text}} is not a reference to a task's result`);
 	let at = resultOf(task);
 	for (const [depth, step] of path.entries()) {
-		// Only what the result itself holds: nothing is inherited, so no name has a meaning of its own.
+		// Only the result's own properties: inherited names have no meaning.
 		const isMember = typeof at === "object" && at !== null && Object.hasOwn(at, step);
 		if (!isMember || (Array.isArray(at) && !/^\d+$/.test(step))) {
 			const walked = path.slice(0, depth + 1).join(".");
@@ -100,7 +99,7 @@ function asText(inner: string, value: unknown): string {
 	);
 }
 
-/** A copy of plain JSON data with every text put through `change`. Keys are left as they are. */
+/** A copy of plain JSON data with `change` applied to every string. Keys are unchanged. */
 function walk(value: unknown, depth: number, change: (text: string) => unknown): unknown {
 	if (depth > JSON_DEPTH_MAX) throw new Unfillable(TOO_DEEP);
 	if (typeof value === "string") return change(value);

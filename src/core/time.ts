@@ -1,6 +1,6 @@
 /**
- * Two kinds of time that are never mixed. Decisions use steady time, which no one can set and which
- * only moves forwards; wall time is what people read, and may jump by a day either way (B7).
+ * Two kinds of time that are never mixed. Decisions use steady time, which cannot be set and only moves
+ * forward; wall time is for display, and may jump in either direction (B7).
  */
 
 /** A point in time, in steady time for decisions and in wall time for display. */

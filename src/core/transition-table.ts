@@ -1,4 +1,4 @@
-/** The cells of a state table: where something goes, or why it stays. A table fills every one. */
+/** The cells of a state table: the next state, or why it stays the same. A table defines every cell. */
 
 export type Cell<Status extends string> = { readonly to: Status } | { readonly stay: string };
 
@@ -14,7 +14,7 @@ export function stay<Status extends string>(why: string): Cell<Status> {
 	return { stay: why };
 }
 
-/** The row of an end: nothing leads out of it. */
+/** The row of a final state: no event changes it. */
 export function final<Status extends string, Event extends string>(
 	how: string,
 	events: readonly Event[],

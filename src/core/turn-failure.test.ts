@@ -79,12 +79,14 @@ describe("the cause of a failed turn, from the error text that the CLI passes on
 
 test("a failure nobody can name keeps the CLI's own text", () => {
 	expect(failureOf({ text: "the flux  capacitor\nbroke", readReset: () => 7 })).toEqual({
-		...{ failure: { cause: "unknown", resetAtMs: null }, detail: "the flux capacitor broke" },
+		failure: { cause: "unknown", resetAtMs: null },
+		detail: "the flux capacitor broke",
 	});
 });
 
 test("the end of a limit is read from the text", () => {
 	expect(failureOf({ text: "usage limit reached", readReset: () => 7 }).failure).toEqual({
-		...{ cause: "usage_limit", resetAtMs: 7 },
+		cause: "usage_limit",
+		resetAtMs: 7,
 	});
 });

@@ -1,6 +1,6 @@
 /**
- * Why a turn failed, from the HTTP status and the error text that a CLI passes on. It only reads what a
- * CLI itself marks as an error: the text of a conversation may mention any of this.
+ * Why a turn failed, from the HTTP status and the error text of a CLI. Only text that the CLI itself
+ * marks as an error is used: the text of a conversation may mention any of this.
  */
 
 import type { TextCause, TurnCause } from "./adapter.js";
@@ -8,9 +8,9 @@ import { compilePattern } from "./pattern.js";
 import { type SignMeaning, shorten } from "./sign.js";
 
 /**
- * Error texts of model services, whichever CLI passes them on. The first that matches counts, so the
- * causes that services hide behind a common status come first: a content filter or an empty balance is
- * often a 400 or a 429.
+ * Error texts of model services, whichever CLI reports them. The first match wins, so causes that
+ * services hide behind a common status come first: a content filter or an empty balance is often a 400
+ * or a 429.
  */
 export const SERVICE_TEXTS: readonly TextCause[] = [
 	{
@@ -63,34 +63,61 @@ export const SERVICE_TEXTS: readonly TextCause[] = [
 	},
 ];
 
-/** Statuses that leave no doubt, whatever the text says. */
+/** Statuses with a clear meaning, whatever the text says. */
 const BY_STATUS: Readonly<Record<number, TurnCause>> = {
-	...{ 401: "auth", 402: "billing", 404: "config", 413: "context_full" },
-	...{ 408: "overloaded", 500: "overloaded", 502: "overloaded", 503: "overloaded" },
-	...{ 504: "overloaded", 529: "overloaded" },
+	401: "auth",
+	402: "billing",
+	404: "config",
+	413: "context_full",
+	408: "overloaded",
+	500: "overloaded",
+	502: "overloaded",
+	503: "overloaded",
+	504: "overloaded",
+	529: "overloaded",
 };
 
 /**
- * Names of errors in the bodies of model services (`type`, `code`, `status`, `reason`). CLIs pass the body on
- * inside their own text, or report the name apart from it. They are exact where a status and a text are not.
+ * Names of errors in the response bodies of model services (`type`, `code`, `status`, `reason`). CLIs
+ * include the body in their own text, or report the name separately. They are exact where status and
+ * text are not.
  */
 const BY_NAME: Readonly<Record<string, TurnCause>> = {
-	...{ insufficient_quota: "billing", billing_error: "billing", payment_required: "billing" },
-	...{ billing_disabled: "billing", insufficient_balance: "billing" },
-	...{ billing_hard_limit_reached: "billing", billing_not_active: "billing" },
-	...{ context_length_exceeded: "context_full", request_too_large: "context_full" },
-	...{ content_filter: "refused", content_policy_violation: "refused" },
-	...{ prohibited_content: "refused", responsibleaipolicyviolation: "refused" },
-	...{ model_not_found: "config", not_found_error: "config", not_found: "config" },
-	...{ authentication_error: "auth", invalid_api_key: "auth", permission_error: "auth" },
-	...{ unauthenticated: "auth", permission_denied: "auth", api_key_invalid: "auth" },
-	...{ usage_limit_reached: "usage_limit", rate_limit_error: "usage_limit" },
-	...{ rate_limit_exceeded: "usage_limit", resource_exhausted: "usage_limit" },
-	...{ overloaded_error: "overloaded", server_error: "overloaded", api_error: "overloaded" },
-	...{ unavailable: "overloaded", internal: "overloaded", deadline_exceeded: "overloaded" },
+	insufficient_quota: "billing",
+	billing_error: "billing",
+	payment_required: "billing",
+	billing_disabled: "billing",
+	insufficient_balance: "billing",
+	billing_hard_limit_reached: "billing",
+	billing_not_active: "billing",
+	context_length_exceeded: "context_full",
+	request_too_large: "context_full",
+	content_filter: "refused",
+	content_policy_violation: "refused",
+	prohibited_content: "refused",
+	responsibleaipolicyviolation: "refused",
+	model_not_found: "config",
+	not_found_error: "config",
+	not_found: "config",
+	authentication_error: "auth",
+	invalid_api_key: "auth",
+	permission_error: "auth",
+	unauthenticated: "auth",
+	permission_denied: "auth",
+	api_key_invalid: "auth",
+	usage_limit_reached: "usage_limit",
+	rate_limit_error: "usage_limit",
+	rate_limit_exceeded: "usage_limit",
+	resource_exhausted: "usage_limit",
+	overloaded_error: "overloaded",
+	server_error: "overloaded",
+	api_error: "overloaded",
+	unavailable: "overloaded",
+	internal: "overloaded",
+	deadline_exceeded: "overloaded",
 };
 
-/** Causes by how exact they are: a body that names two means the first. */
+/** Causes by precision: if a body names two, the first one in this list is used. */
 const EXACT_FIRST: readonly TurnCause[] = [
 	...(["billing", "context_full", "refused", "config", "auth"] as const),
 	...(["usage_limit", "overloaded"] as const),
@@ -99,33 +126,36 @@ const EXACT_FIRST: readonly TurnCause[] = [
 const NAME = /\\?"(?:type|code|status|reason)\\?"\s*:\s*\\?"(\w+)\\?"/gi;
 const STATUS = /\\?"code\\?"\s*:\s*(\d{3})\b/;
 
-/** The cause that the body of a service names; null when it names none. */
+/** The cause named in the response body; null if there is none. */
 function namedCause(body: string): TurnCause | null {
 	const names = [...body.matchAll(NAME)].map(([, name = ""]) => BY_NAME[name.toLowerCase()]);
 	return EXACT_FIRST.find((cause) => names.includes(cause)) ?? null;
 }
 
-/** Statuses that services use for several causes: the text decides, and this is what is left. */
+/** Statuses that services use for several causes: the text decides, and this is the fallback. */
 const OTHERWISE: Readonly<Record<number, TurnCause>> = {
-	...{ 400: "invalid_request", 403: "auth", 409: "invalid_request", 422: "invalid_request" },
+	400: "invalid_request",
+	403: "auth",
+	409: "invalid_request",
+	422: "invalid_request",
 	429: "usage_limit",
 };
 
 export interface FailedTurn {
-	/** The error text that the CLI passes on. */
+	/** The error text of the CLI. */
 	readonly text: string;
-	/** The HTTP status, where the CLI reports it apart from the text. */
+	/** The HTTP status, if the CLI reports it separately. */
 	readonly status?: number | null;
-	/** The body of the service's answer, where the CLI reports it apart from the text. */
+	/** The response body of the service, if the CLI reports it separately. */
 	readonly body?: string;
-	/** A cause that the CLI itself names; the text may make a vague one more exact. */
+	/** A cause reported by the CLI; the text may refine a vague one. */
 	readonly cause?: TurnCause | undefined;
 	readonly texts?: readonly TextCause[];
 	/** When a limit lifts, from a text. */
 	readonly readReset: (text: string) => number | null;
 }
 
-/** What a failed turn means. One that nothing names is `unknown`, with its text. */
+/** The meaning of a failed turn; `unknown` with its text if nothing matches. */
 export function failureOf(
 	turn: FailedTurn,
 ): Pick<SignMeaning, "detail"> & { readonly failure: NonNullable<SignMeaning["failure"]> } {
@@ -135,7 +165,7 @@ export function failureOf(
 	return { failure: { cause, resetAtMs }, ...(detail === "" ? {} : { detail }) };
 }
 
-/** The cause that the error text of a CLI or its service names. */
+/** The cause in the error text of a CLI or its service. */
 export function causeOfText(text: string): TurnCause {
 	return causeOf({ text, readReset: () => null });
 }
@@ -143,7 +173,7 @@ export function causeOfText(text: string): TurnCause {
 function causeOf(turn: FailedTurn): TurnCause {
 	const { text, body = text, cause, texts = SERVICE_TEXTS } = turn;
 	const named = namedCause(body);
-	// An account without credit is a limit to some CLIs; it does not lift by itself.
+	// Some CLIs report an account without credit as a limit; it does not lift by itself.
 	if (cause === "usage_limit") return named === "billing" ? "billing" : cause;
 	if (cause !== undefined && cause !== "unknown" && cause !== "invalid_request") return cause;
 	const status = turn.status || Number(STATUS.exec(body)?.[1] ?? 0);
@@ -151,7 +181,7 @@ function causeOf(turn: FailedTurn): TurnCause {
 	if (certain !== undefined) return certain;
 	const otherwise = OTHERWISE[status] ?? cause ?? "unknown";
 	const found = findText(texts, text)?.text.cause;
-	// A turn that failed did not complete; a text that says so is about something else.
+	// A failed turn did not complete, so a matching text must mean something else.
 	if (found === undefined || found === "completed" || found === "crash") return otherwise;
 	return found === "invalid_request" && otherwise !== "unknown" ? otherwise : found;
 }
@@ -161,7 +191,7 @@ export interface FoundText {
 	readonly line: string;
 }
 
-/** The first text of the table that occurs, with the line in which it occurs. */
+/** The first text of the table that occurs, with its line. */
 export function findText(texts: readonly TextCause[], words: string): FoundText | null {
 	const lines = words.split(/[\r\n]+/);
 	for (const text of texts) {

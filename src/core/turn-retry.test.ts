@@ -4,7 +4,10 @@ import type { AgentSign } from "./sign.js";
 import { DEFAULT_TURN_RETRY, decideTurnRetry } from "./turn-retry.js";
 
 const at = (seconds: number, meaning: Partial<AgentSign>): AgentSign => ({
-	...{ source: "hook", name: "x", atMs: seconds * 1_000, ...meaning },
+	source: "hook",
+	name: "x",
+	atMs: seconds * 1_000,
+	...meaning,
 });
 const failed = (seconds: number, cause: TurnCause = "overloaded") =>
 	at(seconds, { activity: "ready", failure: { cause, resetAtMs: null } });
@@ -16,7 +19,7 @@ const retryAt = (signs: readonly AgentSign[], maxAttempts = 5) => {
 	return retry === null ? null : retry.atMs / 1_000;
 };
 
-/** That many failed turns in a row, a minute apart; the last one at minute zero. */
+/** This many consecutive failed turns, one minute apart; the last one at minute zero. */
 const failures = (count: number) =>
 	Array.from({ length: count }, (_, n) => [
 		asked((n + 1 - count) * 60 - 1),

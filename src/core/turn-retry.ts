@@ -1,7 +1,7 @@
 /**
- * Whether Reeve asks an agent to continue after a turn that failed through no fault of its own: the
- * service was overloaded or out of reach, or the account had reached its limit. It decides from the
- * CLI's own records, so a later daemon decides the same.
+ * Whether Reeve asks an agent to continue after a turn that failed for external reasons: the service
+ * was overloaded or unreachable, or the account hit its limit. The decision uses the CLI's own records,
+ * so a later daemon decides the same.
  */
 
 import type { TurnCause } from "./adapter.js";
@@ -9,7 +9,7 @@ import { backoffDelayMs, type Random } from "./backoff.js";
 import type { AgentSign } from "./sign.js";
 
 export interface TurnRetrySettings {
-	/** How many turns in a row may be retried; 0 turns it off. */
+	/** How many consecutive turns may be retried; 0 turns it off. */
 	readonly maxAttempts: number;
 	readonly initialBackoffMs: number;
 	readonly maxBackoffMs: number;
@@ -18,7 +18,10 @@ export interface TurnRetrySettings {
 }
 
 export const DEFAULT_TURN_RETRY: TurnRetrySettings = Object.freeze({
-	...{ maxAttempts: 5, initialBackoffMs: 15_000, maxBackoffMs: 300_000, prompt: "Continue." },
+	maxAttempts: 5,
+	initialBackoffMs: 15_000,
+	maxBackoffMs: 300_000,
+	prompt: "Continue.",
 });
 
 export interface TurnRetry {
@@ -29,9 +32,9 @@ export interface TurnRetry {
 }
 
 const RETRIED: ReadonlySet<TurnCause> = new Set(["overloaded", "usage_limit"]);
-/** Reports of one failed turn are no further apart: a hook and a line of the record. */
+/** Reports of one failed turn by a hook and by the transcript are at most this far apart. */
 const ONE_TURN_MS = 5_000;
-/** Agents that failed together do not come back together. */
+/** Agents that failed together do not retry together. */
 const JITTER = 0.3;
 
 export function decideTurnRetry(
@@ -44,13 +47,13 @@ export function decideTurnRetry(
 	const cause = last?.failure?.cause;
 	if (last === undefined || cause === undefined || !RETRIED.has(cause) || maxAttempts === 0)
 		return null;
-	// Another turn has begun since: of a person, of the CLI itself, or the retry.
+	// Another turn has started since: by a person, by the CLI itself, or by the retry.
 	const isOver = signs
 		.slice(index + 1)
 		.some(({ activity, prompt }) => activity === "busy" || prompt !== undefined);
 	if (isOver) return null;
 	const failedAtMs = last.atMs;
-	// How long a limit is waited for, and how often it is tried, is up to its account.
+	// The account decides how long to wait for a limit, and how often to try.
 	if (cause === "usage_limit") return { failedAtMs, atMs: failedAtMs };
 	const attempts = failuresInARow(signs);
 	if (attempts > maxAttempts) return null;

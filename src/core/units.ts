@@ -1,6 +1,6 @@
 /**
- * Durations and sizes as people write them (`500ms`, `30s`, `2GiB`) and as the code counts them
- * (milliseconds, bytes). Whole numbers only, one unit each: there is one way to write a value.
+ * Durations and sizes as users write them (`500ms`, `30s`, `2GiB`) and as numbers (milliseconds,
+ * bytes). Whole numbers with one unit only, so each value has one spelling.
  */
 
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -9,12 +9,12 @@ const SIZE_UNITS_BYTES = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 
 export const DURATION_PATTERN = /^\d+(ms|s|m|h|d)$/;
 export const SIZE_PATTERN = /^\d+(B|KiB|MiB|GiB|TiB)$/;
 
-/** `"30s"` → 30000, or null when the text is not a duration or too large to count exactly. */
+/** `"30s"` → 30000, or null if the text is not a duration or too large for an exact number. */
 export function parseDuration(text: string): number | null {
 	return parseWithUnit(text, DURATION_PATTERN, DURATION_UNITS_MS);
 }
 
-/** `"2GiB"` → 2147483648, or null when the text is not a size or too large to count exactly. */
+/** `"2GiB"` → 2147483648, or null if the text is not a size or too large for an exact number. */
 export function parseSize(text: string): number | null {
 	return parseWithUnit(text, SIZE_PATTERN, SIZE_UNITS_BYTES);
 }
@@ -30,14 +30,16 @@ function parseWithUnit(
 	return Number.isSafeInteger(value) ? value : null;
 }
 
-/** The largest unit that divides the value: 120000 → `2m`, 90000 → `90s`. Reads back unchanged. */
+/**
+ * The largest unit that divides the value: 120000 → `2m`, 90000 → `90s`. Parses back to the same value.
+ */
 export function renderDuration(ms: number): string {
-	// One minute is written `60s`: the windows of this field are spoken of in seconds.
+	// One minute is written as `60s`, the usual unit for such windows.
 	if (ms === DURATION_UNITS_MS.m) return "60s";
 	return renderWithUnit(ms, DURATION_UNITS_MS, "0s");
 }
 
-/** How long something took, for reading: `0s`, `527ms`, `16.9s`, `4m 20s`, `2h 5m`, `3d 4h`. */
+/** An elapsed time for display: `0s`, `527ms`, `16.9s`, `4m 20s`, `2h 5m`, `3d 4h`. */
 export function renderElapsed(ms: number): string {
 	const wholeMs = Math.round(ms);
 	if (wholeMs < 1_000) return wholeMs === 0 ? "0s" : `${wholeMs}ms`;
@@ -55,7 +57,7 @@ function twoUnits(value: number, size: number, large: string, small: string): st
 	return `${Math.floor(value / size)}${large}${rest === 0 ? "" : ` ${rest}${small}`}`;
 }
 
-/** The largest unit that divides the value: 2147483648 → `2GiB`. Reads back unchanged. */
+/** The largest unit that divides the value: 2147483648 → `2GiB`. Parses back to the same value. */
 export function renderSize(bytes: number): string {
 	return renderWithUnit(bytes, SIZE_UNITS_BYTES, "0B");
 }
@@ -74,7 +76,7 @@ function renderWithUnit(
 	return `${rounded / size}${unit}`;
 }
 
-/** How a reason begins while a restart is planned. The CLI shows a countdown in its place. */
+/** The start of a reason while a restart is planned. The CLI replaces it with a countdown. */
 export function restartingAt(isoTime: string): string {
 	return `restarting at ${isoTime}; `;
 }

@@ -12,11 +12,13 @@ import {
 } from "./usage.js";
 
 const reading = (key: string, facts: Partial<UsageReading> = {}): UsageReading => ({
-	...{ ...NO_USAGE, key, isTotal: false },
+	...NO_USAGE,
+	key,
+	isTotal: false,
 	...facts,
 });
 
-/** What each of these adds, one after the other. */
+/** The amount that each reading adds, in order. */
 function added(...readings: readonly UsageReading[]): readonly number[] {
 	let seen: UsageCursor["seen"] = [];
 	return readings.map((each) => {

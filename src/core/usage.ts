@@ -1,70 +1,78 @@
 /**
- * How much an agent has used: tokens by kind and, where its CLI tells it, what that cost. Counted from
- * readings of what the CLI writes down anyway, each of them once however often it is seen. Reeve knows no
- * prices: a cost that is not told is null.
+ * The usage of an agent: tokens by kind and, if its CLI reports it, their cost. Computed from the CLI's
+ * own records; each reading counts once, however often it is seen. Reeve knows no prices: an unreported
+ * cost is null.
  */
 
 export const TOKEN_KINDS = ["input", "output", "cacheRead", "cacheWrite"] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-/** Tokens of a kind are in that kind alone: what was read from a cache is not in `input` too. */
+/** Each token counts in one kind only: cached input is not part of `input`. */
 export interface Usage extends Readonly<Record<TokenKind, number>> {
-	/** Null where nobody has told. */
+	/** Null if not reported. */
 	readonly costUsd: number | null;
 }
 
-/** What a line in the record of a CLI tells of its usage. */
+/** The usage in one line of a CLI's record. */
 export interface UsageReading extends Usage {
-	/** What it is about. The same may be told again, with more of it. */
+	/** Identifies the reading. It may be repeated with higher values. */
 	readonly key: string;
-	/** Whether it tells the sum of all so far, which begins anew where it becomes less. */
+	/** Whether it is a running total, which restarts if it decreases. */
 	readonly isTotal: boolean;
 }
 
 export interface TimedReading extends UsageReading {
-	/** Null where the line does not say. */
+	/** Null if the line has no time. */
 	readonly atMs: number | null;
 }
 
-/** How far a record was read, and what its last readings were. */
+/** How far a record was read, and its last readings. */
 export interface UsageCursor {
 	readonly path: string;
 	readonly offset: number;
 	readonly seen: readonly (readonly [key: string, Usage])[];
-	/** How far each of the files beside it was read, by name. */
+	/** How far each of the additional files was read, by name. */
 	readonly beside?: Readonly<Record<string, number>>;
 }
 
-/** All that is remembered of an agent's usage. */
+/** The stored usage of an agent. */
 export interface AgentUsage {
-	/** The last day on which there was some, as the host's calendar has it: `2031-04-05`. */
+	/** The last day with usage, by the host's calendar: `2031-04-05`. */
 	readonly day: string;
 	readonly today: Usage;
 	readonly ever: Usage;
 	readonly cursor: UsageCursor | null;
-	/** The day on which people were told that the budget is spent. */
+	/** The day on which the used-up budget was reported. */
 	readonly toldOn: string | null;
-	/** The day on which the operator let it go on all the same. */
+	/** The day on which the operator lifted the budget. */
 	readonly releasedOn: string | null;
 }
 
 export const NO_USAGE: Usage = Object.freeze({
-	...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+	input: 0,
+	output: 0,
+	cacheRead: 0,
+	cacheWrite: 0,
 	costUsd: null,
 });
 
 export const NEVER_USED: AgentUsage = Object.freeze({
-	...{ day: "", today: NO_USAGE, ever: NO_USAGE, cursor: null, toldOn: null, releasedOn: null },
+	day: "",
+	today: NO_USAGE,
+	ever: NO_USAGE,
+	cursor: null,
+	toldOn: null,
+	releasedOn: null,
 });
 
-/** Readings that are remembered: the same one is told again within a few lines (A6). */
+/** Number of remembered readings: a reading is repeated within a few lines (A6). */
 const SEEN_MAX = 100;
 
 export function tokensOf(usage: Usage): number {
 	return TOKEN_KINDS.reduce((sum, kind) => sum + usage[kind], 0);
 }
 
-/** A number out of somebody else's record: what is no sensible number is nothing. */
+/** A number from a foreign record; 0 if it is not a sensible number. */
 export function numberOf(value: unknown): number {
 	return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
@@ -84,7 +92,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
 	return combine(a, b, (one, other) => one + other);
 }
 
-/** What a reading adds to what was seen before. */
+/** The amount that a reading adds to the earlier ones. */
 export function countReading(
 	seen: UsageCursor["seen"],
 	{ key, isTotal, ...reading }: UsageReading,
@@ -99,7 +107,7 @@ export function countReading(
 	return { added, seen: [...others, [key, most] as const].slice(-SEEN_MAX) };
 }
 
-/** Puts what was used on a day to what is remembered. What is late counts for ever, but not for today. */
+/** Adds the usage of a day. Late readings count for the total, but not for today. */
 export function countUsage(
 	usage: AgentUsage,
 	added: Usage,
@@ -115,7 +123,7 @@ export function countUsage(
 	};
 }
 
-/** What was used on this day. */
+/** The usage of this day. */
 export function usageOn(usage: AgentUsage, day: string): Usage {
 	return usage.day === day ? usage.today : NO_USAGE;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { backendForLimits, describeBackends } from "./describe-backends.js";
+import { backendForLimits, describeBackends } from "./backends.js";
 
 const manager = {
 	version: "252",
@@ -13,13 +13,13 @@ const manager = {
 
 type Facts = Parameters<typeof describeBackends>[0];
 const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim"> & Partial<Facts>) =>
-	describeBackends({ noLaunchd: "launchd exists on macOS only", noShim: null, ...facts });
+	describeBackends({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
 const autoOf = (facts: Parameters<typeof describeAll>[0]) =>
 	describeAll(facts)
 		.filter(({ auto }) => auto)
 		.map(({ name }) => name);
 const limitedOf = (facts: Parameters<typeof describeAll>[0]) =>
-	backendForLimits({ noLaunchd: "launchd exists on macOS only", noShim: null, ...facts });
+	backendForLimits({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
 const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
 	describeAll(facts).find((each) => each.name === name);
 
@@ -63,18 +63,20 @@ describe("auto takes", () => {
 	});
 
 	test("never launchd, but it is usable on request", () => {
-		const facts = { manager: "systemd exists on Linux only", noTmux: null, noLaunchd: null };
+		const facts = { manager: "systemd is only available on Linux", noTmux: null, noLaunchd: null };
 		expect(autoOf(facts)).toEqual(["pty"]);
 		expect(reasonOf(facts, "launchd")).toMatchObject({ usable: true, auto: false });
 		expect(reasonOf({ ...facts, noLaunchd: "no session" }, "launchd")).toMatchObject({
-			...{ usable: false, reason: "no session" },
+			usable: false,
+			reason: "no session",
 		});
 	});
 
 	test("pty with the reason where no native program runs on this host", () => {
 		const noShim = "There is no native binary";
 		expect(reasonOf({ manager, noTmux: null, noShim }, "pty")).toMatchObject({
-			...{ usable: false, reason: noShim },
+			usable: false,
+			reason: noShim,
 		});
 	});
 });

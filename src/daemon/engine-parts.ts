@@ -45,7 +45,10 @@ export function createEngine(
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
-		...{ store, clock: realClock, vault, executor },
+		store,
+		clock: realClock,
+		vault,
+		executor,
 		adapterFor: headlessFor,
 		secrets: { learn: async (spec) => void (await environments.read(spec)), redact },
 		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
@@ -74,7 +77,10 @@ export function createEngine(
 export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 	const { store, engine, executor, logger, redact } = parts;
 	return new Calls({
-		...{ store, clock: realClock, random: Math.random, newId: newOrderedId },
+		store,
+		clock: realClock,
+		random: Math.random,
+		newId: newOrderedId,
 		specOf: (id) => engine.specOf(id),
 		overBudget: (id) => engine.overBudget(id),
 		mayCall: (id, underWay) => engine.mayCall(id, underWay),

@@ -28,12 +28,11 @@ import { createBackends } from "./backends.js";
 import { dispatcherService, engineService } from "./core-services.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
 import { createDamagedFiles, type DamagedFiles } from "./damaged-files.js";
-import { watchEnds } from "./ends.js";
+import { explainStartFailure, StartRefused, watchEnds } from "./ends.js";
 import { createCalls, createEngine, ownerOf } from "./engine-parts.js";
 import { historyService } from "./history-service.js";
-import { prepareHome } from "./home-dir.js";
 import { explainForgottenRuns } from "./inspection/forgotten-runs.js";
-import { createLogger } from "./logger.js";
+import { createLogger, type Logger } from "./logger.js";
 import { type NetworkState, networkService } from "./network-service.js";
 import { notifierService, testNotify } from "./notifier-service.js";
 import { CrashReporter } from "./self-care/crash-reporter.js";
@@ -46,13 +45,11 @@ import {
 	removeMarker,
 } from "./self-care/running-marker.js";
 import { type ManagerEnv, ServiceManager, takeManagerEnv } from "./self-care/service-manager.js";
-import { takeHome } from "./self-care/take-home.js";
+import { prepareHome, takeHome } from "./self-care/take-home.js";
 import { trimMemory } from "./self-care/trim-memory.js";
-import { watchHealth } from "./self-care/watch-health.js";
 import { watchdogService } from "./self-care/watchdog-service.js";
 import { type ReloadedSettings, Settings } from "./settings.js";
 import { socketService } from "./socket-service.js";
-import { explainStartFailure, StartRefused } from "./start-failure.js";
 import { renderLimits, renderStatus } from "./status.js";
 import { createTokenFiles } from "./token-files.js";
 
@@ -132,7 +129,13 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	});
 	const environments = createEnvironments(process.env, secrets.learn);
 	const engine = createEngine({
-		...{ home, store, backends, executor, logger, environments, onDamage: damaged.add },
+		home,
+		store,
+		backends,
+		executor,
+		logger,
+		environments,
+		onDamage: damaged.add,
 		redact: secrets.redact,
 	});
 	backends.onExit((exit) => engine.exited(exit));
@@ -144,15 +147,27 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const taking = createSignal<void>();
 	const status = () =>
 		renderStatus({
-			...{ ...identity, home, limits, network, backends: backends.support },
-			...{ settingsProblem: settings.problem, services: supervisor.status() },
+			...identity,
+			home,
+			limits,
+			network,
+			backends: backends.support,
+			settingsProblem: settings.problem,
+			services: supervisor.status(),
 			stopping: supervisor.stopping,
-			...{ health: store.health(), damagedFiles: damaged.problems(), homeProblem: claim.problem() },
+			health: store.health(),
+			damagedFiles: damaged.problems(),
+			homeProblem: claim.problem(),
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const api = createApi({
-		...{ engine, calls, store, clock: realClock, host: hostname() },
-		...{ version: identity.version, status },
+		engine,
+		calls,
+		store,
+		clock: realClock,
+		host: hostname(),
+		version: identity.version,
+		status,
 		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
@@ -237,4 +252,20 @@ async function createAuth(damaged: DamagedFiles, onRefusal: (refusal: Refusal) =
 	const limit = createFailureLimit(() => realClock.now().steadyMs);
 	const gate = createGate(tokens, limit, process.getuid?.() ?? 0, onRefusal);
 	return { tokens, gate, links: createLoginLinks(wallMs) };
+}
+
+const LOOK_MS = 1_000;
+
+/** Ends when the returned function is called. */
+function watchHealth(store: Store, logger: Logger): () => void {
+	let logged: string | null = null;
+	const timer = setInterval(() => {
+		const health = store.health();
+		const reason = health.ok ? null : health.reason;
+		if (reason === logged) return;
+		if (reason === null) logger.info("store recovered; queued changes written");
+		else logger.error("cannot write to the store; agents keep running", reason);
+		logged = reason;
+	}, LOOK_MS);
+	return () => clearInterval(timer);
 }

@@ -90,7 +90,11 @@ export async function testNotify(
 		routes.map(async (setting) => {
 			const channel = await createChannel(setting).catch(() => UNUSABLE);
 			const sent = await channel.send({
-				...{ kind: "test", agent: null, task: null, at: new Date().toISOString(), seq: 0 },
+				kind: "test",
+				agent: null,
+				task: null,
+				at: new Date().toISOString(),
+				seq: 0,
 				title: "Test notification from Reeve",
 				text: `The route ${setting.name} works.`,
 			});

@@ -4,16 +4,30 @@ import type { ServiceStatus } from "../services/supervise.js";
 import { renderStatus, type StatusFacts } from "./status.js";
 
 const service = (facts: Partial<ServiceStatus>): ServiceStatus => ({
-	...{ name: "http", policy: "restartable", ready: true, lingering: false, reason: null },
-	...{ status: "running", restarts: 0, retriesUsed: 0 },
+	name: "http",
+	policy: "restartable",
+	ready: true,
+	lingering: false,
+	reason: null,
+	status: "running",
+	restarts: 0,
+	retriesUsed: 0,
 	...facts,
 });
 const render = (facts: Partial<StatusFacts>) =>
 	renderStatus({
-		...{ home: { dir: "/home", socket: "/home/reeve.sock" } as Home, version: "1" },
-		...{ startedAt: "2031-04-05T06:07:08.000Z", limits: [], backends: [], services: [] },
-		...{ health: { ok: true }, network: { listen: null, url: null, problem: null } },
-		...{ settingsProblem: null, stopping: false, damagedFiles: [], homeProblem: null },
+		home: { dir: "/home", socket: "/home/reeve.sock" } as Home,
+		version: "1",
+		startedAt: "2031-04-05T06:07:08.000Z",
+		limits: [],
+		backends: [],
+		services: [],
+		health: { ok: true },
+		network: { listen: null, url: null, problem: null },
+		settingsProblem: null,
+		stopping: false,
+		damagedFiles: [],
+		homeProblem: null,
 		...facts,
 	});
 

@@ -10,7 +10,9 @@ export function createTokenFiles(
 	onDamage: (damage: FileDamage) => void,
 ): TokenStore {
 	const hashes = createJsonFile<readonly StoredToken[]>(tokens, {
-		...{ locks, onDamage, parse: parseTokens },
+		locks,
+		onDamage,
+		parse: parseTokens,
 		// The version before may hold a token that was revoked since.
 		restoresPrevious: false,
 		consequence:

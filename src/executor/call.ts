@@ -5,6 +5,9 @@
  */
 
 import { Buffer } from "node:buffer";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Limited, Unusable } from "../core/headless.js";
 import {
 	type ActionRequest,
@@ -17,7 +20,6 @@ import { renderSize } from "../core/units.js";
 import type { AttemptEnd, CallAdapter, CallAttempt, CallCommand } from "../ports/executor.js";
 import { startDeadline } from "./deadline.js";
 import { createLogTail } from "./log-tail.js";
-import { makeOwnTmpdir, type OwnTmpdir } from "./own-tmpdir.js";
 import { checkResponse, parseAnswer, quote } from "./parse-answer.js";
 import {
 	endLeftovers,
@@ -194,8 +196,11 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	let detail: string;
 	try {
 		const said = adapter.parse(request, {
-			...{ code, signal, stderr },
-			...{ stdout: stdout.toString("utf8"), atMs: Date.now() },
+			code,
+			signal,
+			stderr,
+			stdout: stdout.toString("utf8"),
+			atMs: Date.now(),
 		});
 		if (isUnusable(said)) {
 			return classifyProcessFailure({ type: "unusable", detail: said.unusable });
@@ -243,4 +248,21 @@ function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | n
 	const isPlain = end.code === 0;
 	const detail = isPlain ? bad : `${bad} (${renderEnd(end)})`;
 	return classifyProcessFailure({ type: "bad_answer", detail });
+}
+
+interface OwnTmpdir {
+	readonly env: CallCommand["env"];
+	/** When nothing of the attempt runs any more. */
+	remove(): Promise<void>;
+}
+
+async function makeOwnTmpdir({ env, ownTmpdir }: CallCommand): Promise<OwnTmpdir> {
+	if (ownTmpdir !== true) return { env, remove: async () => {} };
+	const folder = await mkdtemp(join(env["TMPDIR"] ?? tmpdir(), "reeve-call-")).catch(() => null);
+	// A full disk is for the program to complain about.
+	if (folder === null) return { env, remove: async () => {} };
+	return {
+		env: { ...env, TMPDIR: folder },
+		remove: () => rm(folder, { recursive: true, force: true }).catch(() => {}),
+	};
 }

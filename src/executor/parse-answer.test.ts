@@ -43,10 +43,12 @@ test("megabytes of braces are given up on, not searched for ever", () => {
 
 test("a line of a worker tells whose answer it is even when it is broken", () => {
 	expect(parseAnswerLine(Buffer.from(answer("q-1")))).toMatchObject({
-		...{ requestId: "q-1", parsed: { ok: true } },
+		requestId: "q-1",
+		parsed: { ok: true },
 	});
 	expect(parseAnswerLine(Buffer.from('{"request_id":"q-2"}'))).toMatchObject({
-		...{ requestId: "q-2", parsed: { ok: false } },
+		requestId: "q-2",
+		parsed: { ok: false },
 	});
 	for (const line of ["", "Loading", "[1]", "{}", '{"request_id":1}']) {
 		expect(parseAnswerLine(Buffer.from(line))).toBeNull();

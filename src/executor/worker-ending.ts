@@ -9,7 +9,9 @@ export type Ending = Pick<WorkerEnd, "cause" | "reason">;
 
 /** It could not be ended, so nobody has seen its end. */
 export const UNSEEN_END = (): ProgramEnd => ({
-	...{ code: null, signal: null, outOfMemory: false },
+	code: null,
+	signal: null,
+	outOfMemory: false,
 	atMs: Date.now(),
 });
 

@@ -1,8 +1,10 @@
 /** What a worker writes to stderr: all of it in files, the end of it at hand. Bounded (A6). */
 
 import { Buffer } from "node:buffer";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { createLogWriter } from "../host/log-files.js";
 import { createLogTail, type LogTail } from "./log-tail.js";
 
 /** How much may wait for the disk before the worker's stderr is not read any more. */
@@ -47,4 +49,115 @@ export function createWorkerLog(stderr: Readable, folder: string, bytesMax: numb
 		// What the disk does not take is lost, and is no reason to fail.
 		close: () => writer.close().catch(() => {}),
 	};
+}
+
+/*
+ * Everything an agent prints, in files that stay within bounds (A6): `current.log`, and before it
+ * `current.log.1`, `current.log.2`… A full disk loses output and never holds an agent up.
+ */
+
+interface LogBounds {
+	readonly bytesPerFile: number;
+	/** The current one included. */
+	readonly files: number;
+}
+
+const LOG_BOUNDS: LogBounds = { bytesPerFile: 10 * 1024 * 1024, files: 5 };
+
+const pathOf = (folder: string, number: number) =>
+	join(folder, number === 0 ? "current.log" : `current.log.${number}`);
+
+/** Makes `current.log` free by moving every file one further; the oldest goes. */
+function shiftFiles(folder: string, files: number): void {
+	rmSync(pathOf(folder, files - 1), { force: true });
+	for (let number = files - 2; number >= 0; number--) {
+		try {
+			renameSync(pathOf(folder, number), pathOf(folder, number + 1));
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+		}
+	}
+}
+
+interface LogWriter {
+	append(bytes: Buffer): void;
+	/** Bytes that are not in the file yet. */
+	readonly waitingBytes: number;
+	/** Resolves when everything appended so far is in the file, or given up. */
+	flush(): Promise<void>;
+	close(): Promise<void>;
+}
+
+/** `onWritten` is called after every write. */
+function createLogWriter(
+	folder: string,
+	onWritten: () => void,
+	bounds: LogBounds = LOG_BOUNDS,
+): LogWriter {
+	let waiting: Buffer[] = [];
+	let waitingBytes = 0;
+	let file: FileHandle | null = null;
+	let size = 0;
+	let working: Promise<void> | null = null;
+
+	async function openCurrent(): Promise<FileHandle> {
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+		const opened = await open(pathOf(folder, 0), "a", 0o600);
+		({ size } = await opened.stat());
+		return opened;
+	}
+
+	async function rotate(): Promise<void> {
+		await file?.close();
+		file = null;
+		shiftFiles(folder, bounds.files);
+		file = await openCurrent();
+	}
+
+	async function write(bytes: Buffer): Promise<void> {
+		file ??= await openCurrent();
+		for (let from = 0; from < bytes.length; ) {
+			if (size >= bounds.bytesPerFile) await rotate();
+			const room = Math.max(1, bounds.bytesPerFile - size);
+			const { bytesWritten } = await file.write(bytes, from, Math.min(room, bytes.length - from));
+			from += bytesWritten;
+			size += bytesWritten;
+		}
+	}
+
+	async function work(): Promise<void> {
+		while (waiting.length > 0) {
+			const bytes = waiting.length === 1 ? (waiting[0] as Buffer) : Buffer.concat(waiting);
+			waiting = [];
+			try {
+				await write(bytes);
+			} catch {
+				// No space, or no folder any more: this output is lost, the agent is not.
+			}
+			waitingBytes -= bytes.length;
+			onWritten();
+		}
+		working = null;
+	}
+
+	const writer: LogWriter = {
+		append(bytes) {
+			waiting.push(bytes);
+			waitingBytes += bytes.length;
+			working ??= work();
+		},
+		get waitingBytes() {
+			return waitingBytes;
+		},
+		async flush() {
+			while (working !== null) await working;
+		},
+		async close() {
+			await writer.flush();
+			const closing = file;
+			file = null;
+			await closing?.close();
+		},
+	};
+	return writer;
 }

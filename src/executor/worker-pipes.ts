@@ -1,9 +1,8 @@
 /** A worker's pipes: lines out of its stdout, and what is wrong when a pipe closes while it lives. */
 
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { renderSize } from "../core/units.js";
 import { isInTime } from "./deadline.js";
-import { createLineReader } from "./line-reader.js";
 import type { RunningProgram } from "./program.js";
 
 interface PipeEvents {
@@ -41,4 +40,42 @@ export function watchPipes(
 	}
 	stdout.once("close", () => void judgeClosing("closed its stdout"));
 	stdin.once("error", () => void judgeClosing("closed its stdin"));
+}
+
+const NEWLINE = 0x0a;
+
+interface LineReader {
+	/** False when a line is longer than allowed; nothing may be taken after that. */
+	take(chunk: Buffer): boolean;
+	/** The bytes after the last newline. */
+	rest(): Buffer;
+}
+
+export function createLineReader(bytesMax: number, onLine: (line: Buffer) => void): LineReader {
+	let parts: Buffer[] = [];
+	let partBytes = 0;
+
+	function takeParts(last: Buffer): Buffer {
+		const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
+		parts = [];
+		partBytes = 0;
+		return line;
+	}
+
+	return {
+		take(chunk) {
+			let from = 0;
+			for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+				if (partBytes + end - from > bytesMax) return false;
+				onLine(takeParts(chunk.subarray(from, end)));
+				from = end + 1;
+			}
+			if (from < chunk.length) {
+				parts.push(chunk.subarray(from));
+				partBytes += chunk.length - from;
+			}
+			return partBytes <= bytesMax;
+		},
+		rest: () => takeParts(Buffer.alloc(0)),
+	};
 }

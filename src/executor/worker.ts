@@ -109,7 +109,10 @@ class ProcessWorker implements Worker {
 		if (this.#held.has(request_id)) throw new Error(`duplicate request ${request_id}`);
 		return new Promise((resolve) => {
 			const held: HeldRequest = {
-				...{ request, isSent: false, sentAtMs: 0, logPosition: this.#log.tail.position },
+				request,
+				isSent: false,
+				sentAtMs: 0,
+				logPosition: this.#log.tail.position,
 				end(result) {
 					takeBackDeadline();
 					signal.removeEventListener("abort", callOff);

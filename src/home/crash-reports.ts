@@ -1,6 +1,6 @@
 /**
- * What daemons of this home left behind when they died: one JSON file each, the newest few. Written by the
- * daemon (or by the one after it, of a death that nobody could report), read by `reeve doctor`.
+ * Crash reports of this home's daemons: one JSON file each, the newest few. Written by the daemon (or
+ * by the next one, if it could not report its own death), read by `reeve doctor`.
  */
 
 import { readdir, readFile } from "node:fs/promises";
@@ -10,15 +10,15 @@ import type { Home } from "./paths.js";
 export type CrashCause =
 	| "uncaught_exception"
 	| "unhandled_rejection"
-	/** A critical service ended, or one used up its restarts. */
+	/** A critical service stopped, or one used up its restarts. */
 	| "service_failed"
 	| "blocked_event_loop"
 	| "out_of_memory"
-	/** It was gone without a word: `kill -9`, the kernel's want of memory, a crash of Node itself. */
+	/** It disappeared without a report: `kill -9`, out of memory, a crash of Node itself. */
 	| "killed";
 
 export interface CrashReport {
-	/** When it was reported; for a death found later, when it was found. */
+	/** When it was reported; for a death detected later, when it was detected. */
 	readonly at: string;
 	readonly cause: CrashCause;
 	readonly message: string;
@@ -53,7 +53,7 @@ export interface StoredCrashReport {
 	readonly report: CrashReport;
 }
 
-/** Reports of this home, newest first. A file that cannot be read is left out. */
+/** Reports of this home, newest first. Unreadable files are skipped. */
 export async function readCrashReports({
 	crashes,
 }: Pick<Home, "crashes">): Promise<readonly StoredCrashReport[]> {

@@ -1,41 +1,41 @@
 /**
- * A JSON file of the home that can be lost without losing the daemon. One that is damaged is kept under another name,
- * the version before it takes its place where that is safe, and a report says so; it never keeps a daemon from
- * starting.
+ * A JSON file of the home that the daemon can lose and continue. A damaged file is kept under another
+ * name, the previous version replaces it where that is safe, and the damage is reported; it never
+ * prevents a start.
  */
 
 import { rename } from "node:fs/promises";
 import { ReeveError } from "../core/errors.js";
 import { previousOf, putFile, readIfThere, withLockOf } from "./update-file.js";
 
-/** What was wrong with a file, and what was done about it. */
+/** The damage of a file, and the action taken. */
 export interface FileDamage {
 	readonly file: string;
 	readonly problem: string;
 	readonly action: string;
-	/** Where the damaged file is now; null where there was none. */
+	/** Where the damaged file is now; null if there was none. */
 	readonly keptAs: string | null;
 }
 
 export interface JsonFileOptions<T> {
-	/** The folder of the lock files. */
+	/** The directory of the lock files. */
 	readonly locks: string;
-	/** Throws with what is wrong, without quoting the content. */
+	/** Throws a description of the problem, without quoting the content. */
 	readonly parse: (value: unknown) => T;
 	/**
-	 * Whether the version before the last change may take the place of a damaged or missing file. Not where it
-	 * would undo what must stay done, as the revocation of a token.
+	 * Whether the previous version may replace a damaged or missing file. Not allowed if that would undo
+	 * something permanent, such as the revocation of a token.
 	 */
 	readonly restoresPrevious: boolean;
-	/** What follows for the operator when there is no version to go back to. */
+	/** The consequence for the operator if there is no previous version. */
 	readonly consequence: string;
 	readonly onDamage: (damage: FileDamage) => void;
 }
 
 export interface JsonFile<T> {
-	/** Null when there is no file, or none that can be used. */
+	/** Null if there is no usable file. */
 	read(): Promise<T | null>;
-	/** Changes it from what it holds now, one change after another; resolves when it is on the disk. */
+	/** Changes the current value, one change at a time; resolves when it is on the disk. */
 	update(change: (value: T | null) => T): Promise<T>;
 }
 
@@ -47,13 +47,13 @@ export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): Js
 		try {
 			value = JSON.parse(text);
 		} catch {
-			// Node's own message quotes the text, which may hold secrets (A5).
+			// Node's own message quotes the text, which may contain secrets (A5).
 			throw new Error(text === "" ? "it is empty" : "it is not valid JSON");
 		}
 		return parse(value);
 	}
 
-	/** Under the lock. Leaves a file that can be used, or none. */
+	/** Called with the lock held. Leaves a usable file, or none. */
 	async function readOrRepair(place: string): Promise<{ value: T | null; isThere: boolean }> {
 		const text = await readIfThere(place);
 		let problem: string;
@@ -88,14 +88,14 @@ export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): Js
 
 	return {
 		async read() {
-			// Without a lock, which a full disk would refuse: a reader sees one whole version or another.
+			// Without a lock, which would fail on a full disk: a reader always sees one complete version.
 			const text = await readIfThere(path);
 			const hasPrevious = text === null && (await readIfThere(previousOf(path))) !== null;
 			if (text === null && !(restoresPrevious && hasPrevious)) return null;
 			try {
 				if (text !== null) return parseText(text);
 			} catch {
-				// It is looked at again below, with nobody else at it.
+				// It is checked again below, with the lock held.
 			}
 			return withLockOf(path, { locks }, async (place) => (await readOrRepair(place)).value);
 		},
@@ -112,7 +112,7 @@ export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): Js
 	};
 }
 
-/** The names of damaged files that were kept. */
+/** The names of damaged files that were moved. */
 export const DAMAGED = /\.damaged-[\dTZ-]+$/;
 
 async function setAside(place: string): Promise<string> {
@@ -122,7 +122,7 @@ async function setAside(place: string): Promise<string> {
 	return keptAs;
 }
 
-/** A full or failing disk is no bug: the same change may succeed later. */
+/** A full or failing disk is not a bug: the same change may succeed later. */
 function explainFailure(path: string, error: unknown): unknown {
 	if (typeof (error as NodeJS.ErrnoException).syscall !== "string") return error;
 	return new ReeveError("store_unavailable", `cannot write ${path}: ${messageOf(error)}`);

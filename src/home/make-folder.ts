@@ -1,12 +1,12 @@
-/** Folders for a home. */
+/** Creates directories for a home. */
 
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder and those above it, as far as they are missing, for their owner alone. One step at a time: where
- * a filesystem says of a folder that it can make nothing in it that there is no such folder, as `/proc` does,
- * Node's own way tries for ever.
+ * Creates a directory and its missing parents, private to their owner. One level at a time: on
+ * filesystems such as `/proc`, which report ENOENT for a directory in which nothing can be created,
+ * Node's recursive mkdir retries forever.
  */
 export async function makeFolder(path: string): Promise<void> {
 	const missing: string[] = [];
@@ -14,12 +14,12 @@ export async function makeFolder(path: string): Promise<void> {
 		missing.push(at);
 	for (const folder of missing.reverse()) {
 		await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-			// Another process was faster.
+			// Another process created it first.
 			if (error.code !== "EEXIST") throw error;
 		});
 	}
 	if (!(await stat(path)).isDirectory()) {
-		throw Object.assign(new Error(`EEXIST: ${path} is not a folder`), { code: "EEXIST" });
+		throw Object.assign(new Error(`EEXIST: ${path} is not a directory`), { code: "EEXIST" });
 	}
 }
 

@@ -1,4 +1,4 @@
-/** Where a daemon's state lives, and so where its socket is found. One home, one daemon. */
+/** The location of a daemon's state and socket. One home, one daemon. */
 
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -36,11 +36,11 @@ export interface Home {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Where programs keep their state, by the desktop standard. */
+/** The state directory by the XDG standard. */
 const stateFolder = (env: Variables) =>
 	env["XDG_STATE_HOME"] || join(env["HOME"] || homedir(), ".local", "state");
 
-/** Who holds which conversation: shared by all homes of a user, since they share the conversations. */
+/** The leases of conversations: shared by all homes of a user, since they share the conversations. */
 export function resolveLeases(env: Variables): string {
 	return resolve(join(stateFolder(env), "reeve-conversations"));
 }

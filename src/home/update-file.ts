@@ -1,14 +1,25 @@
 /**
- * Changes a file that several callers or several processes may change (A9): one at a time, from what the file holds
- * at that moment, and in one step. A file that cannot be read is never overwritten. For files of the home and for
- * files of the user alike.
+ * Changes a file that several callers or processes may change (A9): one at a time, based on its current
+ * content, and atomically. A file that cannot be read is never overwritten. Used for files of the home
+ * and of the user.
  */
 
 import { createHash } from "node:crypto";
-import { constants, copyFile, link, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import {
+	constants,
+	copyFile,
+	link,
+	mkdir,
+	readFile,
+	realpath,
+	rename,
+	rm,
+	rmdir,
+	stat,
+} from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { withFileLock } from "./file-lock.js";
-import { withLockFolder } from "./lock-folder.js";
 import {
 	OWN_TEMPORARY,
 	type ReplaceIfOptions,
@@ -19,23 +30,23 @@ import {
 } from "./replace-file.js";
 
 export interface UpdateOptions {
-	/** The folder of the lock files, the same one for all processes that may change the file. */
+	/** The directory of the lock files, the same for all processes that may change the file. */
 	readonly locks: string;
-	/** By default the mode that the file has, and 0600 for a new one. */
+	/** By default the current mode of the file, or 0600 for a new one. */
 	readonly mode?: number;
-	/** Keeps what the file held before as `NAME.previous`. */
+	/** Keeps the previous content as `NAME.previous`. */
 	readonly keepsPrevious?: boolean;
-	/** Programs other than Reeve change the file as well: takes their lock `NAME.lock` too. */
+	/** Programs other than Reeve also change the file: acquires their lock `NAME.lock` too. */
 	readonly isShared?: boolean;
 }
 
-/** Where the version before the last change is kept. */
+/** Where the previous version is kept. */
 export const previousOf = (path: string) => `${path}.previous`;
 
 /**
- * `change` gets the text, or null where there is no file, and gives the new text, or null to leave the file as it
- * is. When it throws, because it cannot read the text for one, nothing is written. Links are followed: a file that a
- * user keeps elsewhere stays there.
+ * `change` gets the text, or null if there is no file, and returns the new text, or null to leave the
+ * file unchanged. If it throws, for example because it cannot parse the text, nothing is written. Links
+ * are followed: a file that a user keeps elsewhere stays there.
  */
 export function updateFile(
 	path: string,
@@ -43,7 +54,7 @@ export function updateFile(
 	options: UpdateOptions,
 ): Promise<void> {
 	return withLockOf(path, options, async (place) => {
-		// Those who change a file without any lock are noticed, and their change is kept.
+		// Programs that change the file without a lock are detected, and their change is kept.
 		for (let tries = 0; tries < TRIES_MAX; tries++) {
 			const before = await readIfThere(place);
 			const text = change(before);
@@ -57,12 +68,12 @@ export function updateFile(
 
 const TRIES_MAX = 10;
 
-/** Writes a file that no other process changes, whatever it held. */
+/** Replaces a file that no other process changes. */
 export function writeWhole(path: string, text: string, mode: number): Promise<void> {
 	return replaceFile(path, text, { mode });
 }
 
-/** Runs `act` while no other caller changes the file; `place` is the path behind all links. */
+/** Runs `act` while no other caller changes the file; `place` is the path after following all links. */
 export async function withLockOf<T>(
 	path: string,
 	{ locks, isShared = false }: Pick<UpdateOptions, "locks" | "isShared">,
@@ -74,7 +85,7 @@ export async function withLockOf<T>(
 	return withFileLock(locks, `${name}-${hash}`, async () => {
 		const isOwn = (each: string) => each.startsWith(`${name}.`) && OWN_TEMPORARY.test(each);
 		removeLeftovers(dirname(place), isOwn);
-		// CLIs name their lock after the path that they were given, not after the file behind it.
+		// CLIs name their lock after the path that they use, not after the link target.
 		return isShared ? withLockFolder(path, () => act(place)) : act(place);
 	});
 }
@@ -100,15 +111,15 @@ export async function putFile(
 	});
 }
 
-/** A second name for the file as it is: the next rename leaves it with this one alone. */
+/** A hard link to the current file: after the next rename it is the only name. */
 async function keepPrevious(place: string): Promise<void> {
 	const beside = temporaryPath(previousOf(place));
 	try {
-		// Some filesystems have no second names.
+		// Some filesystems have no hard links.
 		await link(place, beside).catch(() => copyFile(place, beside, constants.COPYFILE_EXCL));
 		await rename(beside, previousOf(place));
 	} finally {
-		// Two names of one file: then a rename does nothing and leaves both.
+		// If both are names of one file, a rename does nothing and leaves both.
 		await rm(beside, { force: true });
 	}
 }
@@ -120,4 +131,53 @@ export async function readIfThere(path: string): Promise<string | null> {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
 		throw error;
 	}
+}
+
+/*
+ * The lock that agent CLIs written for Node take before they change their settings (`proper-lockfile`): a folder
+ * `FILE.lock`, created to take it and removed to release it. One whose time is older than ten seconds is left over
+ * from a killed process; a live holder renews it.
+ */
+
+const STALE_MS = 10_000;
+const WAIT_MS_MAX = 20_000;
+const LOOK_MS = 25;
+
+/** Throws when another process keeps the lock for too long. */
+export async function withLockFolder<T>(
+	file: string,
+	act: () => Promise<T>,
+	waitMsMax = WAIT_MS_MAX,
+): Promise<T> {
+	const lock = `${file}.lock`;
+	const untilMs = performance.now() + waitMsMax;
+	let state = await take(lock);
+	while (state === "held") {
+		if (performance.now() > untilMs) {
+			throw new Error(`another program has held the lock ${lock} for too long`);
+		}
+		// Not in step with others that wait.
+		await sleep(LOOK_MS * (0.5 + Math.random()));
+		state = await take(lock);
+	}
+	try {
+		return await act();
+	} finally {
+		if (state === "taken") await rmdir(lock).catch(() => {});
+	}
+}
+
+async function take(lock: string): Promise<"taken" | "held" | "other"> {
+	try {
+		await mkdir(lock, { mode: 0o700 });
+		return "taken";
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+	}
+	const held = await stat(lock).catch(() => null);
+	if (held === null) return "held";
+	// A file of this name follows another convention, and says nothing here.
+	if (!held.isDirectory()) return "other";
+	if (held.mtimeMs < Date.now() - STALE_MS) await rmdir(lock).catch(() => {});
+	return "held";
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The version of this package, from the one place where it is written. */
+/** The version of this package, from package.json. */
 export function readVersion(): string {
 	const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
 	return (JSON.parse(text) as { version: string }).version;

@@ -60,8 +60,11 @@ describe("without the right to make groups", () => {
 		expect(run.applyLimits(none)).toEqual([expect.stringMatching(/limit on memory: a test; /)]);
 		expect(run.countOomKills()).toBe(0);
 		expect(groups.describe()).toContainEqual({
-			...{ name: "cpu", available: false, reason: "a test" },
-			...{ instead: expect.stringContaining("no other way to limit"), perProcess: false },
+			name: "cpu",
+			available: false,
+			reason: "a test",
+			instead: expect.stringContaining("no other way to limit"),
+			perProcess: false,
 		});
 	});
 });

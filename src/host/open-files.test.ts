@@ -19,7 +19,9 @@ test.runIf(process.platform === "linux")(
 			perl -e 'setpgrp; open(my $f, ">", "tool"); syswrite STDOUT, "t"; sleep 1000' & tool=$!
 			trap 'kill $tool' TERM; wait`;
 		const child = spawn("sh", ["-c", script], {
-			...{ cwd: folder, detached: true, stdio: ["ignore", "pipe", "inherit"] },
+			cwd: folder,
+			detached: true,
+			stdio: ["ignore", "pipe", "inherit"],
 		});
 		onTestFinished(() => void process.kill(-(child.pid ?? 0), "SIGTERM"));
 		let said = "";

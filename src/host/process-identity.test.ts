@@ -15,8 +15,14 @@ describe("/proc/<pid>/stat", () => {
 
 	test("is read whatever the program calls itself", () => {
 		const expected = {
-			...{ pid: 42, ppid: 7, pgid: 40, sid: 41, startTime: "987654", ended: false },
-			...{ cpuMs: 260, foregroundPgid: 42 },
+			pid: 42,
+			ppid: 7,
+			pgid: 40,
+			sid: 41,
+			startTime: "987654",
+			ended: false,
+			cpuMs: 260,
+			foregroundPgid: 42,
 		};
 		for (const name of ["node", "a b", ") R 1 1 1", "((", "\n"]) {
 			expect(parseProcStat(line(name, "S"))).toEqual({ ...expected, name });

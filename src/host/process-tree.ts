@@ -4,11 +4,12 @@
  * process group of the run's leader while that is known to be the run's. Never by name (S10).
  */
 
+import { readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KillResult, ProcessIdentity, RunProcess, RunProcesses } from "../ports/backend.js";
-import { findWrapper, whenGone } from "./ask-wrapper-last.js";
 import { killGroup, readGroupMembers } from "./cgroup-members.js";
-import { lookUp, type ProcessEntry, readBootId } from "./process-identity.js";
+import { isAlive, lookUp, type ProcessEntry, readBootId } from "./process-identity.js";
 import { nextProcessTable, type ProcessTable } from "./process-table.js";
 
 export interface ProcessTree {
@@ -217,4 +218,59 @@ async function stopAll(watch: TreeWatch, deadlineMs: number): Promise<ProcessEnt
 		}
 	}
 	return watch.members(await nextProcessTable());
+}
+
+/*
+ * A shell that leads a terminal's session and does not handle a signal exits as soon as it gets one. The kernel then hangs
+ * up on whatever the shell had started, which ends most programs before they have cleaned up. So such a wrapper is
+ * signalled last, when the others have exited.
+ */
+
+const LOOK_MS_MIN = 10;
+const LOOK_MS_MAX = 100;
+/** No drain takes longer in practice. Whatever is alive by then is signalled by the one that drains, and killed. */
+const WAIT_MS_MAX = 10 * 60 * 1_000;
+
+/** The one of these that is to be signalled last; null when there is none. */
+function findWrapper(
+	workers: readonly ProcessEntry[],
+	root: ProcessIdentity,
+	signal: NodeJS.Signals,
+): ProcessEntry | null {
+	const wrapper = workers.find(
+		({ pid, startTime }) => pid === root.pid && startTime === root.startTime,
+	);
+	// A hangup is what SIGHUP stands for.
+	if (wrapper === undefined || signal === "SIGHUP" || wrapper.sid !== wrapper.pid) return null;
+	const hangsUpOn = workers.filter(
+		({ pid, pgid }) => pid !== wrapper.pid && pgid === wrapper.foregroundPgid,
+	);
+	return hangsUpOn.length > 0 && hasDefaultAction(wrapper.pid, signal) ? wrapper : null;
+}
+
+/** Calls back when none of these is alive any more. */
+async function whenGone(processes: readonly ProcessEntry[], onGone: () => void): Promise<void> {
+	const bootId = readBootId();
+	const untilMs = performance.now() + WAIT_MS_MAX;
+	for (let pauseMs = LOOK_MS_MIN; performance.now() < untilMs; pauseMs *= 2) {
+		await sleep(Math.min(pauseMs, LOOK_MS_MAX), undefined, { ref: false });
+		const isOver = processes.every(
+			({ pid, startTime }) => isAlive({ bootId, pid, startTime }) === false,
+		);
+		if (isOver) return onGone();
+	}
+}
+
+/** Whether the signal kills the process by default. False where the system does not report it. */
+function hasDefaultAction(pid: number, signal: NodeJS.Signals): boolean {
+	try {
+		const status = readFileSync(`/proc/${pid}/status`, "utf8");
+		const bit = 1n << BigInt(constants.signals[signal] - 1);
+		return ["SigIgn", "SigCgt", "SigBlk"].every((name) => {
+			const mask = new RegExp(`^${name}:\\s*([0-9a-f]+)$`, "m").exec(status)?.[1];
+			return mask !== undefined && (BigInt(`0x${mask}`) & bit) === 0n;
+		});
+	} catch {
+		return false;
+	}
 }

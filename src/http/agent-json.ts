@@ -1,4 +1,4 @@
-/** An agent as the engine knows it, in the words of the contract. */
+/** Converts an agent of the engine to the format of the contract. */
 
 import { needsFix } from "../core/attention.js";
 import { renderExit } from "../core/exit.js";
@@ -59,7 +59,7 @@ export function renderAgent(
 	};
 }
 
-/** How an agent is doing, over its runs and the calls to it. */
+/** The health of an agent, over its runs and the calls to it. */
 export function healthOf({ agent }: AgentView, circuit: Circuit): Health {
 	return overallHealth(agent.crash.policy, circuit.health);
 }
@@ -68,7 +68,7 @@ function laterOf(a: number | null, b: number | null): number | null {
 	return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }
 
-/** What it does, as far as that is known: what is not known is never shown as well. */
+/** Its activity, if known: an unknown activity is never shown as a good one. */
 function activityOf({ process, known, ready, hold }: AgentView): Activity {
 	if (process === "starting") return "starting";
 	if (process === "stopping") return "draining";
@@ -78,7 +78,7 @@ function activityOf({ process, known, ready, hold }: AgentView): Activity {
 	return process === "stopped" && hold !== null ? "rate_limited" : "unknown";
 }
 
-/** Why it is as it is; what runs only when it is called is as its circuit is. */
+/** The reason for its state; for an agent that only runs when called, that of its circuit. */
 function renderReason(view: AgentView, circuit: Circuit): string {
 	const { agent, missing, hold, usage, known, gone } = view;
 	if (gone !== null)

@@ -1,4 +1,4 @@
-/** Who did what: an event for everything that an operator or a program had the daemon do. */
+/** The audit log: an event for every action of an operator or a program. */
 
 import type { NewEvent } from "../ports/store.js";
 import type { Caller } from "./auth/gate.js";
@@ -9,11 +9,11 @@ export interface Act {
 	readonly params: Readonly<Record<string, string>>;
 	readonly caller: Caller;
 	readonly correlationId: string;
-	/** The code of the error that it came to; null when it was done. */
+	/** The error code; null on success. */
 	readonly error: string | null;
 }
 
-/** Looking is not acting, and what has events of its own needs none here. */
+/** Reads are not actions, and routes with their own events need none here. */
 export function isAct({ method, spec }: Route): boolean {
 	return method !== "GET" && spec.quiet !== true;
 }

@@ -1,34 +1,35 @@
 /**
- * Bounds the connections of a listener (A6). On the network, connections on which no request is under way are cheap
- * to open and wait for headers that may never come; without a bound of their own they use up the places of
- * real clients. Beyond the bound, the address with the most of them loses its oldest one, so that a client
- * that opens thousands only displaces itself. Requests, streams and terminals under way are never cut.
+ * Limits the connections of a listener (A6). On the network, idle connections are cheap to open and
+ * wait for headers that may never arrive; without their own limit they would displace real clients.
+ * Beyond the limit, the address with the most idle connections loses its oldest one, so a client that
+ * opens thousands only displaces itself. Connections with open requests, streams and terminals are
+ * never closed.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Connections without a request under way. Browsers keep about 6 per page. */
+/** Connections without an open request. Browsers keep about 6 per page. */
 const IDLE_CONNECTIONS_MAX = 250;
 
-/** How long the rest of a request may take to come, and how many connections there may be (A6). */
+/** How long the rest of a request may take to arrive, and the maximum number of connections (A6). */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, maxConnections: 1_000 };
 
 export function limitConnections(server: Server, via: "network" | "socket"): void {
 	Object.assign(server, LIMITS);
-	// The socket is private to the user, and nobody else can open connections to it.
+	// The socket is private to the user, so no limit is needed.
 	if (via === "network") limitIdleConnections(server);
 }
 
 interface Peer {
 	readonly socket: Socket;
 	readonly address: string;
-	/** How many requests are under way: a client may send the next one before the answer. */
+	/** The number of open requests: a client may send the next one before the response. */
 	underWay: number;
 }
 
 export function limitIdleConnections(server: Server, idleMax = IDLE_CONNECTIONS_MAX): void {
-	/** By address and port: with TLS, a request names another socket than the connection that carries it. */
+	/** By address and port: with TLS, a request refers to another socket object than its connection. */
 	const peers = new Map<string, Peer>();
 	/** Their keys by address, longest idle first. */
 	const idle = new Map<string, Set<string>>();

@@ -1,9 +1,9 @@
 /**
- * Events for any number of readers. A reader that keeps up is given each commit as it comes, encoded
- * once for all; one that does not is given nothing more until it has read what it was sent, and then
- * goes on from the store, a page at a time. So a slow reader costs a page of memory and nobody else
- * anything (A6), and none misses or repeats an event (A3). One that reads nothing at all is cut off:
- * it can come again with the last id it saw.
+ * Streams events to any number of readers. A reader that keeps up gets each commit immediately, encoded
+ * once for all readers; a slow one gets nothing more until it has read everything that was sent, and
+ * then continues from the store, one page at a time. So a slow reader costs one page of memory and does
+ * not affect others (A6), and none misses or repeats an event (A3). A reader that reads nothing at all
+ * is disconnected: it can reconnect with the last id it received.
  */
 
 import type { Writable } from "node:stream";
@@ -12,7 +12,7 @@ import type { ReeveEvent } from "../core/events.js";
 import type { Store } from "../ports/store.js";
 
 const PAGE = 100;
-/** How long a reader may read nothing although there is something to read. */
+/** How long a reader may read nothing although there is data. */
 const STALLED_MS_MAX = 60_000;
 const HEARTBEAT_MS = 15_000;
 
@@ -20,10 +20,10 @@ export interface EventFilter {
 	readonly agent?: string | undefined;
 	readonly task?: string | undefined;
 	readonly plan?: string | undefined;
-	/** Types, or beginnings of types that end in a dot: `agent.`. */
+	/** Types, or prefixes of types that end with a dot: `agent.`. */
 	readonly types?: readonly string[] | undefined;
 	readonly sinceMs?: number | undefined;
-	/** Hides events of agents that the reader may not see, and those that are about no agent. */
+	/** Hides events of agents that the reader may not see, and events without an agent. */
 	readonly sees?: ((agent: string | undefined) => boolean) | undefined;
 }
 
@@ -33,11 +33,11 @@ export interface ReaderLimits {
 }
 
 export interface EventReaders {
-	/** Throws when what follows this event is no longer kept. */
+	/** Throws if the events after this one were removed. */
 	check(after: number): void;
-	/** Sends what is stored after this event, and then what is committed, until `gone` aborts. */
+	/** Sends stored events after this one, then new ones, until `gone` aborts. */
 	follow(after: number, filter: EventFilter, to: Writable, gone: AbortSignal): Promise<void>;
-	/** Sends what is stored after this event, and ends. */
+	/** Sends stored events after this one, and ends. */
 	replay(after: number, filter: EventFilter, to: Writable, gone: AbortSignal): Promise<void>;
 }
 
@@ -62,16 +62,17 @@ export function createEventReaders(
 		};
 	}
 
-	/** Sends pages from the store up to this event; gives the last one that was looked at. */
+	/** Sends pages from the store up to this event; returns the last one that was checked. */
 	async function send(from: number, to: number, filter: EventFilter, out: Outlet) {
 		let seq = from;
 		while (seq < to && !out.ended()) {
 			refusePruned(store, seq);
 			const page = store.readEvents({
-				...{ afterSeq: seq, limit: PAGE },
+				afterSeq: seq,
+				limit: PAGE,
 				...(filter.agent !== undefined && { agent: filter.agent }),
 			});
-			// With nothing left of this agent, everything up to here has been looked at.
+			// A short page means that all events up to here were checked.
 			seq = page.length < PAGE ? Math.max(to, page.at(-1)?.seq ?? 0) : (page.at(-1)?.seq ?? to);
 			await out.write(
 				page

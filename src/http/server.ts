@@ -25,7 +25,6 @@ import {
 	sendPrepared,
 } from "./replies.js";
 import { findRoute, type Route } from "./router.js";
-import { setSecurityHeaders } from "./security-headers.js";
 import { guardStore } from "./store-guard.js";
 import { createTerminalHub, type Upgrade } from "./terminal-hub.js";
 import { type ClosingWatchers, watchCaller } from "./watch-caller.js";
@@ -92,7 +91,12 @@ export function createApi(parts: ApiParts): Api {
 		const subjects = () => subjectsOf(route.name, parts, { params: understood.params, body });
 		gate.confine(caller, route.spec, subjects);
 		const asked = Object.assign(watched, understood, {
-			...{ body, headers: request.headers, caller, via, correlationId, sight: sightOf(caller) },
+			body,
+			headers: request.headers,
+			caller,
+			via,
+			correlationId,
+			sight: sightOf(caller),
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
 		}) as Asked<RouteName>;
 		const act = () => guardStore(route.spec, parts.store, () => handler(asked, response));
@@ -127,8 +131,13 @@ export function createApi(parts: ApiParts): Api {
 			}
 			const { id } = understand(route, params, url).params as { id: string };
 			await terminals.upgrade(id, url.searchParams, {
-				...{ request, socket, head, closing: door.closing, mayType: mayAct(caller) },
-				...{ invalid: gate.untilInvalid(caller), recheck: () => gate.recheck(caller) },
+				request,
+				socket,
+				head,
+				closing: door.closing,
+				mayType: mayAct(caller),
+				invalid: gate.untilInvalid(caller),
+				recheck: () => gate.recheck(caller),
 				onTyping: () => noteAct({ route, params, caller, ...ids, error: null }),
 			});
 		} catch (error) {
@@ -231,4 +240,20 @@ async function bodyOf({ method, spec }: Route, request: IncomingMessage): Promis
 	if (method === "GET") return undefined;
 	const body = await readJson(request);
 	return spec.body === undefined ? undefined : body;
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+	"cache-control": "no-store",
+	"content-security-policy":
+		"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"cross-origin-opener-policy": "same-origin",
+	"cross-origin-resource-policy": "same-origin",
+	"referrer-policy": "no-referrer",
+	"x-content-type-options": "nosniff",
+	"x-frame-options": "DENY",
+};
+
+function setSecurityHeaders(response: ServerResponse, secure: boolean): void {
+	for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+	if (secure) response.setHeader("strict-transport-security", "max-age=31536000");
 }

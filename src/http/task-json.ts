@@ -74,7 +74,9 @@ export function renderPlanDetail({ plan, tasks }: PlanDetail): PlanDetailJson {
 function renderAttempt(attempt: StoredAttempt, withLog: boolean): TaskJson["attempts"][number] {
 	const { n, startedAtMs, endedAtMs, error, log, response } = attempt;
 	return {
-		...{ n, started_at: isoTime(startedAtMs), ended_at: isoTime(endedAtMs) },
+		n,
+		started_at: isoTime(startedAtMs),
+		ended_at: isoTime(endedAtMs),
 		...(error !== null && { error }),
 		...(response !== undefined && { response }),
 		...(withLog && { log }),

@@ -9,7 +9,7 @@ import type { Asked } from "./handler.js";
 const DROP_MS_MAX = 1_000;
 
 /** One for all: each reason of its own would collect a stack trace for every request. */
-const NOT_WAITED_FOR = new ReeveError("connection_lost", "the caller waits no longer");
+const NOT_WAITED_FOR = new ReeveError("connection_lost", "the caller stopped waiting");
 
 /** What is told when a server ends, by the requests that are open. Cheaper than listeners of a signal. */
 export type ClosingWatchers = Set<() => void>;

@@ -1,8 +1,10 @@
 /**
- * Finds the native program for this host: the one named by `REEVE_SHIM` (absolute path, for tests), else the shipped binary for this platform
- * if it runs and was built from the sources beside it, else one that the system's C compiler builds once into a cache folder.
+ * Finds the native program for this host: the one named by `REEVE_SHIM` (absolute path, for tests),
+ * else the shipped binary for this platform if it runs and was built from the current sources, else one
+ * that the system's C compiler builds once into a cache directory.
  *
- * The result is found once per process. A binary is trusted only after it printed its protocol and the hash of its sources.
+ * The result is cached per process. A binary is trusted only after it printed its protocol versions and
+ * the hash of its sources.
  */
 
 import { type ExecFileSyncOptions, execFileSync } from "node:child_process";
@@ -27,7 +29,7 @@ const BUILD_TIMEOUT_MS = 120_000;
 export interface Shim {
 	readonly path: string;
 	readonly origin: "environment" | "prebuilt" | "built";
-	/** The oldest and newest version of the protocol that it speaks. */
+	/** The oldest and newest protocol version that it supports. */
 	readonly oldest: number;
 	readonly newest: number;
 	/** Hash of the sources that it was built from. */
@@ -36,26 +38,26 @@ export interface Shim {
 
 export interface ShimMissing {
 	readonly path: null;
-	/** Why no binary can be used, with what to do about it. */
+	/** Why no binary can be used, and how to fix it. */
 	readonly reason: string;
 }
 
-/** Where to look. */
+/** Where to search. */
 export interface Place {
-	/** The folder with the C sources and `prebuilt`. */
+	/** The directory with the C sources and `prebuilt`. */
 	readonly folder: string;
 	readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 let found: Shim | ShimMissing | undefined;
 
-/** Which binary is in use, or why there is none. */
+/** The binary in use, or why there is none. */
 export function describeShim(): Shim | ShimMissing {
 	found ??= findShim({ folder: FOLDER, env: process.env });
 	return found;
 }
 
-/** The path of the binary. Throws where there is none. */
+/** The path of the binary. Throws if there is none. */
 export function shimPath(): string {
 	const shim = describeShim();
 	if (shim.path === null) throw new Error(shim.reason);
@@ -135,7 +137,7 @@ function sourceFiles(folder: string): string[] {
 		.sort();
 }
 
-/** The same hash as that of scripts/lib/native.mjs. */
+/** The same hash as in scripts/lib/native.mjs. */
 function hashSources(folder: string, files: readonly string[]): string {
 	const hash = createHash("sha256");
 	for (const name of [...files, "cc-flags.json"]) {
@@ -150,7 +152,10 @@ interface Flags {
 	readonly cc: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Returns null, or why it failed. Two processes may build at a time: each renames its own whole result. */
+/**
+ * Returns null, or why it failed. Two processes may build at the same time: each renames its own
+ * complete result.
+ */
 function build(
 	place: Place,
 	files: readonly string[],

@@ -1,4 +1,4 @@
-/** A program that is given the notice as JSON on its stdin. Never a shell. */
+/** Runs a program with the notification as JSON on stdin, without a shell. */
 
 import { spawn } from "node:child_process";
 import type { Channel } from "../ports/notifier.js";

@@ -1,4 +1,4 @@
-/** The notifications of the desktop: notify-send, or osascript on macOS. */
+/** Desktop notifications: notify-send, or osascript on macOS. */
 
 import { spawn } from "node:child_process";
 import type { Notice } from "../core/notice.js";
@@ -27,7 +27,7 @@ function commandFor(
 	platform: NodeJS.Platform,
 	{ title, text, kind }: Notice,
 ): [program: string, args: string[]] {
-	// As arguments of the script, not in it: nothing that an agent says is run.
+	// Passed as arguments of the script, not inside it: text from an agent is never executed.
 	const script = "on run {a, b}\ndisplay notification b with title a\nend run";
 	if (platform === "darwin") return ["osascript", ["-e", script, title, text]];
 	const urgency = kind === "halted" || kind === "circuit_open" ? "critical" : "normal";

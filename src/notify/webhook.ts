@@ -1,6 +1,6 @@
 /**
- * A POST to an address: as it is, signed so that the receiver can tell it from others', or in the shape
- * that Slack or ntfy take. The address may itself be a secret, so no failure names it (A5).
+ * Posts to a URL: as plain JSON with a signature, or in the format of Slack or ntfy. The URL itself may
+ * be a secret, so no error contains it (A5).
  */
 
 import { createHmac } from "node:crypto";
@@ -24,7 +24,9 @@ export function createWebhook({ url, secret, shape, nowMs }: WebhookOptions): Ch
 			const seconds = Math.floor(nowMs() / 1_000);
 			try {
 				const response = await fetch(url, {
-					...{ method: "POST", body, redirect: "error" },
+					method: "POST",
+					body,
+					redirect: "error",
 					headers: { ...headers, ...signature(secret, seconds, body) },
 					signal: AbortSignal.timeout(ANSWER_MS_MAX),
 				});
@@ -50,7 +52,7 @@ function resultOf(status: number): SendResult {
 function renderBody(notice: Notice, shape: WebhookOptions["shape"]) {
 	const { title, text, kind } = notice;
 	if (shape === "ntfy") {
-		// Headers hold no line break and no more than Latin letters.
+		// Header values must be printable ASCII.
 		const plain = title.replaceAll(/[^\x20-\x7e]/g, "?");
 		return { body: text, headers: { title: plain, tags: kind } };
 	}

@@ -1,6 +1,6 @@
 /**
- * What the engine knows of an agent CLI, and what it asks of the host so that two processes never
- * hold one conversation.
+ * The engine's view of an agent CLI, and the leases that keep two processes from using one
+ * conversation.
  */
 
 import type { AdapterProfile } from "../core/adapter.js";
@@ -8,17 +8,17 @@ import type { SignMeaning } from "../core/sign.js";
 import type { UsageReading } from "../core/usage.js";
 import type { ProcessIdentity } from "./backend.js";
 
-/** All that is known of one agent CLI. */
+/** Everything known about one agent CLI. */
 export interface AgentAdapter {
 	readonly name: string;
 	readonly profile: AdapterProfile;
-	/** What a record means that one of the CLI's hooks has left; null for nothing. */
+	/** The meaning of a record written by one of the CLI's hooks; null for none. */
 	readonly readRecord?: (event: string, data: JsonRecord, read: SignReader) => SignMeaning | null;
-	/** What a line of the conversation's record means; null for nothing. */
+	/** The meaning of a line of the transcript; null for none. */
 	readonly readTranscript?: (line: JsonRecord, read: SignReader) => SignMeaning | null;
-	/** The meaning of a record of its log, with its time where the record has one; null for none. */
+	/** The meaning of a record of its log, with its time if the record has one; null for none. */
 	readonly readLog?: (record: JsonRecord, read: SignReader) => LogMeaning | null;
-	/** How its usage is known; without it, it is not. */
+	/** Where its usage is recorded; omitted if it is not. */
 	readonly usage?: UsageSource;
 }
 
@@ -28,11 +28,13 @@ export type LogMeaning = SignMeaning & {
 };
 
 export interface UsageSource {
-	/** Where it is written, the first that can be filled in. The conversation's record, unless given. */
+	/**
+	 * Where it is written, the first path whose placeholders all have a value. The transcript by default.
+	 */
 	readonly files?: readonly string[];
-	/** A folder whose files tell more of it, each line in the same way: of what works beside the agent. */
+	/** A directory with more files of the same format, for example of subagents. */
 	readonly beside?: (path: string) => string;
-	/** What a line tells of it; null for nothing. */
+	/** The usage in a line; null for none. */
 	readonly read: (line: JsonRecord) => UsageReading | null;
 }
 
@@ -47,28 +49,28 @@ export interface SignReader {
 /** A reader for a record that was written at this wall time. */
 export type SignReaderAt = (atMs: number) => SignReader;
 
-/** The right to hold a conversation. Plain data: it is stored with the run that has it. */
+/** The exclusive right to use a conversation. Plain data, stored with its run. */
 export interface ConversationLease {
 	readonly conversation: string;
-	/** Grows with every holder, so that a late one is known as such. */
+	/** Grows with every holder, so that an outdated holder can be detected. */
 	readonly token: number;
 }
 
 export type LeaseResult =
 	| { readonly ok: true; readonly lease: ConversationLease }
-	/** Who holds it, in words. */
+	/** The current holder, as text. */
 	| { readonly ok: false; readonly detail: string };
 
 /**
- * One holder per conversation among all daemons of this user on this host. A lease is held by this
- * daemon until it is bound, then by the agent's process for as long as that lives.
+ * One holder per conversation among all daemons of this user on this host. A lease belongs to this
+ * daemon until it is bound, then to the agent's process as long as that is alive.
  */
 export interface ConversationLeases {
 	take(
 		conversation: string,
 		holder: { readonly agentId: string; readonly runId: string },
 	): Promise<LeaseResult>;
-	/** From now on the process holds it. False when somebody else has it by now. */
+	/** Passes the lease to the process. False if another holder has it by now. */
 	bind(lease: ConversationLease, process: ProcessIdentity): Promise<boolean>;
 	release(lease: ConversationLease): Promise<void>;
 }

@@ -1,12 +1,12 @@
 /**
- * What holds the processes of session agents. A backend starts runs, reports how they end, and finds
- * them again after the daemon has died; it decides nothing. One conformance suite runs over all.
+ * Runs the processes of session agents. A backend starts runs, reports their exits, and finds them
+ * again after the daemon has died; it decides nothing. One conformance suite runs over all backends.
  *
- * A run is known by its id alone: the id is recorded before the start, handed to the backend, and
+ * A run is identified by its id alone: the id is recorded before the start, passed to the backend, and
  * carried by the process (`REEVE_RUN_ID`), so a run whose start was never confirmed can be found.
  */
 
-/** Which process this is, told apart from a later one with the same number (S10). */
+/** Identifies a process, also after its pid was reused (S10). */
 export interface ProcessIdentity {
 	/** Changes with every boot of the host. */
 	readonly bootId: string;
@@ -15,7 +15,7 @@ export interface ProcessIdentity {
 	readonly startTime: string;
 }
 
-/** What an agent may use; null where there is no limit. */
+/** Resource limits of an agent; null for no limit. */
 export interface ResourceLimits {
 	readonly memoryBytes: number | null;
 	/** 100 is one CPU. */
@@ -32,37 +32,37 @@ export interface StartRequest {
 	readonly runId: string;
 	/** `project:name`. */
 	readonly agentId: string;
-	/** The program and its arguments. No shell reads them. */
+	/** The program and its arguments, without a shell. */
 	readonly argv: readonly [string, ...string[]];
 	readonly cwd: string;
-	/** The whole environment of the agent, to the letter. Never shown, logged or put into an argv. */
+	/** The complete environment of the agent. Never shown, logged or put into an argv. */
 	readonly env: Readonly<Record<string, string>>;
-	/** False runs it without a terminal, its output going straight to its log. */
+	/** If false, it runs without a terminal, and its output goes directly to its log. */
 	readonly terminal: boolean;
 	readonly size: TerminalSize;
-	/** The folder for this agent's logs; everything it prints is kept there, within bounds. */
+	/** The directory for this agent's logs, which contain all of its output, within bounds. */
 	readonly logDir: string;
 	readonly limits: ResourceLimits;
-	/** How long the agent may take to end when it is not Reeve but the host that stops it. */
+	/** How long the agent may take to exit when the host stops it instead of Reeve. */
 	readonly stopTimeoutMs?: number;
 }
 
-/** How to find a run again: plain data, stored as JSON, understood by the backend that made it. */
+/** Identifies a run for its backend. Plain data, stored as JSON. */
 export interface RunHandle {
 	readonly backend: string;
 	readonly runId: string;
 	readonly process: ProcessIdentity;
 	/** Wall time. */
 	readonly startedAtMs: number;
-	/** Whatever else the backend needs, such as the name of its session. */
+	/** Additional data of the backend, such as the name of its session. */
 	readonly data: Readonly<Record<string, string | number>>;
 }
 
 /** Why a run could not be started. */
 export interface StartFailure {
-	/** Trying again cannot help: a missing program or folder, no right to execute. */
+	/** A retry cannot succeed: a missing program or directory, no permission to execute. */
 	readonly permanent: boolean;
-	/** What to fix, in words. */
+	/** What to fix, as text. */
 	readonly detail: string;
 }
 
@@ -70,60 +70,60 @@ export type StartResult =
 	| { readonly ok: true; readonly handle: RunHandle }
 	| { readonly ok: false; readonly failure: StartFailure };
 
-/** The facts of a run's end, as whoever held the process saw them. */
+/** The facts of a run's end, as observed by the process that owned it. */
 export interface RunExit {
 	readonly runId: string;
 	readonly code: number | null;
 	readonly signal: string | null;
-	/** Wall time of the end, true even when nobody was watching. */
+	/** Wall time of the exit, correct even if no daemon was running. */
 	readonly atMs: number;
 	readonly outOfMemory: boolean;
-	/** The holder of the process has proven that nothing of the run's process tree is left. */
+	/** The owner of the process has proven that no process of the run is left. */
 	readonly treeGone?: boolean;
-	/** Why the backend itself ended the run, which is then started again and counts for nothing. */
+	/** Why the backend itself stopped the run, which is then started again without being counted. */
 	readonly replaced?: string;
 }
 
-/** What became of a run while nobody was watching. */
+/** The state of a run that was not watched for a while. */
 export type Recovered =
 	| { readonly state: "running"; readonly handle: RunHandle }
 	| { readonly state: "exited"; readonly exit: RunExit }
-	/** It never started, or it is gone and nobody knows how. */
+	/** It never started, or it is gone and its exit is unknown. */
 	| { readonly state: "gone"; readonly rebooted: boolean }
-	/** The backend cannot tell now; never taken for stopped. */
+	/** The backend cannot determine it now. This must never be treated as stopped. */
 	| { readonly state: "unknown"; readonly reason: string };
 
 /** One live process of a run. */
 export interface RunProcess {
 	readonly pid: number;
-	/** Tells it from a later process with the same pid (S10). */
+	/** Distinguishes it from a later process with the same pid (S10). */
 	readonly startTime: string;
 	/** The name of its program, for reports. Never used to find a process. */
 	readonly name: string;
 }
 
-/** A run whose processes are looked for, alive or over. */
+/** A run whose processes are looked up, running or not. */
 export interface RunReference {
 	readonly runId: string;
-	/** Null when the start was never confirmed. */
+	/** Null if the start was never confirmed. */
 	readonly handle: RunHandle | null;
 	/** The agent's own process exited a moment ago, so its process group and session are still its own. */
 	readonly justExited?: boolean;
 }
 
-/** The live processes of a run: the agent, what it has started and what outlived it. */
+/** The live processes of a run: the agent, its child processes and those that outlived it. */
 export type RunProcesses =
 	| { readonly ok: true; readonly processes: readonly RunProcess[] }
 	| { readonly ok: false; readonly reason: string };
 
 export type KillResult =
 	| { readonly ok: true; readonly killed: readonly RunProcess[] }
-	/** Something of the run's process tree is still there, or it cannot be proven gone. */
+	/** Some process of the run is still alive, or cannot be proven gone. */
 	| { readonly ok: false; readonly reason: string };
 
-/** Somebody who watches a terminal, and may type into it. */
+/** A viewer of a terminal, which may also type into it. */
 export interface TerminalConnection {
-	/** Bytes typed at the terminal. */
+	/** Input typed at the terminal. */
 	write(bytes: Uint8Array): void;
 	resize(size: TerminalSize): void;
 	close(): void;
@@ -131,16 +131,20 @@ export interface TerminalConnection {
 
 export interface TerminalViewer {
 	/**
-	 * The screen as it is now, as bytes that draw it; may come again after the viewer fell behind. It is incomplete when the
-	 * program printed more than is kept, or something of the terminal's state could not be read.
+	 * The current screen, as bytes that draw it; may be sent again after the viewer fell behind. It is
+	 * incomplete if the program printed more than is kept, or a part of the terminal's state could not be
+	 * read.
 	 */
 	onSnapshot(bytes: Uint8Array, size: TerminalSize, isIncomplete?: boolean): void;
 	onOutput(bytes: Uint8Array): void;
-	/** The terminal is gone, or the connection to whoever holds it. */
+	/** The terminal is gone, or the connection to its owner. */
 	onClose(reason: string): void;
 }
 
-/** The signals that agents are sent. Named here, so that users of the types need none of Node's. */
+/**
+ * The signals that Reeve sends to agents. Defined here, so that users of these types do not need those
+ * of Node.
+ */
 export type AgentSignal =
 	| "SIGHUP"
 	| "SIGINT"
@@ -153,22 +157,21 @@ export type AgentSignal =
 	| "SIGCONT"
 	| "SIGWINCH";
 
-/** What holds the processes of session agents. One conformance suite runs over every implementation. */
+/** Runs the processes of session agents. One conformance suite runs over every implementation. */
 export interface Backend {
 	readonly name: string;
-	/** Starts a run. Called again with the id of a run that is alive, it starts nothing (S1). */
+	/** Starts a run. If a run with this id is alive, it starts nothing (S1). */
 	start(request: StartRequest): Promise<StartResult>;
-	/** Finds a run by its id, and by its handle where one was recorded. */
+	/** Finds a run by its id, and by its handle if one was recorded. */
 	recover(runId: string, handle: RunHandle | null): Promise<Recovered>;
 	/** Calls back once for every run that ends from now on. */
 	onExit(listener: (exit: RunExit) => void): void;
 	/**
-	 * Signals the programs that do the work: the agent's process group and the foreground group of its
-	 * terminal, so that a signal also reaches a program that a shell or a script has started. Returns the
-	 * processes that it reached.
+	 * Signals the agent's process group and the foreground group of its terminal, so that a signal also
+	 * reaches a program that a shell or a script has started. Returns the signalled processes.
 	 */
 	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]>;
-	/** Signals these processes of a run, each if its pid still stands for the same process (S10). */
+	/** Signals these processes of a run, each only if its pid still belongs to the same process (S10). */
 	signalEach(
 		run: RunReference,
 		processes: readonly RunProcess[],
@@ -176,15 +179,15 @@ export interface Backend {
 	): Promise<void>;
 	/** Whether the agent's own process is alive. */
 	isRunning(handle: RunHandle): Promise<boolean | "unknown">;
-	/** What is alive of a run's process tree, also after the agent itself has exited. */
+	/** The live processes of a run's process tree, also after the agent itself has exited. */
 	processes(run: RunReference): Promise<RunProcesses>;
 	/** Kills the whole process tree of a run and proves that it is gone (S11). */
 	kill(run: RunReference): Promise<KillResult>;
-	/** Types bytes exactly as they are. */
+	/** Types bytes unchanged. */
 	input(handle: RunHandle, bytes: Uint8Array): Promise<void>;
 	/**
-	 * Types a text as a terminal pastes it: between the markers of bracketed paste where the program has asked for
-	 * them, and as plain text where it has not.
+	 * Sends a message like a terminal paste: with the markers of bracketed paste if the program has
+	 * enabled them, otherwise as plain text.
 	 */
 	paste(handle: RunHandle, text: string): Promise<void>;
 	/** The screen as text, without colours. */
@@ -194,8 +197,8 @@ export interface Backend {
 		viewer: TerminalViewer,
 		size: TerminalSize | null,
 	): Promise<TerminalConnection>;
-	/** The exit of this run is stored, so its record need not be kept any longer. */
+	/** Called when the exit of this run is stored, so the backend can delete its record. */
 	forget(runId: string): Promise<void>;
-	/** Lets go of the runs without ending them. */
+	/** Releases the runs without stopping them. */
 	close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
 /**
- * Where the values of agents' environments are kept, apart from everything that is shown or stored
- * with the rest (A5): a daemon that restarts needs them to start agents again.
+ * Stores the values of agents' environments, separate from all data that is shown (A5). A restarted
+ * daemon needs them to restart agents.
  */
 
 export type AgentEnv = Readonly<Record<string, string | null>>;
 
 export interface EnvVault {
-	/** By agent id. Empty when nothing was ever written. */
+	/** By agent id. Empty if nothing was ever written. */
 	read(): Promise<Readonly<Record<string, AgentEnv>>>;
-	/** Sets the environments of these agents, and removes those that are null; others stay as they are. */
+	/** Sets the environments of these agents, and removes those that are null; others are unchanged. */
 	update(changes: Readonly<Record<string, AgentEnv | null>>): Promise<void>;
 }

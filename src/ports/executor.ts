@@ -1,41 +1,40 @@
 /**
- * What runs the programs of call and worker agents. It starts processes, speaks JSON with them, and
- * ends them; it decides nothing: every ending of an attempt comes back as an `Outcome`, and whether
- * another attempt follows is for the engine.
+ * Runs the programs of call and worker agents. It starts processes, exchanges JSON with them, and kills
+ * them; it decides nothing. Every attempt returns an `Outcome`, and the engine decides about retries.
  *
- * The id of a run is recorded before it is started and carried by every process of it
- * (`REEVE_RUN_ID`), so what a daemon left behind when it died can be found and ended by the next.
+ * The id of a run is recorded before the start and carried by every process of it (`REEVE_RUN_ID`), so
+ * the next daemon can find and kill the processes that a dead daemon left behind.
  */
 
 import type { ActionRequest, Outcome } from "../core/outcome.js";
 import type { UsageReading } from "../core/usage.js";
 import type { ProcessIdentity, ResourceLimits, RunExit, StartFailure } from "./backend.js";
 
-/** An agent's program with nothing left to look up. */
+/** An agent's program, fully resolved. */
 export interface Program {
 	/** `project:name`. */
 	readonly agentId: string;
-	/** The program and its arguments. No shell reads them. */
+	/** The program and its arguments, without a shell. */
 	readonly argv: readonly [string, ...string[]];
 	readonly cwd: string;
-	/** The whole environment, to the letter. Never shown, logged or put into an argv. */
+	/** The complete environment. Never shown, logged or put into an argv. */
 	readonly env: Readonly<Record<string, string>>;
 	readonly limits: ResourceLimits;
-	/** Whether an agent may print something before its answer. */
+	/** Whether an agent may print other output before its response. */
 	readonly extraOutput: "tolerate" | "refuse";
 }
 
-/** How one agent CLI is spoken to when it is not an agent of our own protocol. Pure. */
+/** How to call an agent CLI that does not speak Reeve's protocol. Pure. */
 export interface CallAdapter {
 	readonly name: string;
 	/** The command line, environment and input for a request, or why it is refused without a process. */
 	prepare(program: Program, request: ActionRequest): CallCommand | CallRefusal;
 	/**
-	 * What the finished process meant: an `ActionResponse`, an `Unusable`, a `Limited`, or anything else
-	 * when it is none of them.
+	 * The meaning of the finished process: an `ActionResponse`, an `Unusable`, a `Limited`, or any other
+	 * value if the output is none of these.
 	 */
 	parse(request: ActionRequest, ended: EndedCall): unknown;
-	/** What it says it has used, also when it was ended halfway; null for nothing. */
+	/** The reported usage, also of an interrupted attempt; null for none. */
 	used?(stdout: string): UsageReading | null;
 }
 
@@ -43,11 +42,11 @@ export interface CallCommand {
 	readonly argv: readonly [string, ...string[]];
 	readonly env: Readonly<Record<string, string>>;
 	readonly stdin: string;
-	/** Whether it gets a folder of its own for temporary files, gone when the attempt is over. */
+	/** Whether it gets its own directory for temporary files, removed after the attempt. */
 	readonly ownTmpdir?: boolean;
 }
 
-/** An answer that needs no process: the request is wrong, or the CLI has no such action. */
+/** A response without a process: the request is invalid, or the CLI has no such action. */
 export interface CallRefusal {
 	readonly code: 400 | 501;
 	readonly message: string;
@@ -58,7 +57,7 @@ export interface EndedCall {
 	readonly signal: string | null;
 	readonly stdout: string;
 	readonly stderr: string;
-	/** When it ended, in wall time. */
+	/** When it exited, in wall time. */
 	readonly atMs: number;
 }
 
@@ -73,63 +72,63 @@ export interface CallAttempt {
 }
 
 export interface AttemptEnd {
-	/** Null when the attempt was called off before it had an outcome. */
+	/** Null if the attempt was cancelled before it had an outcome. */
 	readonly outcome: Outcome | null;
-	/** The end of what the attempt wrote to stderr. */
+	/** The end of its stderr output. */
 	readonly log: string;
-	/** What it has used, where that is known. */
+	/** Its usage, if known. */
 	readonly used?: UsageReading;
 	/**
-	 * Set when the worker may still be working on the request because others use it too. Resolves when it
-	 * has answered or is gone: no other attempt may start before that (T6).
+	 * Set if the worker may still be processing the request because other requests use it too. Resolves
+	 * when it has responded or is gone: no other attempt may start before that (T6).
 	 */
 	readonly over?: Promise<void>;
-	/** Set when the worker ended before it was given the request: nothing was tried. */
+	/** Set if the worker exited before it received the request: nothing was attempted. */
 	readonly notGiven?: true;
 }
 
 export interface WorkerStart {
 	readonly runId: string;
 	readonly program: Program;
-	/** Where what it writes to stderr is kept, within bounds. */
+	/** The directory for its stderr output, within bounds. */
 	readonly logDir: string;
 }
 
-/** Why a worker ended: by itself, because it was stopped, or because of what it did to a request. */
+/** Why a worker ended: by itself, because it was stopped, or because of a request. */
 export type WorkerEndCause =
 	| "exited"
 	| "stopped"
-	/** It did not answer a request within the agent's own `timeout`. */
+	/** It did not respond to a request within the agent's own `timeout`. */
 	| "timed_out"
-	/** A request that it held was cancelled, or its caller's own deadline passed. */
+	/** One of its requests was cancelled, or the caller's own deadline passed. */
 	| "called_off"
-	/** It printed what it must not, or stopped reading or writing. */
+	/** It printed invalid output, or stopped reading or writing. */
 	| "sick";
 
 export interface WorkerEnd extends RunExit {
 	readonly cause: WorkerEndCause;
-	/** In words. */
+	/** As text. */
 	readonly reason: string;
 }
 
-/** One process that serves many requests, one JSON text per line both ways. */
+/** One process that serves many requests, with one JSON text per line in both directions. */
 export interface Worker {
 	readonly runId: string;
 	readonly process: ProcessIdentity;
 	/** Wall time. */
 	readonly startedAtMs: number;
-	/** Whether it takes requests: it neither ends nor has ended, nor was it told to stop. */
+	/** Whether it accepts requests: it is running and was not asked to stop. */
 	readonly isOpen: boolean;
-	/** Requests that it has not answered yet. */
+	/** Requests without a response. */
 	readonly pending: number;
 	/**
-	 * Sends it a request. `workerMs` is the agent's own `timeout`, `timeoutMs` by default. A request that is
-	 * not answered within `workerMs`, or is called off, ends the whole process, since nothing else could end
-	 * what the agent does for it (T6); the other requests that it holds end as `displaced`.
+	 * Sends it a request. `workerMs` is the agent's own `timeout`, `timeoutMs` by default. A request
+	 * without a response within `workerMs`, or a cancelled one, kills the whole process, since nothing
+	 * else could stop its work (T6); its other requests end as `displaced`.
 	 *
-	 * A caller's own shorter `timeoutMs` ends the process only if it serves nobody else. Otherwise the
-	 * request is over for its caller, the process goes on serving the others, and it is ended when they have
-	 * their answers.
+	 * A caller's own shorter `timeoutMs` kills the process only if it serves no other request. Otherwise
+	 * the request is finished for its caller, the process continues to serve the others, and is killed
+	 * when they have their responses.
 	 */
 	ask(
 		request: ActionRequest,
@@ -137,9 +136,12 @@ export interface Worker {
 		signal: AbortSignal,
 		workerMs?: number,
 	): Promise<AttemptEnd>;
-	/** Resolves when the process tree is gone and every request has ended. */
+	/** Resolves when the process tree is gone and every request has finished. */
 	readonly ended: Promise<WorkerEnd>;
-	/** Takes no more; lets it answer what it holds for this long, closes its stdin, then ends the tree. */
+	/**
+	 * Accepts no more requests, gives pending ones this long to finish, closes its stdin, then kills the
+	 * tree.
+	 */
 	stop(graceMs: number): Promise<"graceful" | "timed_out_killed">;
 }
 
@@ -154,16 +156,16 @@ export interface LeftAlive {
 
 export interface Executor {
 	/**
-	 * One process for one request. Resolves when the whole tree of the attempt is gone and reaped,
-	 * whatever became of it; never rejects. Aborting it ends the tree.
+	 * One process for one request. Resolves when the whole process tree of the attempt is gone and
+	 * reaped; never rejects. Aborting it kills the tree.
 	 */
 	call(attempt: CallAttempt, signal: AbortSignal): Promise<AttemptEnd>;
 	startWorker(start: WorkerStart): Promise<WorkerStarted>;
 	/**
-	 * Ends everything that carries the marks of these runs, left by a daemon that died (T6). Returns
-	 * what could not be ended, or not be proven to be.
+	 * Kills all processes that carry the marks of these runs, left behind by a dead daemon (T6). Returns
+	 * those that could not be killed or proven gone.
 	 */
 	endLeft(runIds: readonly string[]): Promise<readonly LeftAlive[]>;
-	/** Ends every process that it holds. */
+	/** Kills every process that it started. */
 	close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** How people are reached. */
+/** The channels for notifications. */
 
 import type { Notice } from "../core/notice.js";
 
@@ -7,7 +7,7 @@ export type SendResult =
 	/** `retryable`: it may work later without any change by the user. */
 	| { readonly ok: false; readonly reason: string; readonly retryable: boolean };
 
-/** One way to reach somebody. Never throws; what it says of a failure holds no secret. */
+/** One channel to notify a person. Never throws; its error texts contain no secret. */
 export interface Channel {
 	send(notice: Notice): Promise<SendResult>;
 }

@@ -1,9 +1,8 @@
 /**
- * What the engine remembers across its own death. All writes go through `commit`: state, event and
- * pending effect become durable together or not at all, and only then are events published.
+ * The persistent state of the engine. All writes go through `commit`: state, event and pending effect
+ * become durable together or not at all, and only then are events published.
  *
- * No secret is ever handed to the store (A5): an agent's spec comes without the values of its
- * environment.
+ * The store never receives a secret (A5): an agent's spec comes without the values of its environment.
  */
 
 import type { CrashState, ExitClass } from "../core/crash-state.js";
@@ -17,23 +16,23 @@ import type { TaskReads, TaskWrites } from "./task-store.js";
 export interface StoredAgent {
 	/** `project:name`. */
 	readonly id: string;
-	/** The fleet file that it came from, absolute. */
+	/** Its fleet file, absolute. */
 	readonly fleetFile: string;
-	/** Place among the agents of its file. */
+	/** Position among the agents of its file. */
 	readonly position: number;
 	/** The resolved spec, without the values of its environment. */
 	readonly spec: unknown;
 	readonly desired: "up" | "down";
 	readonly crash: CrashState;
-	/** The agent ended by itself and a person is to say what comes next. */
+	/** The agent exited cleanly and waits for the operator's decision. */
 	readonly waiting: boolean;
-	/** Why it is as it is, in words. */
+	/** The reason for its state, as text. */
 	readonly reason: string;
-	/** Restarts ever. */
+	/** Total number of restarts. */
 	readonly restarts: number;
-	/** When a run of it last failed, in wall time. Left out by older versions. */
+	/** When one of its runs last failed, in wall time. Omitted by older versions. */
 	readonly lastFailureAtMs?: number | null;
-	/** The conversation that it takes up when it starts again. */
+	/** The conversation that its next start resumes. */
 	readonly conversation?: string | null;
 }
 
@@ -45,22 +44,24 @@ export interface StoredRun {
 	readonly state: "intended" | "running" | "ended";
 	readonly handle: RunHandle | null;
 	readonly intendedAtMs: number;
-	/** Who asked it to end, recorded before it is told to. */
+	/** Who requested its stop, recorded before it is asked to exit. */
 	readonly askedBy: Asker | null;
 	readonly withContinue: boolean;
-	/** The conversation that it holds; null for an agent without one. */
+	/** Its conversation; null for an agent without one. */
 	readonly conversation?: RunConversation | null;
-	/** Whether it has been seen ready. */
+	/** Whether it has been ready. */
 	readonly ready?: boolean;
-	/** Its exit is recorded, but its process tree is not proven gone: it is open for that alone. */
+	/**
+	 * Its exit is recorded, but its process tree is not proven gone: the run stays open only for that.
+	 */
 	readonly exitRecorded?: boolean;
 }
 
 export interface RunConversation {
 	readonly mode: "fresh" | "resume";
-	/** Null until the CLI has told it. */
+	/** Null until the CLI has reported it. */
 	readonly id: string | null;
-	/** The right to hold it; null while it has no id. */
+	/** The lease of the conversation; null while it has no id. */
 	readonly lease: ConversationLease | null;
 }
 
@@ -78,7 +79,7 @@ export interface StoredExit {
 	readonly reason: string;
 }
 
-/** Something that has been decided and must still be done, also by the next daemon. */
+/** A decided action that still has to be performed, if necessary by the next daemon. */
 export interface PendingEffect {
 	/** One effect per key: a later one replaces it. */
 	readonly key: string;
@@ -87,7 +88,7 @@ export interface PendingEffect {
 	readonly payload: unknown;
 }
 
-/** An event before it has its place in the sequence. */
+/** An event before it has its sequence number. */
 export type NewEvent = {
 	[Type in EventType]: Omit<Extract<ReeveEvent, { type: Type }>, "seq" | "at" | "data"> & {
 		readonly data: EventMap[Type];
@@ -101,11 +102,11 @@ export interface StoreTransaction extends TaskWrites {
 	putExit(exit: StoredExit): void;
 	putEffect(effect: PendingEffect): void;
 	removeEffect(key: string): void;
-	/** Gives the event the next number in the sequence, without gap or repeat (A3). */
+	/** Gives the event the next sequence number, without gap or repeat (A3). */
 	appendEvent(event: NewEvent, atMs: number): void;
 	/**
-	 * A change that also changes memory registers how to undo that. When its transaction is rolled back,
-	 * memory is restored at once, newest change first, and the change runs again at the next attempt.
+	 * Registers how to undo a change in memory. If the transaction is rolled back, memory is restored
+	 * immediately, newest change first, and the change runs again at the next attempt.
 	 */
 	onRollback(undo: () => void): void;
 }
@@ -128,12 +129,12 @@ export interface Pruned {
 
 export type StoreHealth =
 	| { readonly ok: true }
-	/** Nothing can be written now (locked, read-only, full). What is in memory still holds. */
+	/** Nothing can be written now (locked, read-only, full). The state in memory stays valid. */
 	| { readonly ok: false; readonly reason: string };
 
-/** A request from outside: its changes are refused together while nothing can be written. */
+/** An external request: while nothing can be written, its changes are rejected together. */
 export interface StoreRequest {
-	/** One of its changes is durable. */
+	/** Whether one of its changes is durable. */
 	readonly hasBegun: boolean;
 }
 
@@ -145,29 +146,34 @@ export interface Store extends TaskReads {
 	readExits(agentId: string, limit: number): readonly StoredExit[];
 	readEffects(): readonly PendingEffect[];
 	readEvents(query: EventQuery): readonly ReeveEvent[];
-	/** The number of the newest event, 0 when there is none. */
+	/** The number of the newest event, 0 if there is none. */
 	lastSeq(): number;
-	/** The number of the oldest event that is still kept; the next number when there is none. */
+	/** The number of the oldest available event; the next number if there is none. */
 	firstSeq(): number;
-	/** Removes history that is not to be kept any more. What is open is not history. */
+	/** Removes expired history. Open runs, tasks and plans are not history. */
 	prune(retention: Retention, nowMs: number): Promise<Pruned>;
 	/**
-	 * Applies a change. Changes that wait at the same moment share one durable commit, but each stands
-	 * by itself: one that throws is undone alone. Resolves when the change is durable (T4).
+	 * Applies a change. Changes that are queued at the same moment share one durable commit, but each is
+	 * independent: one that throws is undone alone. Resolves when the change is durable (T4).
 	 */
 	commit<T>(change: (transaction: StoreTransaction) => T, request?: StoreRequest): Promise<T>;
 	/**
-	 * Runs an outside request, and answers in time also while nothing can be written. If none of its changes
-	 * is durable by then, they are withdrawn and it rejects with `store_unavailable`. Otherwise a part of the
-	 * request is durable and may have had effects: it rejects with `outcome_pending`, and the rest goes on.
+	 * Runs an external request, and responds in time even while nothing can be written. If none of its
+	 * changes is durable by then, they are withdrawn and it rejects with `store_unavailable`. Otherwise a
+	 * part of the request is durable and may have had effects: it rejects with `outcome_pending`, and the
+	 * rest continues.
 	 */
 	accept<T>(act: () => T | Promise<T>): Promise<T>;
 	/**
-	 * The same for work that hands the request to its commits itself. Following the asynchronous context instead, as
-	 * `accept` does, slows every promise of the process down: too much for requests that come by the thousand.
+	 * The same for work that passes the request to its commits explicitly. Using the asynchronous
+	 * context, as `accept` does, slows down every promise of the process, which is too expensive for
+	 * thousands of requests.
 	 */
 	acceptPassing<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T>;
-	/** Runs work that belongs to no request, also when one has asked for it: it is not withdrawn with the request. */
+	/**
+	 * Runs work that belongs to no request, even if a request caused it: it is not withdrawn with the
+	 * request.
+	 */
 	detach<T>(act: () => T): T;
 	/** Calls back with the events of a commit, in order, after it is durable. */
 	onCommit(listener: (events: readonly ReeveEvent[]) => void): () => void;

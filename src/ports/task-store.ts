@@ -1,7 +1,6 @@
 /**
- * What the store remembers of calls: tasks, their attempts, plans, and the agents' circuits. What a
- * task was given and what it answered are kept apart from its state, which changes often while they
- * do not.
+ * The stored data of calls: tasks, their attempts, plans, and the agents' circuits. Input and result of
+ * a task are stored separately from its state, which changes more often.
  */
 
 import type { BreakerState } from "../core/breaker.js";
@@ -12,9 +11,9 @@ import type { TaskStatus } from "../core/task.js";
 
 /** Why a task did not succeed. */
 export interface TaskError {
-	/** What callers are told. */
+	/** The code for callers. */
 	readonly code: CallerCode;
-	/** How its last attempt failed; null when there was none. */
+	/** How its last attempt failed; null if there was none. */
 	readonly kind: AttemptError | null;
 	readonly message: string;
 }
@@ -22,9 +21,9 @@ export interface TaskError {
 export interface StoredTask {
 	readonly taskId: string;
 	readonly planId: string;
-	/** Its name in the plan; `root` where it is the only one. */
+	/** Its name in the plan; `root` for a single task. */
 	readonly name: string;
-	/** Whether its plan is this task alone, and so has no record of its own. */
+	/** Whether its plan consists of this task alone and has no record of its own. */
 	readonly alone: boolean;
 	readonly agentId: string;
 	readonly action: string;
@@ -33,25 +32,25 @@ export interface StoredTask {
 	readonly retry: RetrySettings;
 	readonly timeoutMs: number;
 	readonly idempotent: boolean;
-	/** Higher ones go first. */
+	/** Tasks with a higher priority run first. */
 	readonly priority: number;
 	/** Names of tasks of the same plan. */
 	readonly dependsOn: readonly string[];
-	/** Whether it has been handed to the dispatcher. */
+	/** Whether it was passed to the dispatcher. */
 	readonly released: boolean;
-	/** The attempt under way: the mark of its processes, and when it began (wall time). */
+	/** The current attempt: the mark of its processes, and its start (wall time). */
 	readonly running: { readonly runId: string; readonly startedAtMs: number } | null;
-	/** When the next attempt is due (wall time), and how far off that was when it was decided. */
+	/** When the next attempt is due (wall time), and the delay at the time of the decision. */
 	readonly next: { readonly dueAtMs: number; readonly afterMs: number } | null;
 	readonly error: TaskError | null;
 	readonly reason: string;
 	readonly correlationId: string;
 	readonly idempotencyKey: string | null;
-	/** What was asked for under that key, to tell a repetition from something else. */
+	/** A hash of the request with that key, to distinguish a repetition from a different request. */
 	readonly fingerprint: string | null;
 	/** The dead letter that it replays. */
 	readonly replayOf: string | null;
-	/** What became of it as a dead letter; null while it waits for somebody, and for all others. */
+	/** The result of its handling as a dead letter; null while it is open, and for all other tasks. */
 	readonly letter: DeadLetterEnd | null;
 	readonly createdAtMs: number;
 	readonly endedAtMs: number | null;
@@ -61,13 +60,13 @@ export type DeadLetterEnd =
 	| { readonly type: "replayed"; readonly taskId: string; readonly atMs: number }
 	| { readonly type: "discarded"; readonly atMs: number };
 
-/** What a task is given. */
+/** The input of a task. */
 export interface TaskInput {
 	readonly payload: unknown;
 	readonly context: unknown;
 }
 
-/** One try at a task, recorded when it has ended. */
+/** One attempt at a task, recorded when it has finished. */
 export interface StoredAttempt {
 	readonly taskId: string;
 	/** From 1. */
@@ -76,9 +75,9 @@ export interface StoredAttempt {
 	readonly startedAtMs: number;
 	readonly endedAtMs: number;
 	readonly error: { readonly kind: AttemptError; readonly message: string } | null;
-	/** What the agent answered, if it answered with a failure. */
+	/** The agent's response, if it reported a failure. */
 	readonly response?: AgentResponse;
-	/** The end of what it wrote to stderr. */
+	/** The end of its stderr output. */
 	readonly log: string;
 }
 
@@ -100,7 +99,7 @@ export interface StoredBreaker {
 	readonly state: BreakerState;
 }
 
-/** The part of a change that is about calls. */
+/** The writes that concern calls. */
 export interface TaskWrites {
 	putTask(task: StoredTask): void;
 	putTaskInput(taskId: string, input: TaskInput): void;
@@ -111,10 +110,10 @@ export interface TaskWrites {
 }
 
 export interface TaskQuery {
-	/** Newest first, from before this one on. */
+	/** Newest first, starting before this id. */
 	readonly before?: string;
 	readonly limit: number;
-	/** The beginning or the end of the id. */
+	/** A prefix or suffix of the id. */
 	readonly part?: string;
 	readonly agent?: string;
 	/** Of this agent, or of the agents of this project. */
@@ -123,7 +122,7 @@ export interface TaskQuery {
 	readonly plan?: string;
 	/** Created at or after (wall time). */
 	readonly sinceMs?: number;
-	/** Dead letters of which nothing has become yet. */
+	/** Only dead letters that are neither replayed nor discarded. */
 	readonly openLetters?: boolean;
 }
 
@@ -132,22 +131,22 @@ export type TaskCountQuery = Pick<TaskQuery, "agent" | "within" | "plan" | "sinc
 export interface PlanQuery {
 	readonly before?: string;
 	readonly limit: number;
-	/** The beginning or the end of the id. */
+	/** A prefix or suffix of the id. */
 	readonly part?: string;
 	readonly status?: PlanStatus;
 	readonly sinceMs?: number;
 }
 
 export interface TaskReads {
-	/** Those that have not ended, oldest first. */
+	/** Unfinished tasks, oldest first. */
 	readOpenTasks(): readonly StoredTask[];
 	readTask(taskId: string): StoredTask | null;
 	readTasks(query: TaskQuery): readonly StoredTask[];
-	/** How many tasks there are by status; statuses without tasks are left out. */
+	/** The number of tasks by status; statuses without tasks are omitted. */
 	countTasks(query: TaskCountQuery): Readonly<Partial<Record<TaskStatus, number>>>;
-	/** Null when it was never stored. */
+	/** Null if it was never stored. */
 	readTaskInput(taskId: string): TaskInput | null;
-	/** Undefined while there is none. */
+	/** Undefined if there is none. */
 	readTaskResult(taskId: string): unknown;
 	/** In order. */
 	readAttempts(taskId: string): readonly StoredAttempt[];

@@ -1,20 +1,20 @@
-/** Where tokens are kept between daemons: their hashes, never themselves. */
+/** Stores tokens across daemon restarts: only their hashes, never the tokens. */
 
 export interface StoredToken {
-	/** Names it in lists and in events. No secret. */
+	/** Identifies it in lists and events. Not secret. */
 	readonly id: string;
-	/** What the owner calls it; tokens made before there were names have none. */
+	/** The owner's label; tokens of older versions have none. */
 	readonly name?: string | null;
-	/** `session` tokens live in a browser's cookie and work from there alone. */
+	/** `session` tokens are stored in a browser's cookie and accepted only from there. */
 	readonly kind: "token" | "session";
 	/** SHA-256 of the whole token, hex. */
 	readonly hash: string;
-	/** As `renderTokenScope` writes it. */
+	/** In the format of `renderTokenScope`. */
 	readonly scope: string;
 	readonly createdAtMs: number;
-	/** Null for one that does not expire. */
+	/** Null if it does not expire. */
 	readonly expiresAtMs: number | null;
-	/** The owner's own, which can be shown again. */
+	/** The owner's default token, which can be shown again. */
 	readonly isDefault: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface TokenStore {
 	read(): Promise<readonly StoredToken[]>;
 	/** Replaces everything, durably. */
 	write(tokens: readonly StoredToken[]): Promise<void>;
-	/** The owner's own token as it is, so that it can be shown; null before there is one. */
+	/** The owner's default token in plain text, so that it can be shown; null if there is none yet. */
 	readDefault(): Promise<string | null>;
 	writeDefault(token: string): Promise<void>;
 }

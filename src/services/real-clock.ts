@@ -1,8 +1,8 @@
-/** The host's clock: steady time for decisions, wall time for people. */
+/** The host's clock: steady time for decisions, wall time for display. */
 
 import type { Clock } from "../ports/clock.js";
 
-/** Timers of the host cannot count further than this; longer waits are taken in steps. */
+/** The maximum of the host's timers; longer waits are split. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const realClock: Clock = {

@@ -1,11 +1,11 @@
 /**
- * Runs the parts of a program under the service policy of the core. The loop never blocks: a delay is a
- * timer, so a stop or another part's end is seen at once, also in the middle of a restart or of a start
- * that hangs.
+ * Runs the services of a program under the service policy of the core. The loop never blocks: a delay
+ * is a timer, so a stop or another service's failure takes effect immediately, even during a restart or
+ * a hanging start.
  *
- * A service never runs beside its own successor. One that was told to end and does not is waited for: its
- * restart comes when it has let go, and every further `startTimeoutMs` without that costs one more of its
- * restarts, so that whoever never lets go is fatal in the end instead of being missed for ever.
+ * A service never runs next to its own successor. If it was asked to stop and does not, its restart
+ * waits for it, and every further `startTimeoutMs` costs one more restart of its budget, so a service
+ * that never stops becomes fatal in the end.
  */
 
 import {
@@ -21,15 +21,15 @@ import {
 import type { Clock } from "../ports/clock.js";
 import { realClock } from "./real-clock.js";
 
-/** A part of a program that runs until it is asked to stop. */
+/** A service: a part of a program that runs until it is asked to stop. */
 export interface Service {
 	readonly name: string;
 	readonly policy: ServicePolicy;
 	/** Settings that differ from `DEFAULT_SERVICE`. */
 	readonly settings?: Partial<ServiceSettings>;
 	/**
-	 * Runs until the signal aborts; `drainMsOf(signal)` is how long it may take to stop then. Calls `ready`
-	 * once it serves. Returning early counts as a stop.
+	 * Runs until the signal aborts; `drainMsOf(signal)` is how long it may take to stop then. Calls
+	 * `ready` when it is ready to serve. Returning early counts as a failure.
 	 */
 	run(signal: AbortSignal, ready: () => void): Promise<void>;
 }
@@ -38,7 +38,7 @@ export interface Service {
 export interface ServiceStatus extends ServiceState {
 	readonly name: string;
 	readonly policy: ServicePolicy;
-	/** It serves. */
+	/** It is ready to serve. */
 	readonly ready: boolean;
 	/** It was asked to stop and has not stopped. */
 	readonly lingering: boolean;
@@ -87,10 +87,12 @@ interface Shutdown {
 	readonly drainMs: number;
 }
 
-/** How long a service may take to stop when its own signal aborted for another reason, such as a restart. */
+/**
+ * How long a service may take to stop if its own signal aborted for another reason, such as a restart.
+ */
 const RESTART_DRAIN_MS = 2_000;
 
-/** How long a service whose signal has aborted may take to finish what is under way. */
+/** How long a service may take to finish its work after its signal aborted. */
 export function drainMsOf(signal: AbortSignal): number {
 	const { drainMs } = (signal.reason ?? {}) as Partial<Shutdown>;
 	return drainMs ?? RESTART_DRAIN_MS;
@@ -114,11 +116,11 @@ interface Part {
 	ready: boolean;
 	lingering: boolean;
 	reason: string | null;
-	/** Settles, without failing, when the last run has let go. Null when it has. */
+	/** Settles, without failing, when the last run has stopped. Null if none is running. */
 	running: Promise<void> | null;
-	/** What it threw when it was to stop. */
+	/** The error that it threw while stopping. */
 	stopError: string | null;
-	/** Calls off what the part waits for: the end of its start, or its restart. */
+	/** Cancels the service's pending timer: its start timeout, or its restart. */
 	cancel: () => void;
 }
 
@@ -137,8 +139,14 @@ class Supervision implements Supervisor {
 			this.#resolve = resolve;
 		});
 		this.#parts = services.map((service) => ({
-			...{ service, settings: { ...DEFAULT_SERVICE, ...service.settings }, state: NEW_SERVICE },
-			...{ ready: false, lingering: false, reason: null, running: null, stopError: null },
+			service,
+			settings: { ...DEFAULT_SERVICE, ...service.settings },
+			state: NEW_SERVICE,
+			ready: false,
+			lingering: false,
+			reason: null,
+			running: null,
+			stopError: null,
 			cancel: () => {},
 		}));
 		for (const part of this.#parts) this.#start(part);
@@ -147,7 +155,11 @@ class Supervision implements Supervisor {
 	status(): readonly ServiceStatus[] {
 		return this.#parts.map(({ service: { name, policy }, state, ready, lingering, reason }) => ({
 			...state,
-			...{ name, policy, ready, lingering, reason },
+			name,
+			policy,
+			ready,
+			lingering,
+			reason,
 		}));
 	}
 
@@ -194,7 +206,7 @@ class Supervision implements Supervisor {
 			part.lingering = false;
 			end(ending);
 		};
-		// Within an async function, so that what is thrown at once is an ending like any other.
+		// Inside an async function, so that a synchronous exception is handled like any other failure.
 		part.running = (async () => part.service.run(signal, ready))().then(
 			() => letGo({ type: "returned", ranMs: ranMs() }),
 			(error: unknown) => letGo({ type: "threw", ranMs: ranMs(), error: messageOf(error) }),
@@ -214,7 +226,7 @@ class Supervision implements Supervisor {
 		}
 	}
 
-	/** Starts it once its last run has let go, and takes waiting too long for that as one more failure. */
+	/** Starts it once its last run has stopped, and counts a timeout of that as another failure. */
 	#startWhenFree(part: Part): void {
 		if (part.running === null) {
 			this.#start(part);
@@ -260,7 +272,7 @@ class Supervision implements Supervisor {
 		try {
 			this.#onEnd(end);
 		} catch (error) {
-			// Whoever listens must not be able to end the supervision.
+			// A listener must not be able to stop the supervision.
 			process.emitWarning(`onEnd of supervise() threw: ${messageOf(error)}`);
 		}
 	}

@@ -9,9 +9,10 @@ import { generic } from "../adapters/generic.js";
 import { opencode } from "../adapters/opencode.js";
 import { pi } from "../adapters/pi.js";
 import type { AgentSpec } from "../config/spec.js";
+import { readByRules } from "../core/sign-rule.js";
 import type { Adapter } from "../core/states.js";
+import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import type { AgentAdapter } from "../ports/adapter.js";
-import { described } from "./described.js";
 
 const BUILT_IN: Readonly<Record<Adapter, AgentAdapter>> = {
 	claude,
@@ -31,4 +32,30 @@ export function adapterOf({
 	if (profile) return described({ name: adapter, profile });
 	// A name that this version does not know any more is any program.
 	return Object.hasOwn(BUILT_IN, adapter) ? BUILT_IN[adapter as Adapter] : generic;
+}
+
+export function described(adapter: Pick<AgentAdapter, "name" | "profile" | "usage">): AgentAdapter {
+	// A profile that an older daemon has pinned has no rules.
+	const { eventRules = [], lineRules = [], log, exits } = adapter.profile;
+	const logRules = log?.rules ?? [];
+	const texts = exits?.texts ?? SERVICE_TEXTS;
+	return {
+		...adapter,
+		...(eventRules.length === 0
+			? {}
+			: {
+					readRecord: (event, data, reader) =>
+						readByRules(
+							eventRules.filter((rule) => rule.event === event),
+							data,
+							{ ...reader, texts },
+						),
+				}),
+		...(lineRules.length === 0
+			? {}
+			: { readTranscript: (line, reader) => readByRules(lineRules, line, { ...reader, texts }) }),
+		...(logRules.length === 0
+			? {}
+			: { readLog: (record, reader) => readByRules(logRules, record, { ...reader, texts }) }),
+	};
 }

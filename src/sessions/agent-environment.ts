@@ -3,7 +3,7 @@
  * calls, workers, its ready command) and everything that looks for the agent's files uses this one answer.
  */
 
-import { readEnvFile } from "../config/load-env-file.js";
+import { readEnvFile } from "../config/env-file.js";
 import { type Problem, renderProblemLine } from "../config/problem.js";
 import { unsetPassed } from "../config/resolve.js";
 import type { AgentSpec } from "../config/spec.js";

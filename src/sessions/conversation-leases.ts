@@ -37,7 +37,11 @@ export function createConversationLeases(folder: string): ConversationLeases {
 			prepareFolder(folder);
 			const name = nameOf(conversation);
 			const holder: Holder = {
-				...{ agentId, runId, daemon: readIdentity(process.pid), agent: null, released: false },
+				agentId,
+				runId,
+				daemon: readIdentity(process.pid),
+				agent: null,
+				released: false,
 			};
 			for (let tries = 0; tries < TRIES_MAX; tries++) {
 				const result = await tryToTake(folder, name, conversation, holder);

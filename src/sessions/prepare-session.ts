@@ -114,9 +114,7 @@ async function chooseConversation(
 			: fillFirst(profile.conversation.transcript, { ...values, ...conversationValues(known) });
 	const recorded = path === null ? null : (await findFiles(path)).length > 0;
 	const { cwd = "" } = values;
-	return decideConversation(profile, {
-		...{ known, withContinue, recorded, newId: randomUUID(), cwd },
-	});
+	return decideConversation(profile, { known, withContinue, recorded, newId: randomUUID(), cwd });
 }
 
 /** The values of the placeholders in an adapter's texts; `env` is the agent's whole environment. */

@@ -20,8 +20,11 @@ function specOf(agent: string): AgentSpec {
 
 async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
 	const home = {
-		...{ logs: folder, agents: join(folder, "agents"), temporary: join(folder, "tmp") },
-		...{ locks: join(folder, "locks"), socket: join(folder, "reeve.sock") },
+		logs: folder,
+		agents: join(folder, "agents"),
+		temporary: join(folder, "tmp"),
+		locks: join(folder, "locks"),
+		socket: join(folder, "reeve.sock"),
 	};
 	const environments = createEnvironments(inherited);
 	const place = { environments, home, onTrouble: () => {} };

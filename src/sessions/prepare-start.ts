@@ -2,12 +2,12 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { AgentSpec } from "../config/spec.js";
 import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
 import type { Prepared, StartIntent } from "../engine/life-world.js";
 import type { Home } from "../home/paths.js";
 import { checkLaunch } from "../host/spawn-errors.js";
-import { acpCommand } from "./acp.js";
 import { adapterOf } from "./adapters.js";
 import { type Environments, renderProblems } from "./agent-environment.js";
 import { prepareSession } from "./prepare-session.js";
@@ -87,4 +87,14 @@ export async function checkStart(
 	const env = valuesOf(composeEnvironment(environment.layers));
 	const problem = checkLaunch({ argv: [program, ...args, ...spec.args], cwd: spec.cwd, env });
 	return problem?.detail ?? null;
+}
+
+const PROGRAM = fileURLToPath(new URL("../acp/acp-main.js", import.meta.url));
+
+function acpCommand(
+	agent: string,
+	socket: string,
+	command: readonly string[],
+): [string, ...string[]] {
+	return [process.execPath, PROGRAM, "--agent", agent, "--socket", socket, "--", ...command];
 }

@@ -1,10 +1,11 @@
 /** What the engine is told of agent CLIs on this host. */
 
-import { realpath } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { AgentSpec } from "../config/spec.js";
 import { fillFirst } from "../core/adapter.js";
 import { findConversation } from "../core/conversation.js";
+import { screenText } from "../core/safe-text.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
 import type { SessionWorld } from "../engine/life-world.js";
@@ -16,7 +17,6 @@ import { adapterOf } from "./adapters.js";
 import type { Environments } from "./agent-environment.js";
 import { createConversationLeases } from "./conversation-leases.js";
 import { chooseFiles, findFiles } from "./find-files.js";
-import { readLastWords } from "./last-words.js";
 import { conversationValues, sessionValues } from "./prepare-session.js";
 import { logDirOf } from "./prepare-start.js";
 import { parseResetTime } from "./reset-time.js";
@@ -194,4 +194,19 @@ async function trueName(path: string): Promise<string> {
 
 function lastConversation(signs: readonly AgentSign[]): string | null {
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
+}
+
+const BYTES_MAX = 16_384;
+
+async function readLastWords(logDir: string): Promise<string> {
+	const file = await open(join(logDir, "current.log"), "r");
+	try {
+		const { size } = await file.stat();
+		const length = Math.min(size, BYTES_MAX);
+		const buffer = Buffer.alloc(length);
+		await file.read(buffer, 0, length, size - length);
+		return screenText(buffer.toString("utf8"));
+	} finally {
+		await file.close();
+	}
 }

@@ -6,8 +6,13 @@ export function offsetOfZone(zone: string | null, atMs: number): number | null {
 	if (zone === null) return -new Date(atMs).getTimezoneOffset();
 	try {
 		const format = new Intl.DateTimeFormat("en-US", {
-			...{ timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric" },
-			...{ hour: "numeric", minute: "numeric" },
+			timeZone: zone,
+			hourCycle: "h23",
+			year: "numeric",
+			month: "numeric",
+			day: "numeric",
+			hour: "numeric",
+			minute: "numeric",
 		});
 		const parts = Object.fromEntries(
 			format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]),

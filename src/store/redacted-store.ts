@@ -1,14 +1,14 @@
 /**
- * A store that never sees a secret which an agent has repeated (A10). Everything that is stored, and so
- * every event, notice and answer made from it, goes through `commit`. Free text is redacted; what Reeve
- * works with later is not: specs, handles, messages that wait to be typed, and the input and the result
- * of a task, which belong to its caller.
+ * A store that never receives a secret that an agent printed (A10). All stored data, and so every
+ * event, notification and response made from it, passes through `commit`. Free text is redacted; data
+ * that Reeve uses later is not: specs, handles, queued messages, and the input and result of a task,
+ * which belong to its caller.
  */
 
 import { type Redactor, redactDeep } from "../core/redact.js";
 import type { PendingEffect, Store, StoreTransaction } from "../ports/store.js";
 
-/** Effects whose payload has text from an agent. Others are typed or counted with later. */
+/** Effects whose payload contains text from an agent. Others are used as data later. */
 const TEXT_EFFECTS: ReadonlySet<string> = new Set(["notification", "account"]);
 
 export function redactStore(store: Store, redact: Redactor["redact"]): Store {

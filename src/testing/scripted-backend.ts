@@ -145,7 +145,9 @@ function endRun(host: ScriptedHost, run: ScriptedRun, how: Omit<RunExit, "runId"
 }
 
 const ownProcess = ({ handle: { process } }: ScriptedRun): RunProcess => ({
-	...{ pid: process.pid, startTime: process.startTime, name: "agent" },
+	pid: process.pid,
+	startTime: process.startTime,
+	name: "agent",
 });
 
 function liveProcesses(run: ScriptedRun): readonly RunProcess[] {
@@ -363,7 +365,7 @@ class Client implements ScriptedBackend {
 	/** Typing at a run that has ended is an error, as it is at a real one. */
 	#runOf(runId: string): ScriptedRun {
 		const run = this.#host.runs.get(runId);
-		if (run?.exit !== null) throw new Error(`run ${runId} has no terminal here`);
+		if (run?.exit !== null) throw new Error(`run ${runId} has no terminal`);
 		return run;
 	}
 }

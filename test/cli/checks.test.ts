@@ -210,11 +210,11 @@ describe("the daemon", () => {
 	test("what can hold sessions is told with what auto takes and why", async () => {
 		const backends = [
 			{ name: "tmux", usable: true, auto: true, reason: "tmux owns the terminals" },
-			{ name: "launchd", usable: false, auto: false, reason: "launchd exists on macOS only" },
+			{ name: "launchd", usable: false, auto: false, reason: "launchd is only available on macOS" },
 		] as const;
 		const daemon = Promise.resolve(daemonJson("/home", { backends }));
 		expect((await checkBackends(contextOf({ daemon }))).detail).toBe(
-			"tmux (used by auto): tmux owns the terminals; launchd (not available): launchd exists on macOS only",
+			"tmux (used by auto): tmux owns the terminals; launchd (not available): launchd is only available on macOS",
 		);
 		expect((await checkBackends(contextOf())).detail).toBe("only a running daemon can report this");
 	});

@@ -14,7 +14,7 @@ import { runTaskList } from "../../src/cli/commands/tasks.js";
 import { runTokenCreate } from "../../src/cli/commands/token.js";
 import { runUp } from "../../src/cli/commands/up.js";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
-import { prepareHome } from "../../src/daemon/home-dir.js";
+import { prepareHome } from "../../src/daemon/self-care/take-home.js";
 import { makeFolder } from "../../src/home/make-folder.js";
 import { resolveHome } from "../../src/home/paths.js";
 import type { AgentDetailJson } from "../../src/http/contract/agents.js";
@@ -229,5 +229,5 @@ test("folders are made for their owner alone, by as many as want them", async ()
 	await Promise.all(Array.from({ length: 8 }, () => makeFolder(path)));
 	const file = join(path, "file");
 	writeFileSync(file, "");
-	await expect(makeFolder(file)).rejects.toThrow("is not a folder");
+	await expect(makeFolder(file)).rejects.toThrow("is not a directory");
 });

@@ -86,7 +86,7 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 			ok: false,
 			failure: {
 				permanent: false,
-				detail: expect.stringMatching(/reeve\.run\.\w+ ended before it was ready \(exit code 1\)/),
+				detail: expect.stringMatching(/reeve\.run\.\w+ exited before it was ready \(exit code 1\)/),
 			},
 		});
 	});
@@ -115,7 +115,7 @@ describe("launchctl's words", () => {
 		writeFileSync(join(folder, "no-desktop"), "");
 		expect(explainLaunchdProblem(here)).toContain("no launchd session gui/501");
 		const none = { ...here, program: "/nowhere/launchctl" };
-		expect(explainLaunchdProblem(none)).toBe("launchd exists on macOS only");
+		expect(explainLaunchdProblem(none)).toBe("launchd is only available on macOS");
 	});
 
 	test("that nothing can be learned is never taken for an absence", async () => {

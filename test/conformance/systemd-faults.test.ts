@@ -94,7 +94,7 @@ describe("a run in a scope", () => {
 			ok: false,
 			failure: {
 				permanent: false,
-				detail: expect.stringMatching(/does not start: Failed to start.*already loaded/),
+				detail: expect.stringMatching(/failed to start: Failed to start.*already loaded/),
 			},
 		});
 		rmSync(taken, { recursive: true });

@@ -16,14 +16,13 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { withFileLock } from "../../src/home/file-lock.js";
-import { withLockFolder } from "../../src/home/lock-folder.js";
 import {
 	removeLeftovers,
 	removeLeftoversBelow,
 	replaceFile,
 	replaceFileSync,
 } from "../../src/home/replace-file.js";
-import { updateFile } from "../../src/home/update-file.js";
+import { updateFile, withLockFolder } from "../../src/home/update-file.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 const built = (path: string) => pathToFileURL(resolve("build", path)).href;

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DAEMON_FLAGS } from "../../src/cli/daemon-program.js";
-import { parseLaunchdPlist, renderLaunchdPlist } from "../../src/cli/service/launchd-plist.js";
+import { parseLaunchdPlist, renderLaunchdPlist } from "../../src/cli/service/launchd-manager.js";
 import type { ServiceFacts } from "../../src/cli/service/service.js";
-import { parseSystemdUnit, renderSystemdUnit } from "../../src/cli/service/systemd-unit.js";
+import { parseSystemdUnit, renderSystemdUnit } from "../../src/cli/service/systemd-manager.js";
 import { describeWithPython } from "../support/needs.js";
 import { temporaryFolder } from "../support/reeve.js";
 

@@ -61,7 +61,8 @@ export const claudeHeadless: CallAdapter = {
 			argv: [...argv, "-p", "--output-format", "stream-json", "--verbose", ...resume],
 			// Its own retries take three minutes; ours are visible, and obey the fleet file.
 			env: { CLAUDE_CODE_MAX_RETRIES: "1", DISABLE_AUTOUPDATER: "1", ...env },
-			...{ stdin: asked.prompt, ownTmpdir: true },
+			stdin: asked.prompt,
+			ownTmpdir: true,
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
@@ -96,7 +97,7 @@ function ofWords(message: string): HeadlessEnd {
 	if (/root\/sudo|unknown option|Invalid settings/i.test(message)) {
 		return failed("config", message);
 	}
-	return failed(troubleOf(message), message || "it ended without a result");
+	return failed(troubleOf(message), message || "it exited without a result");
 }
 
 function answered(
@@ -106,7 +107,9 @@ function answered(
 	return {
 		type: "answered",
 		answer: {
-			...{ text: result, conversation: session_id, ...spent },
+			text: result,
+			conversation: session_id,
+			...spent,
 			denied_tools: permission_denials?.map(({ tool_name }) => tool_name) ?? [],
 		},
 	};
@@ -122,7 +125,8 @@ function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
 		return { usage: usage === undefined ? null : toldBy([usage]), cost_usd: cost ?? null };
 	}
 	const usages = models.map((model) => ({
-		...{ input_tokens: model.inputTokens, output_tokens: model.outputTokens },
+		input_tokens: model.inputTokens,
+		output_tokens: model.outputTokens,
 		cache_read_input_tokens: model.cacheReadInputTokens,
 		cache_creation_input_tokens: model.cacheCreationInputTokens,
 	}));

@@ -95,7 +95,7 @@ function ofWords(message: string, atMs: number): HeadlessEnd {
 		return failed("config", message);
 	const status = Number(/status:? (\d{3})/.exec(message)?.[1]);
 	if (Number.isInteger(status)) return failed(troubleOf(message, status), message);
-	return failed(troubleOf(message), message || "it ended without a result");
+	return failed(troubleOf(message), message || "it exited without a result");
 }
 
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";

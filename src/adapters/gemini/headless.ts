@@ -82,7 +82,7 @@ function read(ended: EndedCall): HeadlessEnd {
 	const own = CODES[ended.code ?? 0];
 	if (own !== undefined) return failed(own, message);
 	if (/terminated|ECONN|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(troubleOf(message), message || "it ended without a result");
+	return failed(troubleOf(message), message || "it exited without a result");
 }
 
 /** From its words, else from its exit code, which two things share. */
@@ -100,7 +100,8 @@ function answered(events: readonly GeminiEvent[]): HeadlessEnd {
 		answer: {
 			text: said.map(({ content }) => content ?? "").join(""),
 			conversation: events.find(({ type }) => type === "init")?.session_id ?? null,
-			...{ ...spentOf(events), denied_tools: [] },
+			...spentOf(events),
+			denied_tools: [],
 		},
 	};
 }
@@ -109,8 +110,5 @@ function spentOf(events: readonly GeminiEvent[]): Spent {
 	const stats = events.findLast(({ type }) => type === "result")?.stats;
 	if (stats === undefined) return NOTHING_TOLD;
 	const { input_tokens = 0, output_tokens = 0, cached = 0 } = stats;
-	return {
-		...{ usage: { input_tokens, output_tokens, cached_input_tokens: cached } },
-		cost_usd: null,
-	};
+	return { usage: { input_tokens, output_tokens, cached_input_tokens: cached }, cost_usd: null };
 }

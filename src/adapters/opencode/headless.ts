@@ -47,7 +47,8 @@ export const opencodeHeadless: CallAdapter = {
 		return {
 			argv: [program, "run", "--format", "json", ...args, ...resume],
 			env: { OPENCODE_DISABLE_AUTOUPDATE: "1", ...env },
-			...{ stdin: asked.prompt, ownTmpdir: true },
+			stdin: asked.prompt,
+			ownTmpdir: true,
 		};
 	},
 	parse: (request, ended) => renderHeadless(request, read(ended)),
@@ -62,7 +63,7 @@ function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
 		const message = lastLine(stderr) || lastLine(stdout);
 		if (message.includes("Session not found")) return failed("conversation_gone", message);
 		if (/config/i.test(message)) return failed("config", message);
-		return failed(troubleOf(message), message || "it ended without a result");
+		return failed(troubleOf(message), message || "it exited without a result");
 	}
 	return answered(events);
 }
@@ -88,7 +89,8 @@ function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
 		answer: {
 			text: said.map(({ part }) => part?.text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "step_finish")?.sessionID ?? null,
-			...{ ...spentOf(events), denied_tools: [] },
+			...spentOf(events),
+			denied_tools: [],
 		},
 	};
 }

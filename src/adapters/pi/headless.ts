@@ -65,7 +65,8 @@ function read({ stdout, stderr }: EndedCall): HeadlessEnd {
 		answer: {
 			text: texts.map(({ text }) => text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "session")?.id ?? null,
-			...{ ...spentOf(events), denied_tools: [] },
+			...spentOf(events),
+			denied_tools: [],
 		},
 	};
 }
@@ -97,5 +98,5 @@ function ofWords(message: string): HeadlessEnd {
 	if (message.includes("No session found")) return failed("conversation_gone", message);
 	if (/No API key|No models available/i.test(message)) return failed("auth", message);
 	if (/terminated|connection|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(troubleOf(message), message || "it ended without a result");
+	return failed(troubleOf(message), message || "it exited without a result");
 }

@@ -40,13 +40,13 @@ export function userDomain(): LaunchctlOptions {
 
 /** Why no agents can be jobs of launchd here, or null. */
 export function explainLaunchdProblem(options = userDomain()): string | null {
-	if (!existsSync(options.program)) return "launchd exists on macOS only";
+	if (!existsSync(options.program)) return "launchd is only available on macOS";
 	try {
 		const { program, env } = options;
 		execFileSync(program, ["print", options.domain], { env, timeout: 5_000, stdio: "ignore" });
 		return null;
 	} catch {
-		return `there is no launchd session ${options.domain}: log in at the desktop`;
+		return `the launchd session ${options.domain} does not exist: log in at the desktop`;
 	}
 }
 

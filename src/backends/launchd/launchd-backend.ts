@@ -85,9 +85,10 @@ class JobBackend implements Backend {
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
 		const refuse = (permanent: boolean, detail: string): StartResult => ({
-			...{ ok: false, failure: { permanent, detail } },
+			ok: false,
+			failure: { permanent, detail },
 		});
-		if (!isRunId(runId)) return refuse(true, `not a run id: ${runId}`);
+		if (!isRunId(runId)) return refuse(true, `invalid run id: ${runId}`);
 		const kept = this.#keep(runId);
 		try {
 			await this.#ensureHolder(kept);
@@ -240,9 +241,9 @@ class JobBackend implements Backend {
 		while (!(await accepts(socket))) {
 			const job = await this.#options.launchctl.print(label);
 			if (job?.pid === null && job.ended !== null) {
-				throw new Error(`the job ${label} ended before it was ready (${job.ended})`);
+				throw new Error(`the job ${label} exited before it was ready (${job.ended})`);
 			}
-			if (performance.now() > untilMs) throw new Error(`the job ${label} does not become ready`);
+			if (performance.now() > untilMs) throw new Error(`the job ${label} did not become ready`);
 			await sleep(LOOK_MS);
 		}
 	}
@@ -273,14 +274,18 @@ const innerRun = (run: RunReference): RunReference => ({
 function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 	return renderPropertyList(
 		{
-			...{ Label: label, ProgramArguments: argv, EnvironmentVariables: env },
-			...{ WorkingDirectory: "/", StandardErrorPath: log, RunAtLoad: true },
+			Label: label,
+			ProgramArguments: argv,
+			EnvironmentVariables: env,
+			WorkingDirectory: "/",
+			StandardErrorPath: log,
+			RunAtLoad: true,
 			// Whoever still runs in it is ended by its own backend, and outlives the holder until then.
 			AbandonProcessGroup: true,
 			// Otherwise agents would be slowed down as background work.
 			ProcessType: "Interactive",
 		},
-		"A run of Reeve: written when it starts, removed when it is forgotten",
+		"A run of Reeve. Created when it starts, removed with its history.",
 	);
 }
 

@@ -96,7 +96,8 @@ export class Connection {
 		this.#onRefusal = onRefusal;
 		const decode = createFrameDecoder(peer.payloadMax);
 		const timer = setTimeout(() => {
-			if (this.#hello === null) this.#fail(new Error(`the ${peer.name} does not say hello`));
+			if (this.#hello === null)
+				this.#fail(new Error(`the ${peer.name} did not send its greeting in time`));
 		}, HELLO_MS_MAX);
 		socket.on("data", (piece) => {
 			try {
@@ -150,7 +151,9 @@ export class Connection {
 	/** The answer to a request; `payload` is what follows its number. */
 	ask(type: number, payload: Uint8Array, answerMs = ANSWER_MS_MAX): Promise<Answer> {
 		if (this.#isClosed) {
-			return Promise.reject(new ConnectionLost(`the connection to the ${this.#peer.name} dropped`));
+			return Promise.reject(
+				new ConnectionLost(`the connection to the ${this.#peer.name} was lost`),
+			);
 		}
 		this.#lastId = (this.#lastId + 1) % 0x1_0000_0000;
 		const id = this.#lastId;
@@ -158,7 +161,7 @@ export class Connection {
 			const giveUp = setTimeout(() => {
 				this.#waiting.delete(id);
 				const seconds = Math.round(answerMs / 1_000);
-				const message = `no answer from the ${this.#peer.name} within ${seconds} s`;
+				const message = `the ${this.#peer.name} did not respond within ${seconds} s`;
 				reject(new ConnectionLost(message, { isSilence: true }));
 			}, answerMs);
 			this.#waiting.set(id, {
@@ -221,8 +224,8 @@ export class Connection {
 			this.#fail(
 				new Error(
 					type === HELLO
-						? `the ${this.#peer.name} speaks versions ${versions}, this daemon ${ours.oldest} to ${ours.newest}`
-						: `the ${this.#peer.name} does not say hello`,
+						? `the ${this.#peer.name} supports protocol versions ${versions}, this daemon ${ours.oldest} to ${ours.newest}`
+						: `the ${this.#peer.name} did not send its greeting first`,
 				),
 			);
 			return;
@@ -245,11 +248,11 @@ export class Connection {
 		const lost = [...this.#waiting.values()];
 		this.#waiting.clear();
 		for (const { reject } of lost) {
-			reject(new ConnectionLost(`the connection to the ${this.#peer.name} dropped`));
+			reject(new ConnectionLost(`the connection to the ${this.#peer.name} was lost`));
 		}
 		this.#events?.onClose();
 	}
 }
 
 const refusal = (name: string, payload: Buffer) =>
-	new Error(`the ${name} refuses: ${new PayloadReader(payload).text()}`);
+	new Error(`the ${name} rejected the request: ${new PayloadReader(payload).text()}`);

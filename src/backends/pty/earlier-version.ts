@@ -14,7 +14,7 @@ import { socketPathIn } from "../../host/socket-path.js";
 import type { RunExit, RunHandle } from "../../ports/backend.js";
 
 export const REPLACED =
-	"started by an earlier version of Reeve, whose terminals this version cannot take over: ended and started again";
+	"started by an earlier version of Reeve, whose terminals this version cannot adopt: stopped and started again";
 
 export interface EarlierFiles {
 	/** The exit that was recorded; null when there is none. */

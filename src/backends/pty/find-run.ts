@@ -81,7 +81,7 @@ async function look(folders: AgentFolders, runId: string, agent: string): Promis
 		startTime: record.shimStart,
 	};
 	if (isAlive(holder) === false) return { state: "lost", agent, record };
-	return { state: "unknown", reason: "its shim runs and cannot be reached" };
+	return { state: "unknown", reason: "its shim is running but not reachable" };
 }
 
 async function openIfThere(path: string): Promise<ShimConnection | null> {

@@ -63,7 +63,7 @@ export function createFrameDecoder(payloadMax: number): (piece: Buffer) => Frame
 		let all = join();
 		while (all.length >= HEADER_BYTES) {
 			const length = all.readUInt32LE(0);
-			if (length > payloadMax) throw new Error(`a frame of ${length} bytes is too long`);
+			if (length > payloadMax) throw new Error(`a frame of ${length} bytes exceeds the limit`);
 			if (all.readUInt16LE(6) !== 0) throw new Error("not a frame");
 			const end = HEADER_BYTES + length;
 			if (all.length < end) break;

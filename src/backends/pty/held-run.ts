@@ -134,7 +134,7 @@ export class HeldRun {
 	/** Types bytes one call after another. */
 	type(bytes: Uint8Array, options: { readonly isPaste?: boolean } = {}): Promise<void> {
 		const { connection } = this.#terminal();
-		if (bytes.length > TYPED_BYTES_MAX) throw new Error("too much to be typed at once");
+		if (bytes.length > TYPED_BYTES_MAX) throw new Error("the input is too large");
 		const typed = this.#typing.then(() => typeBytes(connection, bytes, options));
 		this.#typing = typed.catch(() => {});
 		return typed;
@@ -170,7 +170,7 @@ export class HeldRun {
 	#terminal(): ShimConnection {
 		const shim = this.#shim;
 		if (shim === null || this.#exit !== null) {
-			throw new Error(`run ${this.runId} has no terminal here`);
+			throw new Error(`run ${this.runId} has no terminal`);
 		}
 		if (!shim.status.terminal) throw new Error("the agent has no terminal");
 		return shim;

@@ -150,7 +150,7 @@ export class KeptRuns {
 		const handle = stored ?? earlier.handle(runId);
 		if (handle === null) return { state: "gone", rebooted: false };
 		const alive = isAlive(handle.process);
-		if (alive === "unknown") return { state: "unknown", reason: "its process cannot be looked at" };
+		if (alive === "unknown") return { state: "unknown", reason: "its process cannot be inspected" };
 		if (!alive) return { state: "gone", rebooted: false };
 		const run = this.keep(handle, agentFolderOf(handle) ?? "");
 		run.lose();

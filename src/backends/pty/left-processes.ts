@@ -71,7 +71,7 @@ export class LeftProcesses {
 			const found = await describeTree(pids, this.#starter.pid ?? 0);
 			return { ok: true, processes: found.filter((each) => !isOfOther(each)) };
 		} catch (error) {
-			return { ok: false, reason: `the starter cannot be asked: ${(error as Error).message}` };
+			return { ok: false, reason: `the starter is not reachable: ${(error as Error).message}` };
 		}
 	}
 
@@ -94,6 +94,6 @@ export class LeftProcesses {
 	async #killStrangers(known: readonly RunProcess[]): Promise<KillResult> {
 		const { proven, pids } = await this.#starter.killStrangers(KILL_MS_MAX);
 		if (proven) return { ok: true, killed: await describeEnded(pids, known) };
-		return { ok: false, reason: `still there after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
+		return { ok: false, reason: `still running after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
 	}
 }

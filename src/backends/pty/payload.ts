@@ -82,13 +82,13 @@ export class PayloadReader {
 	text(): string {
 		const length = this.u16();
 		const at = this.#step(length);
-		if (at + length > this.#bytes.length) throw new RangeError("a text is cut off");
+		if (at + length > this.#bytes.length) throw new RangeError("truncated string");
 		return this.#bytes.toString("utf8", at, at + length);
 	}
 
 	pids(): number[] {
 		const count = this.u32();
-		if (count * 4 > this.#bytes.length) throw new RangeError("a list is cut off");
+		if (count * 4 > this.#bytes.length) throw new RangeError("truncated list");
 		return Array.from({ length: count }, () => this.u32());
 	}
 

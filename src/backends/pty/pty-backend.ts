@@ -159,7 +159,7 @@ class ShimBackend implements Backend {
 	/** Rejects when the request was sent and its outcome is unknown; then only `recover` can tell. */
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
-		if (!isRunId(runId)) return refused(true, `not a run id: ${runId}`);
+		if (!isRunId(runId)) return refused(true, `invalid run id: ${runId}`);
 		const inProgress = this.#starting.get(runId);
 		if (inProgress !== undefined) return inProgress;
 		const known = this.#runs.get(runId);
@@ -175,7 +175,7 @@ class ShimBackend implements Backend {
 
 	async recover(runId: string, handle: RunHandle | null): Promise<Recovered> {
 		if (!isRunId(runId)) return { state: "gone", rebooted: false };
-		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is being started" };
+		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is still starting" };
 		const known = this.#runs.get(runId);
 		if (known !== undefined) return recoveredAs(known);
 		if (handle !== null && handle.process.bootId !== readBootId()) {
@@ -308,7 +308,10 @@ class ShimBackend implements Backend {
 			const other = await this.#settleTaken(request);
 			if (other !== null) return other;
 			if (tries >= TAKEN_TRIES_MAX) {
-				return refused(false, "another process holds the agent's folder and does not answer");
+				return refused(
+					false,
+					"another process has locked the agent's directory and does not respond",
+				);
 			}
 		}
 	}
@@ -356,7 +359,7 @@ class ShimBackend implements Backend {
 		const killed = await killThroughShim(other.shim);
 		other.shim.connection.close();
 		if (killed.ok) return null;
-		return refused(false, `an earlier run of the agent is alive: ${killed.reason}`);
+		return refused(false, `an earlier run of the agent is still alive: ${killed.reason}`);
 	}
 
 	async #began(
@@ -382,7 +385,7 @@ class ShimBackend implements Backend {
 	async #runOf(handle: RunHandle): Promise<HeldRun> {
 		if (this.#runs.get(handle.runId) === undefined) await this.recover(handle.runId, handle);
 		const run = this.#runs.get(handle.runId);
-		if (run === undefined) throw new Error(`run ${handle.runId} has no terminal here`);
+		if (run === undefined) throw new Error(`run ${handle.runId} has no terminal`);
 		return run;
 	}
 
@@ -432,7 +435,7 @@ async function killThroughShim({ connection, status }: ShimConnection): Promise<
 	const known = await describeTree(await listTree(connection), status.shimPid);
 	const { proven, pids } = await killTree(connection, KILL_MS_MAX);
 	if (proven) return { ok: true, killed: await describeEnded(pids, known) };
-	return { ok: false, reason: `still there after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
+	return { ok: false, reason: `still running after ${KILL_MS_MAX} ms: pid ${pids.join(", ")}` };
 }
 
 const refused = (permanent: boolean, detail: string): StartResult => ({

@@ -17,8 +17,8 @@ export const FAILED_GROUP = 9;
 export const FAILED_SHIM = 11;
 export const STEP_NAMES: Readonly<Record<number, string>> = {
 	1: "reading the specification",
-	2: "opening the run's folder",
-	3: "locking the run's folder, which another process has locked",
+	2: "opening the run's directory",
+	3: "locking the run's directory, which another process has locked",
 	4: "reserving the exit record",
 	5: "opening the run's socket",
 	6: "opening a terminal",
@@ -26,7 +26,7 @@ export const STEP_NAMES: Readonly<Record<number, string>> = {
 	8: "entering the working directory",
 	9: "joining the control group",
 	10: "executing the program",
-	11: "the process that holds the run died",
+	11: "the process that owns the run died",
 };
 
 export interface RunSpec {

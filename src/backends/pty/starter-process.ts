@@ -56,11 +56,12 @@ export async function reachStarter(place: StarterPlace): Promise<Connection> {
 		} catch (error) {
 			if (!isAbsence(error)) throw error;
 		}
-		if (starter?.failed === true) throw new Error(`the starter does not start: ${lastLine(place)}`);
+		if (starter?.failed === true)
+			throw new Error(`the starter failed to start: ${lastLine(place)}`);
 		// One that has left because another was quicker is followed by the next, should that have left too.
 		if (starter === null || starter.left) starter = startStarter(place);
 		if (performance.now() > deadlineMs) {
-			throw new Error(`the starter does not answer on ${peer.path}`);
+			throw new Error(`the starter does not respond on ${peer.path}`);
 		}
 		await sleep(pauseMs);
 	}
@@ -122,6 +123,6 @@ export function lastLine({ folder }: StarterPlace): string {
 	try {
 		return readFileSync(starterLogPath(folder), "utf8").trimEnd().split("\n").at(-1) ?? "";
 	} catch {
-		return "it left no log";
+		return "its log is empty";
 	}
 }

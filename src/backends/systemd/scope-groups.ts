@@ -74,7 +74,7 @@ const notHandedDown = (limit: Limit) =>
 	`the controller ${limit} is not delegated to this user's systemd (Delegate= of user@.service)`;
 
 function describeScopes({ controllers, version }: UserManager): LimitSupport[] {
-	const how = `a systemd scope for each run (systemd ${version})`;
+	const how = `one systemd scope per run (systemd ${version})`;
 	return (["tracking", "memory", "pids", "cpu"] as const).map((name) => {
 		const isMissing = name !== "tracking" && !controllers.includes(name);
 		return {

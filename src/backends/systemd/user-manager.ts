@@ -38,11 +38,11 @@ const ANSWER_MS_MAX = 10_000;
 
 /** The manager, or why there is none to be had, in words. */
 export function findUserManager(places: ManagerPlaces = {}): UserManager | string {
-	if (process.platform !== "linux") return "systemd exists on Linux only";
+	if (process.platform !== "linux") return "systemd is only available on Linux";
 	const { uid, username } = userInfo();
 	const groupRoot = places.groupRoot ?? "/sys/fs/cgroup";
 	if (!existsSync(join(groupRoot, "cgroup.controllers"))) {
-		return "the host does not have control groups of version 2 alone, which systemd needs for this";
+		return "systemd needs a host that uses only control groups version 2";
 	}
 	const runtimeDir =
 		places.runtimeDir ?? process.env["XDG_RUNTIME_DIR"] ?? join("/run/user", String(uid));
@@ -53,7 +53,10 @@ export function findUserManager(places: ManagerPlaces = {}): UserManager | strin
 	const { version, controlGroup } = shown;
 	const folder = join(groupRoot, controlGroup);
 	return {
-		...{ version, runtimeDir, folder, runProgram: program("systemd-run") },
+		version,
+		runtimeDir,
+		folder,
+		runProgram: program("systemd-run"),
 		controllers: readText(join(folder, "cgroup.controllers")).trim().split(/\s+/),
 		lingers: existsSync(join(places.lingerFolder ?? "/var/lib/systemd/linger", username)),
 		holdsThisProcess: readText("/proc/self/cgroup").includes(`0::${controlGroup}/`),
@@ -84,14 +87,14 @@ function parseAnswer(text: string): Answer {
 	const read = (name: string) => new RegExp(`^${name}=(.+)$`, "m").exec(text)?.[1];
 	const [version, controlGroup] = [read("Version"), read("ControlGroup")];
 	if (version === undefined || controlGroup === undefined) {
-		return { problem: "systemctl --user does not say where its control groups are" };
+		return { problem: "systemctl --user does not report its control group" };
 	}
 	return { version: version.split(" ")[0] ?? version, controlGroup };
 }
 
 function explain(problem: string, username: string): string {
 	if (problem === "systemd is not installed") return problem;
-	return `no systemd answers for this user (${problem}); loginctl enable-linger ${username} starts one`;
+	return `the systemd user manager is not reachable (${problem}); loginctl enable-linger ${username} starts it`;
 }
 
 function readText(path: string): string {

@@ -175,8 +175,12 @@ class SessionBackend implements Backend {
 		const { runId } = handle;
 		if (this.#shown.has(runId) || this.#options.show(handle) === null) return;
 		this.#shown.set(runId, {
-			...{ handle, size, wasOpen: false, isOpening: false },
-			...{ opened: 0, openedAtMs: Number.NEGATIVE_INFINITY },
+			handle,
+			size,
+			wasOpen: false,
+			isOpening: false,
+			opened: 0,
+			openedAtMs: Number.NEGATIVE_INFINITY,
 		});
 		this.#timer ??= setInterval(() => void this.#look(), this.#options.lookMs ?? LOOK_MS).unref();
 		void this.#look();
@@ -225,16 +229,18 @@ class SessionBackend implements Backend {
 		if (command === null || this.#isClosed || this.#shown.get(runId) !== shown) return;
 		if ((await this.#inner.isRunning(shown.handle)) !== true) return;
 		const { argv, agentId } = command;
-		await this.#server.open({
-			...{ name: sessionOf(runId), size: shown.size, argv },
-			tags: {
-				"@reeve": "1",
-				"@reeve-project": nameIn(agentId.split(":")[0] ?? ""),
-				"@reeve-agent": nameIn(agentId),
-				"@reeve-run": runId,
-				"@reeve-root": this.#options.folder,
-			},
-		});
+		const name = sessionOf(runId);
+		const { size } = shown;
+		const tags = {
+			"@reeve": "1",
+			"@reeve-project": nameIn(agentId.split(":")[0] ?? ""),
+			"@reeve-agent": nameIn(agentId),
+			"@reeve-run": runId,
+			"@reeve-root": this.#options.folder,
+		};
+		await this.#server.open({ name, size, argv, tags });
+		// A viewer has set another one meanwhile.
+		if (shown.size !== size) await this.#server.resize(name, shown.size);
 		if (shown.wasOpen) this.#options.onReopened?.({ runId, agentId });
 		shown.wasOpen = true;
 	}

@@ -54,9 +54,7 @@ export class TmuxServer {
 	async open({ name, size, argv, tags }: Session): Promise<void> {
 		const { columns, rows } = size;
 		const shape = ["-x", String(columns), "-y", String(rows), "-c", "/"];
-		const tagged = Object.entries(tags).flatMap(([tag, value]) => [
-			...[";", "set-option", "-t", `=${name}:`, tag, literal(value)],
-		]);
+		const tagged = Object.entries(tags).flatMap(([tag, value]) => [";", "set-option", "-t", `=${name}:`, tag, literal(value)]);
 		const command = [
 			"new-session",
 			"-d",

@@ -29,10 +29,14 @@ export interface CheckContext {
 
 export const ok = (detail: string): Finding => ({ status: "ok", detail, fix: null });
 export const warn = (detail: string, fix: string | null): Finding => ({
-	...{ status: "warn", detail, fix },
+	status: "warn",
+	detail,
+	fix,
 });
 export const fail = (detail: string, fix: string | null): Finding => ({
-	...{ status: "fail", detail, fix },
+	status: "fail",
+	detail,
+	fix,
 });
 
 export async function statIfThere(path: string) {

@@ -96,7 +96,7 @@ async function judgeFile(path: string): Promise<Wrong | null> {
 	const uid = process.getuid?.();
 	if (uid !== undefined && found.uid !== uid) {
 		return {
-			...{ detail: `${path} belongs to another user (uid ${found.uid})` },
+			detail: `${path} belongs to another user (uid ${found.uid})`,
 			fix: `sudo chown ${uid} ${quote(path)}`,
 		};
 	}

@@ -1,10 +1,13 @@
 /** `reeve attach`: an agent's terminal in this one, until the detach keys, or until it closes. */
 
+import { createInterface } from "node:readline/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, TerminalSocket } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
+import type { AgentJson } from "../../http/contract/agents.js";
 import type { TerminalMessage } from "../../http/contract/streams.js";
-import { tellAfterExit } from "../after-attach.js";
+import { reasonBesideState, renderState } from "../agent-table.js";
 import { createAttachedScreen } from "../attached-screen.js";
 import { connect } from "../connect.js";
 import { createDetachMatcher, type DetachKeys, parseDetachKeys } from "../detach-keys.js";
@@ -17,6 +20,7 @@ import {
 	type TerminalStreams,
 } from "../raw-terminal.js";
 import { resolveAgent } from "../resolve.js";
+import { START_WORDS } from "../start-report.js";
 
 /** More in one message would be refused; a paste may be longer. */
 const INPUT_BYTES_MAX = 16_384;
@@ -189,5 +193,86 @@ function parseMessage(data: Uint8Array): TerminalMessage | null {
 		return JSON.parse(new TextDecoder().decode(data)) as TerminalMessage;
 	} catch {
 		return null;
+	}
+}
+
+/** An exit is judged and recorded a moment after the terminal closes. */
+const RECORDED_MS_MAX = 5_000;
+const LOOK_EVERY_MS = 50;
+const ANSWERS = ["fresh", "continue", "stop"] as const;
+type Answer = (typeof ANSWERS)[number];
+
+interface AfterAttach {
+	readonly id: string;
+	/** The run that was attached to; null when it is not known. */
+	readonly runId: string | null;
+	readonly client: Client;
+	readonly output: Output;
+	/** Whether the person at this terminal may be asked. */
+	readonly mayAsk: boolean;
+}
+
+/** Says what follows the exit. True when the agent was started again by an answer given here. */
+async function tellAfterExit(after: AfterAttach): Promise<boolean> {
+	const { id, output, client, mayAsk } = after;
+	const agent = await recordedState(after);
+	if (agent === null) return false;
+	const reason = plainLine(reasonBesideState(agent));
+	if (!agent.waiting) {
+		output.say(`${id}: ${renderState(agent, Date.now())}: ${reason}`);
+		const hint = hintOf(agent);
+		if (hint !== null) output.say(`hint: ${hint}`);
+		return false;
+	}
+	output.say(`${id}: ${reason}`);
+	const answer = mayAsk ? await askOperator() : null;
+	if (answer === null) {
+		output.say(`hint: decide what happens next with \`reeve answer ${id} ${ANSWERS.join("|")}\``);
+		return false;
+	}
+	const place = { place: id, body: { answer } };
+	const { outcome } = await client.call("POST /api/v1/agents/:id/answer", place);
+	output.say(`${id}: ${START_WORDS[outcome]}`);
+	return outcome === "started";
+}
+
+/** The agent once its exit is recorded; as it is when that takes too long, null when it cannot be read. */
+async function recordedState({ client, id, runId }: AfterAttach): Promise<AgentJson | null> {
+	const untilMs = performance.now() + RECORDED_MS_MAX;
+	for (;;) {
+		const agent = await client.call("GET /api/v1/agents/:id", { place: id }).catch(() => null);
+		// A run id goes with its record; another run may have begun by now. The terminal may close before the daemon knows.
+		const isOld = runId === null ? agent?.pid === null : agent?.run_id === runId;
+		if (agent === null || agent.run_id === null || !isOld) return agent;
+		if (performance.now() > untilMs) return agent;
+		await sleep(LOOK_EVERY_MS);
+	}
+}
+
+function hintOf({ id, policy, desired, process }: AgentJson): string | null {
+	if (policy === "halted") return `run \`reeve resume ${id}\` to start it again`;
+	if (desired === "down") return `run \`reeve up ${id}\` to start it`;
+	return process === "stopped" || process === "running"
+		? `run \`reeve attach ${id}\` to attach again once it is running`
+		: null;
+}
+
+/** Null when they leave the question open, with Enter, Ctrl-C or Ctrl-D. */
+async function askOperator(): Promise<Answer | null> {
+	const lines = createInterface({ input: process.stdin, output: process.stderr });
+	const closed = new Promise<null>((resolve) => lines.once("close", () => resolve(null)));
+	lines.once("SIGINT", () => lines.close());
+	const question =
+		"Start a fresh conversation, continue, or stop? [fresh/continue/stop, Enter to decide later] ";
+	try {
+		for (;;) {
+			const line = await Promise.race([lines.question(question).catch(() => null), closed]);
+			const given = line?.trim().toLowerCase() ?? "";
+			if (given === "") return null;
+			const fits = ANSWERS.find((answer) => answer.startsWith(given));
+			if (fits !== undefined) return fits;
+		}
+	} finally {
+		lines.close();
 	}
 }

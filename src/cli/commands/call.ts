@@ -1,13 +1,15 @@
 /** `reeve call`: one request to an agent. What it answers goes to stdout, everything else to stderr. */
 
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { isTooDeep, JSON_DEPTH_MAX } from "../../core/json-depth.js";
 import { plainLine, safeJson } from "../../core/safe-text.js";
 import { isEnded } from "../../core/task.js";
 import { parseDuration } from "../../core/units.js";
 import type { TaskDetailJson } from "../../http/contract/tasks.js";
 import { checkKey, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
-import { readJsonArgument } from "../json-argument.js";
 import type { Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
 import { LOOK_MS, sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
@@ -50,7 +52,8 @@ export async function runCall(
 	}
 	const look = () =>
 		client.call("GET /api/v1/tasks/:id", {
-			...{ place, query: { wait: `${LOOK_MS}ms` } },
+			place,
+			query: { wait: `${LOOK_MS}ms` },
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
 	const ended = await sayOnInterrupt(
@@ -111,4 +114,35 @@ function tellEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Out
 		output.say(`${sayColors.dim("hint")}: ${hintFor(task)}`);
 	}
 	return CLI_EXIT.failed;
+}
+
+/** `'{"a": 1}'`, `@file.json`, or `-` for stdin. */
+async function readJsonArgument(argument: string, option: string): Promise<unknown> {
+	const [source, where] = await readSource(argument, option);
+	try {
+		const value: unknown = JSON.parse(source);
+		if (!isTooDeep(value, source.length)) return value;
+	} catch (error) {
+		const hint =
+			argument === source
+				? `A JSON string needs its own quotes: ${option} '"text"'. Use \`@file.json\` for a file, \`-\` for stdin.`
+				: "It must contain one JSON value.";
+		throw new ReeveError("usage", `${where} is not valid JSON: ${(error as Error).message}`, hint);
+	}
+	throw new ReeveError("body_too_deep", `${where} is nested deeper than ${JSON_DEPTH_MAX} levels`);
+}
+
+async function readSource(
+	argument: string,
+	option: string,
+): Promise<[text: string, where: string]> {
+	if (argument === "-") return [await text(process.stdin), "stdin"];
+	if (!argument.startsWith("@")) return [argument, option];
+	const path = argument.slice(1);
+	try {
+		return [await readFile(path, "utf8"), path];
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		throw new ReeveError("usage", `cannot read ${path} (${code})`, "Check the path after the @.");
+	}
 }

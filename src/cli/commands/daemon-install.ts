@@ -59,8 +59,14 @@ export async function runDaemonInstall(
 	const updated = before.installed === "yes";
 	if (options.json) {
 		output.json({
-			...{ manager: manager.name, scope, file: manager.file, home: installer.home.dir, updated },
-			...{ pid, handed_over: handedOver, warnings },
+			manager: manager.name,
+			scope,
+			file: manager.file,
+			home: installer.home.dir,
+			updated,
+			pid,
+			handed_over: handedOver,
+			warnings,
 		});
 		return CLI_EXIT.done;
 	}

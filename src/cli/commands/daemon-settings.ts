@@ -61,7 +61,9 @@ function renderSettings({ listen, tls, allowHosts, retention, ...rest }: DaemonS
 		history: { events: retention.eventsMax, age: renderDuration(retention.ageMsMax) },
 		watchdog: renderDuration(rest.watchdogMs),
 		notify: rest.notify.map(({ name, type, url, argv, kinds, agents, quiet }) => ({
-			...{ name, type, to: url === undefined ? (argv?.[0] ?? "-") : hostOf(url) },
+			name,
+			type,
+			to: url === undefined ? (argv?.[0] ?? "-") : hostOf(url),
 			kinds: kinds?.join(", ") ?? "all",
 			agents: agents?.join(", ") ?? "all",
 			quiet: quiet === undefined ? "-" : `${clock(quiet.fromMinute)}-${clock(quiet.toMinute)}`,

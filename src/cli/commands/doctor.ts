@@ -1,9 +1,32 @@
 /** `reeve doctor`: checks this machine for problems and prints how to fix them. */
 
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";
-import { runChecks } from "../checks/all-checks.js";
-import type { Check } from "../checks/check.js";
+import { resolveHome } from "../../home/paths.js";
+import type { DaemonJson } from "../../http/contract/daemon.js";
+import { countOf } from "../arguments.js";
+import {
+	type Check,
+	type CheckContext,
+	type Finding,
+	fail,
+	ok,
+	quote,
+	statIfThere,
+} from "../checks/check.js";
+import {
+	checkBackends,
+	checkCrashes,
+	checkDaemon,
+	checkLimits,
+	checkLog,
+	checkSettings,
+} from "../checks/daemon.js";
+import { checkDatabase, checkStrays, inspect } from "../checks/inspected.js";
+import { checkDisk, checkFiles, checkHome, checkSocket } from "../checks/places.js";
+import { checkAgentClis, checkNode, checkPerl, checkTmux } from "../checks/programs.js";
+import { checkService } from "../checks/service.js";
+import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 
 export async function runDoctor(
@@ -28,4 +51,65 @@ function tellChecks(checks: readonly Check[], output: Output): void {
 		if (fix !== null)
 			output.result(`${" ".repeat(width + 8)}${colors.dim("fix:")} ${plainLine(fix)}`);
 	}
+}
+
+const DAEMON_MS_MAX = 3_000;
+
+const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promise<Finding>>> = {
+	node: () => checkNode(process.versions.node),
+	tmux: checkTmux,
+	perl: checkPerl,
+	"agent CLIs": checkAgentClis,
+	home: checkHome,
+	files: checkFiles,
+	socket: checkSocket,
+	disk: checkDisk,
+	database: checkDatabase,
+	service: checkService,
+	settings: checkSettings,
+	daemon: checkDaemon,
+	crashes: checkCrashes,
+	log: checkLog,
+	backends: checkBackends,
+	limits: checkLimits,
+	processes: checkStrays,
+	"fleet file": checkFleetFile,
+};
+
+async function runChecks(file: string, env: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+	const inspection = inspect(env);
+	// Each check that needs it says so itself.
+	inspection.catch(() => {});
+	const context = { home: resolveHome(env), env, file, daemon: askDaemon(env), inspection };
+	return Promise.all(
+		Object.entries(CHECKS).map(async ([name, check]) => {
+			try {
+				return { name, ...(await check(context)) };
+			} catch (error) {
+				const detail = error instanceof Error ? error.message : String(error);
+				return { name, ...fail(`check failed: ${detail}`, null) };
+			}
+		}),
+	);
+}
+
+async function askDaemon(env: NodeJS.ProcessEnv): Promise<DaemonJson | ReeveError> {
+	try {
+		const signal = AbortSignal.timeout(DAEMON_MS_MAX);
+		return await connect(env).client.call("GET /api/v1/daemon", { signal });
+	} catch (error) {
+		if (error instanceof ReeveError) return error;
+		throw error;
+	}
+}
+
+async function checkFleetFile({ file, env }: CheckContext): Promise<Finding> {
+	if ((await statIfThere(file)) === null) {
+		return ok(`no ${file} here (\`reeve init\` writes one)`);
+	}
+	const { loadFleetFile } = await import("../read-fleet.js");
+	const loaded = await loadFleetFile(file, env);
+	if (loaded.ok) return ok(`${file}: ${countOf(loaded.fleet.agents.length, "agent")}`);
+	const problems = countOf(loaded.problems.length, "problem");
+	return fail(`${file} has ${problems}`, `reeve validate ${quote(file)}`);
 }

@@ -32,8 +32,14 @@ export async function runDown(
 	const body = timeoutMs === undefined ? {} : { timeout_ms: timeoutMs };
 	return stop(
 		{
-			...{ command: "down", word: "down", scopes, options, output, env },
-			...{ tell: tellStopped, exitOf },
+			command: "down",
+			word: "down",
+			scopes,
+			options,
+			output,
+			env,
+			tell: tellStopped,
+			exitOf,
 			request: async (client, scope) =>
 				(await client.call("POST /api/v1/agents/:scope/down", { place: scope, body })).agents,
 		},
@@ -55,8 +61,14 @@ export async function runRestart(
 	const since = Date.now();
 	return stop(
 		{
-			...{ command: "restart", word: "restarted", scopes, options, output, env },
-			...{ tell: tellRestarted, exitOf: exitOfStarts },
+			command: "restart",
+			word: "restarted",
+			scopes,
+			options,
+			output,
+			env,
+			tell: tellRestarted,
+			exitOf: exitOfStarts,
 			request: async (client, scope) =>
 				(await client.call("POST /api/v1/agents/:scope/restart", { place: scope, body })).agents,
 		},

@@ -61,7 +61,10 @@ export async function runEvents(
 	const connection = reconnecting(options.reconnect, output);
 	try {
 		for await (const event of client.events({
-			...{ after: seen, agent, type, follow: true },
+			after: seen,
+			agent,
+			type,
+			follow: true,
 			...connection,
 		}))
 			await show(event);

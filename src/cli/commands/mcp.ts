@@ -13,6 +13,7 @@ import { createSanitizer } from "../../core/safe-text.js";
 import { resolveHome } from "../../home/paths.js";
 import { readVersion } from "../../home/version.js";
 import { checkAgentId } from "../arguments.js";
+import type { Output } from "../output.js";
 
 export interface McpOptions {
 	readonly agent: string;
@@ -25,7 +26,11 @@ const ASK_WAIT = "50s";
 const CALL_WAIT = "10m";
 const LOG_LINES_MAX = 500;
 
-export async function runMcp(options: McpOptions, env: NodeJS.ProcessEnv): Promise<number> {
+export async function runMcp(
+	options: McpOptions,
+	_output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
 	const agent = checkAgentId(options.agent);
 	const token = await readToken(options, env);
 	const client = createClient(

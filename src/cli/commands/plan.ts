@@ -10,7 +10,6 @@ import type { PlanDetailJson } from "../../http/contract/plans.js";
 import { checkKey, parsePositive, parseSince } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { createPlanWatch } from "../plan-watch.js";
 import { resolvePlan } from "../resolve.js";
 import { renderPlanTable, renderPlanTree } from "../task-table.js";
 import { sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
@@ -42,7 +41,8 @@ export async function runPlan(
 	const watch = createPlanWatch(output);
 	const look = () =>
 		client.call("GET /api/v1/plans/:id", {
-			...{ place, query: { wait: `${LOOK_MS}ms` } },
+			place,
+			query: { wait: `${LOOK_MS}ms` },
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
 	const ended = await sayOnInterrupt(
@@ -127,4 +127,43 @@ function checkStatus(status: string): PlanStatus {
 	if (known !== undefined) return known;
 	const hint = `Use one of ${PLAN_STATUSES.join(", ")}.`;
 	throw new ReeveError("usage", `invalid value for --status: \`${status}\``, hint);
+}
+
+/*
+ * A plan while it runs. On a terminal its tree is drawn over itself; elsewhere each change is a line, so
+ * that a log of it can be read. Both go to stderr: the result comes when it has ended.
+ */
+
+interface PlanWatch {
+	show(plan: PlanDetailJson): void;
+	/** Takes away what was drawn. */
+	end(): void;
+}
+
+function createPlanWatch(output: Output): PlanWatch {
+	return output.progress === null ? createLines(output) : createDrawing(output);
+}
+
+function createDrawing(output: Output): PlanWatch {
+	return {
+		show(plan) {
+			const shown = { colors: output.sayColors, columns: output.sayColumns };
+			output.redraw(renderPlanTree(plan, shown, Date.now()));
+		},
+		end: () => output.redraw([]),
+	};
+}
+
+function createLines(output: Output): PlanWatch {
+	const seen = new Map<string, string>();
+	return {
+		show({ tasks }) {
+			for (const { name, status, reason } of tasks) {
+				if (seen.get(name) === status) continue;
+				seen.set(name, status);
+				output.say(`${name}: ${status}${status === "queued" ? "" : `: ${reason}`}`);
+			}
+		},
+		end() {},
+	};
 }

@@ -21,7 +21,12 @@ export async function runSessions(
 	if (options.json) {
 		output.json(
 			runs.map(({ id, run_id, backend, pid, started_at, host }) => ({
-				...{ agent: id, run_id, backend, pid, started_at, host },
+				agent: id,
+				run_id,
+				backend,
+				pid,
+				started_at,
+				host,
 			})),
 		);
 		return CLI_EXIT.done;

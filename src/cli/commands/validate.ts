@@ -7,11 +7,12 @@ import type { Output } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";
 
 export async function runValidate(
-	file: string,
-	options: { json?: boolean },
+	argument: string | undefined,
+	options: { file?: string; json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
+	const file = argument ?? options.file ?? "reeve.yaml";
 	const loaded = await loadFleetFile(file, env);
 	const problems = loaded.ok ? [] : loaded.problems;
 	const warnings = loaded.ok ? [...loaded.warnings, ...(await checkEnvFiles(loaded.fleet))] : [];

@@ -39,12 +39,7 @@ const addCall: AddCommands = (program, run) => {
 		.option(...KEY_OPTION)
 		.option(...WAIT_OPTION)
 		.option("--json", "print the task as JSON, also when it failed")
-		.action((agent, action, options) =>
-			run(async (output, env) => {
-				const { runCall } = await import("../commands/call.js");
-				return runCall(agent, action, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/call.js")).runCall));
 };
 
 function addTasks(tasks: Command, run: Run): void {
@@ -58,34 +53,19 @@ function addTasks(tasks: Command, run: Run): void {
 		.option(...SINCE_OPTION)
 		.option(...LIMIT_OPTION)
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runTaskList } = await import("../commands/tasks.js");
-				return runTaskList(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/tasks.js")).runTaskList));
 	tasks
 		.command("show")
 		.description("Show a task: its input, every attempt and its result.")
 		.argument(...TASK_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((task, options) =>
-			run(async (output, env) => {
-				const { runTaskShow } = await import("../commands/tasks.js");
-				return runTaskShow(task, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/tasks.js")).runTaskShow));
 	tasks
 		.command("cancel")
 		.description("Cancel a task and kill its running attempt.")
 		.argument(...TASK_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((task, options) =>
-			run(async (output, env) => {
-				const { runTaskCancel } = await import("../commands/tasks.js");
-				return runTaskCancel(task, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/tasks.js")).runTaskCancel));
 }
 
 function addPlans(plans: Command, run: Run): void {
@@ -96,12 +76,7 @@ function addPlans(plans: Command, run: Run): void {
 		.option(...KEY_OPTION)
 		.option(...WAIT_OPTION)
 		.option("--json", "print the finished plan as JSON")
-		.action((file, options) =>
-			run(async (output, env) => {
-				const { runPlan } = await import("../commands/plan.js");
-				return runPlan(file, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/plan.js")).runPlan));
 	plans
 		.command("ls")
 		.alias("list")
@@ -113,34 +88,19 @@ function addPlans(plans: Command, run: Run): void {
 		.option(...SINCE_OPTION)
 		.option(...LIMIT_OPTION)
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runPlanList } = await import("../commands/plan.js");
-				return runPlanList(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/plan.js")).runPlanList));
 	plans
 		.command("show")
 		.description("Show a plan and its tasks.")
 		.argument(...PLAN_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((plan, options) =>
-			run(async (output, env) => {
-				const { runPlanShow } = await import("../commands/plan.js");
-				return runPlanShow(plan, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/plan.js")).runPlanShow));
 	plans
 		.command("cancel")
 		.description("Cancel a plan and all of its unfinished tasks.")
 		.argument(...PLAN_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((plan, options) =>
-			run(async (output, env) => {
-				const { runPlanCancel } = await import("../commands/plan.js");
-				return runPlanCancel(plan, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/plan.js")).runPlanCancel));
 }
 
 function addDeadLetters(letters: Command, run: Run): void {
@@ -152,12 +112,7 @@ function addDeadLetters(letters: Command, run: Run): void {
 		.option(...SINCE_OPTION)
 		.option(...LIMIT_OPTION)
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runLetterList } = await import("../commands/dead-letters.js");
-				return runLetterList(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/dead-letters.js")).runLetterList));
 	letters
 		.command("show")
 		.description(
@@ -165,12 +120,7 @@ function addDeadLetters(letters: Command, run: Run): void {
 		)
 		.argument(...TASK_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((task, options) =>
-			run(async (output, env) => {
-				const { runTaskShow } = await import("../commands/tasks.js");
-				return runTaskShow(task, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/tasks.js")).runTaskShow));
 	for (const [verb, description] of [
 		["replay", "Run dead letters again, each as a new task."],
 		["discard", "Discard dead letters. They remain visible as tasks."],
@@ -184,10 +134,10 @@ function addDeadLetters(letters: Command, run: Run): void {
 			.option(...AGENT_OPTION)
 			.option(...SINCE_OPTION)
 			.option(...JSON_OPTION)
-			.action((tasks, options) =>
-				run(async (output, env) => {
+			.action(
+				run(async () => {
 					const { runLetters } = await import("../commands/dead-letters.js");
-					return runLetters(verb, tasks, options, output, env);
+					return runLetters.bind(null, verb);
 				}),
 			);
 	}

@@ -9,22 +9,19 @@ export const addCompletion: AddCommands = (program, run) => {
 		.addArgument(program.createArgument("<shell>", "your shell").choices(COMPLETION_SHELLS))
 		.option(...JSON_OPTION)
 		.addHelpText("after", COMPLETION_HELP)
-		.action((shell: (typeof COMPLETION_SHELLS)[number], options) =>
-			run(async (output) => {
-				const { runCompletion } = await import("../commands/completion.js");
-				return runCompletion(shell, options, output);
-			}),
-		);
+		.action(run(async () => (await import("../commands/completion.js")).runCompletion));
 
 	program
 		.command("complete-words", { hidden: true })
-		.description("Print what may follow the words that were typed, for the scripts.")
+		.description(
+			"Print the words that can follow on the command line. Used by the completion scripts.",
+		)
 		.argument("[words...]", "the words after `reeve`; the last one is being completed")
 		.option(...JSON_OPTION)
-		.action((words: readonly string[], options) =>
-			run(async (output, env) => {
+		.action(
+			run(async () => {
 				const { runCompleteWords } = await import("../commands/completion.js");
-				return runCompleteWords(program, words, options, output, env);
+				return runCompleteWords.bind(null, program);
 			}),
 		);
 };

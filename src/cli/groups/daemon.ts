@@ -31,24 +31,14 @@ export const addDaemonCommands: AddCommands = (program, run) => {
 		.description("Send a test notification over the routes in the daemon's settings.")
 		.argument("[route]", "the name of a route (default: all routes)")
 		.option(...JSON_OPTION)
-		.action((route, options) =>
-			run(async (output, env) => {
-				const { runNotifyTest } = await import("../commands/daemon-settings.js");
-				return runNotifyTest(route, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon-settings.js")).runNotifyTest));
 
 	program
 		.command("doctor")
 		.description("Check this machine for problems and print how to fix them.")
 		.option("-f, --file <path>", "the fleet file to check, if it exists", FILE_OPTION[2])
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDoctor } = await import("../commands/doctor.js");
-				return runDoctor(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/doctor.js")).runDoctor));
 };
 
 const addStarting: AddCommands = (daemon, run) => {
@@ -56,12 +46,7 @@ const addStarting: AddCommands = (daemon, run) => {
 		.command("run")
 		.description("Run the daemon in the foreground until it is stopped.")
 		.option("--json", "print errors as JSON")
-		.action(() =>
-			run(async (_, env) => {
-				const { runDaemonRun } = await import("../commands/daemon.js");
-				return runDaemonRun(env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon.js")).runDaemonRun));
 
 	daemon
 		.command("start")
@@ -72,12 +57,7 @@ const addStarting: AddCommands = (daemon, run) => {
 		.option(...KEY_OPTION)
 		.option(...ALLOW_OPTION)
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonStart } = await import("../commands/daemon.js");
-				return runDaemonStart(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon.js")).runDaemonStart));
 
 	daemon
 		.command("restart")
@@ -88,12 +68,7 @@ const addStarting: AddCommands = (daemon, run) => {
 		.option(...KEY_OPTION)
 		.option(...ALLOW_OPTION)
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonRestart } = await import("../commands/daemon.js");
-				return runDaemonRestart(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon.js")).runDaemonRestart));
 };
 
 const addStopping: AddCommands = (daemon, run) => {
@@ -102,46 +77,26 @@ const addStopping: AddCommands = (daemon, run) => {
 		.description("Stop the daemon. Agents keep running unless --all is set.")
 		.option("--all", "stop all agents first")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonStop } = await import("../commands/daemon.js");
-				return runDaemonStop(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon.js")).runDaemonStop));
 
 	daemon
 		.command("reload")
 		.description("Apply the settings in daemon.json and reopen the log, without a restart.")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonReload } = await import("../commands/daemon.js");
-				return runDaemonReload(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon.js")).runDaemonReload));
 
 	daemon
 		.command("settings")
 		.description("Check the daemon's settings and show them with their defaults.")
 		.option("-f, --file <path>", "check this file instead of daemon.json in the home")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonSettings } = await import("../commands/daemon-settings.js");
-				return runDaemonSettings(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon-settings.js")).runDaemonSettings));
 
 	daemon
 		.command("status")
 		.description("Show the state of the daemon and its services.")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonStatus } = await import("../commands/daemon.js");
-				return runDaemonStatus(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon.js")).runDaemonStatus));
 };
 
 const SYSTEM_OPTION = [
@@ -160,12 +115,7 @@ const addInstalling: AddCommands = (daemon, run) => {
 		)
 		.option("--dry-run", "print the file and the commands, but change nothing")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonInstall } = await import("../commands/daemon-install.js");
-				return runDaemonInstall(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon-install.js")).runDaemonInstall));
 
 	daemon
 		.command("uninstall")
@@ -173,10 +123,5 @@ const addInstalling: AddCommands = (daemon, run) => {
 		.option(...SYSTEM_OPTION)
 		.option("--dry-run", "print the commands, but change nothing")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDaemonUninstall } = await import("../commands/daemon-install.js");
-				return runDaemonUninstall(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/daemon-install.js")).runDaemonUninstall));
 };

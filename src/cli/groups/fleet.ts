@@ -24,12 +24,7 @@ const addUpAndReload: AddCommands = (program, run) => {
 		.option("--all", "all agents of the file, the default")
 		.option(...FILE_OPTION)
 		.option(...JSON_OPTION)
-		.action((scopes, options) =>
-			run(async (output, env) => {
-				const { runUp } = await import("../commands/up.js");
-				return runUp(scopes, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/up.js")).runUp));
 
 	program
 		.command("reload")
@@ -37,12 +32,7 @@ const addUpAndReload: AddCommands = (program, run) => {
 		.option(...FILE_OPTION)
 		.option("--dry-run", "only print the changes")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runReload } = await import("../commands/reload.js");
-				return runReload(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/reload.js")).runReload));
 };
 
 const addDownAndRestart: AddCommands = (program, run) => {
@@ -54,12 +44,7 @@ const addDownAndRestart: AddCommands = (program, run) => {
 		.option("--all", "all agents")
 		.option(...TIMEOUT_OPTION)
 		.option(...JSON_OPTION)
-		.action((scopes, options) =>
-			run(async (output, env) => {
-				const { runDown } = await import("../commands/down.js");
-				return runDown(scopes, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/down.js")).runDown));
 
 	program
 		.command("restart")
@@ -69,12 +54,7 @@ const addDownAndRestart: AddCommands = (program, run) => {
 		.option("--fresh", "start a new conversation")
 		.option(...TIMEOUT_OPTION)
 		.option(...JSON_OPTION)
-		.action((scopes, options) =>
-			run(async (output, env) => {
-				const { runRestart } = await import("../commands/down.js");
-				return runRestart(scopes, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/down.js")).runRestart));
 };
 
 const addResumeAndAnswer: AddCommands = (program, run) => {
@@ -85,12 +65,7 @@ const addResumeAndAnswer: AddCommands = (program, run) => {
 		)
 		.argument(...AGENT_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((agent, options) =>
-			run(async (output, env) => {
-				const { runResume } = await import("../commands/one-agent.js");
-				return runResume(agent, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/one-agent.js")).runResume));
 
 	program
 		.command("answer")
@@ -103,10 +78,5 @@ const addResumeAndAnswer: AddCommands = (program, run) => {
 			).choices(["fresh", "continue", "stop"]),
 		)
 		.option(...JSON_OPTION)
-		.action((agent, answer, options) =>
-			run(async (output, env) => {
-				const { runAnswer } = await import("../commands/one-agent.js");
-				return runAnswer(agent, answer, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/one-agent.js")).runAnswer));
 };

@@ -1,12 +1,12 @@
 /** How a group of commands is added to the command line. */
 
 import type { Command } from "commander";
-import type { Output } from "../output.js";
 
-/** Runs a command with its output and environment. Returns the exit code. */
-export type RunCommand = (output: Output, env: NodeJS.ProcessEnv) => Promise<number>;
-export type Run = (command: RunCommand) => Promise<void>;
-/** Adds commands to the program; what they do is handed to `run`, and loaded only then. */
+/** A command: its arguments, its options, its output and its environment. Returns the exit code. */
+type RunCommand = (...args: never[]) => Promise<number>;
+/** Makes the action of a command from a function that loads it: only the command that runs is loaded. */
+export type Run = (load: () => Promise<RunCommand>) => (...args: unknown[]) => Promise<void>;
+/** Adds commands to the program. */
 export type AddCommands = (program: Command, run: Run) => void;
 
 export const JSON_OPTION = ["--json", "print the result as JSON"] as const;

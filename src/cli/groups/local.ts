@@ -9,12 +9,7 @@ export const addLocalCommands: AddCommands = (program, run) => {
 		.description("Write a starter fleet file for the agent CLIs found on this machine.")
 		.option("-f, --file <path>", "where to write it", "reeve.yaml")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runInit } = await import("../commands/init.js");
-				return runInit(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/init.js")).runInit));
 
 	program
 		.command("validate")
@@ -22,12 +17,7 @@ export const addLocalCommands: AddCommands = (program, run) => {
 		.argument("[file]", "the fleet file (default: reeve.yaml)")
 		.option("-f, --file <path>", "same as the argument")
 		.option(...JSON_OPTION)
-		.action((file, options) =>
-			run(async (output, env) => {
-				const { runValidate } = await import("../commands/validate.js");
-				return runValidate(file ?? options.file ?? "reeve.yaml", options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/validate.js")).runValidate));
 };
 
 /** The last of all: for those who look around. */
@@ -36,12 +26,7 @@ export const addDemo: AddCommands = (program, run) => {
 		.command("demo")
 		.description("Watch a short demonstration. It installs nothing and cleans up after itself.")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runDemo } = await import("../commands/demo.js");
-				return runDemo(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/demo.js")).runDemo));
 };
 
 /** With `--simulate` it needs no daemon, without it does. */
@@ -68,12 +53,7 @@ export const addExplain: AddCommands = (program, run) => {
 		)
 		.option(...JSON_OPTION)
 		.addHelpText("after", EXPLAIN_HELP)
-		.action((agent, options) =>
-			run(async (output, env) => {
-				const { runExplain } = await import("../commands/explain.js");
-				return runExplain(agent, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/explain.js")).runExplain));
 };
 
 const EXPLAIN_HELP = `

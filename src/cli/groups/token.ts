@@ -12,23 +12,13 @@ export const addTokenCommands: AddCommands = (program, run) => {
 		.command("show")
 		.description("Print your default token, which has full access.")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runTokenShow } = await import("../commands/token.js");
-				return runTokenShow(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/token.js")).runTokenShow));
 
 	token
 		.command("rotate")
 		.description("Replace your default token. The old token is revoked immediately.")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runTokenRotate } = await import("../commands/token.js");
-				return runTokenRotate(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/token.js")).runTokenRotate));
 
 	token
 		.command("create")
@@ -37,12 +27,7 @@ export const addTokenCommands: AddCommands = (program, run) => {
 		.option("--name <name>", "a label for lists")
 		.option("--expires <duration>", "how long it is valid, such as 30d (default: no limit)")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runTokenCreate } = await import("../commands/token.js");
-				return runTokenCreate(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/token.js")).runTokenCreate));
 
 	addLooking(token, run);
 	addForAgents(program, run);
@@ -57,12 +42,7 @@ const addForAgents: AddCommands = (program, run) => {
 		.option("--token-file <path>", "the file with the agent's token (default: REEVE_TOKEN)")
 		.option("--url <url>", "the daemon's URL (default: its socket)")
 		.option("--json", "print errors as JSON")
-		.action((options) =>
-			run(async (_, env) => {
-				const { runMcp } = await import("../commands/mcp.js");
-				return runMcp(options, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/mcp.js")).runMcp));
 
 	program
 		.command("reply")
@@ -70,12 +50,7 @@ const addForAgents: AddCommands = (program, run) => {
 		.argument("[agent]", "the agent, as `project:agent`")
 		.argument("[answer]", "the answer")
 		.option(...JSON_OPTION)
-		.action((agent, text, options) =>
-			run(async (output, env) => {
-				const { runReply } = await import("../commands/reply.js");
-				return runReply(agent, text, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/reply.js")).runReply));
 };
 
 const addLooking: AddCommands = (token, run) => {
@@ -84,12 +59,7 @@ const addLooking: AddCommands = (token, run) => {
 		.alias("list")
 		.description("List valid tokens and browser sessions.")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runTokenList } = await import("../commands/token.js");
-				return runTokenList(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/token.js")).runTokenList));
 
 	token
 		.command("revoke")
@@ -97,22 +67,12 @@ const addLooking: AddCommands = (token, run) => {
 		.description("Revoke a token immediately.")
 		.argument("<id>", "its id or name, or a prefix of its id")
 		.option(...JSON_OPTION)
-		.action((id, options) =>
-			run(async (output, env) => {
-				const { runTokenRevoke } = await import("../commands/token.js");
-				return runTokenRevoke(id, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/token.js")).runTokenRevoke));
 
 	token
 		.command("link")
 		.description("Create a one-time login link for a browser, valid for five minutes.")
 		.option("--scope <scope>", SCOPE_HELP, "operate")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runTokenLink } = await import("../commands/token.js");
-				return runTokenLink(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/token.js")).runTokenLink));
 };

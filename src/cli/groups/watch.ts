@@ -23,24 +23,14 @@ const addLists: AddCommands = (program, run) => {
 		.description("List agents with their state, activity and reason.")
 		.argument("[scope...]", SCOPES)
 		.option(...JSON_OPTION)
-		.action((scopes, options) =>
-			run(async (output, env) => {
-				const { runPs } = await import("../commands/ps.js");
-				return runPs(scopes, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/ps.js")).runPs));
 
 	program
 		.command("sessions")
 		.description("List the current runs with their backend and process.")
 		.argument("[scope...]", SCOPES)
 		.option(...JSON_OPTION)
-		.action((scopes, options) =>
-			run(async (output, env) => {
-				const { runSessions } = await import("../commands/sessions.js");
-				return runSessions(scopes, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/sessions.js")).runSessions));
 };
 
 const addStreams: AddCommands = (program, run) => {
@@ -53,12 +43,7 @@ const addStreams: AddCommands = (program, run) => {
 		.option(...RECONNECT_OPTION)
 		.option("--raw", "print the raw bytes")
 		.option("--json", "print the result as JSON; with -f, one JSON line per log line")
-		.action((agent, options) =>
-			run(async (output, env) => {
-				const { runLogs } = await import("../commands/logs.js");
-				return runLogs(agent, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/logs.js")).runLogs));
 
 	program
 		.command("events")
@@ -73,12 +58,7 @@ const addStreams: AddCommands = (program, run) => {
 		.option("-n, --lines <count>", "number of last events (default: 100, all with --after)")
 		.option(...RECONNECT_OPTION)
 		.option("--json", "print one JSON line per event")
-		.action((options) =>
-			run(async (output, env) => {
-				const { runEvents } = await import("../commands/events.js");
-				return runEvents(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/events.js")).runEvents));
 };
 
 const addTerminal: AddCommands = (program, run) => {
@@ -93,24 +73,14 @@ const addTerminal: AddCommands = (program, run) => {
 			"ctrl-]",
 		)
 		.option("--json", "print the outcome as JSON")
-		.action((agent, options) =>
-			run(async (output, env) => {
-				const { runAttach } = await import("../commands/attach.js");
-				return runAttach(agent, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/attach.js")).runAttach));
 
 	program
 		.command("screen")
 		.description("Print the current screen of an agent's terminal as text.")
 		.argument(...AGENT_ARGUMENT)
 		.option(...JSON_OPTION)
-		.action((agent, options) =>
-			run(async (output, env) => {
-				const { runScreen } = await import("../commands/screen.js");
-				return runScreen(agent, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/screen.js")).runScreen));
 
 	program
 		.command("send")
@@ -121,22 +91,12 @@ const addTerminal: AddCommands = (program, run) => {
 		.argument("[message]", "the message; read from stdin if omitted or `-`")
 		.option("--no-submit", "do not press Enter after it")
 		.option(...JSON_OPTION)
-		.action((agent, text, options) =>
-			run(async (output, env) => {
-				const { runSend } = await import("../commands/one-agent.js");
-				return runSend(agent, text, options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/one-agent.js")).runSend));
 
 	program
 		.command("inbox")
 		.description("List messages that are queued for agents or could not be delivered.")
 		.option("--discard <id>", "discard a message")
 		.option(...JSON_OPTION)
-		.action((options) =>
-			run(async (output, env) => {
-				const { runInbox } = await import("../commands/inbox.js");
-				return runInbox(options, output, env);
-			}),
-		);
+		.action(run(async () => (await import("../commands/inbox.js")).runInbox));
 };

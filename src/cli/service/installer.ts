@@ -23,8 +23,11 @@ export interface Host {
 }
 
 export const thisHost = (): Host => ({
-	...{ platform: process.platform, uid: process.getuid?.() ?? -1, root: "/" },
-	...{ node: process.execPath, program: DAEMON_PROGRAM },
+	platform: process.platform,
+	uid: process.getuid?.() ?? -1,
+	root: "/",
+	node: process.execPath,
+	program: DAEMON_PROGRAM,
 });
 
 export function createManager(
@@ -66,8 +69,13 @@ export async function gatherFacts(
 	const node = stablePath(host.node);
 	const path = env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
 	const facts: ServiceFacts = {
-		...{ scope, node, program: host.program, version: readVersion(), path },
-		...{ home: home.dir, account },
+		scope,
+		node,
+		program: host.program,
+		version: readVersion(),
+		path,
+		home: home.dir,
+		account,
 		// launchd cannot write to a directory that the daemon's user has not created yet.
 		log: account === null ? home.daemonLog : "/Library/Logs/reeve.log",
 	};

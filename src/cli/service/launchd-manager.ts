@@ -3,11 +3,15 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ReeveError } from "../../core/errors.js";
-import { LAUNCHD_LABEL, parseLaunchdPlist, renderLaunchdPlist } from "./launchd-plist.js";
+import { type PropertyValue, renderPropertyList, unescapeXml } from "../../core/property-list.js";
+import { DAEMON_FLAGS } from "../daemon-program.js";
 import { type Answer, runProgram } from "./run-program.js";
 import {
 	type Command,
+	MARK,
 	readIfThere,
+	refuseControlCharacters,
+	type ServiceFacts,
 	type ServiceManager,
 	type ServiceScope,
 	type ServiceState,
@@ -117,7 +121,9 @@ async function judgeJob(printed: Answer, file: string): Promise<ServiceState> {
 	const pid = fieldOf(printed, "pid");
 	const state = fieldOf(printed, "state") ?? "unknown";
 	return {
-		...{ installed: "yes", home: ours.home, pid: pid === undefined ? null : Number(pid) },
+		installed: "yes",
+		home: ours.home,
+		pid: pid === undefined ? null : Number(pid),
 		state: printed.code === 0 ? state : "not loaded",
 	};
 }
@@ -138,4 +144,44 @@ async function waitUntilGone(print: () => Promise<Answer>, target: string): Prom
 function explainFailure(command: Command, { problem, stderr }: Answer): ReeveError {
 	const said = problem === "timeout" ? "it did not exit in time" : stderr.trim();
 	return new ReeveError("service_failed", `\`${command.join(" ")}\` failed\n  ${said}`);
+}
+
+const LAUNCHD_LABEL = "reeve.daemon";
+
+export function renderLaunchdPlist(facts: ServiceFacts): string {
+	refuseControlCharacters(facts);
+	const entries: Readonly<Record<string, PropertyValue>> = {
+		Label: LAUNCHD_LABEL,
+		ProgramArguments: [facts.node, ...DAEMON_FLAGS, facts.program],
+		WorkingDirectory: "/",
+		EnvironmentVariables: {
+			PATH: facts.path,
+			REEVE_HOME: facts.home,
+			// launchd does not set it for a service of the host.
+			...(facts.account !== null && { HOME: facts.account.dir }),
+		},
+		...(facts.account !== null && { UserName: facts.account.name }),
+		RunAtLoad: true,
+		// An orderly end is meant; anything else is started again.
+		KeepAlive: { SuccessfulExit: false },
+		ThrottleInterval: 5,
+		// An orderly end takes up to 10 s for the services and 5 s for calls that are under way.
+		ExitTimeOut: 45,
+		// Agents run on when the daemon ends.
+		AbandonProcessGroup: true,
+		// Otherwise agents would be slowed down as background work.
+		ProcessType: "Interactive",
+		StandardOutPath: facts.log,
+		StandardErrorPath: facts.log,
+		Umask: 0o077,
+	};
+	const comment = `${MARK} (version ${facts.version}), which overwrites it each time.`;
+	return renderPropertyList(entries, comment);
+}
+
+/** Whether a property list is ours, and the home of the daemon that it runs. */
+export function parseLaunchdPlist(text: string): { readonly home: string | null } | null {
+	if (!text.includes(`<!-- ${MARK}`)) return null;
+	const home = /<key>REEVE_HOME<\/key>\s*<string>([^<]*)<\/string>/.exec(text)?.[1];
+	return { home: home === undefined ? null : unescapeXml(home) };
 }

@@ -20,7 +20,9 @@ export function runProgram(
 ): Promise<Answer> {
 	return new Promise((resolve) => {
 		const options = {
-			...{ env, timeout: timeoutMs, killSignal: "SIGKILL" as const },
+			env,
+			timeout: timeoutMs,
+			killSignal: "SIGKILL" as const,
 			maxBuffer: OUTPUT_BYTES_MAX,
 		};
 		execFile(program, args, options, (error, stdout, stderr) => {

@@ -14,8 +14,15 @@ function temporaryHome() {
 }
 
 const facts = (more: Partial<CrashFacts> = {}): CrashFacts => ({
-	...{ at: "2031-01-02T03:04:05.000Z", cause: "uncaught_exception", message: "boom", stack: null },
-	...{ pid: 1, uptime_ms: 2, started_at: "2031-01-02T03:04:05.000Z", services: [], events: [] },
+	at: "2031-01-02T03:04:05.000Z",
+	cause: "uncaught_exception",
+	message: "boom",
+	stack: null,
+	pid: 1,
+	uptime_ms: 2,
+	started_at: "2031-01-02T03:04:05.000Z",
+	services: [],
+	events: [],
 	versions: { reeve: "0", node: "0", platform: "linux" },
 	...more,
 });

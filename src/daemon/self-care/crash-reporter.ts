@@ -24,7 +24,8 @@ export class CrashReporter {
 	/** Remembers the last events from here on, and those before. */
 	watchEvents(store: Store): void {
 		const before = store.readEvents({
-			...{ afterSeq: Math.max(0, store.lastSeq() - EVENTS_MAX), limit: EVENTS_MAX },
+			afterSeq: Math.max(0, store.lastSeq() - EVENTS_MAX),
+			limit: EVENTS_MAX,
 		});
 		this.#events = before.map(withoutData);
 		store.onCommit((events) => {
@@ -46,7 +47,11 @@ export class CrashReporter {
 			started_at: startedAt,
 			versions: versionsOf(version),
 			services: this.#services().map(({ name, status: state, ready, restarts, reason }) => ({
-				...{ name, state, ready, restarts, reason },
+				name,
+				state,
+				ready,
+				restarts,
+				reason,
 			})),
 			events: this.#events,
 		};
@@ -59,10 +64,7 @@ export class CrashReporter {
 		const { message, stack } =
 			error instanceof Error ? error : { message: String(error), stack: undefined };
 		const at = new Date().toISOString();
-		writeCrashReport(this.#home, {
-			...this.snapshot(),
-			...{ at, cause, message, stack: stack ?? null },
-		});
+		writeCrashReport(this.#home, { ...this.snapshot(), at, cause, message, stack: stack ?? null });
 	}
 
 	/** Of the end of the daemon before this one. */
@@ -72,10 +74,16 @@ export class CrashReporter {
 		const message =
 			last === undefined ? found.message : `${found.message}; its last event was at ${last}`;
 		writeCrashReport(this.#home, {
-			...{ cause: found.cause, message, at: new Date().toISOString(), stack: null },
-			...{ pid: left.pid, uptime_ms: null, started_at: left.startedAt },
+			cause: found.cause,
+			message,
+			at: new Date().toISOString(),
+			stack: null,
+			pid: left.pid,
+			uptime_ms: null,
+			started_at: left.startedAt,
 			versions: versionsOf(left.version),
-			...{ services: [], events: this.#events },
+			services: [],
+			events: this.#events,
 		});
 	}
 }

@@ -5,10 +5,15 @@
  * started fails nobody; but a home in which daemons die one after another is told soon.
  */
 
+import { chmod, lstat, mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeLock } from "../../home/instance-lock.js";
+import { makeFolder } from "../../home/make-folder.js";
+import type { Home } from "../../home/paths.js";
+import { SOCKET_PATH_BYTES_MAX } from "../../host/socket-path.js";
 import type { ProcessIdentity } from "../../ports/backend.js";
+import { StartRefused } from "../ends.js";
 
 export type TakenHome =
 	| { readonly outcome: "ours" }
@@ -63,4 +68,28 @@ function accepts(socket: string): Promise<boolean> {
 		attempt.once("connect", () => end(true));
 		attempt.once("error", () => end(false));
 	});
+}
+
+/** Prepares the home. Throws with what to fix when it cannot be used. */
+export async function prepareHome(home: Home): Promise<void> {
+	const bytes = Buffer.byteLength(home.socket);
+	if (bytes > SOCKET_PATH_BYTES_MAX) {
+		throw new StartRefused(
+			`the socket path ${home.socket} has ${bytes} bytes, the limit is ${SOCKET_PATH_BYTES_MAX}: set REEVE_HOME to a shorter path`,
+		);
+	}
+	await makeFolder(home.dir);
+	const stats = await lstat(home.dir);
+	if (!stats.isDirectory()) {
+		throw new StartRefused(`${home.dir} is not a directory: set REEVE_HOME to a directory`);
+	}
+	const uid = process.getuid?.();
+	if (uid !== undefined && stats.uid !== uid) {
+		throw new StartRefused(
+			`${home.dir} belongs to another user: set REEVE_HOME to a directory that you own`,
+		);
+	}
+	if ((stats.mode & 0o077) !== 0) await chmod(home.dir, 0o700);
+	for (const folder of [home.logs, home.runtime])
+		await mkdir(folder, { recursive: true, mode: 0o700 });
 }

@@ -39,7 +39,9 @@ async function watch(
 ): Promise<void> {
 	const tickMs = limitMs / SILENT_TICKS_MAX;
 	const data: WatchdogData = {
-		...{ beats: new SharedArrayBuffer(4), tickMs, silentTicksMax: SILENT_TICKS_MAX },
+		beats: new SharedArrayBuffer(4),
+		tickMs,
+		silentTicksMax: SILENT_TICKS_MAX,
 		home: { crashes, vault, token, daemonLog, marker },
 	};
 	const worker = new Worker(new URL("./watchdog-worker.js", import.meta.url), {

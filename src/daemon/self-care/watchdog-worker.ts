@@ -50,7 +50,9 @@ async function endProcess(): Promise<void> {
 	if (snapshot !== null) {
 		writeCrashReport(home, {
 			...snapshot,
-			...{ at: new Date().toISOString(), cause: "blocked_event_loop", stack },
+			at: new Date().toISOString(),
+			cause: "blocked_event_loop",
+			stack,
 			message: `the event loop was blocked for ${seconds} s`,
 		});
 		removeMarker(home.marker);

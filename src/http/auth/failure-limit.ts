@@ -1,25 +1,29 @@
 /**
- * Counts failed logins by address. Whoever has failed too often is told to wait, and not why. A right
- * token is let in all the same: on one host everybody has the same address, and a lock-out would be a
- * way for any local user to lock out the owner. With 256 bits to guess, that gives nothing away.
+ * Counts failed logins by address. After too many failures, a client is asked to wait, without the
+ * reason of the failure. A valid token is still accepted: on one host all users have the same address,
+ * and a lock-out would let any local user lock out the owner. With 256 random bits, that reveals
+ * nothing.
  */
 
 const FAILURES_MAX = 20;
 const WITHIN_MS = 60_000;
-/** Addresses that are remembered; beyond, the oldest is forgotten (A6). */
+/** Remembered addresses; beyond that, the oldest is dropped (A6). */
 const ADDRESSES_MAX = 1_000;
 
 export interface Failed {
-	/** How many there were from this address of late. */
+	/** The number of recent failures from this address. */
 	readonly failures: number;
-	/** How long to wait when there were too many. */
+	/** How long to wait if there were too many. */
 	readonly waitMs: number | null;
-	/** The first of late, and the first of too many: worth telling, and never a flood. */
+	/**
+	 * The first recent failure, and the first one over the limit. Only these are reported, to avoid a
+	 * flood.
+	 */
 	readonly isNews: boolean;
 }
 
 export interface FailureLimit {
-	/** Notes a failure. */
+	/** Records a failure. */
 	failed(address: string): Failed;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The one place where a request is let in or not, for plain requests and WebSockets alike (A4). It
- * looks at how the request came, at its Host and Origin, at what it holds, and at what the route needs.
+ * The single access check, for plain requests and WebSockets alike (A4). It checks how the request
+ * arrived, its Host and Origin, its credentials, and the requirement of the route.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -11,7 +11,7 @@ import type { FailureLimit } from "./failure-limit.js";
 import { checkHost, checkOrigin, type Via } from "./places.js";
 import type { TokenInfo, Tokens } from "./tokens.js";
 
-/** Who asks, for handlers and for the record. */
+/** The caller, for handlers and for the audit log. */
 export type Caller =
 	| { readonly type: "owner"; readonly uid: number }
 	| { readonly type: "token" | "session"; readonly token: TokenInfo }
@@ -20,7 +20,7 @@ export type Caller =
 const NOBODY: Caller = { type: "nobody" };
 
 export interface Gate {
-	/** Who asks; throws when they may not. */
+	/** Returns the caller; throws if access is denied. */
 	admit(
 		request: IncomingMessage,
 		via: Via,
@@ -28,20 +28,20 @@ export interface Gate {
 		params: Readonly<Record<string, string>>,
 	): Caller;
 	/**
-	 * The second half of `admit`, once the whole request has arrived, which may take a while: throws when
-	 * the credential is no longer valid, or when an agent that the path does not name is outside of what
-	 * the caller's token is limited to. Null stands for agents that are not known.
+	 * The second half of `admit`, after the whole request has arrived, which may take a while: throws if
+	 * the credential is no longer valid, or if an agent that the path does not name is outside of the
+	 * limits of the caller's token. Null represents unknown agents.
 	 */
 	confine(caller: Caller, route: RouteSpec, subjects: () => readonly string[] | null): void;
-	/** Throws when the caller's token or session has become invalid since it was let in (A8). */
+	/** Throws if the caller's token or session has become invalid since it was admitted (A8). */
 	recheck(caller: Caller): void;
-	/** Aborts when the caller's token or session becomes invalid; null for one that cannot (A8). */
+	/** Aborts when the caller's token or session becomes invalid; null for a caller without one (A8). */
 	untilInvalid(caller: Caller): AbortSignal | null;
-	/** A login that failed: throws, as for any other failure. */
+	/** A failed login: throws, as for any other failure. */
 	refuse(request: IncomingMessage, reason: string): never;
 }
 
-/** Somebody who was not let in. */
+/** A rejected request. */
 export interface Refusal {
 	readonly from: string;
 	readonly reason: string;
@@ -55,7 +55,7 @@ export function createGate(
 	onRefusal: (refusal: Refusal) => void,
 ): Gate {
 	function refuse(request: IncomingMessage, reason: string): never {
-		// Who comes by the socket has no address.
+		// Clients of the socket have no address.
 		const from = request.socket.remoteAddress ?? "socket";
 		const { failures, waitMs, isNews } = limit.failed(from);
 		if (isNews) onRefusal({ from, reason, failures });
@@ -68,7 +68,8 @@ export function createGate(
 
 	function identify(request: IncomingMessage, via: Via): Caller {
 		const { authorization } = request.headers;
-		// Over the socket a token can only take rights away: whoever acts for an agent shows the agent's.
+		// On the socket a token can only restrict access: a program that acts for an agent sends the
+		// agent's token.
 		if (via.type === "socket" && authorization === undefined) return { type: "owner", uid };
 		if (authorization !== undefined) {
 			const [, sent = ""] = /^Bearer ([\w-]{1,200})$/i.exec(authorization) ?? [];
@@ -104,8 +105,10 @@ export function createGate(
 			const caller = route.access === "public" ? NOBODY : identify(request, via);
 			checkOrigin(request, via, caller.type === "session");
 			const need: RouteNeed = {
-				...{ access: route.access, agents: route.agents ?? "none" },
-				...{ about: params["id"] ?? params["scope"] ?? null, limited: route.limited },
+				access: route.access,
+				agents: route.agents ?? "none",
+				about: params["id"] ?? params["scope"] ?? null,
+				limited: route.limited,
 			};
 			const decision = decideAccess(need, holdsOf(caller));
 			if (decision.allowed) return caller;
@@ -115,26 +118,26 @@ export function createGate(
 	};
 }
 
-/** What a caller hears whose credential became invalid during a request. */
+/** The error for a caller whose credential became invalid during a request. */
 function noLongerValid(type: "token" | "session"): ReeveError {
 	const what = type === "token" ? "token" : "login";
 	return new ReeveError("unauthorized", `the ${what} is no longer valid`);
 }
 
-/** Whether a caller may act, besides looking. */
+/** Whether a caller may make changes. */
 export function mayAct(caller: Caller): boolean {
 	const need = { access: "operate", agents: "none", about: null, limited: "free" } as const;
 	return decideAccess(need, holdsOf(caller)).allowed;
 }
 
-/** What a caller sees: null for everything, otherwise the project or agent that it is limited to. */
+/** What a caller may see: null for everything, otherwise the project or agent that it is limited to. */
 export function sightOf(caller: Caller): Sight | null {
 	const holds = holdsOf(caller);
 	const within = limitOf(holds);
 	return within === null ? null : { within, sees: (agent) => seesAgent(holds, agent) };
 }
 
-/** The limit of a token, for handlers that filter what they answer. */
+/** The limit of a token, for handlers that filter their responses. */
 export interface Sight {
 	readonly within: string;
 	readonly sees: (agent: string | undefined) => boolean;

@@ -1,4 +1,4 @@
-/** Links that let a browser in once, for a few minutes. They live in memory alone. */
+/** One-time login links for browsers, valid for a few minutes and kept in memory only. */
 
 import { createHash, randomBytes } from "node:crypto";
 import type { TokenScope } from "../../core/access.js";
@@ -7,14 +7,14 @@ const VALID_MS = 5 * 60_000;
 const LINKS_MAX = 20;
 
 export interface LoginLinks {
-	/** A new code, and when it expires. */
+	/** A new code with its expiry. */
 	create(scope: TokenScope): { readonly code: string; readonly expiresAtMs: number };
-	/** What the code allows; it is spent with that. Null for one that is spent, late or made up. */
+	/** The scope of the code, which is used up by this. Null if it is used, expired or unknown. */
 	redeem(code: string): TokenScope | null;
 }
 
 export function createLoginLinks(nowMs: () => number): LoginLinks {
-	/** By hash, so that comparing takes no telling time. */
+	/** By hash, so that comparing leaks no timing information. */
 	const links = new Map<string, { readonly scope: TokenScope; readonly expiresAtMs: number }>();
 	return {
 		create(scope) {

@@ -1,25 +1,24 @@
 /**
- * How a request came in, and whether it may have come that way. A browser can be made to send requests
- * anywhere by any page, so what it says about where it is (Host) and where it comes from (Origin) must
- * be exactly what this daemon is called.
+ * How a request arrived, and whether that is allowed. Any web page can make a browser send requests
+ * anywhere, so its Host and Origin must exactly match the daemon's own.
  */
 
 import type { IncomingMessage } from "node:http";
 import { ReeveError } from "../../core/errors.js";
 
 export type Via =
-	/** The daemon's socket: whoever can open it is its owner. */
+	/** The daemon's socket: only its owner can open it. */
 	| { readonly type: "socket" }
 	| {
 			readonly type: "network";
-			/** `127.0.0.1:4270`, `localhost:4270`: how it may be called. */
+			/** `127.0.0.1:4270`, `localhost:4270`: allowed Host headers. */
 			readonly hosts: readonly string[];
 			readonly secure: boolean;
-			/** The name of its cookie, by port: cookies do not tell ports apart. */
+			/** The name of its cookie, by port: cookies do not distinguish ports. */
 			readonly cookie: string;
 	  };
 
-/** What clients of the socket call it, as there is no name to call it by. */
+/** The Host header of clients of the socket. */
 const SOCKET_HOST = "localhost";
 
 export function checkHost({ headers }: IncomingMessage, via: Via): void {
@@ -33,8 +32,8 @@ export function checkHost({ headers }: IncomingMessage, via: Via): void {
 }
 
 /**
- * Programs send no Origin, pages do. With a cookie, which a browser adds by itself, whatever acts must
- * say where it comes from.
+ * Programs send no Origin, pages do. With a cookie, which a browser adds automatically, requests that
+ * make changes must have an Origin.
  */
 export function checkOrigin(request: IncomingMessage, via: Via, byCookie: boolean): void {
 	const { origin } = request.headers;

@@ -1,6 +1,6 @@
 /**
- * Which agents a request is about, where its path does not say so. The gate holds a limited token to
- * them; a route that is not listed here is refused to such tokens.
+ * Which agents a request concerns, if its path does not name them. The gate checks limited tokens
+ * against them; routes that are not listed here are refused to such tokens.
  */
 
 import type { Calls } from "../../engine/calls/calls.js";
@@ -47,7 +47,7 @@ const SUBJECTS: Readonly<Partial<Record<RouteName, Find>>> = {
 	},
 };
 
-/** Null when the route does not say. Throws when what it is about does not exist. */
+/** Null if the route does not define it. Throws if the object does not exist. */
 export function subjectsOf(
 	name: RouteName,
 	world: World,

@@ -1,17 +1,17 @@
 /**
- * The daemon's tokens: creation, lookup and revocation, each with immediate effect, also on connections
- * that a token has opened (A8). The store holds hashes only: a token has 256 random bits, so a fast hash
- * is enough.
+ * The daemon's tokens: creation, lookup and revocation, each with immediate effect, also on open
+ * connections (A8). The store contains only hashes: a token has 256 random bits, so a fast hash is
+ * sufficient.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
 import type { Clock } from "../../ports/clock.js";
 import type { StoredToken, TokenStore } from "../../ports/token-store.js";
-import { createValidity } from "./validity.js";
 
-/** Sessions beyond this take the place of the oldest one (A6). */
+/** Above this number, a new session replaces the oldest one (A6). */
 const SESSIONS_MAX = 50;
 const TOKENS_MAX = 200;
 
@@ -33,19 +33,19 @@ export interface NewToken {
 }
 
 export interface Tokens {
-	/** Whose token this is; null when nobody's, or no longer. */
+	/** The info of this token; null if it is invalid. */
 	find(token: string, kind: StoredToken["kind"]): TokenInfo | null;
-	/** Whether the token of this id is valid now. */
+	/** Whether the token with this id is valid now. */
 	isValid(id: string): boolean;
 	/** Aborts when the token stops being valid: revoked, replaced, logged out or expired. */
 	untilInvalid(id: string): AbortSignal;
 	list(): readonly TokenInfo[];
-	/** The token itself is given here, and never again. */
+	/** Returns the token itself, only once. */
 	create(what: NewToken): Promise<{ readonly token: string; readonly info: TokenInfo }>;
 	revoke(id: string): Promise<void>;
 	/** The owner's default token. */
 	showDefault(): Promise<string>;
-	/** Puts a new one in its place; the old one is worth nothing from then on. */
+	/** Replaces the default token; the old one is invalid from then on. */
 	rotateDefault(): Promise<string>;
 }
 
@@ -57,7 +57,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 	const validity = createValidity(clock, isValid);
 	let writing: Promise<unknown> = Promise.resolve();
 
-	/** One after the other, and believed only once it is written. */
+	/** One change at a time, effective only after it was written. */
 	function change(next: (tokens: readonly StoredToken[]) => readonly StoredToken[]): Promise<void> {
 		const done = writing.then(async () => {
 			const tokens = withoutExcess(next(stored).filter((each) => !hasExpired(each, nowMs())));
@@ -77,8 +77,14 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 		const token = `reeve_${id}_${randomBytes(32).toString("base64url")}`;
 		const { kind, scope, expiresAtMs, name = null } = what;
 		const entry: StoredToken = {
-			...{ id, name, kind, hash: hashOf(token), scope: renderTokenScope(scope) },
-			...{ createdAtMs: nowMs(), expiresAtMs, isDefault },
+			id,
+			name,
+			kind,
+			hash: hashOf(token),
+			scope: renderTokenScope(scope),
+			createdAtMs: nowMs(),
+			expiresAtMs,
+			isDefault,
 		};
 		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
 		if (isDefault) await store.writeDefault(token).catch(refuseUnwritten);
@@ -113,7 +119,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 	return tokens;
 }
 
-/** The change is not in force: what cannot be written would be undone by the next start. */
+/** The change has no effect: a change that cannot be written would be undone by the next start. */
 function refuseUnwritten(error: unknown): never {
 	const why = error instanceof Error ? error.message : String(error);
 	throw new ReeveError("store_unavailable", `cannot store the tokens, nothing was changed: ${why}`);
@@ -139,7 +145,54 @@ function withoutExcess(tokens: readonly StoredToken[]): readonly StoredToken[] {
 
 function infoOf(token: StoredToken): TokenInfo {
 	const { id, name = null, kind, createdAtMs, expiresAtMs, isDefault } = token;
-	// What a future version may have written is worth nothing here.
+	// Scopes of a future version grant nothing here.
 	const scope = parseTokenScope(token.scope) ?? { type: "agent", agent: "" };
 	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault };
+}
+
+/** Expiry is wall time, and the wall clock can be set: tokens in use are checked this often. */
+const CHECK_MS = 1_000;
+
+interface Validity {
+	/** Aborts when the token stops being valid; already aborted for one that is not. */
+	until(id: string): AbortSignal;
+	/** Aborts the signals of all tokens that are no longer valid. */
+	check(): void;
+}
+
+function createValidity(clock: Clock, isValid: (id: string) => boolean): Validity {
+	/** One per token that has been used, so there are never more than there are tokens (A6). */
+	const inUse = new Map<string, AbortController>();
+	let isScheduled = false;
+
+	function check(): void {
+		for (const [id, ending] of inUse) {
+			if (isValid(id)) continue;
+			inUse.delete(id);
+			ending.abort();
+		}
+	}
+
+	function checkAgain(): void {
+		if (isScheduled || inUse.size === 0) return;
+		isScheduled = true;
+		clock.schedule(CHECK_MS, () => {
+			isScheduled = false;
+			check();
+			checkAgain();
+		});
+	}
+
+	return {
+		check,
+		until(id) {
+			if (!isValid(id)) return AbortSignal.abort();
+			const ending = inUse.get(id) ?? new AbortController();
+			// Each open request has one, and takes it back.
+			setMaxListeners(0, ending.signal);
+			inUse.set(id, ending);
+			checkAgain();
+			return ending.signal;
+		},
+	};
 }

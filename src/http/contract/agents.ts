@@ -1,4 +1,4 @@
-/** What can be asked of agents. */
+/** The routes of agents. */
 
 import { z } from "zod";
 import { TURN_CAUSES } from "../../core/adapter.js";

@@ -1,4 +1,4 @@
-/** What can be asked of the daemon itself. */
+/** The routes of the daemon itself. */
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";

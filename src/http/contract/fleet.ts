@@ -1,11 +1,11 @@
-/** How a fleet is taken on. It is sent resolved: whoever read the file has checked it. */
+/** The routes that apply a fleet. The client sends it resolved, after checking the file. */
 
 import { z } from "zod";
 import { started } from "./agents.js";
 import { defineRoutes } from "./route.js";
 import { drainOutcome, endedProcess, listOf } from "./shapes.js";
 
-/** As much of a resolved fleet as can be seen from here; the rest goes through untouched. */
+/** The visible part of a resolved fleet; the rest is passed through unchanged. */
 export interface SentFleet {
 	readonly file: string;
 	readonly agents: readonly { readonly id: string }[];

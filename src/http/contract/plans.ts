@@ -1,4 +1,4 @@
-/** What can be asked about plans. */
+/** The routes of plans. */
 
 import { z } from "zod";
 import { PLAN_STATUSES } from "../../core/plan.js";
@@ -29,7 +29,7 @@ const planDetail = planShape
 	.meta({ id: "PlanDetail" });
 export type PlanDetailJson = z.output<typeof planDetail>;
 
-/** A plan as it is written, in a file or in a request. */
+/** A plan as written in a file or a request. */
 const planSubmission = z.strictObject({
 	name: z.string().min(1).max(200).optional(),
 	on_failure: z

@@ -1,51 +1,50 @@
 /**
- * What a route is. Each is defined once, in a file beside this one: server, client, OpenAPI and the
- * reference page are made from that definition, and it cannot be written without saying who may ask
- * (A4).
+ * The definition of a route. Each route is defined once, in a file of this directory: server, client,
+ * OpenAPI and the reference page are derived from it, and it must declare the required access (A4).
  */
 
 import type { z } from "zod";
 import type { Access, LimitedAccess } from "../../core/access.js";
 import type { ErrorCode } from "../../core/errors.js";
 
-/** An answer that is not one JSON document. */
+/** A response that is not one JSON document. */
 export interface StreamReply {
 	readonly stream: "events" | "bytes" | "text" | "json" | "websocket";
 	readonly contentType: string;
-	/** What comes, as a sentence. */
+	/** The content, as a sentence. */
 	readonly meaning: string;
 }
 
 export interface RouteSpec {
-	/** What it does, as a sentence. */
+	/** A summary, as a sentence. */
 	readonly summary: string;
 	readonly access: Access;
 	/**
-	 * Whether it needs a store that can be written. `always`: it is refused at once while nothing can be
-	 * stored. `sometimes`: its handler guards the part that stores something, and does the rest regardless
+	 * Whether it needs a writable store. `always`: it is refused immediately while nothing can be stored.
+	 * `sometimes`: its handler guards the part that stores something, and does the rest regardless
 	 * (typing, waiting for a result). `never`: it works regardless.
 	 */
 	readonly stores: "always" | "sometimes" | "never";
-	/** Agents may ask it too: about themselves, where `:id` of the path is who it is about, or about any. */
+	/** Whether agents may use it: about themselves, as `:id` of the path, or about any agent. */
 	readonly agents?: "itself" | "any";
-	/** What tokens that are limited to a project or an agent may ask here; nothing when left out. */
+	/** What tokens that are limited to a project or an agent may request here; nothing if omitted. */
 	readonly limited?: LimitedAccess;
-	/** It is not noted who did it: what it does has events of its own. */
+	/** Not part of the audit log, because its effects have their own events. */
 	readonly quiet?: true;
-	/** The one `:part` of the path. */
+	/** The `:part` of the path. */
 	readonly params?: z.ZodObject;
 	readonly query?: z.ZodObject;
-	/** Headers that mean something to this route alone; they are described, not checked. */
+	/** Headers of this route; documented, not checked. */
 	readonly headers?: z.ZodObject;
 	readonly body?: z.ZodObject;
-	/** The status of a success, 200 when left out. */
+	/** The status of a success; 200 if omitted. */
 	readonly status?: 200 | 201 | 202;
 	readonly reply: z.ZodType | StreamReply;
-	/** Which errors can come besides those that every request can meet. */
+	/** Possible errors in addition to the common ones. */
 	readonly errors: readonly ErrorCode[];
 }
 
-/** Which errors any request can meet; a handler need not know of them. */
+/** Errors that any request can cause; handlers need not handle them. */
 export const COMMON_ERRORS = [
 	"validation_failed",
 	"unauthorized",
@@ -62,7 +61,7 @@ export const COMMON_ERRORS = [
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 
-/** What a route's parts are in types: what is sent, what the handler is given, what it answers. */
+/** The types of a route: what is sent, what the handler receives, what it returns. */
 export interface RouteTypes<Spec extends RouteSpec> {
 	readonly params: Parsed<Spec["params"]>;
 	readonly query: Parsed<Spec["query"]>;
@@ -72,7 +71,7 @@ export interface RouteTypes<Spec extends RouteSpec> {
 	readonly reply: Parsed<Spec["reply"]>;
 }
 
-/** Holds a definition to its shape without widening it. */
+/** Checks the shape of a definition without widening its type. */
 export function defineRoutes<
 	const Specs extends Readonly<Record<`${string} /${string}`, RouteSpec>>,
 >(specs: Specs): Specs {

@@ -30,7 +30,7 @@ export type RouteName = keyof Specs;
 /** The types of every route, by its name: `METHOD /path`. */
 export type Routes = { readonly [Name in RouteName]: RouteTypes<Specs[Name]> };
 
-/** Routes that are answered with one JSON document. */
+/** Routes that return one JSON document. */
 export type JsonRouteName = {
 	[Name in RouteName]: Specs[Name]["reply"] extends z.ZodType ? Name : never;
 }[RouteName];

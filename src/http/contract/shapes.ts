@@ -1,9 +1,9 @@
-/** Shapes that many routes share. Keys may be added to what is answered, none is renamed. */
+/** Shapes shared by many routes. Keys may be added to responses, but are never renamed. */
 
 import { z } from "zod";
 import type { DrainOutcome } from "../../core/events.js";
 
-/** A list that nobody changes. */
+/** A read-only list. */
 export const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).readonly();
 
 export const time = z.string().describe("ISO 8601");
@@ -11,7 +11,7 @@ export const time = z.string().describe("ISO 8601");
 /** Long enough for any id, and short enough for a message. */
 const NAME_LENGTH_MAX = 200;
 
-/** Who is meant is for the engine to say: what is no id at all is simply not found. */
+/** The engine resolves ids: an invalid one is simply not found. */
 export const agentParams = z.object({
 	id: z.string().min(1).max(NAME_LENGTH_MAX).describe("the agent, as `project:agent`"),
 });

@@ -1,4 +1,4 @@
-/** What comes bit by bit: events, logs, terminals. */
+/** The streaming routes: events, logs, terminals. */
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";
@@ -88,7 +88,7 @@ export const streamRoutes = defineRoutes({
 	},
 });
 
-/** Text frames on a terminal, both ways. Binary frames are input to it and output from it. */
+/** Text frames of a terminal, in both directions. Binary frames are terminal input and output. */
 export type TerminalMessage =
 	/** From the daemon: the next binary frame draws the whole screen of this size. */
 	| { readonly type: "snapshot"; readonly columns: number; readonly rows: number }

@@ -1,4 +1,4 @@
-/** What agents say and ask, and what they are answered. */
+/** The routes of messages, progress reports and questions. */
 
 import { z } from "zod";
 import { MESSAGE_PHASES } from "../../core/inbox.js";
@@ -15,7 +15,10 @@ const question = z
 
 const message = z
 	.object({
-		...{ id: z.string(), agent: z.string(), text: z.string(), accepted_at: time },
+		id: z.string(),
+		agent: z.string(),
+		text: z.string(),
+		accepted_at: time,
 		phase: z.enum(MESSAGE_PHASES).describe("`dead`: it could not be delivered"),
 		attempts: z.number().describe("number of runs in which it was typed"),
 		reason: z.string().nullable(),

@@ -1,4 +1,4 @@
-/** What can be asked about tasks and dead letters. */
+/** The routes of tasks and dead letters. */
 
 import { z } from "zod";
 import { ATTEMPT_ERRORS } from "../../core/outcome.js";
@@ -10,7 +10,7 @@ import { listOf, time } from "./shapes.js";
 const TEXT_LENGTH_MAX = 200;
 const name = z.string().min(1).max(TEXT_LENGTH_MAX);
 
-/** Nobody holds a connection open for longer. */
+/** The longest wait on one connection. */
 const WAIT_MS_MAX = 600_000;
 
 export const wait = z
@@ -20,7 +20,7 @@ export const wait = z
 	.optional()
 	.describe("how long to wait for the result, such as `30s`; at most 10 minutes");
 
-/** The beginning or the end of an id. */
+/** A prefix or suffix of an id. */
 export const part = z
 	.string()
 	.regex(/^[0-9a-f-]{4,36}$/)
@@ -114,7 +114,7 @@ const taskDetail = taskShape
 	.meta({ id: "TaskDetail" });
 export type TaskDetailJson = z.output<typeof taskDetail>;
 
-/** What one task is to do; a plan names several. */
+/** One task; a plan contains several. */
 export const submissionShape = {
 	agent: name.describe("a call or worker agent, as `project:agent`"),
 	action: name,
@@ -135,7 +135,7 @@ export const submissionShape = {
 const taskParams = z.object({ id: name.describe("the task") });
 const taskPage = z.object({ tasks: listOf(task), next: nextPage });
 
-/** How a task that was waited for can have failed; the error's details are the task. */
+/** The errors of a task that a client waited for; the details contain the task. */
 const ENDS = [
 	"execution_failed",
 	"agent_unavailable",

@@ -1,4 +1,4 @@
-/** Tokens, and how a browser is let in. */
+/** The routes of tokens and browser logins. */
 
 import { z } from "zod";
 import { parseTokenScope } from "../../core/access.js";

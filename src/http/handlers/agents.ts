@@ -1,15 +1,17 @@
 /** What is asked of agents. */
 
+import { createHash } from "node:crypto";
 import { ReeveError } from "../../core/errors.js";
 import type { AgentKind } from "../../core/states.js";
 import type { Engine } from "../../engine/engine.js";
 import type { Clock } from "../../ports/clock.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
-import { createAgentsList } from "../agents-list.js";
-import type { AgentDetailJson, agentRoutes, StartedJson } from "../contract/agents.js";
+import type { Sight } from "../auth/gate.js";
+import type { AgentDetailJson, AgentJson, agentRoutes, StartedJson } from "../contract/agents.js";
+import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import { PreparedJson } from "../replies.js";
 import { storing } from "../store-guard.js";
-import { createTurns } from "../turns.js";
 import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.js";
 
 const OUTPUT_LINES = 10;
@@ -119,4 +121,92 @@ function pause(clock: Clock, ms: number): Promise<void> {
 	return new Promise((resolve) => {
 		clock.schedule(ms, resolve);
 	});
+}
+
+interface Turns {
+	inTurn<T>(name: string, act: () => Promise<T>): Promise<T>;
+}
+
+function createTurns(): Turns {
+	const last = new Map<string, Promise<unknown>>();
+	return {
+		async inTurn(name, act) {
+			const turn = (last.get(name) ?? Promise.resolve()).then(act);
+			const settled = turn.catch(() => {});
+			last.set(name, settled);
+			try {
+				return await turn;
+			} finally {
+				if (last.get(name) === settled) last.delete(name);
+			}
+		},
+	};
+}
+
+/*
+ * The list of all agents, which is asked for more often than anything else. It is put into bytes at most
+ * once per event and tenth of a second, however many ask: an answer is never older than the last commit,
+ * and what is not committed (how long agents have been running) never by more than that.
+ */
+
+type Query = Routes["GET /api/v1/agents"]["query"];
+type Reply = Routes["GET /api/v1/agents"]["reply"];
+
+const KEPT_MS = 100;
+const UPTIME = /"uptime_ms":\d+/g;
+
+function createAgentsList(
+	parts: Pick<HttpParts, "engine" | "calls" | "clock" | "store" | "host">,
+): (query: Query, sight: Sight | null) => Reply | PreparedJson {
+	const { engine, calls, clock, store, host } = parts;
+	let kept: { readonly seq: number; readonly atMs: number; readonly json: PreparedJson } | null =
+		null;
+
+	function all(): readonly AgentJson[] {
+		const now = { host, nowMs: clock.now().wallMs };
+		return engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now));
+	}
+
+	return (query, sight) => {
+		const { limit, after, ...wanted } = query;
+		const filters = Object.entries(wanted) as [keyof AgentJson, string][];
+		if (sight !== null || filters.length > 0 || limit !== undefined || after !== undefined) {
+			const found = all().filter(
+				(agent) =>
+					(sight?.sees(agent.id) ?? true) && filters.every(([key, value]) => agent[key] === value),
+			);
+			return pageOf(found, limit, after);
+		}
+		const [seq, atMs] = [store.lastSeq(), clock.now().steadyMs];
+		if (kept === null || kept.seq !== seq || atMs - kept.atMs >= KEPT_MS) {
+			kept = { seq, atMs, json: prepare(all()) };
+		}
+		return kept.json;
+	};
+}
+
+/** In the order of the list; an agent that has gone meanwhile ends a walk early, and repeats nothing. */
+function pageOf(
+	agents: readonly AgentJson[],
+	limit: number | undefined,
+	after: string | undefined,
+): Reply {
+	const start = after === undefined ? 0 : agents.findIndex(({ id }) => id === after) + 1;
+	const rest = after !== undefined && start === 0 ? [] : agents.slice(start);
+	if (limit === undefined) return { agents: rest };
+	const page = rest.slice(0, limit);
+	return { agents: page, next: rest.length > limit ? (page.at(-1)?.id ?? null) : null };
+}
+
+/** The tag leaves out how long agents have been running: that is no change. */
+function prepare(agents: readonly AgentJson[]): PreparedJson {
+	const text = `${JSON.stringify({ agents })}\n`;
+	const hash = createHash("sha1");
+	let at = 0;
+	for (const { index, 0: match } of text.matchAll(UPTIME)) {
+		hash.update(text.slice(at, index));
+		at = index + match.length;
+	}
+	hash.update(text.slice(at));
+	return new PreparedJson(Buffer.from(text), `W/"${hash.digest("base64url")}"`);
 }

@@ -18,7 +18,9 @@ export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeo
 				: await engine.reload(spec);
 			return {
 				changes: changes.map(({ id, change, keys, stopped, start }) => ({
-					...{ id, change, keys },
+					id,
+					change,
+					keys,
 					outcome: stopped?.outcome ?? null,
 					duration_ms: stopped?.durationMs ?? null,
 					killed: renderKilled(stopped?.killed ?? []),

@@ -49,8 +49,12 @@ export function createTalkHandlers(parts: HttpParts): Handlers<keyof typeof talk
 				.list()
 				.filter(({ agentId }) => sight?.sees(agentId) ?? true)
 				.map((each) => ({
-					...{ id: each.id, agent: each.agentId, text: each.text, phase: each.phase },
-					...{ attempts: each.attempts, reason: each.reason },
+					id: each.id,
+					agent: each.agentId,
+					text: each.text,
+					phase: each.phase,
+					attempts: each.attempts,
+					reason: each.reason,
 					accepted_at: new Date(each.acceptedAtMs).toISOString(),
 				})),
 		}),
@@ -62,7 +66,8 @@ export function createTalkHandlers(parts: HttpParts): Handlers<keyof typeof talk
 			questions: questionsOf(store.readEffects())
 				.filter(({ agent }) => sight?.sees(agent) ?? true)
 				.map(({ agent, question, askedAtMs }) => ({
-					...{ agent, question },
+					agent,
+					question,
 					asked_at: new Date(askedAtMs).toISOString(),
 				})),
 		}),

@@ -18,7 +18,10 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 			const expiresAtMs = body.expires_in_ms === undefined ? null : nowMs() + body.expires_in_ms;
 			const scope = scopeOf(body.scope);
 			const { token, info } = await tokens.create({
-				...{ kind: "token", scope, expiresAtMs, name: body.name },
+				kind: "token",
+				scope,
+				expiresAtMs,
+				name: body.name,
 			});
 			return { token, info: renderToken(info) };
 		},
@@ -67,7 +70,10 @@ function scopeOf(text: string): TokenScope {
 function renderToken(info: TokenInfo): TokenJson {
 	const { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault } = info;
 	return {
-		...{ id, name, kind, scope: renderTokenScope(scope) },
+		id,
+		name,
+		kind,
+		scope: renderTokenScope(scope),
 		created_at: new Date(createdAtMs).toISOString(),
 		expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
 		is_default: isDefault,

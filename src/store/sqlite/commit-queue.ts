@@ -1,10 +1,10 @@
 /**
- * Group commit: the changes that wait at the same moment share one transaction, and so one wait for
- * the disk. While nothing can be written they wait here, in order, and are retried; `health` reports
- * it, and beyond a bound the queue takes no more. Requests from outside are answered in time, and their
- * changes are withdrawn unless a part of them is durable already (see `requests.ts`).
+ * Group commit: changes that are queued at the same moment share one transaction and one disk sync.
+ * While nothing can be written they are queued here, in order, and retried; `health` reports it, and
+ * beyond a limit the queue rejects new changes. External requests get a response in time, and their
+ * changes are withdrawn unless a part of them is already durable (see `requests.ts`).
  *
- * Keeps T4: a change is answered only when it is durable. Keeps A6: the queue has a cap.
+ * Keeps T4: a change is acknowledged only when it is durable. Keeps A6: the queue is bounded.
  */
 
 import { backoffDelayMs } from "../../core/backoff.js";
@@ -17,13 +17,13 @@ import { type OpenRequest, Requests } from "./requests.js";
 import type { BatchWriter, PendingChange } from "./writer.js";
 
 export interface QueueLimits {
-	/** How many changes may wait. */
+	/** The maximum number of queued changes. */
 	readonly waitingMax: number;
-	/** How many share one transaction at most, since the process stands still meanwhile. */
+	/** The maximum number per transaction, since the process is blocked meanwhile. */
 	readonly batchMax: number;
-	/** How long `close` goes on trying. */
+	/** How long `close` keeps trying. */
 	readonly closeWithinMs: number;
-	/** How long a request waits for an obstacle to pass before it is answered. */
+	/** How long a request waits for an obstacle before it is rejected. */
 	readonly patienceMs: number;
 }
 
@@ -31,7 +31,7 @@ export const DEFAULT_LIMITS: QueueLimits = Object.freeze({
 	waitingMax: 10_000,
 	batchMax: 1_000,
 	closeWithinMs: 3_000,
-	// Shorter obstacles are worth waiting for: another program may be reading the database.
+	// Short obstacles are normal: another program may be reading the database.
 	patienceMs: 3_000,
 });
 
@@ -53,7 +53,7 @@ export class CommitQueue {
 	#failures = 0;
 	#obstacle: string | null = null;
 	readonly #requests: Requests;
-	/** Called when nothing waits any more, once the queue is closing. */
+	/** Called when the queue is empty while closing. */
 	#onDrained: (() => void) | null = null;
 
 	constructor(
@@ -104,7 +104,7 @@ export class CommitQueue {
 		return this.#requests.detach(act);
 	}
 
-	/** Writes what waits, for a while; what cannot be written by then is rejected. */
+	/** Writes queued changes for a while, then rejects the rest. */
 	async drain(): Promise<void> {
 		await new Promise<void>((drained) => {
 			const deadline = setTimeout(drained, this.#limits.closeWithinMs);
@@ -139,9 +139,9 @@ export class CommitQueue {
 	}
 
 	#flush(): void {
-		// What is added from here on, by a change or a listener, waits for the next turn.
+		// Changes that are added from here on wait for the next batch.
 		const batch = this.#waiting.slice(0, this.#limits.batchMax);
-		// With an obstacle even an empty batch is tried, to see whether it is still there.
+		// After an obstacle even an empty batch is tried, to detect whether it is gone.
 		const idle = batch.length === 0 && this.#obstacle === null;
 		const result = idle ? null : this.#writer.write(batch);
 		if (result?.ok === false) this.#holdBack(batch, result.reason);
@@ -166,7 +166,10 @@ export class CommitQueue {
 		}
 	}
 
-	/** Nothing of the batch was written. What failed by itself is answered, the rest waits in its place. */
+	/**
+	 * Nothing of the batch was written. Changes that failed by themselves are rejected, the rest stays in
+	 * the queue.
+	 */
 	#holdBack(batch: readonly Waiting[], reason: string): void {
 		const hasFailed = ({ outcome }: PendingChange) => outcome?.ok === false;
 		this.#waiting = this.#waiting.filter((pending) => !hasFailed(pending));
@@ -191,7 +194,7 @@ function refuse(message: string): Promise<never> {
 	return Promise.reject(unwritten(message));
 }
 
-/** Hands events to every listener; one that throws does not keep them from the others. */
+/** Passes events to every listener; a listener that throws does not affect the others. */
 export function createPublisher(onListenerError: (error: unknown) => void) {
 	const listeners = new Set<{ call: (events: readonly ReeveEvent[]) => void }>();
 	return {

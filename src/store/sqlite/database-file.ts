@@ -1,6 +1,6 @@
 /**
- * The database as files: that there is one, that only its owner may read it, and that it is still in
- * its place. Everything that can be wrong is an answer; nothing that is there is ever replaced.
+ * The files of the database: they exist, are private to their owner, and were not replaced. Problems
+ * are returned as values; existing files are never replaced.
  */
 
 import {
@@ -18,7 +18,7 @@ import { dirname } from "node:path";
 
 export interface Refusal {
 	readonly ok: false;
-	/** What is wrong, in words. */
+	/** The problem, as text. */
 	readonly reason: string;
 	/** How to fix it. */
 	readonly hint: string;
@@ -27,12 +27,12 @@ export interface Refusal {
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077n;
 
-/** The file itself and those that SQLite keeps beside it. */
+/** The database and the files that SQLite keeps next to it. */
 function filesOf(path: string): readonly string[] {
 	return [path, `${path}-wal`, `${path}-shm`];
 }
 
-/** Sees to a file that SQLite may open, and creates it if there is none; null when all is well. */
+/** Prepares a file that SQLite can open, and creates a missing one; null on success. */
 export function prepareFile(path: string): Refusal | null {
 	try {
 		const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -46,9 +46,9 @@ export function prepareFile(path: string): Refusal | null {
 	}
 }
 
-/** SQLite gives the files beside it the mode of this one. */
+/** SQLite gives its other files the mode of this one. */
 function createEmpty(path: string): void {
-	// Exclusive: nothing that appeared in the meantime is opened, not even through a link.
+	// Exclusive: a file that appeared in the meantime is not opened, not even through a link.
 	const descriptor = openSync(path, "wx", OWNER_ONLY);
 	try {
 		fsyncSync(descriptor);
@@ -64,7 +64,7 @@ function refuseByShape(path: string, stats: BigIntStats): Refusal | null {
 	}
 	const log = statSync(`${path}-wal`, { bigint: true, throwIfNoEntry: false });
 	if (stats.size === 0n && log !== undefined && log.size > 0n) {
-		// SQLite would take the empty file for a new database and delete the log.
+		// SQLite would treat the empty file as a new database and delete the log.
 		return refusal(
 			`${path} is empty, but ${path}-wal contains changes to it`,
 			`Nothing was changed. Restore the correct file, or move both files to start with an empty database.`,
@@ -78,7 +78,7 @@ function claimFile(path: string): null {
 		const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
 		if (stats !== undefined && (stats.mode & OTHERS) !== 0n) chmodSync(file, OWNER_ONLY);
 	}
-	// Without the right to write, SQLite would silently open it for reading only.
+	// Without write permission, SQLite would silently open it read-only.
 	accessSync(path, constants.R_OK | constants.W_OK);
 	accessSync(dirname(path), constants.W_OK | constants.X_OK);
 	return null;
@@ -107,8 +107,8 @@ export function refusal(reason: string, hint: string): Refusal {
 }
 
 /**
- * Remembers which files these are, and answers what has become of them since. What is written to a
- * file that somebody removed would be lost with the process, and no error would say so.
+ * Remembers the files' identities and reports changes. Writes to a removed file would be lost with the
+ * process, without any error.
  */
 export function watchFiles(path: string): () => string | null {
 	const [main, log] = filesOf(path) as [string, string];

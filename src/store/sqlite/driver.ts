@@ -1,6 +1,6 @@
 /**
- * Which SQLite there is: Node's own where it has one, else a package with the same API. Neither is
- * loaded before a store is opened, so commands that need none do not pay for it.
+ * Selects SQLite: Node's own if available, otherwise a package with the same API. Neither is loaded
+ * before a store is opened, so other commands do not pay for it.
  */
 
 export type SqlValue = string | number | null;
@@ -13,13 +13,13 @@ export interface Statement {
 	all(...values: SqlValue[]): Row[];
 }
 
-/** The part of `DatabaseSync` that the store uses, and one thing more. */
+/** The part of `DatabaseSync` that the store uses, and one addition. */
 export interface Database {
 	exec(sql: string): void;
 	prepare(sql: string): Statement;
 	/**
-	 * Reads one value and leaves no statement behind. Only a connection without any is really closed
-	 * by `close` with the package: it keeps the others until their memory is collected.
+	 * Reads one value without leaving a statement open. With the package, `close` only closes a
+	 * connection without open statements: otherwise it waits for garbage collection.
 	 */
 	readValue(query: string): unknown;
 	close(): void;
@@ -43,7 +43,7 @@ interface SqliteModule {
 	readonly DatabaseSync: new (path: string, options: { readOnly: boolean }) => Connection;
 }
 
-/** Loads a driver: the one that is named, else the best there is. */
+/** Loads the named driver, or the best available one. */
 export async function loadDriver(name?: DriverName): Promise<Driver> {
 	const builtin = name === "@photostructure/sqlite" ? undefined : loadBuiltin();
 	if (builtin !== undefined) return driverOf("node:sqlite", builtin);
@@ -73,9 +73,9 @@ function databaseOf(connection: Connection): Database {
 }
 
 /**
- * Undefined where Node has none, or hides it behind a flag. Some versions warn that the module is
- * experimental when it is loaded; that is of no use to whoever runs Reeve, so that one notice is
- * held back for as long as the loading takes, which is synchronous. Every other warning passes.
+ * Undefined if Node has none, or hides it behind a flag. Some versions warn that the module is
+ * experimental when it is loaded. That warning is of no use to users, so it is suppressed during
+ * loading, which is synchronous. Other warnings are not affected.
  */
 function loadBuiltin(): SqliteModule | undefined {
 	const { emitWarning } = process;

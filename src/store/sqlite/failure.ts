@@ -1,9 +1,9 @@
 /**
- * What an error of SQLite means: that the database cannot be used now, which is nobody's fault and
- * may pass, or that one change was wrong.
+ * The meaning of an SQLite error: the database cannot be used now, which may pass, or one change was
+ * wrong.
  */
 
-/** Primary result codes that say something about the file, the disk or the host. */
+/** Primary result codes that concern the file, the disk or the host. */
 const OBSTACLES: Readonly<Record<number, string>> = {
 	5: "the database is locked by another program",
 	6: "the database is locked by another program",
@@ -23,17 +23,17 @@ const DAMAGE: ReadonlySet<number> = new Set([11, 26]);
 /** SQLite's primary result code, or null for any other error. */
 function codeOf(error: unknown): number | null {
 	const code: unknown = error instanceof Error && "errcode" in error ? error.errcode : null;
-	// The extended code carries the primary one in its low byte.
+	// The low byte of the extended code is the primary one.
 	return typeof code === "number" ? code & 0xff : null;
 }
 
-/** Why the database cannot be used now, in words; null when the error is about something else. */
+/** Why the database cannot be used now, as text; null if the error has another cause. */
 export function obstacleOf(error: unknown): string | null {
 	const words = OBSTACLES[codeOf(error) ?? -1];
 	return words === undefined ? null : `${words} (${messageOf(error)})`;
 }
 
-/** Whether the error says that the file itself is not, or no longer, a sound database. */
+/** Whether the error means that the file is not, or no longer, a valid database. */
 export function isDamage(error: unknown): boolean {
 	return DAMAGE.has(codeOf(error) ?? -1);
 }

@@ -1,4 +1,4 @@
-/** The database, looked at from outside by somebody who may not change it. */
+/** Read-only inspection of the database, for `reeve doctor`. */
 
 import { statSync } from "node:fs";
 import { loadDriver } from "./driver.js";
@@ -9,7 +9,7 @@ export type DatabaseLook =
 	| {
 			readonly state: "sound" | "unread";
 			readonly bytes: number;
-			/** The runs that were asked for, as far as they are known. */
+			/** The requested runs, as far as they are known. */
 			readonly runs: readonly KnownRun[];
 	  }
 	| { readonly state: "unusable"; readonly reason: string; readonly hint: string };
@@ -20,7 +20,7 @@ export interface KnownRun {
 	readonly hasEnded: boolean;
 }
 
-/** Reading through more than this takes longer than anybody wants to wait. */
+/** A full check of a larger file would take too long. */
 const CHECKED_BYTES_MAX = 200 * 2 ** 20;
 
 export async function lookAtDatabase(
@@ -36,7 +36,7 @@ export async function lookAtDatabase(
 	if (refused !== null) return { state: "unusable", reason: refused.reason, hint: refused.hint };
 	const database = driver.open(path, { readOnly: true });
 	try {
-		// An empty file becomes a database when the daemon first opens it.
+		// The daemon initializes an empty file when it first opens it.
 		const isNew =
 			database.readValue("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'") === 0;
 		const find = isNew

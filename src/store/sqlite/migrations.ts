@@ -1,14 +1,14 @@
 /**
- * The schema, as the numbered steps that lead to it. Each step is one transaction that also counts
- * it (`user_version`), so a step that was cut short never happened and runs again at the next start.
+ * The schema, as numbered migrations. Each step is one transaction that also updates `user_version`, so
+ * an interrupted step has no effect and runs again at the next start.
  *
- * Keeps A2: migrations are restartable. The tables keep A3 by themselves: whatever would leave a gap
- * in the events, or change one, is refused by the database.
+ * Keeps A2: migrations are restartable. The tables enforce A3: the database rejects changes that would
+ * leave a gap in the events, or modify one.
  */
 
 import type { Database } from "./driver.js";
 
-/** Marks a file as ours: "Reev" in ASCII. */
+/** Identifies a file of Reeve: "Reev" in ASCII. */
 export const APPLICATION_ID = 0x52656576;
 
 export interface Migration {
@@ -17,8 +17,8 @@ export interface Migration {
 }
 
 /**
- * Columns hold what is searched and ordered by; `record` holds the whole as JSON, to the letter
- * (one of the drivers cuts text at a NUL, which an agent's last words may well contain).
+ * Columns contain the searched and sorted fields; `record` contains the whole object as JSON (one of
+ * the drivers truncates text at a NUL, which an agent's last output may contain).
  */
 export const MIGRATIONS: readonly Migration[] = [
 	{
@@ -141,7 +141,7 @@ export const MIGRATIONS: readonly Migration[] = [
 	},
 	{
 		version: 3,
-		// History has an end: the oldest events may go, one after the other, but never the newest.
+		// History is limited: the oldest events may be removed in order, but never the newest.
 		sql: `
 			DROP TRIGGER events_never_go;
 			CREATE TRIGGER events_go_oldest_first BEFORE DELETE ON events
@@ -164,7 +164,7 @@ export function versionAfter(migrations: readonly Migration[]): number {
 	return migrations.at(-1)?.version ?? 0;
 }
 
-/** Takes the steps that are missing, one transaction each. Throws when one cannot be taken. */
+/** Runs the missing steps, one transaction each. Throws if one fails. */
 export function migrate(
 	database: Database,
 	nowMs: number,
@@ -180,7 +180,7 @@ export function migrate(
 function takeStep(database: Database, { version, sql }: Migration, nowMs: number): void {
 	database.exec("BEGIN IMMEDIATE");
 	try {
-		// Looked at again now that no other program can write: it may have taken this step.
+		// Checked again under the lock: another program may have run this step.
 		if (readVersion(database) < version) {
 			database.exec(sql);
 			const at = new Date(nowMs).toISOString();
@@ -195,7 +195,7 @@ function takeStep(database: Database, { version, sql }: Migration, nowMs: number
 	}
 }
 
-/** Leaves whatever transaction is open. There may be none: some errors end it by themselves. */
+/** Rolls back the open transaction. There may be none: some errors end it. */
 export function rollBack(database: Database): void {
 	try {
 		database.exec("ROLLBACK");

@@ -1,7 +1,6 @@
 /**
- * Opens the database file and brings it up to date. Whatever is wrong with it comes back as an
- * answer; a file that is damaged, foreign or newer is left as it is, since a history that cannot be
- * read today may be mended tomorrow.
+ * Opens the database file and migrates it. Problems are returned as values; a damaged, foreign or newer
+ * file is not changed, since it may be repairable.
  */
 
 import { prepareFile, type Refusal, refusal, watchFiles } from "./database-file.js";
@@ -18,18 +17,19 @@ import {
 
 export interface OpenDatabase {
 	readonly database: Database;
-	/** Why nothing may be written to the files now; null when they are in their place. */
+	/** Why nothing may be written to the files now; null if they are in place. */
 	readonly findObstacle: () => string | null;
 }
 
 export type DatabaseResult = ({ readonly ok: true } & OpenDatabase) | Refusal;
 
-/** Waiting for a lock holds up the whole process, so it is short; the store tries again by itself. */
+/** Waiting for a lock blocks the whole process, so it is short; the store retries by itself. */
 const BUSY_TIMEOUT_MS = 50;
 const LOG_BYTES_KEPT_MAX = 16 * 1_048_576;
 
 const SETTINGS = [
-	// A commit is on the disk when it returns (T4), also on macOS, where fsync alone does not say so.
+	// A commit is on the disk when it returns (T4), also on macOS, where fsync alone does not guarantee
+	// that.
 	"PRAGMA synchronous = FULL",
 	"PRAGMA fullfsync = ON",
 	"PRAGMA foreign_keys = ON",
@@ -37,7 +37,9 @@ const SETTINGS = [
 	`PRAGMA journal_size_limit = ${LOG_BYTES_KEPT_MAX}`,
 ];
 
-/** `program` is the version of Reeve that opens it: written down for whoever cannot read it one day. */
+/**
+ * `program` is the version of Reeve that opens it, stored for the error message of an older version.
+ */
 export function openDatabase(
 	path: string,
 	driver: Driver,
@@ -56,7 +58,7 @@ export function openDatabase(
 		for (const setting of SETTINGS) database.exec(setting);
 		migrate(database, nowMs);
 		if (program !== null) rememberProgram(database, program);
-		// The log exists from the first read on.
+		// The log exists after the first read.
 		readVersion(database);
 		return { ok: true, database, findObstacle: watchFiles(path) };
 	} catch (error) {
@@ -72,8 +74,8 @@ function connect(path: string, driver: Driver, readOnly: boolean): Database {
 }
 
 /**
- * Looks whether the file is one of ours and sound. Read-only, because a connection that may write
- * moves the log into the file when it closes, and a file that is refused must not change.
+ * Checks that the file belongs to Reeve and is valid. Read-only, because a connection with write access
+ * merges the log into the file when it closes, and a rejected file must not change.
  */
 export function inspectFile(
 	path: string,
@@ -126,7 +128,7 @@ function refuseNewer(
 	);
 }
 
-/** Which Reeve last wrote to it; null when that is not written down. */
+/** The version of Reeve that last wrote to it; null if unknown. */
 function readProgram(database: Database): string | null {
 	try {
 		return String(database.readValue("SELECT value FROM meta WHERE key = 'program'") ?? "") || null;

@@ -1,8 +1,9 @@
 /**
- * The store in a SQLite file: opens it, reads from it, and writes through the queue. The file is the
- * only thing that outlives the daemon, so it is never replaced, and never shared with other users.
+ * The SQLite store: opens the file, reads from it, and writes through the queue. The file is the only
+ * state that outlives the daemon, so it is never replaced, and never shared with other users.
  *
- * Keeps A1: after a crash, what is stored is a prefix of the commits with all acknowledged ones.
+ * Keeps A1: after a crash, the stored state is a prefix of the commits that contains all acknowledged
+ * ones.
  */
 
 import type {
@@ -30,20 +31,20 @@ import { createTaskReads } from "./task-reads.js";
 import { BatchWriter } from "./writer.js";
 
 export interface StoreOptions {
-	/** Wall time. Only the database's own history is dated with it. */
+	/** Wall time, used only for the history of migrations. */
 	readonly now?: () => number;
-	/** What to do with what a listener throws; by default the process warns of it. */
+	/** Handles exceptions of listeners; by default the process emits a warning. */
 	readonly onListenerError?: (error: unknown) => void;
-	/** Instead of the best that there is. */
+	/** Instead of the best available one. */
 	readonly driver?: DriverName;
 	readonly limits?: Partial<QueueLimits>;
-	/** The version of Reeve that opens it: written down for whoever cannot read it one day. */
+	/** The version of Reeve that opens it, stored for the error message of an older version. */
 	readonly program?: string;
 }
 
 export type OpenedStore = { readonly ok: true; readonly store: Store } | Refusal;
 
-/** Opens the database at this path, or creates it; its folder must be there. Never throws. */
+/** Opens or creates the database at this path; its directory must exist. Never throws. */
 export async function openStore(path: string, options: StoreOptions = {}): Promise<OpenedStore> {
 	const { now = Date.now } = options;
 	const driver = await loadDriver(options.driver).catch(messageOf);
@@ -58,13 +59,13 @@ export async function openStore(path: string, options: StoreOptions = {}): Promi
 	try {
 		return { ok: true, store: createSqliteStore(opened, options) };
 	} catch (error) {
-		// It calls itself up to date, but its tables are not those that the statements need.
+		// Its version is current, but its tables do not match the statements.
 		opened.database.close();
 		return damaged(path, messageOf(error));
 	}
 }
 
-/** The store over a database that is open and up to date. Closing the store closes the database. */
+/** The store over an open, migrated database. Closing the store closes the database. */
 export function createSqliteStore(
 	{ database, findObstacle }: OpenDatabase,
 	{ onListenerError = warnOfListener, limits = {} }: StoreOptions = {},
@@ -95,7 +96,7 @@ export function createSqliteStore(
 	};
 }
 
-/** Everything moves from the log into the file; what cannot now is moved when it is next opened. */
+/** Merges the log into the file; if that fails, the next open does it. */
 function closeDatabase(database: Database): void {
 	try {
 		database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -111,7 +112,7 @@ type Reads = Pick<
 function createReads(database: Database): Reads {
 	const agents = database.prepare("SELECT record FROM agents ORDER BY fleet_file, position, id");
 	const runs = database.prepare("SELECT record FROM runs WHERE state <> 'ended' ORDER BY number");
-	// By the order of recording: the wall clock may have been set back in between.
+	// In the order of recording: the wall clock may have been set back in between.
 	const exits = database.prepare(
 		"SELECT record FROM exits WHERE agent_id = ? ORDER BY number DESC LIMIT ?",
 	);

@@ -1,6 +1,6 @@
 /**
- * What a change asks for, as plain values that were fixed when it asked. A commit that fails is tried
- * again from these, so that nothing changes under a change while it waits.
+ * The operations of a change, as plain values captured when they were requested. A failed commit is
+ * retried from these values, so that later modifications do not affect it.
  */
 
 import type { NewEvent, StoreTransaction } from "../../ports/store.js";
@@ -57,17 +57,17 @@ export type Operation =
 	| { readonly write: keyof typeof WRITES; readonly values: readonly SqlValue[] }
 	| { readonly write: "appendEvent"; readonly event: EventValues };
 
-/** What only the store itself may ask for: the end of what is history. By the numbers of the rows. */
+/** Operations reserved for the store itself: removing history, by row numbers. */
 export interface SqliteTransaction extends StoreTransaction {
 	removeEventsThrough(seq: number): void;
 	removeExits(numbers: readonly number[]): void;
 	removeRuns(numbers: readonly number[]): void;
-	/** With all that is known of them. */
+	/** With all their data. */
 	removeTasks(ids: readonly string[]): void;
 	removePlans(ids: readonly string[]): void;
 }
 
-/** The transaction that a change is given: hands on each operation as it is asked for. */
+/** The transaction object of a change: records each operation. */
 export function createRecorder(
 	perform: (operation: Operation) => void,
 	onRollback: (undo: () => void) => void,
@@ -90,7 +90,7 @@ export function createRecorder(
 				JSON.stringify(task),
 			),
 		putTaskInput: (taskId, input) => write("putTaskInput", taskId, JSON.stringify(input)),
-		// JSON has no undefined, and an agent that answers nothing has answered all the same.
+		// JSON has no undefined, but an agent may return no result.
 		putTaskResult: (taskId, result) =>
 			write("putTaskResult", taskId, JSON.stringify(result ?? null)),
 		putAttempt: (attempt) =>
@@ -123,7 +123,7 @@ const isOpenLetter = ({ status, letter }: StoredTask) =>
 	status === "dead_lettered" && letter === null;
 
 function eventValues(event: NewEvent, atMs: number): EventValues {
-	// A time that no date can show must fail the change that brought it, not those who read later.
+	// An invalid time must fail the change that contains it, not later readers.
 	if (Number.isNaN(new Date(atMs).getTime())) throw new RangeError(`${atMs} is not a time`);
 	return { atMs, type: event.type, agent: event.agent ?? null, record: JSON.stringify(event) };
 }

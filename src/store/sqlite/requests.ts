@@ -1,10 +1,11 @@
 /**
- * Requests from outside, while nothing can be written. Each is answered within a bounded time. A request
- * of which nothing is durable is refused, and nothing of it is done later (T4). A request of which a part is
- * durable may have had effects that cannot be undone: the answer says so, and the rest goes on when it can.
- * The changes of a request are recognised by their asynchronous context, so that the engine need not pass
- * the request through every call; those that come by the thousand are passed all the same. The context is followed
- * only while such a request is under way, since it costs every promise of the process some time.
+ * External requests while nothing can be written. Each gets a response within a bounded time. A request
+ * without durable changes is rejected, and none of it is done later (T4). A request with some durable
+ * changes may have had effects that cannot be undone: the response reports that, and the rest continues
+ * when possible. The changes of a request are recognized by their asynchronous context, so that the
+ * engine need not pass the request through every call; only high-volume requests are passed explicitly.
+ * The context is tracked only while such a request is open, because it slows down every promise of the
+ * process.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -12,13 +13,15 @@ import { ReeveError } from "../../core/errors.js";
 import type { StoreRequest } from "../../ports/store.js";
 
 export interface OpenRequest extends StoreRequest {
-	/** One of its changes is durable. */
+	/** Whether one of its changes is durable. */
 	hasBegun: boolean;
-	/** Set once it is refused: from then on it cannot change anything. */
+	/** Set when it is rejected: from then on it cannot change anything. */
 	refusal: ReeveError | null;
-	/** It has been answered; what goes on in its context is no longer part of it, unless it was refused. */
+	/** It has a response; further work in its context is not part of it, unless it was rejected. */
 	isOver: boolean;
-	/** Its own work has ended. Timers that it left behind belong to the engine, also if it was refused. */
+	/**
+	 * Its own work has finished. Timers that it created belong to the engine, even if it was rejected.
+	 */
 	isDone: boolean;
 }
 
@@ -28,7 +31,7 @@ export class Requests {
 	readonly #withdraw: (request: OpenRequest, error: ReeveError) => void;
 	readonly #context = new AsyncLocalStorage<OpenRequest>();
 	readonly #open = new Map<OpenRequest, (error: ReeveError) => void>();
-	/** How many are recognised by their context. */
+	/** The number of requests tracked by context. */
 	#followed = 0;
 	#obstacle: string | null = null;
 	#timer: NodeJS.Timeout | null = null;
@@ -38,7 +41,7 @@ export class Requests {
 		this.#withdraw = withdraw;
 	}
 
-	/** The request that was passed, or in whose context this is called; null when there is none. */
+	/** The request that was passed, or the one of the current context; null if there is none. */
 	find(passed: StoreRequest | undefined): OpenRequest | null {
 		const request = (passed as OpenRequest | undefined) ?? this.#context.getStore();
 		if (request === undefined || request.isDone) return null;
@@ -71,9 +74,7 @@ export class Requests {
 	}
 
 	async #answerInTime<T>(work: (request: OpenRequest) => Promise<T>): Promise<T> {
-		const request: OpenRequest = {
-			...{ hasBegun: false, refusal: null, isOver: false, isDone: false },
-		};
+		const request: OpenRequest = { hasBegun: false, refusal: null, isOver: false, isDone: false };
 		const overdue = new Promise<never>((_, reject) => {
 			this.#open.set(request, reject);
 		});
@@ -90,7 +91,7 @@ export class Requests {
 		return this.#context.exit(act);
 	}
 
-	/** Why nothing can be written now; null when it can. */
+	/** Why nothing can be written now; null if it can. */
 	obstacle(reason: string | null): void {
 		this.#obstacle = reason;
 		if (reason !== null) {
@@ -101,7 +102,7 @@ export class Requests {
 		this.#timer = null;
 	}
 
-	/** While there is an obstacle, the requests that are open are answered after a while. */
+	/** While there is an obstacle, open requests get a response after a while. */
 	#watch(): void {
 		if (this.#timer !== null || this.#obstacle === null || this.#open.size === 0) return;
 		this.#timer = setTimeout(() => {

@@ -1,6 +1,6 @@
 /**
- * Removes history that is not kept any more, a bounded number of rows in a transaction, so that nothing
- * else waits for long. What is open stays: runs that have not ended, and the newest event (A3).
+ * Removes expired history, with a bounded number of rows per transaction, so that nothing else waits
+ * for long. Open runs and the newest event stay (A3).
  */
 
 import { decideEventCut, type Retention } from "../../core/retention.js";
@@ -18,13 +18,13 @@ const OLD_EXITS = `
 	) WHERE place > ? OR (at_ms < ? AND (place > ? OR agent_id NOT IN (SELECT id FROM agents)))
 	LIMIT ${ROWS_PER_COMMIT}`;
 
-/** A run is kept as long as its exit; one that never began has none. */
+/** A run is kept as long as its exit; one that never started has none. */
 const OLD_RUNS = `
 	SELECT number FROM runs
 	WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM exits WHERE exits.run_id = runs.run_id)
 	LIMIT ${ROWS_PER_COMMIT}`;
 
-/** What has ended, except what an open plan may still use and dead letters that nobody has looked at. */
+/** Finished tasks, except those that an open plan may still use and open dead letters. */
 const OLD_TASKS = `
 	SELECT task_id FROM tasks
 	WHERE status IN ('succeeded', 'dead_lettered', 'cancelled') AND open_letter = 0
@@ -74,7 +74,7 @@ export function createPruner(
 		return Math.max(0, cut - from + 1);
 	}
 
-	/** Until nothing is found any more. */
+	/** Repeats until nothing is found. */
 	async function pruneRows<Key>(
 		find: () => readonly Key[],
 		remove: (transaction: SqliteTransaction, keys: readonly Key[]) => void,

@@ -1,4 +1,4 @@
-/** What is read about calls: tasks, attempts, plans and circuits. */
+/** Reads of calls: tasks, attempts, plans and circuits. */
 
 import type { TaskStatus } from "../../core/task.js";
 import type {
@@ -80,13 +80,13 @@ function planConditions(query: PlanQuery): readonly Condition[] {
 	];
 }
 
-/** The length is compared as well, so that neither `%` nor `_` means anything but itself. */
+/** Compared by length instead of LIKE, so that `%` and `_` are literal. */
 function partConditions(id: string, part: string | undefined): readonly Condition[] {
 	const length = part?.length ?? 0;
 	return condition(`? IN (substr(${id}, 1, ${length}), substr(${id}, -${length}))`, part);
 }
 
-/** By status. Scans the tasks that match, so it is done only when it is asked for. */
+/** By status. Scans all matching tasks, so it runs only on request. */
 function createCount(database: Database) {
 	return (conditions: readonly Condition[]): Partial<Record<TaskStatus, number>> => {
 		const where =
@@ -102,7 +102,7 @@ function condition(sql: string, value: SqlValue | undefined): readonly Condition
 	return value === undefined ? [] : [[sql, value]];
 }
 
-/** Newest first. A statement is prepared once for every combination of conditions, of which there are few. */
+/** Newest first. One statement is prepared for every combination of conditions; there are few. */
 function createSearch(database: Database) {
 	const prepared = new Map<string, Statement>();
 	return <T>(

@@ -1,11 +1,11 @@
 /**
- * Writes one batch of changes as one transaction. A change that fails is left out alone, and its events
- * take no number: where a part of it was written already, the batch is written again without it, which
- * is rare, and cheaper than a savepoint for every change. An obstacle rolls the whole batch back, in the
- * database and in memory, to be tried again.
+ * Writes one batch of changes as one transaction. A change that fails is excluded alone, and its events
+ * get no number: if a part of it was already written, the batch is written again without it, which is
+ * rare and cheaper than a savepoint for every change. An obstacle rolls the whole batch back, in the
+ * database and in memory, for a retry.
  *
- * Keeps A3: numbers are given inside the transaction, from the highest that is stored. Keeps A1: memory
- * never holds a change that was rolled back.
+ * Keeps A3: numbers are assigned inside the transaction, after the highest stored one. Keeps A1: memory
+ * never contains a change that was rolled back.
  */
 
 import type { ReeveEvent } from "../../core/events.js";
@@ -23,7 +23,7 @@ import { decodeEvent } from "./records.js";
 
 export interface PendingChange {
 	readonly change: (transaction: SqliteTransaction) => unknown;
-	/** How it ended when it ran; null before, and again after it was undone in memory. */
+	/** Its result after it ran; null before that, and again after it was undone in memory. */
 	outcome: ChangeOutcome | null;
 }
 
@@ -32,7 +32,7 @@ export type ChangeOutcome =
 			readonly ok: true;
 			readonly result: unknown;
 			readonly operations: readonly Operation[];
-			/** What it changed in memory, in the order of the changes. */
+			/** How to undo its changes in memory, in the order of the changes. */
 			readonly undo: readonly (() => void)[];
 	  }
 	| { readonly ok: false; readonly error: unknown };
@@ -41,12 +41,12 @@ export type BatchResult =
 	| { readonly ok: true; readonly events: readonly ReeveEvent[] }
 	| { readonly ok: false; readonly reason: string };
 
-/** Nothing can be written now. Ends the batch, not the change at which it happened. */
+/** Nothing can be written now. Aborts the batch, not only the current change. */
 class Obstacle extends Error {
 	override readonly name = "Obstacle";
 }
 
-/** A change failed when a part of it was written. The batch begins anew without it. */
+/** A change failed after a part of it was written. The batch restarts without it. */
 class HalfWritten extends Error {
 	override readonly name = "HalfWritten";
 	readonly pending: PendingChange;
@@ -66,7 +66,7 @@ export class BatchWriter {
 	readonly #writes: Readonly<Record<keyof typeof WRITES, Statement>>;
 	readonly #appendEvent: Statement;
 	readonly #lastSeq: Statement;
-	/** Of the transaction under way. */
+	/** Of the current transaction. */
 	#events: ReeveEvent[] = [];
 	#seq = 0;
 
@@ -81,7 +81,7 @@ export class BatchWriter {
 		this.#lastSeq = database.prepare("SELECT coalesce(max(seq), 0) AS seq FROM events");
 	}
 
-	/** Runs what has not run yet and makes the whole batch durable, or leaves no trace of it. */
+	/** Runs pending changes and makes the whole batch durable, or leaves no trace of it. */
 	write(batch: readonly PendingChange[]): BatchResult {
 		for (;;) {
 			try {
@@ -97,14 +97,14 @@ export class BatchWriter {
 					error.pending.outcome = { ok: false, error: error.cause };
 					continue;
 				}
-				// Outside of a change nothing is the caller's fault: whatever went wrong may pass.
+				// Errors outside of a change are not the caller's fault and may be temporary.
 				const reason = error instanceof Obstacle ? error.message : messageOf(error);
 				return { ok: false, reason };
 			}
 		}
 	}
 
-	/** The number of the newest event, 0 when there is none. */
+	/** The number of the newest event, 0 if there is none. */
 	lastSeq(): number {
 		return Number(this.#lastSeq.get()?.["seq"]);
 	}
@@ -117,7 +117,7 @@ export class BatchWriter {
 		this.#seq = this.lastSeq();
 	}
 
-	/** Writes what a change asks for, once it has asked for all of it. */
+	/** Writes the operations of a change after it has finished. */
 	#writeOne(pending: PendingChange): void {
 		pending.outcome ??= runChange(pending.change);
 		if (!pending.outcome.ok) return;
@@ -161,8 +161,8 @@ export class BatchWriter {
 }
 
 /**
- * Restores memory, newest change first. Nothing else has run since these changes did, so that the values
- * they found are the right ones. What a change asked for is kept if it depends on nothing that was undone.
+ * Restores memory, newest change first. Nothing else has run since, so the saved values are correct. A
+ * change's recorded operations are kept if they depend on nothing that was undone.
  */
 function undoAll(batch: readonly PendingChange[]): void {
 	for (const pending of batch.toReversed()) {
@@ -172,7 +172,7 @@ function undoAll(batch: readonly PendingChange[]): void {
 	}
 }
 
-/** Runs a change, which only notes what it asks for: it sees nothing of that itself. */
+/** Runs a change, which only records its operations and does not see their effects. */
 function runChange(change: PendingChange["change"]): ChangeOutcome {
 	const operations: Operation[] = [];
 	const undo: (() => void)[] = [];

@@ -10,7 +10,10 @@ export interface FileVaultOptions {
 
 export function createFileVault(path: string, { locks, onDamage }: FileVaultOptions): EnvVault {
 	const file = createJsonFile<Record<string, AgentEnv>>(path, {
-		...{ locks, onDamage, parse: parseEnvs, restoresPrevious: true },
+		locks,
+		onDamage,
+		parse: parseEnvs,
+		restoresPrevious: true,
 		consequence:
 			"stored environment variables are lost until `reeve reload` or `reeve up` reads the fleet file again",
 	});

@@ -49,7 +49,9 @@ async function main(asked: FakeArguments): Promise<void> {
 	});
 	tell("Launched", { argv: process.argv.slice(2) });
 	const world = {
-		...{ conversation, tell, leave },
+		conversation,
+		tell,
+		leave,
 		onTool(child: ToolChild | null) {
 			tool = child;
 		},

@@ -51,8 +51,13 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	const { input = 0, output = 0 } = turn.usage ?? {};
 	await printJson({
 		// Claude's own oddity: a failure of the API is a success with an error in it.
-		...{ type: "result", subtype: "success", is_error: codeOf(end) !== 0, result: said },
-		...{ session_id, num_turns: 1, total_cost_usd: 0 },
+		type: "result",
+		subtype: "success",
+		is_error: codeOf(end) !== 0,
+		result: said,
+		session_id,
+		num_turns: 1,
+		total_cost_usd: 0,
 		...(end.type === "failed" && { api_error_status: end.status }),
 		...(end.type === "limited" && { api_error_status: 429 }),
 		usage: { input_tokens: input, output_tokens: output },

@@ -27,8 +27,11 @@ export function createTell(
 	const added = (settings as HookSettings | null)?.hooks ?? {};
 	return (event, data = {}) => {
 		const told = {
-			...{ hook_event_name: event, session_id: conversation.id, cwd: process.cwd() },
-			...{ transcript_path: conversation.path, ...data },
+			hook_event_name: event,
+			session_id: conversation.id,
+			cwd: process.cwd(),
+			transcript_path: conversation.path,
+			...data,
 		};
 		if (script.ledger !== undefined) {
 			const line = { at: Date.now(), pid: process.pid, ...told };
@@ -41,11 +44,9 @@ export function createTell(
 			if (command === undefined) continue;
 			// Waited for, as agents do, so that events arrive in the order in which they happened.
 			spawnSync("/bin/sh", ["-c", command], {
-				...{
-					input: JSON.stringify(told),
-					timeout: HOOK_MS_MAX,
-					stdio: ["pipe", "ignore", "ignore"],
-				},
+				input: JSON.stringify(told),
+				timeout: HOOK_MS_MAX,
+				stdio: ["pipe", "ignore", "ignore"],
 			});
 		}
 	};

@@ -7,8 +7,6 @@ import type { FakeArguments } from "./arguments.js";
 import { type ChooseTurn, createChooseTurn } from "./choose-turn.js";
 import type { Conversation } from "./conversation.js";
 import type { Accepted } from "./dialogs.js";
-import { decodeKeys, isPastedEnter, type Key } from "./keys.js";
-import { renderScreen, type Shown } from "./screen.js";
 import type { FakeDialog } from "./script.js";
 import type { Tell } from "./tell.js";
 import type { ToolChild } from "./tool-child.js";
@@ -198,4 +196,111 @@ export class FakeTerminal {
 			return { type: "busy", prompt: ready_text, text: busy_text, beat: this.#beat };
 		return this.#isReady ? { type: "ready", prompt: ready_text, hint: this.#hint } : null;
 	}
+}
+
+type Key =
+	| { readonly type: "text"; readonly text: string }
+	| { readonly type: "paste"; readonly text: string }
+	| { readonly type: "enter" | "esc" | "ctrl_c" | "ctrl_d" | "up" | "down" | "backspace" };
+
+const PASTE_START = "\u001b[200~";
+const PASTE_END = "\u001b[201~";
+
+const SEQUENCES: readonly (readonly [string, Exclude<Key["type"], "text" | "paste">])[] = [
+	["\u001b[A", "up"],
+	["\u001b[B", "down"],
+	["\u001bOA", "up"],
+	["\u001bOB", "down"],
+	["\r", "enter"],
+	["\u0003", "ctrl_c"],
+	["\u0004", "ctrl_d"],
+	["\u007f", "backspace"],
+	["\u001b", "esc"],
+];
+
+interface Decoded {
+	readonly keys: readonly Key[];
+	/** The start of a paste whose end has not come yet. */
+	readonly rest: string;
+}
+
+export function decodeKeys(input: string): Decoded {
+	const keys: Key[] = [];
+	let left = input;
+	while (left !== "") {
+		if (left.startsWith(PASTE_START)) {
+			const end = left.indexOf(PASTE_END);
+			if (end === -1) return { keys, rest: left };
+			keys.push({ type: "paste", text: left.slice(PASTE_START.length, end) });
+			left = left.slice(end + PASTE_END.length);
+			continue;
+		}
+		const known = SEQUENCES.find(([sequence]) => left.startsWith(sequence));
+		if (known !== undefined) {
+			keys.push({ type: known[1] });
+			left = left.slice(known[0].length);
+			continue;
+		}
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: keys are control characters.
+		const text = /^[^\u001b\r\u0003\u0004\u007f]+/.exec(left)?.[0] ?? left;
+		keys.push({ type: "text", text });
+		left = left.slice(text.length);
+	}
+	return { keys, rest: "" };
+}
+
+/** A chunk that holds text and ends with Enter was not typed by hand: that Enter is part of the text. */
+export function isPastedEnter(keys: readonly Key[], index: number): boolean {
+	const before = keys[index - 1];
+	return before?.type === "text" || before?.type === "paste";
+}
+
+interface Shown {
+	/** The lines printed so far, oldest first. */
+	readonly lines: readonly string[];
+	readonly mode:
+		| { readonly type: "ready"; readonly prompt: string; readonly hint: string }
+		| {
+				readonly type: "busy";
+				readonly prompt: string;
+				readonly text: string;
+				readonly beat: number;
+		  }
+		| {
+				readonly type: "dialog";
+				readonly dialog: FakeDialog;
+				readonly selected: number;
+				readonly mark: string;
+		  };
+	readonly input: string;
+}
+
+const CLEAR = "\u001b[H\u001b[2J";
+const SPINNER = ["·", "✢", "✳", "✶"];
+const LINES_MAX = 30;
+const RULE = "─".repeat(40);
+
+function renderScreen({ lines, mode, input }: Shown): string {
+	const said = lines.slice(-LINES_MAX);
+	return CLEAR + [...said, "", ...renderMode(mode, input)].join("\r\n");
+}
+
+function renderMode(mode: Shown["mode"], input: string): string[] {
+	if (mode.type === "dialog") {
+		const { title, choices } = mode.dialog;
+		const rows = choices.map(
+			(choice, n) => `${n === mode.selected ? mode.mark : " "} ${n + 1}. ${choice}`,
+		);
+		return [title, "", ...rows, "", "Enter to confirm"];
+	}
+	if (mode.type === "busy") {
+		const spinner = `${SPINNER[mode.beat % SPINNER.length]} Working… (${mode.text})`;
+		return [spinner, "", ...renderInput(mode.prompt, input)];
+	}
+	return [...(mode.hint === "" ? [] : [mode.hint]), ...renderInput(mode.prompt, input)];
+}
+
+/** Between rules, with the mark before it: also while it works, as real ones have it. */
+function renderInput(prompt: string, input: string): string[] {
+	return [RULE, `${prompt}${input}`, RULE];
 }

@@ -13,7 +13,8 @@ export interface ToolChild {
 export function startTool({ takes, left_behind }: NonNullable<FakeTurn["tool"]>): ToolChild {
 	const program = `setTimeout(() => {}, ${Math.min(takes, 2 ** 31 - 1)})`;
 	const child: ChildProcess = spawn(process.execPath, ["-e", program], {
-		...{ detached: true, stdio: "ignore" },
+		detached: true,
+		stdio: "ignore",
 	});
 	const ended = new Promise<void>((resolve) => {
 		child.once("exit", () => resolve());

@@ -93,10 +93,7 @@ function limited({ resets_in, text, structured }: NonNullable<FakeTurn["limit"]>
 	const resetsAtMs = Date.now() + resets_in;
 	const at = new Date(resetsAtMs).toISOString();
 	const told = text.replaceAll("{time}", at.slice(11, 16)).replaceAll("{at}", at);
-	return {
-		...{ type: "limited", text: told },
-		resetsAtMs: structured ? resetsAtMs : null,
-	};
+	return { type: "limited", text: told, resetsAtMs: structured ? resetsAtMs : null };
 }
 
 /** An interrupted turn leaves no event: that is how the real ones are. */
@@ -107,7 +104,8 @@ function note(end: TurnEnd, { usage }: FakeTurn, { conversation, tell }: TurnWor
 	conversation.append({
 		type: "assistant",
 		message: {
-			...{ role: "assistant", content: [{ type: "text", text: end.text }] },
+			role: "assistant",
+			content: [{ type: "text", text: end.text }],
 			usage: { input_tokens: usage?.input ?? 0, output_tokens: usage?.output ?? 0 },
 		},
 		...(isError && { isApiErrorMessage: true, apiErrorStatus: status }),
@@ -116,7 +114,8 @@ function note(end: TurnEnd, { usage }: FakeTurn, { conversation, tell }: TurnWor
 	else {
 		const resetsAt = end.type === "limited" ? end.resetsAtMs : null;
 		tell("StopFailure", {
-			...{ error: errorName(status), error_details: end.text },
+			error: errorName(status),
+			error_details: end.text,
 			...(resetsAt !== null && { resets_at: Math.ceil(resetsAt / 1000) }),
 		});
 	}

@@ -35,7 +35,9 @@ export const anthropic: Dialect = {
 		return {
 			...hearMessages(said, isToolResult),
 			schema: output_config?.format?.schema ?? null,
-			...{ model, isStream: stream, tools: tools.map(({ name }) => name) },
+			model,
+			isStream: stream,
+			tools: tools.map(({ name }) => name),
 		};
 	},
 	answer: (answer) => ({
@@ -66,13 +68,21 @@ export const anthropic: Dialect = {
 };
 
 const message = ({ id, model, input }: FullAnswer) => ({
-	...{ id: `msg_${id}`, type: "message", role: "assistant", model, content: [] as unknown[] },
-	...{ stop_reason: null as string | null, stop_sequence: null },
+	id: `msg_${id}`,
+	type: "message",
+	role: "assistant",
+	model,
+	content: [] as unknown[],
+	stop_reason: null as string | null,
+	stop_sequence: null,
 	usage: { input_tokens: input, output_tokens: 1 },
 });
 
 const toolUse = ({ id, tool }: FullAnswer) => ({
-	...{ type: "tool_use", id: `toolu_${id}`, name: tool?.name ?? "", input: {} as unknown },
+	type: "tool_use",
+	id: `toolu_${id}`,
+	name: tool?.name ?? "",
+	input: {} as unknown,
 });
 
 function stopReason({ tool, refuses }: FullAnswer): string {

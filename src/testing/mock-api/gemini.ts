@@ -48,7 +48,8 @@ export const gemini: Dialect = {
 		return {
 			...hearMessages(said, isToolResult),
 			schema: isJson ? (wanted.responseJsonSchema ?? wanted.responseSchema ?? {}) : null,
-			...{ model, isStream: method === "streamGenerateContent" },
+			model,
+			isStream: method === "streamGenerateContent",
 			tools: tools.flatMap((tool) => tool.functionDeclarations ?? []).map(({ name }) => name),
 		};
 	},
@@ -63,7 +64,7 @@ export const gemini: Dialect = {
 	fail({ status, type: named, code, retryAfterSeconds, limitResetsAtMs }: MockFailure, message) {
 		const type = "type.googleapis.com/google.rpc";
 		const quota = {
-			...{ "@type": `${type}.QuotaFailure` },
+			"@type": `${type}.QuotaFailure`,
 			violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel", quotaValue: "1" }],
 		};
 		const retry = { "@type": `${type}.RetryInfo`, retryDelay: `${retryAfterSeconds}s` };
@@ -91,13 +92,15 @@ const chunk = (
 ) => ({
 	candidates: [
 		{
-			...{ index: 0, content: { role: "model", parts: said } },
+			index: 0,
+			content: { role: "model", parts: said },
 			...(isLast && { finishReason: refuses ? "SAFETY" : "STOP" }),
 		},
 	],
 	modelVersion: model,
 	usageMetadata: {
-		...{ promptTokenCount: input, candidatesTokenCount: output },
+		promptTokenCount: input,
+		candidatesTokenCount: output,
 		totalTokenCount: input + output,
 	},
 });

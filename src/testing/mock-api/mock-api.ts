@@ -97,7 +97,9 @@ export async function createMockApi({
 	};
 	return {
 		url: `http://127.0.0.1:${taken}`,
-		...{ requests, refuse, listen: () => listen(taken) },
+		requests,
+		refuse,
+		listen: () => listen(taken),
 		script(...more) {
 			states = [...more.map((rule) => ({ rule, used: 0 })), ...states];
 		},
@@ -160,7 +162,12 @@ function complete(reply: MockAnswer, turn: Turn): FullAnswer {
 	const { text = "", tool = null, refuses = false, usage, pieces = 3 } = reply;
 	const { body, model } = turn.asked;
 	return {
-		...{ id: `mock${turn.number}`, model, text, pieces: cut(text, pieces), tool, refuses },
+		id: `mock${turn.number}`,
+		model,
+		text,
+		pieces: cut(text, pieces),
+		tool,
+		refuses,
 		input: usage?.input ?? Math.ceil(JSON.stringify(body).length / 4),
 		output: usage?.output ?? Math.max(1, Math.ceil(text.length / 4)),
 	};

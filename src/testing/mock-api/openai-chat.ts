@@ -23,7 +23,9 @@ export const openaiChat: Dialect = {
 		return {
 			...hearMessages(said, messages.at(-1)?.role === "tool"),
 			schema: response_format?.json_schema?.schema ?? null,
-			...{ model, isStream: stream, tools: tools.map((tool) => tool.function.name) },
+			model,
+			isStream: stream,
+			tools: tools.map((tool) => tool.function.name),
 		};
 	},
 	answer: (answer) => ({
@@ -51,7 +53,10 @@ export const openaiChat: Dialect = {
 };
 
 const completion = ({ id, model }: FullAnswer, object: string) => ({
-	...{ id: `chatcmpl-${id}`, object, created: 1, model },
+	id: `chatcmpl-${id}`,
+	object,
+	created: 1,
+	model,
 });
 
 function finishReason({ tool, refuses }: FullAnswer): string {
@@ -60,7 +65,9 @@ function finishReason({ tool, refuses }: FullAnswer): string {
 }
 
 const usage = ({ input, output }: FullAnswer) => ({
-	...{ prompt_tokens: input, completion_tokens: output, total_tokens: input + output },
+	prompt_tokens: input,
+	completion_tokens: output,
+	total_tokens: input + output,
 });
 
 function toolCalls({ id, tool }: FullAnswer) {

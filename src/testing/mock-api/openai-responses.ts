@@ -32,7 +32,9 @@ export const openaiResponses: Dialect = {
 		return {
 			...hearMessages(said, isToolResult),
 			schema: text?.format?.schema ?? null,
-			...{ model, isStream: stream, tools: tools.map(({ name, type }) => name ?? type) },
+			model,
+			isStream: stream,
+			tools: tools.map(({ name, type }) => name ?? type),
 		};
 	},
 	answer: (answer) => response(answer, endOf(answer), items(answer)),
@@ -66,12 +68,19 @@ function errorType(status: number): string {
 
 function items({ id, text, tool }: FullAnswer): unknown[] {
 	const said = {
-		...{ type: "message", id: `msg_${id}`, role: "assistant", status: "completed" },
+		type: "message",
+		id: `msg_${id}`,
+		role: "assistant",
+		status: "completed",
 		content: [{ type: "output_text", text, annotations: [] }],
 	};
 	const call = tool && {
-		...{ type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, status: "completed" },
-		...{ name: tool.name, arguments: JSON.stringify(tool.input) },
+		type: "function_call",
+		id: `fc_${id}`,
+		call_id: `call_${id}`,
+		status: "completed",
+		name: tool.name,
+		arguments: JSON.stringify(tool.input),
 	};
 	return [...(text === "" ? [] : [said]), ...(call == null ? [] : [call])];
 }
@@ -83,12 +92,19 @@ const response = (
 	status: string,
 	output_items: readonly unknown[],
 ) => ({
-	...{ id: `resp_${id}`, object: "response", status, model, output: output_items, error: null },
+	id: `resp_${id}`,
+	object: "response",
+	status,
+	model,
+	output: output_items,
+	error: null,
 	incomplete_details: status === "incomplete" ? { reason: "content_filter" } : null,
 	usage: {
-		...{ input_tokens: input, output_tokens: output, total_tokens: input + output },
-		...{ input_tokens_details: { cached_tokens: 0 } },
-		...{ output_tokens_details: { reasoning_tokens: 0 } },
+		input_tokens: input,
+		output_tokens: output,
+		total_tokens: input + output,
+		input_tokens_details: { cached_tokens: 0 },
+		output_tokens_details: { reasoning_tokens: 0 },
 	},
 });
 

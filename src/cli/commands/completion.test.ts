@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { completeWords } from "./complete-words.js";
-import { createProgram } from "./program.js";
+import { createProgram } from "../program.js";
+import { completeWords } from "./completion.js";
 
 const complete = (line: string) => completeWords(createProgram(), line.split(" "));
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLineReader } from "./line-reader.js";
+import { createLineReader } from "./worker-pipes.js";
 
 test("lines are whole, however they are cut into chunks", () => {
 	const text = fc.array(fc.string({ unit: "grapheme" }).map((line) => line.replaceAll("\n", "")));

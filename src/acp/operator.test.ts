@@ -1,6 +1,6 @@
 import type { PermissionOption } from "@agentclientprotocol/sdk";
 import { describe, expect, test } from "vitest";
-import { chooseOption, renderQuestion } from "./permission.js";
+import { chooseOption, renderQuestion } from "./operator.js";
 
 const OPTIONS: PermissionOption[] = [
 	{ optionId: "proceed_always", name: "Always allow", kind: "allow_always" },

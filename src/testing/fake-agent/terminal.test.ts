@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeKeys, isPastedEnter } from "./keys.js";
+import { decodeKeys, isPastedEnter } from "./terminal.js";
 
 const names = (input: string) =>
 	decodeKeys(input).keys.map((key) => ("text" in key ? `${key.type}:${key.text}` : key.type));
