@@ -191,8 +191,7 @@ export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 
 /** At logout, a manager that does not linger ends every unit; a process outside of its units may go on. */
-const endsAtLogout = ({ lingers, holdsThisProcess }: UserManager) =>
-	!lingers && !holdsThisProcess;
+const endsAtLogout = ({ lingers, holdsThisProcess }: UserManager) => !lingers && !holdsThisProcess;
 
 function describeSystemd({ manager, noShim }: BackendFacts) {
 	if (typeof manager === "string") return { usable: false, wanted: false, reason: manager };

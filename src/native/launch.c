@@ -59,6 +59,7 @@ static void reset_signals(void) {
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+#ifdef __linux__
 /* A group below a unit that is only there since this process is in it. */
 static void make_group(const char *group) {
 	char parent[PATH_MAX];
@@ -83,6 +84,12 @@ static int join_group(const char *group) {
 	close(fd);
 	return failed;
 }
+#else
+static int join_group(const char *group) {
+	(void)group;
+	return ENOSYS;
+}
+#endif
 
 static const char *find_path(char *const env[]) {
 	for (; *env != NULL; env++) {

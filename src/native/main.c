@@ -31,8 +31,7 @@ static int print_version(void) {
 static int usage(void) {
 	return refuse("usage: reeve-shim starter FOLDER\n"
 	      "       reeve-shim attach SOCKET LOG_FOLDER\n"
-	      "       reeve-shim version\n"
-	      "The starter runs `reeve-shim run` itself.\n");
+	      "       reeve-shim version\n");
 }
 
 int main(int argc, char **argv) {

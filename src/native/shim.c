@@ -54,6 +54,7 @@ void shim_resized(uint16_t columns, uint16_t rows) {
 	}
 }
 
+#ifdef __linux__
 /* The unit is gone with this process, and its count with it. The agent's group is two levels below it. */
 static bool ran_out_of_memory(void) {
 	char path[PATH_MAX], text[512];
@@ -63,6 +64,9 @@ static bool ran_out_of_memory(void) {
 	const char *kills = strstr(text, "\noom_kill ");
 	return kills != NULL && kills[10] != '0';
 }
+#else
+static bool ran_out_of_memory(void) { return false; }
+#endif
 
 static void agent_ended(int status) {
 	shim.record.status = status;

@@ -42,6 +42,7 @@ static void send_started(const struct child *child, const struct start_status *s
 	connection_send(to, FRAME_STARTED, payload, w.used, NULL, 0);
 }
 
+#ifdef __linux__
 /* In the child: another program runs the shim, such as one that makes a unit around it and then becomes it. It inherits
  * this program as a descriptor, because a path would miss it after an upgrade. Returns errno. */
 static int run_enclosed(char *shim[]) {
@@ -68,6 +69,13 @@ static int run_enclosed(char *shim[]) {
 	char *env[] = {NULL};
 	return launch_exec(args, env);
 }
+#else
+/* Units around shims are those of systemd. */
+static int run_enclosed(char *shim[]) {
+	(void)shim;
+	return ENOSYS;
+}
+#endif
 
 /* In the child: nothing of the starter reaches the shim but the two descriptors. */
 _Noreturn static void become_shim(int spec, int status, char *run_id, bool enclosed) {

@@ -1,11 +1,13 @@
 /** One start through the starter: folder, control groups and specification, and what a failure means. */
 
 import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Groups, RunGroups } from "../../host/cgroup.js";
 import { readBootId } from "../../host/process-identity.js";
 import { checkLaunch, explainSpawnError, type Launch } from "../../host/spawn-errors.js";
 import type { StartFailure, StartRequest } from "../../ports/backend.js";
 import { type AgentFolders, folderName } from "./agent-folder.js";
+import { readRecord } from "./run-record.js";
 import type { StarterClient } from "./starter-client.js";
 import {
 	FAILED_GROUP,
@@ -70,12 +72,24 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	if (answer.step === FOLDER) place.folders.forget(agent);
 	if (answer.step === FAILED_SHIM && spec.enclosure.length > 0) {
 		const detail = `the run's unit does not start: ${place.starter.lastLine()}`;
+		if (await isStartedBy(place.folders.pathOf(agent), request.runId)) return { outcome: "taken" };
 		return { outcome: "failed", failure: { permanent: false, detail } };
 	}
 	return { outcome: "failed", failure: explainFailure(answer, launch) };
 }
 
 const FOLDER = 2;
+const LOOK_MS = 20;
+const LOOKS_MAX = 50;
+
+/** A unit exists once: one of this run may belong to another start of it, which then writes its record within a moment. */
+async function isStartedBy(folder: string, runId: string): Promise<boolean> {
+	for (let looks = 0; looks < LOOKS_MAX; looks++) {
+		if (readRecord(folder)?.runId === runId) return true;
+		await sleep(LOOK_MS);
+	}
+	return false;
+}
 
 /** A group that looks open and admits no process is done without, and the handle says so. */
 async function withoutGroups(

@@ -54,7 +54,14 @@ export class TmuxServer {
 	async open({ name, size, argv, tags }: Session): Promise<void> {
 		const { columns, rows } = size;
 		const shape = ["-x", String(columns), "-y", String(rows), "-c", "/"];
-		const tagged = Object.entries(tags).flatMap(([tag, value]) => [";", "set-option", "-t", `=${name}:`, tag, literal(value)]);
+		const tagged = Object.entries(tags).flatMap(([tag, value]) => [
+			";",
+			"set-option",
+			"-t",
+			`=${name}:`,
+			tag,
+			literal(value),
+		]);
 		const command = [
 			"new-session",
 			"-d",
