@@ -23,7 +23,7 @@ import { createTmuxBackend, type TmuxBackendOptions } from "../backends/tmux/tmu
 import { explainTmuxProblem } from "../backends/tmux/tmux-server.js";
 import type { AgentSpec } from "../config/spec.js";
 import { describeLimits, type LimitSupport } from "../host/cgroup.js";
-import { describeShim } from "../native/find-binary.js";
+import { describeShim, type Shim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
 
 export interface Backends {
@@ -58,6 +58,7 @@ export function createBackends(
 		noTmux: explainTmuxProblem(),
 		noLaunchd,
 		noShim: shim.path === null ? shim.reason : null,
+		shim: shim.path === null ? null : SHIM_ORIGINS[shim.origin](shim.path),
 	};
 	const support = describeBackends(facts);
 	const supportOf = (name: string) => support.find((each) => each.name === name);
@@ -132,6 +133,13 @@ function outside(manager: UserManager | string, name: string) {
 	return { enclose: encloseServer(manager, name) };
 }
 
+/** Which native program is in use. */
+const SHIM_ORIGINS: Readonly<Record<Shim["origin"], (path: string) => string>> = {
+	prebuilt: () => "with the binary that comes with Reeve",
+	built: (path) => `with ${path}, built by the C compiler of this host`,
+	environment: (path) => `with ${path}, which REEVE_SHIM names`,
+};
+
 export interface BackendSupport {
 	readonly name: "systemd" | "tmux" | "pty" | "launchd";
 	readonly usable: boolean;
@@ -148,6 +156,8 @@ export interface BackendFacts {
 	readonly noTmux: string | null;
 	/** Why there is no native program that holds terminals, or null. */
 	readonly noShim: string | null;
+	/** Which one it is, in words. */
+	readonly shim: string | null;
 	/** Why there is no launchd, or null. */
 	readonly noLaunchd: string | null;
 }
@@ -167,7 +177,7 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 		wanted: true,
 		reason:
 			facts.noShim ??
-			`built in: one small process per agent owns its terminal${isEnclosed ? ", in a systemd scope" : ""}`,
+			`built in: one small process per agent owns its terminal, ${facts.shim}${isEnclosed ? ", in a systemd scope" : ""}`,
 	};
 	const launchd = {
 		usable: facts.noLaunchd === null,

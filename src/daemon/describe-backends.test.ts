@@ -12,14 +12,24 @@ const manager = {
 };
 
 type Facts = Parameters<typeof describeBackends>[0];
-const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim"> & Partial<Facts>) =>
-	describeBackends({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
+const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim" | "shim"> & Partial<Facts>) =>
+	describeBackends({
+		noLaunchd: "launchd is only available on macOS",
+		noShim: null,
+		shim: "with the binary",
+		...facts,
+	});
 const autoOf = (facts: Parameters<typeof describeAll>[0]) =>
 	describeAll(facts)
 		.filter(({ auto }) => auto)
 		.map(({ name }) => name);
 const limitedOf = (facts: Parameters<typeof describeAll>[0]) =>
-	backendForLimits({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
+	backendForLimits({
+		noLaunchd: "launchd is only available on macOS",
+		noShim: null,
+		shim: "with the binary",
+		...facts,
+	});
 const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
 	describeAll(facts).find((each) => each.name === name);
 

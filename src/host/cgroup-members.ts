@@ -40,7 +40,7 @@ export function killGroup(path: string): void {
 	}
 }
 
-/** The folders that count what the kernel kills for want of memory in a run: a scope counts for the group two levels below. */
+/** The folders that count the processes of a run that the kernel kills because memory is exhausted: a scope counts for the group two levels below. */
 export function oomCountersOf(group: string): readonly string[] {
 	const scope = dirname(dirname(group));
 	return scope.endsWith(".scope") ? [scope] : [group];

@@ -31,7 +31,7 @@ describe("looking for the user's systemd", () => {
 
 	test("says why there is none, and what would help", () => {
 		const nowhere = { groupRoot: fake.folder, runtimeDir: fake.folder };
-		expect(findUserManager(nowhere)).toMatch(/control groups of version 2/);
+		expect(findUserManager(nowhere)).toMatch(/control groups version 2/);
 		writeFileSync(join(fake.folder, "cgroup.controllers"), "");
 		expect(findUserManager({ ...nowhere, programs: "/no/such/folder" })).toMatch(/not installed/);
 		rmSync(join(fake.folder, "cgroup"), { recursive: true });

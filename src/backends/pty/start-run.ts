@@ -71,7 +71,7 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	if (answer.step === FAILED_LOCK) return { outcome: "taken" };
 	if (answer.step === FOLDER) place.folders.forget(agent);
 	if (answer.step === FAILED_SHIM && spec.enclosure.length > 0) {
-		const detail = `the run's unit does not start: ${place.starter.lastLine()}`;
+		const detail = `the run's unit failed to start: ${place.starter.lastLine()}`;
 		if (await isStartedBy(place.folders.pathOf(agent), request.runId)) return { outcome: "taken" };
 		return { outcome: "failed", failure: { permanent: false, detail } };
 	}

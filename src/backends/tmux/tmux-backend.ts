@@ -61,7 +61,7 @@ const PAUSE_MS_MAX = 5 * 60_000;
 const SIZE: TerminalSize = { columns: 200, rows: 50 };
 
 /** tmux gives `.` and `:` in names a meaning, so names are generated. */
-export const sessionOf = (runId: string) =>
+const sessionOf = (runId: string) =>
 	`r-${createHash("sha256").update(runId).digest("hex").slice(0, 16)}`;
 
 class SessionBackend implements Backend {
