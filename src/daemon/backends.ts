@@ -1,6 +1,6 @@
 /**
- * Which backend holds which agent on this host. What holds terminals is kept out of the daemon's own
- * unit, so that no stop of that unit can take the agents along.
+ * Selects the backend of each agent on this host. Processes that own terminals run outside of the
+ * daemon's own unit, so that stopping that unit cannot stop the agents.
  */
 
 import { join } from "node:path";
@@ -27,13 +27,13 @@ import { describeShim, type Shim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
 
 export interface Backends {
-	/** What this host can do, the best first. */
+	/** The backends of this host, best first. */
 	readonly support: readonly BackendSupport[];
-	/** Which limits hold for runs on the backend that `auto` takes for agents with limits. */
+	/** The limits of runs on the backend that `auto` selects for agents with limits. */
 	describeLimits(): readonly LimitSupport[];
 	/** The backend for a new run of this agent, or why there is none. */
 	choose(spec: AgentSpec): { readonly name: string; readonly refused: string | null };
-	/** By name, also one that is no longer chosen: it may still hold runs. */
+	/** By name, including one that is no longer selected: it may still have runs. */
 	get(name: string): Backend;
 	onExit(listener: (exit: RunExit) => void): void;
 	close(): Promise<void>;
@@ -117,7 +117,7 @@ function createUnitBackend(folder: string, manager: UserManager | string): Backe
 	return createPtyBackend({ name: "systemd", folder, groups, ...outside(manager, "systemd") });
 }
 
-/** Agents in jobs of their own; the terminal inside is that of the pty backend, with a starter for each. */
+/** Agents in their own jobs; the pty backend owns the terminals, with one starter per job. */
 function createJobBackend(folder: string): Backend {
 	return createLaunchdBackend({
 		folder,
@@ -143,9 +143,9 @@ const SHIM_ORIGINS: Readonly<Record<Shim["origin"], (path: string) => string>> =
 export interface BackendSupport {
 	readonly name: "systemd" | "tmux" | "pty" | "launchd";
 	readonly usable: boolean;
-	/** Whether `auto` takes it. */
+	/** Whether `auto` selects it. */
 	readonly auto: boolean;
-	/** How, why not, or why it is not what `auto` takes. */
+	/** How it works, why it is not available, or why `auto` does not select it. */
 	readonly reason: string;
 }
 
@@ -154,7 +154,7 @@ export interface BackendFacts {
 	readonly manager: UserManager | string;
 	/** Why there is no tmux, or null. */
 	readonly noTmux: string | null;
-	/** Why there is no native program that holds terminals, or null. */
+	/** Why the native shim is not available, or null. */
 	readonly noShim: string | null;
 	/** Which one it is, in words. */
 	readonly shim: string | null;
@@ -162,7 +162,7 @@ export interface BackendFacts {
 	readonly noLaunchd: string | null;
 }
 
-/** The best first. */
+/** Best first. */
 export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	const systemd = describeSystemd(facts);
 	const noTmux = facts.noShim ?? facts.noTmux;
@@ -196,7 +196,9 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	}));
 }
 
-/** The backend that `auto` takes for agents with limits: only a unit of its own can hold them for an ordinary user. */
+/**
+ * The backend that `auto` selects for agents with limits: without root, only a unit can enforce them.
+ */
 export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 

@@ -1,4 +1,4 @@
-/** What the daemon says of itself. */
+/** The daemon's own status. */
 
 import type { Home } from "../home/paths.js";
 import type { LimitSupport } from "../host/cgroup.js";
@@ -16,13 +16,13 @@ export interface StatusFacts {
 	readonly services: readonly ServiceStatus[];
 	readonly health: StoreHealth;
 	readonly network: NetworkState;
-	/** The daemon was told to end. */
+	/** The daemon was asked to stop. */
 	readonly stopping: boolean;
-	/** Why the settings in the file do not hold, one mistake a line. */
+	/** Why the settings file is invalid, one problem per line. */
 	readonly settingsProblem: string | null;
 	/** Why the home cannot be used now. */
 	readonly homeProblem: string | null;
-	/** Files of the home that were damaged, and what was done about each. */
+	/** Damaged files of the home, and the actions taken. */
 	readonly damagedFiles: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 		...(health.ok ? [] : [`cannot write to the database: ${health.reason}`]),
 		...(facts.homeProblem === null ? [] : [facts.homeProblem]),
 	];
-	// Who cannot listen can still supervise.
+	// A daemon that cannot listen can still supervise.
 	const others = [
 		...unready.filter((each) => !isMissed(each)).map(renderUnready),
 		...(network.problem === null ? [] : [network.problem]),

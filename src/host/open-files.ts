@@ -1,11 +1,11 @@
-/** The files that an agent's CLI holds open, where the system tells. */
+/** The files that an agent's CLI has open, if the system reports them. */
 
 import { readdir, readlink } from "node:fs/promises";
 import type { ProcessIdentity } from "../ports/backend.js";
 import { nextProcessTable } from "./process-table.js";
 import { watchTree } from "./process-tree.js";
 
-/** By their true names. Its tools have process groups of their own, and their files are not the CLI's. */
+/** By their real paths. Its tools have their own process groups, and their files do not count. */
 export async function readOpenFiles(
 	runId: string,
 	root: ProcessIdentity,

@@ -19,7 +19,7 @@ export const REPLACED =
 export interface EarlierFiles {
 	/** The exit that was recorded; null when there is none. */
 	exit(runId: string): RunExit | null;
-	/** The handle of a run that had not ended; null when there is none. */
+	/** The handle of an unfinished run; null if there is none. */
 	handle(runId: string): RunHandle | null;
 	/** The exit is stored. The tmux server of the run leaves with its last program. */
 	forget(runId: string): void;

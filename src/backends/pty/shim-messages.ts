@@ -23,7 +23,7 @@ export const ANSWERS: ReadonlySet<number> = new Set([33, DONE, NOT_DONE, 39, 41,
 
 /** `SIGNAL` to the agent's process group and the foreground group of its terminal. */
 export const TO_WORKERS = 1;
-/** Flags of `INPUT`: the markers of a bracketed paste, where the program has asked for them. */
+/** Flags of `INPUT`: the markers of a bracketed paste, if the program has enabled them. */
 export const PASTE_BEGINS = 1;
 export const PASTE_ENDS = 2;
 
@@ -45,7 +45,7 @@ export interface ShimStatus {
 	readonly terminal: boolean;
 	readonly size: TerminalSize;
 	readonly startedAtMs: number;
-	/** The offset of the oldest query that no terminal has answered. */
+	/** The offset of the oldest unanswered query. */
 	readonly queryOffset: number | null;
 	/** Of an agent that has exited while processes of its tree are left. */
 	readonly exit: ShimExit | null;
@@ -82,7 +82,7 @@ const SIGNAL_NAMES = new Map(
 	Object.entries(constants.signals).map(([name, number]) => [number, name]),
 );
 
-/** The status that `waitpid` gives, as Linux and macOS have it. */
+/** The status of `waitpid` on Linux and macOS. */
 export function explainWaitStatus(status: number): {
 	readonly code: number | null;
 	readonly signal: string | null;
@@ -95,9 +95,9 @@ export function explainWaitStatus(status: number): {
 export interface Following {
 	/** Everything before it is in the log. */
 	readonly offset: number;
-	/** Where the output of this run begins. */
+	/** Where the output of this run starts. */
 	readonly firstOffset: number;
-	/** The sizes that the terminal had, oldest first, each with the offset from which it held. */
+	/** The sizes of the terminal, oldest first, each with the offset from which it applied. */
 	readonly sizes: readonly { readonly offset: number; readonly size: TerminalSize }[];
 }
 

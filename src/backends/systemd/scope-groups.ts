@@ -34,7 +34,7 @@ export function createScopeGroups(manager: UserManager): Groups {
 		find: (runId) => [groupOf(runId)].filter((group) => existsSync(group)),
 		remove: (paths) => paths.map(removeGroup).every(Boolean),
 		sweep() {
-			// systemd removes the units of what has ended.
+			// systemd removes the units of exited processes.
 		},
 		close() {},
 	};
@@ -66,7 +66,7 @@ function createRunScope(
 	};
 }
 
-/** At `systemctl stop`, at logout and at shutdown. To systemd, 0 is for ever. */
+/** At `systemctl stop`, at logout and at shutdown. For systemd, 0 means no timeout. */
 const renderStop = (timeoutMs: number | undefined) =>
 	timeoutMs === undefined ? [] : [`TimeoutStopSec=${Math.max(1, timeoutMs)}ms`];
 

@@ -1,4 +1,4 @@
-/** `reeve resume`, `reeve answer` and `reeve send`: a word to one agent. */
+/** `reeve resume`, `reeve answer` and `reeve send`: commands for one agent. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";

@@ -1,4 +1,4 @@
-/** `reeve reload`: brings what runs to what the fleet file says, or shows what that would change. */
+/** `reeve reload`: applies the changes of the fleet file, or shows them. */
 
 import type { ReloadedJson } from "../../http/contract/fleet.js";
 import { tally } from "../agent-table.js";
