@@ -8,7 +8,7 @@ export const NATIVE = join("src", "native");
 export const PREBUILT = join(NATIVE, "prebuilt");
 export const MANIFEST = join(PREBUILT, "manifest.json");
 /** Together, in bytes. */
-export const SIZE_MAX = 300_000;
+export const SIZE_MAX = 300 * 1024;
 
 /** Folder below `prebuilt` → target of the compiler. */
 export const TARGETS = {

@@ -119,6 +119,11 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "A message was discarded, by the operator or because its agent was removed.",
 		data: { message: "its id" },
 	},
+	"agent.terminal_reopened": {
+		meaning:
+			"the tmux session of a running agent was gone, for example because the tmux server was killed, and is open again",
+		data: {},
+	},
 	"agent.limits_missing": {
 		meaning:
 			"The host cannot enforce the limits of the agent as configured. Reported once until that changes.",

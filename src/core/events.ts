@@ -54,6 +54,7 @@ export interface EventMap {
 	"inbox.dead": { message: string; reason: string };
 	"inbox.discarded": { message: string };
 	"agent.limits_missing": { missing: string };
+	"agent.terminal_reopened": Record<string, never>;
 	"agent.ready": { after_ms: number };
 	"agent.start_timeout": { after_ms: number; screen: readonly string[] };
 	"agent.exited": {

@@ -6,7 +6,7 @@ import type { AgentSpec } from "../config/spec.js";
 import { createBackends } from "./backends.js";
 
 const runtime = mkdtempSync(join(tmpdir(), "reeve-backends-"));
-const backends = createBackends(runtime, "systemd is not installed");
+const backends = createBackends(runtime, { manager: "systemd is not installed" });
 afterAll(async () => {
 	await backends.close();
 	rmSync(runtime, { recursive: true });

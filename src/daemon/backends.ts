@@ -10,15 +10,20 @@ import {
 	userDomain,
 } from "../backends/launchd/launchctl.js";
 import { createLaunchdBackend } from "../backends/launchd/launchd-backend.js";
-import { createPtyBackend, starterOf } from "../backends/pty/pty-backend.js";
+import {
+	attachCommand,
+	createPtyBackend,
+	type PtyBackendOptions,
+	starterOf,
+} from "../backends/pty/pty-backend.js";
 import { encloseServer } from "../backends/systemd/scope.js";
 import { createScopeGroups } from "../backends/systemd/scope-groups.js";
 import { findUserManager, type UserManager } from "../backends/systemd/user-manager.js";
-import { createTmuxBackend } from "../backends/tmux/tmux-backend.js";
-import { explainTmuxProblem } from "../backends/tmux/tmux-place.js";
+import { createTmuxBackend, type TmuxBackendOptions } from "../backends/tmux/tmux-backend.js";
+import { explainTmuxProblem } from "../backends/tmux/tmux-server.js";
 import type { AgentSpec } from "../config/spec.js";
-import { createGroups, describeLimits, type Groups, type LimitSupport } from "../host/cgroup.js";
-import { describeShim } from "../native/find-binary.js";
+import { describeLimits, type LimitSupport } from "../host/cgroup.js";
+import { describeShim, type Shim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
 
 export interface Backends {
@@ -34,9 +39,17 @@ export interface Backends {
 	close(): Promise<void>;
 }
 
+type OnReopened = NonNullable<TmuxBackendOptions["onReopened"]>;
+
+export interface BackendsOptions {
+	readonly manager?: UserManager | string;
+	/** The tmux session of a run was gone and is open again. */
+	readonly onReopened?: OnReopened;
+}
+
 export function createBackends(
 	runtime: string,
-	manager: UserManager | string = findUserManager(),
+	{ manager = findUserManager(), onReopened = () => {} }: BackendsOptions = {},
 ): Backends {
 	const noLaunchd = explainLaunchdProblem();
 	const shim = describeShim();
@@ -45,22 +58,24 @@ export function createBackends(
 		noTmux: explainTmuxProblem(),
 		noLaunchd,
 		noShim: shim.path === null ? shim.reason : null,
+		shim: shim.path === null ? null : SHIM_ORIGINS[shim.origin](shim.path),
 	};
 	const support = describeBackends(facts);
 	const supportOf = (name: string) => support.find((each) => each.name === name);
 	const best = support.find(({ auto }) => auto)?.name ?? "pty";
 	const withLimits = backendForLimits(facts);
-	const groups =
-		typeof manager === "string" ? createGroups("systemd", manager) : createScopeGroups(manager);
 	const all = new Map<string, Backend>([
 		["pty", createPtyBackend({ folder: join(runtime, "pty"), ...outside(manager, "pty") })],
-		["tmux", createTmuxBackend({ folder: join(runtime, "tmux"), ...outsideTmux(manager) })],
-		["systemd", createUnitBackend(join(runtime, "systemd"), manager, groups)],
+		["tmux", createShownBackend(join(runtime, "tmux"), manager, onReopened)],
+		["systemd", createUnitBackend(join(runtime, "systemd"), manager)],
 		["launchd", createJobBackend(join(runtime, "launchd"))],
 	]);
 	return {
 		support,
-		describeLimits: () => (withLimits === "systemd" ? groups.describe() : describeLimits()),
+		describeLimits: () =>
+			typeof manager !== "string" && withLimits === "systemd"
+				? createScopeGroups(manager).describe()
+				: describeLimits(),
 		choose(spec) {
 			const asked = spec.kind === "session" ? spec.backend : "pty";
 			if (asked === "auto") return { name: hasLimits(spec) ? withLimits : best, refused: null };
@@ -80,11 +95,26 @@ export function createBackends(
 
 const hasLimits = ({ limits }: AgentSpec) => Object.values(limits).some((limit) => limit !== null);
 
-/** Agents in their own units; tmux owns the terminals, and its server has a unit too. */
-function createUnitBackend(folder: string, manager: UserManager | string, groups: Groups): Backend {
-	const enclosed =
-		typeof manager === "string" ? {} : { enclose: encloseServer(manager, "terminals") };
-	return createTmuxBackend({ name: "systemd", folder, groups, ...enclosed });
+/** Agents that are shown in tmux and held by shims outside of it. */
+function createShownBackend(
+	folder: string,
+	manager: UserManager | string,
+	onReopened: OnReopened,
+): Backend {
+	const pty: PtyBackendOptions = { name: "tmux", folder, ...outside(manager, "pty") };
+	return createTmuxBackend({
+		folder,
+		inner: createPtyBackend(pty),
+		onReopened,
+		show: (handle) => attachCommand(pty, handle),
+		...outside(manager, "tmux"),
+	});
+}
+
+/** Agents in units of their own, each with its shim; the starter has a unit too. */
+function createUnitBackend(folder: string, manager: UserManager | string): Backend {
+	const groups = typeof manager === "string" ? manager : createScopeGroups(manager);
+	return createPtyBackend({ name: "systemd", folder, groups, ...outside(manager, "systemd") });
 }
 
 /** Agents in their own jobs; the pty backend owns the terminals, with one starter per job. */
@@ -97,23 +127,20 @@ function createJobBackend(folder: string): Backend {
 	});
 }
 
-/**
- * Reeve's groups are below the daemon's own, so an agent in one of them would still be stopped with its
- * unit.
- */
-function outsideTmux(manager: UserManager | string) {
-	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
-	const why = "the daemon's control group is killed together with its service";
-	return { enclose: encloseServer(manager, "tmux"), groups: createGroups("tmux", why) };
-}
-
-/** A daemon outside of any unit ends with its login session, and so may its children. */
+/** A scope of its own, out of the daemon's unit and session, where the user's systemd goes on after a logout. */
 function outside(manager: UserManager | string, name: string) {
-	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
+	if (typeof manager === "string" || endsAtLogout(manager)) return {};
 	return { enclose: encloseServer(manager, name) };
 }
 
-interface BackendSupport {
+/** Which native program is in use. */
+const SHIM_ORIGINS: Readonly<Record<Shim["origin"], (path: string) => string>> = {
+	prebuilt: () => "with the binary that comes with Reeve",
+	built: (path) => `with ${path}, built by the C compiler of this host`,
+	environment: (path) => `with ${path}, which REEVE_SHIM names`,
+};
+
+export interface BackendSupport {
 	readonly name: "systemd" | "tmux" | "pty" | "launchd";
 	readonly usable: boolean;
 	/** Whether `auto` selects it. */
@@ -122,13 +149,15 @@ interface BackendSupport {
 	readonly reason: string;
 }
 
-interface BackendFacts {
+export interface BackendFacts {
 	/** The systemd of this user, or why there is none. */
 	readonly manager: UserManager | string;
 	/** Why there is no tmux, or null. */
 	readonly noTmux: string | null;
 	/** Why the native shim is not available, or null. */
 	readonly noShim: string | null;
+	/** Which one it is, in words. */
+	readonly shim: string | null;
 	/** Why there is no launchd, or null. */
 	readonly noLaunchd: string | null;
 }
@@ -136,15 +165,19 @@ interface BackendFacts {
 /** Best first. */
 export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	const systemd = describeSystemd(facts);
+	const noTmux = facts.noShim ?? facts.noTmux;
 	const tmux = {
-		usable: facts.noTmux === null,
+		usable: noTmux === null,
 		wanted: false,
-		reason: facts.noTmux ?? "tmux owns the terminals",
+		reason: noTmux ?? "each agent shown in a tmux session",
 	};
+	const isEnclosed = typeof facts.manager !== "string" && !endsAtLogout(facts.manager);
 	const pty = {
 		usable: facts.noShim === null,
 		wanted: true,
-		reason: facts.noShim ?? "built in: one small process per agent owns its terminal",
+		reason:
+			facts.noShim ??
+			`built in: one small process per agent owns its terminal, ${facts.shim}${isEnclosed ? ", in a systemd scope" : ""}`,
 	};
 	const launchd = {
 		usable: facts.noLaunchd === null,
@@ -169,16 +202,14 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 
-function describeSystemd({ manager, noTmux }: BackendFacts) {
+/** At logout, a manager that does not linger ends every unit; a process outside of its units may go on. */
+const endsAtLogout = ({ lingers, holdsThisProcess }: UserManager) => !lingers && !holdsThisProcess;
+
+function describeSystemd({ manager, noShim }: BackendFacts) {
 	if (typeof manager === "string") return { usable: false, wanted: false, reason: manager };
-	if (noTmux !== null) {
-		const reason = `${noTmux}; agents in systemd units need tmux for their terminals`;
-		return { usable: false, wanted: false, reason };
-	}
-	// At logout a manager without lingering stops every unit; a plain tmux server survives.
-	const endsAtLogout = !manager.lingers && !manager.holdsThisProcess;
-	const how = `systemd ${manager.version}: each agent in its own scope, tmux owns the terminals; used by auto for agents with limits`;
-	if (!endsAtLogout) return { usable: true, wanted: true, reason: how };
+	if (noShim !== null) return { usable: false, wanted: false, reason: noShim };
+	const how = `systemd ${manager.version}: each agent in its own scope; used by auto for agents with limits`;
+	if (!endsAtLogout(manager)) return { usable: true, wanted: true, reason: how };
 	const plain = how.replace("; used by auto for agents with limits", "");
 	const hint = "not used by auto because agents would stop at logout: see loginctl enable-linger";
 	return { usable: true, wanted: false, reason: `${plain}; ${hint}` };

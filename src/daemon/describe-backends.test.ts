@@ -12,14 +12,24 @@ const manager = {
 };
 
 type Facts = Parameters<typeof describeBackends>[0];
-const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim"> & Partial<Facts>) =>
-	describeBackends({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
+const describeAll = (facts: Omit<Facts, "noLaunchd" | "noShim" | "shim"> & Partial<Facts>) =>
+	describeBackends({
+		noLaunchd: "launchd is only available on macOS",
+		noShim: null,
+		shim: "with the binary",
+		...facts,
+	});
 const autoOf = (facts: Parameters<typeof describeAll>[0]) =>
 	describeAll(facts)
 		.filter(({ auto }) => auto)
 		.map(({ name }) => name);
 const limitedOf = (facts: Parameters<typeof describeAll>[0]) =>
-	backendForLimits({ noLaunchd: "launchd is only available on macOS", noShim: null, ...facts });
+	backendForLimits({
+		noLaunchd: "launchd is only available on macOS",
+		noShim: null,
+		shim: "with the binary",
+		...facts,
+	});
 const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
 	describeAll(facts).find((each) => each.name === name);
 
@@ -30,7 +40,7 @@ describe("auto takes", () => {
 		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
 	});
 
-	test("systemd for agents with limits, where the user's own goes on after logout and there is tmux", () => {
+	test("systemd for agents with limits, where the user's own goes on after logout", () => {
 		expect(limitedOf({ manager, noTmux: null })).toBe("systemd");
 		const inside = { ...manager, lingers: false, holdsThisProcess: true };
 		expect(limitedOf({ manager: inside, noTmux: null })).toBe("systemd");
@@ -45,15 +55,21 @@ describe("auto takes", () => {
 		});
 	});
 
-	test("pty for agents with limits where there is no systemd or no tmux, with the reason", () => {
+	test("pty for agents with limits where there is no systemd, with the reason", () => {
 		const facts = { manager: "systemd is not installed", noTmux: null };
 		expect(limitedOf(facts)).toBe("pty");
 		expect(reasonOf(facts, "systemd")).toMatchObject({
 			usable: false,
 			reason: "systemd is not installed",
 		});
-		expect(limitedOf({ manager, noTmux: "tmux is not installed" })).toBe("pty");
-		expect(reasonOf({ manager, noTmux: "tmux is not installed" }, "systemd")?.usable).toBe(false);
+		expect(limitedOf({ manager, noTmux: "tmux is not installed" })).toBe("systemd");
+	});
+
+	test("pty in a systemd scope where the user's systemd goes on after logout, and says so", () => {
+		const inScope = /, in a systemd scope$/;
+		expect(reasonOf({ manager, noTmux: null }, "pty")?.reason).toMatch(inScope);
+		const leaves = { ...manager, lingers: false };
+		expect(reasonOf({ manager: leaves, noTmux: null }, "pty")?.reason).not.toMatch(inScope);
 	});
 
 	test("never launchd, but it is usable on request", () => {

@@ -119,7 +119,10 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const note = (event: NewEvent) =>
 		void store.commit((transaction) => transaction.appendEvent(event, Date.now())).catch(() => {});
 	const damaged = createDamagedFiles(logger, note);
-	const backends = createBackends(home.runtime);
+	const backends = createBackends(home.runtime, {
+		onReopened: ({ agentId, runId }) =>
+			note({ type: "agent.terminal_reopened", agent: agentId, run_id: runId, data: {} }),
+	});
 	const executor = createExecutor({
 		owner: ownerOf(home.dir),
 		onTrouble: (message) => logger.info(message),

@@ -1,7 +1,7 @@
 /** The members of a run's control group, and how to kill them. Works from the group's path alone. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** The directory below which all of Reeve's groups are. */
 export const GROUPS_FOLDER = "reeve";
@@ -40,7 +40,13 @@ export function killGroup(path: string): void {
 	}
 }
 
-/** How many processes of a group the kernel has killed because of its memory limit. */
+/** The folders that count the processes of a run that the kernel kills because memory is exhausted: a scope counts for the group two levels below. */
+export function oomCountersOf(group: string): readonly string[] {
+	const scope = dirname(dirname(group));
+	return scope.endsWith(".scope") ? [scope] : [group];
+}
+
+/** How many processes of a group the kernel has killed for want of memory. */
 export function readOomKills(folder: string): number {
 	for (const file of ["memory.events", "memory.oom_control"]) {
 		try {

@@ -55,15 +55,11 @@ interface Place {
 export interface RunGroups {
 	/** The directories, to be stored with the run. */
 	readonly paths: readonly string[];
-	/** Where the kernel counts out-of-memory kills. */
-	readonly oomPaths: readonly string[];
-	/** The command line to start: if no group limits the memory, one that limits itself. */
+	/** The command line to start: where no group limits the memory, one that limits itself. */
 	limitedArgv(argv: Argv, limits: ResourceLimits): Argv;
-	/**
-	 * The command line of the launcher that starts the run and waits for its exit, in a unit of its own.
-	 */
-	enclosedArgv(argv: Argv, request: StartRequest): Argv;
-	/** Runs `fork` with this process inside the groups; the forked process stays in them. */
+	/** The command line that puts the process which holds the run into a unit of the run's own; else empty. */
+	enclosure(request: StartRequest): readonly string[];
+	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
 	inside<T>(fork: () => T): T;
 	/** The run has joined the groups by itself. */
 	joined(): void;
@@ -324,8 +320,7 @@ function makeRunGroups(
 
 	return {
 		paths: made.map(({ folder }) => folder),
-		oomPaths: made.filter(({ place }) => place === limits.memory).map(({ folder }) => folder),
-		enclosedArgv: (argv) => argv,
+		enclosure: () => [],
 		limitedArgv(argv, { memoryBytes }) {
 			const isGrouped = made.some(({ place }) => place === limits.memory);
 			return memoryBytes === null || isGrouped ? argv : limitMemory(argv, memoryBytes);

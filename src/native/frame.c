@@ -13,7 +13,7 @@ const struct frame_rule SHIM_ACCEPTS[] = {
 	{FRAME_SIGNAL, 9, 9},
 	{FRAME_TREE, 4, 4},
 	{FRAME_KILL, 8, 8},
-	{FRAME_FOLLOW, 4, 4},
+	{FRAME_FOLLOW, 4, 5},
 	{FRAME_UNFOLLOW, 0, 0},
 	{FRAME_ACK_EXIT, 0, 0},
 	{0, 0, 0},
@@ -39,6 +39,7 @@ const struct frame_rule CLIENT_ACCEPTS[] = {
 	{FRAME_QUERY, 8, 8},
 	{FRAME_EXIT, 25, FRAME_PAYLOAD_MAX},
 	{FRAME_TREE_EMPTY, 0, 0},
+	{FRAME_RESIZED, 12, 12},
 	{0, 0, 0},
 };
 
@@ -90,10 +91,10 @@ void frame_next(struct frame_reader *in) {
 	in->got = 0;
 }
 
-void frame_write_header(uint8_t header[FRAME_HEADER], uint8_t type, size_t size) {
+void frame_write_header(uint8_t header[FRAME_HEADER], uint8_t type, uint8_t version, size_t size) {
 	struct writer w = writer_of(header, FRAME_HEADER);
 	put_u32(&w, (uint32_t)size);
 	put_u8(&w, type);
-	put_u8(&w, PROTOCOL_NEWEST);
+	put_u8(&w, version);
 	put_u16(&w, 0);
 }

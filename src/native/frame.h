@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_OLDEST 1
-#define PROTOCOL_NEWEST 1
+#define PROTOCOL_NEWEST 2
 
 #define FRAME_HEADER 8
 #define FRAME_PAYLOAD_MAX 65536u
@@ -48,6 +48,7 @@ enum frame_type {
 	FRAME_EXIT = 50,
 	FRAME_TREE_EMPTY = 51,
 	FRAME_ACK_EXIT = 52,
+	FRAME_RESIZED = 53,
 };
 
 /* One type of frame that a side accepts, and the sizes its payload may have. A list ends with type 0. */
@@ -83,6 +84,6 @@ void frame_set_payload(struct frame_reader *in, uint8_t *payload);
 /* After FRAME_COMPLETE, once the frame is handled and its payload released. */
 void frame_next(struct frame_reader *in);
 
-void frame_write_header(uint8_t header[FRAME_HEADER], uint8_t type, size_t size);
+void frame_write_header(uint8_t header[FRAME_HEADER], uint8_t type, uint8_t version, size_t size);
 
 #endif

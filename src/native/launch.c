@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -58,16 +59,37 @@ static void reset_signals(void) {
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+#ifdef __linux__
+/* A group below a unit that is only there since this process is in it. */
+static void make_group(const char *group) {
+	char parent[PATH_MAX];
+	const char *name = strrchr(group, '/');
+	struct text text = text_in(parent, sizeof parent);
+	text_add_bytes(&text, group, (size_t)(name - group));
+	if (!text.full) mkdir(parent, 0755);
+	mkdir(group, 0755);
+}
+
 /* 0 writes the calling process, whatever its pid is in that namespace. */
 static int join_group(const char *group) {
 	char path[PATH_MAX];
 	if (!text_join(path, sizeof path, group, "/cgroup.procs", NULL, NULL)) return ENAMETOOLONG;
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) {
+		make_group(group);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	}
 	if (fd < 0) return errno;
 	int failed = write(fd, "0", 1) == 1 ? 0 : errno;
 	close(fd);
 	return failed;
 }
+#else
+static int join_group(const char *group) {
+	(void)group;
+	return ENOSYS;
+}
+#endif
 
 static const char *find_path(char *const env[]) {
 	for (; *env != NULL; env++) {
@@ -76,8 +98,7 @@ static const char *find_path(char *const env[]) {
 	return DEFAULT_PATH;
 }
 
-/* Looks a name up as execvp does, but in the agent's PATH and without handing an unknown format to a shell. Returns errno. */
-static int exec_program(char *const args[], char *const env[]) {
+int launch_exec(char *const args[], char *const env[]) {
 	if (strchr(args[0], '/') != NULL) {
 		execve(args[0], args, env);
 		return errno;
@@ -133,7 +154,7 @@ static struct failure become_agent(const struct spec *spec, const struct channel
 	fcntl(report, F_SETFD, FD_CLOEXEC);
 	platform_close_from(report + 1);
 	reset_signals();
-	return (struct failure){STEP_EXEC, exec_program(spec->args, spec->env)};
+	return (struct failure){STEP_EXEC, launch_exec(spec->args, spec->env)};
 }
 
 pid_t launch(const struct spec *spec, const struct channel *channel, const struct inherited *inherited, enum step *step, int *error) {

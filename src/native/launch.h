@@ -28,4 +28,7 @@ bool channel_resize(int master, unsigned short columns, unsigned short rows);
 /* Forks and waits for the exec. Returns the pid, or -1 with the step and errno that failed. */
 pid_t launch(const struct spec *spec, const struct channel *channel, const struct inherited *inherited, enum step *step, int *error);
 
+/* Looks a name up as execvp does, but in the PATH of `env` and without handing an unknown format to a shell. Returns errno. */
+int launch_exec(char *const args[], char *const env[]);
+
 #endif

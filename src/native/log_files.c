@@ -182,3 +182,45 @@ int log_rotate_files(int folder, uint32_t files, uint64_t offset, const char *mo
 	renameat(folder, OFFSETS_NEW, folder, OFFSETS);
 	return fd;
 }
+
+int log_open_numbered(int folder, uint32_t number) {
+	char name[NAME_BYTES];
+	file_name(name, number);
+	return openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static size_t unbase64(const char *text, const char *end, char out[MODES_TEXT_MAX]) {
+	uint32_t group = 0;
+	unsigned bits = 0;
+	size_t used = 0;
+	for (; text < end && *text != '='; text++) {
+		const char *digit = strchr(TEXT_BASE64, *text);
+		if (digit == NULL) return 0;
+		group = group << 6 | (uint32_t)(digit - TEXT_BASE64);
+		bits += 6;
+		if (bits < 8) continue;
+		bits -= 8;
+		if (used == MODES_TEXT_MAX) return 0;
+		out[used++] = (char)(group >> bits);
+	}
+	return used;
+}
+
+void log_choose_replay(int folder, uint64_t first, uint64_t to, uint64_t enough, struct replay *out) {
+	char *text = read_offsets_text(folder, LOG_FILES_MAX);
+	const char *at = text, *line = text;
+	uint64_t offset, size;
+	*out = (struct replay){.from = to, .base = to};
+	for (uint32_t number = 0; text != NULL && next_line(&at, &offset); number++, line = at) {
+		if (offset > to || !file_size(folder, number, &size)) break;
+		*out = (struct replay){.file = number, .from = offset, .base = offset};
+		out->modes_length = unbase64(strchr(line, ' ') + 1, at - 1, out->modes);
+		if (offset <= first) {
+			out->from = first;
+			out->modes_length = 0;
+			break;
+		}
+		if (to - offset >= enough) break;
+	}
+	free(text);
+}

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "modes.h"
+
 #define LOG_CURRENT "current.log"
 
 /* Opens the folder, and makes it if its parent is there. 0 or an errno. */
@@ -17,5 +19,19 @@ int log_read_offsets(int folder, uint64_t size, uint32_t files, uint64_t *base);
 /* Renames each file to the next number and begins a new current.log at `offset`. Returns its descriptor, or -1 where
  * there is no space for the new files; then nothing has changed. */
 int log_rotate_files(int folder, uint32_t files, uint64_t offset, const char *modes, size_t modes_length);
+
+/* What a replay of the newest output begins with. */
+struct replay {
+	uint32_t file; /* the number of the oldest file */
+	uint64_t from; /* the offset of the first byte */
+	uint64_t base; /* the offset of that file's first byte */
+	char modes[MODES_TEXT_MAX]; /* to be sent before it */
+	size_t modes_length;
+};
+/* Chooses the files for a replay up to `to`: everything from `first` on, or, where that is no longer there or too much, at
+ * least `enough` bytes from the beginning of a file. */
+void log_choose_replay(int folder, uint64_t first, uint64_t to, uint64_t enough, struct replay *out);
+/* Opens a file of the log for reading. -1 with errno. */
+int log_open_numbered(int folder, uint32_t number);
 
 #endif

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "connections.h"
 #include "frame.h"
 #include "shim.h"
@@ -30,6 +31,7 @@ static int print_version(void) {
 
 static int usage(void) {
 	return refuse("usage: reeve-shim starter FOLDER\n"
+	      "       reeve-shim attach SOCKET LOG_FOLDER\n"
 	      "       reeve-shim connections\n"
 	      "       reeve-shim version\n"
 	      "The starter runs `reeve-shim run` itself.\n");
@@ -43,5 +45,6 @@ int main(int argc, char **argv) {
 	if (strcmp(mode, "connections") == 0) return connections_main();
 	if (strcmp(mode, "run") == 0) return shim_main();
 	if (strcmp(mode, "starter") == 0 && argc == 3) return starter_main(argv[2]);
+	if (strcmp(mode, "attach") == 0 && argc == 4) return attach_main(argv[2], argv[3]);
 	return usage();
 }

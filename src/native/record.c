@@ -53,6 +53,7 @@ static void render(const struct record *r, char out[RECORD_BYTES]) {
 	add_text(&text, "\"tree\"", TREES[r->tree]);
 	add_number(&text, "\"log_offset\"", r->log_offset);
 	add_number(&text, "\"first_offset\"", r->first_offset);
+	if (r->out_of_memory) text_add(&text, "\"oom\":true,");
 	text_add(&text, r->terminal ? "\"terminal\":true}" : "\"terminal\":false}");
 	memset(out + text.used, ' ', RECORD_BYTES - text.used);
 	out[RECORD_BYTES - 1] = '\n';

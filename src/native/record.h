@@ -27,6 +27,7 @@ struct record {
 	uint64_t log_offset;
 	uint64_t first_offset;
 	bool terminal;
+	bool out_of_memory; /* of the unit around the shim; only when ended */
 };
 
 /* Opens or makes the file and fills it. Returns its descriptor, or -1 with errno. */

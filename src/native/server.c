@@ -125,7 +125,7 @@ bool connection_has_room(const struct connection *to, size_t size) {
 bool connection_send(struct connection *to, uint8_t type, const void *a, size_t a_size, const void *b, size_t b_size) {
 	uint8_t header[FRAME_HEADER];
 	if (to->fd < 0) return false;
-	frame_write_header(header, type, a_size + b_size);
+	frame_write_header(header, type, to->version, a_size + b_size);
 	bool fits = waiting(to) + FRAME_HEADER + a_size + b_size <= OUT_MAX;
 	if (!fits || !append(to, header, sizeof header) || !append(to, a, a_size) || !append(to, b, b_size)) {
 		connection_close(to);
@@ -177,7 +177,7 @@ static void accept_one(struct server *server) {
 		close(fd);
 		return;
 	}
-	*c = (struct connection){.fd = fd, .serial = ++last_serial, .payload_file = -1};
+	*c = (struct connection){.fd = fd, .serial = ++last_serial, .version = PROTOCOL_OLDEST, .payload_file = -1};
 	c->in.accepts = server->accepts;
 	const char *reason = why_not(fd);
 	if (reason == NULL && served >= SERVED_MAX) reason = "there are too many connections";
@@ -213,10 +213,11 @@ static bool check_versions(struct connection *c) {
 		uint8_t newest = read_u8(&r);
 		c->greeted = oldest <= PROTOCOL_NEWEST && newest >= PROTOCOL_OLDEST && oldest <= newest;
 		if (!c->greeted) connection_refuse(c, "no common version of the protocol");
+		else c->version = newest < PROTOCOL_NEWEST ? newest : PROTOCOL_NEWEST;
 		return c->greeted;
 	}
 	if (!c->greeted) connection_refuse(c, "the first frame must be HELLO");
-	else if (c->in.version != PROTOCOL_NEWEST) connection_refuse(c, "another version than was agreed");
+	else if (c->in.version != c->version) connection_refuse(c, "another version than was agreed");
 	else return true;
 	return false;
 }

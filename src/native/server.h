@@ -19,8 +19,10 @@ struct connection {
 	int fd; /* -1: free */
 	uint32_t serial; /* tells it from an earlier one in the same place */
 	bool greeted; /* its HELLO was read, and the versions fit */
+	uint8_t version; /* the newest that both sides speak; the oldest until HELLO was read */
 	bool ending; /* nothing more is read or sent but what is buffered; closed when the peer has closed */
 	bool following;
+	bool watching; /* follows, and leaves the program's queries to others */
 	bool pasting; /* the last INPUT with flag 1 put a paste bracket */
 	struct frame_reader in;
 	int payload_file; /* START only: the unnamed file that the payload is read into */

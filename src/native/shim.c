@@ -3,7 +3,10 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 #include "bytes.h"
 #include "pids.h"
 #include "platform.h"
+#include "text.h"
 #include "tree.h"
 #include "util.h"
 
@@ -37,13 +41,38 @@ void shim_resized(uint16_t columns, uint16_t rows) {
 		for (size_t i = 1; i + 1 < SIZES_MAX; i++) shim.sizes[i] = shim.sizes[i + 1];
 		shim.size_count--;
 	}
-	shim.sizes[shim.size_count++] = (struct sized){log_offset(&shim.log), columns, rows};
+	struct sized *now = &shim.sizes[shim.size_count++];
+	*now = (struct sized){log_offset(&shim.log), columns, rows};
+	uint8_t payload[12];
+	struct writer w = writer_of(payload, sizeof payload);
+	put_u64(&w, now->offset);
+	put_u16(&w, columns);
+	put_u16(&w, rows);
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *c = &shim.server.connections[i];
+		if (c->fd >= 0 && c->following && c->version >= 2) connection_send(c, FRAME_RESIZED, payload, w.used, NULL, 0);
+	}
 }
+
+#ifdef __linux__
+/* The unit is gone with this process, and its count with it. The agent's group is two levels below it. */
+static bool ran_out_of_memory(void) {
+	char path[PATH_MAX], text[512];
+	if (!shim.enclosed || shim.group_count == 0) return false;
+	if (!text_join(path, sizeof path, shim.groups[0], "/../../memory.events", NULL, NULL)) return false;
+	if (read_small_file(AT_FDCWD, path, text, sizeof text) < 0) return false;
+	const char *kills = strstr(text, "\noom_kill ");
+	return kills != NULL && kills[10] != '0';
+}
+#else
+static bool ran_out_of_memory(void) { return false; }
+#endif
 
 static void agent_ended(int status) {
 	shim.record.status = status;
 	shim.record.ended_at = wall_ms();
 	shim.record.state = RUN_ENDED;
+	shim.record.out_of_memory = ran_out_of_memory();
 	shim.phase = PHASE_SETTLING;
 	shim.settle_until = steady_ms() + (kill_active() ? SETTLE_KILL_MS : SETTLE_MS);
 }

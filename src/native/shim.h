@@ -38,6 +38,7 @@ struct shim {
 	char *socket_path;
 	char *groups[SPEC_GROUPS_MAX];
 	size_t group_count;
+	bool enclosed; /* another program has made a unit around this process */
 
 	enum phase phase;
 	uint64_t settle_until;

@@ -15,9 +15,10 @@
 static uint8_t chunk[CHUNK];
 static bool pipe_grown;
 
-static bool has_follower(void) {
+static bool has_follower(bool answers) {
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-		if (shim.server.connections[i].fd >= 0 && shim.server.connections[i].following) return true;
+		const struct connection *c = &shim.server.connections[i];
+		if (c->fd >= 0 && c->following && !(answers && c->watching)) return true;
 	}
 	return false;
 }
@@ -46,7 +47,7 @@ static void send_to_followers(uint64_t offset, const uint8_t *bytes, size_t coun
 static void notice_query(void) {
 	if (!shim.modes.asked) return;
 	shim.modes.asked = false;
-	if (shim.query_at != NO_OFFSET || has_follower()) return;
+	if (shim.query_at != NO_OFFSET || has_follower(true)) return;
 	shim.query_at = shim.modes.asked_at;
 	uint8_t payload[8];
 	struct writer w = writer_of(payload, sizeof payload);
@@ -78,7 +79,7 @@ static size_t read_chunk(void) {
 
 /* A pipe that nobody watches goes to the log without passing through here. Returns what was moved, 0 where it must be read. */
 static size_t move_chunk(void) {
-	if (shim.record.terminal || shim.log.dropped > 0 || shim.channel.ours < 0 || has_follower()) return 0;
+	if (shim.record.terminal || shim.log.dropped > 0 || shim.channel.ours < 0 || has_follower(false)) return 0;
 	ssize_t moved = log_move(&shim.log, shim.channel.ours, MOVE_MAX);
 	if (moved > 0 && moved >= CHUNK && !pipe_grown) {
 		/* Only busy pipes grow: the sum of all pipes of a user is limited. */

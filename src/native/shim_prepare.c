@@ -53,6 +53,7 @@ static bool keep(const struct spec *spec) {
 		if (shim.groups[i] == NULL) return false;
 	}
 	shim.group_count = spec->group_count;
+	shim.enclosed = spec->enclosure[0] != NULL;
 	shim.record.terminal = spec->terminal;
 	return shim.record.run_id != NULL && shim.record.boot_id != NULL && shim.socket_path != NULL;
 }

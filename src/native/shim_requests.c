@@ -68,7 +68,7 @@ static void send_list(struct connection *to, uint8_t type, uint32_t id, const st
 	connection_send(to, type, reply, w.used, NULL, 0);
 }
 
-static void follow(struct connection *to, uint32_t id) {
+static void follow(struct connection *to, uint32_t id, uint8_t flags) {
 	struct writer w = writer_of(reply, sizeof reply);
 	/* Output that waits in the terminal belongs behind the reply, and the reply behind what is in the log. */
 	put_u32(&w, id);
@@ -81,7 +81,8 @@ static void follow(struct connection *to, uint32_t id) {
 		put_u16(&w, shim.sizes[i].rows);
 	}
 	to->following = true;
-	shim.query_at = NO_OFFSET;
+	to->watching = (flags & 1) != 0;
+	if (!to->watching) shim.query_at = NO_OFFSET;
 	connection_send(to, FRAME_FOLLOWING, reply, w.used, NULL, 0);
 }
 
@@ -119,6 +120,8 @@ static void resize(struct connection *from, uint16_t columns, uint16_t rows) {
 		return;
 	}
 	if (!shim.record.terminal || shim.channel.ours < 0) return;
+	const struct sized *now = &shim.sizes[shim.size_count - 1];
+	if (now->columns == columns && now->rows == rows) return;
 	if (channel_resize(shim.channel.ours, columns, rows)) shim_resized(columns, rows);
 }
 
@@ -154,7 +157,7 @@ void request_handle(struct connection *from, uint8_t type, const uint8_t *payloa
 		kill_take(from, id, read_u32(&r));
 		break;
 	case FRAME_FOLLOW:
-		follow(from, id);
+		follow(from, id, r.left > 0 ? read_u8(&r) : 0);
 		break;
 	case FRAME_UNFOLLOW:
 		from->following = false;

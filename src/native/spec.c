@@ -19,6 +19,7 @@ enum tag {
 	TAG_TERMINAL,
 	TAG_SIZE,
 	TAG_BOOT_ID,
+	TAG_ENCLOSURE,
 };
 
 struct field {
@@ -49,7 +50,7 @@ static bool is_word(const char *text, size_t size) {
 static bool is_path(const char *text) { return text != NULL && text[0] == '/'; }
 
 static bool is_text(uint16_t tag) {
-	return tag != TAG_LOG_BYTES && tag != TAG_LOG_FILES && tag != TAG_TERMINAL && tag != TAG_SIZE && tag <= TAG_BOOT_ID;
+	return tag != TAG_LOG_BYTES && tag != TAG_LOG_FILES && tag != TAG_TERMINAL && tag != TAG_SIZE && tag <= TAG_ENCLOSURE;
 }
 
 static uint64_t number(const struct field *field, size_t size, bool *bad) {
@@ -83,7 +84,12 @@ static bool take_number(struct spec *spec, const struct field *field) {
 	return !bad;
 }
 
-static const char *take_text(struct spec *spec, uint16_t tag, char *text, size_t *args, size_t *env) {
+/* How many there are of what may come more than once. */
+struct counts {
+	size_t args, env, enclosure;
+};
+
+static const char *take_text(struct spec *spec, uint16_t tag, char *text, struct counts *taken) {
 	switch (tag) {
 	case TAG_RUN_ID:
 		spec->run_id = text;
@@ -104,11 +110,14 @@ static const char *take_text(struct spec *spec, uint16_t tag, char *text, size_t
 		spec->boot_id = text;
 		break;
 	case TAG_ARG:
-		spec->args[(*args)++] = text;
+		spec->args[taken->args++] = text;
 		break;
 	case TAG_ENV:
 		if (strchr(text, '=') == NULL || text[0] == '=') return "a variable has no name";
-		spec->env[(*env)++] = text;
+		spec->env[taken->env++] = text;
+		break;
+	case TAG_ENCLOSURE:
+		spec->enclosure[taken->enclosure++] = text;
 		break;
 	case TAG_GROUP:
 		if (spec->group_count == SPEC_GROUPS_MAX) return "there are too many control groups";
@@ -137,27 +146,29 @@ static const char *check(const struct spec *spec) {
 	return NULL;
 }
 
-/* Counts arguments and variables, and checks that the fields fill the bytes exactly. */
-static const char *measure(const uint8_t *bytes, size_t size, size_t *args, size_t *env) {
+/* Counts what comes more than once, and checks that the fields fill the bytes exactly. */
+static const char *measure(const uint8_t *bytes, size_t size, struct counts *found) {
 	struct reader r = reader_of(bytes, size);
 	struct field field;
 	while (next_field(&r, &field)) {
-		if (field.tag == TAG_ARG) (*args)++;
-		if (field.tag == TAG_ENV) (*env)++;
+		if (field.tag == TAG_ARG) found->args++;
+		if (field.tag == TAG_ENV) found->env++;
+		if (field.tag == TAG_ENCLOSURE) found->enclosure++;
 		if (is_text(field.tag) && memchr(field.value, 0, field.size) != NULL) return "a text has a zero byte in it";
 	}
 	return r.bad ? "a field is too long" : NULL;
 }
 
 const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size) {
-	size_t args = 0, env = 0;
+	struct counts counts = {0};
 	*spec = (struct spec){.columns = 80, .rows = 24};
-	const char *wrong = measure(bytes, size, &args, &env);
+	const char *wrong = measure(bytes, size, &counts);
 	if (wrong != NULL) return wrong;
-	spec->args = calloc(args + 1, sizeof *spec->args);
-	spec->env = calloc(env + 1, sizeof *spec->env);
-	if (spec->args == NULL || spec->env == NULL) return "no memory";
-	args = env = 0;
+	spec->args = calloc(counts.args + 1, sizeof *spec->args);
+	spec->env = calloc(counts.env + 1, sizeof *spec->env);
+	spec->enclosure = calloc(counts.enclosure + 1, sizeof *spec->enclosure);
+	if (spec->args == NULL || spec->env == NULL || spec->enclosure == NULL) return "no memory";
+	counts = (struct counts){0};
 	struct reader r = reader_of(bytes, size);
 	struct field field;
 	uint8_t *end_before = NULL;
@@ -173,7 +184,7 @@ const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size) {
 		/* The text is read below, but its zero is not there yet: the last byte is set for now. */
 		uint8_t after = *end_before;
 		*end_before = 0;
-		wrong = take_text(spec, field.tag, (char *)field.value, &args, &env);
+		wrong = take_text(spec, field.tag, (char *)field.value, &counts);
 		*end_before = after;
 		if (wrong != NULL) return wrong;
 	}
@@ -184,14 +195,17 @@ const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size) {
 void spec_free(struct spec *spec) {
 	free(spec->args);
 	free(spec->env);
-	spec->args = spec->env = NULL;
+	free(spec->enclosure);
+	spec->args = spec->env = spec->enclosure = NULL;
 }
 
-bool spec_find_run_id(const uint8_t *bytes, size_t size, char out[SPEC_TEXT_MAX + 1]) {
+bool spec_find_run_id(const uint8_t *bytes, size_t size, char out[SPEC_TEXT_MAX + 1], bool *enclosed) {
 	struct reader r = reader_of(bytes, size);
 	struct field field;
 	bool found = false;
+	*enclosed = false;
 	while (next_field(&r, &field)) {
+		if (field.tag == TAG_ENCLOSURE) *enclosed = true;
 		if (field.tag != TAG_RUN_ID) continue;
 		if (!is_word((const char *)field.value, field.size)) return false;
 		memcpy(out, field.value, field.size);

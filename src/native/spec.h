@@ -28,13 +28,14 @@ struct spec {
 	uint16_t rows;
 	char **args; /* ends with NULL */
 	char **env; /* ends with NULL */
+	char **enclosure; /* the command line that the shim is run by; ends with NULL */
 };
 
 /* `bytes` has one writable byte behind `size`. Returns NULL, or what is wrong. spec_free after either. */
 const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size);
 void spec_free(struct spec *spec);
 
-/* The run id alone, copied; false where there is none that is valid. Changes nothing. */
-bool spec_find_run_id(const uint8_t *bytes, size_t size, char out[SPEC_TEXT_MAX + 1]);
+/* The run id alone, copied, and whether there is an enclosure; false where there is no valid id. Changes nothing. */
+bool spec_find_run_id(const uint8_t *bytes, size_t size, char out[SPEC_TEXT_MAX + 1], bool *enclosed);
 
 #endif

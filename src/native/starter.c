@@ -133,8 +133,10 @@ int starter_main(const char *folder) {
 	starter.server.busy = busy;
 	int error = server_listen(&starter.server, socket_path);
 	if (error != 0) return complain(socket_path, error);
-	/* Whoever waits for the end of our output knows that we listen. */
-	fill_standard_descriptors(true);
+	/* Whoever waits for the end of our output knows that we listen. Programs that run shims report problems on stderr. */
+	close(0);
+	close(1);
+	fill_standard_descriptors(false);
 	bool no_children = true;
 	do no_children = turn(timeout_ms(no_children));
 	while (!is_idle(no_children && starter.child_count == 0));

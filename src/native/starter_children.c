@@ -3,13 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bytes.h"
+#include "launch.h"
 #include "platform.h"
 #include "starter.h"
+#include "text.h"
 #include "util.h"
+
+#define NOT_EXECUTED "the shim cannot be executed"
 
 static void send_failed(uint32_t serial, uint32_t id, uint32_t step, int error, const char *detail) {
 	uint8_t payload[512];
@@ -37,8 +42,43 @@ static void send_started(const struct child *child, const struct start_status *s
 	connection_send(to, FRAME_STARTED, payload, w.used, NULL, 0);
 }
 
+#ifdef __linux__
+/* In the child: another program runs the shim, such as one that makes a unit around it and then becomes it. It inherits
+ * this program as a descriptor, because a path would miss it after an upgrade. Returns errno. */
+static int run_enclosed(char *shim[]) {
+	struct stat found;
+	struct spec spec;
+	int own = open(platform_own_path(), O_RDONLY);
+	if (own < 0 || fstat(SPEC_FD, &found) != 0) return errno;
+	size_t size = (size_t)found.st_size;
+	uint8_t *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, SPEC_FD, 0);
+	if (bytes == MAP_FAILED) return errno;
+	if (spec_parse(&spec, bytes + 4, size - 5) != NULL) return EINVAL;
+	size_t count = 0;
+	while (spec.enclosure[count] != NULL) count++;
+	char path[32];
+	struct text text = text_in(path, sizeof path);
+	text_add(&text, "/dev/fd/");
+	text_add_number(&text, (uint64_t)own);
+	char **args = calloc(count + 4, sizeof *args);
+	if (args == NULL) return ENOMEM;
+	memcpy(args, spec.enclosure, count * sizeof *args);
+	args[count] = path;
+	args[count + 1] = shim[1];
+	args[count + 2] = shim[2];
+	char *env[] = {NULL};
+	return launch_exec(args, env);
+}
+#else
+/* Units around shims are those of systemd. */
+static int run_enclosed(char *shim[]) {
+	(void)shim;
+	return ENOSYS;
+}
+#endif
+
 /* In the child: nothing of the starter reaches the shim but the two descriptors. */
-_Noreturn static void become_shim(int spec, int status, char *run_id) {
+_Noreturn static void become_shim(int spec, int status, char *run_id, bool enclosed) {
 	char name[] = "reeve-shim", mode[] = "run";
 	char *args[] = {name, mode, run_id, NULL};
 	char *env[] = {NULL};
@@ -49,10 +89,11 @@ _Noreturn static void become_shim(int spec, int status, char *run_id) {
 	int status_high = fcntl(status, F_DUPFD, 16);
 	if (dup2(spec_high, SPEC_FD) >= 0 && dup2(status_high, STATUS_FD) >= 0) {
 		platform_close_from(STATUS_FD + 1);
-		execve(platform_own_path(), args, env);
+		if (enclosed) errno = run_enclosed(args);
+		else execve(platform_own_path(), args, env);
 	}
 	failed.error = errno;
-	strncpy(failed.detail, "the shim cannot be executed", sizeof failed.detail - 1);
+	memcpy(failed.detail, NOT_EXECUTED, sizeof NOT_EXECUTED);
 	write_all(STATUS_FD, &failed, sizeof failed);
 	_exit(1);
 }
@@ -68,7 +109,7 @@ static struct child *add_child(void) {
 	return &starter.children[starter.child_count];
 }
 
-static void fork_shim(struct connection *from, uint32_t id, int spec, const char *run_id) {
+static void fork_shim(struct connection *from, uint32_t id, int spec, const char *run_id, bool enclosed) {
 	int status[2] = {-1, -1};
 	struct child *child = add_child();
 	if (child == NULL || platform_pipe(status) != 0) {
@@ -76,9 +117,9 @@ static void fork_shim(struct connection *from, uint32_t id, int spec, const char
 		return;
 	}
 	*child = (struct child){.serial = from->serial, .id = id, .status_fd = status[0]};
-	strcpy(child->run_id, run_id);
+	memcpy(child->run_id, run_id, sizeof child->run_id);
 	child->pid = fork();
-	if (child->pid == 0) become_shim(spec, status[1], child->run_id);
+	if (child->pid == 0) become_shim(spec, status[1], child->run_id, enclosed);
 	int error = errno;
 	close(status[1]);
 	if (child->pid < 0) {
@@ -92,17 +133,18 @@ static void fork_shim(struct connection *from, uint32_t id, int spec, const char
 }
 
 void children_start(struct connection *from, const uint8_t *payload, size_t size) {
-	char run_id[SPEC_TEXT_MAX + 1];
+	char run_id[SPEC_TEXT_MAX + 1] = "";
 	struct reader r = reader_of(payload, size);
 	uint32_t id = read_u32(&r);
-	bool found = spec_find_run_id(r.at, r.left, run_id);
+	bool enclosed;
+	bool found = spec_find_run_id(r.at, r.left, run_id, &enclosed);
 	int spec = from->payload_file;
 	/* Sealing needs that nobody can write to it any more, so the mapping goes first. */
 	munmap(from->in.payload, size + 1);
 	from->in.payload = NULL;
 	from->payload_file = -1;
 	platform_seal(spec);
-	if (found) fork_shim(from, id, spec, run_id);
+	if (found) fork_shim(from, id, spec, run_id, enclosed);
 	else send_failed(from->serial, id, STEP_SPECIFICATION, EINVAL, "the run id is missing or not valid");
 	close(spec);
 }

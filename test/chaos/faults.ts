@@ -96,7 +96,6 @@ const FAULTS: readonly Weighted<Fault>[] = [
 	[3, kill("tmux_server", "SIGKILL")],
 	[2, stop("tmux_server", 3_000)],
 	[1, kill("tmux_client", "SIGKILL")],
-	[2, kill("launcher", "SIGKILL")],
 	[1, kill("log_writer", "SIGKILL")],
 	[8, kill("session", "SIGKILL", "SIGTERM", "SIGSEGV")],
 	[3, stop("session", 3_000)],

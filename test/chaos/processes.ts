@@ -8,7 +8,6 @@ export type ProcessKind =
 	| "shim"
 	| "tmux_server"
 	| "tmux_client"
-	| "launcher"
 	| "log_writer"
 	| "session"
 	| "task"
@@ -32,7 +31,6 @@ const KINDS: readonly [part: string, kind: ProcessKind][] = [
 	["dist/daemon/main.js", "daemon"],
 	["reeve-shim starter", "starter"],
 	["reeve-shim run", "shim"],
-	["/launcher-", "launcher"],
 	["log-writer-", "log_writer"],
 	["dist/cli/main.js", "cli"],
 ];

@@ -23,7 +23,7 @@ import {
 } from "../../src/cli/checks/daemon.js";
 import { checkDatabase, checkStrays } from "../../src/cli/checks/inspected.js";
 import { checkFiles, checkHome, checkSocket, judgeRoom } from "../../src/cli/checks/places.js";
-import { checkAgentClis, checkNode, checkPerl, judgeTmux } from "../../src/cli/checks/programs.js";
+import { checkAgentClis, checkNode, judgeTmux } from "../../src/cli/checks/programs.js";
 import { checkService } from "../../src/cli/checks/service.js";
 import type { Inspection } from "../../src/client/inspection.js";
 import { ReeveError } from "../../src/core/errors.js";
@@ -76,21 +76,6 @@ describe("programs", () => {
 		["tmux 1.8", "warn"],
 	])("%s is %s", (version, status) => {
 		expect(judgeTmux(version).status).toBe(status);
-	});
-
-	test("known defects of tmux are told, and that nothing is to be done about them", () => {
-		expect(judgeTmux("tmux 3.3a")).toMatchObject({
-			status: "ok",
-			detail: expect.stringMatching(/may lose the exit status.*may crash.*Reeve works around it/),
-		});
-		expect(judgeTmux("tmux 3.5a").detail).toBe("tmux 3.5a");
-	});
-
-	test("without perl, sessions cannot use tmux", async () => {
-		expect(await checkPerl(contextOf())).toMatchObject({
-			...{ status: "warn", detail: expect.stringContaining("pty backend") },
-		});
-		expect((await checkPerl(contextOf({ env: process.env }))).status).toBe("ok");
 	});
 
 	test("agent CLIs are named with their version, also one that takes too long or fails", async () => {

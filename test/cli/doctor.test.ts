@@ -28,7 +28,7 @@ describe("reeve doctor", () => {
 		const { code, checks, check } = await examine(join(temporaryFolder(), "home"));
 		expect(code).toBe(0);
 		expect(checks.map(({ name }) => name)).toEqual([
-			...["node", "tmux", "perl", "agent CLIs", "home", "files", "socket", "disk", "database"],
+			...["node", "tmux", "agent CLIs", "home", "files", "socket", "disk", "database"],
 			...[
 				"service",
 				"settings",

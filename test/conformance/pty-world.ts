@@ -40,8 +40,14 @@ export interface PtyWorld extends World {
 	log(runId: string): Buffer;
 }
 
-export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> {
-	const folder = mkdtempSync(join(tmpdir(), "reeve-pty-"));
+/** `name` becomes a part of the path of everything. */
+export async function createPtyWorld({
+	groups = true,
+	name = "pty",
+	backend: more = {} as Partial<PtyBackendOptions>,
+	create = createPtyBackend,
+} = {}): Promise<PtyWorld> {
+	const folder = mkdtempSync(join(tmpdir(), `reeve-${name}-`));
 	const backendFolder = join(folder, "pty");
 	const clients: Backend[] = [];
 	const requests: StartRequest[] = [];
@@ -49,9 +55,10 @@ export async function createPtyWorld({ groups = true } = {}): Promise<PtyWorld> 
 		folder: backendFolder,
 		orphanGraceMs: ORPHAN_GRACE_MS,
 		...(groups ? {} : { groups: "control groups are turned off" }),
+		...more,
 	};
-	const connect = (more: Partial<PtyBackendOptions> = {}) => {
-		const backend = createPtyBackend({ ...options, ...more });
+	const connect = (other: Partial<PtyBackendOptions> = {}) => {
+		const backend = create({ ...options, ...other });
 		clients.push(backend);
 		return backend;
 	};

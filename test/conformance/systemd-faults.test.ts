@@ -5,9 +5,8 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findUserManager, type UserManager } from "../../src/backends/systemd/user-manager.js";
 import type { RunHandle } from "../../src/ports/backend.js";
-import { describeWithTmux } from "../support/needs.js";
+import type { PtyWorld } from "./pty-world.js";
 import { createFakeSystemd, createSystemdWorld, type FakeSystemd } from "./systemd-world.js";
-import type { TmuxWorld } from "./tmux-world.js";
 import { eventually, listen, startOk } from "./world.js";
 
 const ALL = { memoryBytes: 200_000_000, cpuPercent: 50, pids: 60 };
@@ -32,7 +31,7 @@ describe("looking for the user's systemd", () => {
 
 	test("says why there is none, and what would help", () => {
 		const nowhere = { groupRoot: fake.folder, runtimeDir: fake.folder };
-		expect(findUserManager(nowhere)).toMatch(/control groups of version 2/);
+		expect(findUserManager(nowhere)).toMatch(/control groups version 2/);
 		writeFileSync(join(fake.folder, "cgroup.controllers"), "");
 		expect(findUserManager({ ...nowhere, programs: "/no/such/folder" })).toMatch(/not installed/);
 		rmSync(join(fake.folder, "cgroup"), { recursive: true });
@@ -43,9 +42,9 @@ describe("looking for the user's systemd", () => {
 	});
 });
 
-describeWithTmux("a run in a scope", () => {
+describe("a run in a scope", () => {
 	let fake: FakeSystemd;
-	let world: TmuxWorld;
+	let world: PtyWorld;
 	const open = async (controllers?: string) => {
 		fake = createFakeSystemd(controllers === undefined ? {} : { controllers });
 		world = await createSystemdWorld(fake.find() as UserManager);
@@ -67,7 +66,7 @@ describeWithTmux("a run in a scope", () => {
 			"CPUQuota=50%",
 			"Delegate=yes",
 			"MemoryMax=200000000",
-			// One more, for the launcher.
+			// One more, for the shim.
 			"TasksMax=61",
 			// Not 0, which is for ever.
 			"TimeoutStopSec=1ms",

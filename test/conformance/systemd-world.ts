@@ -9,14 +9,14 @@ import { join, resolve } from "node:path";
 import { encloseServer } from "../../src/backends/systemd/scope.js";
 import { createScopeGroups } from "../../src/backends/systemd/scope-groups.js";
 import { findUserManager, type UserManager } from "../../src/backends/systemd/user-manager.js";
-import { createTmuxWorld, type TmuxWorld } from "./tmux-world.js";
+import { createPtyWorld, type PtyWorld } from "./pty-world.js";
 
 const FAKES = resolve("test/fixtures/systemd");
 
-export function createSystemdWorld(manager: UserManager): Promise<TmuxWorld> {
+export function createSystemdWorld(manager: UserManager): Promise<PtyWorld> {
 	const groups = createScopeGroups(manager);
 	const enclose = encloseServer(manager, "terminals");
-	return createTmuxWorld({ name: "s", backend: { name: "systemd", groups, enclose } });
+	return createPtyWorld({ name: "s", backend: { name: "systemd", groups, enclose } });
 }
 
 /** The systemd of the user who runs the tests. */

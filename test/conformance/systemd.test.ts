@@ -2,16 +2,13 @@
 
 import { afterAll } from "vitest";
 import type { UserManager } from "../../src/backends/systemd/user-manager.js";
-import { describeWithTmux } from "../support/needs.js";
 import { runBackendSuite } from "./backend-suite.js";
 import { runKillSuite, runProcessSuite } from "./process-suite.js";
 import { createFakeSystemd, createSystemdWorld } from "./systemd-world.js";
 
-describeWithTmux("the systemd backend, with a fake systemd", () => {
-	const fake = createFakeSystemd();
-	afterAll(() => fake.remove());
-	const create = () => createSystemdWorld(fake.find() as UserManager);
-	runBackendSuite("systemd", create);
-	runProcessSuite("systemd", create);
-	runKillSuite("systemd", create);
-});
+const fake = createFakeSystemd();
+afterAll(() => fake.remove());
+const create = () => createSystemdWorld(fake.find() as UserManager);
+runBackendSuite("systemd", create);
+runProcessSuite("systemd", create);
+runKillSuite("systemd", create);

@@ -24,10 +24,25 @@ describe("the shims, killed with -9", () => {
 	);
 });
 describeWithTmux("the tmux server, killed with -9", () => {
-	holderSuite("tmux", () => {
-		const socket = inHome("run", "tmux", "tmux.sock");
-		const asked = ["-S", socket, "display-message", "-p", "#{pid}"];
-		return [Number(spawnSync("tmux", asked, { encoding: "utf8" }).stdout)];
+	test("no agent notices, and each is shown again (S17)", { timeout: 120_000 }, async () => {
+		home = createFleetHome();
+		home.writeFleet(
+			["a0", "a1"].map((name) => lockedAgent(home.folder, name, ", backend: tmux")).join("\n"),
+		);
+		await home.must("up");
+		const askTmux = (...args: string[]) => {
+			const socket = inHome("run", "tmux", "server.sock");
+			return spawnSync("tmux", ["-S", socket, ...args], { encoding: "utf8" }).stdout.trim();
+		};
+		const sessions = () => askTmux("list-sessions").split("\n").filter(Boolean);
+		await eventually(() => sessions().length === 2, "both agents are shown");
+		const before = await pids();
+		killProcess(Number(askTmux("display-message", "-p", "#{pid}")));
+		await eventually(() => sessions().length === 2, "both agents are shown again");
+		expect(await pids()).toEqual(before);
+		for (const { id, restarts } of await home.ps()) expect([id, restarts]).toEqual([id, 0]);
+		const events = await home.must("events", "--json");
+		expect(events.match(/"agent\.terminal_reopened"/g)).toHaveLength(2);
 	});
 });
 

@@ -9,8 +9,8 @@ import type { RunHandle } from "../../src/ports/backend.js";
 import { runBackendSuite } from "../conformance/backend-suite.js";
 import { groupLimitsSuite } from "../conformance/limits-suite.js";
 import { runKillSuite, runProcessSuite } from "../conformance/process-suite.js";
+import type { PtyWorld } from "../conformance/pty-world.js";
 import { createSystemdWorld, realManager } from "../conformance/systemd-world.js";
-import type { TmuxWorld } from "../conformance/tmux-world.js";
 import { CLOSE_MS_MAX, eventually, listen, runOf, startOk } from "../conformance/world.js";
 
 const manager = realManager();
@@ -38,7 +38,7 @@ runKillSuite("systemd", create);
 groupLimitsSuite(create, createScopeGroups(manager).describe());
 
 describe("a run in a scope of a real systemd", () => {
-	let world: TmuxWorld;
+	let world: PtyWorld;
 	beforeEach(async () => {
 		world = await create();
 	});

@@ -81,7 +81,6 @@ export class Connection {
 	readonly #onRefusal: (error: Error) => void;
 	#hello: PayloadReader | null = null;
 	#problem: Error | null = null;
-	/** The newest version that both sides support. */
 	#version = SPOKEN.oldest;
 	#lastId = 0;
 	#isClosed = false;
@@ -117,6 +116,11 @@ export class Connection {
 	/** The fields of the peer's hello after its versions. */
 	get hello(): PayloadReader {
 		return this.#hello as PayloadReader;
+	}
+
+	/** The newest version that both sides speak. */
+	get version(): number {
+		return this.#version;
 	}
 
 	get isClosed(): boolean {

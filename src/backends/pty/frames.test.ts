@@ -114,7 +114,7 @@ describe("payloads", () => {
 		const spec = encodeSpec({
 			...{ runId: "r", runDir: "/d", socket: "/s", logDir: "/l", logBytes: 10, logFiles: 2 },
 			...{ cwd: "/", argv: ["a", "b"], env: { A: "1=2" }, groups: ["/g"], terminal: true },
-			...{ size: { columns: 200, rows: 50 }, bootId: "boot" },
+			...{ size: { columns: 200, rows: 50 }, bootId: "boot", enclosure: ["unit", "--"] },
 		});
 		const reader = new PayloadReader(spec);
 		const tags: [number, string][] = [];
@@ -128,6 +128,7 @@ describe("payloads", () => {
 		expect(tags).toContainEqual([9, "A=1=2"]);
 		expect(tags).toContainEqual([12, "\u00c8\u0000\u0032\u0000"]);
 		expect(tags).toContainEqual([11, "\u0001"]);
+		expect(tags.filter(([tag]) => tag === 14).map(([, value]) => value)).toEqual(["unit", "--"]);
 	});
 });
 

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { readOomKills } from "../../host/cgroup-members.js";
+import { oomCountersOf, readOomKills } from "../../host/cgroup-members.js";
 import { isAlive } from "../../host/process-identity.js";
 import type {
 	RunExit,
@@ -109,11 +109,16 @@ export class HeldRun {
 		});
 	}
 
-	ended({ code, signal, atMs, treeEmpty }: ShimExit, more: Pick<RunExit, "replaced"> = {}): void {
+	ended(
+		{ code, signal, atMs, treeEmpty, ...known }: ShimExit,
+		more: Pick<RunExit, "replaced"> = {},
+	): void {
 		if (treeEmpty) this.#isTreeGone = true;
 		if (this.#exit !== null) return;
 		const wasKilled = signal === "SIGKILL" || code === 137;
-		const outOfMemory = wasKilled && groupsOf(this.handle).some((path) => readOomKills(path) > 0);
+		const counts = groupsOf(this.handle).flatMap(oomCountersOf);
+		const outOfMemory =
+			wasKilled && (known.outOfMemory === true || counts.some((path) => readOomKills(path) > 0));
 		const { runId } = this;
 		this.#exit = { runId, code, signal, atMs, outOfMemory, treeGone: treeEmpty, ...more };
 		if (!treeEmpty && this.#shim === null) this.#world.onLost(this);

@@ -84,6 +84,25 @@ export function starterOf({ folder, program, starterEnv }: PtyBackendOptions) {
 	};
 }
 
+/** How to show a run in another terminal. */
+export interface AttachCommand {
+	readonly argv: Argv;
+	readonly agentId: string;
+}
+
+/** Null where no shim has the run, or its folder is gone. */
+export function attachCommand(
+	{ folder, program }: PtyBackendOptions,
+	handle: RunHandle,
+): AttachCommand | null {
+	const folders = new AgentFolders(folder);
+	const agent = agentFolderOf(handle);
+	const about = agent === null ? null : folders.readAbout(agent);
+	if (agent === null || about === null) return null;
+	const { agentId, logDir } = about;
+	return { agentId, argv: [program ?? shimPath(), "attach", folders.socketOf(agent), logDir] };
+}
+
 export function createPtyBackend(options: PtyBackendOptions): Backend {
 	return new ShimBackend(options);
 }
@@ -133,7 +152,7 @@ class ShimBackend implements Backend {
 		this.#ownGroups = typeof groups === "object" ? groups : null;
 		this.#groups = typeof groups === "object" ? () => groups : of;
 		this.#left = new LeftProcesses(this.#trees, this.#starter);
-		this.#earlier = createEarlierFiles(folder);
+		this.#earlier = createEarlierFiles(folder, this.name);
 		this.#runs = new KeptRuns({
 			backend: this.name,
 			folders: this.#folders,

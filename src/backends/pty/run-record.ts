@@ -61,6 +61,7 @@ function parseRecord(text: string): RunRecord {
 						...explainWaitStatus(status),
 						atMs: number("ended_at"),
 						treeEmpty: raw["tree"] === "empty",
+						outOfMemory: raw["oom"] === true,
 					}
 				: null,
 	};

@@ -17,7 +17,8 @@ export const BEHIND = 48;
 export const QUERY = 49;
 export const EXIT = 50;
 export const TREE_EMPTY = 51;
-/** Responses, which repeat the id of their request. */
+export const RESIZED = 53;
+/** Answers that are known by the id that they repeat. */
 export const ANSWERS: ReadonlySet<number> = new Set([33, DONE, NOT_DONE, 39, 41, 43, 45]);
 
 /** `SIGNAL` to the agent's process group and the foreground group of its terminal. */
@@ -31,6 +32,8 @@ export interface ShimExit {
 	readonly signal: string | null;
 	readonly atMs: number;
 	readonly treeEmpty: boolean;
+	/** The kernel had killed something of the run's unit because it used too much memory. */
+	readonly outOfMemory?: boolean;
 }
 
 export interface ShimStatus {
@@ -110,4 +113,11 @@ export function readFollowing(payload: PayloadReader): Following {
 export function readOutput(payload: Buffer): { readonly offset: number; readonly bytes: Buffer } {
 	const reader = new PayloadReader(payload);
 	return { offset: reader.u64(), bytes: reader.rest() };
+}
+
+/** The size that the terminal has from here on. */
+export function readResized(payload: Buffer): TerminalSize {
+	const reader = new PayloadReader(payload);
+	reader.u64();
+	return { columns: reader.u16(), rows: reader.u16() };
 }

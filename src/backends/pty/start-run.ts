@@ -4,15 +4,18 @@
  */
 
 import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Groups, RunGroups } from "../../host/cgroup.js";
 import { readBootId } from "../../host/process-identity.js";
 import { checkLaunch, explainSpawnError, type Launch } from "../../host/spawn-errors.js";
 import type { StartFailure, StartRequest } from "../../ports/backend.js";
 import { type AgentFolders, folderName } from "./agent-folder.js";
+import { readRecord } from "./run-record.js";
 import type { StarterClient } from "./starter-client.js";
 import {
 	FAILED_GROUP,
 	FAILED_LOCK,
+	FAILED_SHIM,
 	type RunSpec,
 	STEP_NAMES,
 	type Started,
@@ -70,10 +73,26 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	}
 	if (answer.step === FAILED_LOCK) return { outcome: "taken" };
 	if (answer.step === FOLDER) place.folders.forget(agent);
+	if (answer.step === FAILED_SHIM && spec.enclosure.length > 0) {
+		const detail = `the run's unit failed to start: ${place.starter.lastLine()}`;
+		if (await isStartedBy(place.folders.pathOf(agent), request.runId)) return { outcome: "taken" };
+		return { outcome: "failed", failure: { permanent: false, detail } };
+	}
 	return { outcome: "failed", failure: explainFailure(answer, launch) };
 }
 
 const FOLDER = 2;
+const LOOK_MS = 20;
+const LOOKS_MAX = 50;
+
+/** A unit exists once: one of this run may belong to another start of it, which then writes its record within a moment. */
+async function isStartedBy(folder: string, runId: string): Promise<boolean> {
+	for (let looks = 0; looks < LOOKS_MAX; looks++) {
+		if (readRecord(folder)?.runId === runId) return true;
+		await sleep(LOOK_MS);
+	}
+	return false;
+}
 
 /** A group that looks usable but admits no process is skipped, and the handle records that. */
 async function withoutGroups(
@@ -107,7 +126,7 @@ function specOf(
 	agent: string,
 ): RunSpec {
 	const { runId, logDir, cwd, terminal, size, limits } = request;
-	const argv = groups.enclosedArgv(groups.limitedArgv(request.argv, limits), request);
+	const argv = groups.limitedArgv(request.argv, limits);
 	return {
 		...{ runId, logDir, cwd, argv, env, terminal, size },
 		runDir: folders.pathOf(agent),
@@ -116,6 +135,7 @@ function specOf(
 		logFiles: LOG_FILES,
 		groups: groups.paths,
 		bootId: readBootId(),
+		enclosure: groups.enclosure(request),
 	};
 }
 

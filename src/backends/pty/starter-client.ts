@@ -19,11 +19,13 @@ import {
 	type Started,
 	type StartFailed,
 } from "./starter-messages.js";
-import { reachStarter, type StarterPlace } from "./starter-process.js";
+import { lastLine, reachStarter, type StarterPlace } from "./starter-process.js";
 
 /** After this time a start is looked up by its files. */
 const START_MS_MAX = 30_000;
 const NOTHING = Buffer.alloc(0);
+/** The version of the protocol with enclosures. */
+const ENCLOSES = 2;
 
 export class StarterClient {
 	readonly #place: StarterPlace;
@@ -42,8 +44,16 @@ export class StarterClient {
 
 	async start(spec: RunSpec): Promise<Started | StartFailed> {
 		const connection = await this.reach();
+		if (spec.enclosure.length > 0 && connection.version < ENCLOSES) {
+			throw new Error("the starter of an older version of Reeve cannot put a run into a unit");
+		}
 		const { type, payload } = await connection.ask(START, encodeSpec(spec), START_MS_MAX);
 		return type === STARTED ? readStarted(payload) : readFailed(payload);
+	}
+
+	/** The last line that the starter, or a program that was to run a shim, has written. */
+	lastLine(): string {
+		return lastLine(this.#place);
 	}
 
 	/** Processes that killed shims have left to the starter, with their descendants. */

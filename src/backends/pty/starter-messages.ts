@@ -14,6 +14,7 @@ export const STRANGERS_KILLED = 23;
 /** The steps of a start that fail for their own reasons. */
 export const FAILED_LOCK = 3;
 export const FAILED_GROUP = 9;
+export const FAILED_SHIM = 11;
 export const STEP_NAMES: Readonly<Record<number, string>> = {
 	1: "reading the specification",
 	2: "opening the run's directory",
@@ -42,6 +43,8 @@ export interface RunSpec {
 	readonly terminal: boolean;
 	readonly size: TerminalSize;
 	readonly bootId: string;
+	/** The command line that runs the shim, such as one that makes a unit around it; empty where the starter does. */
+	readonly enclosure: readonly string[];
 }
 
 /** Tags of the specification, as in PROTOCOL.md. */
@@ -68,6 +71,7 @@ export function encodeSpec(spec: RunSpec): Buffer {
 	);
 	put(12, number().u16(spec.size.columns).u16(spec.size.rows).end());
 	putText(13, spec.bootId);
+	for (const argument of spec.enclosure) putText(14, argument);
 	return out.end();
 }
 

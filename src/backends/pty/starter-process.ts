@@ -119,7 +119,7 @@ function openLog(path: string): number {
 	return openSync(path, "a", 0o600);
 }
 
-function lastLine({ folder }: StarterPlace): string {
+export function lastLine({ folder }: StarterPlace): string {
 	try {
 		return readFileSync(starterLogPath(folder), "utf8").trimEnd().split("\n").at(-1) ?? "";
 	} catch {

@@ -1,8 +1,8 @@
 /**
- * The control groups of runs that each have their own unit. The launcher is in the unit itself and the
- * agent, with all its processes, in a group below: so the agent can be killed as a whole, and the
- * launcher survives to record its exit and out-of-memory kills, before systemd removes the unit with
- * its last process. Limits belong to the unit; systemd sets them before anything runs.
+ * The control groups of runs that are each in a unit of their own. The shim is in the unit itself
+ * and the agent, with all that it starts, in a group below: so the agent can be killed as a whole, and
+ * the shim is left to record how it ended and whether memory ran out, before systemd removes
+ * the unit with its last process. Limits are the unit's, set by systemd before anything runs.
  */
 
 import { existsSync } from "node:fs";
@@ -49,13 +49,12 @@ function createRunScope(
 	const lacks = (limit: Limit) => !manager.controllers.includes(limit);
 	return {
 		paths: [join(folder, GROUPS_FOLDER, "agent")],
-		oomPaths: [folder],
 		limitedArgv: (argv, { memoryBytes }) =>
 			memoryBytes !== null && lacks("memory") ? limitMemory(argv, memoryBytes) : argv,
-		enclosedArgv(argv, { agentId, stopTimeoutMs }) {
+		enclosure({ agentId, stopTimeoutMs }) {
 			const properties = [...renderLimits(limits), ...renderStop(stopTimeoutMs)];
 			const description = `Reeve: agent ${agentId}`;
-			return scopeArgv(manager, { unit: unitOf(runId), description, properties }, argv);
+			return scopeArgv(manager, { unit: unitOf(runId), description, properties });
 		},
 		inside: (fork) => fork(),
 		joined() {},

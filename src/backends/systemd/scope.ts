@@ -24,8 +24,8 @@ export interface Scope {
 	readonly properties: readonly string[];
 }
 
-/** The command line that runs another in its own scope. */
-export function scopeArgv(manager: UserManager, scope: Scope, argv: Argv): Argv {
+/** The command line that runs the one behind it in a scope of its own. */
+export function scopeArgv(manager: UserManager, scope: Scope): Argv {
 	return [
 		// The program itself decides later what it passes on.
 		...(["env", `XDG_RUNTIME_DIR=${manager.runtimeDir}`, manager.runProgram] as const),
@@ -34,32 +34,29 @@ export function scopeArgv(manager: UserManager, scope: Scope, argv: Argv): Argv 
 		`--description=${scope.description}`,
 		// The run's own control group is below that of the unit.
 		...["Delegate=yes", ...scope.properties].flatMap((property) => ["-p", property]),
-		...["--", ...argv],
+		"--",
 	];
 }
 
-/** The launcher is not one of the agent's tasks. */
-const LAUNCHER_TASKS = 1;
+/** The shim is in the scope too, and is not the agent's to count. */
+const SHIM_TASKS = 1;
 
 export function renderLimits({ memoryBytes, cpuPercent, pids }: ResourceLimits): string[] {
 	return [
 		...(memoryBytes === null ? [] : [`MemoryMax=${memoryBytes}`]),
 		...(cpuPercent === null ? [] : [`CPUQuota=${cpuPercent}%`]),
-		...(pids === null ? [] : [`TasksMax=${pids + LAUNCHER_TASKS}`]),
+		...(pids === null ? [] : [`TasksMax=${pids + SHIM_TASKS}`]),
 	];
 }
 
 let servers = 0;
 
-/**
- * A scope for the process that owns terminals (`tmux`, `pty`), which must outlive the daemon's own
- * unit.
- */
+/** A scope for the starter or a tmux server, which is to outlive the daemon's own unit. */
 export function encloseServer(manager: UserManager, name: string): (argv: Argv) => Argv {
 	return (argv) => {
 		// A scope that is still stopping keeps its name.
 		const unit = `reeve-${name}-${process.pid}-${Date.now().toString(36)}-${++servers}.scope`;
 		const description = `Reeve: terminals (${name})`;
-		return scopeArgv(manager, { unit, description, properties: [] }, argv);
+		return [...scopeArgv(manager, { unit, description, properties: [] }), ...argv];
 	};
 }

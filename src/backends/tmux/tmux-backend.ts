@@ -1,18 +1,11 @@
 /**
- * Agents in sessions of Reeve's own tmux server, which is not shared and outlives the daemon. Each runs
- * under a launcher that records its exit, so nothing that tmux misses is lost.
- *
- * Signals and kills go to processes directly, by identity (S10), so they also work without tmux. Each
- * exit of a run that this client started or recovered is reported once (S8).
+ * Agents that are shown in sessions of a tmux server. A layer: another backend holds the runs, outside of tmux, and this
+ * one keeps a session open for each, in which a small program shows the run's terminal. tmux can be killed at any time:
+ * the agents live on, and their sessions are opened again.
  */
 
-import { randomUUID } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { markPaste } from "../../core/inbox.js";
-import { createGroups, type Groups } from "../../host/cgroup.js";
-import { isAlive } from "../../host/process-identity.js";
-import { RunTrees } from "../../host/run-trees.js";
+import { createHash } from "node:crypto";
+import type { Argv } from "../../host/cgroup.js";
 import type {
 	AgentSignal,
 	Backend,
@@ -29,104 +22,93 @@ import type {
 	TerminalSize,
 	TerminalViewer,
 } from "../../ports/backend.js";
-import { attachViewer } from "./attach-viewer.js";
-import type { Enclose } from "./control-client.js";
-import { quote } from "./control-parser.js";
-import { ExitWatch } from "./exit-watch.js";
-import { findRun } from "./find-run.js";
-import { hasTerminal, sessionOf, targetOf, treeOf } from "./handle.js";
-import { isRunId, RunFiles } from "./run-files.js";
-import { startRun } from "./start-run.js";
-import { ownerOf, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place.js";
 import { TmuxServer } from "./tmux-server.js";
 
 export interface TmuxBackendOptions {
-	/** A directory of the backend, private to the user: the server's socket, programs and records. */
+	/** A folder of the backend's own, private to the user: the server's socket and configuration. */
 	readonly folder: string;
-	/** How long a run that lost its terminal may take to exit by itself. */
-	readonly orphanGraceMs?: number;
-	/** The control groups of its runs, if they are not below this process's own. */
-	readonly groups?: Groups;
+	/** The backend that holds the runs. */
+	readonly inner: Backend;
+	/** The program that shows a run in a terminal; null where the run cannot be shown. */
+	readonly show: (handle: RunHandle) => { readonly argv: Argv; readonly agentId: string } | null;
 	/** Starts the server outside of this process's own unit. */
-	readonly enclose?: Enclose;
-	/** Its name, if its groups make it another backend. */
-	readonly name?: string;
+	readonly enclose?: (argv: Argv) => Argv;
+	/** The session of a run was gone and is open again. */
+	readonly onReopened?: (run: { readonly runId: string; readonly agentId: string }) => void;
+	/** How often the sessions are looked at. */
+	readonly lookMs?: number;
 }
 
 export function createTmuxBackend(options: TmuxBackendOptions): Backend {
 	return new SessionBackend(options);
 }
 
-const ORPHAN_GRACE_MS = 10_000;
-const KEYS_PER_COMMAND = 512;
-const TYPED_BYTES_MAX = 4 * 1024 * 1024;
+interface Shown {
+	readonly handle: RunHandle;
+	size: TerminalSize;
+	/** Opened by this daemon or found open. */
+	wasOpen: boolean;
+	isOpening: boolean;
+	/** How often its session was opened, since it last stayed open for a while. */
+	opened: number;
+	openedAtMs: number;
+}
+
+const LOOK_MS = 2_000;
+/** A session that lasts this long was not opened in vain. */
+const LASTED_MS = 60_000;
+const PAUSE_MS_MAX = 5 * 60_000;
+const SIZE: TerminalSize = { columns: 200, rows: 50 };
+
+/** tmux gives `.` and `:` in names a meaning, so names are generated. */
+const sessionOf = (runId: string) =>
+	`r-${createHash("sha256").update(runId).digest("hex").slice(0, 16)}`;
 
 class SessionBackend implements Backend {
 	readonly name: string;
-	readonly #place: TmuxPlace;
-	readonly #watch: ExitWatch;
-	readonly #trees = new RunTrees((run) => treeOf(run, this.#place.groups));
-	readonly #starting = new Map<string, Promise<StartResult>>();
-	readonly #listeners: ((exit: RunExit) => void)[] = [];
-	/** Exits that arrived before a listener was registered. */
-	#unheard: RunExit[] = [];
-	#isPrepared = false;
+	readonly #options: TmuxBackendOptions;
+	readonly #inner: Backend;
+	readonly #server: TmuxServer;
+	readonly #shown = new Map<string, Shown>();
+	/** One session is opened after the other. */
+	#opening: Promise<void> = Promise.resolve();
+	#timer: NodeJS.Timeout | null = null;
+	#isClosed = false;
 
-	constructor({ folder, name = "tmux", ...options }: TmuxBackendOptions) {
-		this.name = name;
-		const server = new TmuxServer(serverPlace(folder, options.enclose ?? null), {
-			onPaneDeath: () => this.#watch.lookSoon(),
-			onDrop: () => this.#watch.look(),
-		});
-		const files = new RunFiles(folder, (runId) => this.#watch.onRecord(runId));
-		const groups = options.groups ?? createGroups(ownerOf(folder));
-		this.#place = { name, folder, server, files, groups };
-		const orphanGraceMs = options.orphanGraceMs ?? ORPHAN_GRACE_MS;
-		this.#watch = new ExitWatch(this.#place, orphanGraceMs, (exit) => this.#report(exit));
+	constructor(options: TmuxBackendOptions) {
+		this.#options = options;
+		this.#inner = options.inner;
+		this.name = options.inner.name;
+		this.#server = new TmuxServer(options.folder, options.enclose ?? null);
 	}
 
-	/** Rejects if it is unknown whether the run was started; then only `recover` can determine it. */
 	async start(request: StartRequest): Promise<StartResult> {
-		const { runId } = request;
-		if (!isRunId(runId)) {
-			return { ok: false, failure: { permanent: true, detail: `invalid run id: ${runId}` } };
-		}
-		const begun = this.#starting.get(runId) ?? this.#begin(request);
-		this.#starting.set(runId, begun);
-		try {
-			return await begun;
-		} finally {
-			this.#starting.delete(runId);
-		}
+		const started = await this.#inner.start(request);
+		if (!started.ok) return started;
+		const { terminal, size } = request;
+		const handle = withSession(started.handle, terminal);
+		if (terminal) this.#keep(handle, size);
+		return { ok: true, handle };
 	}
 
 	async recover(runId: string, handle: RunHandle | null): Promise<Recovered> {
-		if (!isRunId(runId)) return { state: "gone", rebooted: false };
-		if (this.#starting.has(runId)) return { state: "unknown", reason: "it is still starting" };
-		try {
-			this.#prepare();
-		} catch (error) {
-			return { state: "unknown", reason: (error as Error).message };
-		}
-		const found = await findRun(this.#place, runId, handle);
-		if (found.state === "running") {
-			this.#watch.add(runId, found.handle);
-			this.#watch.look();
-		} else if (found.state === "exited" && !this.#watch.has(runId)) {
-			void this.#watch.reap(runId, false);
-		}
-		return found;
+		const found = await this.#inner.recover(runId, handle);
+		if (found.state !== "running") return found;
+		const hasTerminal = handle?.data["terminal"] !== 0;
+		const outer = withSession(found.handle, hasTerminal);
+		if (hasTerminal) this.#keep(outer, SIZE);
+		return { state: "running", handle: outer };
 	}
 
 	onExit(listener: (exit: RunExit) => void): void {
-		this.#listeners.push(listener);
-		const late = this.#unheard;
-		this.#unheard = [];
-		for (const exit of late) listener(exit);
+		this.#inner.onExit((exit) => {
+			this.#shown.delete(exit.runId);
+			listener(exit);
+		});
 	}
 
 	signal(handle: RunHandle, signal: AgentSignal): Promise<readonly RunProcess[]> {
-		return this.#trees.signal(handle, signal);
+		return this.#inner.signal(handle, signal);
 	}
 
 	signalEach(
@@ -134,119 +116,139 @@ class SessionBackend implements Backend {
 		processes: readonly RunProcess[],
 		signal: AgentSignal,
 	): Promise<void> {
-		return this.#trees.signalEach(run, processes, signal);
+		return this.#inner.signalEach(run, processes, signal);
 	}
 
-	async isRunning(handle: RunHandle): Promise<boolean | "unknown"> {
-		return isAlive(handle.process);
+	isRunning(handle: RunHandle): Promise<boolean | "unknown"> {
+		return this.#inner.isRunning(handle);
 	}
 
 	processes(run: RunReference): Promise<RunProcesses> {
-		return this.#trees.processes(run);
+		return this.#inner.processes(run);
 	}
 
 	kill(run: RunReference): Promise<KillResult> {
-		return this.#trees.kill(run);
+		return this.#inner.kill(run);
 	}
 
-	async input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
-		needTerminal(handle);
-		if (bytes.length > TYPED_BYTES_MAX) throw new Error("the input is too large");
-		const keys = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
-		const lines: Promise<unknown>[] = [];
-		for (let from = 0; from < keys.length; from += KEYS_PER_COMMAND) {
-			const some = keys.slice(from, from + KEYS_PER_COMMAND).join(" ");
-			lines.push(this.#place.server.run(`send-keys -t '${targetOf(handle.runId)}' -H ${some}`));
-		}
-		await Promise.all(lines);
+	input(handle: RunHandle, bytes: Uint8Array): Promise<void> {
+		return this.#inner.input(handle, bytes);
 	}
 
-	async paste(handle: RunHandle, text: string): Promise<void> {
-		needTerminal(handle);
-		const { server, folder } = this.#place;
-		const target = quote(targetOf(handle.runId));
-		const [[flag = ""] = []] = await server.run(
-			`display-message -p -t ${target} '#{bracket_paste_flag}'`,
-		);
-		if (flag === "1") return this.input(handle, Buffer.from(markPaste(text)));
-		if (flag === "0" || text === "") return this.input(handle, Buffer.from(text));
-		// This version does not report the mode, but its own paste follows it.
-		const name = `reeve-${randomUUID()}`;
-		const file = join(folder, name);
-		await writeFile(file, text, { mode: 0o600, flag: "wx" });
-		try {
-			await server.run(`load-buffer -b ${name} ${quote(file)}`);
-			await server.run(`paste-buffer -d -p -r -b ${name} -t ${target}`);
-		} finally {
-			await rm(file, { force: true });
-		}
+	paste(handle: RunHandle, text: string): Promise<void> {
+		return this.#inner.paste(handle, text);
 	}
 
-	async screen(handle: RunHandle): Promise<string> {
-		needTerminal(handle);
-		const [lines = []] = await this.#place.server.run(
-			`capture-pane -p -t '${targetOf(handle.runId)}'`,
-		);
-		return lines.join("\n").trimEnd();
+	screen(handle: RunHandle): Promise<string> {
+		return this.#inner.screen(handle);
 	}
 
+	/** The size is that of the tmux window, from which the program in it takes it over. */
 	async attach(
 		handle: RunHandle,
 		viewer: TerminalViewer,
 		size: TerminalSize | null,
 	): Promise<TerminalConnection> {
-		needTerminal(handle);
-		const viewed = {
-			server: this.#place.server,
-			session: sessionOf(handle.runId),
-			write: (bytes: Uint8Array) => void this.input(handle, bytes).catch(() => {}),
+		const connection = await this.#inner.attach(handle, viewer, null);
+		const resize = (to: TerminalSize) => {
+			const shown = this.#shown.get(handle.runId);
+			if (shown !== undefined) shown.size = to;
+			this.#server.resize(sessionOf(handle.runId), to).catch(() => connection.resize(to));
 		};
-		return attachViewer(viewed, viewer, size);
+		if (size !== null) resize(size);
+		return { write: connection.write, resize, close: connection.close };
 	}
 
 	async forget(runId: string): Promise<void> {
-		this.#trees.forget(runId);
-		if (isRunId(runId) && this.#place.files.has(runId, "exit")) this.#place.files.remove(runId);
+		this.#shown.delete(runId);
+		await this.#inner.forget(runId);
 	}
 
 	async close(): Promise<void> {
-		await this.#watch.close();
-		this.#place.files.close();
-		await this.#place.server.close();
-		this.#place.groups.sweep();
+		this.#isClosed = true;
+		if (this.#timer !== null) clearInterval(this.#timer);
+		await this.#inner.close();
+		await this.#opening;
 	}
 
-	#prepare(): void {
-		if (this.#isPrepared) return;
-		preparePlace(this.#place.folder);
-		this.#place.files.open();
-		this.#place.files.prune();
-		// Groups of runs that ended unobserved, or whose last process exited late.
-		this.#place.groups.sweep();
-		this.#isPrepared = true;
+	#keep(handle: RunHandle, size: TerminalSize): void {
+		const { runId } = handle;
+		if (this.#shown.has(runId) || this.#options.show(handle) === null) return;
+		this.#shown.set(runId, {
+			handle,
+			size,
+			wasOpen: false,
+			isOpening: false,
+			opened: 0,
+			openedAtMs: Number.NEGATIVE_INFINITY,
+		});
+		this.#timer ??= setInterval(() => void this.#look(), this.#options.lookMs ?? LOOK_MS).unref();
+		void this.#look();
 	}
 
-	async #begin(request: StartRequest): Promise<StartResult> {
-		const { runId } = request;
+	/** Opens the sessions that are missing. */
+	async #look(): Promise<void> {
+		const runs = [...this.#shown].filter(([, { isOpening }]) => !isOpening);
+		if (runs.length === 0 || this.#isClosed) return;
+		let open: ReadonlySet<string>;
 		try {
-			this.#prepare();
-		} catch (error) {
-			return { ok: false, failure: { permanent: false, detail: (error as Error).message } };
+			open = await this.#server.sessions();
+		} catch {
+			// tmux does not answer now; the next look asks again.
+			return;
 		}
-		// Watched from before the start: an exit may come before the response.
-		this.#watch.add(runId, null);
-		const started = await startRun(this.#place, request, () => findRun(this.#place, runId, null));
-		if (started.ok) this.#watch.add(runId, started.handle);
-		else this.#watch.remove(runId);
-		return started;
+		for (const [runId, shown] of runs) {
+			if (shown.isOpening || this.#shown.get(runId) !== shown) continue;
+			if (open.has(sessionOf(runId))) shown.wasOpen = true;
+			else this.#open(runId, shown);
+		}
 	}
 
-	#report(exit: RunExit): void {
-		if (this.#listeners.length === 0) this.#unheard.push(exit);
-		for (const listener of this.#listeners) listener(exit);
+	#open(runId: string, shown: Shown): void {
+		const lastedMs = performance.now() - shown.openedAtMs;
+		if (lastedMs > LASTED_MS) shown.opened = Math.min(shown.opened, 1);
+		const pauseMs = Math.min(PAUSE_MS_MAX, LOOK_MS * 2 ** (shown.opened - 1));
+		// The first time that it is gone, it is opened again at once.
+		if (shown.opened > 1 && lastedMs < pauseMs) return;
+		shown.isOpening = true;
+		shown.opened++;
+		this.#opening = this.#opening.then(async () => {
+			try {
+				await this.#openNow(runId, shown);
+			} catch {
+				// The next look tries again, later each time.
+			} finally {
+				shown.openedAtMs = performance.now();
+				shown.isOpening = false;
+			}
+		});
+	}
+
+	async #openNow(runId: string, shown: Shown): Promise<void> {
+		const command = this.#options.show(shown.handle);
+		if (command === null || this.#isClosed || this.#shown.get(runId) !== shown) return;
+		if ((await this.#inner.isRunning(shown.handle)) !== true) return;
+		const { argv, agentId } = command;
+		const name = sessionOf(runId);
+		const { size } = shown;
+		const tags = {
+			"@reeve": "1",
+			"@reeve-project": nameIn(agentId.split(":")[0] ?? ""),
+			"@reeve-agent": nameIn(agentId),
+			"@reeve-run": runId,
+			"@reeve-root": this.#options.folder,
+		};
+		await this.#server.open({ name, size, argv, tags });
+		// A viewer has set another one meanwhile.
+		if (shown.size !== size) await this.#server.resize(name, shown.size);
+		if (shown.wasOpen) this.#options.onReopened?.({ runId, agentId });
+		shown.wasOpen = true;
 	}
 }
 
-function needTerminal(handle: RunHandle): void {
-	if (!hasTerminal(handle)) throw new Error("the agent has no terminal");
-}
+const nameIn = (id: string) => id.replaceAll(/[^\w:.-]/g, "_");
+
+const withSession = (handle: RunHandle, terminal: boolean): RunHandle => ({
+	...handle,
+	data: { ...handle.data, session: sessionOf(handle.runId), terminal: terminal ? 1 : 0 },
+});

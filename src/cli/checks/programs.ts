@@ -29,15 +29,6 @@ export async function checkTmux({ env }: CheckContext): Promise<Finding> {
 	return judgeTmux(stdout.trim());
 }
 
-/** Known defects of versions in use. Reeve works around each; users do not need to do anything. */
-const TMUX_DEFECTS: readonly {
-	readonly before: readonly [number, number];
-	readonly defect: string;
-}[] = [
-	{ before: [3, 5], defect: "may lose the exit status of a process" },
-	{ before: [3, 4], defect: "may crash when sessions change while a client is attached" },
-];
-
 export function judgeTmux(version: string): Finding {
 	// `tmux next-3.6` and `tmux master` are newer than any release.
 	const number = /(\d+\.\d+)/.exec(version)?.[1];
@@ -45,25 +36,12 @@ export function judgeTmux(version: string): Finding {
 	if (!isAtLeast(number, TMUX_MIN)) {
 		return warn(`${version} is old`, `install tmux ${TMUX_MIN.join(".")} or newer`);
 	}
-	const known = TMUX_DEFECTS.filter(({ before }) => !isAtLeast(number, before));
-	if (known.length === 0) return ok(version);
-	const defects = known.map(({ defect }) => defect).join(" and ");
-	return ok(`${version}, which ${defects}; Reeve works around it`);
+	return ok(version);
 }
 
 function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
 	const [hasMajor = 0, hasMinor = 0] = version.split(".").map(Number);
 	return hasMajor > major || (hasMajor === major && hasMinor >= minor);
-}
-
-export async function checkPerl({ env }: CheckContext): Promise<Finding> {
-	const args = ["-MPOSIX", "-e", "print $]"];
-	const { code, stdout } = await runProgram("perl", args, { env, timeoutMs: ASK_MS_MAX });
-	if (code === 0) return ok(`perl ${stdout.trim()}`);
-	return warn(
-		"perl is not available: the tmux backend needs it, so sessions use the pty backend",
-		"optional: install perl (apt install perl); the pty backend works without it",
-	);
 }
 
 /** Named like their adapters, and two that run under `generic`. */

@@ -24,7 +24,7 @@ import {
 } from "../checks/daemon.js";
 import { checkDatabase, checkStrays, inspect } from "../checks/inspected.js";
 import { checkDisk, checkFiles, checkHome, checkSocket } from "../checks/places.js";
-import { checkAgentClis, checkNode, checkPerl, checkTmux } from "../checks/programs.js";
+import { checkAgentClis, checkNode, checkTmux } from "../checks/programs.js";
 import { checkService } from "../checks/service.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
@@ -58,7 +58,6 @@ const DAEMON_MS_MAX = 3_000;
 const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promise<Finding>>> = {
 	node: () => checkNode(process.versions.node),
 	tmux: checkTmux,
-	perl: checkPerl,
 	"agent CLIs": checkAgentClis,
 	home: checkHome,
 	files: checkFiles,

@@ -75,7 +75,7 @@ static size_t mutate(uint8_t *bytes, size_t size) {
 
 static size_t make_frames(uint8_t *bytes) {
 	struct writer w = writer_of(bytes, INPUT_MAX);
-	static const uint8_t types[] = {1, 2, 16, 20, 22, 32, 34, 37, 38, 40, 42, 44, 45, 46, 47, 50, 52};
+	static const uint8_t types[] = {1, 2, 16, 20, 22, 32, 34, 37, 38, 40, 42, 44, 45, 46, 47, 50, 52, 53};
 	for (uint32_t count = 1 + draw(6); count > 0; count--) {
 		uint32_t size = draw(12) == 0 ? draw(100000) : draw(32);
 		put_u32(&w, size);
@@ -154,11 +154,12 @@ static void require_text(const char *text, const uint8_t *bytes, size_t size) {
 static void check_spec(const uint8_t *input, size_t size) {
 	struct spec spec;
 	char run_id[SPEC_TEXT_MAX + 1];
+	bool enclosed;
 	/* Exactly as large as it may be, so that a sanitizer sees one byte too many. */
 	uint8_t *bytes = malloc(size + 1);
 	require(bytes != NULL, "no memory");
 	memcpy(bytes, input, size);
-	bool found = spec_find_run_id(bytes, size, run_id);
+	bool found = spec_find_run_id(bytes, size, run_id, &enclosed);
 	if (spec_parse(&spec, bytes, size) == NULL) {
 		require(found && strcmp(run_id, spec.run_id) == 0, "two parsers find different run ids");
 		const char *texts[] = {spec.run_id, spec.run_dir, spec.socket, spec.log_dir, spec.cwd, spec.boot_id};
@@ -166,6 +167,8 @@ static void check_spec(const uint8_t *input, size_t size) {
 		for (size_t i = 0; i < spec.group_count; i++) require_text(spec.groups[i], bytes, size);
 		for (char **arg = spec.args; *arg != NULL; arg++) require_text(*arg, bytes, size);
 		for (char **entry = spec.env; *entry != NULL; entry++) require(strchr(*entry, '=') != NULL, "a variable without a name");
+		for (char **arg = spec.enclosure; *arg != NULL; arg++) require_text(*arg, bytes, size);
+		require(enclosed == (spec.enclosure[0] != NULL), "two parsers disagree about the enclosure");
 		require(spec.args[0] != NULL && spec.args[0][0] != 0, "no program");
 		require(spec.log_files >= 1 && spec.log_files <= LOG_FILES_MAX && spec.log_bytes > 0, "an impossible log");
 	}

@@ -5,7 +5,7 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Client } from "../support/client.js";
-import { Fields, frame, TYPE, u32 } from "../support/frames.js";
+import { Fields, frame, TYPE, u8, u32 } from "../support/frames.js";
 import { isAlive, type Run, until, type World } from "../support/world.js";
 
 const isRoot = process.getuid?.() === 0;
@@ -26,11 +26,11 @@ export function protocolSuite(world: () => World): void {
 	it("greets with its versions and the same status that it answers", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const fields = await run.client.fields(TYPE.hello);
-		expect([fields.u8(), fields.u8()]).toEqual([1, 1]);
+		expect([fields.u8(), fields.u8()]).toEqual([1, 2]);
 		expect(fields.str()).toBe(run.spec.runId);
 		const starter = await world().starter();
 		const hello = await starter.fields(TYPE.hello);
-		expect([hello.u8(), hello.u8(), hello.u32()]).toEqual([1, 1, world().starterPid]);
+		expect([hello.u8(), hello.u8(), hello.u32()]).toEqual([1, 2, world().starterPid]);
 		expect(await run.status()).toMatchObject({
 			runId: run.spec.runId,
 			shim: run.started.shim,
@@ -48,7 +48,7 @@ export function protocolSuite(world: () => World): void {
 		const run = await world().run(["sleep", "100"]);
 		const socket = run.spec.socket;
 		for (const hello of [
-			frame(1, Buffer.from([1, 9])),
+			frame(1, Buffer.from([1, 1])),
 			frame(1, Buffer.from([0, 1])),
 			frame(1, Buffer.from([1, 1, 7, 7, 7]), 9),
 		]) {
@@ -57,7 +57,7 @@ export function protocolSuite(world: () => World): void {
 			client.close();
 		}
 		for (const versions of [
-			[2, 9],
+			[3, 9],
 			[0, 0],
 			[3, 1],
 		]) {
@@ -66,9 +66,87 @@ export function protocolSuite(world: () => World): void {
 			);
 		}
 		const starter = join(world().folder, "starter.sock");
-		expect(await refusal(starter, Buffer.alloc(0), frame(1, Buffer.from([2, 2])))).toContain(
+		expect(await refusal(starter, Buffer.alloc(0), frame(1, Buffer.from([3, 3])))).toContain(
 			"no common version",
 		);
+	});
+
+	it("speaks the newest version that both speak, from the greeting on", async () => {
+		const run = await world().run(["sleep", "100"]);
+		for (const newest of [2, 9]) {
+			const client = await Client.open(run.spec.socket, Client.hello(1, newest));
+			client.socket.write(frame(TYPE.tree, u32(7), 2));
+			expect(await client.wait(({ type }) => type === TYPE.treeList)).toMatchObject({ version: 2 });
+			client.close();
+		}
+		const older = await Client.open(run.spec.socket, Client.hello(1, 1));
+		older.send(TYPE.tree, u32(7));
+		expect(await older.wait(({ type }) => type === TYPE.treeList)).toMatchObject({ version: 1 });
+	});
+
+	it("reports a size to those that follow, except to those of version 1", async () => {
+		const run = await world().run(["sleep", "100"]);
+		const viewer = await Client.open(run.spec.socket, Client.hello(1, 2));
+		const older = await Client.open(run.spec.socket, Client.hello(1, 1));
+		viewer.socket.write(frame(TYPE.follow, Buffer.concat([u32(1), u8(0)]), 2));
+		await viewer.fields(TYPE.following);
+		await older.ask(TYPE.follow, [TYPE.following]);
+		for (const columns of [100, 100, 101]) run.client.resize(columns, 30);
+		const seen = async () => {
+			const fields = await viewer.fields(TYPE.resized);
+			return [fields.u64(), fields.u16(), fields.u16()];
+		};
+		// The same size again is none.
+		expect([await seen(), await seen()]).toEqual([
+			[0, 100, 30],
+			[0, 101, 30],
+		]);
+		await older.tree();
+		expect(older.frames.filter(({ type }) => type === TYPE.resized)).toEqual([]);
+	});
+
+	it("reports queries also while a connection follows that leaves them to others", async () => {
+		const run = await world().run(["sh", "-c", "read x; printf '\\033[6n'; sleep 100"]);
+		const viewer = await Client.open(run.spec.socket, Client.hello(1, 2));
+		viewer.socket.write(frame(TYPE.follow, Buffer.concat([u32(1), u8(1)]), 2));
+		await viewer.fields(TYPE.following);
+		await run.client.input("\r");
+		expect((await run.client.fields(TYPE.query)).u64()).toBe((await run.status()).queryAt);
+	});
+
+	it("shows a run in another terminal, without its queries, and takes keys and sizes from there", async () => {
+		const { binary } = world();
+		const shown = await world().run([
+			"sh",
+			"-c",
+			"printf 'a\\033[6nb\\033]11;?\\007c\\033[1md'; read x; echo got $x; stty size; read x",
+		]);
+		await shown.logged("d");
+		const pane = await world().run([binary, "attach", shown.spec.socket, shown.spec.logDir], {
+			agent: "pane",
+		});
+		await pane.logged("abc\x1b[1md");
+		await pane.client.input("keys\r");
+		await pane.logged("got keys\r\n24 80");
+		pane.client.resize(90, 20);
+		await until(async () => (await shown.status()).columns === 90);
+		await shown.client.input("\r");
+		await shown.exit();
+		expect((await pane.exit()).status).toBe(0);
+	});
+
+	it("runs a shim through another program, which becomes it", async () => {
+		const file = join(world().folder, "enclosed");
+		const enclosure = ["sh", "-c", `echo $$ "$*" >${file}; exec "$@"`, "unit"];
+		const run = await world().run(["sh", "-c", "exit 3"], { enclosure });
+		expect((await run.exit()).status).toBe(3 << 8);
+		expect(readFileSync(file, "utf8")).toBe(
+			`${run.started.shim} /dev/fd/5 run ${run.spec.runId}\n`,
+		);
+		const failed = await world().tryStart(
+			world().spec(["true"], { enclosure: ["sh", "-c", "exit 1"] }),
+		);
+		expect(failed).toMatchObject({ step: 11 });
 	});
 
 	it.each([

@@ -32,6 +32,7 @@ export const TYPE = {
 	exit: 50,
 	treeEmpty: 51,
 	ackExit: 52,
+	resized: 53,
 } as const;
 
 export interface Frame {
@@ -202,6 +203,7 @@ export interface Spec {
 	readonly columns?: number;
 	readonly rows?: number;
 	readonly bootId?: string;
+	readonly enclosure?: readonly string[];
 }
 
 export function field(tag: number, value: string | Buffer): Buffer {
@@ -224,5 +226,6 @@ export function renderSpec(spec: Spec): Buffer {
 		field(11, u8(spec.terminal === false ? 0 : 1)),
 		field(12, Buffer.concat([u16(spec.columns ?? 80), u16(spec.rows ?? 24)])),
 		field(13, spec.bootId ?? "boot-1"),
+		...(spec.enclosure ?? []).map((arg) => field(14, arg)),
 	]);
 }

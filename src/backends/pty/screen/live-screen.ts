@@ -15,8 +15,10 @@ import {
 	FOLLOW,
 	type Following,
 	OUTPUT,
+	RESIZED,
 	readFollowing,
 	readOutput,
+	readResized,
 } from "../shim-messages.js";
 import { createEmulator, type Emulator } from "./emulator.js";
 import { readLogBytes, readLogTable } from "./log-bytes.js";
@@ -186,6 +188,7 @@ export class LiveScreen {
 	#onFrame({ type, payload }: Frame): void {
 		if (type === OUTPUT) this.#onOutput(readOutput(payload));
 		else if (type === BEHIND) void this.#catchUp().catch(() => this.#finish("it was lost"));
+		else if (type === RESIZED) this.#onResized(readResized(payload));
 		else if (type === EXIT) this.#finish("the agent has exited");
 	}
 
@@ -194,6 +197,16 @@ export class LiveScreen {
 		// The frame's memory is shared with other data of the same chunk.
 		this.#feed(Buffer.from(bytes));
 		for (const watcher of this.#viewers) watcher.onOutput(bytes);
+	}
+
+	/** Another connection has set the size. */
+	#onResized(size: TerminalSize): void {
+		this.#emulator?.settle(() => {
+			const before = this.#emulator?.size;
+			if (before?.columns === size.columns && before.rows === size.rows) return;
+			this.#emulator?.resize(size);
+			for (const watcher of this.#viewers) watcher.refresh();
+		});
 	}
 
 	#feed(bytes: Buffer): void {

@@ -1,0 +1,8 @@
+/* Shows a run in the terminal that this process is started in, such as a pane of tmux. */
+#ifndef REEVE_ATTACH_H
+#define REEVE_ATTACH_H
+
+/* Ends with the run (0), with its terminal, or with the connection to the shim (1). */
+int attach_main(const char *socket_path, const char *log_folder);
+
+#endif
