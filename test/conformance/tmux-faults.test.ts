@@ -92,6 +92,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 			expect(isAlive(handle.process)).toBe(true);
 		}
 		expect(exits.all).toEqual([]);
+		await eventually(() => world.reopened.length === 2);
 		expect([...world.reopened].sort()).toEqual(requests.map(({ agentId }) => agentId));
 	});
 
@@ -114,7 +115,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 			world.tmux("kill-session", "-t", sessionOf(handle));
 		}
 		await eventually(() => isShown(handle, "ready"));
-		expect(world.reopened).toHaveLength(2);
+		await eventually(() => world.reopened.length === 2);
 		expect(await backend.isRunning(handle)).toBe(true);
 	});
 
