@@ -30,7 +30,7 @@ describe("auto takes", () => {
 		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
 	});
 
-	test("systemd for agents with limits, where the user's own goes on after logout and there is tmux", () => {
+	test("systemd for agents with limits, if the user manager lingers and there is tmux", () => {
 		expect(limitedOf({ manager, noTmux: null })).toBe("systemd");
 		const inside = { ...manager, lingers: false, holdsThisProcess: true };
 		expect(limitedOf({ manager: inside, noTmux: null })).toBe("systemd");

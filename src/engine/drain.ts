@@ -29,7 +29,7 @@ export interface Drained {
 	readonly killed: readonly RunProcess[];
 }
 
-export interface DrainWays {
+export interface DrainSteps {
 	readonly rungs: readonly DrainRung[];
 	/** The agent's current activity, if known. */
 	readonly activity: () => Activity;
@@ -37,12 +37,12 @@ export interface DrainWays {
 }
 
 /** The steps of an adapter. A single step is not reported, because that would add no information. */
-export function drainWaysOf(
+export function drainStepsOf(
 	rungs: readonly DrainRung[],
 	activity: () => Activity,
 	about: { readonly agent: string; readonly run_id: string },
 	note: (event: NewEvent) => Promise<void>,
-): DrainWays {
+): DrainSteps {
 	const onRung = async (rung: DrainRung | "sigkill") => {
 		if (rungs.length > 1) await note({ ...about, type: "agent.drain_rung", data: { rung } });
 	};
@@ -53,7 +53,7 @@ export async function drainRun(
 	live: LiveRun,
 	timeoutMs: number,
 	clock: Clock,
-	ways: DrainWays,
+	ways: DrainSteps,
 ): Promise<Drained> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
 	const onKill = () => ways.onRung("sigkill");
@@ -83,7 +83,7 @@ async function climb(
 	handle: RunHandle,
 	{ untilMs, asked }: TreeEnding,
 	clock: Clock,
-	{ rungs, activity, onRung }: DrainWays,
+	{ rungs, activity, onRung }: DrainSteps,
 ): Promise<void> {
 	const left = () => Math.max(0, untilMs - clock.now().steadyMs);
 	for (const [index, rung] of rungs.entries()) {

@@ -5,10 +5,10 @@ import type { ExitReport } from "../core/exit.js";
 import type { StoredExit } from "../ports/store.js";
 import { type PlannedStart, recordExit, startEffect, toStoredRun } from "./agent-record.js";
 import type { LiveRun } from "./agent-state.js";
+import { classifyRun } from "./classify-run.js";
 import { isTreeGone } from "./end-tree.js";
-import { judgeRun } from "./judge-run.js";
-import type { KeptAgent } from "./kept-agent.js";
 import type { LifeWorld } from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
 import { endConversation } from "./run-conversation.js";
 
 export interface RecordedEnd {
@@ -21,7 +21,7 @@ export interface RecordedEnd {
 
 export async function recordEnd(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	facts: ExitReport,
 	atMs: number,
@@ -30,7 +30,7 @@ export async function recordEnd(
 	live.exitRecorded = !(await isTreeGone(live));
 	const { id, spec } = kept.now;
 	if (spec.kind === "call") throw new Error(`${id} is a call agent and has no runs`);
-	const judged = await judgeRun(world.sessions, spec, live, facts, atMs);
+	const judged = await classifyRun(world.sessions, spec, live, facts, atMs);
 	const { report } = judged;
 	await world.inbox.settle(id, judged.signs);
 	const decision = decideAfterExit(kept.now.crash, report, {

@@ -6,8 +6,8 @@ import type { RunHandle, StartFailure, StartRequest } from "../ports/backend.js"
 import type { StoredExit } from "../ports/store.js";
 import { startEffectKey, toStoredRun } from "./agent-record.js";
 import { continuesConversation, type LiveRun } from "./agent-state.js";
-import type { KeptAgent } from "./kept-agent.js";
 import type { LifeWorld } from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
 import { takeConversation } from "./run-conversation.js";
 
 export type Launched =
@@ -18,7 +18,7 @@ export type Launched =
 
 /** The intent is recorded before the start, so that an unconfirmed start can be found. */
 export async function recordIntent(
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	lastExit: StoredExit | null,
 ): Promise<void> {
@@ -43,7 +43,7 @@ export function startedEvent(
 
 export async function launchRun(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 ): Promise<Launched> {
 	const ready = await prepareRun(world, kept, live).catch((error: unknown) =>
@@ -62,7 +62,7 @@ export async function launchRun(
 
 async function prepareRun(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 ): Promise<Launched | { readonly request: Omit<StartRequest, "runId"> }> {
 	const { spec, conversation = null } = kept.now;

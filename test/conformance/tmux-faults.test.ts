@@ -39,14 +39,14 @@ describeWithTmux("faults of the tmux backend", () => {
 		return readIdentity(Number(text.split(" ")[1]));
 	};
 
-	test("can be had where tmux is", () => expect(explainTmuxProblem()).toBeNull());
+	test("is available if tmux is", () => expect(explainTmuxProblem()).toBeNull());
 
 	test("has a launcher that is strict Perl", () => {
 		const checked = spawnSync("env", ["perl", "-Mstrict", "-w", "-c"], { input: LAUNCHER });
 		expect(String(checked.stderr)).toBe("- syntax OK\n");
 	});
 
-	test(`tells of ${SINGLE_EXITS} exits one after the other, each with its code (S8)`, {
+	test(`reports ${SINGLE_EXITS} consecutive exits, each with its code (S8)`, {
 		timeout: 120_000,
 	}, async () => {
 		const backend = world.connect();
@@ -61,7 +61,7 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(exits.all).toHaveLength(SINGLE_EXITS);
 	});
 
-	test("tells an exit with code 137 from a death by SIGKILL (S9)", async () => {
+	test("distinguishes an exit with code 137 from a death by SIGKILL (S9)", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const coded = await startOk(backend, world.run(["sh", "-c", "exit 137"]));
@@ -114,7 +114,7 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(files.filter((name) => name.endsWith(".spec"))).toEqual([]);
 	});
 
-	test("ends what survives a kill -9 of the server, and tells of each end once", async () => {
+	test("stops the survivors of a kill -9 of the server, and reports each exit once", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const requests = [
@@ -126,7 +126,7 @@ describeWithTmux("faults of the tmux backend", () => {
 		for (const handle of handles) {
 			await eventually(async () => (await backend.screen(handle)).includes("ready"));
 		}
-		// One of the survivors loses its launcher as well: nobody sees how it ends.
+		// One of the survivors loses its launcher as well: its exit is not observed.
 		const launcher = launcherOf(handles[0]?.runId ?? "");
 		if (launcher === null) throw new Error("the launcher is not there");
 		signalVerified(world.holder(), "SIGKILL");
@@ -220,12 +220,13 @@ describeWithTmux("faults of the tmux backend", () => {
 		expect(found).toMatchObject({ state: "running", handle: { process: handle.process } });
 	});
 
-	test("gives up a start of its own whose launcher was killed before it reported", async () => {
+	test("abandons its own start if the launcher was killed before it reported", async () => {
 		const backend = world.connect();
 		await startOk(backend, world.request({ type: "lives-on" }));
 		const request = world.request({ type: "lives-on" });
 		const claim = join(world.backendFolder, "runs", `${request.runId}.claim`);
-		// What such a start leaves: the launcher took the spec, and nothing but the claim of this process is there.
+		// The leftovers of such a start: the launcher read the spec, and only the claim of this process
+		// exists.
 		writeFileSync(claim, JSON.stringify(readIdentity(process.pid)));
 		expect(await backend.recover(request.runId, null)).toMatchObject({ state: "unknown" });
 		const long = new Date(Date.now() - 60_000);
@@ -235,7 +236,7 @@ describeWithTmux("faults of the tmux backend", () => {
 	});
 
 	describe("on a full disk", () => {
-		/** As an engine does: looks again while it cannot be told. */
+		/** Like the engine: repeats while the state is unknown. */
 		const recoverSurely = (backend: Backend, runId: string) =>
 			eventually(async () => {
 				const found = await backend.recover(runId, null);
@@ -375,7 +376,7 @@ describeWithTmux("faults of the tmux backend", () => {
 	});
 });
 
-/** What a viewer sees first, be it the screen or why there is none. Then it leaves. */
+/** The first output for a viewer, either the screen or why there is none. Then it disconnects. */
 async function firstSight(backend: Backend, handle: RunHandle): Promise<string> {
 	let tell: (text: string) => void = () => {};
 	const seen = new Promise<string>((resolve) => {

@@ -39,7 +39,7 @@ export interface TmuxWorld extends World {
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
 	/** The live server. */
 	holder(): ProcessIdentity;
-	/** What the world's own tmux server answers to a command. */
+	/** The response of this world's own tmux server to a command. */
 	tmux(...args: string[]): string;
 	/** Everything that a run has printed, oldest first. */
 	log(runId: string): Buffer;
@@ -147,7 +147,7 @@ function argvOf(behaviour: Behaviour, file: string): [string, ...string[]] {
 				...(behaviour.marksPastes ? ["marks-pastes"] : []),
 			];
 		case "is-missing":
-			return ["a-program-that-nobody-has"];
+			return ["a-missing-program"];
 	}
 }
 

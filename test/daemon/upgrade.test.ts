@@ -76,7 +76,7 @@ describeWithTmux("another version of the daemon", () => {
 			readdirSync(join(home.runtime, "tmux")).filter((name) => name.startsWith("launcher-"));
 		expect(launchers()).toHaveLength(2);
 
-		// Each is typed at, and the exit of each is seen, whoever started it.
+		// Input and exits work for each, whichever version started it.
 		for (const agent of Object.keys(await pidsOf())) {
 			await client.call("POST /api/v1/agents/:id/send", {
 				place: `p:${agent}`,
@@ -176,7 +176,7 @@ test("runs of the version before the shim are ended and started again, and its e
 	expect(reasons.join("\n")).toContain("started by an earlier version of Reeve");
 });
 
-test("an older version refuses a newer database with both versions and what to do, and says so at once", {
+test("an older version refuses a newer database immediately, with both versions and a hint", {
 	timeout: 120_000,
 }, async () => {
 	broken = createBrokenHome();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ConnectGate } from "./connect-gate.js";
 
-test("changes run beside each other, a connection alone, and nobody overtakes it", async () => {
+test("changes run concurrently, a connection runs alone, and nothing overtakes it", async () => {
 	const gate = new ConnectGate();
 	const seen: string[] = [];
 	const ends = new Map<string, () => void>();

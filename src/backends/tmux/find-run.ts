@@ -114,7 +114,10 @@ async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recove
 	return { state: "gone", rebooted: false };
 }
 
-/** The launcher recorded that the agent runs, and its process is gone: nobody may know how it ended, but it was started. */
+/**
+ * The launcher recorded the start, and its process is gone: its exit may be unknown, but it was
+ * started.
+ */
 async function findEnded(place: TmuxPlace, looked: Looked): Promise<Recovered | null> {
 	const { runId, pane } = looked;
 	const report = place.files.read(runId, "started");
@@ -129,8 +132,9 @@ async function findEnded(place: TmuxPlace, looked: Looked): Promise<Recovered | 
 }
 
 /**
- * Whether a process that claimed to start the run may still do so. This process is not asked for what it is starting
- * now, so a claim of its own is one that it gave up; the launcher may be a moment behind.
+ * Whether a process that claimed to start the run may still do so. This is never called for a start in
+ * progress of this process, so a claim of its own is an abandoned one; the launcher may be a moment
+ * behind.
  */
 function isBeingStarted(files: RunFiles, runId: string): boolean {
 	const claim = readClaim(files, runId);

@@ -1,4 +1,4 @@
-/** What the backend keeps in a run's handle, and the names that follow from a run's id. */
+/** The backend's data in a run's handle, and the names derived from a run's id. */
 
 import { createHash } from "node:crypto";
 import type { Groups } from "../../host/cgroup.js";

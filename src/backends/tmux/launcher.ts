@@ -104,7 +104,7 @@ my @oom_groups = splice @text, 0, shift @text;
 my @argv = splice @text, 0, shift @text;
 my @env = splice @text, 0, shift @text;
 
-# Whole or not at all, and in a file that already has its room: a full disk takes no new one.
+# Atomic, in a reserved file: a full disk accepts no new one.
 sub report {
 	my ($name, $line, $room) = @_;
 	$line .= "\n";
@@ -116,7 +116,7 @@ sub fail {
 	report('failed', $_[0], "$run.room1");
 	exit 125;
 }
-# An agent whose end could not be recorded is not started.
+# Without reserved space the exit could not be recorded, so the agent is not started.
 exit 125 if !-s "$run.room1" || !-s "$run.room2";
 
 my $pid = 0;
@@ -126,10 +126,10 @@ my $pass = sub {
 	kill $_[0], $pid if $pid;
 };
 $SIG{TERM} = $pass;
-# Without a terminal, its loss is none of the agent's business.
+# Without a terminal, a hangup does not concern the agent.
 $SIG{HUP} = $terminal ? $pass : 'IGNORE';
 pipe(my $heard, my $say) or fail($!+0);
-# Given up meanwhile: another start may be under way.
+# The start was abandoned: another one may be in progress.
 exit 125 if !-e "$run.claim";
 $pid = fork;
 fail($!+0) if !defined $pid;
@@ -137,7 +137,7 @@ if (!$pid) {
 	$SIG{$_} = 'DEFAULT' for @ignored, 'HUP', 'TERM';
 	for my $group (@groups) {
 		my $procs;
-		# Below a unit that did not exist before this process was in it.
+		# The parent may be a unit that was just created.
 		mkdir $group =~ s{/[^/]*$}{}r;
 		mkdir $group;
 		open($procs, '+<', "$group/cgroup.procs") && syswrite($procs, "0\n") or syswrite $say, 'g';
@@ -167,7 +167,7 @@ if ($heard_text =~ /e(\d+)/) {
 my $missed = ($heard_text =~ tr/g//);
 report('started', "$pid $$ $missed $terminal", "$run.room1");
 
-# An agent without a terminal writes by itself, so its file is emptied under its hands when it is full.
+# An agent without a terminal writes its log directly, so a full file is truncated in place.
 sub trim {
 	my $log = "$logs/current.log";
 	my $max = 10 * 1024 * 1024;
@@ -198,8 +198,8 @@ for my $file (map { ("$_/memory.events", "$_/memory.oom_control") } @oom_groups)
 }
 report('exit', ($signal ? "signal $signal" : "code $code") . $oom, "$run.room2");
 
-# tmux may drop the last of the output if it hears of this process's end first. With the terminal let go
-# it reads up to the end and hangs up; unless somebody else still has the terminal.
+# tmux may drop the last output if it sees this process exit first. After the terminal is closed
+# it reads up to the end and hangs up, unless another process has the terminal open.
 if ($terminal) {
 	close $_ for *STDIN, *STDOUT, *STDERR;
 	for (1 .. 20) {

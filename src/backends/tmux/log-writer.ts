@@ -15,7 +15,7 @@ export const FOLDER_VARIABLE = "REEVE_TMUX_FOLDER";
 export const logWriterCommand = (file: string, runId: string) =>
 	`set -- ${runId}; . "$${FOLDER_VARIABLE}/${file}"`;
 
-export const LOG_WRITER = `# Keeps what an agent prints: log-writer.sh <run id>
+export const LOG_WRITER = `# Writes the output of an agent: log-writer.sh <run id>
 trap '' HUP INT QUIT TERM
 umask 077
 LC_ALL=C
@@ -36,7 +36,7 @@ while :; do
 		mv -f "$log" "$log.1"
 		size=0
 	fi
-	# As many reads as fit for sure, but not so few that starting dd would be the work.
+	# As many reads as certainly fit, but enough to amortize the start of dd.
 	count=$(((max - size) / 65536))
 	[ $count -lt 16 ] && count=16
 	said=$(dd bs=65536 count=$count 2>&1 >>"$log") || said=$(dd bs=65536 count=16 2>&1 >/dev/null)

@@ -138,7 +138,7 @@ async function launch(
 		// Sent, and possibly executed: the launcher reports it.
 		if (!(error instanceof ConnectionLost)) throw error;
 	}
-	const said = await hearLauncher(place, runId);
+	const said = await readLauncherReport(place, runId);
 	if (said === "failed") {
 		const errno = Number.parseInt(files.read(runId, said)?.text ?? "", 10);
 		await abandon(place, runId, groups.paths);
@@ -170,7 +170,7 @@ async function launch(
 }
 
 /** The launcher's report; null if it exited without one, or takes too long. */
-async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
+async function readLauncherReport({ files, server }: TmuxPlace, runId: string) {
 	const deadlineMs = performance.now() + STARTED_MS_MAX;
 	for (;;) {
 		const said = await files.waitFor(runId, ["failed", "started"], LOOK_MS);

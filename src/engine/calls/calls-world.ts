@@ -1,4 +1,4 @@
-/** What calls need from the rest of the engine and from the host. */
+/** The interfaces of calls to the rest of the engine and to the host. */
 
 import type { AgentSpec, CallSpec, WorkerSpec } from "../../config/spec.js";
 import type { ActionRequest } from "../../core/outcome.js";
