@@ -29,7 +29,7 @@ import {
 	snapshotOfRun,
 } from "./agent-state.js";
 import { type Drained, type DrainSteps, drainedAs, drainRun, drainStepsOf } from "./drain.js";
-import { recordEnd } from "./end-run.js";
+import { recordEnd, type Successor } from "./end-run.js";
 import { launchRun, recordIntent, startedEvent } from "./launch-run.js";
 import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
 import type { Life } from "./life.js";
@@ -40,7 +40,7 @@ import { PersistedAgent } from "./persisted-agent.js";
 import { bindConversation, releaseConversation } from "./run-conversation.js";
 import { recordNews, recordReady } from "./run-news.js";
 import { type RunWatch, watchRun } from "./run-watch.js";
-import { type Signal, scheduleLong } from "./waiting.js";
+import { scheduleLong } from "./waiting.js";
 
 const RECOVER_AGAIN_MS = 1_000;
 const INTENT_AGAIN_MS = 1_000;
@@ -90,6 +90,10 @@ export class AgentLife implements Life {
 
 	launch(): Promise<void> {
 		return this.#inbox.run(() => this.#launch());
+	}
+
+	hasRun(runId: string): boolean {
+		return this.#run?.runId === runId;
 	}
 
 	exited(exit: RunExit): Promise<void> {
@@ -174,30 +178,41 @@ export class AgentLife implements Life {
 			this.#next.plan({ afterMs: INTENT_AGAIN_MS, dueAtMs: this.#nowMs() + INTENT_AGAIN_MS });
 			throw error;
 		});
+		await this.#start(live, wanted.outcome.resolve);
+	}
+
+	/** Starts a run that is recorded as intended. */
+	async #start(live: LiveRun, tell: (outcome: StartOutcome) => void): Promise<void> {
 		this.#run = live;
 		const launched = await launchRun(this.#world, this.#kept, live);
 		switch (launched.outcome) {
 			case "unknown":
 				// Whether it started is unknown; only a lookup can determine it.
-				wanted.outcome.resolve("failed");
+				tell("failed");
 				return this.#recover(this.#stored(live, "intended"));
 			case "failed":
-				return this.#failedToStart(live, wanted.outcome, launched.failure);
+				await this.#failedToStart(live, launched.failure);
+				return tell("failed");
 			case "started":
 				live.startedSteadyMs = this.#world.clock.now().steadyMs;
 				await this.#began(live, launched.handle, startedEvent(live, launched, this.#lastExit));
-				return wanted.outcome.resolve("started");
+				return tell("started");
 		}
 	}
 
-	async #failedToStart(
-		live: LiveRun,
-		outcome: Signal<StartOutcome>,
-		{ permanent, detail }: StartFailure,
-	): Promise<void> {
+	async #failedToStart(live: LiveRun, { permanent, detail }: StartFailure): Promise<void> {
 		const report = exitReport({ uptimeMs: 0, cause: "spawn_error", permanent, detail });
 		await this.#end(live, report, this.#nowMs());
-		outcome.resolve("failed");
+	}
+
+	/** The run that follows an exit at once, if it is admitted. One that others wait for is started their way. */
+	#succeed(): Successor | null {
+		const { spec } = this.#kept.now;
+		const { admitNow, overBudget, newRunId, chooseBackend } = this.#world;
+		if (this.#next.isWanted || overBudget(spec) !== null) return null;
+		const leave = admitNow(spec);
+		if (leave === null) return null;
+		return { live: newRun(newRunId(), chooseBackend(spec), true, this.#nowMs()), leave };
 	}
 
 	/** A run is known to be alive, because it was just started or found running. */
@@ -240,9 +255,16 @@ export class AgentLife implements Life {
 	/** Records the exit of a run with the decision of the policy, and performs it. */
 	async #end(live: LiveRun, facts: ExitReport, atMs: number): Promise<void> {
 		live.gone = facts;
-		const { exit, planned, isParked } = await recordEnd(this.#world, this.#kept, live, facts, atMs);
+		const { exit, planned, successor, isParked } = await recordEnd(
+			this.#world,
+			this.#kept,
+			live,
+			facts,
+			atMs,
+			() => this.#succeed(),
+		);
 		this.#lastExit = exit;
-		this.#run = null;
+		this.#run = successor?.live ?? null;
 		this.#ready = false;
 		this.#watch?.stop();
 		live.ended.resolve();
@@ -251,6 +273,7 @@ export class AgentLife implements Life {
 		if (planned !== null) this.#next.plan(planned);
 		if (isParked && this.forbidden() === null) void this.askToStart(true);
 		this.#world.changed();
+		if (successor !== null) await this.#start(successor.live, () => {}).finally(successor.leave);
 	}
 
 	/** Kills the processes that outlived the agent. The agent does not start before that is done. */

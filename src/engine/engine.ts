@@ -271,7 +271,7 @@ export class Engine {
 	/** Called for every exit that a backend reports. */
 	exited(exit: Parameters<Life["exited"]>[0]): void {
 		for (const { id, life } of this.#runners.values()) {
-			if (life.snapshot().run?.runId !== exit.runId) continue;
+			if (!life.hasRun(exit.runId)) continue;
 			life.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
 		}
 	}
@@ -297,6 +297,11 @@ export class Engine {
 			...{ inbox: this.inbox, drafts: this.#drafts, accounts: this.#accounts },
 			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
+			admitNow: (spec) =>
+				this.#gate.admit({
+					...{ id: spec.id, dependsOn: dependsOn(spec) },
+					mayGo: () => this.#accounts.mayGo(spec),
+				}),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
 				this.#runners
@@ -326,10 +331,11 @@ export class Engine {
 
 	*#startables() {
 		for (const { life } of this.#runners.values()) {
+			// Asked for at every change of any agent, and most do not want to start.
+			if (!life.wantsToLaunch) continue;
 			const { agent } = life.snapshot();
 			yield {
 				id: agent.id,
-				wantsToLaunch: life.wantsToLaunch,
 				dependsOn: dependsOn(agent.spec),
 				mayGo: () => this.#accounts.mayGo(agent.spec),
 				launch: () => life.launch(),

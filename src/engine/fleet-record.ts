@@ -21,12 +21,18 @@ export function newAgent(spec: AgentSpec, fleetFile: string, position: number): 
 	};
 }
 
-export async function recordAdded({ store, clock }: Recorder, agent: Agent): Promise<void> {
-	const { id, fleetFile } = agent;
+/** All in one commit: a fleet of hundreds must not wait for the disk once per agent. */
+export async function recordAdded(
+	{ store, clock }: Recorder,
+	agents: readonly Agent[],
+): Promise<void> {
+	const atMs = clock.now().wallMs;
 	await store.commit((transaction) => {
-		putAgent(transaction, agent);
-		const data = { fleet_file: fleetFile };
-		transaction.appendEvent({ type: "agent.added", agent: id, data }, clock.now().wallMs);
+		for (const agent of agents) {
+			putAgent(transaction, agent);
+			const data = { fleet_file: agent.fleetFile };
+			transaction.appendEvent({ type: "agent.added", agent: agent.id, data }, atMs);
+		}
 	});
 }
 

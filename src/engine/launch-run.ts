@@ -16,7 +16,10 @@ export type Launched =
 	/** The backend could not determine whether it has started. */
 	| { readonly outcome: "unknown" };
 
-/** The intent is recorded before the start, so that an unconfirmed start can be found. */
+/** Why an agent does not run whose start is recorded. */
+export const STARTING = "starting";
+
+/** The intent is recorded before the start, so that a start that was never confirmed is found. */
 export async function recordIntent(
 	kept: PersistedAgent,
 	live: LiveRun,
@@ -25,7 +28,7 @@ export async function recordIntent(
 	const { id } = kept.now;
 	// A parked agent counts its restart when it starts.
 	const restarts = kept.now.restarts + (lastExit?.cause === "usage_limit" ? 1 : 0);
-	await kept.save({ reason: "starting", restarts }, [], (transaction) => {
+	await kept.save({ reason: STARTING, restarts }, [], (transaction) => {
 		transaction.putRun(toStoredRun(id, live, "intended"));
 		transaction.removeEffect(startEffectKey(id));
 	});

@@ -127,7 +127,12 @@ export interface LifeWorld {
 	readonly overBudget: (spec: AgentSpec) => string | null;
 	/** The agent requests a start; `launch` is called when it is granted. */
 	readonly wantsToStart: (agentId: string) => void;
-	/** Calls back when a started run is ready. The returned function stops watching. */
+	/**
+	 * Admits a start that is recorded together with the exit before it; null when it has to ask like any other. The result
+	 * is to be called when the start is over.
+	 */
+	readonly admitNow: (spec: AgentSpec) => (() => void) | null;
+	/** Calls back when a run that has begun is ready. The answer stops watching. */
 	readonly watchReady: (spec: AgentSpec, onReady: () => void) => () => void;
 	/** Completes a stop or restart that an earlier daemon had begun. */
 	readonly finishStop: (agentId: string, by: Asker) => void;

@@ -14,7 +14,9 @@ export interface Life {
 	snapshot(): AgentSnapshot;
 	/** Starts the requested run, if nothing has changed since. */
 	launch(): Promise<void>;
-	/** A backend reports an exit that may belong to this agent. */
+	/** Whether this is the agent's run, held by a backend. */
+	hasRun(runId: string): boolean;
+	/** A backend reports the end of a run of this agent. */
 	exited(exit: RunExit): Promise<void>;
 	/** Continues the work of an earlier daemon: its open runs, or its planned start. */
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void>;

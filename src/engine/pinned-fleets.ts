@@ -4,7 +4,7 @@
  */
 
 import { type AgentChange, type ComparedFleet, compareFleet } from "../config/diff.js";
-import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import type { FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 import type { AgentEnv } from "../ports/env-vault.js";
 import type { AgentRunner } from "./agent-runner.js";
@@ -58,9 +58,11 @@ export class PinnedFleets {
 		// Values without an agent are harmless, an agent without its values is not: they are written first
 		// and removed last.
 		await this.#updateVault(kept.map(({ id }) => [id, specs.get(id)?.env ?? {}]));
+		const positions = new Map(fleet.agents.map(({ id }, position) => [id, position]));
+		const added: Agent[] = [];
 		for (const { id, change, keys } of taken) {
 			const spec = specs.get(id);
-			const position = fleet.agents.findIndex((each) => each.id === id);
+			const position = positions.get(id) ?? -1;
 			const runner = this.#world.runners.get(id);
 			if (change === "remove") await this.#remove(id);
 			else if (change === "change" && spec && runner) {
@@ -71,9 +73,10 @@ export class PinnedFleets {
 				}
 				// Another kind needs a new lifecycle: the old state does not apply.
 				await this.#remove(id);
-				await this.#create(spec, fleet.file, position);
-			} else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
+				added.push(newAgent(spec, fleet.file, position));
+			} else if (change === "add" && spec) added.push(newAgent(spec, fleet.file, position));
 		}
+		await this.#create(added);
 		await this.#updateVault(gone.map(({ id }) => [id, null]));
 	}
 
@@ -81,10 +84,10 @@ export class PinnedFleets {
 		if (changes.length > 0) await this.#world.vault.update(Object.fromEntries(changes));
 	}
 
-	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
-		const agent = newAgent(spec, fleetFile, position);
-		await recordAdded(this.#world, agent);
-		this.#world.added(agent);
+	async #create(agents: readonly Agent[]): Promise<void> {
+		if (agents.length === 0) return;
+		await recordAdded(this.#world, agents);
+		for (const agent of agents) this.#world.added(agent);
 	}
 
 	async #remove(id: string): Promise<void> {

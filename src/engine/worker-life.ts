@@ -106,7 +106,12 @@ export class WorkerLife implements Life {
 		return this.#inbox.run(() => this.#launch());
 	}
 
-	/** Its processes report to it directly; they have no backend. */
+	/** Its processes report to it directly; no backend holds them. */
+	/** No backend holds its processes. */
+	hasRun(): boolean {
+		return false;
+	}
+
 	async exited(): Promise<void> {}
 
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 /** macOS has the lowest limit: 104 bytes with the terminator. */
@@ -19,7 +19,7 @@ export function socketPathIn(folder: string, name: string): string {
 
 /** Creates the directory, and rejects one that belongs to another user or is accessible to others. */
 export function makePrivateFolder(folder: string): void {
-	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const found = lstatSync(folder);
 	if (!found.isDirectory()) throw new Error(`${folder} is not a directory`);
 	if (found.uid !== process.getuid?.()) throw new Error(`${folder} belongs to another user`);

@@ -159,7 +159,10 @@ function readShebang(path: string): string | null {
 const TOO_LONG =
 	"the arguments and the environment together are too long for the system: pass large values in a file";
 
-/** Linux rejects single strings beyond 32 pages. */
+/** The limits of this process do not change while it runs. */
+let sizeMax: number | null = null;
+
+/** Linux refuses single texts beyond 32 pages. */
 const TEXT_BYTES_MAX = 131_072;
 
 function checkSize({ argv, env }: Launch): StartFailure | null {
@@ -169,7 +172,8 @@ function checkSize({ argv, env }: Launch): StartFailure | null {
 		return permanent(`a single argument or variable is longer than ${TEXT_BYTES_MAX} bytes`);
 	}
 	const total = sizes.reduce((sum, bytes) => sum + bytes + 8, 0);
-	return total > readSizeMax() ? permanent(TOO_LONG) : null;
+	sizeMax ??= readSizeMax();
+	return total > sizeMax ? permanent(TOO_LONG) : null;
 }
 
 /**

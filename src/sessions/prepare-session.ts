@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import type { AgentSpec, SessionSpec } from "../config/spec.js";
-import { type AdapterProfile, fillFirst, fillIn } from "../core/adapter.js";
+import { type AdapterProfile, fillFirst, fillIn, PLAIN_PROFILE } from "../core/adapter.js";
 import { type ConversationStart, decideConversation } from "../core/conversation.js";
 import type { StartIntent } from "../engine/life-world.js";
 import { adapterOf } from "./adapters.js";
@@ -38,7 +38,7 @@ export interface PreparedSession {
 	readonly command: readonly string[] | null;
 	readonly args: readonly string[];
 	readonly env: Readonly<Record<string, string | null>>;
-	/** How its hooks write records, and where. */
+	/** Where its hooks leave records, and how; nothing for an adapter that understands none. */
 	readonly hookEnv: Readonly<Record<string, string>>;
 	readonly conversation: ConversationStart | null;
 }
@@ -49,12 +49,13 @@ export async function prepareSession(
 	env: Readonly<Record<string, string>>,
 	{ folder, temporary, locks, onTrouble }: SessionPlace,
 ): Promise<PreparedSession> {
-	const { profile } = adapterOf(spec);
+	const { profile, readRecord } = adapterOf(spec);
 	const values = await sessionValues(spec, env, folder);
 	const conversation = await chooseConversation(profile, intent, values);
 	const all = { ...values, ...conversationValues(conversation.id) };
-	await writeOwnFiles(folder, profile, all);
-	await emptySpool(folder);
+	const hasHooks = readRecord !== undefined;
+	if (profile !== PLAIN_PROFILE) await writeOwnFiles(folder, profile, all, { hasHooks });
+	if (hasHooks) await emptySpool(folder);
 	const log = await prepareLog(profile, all, env, folder);
 	if (spec.seed) {
 		for (const problem of await plantSeeds(profile.seeds, all, locks)) {
@@ -84,7 +85,7 @@ export async function prepareSession(
 				]),
 			),
 		},
-		hookEnv: { REEVE_HOOK: hookOf(folder), REEVE_SPOOL: spoolOf(folder) },
+		hookEnv: hasHooks ? { REEVE_HOOK: hookOf(folder), REEVE_SPOOL: spoolOf(folder) } : {},
 		conversation: id === "none" ? null : conversation,
 	};
 }

@@ -3,8 +3,9 @@
  * directories.
  */
 
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AgentSpec } from "../config/spec.js";
 import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
@@ -52,7 +53,8 @@ export async function prepareStart(
 	if (program === undefined) return { ok: false, detail: "the agent has no command" };
 	const argv = [program, ...first, ...(session?.args ?? []), ...spec.args] as const;
 	const logDir = logDirOf(home.logs, spec.id);
-	await mkdir(logDir, { recursive: true, mode: 0o700 });
+	// The folder itself is made by the process that writes the log.
+	if (!existsSync(dirname(logDir))) await mkdir(dirname(logDir), { recursive: true, mode: 0o700 });
 	return {
 		ok: true,
 		request: {

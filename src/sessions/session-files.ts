@@ -6,7 +6,7 @@
  * as well. An unreadable file is not changed. The previous version is kept as `NAME.previous`.
  */
 
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -26,20 +26,29 @@ export type Values = Readonly<Record<string, string | undefined>>;
 /** The program that hooks use to write records. */
 export const hookOf = (folder: string) => join(folder, "hook.sh");
 
-/** Writes Reeve's own files into the agent's directory, again at every start. */
+/** The files of Reeve's own in the agent's folder, as they must be at every start. */
 export async function writeOwnFiles(
 	folder: string,
 	{ files }: AdapterProfile,
 	values: Values,
+	{ hasHooks }: { readonly hasHooks: boolean },
 ): Promise<void> {
 	await mkdir(folder, { recursive: true, mode: 0o700 });
-	await replaceFile(hookOf(folder), HOOK_SCRIPT, { mode: 0o700, durable: false });
+	if (hasHooks) await writeIfChanged(hookOf(folder), HOOK_SCRIPT, 0o700);
 	for (const { name, text } of files) {
-		await replaceFile(join(folder, name), fillIn(text, values) ?? text, { durable: false });
+		await writeIfChanged(join(folder, name), fillIn(text, values) ?? text, 0o600);
 	}
 }
 
-/** Empties a directory; links in it are removed, not followed. */
+/** A restart mostly finds the files as they are to be, and new files are slow on a file system that has aged. */
+async function writeIfChanged(path: string, text: string, mode: number): Promise<void> {
+	const there = await lstat(path).catch(() => null);
+	const isSound = there?.isFile() === true && (there.mode & 0o777) === mode;
+	if (isSound && there.uid === process.getuid?.() && (await readIfThere(path)) === text) return;
+	await replaceFile(path, text, { mode, durable: false });
+}
+
+/** A folder with nothing in it; links in it are removed, not followed. */
 export async function emptyFolder(folder: string): Promise<void> {
 	await mkdir(folder, { recursive: true, mode: 0o700 });
 	for (const name of await readdir(folder)) {

@@ -4,7 +4,7 @@
  * others a few hundred (A6).
  */
 
-import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js";
@@ -26,10 +26,15 @@ exit 0
 
 export const spoolOf = (folder: string) => join(folder, "spool");
 
-/** Records of an earlier run must not be attributed to this one. */
+/** Records of an earlier run must not be attributed to this one. Links are removed, not followed. */
 export async function emptySpool(folder: string): Promise<void> {
-	await rm(spoolOf(folder), { recursive: true, force: true });
-	await mkdir(spoolOf(folder), { recursive: true, mode: 0o700 });
+	const spool = spoolOf(folder);
+	const there = await lstat(spool).catch(() => null);
+	if (there?.isDirectory() !== true) await rm(spool, { recursive: true, force: true });
+	await mkdir(spool, { recursive: true, mode: 0o700 });
+	for (const name of await readdir(spool)) {
+		await rm(join(spool, name), { recursive: true, force: true });
+	}
 }
 
 export interface SpoolReader {
@@ -62,6 +67,7 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 
 	return {
 		async read(readerAt) {
+			if (adapter.readRecord === undefined) return [];
 			const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
 			const there = new Set(names);
 			for (const name of known.keys()) if (!there.has(name)) known.delete(name);

@@ -4,7 +4,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
 
@@ -45,16 +46,20 @@ export class AgentFolders {
 		return socketPathIn(this.pathOf(name), "s");
 	}
 
-	/** Creates the directory and writes the constant notes. */
-	prepare(name: string, about: About): void {
+	/**
+	 * Makes the folder and notes what does not change with each run. Not on the daemon's own thread: file systems may need
+	 * a millisecond for each new file, and hundreds of agents may start at once.
+	 */
+	async prepare(name: string, about: About): Promise<void> {
 		const text = JSON.stringify(about);
 		if (this.#made.get(name) === text) return;
 		const path = this.pathOf(name);
-		mkdirSync(path, { recursive: true, mode: 0o700 });
+		await mkdir(path, { recursive: true, mode: 0o700 });
 		makePrivateFolder(path);
-		makePrivateFolder(dirname(this.socketOf(name)));
+		const sockets = dirname(this.socketOf(name));
+		if (sockets !== path) makePrivateFolder(sockets);
 		if (readText(join(path, ABOUT)) !== text) {
-			writeFileSync(join(path, ABOUT), text, { mode: 0o600 });
+			await writeFile(join(path, ABOUT), text, { mode: 0o600 });
 		}
 		this.#made.set(name, text);
 	}

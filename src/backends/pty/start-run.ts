@@ -54,7 +54,7 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	const problem = checkLaunch(launch);
 	if (problem !== null) return { outcome: "failed", failure: problem };
 	const agent = folderName(request.agentId);
-	place.folders.prepare(agent, { agentId: request.agentId, logDir: request.logDir });
+	await place.folders.prepare(agent, { agentId: request.agentId, logDir: request.logDir });
 	await place.starter.reach();
 	const groups = place.groups(place.starter.pid ?? 0);
 	const runGroups = groups.create(request.runId, request.limits);
