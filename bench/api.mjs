@@ -1,9 +1,9 @@
 /**
- * How many times a second the list of 500 agents can be asked for: a real daemon with 500 agents that
- * run, over the network, with keep-alive. One of the requests is read and counted, so that it is known
- * what was asked. Side by side with the smallest question (`/health`) on the same connections, and with
- * a reader that has the list already (`if-none-match`). What counts on a busy machine is the second column:
- * requests per second of the daemon's own processor time.
+ * Measures how many times per second the list of 500 agents can be requested: a real daemon with 500
+ * running agents, over the network, with keep-alive. One response is read and counted, to verify the
+ * request. Side by side with the smallest request (`/health`) on the same connections, and with a
+ * client that already has the list (`if-none-match`). On a busy machine the second column matters:
+ * requests per second of the daemon's own CPU time.
  *
  * `node bench/api.mjs [--agents 500] [--seconds 5] [--connections 8] [--assert 500]`
  */

@@ -24,8 +24,8 @@ async function install(commands) {
 	const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
 	for (const [program, ...args] of commands) {
 		console.log(`Installing what the tests need: ${[program, ...args].join(" ")}`);
-		// A failed `update` is no reason to give up: the lists at hand may do. What counts is whether
-		// the programs are there in the end.
+		// A failed `update` is not fatal: the current lists may be sufficient. Only the installed programs
+		// count.
 		await runShown(program, args, { env });
 	}
 }

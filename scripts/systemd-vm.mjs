@@ -1,9 +1,9 @@
 /**
- * What `npm run test:systemd` runs: the tests that need a real systemd, in a virtual machine, since a
- * systemd on the developer's own machine would take charge of every process there. The guest boots,
- * runs a command as an ordinary user with a lingering manager, prints on the serial line and goes.
- * Nothing of the guest is kept. The processor is emulated, which needs no rights and no hardware, and
- * takes ten to twenty times as long.
+ * Runs `npm run test:systemd`: the tests that need a real systemd, in a virtual machine, since a
+ * systemd on the developer's own machine would manage every process there. The guest boots, runs a
+ * command as an ordinary user with a lingering manager, prints on the serial line and shuts down.
+ * Nothing of the guest is kept. The processor is emulated, which needs no permissions and no hardware,
+ * and takes ten to twenty times as long.
  *
  * Arguments are the command to run instead (`npm run test:systemd -- systemctl --user status`).
  */
@@ -18,7 +18,7 @@ const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "
 const TESTS =
 	"REEVE_TEST_PATIENCE=20 REEVE_RUNS_AT_ONCE=5 node node_modules/vitest/vitest.mjs run --config test/systemd/guest.config.ts";
 const MINUTES_MAX = Number(process.env["REEVE_VM_MINUTES"] ?? 60);
-/** What the guest prints when the command has ended. */
+/** The guest's output after the command has finished. */
 const ENDED = /REEVE-VM-EXIT (\d+)/;
 
 /**

@@ -1,9 +1,9 @@
 /**
- * What `npm test` runs: the system's programs, the checks, the build, then every test with coverage.
- * Stops at the first step that fails and ends with its exit code. The last line is always the count.
+ * Runs `npm test`: the system's programs, the checks, the build, then every test with coverage. Stops
+ * at the first step that fails and exits with its code. The last line is always the count.
  *
- * Arguments go to vitest (`npm test -- src/core`). They usually choose some of the tests, and a part
- * of the tests cannot reach the coverage of the whole, so coverage is measured only without them.
+ * Arguments go to vitest (`npm test -- src/core`). They usually select some of the tests, which cannot
+ * reach the coverage of the whole, so coverage is measured only without them.
  */
 
 import { join } from "node:path";

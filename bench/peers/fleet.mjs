@@ -112,7 +112,7 @@ async function measureAllKilled(world, count) {
 }
 
 /**
- * Until the keeper says so, and no agent is left.
+ * Until the supervisor reports it, and no agent is left.
  *
  * @param {import("./keepers.mjs").Keeper} keeper
  * @param {World} world

@@ -1,6 +1,6 @@
 /**
- * What goes into the package: the programs and the entry points, bundled with every package that needs no native
- * code, so that an installation consists of Reeve and what has to be native.
+ * Builds the contents of the package: the programs and the entry points, bundled with every package
+ * that needs no native code, so that an installation consists of Reeve and its native dependencies.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

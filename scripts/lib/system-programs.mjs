@@ -33,14 +33,14 @@ const SYSTEM_PROGRAMS = [
 ];
 
 /**
- * Whether a program's own version line (`tmux 3.3a`) is at least what is asked for.
+ * Whether a program's own version line (`tmux 3.3a`) is recent enough.
  *
  * @param {string} versionLine
  * @param {SystemProgram["atLeast"]} atLeast
  */
 export function isRecentEnough(versionLine, [major, minor]) {
 	const found = /(\d+)\.(\d+)/.exec(versionLine);
-	// A version that cannot be read (`tmux master`) is trusted: whoever built it knows.
+	// A version without a number (`tmux master`) is accepted.
 	if (found === null) return true;
 	const [foundMajor, foundMinor] = [Number(found[1]), Number(found[2])];
 	return foundMajor > major || (foundMajor === major && foundMinor >= minor);
@@ -73,7 +73,7 @@ export function renderMissing({ name, atLeast, why }) {
  */
 
 /**
- * What to do about missing programs.
+ * Plans the installation of missing programs.
  *
  * @param {Facts} facts
  * @returns {Plan}
@@ -95,7 +95,7 @@ export function planInstall(facts) {
 }
 
 /**
- * What to tell whoever has to install them by hand.
+ * The advice for a manual installation.
  *
  * @param {Facts} facts
  * @returns {Plan}

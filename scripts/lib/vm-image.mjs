@@ -1,6 +1,6 @@
 /**
  * The disk of a small Debian with systemd, on which the tests of the systemd backend run. Built once
- * into a cache, and anew when what it is made of changes. Needs root: debootstrap does.
+ * into a cache, and again when its inputs change. Needs root, because debootstrap does.
  */
 
 import { createHash } from "node:crypto";
@@ -47,11 +47,11 @@ const FILES = {
 	"etc/hostname": "reeve-vm\n",
 	"etc/hosts": "127.0.0.1 localhost reeve-vm\n",
 	"etc/systemd/system/reeve-guest.service": GUEST_UNIT,
-	// The user's manager runs without anybody being logged in.
+	// The user's manager runs without a login.
 	"var/lib/systemd/linger/reeve": "",
 };
 
-/** Nobody needs them for a test, and each costs seconds where every instruction is emulated. */
+/** Tests do not need them, and each costs seconds on an emulated processor. */
 const MASKED = [
 	...["apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer"],
 	...["e2scrub_reap.service", "getty@tty1.service", "serial-getty@ttyS0.service", "fstrim.timer"],

@@ -1,6 +1,6 @@
 /**
- * What an agent without any keys is set to, by kind. The daemon compares recorded agents with it, and does so without
- * the schema of the fleet file.
+ * The default values of an agent without any keys, by kind. The daemon compares recorded agents with
+ * it, without the schema of the fleet file.
  *
  * @param {{ schema: any, resolve: any, diff: any, kinds: readonly string[] }} built modules of `src/config`
  */

@@ -1,6 +1,6 @@
 /**
  * The library's reference page, from the entry points and their comments. An export without a comment
- * is an error: it would be a promise that nobody explains.
+ * is an error: it would be an undocumented promise.
  */
 
 import ts from "typescript";

@@ -25,7 +25,7 @@ describe("an answer to an agent that asks for permission", () => {
 		expect(chooseOption(OPTIONS, answer)).toBeNull();
 	});
 
-	test("a plain yes is never a yes for ever", () => {
+	test("a plain yes never applies permanently", () => {
 		const always = OPTIONS.filter(({ kind }) => kind !== "allow_once");
 		expect(chooseOption(always, "yes")).toBeNull();
 	});

@@ -59,7 +59,7 @@ export const codex: AgentAdapter = {
 			],
 		},
 		conversation: {
-			id: "told",
+			id: "reported",
 			fresh: [],
 			resume: ["resume", "<conversation>"],
 			gone: ["[Nn]o (saved )?(session|conversation|thread|rollout)", "not found"],

@@ -48,7 +48,7 @@ export const opencode: AgentAdapter = {
 		// It leaves 19 MB there at every start.
 		ownTmpdir: true,
 		conversation: {
-			id: "told",
+			id: "reported",
 			fresh: [],
 			resume: ["-s", "<conversation>"],
 			gone: ["[Ss]ession not found", "NotFound"],
@@ -126,7 +126,7 @@ const CAUSES: Readonly<Record<string, TurnCause>> = {
 	ContentFilterError: "refused",
 };
 
-/** The end of a turn: success, an error, or an interruption, which says nothing about the service. */
+/** The end of a turn: success, an error, or an interruption, which is unrelated to the service. */
 function endOf(
 	{ error, finished, empty }: JsonRecord,
 	{ resetAtMs: readReset }: SignReader,

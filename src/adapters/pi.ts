@@ -16,7 +16,7 @@ function report(event: string, data: object, keep = "last") {
 	if (!spool) return;
 	try {
 		const name = spool + "/" + event + "." + (keep === "last" ? "last" : process.pid + "-" + ++count);
-		// In order, also where the clock of the files is too coarse to tell.
+		// In order, even if file times are too coarse.
 		atMs = Math.max(Date.now(), atMs + 1);
 		writeFileSync(name + ".tmp", JSON.stringify(data), { mode: 0o600 });
 		utimesSync(name + ".tmp", atMs / 1000, atMs / 1000);
@@ -38,7 +38,7 @@ export default function (pi: any) {
 		const isRefused = api === "anthropic-messages" && errorMessage === "An unknown error occurred";
 		tools.clear();
 		const end = { stopReason, errorMessage, isEmpty, isRefused, answer: EMPTY };
-		// By then its screen shows whether it tries again by itself.
+		// By then its screen shows whether it retries.
 		if (stopReason === "error") failing = setTimeout(() => report("agent_end", end), 700);
 		else report("agent_end", end);
 	});

@@ -58,7 +58,7 @@ test("a narrow window loses columns that can be done without, never the reason",
 });
 
 test("without a terminal nothing is cut", () => {
-	const long = "a reason that goes on and on ".repeat(20).trim();
+	const long = "a reason that is longer and longer ".repeat(20).trim();
 	expect(render([agentJson("web:coder", { reason: long })], null)[1]).toContain(long);
 });
 
@@ -91,7 +91,7 @@ test.each<[string, Partial<AgentJson>, RegExp]>([
 	["was killed", { last_exit: exitJson({ code: null, signal: "SIGKILL" }) }, / SIGKILL /],
 	["hit a limit", { last_exit: exitJson({ cause: "usage_limit" }) }, / usage_limit /],
 	[
-		"waits to be told",
+		"waits for an answer",
 		{ ...DOWN, desired: "up", waiting: true, reason: "exit code 0" },
 		/^web:a +waiting .*exit code 0: `reeve answer web:a fresh\|continue\|stop`$/,
 	],

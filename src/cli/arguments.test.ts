@@ -24,7 +24,7 @@ test.each(["-1", "1e3", "", "ten", "0x10", "9999999999999999"])("%j is not a cou
 });
 
 describe("ids and scopes", () => {
-	test("a project where an agent is asked for is told apart from nonsense", () => {
+	test("a project instead of an agent gets its own error", () => {
 		expect(checkAgentId("web:coder")).toBe("web:coder");
 		expect(() => checkAgentId("web")).toThrow(
 			expect.objectContaining({ hint: expect.stringContaining("`reeve ps web`") }),

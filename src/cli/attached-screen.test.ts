@@ -89,7 +89,7 @@ test("a change of who may type is shown once, in plain words", () => {
 	expect(shown[1]).toBe("TITLE you can type again");
 });
 
-test("a viewer that only watches is not told that its keys are ignored", () => {
+test("a viewer that only watches gets no notice about ignored keys", () => {
 	openScreen(true).screen.hear({ type: "writer", you: false });
 	expect(shown).toEqual([]);
 });

@@ -185,7 +185,7 @@ async function waitForAnswer(
 		const nowMs = performance.now();
 		if (ended.how !== null) endedMs ??= nowMs;
 		if (endedMs !== null && !ended.isServed && nowMs - endedMs > RIVAL_MS_MAX) return "ended";
-		// A daemon with many agents to recover goes on with that; its status shows how far it is.
+		// A daemon with many agents keeps recovering them; its status shows how far it is.
 		if (nowMs - startedMs > startMsMax) return seen === "recovers" ? "answers" : "silent";
 		await sleep(LOOK_EVERY_MS);
 	}

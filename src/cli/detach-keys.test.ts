@@ -15,11 +15,11 @@ function type(keys: string, ...chunks: readonly string[]) {
 }
 
 describe("detach keys", () => {
-	test("one key lets go, and what was typed before it is passed on", () => {
+	test("one key detaches, and earlier input is passed on", () => {
 		expect(type("ctrl-]", "ls\r\u001d more")).toEqual({ passed: "ls\r", detachedAt: 0 });
 	});
 
-	test("two keys let go only one after the other", () => {
+	test("two keys detach only in sequence", () => {
 		expect(type("ctrl-p,ctrl-q", "a\u0010", "\u0011")).toEqual({ passed: "a", detachedAt: 1 });
 		expect(type("ctrl-p,ctrl-q", "\u0010", "b\u0011")).toEqual({
 			passed: "\u0010b\u0011",
@@ -52,7 +52,7 @@ describe("detach keys", () => {
 		}
 	});
 
-	test("what does not let go reaches the agent whole", () => {
+	test("other input reaches the agent unchanged", () => {
 		const typed = fc.array(fc.string({ unit: fc.constantFrom("a", "\u0010", "\u001b", "[", "é") }));
 		fc.assert(
 			fc.property(typed, (chunks) => {

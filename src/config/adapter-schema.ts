@@ -38,7 +38,7 @@ const PLACEHOLDERS =
 
 const conversation = section("How a conversation is started and resumed.", {
 	id: choice(
-		"`chosen`: Reeve chooses the id of a new conversation. `told`: the program chooses it and reports it. `last`: the program can only resume the last conversation of its working directory; a second agent in that directory is not started. `none`: it cannot resume one.",
+		"`chosen`: Reeve chooses the id of a new conversation. `reported`: the program chooses it and reports it. `last`: the program can only resume the last conversation of its working directory; a second agent in that directory is not started. `none`: it cannot resume one.",
 		CONVERSATION_IDS,
 	).prefault("none"),
 	fresh: list(
@@ -58,7 +58,7 @@ const conversation = section("How a conversation is started and resumed.", {
 		text("A path."),
 	).prefault([]),
 	held_open: flag(
-		"Whether the program keeps the transcript open while it runs. With `id: told`, Reeve then knows the conversation before the program reports it (Linux).",
+		"Whether the program keeps the transcript open while it runs. With `id: reported`, Reeve then knows the conversation before the program reports it (Linux).",
 	).prefault(false),
 });
 
@@ -170,7 +170,7 @@ const signKeys = {
 	prompt: keys(
 		"The field with the submitted prompt. With it, every message is delivered exactly once.",
 	),
-	conversation: keys("The field with the conversation id, for `id: told`."),
+	conversation: keys("The field with the conversation id, for `id: reported`."),
 	in_tool: flag(
 		"Whether a tool runs from then on. It may be silent for any time without counting as a stall.",
 	).optional(),

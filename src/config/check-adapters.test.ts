@@ -143,7 +143,7 @@ describe("adapters in the fleet file", () => {
 		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toEqual([]);
 	});
 
-	it("have a slip in the name of their conversation told once", () => {
+	it("report a typo in the conversation id once", () => {
 		const conversation = "{ id: chosen, fresh: [-n, <converstion>], resume: [-r, <conversation>] }";
 		const problems = problemsOf(`  mine: { command: [x], conversation: ${conversation} }`);
 		expect(problems.map(({ message }) => message)).toEqual(["unknown placeholder `<converstion>`"]);

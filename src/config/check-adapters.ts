@@ -88,7 +88,7 @@ function checkConversation(tree: Tree, adapter: Path, broken: PathSet): readonly
 		const written = findTree(tree, resume);
 		if (written?.type !== "list" || written.items.length === 0) return [];
 		const message = "`resume` has no effect: with `id: none` no conversation is resumed";
-		const hint = "set `id: chosen`, `id: told` or `id: last`, or remove `resume`";
+		const hint = "set `id: chosen`, `id: reported` or `id: last`, or remove `resume`";
 		return [finding(locateKey(tree, resume), resume, { message, hint })];
 	}
 	if (id.type === "scalar" && id.value === "last") return checkLast(tree, adapter);
@@ -118,7 +118,7 @@ function checkLast(tree: Tree, adapter: Path): readonly Finding[] {
 		const at = [...adapter, ...place];
 		if (!namesConversation(tree, at)) return [];
 		const message = "`<conversation>` has no value with `id: last`";
-		const hint = "remove `<conversation>`, or set `id: chosen` or `id: told`";
+		const hint = "remove `<conversation>`, or set `id: chosen` or `id: reported`";
 		return [finding(locateKey(tree, at), at, { message, hint })];
 	});
 }

@@ -4,7 +4,7 @@
  * one of its keys is invalid itself.
  */
 
-import { tellsCost, tellsTokens } from "../core/budget.js";
+import { reportsCost, reportsTokens } from "../core/budget.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { ADAPTERS } from "../core/states.js";
@@ -112,13 +112,13 @@ const budgetIsKnown: Rule = {
 		if (usd === undefined && tokens === undefined) {
 			return { message: "the budget has no limit", expected: "`tokens_per_day` or `usd_per_day`" };
 		}
-		if (!tellsTokens(adapter)) {
+		if (!reportsTokens(adapter)) {
 			return {
 				message: `the budget cannot be enforced: the adapter \`${adapter}\` does not report usage`,
 				hint: "remove `budget`; claude, codex, gemini, opencode and pi report usage",
 			};
 		}
-		if (usd === undefined || tellsCost(kind, adapter)) return null;
+		if (usd === undefined || reportsCost(kind, adapter)) return null;
 		return {
 			message: `\`usd_per_day\` cannot be enforced: a ${kind} of \`${adapter}\` does not report its cost in time`,
 			hint: "use `tokens_per_day`",

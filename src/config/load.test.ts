@@ -41,7 +41,7 @@ describe("loadFleet", () => {
 		expect(await load(path)).toMatchObject({ problems: [{ file: path, line: 1, column: 10 }] });
 	});
 
-	it("tells a missing file from a wrong one", async () => {
+	it("distinguishes a missing file from an invalid one", async () => {
 		expect(await load(join(folder, "nope.yaml"))).toMatchObject({
 			ok: false,
 			missing: true,

@@ -146,7 +146,7 @@ describe("the command", () => {
 		});
 	});
 
-	it("is not split where only a shell could tell", () => {
+	it("is not split where only a shell could split it", () => {
 		expect(only(withCommand(`command: "sh -c 'a b'"`)).hint).toBe('write `[sh, -c, "…"]`');
 	});
 
@@ -198,11 +198,11 @@ describe("a key that cannot stand where it stands", () => {
 		});
 	});
 
-	it("is answered with all that could stand there when none is near", () => {
+	it("lists all valid keys if none is close", () => {
 		expect(only(agent("limits: { widgets: 1 }")).expected).toBe("`memory`, `cpu` or `pids`");
 	});
 
-	it("is told where it belongs at the top, too", () => {
+	it("names the place of a top-level key, too", () => {
 		expect(only("version: 1\nprojects: {}\nagents: {}\n")).toMatchObject({
 			line: 3,
 			column: 1,
@@ -227,7 +227,7 @@ describe("a key that cannot stand where it stands", () => {
 		expect(only(agent(line, kind))).toMatchObject({ line: 8, column: 9, message, hint: null });
 	});
 
-	it("is told how to become a key of this agent when no kind was written", () => {
+	it("explains how to make it a key of this agent when no kind was written", () => {
 		const text = "version: 1\nprojects: { p: { agents: { a: { command: [x], timeout: 3s } } } }\n";
 		expect(only(text).hint).toBe("add `kind: call` or `kind: worker`, or remove the key");
 	});
@@ -270,7 +270,7 @@ describe("the frame of the file", () => {
 		expect(problem).toMatchObject({ message: "this is not a valid id", hint, line: 2, column: 13 });
 	});
 
-	it("checks what stands under a bad id all the same", () => {
+	it("checks the keys below a bad id anyway", () => {
 		const text =
 			"version: 1\nprojects: { P: { agents: { A: { command: [1], depends_on: [b] } } } }\n";
 		expect(problemsIn(text).map((problem) => problem.message)).toEqual([

@@ -15,7 +15,7 @@ const agentsIn = (text: string) => {
 };
 
 const EXAMPLE = `version: 1
-defaults: { backend: auto }            # any agent key may stand here
+defaults: { backend: auto }            # any agent key is valid here
 projects:
   web:
     cwd: ./web                         # relative to this file

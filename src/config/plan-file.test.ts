@@ -80,7 +80,7 @@ tasks:
 		]);
 	});
 
-	it("finds what cannot run: unknown tasks, cycles, results of nobody", () => {
+	it("finds tasks that cannot run: unknown tasks, cycles, unknown results", () => {
 		const task = "agent: web:git, action: go";
 		const text = [
 			"tasks:",

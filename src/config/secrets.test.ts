@@ -40,7 +40,7 @@ const PLACES = [
 	"nonsense",
 ];
 
-describe("what is said about a broken file", () => {
+describe("messages about a broken file", () => {
 	it.each(PLACES)("A5: never holds what a variable held under %s", (key) => {
 		const text = `version: 1
 defaults:
@@ -111,7 +111,7 @@ projects:
 	});
 });
 
-describe("what is said about a good file", () => {
+describe("messages about a good file", () => {
 	it("A5: names the variable that changed, and not what it holds", () => {
 		const fleetWith = (value: string) => {
 			const parsed = parseFleet(agent(`env: { TOKEN: "${value}" }`), "reeve.yaml", CONTEXT);
@@ -122,7 +122,7 @@ describe("what is said about a good file", () => {
 		expect(changes).toEqual([{ id: "p:a", change: "change", keys: ["env.TOKEN"] }]);
 	});
 
-	it("A5: says nothing of an env file but which line is wrong", () => {
+	it("A5: only names the wrong line of an env file", () => {
 		for (const bytes of [
 			Buffer.from([0xff, ...Buffer.from(CANARY)]),
 			Buffer.from(`A=${CANARY}\0`),

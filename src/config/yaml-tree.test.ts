@@ -25,7 +25,7 @@ describe("parseYaml", () => {
 		expect(tree && findTree(tree, ["b"])).toMatchObject({ value: "on" });
 	});
 
-	it("keeps what was written beside what a variable held", () => {
+	it("keeps the written text next to the value of a variable", () => {
 		const { tree } = parseYaml(`a: \${A}\n`, { A: "1: [2]" });
 		const expected = { value: "1: [2]", written: `\${A}`, expanded: true };
 		expect(tree && findTree(tree, ["a"])).toMatchObject(expected);

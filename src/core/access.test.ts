@@ -31,7 +31,7 @@ describe("who may ask what", () => {
 		expect(may).toBe(allowed[access].includes(who));
 	});
 
-	test("an agent may ask about itself where the route says so, and about nobody else", () => {
+	test("an agent may ask about itself if the route allows it, and about no other agent", () => {
 		const agent = HOLDS["agent"] as Holds;
 		const need = { access: "read", agents: "itself", about: "web:coder" } as const;
 		expect(decideAccess(need, agent)).toEqual({ allowed: true });

@@ -53,7 +53,7 @@ const probing = (probe: string | null = "a"): AccountState => {
 
 describe("a limit that is met", () => {
 	test.each<[string, Partial<LimitHit>, Partial<UsageLimitSettings>, number | null]>([
-		["until its end, where that is told", { resetAtMs: NOW_MS + HOUR_MS }, {}, HOUR_MS],
+		["until its end, if that is reported", { resetAtMs: NOW_MS + HOUR_MS }, {}, HOUR_MS],
 		["for five minutes, where it is not", {}, {}, 300_000],
 		["for a moment, where it has lifted by now", { atMs: 0, resetAtMs: 1 }, {}, 1_000],
 		["for seconds, where its end has just passed", { resetAtMs: NOW_MS - 1 }, {}, 5_000],
@@ -115,7 +115,7 @@ describe("a limit that is met", () => {
 		expect(again).toMatchObject({ untilMs: null, hits: 2 });
 	});
 
-	test("by several agents is one limit: what is told beats a guess, the later end the earlier", () => {
+	test("by several agents is one limit: a report beats a guess, a later end an earlier one", () => {
 		const guess = limited({});
 		const told = meet(guess, { resetAtMs: NOW_MS + HOUR_MS }) as AccountState;
 		expect(told).toMatchObject({ untilMs: NOW_MS + HOUR_MS, hits: 1 });
@@ -137,7 +137,7 @@ describe("a limit that is met", () => {
 });
 
 describe("an account whose limit should have lifted", () => {
-	test("has no probe until somebody has something to do, and then that one only", () => {
+	test("has no probe until an agent has work to do, and then exactly one", () => {
 		const due = probing(null);
 		expect(MEMBERS.map((id) => isHeld(due, id, NOW_MS))).toEqual([false, false, false]);
 		const state = decideProbe(due, "b");
@@ -163,7 +163,7 @@ describe("an account whose limit should have lifted", () => {
 		expect(advance(state, { nowMs: nowMs + 2 * STAGGER_MS })).toBeNull();
 	});
 
-	test("begins to count anew when the probe ends, and takes another when it does not come back", () => {
+	test("restarts the count when the probe ends, and selects another if it does not come back", () => {
 		const ready = advance(probing()) as AccountState;
 		expect(advance(ready, { lookAt: () => "not_ready" })).toMatchObject({ readyAtMs: null });
 		expect(advance(ready, { lookAt: () => "gone" })).toMatchObject({ probe: null });
@@ -171,7 +171,7 @@ describe("an account whose limit should have lifted", () => {
 		expect(advance(ready, { members: [] })).toBeNull();
 	});
 
-	test("believes a good turn of the probe, but none from before", () => {
+	test("accepts a successful turn of the probe, but none from before", () => {
 		const state = probing();
 		expect(goodTurn(state, "a", { atMs: state.sinceMs })).toBe(state);
 		expect(goodTurn(state, "b", { atMs: state.sinceMs + 1 })).toBe(state);
@@ -298,7 +298,7 @@ describe("the last turn", () => {
 	});
 });
 
-test("whatever happens, nobody but one goes before the limit is shown to be gone", () => {
+test("only one agent ever continues before the limit is proven gone", () => {
 	const step = fc.oneof(
 		fc.record({ type: fc.constant("pass" as const), ms: fc.integer({ min: 0, max: 7_200_000 }) }),
 		fc.record({

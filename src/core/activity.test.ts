@@ -52,7 +52,7 @@ describe("what an agent does", () => {
 			"hook",
 		],
 		[
-			"is what the screen shows after a turn was broken off, of which no hook tells",
+			"is read from the screen after an interrupted turn, which no hook reports",
 			[hook("busy", 60_000)],
 			"ready",
 			"ready",
@@ -66,19 +66,19 @@ describe("what an agent does", () => {
 			"screen",
 		],
 		["is not known when nothing shows it", [], "unknown", "unknown", null],
-		["is not known when nobody can look", [], null, "unknown", null],
+		["is unknown if nothing can be observed", [], null, "unknown", null],
 		["is not known after its CLI has said goodbye", [hook("unknown", 10)], null, "unknown", "hook"],
 	] as const)("%s", (_, signs, screen, activity, source) => {
 		expect(decide(signs, screen)).toMatchObject({ activity, source });
 	});
 
-	it("is what was told, where every end of a turn is told and the screen looks the same all along", () => {
+	it("is the reported one if every end of a turn is reported and the screen looks the same", () => {
 		const facts = { signs: [hook("busy", 60_000)], screen: shows("ready"), nowMs: NOW } as const;
 		const told = decideActivity(nothing, { ...facts, showsHistory: false, tellsTurnEnds: true });
 		expect(told).toMatchObject({ activity: "busy", source: "hook" });
 	});
 
-	it("is busy while the screen shows that a failed turn is tried again, with what is known of it", () => {
+	it("is busy while the screen shows a retry of a failed turn, with its details", () => {
 		const failure = { cause: "overloaded", resetAtMs: null } as const;
 		const failed = { ...hook("ready", 100), failure, detail: "529 Overloaded" };
 		const retries = { activity: "busy", source: "screen", detail: "529 Overloaded" };
@@ -89,7 +89,7 @@ describe("what an agent does", () => {
 		});
 	});
 
-	it("comes with what was said of it since", () => {
+	it("comes with later reports about it", () => {
 		const said: AgentSign = {
 			source: "transcript",
 			name: "x",
@@ -100,7 +100,7 @@ describe("what an agent does", () => {
 		expect(decide([said, hook("busy", 10)], "busy")).toMatchObject({ detail: null });
 	});
 
-	it("is being limited while a CLI that tells all waits for the end of a limit by itself", () => {
+	it("is rate-limited while a CLI that reports everything waits for a limit by itself", () => {
 		const failure = { cause: "usage_limit", resetAtMs: NOW + 1 } as const;
 		const facts = {
 			showsHistory: false,
@@ -115,7 +115,7 @@ describe("what an agent does", () => {
 		expect(told).toMatchObject({ activity: "rate_limited", source: "hook" });
 	});
 
-	it("is being limited from a turn that met a limit until that lifts, or until a turn goes well", () => {
+	it("is rate-limited from a turn that hit a limit until it lifts, or a turn succeeds", () => {
 		const met = (resetAtMs: number | null, agoMs: number): AgentSign => ({
 			...hook("ready", agoMs),
 			failure: { cause: "usage_limit", resetAtMs },
@@ -131,7 +131,7 @@ describe("what an agent does", () => {
 		expect(decide([met(NOW + 1, 60_000), well], "ready").activity).toBe("ready");
 	});
 
-	it("is not being limited by words that are still on the screen when a later turn has been told", () => {
+	it("is not rate-limited by old text on the screen after the report of a later turn", () => {
 		const old = shows("rate_limited", "ready");
 		const read = (signs: readonly AgentSign[], showsHistory = false) => {
 			const facts = { signs, screen: old, showsHistory, tellsTurnEnds: true, nowMs: NOW };
@@ -160,7 +160,7 @@ describe("what an agent does", () => {
 		expect(read([hook("ready", 20), asked], true).activity).toBe("rate_limited");
 	});
 
-	it("tells why the last turn failed, whoever told it, until another one begins", () => {
+	it("includes why the last turn failed, whatever the source, until another one starts", () => {
 		const failed: AgentSign = {
 			source: "transcript",
 			name: "error",
@@ -320,7 +320,7 @@ describe("what an agent does", () => {
 		expect(decided("busy", 60_000)).toBe("busy");
 	});
 
-	it("is not forgotten while a screen is being redrawn, nor believed for long after", () => {
+	it("is kept during a redraw, but not for long", () => {
 		const seen = (agoMs: number) =>
 			({ ...nothing, activity: "busy", source: "screen", atMs: NOW - agoMs }) as const;
 		expect(decide([], "unknown", seen(1_000)).activity).toBe("busy");
@@ -342,7 +342,7 @@ describe("a standstill", () => {
 		expect(decideStall(second.state, { ...busy, nowMs: 9_000 }, settings).step).toBeNull();
 	});
 
-	it("is at least told of", () => {
+	it("is at least reported", () => {
 		expect(decideStall(start, busy, { afterMs: 1_000, steps: [] }).step).toBe("notice");
 	});
 

@@ -82,7 +82,10 @@ function lastOutcome(signs: readonly AgentSign[]): AgentSign | null {
 }
 
 /** Screen states that CLIs also show between reports, if they report every end of a turn. */
-const TOLD_BETTER: Partial<Record<Activity, Activity>> = { busy: "ready", rate_limited: "busy" };
+const REPORTED_INSTEAD: Partial<Record<Activity, Activity>> = {
+	busy: "ready",
+	rate_limited: "busy",
+};
 
 /**
  * Whether the text of a limit on the screen belongs to a known limit: it stays there long after. A CLI
@@ -188,7 +191,7 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
-	const toldBetter = tellsTurnEnds && TOLD_BETTER[sign.activity] === screen;
+	const toldBetter = tellsTurnEnds && REPORTED_INSTEAD[sign.activity] === screen;
 	// Some CLIs retry after a failed turn and only show it on their screen.
 	if (sign.activity === "ready" && sign.failure && screen === "busy") {
 		return { ...shown("busy"), detail };

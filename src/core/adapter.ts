@@ -11,7 +11,7 @@ import type { ExitCause } from "./exit.js";
 import type { JsonAddition } from "./json-edit.js";
 import type { Activity } from "./states.js";
 
-export const CONVERSATION_IDS = ["chosen", "told", "last", "none"] as const;
+export const CONVERSATION_IDS = ["chosen", "reported", "last", "none"] as const;
 /**
  * How the conversation gets its id: `chosen` by Reeve before the first start, `reported` by the CLI
  * once it has started, `last` if a CLI can only resume the last conversation of its directory, or

@@ -19,7 +19,7 @@ function look(...looks: readonly Partial<AttentionFacts>[]): readonly string[] {
 	});
 }
 
-describe("a person is told", () => {
+describe("a person is notified", () => {
 	const asking = (nowMs: number) => ({ activity: "waiting_input", nowMs }) as const;
 
 	it("that an agent asks something, once, and not of what is answered at once", () => {

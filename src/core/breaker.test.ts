@@ -111,7 +111,7 @@ describe("an open circuit", () => {
 		});
 	});
 
-	test("B4 half opens when its time is up, whether or not anybody calls", () => {
+	test("B4 half opens after its cooldown, with or without a call", () => {
 		expect(coolDown(opened(), at(59_999)).circuit).toBe("open");
 		expect(coolDown(opened(), at(60_000)).circuit).toBe("half_open");
 		expect(healthOf(coolDown(opened(), at(60_000)))).toBe("unhealthy");
@@ -180,10 +180,10 @@ describe("a half-open circuit", () => {
 	});
 });
 
-describe("a breaker that a new daemon takes up", () => {
+describe("a breaker that a new daemon reads", () => {
 	const later = { steadyMs: 5, wallMs: 1_020_000 };
 
-	test("B4 stays open for what is left of its cooldown, although steady time began anew", () => {
+	test("B4 stays open for the rest of its cooldown, although steady time restarted", () => {
 		const recovered = recoverBreaker(opened(), later, DEFAULT_BREAKER);
 		expect(admit(recovered, later)).toMatchObject({
 			permit: null,
@@ -198,7 +198,7 @@ describe("a breaker that a new daemon takes up", () => {
 		expect(coolDown(recovered, { steadyMs: 60_005, wallMs: 0 }).circuit).toBe("half_open");
 	});
 
-	test("B3 gives out the permit of a probe that nobody waits for any more", () => {
+	test("B3 returns the permit of an abandoned probe", () => {
 		const { state } = admit(opened(), at(60_000));
 		expect(admit(recoverBreaker(state, later, DEFAULT_BREAKER), later).permit).not.toBeNull();
 	});

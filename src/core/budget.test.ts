@@ -16,8 +16,13 @@ describe("a budget", () => {
 	test.each([
 		["is not spent before it is reached", used(99, null), tokens(100), null],
 		["is spent when it is reached", used(100, null), tokens(100), /100 of 100 tokens/],
-		["of money is spent by what the CLI tells", used(1, 2.5), usd(2), /\$2\.50 of \$2\.00/],
-		["of money is not spent by what nobody tells", used(1e9, null), usd(0.01), null],
+		[
+			"in dollars is used up by the cost that the CLI reports",
+			used(1, 2.5),
+			usd(2),
+			/\$2\.50 of \$2\.00/,
+		],
+		["in dollars is not used up without a reported cost", used(1e9, null), usd(0.01), null],
 		["is not there unless it is given", used(1e9, 1e9), null, null],
 		["is that of one day", used(100, 5, { day: "2031-04-04" }), tokens(1), null],
 		["does not hold on a day it was lifted", used(100, 5, { releasedOn: TODAY }), tokens(1), null],

@@ -9,18 +9,24 @@ export interface DailyBudget {
 }
 
 /** Adapters whose CLI reports its token usage. */
-const TELLS_TOKENS: ReadonlySet<string> = new Set(["claude", "codex", "gemini", "opencode", "pi"]);
+const REPORTS_TOKENS: ReadonlySet<string> = new Set([
+	"claude",
+	"codex",
+	"gemini",
+	"opencode",
+	"pi",
+]);
 /** Adapters whose CLI reports its cost early enough to act on it. */
-const TELLS_COST: Readonly<Record<AgentKind, ReadonlySet<string>>> = {
+const REPORTS_COST: Readonly<Record<AgentKind, ReadonlySet<string>>> = {
 	// Sessions of claude report it only when they exit.
 	session: new Set(["opencode", "pi"]),
 	call: new Set(["claude", "opencode", "pi"]),
 	worker: new Set(),
 };
 
-export const tellsTokens = (adapter: string): boolean => TELLS_TOKENS.has(adapter);
-export const tellsCost = (kind: AgentKind, adapter: string): boolean =>
-	TELLS_COST[kind].has(adapter);
+export const reportsTokens = (adapter: string): boolean => REPORTS_TOKENS.has(adapter);
+export const reportsCost = (kind: AgentKind, adapter: string): boolean =>
+	REPORTS_COST[kind].has(adapter);
 
 /** Why the agent may not continue today, as text; null if it may. */
 export function decideBudget(

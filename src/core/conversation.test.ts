@@ -7,7 +7,7 @@ const profile = (id: ConversationIds, gone: readonly string[] = []) => ({
 	conversation: { ...PLAIN_PROFILE.conversation, id, gone },
 });
 
-describe("which conversation a start takes up", () => {
+describe("which conversation a start resumes", () => {
 	const facts = {
 		known: "old",
 		withContinue: true,
@@ -18,13 +18,13 @@ describe("which conversation a start takes up", () => {
 
 	it.each([
 		["chosen, and there is a record", "chosen", { recorded: true }, "resume", "old"],
-		["chosen, and nobody can tell whether there is one", "chosen", {}, "resume", "old"],
+		["chosen, and unknown whether it exists", "chosen", {}, "resume", "old"],
 		["chosen, but it was never asked anything", "chosen", { recorded: false }, "fresh", "old"],
 		["chosen, and there was none", "chosen", { known: null }, "fresh", "new"],
 		["chosen, and a new one is wanted", "chosen", { withContinue: false }, "fresh", "new"],
-		["told, and known", "told", {}, "resume", "old"],
-		["told, and not known yet", "told", { known: null }, "fresh", null],
-		["told, and a new one is wanted", "told", { withContinue: false }, "fresh", null],
+		["reported, and known", "reported", {}, "resume", "old"],
+		["reported, and not known yet", "reported", { known: null }, "fresh", null],
+		["reported, and a new one is wanted", "reported", { withContinue: false }, "fresh", null],
 		["last, and begun in this folder", "last", { known: "/w" }, "resume", "/w"],
 		["last, and begun in another folder", "last", {}, "fresh", "/w"],
 		["last, and there was none", "last", { known: null }, "fresh", "/w"],
@@ -40,7 +40,7 @@ describe("whether a run ended because its conversation is not there", () => {
 	const strict = profile("chosen", ["No conversation found"]);
 	const words = "No conversation found with session ID: 1";
 
-	it("is so when it says so at once", () => {
+	it("counts if it is reported immediately", () => {
 		expect(isConversationGone(strict, true, exit, words)).toBe(true);
 	});
 

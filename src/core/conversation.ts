@@ -52,10 +52,12 @@ export function decideConversation(
 	{ conversation }: AdapterProfile,
 	{ known, withContinue, recorded, newId, cwd }: ConversationFacts,
 ): ConversationStart {
-	switch (conversation.id) {
+	// Specs stored by earlier versions use `told`.
+	const id = (conversation.id as string) === "told" ? "reported" : conversation.id;
+	switch (id) {
 		case "none":
 			return { mode: "fresh", id: null };
-		case "told":
+		case "reported":
 			return withContinue && known !== null
 				? { mode: "resume", id: known }
 				: { mode: "fresh", id: null };
@@ -68,7 +70,7 @@ export function decideConversation(
 			// Started but never prompted: there is nothing to resume, and the id is still unused.
 			return { mode: recorded === false ? "fresh" : "resume", id: known };
 		default:
-			return conversation.id satisfies never;
+			return id satisfies never;
 	}
 }
 

@@ -94,7 +94,7 @@ describe("a slow burner", () => {
 		});
 	});
 
-	test("that fails fewer than 20 times in any hour of running time goes on for ever", () => {
+	test("that fails fewer than 20 times in any hour of running time keeps running", () => {
 		expect(states(live(times(200, crash(200_000)))).at(-1)).toBe("healthy");
 	});
 });
@@ -164,7 +164,7 @@ describe("clean exits", () => {
 		expect(states(decisions).at(-1)).toBe("halted");
 	});
 
-	test("that are restarted after real work go on for ever", () => {
+	test("that are restarted after real work never halt", () => {
 		const decisions = live(times(200, clean(31_000)), { onCleanExit: "restart" });
 		expect(new Set(classes(decisions))).toEqual(new Set(["clean"]));
 		expect(delays(decisions).at(-1)).toBe(2_000);

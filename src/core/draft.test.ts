@@ -12,7 +12,7 @@ test.each([
 	["cursor keys change nothing", false, "\u001b[A\u001bOB\u001b[1;5C", false],
 	["cursor keys keep it", true, "\u001b[D", true],
 	["Alt-Enter is part of it", true, "\u001b\r", true],
-	["deleting keeps it, since nobody knows how much is left", true, "\u007f\u007f", true],
+	["deleting keeps it, since the rest is unknown", true, "\u007f\u007f", true],
 ])("of a draft: %s", (_, before, keys, after) => {
 	expect(decideDraft(before, keys)).toBe(after);
 });

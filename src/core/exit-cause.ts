@@ -34,7 +34,7 @@ const EXPLAINS: Partial<Record<TurnCause, KnownCause>> = {
 	overloaded: "overloaded",
 };
 
-export function judgeExit(
+export function explainExit(
 	{ exits }: AdapterProfile,
 	report: ExitReport,
 	evidence: ExitEvidence,

@@ -21,11 +21,15 @@ describe("an exit's kind, from its facts", () => {
 		["a signal is failed", { signal: "SIGSEGV" }, "failed"],
 		["a lost status is failed, never clean", {}, "failed"],
 		[
-			"an adapter that says completed is believed over the code",
+			"an adapter that reports completed takes precedence over the code",
 			{ code: 1, cause: "completed" },
 			"clean",
 		],
-		["an adapter that says crash is believed over code 0", { code: 0, cause: "crash" }, "failed"],
+		[
+			"an adapter that reports crash takes precedence over code 0",
+			{ code: 0, cause: "crash" },
+			"failed",
+		],
 		["a limit hides behind code 0", { code: 0, cause: "usage_limit" }, "usage_limit"],
 		["a login problem", { code: 1, cause: "auth" }, "auth"],
 		["an overload", { code: 1, cause: "overloaded" }, "overloaded"],

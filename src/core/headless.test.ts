@@ -58,7 +58,7 @@ describe("a prompt that failed", () => {
 		expect(outcomeOf("rate_limit")).toMatchObject({ retryAfterMs: null });
 	});
 
-	test("says what to do where somebody has to", () => {
+	test("includes a fix if the operator has to act", () => {
 		expect(outcomeOf("auth")).toMatchObject({ reason: expect.stringContaining("log in, or fix") });
 	});
 
@@ -142,7 +142,7 @@ test.each([
 		{ usage: { input_tokens: 10, output_tokens: 3, cached_input_tokens: 4 }, cost_usd: null },
 		{ input: 6, output: 3, cacheRead: 4, cacheWrite: 0, costUsd: null },
 	],
-])("the usage of a call that tells %s", (_, spent, usage) => {
+])("the usage of a call that reports %s", (_, spent, usage) => {
 	expect(readingOf(spent)).toEqual(usage && { ...usage, key: "", isTotal: false });
 	expect(readingOf(spent, "c")).toEqual(usage && { ...usage, key: "c", isTotal: true });
 });

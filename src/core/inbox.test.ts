@@ -38,12 +38,7 @@ describe("what is done with a text", () => {
 			{ activity: "waiting_input" },
 			"wait",
 		],
-		[
-			"queued, and nobody knows what the agent does",
-			{ phase: "queued" },
-			{ activity: "unknown" },
-			"wait",
-		],
+		["queued, and the activity is unknown", { phase: "queued" }, { activity: "unknown" }, "wait"],
 		["confirmed", {}, { confirmed: true }, "delivered"],
 		[
 			"confirmed, although a daemon died while it was typed",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { hostsOf, type ListenAddress, parseListen, renderListen } from "./listen.js";
 
 describe("an address to listen at", () => {
-	test("is a host and a port, and tells whether only this host can reach it", () => {
+	test("is a host and a port, and detects loopback addresses", () => {
 		expect(parseListen("127.0.0.1:4270")).toEqual({
 			host: "127.0.0.1",
 			port: 4270,

@@ -25,7 +25,7 @@ const MOVED = { from: "in_progress", attempt: 3, error: null, duration_ms: 1, re
 const HOSTILE =
 	"x\u001b]52;c;Y3VybA==\u0007\u001b]0;owned\u001b\\\u001b[2J\u009b31m\r\u202eevil\u200b\u0008\nsecond";
 
-describe("what people are told of", () => {
+describe("events that cause notifications", () => {
 	const told: readonly [string, ReeveEvent][] = [
 		["halted", event("agent.policy_changed", { from: "degraded", to: "halted", reason: "why" })],
 		["waiting", event("agent.waiting", { reason: "it ended" })],
@@ -171,7 +171,7 @@ describe("a route", () => {
 		);
 	});
 
-	test("is told the same once within a while", () => {
+	test("gets the same notification once within a while", () => {
 		const again = (lastSentAgoMs: number) => decideRoute(all, notice, { ...noon, lastSentAgoMs });
 		expect([again(0), again(REPEAT_MS - 1), again(REPEAT_MS)]).toEqual([
 			...["repeated", "repeated", "send"],

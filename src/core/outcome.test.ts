@@ -47,7 +47,7 @@ describe("an agent's answer", () => {
 		expect(none).toMatchObject({ reason: "the response is for request (no id), not r1" });
 	});
 
-	test("says in its own words what went wrong, within bounds", () => {
+	test("contains its own error text, within bounds", () => {
 		const reason = "agent returned error with code 500: disk full";
 		expect(answer(500, "error", { error: "disk full" })).toMatchObject({ reason });
 		expect(answer(500, "error", { error: { message: "disk full" } })).toMatchObject({ reason });

@@ -18,7 +18,7 @@ describe("a rehearsal", () => {
 		expect(unreached).toBe(2);
 	});
 
-	test("goes on after a resume", () => {
+	test("continues after a resume", () => {
 		const steps = [...times(8, exit(1)), { type: "resume" } as const, exit(1)];
 		const { rows, unreached } = rehearse(NEW_AGENT, steps, context);
 		expect(rows.slice(-2)).toMatchObject([

@@ -118,8 +118,8 @@ describe("the edges", () => {
 		["a skip that no screen is wide enough for", "a\u001b[999999999Cb", `a${" ".repeat(500)}b`],
 		["a newline inside of a sequence", "a\u001b[3\n1mb", "a\nb"],
 		["a title that never ends", "\u001b]0;oops\nnext line", "\nnext line"],
-		["a sequence given up by a letter that cannot be in it", "\u001b[1ü", "ü"],
-		["a sequence given up for another", "\u001b]0;x\u001b[1mbold", "bold"],
+		["a sequence ended by an invalid letter", "\u001b[1ü", "ü"],
+		["a sequence interrupted by another", "\u001b]0;x\u001b[1mbold", "bold"],
 		["a cancelled sequence", "\u001b[31\u0018text", "text"],
 		["a backslash that ends nothing", "\\ \u001b\\\\", "\\ \\"],
 	])("%s", (_, input, output) => {

@@ -33,12 +33,12 @@ describe("a question", () => {
 		});
 	});
 
-	test("comes first where nobody knows that", () => {
+	test("comes first if that is unknown", () => {
 		const plain = { ...profile, questionsReplaceInput: false };
 		expect(readScreen(plain, `${choices}${PROMPT}`).activity).toBe("waiting_input");
 	});
 
-	test("that is not known hides the input all the same", () => {
+	test("that is unknown also hides the input", () => {
 		const screen = "❯ go\n\n We're changing how this works\n Press any key";
 		expect(readScreen({ ...profile, ready: ["^─+\\n❯"] }, screen)).toMatchObject({
 			activity: "unknown",
@@ -46,7 +46,7 @@ describe("a question", () => {
 		});
 	});
 
-	test("above the prompt is somebody's text", () => {
+	test("above the prompt is ordinary text", () => {
 		const text = `${choices}\n Esc to cancel · Tab to amend`;
 		const shown = { activity: "ready", dialog: null };
 		expect(readScreen(profile, `${text}${PROMPT}`)).toMatchObject(shown);
@@ -75,7 +75,7 @@ describe("a dialog", () => {
 			hidesInput: false,
 			dialog: TRUST,
 		});
-		expect(readScreen(SCREEN, "Do you trust me? somebody wrote")).toEqual({
+		expect(readScreen(SCREEN, "Do you trust me? a user wrote")).toEqual({
 			activity: "unknown",
 			besidesLimit: "unknown",
 			inTool: false,
@@ -96,7 +96,7 @@ test.each([
 	expect(readScreen(SCREEN, text).activity).toBe(activity);
 });
 
-test("of several lines that tell of a limit the lowest counts", () => {
+test("of several lines about a limit the lowest counts", () => {
 	expect(findLimit(SCREEN, "limit reached: 3pm\nwork\nlimit reached: 5pm\n> ")).toBe(
 		"limit reached: 5pm",
 	);

@@ -35,7 +35,7 @@ describe("a critical service", () => {
 });
 
 describe("a tolerated service", () => {
-	test("is missed by nobody", () => {
+	test("has no effect on the others", () => {
 		const decision = decideAfterServiceEnd(NEW_SERVICE, "tolerated", threw(1_500), DEFAULT_SERVICE);
 		expect(decision).toEqual({
 			state: { status: "ended", retriesUsed: 0, restarts: 0 },
@@ -62,7 +62,7 @@ describe("a restartable service", () => {
 		]);
 	});
 
-	test("is told apart when it never came to serve, and when it does not let go", () => {
+	test("distinguishes services that never became ready and those that do not stop", () => {
 		const endings = [
 			{ type: "threw", ranMs: null, error: "boom" },
 			{ type: "returned", ranMs: null },

@@ -74,13 +74,13 @@ describe("what a record means, by rules", () => {
 			{ failure: { cause: "auth", resetAtMs: null }, detail: "401 invalid key" },
 		],
 		[
-			"a turn that failed, by the CLI's own words",
+			"a turn that failed, with the CLI's error text",
 			{ turn: "failed", detail: "e" },
 			{ e: "no more tea until 3pm" },
 			{ failure: { cause: "usage_limit", resetAtMs: 5_000 }, detail: "no more tea until 3pm" },
 		],
 		[
-			"a turn that failed for a reason that nobody knows",
+			"a turn that failed for an unknown reason",
 			{ turn: "failed", detail: "e" },
 			{ e: "oh" },
 			{ failure: { cause: "unknown", resetAtMs: null }, detail: "oh" },

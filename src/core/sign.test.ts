@@ -14,7 +14,7 @@ const failed = (cause: "unknown" | "invalid_request" | "auth") =>
 	sign({ failure: { cause, resetAtMs: null } });
 
 describe("requests that failed", () => {
-	test("are those of the turn that is under way, since one went well", () => {
+	test("are those of the current turn, since the last success", () => {
 		const old = sign({ attempt: overloaded });
 		const ok = sign({ attempt: null });
 		const next = sign({ attempt: overloaded });

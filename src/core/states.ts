@@ -11,7 +11,7 @@ export const AGENT_KINDS = ["session", "call", "worker"] as const;
 export type AgentKind = (typeof AGENT_KINDS)[number];
 
 export const BACKENDS = ["auto", "tmux", "pty", "systemd", "launchd"] as const;
-/** What runs a session's process; `auto` selects the best for the host. */
+/** The technology that runs a session's process; `auto` selects the best for the host. */
 export type Backend = (typeof BACKENDS)[number];
 
 export const ADAPTERS = [
@@ -36,7 +36,7 @@ export const TMPDIR_CHOICES = ["own", "inherit"] as const;
 export type Tmpdir = (typeof TMPDIR_CHOICES)[number];
 
 export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
-/** What happens after an unrequested exit with code 0. */
+/** The action after an unrequested exit with code 0. */
 export type OnCleanExit = (typeof CLEAN_EXIT_CHOICES)[number];
 
 export const EXTRA_OUTPUT_CHOICES = ["tolerate", "refuse"] as const;
@@ -55,8 +55,8 @@ export type PolicyState = (typeof POLICY_STATES)[number];
 
 export const HOLDS = ["turn", "account", "budget"] as const;
 /**
- * What can hold a healthy agent: a turn that failed without a login, the usage limit of its account,
- * its budget.
+ * Reasons that hold a healthy agent: a turn that failed without a login, the usage limit of its
+ * account, its budget.
  */
 export type HoldKind = (typeof HOLDS)[number];
 

@@ -77,7 +77,7 @@ describe("the cause of a failed turn, from the error text that the CLI passes on
 	});
 });
 
-test("a failure nobody can name keeps the CLI's own text", () => {
+test("an unknown failure keeps the CLI's own text", () => {
 	expect(failureOf({ text: "the flux  capacitor\nbroke", readReset: () => 7 })).toEqual({
 		failure: { cause: "unknown", resetAtMs: null },
 		detail: "the flux capacitor broke",

@@ -36,7 +36,7 @@ describe("a turn that failed because the service was overloaded", () => {
 		expect(retryAt(failures(count))).toBe(seconds);
 	});
 
-	test("is not continued for ever", () => {
+	test("is not continued without limit", () => {
 		expect(retryAt(failures(6))).toBeNull();
 		expect(retryAt(failures(2), 1)).toBeNull();
 		expect(retryAt(failures(1), 0)).toBeNull();

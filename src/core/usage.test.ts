@@ -29,11 +29,11 @@ function added(...readings: readonly UsageReading[]): readonly number[] {
 }
 
 describe("a reading", () => {
-	test("that is told again adds nothing", () => {
+	test("that is repeated adds nothing", () => {
 		expect(added(reading("a", { input: 10 }), reading("a", { input: 10 }))).toEqual([10, 0]);
 	});
 
-	test("that is told again with more adds what is more", () => {
+	test("that is repeated with more adds the difference", () => {
 		const lines = [reading("a", { input: 10, output: 1 }), reading("a", { input: 10, output: 8 })];
 		expect(added(...lines)).toEqual([11, 7]);
 	});
@@ -47,12 +47,12 @@ describe("a reading", () => {
 		expect(added(reading("a", { input: 10 }), reading("b", { input: 10 }))).toEqual([10, 10]);
 	});
 
-	test("of a sum that became less is of a sum that began anew", () => {
+	test("of a decreased total belongs to a restarted total", () => {
 		const lines = [100, 150, 30, 40].map((input) => reading("total", { input, isTotal: true }));
 		expect(added(...lines)).toEqual([100, 50, 30, 10]);
 	});
 
-	test("has a cost only where one is told", () => {
+	test("has a cost only if one is reported", () => {
 		const cost = (costUsd: number | null) => countReading([], reading("a", { costUsd })).added;
 		expect(cost(null).costUsd).toBeNull();
 		expect(cost(0).costUsd).toBe(0);

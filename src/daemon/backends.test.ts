@@ -26,14 +26,14 @@ test("a backend that the host does not have is refused, with the reason and what
 	);
 });
 
-test("what can be had is not refused, and auto is always something that can", () => {
+test("available backends are accepted, and auto always selects one of them", () => {
 	expect(backends.choose(session("pty"))).toEqual({ name: "pty", refused: null });
 	const taken = backends.support.find(({ auto }) => auto);
 	expect(taken).toMatchObject({ usable: true });
 	expect(backends.choose(session("auto"))).toEqual({ name: taken?.name, refused: null });
 });
 
-test("a run is taken up by the backend it was recorded with, also one that no new run is given to", async () => {
+test("a run is adopted by the backend it was recorded with, even one without new runs", async () => {
 	expect(backends.get("systemd").name).toBe("systemd");
 	expect(await backends.get("systemd").recover("never-was", null)).toEqual({
 		state: "gone",

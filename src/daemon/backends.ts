@@ -127,7 +127,7 @@ function createJobBackend(folder: string): Backend {
 	});
 }
 
-/** A scope of its own, out of the daemon's unit and session, where the user's systemd goes on after a logout. */
+/** A scope of its own, out of the daemon's unit and session, if the user's systemd survives a logout. */
 function outside(manager: UserManager | string, name: string) {
 	if (typeof manager === "string" || endsAtLogout(manager)) return {};
 	return { enclose: encloseServer(manager, name) };
@@ -156,7 +156,7 @@ export interface BackendFacts {
 	readonly noTmux: string | null;
 	/** Why the native shim is not available, or null. */
 	readonly noShim: string | null;
-	/** Which one it is, in words. */
+	/** A description of the program in use. */
 	readonly shim: string | null;
 	/** Why there is no launchd, or null. */
 	readonly noLaunchd: string | null;

@@ -49,7 +49,7 @@ test("a line is not written twice where stderr is the file itself", () => {
 	expect([readFileSync(path, "utf8"), same.lines]).toEqual(["once\n", []]);
 });
 
-test("a log that was moved away is opened anew at its place, and stderr hears nothing new of it", () => {
+test("a moved log is reopened at its path, and stderr gets nothing new", () => {
 	const path = temporaryLog();
 	const same = { ...elsewhere(), fd: openSync(path, "a") };
 	const log = openDaemonLog(path, { stderr: same });

@@ -40,7 +40,7 @@ describe("auto takes", () => {
 		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
 	});
 
-	test("systemd for agents with limits, where the user's own goes on after logout", () => {
+	test("systemd for agents with limits, where the user's own survives a logout", () => {
 		expect(limitedOf({ manager, noTmux: null })).toBe("systemd");
 		const inside = { ...manager, lingers: false, holdsThisProcess: true };
 		expect(limitedOf({ manager: inside, noTmux: null })).toBe("systemd");
@@ -65,7 +65,7 @@ describe("auto takes", () => {
 		expect(limitedOf({ manager, noTmux: "tmux is not installed" })).toBe("systemd");
 	});
 
-	test("pty in a systemd scope where the user's systemd goes on after logout, and says so", () => {
+	test("pty in a systemd scope where the user's systemd survives a logout, and says so", () => {
 		const inScope = /, in a systemd scope$/;
 		expect(reasonOf({ manager, noTmux: null }, "pty")?.reason).toMatch(inScope);
 		const leaves = { ...manager, lingers: false };

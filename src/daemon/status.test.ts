@@ -58,7 +58,7 @@ describe("the daemon is not ready", () => {
 			"cannot write to the database: the disk is full",
 		],
 		["while it shuts down", { stopping: true }, "the daemon is shutting down"],
-	])("%s, and says so", (_, facts, problem) => {
+	])("%s, and reports it", (_, facts, problem) => {
 		expect(render(facts)).toMatchObject({ ready: false, problems: [problem] });
 	});
 });

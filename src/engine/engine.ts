@@ -279,7 +279,7 @@ export class Engine {
 		this.#gate.close();
 		this.#accounts.close();
 		this.#usageWatch.stop();
-		for (const { life } of this.#runners.values()) life.letGo();
+		for (const { life } of this.#runners.values()) life.release();
 	}
 
 	/**

@@ -52,7 +52,7 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 	try {
 		while (!signal.aborted) {
 			wake = createSignal();
-			const isNew = await notifier.takeUp();
+			const isNew = await notifier.readEvents();
 			if (isNew || clock.now().wallMs >= nextAtMs) nextAtMs = await notifier.deliver();
 			const waitMs = Math.max(0, Math.min(nextAtMs - clock.now().wallMs, LOOK_MS_MAX));
 			const callOff = clock.schedule(waitMs, wake.resolve);
@@ -81,7 +81,7 @@ class Notifier {
 	 * Processes new events, and stores notifications together with the cursor. Returns whether there is
 	 * anything new to send.
 	 */
-	async takeUp(): Promise<boolean> {
+	async readEvents(): Promise<boolean> {
 		const { store } = this.#parts;
 		this.#seq ??= await this.#readCursor();
 		let isNew = false;

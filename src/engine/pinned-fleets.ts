@@ -91,7 +91,7 @@ export class PinnedFleets {
 	}
 
 	async #remove(id: string): Promise<void> {
-		this.#world.runners.get(id)?.life.letGo();
+		this.#world.runners.get(id)?.life.release();
 		await recordRemoved(this.#world, id);
 		await this.#world.removed(id);
 	}

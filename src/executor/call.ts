@@ -30,7 +30,7 @@ import {
 } from "./program.js";
 import type { Bounds, World } from "./world.js";
 
-/** What stopped the attempt first. */
+/** The first cause that stopped the attempt. */
 type Stop = "exited" | "timed_out" | "called_off" | "too_much";
 
 /** A running attempt; the first reason to stop is kept. */
@@ -182,16 +182,16 @@ function judge(
 		if (answer.ok && (isOurs || why === "exited")) {
 			return classifyResponse(request.request_id, answer.response);
 		}
-		if (!answer.ok && why === "exited") return judgeUnanswered(end, answered, answer.detail);
+		if (!answer.ok && why === "exited") return classifyUnanswered(end, answered, answer.detail);
 	}
 	if (why === "called_off") return null;
 	if (why === "timed_out") return classifyProcessFailure({ type: "timeout", afterMs: timeoutMs });
-	return judgeUnanswered(end, answered, null);
+	return classifyUnanswered(end, answered, null);
 }
 
 function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered): Outcome {
 	const { request, stdout, stderr } = answered;
-	if (end.outOfMemory || answered.ioError !== null) return judgeUnanswered(end, answered, null);
+	if (end.outOfMemory || answered.ioError !== null) return classifyUnanswered(end, answered, null);
 	const { code, signal } = end;
 	let detail: string;
 	try {
@@ -216,7 +216,7 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 		detail = messageOf(error);
 	}
 	const words = `the adapter ${adapter.name} cannot parse the output ${quote(stdout.toString("utf8"))}`;
-	return judgeUnanswered(end, answered, `${words}: ${detail}`);
+	return classifyUnanswered(end, answered, `${words}: ${detail}`);
 }
 
 /** Its usage counts whatever the outcome, and does not affect it. */
@@ -238,7 +238,7 @@ function isLimited(said: unknown): said is Limited {
 }
 
 /** `bad` describes the output that is not a response, if any. */
-function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | null): Outcome {
+function classifyUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | null): Outcome {
 	if (end.outOfMemory) return classifyProcessFailure({ type: "no_answer", detail: renderEnd(end) });
 	if (ioError !== null) return classifyProcessFailure({ type: "io", detail: ioError });
 	if (bad === null) {

@@ -37,11 +37,11 @@ test("without one to this request, the last one shows what went wrong", () => {
 	expect(parsed.ok && parsed.response.request_id).toBe("r-3");
 });
 
-test("megabytes of braces are given up on, not searched for ever", () => {
+test("megabytes of braces are abandoned, not searched forever", () => {
 	expect(resultOf("{\n".repeat(1_000_000))).toMatch(/^printed no JSON response: "\{\\n\{/);
 });
 
-test("a line of a worker tells whose answer it is even when it is broken", () => {
+test("a broken line of a worker still names its request", () => {
 	expect(parseAnswerLine(Buffer.from(answer("q-1")))).toMatchObject({
 		requestId: "q-1",
 		parsed: { ok: true },

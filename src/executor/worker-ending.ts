@@ -25,7 +25,7 @@ export function displaced(detail: string): Outcome {
 }
 
 /** Only requests that the worker had received count against it. */
-export function judgeHeld(
+export function classifyHeld(
 	{ verdict, isSent }: HeldRequest,
 	{ cause, reason }: Ending,
 	/** Why the worker is not proven gone, if it is not. */

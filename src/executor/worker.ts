@@ -28,7 +28,7 @@ import { isInTime, startDeadline } from "./deadline.js";
 import { createHeldRequests, type HeldRequest, type HeldRequests } from "./held-requests.js";
 import { parseAnswerLine, quote } from "./parse-answer.js";
 import { endLeftovers, endProgram, type RunningProgram } from "./program.js";
-import { displaced, type Ending, endingOf, judgeHeld, UNSEEN_END } from "./worker-ending.js";
+import { classifyHeld, displaced, type Ending, endingOf, UNSEEN_END } from "./worker-ending.js";
 import { createWorkerLog, type WorkerLog } from "./worker-log.js";
 import { watchPipes } from "./worker-pipes.js";
 import type { World } from "./world.js";
@@ -158,7 +158,7 @@ class ProcessWorker implements Worker {
 		if (left !== null) this.#world.trouble(`${this.runId}: cannot be killed: ${left}`);
 		const facts = this.#program.end ?? UNSEEN_END();
 		const why = this.#ending ?? endingOf(facts, this.#isStopping);
-		for (const held of this.#held.all()) this.#finish(held, judgeHeld(held, why, left));
+		for (const held of this.#held.all()) this.#finish(held, classifyHeld(held, why, left));
 		await this.#log.close();
 		this.#world.release(this.#program);
 		return { runId: this.runId, ...facts, ...why };

@@ -65,7 +65,7 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 	}
 
 	/** Logs each message once: a limit that cannot be set fails for every call. */
-	function tellOnce(message: string): void {
+	function logOnce(message: string): void {
 		if (told.has(message) || told.size >= TOLD_MAX) return;
 		told.add(message);
 		onTrouble(message);
@@ -90,7 +90,7 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 		async start(launch) {
 			const started = await startProgram(launch, needGroups);
 			const missing = started.ok ? started.program.missingLimits : [];
-			for (const words of missing) tellOnce(`${launch.agentId}: ${words}`);
+			for (const words of missing) logOnce(`${launch.agentId}: ${words}`);
 			return started;
 		},
 		release: ({ groups: paths }) => removeGroups(paths),

@@ -46,7 +46,7 @@ export function oomCountersOf(group: string): readonly string[] {
 	return scope.endsWith(".scope") ? [scope] : [group];
 }
 
-/** How many processes of a group the kernel has killed for want of memory. */
+/** How many processes of a group the kernel has killed because memory ran out. */
 export function readOomKills(folder: string): number {
 	for (const file of ["memory.events", "memory.oom_control"]) {
 		try {

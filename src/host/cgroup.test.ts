@@ -42,7 +42,7 @@ describe("where this process is among the control groups", () => {
 	});
 });
 
-test("only a group of our own is ever believed to be one (S10)", () => {
+test("only Reeve's own groups are trusted (S10)", () => {
 	expect(isOwnGroup("/sys/fs/cgroup/reeve/0a1b-run.1")).toBe(true);
 	for (const path of ["/sys/fs/cgroup", "/sys/fs/cgroup/reeve", "/sys/reeve/../a", "reeve/x", ""]) {
 		expect(isOwnGroup(path)).toBe(false);
@@ -110,7 +110,7 @@ describe("in version 2", () => {
 		groups.close();
 	});
 
-	test("what the kernel killed for want of memory is counted", () => {
+	test("out-of-memory kills of the kernel are counted", () => {
 		const group = showGroup("scope/reeve/test-oom", {
 			"memory.events": "low 0\noom 1\noom_kill 2\n",
 		});
@@ -137,7 +137,7 @@ describe("in version 2", () => {
 		groups.close();
 	});
 
-	test("a controller that is not handed down leaves a run without that limit, and says so", () => {
+	test("a missing controller leaves a run without that limit, and is reported", () => {
 		const bare = showGroup("bare");
 		showGroup("bare/reeve");
 		showGroup(`bare/reeve/test-probe-${process.pid}`);

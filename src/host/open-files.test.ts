@@ -8,7 +8,7 @@ import { readOpenFiles } from "./open-files.js";
 import { readIdentity } from "./process-identity.js";
 
 test.runIf(process.platform === "linux")(
-	"the files of a CLI and its helpers are told, and those of its tools are not",
+	"the files of a CLI and its helpers are listed, those of its tools are not",
 	async () => {
 		const folder = realpathSync(mkdtempSync(join(tmpdir(), "reeve-open-files-")));
 		onTestFinished(() => rmSync(folder, { recursive: true }));

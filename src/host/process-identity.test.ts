@@ -29,7 +29,7 @@ describe("/proc/<pid>/stat", () => {
 		}
 	});
 
-	test("tells that a zombie has ended", () => {
+	test("detects that a zombie has exited", () => {
 		expect(parseProcStat(line("node", "Z"))?.ended).toBe(true);
 		expect(parseProcStat(line("node", "T"))?.ended).toBe(false);
 	});

@@ -10,7 +10,7 @@ describe("the mark of a run", () => {
 		expect(parseEnviron("")).toBeNull();
 	});
 
-	test("is found in ps, and not taken from the arguments of whoever looks for it", () => {
+	test("is found in ps, and not in the arguments of a process that searches for it", () => {
 		const withoutEnv = "  10 node agent.mjs\n  11 grep REEVE_RUN_ID=one\n  12 sleep 5\n";
 		const withEnv =
 			"  10 node agent.mjs A=b REEVE_RUN_ID=one C=d\n  11 grep REEVE_RUN_ID=one A=b\n  12 sleep 5\n  13 new REEVE_RUN_ID=one\n";

@@ -14,7 +14,7 @@ export interface Act {
 }
 
 /** Reads are not actions, and routes with their own events need none here. */
-export function isAct({ method, spec }: Route): boolean {
+export function isAction({ method, spec }: Route): boolean {
 	return method !== "GET" && spec.quiet !== true;
 }
 
@@ -29,10 +29,10 @@ export function renderAct({ route, params, caller, correlationId, error }: Act):
 	};
 }
 
-const byOf = ({ type }: Caller) => (type === "nobody" ? "token" : type);
+const byOf = ({ type }: Caller) => (type === "anonymous" ? "token" : type);
 
 /** Never the token itself (A5). */
 export function whoOf(caller: Caller): string {
 	if (caller.type === "owner") return `uid ${caller.uid}`;
-	return caller.type === "nobody" ? "nobody" : `token ${caller.token.id}`;
+	return caller.type === "anonymous" ? "anonymous" : `token ${caller.token.id}`;
 }

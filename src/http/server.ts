@@ -9,7 +9,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
 import { storing } from "../engine/store-guard.js";
 import { createHandlers } from "./all-handlers.js";
-import { type Act, isAct, renderAct } from "./audit.js";
+import { type Act, isAction, renderAct } from "./audit.js";
 import { type Gate, mayAct, sightOf } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
 import { subjectsOf } from "./auth/subjects.js";
@@ -60,7 +60,7 @@ export function createApi(parts: ApiParts): Api {
 	const terminals = createTerminalHub(parts.engine);
 
 	/** Not awaited: the action is done, even if nothing can be stored. */
-	function noteAct(act: Act): void {
+	function recordAction(act: Act): void {
 		const atMs = parts.clock.now().wallMs;
 		parts.store
 			.commit((transaction) => transaction.appendEvent(renderAct(act), atMs))
@@ -82,7 +82,7 @@ export function createApi(parts: ApiParts): Api {
 		}
 		const watched = watchCaller(response, gate.untilInvalid(caller), door);
 		const note = (error: string | null) => {
-			if (isAct(route)) noteAct({ route, params, caller, correlationId, error });
+			if (isAction(route)) recordAction({ route, params, caller, correlationId, error });
 		};
 		const body = check(route.spec.body, await bodyOf(route, request), "body");
 		const understood = understand(route, params, url);
@@ -140,7 +140,7 @@ export function createApi(parts: ApiParts): Api {
 				mayType: mayAct(caller),
 				invalid: gate.untilInvalid(caller),
 				recheck: () => gate.recheck(caller),
-				onTyping: () => noteAct({ route, params, caller, ...ids, error: null }),
+				onTyping: () => recordAction({ route, params, caller, ...ids, error: null }),
 			});
 		} catch (error) {
 			if (!(error instanceof ReeveError)) onError(error, ids);

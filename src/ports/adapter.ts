@@ -40,7 +40,7 @@ export interface UsageSource {
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** What an adapter needs to read one record of its CLI. */
+/** The context in which an adapter reads one record of its CLI. */
 export interface SignReader {
 	/** The wall time at which a limit lifts, from a text that was printed when the record was written. */
 	readonly resetAtMs: (text: string) => number | null;

@@ -62,7 +62,7 @@ export interface RunHandle {
 export interface StartFailure {
 	/** A retry cannot succeed: a missing program or directory, no permission to execute. */
 	readonly permanent: boolean;
-	/** What to fix, as text. */
+	/** How to fix it, as text. */
 	readonly detail: string;
 }
 

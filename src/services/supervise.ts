@@ -201,15 +201,15 @@ class Supervision implements Supervisor {
 			part.ready = true;
 		};
 		const ranMs = () => (readyMs === null ? null : this.#clock.now().steadyMs - readyMs);
-		const letGo = (ending: ServiceEnding) => {
+		const release = (ending: ServiceEnding) => {
 			part.running = null;
 			part.lingering = false;
 			end(ending);
 		};
 		// Inside an async function, so that a synchronous exception is handled like any other failure.
 		part.running = (async () => part.service.run(signal, ready))().then(
-			() => letGo({ type: "returned", ranMs: ranMs() }),
-			(error: unknown) => letGo({ type: "threw", ranMs: ranMs(), error: messageOf(error) }),
+			() => release({ type: "returned", ranMs: ranMs() }),
+			(error: unknown) => release({ type: "threw", ranMs: ranMs(), error: messageOf(error) }),
 		);
 	}
 

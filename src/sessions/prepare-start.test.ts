@@ -36,7 +36,7 @@ async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
 	return { ...request, env: Object.fromEntries(others) };
 }
 
-test("what systemd tells the daemon's service is not handed to agents", async () => {
+test("variables of systemd for the daemon's service are not passed to agents", async () => {
 	const service = { NOTIFY_SOCKET: "/run/n", WATCHDOG_USEC: "1", WATCHDOG_PID: "2", MAINPID: "3" };
 	const { env } = await prepare("{ command: [ls] }", { ...service, HOME: "/home/x" });
 	expect(env).toMatchObject({ HOME: "/home/x" });

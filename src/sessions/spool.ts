@@ -26,7 +26,7 @@ exit 0
 
 export const spoolOf = (folder: string) => join(folder, "spool");
 
-/** Nothing of an earlier run is to be taken for this one's. Links are removed, not followed. */
+/** Records of an earlier run must not be attributed to this one. Links are removed, not followed. */
 export async function emptySpool(folder: string): Promise<void> {
 	const spool = spoolOf(folder);
 	const there = await lstat(spool).catch(() => null);

@@ -43,7 +43,7 @@ async function question(): Promise<string> {
 }
 
 describe("an ACP agent", { timeout: 120_000 }, () => {
-	test("answers, and goes on with a conversation, also in another process", async () => {
+	test("answers, and continues a conversation, also in another process", async () => {
 		const first = await ask("echo one");
 		expect(first).toMatchObject({
 			...{ status: "succeeded", result: { text: "turn 1: echo one", stop_reason: "end_turn" } },
@@ -53,13 +53,13 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 			...{ result: { text: "turn 2: echo two", conversation } },
 		});
 		await home.must("restart", "p:gem");
-		// What is loaded repeats what was said; only the answer counts.
+		// Loading repeats the conversation; only the new answer counts.
 		expect(await ask("echo three", conversation)).toMatchObject({
 			...{ result: { text: "turn 3: echo three", conversation } },
 		});
 	});
 
-	test("asks the operator, again when the answer is none, and does what it is told", async () => {
+	test("asks the operator, again after an invalid answer, and follows the answer", async () => {
 		const asked = ask("tool");
 		expect(await question()).toBe(
 			"wants to do this: rm -rf build\nAnswer with one of: 1. Allow, 2. Always allow, 3. Reject",
@@ -102,7 +102,7 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 		["fail", "backend_failure", "the model is on fire"],
 		["refuse", "invalid_request", "the model refused"],
 		["die", "backend_failure", ""],
-	])("that %ss is told for what it is", async (prompt, kind, words) => {
+	])("that %ss is reported as such", async (prompt, kind, words) => {
 		const { status, attempts } = await ask(prompt);
 		expect([status, attempts[0]?.error?.kind]).toEqual(["dead_lettered", kind]);
 		expect(JSON.stringify(attempts)).toContain(words);

@@ -1,4 +1,4 @@
-/** What real records mean by adapters of the fleet file: the ones that the real CLIs are tried with. */
+/** The meaning of real records by adapters of the fleet file, which were tested with the real CLIs. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ describe("copilot, by its record and its log", () => {
 	const { readTranscript, profile } = adapterFrom(COPILOT);
 	const meanings = linesOf("copilot.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
 
-	it("tells which prompts were submitted, as they were typed", () => {
+	it("reports submitted prompts as they were typed", () => {
 		expect(profile.confirmsPrompts).toBe(true);
 		const prompts = meanings.flatMap(({ prompt }) => prompt ?? []);
 		expect(prompts.slice(0, 4)).toEqual([
@@ -39,12 +39,12 @@ describe("copilot, by its record and its log", () => {
 		]);
 	});
 
-	it("tells that a tool runs, and that it has ended", () => {
+	it("reports the start and the end of a tool", () => {
 		const told = meanings.filter(({ activity, inTool }) => inTool !== undefined && !activity);
 		expect(told).toEqual([{ inTool: true }, { inTool: false }]);
 	});
 
-	it("tells why turns failed, and that others went well", () => {
+	it("reports why turns failed, and that others succeeded", () => {
 		const causes = meanings.flatMap(({ failure }) => (failure ? [failure.cause] : []));
 		expect(causes).toEqual(["auth", "overloaded", "overloaded", "refused"]);
 		expect(meanings.findLast(({ failure }) => failure !== undefined)?.failure).toBeNull();
@@ -70,10 +70,10 @@ test("copilot's log has the requests that it retries, with their causes", () => 
 describe("qwen, by its hooks and its record", () => {
 	const { readRecord, readTranscript } = adapterFrom(QWEN);
 
-	it("tells its turns by hooks", () => {
+	it("reports its turns by hooks", () => {
 		const records = linesOf("qwen-hooks.jsonl");
 		const told = records.map(({ event, data }) => readRecord?.(String(event), Object(data), read));
-		// Its start, which it tells of before it takes a text.
+		// Its start, which it reports before it accepts a message.
 		expect(told.shift()).toBeNull();
 		expect(told).toMatchObject([
 			{ activity: "busy", prompt: "say hello" },
@@ -84,11 +84,11 @@ describe("qwen, by its hooks and its record", () => {
 			{ activity: "ready", failure: { cause: "auth" }, detail: "401 invalid key" },
 			{ activity: "ready", failure: null },
 		]);
-		// It runs the hook again when it goes on after a tool, without a prompt.
+		// It runs the hook again when it continues after a tool, without a prompt.
 		expect(told[3]).not.toHaveProperty("prompt");
 	});
 
-	it("tells by its record why it tries again", () => {
+	it("reports in its transcript why it retries", () => {
 		const told = linesOf("qwen.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
 		const words = new Set(told.map(({ detail }) => detail));
 		expect([...words]).toEqual([

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { type Asker, exitReport } from "../../src/core/exit.js";
-import { judgeExit } from "../../src/core/exit-cause.js";
+import { explainExit } from "../../src/core/exit-cause.js";
 import type { AgentSign } from "../../src/core/sign.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 
@@ -31,7 +31,7 @@ function judge(name: string, { words = "", records = [], lines = [], agoMs = 10,
 		meaning === null ? [] : [{ ...meaning, source: "hook", name: "x", atMs: NOW - agoMs }],
 	);
 	const evidence = { signs, lastWords: words, atMs: NOW, readReset: reader.resetAtMs };
-	return judgeExit(adapter.profile, exitReport({ uptimeMs: 60_000, ...facts }), evidence);
+	return explainExit(adapter.profile, exitReport({ uptimeMs: 60_000, ...facts }), evidence);
 }
 
 const apiError = (text: string) => ({
@@ -46,7 +46,7 @@ describe.each([
 		[
 			["exits with 0", { code: 0 }, "completed"],
 			// SIGINT gives 0 as well, SIGTERM 143: neither was ours.
-			["is ended by somebody's SIGTERM", { code: 143 }, "crash"],
+			["is terminated by a SIGTERM from outside", { code: 143 }, "crash"],
 			["is killed", { signal: "SIGKILL" }, "crash"],
 			[
 				"is killed after a turn that failed, which it lived through",
@@ -64,7 +64,7 @@ describe.each([
 				"auth",
 			],
 			[
-				"meets a limit",
+				"hits a limit",
 				{ code: 1, records: [["StopFailure", { error: "rate_limit" }]] },
 				"usage_limit",
 			],
@@ -74,7 +74,7 @@ describe.each([
 				"overloaded",
 			],
 			[
-				"went on after a failure",
+				"continued after a failure",
 				{
 					code: 1,
 					records: [
@@ -140,7 +140,7 @@ describe.each([
 			["exits with 0", { code: 0 }, "completed"],
 			["is ended by a signal", { signal: "SIGTERM" }, "crash"],
 			[
-				"meets a limit",
+				"hits a limit",
 				{
 					code: 1,
 					lines: [
@@ -202,7 +202,7 @@ describe.each([
 		[
 			["exits with 0", { code: 0 }, "completed"],
 			[
-				"meets a limit",
+				"hits a limit",
 				{
 					code: 1,
 					records: [
@@ -230,7 +230,7 @@ describe.each([
 				"crash",
 			],
 			[
-				"went on after a failure",
+				"continued after a failure",
 				{
 					code: 0,
 					records: [
@@ -285,7 +285,7 @@ describe.each([
 	},
 );
 
-describe("what is told with a cause", () => {
+describe("a reported cause", () => {
 	it("is when the limit lifts", () => {
 		const end = { code: 173, words: "You've hit your limit · resets 3pm" };
 		expect(judge("gemini", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
@@ -299,6 +299,6 @@ describe("what is told with a cause", () => {
 	it("is not what the backend has seen for itself", () => {
 		const report = exitReport({ uptimeMs: 1, code: 137, cause: "out_of_memory" });
 		const evidence = { signs: [], lastWords: "401", atMs: NOW, readReset: reader.resetAtMs };
-		expect(judgeExit(named("claude").profile, report, evidence).cause).toBe("out_of_memory");
+		expect(explainExit(named("claude").profile, report, evidence).cause).toBe("out_of_memory");
 	});
 });

@@ -1,4 +1,6 @@
-/** What real records say of turns that failed. The model API answered the prompt `now 401` with a 401, and so on. */
+/**
+ * Real records of failed turns. The model API responded to the prompt `now 401` with a 401, and so on.
+ */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +13,7 @@ import { splitRecords } from "../../src/sessions/session-logs.js";
 
 const read = { resetAtMs: (text: string) => parseResetTime(text, Date.UTC(2026, 10, 16), () => 0) };
 
-/** What each line means, by the prompt that was submitted last. */
+/** The meaning of each line, by the last submitted prompt. */
 function meaningsOf(name: string, prompt: string): readonly SignMeaning[] {
 	const { readTranscript } = adapterOf({ adapter: name, profile: null });
 	const path = join(import.meta.dirname, `../fixtures/records/${name}-failures.jsonl`);
@@ -37,11 +39,11 @@ describe("codex", () => {
 		["529", "overloaded"],
 		["500", "overloaded"],
 		["dropped", "overloaded"],
-	])("tells a turn that met %s as %s", (failure, cause) => {
+	])("reports a turn that failed with %s as %s", (failure, cause) => {
 		expect(failureIn(meaningsOf("codex", `now ${failure}`))?.cause).toBe(cause);
 	});
 
-	test("tells when a limit ends, and that a turn went well", () => {
+	test("reports when a limit ends, and that a turn succeeded", () => {
 		const resetAtMs = Date.UTC(2099, 0, 1);
 		expect(failureIn(meaningsOf("codex", "now limit"))).toEqual({
 			...{ cause: "usage_limit", resetAtMs },
@@ -49,7 +51,7 @@ describe("codex", () => {
 		expect(failureIn(meaningsOf("codex", "now ok"))).toBeNull();
 	});
 
-	test("tells that a tool runs until it has ended", () => {
+	test("reports a running tool until it has finished", () => {
 		const tools = meaningsOf("codex", "now tool").flatMap(({ inTool }) => inTool ?? []);
 		expect(tools).toEqual([true, false, false]);
 	});
@@ -59,11 +61,11 @@ describe("gemini", () => {
 	test.each([
 		["401", "auth"],
 		["dropped", "overloaded"],
-	])("tells a turn that met %s as %s", (failure, cause) => {
+	])("reports a turn that failed with %s as %s", (failure, cause) => {
 		expect(failureIn(meaningsOf("gemini", `now ${failure}`))?.cause).toBe(cause);
 	});
 
-	test.each(["429", "500"])("tells nothing of %s, which it tries again for minutes", (failure) => {
+	test.each(["429", "500"])("reports nothing about %s, which it retries for minutes", (failure) => {
 		expect(failureIn(meaningsOf("gemini", `now ${failure}`))).toBeUndefined();
 	});
 });
@@ -100,7 +102,7 @@ describe("gemini's telemetry", () => {
 		};
 		const meaning = readLog?.({ attributes }, read);
 		expect(meaning?.failure?.cause).toBe("refused");
-		// After the answer in the record, which takes it for a turn that went well.
+		// After the response in the transcript, which treats it as a successful turn.
 		expect(meaning?.atMs).toBeGreaterThan(Date.UTC(2026, 10, 18, 4, 14, 28, 249));
 	});
 });

@@ -36,7 +36,7 @@ function writeFleet(script: object): void {
 	);
 }
 
-test("a start that asks twice is answered by label under a daemon that was killed meanwhile, and the same conversation goes on after a kill", async () => {
+test("a start that asks twice is answered by label under a daemon that was killed meanwhile, and the same conversation continues after a kill", async () => {
 	writeFleet({
 		dialogs: [
 			{

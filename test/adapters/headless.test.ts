@@ -1,4 +1,4 @@
-/** What each agent CLI printed when it was run for real, and what its adapter makes of that. */
+/** The recorded output of each agent CLI, and how its adapter parses it. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -37,7 +37,7 @@ function said(cli: string, name: string): Said {
 	return adapterOf(cli).parse(request(), ended) as Said;
 }
 
-/** What it comes to in a word. */
+/** The outcome as one word. */
 function trouble(cli: string, name: string): string {
 	const { error, unusable, limited, result } = said(cli, name);
 	return result === undefined
@@ -73,7 +73,7 @@ describe.each(CLIS)("%s without a terminal", (cli) => {
 	});
 });
 
-describe("what a CLI does not tell apart", () => {
+describe("failures that a CLI does not distinguish", () => {
 	test.each([
 		["claude", "failure"],
 		// It says of every 500 that the demand is high.
@@ -86,7 +86,8 @@ describe("what a CLI does not tell apart", () => {
 	});
 
 	test.each([
-		// With a key, a limit is a 429 that only the API's own words tell; a plan has an event of its own.
+		// With an API key, a limit is a 429 that only the API's own text identifies; a plan has its own
+		// event.
 		["claude", "usage_limit"],
 		["codex", "usage_limit"],
 		["gemini", "usage_limit"],
@@ -114,16 +115,16 @@ describe("how long to wait", () => {
 	test.each([
 		["gemini", "429", 2_000],
 		["opencode", "429", 2_000],
-	])("%s tells it with %s", (cli, name, expected) => {
+	])("%s reports it with %s", (cli, name, expected) => {
 		expect(said(cli, name).retry_after_ms).toBe(expected);
 	});
 
-	test("codex tells the date of the reset in words", () => {
+	test("codex reports the date of the reset as text", () => {
 		const resetMs = new Date(2099, 0, 1, 15).getTime();
 		expect(said("codex", "limit").resetInMs).toBe(resetMs - AT_MS);
 	});
 
-	test("claude tells the end of a plan's window in an event of its own", () => {
+	test("claude reports the end of a plan's window in its own event", () => {
 		const limit = {
 			...{ type: "rate_limit_event" },
 			rate_limit_info: { status: "rejected", resetsAt: AT_MS / 1000 + 90 },
@@ -156,14 +157,14 @@ describe.each(CLIS)("the command line of %s", (cli) => {
 		expect("argv" in prepared && prepared.argv).toEqual(expect.arrayContaining([...argv]));
 	});
 
-	test("names the conversation to go on with", () => {
+	test("returns the conversation to continue", () => {
 		const prepared = prepare({ prompt: "more", conversation: "c-1" });
 		expect("argv" in prepared && prepared.argv).toContain("c-1");
 		expect(prepare({})).toMatchObject({ code: 400 });
 	});
 });
 
-test("gemini is called in a folder that nobody has trusted by hand", () => {
+test("gemini is called in an untrusted directory", () => {
 	const asked = request({ action: "ask", payload: { prompt: "hi" } });
 	const prepared = adapterOf("gemini").prepare(program("x"), asked);
 	expect("argv" in prepared && prepared.argv).toContain("--skip-trust");
@@ -216,7 +217,7 @@ describe("a call of an agent CLI as a real process", () => {
 		});
 	});
 
-	test("that meets a usage limit asks to be left alone until it ends", async () => {
+	test("that hits a usage limit waits until it ends", async () => {
 		const { outcome } = await call({ turns: [{ limit: { resets_in: "2h" } }] });
 		if (outcome === null || outcome.ok) throw new Error("no limit");
 		expect(outcome.error).toBe("usage_limit");

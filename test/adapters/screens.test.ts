@@ -1,7 +1,7 @@
 /**
- * What is read from real screens, each with the label of what the agent did when it was taken. The screen
- * is the last resort, so mistakes are counted rather than forbidden; a wrong `ready` is the worst of
- * them, since something would be typed into it.
+ * Readings of real screens, each labelled with the activity at that time. The screen is the last
+ * resort, so mistakes are counted instead of forbidden; a wrong `ready` is the worst of them, since a
+ * message would be typed into it.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ interface Labelled {
 
 function profileOf(cli: string): ScreenProfile {
 	const { screen } = adapterOf({ adapter: cli, profile: null }).profile;
-	if (screen === null) throw new Error(`nothing is known of the screen of ${cli}`);
+	if (screen === null) throw new Error(`the screen of ${cli} is not supported`);
 	return screen;
 }
 
@@ -42,7 +42,7 @@ const screensIn = (set: string) =>
 			}),
 	);
 
-/** Text that streams without any other sign; codex tells of it in its record. */
+/** Text that streams without any other sign; codex reports it in its transcript. */
 const STREAMING = /^codex\/(\w+-)?busy-(streaming|early|late)/;
 
 describe.each([
@@ -79,7 +79,7 @@ describe.each([
 	});
 });
 
-test("gemini's screen tells that a tool runs, as nothing else of it does", () => {
+test("only gemini's screen shows that a tool is running", () => {
 	const inTool = readdirSync(join(FIXTURES, "screens/gemini")).filter(
 		(file) => readScreen(profileOf("gemini"), read("gemini", file).text).inTool,
 	);

@@ -1,4 +1,4 @@
-/** What each agent CLI wrote down of its usage when it was run for real, and what its adapter makes of that. */
+/** The recorded usage of each agent CLI, and how its adapter parses it. */
 
 import {
 	appendFileSync,
@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { tellsTokens } from "../../src/core/budget.js";
+import { reportsTokens } from "../../src/core/budget.js";
 import { ADAPTERS } from "../../src/core/states.js";
 import {
 	addUsage,
@@ -31,11 +31,11 @@ const STREAMS = resolve("test/fixtures/streams");
 
 function sourceOf(adapter: string): UsageSource {
 	const { usage } = adapterOf({ adapter, profile: null });
-	if (usage === undefined) throw new Error(`${adapter} tells nothing`);
+	if (usage === undefined) throw new Error(`${adapter} reports nothing`);
 	return usage;
 }
 
-/** What the lines of a record come to. */
+/** The sum of the lines of a record. */
 function sumOf(cli: string, lines: readonly string[]): Usage {
 	let seen: UsageCursor["seen"] = [];
 	let sum = NO_USAGE;
@@ -61,11 +61,11 @@ const RECORDED: readonly (readonly [string, Partial<Usage>])[] = [
 ];
 
 describe.each(RECORDED)("the record of %s", (cli, usage) => {
-	test("tells what was used", () => {
+	test("reports the usage", () => {
 		expect(sumOf(cli, linesOf(cli))).toMatchObject(usage);
 	});
 
-	test("tells the same when every line stands there twice", () => {
+	test("reports the same if every line is duplicated", () => {
 		const twice = linesOf(cli).flatMap((line) => [line, line]);
 		expect(sumOf(cli, twice)).toEqual(sumOf(cli, linesOf(cli)));
 	});
@@ -111,7 +111,7 @@ test.each([
 		"opencode",
 		{ id: "m", tokens: { input: 1, output: 1, reasoning: 1, cache: { read: 3, write: 4 } } },
 	],
-])("%s tells what came from a cache apart from the rest", (cli, line) => {
+])("%s reports cached tokens separately", (cli, line) => {
 	const expected = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
 	expect(sourceOf(cli).read(line)).toMatchObject(expected);
 });
@@ -131,9 +131,9 @@ test.each(["claude", "codex", "gemini", "opencode", "pi"])(
 	},
 );
 
-test("adapters tell their tokens exactly where a budget may rely on it", () => {
+test("adapters report their tokens exactly where a budget relies on it", () => {
 	const telling = ADAPTERS.filter((adapter) => adapterOf({ adapter, profile: null }).usage);
-	expect(telling).toEqual(ADAPTERS.filter(tellsTokens));
+	expect(telling).toEqual(ADAPTERS.filter(reportsTokens));
 });
 
 describe("a call", () => {
@@ -149,25 +149,28 @@ describe("a call", () => {
 		["gemini", 24_127, 21, null],
 		["opencode", 15_433, 9, 0],
 		["pi", 2_891, 8, 0],
-	])("to %s tells what it used", (adapter, input, output, costUsd) => {
+	])("to %s reports its usage", (adapter, input, output, costUsd) => {
 		const used = { input, output, cacheRead: 0, cacheWrite: 0, costUsd };
 		expect(usedIn(adapter, "tool")).toMatchObject(used);
 	});
 
 	test.each([
-		// Its own total goes on from the call before; what is told besides does not.
+		// Its own total continues from the call before; the other fields do not.
 		["claude", 11_587, 0.046468],
-		// Only the sum of the conversation is told, by its name.
+		// Only the total of the conversation is reported, by its name.
 		["codex", 19_676, null],
 		["gemini", 12_463, null],
 		["opencode", 7_710, 0],
 		["pi", 1_450, 0],
-	])("to %s that goes on tells what it added, or the sum as one", (adapter, input, costUsd) => {
-		const used = usedIn(adapter, "resumed");
-		expect(used).toMatchObject({ input, costUsd: costUsd && expect.closeTo(costUsd, 9) });
-		expect(used?.isTotal).toBe(adapter === "codex");
-		if (adapter === "codex") expect(used?.key).toBe(usedIn("codex", "ok")?.key);
-	});
+	])(
+		"to %s that continues reports the increase, or the total as such",
+		(adapter, input, costUsd) => {
+			const used = usedIn(adapter, "resumed");
+			expect(used).toMatchObject({ input, costUsd: costUsd && expect.closeTo(costUsd, 9) });
+			expect(used?.isTotal).toBe(adapter === "codex");
+			if (adapter === "codex") expect(used?.key).toBe(usedIn("codex", "ok")?.key);
+		},
+	);
 
 	test("to claude counts what its subagents used, and every result of the stream", () => {
 		expect(usedIn("claude", "subagent")).toMatchObject({
@@ -180,7 +183,7 @@ describe("a call", () => {
 		expect(usedIn("claude", "500")?.costUsd).toBe(0);
 	});
 
-	test("that was ended halfway has used what it had told by then", () => {
+	test("that was killed halfway counts the usage reported by then", () => {
 		const told = (adapter: string) => {
 			const lines = readFileSync(join(STREAMS, adapter, "tool.jsonl"), "utf8").split("\n");
 			return usedIn(adapter, "tool", lines.length - 2)?.input;
@@ -217,7 +220,7 @@ describe("a record that grows", () => {
 		expect(second?.offset).toBe(end + Buffer.byteLength(line) + 1);
 	});
 
-	test("is read anew when it became shorter", async () => {
+	test("is read again when it became shorter", async () => {
 		const path = place();
 		const { offset = 0 } = (await readUsage(path, source, null)) ?? {};
 		truncateSync(path);

@@ -75,7 +75,7 @@ describe("an agent made with the kit, called once", () => {
 		}
 	});
 
-	test("knows what it is asked for, and by whom", async () => {
+	test("knows the request and its caller", async () => {
 		const { outcome } = await call("who");
 		expect(outcome?.ok && outcome.result).toEqual({
 			...{ requestId: "r-1", tool: "fixture", action: "who", context: {} },
@@ -120,7 +120,7 @@ describe("the same agent as a worker", () => {
 		expect(await worker.ended).toMatchObject({ code: 0 });
 	});
 
-	test("does no more at once than it was told to", async () => {
+	test("respects its concurrency limit", async () => {
 		const { ask } = await start();
 		const most = await Promise.all(Array.from({ length: 20 }, () => ask("wait", { ms: 5 })));
 		expect(most.map(ending).at(-1)).toBe("ok 4");
@@ -169,7 +169,7 @@ describe("an agent of the kit on its own", () => {
 		expect(ended.code).toBe(1);
 	});
 
-	test("ends what it does when it is told to, and answers", async () => {
+	test("finishes its current request when asked to stop, and responds", async () => {
 		const { child, done } = run(null);
 		child.stdin?.write(line({ action: "until-aborted" }));
 		await new Promise((resolve) => child.stderr?.once("data", resolve));

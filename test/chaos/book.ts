@@ -1,4 +1,4 @@
-/** What the clients were promised, and what they saw. The judge holds the daemon to it. */
+/** The promises made to clients, and their observations. The judge compares the daemon with them. */
 
 export interface SentMessage {
 	readonly agent: string;
@@ -33,7 +33,7 @@ export class Book {
 	readonly violations: Violation[] = [];
 	readonly #timeline: (line: string) => void;
 
-	/** `timeline` gets a line for everything that is done, for whoever looks into a violation. */
+	/** `timeline` gets a line for every action, for analysing a violation. */
 	constructor(timeline: (line: string) => void) {
 		this.#timeline = timeline;
 	}
@@ -66,7 +66,7 @@ export class Book {
 		this[kind].set(key, ids);
 	}
 
-	/** What was done how often, and how it went. */
+	/** The number of actions by result. */
 	table(): string {
 		const rows = [...this.counts].sort(([a], [b]) => (a < b ? -1 : 1));
 		const width = Math.max(0, ...rows.map(([name]) => name.length));

@@ -18,7 +18,7 @@ export interface ClientContext {
 	readonly world: ChaosWorld;
 	readonly book: Book;
 	readonly random: SeededRandom;
-	/** Tells things of this client from those of others. */
+	/** Distinguishes the data of this client from that of others. */
 	readonly name: string;
 }
 
@@ -89,7 +89,7 @@ async function command(
 	return false;
 }
 
-/** What the command line itself fails at, rather than the daemon. */
+/** Failures of the command line itself, not of the daemon. */
 const OF_THE_COMMAND = ["daemon_failed"];
 
 function checkCode(book: Book, name: string, code: string, message: string): void {
@@ -261,7 +261,10 @@ const reload: Action = async (context) => {
 	await command(context, "reload", ["reload"]);
 };
 
-/** Switches one agent that nobody else touches; once it is reported as stopped, nothing of it runs (S2, S11). */
+/**
+ * Switches one agent that no other client touches; once it is reported as stopped, no process of it
+ * runs (S2, S11).
+ */
 const flip: Action = async (context) => {
 	const { book } = context;
 	const scope = agentOf(SWITCHED);

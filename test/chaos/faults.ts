@@ -1,4 +1,4 @@
-/** What goes wrong in a chaos run. Each fault is over when its promise resolves. */
+/** The faults of a chaos run. Each fault is over when its promise resolves. */
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

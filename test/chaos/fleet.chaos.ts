@@ -100,7 +100,7 @@ function heal(world: ChaosWorld): void {
 	world.freeDisk();
 }
 
-/** Waits until nothing is under way any more: what does not end by then is found by the judge. */
+/** Waits until everything has settled; the judge finds the rest. */
 async function comeToRest(world: ChaosWorld, book: Book): Promise<void> {
 	heal(world);
 	await sleep(1_000);
@@ -122,11 +122,11 @@ async function comeToRest(world: ChaosWorld, book: Book): Promise<void> {
 	}
 	if (waitsFor !== "") book.violated("a fleet without faults comes to rest", [waitsFor]);
 	judgeCrashes(world, book);
-	// What was just committed may still be on its way into the processes.
+	// Recent commits may not have reached the processes yet.
 	await sleep(1_500);
 }
 
-/** The end of the daemon's log and what runs, for whoever reads a violation. */
+/** The end of the daemon's log and the running agents, for analysing a violation. */
 async function describeNow({ home }: ChaosWorld): Promise<readonly string[]> {
 	const log = await readFile(join(home, "daemon.log"), "utf8").catch(() => "");
 	return [

@@ -77,7 +77,7 @@ export async function createChaosWorld(seed: number): Promise<ChaosWorld> {
 		if (changed) generation += 1;
 		const canary = canaryOf(seed, generation);
 		canaries.add(canary);
-		// Never half written: whoever reads them meanwhile reads one or the other.
+		// Written atomically, so readers see one version or the other.
 		writeFileSync(join(folder, ".env.new"), `CHAOS_CANARY=${canary}\n`);
 		renameSync(join(folder, ".env.new"), join(folder, ".env"));
 		fleet.writeFleet(agentsOf(folder, generation, canary), "reeve.yaml.new");

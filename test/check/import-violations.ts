@@ -1,4 +1,4 @@
-/** What `check.mjs imports` must catch: each folder reaching where it must not. */
+/** Violations that `check.mjs imports` must catch: each folder importing from a forbidden one. */
 
 import { LEAF, leaf, type Violation } from "./violation.js";
 

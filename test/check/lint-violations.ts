@@ -1,4 +1,4 @@
-/** What `check.mjs lint` must catch: above all, whatever would make core impure. */
+/** Violations that `check.mjs lint` must catch: above all, impure code in core. */
 
 import type { Violation } from "./violation.js";
 
@@ -106,7 +106,7 @@ export const LINT_VIOLATIONS: readonly Violation[] = [
 		finds: ["src/engine/planted.ts: lint/style/noNonNullAssertion"],
 	},
 	{
-		title: "a promise that nobody waits for",
+		title: "a promise without await",
 		plant: {
 			"src/engine/planted.ts":
 				"async function work() {\n\tawait 1;\n}\n\nexport function planted() {\n\twork();\n}\n",

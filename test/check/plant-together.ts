@@ -1,6 +1,6 @@
 /**
- * A step takes seconds, so violations that do not touch the same files are planted at once: each under
- * file names of its own, by which what is found is told apart again.
+ * A step takes seconds, so violations in different files are planted at once, each with its own file
+ * names, which identify the findings.
  */
 
 import type { Change } from "./planted-copy.js";

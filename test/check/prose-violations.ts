@@ -2,9 +2,6 @@
 
 import { LEAF, type Violation } from "./violation.js";
 
-/** A comment with one banned phrase. */
-export const BANNED_COMMENT = "// It starts anew.\n";
-
 export const PROSE_VIOLATIONS: readonly Violation[] = [
 	{
 		title: "a banned phrase in a comment",
@@ -34,13 +31,20 @@ export const PROSE_VIOLATIONS: readonly Violation[] = [
 		says: "fix, repair",
 	},
 	{
-		title: "more banned phrases than the baseline allows",
-		plant: {
-			"src/core/planted.ts": `// Whoever reads it takes up the list.\n${LEAF}`,
-			"scripts/prose-baseline.json": (before) =>
-				before.replace("{", '{\n\t"src/core/planted.ts": 1,'),
-		},
+		title: "every banned phrase of a comment",
+		plant: { "src/core/planted.ts": `// Whoever reads it takes up the list.\n${LEAF}` },
 		finds: ["src/core/planted.ts: Whoever", "src/core/planted.ts: takes up"],
-		says: "has 2 banned phrases, 1 are allowed",
+		says: "name the actor",
+	},
+	{
+		title: "old idioms",
+		plant: {
+			"src/core/planted.ts": `// It cannot be had, for ever, and is taken for gone.\n${LEAF}`,
+		},
+		finds: [
+			...["src/core/planted.ts: cannot be had", "src/core/planted.ts: for ever"],
+			"src/core/planted.ts: taken for",
+		],
+		says: "available",
 	},
 ];

@@ -7,7 +7,7 @@ export interface Violation {
 	readonly plant: Readonly<Record<string, Change>>;
 	/** Every finding, and no other: `file: rule`. */
 	readonly finds: readonly string[];
-	/** What the message tells a newcomer to do instead. */
+	/** The advice in the message. */
 	readonly says?: string;
 }
 

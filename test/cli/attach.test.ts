@@ -13,16 +13,16 @@ import { runReeve } from "../support/reeve.js";
 import { openTerminal } from "../support/terminal.js";
 
 const ESC = "\u001b";
-/** What a careless program switches on: mouse, pasting, a hidden cursor, a scroll region. */
+/** Modes that a careless program enables: mouse, pasting, a hidden cursor, a scroll region. */
 const MESS = `${ESC}[?1003h${ESC}[?1006h${ESC}[?2004h${ESC}[?25l${ESC}[5;10r${ESC}[?1h${ESC}(0`;
 
 interface Desk {
 	readonly env: Record<string, string>;
-	/** What was typed, as one text. */
+	/** The typed input as one string. */
 	typed: string;
 	readonly messages: TerminalMessage[];
 	readonly queries: string[];
-	/** What the operator answered to an agent that waits. */
+	/** The operator's answers to a waiting agent. */
 	readonly answers: string[];
 	socket: WebSocket | null;
 	tell(message: TerminalMessage): void;
@@ -124,7 +124,7 @@ describeWithTmux("reeve attach", () => {
 		await expectRestored(terminal);
 	});
 
-	test("tells the daemon when the window changes its size", async () => {
+	test("notifies the daemon when the window changes its size", async () => {
 		const desk = await openDesk();
 		const terminal = attach(desk);
 		await terminal.waitFor("HELLO");
@@ -152,7 +152,7 @@ describeWithTmux("reeve attach", () => {
 		expect(desk.typed).toBe("\u001d\u0010x");
 	});
 
-	test("says when somebody else takes over, and the notice goes away", async () => {
+	test("reports when another client takes over, and the notice disappears", async () => {
 		const desk = await openDesk();
 		const terminal = attach(desk);
 		await terminal.waitFor("HELLO");
@@ -190,7 +190,7 @@ describeWithTmux("reeve attach", () => {
 			return { desk, terminal };
 		}
 
-		test("says so and asks what comes next; continue attaches again", async () => {
+		test("reports the exit and asks what to do; continue attaches again", async () => {
 			const { desk, terminal } = await exitCleanly();
 			const screen = await terminal.waitFor("[fresh/continue/stop");
 			expect(screen).toContain("web:coder: exit code 0 after 5s: waiting for the operator");
@@ -204,7 +204,7 @@ describeWithTmux("reeve attach", () => {
 			await expectRestored(terminal);
 		});
 
-		test("asks also when the terminal closes before the daemon knows of the exit", async () => {
+		test("also asks if the terminal closes before the daemon notices the exit", async () => {
 			let now: Partial<AgentDetailJson> = { process: "running", pid: 77, run_id: "run-1" };
 			const desk = await openDesk(SNAPSHOT, () => now);
 			const terminal = attach(desk);
@@ -239,7 +239,7 @@ describeWithTmux("reeve attach", () => {
 			},
 		);
 
-		test("asks nobody who only watches, and names the command", async () => {
+		test("does not ask a read-only viewer, and prints the command", async () => {
 			const { terminal } = await exitCleanly("--ro");
 			const screen = await terminal.waitFor("THE-END 0");
 			expect(screen).not.toContain("[fresh/continue/stop");
@@ -269,7 +269,7 @@ describeWithTmux("reeve attach", () => {
 		expect(screen).toContain("web:coder: web:coder is not running");
 	});
 
-	test("a daemon that dies is told as what it is", async () => {
+	test("the death of a daemon is reported as such", async () => {
 		const desk = await openDesk();
 		const terminal = attach(desk);
 		await terminal.waitFor("HELLO");

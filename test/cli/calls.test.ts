@@ -23,7 +23,7 @@ beforeAll(async () => {
 	home = createFleetHome();
 	const call = (name: string, keys: string, ...argv: string[]) =>
 		`${name}: { kind: call, command: ${JSON.stringify(argv)}, ${keys} }`;
-	const scripted = fixture("does-as-told.pl");
+	const scripted = fixture("follows-instructions.pl");
 	const quick = "retry: { initial_backoff: 10ms, max_attempts: 2 }";
 	home.writeFleet(
 		[
@@ -53,7 +53,7 @@ const json = async <T>(...args: string[]): Promise<T> =>
 const psOf = async (id: string) => (await home.ps()).find((agent) => agent.id === id) as AgentJson;
 
 describe("reeve call", () => {
-	test("asks an agent CLI, and goes on with the conversation", async () => {
+	test("calls an agent CLI, and continues the conversation", async () => {
 		const ask = (payload: object) =>
 			json<TaskDetailJson>("call", "p:cli", "ask", "-p", JSON.stringify(payload));
 		const first = await ask({ prompt: "hello" });
@@ -83,7 +83,7 @@ describe("reeve call", () => {
 		expect(JSON.parse(piped.stdout)).toMatchObject({ payload: [1, 2] });
 	});
 
-	test("says what is wrong with what it was given, and asks nobody", async () => {
+	test("reports invalid input without a request", async () => {
 		const wrong = await home.reeve("call", "p:ok", "go", "-p", "not json");
 		expect([wrong.code, wrong.stdout]).toEqual([2, ""]);
 		expect(wrong.stderr).toContain("--payload is not valid JSON");
@@ -92,7 +92,7 @@ describe("reeve call", () => {
 			5,
 			expect.stringContaining("accepts no requests"),
 		]);
-		expect((await home.reeve("call", "p:nobody", "go")).code).toBe(4);
+		expect((await home.reeve("call", "p:missing", "go")).code).toBe(4);
 	});
 
 	test("fails with the reason on stderr, and the task on stdout only as JSON", async () => {
@@ -148,14 +148,14 @@ describe("reeve call", () => {
 		expect([other.code, other.stderr]).toEqual([5, expect.stringContaining("a different task")]);
 	});
 
-	test("goes on waiting while the daemon is killed and started again", {
+	test("keeps waiting while the daemon is killed and started again", {
 		timeout: 60_000,
 	}, async () => {
 		const calling = json<TaskDetailJson>("call", "p:worker", "keep", "--attempts", "1");
 		await eventually(async () => {
 			const [task] = await json<TaskDetailJson[]>("tasks", "ls", "-n", "1");
 			return task?.action === "keep" && task.status === "in_progress";
-		}, "the task is under way");
+		}, "the task is running");
 		await home.killDaemon();
 		await home.must("daemon", "start");
 		expect(await calling).toMatchObject({ status: "dead_lettered", error: { kind: "internal" } });
@@ -163,14 +163,14 @@ describe("reeve call", () => {
 });
 
 describe("a daemon that ends in an orderly way", () => {
-	test("cancels nothing: what does not end in time is taken up by the next", {
+	test("cancels nothing: unfinished tasks are resumed by the next daemon", {
 		timeout: 60_000,
 	}, async () => {
 		const id = (await home.must("call", "p:worker", "keep", "--no-wait", "--attempts", "2")).trim();
 		const show = () => json<TaskDetailJson>("tasks", "show", id);
-		await eventually(async () => (await show()).status === "in_progress", "it is under way");
+		await eventually(async () => (await show()).status === "in_progress", "it is running");
 		await home.must("daemon", "restart");
-		await eventually(async () => (await show()).attempts.length > 0, "it was taken up");
+		await eventually(async () => (await show()).attempts.length > 0, "it was resumed");
 		expect((await show()).attempts[0]).toMatchObject({ error: { kind: "internal" } });
 		expect(await psOf("p:worker")).toMatchObject({ policy: "healthy", restarts: 0 });
 		await home.must("tasks", "cancel", id);
@@ -292,7 +292,7 @@ describe("reeve tasks", () => {
 		const id = (await home.must("call", "p:worker", "keep", "--no-wait")).trim();
 		await eventually(
 			async () => (await json<TaskDetailJson>("tasks", "show", id)).status === "in_progress",
-			"it is under way",
+			"it is running",
 		);
 		expect(await home.must("tasks", "cancel", id)).toBe(`${id}: cancelled\n`);
 		expect((await home.reeve("tasks", "cancel", id)).code).toBe(5);
@@ -303,7 +303,7 @@ describe("reeve tasks", () => {
 });
 
 describe("reeve dead-letters", () => {
-	test("are listed, shown, replayed and given up", { timeout: 60_000 }, async () => {
+	test("are listed, shown, replayed and discarded", { timeout: 60_000 }, async () => {
 		await home.reeve("dead-letters", "discard", "--all");
 		const dead = await json<TaskDetailJson>("call", "p:worker", "refuse", "-p", '{"keep": "this"}');
 		const list = await json<TaskDetailJson[]>("dead-letters", "ls", "--agent", "p:worker");

@@ -164,7 +164,7 @@ describe("the daemon", () => {
 		expect(found).toMatchObject({ status: "fail", detail: "it does not answer" });
 	});
 
-	test("without a daemon, limits are told as they are from here", async () => {
+	test("without a daemon, limits are reported for this shell", async () => {
 		const limits = [{ limit: "memory", enforced: "no", detail: "not permitted" }] as const;
 		expect(await checkLimits(inspected({ limits }))).toMatchObject({
 			...{ status: "ok", detail: expect.stringContaining("from this shell: memory: not enforced") },
@@ -192,7 +192,7 @@ describe("the daemon", () => {
 		});
 	});
 
-	test("what can hold sessions is told with what auto takes and why", async () => {
+	test("backends are listed with the choice of auto and the reason", async () => {
 		const backends = [
 			{ name: "tmux", usable: true, auto: true, reason: "tmux owns the terminals" },
 			{ name: "launchd", usable: false, auto: false, reason: "launchd is only available on macOS" },
@@ -234,7 +234,7 @@ describe("the database", () => {
 		return path;
 	}
 
-	test("none, a sound one and one that is too large to be read through are told apart, and not changed", async () => {
+	test("a missing, a valid and a very large database are distinguished, and not changed", async () => {
 		expect(await lookAtDatabase(pathIn(temporaryFolder()), [])).toEqual({ state: "absent" });
 		const path = await makeDatabase();
 		const before = readFileSync(path);
@@ -296,7 +296,7 @@ describe("stray processes", () => {
 		expect(strays).toEqual([{ what: "left", pid: 11, runId: "run-a", of: "web:a" }]);
 	});
 
-	test("what is left of a run that has ended, and what nobody knows, is told", () => {
+	test("leftovers of an ended run and unknown processes are reported", () => {
 		const runs = [{ runId: "run-a", agentId: "web:a", hasEnded: true }];
 		expect(findStrays({ ...facts, runs })).toEqual([
 			{ what: "ended", pid: 11, runId: "run-a", of: "web:a" },
@@ -321,7 +321,7 @@ describe("stray processes", () => {
 		]);
 	});
 
-	test("holders are known by their command lines, and nobody else is", () => {
+	test("holders are identified by their command lines only", () => {
 		const tmux = [
 			"/usr/bin/tmux",
 			"-S",
@@ -341,7 +341,7 @@ describe("stray processes", () => {
 		}
 	});
 
-	test("each kind is told with what to do", async () => {
+	test("each kind is reported with a fix", async () => {
 		const strays = [
 			{ what: "left", pid: 11, runId: "run-a", of: "web:a" },
 			{ what: "ended", pid: 12, runId: "run-b", of: "web:b" },
@@ -362,7 +362,7 @@ describe("the service", () => {
 	const check = (world: ReturnType<typeof createServiceWorld>, changed = {}) =>
 		checkService({ env: world.env, home: resolveHome(world.env) }, { ...world.host, ...changed });
 
-	test("none is no fault, whether it could be had or not", async () => {
+	test("none is not a problem, whether it is available or not", async () => {
 		const world = createServiceWorld("linux");
 		expect(await check(world)).toMatchObject({
 			...{ status: "ok", detail: expect.stringContaining("`reeve daemon install`") },
@@ -373,7 +373,7 @@ describe("the service", () => {
 		);
 	});
 
-	test("one that runs is well; lingering, a failure, a stop and an old program are told", async () => {
+	test("a running one is fine; lingering, a failure, a stop and an old program are reported", async () => {
 		const world = createServiceWorld("linux");
 		await world.install();
 		expect(await check(world)).toMatchObject({ status: "warn", fix: "loginctl enable-linger" });

@@ -113,7 +113,7 @@ describe("a daemon in the background", () => {
 });
 
 describe("a daemon that does not come up", () => {
-	test("one that ends at once is told with its exit code and its last words", async () => {
+	test("one that exits immediately is reported with its exit code and last output", async () => {
 		const { home, run } = plant(
 			`console.error("the \\u001b[31mdatabase\\u001b[0m is from a newer version"); process.exit(1);`,
 		);
@@ -129,7 +129,7 @@ describe("a daemon that does not come up", () => {
 		expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: "daemon_failed" } });
 	});
 
-	test("one that never answers is ended and told so", async () => {
+	test("one that never responds is killed and reported", async () => {
 		const folder = temporaryFolder();
 		const program = join(folder, "main.mjs");
 		writeFileSync(program, "console.log('waiting ' + process.pid); setInterval(() => {}, 1000);");
@@ -164,7 +164,7 @@ describe("a daemon that does not come up", () => {
 		const folder = temporaryFolder();
 		const home = resolveHome({ REEVE_HOME: join(folder, "home") });
 		const program = join(folder, "served.mjs");
-		// What a daemon does that lost the race: it ends without a failure as soon as the other one listens.
+		// A daemon that lost the race exits without a failure as soon as the other one listens.
 		writeFileSync(program, "process.exit(0);");
 		mkdirSync(home.dir);
 		const busyUntilMs = performance.now() + 4_000;
@@ -187,7 +187,7 @@ describe("a daemon that does not come up", () => {
 		).rejects.toThrow("another daemon owns this home and did not respond within 700ms");
 	});
 
-	test("a program that is not there is told", async () => {
+	test("a missing program is reported", async () => {
 		const folder = temporaryFolder();
 		const home = resolveHome({ REEVE_HOME: join(folder, "home") });
 		const program = join(folder, "missing.mjs");
@@ -196,7 +196,7 @@ describe("a daemon that does not come up", () => {
 		);
 	});
 
-	test("a home that cannot be one, or whose path is too long, is told before anything is tried", async () => {
+	test("an unusable home, or one with a long path, is reported first", async () => {
 		const { program } = plant();
 		const folder = temporaryFolder();
 		writeFileSync(join(folder, "file"), "");
@@ -244,7 +244,7 @@ describe("reeve daemon run", () => {
 		expect(code).toBe(exit);
 	});
 
-	test("a daemon that dies of a signal is told as a shell would", async () => {
+	test("a daemon that dies by a signal is reported like in a shell", async () => {
 		const { program, home, env } = plant();
 		mkdirSync(home);
 		const { child, pid } = await runInForeground(program, env);
@@ -274,7 +274,7 @@ describe("reeve daemon status and stop", () => {
 		expect(ran.stdout).toMatch(/^engine +running +0 +critical$/m);
 	});
 
-	test("none is exit code 3, in words and as JSON", async () => {
+	test("none is exit code 3, as text and as JSON", async () => {
 		const home = temporaryFolder();
 		const env = { REEVE_HOME: home };
 		const ran = await runReeve(["daemon", "status"], { env });
@@ -287,7 +287,7 @@ describe("reeve daemon status and stop", () => {
 		]);
 	});
 
-	test("stop --all tells how the agents ended; without it, how many run on", async () => {
+	test("stop --all reports how the agents were stopped; without it, how many keep running", async () => {
 		const home = temporaryFolder();
 		const stopped = [
 			{ id: "web:db", outcome: "timed_out_killed", duration_ms: 10_000, reason: null, killed: [] },
@@ -338,7 +338,7 @@ test.each([
 	expect(json.stderr).toBe("");
 });
 
-test("a socket that nobody listens at any more is no daemon", async () => {
+test("a stale socket is no daemon", async () => {
 	const home = temporaryFolder();
 	const server = spawn(process.execPath, [
 		"-e",

@@ -65,7 +65,7 @@ describe("reeve doctor", () => {
 		});
 	});
 
-	test("tells in words what to mend", async () => {
+	test("prints what to fix", async () => {
 		const home = temporaryFolder();
 		chmodSync(home, 0o755);
 		const ran = await runReeve(["doctor"], { env: { REEVE_HOME: home } });
@@ -89,7 +89,7 @@ describe("reeve doctor", () => {
 		skip: process.getuid?.() !== 0,
 		meta: { skipReason: "only root can give a folder away" },
 	};
-	test("a home of somebody else is a failure", asRoot, async () => {
+	test("a home of another user is a failure", asRoot, async () => {
 		const home = join(temporaryFolder(), "home");
 		mkdirSync(home, { mode: 0o700 });
 		chownSync(home, 12_345, 12_345);

@@ -1,4 +1,4 @@
-/** The environment of agents, from the shell of whoever runs `reeve` to the process. */
+/** The environment of agents, from the user's shell to the process. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ async function inShell(
 	return ran;
 }
 
-/** An agent that writes its environment to a file and goes on. */
+/** An agent that writes its environment to a file and keeps running. */
 const dumping = (name: string, more = "") =>
 	`${name}: { command: [sh, -c, "env > ${name}.env.new; mv ${name}.env.new ${name}.env; exec sleep 1000"]${more} }`;
 
@@ -89,7 +89,7 @@ test("reload takes a new value from the shell, and names the variable only", asy
 	expect((await environmentOf("a"))["API_KEY"]).toBe("second-value");
 });
 
-test("a variable that the shell does not set keeps its earlier value, and reeve says so", async () => {
+test("a variable that the shell does not set keeps its earlier value, and reeve reports it", async () => {
 	home.writeFleet(dumping("a", ", pass_env: [API_KEY, OTHER_KEY]"));
 	await inShell({ API_KEY: "first-value" }, "up");
 	await environmentOf("a");

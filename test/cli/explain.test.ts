@@ -92,7 +92,7 @@ describe("reeve explain --simulate", () => {
 		expect([code, stderr]).toEqual([2, expect.stringContaining("--file needs an agent")]);
 	});
 
-	test("causes of their own are told apart", async () => {
+	test("specific causes are distinguished", async () => {
 		const { exits } = await simulate("usage_limit, overloaded@3m, stop@1s, out_of_memory, auth");
 		expect(exits.map((row) => [row.kind, row.action])).toEqual([
 			["usage_limit", "park"],
@@ -153,13 +153,13 @@ projects:
 		expect(stderr).toContain("hint: for example: 1 x7");
 	});
 
-	test("tells its failures as JSON too, when asked", async () => {
+	test("also prints its failures as JSON on request", async () => {
 		const { code, stdout } = await runReeve(["explain", "--simulate", "nope", "--json"]);
 		expect(code).toBe(2);
 		expect(JSON.parse(stdout)).toMatchObject({ error: { code: "usage" } });
 	});
 
-	test("a fleet file that is not there is told apart from one that is wrong", async () => {
+	test("a missing fleet file is distinguished from an invalid one", async () => {
 		const cwd = temporaryFolder();
 		const missing = await runReeve(["explain", "web:coder", "--simulate", "1"], { cwd });
 		expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("reeve init")]);

@@ -44,7 +44,7 @@ const restarted = (id: string, start: Partial<StartedJson> = {}) => ({
 const RUNNING = ["web:coder", "web:db", "api:one"].map((id) => agentJson(id));
 
 describe("reeve up", () => {
-	test("sends the resolved fleet, with the variables of whoever asks, and tells how it went", async () => {
+	test("sends the resolved fleet, with the caller's variables, and prints the result", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/fleet/up": () => ({
 				agents: [started("web:coder"), started("web:db", { outcome: "already_running" })],
@@ -96,7 +96,7 @@ describe("reeve up", () => {
 		expect(stderr).toContain("`reeve logs web:x`");
 	});
 
-	test("asks for each scope once, and keeps what was said first of an agent", async () => {
+	test("requests each scope once, and keeps the first result of an agent", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/fleet/up": (_, { scope }) => ({
 				agents:
@@ -130,7 +130,7 @@ describe("reeve up", () => {
 		expect(ran.stderr).toContain(message);
 	});
 
-	test("a fleet file with problems is told with every place, also as JSON", async () => {
+	test("a fleet file with problems is reported with every position, also as JSON", async () => {
 		const cwd = fleetFolder(
 			FLEET.replace("depends_on", "depend_on").replace("kind: call", "kin: x"),
 		);
@@ -142,7 +142,7 @@ describe("reeve up", () => {
 		expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: "fleet_file_invalid" } });
 	});
 
-	test("what the daemon refuses is told in its words, with its exit code", async () => {
+	test("an error of the daemon is printed with its text and exit code", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/fleet/up": () => {
 				throw new ReeveError("agent_taken", "agent web:db is already defined in /other.yaml");
@@ -296,7 +296,7 @@ describe("reeve reload", () => {
 		expect(JSON.parse(json.stdout)).toEqual(changes);
 	});
 
-	test("says so when there is nothing to do", async () => {
+	test("reports when there is nothing to do", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/fleet/reload": () => ({ changes: changes.slice(3) }),
 		});
@@ -350,12 +350,12 @@ describe("a word to one agent", () => {
 		const daemon = await startFakeDaemon({
 			"GET /api/v1/inbox": () => ({
 				messages: [
-					{ ...message, text: "mend the build", phase: "dead", reason: "nobody confirmed it" },
+					{ ...message, text: "fix the build", phase: "dead", reason: "it was not confirmed" },
 				],
 			}),
 		});
 		const ran = await runReeve(["inbox"], { env: daemon.env });
-		expect(ran.stdout).toContain("(nobody confirmed it) mend the build");
+		expect(ran.stdout).toContain("(it was not confirmed) fix the build");
 	});
 
 	test("answer", async () => {

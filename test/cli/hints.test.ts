@@ -45,7 +45,7 @@ describe("reeve logs of an agent that printed nothing", () => {
 		expect((await logsOf("call", { follow: true })).said).toEqual(hint);
 	});
 
-	test("says nothing to who asks for no lines", async () => {
+	test("prints nothing if no lines are requested", async () => {
 		expect(await logsOf("session", { lines: "0" })).toEqual({ said: "", results: "" });
 	});
 
@@ -56,7 +56,7 @@ describe("reeve logs of an agent that printed nothing", () => {
 	});
 });
 
-describe("an agent that nobody knows", () => {
+describe("an unknown agent", () => {
 	const empty = () => ({ tasks: [], next: null });
 	const withNothing = () =>
 		startFakeDaemon({
@@ -85,7 +85,7 @@ describe("an agent that nobody knows", () => {
 		expect(said()).toBe("no tasks");
 	});
 
-	test("in a plan is told with its place, as is a session", async () => {
+	test("in a plan is reported with its position, as is a session", async () => {
 		const { env } = await startFakeDaemon({ "GET /api/v1/agents": agents });
 		const file = join(temporaryFolder(), "plan.yaml");
 		writeFileSync(
@@ -102,7 +102,7 @@ describe("an agent that nobody knows", () => {
 		expect(message).not.toContain("tasks.c");
 	});
 
-	test("may have a token, but whoever makes it is told", async () => {
+	test("may have a token, but its creation prints a note", async () => {
 		const info = { id: "t1", scope: "agent:web:gti", expires_at: null };
 		const { env } = await startFakeDaemon({
 			"GET /api/v1/agents": agents,
@@ -163,7 +163,7 @@ describe("reeve resume says what follows", () => {
 });
 
 describe("without any agent", () => {
-	test("reeve up, ps and sessions say so", async () => {
+	test("reeve up, ps and sessions report it", async () => {
 		const { env } = await startFakeDaemon({
 			...{ "GET /api/v1/agents": () => ({ agents: [] }) },
 			"POST /api/v1/fleet/up": () => ({ agents: [] }),

@@ -78,7 +78,7 @@ describe("reeve init", () => {
 		expect(readFileSync(join(cwd, "reeve.yaml"), "utf8")).toBe("mine\n");
 	});
 
-	test("says so when the file cannot be written", async () => {
+	test("reports when the file cannot be written", async () => {
 		const cwd = temporaryFolder();
 		const { code, stderr } = await runReeve(["init", "--file", "no/such/folder/reeve.yaml"], {
 			cwd,

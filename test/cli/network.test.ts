@@ -69,7 +69,7 @@ describe("a daemon that listens on the network", { timeout: 120_000 }, () => {
 		expect(await home.must("token", "link")).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/login\?code=/);
 	});
 
-	test("listens there again after a restart, until it is told not to", async () => {
+	test("listens there again after a restart, until it is turned off", async () => {
 		const home = newHome();
 		await home.must("daemon", "start", "--listen", "127.0.0.1:0");
 		await listening(home);
@@ -82,14 +82,17 @@ describe("a daemon that listens on the network", { timeout: 120_000 }, () => {
 		expect((await home.reeve("token", "link")).code).toBe(5);
 	});
 
-	test("starts also when the port is taken, says so, and listens once it is free", async () => {
+	test("also starts when the port is in use, reports it, and listens once it is free", async () => {
 		const home = newHome();
 		const other = createServer().listen(0, "127.0.0.1");
 		await once(other, "listening");
 		const { port } = other.address() as AddressInfo;
 		await home.must("daemon", "start", "--listen", `127.0.0.1:${port}`);
 		const problem = async () => (await statusOf(home)).problems.join();
-		await eventually(async () => (await problem()).includes("EADDRINUSE"), "the problem is told");
+		await eventually(
+			async () => (await problem()).includes("EADDRINUSE"),
+			"the problem is reported",
+		);
 		expect((await statusOf(home)).ready).toBe(true);
 		await new Promise((resolve) => other.close(resolve));
 		expect(await listening(home)).toBe(`http://127.0.0.1:${port}`);
@@ -118,35 +121,35 @@ describe("a daemon that listens on the network", { timeout: 120_000 }, () => {
 		expect(refused.stderr).toContain("needs a certificate");
 		const half = ["daemon", "start", "--listen", "0.0.0.0:0", "--tls-cert", "c.pem"];
 		expect((await home.reeve(...half)).code).toBe(2);
-		// Whoever writes the file by hand gets no further.
+		// A manual edit of the file has the same effect.
 		await home.must("daemon", "start");
 		writeFileSync(join(home.env["REEVE_HOME"] ?? "", "daemon.json"), '{"listen":"0.0.0.0:0"}');
 		await home.must("daemon", "restart");
-		await eventually(async () => (await statusOf(home)).problems.length > 0, "it is told");
+		await eventually(async () => (await statusOf(home)).problems.length > 0, "it is reported");
 		expect(await statusOf(home)).toMatchObject({ listen: null, url: null });
 	});
 });
 
-test("a daemon whose settings name a way to reach people tells them", {
+test("a daemon with notification routes sends notifications", {
 	timeout: 120_000,
 }, async () => {
 	const home = newHome();
-	const path = join(home.folder, "told");
+	const path = join(home.folder, "notified");
 	const write = `require("fs").appendFileSync(process.argv[1], require("fs").readFileSync(0) + "\\n")`;
 	const argv = [process.execPath, "-e", write, path];
 	await home.must("daemon", "start");
 	const settings = { notify: [{ name: "me", type: "command", argv, kinds: ["halted"] }] };
 	writeFileSync(join(home.env["REEVE_HOME"] ?? "", "daemon.json"), JSON.stringify(settings));
-	// Where it listens is changed without a word about whom it tells.
+	// Changing the address does not affect the routes.
 	await home.must("daemon", "restart", "--listen", "127.0.0.1:0");
 	home.writeFleet("broken: { command: [no-such-program] }");
 	await home.reeve("up", "--all");
-	await eventually(() => existsSync(path), "somebody is told");
+	await eventually(() => existsSync(path), "the notification is sent");
 	const [line = ""] = readFileSync(path, "utf8").split("\n");
 	expect(JSON.parse(line)).toMatchObject({ kind: "halted", agent: "p:broken" });
 });
 
-test("settings that cannot be used are told by whoever starts the daemon, and in its log", {
+test("invalid settings are reported by the command that starts the daemon, and in its log", {
 	timeout: 120_000,
 }, async () => {
 	const home = newHome();

@@ -60,7 +60,7 @@ describe("the command line", () => {
 		expect(await colored({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
 	});
 
-	test("output that cannot be written is told in one line", ({ skip }) => {
+	test("output that cannot be written is reported in one line", ({ skip }) => {
 		skip(!existsSync("/dev/full"), "this system has no /dev/full");
 		const command = `"${process.execPath}" "${REEVE}" explain -s 1 > /dev/full`;
 		const ran = spawnSync("sh", ["-c", command], { encoding: "utf8" });

@@ -89,14 +89,14 @@ projects:
 		});
 	});
 
-	test("a missing file is told with what to do, exit 2", async () => {
+	test("a missing file is reported with a hint, exit 2", async () => {
 		const { code, stderr } = await runReeve(["validate"], { cwd: temporaryFolder() });
 		expect(code).toBe(2);
 		expect(stderr).toContain("fleet file not found: reeve.yaml");
 		expect(stderr).toContain("reeve init");
 	});
 
-	test("a folder in its place is told as what it is", async () => {
+	test("a directory in its place is reported as such", async () => {
 		const { code, stdout } = await runReeve(["validate", "."], { cwd: temporaryFolder() });
 		expect([code, stdout]).toEqual([2, expect.stringContaining("a directory, not a file")]);
 	});

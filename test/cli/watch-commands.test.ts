@@ -29,7 +29,7 @@ function runPiped(command: string, env: Record<string, string>): Promise<[string
 }
 
 describe("reeve ps", () => {
-	test("lists agents as a table, and as JSON exactly as the daemon tells of them", async () => {
+	test("lists agents as a table, and as JSON exactly as returned by the daemon", async () => {
 		const { env } = await withAgents();
 		const { code, stdout, stderr } = await runReeve(["ps"], { env });
 		expect([code, stderr]).toEqual([0, ""]);
@@ -108,7 +108,7 @@ describe("reeve logs", () => {
 			},
 		);
 
-	test("shows what was written without what acts on a terminal, and ends the last line", async () => {
+	test("shows the output without control sequences, and ends the last line", async () => {
 		const seen: URLSearchParams[] = [];
 		const { env } = await withLogs(seen);
 		const ran = await runReeve(["logs", "web:coder", "-n", "7"], { env });
@@ -134,7 +134,7 @@ describe("reeve logs", () => {
 	});
 
 	test.each([
-		[["logs", "web:nobody"], 4, "unknown agent web:nobody"],
+		[["logs", "web:missing"], 4, "unknown agent web:missing"],
 		[["logs", "web"], 2, "`web` is ambiguous, it matches 2 agents: web:coder, web:db"],
 		[["logs", "web:coder", "-n", "many"], 2, "invalid value for --lines: `many`"],
 		[["logs", "web:coder", "--raw", "--json"], 2, "cannot be combined"],
@@ -176,7 +176,7 @@ describe("reeve events", () => {
 			.split("\n")
 			.map((line) => JSON.parse(line).seq as number);
 
-	test("shows the last ones in words", async () => {
+	test("shows the last ones as text", async () => {
 		const { env } = await withEvents();
 		const { code, stdout, stderr } = await runReeve(["events"], { env: { ...env, TZ: "UTC" } });
 		expect([code, stderr]).toEqual([0, ""]);
@@ -260,7 +260,7 @@ describe("reeve explain AGENT", () => {
 			},
 		});
 
-	test("tells the state, the exits, and what would follow the next one", async () => {
+	test("shows the state, the exits, and what would follow the next one", async () => {
 		const { env } = await withCrashes(4);
 		const { code, stdout, stderr } = await runReeve(["explain", "web:coder"], {
 			env: { ...env, TZ: "UTC" },
@@ -305,7 +305,7 @@ describe("reeve explain AGENT", () => {
 		[["explain", "web:coder", "--exit", "resume"], 2, "--exit needs exactly one exit"],
 		[["explain", "web:coder", "--exit", "1", "--simulate", "1"], 2, "cannot be combined"],
 		[["explain", "web:coder", "--on-clean-exit", "stop"], 2, "needs --simulate"],
-		[["explain", "web:nobody"], 4, "unknown agent web:nobody"],
+		[["explain", "web:missing"], 4, "unknown agent web:missing"],
 	])("%j is refused", async (args, code, message) => {
 		const { env } = await withCrashes(1);
 		const ran = await runReeve(args, { env });
@@ -315,7 +315,7 @@ describe("reeve explain AGENT", () => {
 });
 
 describe("a daemon that is not as it should be", () => {
-	test("one that goes away in the middle is told apart from none", async () => {
+	test("one that disappears in the middle is distinguished from none", async () => {
 		const { env } = await startFakeDaemon(
 			{},
 			{
@@ -330,7 +330,7 @@ describe("a daemon that is not as it should be", () => {
 		expect(ran.stderr).toContain("closed the connection");
 	});
 
-	test("one of another kind is told in its own words", async () => {
+	test("one of another kind is shown with its own text", async () => {
 		const { env } = await startFakeDaemon(
 			{},
 			{

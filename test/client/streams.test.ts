@@ -132,7 +132,7 @@ test.each(["events_pruned", "unauthorized", "forbidden"] as const)(
 	},
 );
 
-test("without `follow` a cut is an error: nobody would know that something is missing", async () => {
+test("without `follow` a cut is an error, because missing data would go unnoticed", async () => {
 	const { client } = await startStreams([
 		(response) => {
 			response.write(sse(1));

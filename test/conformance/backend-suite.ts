@@ -1,4 +1,4 @@
-/** What every backend promises, scripted or real: one body over all of them. */
+/** The guarantees of every backend, scripted or real: one suite for all of them. */
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../src/testing/random.js";
@@ -33,7 +33,7 @@ export function runBackendSuite(
 		const soon = <T>(look: () => T | Promise<T>) => eventually(look, { pass: () => world.pass() });
 
 		test.each([0, 3, 255])(
-			"tells of an exit with code %d once, with its time (S8)",
+			"reports an exit with code %d once, with its time (S8)",
 			async (code) => {
 				const backend = world.connect();
 				const exits = listen(backend);
@@ -55,7 +55,7 @@ export function runBackendSuite(
 			},
 		);
 
-		test.each(["SIGSEGV", "SIGKILL"] as const)("tells of a death by %s", async (signal) => {
+		test.each(["SIGSEGV", "SIGKILL"] as const)("reports a death by %s", async (signal) => {
 			const backend = world.connect();
 			const exits = listen(backend);
 			const request = world.request({ type: "dies", signal });
@@ -109,7 +109,7 @@ export function runBackendSuite(
 			await backend.signal(handle, "SIGTERM");
 			const exit = await soon(() => exits.first(handle.runId));
 			expect(exit).toMatchObject({ code: null, signal: "SIGTERM" });
-			// And to nobody once it is gone.
+			// And to no process once it is gone.
 			await backend.signal(handle, "SIGKILL");
 		});
 
@@ -129,7 +129,7 @@ export function runBackendSuite(
 			expect(await backend.kill(runOf(handle))).toMatchObject({ ok: true });
 		});
 
-		test("lets go of its runs when it is closed, and the next client finds them", async () => {
+		test("releases its runs when it is closed, and the next client finds them", async () => {
 			const first = world.connect();
 			const request = world.request({ type: "exits", code: 3, when: "triggered" });
 			const handle = await startOk(first, request);
@@ -145,7 +145,7 @@ export function runBackendSuite(
 			expect(exits.all).toHaveLength(1);
 		});
 
-		test("tells the next client how runs ended meanwhile, and when (S8)", async () => {
+		test("reports to the next client how and when runs ended meanwhile (S8)", async () => {
 			const first = world.connect();
 			const requests = [
 				world.request({ type: "exits", code: 0, when: "triggered" }),
@@ -178,7 +178,7 @@ export function runBackendSuite(
 			]);
 			for (const { atMs } of ends) {
 				expect(atMs).toBeGreaterThanOrEqual(beforeMs);
-				// Some time to see it, not the time that nobody was there.
+				// The detection time, not the time without a client.
 				expect(atMs).toBeLessThanOrEqual(afterMs + 1_000);
 			}
 			expect(exits.all).toEqual([]);
@@ -222,7 +222,7 @@ export function runBackendSuite(
 				const request = world.request({ type: "echoes-input", marksPastes });
 				const handle = await startOk(backend, request);
 				await soon(() => world.received(request.runId) !== null);
-				// What it asked for is printed before this.
+				// Requested state is printed before this.
 				if (request.argv.length > 1) {
 					await soon(async () => (await backend.screen(handle)).includes("ready"));
 				}
@@ -234,7 +234,7 @@ export function runBackendSuite(
 			},
 		);
 
-		test(`holds ${many} runs at once and tells of each end`, async () => {
+		test(`holds ${many} runs at once and reports each exit`, async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
 			const requests = Array.from({ length: many }, (_, number) =>

@@ -10,7 +10,7 @@ import { createPtyWorld, type PtyWorld, readStarter } from "./pty-world.js";
 import { runOf } from "./world.js";
 
 export interface LaunchdWorld extends PtyWorld {
-	/** What launchd was asked, in order. */
+	/** The requests to launchd, in order. */
 	asked(): string[];
 	/** The labels of the jobs that are loaded. */
 	jobs(): string[];
@@ -63,7 +63,7 @@ export async function createLaunchdWorld({ groups = true } = {}): Promise<Launch
 			return readStarter(join(backendFolder, folder)) as ProcessIdentity;
 		},
 		async close() {
-			// A starter stays for as long as anybody is connected.
+			// A starter stays as long as a client is connected.
 			for (const client of clients) await client.close();
 			const last = connectAt(backendFolder);
 			for (const runId of runIds) {

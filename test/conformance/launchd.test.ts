@@ -79,7 +79,7 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 		expect([world.jobs(), readdirSync(world.backendFolder)]).toEqual([[], []]);
 	});
 
-	test("a starter that cannot start is told by how its job ended", async () => {
+	test("a starter that cannot start is reported with the exit of its job", async () => {
 		Object.assign(world.options, { program: "/bin/false" });
 		const request = world.request({ type: "lives-on" });
 		expect(await world.connect().start(request)).toMatchObject({
@@ -106,7 +106,7 @@ describe("launchctl's words", () => {
 		expect(parseJob(job(...lines))).toEqual({ pid, ended });
 	});
 
-	test("where there is no launchd, or no session of the user, it is told", () => {
+	test("a missing launchd, or a missing session of the user, is reported", () => {
 		const folder = temporaryFolder();
 		const env = { PATH: process.env["PATH"], FAKE_SERVICES: folder };
 		const program = resolve("test/fixtures/launchd/launchctl.pl");
@@ -118,7 +118,7 @@ describe("launchctl's words", () => {
 		expect(explainLaunchdProblem(none)).toBe("launchd is only available on macOS");
 	});
 
-	test("that nothing can be learned is never taken for an absence", async () => {
+	test("an unknown state is never treated as an absence", async () => {
 		const options = { domain: "gui/501", env: process.env };
 		const missing = createLaunchctl({ ...options, program: "/nowhere/launchctl" });
 		await expect(missing.print("x")).rejects.toThrow("launchctl print");

@@ -46,7 +46,7 @@ export function groupLimitsSuite(
 		});
 		afterEach(() => world.close(), CLOSE_MS_MAX);
 
-		test("name an exit for want of memory as such", async () => {
+		test("report an exit by out of memory as such", async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
 			const request = world.run([node, "-e", GREEDY], { limits: { ...NONE, memoryBytes: 150e6 } });
@@ -125,7 +125,7 @@ function processLimitsSuite(create: () => Promise<LimitedWorld>): void {
 			expect(world.log(request.runId).toString()).not.toContain("grown");
 		});
 
-		test("are the agent's own: its process is the program itself, with the pid that is told", async () => {
+		test("belong to the agent: its process is the program itself, with the reported pid", async () => {
 			const backend = world.connect();
 			const request = world.run(["sleep", "1000"], { limits: { ...NONE, memoryBytes: 400e6 } });
 			const { process } = await startOk(backend, request);

@@ -1,4 +1,4 @@
-/** What a backend with real processes promises besides: about the system, terminals, and what is left behind. */
+/** Further guarantees of backends with real processes: about the system, terminals, and leftovers. */
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -36,13 +36,13 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 		});
 		afterEach(() => world.close(), CLOSE_MS_MAX);
 
-		describe("what cannot be started is told apart (S14)", () => {
+		describe("failed starts are distinguished (S14)", () => {
 			const cases: [
 				what: string,
 				prepare: (world: PtyWorld) => Parameters<PtyWorld["run"]>,
 				says: RegExp,
 			][] = [
-				["a missing program", () => [["nobody-has-this"]], /program `nobody-has-this` not found/],
+				["a missing program", () => [["not-installed"]], /program `not-installed` not found/],
 				["a missing path", () => [["/no/such/program"]], /\/no\/such\/program does not exist/],
 				[
 					"a missing folder",
@@ -57,8 +57,8 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				],
 				[
 					"an interpreter that is not on the PATH",
-					({ folder }) => [[script(folder, "#!/usr/bin/env nobody-has-this\n", 0o755)]],
-					/interpreter `nobody-has-this`/,
+					({ folder }) => [[script(folder, "#!/usr/bin/env not-installed\n", 0o755)]],
+					/interpreter `not-installed`/,
 				],
 				[
 					"a file without the right to execute",
@@ -89,7 +89,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 		});
 
 		test.each([true, false])(
-			"gives the environment to the letter and shows it to nobody (A5), terminal: %s",
+			"passes the environment unchanged and hides it from others (A5), terminal: %s",
 			async (terminal) => {
 				const file = join(world.folder, "environment");
 				const env = {
@@ -146,7 +146,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			await expect(backend.input(handle, Buffer.from("x"))).rejects.toThrow(/no terminal/);
 		});
 
-		test("has everything that was printed in the log before the exit is told of", async () => {
+		test("has all output in the log before the exit is reported", async () => {
 			const backend = world.connect();
 			const missing: number[] = [];
 			backend.onExit(({ runId }) => missing.push(100_000 - world.log(runId).length));
@@ -163,7 +163,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			const handle = await startOk(backend, request);
 			await eventually(async () => (await backend.screen(handle)).includes("after"));
 			expect(await backend.screen(handle)).toMatch(/^[\P{Cc}]*\u{1F600}after$/u);
-			// The agent lives on, and its log is written by somebody else than its screen.
+			// The agent keeps running, and its log is written by another process than its screen.
 			await eventually(() => world.log(request.runId).length >= 8);
 			expect([...world.log(request.runId).subarray(0, 8)]).toEqual([
 				0xff, 0xfe, 0xc3, 0x28, 0xf0, 0x9f, 0x98, 0x80,
@@ -254,7 +254,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				expect(seen[0]?.text).toContain("\u001b[31mred");
 			});
 
-			test("tells the program of a new size", async () => {
+			test("notifies the program of a new size", async () => {
 				const backend = world.connect();
 				const file = join(world.folder, "sizes");
 				const handle = await startOk(backend, world.run([agentProgram("reports-size.sh"), file]));
@@ -266,7 +266,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				expect(readFileSync(file, "utf8")).toMatch(/^50 200\n/);
 			});
 
-			test("to a run that has ended says so", async () => {
+			test("to an ended run reports an error", async () => {
 				const backend = world.connect();
 				const exits = listen(backend);
 				const handle = await startOk(backend, world.request({ type: "exits", code: 0 }));
@@ -307,7 +307,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			const backend = world.connect();
 			const file = join(world.folder, "grandchild");
 			const argv = [node, agentProgram("double-forks.mjs"), file] as const;
-			// The same program, run by somebody else.
+			// The same program, run by another user.
 			const decoyFile = join(world.folder, "decoy");
 			bystanders.push(spawn(node, [argv[1], decoyFile, "grandchild"], { stdio: "ignore" }));
 			const handle = await startOk(backend, world.run([...argv]));

@@ -1,4 +1,4 @@
-/** What happens to the pty backend when its parts are killed, starved, flooded or out of date. */
+/** Faults of the pty backend: its parts are killed, starved, flooded or outdated. */
 
 import { execFileSync, spawn } from "node:child_process";
 import {
@@ -56,7 +56,7 @@ async function killAndWait(identity: ProcessIdentity): Promise<void> {
 const killShim = (handle: RunHandle) => killAndWait(shimOf(handle));
 
 describe("when a shim is killed", options, () => {
-	test("its run alone ends, and is told of once, as ended nobody knows how (S17)", async () => {
+	test("only its run ends, and is reported once, with an unknown exit (S17)", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const handles = await Promise.all(
@@ -130,7 +130,7 @@ describe("when a shim is killed", options, () => {
 		expect(isAlive(handle.process)).toBe(false);
 	});
 
-	test("while no client was there, the next one tells of the end", async () => {
+	test("while there was no client, the next one reports the end", async () => {
 		const first = world.connect();
 		const handle = await startOk(first, world.request({ type: "lives-on" }));
 		await first.close();
@@ -159,7 +159,7 @@ describe("when a shim is killed", options, () => {
 			try {
 				await backend.start(request);
 			} catch {
-				// The outcome is unknown; only `recover` tells.
+				// The outcome is unknown; only `recover` can determine it.
 			}
 			const found = await backend.recover(request.runId, null);
 			if (found.state === "exited" || found.state === "gone") {
@@ -196,7 +196,7 @@ describe("when a shim is killed", options, () => {
 });
 
 describe("when the starter is killed", options, () => {
-	test("no agent notices, exits are told as they were, and another starts the next run", async () => {
+	test("no agent notices, exits are reported correctly, and another starts the next run", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const request = world.request({ type: "exits", code: 4, when: "triggered" });
@@ -227,7 +227,7 @@ describe("when the starter is killed", options, () => {
 });
 
 describe("when the client is killed", options, () => {
-	test("while it starts runs, each is there once, whoever asks again (S1)", async () => {
+	test("while it starts runs, each exists once, however often it is requested (S1)", async () => {
 		const requests = Array.from({ length: 12 }, (_, number) =>
 			world.run([node, agentProgram("takes-a-lock.mjs"), world.folder, `agent-${number}`]),
 		);
@@ -284,7 +284,7 @@ describe("the starter", options, () => {
 		expect([...new Set(parents)]).toEqual([world.holder().pid]);
 	});
 
-	test("lives on when its terminal or its user goes: SIGHUP, SIGINT, and SIGTERM while it has runs", async () => {
+	test("survives when its terminal or its user goes: SIGHUP, SIGINT, and SIGTERM while it has runs", async () => {
 		const backend = world.connect();
 		const handle = await startOk(backend, world.request({ type: "lives-on" }));
 		const starter = world.holder();
@@ -358,7 +358,7 @@ describe("the starter", options, () => {
 	});
 
 	test.skipIf(!hasProgram("prlimit"))(
-		"that has no files left says so, and agents live on",
+		"that has no file descriptors left reports it, and agents survive",
 		async () => {
 			const backend = world.connect();
 			const first = await startOk(backend, world.request({ type: "lives-on" }));

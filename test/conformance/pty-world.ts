@@ -142,7 +142,7 @@ function argvOf(behaviour: Behaviour, file: string): [string, ...string[]] {
 				...(behaviour.marksPastes ? ["marks-pastes"] : []),
 			];
 		case "is-missing":
-			return ["a-program-that-nobody-has"];
+			return ["a-missing-program"];
 	}
 }
 

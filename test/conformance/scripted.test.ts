@@ -61,7 +61,7 @@ async function createScriptedWorld(): Promise<World> {
 		request(behaviour) {
 			const request = createRequest(++requests);
 			const life = lifeOf(behaviour);
-			// A run that waits is a run whose time comes when the test says so.
+			// A waiting run ends when the test decides.
 			if ("when" in behaviour) {
 				host.script(request.agentId, { ...life, livesMs: 60_000 });
 				triggered.set(request.runId, life);

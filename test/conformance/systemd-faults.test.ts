@@ -1,4 +1,4 @@
-/** What only the systemd backend can meet, over a fake systemd. */
+/** Faults that only the systemd backend has, over a fake systemd. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -54,7 +54,7 @@ describe("a run in a scope", () => {
 		fake.remove();
 	});
 
-	test("is given its limits by the unit, which tells nothing of its command (A5)", async () => {
+	test("gets its limits from the unit, which does not reveal its command (A5)", async () => {
 		await open();
 		const request = world.run(["sleep", "1000"], { limits: ALL, stopTimeoutMs: 0 });
 		const handle = await startOk(world.connect(), request);
@@ -68,7 +68,7 @@ describe("a run in a scope", () => {
 			"MemoryMax=200000000",
 			// One more, for the shim.
 			"TasksMax=61",
-			// Not 0, which is for ever.
+			// Not 0, which means no timeout.
 			"TimeoutStopSec=1ms",
 		]);
 		const description = readFileSync(join(scopeOf(handle), "description"), "utf8");
@@ -101,7 +101,7 @@ describe("a run in a scope", () => {
 		await startOk(backend, request);
 	});
 
-	test("that ended for want of memory is known to have, also to whoever was not there", async () => {
+	test("that ended by out of memory is reported as such, also to a later client", async () => {
 		await open();
 		const backend = world.connect();
 		const exits = listen(backend);

@@ -27,7 +27,7 @@ export function realManager(): UserManager {
 }
 
 export interface FakeSystemd {
-	/** What stands for `XDG_RUNTIME_DIR`; everything else is below it. */
+	/** Replaces `XDG_RUNTIME_DIR`; everything else is below it. */
 	readonly folder: string;
 	find(): UserManager | string;
 	remove(): void;

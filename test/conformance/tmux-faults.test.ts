@@ -1,4 +1,4 @@
-/** What only the tmux backend does: sessions that show runs, and what happens to them when tmux is killed. */
+/** Behaviour of the tmux backend alone: sessions that show runs, and their fate when tmux is killed. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -45,7 +45,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 		await eventually(() => isAlive(server) === false);
 	}
 
-	test("can be had where tmux is", () => expect(explainTmuxProblem()).toBeNull());
+	test("is available where tmux is installed", () => expect(explainTmuxProblem()).toBeNull());
 
 	test("show the agent's screen and take what is typed there", async () => {
 		const backend = world.connect();
@@ -119,7 +119,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 		expect(await backend.isRunning(handle)).toBe(true);
 	});
 
-	test("give the agent the size of the window, whoever sets it", async () => {
+	test("give the agent the size of the window", async () => {
 		const backend = world.connect();
 		const file = join(world.folder, "sizes");
 		const handle = await startOk(backend, world.run([agentProgram("reports-size.sh"), file]));

@@ -13,7 +13,7 @@ import type { ProcessIdentity } from "../../src/ports/backend.js";
 import { createPtyWorld, type PtyWorld } from "./pty-world.js";
 
 export interface TmuxWorld extends PtyWorld {
-	/** What the world's own tmux server answers to a command. */
+	/** The response of the world's own tmux server to a command. */
 	tmux(...args: string[]): string;
 	/** The live tmux server; null when there is none. */
 	server(): ProcessIdentity | null;

@@ -1,6 +1,6 @@
 /**
- * What the conformance suite needs of a backend: a world in which runs can be started that behave in a
- * given way, and clients can come and go.
+ * The interface of the conformance suite to a backend: a world in which runs with a given behaviour can
+ * be started, and clients can connect and disconnect.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -70,7 +70,7 @@ export async function startOk(backend: Backend, request: StartRequest): Promise<
 /** A run that is known by its handle. */
 export const runOf = (handle: RunHandle): RunReference => ({ runId: handle.runId, handle });
 
-/** Collects what a client is told. */
+/** Collects the reports to a client. */
 export function listen(backend: Backend) {
 	const exits: RunExit[] = [];
 	backend.onExit((exit) => exits.push(exit));

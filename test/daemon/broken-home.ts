@@ -14,7 +14,7 @@ import { type Home, resolveHome } from "../../src/home/paths.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-home.js";
 
-/** A word that stands in the daemon's environment and nowhere else. */
+/** A value that is only in the daemon's environment. */
 export const CANARY = "canary-daemon-41ce";
 const FIXTURES = pathToFileURL(resolve("test/fixtures/daemon")).href;
 const DAEMON = resolve("dist/daemon/main.js");
@@ -37,7 +37,7 @@ export interface BrokenHome {
 	breakDaemon(how: "throw" | "reject" | "block" | "memory"): Promise<void>;
 	/** `kill -9`. */
 	kill(): Promise<void>;
-	/** Waits until nobody answers. */
+	/** Waits until no daemon responds. */
 	gone(): Promise<void>;
 	/** Its crash reports, oldest first. */
 	reports(): readonly {

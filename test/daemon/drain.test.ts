@@ -1,4 +1,4 @@
-/** What clients of a daemon that is told to stop get: the answer, or that their task goes on. */
+/** Clients of a stopping daemon get the response, or the information that their task continues. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type BrokenHome, createBrokenHome } from "./broken-home.js";
 let broken: BrokenHome;
 afterEach(() => broken.close(), 120_000);
 
-test("a call under way gets its time and its client the answer; one that cannot end is accepted", {
+test("a running call gets its time and its client the response; one that cannot finish is accepted", {
 	timeout: 120_000,
 }, async () => {
 	broken = createBrokenHome();
@@ -42,7 +42,7 @@ printf '{"request_id":"%s","status":"success","code":0,"result":"done"}' "$id"
 	const long = submit("p:long");
 	const begun = async () =>
 		(await client.call("GET /api/v1/tasks")).tasks.filter(({ status }) => status === "in_progress");
-	await eventually(async () => (await begun()).length === 2, "both are under way");
+	await eventually(async () => (await begun()).length === 2, "both are running");
 	const queued = submit("p:long");
 	await eventually(
 		async () => (await client.call("GET /api/v1/tasks")).tasks.length === 3,

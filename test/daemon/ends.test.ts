@@ -1,4 +1,4 @@
-/** The ends of the daemon: asked for, forced, and by errors that nobody foresaw. Real processes. */
+/** The ends of the daemon: requested, forced, and by unexpected errors. Real processes. */
 
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ let broken: BrokenHome;
 afterEach(() => broken.close(), 120_000);
 
 describe("a daemon that goes wrong", { timeout: 120_000 }, () => {
-	test("by an error that nobody caught ends, leaves a report without secrets, and keeps its agents", async () => {
+	test("by an uncaught error exits, leaves a report without secrets, and keeps its agents", async () => {
 		broken = createBrokenHome();
 		const { fleet, home, pids } = broken;
 		fleet.writeFleet(`a: { command: [sleep, "1000"], env: { WORD: canary-agent-77aa } }`);
@@ -39,7 +39,7 @@ describe("a daemon that goes wrong", { timeout: 120_000 }, () => {
 		expect(newest?.report.cause).toBe("unhandled_rejection");
 	});
 
-	test("without a word is noticed by the next one, and what Node said as memory ran out is told", async () => {
+	test("without a report is detected by the next one, and Node's output at out of memory is included", async () => {
 		broken = createBrokenHome({ NODE_OPTIONS: "--max-old-space-size=64" });
 		await broken.start();
 		await broken.kill();
@@ -68,7 +68,7 @@ describe("signals", { timeout: 120_000 }, () => {
 		expect(broken.reports()).toEqual([]);
 	});
 
-	test("a second one forces it, also while a call is under way", async () => {
+	test("a second one forces it, even during a call", async () => {
 		broken = createBrokenHome();
 		const { client, fleet } = broken;
 		const { child, ended } = await broken.startChild();
@@ -77,9 +77,9 @@ describe("signals", { timeout: 120_000 }, () => {
 		await client.call("POST /api/v1/tasks", { body: { agent: "p:slow", action: "wait" } });
 		const begun = async () =>
 			(await client.call("GET /api/v1/tasks")).tasks.some(({ status }) => status === "in_progress");
-		await eventually(begun, "a call is under way");
+		await eventually(begun, "a call is running");
 		child.kill("SIGTERM");
-		await eventually(() => broken.log().includes("stop requested"), "it was told");
+		await eventually(() => broken.log().includes("stop requested"), "it was reported");
 		child.kill("SIGTERM");
 		expect(await ended).toEqual({ code: 1, signal: null });
 		expect(broken.reports()).toEqual([]);
@@ -87,7 +87,7 @@ describe("signals", { timeout: 120_000 }, () => {
 });
 
 describe("a reload", { timeout: 120_000 }, () => {
-	test("applies settings, keeps what held when the file is broken, and opens a moved log anew", async () => {
+	test("applies settings, keeps the previous ones if the file is broken, and reopens a moved log", async () => {
 		broken = createBrokenHome();
 		const { home, fleet, status, client } = broken;
 		const { child } = await broken.startChild();

@@ -26,7 +26,7 @@ async function startFleet() {
 	return { home: resolveHome(fleet.env), daemon: await fleet.daemonPid(), agent: agent ?? 0 };
 }
 
-test("a daemon whose home was removed ends by itself; its agents live on, and commands find them", {
+test("a daemon whose home was removed exits; its agents survive, and commands find them", {
 	timeout: 120_000,
 }, async () => {
 	const { home, daemon, agent } = await startFleet();
@@ -52,7 +52,7 @@ test("a daemon whose home was removed ends by itself; its agents live on, and co
 	expect(await fleet.ps()).toMatchObject([{ process: "running", pid: agent }]);
 });
 
-test("a daemon whose home is put back in time goes on", { timeout: 120_000 }, async () => {
+test("a daemon whose home is restored in time continues", { timeout: 120_000 }, async () => {
 	const { home, daemon, agent } = await startFleet();
 	renameSync(home.dir, `${home.dir}.away`);
 	await new Promise((resolve) => setTimeout(resolve, 3_000));

@@ -94,7 +94,7 @@ describe("http that fails", { timeout: 240_000 }, () => {
 		await kept.stop();
 	});
 
-	test("to start is told over the network and by /ready, and is there once it can be", async () => {
+	test("to start is reported over the network and by /ready, and starts once it can", async () => {
 		const { fleet, home, breakHttp, start, startChild, client, answers, kill } = createHttpHome();
 		await start();
 		fleet.writeFleet(fleetOf("/"));
@@ -113,7 +113,7 @@ describe("http that fails", { timeout: 240_000 }, () => {
 			);
 		await eventually(
 			async () => (await problems()).includes("did not listen within"),
-			"it is told",
+			"it is reported",
 		);
 		const headers = { authorization: `Bearer ${token}` };
 		const unready = await fetch(`${url}/ready`, { headers });
@@ -123,7 +123,7 @@ describe("http that fails", { timeout: 240_000 }, () => {
 		});
 		expect((await network.call("GET /api/v1/daemon")).ready).toBe(false);
 		expect(await answers()).toBe(false);
-		// Agents were taken up, and calls are answered.
+		// Agents were adopted, and calls get responses.
 		const { agents } = await network.call("GET /api/v1/agents");
 		expect(agents.slice(0, 2).map((agent) => agent.process)).toEqual(["running", "running"]);
 		const body = { agent: "p:slow", action: "echo" };
@@ -148,7 +148,7 @@ test("there is no moment in which the socket is open to others, and agents inher
 	const before = process.umask();
 	const server = createServer();
 	const listens = listeningPrivately(server, path, new AbortController().signal);
-	// It is there already, before anybody could have changed it afterwards.
+	// Checked immediately, before it could have been changed.
 	expect(statSync(path).mode & 0o777).toBe(0o600);
 	expect(process.umask()).toBe(before);
 	await listens;

@@ -9,7 +9,7 @@ import { resolveHome } from "../../src/home/paths.js";
 import { createApiWorld } from "../http/api-world.js";
 import { temporaryFolder } from "../support/reeve.js";
 
-test("the socket is looked after without a listener for each look", async () => {
+test("the socket is checked without a listener for each check", async () => {
 	const stop = new AbortController();
 	const home = resolveHome({ REEVE_HOME: temporaryFolder() });
 	const api = { serve: () => async () => {} };

@@ -1,4 +1,4 @@
-/** What a service manager hears from the daemon, over a real socket for datagrams. */
+/** The messages of the daemon to a service manager, over a real datagram socket. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -48,7 +48,7 @@ describe.each(names)("datagrams to %s", { timeout: 120_000 }, (kind) => {
 	});
 });
 
-test("who has no program for it is told so once, and nothing fails", async () => {
+test("a missing relay program is reported once, and nothing fails", async () => {
 	const trouble: string[] = [];
 	const relay = createDatagramRelay({
 		...{ path: "/nowhere", searchPath: temporaryFolder(), onRestart: () => {} },

@@ -37,7 +37,7 @@ test("a disk that is full before the first start is named as the reason", {
 	await home.must("daemon", "start");
 });
 
-test("a disk that is full when the daemon starts again is named; agents live on and are adopted", {
+test("a full disk at startup is reported; agents survive and are adopted", {
 	timeout: 120_000,
 }, async (context) => {
 	const made = homeOnDisk(16_384);
@@ -78,7 +78,7 @@ test("environments that cannot be written are refused with the reason, not as a 
 	expect(await file.read()).toEqual({ "p:a": { KEY: "value" } });
 });
 
-test.each([24, 64, 100])("with room for %i open files, a command says so", (limit) => {
+test.each([24, 64, 100])("with room for %i open files, a command reports it", (limit) => {
 	const command = `ulimit -n ${limit}; exec "$@"`;
 	const args = ["-c", command, "sh", process.execPath, REEVE, "daemon", "start"];
 	const env = { PATH: process.env["PATH"], REEVE_HOME: "/nonexistent/home" };

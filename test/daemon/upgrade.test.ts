@@ -72,7 +72,7 @@ describeWithTmux("another version of the daemon", () => {
 		fleet.writeFleet(agents(["pty-old", "tmux-old", "pty-new", "tmux-new"]));
 		expect(await reeve("up")).toMatchObject({ code: 0 });
 
-		// Each is typed at, and the exit of each is seen, whoever started it.
+		// Input and exits work for each, whichever version started it.
 		for (const agent of Object.keys(await pidsOf())) {
 			await client.call("POST /api/v1/agents/:id/send", {
 				place: `p:${agent}`,
@@ -172,7 +172,7 @@ test("runs of the version before the shim are ended and started again, and its e
 	expect(reasons.join("\n")).toContain("started by an earlier version of Reeve");
 });
 
-test("an older version refuses a newer database with both versions and what to do, and says so at once", {
+test("an older version refuses a newer database immediately, with both versions and a hint", {
 	timeout: 120_000,
 }, async () => {
 	broken = createBrokenHome();

@@ -54,9 +54,9 @@ const untilReset = () => (view("a").nextStartAtMs ?? 0) - world.clock.now().wall
 const news = () =>
 	world.store.events.map(({ type }) => type).filter((type) => type.startsWith("account."));
 
-describe("five agents on one account that has met its limit", () => {
+describe("five agents on one account that has hit its limit", () => {
 	test("send one probe each time, also when the limit moves later twice, and then follow one by one", async () => {
-		// Whoever goes first meets the limit again, twice; nobody else is even tried.
+		// The probe hits the limit again, twice; no other agent is tried.
 		await meetLimit("", LIMIT, LIMIT);
 		for (const probes of [1, 2]) {
 			await world.pass(untilReset() - 60_000);
@@ -116,7 +116,7 @@ describe("five agents on one account that has met its limit", () => {
 		}
 	});
 
-	test("are told of once, with the time at which they go on", async () => {
+	test("are reported once, with the time at which they continue", async () => {
 		await meetLimit();
 		const notices = world.store.events.map(noticeOf).filter((each) => each?.kind === "usage_limit");
 		expect(notices).toMatchObject([{ text: expect.stringMatching(/until \d{4}-\d\d-\d\dT/) }]);
@@ -157,7 +157,7 @@ describe("five agents on one account that has met its limit", () => {
 		]);
 	});
 
-	test("go on when the operator says so for one of them, which is the probe", async () => {
+	test("continue when the operator resumes one of them, which is the probe", async () => {
 		await meetLimit(", usage_limit: { auto_resume: false }");
 		await world.pass(30 * HOUR_MS);
 		expect(starts()).toBe(5);
@@ -290,7 +290,7 @@ describe("agents that live through a limit", () => {
 		expect(view("a").hold?.untilMs).toBeGreaterThan(resetAtMs - 1);
 	});
 
-	test("all stay parked when the turn of the probe meets the limit again", async () => {
+	test("all stay parked when the turn of the probe hits the limit again", async () => {
 		await world.pass(HOUR_MS - 20_000);
 		await passFinely(25_000);
 		const [probe = ""] = FIVE.filter((name) => typed(name) !== "");
@@ -339,7 +339,7 @@ describe("an account with sessions and calls", () => {
 	}
 	const may = (name: string, underWay = 0) => world.engine.mayCall(`p:${name}`, underWay);
 
-	test("is parked by a call that meets the limit, for both; who is not logged in to it goes on", async () => {
+	test("is parked by a call that hits the limit, for both; agents without that account continue", async () => {
 		await call("ask");
 		expect(news()).toEqual(["account.limited"]);
 		expect(view("a").hold?.untilMs).toBe(view("ask").hold?.untilMs);
@@ -358,7 +358,7 @@ describe("an account with sessions and calls", () => {
 		expect([may("ask", 1), view("a").hold]).toEqual([true, null]);
 	});
 
-	test("is not held for ever by a call that failed for another reason", async () => {
+	test("is not held forever by a call that failed for another reason", async () => {
 		await call("ask");
 		await world.pass(HOUR_MS);
 		await passFinely(400_000);
@@ -369,7 +369,7 @@ describe("an account with sessions and calls", () => {
 		expect(view("a").hold).toBeNull();
 	});
 
-	test("is told of a call's limit also without a name of its own", async () => {
+	test("learns of a call's limit also without an account name", async () => {
 		await call("other");
 		expect(view("other").hold?.reason).toMatch(/^waits for usage limit, parked until it lifts/);
 		expect([may("other"), may("ask")]).toEqual([false, true]);

@@ -68,7 +68,10 @@ describe("a start", () => {
 	const nextTyped = (from: number) =>
 		Object.values(KEY_BYTES).find((key) => typed().startsWith(key, from));
 
-	/** A dialog that takes its keys in order, each this many looks after it was pressed; the mark wraps around. */
+	/**
+	 * A dialog that processes its keys in order, each this many checks after it was pressed; the
+	 * selection wraps around.
+	 */
 	async function playDialog(lagLooks: number, lostKeys: number): Promise<string | null> {
 		const choices = ["1. No, exit", "2. Yes, go on"];
 		const draw = (at: number) =>
@@ -120,7 +123,7 @@ describe("a start", () => {
 		},
 	);
 
-	test("is over once the agent was ready: what looks like its questions is then somebody's text", async () => {
+	test("is over once the agent was ready: similar text is then part of the conversation", async () => {
 		await up();
 		show("❯ ");
 		await world.pass(2_000);
@@ -129,7 +132,7 @@ describe("a start", () => {
 		expect(typed()).toBe("");
 	});
 
-	test("of an adopted agent that was ready stays so, and is not told again", async () => {
+	test("of an adopted agent that was ready stays so, and is not reported again", async () => {
 		await up();
 		show("❯ ");
 		await world.pass(2_000);
@@ -146,7 +149,7 @@ describe("a start that never becomes ready", () => {
 	};
 	const timeouts = () => data("agent.start_timeout");
 
-	test("is given up after 3 minutes, with the end of its screen, and counted as a failed exit", async () => {
+	test("fails after 3 minutes, with the end of its screen, and counts as a failed exit", async () => {
 		await up();
 		show("Welcome\n\n   Loading plugins \u001b[31m...\n────\n");
 		await pass(175_000);
@@ -186,16 +189,16 @@ describe("a start that never becomes ready", () => {
 
 	test.each([
 		["it is turned off", "a: { command: [x], start_timeout: 0s }"],
-		["nobody knows when the program is ready", "a: { command: [x], start_timeout: 1m }"],
+		["unknown when the program is ready", "a: { command: [x], start_timeout: 1m }"],
 	])("is left alone when %s", async (why, agent) => {
-		if (why.startsWith("nobody")) sessions.profile = PLAIN_PROFILE;
+		if (why.startsWith("unknown")) sessions.profile = PLAIN_PROFILE;
 		await up(agent);
 		await pass(600_000);
 		expect(timeouts()).toEqual([]);
 		expect(world.backend.started).toHaveLength(1);
 	});
 
-	test("is not given up once the agent is ready, whatever it shows then", async () => {
+	test("does not fail once the agent was ready, whatever it shows then", async () => {
 		await up();
 		show("❯ ");
 		await pass(5_000);
@@ -239,7 +242,7 @@ describe("the menu of a usage limit", () => {
 	});
 });
 
-describe("a person is told", () => {
+describe("a person is notified", () => {
 	test("of a question that stays, once, and not of one that is answered", async () => {
 		await up();
 		show("Trust this?\n  1. No, exit\n❯ 2. Yes, go on");
@@ -291,7 +294,7 @@ describe("a turn that failed because the service was overloaded", () => {
 		sessions.profile = { ...sessions.profile, confirmsPrompts: true };
 	});
 
-	test("is continued after back-off, and the operator hears of it when Reeve gives up", async () => {
+	test("is continued after back-off, and the operator is notified when Reeve stops retrying", async () => {
 		await up("a: { command: [x], turn_retry: { max_attempts: 2 } }");
 		show("❯ ");
 		await world.pass(2_000);
@@ -442,7 +445,7 @@ describe("an agent that says it works", () => {
 		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }]);
 	});
 
-	test("is nudged, and told to go on after an interrupt and a restart", async () => {
+	test("is nudged, and asked to continue after an interrupt and a restart", async () => {
 		await up(
 			"a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt, restart], nudge: Go! } }",
 		);
@@ -475,7 +478,7 @@ describe("an agent that says it works", () => {
 		]);
 	});
 
-	test("that takes up its nudge after an interrupt is not sent it again", async () => {
+	test("that processes its nudge after an interrupt does not get it again", async () => {
 		await up("a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt], nudge: Go! } }");
 		show("esc to interrupt");
 		await wait(1_150_000);
@@ -487,7 +490,7 @@ describe("an agent that says it works", () => {
 		expect(data("inbox.accepted")).toEqual([]);
 	});
 
-	test("that is interrupted without a nudge before is told to go on", async () => {
+	test("that is interrupted without an earlier nudge is asked to continue", async () => {
 		await up("a: { command: [x], stall: { after: 10m, steps: [interrupt, nudge] } }");
 		show("esc to interrupt");
 		await wait(620_000);

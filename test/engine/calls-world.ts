@@ -14,7 +14,7 @@ import { createMemoryStore, type MemoryStore } from "../support/memory-store.js"
 import { fleetOf } from "./daemon-world.js";
 import { mortal } from "./mortal.js";
 
-/** What an agent does with a request: answers, fails, or holds it until the test says what. */
+/** How an agent handles a request: responds, fails, or holds it until the test decides. */
 export type Script = (request: ActionRequest, attempt: RunningAttempt) => AttemptEnd | null;
 
 export interface RunningAttempt {
@@ -28,13 +28,13 @@ export interface CallsHost {
 	readonly store: MemoryStore;
 	calls: Calls;
 	script: Script;
-	/** Under way now. */
+	/** Currently running. */
 	readonly running: ReadonlySet<RunningAttempt>;
 	/** Ever begun, by request id. */
 	readonly begun: string[];
-	/** The most that were ever under way at once. */
+	/** The maximum number that ever ran at once. */
 	readonly peak: { count: number };
-	/** Runs that a new daemon was told to end. */
+	/** Runs that a new daemon was asked to kill. */
 	readonly ended: string[];
 	readonly errors: unknown[];
 	/** Whether what an earlier daemon left cannot be ended. */

@@ -78,7 +78,7 @@ describe("a task", () => {
 		expect(host.calls.task(task.taskId).task.status).toBe("succeeded");
 	});
 
-	test("that met a limit asks again soon: how long to wait is for its account to say", async () => {
+	test("that hit a limit is retried soon: its account decides how long to wait", async () => {
 		const host = await createCallsHost({ agents: CALM_TOOL });
 		host.script = () => failedWith("usage_limit", { retryAfterMs: 3_600_000 });
 		await host.calls.submit(ask);
@@ -161,9 +161,9 @@ describe("a task", () => {
 		await expect(other).rejects.toMatchObject({ code: "idempotency_conflict" });
 	});
 
-	test("for nobody is refused, and nothing is taken on", async () => {
+	test("for an unknown agent is refused, and nothing is accepted", async () => {
 		const host = await createCallsHost();
-		const nobody = host.calls.submit({ ...ask, agent: "p:nobody" });
+		const nobody = host.calls.submit({ ...ask, agent: "p:missing" });
 		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
 		const session = host.calls.submit({ ...ask, agent: "p:session" });
 		await expect(session).rejects.toMatchObject({ code: "not_callable" });
@@ -184,7 +184,7 @@ describe("cancelling", () => {
 		expect(host.begun).toHaveLength(1);
 	});
 
-	test("ends what runs first, and says so when that is done", async () => {
+	test("kills the running attempt first, and then reports it", async () => {
 		const host = await createCallsHost();
 		host.script = () => null;
 		const task = await host.calls.submit(ask);
@@ -458,7 +458,7 @@ describe("a circuit", () => {
 		expect(host.calls.circuit("p:tool").circuit).toBe("closed");
 	});
 
-	test("opens again when the probe fails, and those that waited go on waiting", async () => {
+	test("opens again when the probe fails, and waiting tasks keep waiting", async () => {
 		const host = await createCallsHost({ agents, concurrency: 100 });
 		host.script = () => failedWith("backend_failure");
 		for (let n = 0; n < 3; n++) await host.calls.submit(ask);
@@ -554,7 +554,7 @@ describe("a daemon that dies", () => {
 		]);
 	});
 
-	test("leaves delays that neither start anew nor are forgotten", async () => {
+	test("leaves delays that are neither restarted nor forgotten", async () => {
 		const host = await createCallsHost({ agents: CALM_TOOL });
 		host.script = () => failedWith("io", { retryAfterMs: 100_000 });
 		await host.calls.submit(ask);
@@ -566,7 +566,7 @@ describe("a daemon that dies", () => {
 		expect(host.begun).toHaveLength(2);
 	});
 
-	test("is taken up wherever it was: each task has exactly one end (T1)", async () => {
+	test("is resumed in any state: each task has exactly one end (T1)", async () => {
 		const host = await createCallsHost({ agents: CALM_TOOL, concurrency: 3 });
 		host.script = () => (host.begun.length % 3 === 0 ? failedWith("io") : answered());
 		const ids: string[] = [];

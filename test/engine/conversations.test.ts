@@ -36,7 +36,7 @@ async function up(): Promise<void> {
 }
 
 describe("an agent's conversation", () => {
-	test("is taken up again after a crash, and after the death of the daemon", async () => {
+	test("is resumed after a crash, and after the death of the daemon", async () => {
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 60_000, code: 3 }, {});
 		await up();
 		await world.pass(63_000);
@@ -75,8 +75,8 @@ describe("an agent's conversation", () => {
 		expect(typed()).toContain("more");
 	});
 
-	test("that is not told yet is known by the record that its process holds open", async () => {
-		const conversation = { ...PLAIN_PROFILE.conversation, id: "told", heldOpen: true } as const;
+	test("that is not reported yet is known by the transcript that its process has open", async () => {
+		const conversation = { ...PLAIN_PROFILE.conversation, id: "reported", heldOpen: true } as const;
 		const screen = { ready: ["^>"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
 		sessions.profile = { ...PLAIN_PROFILE, conversation, screen };
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, {});
@@ -111,7 +111,7 @@ describe("an agent's conversation", () => {
 		expect(types()).not.toContain("agent.exited");
 	});
 
-	test("is begun anew by `restart --fresh`", async () => {
+	test("is replaced by `restart --fresh`", async () => {
 		await up();
 		const restarted = world.engine.restart("*", { fresh: true });
 		await world.pass(1_000);
@@ -119,7 +119,7 @@ describe("an agent's conversation", () => {
 		expect(conversations()).toEqual(["fresh c1", "fresh c2"]);
 	});
 
-	test("that is not there is given up once, with an event, and a new one is begun", async () => {
+	test("that does not exist is abandoned once, with an event, and a new one is started", async () => {
 		const crash = { livesMs: 60_000, code: 3 };
 		world.backend.script("p:a", crash, { livesMs: 300, code: 1 }, {});
 		await up();
@@ -130,7 +130,7 @@ describe("an agent's conversation", () => {
 		expect(world.engine.get("p:a")).toMatchObject({ process: "running" });
 	});
 
-	test("that is not there halts nobody, also where the exit code would mean a wrong setting", async () => {
+	test("that does not exist halts no agent, even if the exit code would mean a wrong setting", async () => {
 		const exits = { codes: [{ code: 42, cause: "config" }], texts: [] } as const;
 		sessions.profile = { ...sessions.profile, exits };
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 300, code: 42 }, {});
@@ -151,7 +151,7 @@ describe("an agent's conversation", () => {
 	});
 });
 
-describe("a conversation that somebody else holds", () => {
+describe("a conversation with another holder", () => {
 	test("is also the last one of a folder in which another agent runs", async () => {
 		const { conversation } = PLAIN_PROFILE;
 		sessions.profile = { ...PLAIN_PROFILE, conversation: { ...conversation, id: "last" } };

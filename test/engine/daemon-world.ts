@@ -26,11 +26,11 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly store: S;
 	/** The daemon that is alive. */
 	engine: Engine;
-	/** What went wrong where nobody waited for it. */
+	/** Failures without a waiting caller. */
 	readonly errors: unknown[];
 	/** Lets time pass, in small steps, so that what follows from one moment is done before the next. */
 	pass(ms: number): Promise<void>;
-	/** Lets everything that is under way come to rest. No time passes. */
+	/** Lets everything settle. No time passes. */
 	settle(): Promise<void>;
 	/** `kill -9`, then, after a while, the next daemon. */
 	killAndRestart(awayMs?: number): Promise<void>;

@@ -17,7 +17,7 @@ let clock: ReturnType<typeof createManualClock>;
 let store: MemoryStore;
 let inbox: Inbox;
 let signs: AgentSign[];
-/** What the CLI does with an Enter key. */
+/** The CLI's reaction to an Enter key. */
 let onEnter: () => void;
 let submitted: string[];
 let enters: number;
@@ -31,7 +31,7 @@ beforeEach(() => {
 	onEnter = submit;
 });
 
-/** The CLI takes the text in its input line as a prompt, and says so in its record. */
+/** The CLI accepts the text in its input line as a prompt, and records it. */
 function submit(): void {
 	if (inputLine === "") return;
 	submitted.push(inputLine);

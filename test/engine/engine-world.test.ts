@@ -1,7 +1,7 @@
 /**
- * Lives of whole fleets from a seed: agents that crash, end, hang and ignore signals, operators who change
- * their minds, daemons that are killed at any moment. After every step the oracle looks at the processes
- * themselves, not at what the engine believes.
+ * Lives of whole fleets from a seed: agents that crash, exit, hang and ignore signals, operators who
+ * change their minds, daemons that are killed at any moment. After every step the oracle checks the
+ * processes themselves, not the engine's state.
  */
 
 import { describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ function randomLife(random: SeededRandom): Partial<ScriptedLife> {
 	] as [Partial<ScriptedLife>, ...Partial<ScriptedLife>[]]);
 }
 
-/** One thing that an operator or fate does. What is asked for is not waited for. */
+/** One action of an operator or of chance. Requests are not awaited. */
 async function act(world: DaemonWorld, random: SeededRandom): Promise<string> {
 	const id = random.pick(AGENTS);
 	const ignore = (promise: Promise<unknown>) => void promise.catch(() => {});
@@ -118,7 +118,7 @@ async function checkRest(world: DaemonWorld, explain: (what: string) => string):
 		const ended = world.store.exits.has(runId);
 		expect(ended || open.includes(runId), explain(`S8 the exit of ${runId} was lost`)).toBe(true);
 	}
-	expect(world.errors, explain("nothing failed behind anybody's back")).toEqual([]);
+	expect(world.errors, explain("nothing failed unnoticed")).toEqual([]);
 }
 
 describe("fleets under daemons that die", () => {

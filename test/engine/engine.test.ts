@@ -129,7 +129,7 @@ b: { command: [x], ready: { delay: 5s } }`);
 		expect(view().agent.reason).toContain("no such program");
 	});
 
-	test("tells of limits that are not enforced once, not at every restart", async () => {
+	test("reports unenforced limits once, not at every restart", async () => {
 		const missing = "no limit on pids: not permitted";
 		world.backend.script("p:a", { livesMs: 10, code: 3, missingLimits: missing });
 		await finish(world.engine.up(ONE, "*"));
@@ -256,7 +256,7 @@ describe("stopping", () => {
 		]);
 	});
 
-	test("says so when it cannot be proven, and starts nothing in its place (S1)", async () => {
+	test("reports when it cannot be proven, and starts no replacement (S1)", async () => {
 		world.backend.script("p:a", { ignoresSignals: true, unkillable: "still there" });
 		await finish(world.engine.up(ONE, "*"));
 		expect(await finish(world.engine.restart("*", { fresh: false, timeoutMs: 0 }))).toMatchObject([
@@ -338,7 +338,7 @@ describe("a daemon that died", () => {
 });
 
 describe("a start that cannot be prepared", () => {
-	test("fails, is tried again, and does not leave the agent starting for ever", async () => {
+	test("fails, is retried, and does not leave the agent starting forever", async () => {
 		const sessions = createScriptedSessions();
 		const { converse } = sessions;
 		let problem: string | null = "ENOSPC: no space left on device, write";
@@ -390,7 +390,7 @@ describe("a backend that fails to look for a run", () => {
 		expect(world.backend.started).toHaveLength(1);
 	});
 
-	test("says nothing about the next run, when the run is stopped before it is looked at again", async () => {
+	test("does not affect the next run, when the run is stopped before the next lookup", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		world.backend.failsToLook("tmux does not answer");
 		await world.killAndRestart();
@@ -472,14 +472,14 @@ describe("reloading", () => {
 	});
 });
 
-test("an unknown agent or project is told with those that there are", async () => {
+test("an unknown agent or project is reported with the known ones", async () => {
 	await finish(world.engine.up(ONE, "*"));
 	expect(() => world.engine.get("p:z")).toThrow("unknown agent p:z");
 	await expect(world.engine.down("q")).rejects.toThrow("unknown agent or project q");
 });
 
 describe("an agent that waits for another", () => {
-	test("keeps nobody from stopping, restarting or resuming it", async () => {
+	test("does not prevent stopping, restarting or resuming it", async () => {
 		const fleet = fleetOf(`gone: { command: [x], ready: { log: never } }
 needs: { command: [x], depends_on: [gone] }`);
 		const up = world.engine.up(fleet, "*");
@@ -538,7 +538,7 @@ describe("processes that an agent leaves behind", () => {
 		expect(world.store.events.filter(({ type }) => type === "agent.exited")).toHaveLength(1);
 	});
 
-	test("that cannot be ended keep the successor from starting, and up says so (S18)", async () => {
+	test("that cannot be killed prevent the successor from starting, and up reports it (S18)", async () => {
 		world.backend.script("p:a", { livesMs: 10, code: 3, leaves: [null], unkillable: "stuck" }, {});
 		await finish(world.engine.up(ONE, "*"));
 		await world.pass(30_000);

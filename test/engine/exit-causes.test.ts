@@ -15,7 +15,7 @@ beforeEach(async () => {
 		{ code: 43, cause: "overloaded" },
 	] as const;
 	const exits = { codes, texts: SERVICE_TEXTS };
-	const conversation = { ...PLAIN_PROFILE.conversation, id: "told" } as const;
+	const conversation = { ...PLAIN_PROFILE.conversation, id: "reported" } as const;
 	sessions.profile = { ...PLAIN_PROFILE, exits, conversation };
 	world = await createDaemonWorld(undefined, undefined, sessions);
 	sessions.nowMs = () => world.clock.now().wallMs;
@@ -87,7 +87,7 @@ test("what the CLI says on purpose counts more than what it prints", async () =>
 	expect(view().lastExit).toMatchObject({ cause: "auth" });
 });
 
-test("a conversation that the CLI has told is taken up by the next run", async () => {
+test("a conversation that the CLI has reported is resumed by the next run", async () => {
 	world.backend.script("p:a", { livesMs: 60_000, code: 1 }, {});
 	await up();
 	const atMs = world.clock.now().wallMs;

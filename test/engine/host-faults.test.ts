@@ -1,4 +1,4 @@
-/** What the host does to a fleet: its clock jumps, it reboots, it takes a hundred agents at once. */
+/** Effects of the host on a fleet: its clock jumps, it reboots, it starts a hundred agents at once. */
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { NEW_AGENT } from "../../src/core/crash-state.js";
@@ -31,7 +31,7 @@ describe("a wall clock that jumps", () => {
 	});
 });
 
-test("a delay beyond 2^31 ms is waited for, and not taken for none", async () => {
+test("a delay beyond 2^31 ms is waited for, and not skipped", async () => {
 	world.backend.script("p:a", { livesMs: 10, code: 3 }, {});
 	await world.engine.up(
 		fleetOf("a: { command: [x], crash_policy: { transient_delay: 800h, flapping_delay: 800h } }"),

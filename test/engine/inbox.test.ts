@@ -80,7 +80,7 @@ describe("a text that was accepted", () => {
 		expect(typed()).toBe(`1${PASTED}\r`);
 	});
 
-	test("is typed once what a person typed was told as a prompt, however it was submitted", async () => {
+	test("is typed once the person's text was reported as a prompt, however it was submitted", async () => {
 		show("❯");
 		await world.pass(2_000);
 		await world.engine.terminals.input("p:a", Buffer.from("half"));
@@ -92,7 +92,7 @@ describe("a text that was accepted", () => {
 		expect(typed()).toContain(PASTED);
 	});
 
-	test("waits after a turn that failed for want of a login, until the operator resumes the agent", async () => {
+	test("waits after a turn that failed without a login, until the operator resumes the agent", async () => {
 		show("❯");
 		const atMs = world.clock.now().wallMs;
 		const failure = { cause: "auth", resetAtMs: null } as const;
@@ -105,7 +105,7 @@ describe("a text that was accepted", () => {
 		expect(typed()).toBe(`${PASTED}\r`);
 	});
 
-	test("waits while something nobody knows is in the place of the input", async () => {
+	test("waits while something unknown replaces the input", async () => {
 		const { screen } = sessions.profile;
 		if (screen === null) throw new Error("it has a screen");
 		sessions.profile = { ...sessions.profile, screen: { ...screen, questionsReplaceInput: true } };
@@ -160,7 +160,7 @@ describe("a text that was accepted", () => {
 		expect(typed()).toBe(`${PASTED}\r`);
 	});
 
-	test("is given up with a reason when it is never confirmed, and is kept; others go on", async () => {
+	test("fails with a reason when it is never confirmed, and is kept; others continue", async () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		await world.engine.inbox.accept("p:a", "next");
 		show("❯");
@@ -177,7 +177,7 @@ describe("a text that was accepted", () => {
 	});
 });
 
-test("nobody is sent more than can be kept (A6)", async () => {
+test("no agent gets more than can be stored (A6)", async () => {
 	for (let n = 0; n < 200; n++) await world.engine.inbox.accept("p:a", `${n}`);
 	await expect(world.engine.inbox.accept("p:a", "more")).rejects.toMatchObject({
 		code: "inbox_full",

@@ -1,6 +1,6 @@
 /**
- * Restarts without end: memory, open files and the database stay within bounds, the sequence of events
- * goes on without a gap, and what the crash policy remembers is not touched. REEVE_RESTARTS makes it long (10000).
+ * Endless restarts: memory, open files and the database stay within bounds, the sequence of events has
+ * no gap, and the crash policy's state is not affected. REEVE_RESTARTS makes it long (10000).
  */
 
 import { readdirSync, statSync } from "node:fs";

@@ -1,8 +1,8 @@
-/** What becomes of a daemon's doings when it is killed. */
+/** The fate of a daemon's operations when it is killed. */
 
 /**
- * The same object, whose methods never come back once its owner is dead. `lookups` answer at once and
- * change nothing, so they have to go on: whoever asks cannot be made to wait.
+ * The same object, whose methods never return once its owner is dead. `lookups` return immediately and
+ * change nothing, so they must keep working: their callers cannot wait.
  */
 export function mortal<T extends object>(
 	target: T,

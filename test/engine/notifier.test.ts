@@ -1,4 +1,4 @@
-/** People are told of what matters, once, and also when the daemon dies in between. */
+/** People are notified of what matters, once, even if the daemon dies in between. */
 
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -63,7 +63,7 @@ const pending = (store: MemoryStore) =>
 	store.readEffects().filter(({ type }) => type === "notification").length;
 
 describe("people", () => {
-	test("are told once, and not again of the same for a while", async () => {
+	test("are notified once, and not again of the same for a while", async () => {
 		const { store, sent, start, clock } = createWorld();
 		await halt(store, "web:past");
 		const stop = start();
@@ -80,7 +80,7 @@ describe("people", () => {
 		await stop();
 	});
 
-	test("are told by the next daemon when one dies before or while it tells them", async () => {
+	test("are notified by the next daemon when one dies before or during a notification", async () => {
 		const { store, sent, world, start } = createWorld();
 		const first = start();
 		await settle();
@@ -99,7 +99,7 @@ describe("people", () => {
 		await third();
 	});
 
-	test("are tried to be told again, and in the end it is an event that they were not", async () => {
+	test("are notified again after a failure, and in the end the failure is an event", async () => {
 		const { store, sent, answers, clock, start } = createWorld();
 		const stop = start();
 		await settle();
@@ -119,7 +119,7 @@ describe("people", () => {
 		await stop();
 	});
 
-	test("are left in peace in their quiet hours, and told afterwards", async () => {
+	test("are not disturbed in their quiet hours, and notified afterwards", async () => {
 		const night = { fromMinute: 1_320, toMinute: 420 };
 		const { store, sent, clock, world, start } = createWorld({ ...ALL, quiet: night });
 		world.minute = 300;
@@ -156,7 +156,7 @@ async function receive(status: number) {
 }
 
 describe("a channel", () => {
-	test("signs what it posts, so that it can be told from what others post", async () => {
+	test("signs its posts, so that they can be verified", async () => {
 		const { received, url } = await receive(204);
 		const nowMs = () => 1_700_000_000_123;
 		const channel = createWebhook({ url, secret: "s3", shape: "plain", nowMs });

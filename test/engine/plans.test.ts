@@ -92,12 +92,12 @@ describe("a plan", () => {
 		const { plan, tasks } = host.calls.plan(planId);
 		expect(plan.status).toBe("failed");
 		expect(tasks[1]?.task.error).toMatchObject({ code: "planning_failed" });
-		// What it was given is still a template, so there is nothing to try again.
+		// Its input is still a template, so there is nothing to retry.
 		const replay = host.calls.deadLetters.replay(tasks[1]?.task.taskId ?? "");
 		await expect(replay).rejects.toMatchObject({ code: "planning_failed" });
 	});
 
-	test("ends at once at a dead letter, with what still runs, unless told to go on (T11)", async () => {
+	test("ends immediately at a dead letter, with its running tasks, unless configured to finish (T11)", async () => {
 		const host = await createCallsHost({ agents: AGENTS });
 		host.script = () => null;
 		const tasks = {
@@ -143,7 +143,7 @@ describe("a plan", () => {
 		});
 	});
 
-	test("that ended while its daemon died keeps the attempts that were under way (T8)", async () => {
+	test("that ended while its daemon died keeps the running attempts (T8)", async () => {
 		const host = await createCallsHost({ agents: AGENTS });
 		host.script = () => null;
 		const planId = await submit(host, { tasks: { only: { ...ask, action: "only" } } });
@@ -160,7 +160,7 @@ describe("a plan", () => {
 		expect(host.ended).toEqual([only?.attempts[0]?.runId]);
 	});
 
-	test("goes on under the next daemon, with the results it had", async () => {
+	test("continues under the next daemon, with its results", async () => {
 		const host = await createCallsHost({
 			agents: AGENTS.replace("max_attempts: 1", "max_attempts: 3"),
 		});
@@ -188,7 +188,7 @@ describe("a plan", () => {
 		const refused: [PlanSubmission["tasks"], RegExp][] = [
 			[{}, /at least one/],
 			[{ a: { ...ask, dependsOn: ["b"] }, b: { ...ask, dependsOn: ["a"] } }, /circular dependency/],
-			[{ a: { ...ask, dependsOn: ["nobody"] } }, /not in the plan/],
+			[{ a: { ...ask, dependsOn: ["missing"] } }, /not in the plan/],
 			[{ a: ask, b: { ...ask, payload: "${tasks.a.result}" } }, /does not depend on it/],
 			[{ a: { ...ask, payload: ["${HOME}"] } }, /not a reference/],
 		];
@@ -291,7 +291,7 @@ describe("a dead letter", () => {
 		expect(host.calls.task(taskId).task.status).toBe("dead_lettered");
 	});
 
-	test("is given up, and can still be looked at", async () => {
+	test("is discarded, and stays visible", async () => {
 		const host = await createCallsHost({ agents: AGENTS });
 		const taskId = await deadLetter(host);
 		await host.calls.deadLetters.discard(taskId);

@@ -10,24 +10,24 @@ import type { SessionWorld, StartIntent } from "../../src/engine/runs/life-world
 import { parseResetTime } from "../../src/sessions/reset-time.js";
 
 export interface ScriptedSessions extends SessionWorld {
-	/** What is known of every agent's CLI. */
+	/** The profile of every agent's CLI. */
 	profile: AdapterProfile;
 	/** The last words of the next agent that ends. */
 	words: string;
-	/** What the agents' CLIs have let be known. */
+	/** The reports of the agents' CLIs. */
 	told: AgentSign[];
 	/** Lines about usage in the record of every agent. */
 	spent: TimedReading[];
 	/** Whether there is a record of a conversation. */
 	recorded: boolean | null;
-	/** What the tools of every agent do. */
+	/** The activity of every agent's tools. */
 	tools: ToolWork;
 	network: readonly Connection[];
 	/** The conversation whose record every agent's process holds open. */
 	open: string | null;
-	/** Who holds which conversation; put somebody in to keep it from everybody else. */
+	/** The holder of each conversation; add one to block it for all others. */
 	readonly held: Map<string, string>;
-	/** What texts that tell a time are read against. */
+	/** The reference time for texts that contain a time. */
 	nowMs: () => number;
 	converse(spec: AgentSpec, intent: StartIntent): ConversationStart | null;
 }

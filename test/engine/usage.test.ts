@@ -1,4 +1,4 @@
-/** What agents use, and what becomes of those that have used what they may. */
+/** The usage of agents, and the consequences of a used-up budget. */
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
@@ -64,7 +64,7 @@ describe("the usage of a session", () => {
 		expect(view().process).toBe("running");
 	});
 
-	test("is read once more when the run is over", async () => {
+	test("is read again when the run is over", async () => {
 		await up("a: { adapter: claude, on_clean_exit: stop }");
 		await look();
 		spend("last", 9);
@@ -89,7 +89,7 @@ describe("a session whose budget is spent", () => {
 		await look();
 	});
 
-	test("is stopped, and people are told once", async () => {
+	test("is stopped, and people are notified once", async () => {
 		expect(view()).toMatchObject({ process: "stopped", agent: { desired: "up" } });
 		expect(view().agent.crash.policy).toBe("healthy");
 		const reason = expect.stringContaining("120 of 100 tokens");
@@ -99,7 +99,7 @@ describe("a session whose budget is spent", () => {
 		expect(starts()).toBe(1);
 	});
 
-	test("is not started by anybody but the new day", async () => {
+	test("is started only by the new day", async () => {
 		const again = world.engine.up(fleetOf(BUDGETED), ID);
 		await world.pass(1_000);
 		expect(await again).toMatchObject([{ id: ID, outcome: "over_budget" }]);
@@ -119,7 +119,7 @@ describe("a session whose budget is spent", () => {
 		expect(view().process).toBe("running");
 	});
 
-	test("goes on for the rest of the day when the operator resumes it", async () => {
+	test("continues for the rest of the day when the operator resumes it", async () => {
 		const resumed = world.engine.resume(ID);
 		await world.pass(1_000);
 		expect(await resumed).toMatchObject({ from: "healthy", released: ["budget"] });
@@ -136,7 +136,7 @@ describe("a session whose budget is spent", () => {
 		expect(told()).toHaveLength(2);
 	});
 
-	test("goes on when its budget is raised", async () => {
+	test("continues when its budget is raised", async () => {
 		await world.engine.reload(fleetOf(BUDGETED.replace("100", "1000")));
 		await look();
 		expect(view().process).toBe("running");
@@ -208,7 +208,7 @@ describe("calls to an agent CLI", () => {
 		await world.engine.perform(order, new AbortController().signal);
 	}
 
-	test("of a CLI that tells a sum are counted by what is new in it, also by a later daemon", async () => {
+	test("of a CLI that reports a total are counted by the increase, also by a later daemon", async () => {
 		world = await createDaemonWorld(undefined, executor, sessions);
 		await world.engine.reload(fleetOf("a: { kind: call, adapter: codex }"));
 		used = { ...used, key: "c1", isTotal: true, costUsd: null };
@@ -224,7 +224,7 @@ describe("calls to an agent CLI", () => {
 		expect(view().usage?.ever.input).toBe(47);
 	});
 
-	test("are counted, and refused once the budget is spent, until the day ends or somebody resumes", async () => {
+	test("are counted, and refused once the budget is used up, until the day ends or the operator resumes", async () => {
 		world = await createDaemonWorld(undefined, executor, sessions);
 		await world.engine.reload(FLEET);
 		await call();

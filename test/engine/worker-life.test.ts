@@ -160,7 +160,7 @@ describe("a worker agent", () => {
 		expect((await world.engine.down("p:db"))[0]?.outcome).toBe("already_stopped");
 	});
 
-	test("that nobody can start in time ends the request in time", async () => {
+	test("that cannot be started in time fails the request in time", async () => {
 		const { world, workers, ask } = await createPool("workers: { min: 1, max: 1 }");
 		for (let n = 0; n < 3; n++) {
 			workers.alive[0]?.exit(1);
@@ -179,7 +179,7 @@ describe("a worker agent", () => {
 		expect(cancelled.outcome).toBeNull();
 	});
 
-	test("of a daemon that died is ended and started anew, and no counter moves (S13)", async () => {
+	test("of a dead daemon is killed and started again, and no counter changes (S13)", async () => {
 		const { world, workers } = await createPool("workers: { min: 2, max: 2 }");
 		const before = [...workers.started];
 		await world.killAndRestart(1_000);

@@ -48,7 +48,7 @@ async function ask(id: string, action: string, payload: unknown): Promise<Attemp
 }
 
 function countsWords(id: string): void {
-	test("counts words, and says so in its log", async () => {
+	test("counts words, and logs it", async () => {
 		const end = await ask(id, "count", { text: "one twö\nthree" });
 		expect(ending(end)).toBe('ok {"words":3}');
 		if (id.startsWith("calls:")) expect(end.log).toBe("counted 3 words\n");
@@ -68,7 +68,7 @@ describe.each(["calls", "workers"])("the example %s", (project) => {
 
 	describeWithPython("in Python", () => countsWords(`${project}:words-py`));
 
-	test("in shell tells how much of the disk is free", async () => {
+	test("in shell reports the free disk space", async () => {
 		const { outcome } = await ask(`${project}:disk`, "free", {});
 		expect(outcome).toEqual({ ok: true, result: { free_kib: expect.any(Number) } });
 		expect(ending(await ask(`${project}:disk`, "fill", {}))).toBe("action_not_supported");

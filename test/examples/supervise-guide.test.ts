@@ -21,7 +21,7 @@ async function freePort(): Promise<number> {
 	return port;
 }
 
-/** What the example answers; null when it does not. */
+/** The response of the example; null if there is none. */
 function ask(port: number, path: string): Promise<string | null> {
 	return new Promise((resolve) => {
 		get({ port, path, host: "127.0.0.1", agent: false }, (response) => {
@@ -30,7 +30,7 @@ function ask(port: number, path: string): Promise<string | null> {
 	});
 }
 
-test("the server of the example is restarted within its process, and ends when told to", {
+test("the server of the example is restarted within its process, and stops on request", {
 	timeout: 120_000,
 }, async () => {
 	// Inside of the repository, or the name `reeve` would lead nowhere.

@@ -34,7 +34,7 @@ function call(action: string, facts: Partial<Parameters<typeof attempt>[1]> = {}
 }
 
 describe("a CLI behind an adapter", () => {
-	test("is given the request in its own words, and its text becomes the result", async () => {
+	test("gets the request in its own format, and its text becomes the result", async () => {
 		expect(ending(await call("shout"))).toBe('ok {"text":"HELLO, WöRLD"}');
 	});
 

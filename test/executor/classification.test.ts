@@ -47,7 +47,7 @@ describe("an answer of the agent", () => {
 	test("to another request is a backend failure that names both", async () => {
 		const end = await call(program("answers-another.sh"));
 		expect(ending(end)).toBe("backend_failure");
-		expect(reasonOf(end)).toBe("the response is for request of-somebody-else, not r-1");
+		expect(reasonOf(end)).toBe("the response is for request of-another-caller, not r-1");
 	});
 
 	test.each([
@@ -92,13 +92,13 @@ describe("a process without a response", () => {
 		);
 	});
 
-	test("that is killed for want of memory is named as such", async () => {
+	test("that is killed by out of memory is reported as such", async () => {
 		const limits = { ...NO_LIMITS, memoryBytes: 32 * 1024 * 1024 };
 		const troubles: string[] = [];
 		const executor = openExecutor({ onTrouble: (message) => troubles.push(message) });
 		const of = program("uses-memory.pl", [String(256 * 1024 * 1024)], { limits });
 		const end = await executor.call(attempt(of, { timeoutMs: 5_000 }), NEVER);
-		// Where the host gives no control groups there is no limit either, and that is told.
+		// On a host without control groups there is no limit either, and that is reported.
 		if (troubles.length > 0) expect(troubles[0]).toMatch(/^test:agent: no limit on memory: /);
 		else expect(reasonOf(end)).toContain("was killed by the kernel: out of memory");
 	});
@@ -122,7 +122,7 @@ describe("output", () => {
 		},
 	);
 
-	test("before the answer is refused when the settings say so", async () => {
+	test("before the response is refused if the settings require it", async () => {
 		const of = program("prints-before-answering.sh", [], { extraOutput: "refuse" });
 		const end = await call(of);
 		expect(ending(end)).toBe("backend_failure");
@@ -158,7 +158,7 @@ describe("output", () => {
 describe("an agent that does not read its request", () => {
 	const large = request({ payload: "x".repeat(4 * 1024 * 1024) });
 
-	test("may answer all the same", async () => {
+	test("may respond anyway", async () => {
 		const of = program("answers-without-reading.sh", ["r-1"]);
 		expect(ending(await call(of, { request: large }))).toBe('ok "unread"');
 	});
@@ -205,7 +205,7 @@ describe("a program that cannot be started", () => {
 		],
 		["has a NUL in an argument", () => program("answers.sh", ["a\0b"]), "NUL character"],
 		["has too long an argument", () => program("answers.sh", ["x".repeat(200_000)]), "too long"],
-	])("because it %s is a permanent error that says so", async (_, of, words) => {
+	])("because it %s is a permanent error with that reason", async (_, of, words) => {
 		const end = await call(of());
 		expect(ending(end)).toBe("spawn_error");
 		expect(reasonOf(end)).toContain(words);

@@ -254,7 +254,7 @@ describe("an agent with limits", () => {
 		if (troubles.length === 0) expect(started).toBeLessThan(20);
 	});
 
-	test("that cannot be started says so like any other", async () => {
+	test("that cannot be started reports it like any other", async () => {
 		const of = attempt(
 			program("/no/such/program", [], { limits: { ...limits, memoryBytes: 1e9 } }),
 		);

@@ -19,7 +19,7 @@ import {
 
 let asked = 0;
 
-/** Asks a worker to do something; see `does-as-told.pl`. */
+/** Asks a worker to do something; see `follows-instructions.pl`. */
 function ask(
 	worker: Worker,
 	action: string,
@@ -64,7 +64,7 @@ describe("requests and answers", () => {
 		expect(ending(await ask(worker, "answer-in-pieces"))).toBe('ok "aä€😀"');
 	});
 
-	test("answers to nobody and second answers change nothing, and are counted (T7)", async () => {
+	test("unknown and repeated responses change nothing, and are counted (T7)", async () => {
 		const { worker, logDir } = await startWorker(openExecutor());
 		expect(ending(await ask(worker, "answer-twice"))).toBe('ok "first"');
 		expect(ending(await ask(worker, "answer-twice"))).toBe('ok "first"');
@@ -84,7 +84,7 @@ describe("requests and answers", () => {
 });
 
 describe("what a worker prints besides its answers", () => {
-	test("is tolerated, and told in its log", async () => {
+	test("is tolerated, and noted in its log", async () => {
 		const { worker, logDir } = await startWorker(openExecutor());
 		expect(ending(await ask(worker, "print-garbage"))).toBe('ok "after garbage"');
 		expect(ending(await ask(worker, "answer"))).toBe('ok "at once"');
@@ -125,7 +125,7 @@ describe("what a worker prints besides its answers", () => {
 });
 
 describe("a worker that does not answer", () => {
-	test("in time is ended before the request is told so; the rest is displaced (T6)", async () => {
+	test("in time is killed before the request fails; the rest is displaced (T6)", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const other = ask(worker, "keep");
 		const startMs = performance.now();
@@ -160,7 +160,7 @@ describe("a worker that does not answer", () => {
 		expect((await worker.ended).cause).toBe("called_off");
 	});
 
-	test("to an impatient caller goes on serving the others, and a late answer is ignored", async () => {
+	test("to an impatient caller keeps serving the others, and a late response is ignored", async () => {
 		const { worker, logDir } = await startWorker(openExecutor());
 		const other = ask(worker, "keep");
 		const late = await ask(worker, "keep", { timeoutMs: 50, lateMs: LONG_MS });
@@ -197,7 +197,7 @@ describe("a worker that does not answer", () => {
 		expect(ending(await other)).toBe("internal");
 	});
 
-	test("because it has exited tells how", async () => {
+	test("because it has exited reports how", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const end = await ask(worker, "exit");
 		expect(ending(end)).toBe("backend_failure");
@@ -297,7 +297,11 @@ describe("stopping", () => {
 		await executor.close();
 		expect(ending(await kept)).toBe("internal");
 		expect(liveProcesses(worker.runId)).toEqual([]);
-		const start = { runId: newRunId(), program: program("does-as-told.pl"), logDir: tempFolder() };
+		const start = {
+			runId: newRunId(),
+			program: program("follows-instructions.pl"),
+			logDir: tempFolder(),
+		};
 		expect(await executor.startWorker(start)).toMatchObject({ ok: false });
 	});
 });

@@ -88,14 +88,14 @@ export async function startWorker(
 	const logDir = join(folder, "log");
 	const started = await executor.startWorker({
 		runId: newRunId(),
-		program: program("does-as-told.pl", [folder], facts),
+		program: program("follows-instructions.pl", [folder], facts),
 		logDir,
 	});
 	if (!started.ok) throw new Error(started.failure.detail);
 	return { worker: started.worker, logDir, folder };
 }
 
-/** What came of an attempt, in short. */
+/** The result of an attempt, in short. */
 export function ending({ outcome }: AttemptEnd): string {
 	if (outcome === null) return "called off";
 	return outcome.ok ? `ok ${JSON.stringify(outcome.result)}` : outcome.error;

@@ -123,7 +123,7 @@ async function readAll(client: Client): Promise<readonly TaskJson[]> {
 	return all;
 }
 
-/** What the agents saw, against what the daemon says. */
+/** Compares the agents' ledger with the daemon's reports. */
 function judge(tasks: readonly TaskJson[], ledger: readonly string[]): void {
 	const begun = new Map<string, number[]>();
 	for (const line of ledger) {
@@ -144,7 +144,7 @@ function judge(tasks: readonly TaskJson[], ledger: readonly string[]): void {
 		const last = task.attempts.at(-1)?.error;
 		expect([task.status, last === undefined]).toEqual([task.status, task.status === "succeeded"]);
 		if (task.agent === "p:once") {
-			// What may have taken effect was not done again.
+			// An attempt that may have taken effect was not repeated.
 			const failures = task.attempts.slice(0, -1).map(({ error }) => error?.kind);
 			for (const kind of failures) expect(["host_exhausted"]).toContain(kind);
 		}

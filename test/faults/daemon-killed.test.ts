@@ -19,7 +19,7 @@ const SEED = Number(process.env["REEVE_FAULT_SEED"] ?? 1);
 let home: FleetHome;
 afterEach(() => home.close(), 120_000);
 
-/** Agents that nobody touches keep their pid; the last one is restarted and reloaded. */
+/** Agents that are not touched keep their pid; the last one is restarted and reloaded. */
 const isTouched = (id: string) => id === `p:a${AGENTS - 1}`;
 
 function writeFleet(backend: string, generation: number): void {
@@ -30,7 +30,7 @@ function writeFleet(backend: string, generation: number): void {
 	home.writeFleet(agents.join("\n"));
 }
 
-/** Whoever started and has not ended, by the ledger. */
+/** Agents that started and have not exited, by the ledger. */
 function aliveByLedger(): Map<string, string[]> {
 	const alive = new Map<string, string[]>();
 	for (const line of home.ledger()) {
@@ -68,7 +68,7 @@ function suite(backend: string): void {
 			await sleep(random.int(0, 300));
 			await home.killDaemon();
 			if (random.chance(0.3)) {
-				// Once more, while the next one starts.
+				// Again, while the next one starts.
 				void home.reeve("daemon", "start");
 				await sleep(random.int(50, 400));
 				await home.killDaemon().catch(() => {});

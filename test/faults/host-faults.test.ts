@@ -1,4 +1,4 @@
-/** What a host does to a daemon and its agents: real processes, and the ledger that the agents write. */
+/** Faults of the host for a daemon and its agents: real processes, and the agents' ledger. */
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -104,7 +104,7 @@ test("a terminal that closes (SIGHUP) ends neither the daemon nor an agent", {
 	expect([await home.daemonPid(), await pids()]).toEqual([daemon, agents]);
 });
 
-test("a fleet file that is half written or swapped changes nothing until it is taken on (A7)", {
+test("a fleet file that is half written or swapped changes nothing until it is accepted (A7)", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome();
@@ -124,11 +124,11 @@ test("a fleet file that is half written or swapped changes nothing until it is t
 	await eventually(async () => {
 		const [a, b] = await pids();
 		return a === before[0] && b !== null && b !== before[1];
-	}, "only what changed was started anew");
+	}, "only changed agents were started again");
 });
 
 const canLimit = spawnSync("prlimit", ["--version"]).status === 0;
-test("a daemon that has no file left goes on, keeps its agents, and serves again when it has", {
+test("a daemon without free file descriptors continues, keeps its agents, and serves again later", {
 	timeout: 300_000,
 	skip: !canLimit,
 	meta: { skipReason: "there is no prlimit" },

@@ -1,6 +1,6 @@
 /**
- * A pattern that takes a backtracking engine exponential time, and an agent that shows the text for it. The
- * daemon must go on: in JavaScript's own engine one look at such a screen would never end.
+ * A pattern that takes exponential time in a backtracking engine, and an agent that shows the text for
+ * it. The daemon must continue: in JavaScript's own engine one check of such a screen would never end.
  */
 
 import { writeFileSync } from "node:fs";

@@ -80,7 +80,7 @@ b: { command: [cat], backend: pty }`);
 	expect(token.code).toBe(1);
 	expect(token.stderr).toMatch(/cannot store the tokens, nothing was changed: .*no space left/);
 	expect(await home.must("token", "ls", "--json")).not.toContain('"read"');
-	// What needs no store works: an agent can be told to make room.
+	// Requests without the store work: an agent can be asked to free space.
 	await home.must("send", "p:b", "rm ballast");
 	rmSync(ballast);
 	await eventually(async () => JSON.parse(await ready()).ready, "it can store again");

@@ -1,4 +1,4 @@
-/** What `up`, `restart` and `reload` report about starts that fail, and how a fixed agent comes back. */
+/** Reports of `up`, `restart` and `reload` about failed starts, and how a fixed agent comes back. */
 
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ function writeProgram(name: string, text = "#!/bin/sh\nexec sleep 1000\n", mode 
 }
 
 describe("restart", () => {
-	test("fails and says so when the program is gone (S19)", LONG, async () => {
+	test("fails and reports it when the program is gone (S19)", LONG, async () => {
 		const program = writeProgram("agent.sh");
 		home.writeFleet(`a: { command: [${program}] }\nb: { command: [sleep, '1000'] }`);
 		await home.must("up");

@@ -37,7 +37,7 @@ function sendHeader(socketPath: string): Promise<void> {
 		"x-api-key": SECRETS.header,
 	};
 	return new Promise((resolve, reject) => {
-		const sent = request({ socketPath, path: "/api/v1/agents/p:nobody", headers }, (response) => {
+		const sent = request({ socketPath, path: "/api/v1/agents/p:missing", headers }, (response) => {
 			response.resume();
 			response.on("end", resolve);
 		});
@@ -46,7 +46,7 @@ function sendHeader(socketPath: string): Promise<void> {
 	});
 }
 
-/** Which secrets stand in which file of the home, besides the vault, which is there to hold them. */
+/** Which secrets are in which file of the home, besides the vault, which stores them. */
 function searchFiles(folder: string): string[] {
 	const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
 	return names.flatMap((name) => {
@@ -118,7 +118,7 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 	}
 	const halted = async () => (await fleet?.ps())?.some(({ policy }) => policy === "halted");
 	await eventually(async () => (await halted()) === true, "the agent is halted");
-	await eventually(() => existsSync(notices), "somebody was notified");
+	await eventually(() => existsSync(notices), "a notification was sent");
 	// The next daemon has learned nothing from starts of its own.
 	await fleet.killDaemon();
 	await must("daemon", "start");

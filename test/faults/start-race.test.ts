@@ -33,7 +33,7 @@ const startMany = (count: number) =>
 const daemonLog = () =>
 	readFileSync(join(home.env["REEVE_HOME"] ?? tmpdir(), "daemon.log"), "utf8");
 
-test("twenty that are started at once become one, however long it needs, and all are told so", {
+test("twenty that are started at once become one, however long it takes, and all report it", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome(meddle("setTimeout(() => listen.apply(this, args), 2500);"));
@@ -61,13 +61,13 @@ test("the death of the one that won while it starts lets another take its place"
 				}, 2000);`),
 	);
 	const started = await startMany(5);
-	// Whoever started the one that was killed is told of its end; by then another may answer already.
+	// The starter of the killed one reports its end; by then another may respond already.
 	expect(started.filter(({ code }) => code === 0).length).toBeGreaterThanOrEqual(4);
 	await home.must("ps");
 	expect(daemonLog().match(/"msg":"started"/g)).toHaveLength(2);
 });
 
-test("daemons that die again and again are told with their last words, not waited for", {
+test("daemons that keep dying are reported with their last output, without a long wait", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome(

@@ -1,6 +1,6 @@
 /**
- * Requests that were under way when the disk became full or the database locked. What each was answered is
- * compared with what a daemon finds that starts after kill -9, and with what the agents wrote themselves.
+ * Requests that were in progress when the disk became full or the database locked. Each response is
+ * compared with the state that a daemon finds after kill -9, and with the agents' own output.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * The database cannot be written: the disk is full, another program holds it, it was moved away. A real
- * daemon goes on keeping its agents, refuses with the reason, and goes on by itself when it can.
+ * The database cannot be written: the disk is full, another program has locked it, it was moved away. A
+ * real daemon keeps its agents, refuses requests with the reason, and recovers by itself.
  */
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -31,7 +31,7 @@ async function untilRefused(): Promise<Ran> {
 	throw new Error("nothing was refused");
 }
 
-/** What an operator sees while it lasts, and when it is over. */
+/** The operator's view during the fault and after it. */
 async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promise<void> {
 	const [a] = await pids();
 	// The first may have stopped the agent before nothing could be stored any more; the next is refused at once.
@@ -69,7 +69,7 @@ async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promis
 	expect(await home.ps()).toMatchObject([{ process: "stopped" }, { process: "running" }]);
 }
 
-test("a full disk: agents live on, requests are refused clearly, and it recovers by itself", {
+test("a full disk: agents survive, requests are refused clearly, and it recovers by itself", {
 	timeout: 300_000,
 }, async (context) => {
 	const disk = mountDisk(16_384);
@@ -90,7 +90,7 @@ test("a full disk: agents live on, requests are refused clearly, and it recovers
 	);
 });
 
-test("a database that another program holds: the same, and it says so", {
+test("a database that another program has locked: the same, with that reason", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome();
@@ -136,7 +136,7 @@ test("an agent that dies while nothing can be stored is shown as gone, not as ru
 	]);
 });
 
-test("a database that was moved away is not made anew behind anybody's back", {
+test("a database that was moved away is not silently recreated", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome();

@@ -1,4 +1,4 @@
-/** What an operator sees of a fleet that goes wrong: real programs, a real daemon, the command line. */
+/** The operator's view of a failing fleet: real programs, a real daemon, the command line. */
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -64,7 +64,7 @@ describe("a stop", () => {
 		expect(stopped?.duration_ms).toBeGreaterThanOrEqual(1_000);
 		if (process.platform === "linux") expect(processesOf(runId ?? "")).toEqual([]);
 		const grandchild = Number(readFileSync(`${home.folder}/grandchild`, "utf8"));
-		// Where nobody reaps orphans, a zombie is left of it, which is as dead.
+		// If orphans are not reaped, a zombie is left of it, which is dead.
 		const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(grandchild)], {
 			encoding: "utf8",
 		});
@@ -98,7 +98,7 @@ describe("the daemon", () => {
 		await home.must("ps");
 	});
 
-	test("leaves a corrupt database as it is, and says so", { timeout: 300_000 }, async () => {
+	test("does not change a corrupt database, and reports it", { timeout: 300_000 }, async () => {
 		home = createFleetHome();
 		await home.must("daemon", "start");
 		await home.must("daemon", "stop");

@@ -31,9 +31,9 @@ export interface ApiWorld {
 	readonly client: Client;
 	/** Where logs of agents are looked for. */
 	readonly logs: string;
-	/** How often the daemon was told to end. */
+	/** How often the daemon was asked to stop. */
 	readonly ends: { count: number };
-	/** What failed in a way that nobody is told of. */
+	/** Failures that are not sent to clients. */
 	readonly failures: unknown[];
 	readonly refusals: Refusal[];
 	/** The port on which the same API is served to the network. */
@@ -58,7 +58,7 @@ export interface RawAnswer {
 	readonly body: string;
 }
 
-/** What the API is made of; a test may bring a copy with a bug in it. */
+/** The modules of the API; a test may use a copy with a bug. */
 export interface ApiModules {
 	readonly createApi: typeof createApi;
 	readonly createGate: typeof createGate;
@@ -201,7 +201,7 @@ async function rawRequest(
 	{ method = "GET", path, headers = {}, body }: RawRequest,
 ): Promise<RawAnswer> {
 	const sent = request({ ...target, method, path, headers, agent: false });
-	// Whoever refuses a body closes while it is still being sent.
+	// A server that refuses a body closes while it is still being sent.
 	sent.on("error", () => {});
 	sent.end(body);
 	const [response] = (await once(sent, "response")) as [IncomingMessage];

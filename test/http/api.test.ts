@@ -1,4 +1,4 @@
-/** What any program meets that speaks to the API by itself: ids, errors, bounds. */
+/** Basics for any program that uses the API directly: ids, errors, bounds. */
 
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { type Document, OpenAPIClientAxios } from "openapi-client-axios";
@@ -17,7 +17,7 @@ describe("a failure", () => {
 		["an unknown path", { path: "/api/v1/nothing" }, "no_route"],
 		["a path that climbs", { path: "/api/v1/../../health/.." }, "no_route"],
 		["the wrong method", { method: "DELETE", path: "/api/v1/agents" }, "method_not_allowed"],
-		["an unknown agent", { path: "/api/v1/agents/p:nobody" }, "agent_not_found"],
+		["an unknown agent", { path: "/api/v1/agents/p:missing" }, "agent_not_found"],
 		["a broken escape", { path: "/api/v1/agents/%zz" }, "no_route"],
 		["a body that is no JSON", post("/api/v1/fleet/up", "{"), "validation_failed"],
 		["a body of no type", post("/api/v1/fleet/up", "{}", {} as never), "unsupported_media_type"],
@@ -71,7 +71,7 @@ describe("a failure", () => {
 		expect(details).toMatchObject({ issues: [{ path: "text" }, { path: "submit" }] });
 	});
 
-	test("that nobody expected tells its story to the log alone (A5)", async () => {
+	test("that is unexpected appears in the log only (A5)", async () => {
 		const { raw, world, failures: unexpected } = await createApiWorld();
 		world.engine.list = () => {
 			throw new Error("the password is hunter2");
@@ -94,7 +94,7 @@ describe("ids", () => {
 		expect(given).toMatchObject(headers);
 	});
 
-	test("that could not stand in a log are not taken", async () => {
+	test("that are not safe in a log are not used", async () => {
 		const { raw } = await createApiWorld();
 		const headers = { "x-correlation-id": "a b{}" };
 		expect((await raw({ path: "/health", headers })).headers["x-correlation-id"]).not.toBe("a b{}");

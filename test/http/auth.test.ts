@@ -1,4 +1,4 @@
-/** Nobody is let in who does not belong: every route, in every way that must not work. */
+/** Access without permission is refused: every route, in every way that must fail. */
 
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -26,7 +26,7 @@ describe("walking every route", { timeout: 120_000 }, () => {
 
 	const BUGS: readonly (readonly [string, string, string, string, RegExp])[] = [
 		[
-			"a route that needs nobody",
+			"a route without access control",
 			"http/contract/daemon.ts",
 			'stops its agents first.",\n\t\taccess: "operate"',
 			'stops its agents first.",\n\t\taccess: "public"',
@@ -117,7 +117,7 @@ describe("a browser", () => {
 		expect((await rawNetwork({ path: "/api/v1/agents", headers })).status).toBe(401);
 	});
 
-	test("is told not to frame, keep, sniff or run anything of an answer", async () => {
+	test("must not frame, store, sniff or run anything of a response", async () => {
 		const { rawNetwork, port } = await createApiWorld();
 		const headers = { host: `127.0.0.1:${port}` };
 		for (const path of ["/health", "/api/v1/agents", "/nowhere"]) {
@@ -168,7 +168,7 @@ describe("tokens", () => {
 		expect((await ask(await tokens.showDefault())).status).toBe(200);
 		for (let failure = 0; failure < 5; failure++) await ask("no");
 		const reason = "the token is invalid or expired";
-		expect(refusals, "told without a flood").toEqual([
+		expect(refusals, "reported without a flood").toEqual([
 			{ from: "127.0.0.1", reason, failures: 1 },
 			{ from: "127.0.0.1", reason, failures: 21 },
 		]);

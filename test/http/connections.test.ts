@@ -101,7 +101,7 @@ test.each([
 	["http", () => createServer(), request],
 	["https", () => createSecureServer(SECURE), secureRequest],
 ] as const)(
-	"%s: the oldest idle connection gives way, requests under way do not",
+	"%s: the oldest idle connection is closed, open requests are not",
 	async (_, create, ask) => {
 		const { server, port, finish } = await listen(create());
 		const get = (path: string) => {

@@ -17,7 +17,7 @@ import { temporaryFolder } from "../support/reeve.js";
 
 const READERS = Number(process.env["REEVE_EVENT_READERS"] ?? 25);
 const EVENTS = Number(process.env["REEVE_EVENTS"] ?? 1_500);
-/** What a reader that does not read may cost: a page, and a little. */
+/** The cost of a reader that does not read: a page, and a little. */
 const PAGE_OF_EVENTS = 100;
 const BUFFERED_BYTES_MAX = 65_536;
 
@@ -159,7 +159,7 @@ describe("events", { timeout: 300_000 }, () => {
 		expect(seqs).toEqual(upTo(n).slice(17));
 	});
 
-	test("are filtered, and a filtered reader is told how far it has come", async () => {
+	test("are filtered, and a filtered reader learns the current position", async () => {
 		const { store, port } = await serve({
 			filter: { agent: "p:a1", types: ["agent."] },
 			heartbeatMs: 50,

@@ -72,7 +72,7 @@ describe("through the typed client", () => {
 		expect(from).toBe("healthy");
 	});
 
-	test("an agent that ended by itself is told what follows", async () => {
+	test("an agent that exited cleanly gets an answer", async () => {
 		const api = await createApiWorld();
 		api.world.backend.script("p:web", { livesMs: 10, code: 0 });
 		await ask(api, "POST /api/v1/agents/:scope/restart", { place: "p:web", body: {} });
@@ -93,7 +93,7 @@ describe("through the typed client", () => {
 		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
 	});
 
-	test("a fleet is taken on and reloaded", async () => {
+	test("a fleet is applied and reloaded", async () => {
 		const api = await createApiWorld();
 		const up = await ask(api, "POST /api/v1/fleet/up", { body: { fleet: FLEET, scope: "p:db" } });
 		expect(up.agents).toMatchObject([{ id: "p:db", outcome: "started" }]);
@@ -124,7 +124,7 @@ describe("through the typed client", () => {
 		expect(cancelled.status).toBe("cancelled");
 	});
 
-	test("a task that fails is told by the status and waits as a dead letter", async () => {
+	test("a task that fails is reported by the status and becomes a dead letter", async () => {
 		const api = await createApiWorld();
 		const body = { agent: "p:tool", action: "fail" };
 		const failing = api.client.call("POST /api/v1/tasks", { body, query: { wait: "10s" } });
@@ -193,7 +193,7 @@ describe("through the typed client", () => {
 		noted("GET /api/v1/agents/:id/terminal");
 	});
 
-	test("tokens are made, listed, shown, put anew and taken away", async () => {
+	test("tokens are created, listed, shown, replaced and revoked", async () => {
 		const api = await createApiWorld();
 		const made = await ask(api, "POST /api/v1/tokens", {
 			body: { scope: "agent:p:web", expires_in_ms: 60_000 },
@@ -225,7 +225,7 @@ describe("through the typed client", () => {
 		const api = await createApiWorld();
 		const body = { message: "half way through" };
 		await ask(api, "POST /api/v1/agents/:id/report", { place: "p:web", body });
-		const first = { question: "Is anybody there?" };
+		const first = { question: "Is a person there?" };
 		const early = await ask(api, "POST /api/v1/agents/:id/ask", { place: "p:web", body: first });
 		expect(early).toEqual({ answer: null });
 		const question = { question: "May I delete it?" };
@@ -242,7 +242,7 @@ describe("through the typed client", () => {
 		await expect(again).rejects.toMatchObject({ code: "no_question" });
 	});
 
-	test("a text that is accepted waits in the inbox, and can be given up", async () => {
+	test("an accepted message is queued in the inbox, and can be discarded", async () => {
 		const api = await createApiWorld();
 		const { id } = await api.world.engine.inbox.accept("p:web", "hello");
 		expect((await ask(api, "GET /api/v1/inbox")).messages).toMatchObject([

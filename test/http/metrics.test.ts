@@ -14,7 +14,7 @@ const seriesValue = (text: string, series: string) => {
 };
 
 describe("numbers", () => {
-	test("tell of agents, their exits and their states", async () => {
+	test("describe agents, their exits and their states", async () => {
 		const { client, world } = await createApiWorld();
 		world.backend.script("p:db", { livesMs: 100, code: 3 }, { livesMs: null });
 		await world.engine.up(FLEET, "p:db");
@@ -30,7 +30,7 @@ describe("numbers", () => {
 		expect(seriesValue(text, "reeve_events_sequence")).toBe(world.store.lastSeq());
 	});
 
-	test("tell what agent CLIs have used", async () => {
+	test("describe the usage of agent CLIs", async () => {
 		const { client, world, sessions } = await createApiWorld();
 		const used = { input: 7, output: 2, cacheRead: 30, cacheWrite: 4, costUsd: 0.5 };
 		sessions.spent.push({ ...used, key: "m", isTotal: false, atMs: null });
@@ -55,7 +55,7 @@ describe("numbers", () => {
 		expect(other.usage).toBeNull();
 	});
 
-	test("tell of tasks, attempts and plans", async () => {
+	test("describe tasks, attempts and plans", async () => {
 		const { client } = await createApiWorld();
 		const run = (action: string) =>
 			client.call("POST /api/v1/tasks", {
@@ -147,7 +147,7 @@ describe("the record", () => {
 	});
 });
 
-test("who asked for a task or a plan is told with it", async () => {
+test("the requester of a task or a plan is reported with it", async () => {
 	const { client, world } = await createApiWorld();
 	const task = { agent: "p:tool", action: "echo" };
 	await client.call("POST /api/v1/tasks", { body: task });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createApiWorld } from "./api-world.js";
 
-test("whoever resumes from events that are gone is told, and where they begin now (A3)", async () => {
+test("a reader that resumes from removed events gets an error with the oldest available one (A3)", async () => {
 	const { raw, world } = await createApiWorld();
 	const first = world.store.lastSeq();
 	Object.assign(world.store, { firstSeq: () => first });

@@ -1,4 +1,4 @@
-/** What the API reports about agents in trouble is true for every kind of agent (S19). */
+/** The API's reports about agents in trouble are true for every kind of agent (S19). */
 
 import { describe, expect, test } from "vitest";
 import { fleetOf } from "../engine/daemon-world.js";
@@ -155,7 +155,7 @@ describe("an agent that waited for the operator", () => {
 	});
 });
 
-test("resume reports that an agent that is down stays down, and its reason says so", async () => {
+test("resume reports that an agent that is down stays down, with the reason", async () => {
 	const { world, client, read } = await createReports();
 	world.backend.script("p:db", { livesMs: 100, code: 3 });
 	void world.engine.up(FLEET, "p:db");
@@ -169,7 +169,7 @@ test("resume reports that an agent that is down stays down, and its reason says 
 	});
 });
 
-test("an agent that waits for its restart is stopped by a down, and says so", async () => {
+test("an agent that waits for its restart is stopped by a down, and reports it", async () => {
 	const { world, read } = await createReports();
 	world.backend.script("p:db", { livesMs: 100, code: 3 });
 	void world.engine.up(FLEET, "p:db");

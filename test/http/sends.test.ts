@@ -24,7 +24,7 @@ test("a text that cannot be typed keeps none of the others waiting", async () =>
 	}
 });
 
-test("whoever sends a text to an agent that is called is told how to call it", async () => {
+test("sending a message to a call agent explains how to call it", async () => {
 	const { client } = await createApiWorld();
 	const sent = client.call("POST /api/v1/agents/:id/send", {
 		place: "p:tool",

@@ -42,7 +42,7 @@ const typed = ({ world }: ApiWorld) =>
 	Buffer.from(world.backend.typed(world.engine.get("p:web").run?.runId ?? "")).toString();
 
 describe("a terminal", { timeout: 60_000 }, () => {
-	test("has one writer, and whoever asks takes over", async () => {
+	test("has one writer, and any viewer can take over", async () => {
 		const api = await createApiWorld();
 		const token = await api.tokens.showDefault();
 		const [first, second] = [await view(api, token), await view(api, token)];
@@ -57,7 +57,7 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		expect(typed(api)).toBe("taken back");
 		const acts = api.world.store.events.filter(({ type }) => type === "operator.acted");
 		const route = "GET /api/v1/agents/:id/terminal";
-		expect(acts, "each who typed is told once").toMatchObject([
+		expect(acts, "each viewer who typed is recorded once").toMatchObject([
 			{ agent: "p:web", data: { route, by: "token", error: null } },
 			{ agent: "p:web", data: { route, by: "token", error: null } },
 		]);

@@ -1,7 +1,7 @@
 /**
- * Tries every route in every way that must not work, as a plain request and as a WebSocket, and lists
- * what was let in. What is public is written down here once more, so that a route that became public
- * by mistake is a hole.
+ * Tries every route in every way that must fail, as a plain request and as a WebSocket, and lists the
+ * successful ones. Public routes are listed here again, so that a route that became public by mistake
+ * is found.
  */
 
 import { once } from "node:events";
@@ -11,10 +11,12 @@ import type { Route } from "../../src/http/router.js";
 
 const PUBLIC = ["GET /health", "GET /login"];
 
-/** What any agent may ask; everything else only about itself. */
+/** The routes that any agent may use; all others only about itself. */
 const FOR_AGENTS = ["GET /api/v1/agents", "POST /api/v1/tasks"];
 
-/** What a token that is limited to another project may ask: its answers are filtered, or checked further on. */
+/**
+ * The routes that a token for another project may use: their responses are filtered, or checked later.
+ */
 const FOR_LIMITED = [
 	...["GET /api/v1/agents", "GET /api/v1/events", "GET /api/v1/inbox", "GET /api/v1/questions"],
 	...["GET /api/v1/tasks", "GET /api/v1/dead-letters", "GET /api/v1/plans"],
@@ -175,7 +177,7 @@ const UPGRADE = {
 	"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
 };
 
-/** About an agent that is not there, with a body that is none: whoever is let in does no harm. */
+/** About an agent that does not exist, with an invalid body: a successful request does no harm. */
 async function send(
 	port: number,
 	{ method, path }: Route,
@@ -185,7 +187,7 @@ async function send(
 	const isPost = method === "POST";
 	const sent = request({
 		...{ host: "127.0.0.1", port, method, agent: agent ?? false, setHost: false },
-		path: `${path.replace(/:\w+/, "p:nobody")}?code=none`,
+		path: `${path.replace(/:\w+/, "p:missing")}?code=none`,
 		headers: {
 			...headers,
 			...(agent === null && UPGRADE),

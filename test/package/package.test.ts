@@ -21,7 +21,7 @@ const run = (program: string, ...args: string[]) =>
 
 beforeAll(() => {
 	project = realpathSync(mkdtempSync(join(tmpdir(), "reeve-package-")));
-	// Without scripts: dist is built already, and building it anew would pull it away from other tests.
+	// Without scripts: dist is built already, and rebuilding it would remove it during other tests.
 	const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
 	const [result] = JSON.parse(execFileSync("npm", pack, { encoding: "utf8" })) as [
 		{ filename: string; files: { path: string }[] },

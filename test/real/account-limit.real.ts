@@ -108,7 +108,7 @@ test.each([
 		const isParked = async () =>
 			(await agents()).some(({ activity }) => activity === "rate_limited");
 		await eventually(isParked, "the limit is known", 60_000, 500);
-		// Those that were under way when the first one hit the limit hit it too.
+		// Agents with a running turn when the first one hit the limit hit it too.
 		await sleep(Math.max(0, resetsAtMs - 20_000 - Date.now()));
 		const parkedAtMs = Date.now();
 		const shown = (await agents()).map(({ activity }) => activity);

@@ -39,7 +39,7 @@ describe.each(ACP)("%s over ACP", (name, args, notResumed) => {
 		return JSON.parse(ran.stdout) as TaskDetailJson;
 	}
 
-	test("answers, and takes up the conversation in another process", async () => {
+	test("answers, and resumes the conversation in another process", async () => {
 		const first = await call("ask", { prompt: "say hello" });
 		expect(first).toMatchObject({ status: "succeeded" });
 		const { text, conversation } = first.result as { text: string; conversation: string };
@@ -87,7 +87,7 @@ describe.each(ACP)("%s over ACP", (name, args, notResumed) => {
 		expect(JSON.stringify((await asked).attempts)).toContain("the turn was cancelled");
 	});
 
-	test("tells that its key is wrong", async () => {
+	test("reports that its key is wrong", async () => {
 		bench.api.script({ when: "locked out", withTools: true, reply: { status: 401 } });
 		const { status, attempts } = await call("ask", { prompt: "locked out" });
 		expect([status, attempts[0]?.error?.kind]).toEqual(["dead_lettered", "backend_failure"]);

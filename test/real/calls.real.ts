@@ -44,7 +44,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("a call of %s", (_, cl
 		return outcome;
 	}
 
-	test("answers, and goes on with the conversation", async () => {
+	test("answers, and continues the conversation", async () => {
 		const first = await ask({ prompt: "--say hello" });
 		expect(first).toMatchObject({ ok: true, result: { text: expect.stringContaining("hello") } });
 		const { conversation } = (first as { result: { conversation: string } }).result;
@@ -54,7 +54,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("a call of %s", (_, cl
 		expect(JSON.stringify(bench.api.requests.map(({ body }) => body))).toContain("--say hello");
 	});
 
-	test.each(FAILURES)("tells %s for what it is", async (_name, reply, expected) => {
+	test.each(FAILURES)("reports %s as such", async (_name, reply, expected) => {
 		bench.api.reset();
 		bench.api.script({ when: "please fail", withTools: true, reply });
 		expect(await ask({ prompt: "please fail" })).toMatchObject({ ok: false, error: expected });

@@ -1,7 +1,7 @@
 /**
- * The real CLIs under test: where they come from, and what a fresh HOME must hold so that each one speaks
- * to the mock API without asking anybody. This is the laboratory's own knowledge, apart from that of
- * `src/adapters`: what both say was found twice.
+ * The real CLIs under test: their packages, and the files that a fresh HOME needs so that each one uses
+ * the mock API without questions. This is independent of `src/adapters`, so that common knowledge was
+ * found twice.
  */
 
 import type { Package } from "./install.js";
@@ -23,7 +23,7 @@ export interface RealCli extends Package {
 	readonly resume: (id: string, prompt: string) => readonly string[];
 	/** The terminal program, without a prompt. */
 	readonly terminal: readonly string[];
-	/** What stands on its screen when it waits for a prompt, and when it works. */
+	/** Patterns of its screen when it waits for a prompt, and when it works. */
 	readonly ready: RegExp;
 	readonly busy: RegExp;
 	/** How it asks before it runs a tool: arguments of the terminal program, changed seeds, what it shows. */
@@ -31,7 +31,7 @@ export interface RealCli extends Package {
 		readonly terminal: readonly string[];
 		readonly seeds: RealCli["seeds"];
 		readonly shows: RegExp;
-		/** What the call of the tool must say, so that it is asked about. */
+		/** The input of the tool call, so that it needs a permission. */
 		readonly input?: Record<string, unknown>;
 	} | null;
 	/** Start-up dialogs of a HOME without (all of) the seeds. */
@@ -308,7 +308,7 @@ const pi: RealCli = {
 	shell: (command) => ({ name: "bash", input: { command } }),
 };
 
-/** Settings of the laboratory that have a CLI give up at the first failure. */
+/** Settings of the laboratory that make a CLI fail at the first error. */
 const NO_RETRIES = [
 	/request_max_retries = 0\n/,
 	/stream_max_retries = 0\n/,

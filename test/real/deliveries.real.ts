@@ -17,7 +17,9 @@ async function open(cli: RealCli): Promise<Session> {
 	return session;
 }
 
-/** Sends a text, has somebody die, and counts how often the text stands in the conversation in the end. */
+/**
+ * Sends a message, kills a process, and counts how often the message is in the conversation in the end.
+ */
 async function sendAndKill(session: Session, moment: number, kill: () => Promise<void>) {
 	const { home, until } = session;
 	const text = `moment ${moment} of many`;

@@ -1,9 +1,9 @@
-/** Real CLIs that Reeve has never heard of: all that it knows of them stands in the fleet file. */
+/** Real CLIs without a built-in adapter: the fleet file describes them. */
 
 import { json, KEY, type RealCli } from "./clis.js";
 
 export interface DescribedCli extends RealCli {
-	/** What stands under `adapters` in the fleet file. */
+	/** The entry under `adapters` in the fleet file. */
 	readonly adapter: object;
 }
 

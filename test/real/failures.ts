@@ -31,23 +31,23 @@ export interface Expected {
 	readonly failure: KnownCause | null;
 	/** Words that are shown with it. */
 	readonly detail?: string;
-	/** It goes on trying by itself. */
+	/** It keeps retrying by itself. */
 	readonly asksAgain?: true;
-	/** What a person does before the next prompt goes. */
+	/** The actions of a person before the next prompt is sent. */
 	readonly steps?: readonly FailureStep[];
-	/** Why no more is known of it, where it is not told as a failure of its own. */
+	/** Why no more is known about it, if it is not reported as a separate failure. */
 	readonly because?: string;
 }
 
 const told = (failure: KnownCause): Expected => ({ activity: "ready", failure });
-/** What is sent waits until a person says that the login is right again. */
+/** Messages wait until the operator confirms that the login is fixed. */
 const LOCKED_OUT: Expected = { ...told("auth"), steps: ["resume"] };
 const LIMITED: Expected = { activity: "rate_limited", failure: "usage_limit", steps: ["resume"] };
 const retries = (because: string): Expected => ({
 	...{ activity: "busy", failure: null, asksAgain: true, steps: ["interrupt"], because },
 });
 
-/** It tries again, and tells so; once the service is well, the turn goes on. */
+/** It retries, and reports that; once the service is available, the turn continues. */
 const triesAgain = (detail: string, because: string): Expected => ({
 	...{ activity: "busy", failure: null, detail, steps: [], because },
 });
@@ -55,14 +55,14 @@ const asksAgain = (detail: string): Expected => ({
 	...{ ...triesAgain(detail, "it tries again for a minute or more"), asksAgain: true },
 });
 
-const GEMINI_RETRIES = "it tries again for minutes, and tells nobody";
+const GEMINI_RETRIES = "it retries for minutes without a report";
 
 const COPILOT_RETRIES: Expected = {
 	...{ activity: "busy", failure: null, asksAgain: true, steps: [] },
-	because: "it tries again for a minute, and only its screen says so",
+	because: "it retries for a minute, and only its screen shows that",
 };
 
-/** By CLI. One that is not in here is only tried for living through it and going on. */
+/** By CLI. Others are only tested for surviving it and continuing. */
 export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expected>>>> = {
 	claude: {
 		"401": LOCKED_OUT,
@@ -85,8 +85,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		"429": retries(GEMINI_RETRIES),
 		limit: {
 			...{ ...LIMITED, steps: ["stop", "resume"] },
-			because:
-				"its menu (Keep trying, Stop) waits for a person, and is all that tells of the limit",
+			because: "its menu (Keep trying, Stop) waits for a person, and is the only sign of the limit",
 		},
 		"529": retries(GEMINI_RETRIES),
 		"500": retries(GEMINI_RETRIES),
@@ -112,21 +111,21 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		"401": LOCKED_OUT,
 		"429": {
 			...{ activity: "busy", failure: null, steps: [] },
-			because: "it waits as long as `retry-after` says, and tells nobody",
+			because: "it waits as long as `retry-after` requires, without a report",
 		},
 		limit: asksAgain("429 usage limit reached"),
 		"529": asksAgain("529 Overloaded"),
 		"500": asksAgain("500 oh no"),
 		dropped: {
 			...{ activity: "ready", failure: null, steps: [] },
-			because: "it has the model go on where the answer was cut off",
+			because: "it makes the model continue where the response was cut off",
 		},
 	},
 	copilot: {
 		"401": LOCKED_OUT,
 		"429": {
 			...{ activity: "busy", failure: null, steps: [] },
-			because: "it waits as long as `retry-after` says, and tells nobody",
+			because: "it waits as long as `retry-after` requires, without a report",
 		},
 		limit: COPILOT_RETRIES,
 		"529": COPILOT_RETRIES,

@@ -16,7 +16,7 @@ export interface FaultRow {
 	readonly reported: string;
 	readonly followed: string;
 	readonly right: boolean;
-	/** What was wrong. */
+	/** The problem. */
 	readonly because: string;
 	/** From the message that caused it to its report. */
 	readonly reportedAfterS: number | null;
@@ -29,7 +29,7 @@ interface Seen {
 	reportedAfterS: number | null;
 }
 
-/** How long a report may take before the row is given up. */
+/** How long a report may take before the row fails. */
 const REPORT_MS = 100_000;
 const CONTINUE = "Continue.";
 const LAB_KEYS = {
@@ -119,7 +119,7 @@ export class FaultLab {
 		const { agent, home, until, ask } = session;
 		const isRetrying = seen.reported.startsWith("busy, retried");
 		if (isRetrying) {
-			await until("the turn goes on", async () => isIdle(await agent()), 240_000);
+			await until("the turn continues", async () => isIdle(await agent()), 240_000);
 			seen.followed = "the CLI's own retry";
 		} else if (seen.reported.startsWith("overloaded")) {
 			const isAsked = () => session.asked(CONTINUE).length > 0;
@@ -279,7 +279,7 @@ async function endsWell(
 	marker: string,
 ): Promise<void> {
 	await until("it is asked", () => asked(prompt).length > 0);
-	// A short turn may be over before anybody looks.
+	// A short turn may be over before the first look.
 	const hasBegun = async () => (await agent()).activity === "busy" || asked("").length > 1;
 	await until("it is busy", hasBegun, 30_000).catch(wrong("never busy"));
 	await until("the turn ends", async () => isIdle(await agent()), 300_000).catch(wrong("no end"));

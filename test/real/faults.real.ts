@@ -41,7 +41,7 @@ describe.concurrent("faults", () => {
 			parts.flatMap((part, n) => (part.length === 0 ? [] : [[cli.cli, n + 1, cli, part] as const])),
 		),
 	)(
-		"%s, part %i: what fails is reported, once, for what it is, and the agent goes on",
+		"%s, part %i: each failure is reported once, correctly, and the agent continues",
 		{ timeout: 3_600_000 },
 		async (_, __, cli, part) => {
 			const lab = new FaultLab(cli);

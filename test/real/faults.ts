@@ -4,7 +4,7 @@ import type { TurnCause } from "../../src/core/adapter.js";
 import type { MockReply } from "../../src/testing/mock-api/script.js";
 import type { RealCli } from "./clis.js";
 
-/** What must follow a failed turn. */
+/** The required reaction to a failed turn. */
 export type Followup =
 	/** Reeve asks the agent to continue once the service works again. */
 	| "retry"

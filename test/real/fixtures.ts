@@ -8,7 +8,10 @@ import type { RealCli } from "./clis.js";
 const FIXTURES = resolve("test/fixtures");
 const isRecording = process.env["REEVE_RECORD"] === "1";
 
-/** What differs from run to run is replaced, so that a new recording shows what a new version changed. */
+/**
+ * Values that differ between runs are replaced, so that a new recording shows the changes of a new
+ * version.
+ */
 function scrub(text: string, { place, program }: Bench): string {
 	return text
 		.replaceAll(program, "<program>")

@@ -25,7 +25,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s without a terminal
 	});
 	afterAll(() => bench.close());
 
-	test("answers a prompt, and goes on with the same conversation", async () => {
+	test("answers a prompt, and continues the same conversation", async () => {
 		const ended = await bench.headless(cli.headless("say hello"));
 		await recordStream(cli, "ok", ended, bench);
 		expect(ended.code).toBe(0);
@@ -51,7 +51,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s without a terminal
 		expect(bench.api.requests.some((request) => request.isToolResult)).toBe(true);
 	});
 
-	test.runIf(cli.cli === "claude")("lets a subagent work, and tells what that used", async () => {
+	test.runIf(cli.cli === "claude")("lets a subagent work, and reports its usage", async () => {
 		bench.api.reset();
 		const input = { description: "look", prompt: "inner work", subagent_type: "general-purpose" };
 		bench.api.script(

@@ -26,7 +26,7 @@ export async function install({ name, version, bin }: Package): Promise<string> 
 	await writeFile(join(unfinished, "package.json"), '{ "private": true }\n');
 	const args = ["install", "--no-audit", "--no-fund", `${name}@${version}`];
 	await promisify(execFile)("npm", args, { cwd: unfinished, maxBuffer: 1 << 26 });
-	// Whole or not at all: an install that was cut off is never taken for one.
+	// Atomic: an interrupted install is never used.
 	await rm(folder, { recursive: true, force: true });
 	await rename(unfinished, folder);
 	return program;

@@ -1,7 +1,7 @@
 /**
- * Screens that the first patterns were not written from: in the sizes of people's terminals, with answers that
- * look like a CLI's own words. With `REEVE_RECORD=1` they become fixtures. Patterns were mended by the `misleading`
- * set before the `unseen` one was taken.
+ * Screens that the first patterns were not based on: in common terminal sizes, with responses that look
+ * like a CLI's own text. With `REEVE_RECORD=1` they become fixtures. Patterns were fixed with the
+ * `misleading` set before the `unseen` one was recorded.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ const SETS: readonly { folder: string; size: Size; text: () => string }[] = [
 	{ folder: "unseen-screens", size: [100, 36], text: () => UNSEEN },
 ];
 
-/** What an agent may well write about, being asked to work on a tool like this one. */
+/** Text that an agent may well write while working on a tool like this one. */
 const MISLEADING = `Here is what the screen shows:
 
 - a spinner with "esc to interrupt" or "esc to cancel" beside it
@@ -80,7 +80,7 @@ describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 		bench.api.requests.some((each) => each.tools.length > 0 && each.prompt.includes(prompt));
 	const until = (holds: () => boolean) => expect.poll(holds, { timeout: 60_000 }).toBe(true);
 
-	/** Shows that it can be typed into by taking a prompt; what came too early is typed once more. */
+	/** Proves that it accepts input by submitting a prompt; one that came too early is typed again. */
 	async function ask(bench: Bench, terminal: Terminal, prompt: string): Promise<void> {
 		await submit(terminal, prompt);
 		const asked = isAsked(bench, prompt);
@@ -129,7 +129,7 @@ describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 		await look(bench, terminal, "ready-interrupted", "ready", "interrupted");
 	});
 
-	test("runs a tool, and waits for an API that says nothing", async () => {
+	test("runs a tool, and waits for a silent API", async () => {
 		const [bench, terminal] = await started();
 		const tool = { tool: cli.shell("echo 'Do you want to proceed?'; sleep 8") };
 		bench.api.script(
@@ -141,7 +141,7 @@ describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 		await look(bench, terminal, "busy-tool", "busy", "a tool runs");
 		await until(() => bench.api.requests.some(({ isToolResult }) => isToolResult));
 		await sleep(3_000);
-		await look(bench, terminal, "busy-silent", "busy", "the API says nothing");
+		await look(bench, terminal, "busy-silent", "busy", "the API is silent");
 	});
 
 	test.runIf(cli.asking !== null)("asks before it runs a tool", async () => {

@@ -7,8 +7,8 @@ import { CLIS, type RealCli } from "./clis.js";
 import { recordScreen } from "./fixtures.js";
 
 /**
- * The one way of submitting that works for all of them: a paste, and Enter on its own. Again while nobody asks
- * the model, since one that comes soon after the start may be swallowed.
+ * The only way of submitting that works for all of them: a paste, and a separate Enter. Repeated until
+ * the model gets a request, since an early one may be swallowed.
  */
 async function submit(on: Bench, terminal: Terminal, prompt: string): Promise<void> {
 	const isAsked = () => on.api.requests.some((request) => request.prompt.includes(prompt));
@@ -84,7 +84,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		on.api.script({ when: "hang", withTools: true, reply: { connection: "silence" } });
 		await submit(on, terminal, "please hang");
 		await terminal.shows(cli.busy);
-		await look(terminal, cli, on, "busy-silent", { label: "busy", how: "the API says nothing" }, 2);
+		await look(terminal, cli, on, "busy-silent", { label: "busy", how: "the API is silent" }, 2);
 	});
 
 	test("runs a tool", async () => {

@@ -190,7 +190,7 @@ function has(file: string, marker: string): boolean {
 	}
 }
 
-/** How often a text stands in what the model was asked. */
+/** How often a text occurs in the request to the model. */
 export function countIn(request: MockRequest | undefined, text: string): number {
 	return JSON.stringify(request?.body ?? "").split(text).length - 1;
 }

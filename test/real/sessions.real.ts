@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tellsCost } from "../../src/core/budget.js";
+import { reportsCost } from "../../src/core/budget.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
@@ -24,12 +24,12 @@ function bytesIn(folder: string): number {
 		.reduce((sum, { parentPath, name }) => sum + lstatSync(join(parentPath, name)).size, 0);
 }
 
-/** What a person does after a failure, each until it is done. */
+/** The actions of a person after a failure, each until it is done. */
 const STEPS: Readonly<Record<FailureStep, (session: Session, cli: RealCli) => Promise<unknown>>> = {
 	async interrupt({ press, screen, until }, { interrupt, busy }) {
 		for (const key of interrupt) {
 			await press(key);
-			// Two that come at once may be taken for one key.
+			// Two simultaneous ones may count as one key.
 			await sleep(300);
 		}
 		await until("its turn is broken off", async () => !busy.test(await screen()));
@@ -64,17 +64,17 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			expect(strangers(`HOME=${session.bench.place.home}`, pid ?? 0)).toEqual([]);
 		});
 
-		test("tells what it uses", async () => {
+		test("reports its usage", async () => {
 			const { agent, until } = session;
-			// Nothing is known of how a CLI of the fleet file's own tells it.
+			// The usage report of a custom CLI is unknown.
 			if ("adapter" in cli) return expect((await agent()).usage).toBeNull();
 			const isTold = async () => ((await agent()).usage?.tokens_today ?? 0) > 100;
 			await until("its tokens are counted", isTold);
 			const { usage } = await agent();
-			if (tellsCost("session", name)) expect(usage?.usd_today).not.toBeNull();
+			if (reportsCost("session", name)) expect(usage?.usd_today).not.toBeNull();
 		});
 
-		test("is killed, and goes on with the same conversation", async () => {
+		test("is killed, and continues the same conversation", async () => {
 			const { agent, until, bench } = session;
 			const before = await agent();
 			const temporary = temporaryOf(before.pid);
@@ -99,7 +99,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 		});
 
 		test.each(Object.keys(FAILURES) as FailureName[])(
-			"lives through %s, tells what it was, and goes on",
+			"survives %s, reports it, and continues",
 			async (failure) => {
 				const { agent, bench, until, asked } = session;
 				const expected = EXPECTED[name]?.[failure];
@@ -142,7 +142,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			expect(await session.events("inbox.dead")).toEqual([]);
 		});
 
-		test("ends when it is told to, and leaves no tool behind", async () => {
+		test("exits on request, and leaves no tool behind", async () => {
 			const { bench, home, until } = session;
 			const marker = `reeve-tool-${process.pid}-${name}`;
 			const reply = { tool: cli.shell(`perl -e 'sleep 100000' ${marker}`) };

@@ -1,4 +1,7 @@
-/** What only shows over time: tools that say nothing, APIs that say nothing, an end before the first good turn. */
+/**
+ * Problems that only show over time: silent tools, silent APIs, an exit before the first successful
+ * turn.
+ */
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { killProcess } from "../support/kill.js";
@@ -37,7 +40,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))("%
 		await until("it stands still", async () => (await stalls()) > before);
 	});
 
-	test("comes out of a hang by a nudge, an interrupt or a restart, each tried once, and goes on", async () => {
+	test("recovers from a hang by a nudge, an interrupt or a restart, each tried once, and continues", async () => {
 		const nudge = "Carry on where you were.";
 		const steps = ["nudge", "interrupt", "restart"];
 		const session = await open(cli, { stall: { after: "12s", steps, nudge } });
@@ -59,7 +62,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))("%
 		expect(names).toEqual(steps.slice(0, names.length));
 	});
 
-	test("that ends before its first good turn goes on with the same conversation, or says that it is lost", async () => {
+	test("that exits before its first successful turn continues the same conversation, or reports that it is lost", async () => {
 		const session = await open(cli);
 		const { agent, bench, until } = session;
 		bench.api.script({ when: "first words", withTools: true, reply: FAILURES.dropped });

@@ -44,7 +44,7 @@ describe("what to do about missing system programs", () => {
 		["macOS", { platform: "darwin", uid: 501, hasApt: false }, /^Install: brew install tmux-brew$/],
 		["root on macOS, apt-get or not", { platform: "darwin" }, /^Install: brew install tmux-brew$/],
 		["root without apt-get", { hasApt: false }, /^Install: tmux, with the package manager/],
-	])("%s is told what to install, and the run goes on", (_who, facts, how) => {
+	])("%s prints what to install, and the run continues", (_who, facts, how) => {
 		expect(planInstall({ ...containerWithout, ...facts })).toEqual({
 			type: "advise",
 			lines: [

@@ -141,7 +141,7 @@ describe("with systemd", () => {
 		]);
 	});
 
-	test("a unit that somebody else wrote is neither replaced nor removed", async () => {
+	test("a foreign unit is neither replaced nor removed", async () => {
 		const world = createServiceWorld("linux");
 		const file = join(world.folder, UNIT);
 		mkdirSync(dirname(file), { recursive: true });
@@ -167,7 +167,7 @@ describe("with systemd", () => {
 		expect(other.error?.message).toContain(`runs the daemon of ${world.env.REEVE_HOME}`);
 	});
 
-	test("no bus and no systemd are told with what to do", async () => {
+	test("no bus and no systemd are reported with a hint", async () => {
 		const world = createServiceWorld("linux");
 		world.turn("no-bus");
 		const { error } = await world.install();
@@ -215,7 +215,7 @@ describe("for the whole host", () => {
 		await world.uninstall({ system: true }, asAda);
 	});
 
-	test("an unknown user, or --user without --system, is told", async () => {
+	test("an unknown user, or --user without --system, is reported", async () => {
 		const world = withAccounts(createServiceWorld("linux", { uid: 0 }));
 		const unknown = await world.install({ system: true, user: "eve" });
 		expect(unknown.error?.message).toContain("unknown user eve");
@@ -254,7 +254,7 @@ describe("with launchd", () => {
 		expect(world.commands()).toContain("launchctl enable user/501/reeve.daemon");
 	});
 
-	test("where launchd is missing it is told", async () => {
+	test("a missing launchd is reported", async () => {
 		const world = createServiceWorld("darwin");
 		const { error } = await world.install({}, { PATH: "/nowhere" });
 		expect(error).toMatchObject({ code: "service_manager_missing" });
@@ -299,7 +299,7 @@ describe("the program that is written", () => {
 	});
 });
 
-test("on a system with neither, it is told", async () => {
+test("a system with neither reports it", async () => {
 	const world = createServiceWorld("linux", { platform: "freebsd" });
 	expect((await world.install()).error).toMatchObject({
 		...{ code: "service_manager_missing", message: expect.stringContaining("freebsd") },

@@ -34,12 +34,12 @@ describe("the golden files", () => {
 		["reeve-system.service", renderSystemdUnit(ofHost)],
 		["reeve.plist", renderLaunchdPlist(facts)],
 		["reeve-system.plist", renderLaunchdPlist(ofHost)],
-	])("%s is what is written", async (name, text) => {
+	])("%s is the written text", async (name, text) => {
 		await expect(text).toMatchFileSnapshot(`../fixtures/services/${name}`);
 	});
 });
 
-test("what is written is known again, with its home, and what others wrote is not", () => {
+test("written files are recognized, with their home, and foreign ones are not", () => {
 	for (const { home } of [facts, oddFacts]) {
 		expect(parseSystemdUnit(renderSystemdUnit({ ...facts, home }))).toEqual({ home });
 		expect(parseLaunchdPlist(renderLaunchdPlist({ ...facts, home }))).toEqual({ home });
@@ -62,7 +62,7 @@ test("a name with a line break is refused: it would become a line of its own", (
 	expect(() => renderLaunchdPlist({ ...facts, path: "/bin\u0000" })).toThrow("the path");
 });
 
-/** What each key must be, or agents are lost with the daemon. */
+/** Required values; otherwise agents are lost with the daemon. */
 test.each([
 	[
 		"agents outlive a restart of the service",

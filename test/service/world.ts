@@ -1,4 +1,4 @@
-/** A host with systemd or launchd for tests: folders of its own, programs that stand in, a small daemon. */
+/** A host with systemd or launchd for tests: its own directories, fake programs, a small daemon. */
 
 import {
 	chmodSync,
@@ -85,7 +85,7 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 			end((JSON.parse(read("state.json")) as { pid: number }).pid);
 			writeFileSync(join(folder, "state.json"), JSON.stringify({ pid: 0, enabled: true, active }));
 		},
-		/** What the fakes were asked, without questions. */
+		/** The requests to the fakes, without queries. */
 		commands: () =>
 			read("asked.log")
 				.split("\n")

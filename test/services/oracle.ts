@@ -1,6 +1,6 @@
 /**
- * What should be seen of scripted services, worked out with sums and comparisons from the rules as they are
- * written in the guide. It knows nothing of promises, timers or the supervisor's code.
+ * The expected behaviour of scripted services, computed from the rules in the guide. It uses no
+ * promises, timers or code of the supervisor.
  */
 
 import type { Life, Observed, Script } from "./world.js";
@@ -16,7 +16,7 @@ const DEFAULTS = {
 
 interface Run {
 	readonly startMs: number;
-	/** When it lets go, unless everything is stopped before. */
+	/** When it stops, unless everything is stopped before. */
 	readonly goneMs: number;
 	/** When the supervisor has done with it, which may be sooner. */
 	readonly overMs: number;
@@ -89,14 +89,14 @@ function runOf(life: Life, startMs: number, rules: typeof DEFAULTS): Run & { sta
 	return { startMs, goneMs, overMs: timeoutMs, life, stable: false };
 }
 
-/** When the run that is there at the stop lets go, and whether it threw although it was told to stop. */
+/** When the current run at the stop ends, and whether it threw although it was asked to stop. */
 function endOf(runs: readonly Run[], stopMs: number): { goneMs: number; threw: boolean } {
 	const run = runs.findLast(({ startMs, goneMs }) => startMs < stopMs && goneMs > stopMs);
 	if (run === undefined) return { goneMs: stopMs, threw: false };
 	if (run.overMs <= stopMs) return { goneMs: run.goneMs, threw: false };
 	const { obeyMs, throws, throwsWhenTold, startMs, runMs } = run.life;
 	const obeyedMs = obeyMs === null ? NEVER : stopMs + obeyMs;
-	// Also one whose start would have been cut short goes on with it when it is told to stop.
+	// A service whose start would have been cut short also continues with it when it is asked to stop.
 	const endMs = startMs === null || runMs === null ? NEVER : run.startMs + startMs + runMs;
 	if (obeyedMs < endMs) return { goneMs: obeyedMs, threw: throwsWhenTold };
 	return { goneMs: endMs, threw: endMs !== NEVER && throws };

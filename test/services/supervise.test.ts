@@ -110,13 +110,13 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 			},
 		],
 		[
-			"a start may hang for ever",
+			"a start may hang forever",
 			{
 				...{ file: SUPERVISE, find: 'end({ type: "start_timeout" });', replace: "" },
 			},
 		],
 		[
-			"a start that hangs is not told to end",
+			"a start that hangs is not asked to stop",
 			{ file: SUPERVISE, find: "life.abort();", replace: "" },
 		],
 		[
@@ -130,7 +130,7 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 			},
 		],
 		[
-			"who never lets go is waited for without end",
+			"a service that never stops is waited for without end",
 			{
 				...{ file: SUPERVISE, find: 'this.#decide(part, { type: "lingered" });', replace: "" },
 			},
@@ -160,7 +160,7 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 			},
 		],
 		[
-			"nobody limits the drain",
+			"the drain has no limit",
 			{ file: SUPERVISE, find: "this.#clock.schedule(drainMs, finish)", replace: "() => {}" },
 		],
 		[
@@ -172,11 +172,11 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 			{ file: POLICY, find: "exitCode: 1", replace: "exitCode: 0" },
 		],
 		[
-			"what did not stop is not told",
+			"services that did not stop are not reported",
 			{ file: SUPERVISE, find: "if (running !== null) return [", replace: "if (false) return [" },
 		],
 		[
-			"what threw at the stop is not told",
+			"errors while stopping are not reported",
 			{ file: SUPERVISE, find: "part.stopError = ending.error", replace: "part.stopError = null" },
 		],
 	])("%s", async (_, bug) => {
@@ -190,7 +190,7 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 	});
 });
 
-/** Supervises these lives by the clock, and notes what is told. */
+/** Supervises these scripts by the clock, and records the reports. */
 function superviseLives(
 	all: Readonly<Record<string, Pick<Service, "policy" | "run"> & Partial<Service>>>,
 ) {
@@ -238,7 +238,7 @@ describe("supervise()", () => {
 		});
 	});
 
-	test("never runs a service beside its successor, and gives up on one that never lets go", async () => {
+	test("never runs a service next to its successor, and fails for one that never stops", async () => {
 		const deaf: Script = { policy: "restartable", lives: [{ ...HANGS, obeyMs: null }] };
 		const seen = await observe(supervise, [deaf], 10_000_000);
 		expect(seen.starts).toEqual([[0]]);
@@ -290,7 +290,7 @@ describe("supervise()", () => {
 		});
 	});
 
-	test("can be told to end as after a failure", async () => {
+	test("can be asked to stop as after a failure", async () => {
 		const { supervisor, until } = superviseLives({ serves: { policy: "critical", run: obeys } });
 		supervisor.fail("no memory left");
 		supervisor.stop();
@@ -298,7 +298,7 @@ describe("supervise()", () => {
 		expect(await supervisor.ended).toMatchObject({ exitCode: 1, reason: "no memory left" });
 	});
 
-	test("goes on when whoever listens throws", async () => {
+	test("continues when a listener throws", async () => {
 		const { clock, step } = createSteppedClock();
 		const warned: string[] = [];
 		const listen = ({ message }: Error) => void warned.push(message);

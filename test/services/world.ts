@@ -11,7 +11,7 @@ export interface Life {
 	/** From ready until it ends by itself; null when it does not. */
 	readonly runMs: number | null;
 	readonly throws: boolean;
-	/** Until it ends once it is told to; null when it does not care. */
+	/** Until it stops after it was asked to; null if it ignores that. */
 	readonly obeyMs: number | null;
 	readonly throwsWhenTold: boolean;
 }
@@ -69,7 +69,7 @@ export function createSteppedClock(): {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Runs the services, asks them to stop at `stopAtMs`, and tells what was seen from outside. */
+/** Runs the services, asks them to stop at `stopAtMs`, and returns the external observations. */
 export async function observe(
 	start: typeof supervise,
 	scripts: readonly Script[],

@@ -9,7 +9,7 @@ import type { ProcessIdentity } from "../../src/ports/backend.js";
 import { createConversationLeases } from "../../src/sessions/conversation-leases.js";
 
 const RACER = join(import.meta.dirname, "../fixtures/leases/races-for-conversation.mjs");
-const holder = { agentId: "p:a", runId: "run-of-nobody" };
+const holder = { agentId: "p:a", runId: "run-without-process" };
 let folder: string;
 
 beforeEach(() => {
@@ -71,11 +71,11 @@ describe("the right to hold a conversation", () => {
 		expect((await leases.take("claude/1", holder)).ok).toBe(false);
 		await idler.end();
 		expect((await leases.take("claude/1", holder)).ok).toBe(true);
-		// Whoever comes late with an old number has lost it.
+		// A late caller with an old number has lost it.
 		expect(await leases.bind(taken.lease, identityOf(process.pid))).toBe(false);
 	});
 
-	test("is not lost while anything of the run lives, although its daemon died before it could say so", async () => {
+	test("is not lost while any process of the run lives, although its daemon died before recording it", async () => {
 		const idler = startIdler({ REEVE_RUN_ID: "run-that-lives-on" });
 		await idler.running;
 		const gone = startIdler();
@@ -85,7 +85,7 @@ describe("the right to hold a conversation", () => {
 		const leases = createConversationLeases(folder);
 		const taken = await leases.take("claude/1", { agentId: "p:a", runId: "run-that-lives-on" });
 		if (!taken.ok) throw new Error(taken.detail);
-		// Its daemon has died, and it was bound to nobody who lives.
+		// Its daemon has died, and it was bound to no live process.
 		await leases.bind(taken.lease, daemon);
 		expect((await leases.take("claude/1", holder)).ok).toBe(false);
 		await idler.end();

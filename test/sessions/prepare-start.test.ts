@@ -43,7 +43,7 @@ async function prepare(spec: AgentSpec, intent: Partial<StartIntent> = {}) {
 		{ withContinue: true, conversation: null, ...intent },
 		{
 			environments: createEnvironments({
-				...{ HOME: join(root, "home"), PATH: "/bin", TMPDIR: "/tmp/of-everybody" },
+				...{ HOME: join(root, "home"), PATH: "/bin", TMPDIR: "/tmp/shared" },
 			}),
 			home: {
 				...{ logs: join(root, "logs"), agents: join(root, "agents"), temporary: join(root, "tmp") },
@@ -59,7 +59,7 @@ async function prepare(spec: AgentSpec, intent: Partial<StartIntent> = {}) {
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
 describe("claude", () => {
-	test("begins with an id of Reeve's choice, and takes up that very conversation", async () => {
+	test("starts with an id chosen by Reeve, and resumes that conversation", async () => {
 		const spec = specOf("{ adapter: claude, args: [--model, opus] }");
 		const first = await prepare(spec);
 		const id = first.conversation?.id ?? "";
@@ -102,7 +102,7 @@ describe("claude", () => {
 		expect(existsSync(join(root, "home/.claude.json"))).toBe(false);
 	});
 
-	test("starts all the same when its settings cannot be read, and they stay as they are", async () => {
+	test("starts anyway when its settings cannot be read, and does not change them", async () => {
 		const file = join(root, "home/.claude.json");
 		writeFileSync(file, "{ broken");
 		await prepare(specOf("{ adapter: claude }"));
@@ -146,7 +146,7 @@ describe("claude", () => {
 test.each([
 	["codex", "trust_level"],
 	["gemini", "--skip-trust"],
-])("%s is told to trust its folder, and not with `seed: false`", async (adapter, words) => {
+])("%s gets a trusted directory, and not with `seed: false`", async (adapter, words) => {
 	const argsOf = async (more: string) =>
 		(await prepare(specOf(`{ adapter: ${adapter}${more} }`))).argv.join(" ");
 	expect(await argsOf("")).toContain(words);
@@ -166,8 +166,8 @@ describe("temporary files", () => {
 	});
 
 	test.each([
-		["{ command: [x] }", "/tmp/of-everybody"],
-		["{ adapter: claude, tmpdir: inherit }", "/tmp/of-everybody"],
+		["{ command: [x] }", "/tmp/shared"],
+		["{ adapter: claude, tmpdir: inherit }", "/tmp/shared"],
 		["{ adapter: claude, env: { TMPDIR: /mine } }", "/mine"],
 	])("%s has them in %s", async (agent, expected) => {
 		expect((await prepare(specOf(agent))).env["TMPDIR"]).toBe(expected);
@@ -189,7 +189,7 @@ describe("what is built in", () => {
 		expect(prepared.conversation).toMatchObject(conversation);
 	});
 
-	test("codex takes up the conversation that it has told", async () => {
+	test("codex resumes the conversation that it has reported", async () => {
 		const { argv } = await prepare(specOf("{ adapter: codex }"), { conversation: "thread-1" });
 		expect(argv.slice(0, 3)).toEqual(["codex", "resume", "thread-1"]);
 		expect(argv.join(" ")).toContain(`projects={"${join(root, "work")}"={trust_level="trusted"}}`);

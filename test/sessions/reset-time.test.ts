@@ -37,6 +37,6 @@ it.each([
 	"resets 3pm (Middle_Earth/Shire)",
 	"resets 99pm (UTC)",
 	"it took 3 hours",
-])("%s: does not tell", (text) => {
+])("%s: unknown", (text) => {
 	expect(read(text)).toBeNull();
 });

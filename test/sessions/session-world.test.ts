@@ -1,4 +1,4 @@
-/** What a daemon reads of a conversation's record, with real files. */
+/** Reading a conversation's transcript, with real files. */
 
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -68,7 +68,7 @@ function createLife(
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
 	const under: Call[] = [];
 	let state: BreakerState = NEW_BREAKER;
-	// The same breaker lived through with a wall clock that nobody sets: must act alike (B7).
+	// The same breaker with a wall clock that is never set: it must behave alike (B7).
 	let twin: BreakerState = NEW_BREAKER;
 	// The world's own account of the circuit.
 	let period = 0;
@@ -120,7 +120,7 @@ function createLife(
 			(admission.permit !== null) === expected,
 			invariant,
 			() =>
-				`${mode} with ${probes} probes under way, yet permit is ${JSON.stringify(admission.permit)}`,
+				`${mode} with ${probes} running probes, yet permit is ${JSON.stringify(admission.permit)}`,
 		);
 		store(admission.state);
 		compareTwin();
@@ -207,11 +207,11 @@ function createLife(
 		trace.note(() => `time passed, now ${JSON.stringify(clock.now())}`);
 	}
 
-	/** A new daemon takes the breaker up; whatever was under way is lost. */
+	/** A new daemon restores the breaker; running requests are lost. */
 	function daemonDies(): void {
 		under.length = 0;
 		store(breaker.recoverBreaker(state, clock.now(), settings));
-		// What is left was read off a wall clock that may have been set, so the twin begins anew.
+		// The rest was computed from a wall clock that may have been set, so the twin restarts.
 		twin = state;
 		const { steadyMs } = clock.now();
 		const leftMs = (state.openUntil?.steadyMs ?? steadyMs) - steadyMs;

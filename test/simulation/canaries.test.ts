@@ -114,7 +114,7 @@ const CANARIES: readonly Canary[] = [
 		breaks: /S16/,
 	},
 	{
-		name: "a stable run counts only if somebody saw it",
+		name: "a stable run counts only if it was observed",
 		world: "crash",
 		file: "crash-policy.ts",
 		find: "const settled = settle(before, sound.uptimeMs, context.settings);",
@@ -292,7 +292,7 @@ const CANARIES: readonly Canary[] = [
 		breaks: /B2|B4|B7/,
 	},
 	{
-		name: "a late answer is believed",
+		name: "a late response is accepted",
 		world: "task",
 		file: "task.ts",
 		find: "attempt !== null && attempt !== task.attempts",

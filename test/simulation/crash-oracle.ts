@@ -1,7 +1,7 @@
 /**
- * What the crash policy should answer, worked out anew from the whole history at every exit. It
- * keeps every exit but no counter and no ring, so it shares no mistake with the policy, which
- * keeps only those.
+ * The expected decisions of the crash policy, computed from the whole history at every exit. It keeps
+ * every exit but no counter and no ring, so it shares no mistake with the policy, which keeps only
+ * those.
  */
 
 import type { CrashAction, CrashPolicySettings, ExitClass } from "../../src/core/crash-state.js";
@@ -45,7 +45,7 @@ export function expectKind(report: ExitReport, permanentExitCodes: readonly numb
 }
 
 export interface Oracle {
-	/** What holds after this exit, which follows all those that the oracle has seen. */
+	/** The expected state after this exit, which follows all earlier ones. */
 	expectAfter(exit: PastExit): Expected;
 	readonly seen: number;
 }
@@ -87,7 +87,7 @@ function summarise(
 	return { policy, class: last.class, flaps };
 }
 
-/** What follows an exit, read off the documented rules one by one. */
+/** The reaction to an exit, derived from the documented rules one by one. */
 function followUp(
 	history: readonly Placed[],
 	last: Placed,

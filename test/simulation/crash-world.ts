@@ -76,7 +76,7 @@ export const crashWorld: World<CrashPolicy> = (policy, random, trace) => {
 			checkUncounted(state, decision, report, settings, trace);
 			checkAction(expected, decision, trace);
 		}
-		// What was decided is stored and read back, as by a daemon that died in between.
+		// The decision is stored and read back, as by a daemon that died in between.
 		state = JSON.parse(JSON.stringify(decision.state)) as CrashState;
 
 		if (child.habit === "dies at once" && !operatorSteppedIn) {
@@ -173,7 +173,7 @@ function checkUncounted(
 	);
 }
 
-/** What follows, and when. */
+/** The action, and its time. */
 function checkAction(expected: Expected, { action }: CrashDecision, trace: Trace): void {
 	trace.check(
 		action.type === expected.action,
@@ -191,7 +191,9 @@ function checkAction(expected: Expected, { action }: CrashDecision, trace: Trace
 	);
 }
 
-/** S16, told without the oracle: a child that always dies quickly halts exactly when it must. */
+/**
+ * S16, checked without the oracle: a child that always dies quickly is halted exactly when it must be.
+ */
 function checkLoopHalts(
 	exits: number,
 	state: CrashState,

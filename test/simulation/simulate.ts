@@ -6,7 +6,7 @@
 
 import { createRandom, type SeededRandom } from "../../src/testing/random.js";
 
-/** What a world notes as it goes; the last lines are written out when an invariant breaks. */
+/** The log of a world; the last lines are printed when an invariant breaks. */
 export interface Trace {
 	note(line: () => string): void;
 	/** Breaks off the life when the condition does not hold. */

@@ -67,11 +67,7 @@ export const taskWorld: World<TaskPolicies> = (policies, random, trace) => {
 			break;
 		}
 		const open = [...tasks].filter(([, task]) => task.released && !hasEnded(task));
-		trace.check(
-			open.length > 0,
-			"T1 a plan always has something to go on with",
-			() => decision.reason,
-		);
+		trace.check(open.length > 0, "T1 a plan can always continue", () => decision.reason);
 		const [name, task] = random.pick(
 			open as [[string, SimulatedTask], ...[string, SimulatedTask][]],
 		);

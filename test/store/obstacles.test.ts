@@ -1,4 +1,4 @@
-/** What stands in the way of writing: the store waits, says why, and loses nothing. */
+/** Obstacles to writing: the store waits, reports the reason, and loses nothing. */
 
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -247,7 +247,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(numbersIn(store)).toEqual(range(25));
 	});
 
-	test("closing gives up after a while, and says what was not stored", async () => {
+	test("closing stops after a while, and reports what was not stored", async () => {
 		const path = newPath();
 		const store = await open(path, { driver, limits: { closeWithinMs: 200 } });
 		const { seen, commit } = watch(store);
@@ -263,7 +263,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(numbersIn(await open(path, { driver }))).toEqual([]);
 	});
 
-	test("closing waits for a lock that is let go in time", async () => {
+	test("closing waits for a lock that is released in time", async () => {
 		const path = newPath();
 		const store = await open(path, { driver });
 		const { seen, commit } = watch(store);

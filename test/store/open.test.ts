@@ -54,7 +54,7 @@ async function filled(driver: DriverName): Promise<string> {
 		store.commit((transaction) => transaction.appendEvent(eventWith(number), number));
 	await Promise.all(range(500).map(commit));
 	await store.close();
-	// A copy, since the package lets go of a closed file only when its memory is collected.
+	// A copy, since the package releases a closed file only when its memory is collected.
 	const copy = newPath();
 	cpSync(path, copy);
 	return copy;
@@ -320,7 +320,7 @@ describe.each(DRIVERS)("migrations in %s", (driver) => {
 });
 
 describe("the driver", () => {
-	test("is Node's own where it has one, and its notice reaches nobody", async () => {
+	test("is Node's own if available, and its warning is suppressed", async () => {
 		const expected = DRIVERS[0];
 		expect((await loadDriver()).name).toBe(expected);
 		const folder = mkdtempSync(join(tmpdir(), "reeve-driver-"));

@@ -41,7 +41,7 @@ test("a refused request cannot change anything afterwards, however long it took"
 	other.exec("BEGIN IMMEDIATE");
 	let goOn = () => {};
 	let late: Promise<unknown> = Promise.resolve();
-	// What the engine itself has to store finds out that nothing can be written.
+	// A commit of the engine itself detects that nothing can be written.
 	const own = store.commit((transaction) => transaction.appendEvent(eventWith(1), 0));
 	const refused = store.accept(async () => {
 		await new Promise<void>((resolve) => {
@@ -128,7 +128,7 @@ test("timers that a refused request left behind may store again", async () => {
 	expect(numbersIn(store)).toEqual([2]);
 });
 
-test("a request that is partly durable is reported as unfinished, and goes on when it can", async () => {
+test("a request that is partly durable is reported as unfinished, and continues when possible", async () => {
 	const path = newPath();
 	const store = await open(path, { limits: LIMITS });
 	const other = await connect(path);

@@ -38,7 +38,7 @@ async function end(store: Store, numbers: readonly number[], agentId: string, at
 }
 
 describe.each(DRIVERS)("history in %s", (driver) => {
-	test("is cut at the oldest events, and numbers go on from the newest (A3)", async () => {
+	test("is cut at the oldest events, and numbers continue from the newest (A3)", async () => {
 		const path = newPath();
 		const store = await open(path, { driver });
 		expect(store.firstSeq()).toBe(1);
@@ -90,7 +90,7 @@ describe.each(DRIVERS)("history in %s", (driver) => {
 		expect(await store.prune(DEFAULT_RETENTION, NOW_MS)).toEqual(none);
 	});
 
-	test("loses old tasks with all that is known of them, but no open plan's and no dead letter", async () => {
+	test("loses old tasks with all their data, but no open plan's and no dead letter", async () => {
 		const store = await open(newPath(), { driver });
 		const plan = {
 			...{

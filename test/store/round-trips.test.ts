@@ -29,7 +29,7 @@ describe.each(DRIVERS)("what is stored in %s", (driver) => {
 		await store.commit((transaction) => {
 			transaction.putAgent(moved);
 			transaction.removeAgent(other.id);
-			transaction.removeAgent("web:nobody");
+			transaction.removeAgent("web:missing");
 		});
 		await store.close();
 		expect((await open(path, { driver })).readAgents()).toEqual([second, moved]);
@@ -74,9 +74,9 @@ describe.each(DRIVERS)("what is stored in %s", (driver) => {
 		await store.commit((transaction) => {
 			transaction.putRun(runNumbered(1));
 			transaction.putExit(exitOf(1));
-			transaction.putExit(exitOf(1, { reason: "told again" }));
+			transaction.putExit(exitOf(1, { reason: "sent again" }));
 		});
-		expect(store.readExits("web:a", 10)).toEqual([exitOf(1, { reason: "told again" })]);
+		expect(store.readExits("web:a", 10)).toEqual([exitOf(1, { reason: "sent again" })]);
 	});
 
 	test("effects come back by when they are due, one for each key", async () => {
@@ -162,7 +162,7 @@ describe.each(DRIVERS)("what is stored in %s", (driver) => {
 		);
 	});
 
-	test("nobody but the owner can read any of its files", async () => {
+	test("only the owner can read its files", async () => {
 		const path = newPath();
 		const before = process.umask(0);
 		try {

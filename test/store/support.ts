@@ -65,7 +65,7 @@ export interface Faults {
 	happened: number;
 }
 
-/** Notes down each statement as it is run, and fails where it is told to. */
+/** Records each statement, and fails where requested. */
 function spy(database: Database, statements: string[], faults: Faults): Database {
 	const beforeEach = (sql: string) => {
 		statements.push(sql);
@@ -161,7 +161,7 @@ export const effectFor = (key: string, changes: Partial<PendingEffect> = {}): Pe
 	...changes,
 });
 
-/** An event that carries a number, to tell it from others. */
+/** An event with a number that identifies it. */
 export const eventWith = (number: number, agent = "web:a"): NewEvent => ({
 	type: "agent.started",
 	agent,

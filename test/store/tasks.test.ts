@@ -54,7 +54,7 @@ describe.each(DRIVERS)("tasks in %s", (driver) => {
 		await expect(store.commit((transaction) => transaction.putAttempt(attempt))).rejects.toThrow();
 	});
 
-	test("stay as they ended, whatever the program believes (T2)", async () => {
+	test("stay as they ended, even if the program has a bug (T2)", async () => {
 		const store = await open(newPath(), { driver });
 		const letter = { type: "discarded", atMs: 7 } as const;
 		await store.commit((transaction) =>

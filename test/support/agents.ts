@@ -1,4 +1,4 @@
-/** Agents as the daemon would tell of them, for tests of what is made of that. */
+/** Agents in the format of the daemon, for tests of their rendering. */
 
 import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../src/core/crash-state.js";
 import type { AgentDetailJson, AgentJson, ExitJson } from "../../src/http/contract/agents.js";

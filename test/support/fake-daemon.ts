@@ -1,6 +1,6 @@
 /**
- * A daemon that says what a test tells it to: a real HTTP and WebSocket server on a real socket that
- * speaks the contract. What it is not told to answer is an error that names the request.
+ * A scripted daemon: a real HTTP and WebSocket server on a real socket that implements the contract. A
+ * request without a script is an error that names it.
  */
 
 import { mkdirSync } from "node:fs";
@@ -87,7 +87,7 @@ export async function startFakeDaemon(
 			const answer = known[name as JsonRouteName] as
 				| ((place: string, body: unknown) => unknown)
 				| undefined;
-			if (answer === undefined) throw new ReeveError("internal", `nobody expected ${name}`);
+			if (answer === undefined) throw new ReeveError("internal", `unexpected request ${name}`);
 			response.setHeader("content-type", "application/json");
 			response.end(JSON.stringify(await answer(place, body)));
 		}

@@ -31,7 +31,7 @@ const program = (check: string) => `
 export interface Readings {
 	readonly reads: number;
 	readonly versions: number;
-	/** What was wrong, with the beginning of the file. */
+	/** The problem, with the start of the file. */
 	readonly bad: readonly string[];
 }
 

@@ -12,7 +12,7 @@ describe("tests that need a program of the system", () => {
 		expect(decideNeed("no tmux", false)).toEqual({ type: "skip", reason: "no tmux" });
 	});
 
-	test("fail in CI, where nobody would see that they never ran", () => {
+	test("fail in CI, where a skipped test would go unnoticed", () => {
 		expect(decideNeed("no tmux", true)).toEqual({ type: "fail", reason: "no tmux" });
 	});
 });

@@ -1,7 +1,7 @@
 /**
- * Tests that need a program of the system. Where it is missing they are skipped with the reason, so
- * that a contributor without it can still run the rest; in CI they fail, since a machine that never
- * runs a test would keep it green for ever.
+ * Tests that need a system program. If it is missing they are skipped with the reason, so that a
+ * contributor without it can still run the rest; in CI they fail, since a machine that never runs a
+ * test would keep it green forever.
  */
 
 import { describe, test } from "vitest";

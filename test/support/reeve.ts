@@ -19,7 +19,7 @@ export interface Ran {
 export interface RunOptions {
 	readonly cwd?: string;
 	readonly env?: Readonly<Record<string, string>>;
-	/** What is on its stdin; nothing, when left out. */
+	/** Its stdin; empty if omitted. */
 	readonly input?: string | Uint8Array;
 	readonly program?: string;
 	/** Kills the command with -9 after this time, wherever it is by then. */
@@ -38,7 +38,7 @@ export async function runReeve(
 		stdio: ["pipe", "pipe", "pipe"],
 		...(killAfterMs !== undefined && { timeout: killAfterMs, killSignal: "SIGKILL" as const }),
 	});
-	// Whoever does not read it closes it.
+	// A program that does not read it closes it.
 	child.stdin.on("error", () => {});
 	child.stdin.end(input);
 	const [stdout, stderr, [code]] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Worker processes that do what a test says: they answer, keep requests, and end when they are told to. */
+/** Scripted worker processes: they respond, hold requests, and exit on request. */
 
 import type { ActionRequest } from "../../src/core/outcome.js";
 import type { Clock } from "../../src/ports/clock.js";
@@ -27,7 +27,7 @@ export interface ScriptedWorkers extends Executor {
 	readonly peak: { count: number };
 	/** Runs that were ended for a daemon that died. */
 	readonly endedLeft: string[];
-	/** What starting one comes to from now on; null starts it. */
+	/** The result of a start from now on; null starts it. */
 	refuse: { readonly permanent: boolean; readonly detail: string } | null;
 }
 

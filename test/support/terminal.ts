@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 50;
 const LOOKS_MAX = 300;
 
 export interface TestTerminal {
-	/** What is on the screen, colours included. */
+	/** The screen, with colours. */
 	screen(): string;
 	/** The screen, once this is on it. */
 	waitFor(what: string | RegExp): Promise<string>;

@@ -91,7 +91,7 @@ describe("a run in a scope of a real systemd", () => {
 		expect(exits.first(ended.runId)).toMatchObject({ code: 3 });
 	});
 
-	test("that ran out of memory while nobody watched is known to have", async () => {
+	test("that ran out of memory unobserved is reported as such", async () => {
 		const first = world.connect();
 		const limits = { ...NONE, memoryBytes: 60_000_000 };
 		const wait = `sleep 1 until -e '${world.folder}/go'; ${GREEDY}`;
@@ -105,7 +105,7 @@ describe("a run in a scope of a real systemd", () => {
 		});
 	});
 
-	test("goes on when a child of it was killed for want of memory", async () => {
+	test("continues when a child of it was killed by out of memory", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const limits = { ...NONE, memoryBytes: 60_000_000 };

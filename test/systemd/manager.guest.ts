@@ -1,4 +1,4 @@
-/** What every other test here stands on. */
+/** The basis of every other test here. */
 
 import { execFileSync } from "node:child_process";
 import { userInfo } from "node:os";

@@ -43,7 +43,7 @@ function isSucceeded(pid: number): boolean {
 	return now > 0 && now !== pid && show("ActiveState") === "active" && mainPid() === now;
 }
 
-/** Never 0: as the target of a signal, that is everybody here. */
+/** Never 0: as the target of a signal, that is every process here. */
 function daemonPid(): number {
 	const pid = mainPid();
 	if (pid <= 1) throw new Error(`the daemon is ${show("ActiveState")}`);
@@ -80,7 +80,7 @@ describe("the daemon as a service of the user's systemd", () => {
 		try {
 			reeve("up", "--all");
 		} catch {
-			// What takes this machine too long is tried again by the daemon.
+			// A slow machine may need a retry by the daemon.
 		}
 		await eventually(() => Object.values(agents()).every(({ pid }) => pid > 0));
 		before = agents();
@@ -129,7 +129,7 @@ describe("the daemon as a service of the user's systemd", () => {
 		}
 	});
 
-	test("has in its own group nobody but itself and what speaks for it", () => {
+	test("has only itself and its relay in its own group", () => {
 		const group = show("ControlGroup");
 		for (const { pid } of Object.values(before)) {
 			expect(readFileSync(`/proc/${pid}/cgroup`, "utf8")).not.toContain(group);

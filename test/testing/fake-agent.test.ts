@@ -18,7 +18,7 @@ interface Ledger {
 
 interface Opened {
 	readonly terminal: TestPty;
-	/** What stands on its screen: it draws all of it each time. */
+	/** The screen: it is redrawn completely each time. */
 	screen(): string;
 	shows(what: string): Promise<void>;
 	submit(text: string): Promise<void>;
@@ -75,7 +75,7 @@ const isAlive = (pid: number) => {
 };
 
 describe("a fake agent in a terminal", () => {
-	test("works at a prompt that was pasted, answers it, and tells its hooks", async () => {
+	test("works on a pasted prompt, answers it, and reports to its hooks", async () => {
 		const home = temporaryFolder();
 		const hook = `cat >> ${home}/hooked; echo >> ${home}/hooked`;
 		const settings = { hooks: { Stop: [{ hooks: [{ type: "command", command: hook }] }] } };
@@ -111,7 +111,7 @@ describe("a fake agent in a terminal", () => {
 		await agent.shows("The fake heard: hello");
 	});
 
-	test("asks what it is told to at start, in order, and ends when the answer is no", async () => {
+	test("asks its questions at startup, in order, and exits when the answer is no", async () => {
 		const dialogs = [
 			{ title: "Trust this folder?", choices: ["No, exit", "Yes"], accepts: ["Yes"] },
 			{
@@ -156,7 +156,7 @@ describe("a fake agent in a terminal", () => {
 		agent.terminal.write("\u001b");
 		agent.terminal.write("\u001b");
 		await agent.shows("Interrupted");
-		// Real agents tell nobody of an interrupted turn.
+		// Real agents do not report an interrupted turn.
 		expect(agent.events()).not.toContain("Stop");
 		agent.terminal.write("\u0003");
 		await agent.shows("Press Ctrl-C again to exit");
@@ -194,8 +194,8 @@ describe("a fake agent in a terminal", () => {
 
 	test.each([
 		["fails", { fails: { status: 529, message: "Overloaded" } }, "API Error: 529 Overloaded"],
-		["meets a usage limit", { limit: {} }, "You've hit your session limit · resets"],
-	])("stays when a turn %s, and says so", async (_, turn, words) => {
+		["hits a usage limit", { limit: {} }, "You've hit your session limit · resets"],
+	])("stays when a turn %s, and reports it", async (_, turn, words) => {
 		const agent = open({ turns: [turn] });
 		await agent.shows("❯");
 		await agent.submit("go");
@@ -203,7 +203,7 @@ describe("a fake agent in a terminal", () => {
 		expect(agent.events().at(-1)).toBe("StopFailure");
 	});
 
-	test("crashes when its script says so", async () => {
+	test("crashes if its script requires it", async () => {
 		const agent = open({ turns: [{ dies_by: "SIGKILL" }] });
 		await agent.shows("❯");
 		await agent.submit("go");
@@ -227,7 +227,7 @@ describe("a fake agent without a terminal", () => {
 		);
 	});
 
-	test("takes the words by which codex and pi are told of a conversation", async () => {
+	test("accepts the conversation arguments of codex and pi", async () => {
 		const home = temporaryFolder();
 		const ask = (...args: string[]) => headless({}, [...args, "-p", "hi"], home);
 		expect((await ask("-c", "a=1", "resume", "xyz")).stderr).toContain("No conversation found");
@@ -245,7 +245,7 @@ describe("a fake agent without a terminal", () => {
 		expect(codes).toEqual([1, 1, 0]);
 	});
 
-	test("tells a limit in a stream, with its end, as a success that is an error", async () => {
+	test("reports a limit in a stream, with its end, as a success that is an error", async () => {
 		const { code, stdout } = await headless({ turns: [{ limit: { resets_in: "2h" } }] }, [
 			...["-p", "hi", "--output-format", "stream-json"],
 		]);

@@ -173,7 +173,7 @@ describe("the mock API", () => {
 	const post = (path: string, body: unknown) =>
 		fetch(api.url + path, { method: "POST", body: JSON.stringify(body) });
 
-	test("tells when a usage limit ends, where the API does so", async () => {
+	test("reports when a usage limit ends, if the API does so", async () => {
 		const limitResetsAtMs = Date.UTC(2030, 0, 1);
 		api.script({ reply: { status: 429, limitResetsAtMs } });
 		const seconds = String(limitResetsAtMs / 1000);
@@ -194,7 +194,7 @@ describe("the mock API", () => {
 		expect(((await chat.json()) as Json).choices[0].finish_reason).toBe("content_filter");
 	});
 
-	test("answers in JSON whoever asks for JSON, whatever the script says to others", async () => {
+	test("responds with JSON to requests for JSON, whatever the script says to others", async () => {
 		api.script({ reply: { text: "plain words" } });
 		const properties = {
 			choice: { type: "string", enum: ["fast", "slow"] },

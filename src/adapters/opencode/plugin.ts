@@ -16,14 +16,14 @@ try {
 function report(event, data, keep = "last") {
 	try {
 		const name = spool + "/" + event + "." + (keep === "last" ? "last" : process.pid + "-" + ++count);
-		// In order, also where the clock of the files is too coarse to tell.
+		// In order, even if file times are too coarse.
 		atMs = Math.max(Date.now(), atMs + 1);
 		writeFileSync(name + ".tmp", JSON.stringify({ ...data, at: atMs }), { mode: 0o600 });
 		utimesSync(name + ".tmp", atMs / 1000, atMs / 1000);
 		renameSync(name + ".tmp", name + ".json");
 	} catch {}
 }
-function tellUsage({ id, tokens, cost, time }) {
+function reportUsage({ id, tokens, cost, time }) {
 	try {
 		appendFileSync(used, JSON.stringify({ id, tokens, cost, timestamp: new Date(time.completed) }) + "\\n", { mode: 0o600 });
 	} catch {}
@@ -34,7 +34,7 @@ function failed(sessionID, data) {
 	return { sessionID, ...data, attempts: { ...attempts } };
 }
 const subagents = new Set();
-// Failures in a row within one turn, and the messages that have anything in them.
+// Failures in a row within one turn, and the non-empty messages.
 let attempts = { count: 0, since: 0 };
 const contents = new Set();
 const prompts = new Map();
@@ -50,7 +50,7 @@ const PASSED_ON = {
 			if (info.time?.completed && !info.summary) answered(sessionID, info);
 			return;
 		}
-		// Now it is written down: before, it could still be lost.
+		// It is stored now; before, it could still be lost.
 		const text = prompts.get(info.id);
 		if (text === undefined) return;
 		prompts.delete(info.id);
@@ -78,10 +78,10 @@ const PASSED_ON = {
 	"permission.asked": ({ sessionID }) => report("permission.asked", { sessionID }),
 	"permission.replied": ({ sessionID }) => report("permission.replied", { sessionID }),
 };
-// It asks again, and again, when the service answers with nothing: neither text, tools nor tokens.
+// It repeats the request when the service returns an empty response: no text, tools or tokens.
 function answered(sessionID, { id, error, finish, tokens = {} }) {
 	if (finish && contents.has(id)) {
-		// What failed before was overcome: by another attempt, or by a shorter conversation.
+		// Earlier failures are resolved: by another attempt, or by a shorter conversation.
 		turn.error = null;
 		attempts = { count: 0, since: 0 };
 	}
@@ -96,7 +96,7 @@ let lastEmpty = null;
 export const Reeve = async () => spool === undefined ? {} : {
 	event: async ({ event: { type, properties = {} } }) => {
 		const { info, sessionID } = properties;
-		if (type === "message.updated" && info?.role === "assistant" && info.time?.completed) tellUsage(info);
+		if (type === "message.updated" && info?.role === "assistant" && info.time?.completed) reportUsage(info);
 		const aside = subagents.has(sessionID) && !type.startsWith("permission");
 		if (!aside && Object.hasOwn(PASSED_ON, type)) PASSED_ON[type](properties);
 	},

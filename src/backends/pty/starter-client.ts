@@ -83,7 +83,7 @@ export class StarterClient {
 		this.#isClosed = true;
 		this.#connecting?.then(
 			(connection) => {
-				if (isIdle && this.#pid !== null && !connection.isClosed) tellToLeave(this.#pid);
+				if (isIdle && this.#pid !== null && !connection.isClosed) askToExit(this.#pid);
 				connection.close();
 			},
 			() => {},
@@ -121,7 +121,7 @@ export class StarterClient {
 }
 
 /** Its connection is open, so the pid is still its own. */
-function tellToLeave(pid: number): void {
+function askToExit(pid: number): void {
 	try {
 		process.kill(pid, "SIGTERM");
 	} catch {

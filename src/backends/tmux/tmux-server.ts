@@ -126,7 +126,7 @@ const serverEnvironment = () => ({
 
 const VERSION_MIN = [3, 0] as const;
 
-/** Why no tmux backend can be had here, or null. */
+/** Why the tmux backend is not available here, or null. */
 export function explainTmuxProblem(): string | null {
 	const program = findProgram("tmux");
 	if (program === null) return "tmux is not installed";

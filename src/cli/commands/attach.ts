@@ -63,7 +63,7 @@ export async function runAttach(
 		const exited = ending.type === "closed" && ending.seen && options.json !== true;
 		if (!exited) return code;
 		const after = { id: agent, runId: await attached, client, output, mayAsk };
-		if (!(await tellAfterExit(after))) return code;
+		if (!(await reportAfterExit(after))) return code;
 	}
 }
 
@@ -216,7 +216,7 @@ interface AfterAttach {
 }
 
 /** Prints what follows the exit. True if an answer given here started the agent again. */
-async function tellAfterExit(after: AfterAttach): Promise<boolean> {
+async function reportAfterExit(after: AfterAttach): Promise<boolean> {
 	const { id, output, client, mayAsk } = after;
 	const agent = await recordedState(after);
 	if (agent === null) return false;

@@ -52,7 +52,7 @@ export async function runExplainAgent(
 		return CLI_EXIT.done;
 	}
 	tellNow(detail, crash, output);
-	tellEnvironment(detail, output);
+	printEnvironment(detail, output);
 	tellExits(detail, output);
 	tellOutput(detail.last_output, output);
 	if (crash !== null) tellWhatIf(detail, rows, output);
@@ -167,7 +167,7 @@ function renderMemory({ state, context: { settings } }: Crash): string {
 }
 
 /** The variables of its next start by source: names, never values. */
-function tellEnvironment({ environment }: AgentDetailJson, output: Output): void {
+function printEnvironment({ environment }: AgentDetailJson, output: Output): void {
 	const { colors } = output;
 	output.result("");
 	output.result(

@@ -61,7 +61,7 @@ test("where a report cannot be written, nothing more goes wrong", () => {
 	expect(writeCrashReport(home, facts())).toBeNull();
 });
 
-test("what Node printed as its memory ran out is told from a death without a word", () => {
+test("Node's output at out of memory is distinguished from a silent death", () => {
 	const home = temporaryHome();
 	expect(causeOf(home.daemonLog).cause).toBe("killed");
 	const words = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory";

@@ -22,7 +22,7 @@ export type TakenHome =
 	/** Others owned it, and none of them responded. */
 	| { readonly outcome: "failed"; readonly reason: string };
 
-/** As long as a start may take: its starter gives up then. */
+/** As long as a start may take: then its starter stops waiting. */
 const WAIT_MS_MAX = 30_000;
 const LOOK_MS = 25;
 const DEATHS_MAX = 2;

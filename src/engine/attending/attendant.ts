@@ -143,7 +143,7 @@ export class Attendant {
 		if (this.#stopped) return;
 		const reading = shown === null || text === null ? null : this.#read(shown, text);
 		if (text !== null && reading !== null) await this.#answer(text, reading, signs);
-		await this.#hearConversation(signs, text);
+		await this.#readConversation(signs, text);
 		await this.#decide(signs, reading);
 		await this.#hearLimit(signs, text);
 		await this.#continueTurn(signs);
@@ -257,7 +257,7 @@ export class Attendant {
 		return signs.findLast(({ failure }) => failure !== undefined)?.failure?.cause === "usage_limit";
 	}
 
-	async #hearConversation(signs: readonly AgentSign[], text: string | null): Promise<void> {
+	async #readConversation(signs: readonly AgentSign[], text: string | null): Promise<void> {
 		const { conversation, onConversation, sessions, spec, runId, handle } = this.#run;
 		if (conversation() !== null) return;
 		// Some CLIs also report background conversations: the one with a transcript is used.

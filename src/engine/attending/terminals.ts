@@ -107,7 +107,7 @@ export class Terminals {
 		};
 	}
 
-	/** What is typed into a question answers that, and is not in the input. */
+	/** Keys typed into a question answer it and are not part of the input. */
 	#noteTyping(id: string, bytes: Uint8Array): void {
 		const { known } = this.#world.lifeOf(id).snapshot();
 		if (known?.activity === "waiting_input") this.#world.drafts.forget(id);

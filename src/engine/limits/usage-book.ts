@@ -6,7 +6,7 @@
  */
 
 import type { AgentSpec } from "../../config/spec.js";
-import { type DailyBudget, decideBudget, tellsTokens } from "../../core/budget.js";
+import { type DailyBudget, decideBudget, reportsTokens } from "../../core/budget.js";
 import {
 	type AgentUsage,
 	countReading,
@@ -77,7 +77,7 @@ export class UsageBook {
 
 	/** Null for an agent that does not report its usage. */
 	view(spec: AgentSpec): UsageView | null {
-		if (spec.kind === "worker" || !tellsTokens(spec.adapter)) return null;
+		if (spec.kind === "worker" || !reportsTokens(spec.adapter)) return null;
 		const usage = this.of(spec.id);
 		const { day, endsAtMs } = this.#today();
 		const reason = this.held(spec);

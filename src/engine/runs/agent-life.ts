@@ -30,14 +30,14 @@ import {
 	recoveredRun,
 	snapshotOfRun,
 } from "./agent-state.js";
-import { type Drained, type DrainWays, drainedAs, drainRun, drainWaysOf } from "./drain.js";
+import { type Drained, type DrainSteps, drainedAs, drainRun, drainStepsOf } from "./drain.js";
 import { recordEnd, type Successor } from "./end-run.js";
-import { KeptAgent } from "./kept-agent.js";
 import { launchRun, recordIntent, startedEvent } from "./launch-run.js";
 import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
 import type { Life } from "./life.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { NextStart } from "./next-start.js";
+import { PersistedAgent } from "./persisted-agent.js";
 import { bindConversation, releaseConversation } from "./run-conversation.js";
 import { recordNews, recordReady } from "./run-news.js";
 import { type RunWatch, watchRun } from "./run-watch.js";
@@ -49,7 +49,7 @@ const UNSEEN = { code: null, signal: null, outOfMemory: false };
 export class AgentLife implements Life {
 	readonly #world: LifeWorld;
 	readonly #inbox = createMailbox();
-	readonly #kept: KeptAgent;
+	readonly #kept: PersistedAgent;
 	#run: LiveRun | null = null;
 	#lastExit: StoredExit | null;
 	readonly #limitsNews = createLimitsNews();
@@ -63,7 +63,7 @@ export class AgentLife implements Life {
 	#left: LeftTree | null = null;
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
-		this.#kept = new KeptAgent(agent, world);
+		this.#kept = new PersistedAgent(agent, world);
 		this.#lastExit = lastExit;
 		this.#world = world;
 		this.#next = new NextStart(world.clock, () => world.wantsToStart(this.id));
@@ -104,16 +104,16 @@ export class AgentLife implements Life {
 			if (live?.runId !== exit.runId) return;
 			live.exitSeen = true;
 			await this.#end(live, this.#report(live, exit), exit.atMs);
-			if (exit.replaced !== undefined) this.#takeUp(null);
+			if (exit.replaced !== undefined) this.#resumeStart(null);
 		});
 	}
 
 	recover([stored]: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
 		return this.#inbox.run(async () => {
-			if (stored === undefined) this.#takeUp(planned);
+			if (stored === undefined) this.#resumeStart(planned);
 			else if (stored.exitRecorded) {
 				this.#endLeft(recoveredRun(stored, this.#world.backendNamed(stored.backend)));
-				this.#takeUp(planned);
+				this.#resumeStart(planned);
 			} else await this.#recover(stored);
 		});
 	}
@@ -124,11 +124,11 @@ export class AgentLife implements Life {
 		return handle === null || backend === undefined ? null : { backend, handle };
 	}
 
-	letGo(): void {
-		this.#next.letGo();
+	release(): void {
+		this.#next.release();
 		this.#cancelLook();
 		this.#watch?.stop();
-		this.#left?.letGo();
+		this.#left?.release();
 	}
 
 	/** Whether anything forbids a start now: S1, S2 and S15 are enforced here. */
@@ -282,7 +282,7 @@ export class AgentLife implements Life {
 			inTurn: (task) => this.#inbox.run(task),
 			onGone: (wasStuck) => {
 				this.#left = null;
-				if (wasStuck) this.#takeUp(null);
+				if (wasStuck) this.#resumeStart(null);
 				this.#world.changed();
 			},
 			onStuck: () => this.#next.refuse("not_gone"),
@@ -322,7 +322,7 @@ export class AgentLife implements Life {
 			live,
 			graceMs,
 			this.#world.clock,
-			this.#drainWays(live.runId),
+			this.#drainSteps(live.runId),
 		).finally(() => {
 			this.#draining = null;
 		});
@@ -344,10 +344,10 @@ export class AgentLife implements Life {
 		return { outcome: "already_stopped", reason: null, killed: [] };
 	}
 
-	#drainWays(runId: string): DrainWays {
+	#drainSteps(runId: string): DrainSteps {
 		const { drain } = this.#world.sessions.adapterOf(this.#kept.now.spec).profile;
 		const activity = () => this.#watch?.known()?.activity ?? "unknown";
-		return drainWaysOf(drain, activity, { agent: this.id, run_id: runId }, (event) =>
+		return drainStepsOf(drain, activity, { agent: this.id, run_id: runId }, (event) =>
 			this.#kept.save({}, [event]),
 		);
 	}
@@ -390,7 +390,7 @@ export class AgentLife implements Life {
 			case "gone":
 				await this.#recordGone(live, stored, found.rebooted);
 		}
-		if (this.#next.plannedAtMs === null) this.#takeUp(null);
+		if (this.#next.plannedAtMs === null) this.#resumeStart(null);
 	}
 
 	/** Also after a stop without proof, which had cancelled the lookup. */
@@ -416,7 +416,7 @@ export class AgentLife implements Life {
 	}
 
 	/** Continues where an earlier daemon stopped: at the planned time, or immediately. */
-	#takeUp(planned: PlannedStart | null): void {
+	#resumeStart(planned: PlannedStart | null): void {
 		if (this.forbidden() !== null) return;
 		if (planned === null) {
 			void this.askToStart(true);

@@ -29,7 +29,7 @@ export interface Drained {
 	readonly killed: readonly RunProcess[];
 }
 
-export interface DrainWays {
+export interface DrainSteps {
 	readonly steps: readonly DrainStep[];
 	/** The agent's current activity, if known. */
 	readonly activity: () => Activity;
@@ -37,12 +37,12 @@ export interface DrainWays {
 }
 
 /** The steps of an adapter. A single step is not reported, because that would add no information. */
-export function drainWaysOf(
+export function drainStepsOf(
 	steps: readonly DrainStep[],
 	activity: () => Activity,
 	about: { readonly agent: string; readonly run_id: string },
 	note: (event: NewEvent) => Promise<void>,
-): DrainWays {
+): DrainSteps {
 	const onStep = async (step: DrainStep | "sigkill") => {
 		if (steps.length > 1) await note({ ...about, type: "agent.drain_step", data: { step } });
 	};
@@ -53,7 +53,7 @@ export async function drainRun(
 	live: LiveRun,
 	timeoutMs: number,
 	clock: Clock,
-	ways: DrainWays,
+	ways: DrainSteps,
 ): Promise<Drained> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
 	const onKill = () => ways.onStep("sigkill");
@@ -83,7 +83,7 @@ async function climb(
 	handle: RunHandle,
 	{ untilMs, asked }: TreeEnding,
 	clock: Clock,
-	{ steps, activity, onStep }: DrainWays,
+	{ steps, activity, onStep }: DrainSteps,
 ): Promise<void> {
 	const left = () => Math.max(0, untilMs - clock.now().steadyMs);
 	for (const [index, step] of steps.entries()) {

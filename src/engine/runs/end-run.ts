@@ -15,11 +15,11 @@ import {
 	toStoredRun,
 } from "./agent-record.js";
 import type { Agent, LiveRun } from "./agent-state.js";
+import { classifyRun } from "./classify-run.js";
 import { isTreeGone } from "./end-tree.js";
-import { judgeRun } from "./judge-run.js";
-import type { KeptAgent } from "./kept-agent.js";
 import { STARTING } from "./launch-run.js";
 import type { LifeWorld } from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
 import { endConversation } from "./run-conversation.js";
 
 export interface RecordedEnd {
@@ -32,17 +32,17 @@ export interface RecordedEnd {
 	readonly isParked: boolean;
 }
 
-/** A run that was admitted to start at once. */
+/** A run that was admitted to start immediately. */
 export interface Successor {
 	readonly live: LiveRun;
-	/** To be called when its start is over. */
+	/** Called when its start has finished. */
 	readonly leave: () => void;
 }
 
-/** `succeed` is asked for the next run when the policy wants one without a delay; null to have it planned. */
+/** `succeed` returns the next run if the policy requests one without a delay; null if it is to be planned. */
 export async function recordEnd(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	facts: ExitReport,
 	atMs: number,
@@ -52,7 +52,7 @@ export async function recordEnd(
 	live.exitRecorded = !(await isTreeGone(live));
 	const { id, spec } = kept.now;
 	if (spec.kind === "call") throw new Error(`${id} is a call agent and has no runs`);
-	const judged = await judgeRun(world.sessions, spec, live, facts, atMs);
+	const judged = await classifyRun(world.sessions, spec, live, facts, atMs);
 	const { report } = judged;
 	await world.inbox.settle(id, judged.signs);
 	const decision = decideAfterExit(kept.now.crash, report, {

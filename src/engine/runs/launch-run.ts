@@ -6,8 +6,8 @@ import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.
 import type { StoredExit } from "../../ports/store.js";
 import { startEffectKey, toStoredRun } from "./agent-record.js";
 import { continuesConversation, type LiveRun } from "./agent-state.js";
-import type { KeptAgent } from "./kept-agent.js";
 import type { LifeWorld } from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
 import { takeConversation } from "./run-conversation.js";
 
 export type Launched =
@@ -21,7 +21,7 @@ export const STARTING = "starting";
 
 /** The intent is recorded before the start, so that a start that was never confirmed is found. */
 export async function recordIntent(
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	lastExit: StoredExit | null,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export function startedEvent(
 
 export async function launchRun(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 ): Promise<Launched> {
 	const ready = await prepareRun(world, kept, live).catch((error: unknown) =>
@@ -65,7 +65,7 @@ export async function launchRun(
 
 async function prepareRun(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 ): Promise<Launched | { readonly request: Omit<StartRequest, "runId"> }> {
 	const { spec, conversation = null } = kept.now;

@@ -8,8 +8,8 @@ import { scheduleLong } from "../waiting.js";
 import { leftoversEvent, toStoredRun } from "./agent-record.js";
 import type { LiveRun } from "./agent-state.js";
 import { endTree, type TreeEnd, type TreeEnding } from "./end-tree.js";
-import type { KeptAgent } from "./kept-agent.js";
 import type { LifeWorld } from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
 
 const TRY_AGAIN_MS = 10_000;
 
@@ -25,14 +25,14 @@ export interface LeftTreeNews {
 export class LeftTree {
 	readonly #live: LiveRun;
 	readonly #world: LifeWorld;
-	readonly #kept: KeptAgent;
+	readonly #kept: PersistedAgent;
 	readonly #news: LeftTreeNews;
 	#ending: TreeEnding | null = null;
 	#attempt: Promise<TreeEnd> | null = null;
 	#cancelRetry = () => {};
 	#stuck: string | null = null;
 
-	constructor(live: LiveRun, world: LifeWorld, kept: KeptAgent, news: LeftTreeNews) {
+	constructor(live: LiveRun, world: LifeWorld, kept: PersistedAgent, news: LeftTreeNews) {
 		this.#live = live;
 		this.#world = world;
 		this.#kept = kept;
@@ -52,7 +52,7 @@ export class LeftTree {
 		return this.#attempt;
 	}
 
-	letGo(): void {
+	release(): void {
 		this.#cancelRetry();
 		if (this.#ending !== null) this.#ending.isCalledOff = true;
 	}
@@ -105,7 +105,7 @@ export class LeftTree {
 
 /** No process of a run is alive: it has ended, and the backend can forget it. */
 export async function recordTreeGone(
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	events: readonly NewEvent[],
 ): Promise<void> {

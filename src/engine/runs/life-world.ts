@@ -1,4 +1,7 @@
-/** What an agent's lifecycle needs from the rest of the engine, and the results of starts and stops. */
+/**
+ * The interfaces of an agent's lifecycle to the rest of the engine, and the results of starts and
+ * stops.
+ */
 
 import type { AgentSpec } from "../../config/spec.js";
 import type { ConversationStart } from "../../core/conversation.js";
@@ -106,7 +109,7 @@ export interface SessionWorld {
 	readonly readReset: (text: string, atMs: number) => number | null;
 }
 
-/** What a lifecycle needs from the rest of the engine. */
+/** The interface of a lifecycle to the rest of the engine. */
 export interface LifeWorld {
 	/** The backend for a new run. */
 	readonly chooseBackend: (spec: AgentSpec) => Backend;

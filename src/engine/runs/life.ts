@@ -32,5 +32,5 @@ export interface Life {
 		also?: (transaction: StoreTransaction) => void,
 	): Promise<void>;
 	/** Cancels its timers; running processes are not affected. */
-	letGo(): void;
+	release(): void;
 }

@@ -62,7 +62,7 @@ export class NextStart {
 	}
 
 	/** Cancels the planned start, without reporting an outcome. */
-	letGo(): void {
+	release(): void {
 		this.#cancel();
 	}
 

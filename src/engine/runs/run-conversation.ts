@@ -9,7 +9,7 @@ import type { ConversationLease } from "../../ports/adapter.js";
 import type { ProcessIdentity } from "../../ports/backend.js";
 import type { NewEvent, RunConversation } from "../../ports/store.js";
 import type { Agent, LiveRun } from "./agent-state.js";
-import type { JudgedExit } from "./judge-run.js";
+import type { ClassifiedRun } from "./classify-run.js";
 import type { SessionWorld } from "./life-world.js";
 
 export type TakenConversation =
@@ -48,13 +48,13 @@ export async function releaseConversation(
 }
 
 /** The id that a CLI has reported for its conversation; null if it was known before, or is unknown. */
-function toldConversation({ id }: RunConversation, signs: readonly AgentSign[]): string | null {
+function reportedConversation({ id }: RunConversation, signs: readonly AgentSign[]): string | null {
 	if (id !== null) return null;
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
 }
 
 /** The conversation that the CLI has reported, with its lease; null if there is nothing new. */
-export async function hearConversation(
+export async function readConversation(
 	sessions: SessionWorld,
 	agent: Agent,
 	{ runId, conversation, handle }: LiveRun,
@@ -74,7 +74,7 @@ export async function endConversation(
 	sessions: SessionWorld,
 	{ id: agentId, spec }: Agent,
 	live: LiveRun,
-	judged: JudgedExit,
+	judged: ClassifiedRun,
 ): Promise<{ readonly changes: Partial<Agent>; readonly events: readonly NewEvent[] }> {
 	const { adapterOf, isRecorded } = sessions;
 	const { runId, conversation } = live;
@@ -82,7 +82,7 @@ export async function endConversation(
 	const { report, lastWords } = judged;
 	if (conversation === null) return none;
 	await releaseConversation(sessions, live);
-	const told = toldConversation(conversation, judged.signs);
+	const told = reportedConversation(conversation, judged.signs);
 	// Some CLIs report background conversations, which cannot be resumed.
 	if (told !== null && (await isRecorded(spec, told).catch(() => null)) !== false) {
 		return { changes: { conversation: told }, events: [] };

@@ -4,12 +4,16 @@ import { renderDuration } from "../../core/units.js";
 import type { NewEvent } from "../../ports/store.js";
 import { settledAgent, toStoredRun } from "./agent-record.js";
 import type { LiveRun } from "./agent-state.js";
-import type { KeptAgent } from "./kept-agent.js";
 import type { LifeWorld } from "./life-world.js";
-import { hearConversation } from "./run-conversation.js";
+import type { PersistedAgent } from "./persisted-agent.js";
+import { readConversation } from "./run-conversation.js";
 import type { RunNews } from "./run-watch.js";
 
-export async function recordReady(kept: KeptAgent, live: LiveRun, afterMs: number): Promise<void> {
+export async function recordReady(
+	kept: PersistedAgent,
+	live: LiveRun,
+	afterMs: number,
+): Promise<void> {
 	const { id } = kept.now;
 	live.ready = true;
 	const about = { agent: id, run_id: live.runId };
@@ -23,8 +27,8 @@ export async function recordReady(kept: KeptAgent, live: LiveRun, afterMs: numbe
  * A start that never became ready has failed: the agent is killed, and its exit goes to the crash
  * policy.
  */
-async function giveUpStart(
-	kept: KeptAgent,
+async function failStart(
+	kept: PersistedAgent,
 	live: LiveRun,
 	afterMs: number,
 	screen: readonly string[],
@@ -44,7 +48,7 @@ async function giveUpStart(
 }
 
 /** The run lasted a whole window of the crash policy. */
-async function recordStable(kept: KeptAgent): Promise<void> {
+async function recordStable(kept: PersistedAgent): Promise<void> {
 	const settled = settledAgent(kept.now);
 	if (settled !== null) await kept.save({ crash: settled.crash }, settled.events);
 }
@@ -54,12 +58,12 @@ async function recordStable(kept: KeptAgent): Promise<void> {
  */
 async function recordConversation(
 	{ sessions }: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	conversation: string,
 ): Promise<void> {
 	const { id } = kept.now;
-	const told = await hearConversation(sessions, kept.now, live, conversation);
+	const told = await readConversation(sessions, kept.now, live, conversation);
 	if (told === null) return;
 	live.conversation = told;
 	await kept.save({ conversation }, [], (transaction) =>
@@ -70,13 +74,13 @@ async function recordConversation(
 /** Records the changes of a run, while `ifCurrent` confirms that it is the agent's current run. */
 export function recordNews(
 	world: LifeWorld,
-	kept: KeptAgent,
+	kept: PersistedAgent,
 	live: LiveRun,
 	ifCurrent: (task: () => Promise<void>) => void,
 ): Pick<RunNews, "onStable" | "onConversation" | "onStartTimeout"> {
 	return {
 		onStable: () => ifCurrent(() => recordStable(kept)),
 		onConversation: (id) => ifCurrent(() => recordConversation(world, kept, live, id)),
-		onStartTimeout: (afterMs, screen) => ifCurrent(() => giveUpStart(kept, live, afterMs, screen)),
+		onStartTimeout: (afterMs, screen) => ifCurrent(() => failStart(kept, live, afterMs, screen)),
 	};
 }

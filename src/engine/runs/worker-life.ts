@@ -26,7 +26,6 @@ import {
 	startEffectKey,
 } from "./agent-record.js";
 import type { Agent, AgentSnapshot } from "./agent-state.js";
-import { KeptAgent } from "./kept-agent.js";
 import type { Life } from "./life.js";
 import {
 	type LifeWorld,
@@ -34,6 +33,7 @@ import {
 	type StartOutcome,
 	type StopReport,
 } from "./life-world.js";
+import { PersistedAgent } from "./persisted-agent.js";
 import { WorkerPool } from "./worker-pool.js";
 import { newSlot, type Slot, slotHandle, storedSlot } from "./worker-slot.js";
 
@@ -43,7 +43,7 @@ export interface WorkerWorld extends LifeWorld {
 
 export class WorkerLife implements Life {
 	readonly #world: WorkerWorld;
-	readonly #kept: KeptAgent;
+	readonly #kept: PersistedAgent;
 	readonly #inbox = createMailbox();
 	readonly #pool: WorkerPool;
 	#lastExit: StoredExit | null;
@@ -56,7 +56,7 @@ export class WorkerLife implements Life {
 	#cancelStart = () => {};
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: WorkerWorld) {
-		this.#kept = new KeptAgent(agent, world);
+		this.#kept = new PersistedAgent(agent, world);
 		this.#lastExit = lastExit;
 		this.#world = world;
 		this.#pool = new WorkerPool({
@@ -186,11 +186,11 @@ export class WorkerLife implements Life {
 		return report;
 	}
 
-	letGo(): void {
+	release(): void {
 		this.#gone = true;
 		this.#stopping = true;
 		this.#cancelStart();
-		for (const slot of this.#pool.slots.values()) slot.letGo();
+		for (const slot of this.#pool.slots.values()) slot.release();
 		this.#pool.notify();
 	}
 
@@ -367,7 +367,7 @@ export class WorkerLife implements Life {
 		});
 		this.#lastExit = exit;
 		this.#pool.slots.delete(slot.runId);
-		slot.letGo();
+		slot.release();
 		slot.ended.resolve();
 		if (this.#pool.slots.size === 0) this.#ready = false;
 		if (planned !== null) this.#planStart(planned.afterMs);

@@ -27,7 +27,7 @@ export interface Slot {
 	idleAfter(cancel: () => void): void;
 	/** The watcher to cancel when it ends. */
 	watch(cancel: () => void): void;
-	letGo(): void;
+	release(): void;
 }
 
 export function newSlot(runId: string, intendedAtMs: number): Slot {
@@ -42,7 +42,7 @@ export function newSlot(runId: string, intendedAtMs: number): Slot {
 			cancelIdle = cancel;
 		},
 		watch: (cancel) => void watches.push(cancel),
-		letGo() {
+		release() {
 			cancelIdle();
 			for (const cancel of watches) cancel();
 		},

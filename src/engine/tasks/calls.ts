@@ -81,7 +81,7 @@ export class Calls {
 		const left = open.flatMap(({ running }) => (running === null ? [] : [running.runId]));
 		const alive = left.length > 0 ? await this.#world.endLeft(left) : [];
 		const whyAlive = new Map(alive.map(({ runId, reason }) => [runId, reason]));
-		await Promise.all(open.map((task) => this.#takeUp(task, whyAlive)));
+		await Promise.all(open.map((task) => this.#resumeTask(task, whyAlive)));
 		for (const plan of [...this.#book.openPlans()]) {
 			await this.#book.commit((change) => advancePlan(this.#dispatcher.plans, change, plan));
 		}
@@ -211,7 +211,7 @@ export class Calls {
 		return this.#dispatcher.close(graceMs);
 	}
 
-	async #takeUp(task: StoredTask, whyAlive: ReadonlyMap<string, string>): Promise<void> {
+	async #resumeTask(task: StoredTask, whyAlive: ReadonlyMap<string, string>): Promise<void> {
 		const isOrphan = !task.alone && this.#book.plan(task.planId) === undefined;
 		const interrupted = interruptedWith(whyAlive.get(task.running?.runId ?? ""));
 		if (isOrphan) {

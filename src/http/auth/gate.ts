@@ -15,9 +15,9 @@ import type { TokenInfo, Tokens } from "./tokens.js";
 export type Caller =
 	| { readonly type: "owner"; readonly uid: number }
 	| { readonly type: "token" | "session"; readonly token: TokenInfo }
-	| { readonly type: "nobody" };
+	| { readonly type: "anonymous" };
 
-const NOBODY: Caller = { type: "nobody" };
+const NOBODY: Caller = { type: "anonymous" };
 
 export interface Gate {
 	/** Returns the caller; throws if access is denied. */
@@ -130,7 +130,10 @@ export function mayAct(caller: Caller): boolean {
 	return decideAccess(need, holdsOf(caller)).allowed;
 }
 
-/** What a caller may see: null for everything, otherwise the project or agent that it is limited to. */
+/**
+ * The limit of a caller's view: null for everything, otherwise the project or agent that it is limited
+ * to.
+ */
 export function sightOf(caller: Caller): Sight | null {
 	const holds = holdsOf(caller);
 	const within = limitOf(holds);
@@ -145,7 +148,7 @@ export interface Sight {
 
 function holdsOf(caller: Caller): Holds {
 	if (caller.type === "owner") return { type: "owner" };
-	if (caller.type === "nobody") return { type: "nothing" };
+	if (caller.type === "anonymous") return { type: "nothing" };
 	return { type: "scope", scope: caller.token.scope };
 }
 

@@ -29,7 +29,7 @@ export interface RouteSpec {
 	readonly early?: true;
 	/** Whether agents may use it: about themselves, as `:id` of the path, or about any agent. */
 	readonly agents?: "itself" | "any";
-	/** What tokens that are limited to a project or an agent may request here; nothing if omitted. */
+	/** The access of tokens that are limited to a project or an agent; none if omitted. */
 	readonly limited?: LimitedAccess;
 	/** Not part of the audit log, because its effects have their own events. */
 	readonly quiet?: true;

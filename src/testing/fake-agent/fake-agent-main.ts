@@ -9,8 +9,8 @@ import { defaultTranscript, openConversation } from "./conversation.js";
 import { openAccepted } from "./dialogs.js";
 import { runHeadless } from "./headless.js";
 import { dieBy, obeySignals } from "./leave.js";
+import { createReporter } from "./report.js";
 import type { FakeScript } from "./script.js";
-import { createTell } from "./tell.js";
 import { FakeTerminal } from "./terminal.js";
 import type { ToolChild } from "./tool-child.js";
 
@@ -36,21 +36,21 @@ async function main(asked: FakeArguments): Promise<void> {
 		process.exit(1);
 	}
 	const { conversation } = opened;
-	const tell = createTell(script, asked.settings, conversation);
+	const report = createReporter(script, asked.settings, conversation);
 	let tool: ToolChild | null = null;
 	const leave = (code: number): never => {
 		tool?.stop();
-		tell("SessionEnd", { reason: "other", exit_code: code });
+		report("SessionEnd", { reason: "other", exit_code: code });
 		process.exit(code);
 	};
 	obeySignals(script, (signal) => {
 		tool?.stop();
-		tell("SessionEnd", { reason: "other", signal });
+		report("SessionEnd", { reason: "other", signal });
 	});
-	tell("Launched", { argv: process.argv.slice(2) });
+	report("Launched", { argv: process.argv.slice(2) });
 	const world = {
 		conversation,
-		tell,
+		report,
 		leave,
 		onTool(child: ToolChild | null) {
 			tool = child;

@@ -8,13 +8,13 @@ import { text } from "node:stream/consumers";
 import type { FakeArguments } from "./arguments.js";
 import { createChooseTurn } from "./choose-turn.js";
 import type { Conversation } from "./conversation.js";
-import type { Tell } from "./tell.js";
+import type { ReportEvent } from "./report.js";
 import type { ToolChild } from "./tool-child.js";
 import { playTurn, type TurnEnd } from "./turn.js";
 
 export interface HeadlessWorld {
 	readonly conversation: Conversation;
-	readonly tell: Tell;
+	readonly report: ReportEvent;
 	onTool(tool: ToolChild | null): void;
 	leave(code: number): never;
 }

@@ -85,7 +85,7 @@ const onSignal = z.union([z.int(), z.enum(["dies", "ignores"])]);
 
 export const fakeScript = z.strictObject({
 	starts_in: duration.default(0),
-	/** What it does instead of starting. */
+	/** The action instead of starting. */
 	start: z
 		.strictObject({
 			prints: z.string().default(""),
@@ -101,7 +101,7 @@ export const fakeScript = z.strictObject({
 	busy_text: z.string().default("esc to interrupt"),
 	/** The effect of Ctrl-C while it waits for a prompt. */
 	ctrl_c: z.enum(["exits", "exits_at_second", "ignored"]).default("exits_at_second"),
-	/** What interrupts a turn. */
+	/** The key that interrupts a turn. */
 	interrupt: z.enum(["esc", "esc_twice", "ctrl_c", "ctrl_c_twice", "nothing"]).default("esc"),
 	on_sigterm: onSignal.default(143),
 	on_sigint: onSignal.default(0),

@@ -7,8 +7,8 @@ import type { FakeArguments } from "./arguments.js";
 import { type ChooseTurn, createChooseTurn } from "./choose-turn.js";
 import type { Conversation } from "./conversation.js";
 import type { Accepted } from "./dialogs.js";
+import type { ReportEvent } from "./report.js";
 import type { FakeDialog } from "./script.js";
-import type { Tell } from "./tell.js";
 import type { ToolChild } from "./tool-child.js";
 import { playTurn } from "./turn.js";
 
@@ -16,7 +16,7 @@ const BEAT_MS = 200;
 
 export interface TerminalWorld {
 	readonly conversation: Conversation;
-	readonly tell: Tell;
+	readonly report: ReportEvent;
 	readonly accepted: Accepted;
 	onTool(tool: ToolChild | null): void;
 	leave(code: number): never;
@@ -62,7 +62,7 @@ export class FakeTerminal {
 		for (const dialog of script.dialogs) await this.#pass(dialog);
 		this.#isReady = true;
 		const source = this.#world.conversation.isResumed ? "resume" : "startup";
-		this.#world.tell("SessionStart", { source });
+		this.#world.report("SessionStart", { source });
 		if (prompt !== null) this.#submit(prompt);
 		this.#draw();
 		return new Promise<never>(() => {});
@@ -149,7 +149,7 @@ export class FakeTerminal {
 		if (key.type === "paste") {
 			this.#input += key.text;
 			this.#pastedAtMs = performance.now();
-			this.#world.tell("Pasted", { text: key.text });
+			this.#world.report("Pasted", { text: key.text });
 		}
 		if (key.type === "ctrl_d" && this.#turn === null) this.#world.leave(0);
 		if (key.type === "esc") this.#interruptBy("esc");

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Conversation } from "./conversation.js";
 import { dieBy } from "./leave.js";
+import type { ReportEvent } from "./report.js";
 import type { FakeDialog, FakeTurn } from "./script.js";
-import type { Tell } from "./tell.js";
 import { startTool, type ToolChild } from "./tool-child.js";
 
 export type TurnEnd =
@@ -20,7 +20,7 @@ export type TurnEnd =
 
 export interface TurnWorld {
 	readonly conversation: Conversation;
-	readonly tell: Tell;
+	readonly report: ReportEvent;
 	readonly interrupted: AbortSignal;
 	/** Asks the operator; returns whether the answer was yes. */
 	ask(dialog: FakeDialog): Promise<boolean>;
@@ -30,9 +30,9 @@ export interface TurnWorld {
 }
 
 export async function playTurn(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<TurnEnd> {
-	const { conversation, tell } = world;
+	const { conversation, report } = world;
 	conversation.append({ type: "user", message: { role: "user", content: prompt } });
-	tell("UserPromptSubmit", { prompt });
+	report("UserPromptSubmit", { prompt });
 	const end = await play(turn, prompt, world);
 	note(end, turn, world);
 	const { exit_code } = (end.type === "limited" ? turn.limit : turn.fails) ?? {};
@@ -44,8 +44,8 @@ export async function playTurn(turn: FakeTurn, prompt: string, world: TurnWorld)
 async function play(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<TurnEnd> {
 	const { interrupted } = world;
 	if (turn.asks !== undefined) {
-		world.tell("PermissionRequest", { message: turn.asks.title });
-		world.tell("Notification", { notification_type: "permission_prompt" });
+		world.report("PermissionRequest", { message: turn.asks.title });
+		world.report("Notification", { notification_type: "permission_prompt" });
 		if (!(await world.ask(turn.asks))) return { type: "interrupted" };
 	}
 	if (turn.tool !== undefined) await runTool(turn.tool, world);
@@ -72,7 +72,7 @@ async function play(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<T
 async function runTool(tool: NonNullable<FakeTurn["tool"]>, world: TurnWorld): Promise<void> {
 	const child = startTool(tool);
 	world.onTool(child);
-	world.tell("PreToolUse", { tool_name: "Bash", tool_pid: child.pid });
+	world.report("PreToolUse", { tool_name: "Bash", tool_pid: child.pid });
 	const stop = () => child.stop();
 	world.interrupted.addEventListener("abort", stop);
 	await Promise.race([
@@ -80,7 +80,7 @@ async function runTool(tool: NonNullable<FakeTurn["tool"]>, world: TurnWorld): P
 		new Promise((resolve) => world.interrupted.addEventListener("abort", resolve)),
 	]);
 	world.onTool(null);
-	if (!world.interrupted.aborted) world.tell("PostToolUse", { tool_name: "Bash" });
+	if (!world.interrupted.aborted) world.report("PostToolUse", { tool_name: "Bash" });
 }
 
 /** Written to, so that the system really allocates it. */
@@ -97,7 +97,7 @@ function limited({ resets_in, text, structured }: NonNullable<FakeTurn["limit"]>
 }
 
 /** An interrupted turn causes no event, as in real CLIs. */
-function note(end: TurnEnd, { usage }: FakeTurn, { conversation, tell }: TurnWorld): void {
+function note(end: TurnEnd, { usage }: FakeTurn, { conversation, report }: TurnWorld): void {
 	if (end.type === "interrupted") return;
 	const isError = end.type !== "answered";
 	const status = end.type === "failed" ? end.status : 429;
@@ -110,10 +110,10 @@ function note(end: TurnEnd, { usage }: FakeTurn, { conversation, tell }: TurnWor
 		},
 		...(isError && { isApiErrorMessage: true, apiErrorStatus: status }),
 	});
-	if (!isError) tell("Stop", { last_assistant_message: end.text });
+	if (!isError) report("Stop", { last_assistant_message: end.text });
 	else {
 		const resetsAt = end.type === "limited" ? end.resetsAtMs : null;
-		tell("StopFailure", {
+		report("StopFailure", {
 			error: errorName(status),
 			error_details: end.text,
 			...(resetsAt !== null && { resets_at: Math.ceil(resetsAt / 1000) }),

@@ -19,7 +19,7 @@ interface Row {
 	/** In the reason that the operator sees. */
 	readonly says?: RegExp;
 	readonly agent: (name: string, folder: string) => MatrixAgent;
-	/** What ends it, where that is not itself. */
+	/** The action that ends it, if it does not exit itself. */
 	readonly end?: (name: string) => Promise<unknown>;
 }
 
@@ -115,7 +115,7 @@ const ROWS: readonly Row[] = [
 		agent: () => ({ adapter: "claude", command: ["no-such-program"] }),
 	},
 	{
-		...{ title: "a program that nothing is known of", cause: "crash", follows: "restarts" },
+		...{ title: "a program without known behaviour", cause: "crash", follows: "restarts" },
 		agent: inTurn("generic", { exit_code: 7 }),
 	},
 	{
@@ -144,7 +144,7 @@ const ROWS: readonly Row[] = [
 		agent: atStart("gemini", "got status: 429 Too Many Requests", 173),
 	},
 	{
-		...{ title: "gemini that somebody else ends by SIGTERM", cause: "completed" },
+		...{ title: "gemini that is terminated by SIGTERM from outside", cause: "completed" },
 		...{ follows: "asks the operator", agent: idleGemini, end: kill("SIGTERM") },
 	},
 	{
@@ -169,7 +169,7 @@ const ROWS: readonly Row[] = [
 	},
 ];
 
-/** Where a host cannot bound memory, nobody runs out of it. */
+/** A host that cannot limit memory has no out-of-memory kills. */
 const memory = describeLimits().find(({ name }) => name === "memory");
 const isPossible = ({ cause }: Row) => cause !== "out_of_memory" || memory?.available === true;
 const named = ROWS.map((row, n) => ({ ...row, name: `a${n}` }));
@@ -204,7 +204,7 @@ describe("an end", () => {
 		expect(new Set(ROWS.map(({ cause }) => cause))).toEqual(new Set(known));
 	});
 
-	test("spends the crash budget only as a crash, or when nobody knows its cause", async () => {
+	test("counts against the crash budget only as a crash, or with an unknown cause", async () => {
 		for (const { name, cause, title } of named.filter(isPossible)) {
 			const { state } = (await fleet.detail(name)).crash;
 			const { budgetSpentAt } = state as { budgetSpentAt: readonly number[] };
@@ -213,7 +213,7 @@ describe("an end", () => {
 		}
 	});
 
-	test("that nobody saw is `unknown`, counts, and is followed by a start", async () => {
+	test("that was not observed is `unknown`, counts, and is followed by a start", async () => {
 		const idle = named.find(({ title }) => title === "gemini that is killed")?.name ?? "";
 		await fleet.isReady(idle);
 		const starts = await startsOf(idle);
@@ -229,7 +229,7 @@ describe("an end", () => {
 	});
 });
 
-/** What holds its terminal, and would have seen its end. */
+/** The process that owns its terminal, and would have seen its exit. */
 function parentOf(pid: number): number {
 	const found = readProcessTable().entries.find((each) => each.pid === pid);
 	if (found === undefined) throw new Error(`no process ${pid}`);

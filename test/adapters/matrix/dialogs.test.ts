@@ -11,7 +11,7 @@ import { createMatrixFleet, type MatrixAgent, type MatrixFleet, until } from "./
 interface Question {
 	readonly title: string;
 	readonly choices: readonly string[];
-	/** The choice that goes on. */
+	/** The choice that continues. */
 	readonly right: string;
 }
 
@@ -57,7 +57,7 @@ const DRESS: Readonly<Record<string, object>> = {
 	gemini: { mark: "●", ready_text: "Type your message ", busy_text: "esc to cancel" },
 };
 
-/** One that nobody knows, and a turn that asks before it runs something. */
+/** An unknown one, and a turn that asks before it runs something. */
 const COLOUR = { title: "Choose a text style", choices: ["Dark", "Light"], accepts: ["Light"] };
 const RUN_IT = { title: "Run `rm -rf build`?", choices: ["Yes", "No"], accepts: ["No"] };
 
@@ -118,7 +118,7 @@ test("every question that an adapter knows is among them", () => {
 	}
 });
 
-test("a question that nobody knows is left to the operator, and what was sent is typed after the answer", async () => {
+test("an unknown question is left to the operator, and messages are typed after the answer", async () => {
 	await fleet.shows("stranger", "waiting_input");
 	// The others have been looked at many times by now, and so has this one.
 	await fleet.isReady(...named.map(({ name }) => name));

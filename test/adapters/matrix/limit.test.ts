@@ -1,7 +1,7 @@
 /**
- * Five agents on one account, a limit that is moved later twice, and a daemon that is killed while all
- * wait. The service is a file that the agents share: it refuses the first three requests, whoever makes
- * them. What was asked of it, and when, is in the agents' own ledgers.
+ * Five agents on one account, a limit that is extended twice, and a daemon that is killed while all
+ * wait. The service is a file that the agents share: it refuses the first three requests of any agent.
+ * The agents' ledgers contain all requests with their times.
  */
 
 import { join } from "node:path";
@@ -43,7 +43,7 @@ async function told<Type extends EventType>(type: Type): Promise<readonly Told<T
 	}));
 }
 
-/** What was asked of the service, by whom and when, in order. */
+/** The requests to the service with agent and time, in order. */
 const requests = () =>
 	NAMES.flatMap((name) =>
 		fleet
@@ -52,7 +52,7 @@ const requests = () =>
 			.map(({ at }) => ({ name, atMs: at })),
 	).sort((a, b) => a.atMs - b.atMs);
 
-/** What was sent to whom. A text that met the limit has arrived, so its agent is given another one. */
+/** The messages by agent. A message that hit the limit was delivered, so its agent gets another one. */
 const given = new Map<string, readonly string[]>();
 async function give(name = ""): Promise<void> {
 	const texts = given.get(name) ?? [];
@@ -74,7 +74,7 @@ test("a limit that is moved later twice is asked about once each time, and then 
 	// One more than it needs for the first, on whose screen the words of the limit stay.
 	for (const name of [...NAMES, "a"]) await give(name);
 	await limits(2);
-	// In the middle of a wait, which the next daemon goes on with.
+	// In the middle of a wait, which the next daemon continues.
 	await fleet.killDaemon();
 	await fleet.must("daemon", "start");
 	await give(requests()[1]?.name);
@@ -91,14 +91,14 @@ test("a limit that is moved later twice is asked about once each time, and then 
 	const asked = requests();
 	expect(asked).toHaveLength(all);
 
-	// After each limit one agent asked, the probe, and not before the end that was told.
+	// After each limit one agent sent a request, the probe, and not before the reported end.
 	for (const [n, { data }] of limited.entries()) {
 		const untilMs = Date.parse(data.until ?? "");
 		expect(probes[n]?.atMs).toBeGreaterThanOrEqual(untilMs);
 		expect(asked[n + 1]?.name).toBe(probes[n]?.agent);
 		expect(asked[n + 1]?.atMs).toBeGreaterThanOrEqual(untilMs);
 	}
-	// The last probe went well. Nobody else has asked anything by then.
+	// The last probe succeeded. No other agent has sent a request by then.
 	const [released, ...more] = await told("account.released");
 	expect(more).toEqual([]);
 	const releasedAtMs = released?.atMs ?? 0;
@@ -114,7 +114,7 @@ test("a limit that is moved later twice is asked about once each time, and then 
 	}
 }, 240_000);
 
-test("what was sent meanwhile has arrived once, and nobody was restarted", async () => {
+test("messages sent meanwhile were delivered once, and no agent was restarted", async () => {
 	for (const name of NAMES) {
 		expect(fleet.prompts(name)).toEqual(given.get(name));
 		expect(await fleet.agent(name)).toMatchObject({ restarts: 0, last_exit: null });

@@ -35,7 +35,7 @@ export interface LedgerLine {
 	readonly pid: number;
 	readonly hook_event_name: string;
 	readonly prompt?: string;
-	/** What was pasted. */
+	/** The pasted text. */
 	readonly text?: string;
 	readonly tool_pid?: number;
 	readonly last_assistant_message?: string;
@@ -51,7 +51,7 @@ export interface MatrixFleet extends FleetHome {
 	/** Of an agent that runs. */
 	pidOf(name: string): Promise<number>;
 	events(): Promise<readonly ReeveEvent[]>;
-	/** What was told of one agent by events of one type, oldest first. */
+	/** The data of one agent's events of one type, oldest first. */
 	data<Type extends EventType>(name: string, type: Type): Promise<readonly EventMap[Type][]>;
 	ledgerOf(name: string): readonly LedgerLine[];
 	/** The prompts that an agent has taken, in all of its runs. */
@@ -121,7 +121,7 @@ export function createMatrixFleet(
 		...{ ...fleet, detail, events, ledgerOf, agent: detail },
 		async pidOf(name) {
 			const { pid } = await detail(name);
-			// Nobody's pid is 0: that would be a signal to whoever runs the test.
+			// Never signal pid 0: that would reach the test itself.
 			if (pid === null) throw new Error(`${name} does not run`);
 			return pid;
 		},

@@ -1,7 +1,7 @@
 /**
- * What is sent arrives once, whoever dies on its way: the daemon at several points of a delivery, or the
- * agent between typing and Enter. One story for all agents, since every death of the daemon concerns all
- * of them. The oracle is the agents' ledgers: each prompt that was taken is there.
+ * Messages arrive exactly once, whatever dies during delivery: the daemon at several points, or the
+ * agent between typing and Enter. One scenario for all agents, since every death of the daemon affects
+ * all of them. The oracle is the agents' ledgers, which contain each submitted prompt.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -43,7 +43,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => fleet.close(), 60_000);
 
-/** While nobody is there to type, an agent comes to the end of its turn, and nothing is accepted. */
+/** Without a daemon, agents finish their turns, and nothing is accepted. */
 async function withoutDaemon(): Promise<void> {
 	refused.code = (await fleet.reeve("send", "p:working", "never")).code;
 	await has("working", "Stop");
@@ -91,7 +91,7 @@ test("what is sent while no daemon runs is refused, and does not arrive", () => 
 	expect(refused).toEqual({ code: 3, taken: ["slow one"] });
 });
 
-test("nothing is left that waits, and nothing was given up", async () => {
+test("no message is left in the queue, and none has failed", async () => {
 	const count = async (type: string) =>
 		(await fleet.events()).filter((event) => event.type === type).length;
 	const sent = NAMES.flatMap((name) => fleet.prompts(name)).length;

@@ -23,7 +23,7 @@ interface Row {
 	readonly endsTurn?: true;
 }
 
-/** At work for good, with a tool that nobody stops but whoever ends the agent's whole process tree. */
+/** Busy forever, with a tool that only a kill of the agent's whole process tree stops. */
 const WORKS = { turns: [{ tool: { left_behind: true }, reply: "done" }] };
 
 const ROWS: readonly Row[] = [
@@ -77,7 +77,7 @@ const drained = named.map(({ name, ladder, script, endsTurn }) => {
 	return [name, { adapter, script, args: ["work"], drain }] as const;
 });
 
-/** At work from its start. Whoever ends it need not be patient. */
+/** Busy from its start, with a short drain timeout. */
 const AT_WORK = { adapter: "claude", args: ["work"], drain: { timeout: "1s" } };
 
 /** Hangs in its first turn, and in no other, also after a restart. */
@@ -171,10 +171,13 @@ describe("a standstill", () => {
 		expect(await steps(name)).toEqual(expected);
 	};
 
-	test.each(["silent", "animated"])("a turn that hangs, %s, is found and told of", async (name) => {
-		await takes(name, "notice");
-		expect(await fleet.agent(name)).toMatchObject({ activity: "busy", restarts: 0 });
-	});
+	test.each(["silent", "animated"])(
+		"a turn that hangs, %s, is detected and reported",
+		async (name) => {
+			await takes(name, "notice");
+			expect(await fleet.agent(name)).toMatchObject({ activity: "busy", restarts: 0 });
+		},
+	);
 
 	test("a turn that hangs is nudged, in the words that a person would type", async () => {
 		await takes("nudged", "nudge");
@@ -189,7 +192,7 @@ describe("a standstill", () => {
 		expect(await fleet.agent("interrupted")).toMatchObject({ restarts: 0, last_exit: null });
 	});
 
-	test("a turn that cannot be interrupted ends with a restart, which counts as nobody's fault and keeps the conversation", async () => {
+	test("a turn that cannot be interrupted ends with a restart, which is not counted and keeps the conversation", async () => {
 		const { conversation } = await fleet.agent("restarted");
 		await takes("restarted", "interrupt", "restart");
 		const starts = async () => (await fleet.data("restarted", "agent.started")).length;

@@ -215,7 +215,7 @@ export function logSuite(world: () => World): void {
 		expect(statSync(join(run.spec.runDir, "record")).size).toBe(4096);
 	});
 
-	it("goes on at the new end of a log that another process truncated", async () => {
+	it("continues at the new end of a log that another process truncated", async () => {
 		const run = await world().run(
 			["sh", "-c", "printf 'before\\n'; sleep 0.5; printf 'after\\n'; sleep 100"],
 			{ terminal: false },

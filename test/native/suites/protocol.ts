@@ -187,7 +187,7 @@ export function protocolSuite(world: () => World): void {
 			false,
 		],
 		["an impossible size", frame(TYPE.resize, Buffer.alloc(4)), "cannot be 0", false],
-	])("refuses %s, and goes on for everybody else", async (_, bytes, reason, silent) => {
+	])("refuses %s, and continues for all others", async (_, bytes, reason, silent) => {
 		const run = await world().run(["sleep", "100"]);
 		expect(await refusal(run.spec.socket, bytes, silent ? Buffer.alloc(0) : undefined)).toContain(
 			reason,
@@ -227,7 +227,7 @@ export function protocolSuite(world: () => World): void {
 		});
 	});
 
-	it("drops a connection that asks and never reads, and goes on", async () => {
+	it("drops a connection that sends requests and never reads, and continues", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const greedy = await world().connect(run.spec.socket);
 		greedy.socket.pause();
@@ -313,7 +313,8 @@ export function protocolSuite(world: () => World): void {
 
 	it("cannot be read or traced by other processes of the user", async () => {
 		const run = await world().run(["sleep", "100"]);
-		// Files of a process that may not be dumped belong to root; here everybody is root, so the flag itself is looked at.
+		// Files of an undumpable process belong to root; here every user is root, so the flag itself is
+		// checked.
 		const status = readFileSync(`/proc/${run.started.shim}/limits`, "utf8");
 		expect(status).toMatch(/Max core file size\s+0 /);
 		expect(readFileSync(`/proc/${run.started.shim}/environ`, "latin1")).toBe("");

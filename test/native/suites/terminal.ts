@@ -173,7 +173,7 @@ export function terminalSuite(world: () => World): void {
 		expect(exit.logOffset).toBe(log.length);
 	});
 
-	it("stops sending to a follower that is behind, says so, and goes on when asked again", async () => {
+	it("stops sending to a slow follower, reports it, and continues on request", async () => {
 		const run = await world().run(
 			["sh", "-c", "head -c 20000000 /dev/zero | tr '\\0' x; echo; echo end; sleep 100"],
 			{

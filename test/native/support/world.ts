@@ -129,7 +129,7 @@ export class World {
 		return new Run(spec, started, await this.attach(spec));
 	}
 
-	/** A short-lived run may be over before anybody connects: then only its record shows it. */
+	/** A short-lived run may have ended before a client connects: then only its record shows it. */
 	async attach(spec: Spec): Promise<Client | undefined> {
 		try {
 			const client = await Client.open(spec.socket);

@@ -5,7 +5,7 @@ import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
 import { putAgent } from "./agent-record.js";
 import type { Agent } from "./agent-state.js";
 
-export class KeptAgent {
+export class PersistedAgent {
 	readonly #store: Store;
 	readonly #clock: Clock;
 	#agent: Agent;

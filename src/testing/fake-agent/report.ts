@@ -8,7 +8,7 @@ import { appendFileSync } from "node:fs";
 import type { Conversation } from "./conversation.js";
 import type { FakeScript } from "./script.js";
 
-export type Tell = (event: string, data?: Readonly<Record<string, unknown>>) => void;
+export type ReportEvent = (event: string, data?: Readonly<Record<string, unknown>>) => void;
 
 /** Longer than any hook should take; a hanging hook must not hide later events. */
 const HOOK_MS_MAX = 10_000;
@@ -19,11 +19,11 @@ interface HookSettings {
 	>;
 }
 
-export function createTell(
+export function createReporter(
 	script: FakeScript,
 	settings: unknown,
 	conversation: Conversation,
-): Tell {
+): ReportEvent {
 	const added = (settings as HookSettings | null)?.hooks ?? {};
 	return (event, data = {}) => {
 		const told = {

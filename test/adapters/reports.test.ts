@@ -1,4 +1,4 @@
-/** What the plugin and the extension of Reeve's own tell, from the events that the real CLIs were seen to give. */
+/** The reports of Reeve's own plugin and extension, from events recorded with the real CLIs. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { createSpoolReader, spoolOf } from "../../src/sessions/spool.js";
 
 let folder: string;
 beforeEach(() => {
-	folder = mkdtempSync(join(tmpdir(), "reeve-told-"));
+	folder = mkdtempSync(join(tmpdir(), "reeve-reports-"));
 	mkdirSync(spoolOf(folder));
 	vi.stubEnv("REEVE_SPOOL", spoolOf(folder));
 });
@@ -62,7 +62,7 @@ async function openOpencode() {
 }
 
 describe("opencode", () => {
-	it("tells of a prompt once it is written down, and only once", async () => {
+	it("reports a prompt once it is stored, and only once", async () => {
 		const { call, prompt, status } = await openOpencode();
 		const parts = [{ type: "text", text: "hello" }];
 		await call("chat.message", { sessionID: "s" }, { message: { id: "m" }, parts });
@@ -75,7 +75,7 @@ describe("opencode", () => {
 		]);
 	});
 
-	it("tells how a turn ended: well, with an error, or broken off", async () => {
+	it("reports how a turn ended: success, an error, or an interruption", async () => {
 		const { prompt, status, idle, answered, event } = await openOpencode();
 		await prompt("one");
 		await answered();
@@ -106,7 +106,7 @@ describe("opencode", () => {
 		[{ message: "usage limit reached", statusCode: 429 }, "usage_limit"],
 		[{ message: "Cannot connect to API: The socket connection was closed" }, "overloaded"],
 		[{ message: "Connection reset by server" }, "overloaded"],
-	])("tells why it failed: %j", async (data, cause) => {
+	])("reports why it failed: %j", async (data, cause) => {
 		const { prompt, idle, event } = await openOpencode();
 		await prompt("one");
 		await event("session.error", { sessionID: "s", error: { name: "APIError", data } });
@@ -183,7 +183,7 @@ describe("opencode", () => {
 		expect(await last("opencode")).toMatchObject({ activity: "ready", failure: null });
 	});
 
-	it("tells whether a tool runs, also while another has ended", async () => {
+	it("reports whether a tool is running, also while another has finished", async () => {
 		const { call, idle } = await openOpencode();
 		const tool = (when: "before" | "after", callID: string) =>
 			call(`tool.execute.${when}`, { sessionID: "s", callID });
@@ -221,7 +221,7 @@ async function openPi() {
 const LATER = { timeout: 10_000 };
 
 describe("pi", () => {
-	it("tells of prompts and of how a turn ended", async () => {
+	it("reports prompts and how a turn ended", async () => {
 		const tell = await openPi();
 		tell("session_start");
 		expect(await last("pi")).toMatchObject({ activity: "ready" });
@@ -273,7 +273,7 @@ describe("pi", () => {
 		['529 {"type":"error","error":{"type":"overloaded_error"}}', "overloaded"],
 		['500 {"type":"error","error":{"type":"api_error","message":"oh no"}}', "overloaded"],
 		["terminated", "overloaded"],
-	])("tells why it failed: %s", async (errorMessage, cause) => {
+	])("reports why it failed: %s", async (errorMessage, cause) => {
 		const tell = await openPi();
 		tell("agent_end", { messages: [{ role: "assistant", stopReason: "error", errorMessage }] });
 		await vi.waitFor(
@@ -294,7 +294,7 @@ describe("pi", () => {
 		expect(await signs("pi")).toMatchObject([{ activity: "busy" }]);
 	});
 
-	it("tells whether a tool runs, until its turn is aborted", async () => {
+	it("reports whether a tool is running, until its turn is aborted", async () => {
 		const tell = await openPi();
 		tell("tool_execution_start", { toolCallId: "a" });
 		tell("tool_execution_start", { toolCallId: "b" });

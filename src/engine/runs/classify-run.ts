@@ -3,26 +3,26 @@
 import type { AgentSpec } from "../../config/spec.js";
 import { isConversationGone } from "../../core/conversation.js";
 import type { ExitReport } from "../../core/exit.js";
-import { judgeExit } from "../../core/exit-cause.js";
+import { explainExit } from "../../core/exit-cause.js";
 import type { AgentSign } from "../../core/sign.js";
 import type { LiveRun } from "./agent-state.js";
 import type { SessionWorld } from "./life-world.js";
 
 /** An exit with its cause, and the evidence for it. */
-export interface JudgedExit {
+export interface ClassifiedRun {
 	readonly report: ExitReport;
 	readonly signs: readonly AgentSign[];
 	readonly lastWords: string;
 }
 
 /** Unreadable evidence is ignored. */
-export async function judgeRun(
+export async function classifyRun(
 	{ adapterOf, signs: readSigns, lastWords: readWords, readReset }: SessionWorld,
 	spec: AgentSpec,
 	live: LiveRun,
 	facts: ExitReport,
 	atMs: number,
-): Promise<JudgedExit> {
+): Promise<ClassifiedRun> {
 	// Nothing has run, so all readable evidence belongs to an earlier run.
 	if (live.handle === null) return { report: facts, signs: [], lastWords: "" };
 	const { profile } = adapterOf(spec);
@@ -41,6 +41,6 @@ export async function judgeRun(
 	}
 	const readAtExit = (text: string) => readReset(text, atMs);
 	const evidence = { signs, lastWords, atMs, readReset: readAtExit };
-	const judged = { ...facts, ...judgeExit(profile, facts, evidence) };
+	const judged = { ...facts, ...explainExit(profile, facts, evidence) };
 	return { report: { ...judged, detail: judged.detail ?? facts.detail }, signs, lastWords };
 }
