@@ -146,7 +146,7 @@ const ready = section(
 
 const stall = section("When a busy agent CLI counts as stalled, and what Reeve does then.", {
 	after: duration(
-		"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools. While Reeve knows that a tool is running, it waits.",
+		"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools, no data of an answer from the network (on Linux). While Reeve knows that a tool is running, it waits.",
 		{ positive: true },
 	).prefault("30m"),
 	steps: list(

@@ -8,7 +8,7 @@ import { z } from "zod";
 import {
 	CONVERSATION_IDS,
 	DIALOG_TIMES,
-	DRAIN_RUNGS,
+	DRAIN_STEPS,
 	KNOWN_CAUSES,
 	TEXT_CAUSES,
 	TURN_CAUSES,
@@ -123,7 +123,7 @@ const profile = z.object({
 	paste: z.boolean(),
 	tells_turn_ends: z.boolean(),
 	screen: screen.nullable(),
-	drain: z.array(z.enum(DRAIN_RUNGS)).readonly(),
+	drain: z.array(z.enum(DRAIN_STEPS)).readonly(),
 	exits: z
 		.object({
 			codes: z.array(z.object({ code: z.number(), cause: z.enum(KNOWN_CAUSES) })).readonly(),

@@ -1,7 +1,8 @@
 /**
  * Whether an agent that reports work is stalled. Only a deadline on progress can detect that: the
  * process is alive, the screen changes, no hook fires. A tool may be silent for hours, so an agent that
- * is known to run one is not considered stalled, nor is one whose tools are active.
+ * is known to run one is not considered stalled, nor is one whose tools are active
+ * or that receives data: most CLIs show an answer line by line.
  */
 
 import type { Activity } from "./states.js";
@@ -71,4 +72,34 @@ const WORKING_SHARE = 0.01;
 export function haveWorked(before: ToolWork, now: ToolWork, elapsedMs: number): boolean {
 	if (before.processes !== now.processes) return true;
 	return now.cpuMs - before.cpuMs >= elapsedMs * WORKING_SHARE;
+}
+
+/** A network connection of an agent's CLI, and how much it has carried so far. */
+export interface Connection {
+	/** Equal for the same connection. */
+	readonly id: string;
+	readonly sentBytes: number;
+	readonly receivedBytes: number;
+	/** The packets with data that have arrived. */
+	readonly segments: number;
+}
+
+/** A request is longer. An HTTP/2 client sends less meanwhile, to acknowledge data. */
+const SENT_BYTES_MAX = 100;
+/** An event with a piece of an answer is longer, because it names itself. */
+const KEEPALIVE_BYTES_MAX = 100;
+
+/**
+ * Whether an answer has arrived on one of the connections between two looks. The response to a new request is none: the requests of a
+ * CLI that retries, or that reports its usage, are all answered. Nor are signs of life without content, which are short and all alike.
+ */
+export function haveStreamed(before: readonly Connection[], now: readonly Connection[]): boolean {
+	return now.some((connection) => {
+		const earlier = before.find(({ id }) => id === connection.id);
+		if (earlier === undefined) return false;
+		const bytes = connection.receivedBytes - earlier.receivedBytes;
+		const segments = Math.max(1, connection.segments - earlier.segments);
+		if (bytes <= 0 || connection.sentBytes - earlier.sentBytes > SENT_BYTES_MAX) return false;
+		return bytes % segments !== 0 || bytes / segments > KEEPALIVE_BYTES_MAX;
+	});
 }

@@ -1,4 +1,4 @@
-/** The engine and the calls, with what this host gives them. */
+/** Constructs the engine and the calls with the resources of this host. */
 
 import { createHash } from "node:crypto";
 import { redactDeep } from "../core/redact.js";
@@ -9,6 +9,7 @@ import { DEFAULT_CONCURRENCY } from "../engine/tasks/calls-world.js";
 import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
 import { createIds } from "../host/ordered-id.js";
+import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
@@ -28,7 +29,7 @@ interface Parts {
 	readonly store: Store;
 	readonly executor: Executor;
 	readonly logger: Logger;
-	/** Takes the secrets of agents out of a text. */
+	/** Removes the secrets of agents from a text. */
 	readonly redact: (text: string) => string;
 }
 
@@ -63,7 +64,7 @@ export function createEngine(
 		},
 		checkStart: async (spec) =>
 			backends.choose(spec).refused ?? (await checkStart(spec, environments)),
-		sessions: createSessionWorld(home, resolveLeases(process.env), environments),
+		sessions: createSessionWorld(home, resolveLeases(process.env), environments, shimPath),
 		dayOf: localDay,
 		watchReady: (spec, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
@@ -86,7 +87,7 @@ export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 		mayCall: (id, underWay) => engine.mayCall(id, underWay),
 		async perform(order, signal) {
 			const { outcome, log, ...end } = await engine.perform(order, signal);
-			// The result of a call belongs to its caller; everything about a failure is told to others.
+			// The result of a call belongs to its caller; everything about a failure is shown to others.
 			const told = outcome?.ok === false ? redactDeep(outcome, redact) : outcome;
 			return { ...end, outcome: told, log: redact(log) };
 		},
@@ -105,7 +106,7 @@ export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 	});
 }
 
-/** A name of its own for every home on this host. */
+/** A unique name for every home on this host. */
 export function ownerOf(folder: string): string {
 	return `calls-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
 }

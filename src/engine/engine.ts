@@ -1,6 +1,6 @@
 /**
- * The facade that surfaces call: one runner per agent, the gate that orders their starts, and the
- * fleet they came from. Whatever happens to one agent is kept from the others (S17).
+ * The facade that all surfaces call: one runner per agent, the gate that orders their starts, and their
+ * fleets. Failures of one agent never affect others (S17).
  */
 
 import type { AgentChange } from "../config/diff.js";
@@ -58,6 +58,7 @@ export class Engine {
 	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
+	#recovered = 0;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
@@ -89,7 +90,12 @@ export class Engine {
 		);
 	}
 
-	/** Takes up what an earlier daemon left. Agents that run are adopted, not started. */
+	/** How many agents of an earlier daemon are recovered so far. */
+	get recovery(): { readonly done: number; readonly total: number } {
+		return { done: this.#recovered, total: this.#runners.size };
+	}
+
+	/** Continues the work of an earlier daemon. Running agents are adopted, not started. */
 	async recover(): Promise<void> {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
@@ -116,6 +122,7 @@ export class Engine {
 				const start: PlannedStart | null =
 					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
 				await this.#recoverOne(life, runs.get(id) ?? [], start);
+				this.#recovered += 1;
 			}),
 		);
 		this.#usageWatch.start();
@@ -129,7 +136,7 @@ export class Engine {
 		return this.#view(this.#runner(id).life);
 	}
 
-	/** Takes on a fleet, as far as nothing that runs is disturbed, and brings up what is in scope. */
+	/** Applies a fleet, without disturbing running agents, and starts the agents in scope. */
 	async up(fleet: FleetSpec, scope: Scope): Promise<readonly Started[]> {
 		const ids = resolveLasting(scope, fleet.agents);
 		const mayChange = ({ id, change }: AgentChange) =>
@@ -167,19 +174,19 @@ export class Engine {
 		return { outcome: await this.#startedOrWaiting(id, start), reason: null };
 	}
 
-	/** Whether it starts only after something that may take long, or never comes. */
+	/** Whether its start waits for something that may take long, or never happens. */
 	#waitsLong(id: string): boolean {
 		const { hold, missing } = this.get(id);
 		return hold !== null || missing.some((each) => this.#willNotStart(each));
 	}
 
-	/** Whether an agent stays down unless somebody does something about it. */
+	/** Whether an agent stays down without an action of the operator. */
 	#willNotStart(id: string): boolean {
 		const life = this.#runners.get(id)?.life;
 		return life === undefined || isHeldDown(life.snapshot(), this.#usage);
 	}
 
-	/** Stops agents, those that others depend on after those others (S7). */
+	/** Stops agents, dependents first (S7). */
 	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
 		return this.#stopInOrder(scope, (runner) => runner.down("operator", timeoutMs));
 	}
@@ -201,12 +208,12 @@ export class Engine {
 		);
 	}
 
-	/** What a reload would do. Touches nothing. */
+	/** The effect of a reload. Changes nothing. */
 	plan(fleet: FleetSpec): readonly AgentChange[] {
 		return this.#fleets.diff(fleet);
 	}
 
-	/** Brings the recorded fleet to what the file says. Agents that are the same are not disturbed. */
+	/** Applies the changes of the file. Unchanged agents are not disturbed. */
 	reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
 		const { checkStart } = this.#parts;
 		return reloadFleet(fleet, {
@@ -237,24 +244,24 @@ export class Engine {
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
-	/** The spec of an agent as it holds now; null when there is none of that id. */
+	/** The current spec of an agent; null if it does not exist. */
 	specOf(id: string): AgentSpec | null {
 		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
 	}
 
-	/** Why an agent may do nothing more today; null when it may. */
+	/** Why an agent may not continue today; null if it may. */
 	overBudget(id: string): string | null {
 		const spec = this.specOf(id);
 		return spec === null ? null : this.#usage.held(spec);
 	}
 
-	/** Why an agent waits for its account; null when it does not. */
+	/** Why an agent waits for its account; null if it does not. */
 	holdOf(id: string): Hold | null {
 		const spec = this.specOf(id);
 		return spec === null ? null : this.#accounts.holdOf(spec);
 	}
 
-	/** Whether an agent that has something to do may do it, with this many attempts under way. */
+	/** Whether an agent with this many running attempts may start another one. */
 	mayCall(id: string, underWay: number): boolean {
 		const spec = this.specOf(id);
 		return spec === null || this.#accounts.mayGo(spec, underWay);
@@ -270,7 +277,7 @@ export class Engine {
 		return end;
 	}
 
-	/** Lets go of everything without ending an agent. */
+	/** Releases everything without stopping an agent. */
 	close(): void {
 		this.#gate.close();
 		this.#accounts.close();
@@ -279,8 +286,8 @@ export class Engine {
 	}
 
 	/**
-	 * The end of what the last run of an agent printed, without secrets. Empty for one that runs, whose output is not
-	 * that of the exit, and where it cannot be read.
+	 * The end of the output of an agent's last run, without secrets. Empty for a running agent, whose
+	 * output does not belong to the exit, and if it cannot be read.
 	 */
 	async lastOutput(id: string): Promise<string> {
 		const { agent, process, lastExit } = this.get(id);
@@ -289,10 +296,10 @@ export class Engine {
 		return secrets.redact(await sessions.lastWords(agent.spec).catch(() => ""));
 	}
 
-	/** To be called by whoever listens to the backends. */
+	/** Called for every exit that a backend reports. */
 	exited(exit: Parameters<Life["exited"]>[0]): void {
 		for (const { id, life } of this.#runners.values()) {
-			if (life.snapshot().run?.runId !== exit.runId) continue;
+			if (!life.hasRun(exit.runId)) continue;
 			life.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
 		}
 	}
@@ -318,6 +325,11 @@ export class Engine {
 			...{ inbox: this.inbox, drafts: this.#drafts, accounts: this.#accounts },
 			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
+			admitNow: (spec) =>
+				this.#gate.admit({
+					...{ id: spec.id, dependsOn: dependsOn(spec) },
+					mayGo: () => this.#accounts.mayGo(spec),
+				}),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
 				this.#runners
@@ -347,10 +359,11 @@ export class Engine {
 
 	*#startables() {
 		for (const { life } of this.#runners.values()) {
+			// Asked for at every change of any agent, and most do not want to start.
+			if (!life.wantsToLaunch) continue;
 			const { agent } = life.snapshot();
 			yield {
 				id: agent.id,
-				wantsToLaunch: life.wantsToLaunch,
 				dependsOn: dependsOn(agent.spec),
 				mayGo: () => this.#accounts.mayGo(agent.spec),
 				launch: () => life.launch(),

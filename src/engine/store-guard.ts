@@ -1,7 +1,7 @@
 /**
- * Requests while nothing can be stored. Those that need the store are refused at once, with the reason, and nothing is
- * done. A request that was under way when the obstacle appeared is answered by the store after a moment: refused, or
- * begun and not finished.
+ * Requests while nothing can be stored. Those that need the store are refused immediately, with the reason, and without
+ * any effect. The store responds to requests that were in progress when the obstacle appeared: rejected, or started and
+ * not finished.
  */
 
 import { ReeveError } from "../core/errors.js";
@@ -12,7 +12,7 @@ export async function storing<T>(store: Store, act: () => T | Promise<T>): Promi
 	return store.accept(act);
 }
 
-/** The same for an act that passes the request to its commits. */
+/** The same for an action that passes the request to its commits. */
 export async function storingPassed<T>(
 	store: Store,
 	act: (request: StoreRequest) => T | Promise<T>,

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "connections.h"
 #include "frame.h"
 #include "shim.h"
 #include "starter.h"
@@ -29,6 +30,7 @@ static int print_version(void) {
 
 static int usage(void) {
 	return refuse("usage: reeve-shim starter FOLDER\n"
+	      "       reeve-shim connections\n"
 	      "       reeve-shim version\n"
 	      "The starter runs `reeve-shim run` itself.\n");
 }
@@ -38,6 +40,7 @@ int main(int argc, char **argv) {
 	if (strcmp(mode, "version") == 0) return print_version();
 	/* Made for one user's own agents. With the rights of another it would be a hole. */
 	if (geteuid() != getuid() || getegid() != getgid()) return refuse("reeve-shim: refuses to run setuid or setgid\n");
+	if (strcmp(mode, "connections") == 0) return connections_main();
 	if (strcmp(mode, "run") == 0) return shim_main();
 	if (strcmp(mode, "starter") == 0 && argc == 3) return starter_main(argv[2]);
 	return usage();

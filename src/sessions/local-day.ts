@@ -1,4 +1,4 @@
-/** The day of a moment in the host's own calendar. */
+/** The day of a time in the host's calendar. */
 
 import type { Day } from "../engine/limits/usage-book.js";
 

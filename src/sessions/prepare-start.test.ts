@@ -31,7 +31,7 @@ async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
 	const prepared = await prepareStart(specOf(agent), NO_CONVERSATION, place);
 	if (!prepared.ok) throw new Error(prepared.detail);
 	const { env, ...request } = prepared.request;
-	// What Reeve itself tells a session is not looked at here.
+	// Variables set by Reeve itself are not checked here.
 	const others = Object.entries(env).filter(([name]) => !name.startsWith("REEVE_"));
 	return { ...request, env: Object.fromEntries(others) };
 }

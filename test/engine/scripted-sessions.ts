@@ -4,7 +4,7 @@ import type { AgentSpec } from "../../src/config/spec.js";
 import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { type ConversationStart, decideConversation } from "../../src/core/conversation.js";
 import type { AgentSign } from "../../src/core/sign.js";
-import type { ToolWork } from "../../src/core/stall.js";
+import type { Connection, ToolWork } from "../../src/core/stall.js";
 import type { TimedReading } from "../../src/core/usage.js";
 import type { SessionWorld, StartIntent } from "../../src/engine/runs/life-world.js";
 import { parseResetTime } from "../../src/sessions/reset-time.js";
@@ -22,6 +22,7 @@ export interface ScriptedSessions extends SessionWorld {
 	recorded: boolean | null;
 	/** What the tools of every agent do. */
 	tools: ToolWork;
+	network: readonly Connection[];
 	/** The conversation whose record every agent's process holds open. */
 	open: string | null;
 	/** Who holds which conversation; put somebody in to keep it from everybody else. */
@@ -43,6 +44,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		recorded: null,
 		open: null,
 		tools: { processes: "", cpuMs: 0 },
+		network: [],
 		held,
 		converse({ cwd }, { withContinue, conversation: known }) {
 			if (sessions.profile.conversation.id === "none") return null;
@@ -61,6 +63,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		isRecorded: async () => sessions.recorded,
 		heldConversation: async () => sessions.open,
 		toolWork: async () => sessions.tools,
+		connections: async () => sessions.network,
 		readReset: (text, atMs) => parseResetTime(text, atMs, () => 0),
 		nowMs: () => 0,
 		leases: {

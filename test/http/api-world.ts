@@ -103,6 +103,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		host: "here",
 		version: "1.2.3",
 		status,
+		recovery: { isOver: () => true, over: Promise.resolve() },
 		shutDown: () => {
 			ends.count += 1;
 		},

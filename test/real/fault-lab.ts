@@ -135,12 +135,17 @@ export class FaultLab {
 			await until("it is delivered", () => session.asked(next).length > 0);
 			await until("it is answered", async () => isIdle(await agent()));
 			seen.followed = fault.follow === "hold" ? "held until resume" : "parked until resume";
-		} else if (fault.follow === "stall") {
-			for (const key of this.#cli.interrupt) {
-				await session.press(key);
-				await sleep(400);
-			}
-			await until("it is idle", async () => (await agent()).activity === "ready");
+		} else if (fault.follow === "stall" && seen.reported.startsWith("busy")) {
+			const isReady = async () => (await agent()).activity === "ready";
+			const press = async () => {
+				for (const key of this.#cli.interrupt) {
+					await session.press(key);
+					await sleep(400);
+				}
+				// Keys that a busy machine delivers together may mean something else, so a person presses them again.
+				await until("it is idle", isReady, 20_000);
+			};
+			await press().catch(press).catch(press);
 			seen.followed = "reported; interrupted by hand";
 		} else if (fault.follow === "notice") seen.followed = "notice";
 		const needsNotice = fault.follow === "notice" && seen.followed === "notice";
@@ -245,14 +250,22 @@ async function fails(
 }
 
 async function stalls({ agent, until }: Session, watch: EventWatch, seen: Seen): Promise<void> {
-	const isStalled = async () => {
+	const isReported = async () => {
 		await watch.refresh();
-		return watch.stalls() > 0;
+		return watch.stalls() > 0 || watch.failures().length > 0;
 	};
 	const sinceMs = performance.now();
 	const withinMs = STALL_S * 1_000 + 60_000;
-	await until("it is found at a standstill", isStalled, withinMs).catch(wrong("no stall"));
+	await until("it is found at a standstill", isReported, withinMs).catch(wrong("no stall"));
 	seen.reportedAfterS = Math.round((performance.now() - sinceMs) / 1_000);
+	const [failed] = watch.failures();
+	if (failed !== undefined) {
+		// Some CLIs give up such a request by themselves after a while.
+		const { cause } = failed.data as { cause: string };
+		seen.reported = cause;
+		if (cause !== "overloaded") throw new Wrong(`reported as ${cause}`);
+		return;
+	}
 	const { activity } = await agent();
 	seen.reported = `${activity}, stalled`;
 	if (activity !== "busy") throw new Wrong(`stalled while ${activity}`);
@@ -267,8 +280,7 @@ async function endsWell(
 ): Promise<void> {
 	await until("it is asked", () => asked(prompt).length > 0);
 	// A short turn may be over before anybody looks.
-	const hasBegun = async () =>
-		(await agent()).activity === "busy" || asked("").some(({ isToolResult }) => isToolResult);
+	const hasBegun = async () => (await agent()).activity === "busy" || asked("").length > 1;
 	await until("it is busy", hasBegun, 30_000).catch(wrong("never busy"));
 	await until("the turn ends", async () => isIdle(await agent()), 300_000).catch(wrong("no end"));
 	await watch.refresh();

@@ -103,6 +103,10 @@ export const FAULTS: readonly Fault[] = [
 		reply: () => ({ text: "Half of an answer, and no more.", breaks: "silence" }),
 	},
 	{
+		...{ name: "only signs of life in the stream", causes: [], follow: "stall" },
+		reply: () => ({ text: "Half of an answer, and pings.", breaks: "keepalive" }),
+	},
+	{
 		...{ name: "hang", causes: [], follow: "stall" },
 		reply: () => ({ connection: "silence" }),
 	},

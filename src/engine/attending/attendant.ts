@@ -1,7 +1,7 @@
 /**
- * Looks after one running session: reads what its CLI lets be known, answers the questions of its
- * start, says what it does and how that is known, and notices when it has come to a standstill. It
- * keeps nothing that a later daemon would miss, so it works the same for a run that was adopted.
+ * Attends one running session: reads the reports of its CLI, answers its startup questions, determines
+ * its activity and source, and detects stalls. It has no state that a later daemon would need, so an
+ * adopted run is handled like a new one.
  */
 
 import type { SessionSpec } from "../../config/spec.js";
@@ -37,9 +37,9 @@ import type { Inbox } from "./inbox.js";
 import { ProgressWatch } from "./progress-watch.js";
 
 const LOOK_EVERY_MS = 1_000;
-/** A resumed conversation that is not recognised on the screen by then does not keep the agent from its messages. */
+/** If a resumed conversation is not recognized on the screen by then, messages are delivered anyway. */
 const LOADED_WITHIN_MS = 10_000;
-/** Keys pressed at the questions of one start, or at one menu later on; more questions need a person. */
+/** Keys pressed for the questions of one start, or for one later menu; more questions need a person. */
 const DIALOG_KEYS_MAX = 40;
 
 export interface AttendedRun {
@@ -47,14 +47,14 @@ export interface AttendedRun {
 	readonly runId: string;
 	readonly backend: Backend;
 	readonly handle: RunHandle;
-	/** The conversation as far as it is known. */
+	/** The conversation, if known. */
 	readonly conversation: () => string | null;
 	readonly sessions: SessionWorld;
 	readonly clock: Clock;
 	readonly inbox: Inbox;
 	readonly drafts: Drafts;
 	readonly accounts: Accounts;
-	/** Whether it has taken up a conversation, and shows how that went so far. */
+	/** Whether it has resumed a conversation and shows its history. */
 	readonly isResumed: boolean;
 	/** Whether an earlier daemon has watched it. */
 	readonly isAdopted: boolean;
@@ -62,9 +62,9 @@ export interface AttendedRun {
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
 	readonly onReady: () => void;
-	/** The CLI has named its conversation. */
+	/** The CLI has reported its conversation. */
 	readonly onConversation: (id: string) => void;
-	/** It is at a standstill, and a restart is what is to be done about it. */
+	/** It is stalled, and the configured step is a restart. */
 	readonly onRestart: () => void;
 	readonly onError: (error: unknown) => void;
 }
@@ -73,7 +73,7 @@ const NOT_KNOWN: KnownActivity = {
 	...{ activity: "unknown", source: null, atMs: 0, failure: null, failedTurn: null, detail: null },
 };
 
-/** Whether there is anything to look at. */
+/** Whether there is anything to observe. */
 export function isAttended({ profile, readRecord, readTranscript }: AgentAdapter): boolean {
 	return profile.screen !== null || readRecord !== undefined || readTranscript !== undefined;
 }
@@ -90,7 +90,7 @@ export class Attendant {
 	#known = NOT_KNOWN;
 	#attention = NO_ATTENTION;
 	#seenReady: boolean;
-	/** Steady time at which the input was first seen without the conversation that is resumed. */
+	/** Steady time at which the input was first visible without the resumed conversation. */
 	#inputSeenMs: number | null = null;
 	#dialogKeys = 0;
 	#dialog: DialogState;
@@ -99,7 +99,7 @@ export class Attendant {
 	#continuedMs = 0;
 	/** Spreads the retries of agents that failed together. */
 	readonly #spread: number;
-	/** The screen at which the conversation was last looked for. */
+	/** The screen at which the conversation was last searched. */
 	#searchedAt: string | null | undefined = undefined;
 	readonly #progress: ProgressWatch;
 	#stopped = false;
@@ -128,7 +128,7 @@ export class Attendant {
 		try {
 			await this.#look();
 		} catch (error) {
-			// A look that fails has seen nothing; a run that is ending has nothing more to show.
+			// A failed check proves nothing; an ending run has nothing more to show.
 			if (!this.#stopped) this.#run.onError(error);
 		}
 		if (this.#stopped) return;
@@ -153,18 +153,18 @@ export class Attendant {
 		const { profile } = this.#adapter;
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
 		const { activity, source } = this.#known;
-		// After a turn that met a limit it is idle too; how long that is to last is its account's to say.
+		// After a turn that hit a limit it is idle too; its account decides how long that lasts.
 		const prompts = source !== "screen" || reading?.besidesLimit === "ready";
 		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
 		if (!asksToGo) return deliver(world, activity, signs);
-		// Its input is somebody's for now, or what is typed would fail like the turn before.
+		// A person is typing into its input, or the next message would fail like the last turn.
 		const isHeld = this.#run.drafts.has(spec.id, signs) || this.#needsOperator(signs);
 		if (isHeld) return deliver(world, "waiting_input", signs);
 		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
 	}
 
-	/** The screen, on which an input counts only once the conversation that is resumed is there too. */
+	/** The screen reading, in which an input counts only once the resumed conversation is visible too. */
 	#read(shown: ScreenProfile, text: string): ScreenReading {
 		const reading = readScreen(shown, text);
 		if (this.#seenReady || !this.#run.isResumed || reading.activity !== "ready") return reading;
@@ -175,7 +175,7 @@ export class Attendant {
 		return { ...reading, activity: "unknown", besidesLimit: "unknown" };
 	}
 
-	/** Whether every turn fails until a person fixes something, and nobody has resumed the agent since. */
+	/** Whether every turn fails until a person fixes something, and the agent was not resumed since. */
 	#needsOperator(signs: readonly AgentSign[]): boolean {
 		const { failure } = this.#known;
 		if (!needsFix(failure)) return false;
@@ -186,7 +186,7 @@ export class Attendant {
 
 	#retryOf(signs: readonly AgentSign[]): TurnRetry | null {
 		const { spec } = this.#run;
-		// Without a confirmation nobody knows whether the agent was asked already.
+		// Without confirmations it is unknown whether the agent was already asked.
 		if (!this.#adapter.profile.confirmsPrompts) return null;
 		return decideTurnRetry(signs, spec.turnRetry ?? DEFAULT_TURN_RETRY, this.#spread);
 	}
@@ -196,7 +196,7 @@ export class Attendant {
 		return retry === null ? null : Math.max(0, retry.atMs - this.#run.clock.now().wallMs);
 	}
 
-	/** Asks the agent to continue a turn that failed through no fault of its own, once for each failure. */
+	/** Asks the agent to continue a turn that failed for external reasons, once per failure. */
 	async #continueTurn(signs: readonly AgentSign[]): Promise<void> {
 		const { spec, inbox, clock } = this.#run;
 		const retry = this.#retryOf(signs);
@@ -217,14 +217,17 @@ export class Attendant {
 			const line = screen === null ? null : findLimit(screen, text ?? "");
 			return line === null ? null : sessions.readReset(line, this.#known.atMs);
 		});
-		// A limit that its CLI tries again by itself is none of the account's yet.
+		// A limit that the CLI retries by itself does not concern the account yet.
 		if (turn?.limit && this.#isRetrying()) return;
 		if (turn === null || turn.atMs === this.#heardTurnMs) return;
 		await accounts.hear(spec, turn);
 		this.#heardTurnMs = turn.atMs;
 	}
 
-	/** Moves towards the choice that the adapter knows, one key for each change of the screen, and confirms that one only. */
+	/**
+	 * Moves the selection to the choice that the adapter defines, one key per change of the screen, and
+	 * confirms only that choice.
+	 */
 	async #answer(
 		text: string,
 		{ dialog }: ScreenReading,
@@ -247,9 +250,9 @@ export class Attendant {
 	}
 
 	#mayAnswer({ at = "start" }: DialogProfile, signs: readonly AgentSign[]): boolean {
-		// Once it is at work, text that looks like a question of the start is part of the conversation.
+		// After the start, text that looks like a startup question is part of the conversation.
 		if (at === "start") return this.#run.spec.seed && !this.#seenReady;
-		// Its own records say that a request has failed; the words on the screen alone prove nothing.
+		// Its own records must report a failed request; text on the screen alone proves nothing.
 		if (at === "failure") return failedAttempts(signs).length > 0;
 		return signs.findLast(({ failure }) => failure !== undefined)?.failure?.cause === "usage_limit";
 	}
@@ -257,11 +260,11 @@ export class Attendant {
 	async #hearConversation(signs: readonly AgentSign[], text: string | null): Promise<void> {
 		const { conversation, onConversation, sessions, spec, runId, handle } = this.#run;
 		if (conversation() !== null) return;
-		// Some CLIs tell of conversations on the side too: whoever hears them takes the one with a record.
+		// Some CLIs also report background conversations: the one with a transcript is used.
 		const told = new Set(signs.flatMap((sign) => sign.conversation ?? []));
 		for (const id of told) onConversation(id);
 		if (!this.#adapter.profile.conversation.heldOpen || text === this.#searchedAt) return;
-		// Reads all processes; nothing was begun while the screen is the same.
+		// Reads all processes; skipped while the screen is unchanged.
 		const held = await sessions.heldConversation(spec, runId, handle.process);
 		this.#searchedAt = text;
 		if (held !== null) onConversation(held);
@@ -287,7 +290,7 @@ export class Attendant {
 		onReady();
 	}
 
-	/** What a person should know of. */
+	/** Notifies a person if necessary. */
 	#attend(
 		about: { readonly agent: string; readonly run_id: string },
 		signs: readonly AgentSign[],

@@ -1,4 +1,4 @@
-/** One look at an agent's inbox: types what is to be typed, and records what became of it. */
+/** One check of an agent's inbox: types due messages, and records the results. */
 
 import { decideDelivery, type Message } from "../../core/inbox.js";
 import type { AgentSign } from "../../core/sign.js";
@@ -40,7 +40,10 @@ export async function deliver(
 	}
 }
 
-/** Recorded before the key is pressed, so that a daemon that dies meanwhile has not pressed one too many. */
+/**
+ * Recorded before the key is pressed, so that a daemon that dies in between does not press it too
+ * often.
+ */
 async function enterAgain(world: DeliveryWorld, message: Message): Promise<void> {
 	const { inbox, clock } = world;
 	await inbox.save({ ...message, enters: message.enters + 1, atMs: clock.now().wallMs });

@@ -1,6 +1,7 @@
 /**
- * What people have typed at agents' terminals without submitting it. A text that is sent meanwhile would
- * be put behind it, and both be submitted as one. Known only of those who type through this daemon.
+ * Text that users have typed at agents' terminals without submitting it. A message sent meanwhile would
+ * be appended to it, and both would be submitted as one. Known only for users who type through this
+ * daemon.
  */
 
 import { decideDraft } from "../../core/draft.js";
@@ -9,7 +10,7 @@ import type { Clock } from "../../ports/clock.js";
 
 export class Drafts {
 	readonly #clock: Clock;
-	/** When somebody last typed at it, in wall time. */
+	/** When a user last typed into it, in wall time. */
 	readonly #typedAtMs = new Map<string, number>();
 
 	constructor(clock: Clock) {
@@ -22,7 +23,10 @@ export class Drafts {
 		else this.#typedAtMs.delete(agentId);
 	}
 
-	/** Whether there is one, as far as is known: what the CLI tells as a prompt since then is none any more. */
+	/**
+	 * Whether there is a draft, as far as known: a prompt that the CLI has reported since then is no
+	 * longer a draft.
+	 */
 	has(agentId: string, signs: readonly AgentSign[]): boolean {
 		const typedAtMs = this.#typedAtMs.get(agentId);
 		if (typedAtMs === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Texts that were accepted for agents, until they are delivered or given up. Each is a pending effect,
- * so it outlives the daemon; in an agent's order, one at a time.
+ * Messages that were accepted for agents, until they are delivered or fail. Each is a pending effect,
+ * so it survives the daemon; each agent's messages are delivered in order, one at a time.
  */
 
 import { ReeveError } from "../../core/errors.js";
@@ -9,7 +9,7 @@ import type { AgentSign } from "../../core/sign.js";
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent, Store } from "../../ports/store.js";
 
-/** Of one agent, dead letters included (A6). */
+/** Per agent, including undeliverable ones (A6). */
 const MESSAGES_MAX = 200;
 const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
@@ -27,7 +27,7 @@ export class Inbox {
 		this.#newId = newId;
 	}
 
-	/** Takes up what an earlier daemon had accepted. */
+	/** Restores the messages that an earlier daemon accepted. */
 	recover(): void {
 		const messages = this.#store
 			.readEffects()
@@ -61,12 +61,12 @@ export class Inbox {
 		return message;
 	}
 
-	/** The text whose turn it is; null when there is none. */
+	/** The next message; null if there is none. */
 	head(agentId: string): Message | null {
 		return this.list().find((each) => each.agentId === agentId && each.phase !== "dead") ?? null;
 	}
 
-	/** What the end of a run tells: a text that was submitted in it is not typed into the next. */
+	/** Processes the end of a run: a message that was submitted in it is not typed into the next one. */
 	async settle(agentId: string, signs: readonly AgentSign[]): Promise<void> {
 		const message = this.head(agentId);
 		if (message === null || !isConfirmed(message, signs)) return;
@@ -95,7 +95,7 @@ export class Inbox {
 		await this.#remove(message, { type: "inbox.discarded", data: { message: id } });
 	}
 
-	/** An agent is no longer there, and neither is anybody to type for. */
+	/** An agent was removed, so its messages are discarded. */
 	async forget(agentId: string): Promise<void> {
 		for (const { id } of this.list().filter((each) => each.agentId === agentId)) {
 			await this.discard(id);
@@ -131,13 +131,15 @@ function about({ agentId }: Message, event: InboxEvent): NewEvent {
 	return { ...event, agent: agentId } as NewEvent;
 }
 
-/** Whether the CLI has reported this message as a submitted prompt since the daemon began to type it. */
+/**
+ * Whether the CLI has reported this message as a submitted prompt since the daemon started to type it.
+ */
 export function isConfirmed(message: Message, signs: readonly AgentSign[]): boolean {
 	if (message.phase === "queued") return false;
 	return wasSubmitted(message.text, message.typedAtMs ?? message.atMs, signs);
 }
 
-/** Whether the CLI has reported this prompt since a moment that was read before its first key was pressed. */
+/** Whether the CLI has reported this prompt since a time before its first key was pressed. */
 export function wasSubmitted(text: string, sinceMs: number, signs: readonly AgentSign[]): boolean {
 	return signs.some(
 		({ prompt, atMs }) =>
@@ -145,5 +147,5 @@ export function wasSubmitted(text: string, sinceMs: number, signs: readonly Agen
 	);
 }
 
-/** File times come from a clock that moves in steps of some milliseconds, so a record may seem older than the key. */
+/** File times have a resolution of some milliseconds, so a record may seem older than the key. */
 const CLOCK_SLACK_MS = 50;

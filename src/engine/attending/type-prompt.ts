@@ -1,4 +1,4 @@
-/** Typing a text into an agent's terminal and submitting it. */
+/** Types a message into an agent's terminal and submits it. */
 
 import type { AdapterProfile } from "../../core/adapter.js";
 import { isShown, pasteText } from "../../core/inbox.js";
@@ -7,7 +7,7 @@ import type { Backend, RunHandle } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
 import { pass } from "../waiting.js";
 
-/** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
+/** Enter is sent as a separate key: together with text, some CLIs read it as a newline. */
 export const SUBMIT_AFTER_MS = 300;
 
 export interface Keyboard {
@@ -17,11 +17,14 @@ export interface Keyboard {
 	readonly profile: AdapterProfile;
 }
 
-/** How long the text may take to appear, and to leave the input after Enter; a CLI that starts may be busy. */
+/**
+ * How long the message may take to appear, and to leave the input after Enter; a starting CLI may be
+ * busy.
+ */
 const SHOWN_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 100;
 
-/** False when it cannot be typed into now. */
+/** False if it cannot be typed now. */
 export async function typePrompt(keyboard: Keyboard, text: string): Promise<boolean> {
 	const { backend, handle, clock, profile } = keyboard;
 	if (!(await takesText(keyboard))) return false;
@@ -29,20 +32,20 @@ export async function typePrompt(keyboard: Keyboard, text: string): Promise<bool
 	const safe = pasteText(text);
 	if (profile.paste) await backend.paste(handle, safe);
 	else await backend.input(handle, Buffer.from(safe));
-	// A CLI that reads the text and Enter at the same time takes Enter for a line break in the text.
+	// A CLI that reads the message and Enter at the same time treats Enter as a newline in the message.
 	const appears = (screen: string) => isShown(text, before ?? "", screen);
 	const isThere = await waitForScreen(keyboard, appears);
 	await pass(clock, SUBMIT_AFTER_MS);
 	const unsent = await screenOf(keyboard);
 	await pressEnter(keyboard);
 	if (!isThere || unsent === null || !appears(unsent)) return true;
-	// The same screen with the text in it: the key was not taken.
+	// An unchanged screen with the message: the key was ignored.
 	const isTaken = await waitForScreen(keyboard, (screen) => screen !== unsent);
 	if (!isTaken && (await takesText(keyboard))) await pressEnter(keyboard);
 	return true;
 }
 
-/** The screen; null where nothing is known of it. */
+/** The screen; null if nothing is known about it. */
 async function screenOf({ backend, handle, profile }: Keyboard): Promise<string | null> {
 	return profile.screen === null ? null : backend.screen(handle);
 }
@@ -66,7 +69,7 @@ export async function pressEnter({ backend, handle }: Keyboard): Promise<void> {
 	await backend.input(handle, Buffer.from(KEY_BYTES.enter));
 }
 
-/** Whether nothing but its input is there to be typed into: a paste would answer a question. */
+/** Whether the input is the only thing that receives text: a paste would answer a question. */
 export async function takesText({ backend, handle, profile }: Keyboard): Promise<boolean> {
 	if (profile.screen === null) return true;
 	const { besidesLimit, hidesInput } = readScreen(profile.screen, await backend.screen(handle));

@@ -1,6 +1,6 @@
 /**
- * The accounts that have met a usage limit. Asked before an agent starts or is given anything to do,
- * told of every limit that is met; each is a pending effect, so it outlives the daemon.
+ * Accounts that have hit a usage limit. Consulted before an agent starts or gets work, and notified of
+ * every limit that is hit. Each account is a pending effect, so it survives the daemon.
  */
 
 import type { AccountedSpec, AgentSpec } from "../../config/spec.js";
@@ -32,22 +32,22 @@ export interface AccountsWorld {
 	readonly random: () => number;
 	/** Of the host's own clock. */
 	readonly minuteOfDay: (wallMs: number) => number;
-	/** The agents that are kept, those first that have something to do. */
+	/** The known agents, those with work to do first. */
 	readonly members: () => readonly AgentSpec[];
 	readonly lookAt: (agentId: string) => "ready" | "not_ready" | "gone";
-	/** Somebody may go who might not before. */
+	/** An agent may continue that was held before. */
 	readonly changed: () => void;
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
 interface StoredAccount {
 	readonly account: string;
-	/** Null: free, since `freedAtMs`. */
+	/** Null: not limited, since `freedAtMs`. */
 	readonly state: AccountState | null;
 	readonly freedAtMs: number;
 }
 
-/** Why an agent waits, in words, and until when as far as that is known. */
+/** Why an agent waits, as text, and until when if known. */
 export interface Hold {
 	readonly reason: string;
 	readonly untilMs: number | null;
@@ -55,10 +55,10 @@ export interface Hold {
 
 /** An agent that waits for its account after an exit: the account decides for how long. */
 export interface Parked {
-	/** Null when only the operator ends the wait. */
+	/** Null if only the operator ends the wait. */
 	readonly afterMs: number | null;
 	readonly reason: string;
-	/** Goes with the record of the exit. */
+	/** Stored together with the exit. */
 	readonly write: (transaction: StoreTransaction) => void;
 }
 
@@ -67,7 +67,7 @@ function isAccounted(spec: AgentSpec): spec is AccountedSpec {
 	return spec.kind === "session" || (spec.kind === "call" && spec.adapter !== "generic");
 }
 
-/** An agent that names no account is its own. */
+/** An agent without `account` has its own. */
 function accountOf(spec: AgentSpec): string | null {
 	return isAccounted(spec) ? (spec.account ?? spec.id) : null;
 }
@@ -75,7 +75,7 @@ function accountOf(spec: AgentSpec): string | null {
 export class Accounts {
 	readonly #world: AccountsWorld;
 	readonly #states = new Map<string, AccountState>();
-	/** When accounts became free: a turn from before that may still be read, and is no news. */
+	/** When accounts were released: turns from before that may still be read, and are ignored. */
 	readonly #freedAtMs = new Map<string, number>();
 	readonly #resumedAtMs = new Map<string, number>();
 	#cancelLook: (() => void) | null = null;
@@ -85,7 +85,7 @@ export class Accounts {
 		this.#world = world;
 	}
 
-	/** Takes up what an earlier daemon knew. */
+	/** Restores the state of an earlier daemon. */
 	recover(): void {
 		for (const { type, payload } of this.#world.store.readEffects()) {
 			if (type !== "account") continue;
@@ -102,8 +102,8 @@ export class Accounts {
 	}
 
 	/**
-	 * Whether an agent may do what it is about to do, beside what it has under way. Whoever is the first
-	 * after a limit is the probe, and does one thing at a time until the limit is known to be gone.
+	 * Whether an agent may do its next action, in addition to its `underWay` ones. The first agent after
+	 * a limit is the probe, and does one thing at a time until the limit is known to have lifted.
 	 */
 	mayGo(spec: AgentSpec, underWay = 0): boolean {
 		const account = accountOf(spec);
@@ -127,8 +127,8 @@ export class Accounts {
 	}
 
 	/**
-	 * A run has ended. Null unless that was at a limit: then its account waits, and the agent asks to
-	 * start and is let when the time has come. What is to be stored goes with the record of its exit.
+	 * A run has ended. Null unless it hit a limit: then its account waits, and the agent requests a start
+	 * that is granted in time. The change is stored together with the exit.
 	 */
 	ended(
 		spec: AgentSpec,
@@ -147,7 +147,7 @@ export class Accounts {
 		};
 	}
 
-	/** How a turn of an agent that goes on has gone. */
+	/** Processes the outcome of a turn of a running agent. */
 	async hear(spec: AccountedSpec, turn: Turn): Promise<void> {
 		const account = accountOf(spec) ?? spec.id;
 		if (turn.limit === null) {
@@ -160,7 +160,7 @@ export class Accounts {
 		await this.#world.store.commit(this.#meet(spec, { by: "turn", atMs: turn.atMs, resetAtMs }));
 	}
 
-	/** How a call has gone. What it says of the account must not cost anybody its answer. */
+	/** Processes the outcome of a call. A failure to store it must not affect the caller. */
 	async called(spec: AgentSpec, outcome: Outcome | null): Promise<void> {
 		if (!isAccounted(spec) || outcome === null) return;
 		const isLimited = !outcome.ok && outcome.error === "usage_limit";
@@ -173,12 +173,12 @@ export class Accounts {
 		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
 	}
 
-	/** When the operator last let this agent go on, in wall time; 0 for never. */
+	/** When the operator last resumed this agent, in wall time; 0 for never. */
 	resumedAtMs(spec: AgentSpec): number {
 		return this.#resumedAtMs.get(spec.id) ?? 0;
 	}
 
-	/** The operator ends the wait for this agent; it shows whether the others may follow. */
+	/** The operator ends the wait for this agent; its result shows whether the others may follow. */
 	async resume(spec: AgentSpec): Promise<void> {
 		const account = accountOf(spec);
 		if (account === null || !this.#states.has(account)) return;
@@ -196,7 +196,7 @@ export class Accounts {
 		});
 	}
 
-	/** The operator has let this agent go on; what its turns reported before no longer counts. */
+	/** The operator has resumed this agent; earlier reports of its turns no longer count. */
 	noteResumed(spec: AgentSpec): void {
 		this.#resumedAtMs.set(spec.id, this.#nowMs());
 	}
@@ -211,7 +211,7 @@ export class Accounts {
 		const before = this.#states.get(account) ?? null;
 		const freedAtMs = this.#freedAtMs.get(account) ?? 0;
 		if (before === null && hit.by === "turn" && hit.atMs <= freedAtMs) return () => {};
-		// A spec that an older daemon has pinned does not say.
+		// Missing in a spec stored by an older daemon.
 		const settings = spec.usageLimit ?? DEFAULT_USAGE_LIMIT;
 		const context = { settings, nowMs: this.#nowMs(), minuteOfDay, random: random() };
 		const after = decideLimit(before, hit, context);
@@ -234,7 +234,10 @@ export class Accounts {
 		this.#change(account, null, after);
 	}
 
-	/** Makes a change that nobody waits for. Commits keep their order, so it is stored before what follows. */
+	/**
+	 * Stores a change without waiting for it. Commits keep their order, so it is stored before later
+	 * ones.
+	 */
 	#change(account: string, agent: string | null, after: AccountState | null): void {
 		const before = this.#states.get(account) ?? null;
 		if (after === before) return;
@@ -267,7 +270,9 @@ export class Accounts {
 		};
 	}
 
-	/** While somebody waits, it is looked at by the wall clock: hosts sleep, and clocks are set. */
+	/**
+	 * While an agent waits, the wall clock is checked regularly, because hosts sleep and clocks are set.
+	 */
 	#lookLater(): void {
 		if (this.#closed || this.#states.size === 0) return;
 		this.#cancelLook ??= this.#world.clock.schedule(LOOK_EVERY_MS, () => {

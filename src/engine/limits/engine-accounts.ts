@@ -1,4 +1,4 @@
-/** What the accounts know of the agents, and what an agent that its account holds looks like. */
+/** The view of agents for their accounts, and the view of an agent that its account holds. */
 
 import type { AgentSpec } from "../../config/spec.js";
 import type { Inbox } from "../attending/inbox.js";
@@ -13,10 +13,10 @@ export function createAccounts(
 	parts: Omit<AccountsWorld, "members" | "lookAt">,
 	runners: Runners,
 	inbox: Inbox,
-	/** Whether an agent stays down unless somebody does something about it. */
+	/** Whether an agent stays down without an action of the operator. */
 	willNotStart: (id: string) => boolean,
 ): Accounts {
-	/** Those first that have something to do. */
+	/** Agents with work to do first. */
 	function members(): readonly AgentSpec[] {
 		const lives = [...runners.values()].map(({ life }) => life);
 		const waits = (life: Life) => life.wantsToLaunch || inbox.head(life.id) !== null;
@@ -28,7 +28,7 @@ export function createAccounts(
 		...parts,
 		members,
 		lookAt(id) {
-			// What is called is there whenever somebody calls it.
+			// A call agent is ready whenever it is called.
 			if (runners.get(id)?.life.snapshot().agent.spec.kind === "call") return "ready";
 			if (willNotStart(id)) return "gone";
 			return runners.get(id)?.life.snapshot().ready === true ? "ready" : "not_ready";
@@ -46,11 +46,11 @@ export function viewOf(
 	const hold = accounts.holdOf(snapshot.agent.spec);
 	const view = { ...snapshot, missing, hold, usage };
 	if (hold === null || snapshot.run !== null || !life.wantsToLaunch) return view;
-	// It has asked to start, and is not let: nothing of it starts yet.
+	// It has requested a start that is held.
 	return { ...view, process: "stopped", nextStartAtMs: hold.untilMs };
 }
 
-/** A view without the secrets that an agent has repeated: it is kept in memory as the agent said it (A10). */
+/** A view without secrets that the agent has printed: memory contains its original text (A10). */
 export function redactView(view: AgentView, redact: (text: string) => string): AgentView {
 	const { agent, lastExit, known, hold } = view;
 	const withReason = <T extends { readonly reason: string }>(row: T): T => ({

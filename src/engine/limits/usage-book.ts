@@ -1,7 +1,8 @@
 /**
- * What agents have used, and whether that is more than they may. Each agent's is a pending effect that
- * is never due, so it outlives the daemon together with how far its record was read: no line is counted
- * twice, and a spent budget stays spent. A hold is not stored: it follows from the usage of the day.
+ * The usage of agents, and whether it exceeds their budget. Each agent's usage is a pending effect that
+ * is never due, so it survives the daemon together with the read position of its record: no line is
+ * counted twice, and a used-up budget stays used up. A hold is not stored: it follows from the usage of
+ * the day.
  */
 
 import type { AgentSpec } from "../../config/spec.js";
@@ -34,12 +35,12 @@ export interface UsageWorld {
 	readonly dayOf: (wallMs: number) => Day;
 }
 
-/** An agent's usage as the surfaces show it. */
+/** An agent's usage as shown by the API. */
 export interface UsageView {
 	readonly today: Usage;
 	readonly ever: Usage;
 	readonly budget: DailyBudget | null;
-	/** Why it may do nothing more for now, and until when; null when it may. */
+	/** Why it is held, and until when; null if it is not. */
 	readonly held: { readonly reason: string; readonly untilMs: number } | null;
 }
 
@@ -54,14 +55,14 @@ interface Kept {
 export class UsageBook {
 	readonly #world: UsageWorld;
 	readonly #usage = new Map<string, AgentUsage>();
-	/** One after the other: what is counted at the same moment is all counted. */
+	/** Serialized: simultaneous readings are all counted. */
 	readonly #turns = createMailbox();
 
 	constructor(world: UsageWorld) {
 		this.#world = world;
 	}
 
-	/** Takes up what an earlier daemon had counted. */
+	/** Restores the usage counted by an earlier daemon. */
 	recover(): void {
 		for (const { type, payload } of this.#world.store.readEffects()) {
 			if (type !== "usage") continue;
@@ -74,7 +75,7 @@ export class UsageBook {
 		return this.#usage.get(agentId) ?? NEVER_USED;
 	}
 
-	/** Null for an agent that tells nothing of its usage. */
+	/** Null for an agent that does not report its usage. */
 	view(spec: AgentSpec): UsageView | null {
 		if (spec.kind === "worker" || !tellsTokens(spec.adapter)) return null;
 		const usage = this.of(spec.id);
@@ -86,13 +87,13 @@ export class UsageBook {
 		};
 	}
 
-	/** Why the agent may do nothing more today; null when it may. */
+	/** Why the agent may not continue today; null if it may. */
 	held(spec: AgentSpec): string | null {
 		const budget = spec.kind === "worker" ? null : (spec.budget ?? null);
 		return decideBudget(this.of(spec.id), budget, this.#today().day);
 	}
 
-	/** Counts what was added to the record of a session, together with how far it was read. */
+	/** Counts new lines of a session's record, together with the read position. */
 	addRead(spec: AgentSpec, added: NewUsage): Promise<void> {
 		return this.#change(spec, (before) => {
 			const today = this.#today().day;
@@ -109,7 +110,7 @@ export class UsageBook {
 		});
 	}
 
-	/** Counts what one call has used; of a sum, what is new in it. */
+	/** Counts the usage of one call; of a running total, the increase. */
 	addCall(spec: AgentSpec, used: UsageReading): Promise<void> {
 		const { day } = this.#today();
 		return this.#change(spec, (before) => {
@@ -120,7 +121,7 @@ export class UsageBook {
 		});
 	}
 
-	/** The operator lets it go on for the rest of the day. */
+	/** The operator lifts the budget for the rest of the day. */
 	async release(spec: AgentSpec): Promise<void> {
 		if (this.held(spec) === null) return;
 		await this.#change(spec, (before) => ({ ...before, releasedOn: this.#today().day }));
@@ -161,7 +162,7 @@ export class UsageBook {
 
 const newCursor = (path: string): UsageCursor => ({ path, offset: 0, seen: [] });
 
-/** How far all was read after this. */
+/** The read position after these lines. */
 function placeOf(cursor: UsageCursor, { beside, offset }: NewUsage): Partial<UsageCursor> {
 	return beside === null ? { offset } : { beside: { ...cursor.beside, [beside]: offset } };
 }

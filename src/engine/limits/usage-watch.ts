@@ -1,7 +1,6 @@
 /**
- * Reads what sessions have used, every few seconds, and holds back those whose budget is spent: they
- * are stopped as they are stopped by hand, and start again by themselves when a new day or a larger
- * budget lets them.
+ * Reads the usage of sessions every few seconds, and holds those whose budget is used up: they are
+ * stopped like by the operator, and start again when a new day or a larger budget permits it.
  */
 
 import type { SessionSpec } from "../../config/spec.js";
@@ -25,7 +24,7 @@ export class UsageWatch {
 	readonly #held = new Set<string>();
 	/** Being stopped now. */
 	readonly #stopping = new Set<string>();
-	/** Those whose record was read after their last run had ended. */
+	/** Agents whose record was read after their last run had ended. */
 	readonly #read = new Set<string>();
 	#stopped = false;
 	#cancel = () => {};
@@ -69,7 +68,7 @@ export class UsageWatch {
 
 	async #readNew(spec: SessionSpec, conversation: string | null): Promise<void> {
 		const { book, sessions } = this.#world;
-		// As often as there is more: a long record is read in pieces.
+		// Repeated while there is more: a long record is read in pieces.
 		for (;;) {
 			const added = await sessions.usage(spec, conversation, book.of(spec.id).cursor);
 			if (added === null || this.#stopped) return;
@@ -77,7 +76,7 @@ export class UsageWatch {
 		}
 	}
 
-	/** Neither is waited for: others are looked at meanwhile. */
+	/** Not awaited: other agents are checked in the meantime. */
 	#hold(runner: AgentRunner, isHeld: boolean): void {
 		const { id } = runner;
 		const { onError } = this.#world;

@@ -1,17 +1,17 @@
 /**
- * One agent's life: starts it when it may run, takes its exits to the crash policy, and does what
- * that decides. Everything that changes the agent goes through one mailbox, so nothing overtakes
- * anything.
+ * The lifecycle of one agent: starts it when it may run, passes its exits to the crash policy, and
+ * performs the decisions. All changes of the agent go through one mailbox, so they never overtake each
+ * other.
  *
- * Keeps S1 (a run is started only when none is open), S2 (nothing starts while the agent is wanted
- * down), S8 (one start and one exit per run) and S13 (adoption moves no counter).
+ * Keeps S1 (a run is started only if none is open), S2 (nothing starts while the agent is wanted down),
+ * S8 (one start and one exit per run) and S13 (adoption changes no counter).
  */
 
 import { type Asker, type ExitReport, exitReport } from "../../core/exit.js";
 import type { Backend, RunExit, RunHandle, StartFailure } from "../../ports/backend.js";
 import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../../ports/store.js";
 import { createMailbox } from "../mailbox.js";
-import { type Signal, scheduleLong } from "../waiting.js";
+import { scheduleLong } from "../waiting.js";
 import {
 	createLimitsNews,
 	drainedEvent,
@@ -31,7 +31,7 @@ import {
 	snapshotOfRun,
 } from "./agent-state.js";
 import { type Drained, type DrainWays, drainedAs, drainRun, drainWaysOf } from "./drain.js";
-import { recordEnd } from "./end-run.js";
+import { recordEnd, type Successor } from "./end-run.js";
 import { KeptAgent } from "./kept-agent.js";
 import { launchRun, recordIntent, startedEvent } from "./launch-run.js";
 import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
@@ -57,9 +57,9 @@ export class AgentLife implements Life {
 	readonly #next: NextStart;
 	#cancelLook = () => {};
 	#watch: RunWatch | null = null;
-	/** The run that a stop is seeing to, with all its processes. */
+	/** The run that is being stopped, with all its processes. */
 	#draining: LiveRun | null = null;
-	/** What outlived the last run's own process (S18). */
+	/** Processes that outlived the last run's own process (S18). */
 	#left: LeftTree | null = null;
 
 	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
@@ -92,8 +92,12 @@ export class AgentLife implements Life {
 		return this.#inbox.run(() => this.#launch());
 	}
 
+	hasRun(runId: string): boolean {
+		return this.#run?.runId === runId;
+	}
+
 	exited(exit: RunExit): Promise<void> {
-		// Shown at once: recording it may have to wait for the store.
+		// Shown immediately: recording it may have to wait for the store.
 		if (this.#run?.runId === exit.runId) this.#run.gone = exit;
 		return this.#inbox.run(async () => {
 			const live = this.#run;
@@ -127,7 +131,7 @@ export class AgentLife implements Life {
 		this.#left?.letGo();
 	}
 
-	/** Whether anything forbids a start now: S1, S2 and S15 meet here. */
+	/** Whether anything forbids a start now: S1, S2 and S15 are enforced here. */
 	forbidden(): StartOutcome | null {
 		if (this.#run !== null) return "already_running";
 		if (typeof this.#left?.stuck === "string") return "not_gone";
@@ -169,38 +173,49 @@ export class AgentLife implements Life {
 		const backend = chooseBackend(this.#kept.now.spec);
 		const live = newRun(newRunId(), backend, wanted.withContinue, this.#nowMs());
 		await recordIntent(this.#kept, live, this.#lastExit).catch((error: unknown) => {
-			// Nothing has started. The agent is still wanted, so it is tried again.
+			// Nothing has started. The agent is still wanted up, so it is retried.
 			wanted.outcome.resolve("failed");
 			this.#next.plan({ afterMs: INTENT_AGAIN_MS, dueAtMs: this.#nowMs() + INTENT_AGAIN_MS });
 			throw error;
 		});
+		await this.#start(live, wanted.outcome.resolve);
+	}
+
+	/** Starts a run that is recorded as intended. */
+	async #start(live: LiveRun, tell: (outcome: StartOutcome) => void): Promise<void> {
 		this.#run = live;
 		const launched = await launchRun(this.#world, this.#kept, live);
 		switch (launched.outcome) {
 			case "unknown":
-				// It may have started or not; only looking for it can tell.
-				wanted.outcome.resolve("failed");
+				// It may have started or not; only a search for it shows which.
+				tell("failed");
 				return this.#recover(this.#stored(live, "intended"));
 			case "failed":
-				return this.#failedToStart(live, wanted.outcome, launched.failure);
+				await this.#failedToStart(live, launched.failure);
+				return tell("failed");
 			case "started":
 				live.startedSteadyMs = this.#world.clock.now().steadyMs;
 				await this.#began(live, launched.handle, startedEvent(live, launched, this.#lastExit));
-				return wanted.outcome.resolve("started");
+				return tell("started");
 		}
 	}
 
-	async #failedToStart(
-		live: LiveRun,
-		outcome: Signal<StartOutcome>,
-		{ permanent, detail }: StartFailure,
-	): Promise<void> {
+	async #failedToStart(live: LiveRun, { permanent, detail }: StartFailure): Promise<void> {
 		const report = exitReport({ uptimeMs: 0, cause: "spawn_error", permanent, detail });
 		await this.#end(live, report, this.#nowMs());
-		outcome.resolve("failed");
 	}
 
-	/** A run is known to be alive, because it was just started or because it was found so. */
+	/** The run that follows an exit at once, if it is admitted. One that others wait for is started their way. */
+	#succeed(): Successor | null {
+		const { spec } = this.#kept.now;
+		const { admitNow, overBudget, newRunId, chooseBackend } = this.#world;
+		if (this.#next.isWanted || overBudget(spec) !== null) return null;
+		const leave = admitNow(spec);
+		if (leave === null) return null;
+		return { live: newRun(newRunId(), chooseBackend(spec), true, this.#nowMs()), leave };
+	}
+
+	/** A run is known to be alive, because it was just started or found running. */
 	async #began(
 		live: LiveRun,
 		handle: RunHandle,
@@ -215,7 +230,7 @@ export class AgentLife implements Life {
 			transaction.putRun(this.#stored(live, "running")),
 		);
 		const { spec } = this.#kept.now;
-		// Somebody else has the conversation by now: two processes on one would damage it.
+		// Another holder has the conversation by now: two processes would damage it.
 		if (!holds) live.askedBy ??= "reeve";
 		if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
 		const ifCurrent = (task: () => Promise<void>) =>
@@ -237,12 +252,19 @@ export class AgentLife implements Life {
 		this.#world.changed();
 	}
 
-	/** Records how a run ended, with what the policy decided, and does it. */
+	/** Records the exit of a run with the decision of the policy, and performs it. */
 	async #end(live: LiveRun, facts: ExitReport, atMs: number): Promise<void> {
 		live.gone = facts;
-		const { exit, planned, isParked } = await recordEnd(this.#world, this.#kept, live, facts, atMs);
+		const { exit, planned, successor, isParked } = await recordEnd(
+			this.#world,
+			this.#kept,
+			live,
+			facts,
+			atMs,
+			() => this.#succeed(),
+		);
 		this.#lastExit = exit;
-		this.#run = null;
+		this.#run = successor?.live ?? null;
 		this.#ready = false;
 		this.#watch?.stop();
 		live.ended.resolve();
@@ -251,9 +273,10 @@ export class AgentLife implements Life {
 		if (planned !== null) this.#next.plan(planned);
 		if (isParked && this.forbidden() === null) void this.askToStart(true);
 		this.#world.changed();
+		if (successor !== null) await this.#start(successor.live, () => {}).finally(successor.leave);
 	}
 
-	/** Ends what outlived the agent. Until that is done, the agent does not start. */
+	/** Kills the processes that outlived the agent. The agent does not start before that is done. */
 	#endLeft(live: LiveRun): void {
 		this.#left = new LeftTree(live, this.#world, this.#kept, {
 			inTurn: (task) => this.#inbox.run(task),
@@ -274,7 +297,7 @@ export class AgentLife implements Life {
 		return reportOf(live, exit, this.#world.clock.now().steadyMs);
 	}
 
-	/** The end of a run of which nobody knows how it came. */
+	/** The end of a run whose exit was not observed. */
 	#endUnseen(live: LiveRun): Promise<void> {
 		const exit = { ...UNSEEN, atMs: this.#nowMs() };
 		return this.#end(live, this.#report(live, exit), exit.atMs);
@@ -305,7 +328,7 @@ export class AgentLife implements Life {
 		});
 		await this.#inbox.run(async () => {
 			const isProven = drained.outcome !== "not_proven";
-			// The process is gone; if its exit was not heard of by now, it never will be.
+			// The process is gone; an exit that was not reported by now never will be.
 			if (this.#run === live && !isProven)
 				return live.isUnknown ? this.#lookAgain(live) : undefined;
 			if (this.#run === live) return this.#endUnseen(live);
@@ -315,7 +338,7 @@ export class AgentLife implements Life {
 		return drained;
 	}
 
-	/** The agent itself does not run, but something that it left behind may. */
+	/** The agent itself does not run, but processes that it left behind may. */
 	async #stopLeft(graceMs: number): Promise<Omit<StopReport, "durationMs">> {
 		if (this.#left !== null) return drainedAs(await this.#left.end(graceMs));
 		return { outcome: "already_stopped", reason: null, killed: [] };
@@ -329,14 +352,14 @@ export class AgentLife implements Life {
 		);
 	}
 
-	/** Nothing starts from here on, and who asked is recorded before the agent is told. */
+	/** Prevents further starts, and records who requested the stop before the agent is asked to exit. */
 	async #suppressRestarts(by: Asker): Promise<LiveRun | null> {
 		const live = this.#run;
 		await this.#kept.save({}, [], (transaction) => {
 			transaction.removeEffect(startEffectKey(this.id));
 			if (live !== null) transaction.putRun(this.#stored({ ...live, askedBy: by }, "running"));
 		});
-		// A stop that could not be stored was refused, and leaves everything as it was.
+		// A stop that could not be stored was rejected, and changes nothing.
 		if (live !== null) live.askedBy = by;
 		this.#next.refuse();
 		this.#cancelLook();
@@ -347,14 +370,14 @@ export class AgentLife implements Life {
 		const backend = this.#world.backendNamed(stored.backend);
 		const live = recoveredRun(stored, backend);
 		this.#run = live;
-		// A look that failed has seen nothing, and is made again like one that could not tell.
+		// A failed lookup proves nothing, and is repeated like an unknown result.
 		const found = await backend
 			.recover(stored.runId, stored.handle)
 			.catch((error: Error) => ({ state: "unknown", reason: error.message }) as const);
 		live.isUnknown = found.state === "unknown";
 		switch (found.state) {
 			case "unknown":
-				// Not known is not stopped: nothing is started until it is known.
+				// Unknown is not stopped: nothing is started until the state is known.
 				this.#kept.show(found.reason);
 				return this.#lookAgain(live);
 			case "running": {
@@ -370,7 +393,7 @@ export class AgentLife implements Life {
 		if (this.#next.plannedAtMs === null) this.#takeUp(null);
 	}
 
-	/** Also after a stop that proved nothing: it had called off the look. */
+	/** Also after a stop without proof, which had cancelled the lookup. */
 	#lookAgain(live: LiveRun): void {
 		const stored = this.#stored(live, live.handle === null ? "intended" : "running");
 		this.#cancelLook = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
@@ -380,7 +403,7 @@ export class AgentLife implements Life {
 
 	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
 		if (stored.state === "intended") {
-			// It was never started, so there is no exit to judge.
+			// It was never started, so there is no exit to classify.
 			await this.#kept.save({}, [], (transaction) =>
 				transaction.putRun(this.#stored(live, "ended")),
 			);
@@ -392,7 +415,7 @@ export class AgentLife implements Life {
 		await this.#endUnseen(live);
 	}
 
-	/** Goes on where an earlier daemon stopped: at the planned time, or at once. */
+	/** Continues where an earlier daemon stopped: at the planned time, or immediately. */
 	#takeUp(planned: PlannedStart | null): void {
 		if (this.forbidden() !== null) return;
 		if (planned === null) {

@@ -1,6 +1,6 @@
 /**
- * What is written down about an agent: which rows and events belong together in one commit. Nothing
- * here decides or does anything.
+ * The records of an agent: which rows and events belong together in one commit. Nothing here decides or
+ * acts.
  */
 
 import type { AgentSpec } from "../../config/spec.js";
@@ -26,19 +26,21 @@ export function startEffectKey(agentId: string): string {
 	return `start:${agentId}`;
 }
 
-/** A start that has been decided on: when, and how long that was off when it was decided. */
+/** A decided start: when it is due, and the delay at the time of the decision. */
 export interface PlannedStart {
 	readonly dueAtMs: number;
 	readonly afterMs: number;
 }
 
-/** What is left of a wait that an earlier daemon began. A wall clock that was set back never lengthens it. */
+/**
+ * The rest of a wait that an earlier daemon started. A wall clock that was set back never extends it.
+ */
 export function restOf({ afterMs, dueAtMs }: PlannedStart, nowMs: number): PlannedStart {
 	const leftMs = Math.min(afterMs, Math.max(0, dueAtMs - nowMs));
 	return { afterMs: leftMs, dueAtMs: nowMs + leftMs };
 }
 
-/** A planned start as a pending effect, so that it outlives the daemon. */
+/** A planned start as a pending effect, so that it survives the daemon. */
 export function startEffect(agentId: string, { dueAtMs, afterMs }: PlannedStart) {
 	const payload = { agent: agentId, afterMs };
 	return { key: startEffectKey(agentId), type: "start", dueAtMs, payload };
@@ -66,14 +68,16 @@ export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["st
 	};
 }
 
-/** The facts of an exit, with what only this side knows: who asked, and for how long it ran. */
+/**
+ * The facts of an exit, with those that only the engine knows: who requested it, and how long it ran.
+ */
 export function reportOf(
 	live: LiveRun,
 	exit: Omit<RunExit, "runId">,
 	nowSteadyMs: number,
 ): ExitReport {
 	const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
-	// The steady clock where this daemon saw the start: the wall clock may have been set since.
+	// The steady clock if this daemon saw the start: the wall clock may have been set since.
 	const uptimeMs = live.startedSteadyMs === null ? wallMs : nowSteadyMs - live.startedSteadyMs;
 	const isGivenUp = live.startTimedOut !== null;
 	return exitReport({
@@ -86,7 +90,7 @@ export function reportOf(
 	});
 }
 
-/** An exit with all that follows from it. */
+/** An exit with all its consequences. */
 export interface ExitRecord {
 	readonly changes: Partial<Agent>;
 	readonly exit: StoredExit;
@@ -100,7 +104,7 @@ export function recordExit(
 	report: ExitReport,
 	decision: CrashDecision,
 	{ atMs, nowMs }: { atMs: number; nowMs: number },
-	/** The wait that follows instead of the policy's own, for an agent whose account decides. */
+	/** The wait that replaces the policy's own, for an agent whose account decides. */
 	parked: Pick<Parked, "afterMs" | "reason"> | null = null,
 ): ExitRecord {
 	const { action, kind, state: crash, class: exitClass } = decision;
@@ -128,7 +132,7 @@ export function recordExit(
 			waiting: action.type === "ask_operator",
 			desired: action.type === "stop" ? "down" : agent.desired,
 			...(isFailure(kind, exitClass) && { lastFailureAtMs: atMs }),
-			// One that is parked may never start again; it counts when it does.
+			// A parked agent may never start again; the restart counts when it happens.
 			restarts: agent.restarts + (action.type === "restart" ? 1 : 0),
 		},
 		exit: {
@@ -145,7 +149,9 @@ export function recordExit(
 	};
 }
 
-/** An agent as older versions stored it does not say when it last failed; its exits do. */
+/**
+ * Agents stored by older versions lack the time of their last failure; it is derived from their exits.
+ */
 export function withLastFailure(agent: StoredAgent, exits: readonly StoredExit[]): StoredAgent {
 	if (agent.lastFailureAtMs !== undefined) return agent;
 	const failed = exits.find((exit) => isFailure(exit.kind, exit.class));
@@ -164,7 +170,7 @@ export function policyChange(
 	return [{ type: "agent.policy_changed", agent: agentId, data }];
 }
 
-/** What a run of a whole window does to an agent; null when that is nothing. */
+/** The effect of a stable run on an agent; null if there is none. */
 export function settledAgent(
 	agent: Agent,
 ): { readonly crash: CrashState; readonly events: readonly NewEvent[] } | null {
@@ -175,7 +181,7 @@ export function settledAgent(
 	return events.length > 0 ? { crash, events } : null;
 }
 
-/** News of limits that are not enforced: once, not at every restart. */
+/** Reports of unenforced limits: once, not at every restart. */
 export function createLimitsNews() {
 	let told = "";
 	return {
@@ -193,7 +199,7 @@ export function graceOf(spec: AgentSpec): number {
 	return spec.kind === "call" ? 0 : spec.drain.timeoutMs;
 }
 
-/** So many are named; a tree may have thousands. */
+/** The maximum number of listed processes; a tree may have thousands. */
 const NAMED_MAX = 20;
 
 const named = (processes: readonly RunProcess[]) =>

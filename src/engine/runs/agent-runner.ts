@@ -1,6 +1,6 @@
 /**
- * What may be asked of one agent: up, down, restart, resume, an answer, a new spec. Requests wait for
- * each other, so that no two of them interleave, however many people ask at once.
+ * The operations of one agent: up, down, restart, resume, answer, a new spec. They are serialized, so
+ * that concurrent requests never interleave.
  */
 
 import type { AgentSpec } from "../../config/spec.js";
@@ -16,7 +16,7 @@ import type { Life } from "./life.js";
 import type { StartOutcome, StopReport } from "./life-world.js";
 
 export interface RestartOptions {
-	/** Without the conversation it had. */
+	/** Without its previous conversation. */
 	readonly fresh: boolean;
 	readonly timeoutMs?: number | undefined;
 }
@@ -49,7 +49,7 @@ export class AgentRunner {
 		return this.life.id;
 	}
 
-	/** Answers when it has started. Whoever asks for something else meanwhile need not wait for that. */
+	/** Resolves when it has started. Other operations need not wait for that. */
 	async up(by: Asker): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
 			await this.#want("up", by);
@@ -66,7 +66,7 @@ export class AgentRunner {
 		});
 	}
 
-	/** The first half of a restart. A daemon that dies meanwhile leaves an agent that is wanted up. */
+	/** The first half of a restart. A daemon that dies in between leaves an agent that is wanted up. */
 	stopToRestart(by: Asker, timeoutMs?: number): Promise<StopReport> {
 		return this.#verbs.run(async () => {
 			await this.#want("up", by);
@@ -74,7 +74,7 @@ export class AgentRunner {
 		});
 	}
 
-	/** The second half. Whoever took the agent down meanwhile has the last word. */
+	/** The second half. A `down` in between takes precedence. */
 	async startAgain(withContinue: boolean): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
 			await this.#recheck();
@@ -84,8 +84,9 @@ export class AgentRunner {
 	}
 
 	/**
-	 * Starts an agent whose settings have changed, unless it was taken down meanwhile (S2). A run that another
-	 * request began with the old settings is stopped first: no later reload would see that it is out of date.
+	 * Starts an agent whose settings have changed, unless it was taken down in the meantime (S2). A run
+	 * that another request started with the old settings is stopped first: no later reload would detect
+	 * that it is outdated.
 	 */
 	async startChanged(by: Asker): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
@@ -98,7 +99,7 @@ export class AgentRunner {
 		return start;
 	}
 
-	/** `endsHold`: what kept it was not its own exits, and is over now. */
+	/** `endsHold`: it was held for a reason other than its own exits, which is over now. */
 	resume(endsHold: boolean): Promise<Resumed> {
 		return this.#verbs.run(async () => {
 			let from: PolicyState = "healthy";
@@ -121,7 +122,7 @@ export class AgentRunner {
 		});
 	}
 
-	/** What follows a clean exit that waits for a person; null when nothing waits. */
+	/** Decides what follows a clean exit; null if the agent is not waiting for an answer. */
 	answer(answer: Answer): Promise<{ readonly start: Promise<StartOutcome> } | null> {
 		return this.#verbs.run(async () => {
 			if (!this.life.snapshot().agent.waiting) return null;
@@ -135,10 +136,14 @@ export class AgentRunner {
 		});
 	}
 
-	/** Takes a new spec; the next start uses it. A changed agent starts fresh: old exits say nothing of it. */
 	/**
-	 * Whether the change was made. With `unlessRunning` it is not made while a run exists: the run would have the old
-	 * settings, and no reload would see that. Looked at in the agent's own turn, since a restart may have come first.
+	 * Applies a new spec, used by the next start. A changed agent gets a new history: its old exits do
+	 * not apply.
+	 */
+	/**
+	 * Whether the change was applied. With `unlessRunning` it is not applied while a run exists: the run
+	 * would have the old settings, and no reload would detect that. Checked inside the agent's queue,
+	 * since a restart may have come first.
 	 */
 	async change(
 		spec: AgentSpec,
@@ -158,18 +163,18 @@ export class AgentRunner {
 		return isMade;
 	}
 
-	/** Stops it for now; what forbids its start is for others to know. */
+	/** Stops it for now; the holder decides when it may start again. */
 	hold(): Promise<StopReport> {
 		return this.#verbs.run(() => this.life.stop("reeve", undefined));
 	}
 
-	/** Starts what was held, if it is still wanted. */
+	/** Starts a held agent, if it is still wanted up. */
 	async goOn(): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => ({ start: this.#start(true) }));
 		return start;
 	}
 
-	/** Carries through a stop or restart that an earlier daemon had begun. */
+	/** Completes a stop or restart that an earlier daemon had begun. */
 	async finishStop(by: Asker): Promise<void> {
 		if (this.life.snapshot().agent.desired === "down") {
 			await this.down(by);
@@ -180,8 +185,8 @@ export class AgentRunner {
 	}
 
 	/**
-	 * An agent that was halted because it could not be started (a missing program or folder, no permission) is
-	 * checked again when somebody asks for it, so that fixing the cause is enough.
+	 * An agent that was halted because it could not be started (a missing program or directory, no
+	 * permission) is checked again on request, so that fixing the cause is enough.
 	 */
 	async #recheck(): Promise<void> {
 		const { agent, lastExit } = this.life.snapshot();
@@ -194,14 +199,14 @@ export class AgentRunner {
 		);
 	}
 
-	/** Forgets the exits of an agent that is not the one that had them any more. */
+	/** Clears the exit history of an agent that has changed. */
 	#fresh(before: CrashState, reason: string): readonly [Partial<Agent>, readonly NewEvent[]] {
 		const crash = { ...NEW_AGENT, runningMs: before.runningMs };
 		const events = policyChange(this.id, before, crash, reason);
 		return [events.length === 0 ? { crash } : { crash, reason }, events];
 	}
 
-	/** How the start comes out that it asks for, if nothing forbids one. */
+	/** The outcome of the start that it requests, if nothing forbids one. */
 	#start(withContinue: boolean): Promise<StartOutcome> {
 		const refused = this.life.forbidden();
 		return refused === null ? this.life.askToStart(withContinue) : Promise.resolve(refused);
@@ -209,7 +214,7 @@ export class AgentRunner {
 
 	#want(desired: "up" | "down", by: Asker): Promise<void> {
 		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
-		// The exit of a run that is under way brings its own reason; a halted agent keeps the one it halted for.
+		// The exit of a current run has its own reason; a halted agent keeps the one it was halted for.
 		const isIdle = this.life.snapshot().run === null;
 		return this.life.record((agent) => [
 			{

@@ -1,4 +1,4 @@
-/** What a runner knows of its agent, and how that looks from outside. */
+/** The state of an agent in the engine, and its external view. */
 
 import type { AgentSpec } from "../../config/spec.js";
 import type { KnownActivity } from "../../core/activity.js";
@@ -8,45 +8,45 @@ import type { Backend, RunHandle } from "../../ports/backend.js";
 import type { RunConversation, StoredAgent, StoredExit, StoredRun } from "../../ports/store.js";
 import { createSignal, type Signal } from "../waiting.js";
 
-/** A stored agent whose spec is known to be one, with the values of its environment. */
+/** A stored agent with a validated spec and the values of its environment. */
 export interface Agent extends Omit<StoredAgent, "spec"> {
 	readonly spec: AgentSpec;
 }
 
 export type ProcessEnd = Pick<ExitReport, "code" | "signal">;
 
-/** The run that is under way. */
+/** The current run. */
 export interface LiveRun {
 	readonly runId: string;
-	/** What holds it; another one may be chosen for the next run. */
+	/** Its backend; the next run may use another one. */
 	readonly backend: Backend;
 	readonly withContinue: boolean;
 	readonly intendedAtMs: number;
 	/** Null until the start is confirmed. */
 	handle: RunHandle | null;
-	/** Null when this daemon did not see it start. */
+	/** Null if this daemon did not see it start. */
 	startedSteadyMs: number | null;
 	askedBy: Asker | null;
 	/** Null for an agent without one, and until the start is prepared. */
 	conversation: RunConversation | null;
 	ready: boolean;
-	/** Why Reeve gave up its start; null while it has not. */
+	/** Why its start timed out; null if it did not. */
 	startTimedOut: string | null;
-	/** The backend could not say whether it runs. Nothing is started until that is known. */
+	/** The backend could not determine whether it runs. Nothing is started until that is known. */
 	isUnknown: boolean;
 	/** This daemon saw its own process exit. */
 	exitSeen: boolean;
-	/** The backend has proven that nothing of its process tree is left. */
+	/** The backend has proven that no process of its tree is left. */
 	treeGone: boolean;
 	/** Its exit is recorded, but processes of its tree are not proven gone. */
 	exitRecorded: boolean;
-	/** How its process ended, from the moment that is known; it is recorded later. */
+	/** The exit of its process, as soon as it is known; it is recorded later. */
 	gone: ProcessEnd | null;
 	/** Resolves once its exit is recorded. */
 	readonly ended: Signal<void>;
 }
 
-/** An agent as the surfaces show it. */
+/** An agent as shown by the API. */
 export interface AgentSnapshot {
 	readonly agent: Agent;
 	readonly process: ProcessState;
@@ -54,16 +54,16 @@ export interface AgentSnapshot {
 	/** How many processes serve it now. */
 	readonly processes: number;
 	readonly ready: boolean;
-	/** Its process is gone, which is not recorded yet. */
+	/** Its process is gone, but its exit is not recorded yet. */
 	readonly gone: ProcessEnd | null;
-	/** What it does; null where nobody looks after it. */
+	/** Its activity; null if the session is not attended. */
 	readonly known: KnownActivity | null;
 	readonly lastExit: StoredExit | null;
-	/** Wall time of the next start, where one is planned. */
+	/** Wall time of the next start, if one is planned. */
 	readonly nextStartAtMs: number | null;
 }
 
-/** The spec as it may be stored: with the names of its variables, without their values (A5). */
+/** The spec as it is stored: with the names of its variables, without their values (A5). */
 export function withoutSecrets(spec: AgentSpec): AgentSpec {
 	const names = Object.keys(spec.env).map((name) => [name, null]);
 	return { ...spec, env: Object.fromEntries(names) };
@@ -71,11 +71,11 @@ export function withoutSecrets(spec: AgentSpec): AgentSpec {
 
 interface RunFacts {
 	readonly wantsToStart: boolean;
-	/** Processes of the last run are being ended. */
+	/** Processes of the last run are being killed. */
 	readonly isEnding: boolean;
 }
 
-/** What a snapshot shows of the run: a process that is gone is neither ready nor doing anything. */
+/** The run in a snapshot: a process that is gone is neither ready nor active. */
 export function snapshotOfRun(
 	run: LiveRun | null,
 	facts: RunFacts,
@@ -100,7 +100,7 @@ function processStateOf(run: LiveRun | null, facts: RunFacts): ProcessState {
 	return run.handle === null ? "starting" : "running";
 }
 
-/** A run that is intended and has not begun. */
+/** A run that is intended but not started. */
 export function newRun(
 	runId: string,
 	backend: Backend,

@@ -1,11 +1,12 @@
 /**
- * Stopping one run: ask the agent to exit, in the ways that its adapter knows, gentlest first; then see to the rest of
- * its process tree. The grace period belongs to the whole tree: SIGKILL reaches only what is alive when it is over.
+ * Stops one run: asks the agent to exit with the steps of its adapter, gentlest first, and then handles
+ * the rest of its process tree. The grace period applies to the whole tree: SIGKILL reaches only
+ * processes that are alive when it is over.
  *
  * Keeps S11 (stop ends with an empty process tree) and S12 (SIGKILL never before the grace period).
  */
 
-import type { DrainRung } from "../../core/adapter.js";
+import type { DrainStep } from "../../core/adapter.js";
 import { KEY_BYTES } from "../../core/screen.js";
 import type { Activity } from "../../core/states.js";
 import type { AgentSignal, RunHandle, RunProcess } from "../../ports/backend.js";
@@ -16,9 +17,9 @@ import type { LiveRun } from "./agent-state.js";
 import { endTree, processKey, type TreeEnd, type TreeEnding } from "./end-tree.js";
 
 const DRAIN_POLL_MS = 250;
-/** How long the exit of a process that is gone may take to be reported. */
+/** How long the exit report of a process that is gone may take. */
 const EXIT_REPORT_MS = 5_000;
-/** How long a key is given to take effect. */
+/** How long a key may take to have an effect. */
 const KEY_MS_MAX = 3_000;
 
 export interface Drained {
@@ -29,23 +30,23 @@ export interface Drained {
 }
 
 export interface DrainWays {
-	readonly rungs: readonly DrainRung[];
-	/** What the agent does now, as far as it is known. */
+	readonly steps: readonly DrainStep[];
+	/** The agent's current activity, if known. */
 	readonly activity: () => Activity;
-	readonly onRung: (rung: DrainRung | "sigkill") => Promise<void>;
+	readonly onStep: (step: DrainStep | "sigkill") => Promise<void>;
 }
 
-/** The ways of an adapter. Where it knows but one, saying so would say nothing. */
+/** The steps of an adapter. A single step is not reported, because that would add no information. */
 export function drainWaysOf(
-	rungs: readonly DrainRung[],
+	steps: readonly DrainStep[],
 	activity: () => Activity,
 	about: { readonly agent: string; readonly run_id: string },
 	note: (event: NewEvent) => Promise<void>,
 ): DrainWays {
-	const onRung = async (rung: DrainRung | "sigkill") => {
-		if (rungs.length > 1) await note({ ...about, type: "agent.drain_rung", data: { rung } });
+	const onStep = async (step: DrainStep | "sigkill") => {
+		if (steps.length > 1) await note({ ...about, type: "agent.drain_step", data: { step } });
 	};
-	return { rungs, activity, onRung };
+	return { steps, activity, onStep };
 }
 
 export async function drainRun(
@@ -55,7 +56,7 @@ export async function drainRun(
 	ways: DrainWays,
 ): Promise<Drained> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
-	const onKill = () => ways.onRung("sigkill");
+	const onKill = () => ways.onStep("sigkill");
 	const ending = { untilMs, asked: new Set<string>(), onKill, isCalledOff: false };
 	if (live.handle !== null) await climb(live, live.handle, ending, clock, ways);
 	const end = await endTree(live, clock, ending);
@@ -70,46 +71,46 @@ export function drainedAs(end: TreeEnd): Drained {
 	return { outcome: killed.length === 0 ? "graceful" : "timed_out_killed", reason: null, killed };
 }
 
-const SIGNALS: Readonly<Partial<Record<DrainRung, AgentSignal>>> = {
+const SIGNALS: Readonly<Partial<Record<DrainStep, AgentSignal>>> = {
 	sigint: "SIGINT",
 	sigterm: "SIGTERM",
 	sighup: "SIGHUP",
 };
 
-/** Until the agent's own process is gone, or the time is up. */
+/** Runs until the agent's own process is gone, or the time is up. */
 async function climb(
 	live: LiveRun,
 	handle: RunHandle,
 	{ untilMs, asked }: TreeEnding,
 	clock: Clock,
-	{ rungs, activity, onRung }: DrainWays,
+	{ steps, activity, onStep }: DrainWays,
 ): Promise<void> {
 	const left = () => Math.max(0, untilMs - clock.now().steadyMs);
-	for (const [index, rung] of rungs.entries()) {
-		const isLast = index === rungs.length - 1;
-		// Without any time the agent is still signalled, in the last way.
+	for (const [index, step] of steps.entries()) {
+		const isLast = index === steps.length - 1;
+		// Without any time, only the signal of the last step is sent.
 		if (left() === 0 && !isLast) continue;
-		const signal = SIGNALS[rung];
-		// There is nothing to wait for, or to interrupt, in an agent that does nothing.
+		const signal = SIGNALS[step];
+		// An idle agent has nothing to wait for or to interrupt.
 		if (signal === undefined && activity() !== "busy") continue;
-		await onRung(rung);
+		await onStep(step);
 		if (signal !== undefined) {
 			const reached = await live.backend.signal(handle, signal);
 			if (signal === "SIGTERM") for (const each of reached) asked.add(processKey(each));
-		} else if (rung === "esc" || rung === "ctrl_c") {
-			await live.backend.input(handle, Buffer.from(KEY_BYTES[rung])).catch(() => {});
+		} else if (step === "esc" || step === "ctrl_c") {
+			await live.backend.input(handle, Buffer.from(KEY_BYTES[step])).catch(() => {});
 		}
-		// Half of what is left for each, so that every rung has its time, and the last has it all.
+		// Half of the remaining time for each step, and all of it for the last.
 		const shareMs = isLast ? left() : left() / 2;
 		const waitMs =
-			signal === undefined && rung !== "turn" ? Math.min(shareMs, KEY_MS_MAX) : shareMs;
+			signal === undefined && step !== "turn" ? Math.min(shareMs, KEY_MS_MAX) : shareMs;
 		const isOver = signal === undefined ? () => activity() !== "busy" : () => false;
 		if (await endsWithin(live, handle, waitMs, clock, isOver)) return;
 	}
 	await endsWithin(live, handle, left(), clock, () => false);
 }
 
-/** Looks at least once, also when there is no time at all. */
+/** Checks at least once, even without any time. */
 async function endsWithin(
 	live: LiveRun,
 	handle: RunHandle,

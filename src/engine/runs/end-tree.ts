@@ -1,9 +1,9 @@
 /**
- * Ends what is left of a run's process tree: SIGTERM to each process, SIGKILL to those still alive when the grace
- * period is over, and proof that none is left.
+ * Kills the rest of a run's process tree: SIGTERM to each process, SIGKILL to those still alive after
+ * the grace period, and proof that none is left.
  *
- * Keeps S11 (an empty tree), S12 (no SIGKILL before the grace period ends) and S18 (the tree of a run is gone before
- * a successor starts).
+ * Keeps S11 (an empty tree), S12 (no SIGKILL before the grace period ends) and S18 (the tree of a run
+ * is gone before a successor starts).
  */
 
 import type { RunProcess, RunReference } from "../../ports/backend.js";
@@ -13,13 +13,13 @@ import type { LiveRun } from "./agent-state.js";
 
 const LOOK_MS_MIN = 20;
 const LOOK_MS_MAX = 250;
-/** A process that forks at the very moment of a look can be missed by it. */
+/** A process that forks during a listing can be missed by it. */
 const EMPTY_LOOKS = 2;
 
 export type TreeEnd =
 	| {
 			readonly gone: true;
-			/** Every process that was alive at some look. */
+			/** Every process that was alive at some check. */
 			readonly found: readonly RunProcess[];
 			/** Those that had to be killed. */
 			readonly killed: readonly RunProcess[];
@@ -27,13 +27,13 @@ export type TreeEnd =
 	| { readonly gone: false; readonly reason: string };
 
 export interface TreeEnding {
-	/** Steady time at which the grace period ends. May be brought forward meanwhile. */
+	/** Steady time at which the grace period ends. May be shortened in the meantime. */
 	untilMs: number;
-	/** Processes that were sent SIGTERM already. */
+	/** Processes that already got SIGTERM. */
 	readonly asked: Set<string>;
-	/** Called before anything is killed. */
+	/** Called before any process is killed. */
 	readonly onKill: () => Promise<void>;
-	/** Stops without a result, for a daemon that leaves. */
+	/** Stops without a result, when the daemon exits. */
 	isCalledOff: boolean;
 }
 
@@ -43,7 +43,7 @@ function referenceTo({ runId, handle, exitSeen }: LiveRun): RunReference {
 	return { runId, handle, justExited: exitSeen };
 }
 
-/** Whether nothing of the run is alive. False also when that cannot be told. */
+/** Whether no process of the run is alive. Also false if that is unknown. */
 export async function isTreeGone(live: LiveRun): Promise<boolean> {
 	if (live.treeGone) return true;
 	for (let look = 0; look < EMPTY_LOOKS; look++) {
@@ -70,7 +70,7 @@ export async function endTree(live: LiveRun, clock: Clock, ending: TreeEnding): 
 		if (ending.isCalledOff) return { gone: false, reason: "the daemon stopped in the meantime" };
 		if (emptyLooks > 0) continue;
 		const fresh = processes.filter((each) => !ending.asked.has(processKey(each)));
-		// Without any time left, each process is still asked, and looked at once more.
+		// Without any time left, each process still gets SIGTERM, and is checked once again.
 		if (isOver && (fresh.length === 0 || hasAskedLate)) break;
 		hasAskedLate = isOver;
 		if (fresh.length > 0) {

@@ -1,4 +1,4 @@
-/** Gathers what is known of a run that has ended, and has it judged. */
+/** Collects the evidence about an ended run, and classifies its exit. */
 
 import type { AgentSpec } from "../../config/spec.js";
 import { isConversationGone } from "../../core/conversation.js";
@@ -8,14 +8,14 @@ import type { AgentSign } from "../../core/sign.js";
 import type { LiveRun } from "./agent-state.js";
 import type { SessionWorld } from "./life-world.js";
 
-/** An end with its cause, and what it was judged by. */
+/** An exit with its cause, and the evidence for it. */
 export interface JudgedExit {
 	readonly report: ExitReport;
 	readonly signs: readonly AgentSign[];
 	readonly lastWords: string;
 }
 
-/** What cannot be read is not there: an end is judged by what is. */
+/** Unreadable evidence is ignored. */
 export async function judgeRun(
 	{ adapterOf, signs: readSigns, lastWords: readWords, readReset }: SessionWorld,
 	spec: AgentSpec,
@@ -23,7 +23,7 @@ export async function judgeRun(
 	facts: ExitReport,
 	atMs: number,
 ): Promise<JudgedExit> {
-	// Nothing has run, so whatever can be read is of an earlier run.
+	// Nothing has run, so all readable evidence belongs to an earlier run.
 	if (live.handle === null) return { report: facts, signs: [], lastWords: "" };
 	const { profile } = adapterOf(spec);
 	const conversation = live.conversation?.id ?? null;
@@ -32,7 +32,8 @@ export async function judgeRun(
 		profile.exits === null && live.conversation === null
 			? ""
 			: await readWords(spec).catch(() => "");
-	// It says itself that this conversation is not there: a new one will do, whatever its exit code means else.
+	// The CLI itself reports that this conversation does not exist: a new one is started, whatever its
+	// exit code means.
 	const saysSo = profile.conversation.gone.length > 0 && live.conversation?.mode === "resume";
 	if (isConversationGone(profile, saysSo, facts, lastWords)) {
 		const report = { ...facts, cause: "crash", detail: "its conversation does not exist" } as const;

@@ -1,4 +1,4 @@
-/** An agent's record: changed only together with the store, and believed only when that is durable. */
+/** An agent's record: changed only together with the store, and visible only when that is durable. */
 
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
@@ -20,7 +20,7 @@ export class KeptAgent {
 		return this.#agent;
 	}
 
-	/** Makes a change durable together with its events, then believes it. */
+	/** Makes a change durable together with its events, then visible. */
 	async save(
 		changes: Partial<Agent>,
 		events: readonly NewEvent[] = [],
@@ -36,7 +36,7 @@ export class KeptAgent {
 		this.#agent = next;
 	}
 
-	/** Shows a reason that need not be remembered. */
+	/** Shows a reason without storing it. */
 	show(reason: string): void {
 		this.#agent = { ...this.#agent, reason };
 	}

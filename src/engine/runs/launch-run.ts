@@ -1,4 +1,6 @@
-/** One start of a run that is recorded as intended: prepares it, takes its conversation, starts it. */
+/**
+ * One start of a run that is recorded as intended: prepares it, acquires its conversation, starts it.
+ */
 
 import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.js";
 import type { StoredExit } from "../../ports/store.js";
@@ -11,8 +13,11 @@ import { takeConversation } from "./run-conversation.js";
 export type Launched =
 	| { readonly outcome: "started"; readonly handle: RunHandle }
 	| { readonly outcome: "failed"; readonly failure: StartFailure }
-	/** The backend could not say whether it has started. */
+	/** The backend could not determine whether it has started. */
 	| { readonly outcome: "unknown" };
+
+/** Why an agent does not run whose start is recorded. */
+export const STARTING = "starting";
 
 /** The intent is recorded before the start, so that a start that was never confirmed is found. */
 export async function recordIntent(
@@ -23,7 +28,7 @@ export async function recordIntent(
 	const { id } = kept.now;
 	// A parked agent counts its restart when it starts.
 	const restarts = kept.now.restarts + (lastExit?.cause === "usage_limit" ? 1 : 0);
-	await kept.save({ reason: "starting", restarts }, [], (transaction) => {
+	await kept.save({ reason: STARTING, restarts }, [], (transaction) => {
 		transaction.putRun(toStoredRun(id, live, "intended"));
 		transaction.removeEffect(startEffectKey(id));
 	});
@@ -45,7 +50,8 @@ export async function launchRun(
 	live: LiveRun,
 ): Promise<Launched> {
 	const ready = await prepareRun(world, kept, live).catch((error: unknown) =>
-		// Nothing has started yet: a full disk or a store that fails must not leave the agent starting for ever.
+		// Nothing has started yet: a full disk or a failing store must not leave the agent starting
+		// forever.
 		failed(false, `cannot prepare the start: ${messageOf(error)}`),
 	);
 	if ("outcome" in ready) return ready;
@@ -77,7 +83,7 @@ async function prepareRun(
 		live.conversation = taken.conversation;
 		const { id, mode } = taken.conversation;
 		const data = { conversation: id, mode };
-		// Before the start, so that whoever comes next takes up this conversation and no other.
+		// Before the start, so that the next daemon resumes exactly this conversation.
 		await kept.save(
 			{ conversation: id },
 			[{ type: "agent.conversation", agent: kept.now.id, run_id: runId, data }],

@@ -1,6 +1,6 @@
 /**
- * Processes that outlived the agent's own process. They get the grace period of a stop, and nothing of the agent
- * starts before they are proven gone (S18). If that cannot be proven, it is tried again and again.
+ * Processes that outlived the agent's own process. They get the grace period of a stop, and the agent
+ * does not start before they are proven gone (S18). If that cannot be proven, it is retried.
  */
 
 import type { NewEvent } from "../../ports/store.js";
@@ -14,7 +14,7 @@ import type { LifeWorld } from "./life-world.js";
 const TRY_AGAIN_MS = 10_000;
 
 export interface LeftTreeNews {
-	/** Runs a change of the agent in its turn. */
+	/** Runs a change of the agent in its mailbox. */
 	readonly inTurn: (task: () => Promise<void>) => Promise<void>;
 	/** The tree is gone and that is recorded. `wasStuck`: it could not be proven before. */
 	readonly onGone: (wasStuck: boolean) => void;
@@ -39,12 +39,12 @@ export class LeftTree {
 		this.#news = news;
 	}
 
-	/** Why it cannot be proven gone; null while there is hope. */
+	/** Why it cannot be proven gone; null if it still may be. */
 	get stuck(): string | null {
 		return this.#stuck;
 	}
 
-	/** Ends the tree within the grace period. An attempt under way is given no more time than this. */
+	/** Kills the tree within the grace period. A running attempt is shortened to it. */
 	end(graceMs: number): Promise<TreeEnd> {
 		const untilMs = this.#world.clock.now().steadyMs + graceMs;
 		if (this.#ending !== null) this.#ending.untilMs = Math.min(this.#ending.untilMs, untilMs);
@@ -103,7 +103,7 @@ export class LeftTree {
 	}
 }
 
-/** Nothing of a run is alive any more: it is over, and the backend need not remember it. */
+/** No process of a run is alive: it has ended, and the backend can forget it. */
 export async function recordTreeGone(
 	kept: KeptAgent,
 	live: LiveRun,
@@ -115,7 +115,7 @@ export async function recordTreeGone(
 	forgetRun(live);
 }
 
-/** The backend's own bookkeeping; if it fails, the record is merely kept longer. */
+/** The backend's own bookkeeping; if it fails, the record is just kept longer. */
 export function forgetRun({ backend, runId }: LiveRun): void {
 	backend.forget(runId).catch(() => {});
 }

@@ -1,4 +1,4 @@
-/** What the engine asks of any agent's life, whatever kind of agent it is. */
+/** The interface of every agent's lifecycle, for all kinds of agents. */
 
 import type { Asker } from "../../core/exit.js";
 import type { Backend, RunExit, RunHandle } from "../../ports/backend.js";
@@ -9,26 +9,28 @@ import type { StartOutcome, StopReport } from "./life-world.js";
 
 export interface Life {
 	readonly id: string;
-	/** Whether it waits for leave to start. */
+	/** Whether it waits for permission to start. */
 	readonly wantsToLaunch: boolean;
 	snapshot(): AgentSnapshot;
-	/** Starts the run it asked for, if nothing has come between. */
+	/** Starts the requested run, if nothing has changed since. */
 	launch(): Promise<void>;
-	/** A backend reports the end of a run that may be one of this agent's. */
+	/** Whether this is the agent's run, held by a backend. */
+	hasRun(runId: string): boolean;
+	/** A backend reports the end of a run of this agent. */
 	exited(exit: RunExit): Promise<void>;
-	/** Takes up what an earlier daemon left: its open runs, or its planned start. */
+	/** Continues the work of an earlier daemon: its open runs, or its planned start. */
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void>;
-	/** The backend and the run that it holds; null while none is known to be alive. */
+	/** The backend and the handle of its run; null while none is known to be alive. */
 	held(): { readonly backend: Backend; readonly handle: RunHandle } | null;
 	/** Whether anything forbids a start now. */
 	forbidden(): StartOutcome | null;
 	askToStart(withContinue: boolean): Promise<StartOutcome>;
 	stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport>;
-	/** Makes a change in its turn. */
+	/** Makes a change in its mailbox. */
 	record(
 		change: (agent: Agent) => readonly [changes: Partial<Agent>, events: readonly NewEvent[]],
 		also?: (transaction: StoreTransaction) => void,
 	): Promise<void>;
-	/** Forgets its timers; what runs on by itself runs on. */
+	/** Cancels its timers; running processes are not affected. */
 	letGo(): void;
 }

@@ -1,4 +1,4 @@
-/** The start that an agent has before it: asked for and not yet come about, or planned for later. */
+/** The next start of an agent: requested, or planned for later. */
 
 import type { Clock } from "../../ports/clock.js";
 import { createSignal, type Signal, scheduleLong } from "../waiting.js";
@@ -12,7 +12,7 @@ export interface WantedStart {
 
 export class NextStart {
 	readonly #clock: Clock;
-	/** The start is wanted from now on. */
+	/** Called when the start is requested. */
 	readonly #onWanted: () => void;
 	#wanted: WantedStart | null = null;
 	#plannedAtMs: number | null = null;
@@ -27,12 +27,12 @@ export class NextStart {
 		return this.#wanted !== null;
 	}
 
-	/** Wall time; null when nothing is planned. */
+	/** Wall time; null if nothing is planned. */
 	get plannedAtMs(): number | null {
 		return this.#plannedAtMs;
 	}
 
-	/** How the start comes out. Whoever asks while one is wanted gets that one. */
+	/** The outcome of the start. Requests while one is pending share it. */
 	ask(withContinue: boolean): Promise<StartOutcome> {
 		this.#cancelPlan();
 		this.#wanted ??= { withContinue, outcome: createSignal() };
@@ -48,20 +48,20 @@ export class NextStart {
 		this.#cancel = scheduleLong(this.#clock, afterMs, () => void this.ask(true));
 	}
 
-	/** What is wanted; from here on it is no more. */
+	/** Takes the requested start and clears it. */
 	take(): WantedStart | null {
 		const wanted = this.#wanted;
 		this.#wanted = null;
 		return wanted;
 	}
 
-	/** Nothing starts, whoever asked for it. */
+	/** Rejects the requested start for all of its callers. */
 	refuse(outcome: StartOutcome = "stopped"): void {
 		this.#cancelPlan();
 		this.take()?.outcome.resolve(outcome);
 	}
 
-	/** Lets go of what is planned, without a word. */
+	/** Cancels the planned start, without reporting an outcome. */
 	letGo(): void {
 		this.#cancel();
 	}

@@ -1,25 +1,25 @@
 /**
- * When a run that has begun is ready, so that what depends on it may start. Looks for the one sign
- * that the fleet file names; an agent without one is ready at once.
+ * When a started run is ready, so that its dependents may start. Checks the condition of the fleet
+ * file; an agent without one is ready immediately.
  */
 
 import type { ReadySpec } from "../../config/spec.js";
 import { compilePattern, type Pattern } from "../../core/pattern.js";
 import type { Clock } from "../../ports/clock.js";
 
-/** How often a sign is looked for. */
+/** The check interval. */
 const LOOK_EVERY_MS = 250;
 const COMMAND_EVERY_MS = 1_000;
 
-/** How the world is looked at. Each answers whether the sign is there. */
+/** Probes of the host. Each returns whether the condition is met. */
 export interface ReadinessProbes {
-	/** Whether what the run has printed so far matches. */
+	/** Whether the output of the run so far matches. */
 	readonly logMatches: (pattern: Pattern) => Promise<boolean>;
 	readonly portListens: (port: number) => Promise<boolean>;
 	readonly commandSucceeds: (argv: readonly string[]) => Promise<boolean>;
 }
 
-/** Calls back once, when the sign is seen. The answer stops looking. */
+/** Calls back once, when the condition is met. The returned function stops checking. */
 export function watchReadiness(
 	ready: ReadySpec | null,
 	clock: Clock,
@@ -41,7 +41,7 @@ function waitFor(clock: Clock, delayMs: number, onReady: () => void): () => void
 	return clock.schedule(delayMs, onReady);
 }
 
-/** Looks again and again until the sign is seen. A look that fails has seen nothing. */
+/** Checks until the condition is met. A failed check counts as not met. */
 function look(
 	clock: Clock,
 	everyMs: number,

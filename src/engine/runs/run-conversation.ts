@@ -1,6 +1,6 @@
 /**
- * The conversation of one agent's runs: taken before a start, held by the process that runs, given
- * back when it ends. A run that does not hold its conversation does not start.
+ * The conversation of an agent's runs: acquired before a start, held by the running process, released
+ * when it ends. A run without its conversation does not start.
  */
 
 import { type ConversationStart, isConversationGone } from "../../core/conversation.js";
@@ -14,7 +14,7 @@ import type { SessionWorld } from "./life-world.js";
 
 export type TakenConversation =
 	| { readonly ok: true; readonly conversation: RunConversation | null }
-	/** Somebody else holds it; they will not for ever. */
+	/** Another holder has it, temporarily. */
 	| { readonly ok: false; readonly detail: string };
 
 export async function takeConversation(
@@ -30,7 +30,7 @@ export async function takeConversation(
 	return { ok: true, conversation: { ...start, lease: taken.lease } };
 }
 
-/** The agent's process holds it now. False when it does not, so that it must not go on. */
+/** Passes the lease to the agent's process. False if it was lost, so that the agent must stop. */
 export async function bindConversation(
 	{ leases }: SessionWorld,
 	lease: ConversationLease | null | undefined,
@@ -47,13 +47,13 @@ export async function releaseConversation(
 	if (conversation?.lease) await leases.release(conversation.lease);
 }
 
-/** The name that a CLI has given its conversation; null where it was known before, or is not yet. */
+/** The id that a CLI has reported for its conversation; null if it was known before, or is unknown. */
 function toldConversation({ id }: RunConversation, signs: readonly AgentSign[]): string | null {
 	if (id !== null) return null;
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
 }
 
-/** The conversation that the CLI has named, with the right to hold it; null where there is nothing new. */
+/** The conversation that the CLI has reported, with its lease; null if there is nothing new. */
 export async function hearConversation(
 	sessions: SessionWorld,
 	agent: Agent,
@@ -61,7 +61,7 @@ export async function hearConversation(
 	id: string,
 ): Promise<RunConversation | null> {
 	if (conversation === null || conversation.id !== null || handle === null) return null;
-	// Some CLIs tell of conversations on the side, which cannot be taken up again.
+	// Some CLIs report background conversations, which cannot be resumed.
 	if ((await sessions.isRecorded(agent.spec, id)) === false) return null;
 	const taken = await takeConversation(sessions, agent, runId, { mode: conversation.mode, id });
 	if (!taken.ok || taken.conversation === null) return null;
@@ -69,7 +69,7 @@ export async function hearConversation(
 	return taken.conversation;
 }
 
-/** What follows for the conversation from the end of a run. */
+/** The consequences of a run's end for its conversation. */
 export async function endConversation(
 	sessions: SessionWorld,
 	{ id: agentId, spec }: Agent,
@@ -83,7 +83,7 @@ export async function endConversation(
 	if (conversation === null) return none;
 	await releaseConversation(sessions, live);
 	const told = toldConversation(conversation, judged.signs);
-	// Some CLIs tell of conversations on the side, which cannot be taken up again.
+	// Some CLIs report background conversations, which cannot be resumed.
 	if (told !== null && (await isRecorded(spec, told).catch(() => null)) !== false) {
 		return { changes: { conversation: told }, events: [] };
 	}

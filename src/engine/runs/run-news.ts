@@ -1,4 +1,4 @@
-/** Records what becomes known of a run while it is alive. */
+/** Records changes of a run while it is alive. */
 
 import { renderDuration } from "../../core/units.js";
 import type { NewEvent } from "../../ports/store.js";
@@ -19,7 +19,10 @@ export async function recordReady(kept: KeptAgent, live: LiveRun, afterMs: numbe
 	);
 }
 
-/** A start that never became ready is over: the agent is killed, and its exit goes to the crash policy. */
+/**
+ * A start that never became ready has failed: the agent is killed, and its exit goes to the crash
+ * policy.
+ */
 async function giveUpStart(
 	kept: KeptAgent,
 	live: LiveRun,
@@ -46,7 +49,9 @@ async function recordStable(kept: KeptAgent): Promise<void> {
 	if (settled !== null) await kept.save({ crash: settled.crash }, settled.events);
 }
 
-/** The CLI has named its conversation: from now on the agent resumes this one, and holds it. */
+/**
+ * The CLI has reported its conversation: from now on the agent resumes this one, and holds its lease.
+ */
 async function recordConversation(
 	{ sessions }: LifeWorld,
 	kept: KeptAgent,
@@ -62,7 +67,7 @@ async function recordConversation(
 	);
 }
 
-/** What is recorded of a run as it comes in, while `ifCurrent` finds it to be the agent's run. */
+/** Records the changes of a run, while `ifCurrent` confirms that it is the agent's current run. */
 export function recordNews(
 	world: LifeWorld,
 	kept: KeptAgent,

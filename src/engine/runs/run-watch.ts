@@ -1,4 +1,4 @@
-/** What is watched for while a run is alive: that it is ready, that it is stable, and what it does. */
+/** Watches a live run: whether it is ready, whether it is stable, and its activity. */
 
 import type { AgentSpec } from "../../config/spec.js";
 import type { KnownActivity } from "../../core/activity.js";
@@ -9,7 +9,7 @@ import type { LiveRun } from "./agent-state.js";
 import type { LifeWorld } from "./life-world.js";
 import { NO_START_WATCH, watchStart } from "./start-watch.js";
 
-/** What is to be done about what is seen. */
+/** The callbacks for observed changes. */
 export interface RunNews {
 	readonly onReady: (afterMs: number) => void;
 	readonly onStable: () => void;
@@ -19,9 +19,9 @@ export interface RunNews {
 }
 
 export interface RunWatch {
-	/** What the agent does; null where nobody can tell. */
+	/** The agent's activity; null if unknown. */
 	readonly known: () => KnownActivity | null;
-	/** Whether it counts as ready without any sign: it was so before, or nobody would see one. */
+	/** Whether it counts as ready without a check: it was ready before, or a check would find nothing. */
 	readonly readyAtOnce: boolean;
 	stop(): void;
 }
@@ -42,7 +42,8 @@ export function watchRun(
 	};
 	const attendant = attend(world, spec, live, adopted, news, onReady);
 	const bySign = spec.kind === "session" && attendant !== null && spec.ready === null;
-	// A sign that was printed once, long ago, would be looked for in vain; what is looked at is still there.
+	// A log line that was printed long ago would not be found again; other conditions can still be
+	// checked.
 	const readyAtOnce = live.ready || (adopted && !bySign);
 	const stopWatching = readyAtOnce || bySign ? () => {} : watchReady(spec, onReady);
 	const startWatch =

@@ -1,4 +1,4 @@
-/** Gives a start up that never becomes ready. */
+/** Fails a start that never becomes ready. */
 
 import type { SessionSpec } from "../../config/spec.js";
 import type { KnownActivity } from "../../core/activity.js";
@@ -9,7 +9,7 @@ import type { LifeWorld } from "./life-world.js";
 const LOOK_EVERY_MS = 1_000;
 
 export interface StartWatch {
-	/** Whether the start is waited for. */
+	/** Whether the start is still pending. */
 	readonly isPending: () => boolean;
 	stop(): void;
 }

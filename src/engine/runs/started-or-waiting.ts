@@ -1,4 +1,4 @@
-/** How a start came out for whoever asked, who does not want to wait for ever. */
+/** The result of a start for its requester, with a limited wait. */
 
 import type { Clock } from "../../ports/clock.js";
 import type { UsageBook } from "../limits/usage-book.js";
@@ -6,11 +6,11 @@ import { withDeadline } from "../waiting.js";
 import type { AgentSnapshot } from "./agent-state.js";
 import type { StartOutcome } from "./life-world.js";
 
-/** How long `up` waits for a start before it answers that the agent still waits. */
+/** How long `up` waits for a start before it reports that the agent is still waiting. */
 const START_WAIT_MS = 60_000;
 const START_LOOK_MS = 250;
 
-/** `waiting` when the start does not come about while what it needs is not there. */
+/** `waiting` if the start does not happen because a dependency is missing. */
 export async function startedOrWaiting(
 	clock: Clock,
 	start: Promise<StartOutcome>,
@@ -23,7 +23,7 @@ export async function startedOrWaiting(
 	return start;
 }
 
-/** Whether an agent that does not run has to wait for somebody, or for a new day. */
+/** Whether a stopped agent waits for the operator, or for the next day. */
 export function isHeldDown({ agent, run }: AgentSnapshot, usage: UsageBook): boolean {
 	if (run !== null) return false;
 	const { desired, crash, waiting, spec } = agent;

@@ -1,10 +1,10 @@
 /**
- * The life of a worker agent: a pool of processes that serve requests over their pipes. It grows while
- * everybody in it is busy, shrinks when nothing is asked, and replaces whoever ends, under the same
- * crash policy as a session. A worker's pipes end with the daemon, so a new daemon ends what is left
- * of the old one's workers and starts its own; the requests they held are decided by the dispatcher.
+ * The lifecycle of a worker agent: a pool of processes that serve requests over their pipes. It grows
+ * while all of them are busy, shrinks when idle, and replaces exited processes, under the same crash
+ * policy as a session. A worker's pipes end with the daemon, so a new daemon kills the remaining
+ * workers of the old one and starts its own; the dispatcher decides about their requests.
  *
- * Keeps S2, S8 and S15 as a session's life does; at most `workers.max` processes are alive (S1).
+ * Keeps S2, S8 and S15 like the lifecycle of a session; at most `workers.max` processes are alive (S1).
  */
 
 import type { WorkerSpec } from "../../config/spec.js";
@@ -49,7 +49,7 @@ export class WorkerLife implements Life {
 	#lastExit: StoredExit | null;
 	#ready = false;
 	#stopping = false;
-	/** Its daemon ends, and its processes with it; the next one takes note of that. */
+	/** The daemon exits, and its workers with it; the next one records their end. */
 	#gone = false;
 	#asked: Signal<StartOutcome> | null = null;
 	#nextStartAtMs: number | null = null;
@@ -97,7 +97,7 @@ export class WorkerLife implements Life {
 		};
 	}
 
-	/** Asks one of the processes. Never rejects. */
+	/** Sends a request to one of the processes. Never rejects. */
 	ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
 		return this.#pool.ask(request, timeoutMs, signal);
 	}
@@ -107,6 +107,11 @@ export class WorkerLife implements Life {
 	}
 
 	/** Its processes report to it directly; no backend holds them. */
+	/** No backend holds its processes. */
+	hasRun(): boolean {
+		return false;
+	}
+
 	async exited(): Promise<void> {}
 
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
@@ -132,7 +137,7 @@ export class WorkerLife implements Life {
 		this.#cancelStart();
 		this.#nextStartAtMs = null;
 		this.#pool.fill();
-		// With none to start, it is up as soon as it may be asked.
+		// Without processes to start, it is up as soon as it accepts requests.
 		if (!this.#pool.isShort) return Promise.resolve("started");
 		this.#asked ??= createSignal();
 		const { promise } = this.#asked;
@@ -189,7 +194,7 @@ export class WorkerLife implements Life {
 		this.#pool.notify();
 	}
 
-	/** Whoever was started with earlier settings makes room for somebody with the new ones. */
+	/** Replaces the processes that were started with earlier settings. */
 	#replaceAll(): void {
 		for (const slot of this.#pool.slots.values()) {
 			slot.askedBy = "reeve";
@@ -323,7 +328,7 @@ export class WorkerLife implements Life {
 		if (events.length > 0) await this.#kept.save({ crash: settled }, events);
 	}
 
-	/** Those that were ended for somebody who cancelled have done nothing wrong. */
+	/** Processes that were killed because of a cancelled request do not count as failed. */
 	#ended(slot: Slot, end: WorkerEnd): Promise<void> {
 		if (end.cause === "called_off") slot.askedBy ??= "reeve";
 		const upMs = this.#world.clock.now().steadyMs - (slot.startedSteadyMs ?? 0);
@@ -338,7 +343,7 @@ export class WorkerLife implements Life {
 		return this.#end(slot, report, end.atMs);
 	}
 
-	/** A worker of a daemon that is gone: it could not serve anybody any more, so it was ended. */
+	/** A worker of a dead daemon: it could not serve requests any more, so it was killed. */
 	#endLeft(run: StoredRun): Promise<void> {
 		const slot = { ...newSlot(run.runId, run.intendedAtMs), askedBy: "reeve" as const };
 		const uptimeMs = Math.max(0, this.#nowMs() - run.intendedAtMs);
@@ -371,7 +376,9 @@ export class WorkerLife implements Life {
 		this.#world.changed();
 	}
 
-	/** Nothing starts from here on, and who asked is recorded before anybody is told to end. */
+	/**
+	 * Prevents further starts, and records who requested the stop before the processes are asked to exit.
+	 */
 	async #suppressStarts(by: Asker): Promise<readonly Slot[]> {
 		const slots = [...this.#pool.slots.values()];
 		await this.#kept.save({}, [], (transaction) => {
@@ -380,7 +387,7 @@ export class WorkerLife implements Life {
 				transaction.putRun({ ...storedSlot(this.id, slot, "running"), askedBy: by });
 			}
 		});
-		// A stop that could not be stored was refused, and leaves everything as it was.
+		// A stop that could not be stored was rejected, and changes nothing.
 		for (const slot of slots) slot.askedBy = by;
 		this.#cancelStart();
 		this.#nextStartAtMs = null;

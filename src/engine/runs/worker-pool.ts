@@ -1,6 +1,6 @@
 /**
- * Who serves the next request of a worker agent. Picks the process with the least to do, asks for
- * another while all are busy, and lets go of those beyond the minimum when nothing is asked.
+ * Selects the process for the next request of a worker agent. Uses the least busy one, requests another
+ * while all are busy, and stops those beyond the minimum when idle.
  */
 
 import type { WorkerSpec } from "../../config/spec.js";
@@ -17,7 +17,7 @@ import type { Slot } from "./worker-slot.js";
 export interface PoolWorld {
 	readonly clock: Clock;
 	readonly spec: () => WorkerSpec;
-	/** Why no process may be started, in words; null when one may. */
+	/** Why no process may be started, as text; null if one may. */
 	readonly refused: () => string | null;
 	/** There is room for another process, and work for it. */
 	readonly wantMore: () => void;
@@ -27,31 +27,31 @@ export class WorkerPool {
 	/** In the order of their starts. */
 	readonly slots = new Map<string, Slot>();
 	readonly #world: PoolWorld;
-	/** How many processes there should be. */
+	/** The wanted number of processes. */
 	#target = 0;
-	/** Resolves when a process came, went, or can no longer come. */
+	/** Resolves when a process started, exited, or can no longer start. */
 	#changed = createSignal<void>();
 
 	constructor(world: PoolWorld) {
 		this.#world = world;
 	}
 
-	/** Whether there are fewer processes than there should be. */
+	/** Whether there are fewer processes than wanted. */
 	get isShort(): boolean {
 		return this.slots.size < this.#target;
 	}
 
-	/** Fills it up to its minimum. */
+	/** Starts processes up to the minimum. */
 	fill(): void {
 		this.#target = Math.max(this.#target, this.#world.spec().workers.min);
 	}
 
-	/** Nobody is replaced from here on. */
+	/** Exited processes are not replaced from here on. */
 	empty(): void {
 		this.#target = 0;
 	}
 
-	/** Whoever waits for a process looks again. */
+	/** Requests that wait for a process check again. */
 	notify(): void {
 		const changed = this.#changed;
 		this.#changed = createSignal();
@@ -59,18 +59,20 @@ export class WorkerPool {
 	}
 
 	/**
-	 * Asks one of the processes, starting one where there is none or all are busy. A request that a process
-	 * did not get before it ended goes to another one.
+	 * Sends a request to one of the processes, starting one if there is none or all are busy. A request
+	 * that a process did not receive before it exited goes to another one.
 	 */
 	async ask(request: ActionRequest, timeoutMs: number, signal: AbortSignal): Promise<AttemptEnd> {
 		const { clock, refused } = this.#world;
 		const untilMs = clock.now().steadyMs + timeoutMs;
+		// From the whole timeout: what is left of it after a wait must not pass for a caller's shorter one.
+		const lateMs = Math.max(0, this.#world.spec().timeoutMs - timeoutMs);
 		for (;;) {
 			const idlest = this.#idlest();
 			if (idlest === null || idlest.pending > 0) this.#grow();
 			const leftMs = untilMs - clock.now().steadyMs;
 			if (idlest !== null) {
-				const end = await this.#askWorker(idlest, request, leftMs, signal);
+				const end = await this.#askWorker(idlest, request, { leftMs, lateMs }, signal);
 				if (end.notGiven !== true || signal.aborted) return end;
 				continue;
 			}
@@ -104,13 +106,12 @@ export class WorkerPool {
 	async #askWorker(
 		worker: Worker,
 		request: ActionRequest,
-		timeoutMs: number,
+		{ leftMs, lateMs }: { readonly leftMs: number; readonly lateMs: number },
 		signal: AbortSignal,
 	): Promise<AttemptEnd> {
 		const slot = this.slots.get(worker.runId);
 		slot?.busy();
-		const workerMs = this.#world.spec().timeoutMs;
-		const end = await worker.ask(request, Math.max(1, timeoutMs), signal, workerMs);
+		const end = await worker.ask(request, Math.max(1, leftMs), signal, lateMs);
 		const lookIfIdle = () => {
 			if (slot !== undefined && worker.pending === 0) this.#becameIdle(slot);
 		};

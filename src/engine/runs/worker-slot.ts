@@ -1,4 +1,4 @@
-/** One process of a worker agent's pool, from the intention to start it to the record of its end. */
+/** One process of a worker agent's pool, from the intended start to the recorded exit. */
 
 import type { Asker } from "../../core/exit.js";
 import type { RunHandle } from "../../ports/backend.js";
@@ -7,7 +7,7 @@ import type { StoredRun } from "../../ports/store.js";
 import { createSignal, type Signal } from "../waiting.js";
 import type { ProcessEnd } from "./agent-state.js";
 
-/** What runs of worker agents are said to be held by. */
+/** The backend name of worker runs. */
 const HELD_BY = "worker";
 
 export interface Slot {
@@ -17,15 +17,15 @@ export interface Slot {
 	worker: Worker | null;
 	startedSteadyMs: number | null;
 	askedBy: Asker | null;
-	/** How its process ended, from the moment that is known; it is recorded later. */
+	/** The exit of its process, as soon as it is known; it is recorded later. */
 	gone: ProcessEnd | null;
 	/** Resolves once its exit is recorded. */
 	readonly ended: Signal<void>;
-	/** Something is asked of it: it is not idle. */
+	/** It got a request: it is not idle. */
 	busy(): void;
-	/** What to call off when it is asked something. */
+	/** The timer to cancel when it gets a request. */
 	idleAfter(cancel: () => void): void;
-	/** What to call off when it ends. */
+	/** The watcher to cancel when it ends. */
 	watch(cancel: () => void): void;
 	letGo(): void;
 }

@@ -1,4 +1,4 @@
-/** One attempt at a task: the request that the agent is given, and how it ends without an answer. */
+/** One attempt at a task: its request, and its outcome without a response. */
 
 import { type ActionRequest, classifyProcessFailure, type Outcome } from "../../core/outcome.js";
 import type { AttemptEnd } from "../../ports/executor.js";
@@ -6,13 +6,16 @@ import type { StoredAttempt, StoredTask } from "../../ports/task-store.js";
 import type { CallableSpec } from "./calls-world.js";
 import { stepTask, type TaskStep } from "./task-state.js";
 
-/** What became of the last attempt, in words, if there was one. */
+/** The error of the last attempt, as text, if there was one. */
 export function lastErrorOf({ attempts, error }: StoredTask): readonly string[] {
 	if (attempts === 0 || error === null) return [];
 	return [`attempt ${attempts} failed: ${error.kind ?? error.code}: ${error.message}`];
 }
 
-/** How an attempt ended with its daemon; `left` says why something of it is not proven to be gone. */
+/**
+ * The outcome of an attempt that was interrupted with its daemon; `left` is why its processes are not
+ * proven gone.
+ */
 export function interruptedWith(left: string | undefined): AttemptEnd {
 	const outcome = classifyProcessFailure(
 		left === undefined ? { type: "interrupted" } : { type: "left_alive", detail: left },
@@ -20,7 +23,7 @@ export function interruptedWith(left: string | undefined): AttemptEnd {
 	return { outcome, log: "" };
 }
 
-/** The record of an attempt that ended now. */
+/** The record of an attempt that has just finished. */
 export function endedAttempt(
 	{ taskId, attempts: n, running }: StoredTask,
 	{ outcome, log }: AttemptEnd,
@@ -36,7 +39,7 @@ export function endedAttempt(
 	};
 }
 
-/** From waiting to under way, with the events of both steps. */
+/** From waiting to running, with the events of both steps. */
 export function beginAttempt(task: StoredTask, runId: string, atMs: number): TaskStep {
 	const reason = `dispatched to ${task.agentId}`;
 	const dispatched = stepTask(task, { type: "dispatch" }, atMs, { reason });
@@ -47,7 +50,10 @@ export function beginAttempt(task: StoredTask, runId: string, atMs: number): Tas
 	return { ...started, events: [...dispatched.events, ...started.events] };
 }
 
-/** An attempt that hit the account's usage limit is not counted: the task waits for its end and is tried again. */
+/**
+ * An attempt that hit the account's usage limit does not count: the task waits until it lifts and is
+ * tried again.
+ */
 export function withoutLimits(task: StoredTask, outcome: Outcome): StoredTask {
 	if (outcome.ok || outcome.error !== "usage_limit") return task;
 	const { retry } = task;
@@ -56,7 +62,10 @@ export function withoutLimits(task: StoredTask, outcome: Outcome): StoredTask {
 
 const API_VERSION = "v1";
 
-/** The request id is the attempt's own, so that the answer to an earlier attempt is known as late (T7). */
+/**
+ * The request id is unique per attempt, so that a response to an earlier attempt is detected as late
+ * (T7).
+ */
 export function requestFor(
 	task: StoredTask,
 	spec: CallableSpec,

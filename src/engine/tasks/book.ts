@@ -1,7 +1,7 @@
 /**
- * The tasks and plans that have not ended, as the store has them. All changes are made inside a commit,
- * one after another: a change sees everything that was decided before, also what is not durable yet. If
- * the commit is rolled back, so is the book. Effects outside the book happen after it is durable (T4).
+ * Unfinished tasks and plans, as stored. All changes are made inside a commit, one after another: a
+ * change sees all earlier decisions, including those that are not durable yet. If the commit is rolled
+ * back, so is the book. Effects outside of the book happen after it is durable (T4).
  *
  * Keeps T1 and T2 together with the table in core: a task leaves the book only by its one end.
  */
@@ -13,24 +13,24 @@ import type { NewEvent, Store, StoreRequest, StoreTransaction } from "../../port
 import type { StoredPlan, StoredTask, TaskInput } from "../../ports/task-store.js";
 import type { TaskStep } from "./task-state.js";
 
-/** A plan that has not ended, with all of its tasks, those that have ended too. */
+/** An unfinished plan with all of its tasks, including finished ones. */
 export interface OpenPlan {
 	plan: StoredPlan;
 	readonly tasks: Map<string, StoredTask>;
-	/** What the tasks that have not been handed on were given, by name. */
+	/** The inputs of tasks that were not passed on yet, by name. */
 	readonly inputs: Map<string, TaskInput>;
 	/** Results that later tasks may use, by the task's name. */
 	readonly results: Map<string, unknown>;
 }
 
-/** A change under way. */
+/** A change in progress. */
 export interface Change {
 	readonly transaction: StoreTransaction;
-	/** Wall time of everything in it. */
+	/** Wall time of the whole change. */
 	readonly atMs: number;
 	/** Runs when the change is durable. */
 	readonly after: (action: () => void) => void;
-	/** Restores memory that the change has touched, if it is rolled back. It runs again later. */
+	/** Restores memory if the change is rolled back. The change runs again later. */
 	readonly onRollback: (undo: () => void) => void;
 }
 
@@ -48,7 +48,7 @@ export class Book {
 		this.#clock = clock;
 	}
 
-	/** Takes up what is stored. */
+	/** Restores the stored tasks and plans. */
 	load(): void {
 		for (const task of this.#store.readOpenTasks()) this.#tasks.set(task.taskId, task);
 		for (const plan of this.#store.readOpenPlans()) {
@@ -92,7 +92,8 @@ export class Book {
 		let actions: (() => void)[] = [];
 		let atMs: number | null = null;
 		const result = await this.#store.commit((transaction) => {
-			// It may run more than once: the time is that of the first, the actions are those of the last.
+			// It may run more than once: the time is that of the first run, the actions are those of the
+			// last.
 			actions = [];
 			atMs ??= this.#clock.now().wallMs;
 			return change({
@@ -105,7 +106,7 @@ export class Book {
 		return result;
 	}
 
-	/** Writes a task that is new, or the step that it made. */
+	/** Writes a new task, or a step of a task. */
 	putTask(change: Change, { task, events }: Omit<TaskStep, "changed">): void {
 		const { transaction, atMs, after } = change;
 		transaction.putTask(task);
@@ -131,7 +132,7 @@ export class Book {
 		return open;
 	}
 
-	/** Moves a plan, if what happened moves it. */
+	/** Changes the state of a plan, if the event applies. */
 	stepPlan(change: Change, open: OpenPlan, event: PlanEventType, reason: string): void {
 		const { status, changed } = applyPlanEvent(open.plan.status, event);
 		if (!changed) return;
@@ -153,15 +154,15 @@ export class Book {
 	}
 
 	/**
-	 * The daemon stops: whoever waits for a task or plan that cannot end any more is answered now. The
-	 * others get the whole time that is left, however short they wanted to wait.
+	 * The daemon stops: clients that wait for a task or plan that cannot finish any more get a response
+	 * now. The others may wait for the rest of the time, even if they asked for less.
 	 */
 	answerWaiters(mayEnd: (id: string) => boolean): void {
 		this.#mayEnd = mayEnd;
 		for (const id of [...this.#waiters.keys()]) if (!mayEnd(id)) this.#wake(id);
 	}
 
-	/** Resolves when the task or plan has ended, or after a while. */
+	/** Resolves when the task or plan has finished, or after a timeout. */
 	async waitForEnd(id: string, withinMs: number, signal?: AbortSignal): Promise<void> {
 		if (withinMs <= 0 || signal?.aborted || (!this.#tasks.has(id) && !this.#plans.has(id))) return;
 		if (this.#mayEnd?.(id) === false) return;

@@ -1,6 +1,6 @@
 /**
- * The circuits of all agents. Each change is made in memory at once, so that no two calls see the same
- * state, and written with the change of the task that caused it. A change that is made inside a commit is
+ * The circuits of all agents. Each change is made in memory immediately, so that no two calls see the
+ * same state, and written with the change of the task that caused it. A change inside a commit is
  * undone if the commit is rolled back.
  */
 
@@ -25,7 +25,7 @@ import type { NewEvent, StoreTransaction } from "../../ports/store.js";
 import type { StoredBreaker } from "../../ports/task-store.js";
 import type { Change } from "./book.js";
 
-/** A change that has been made in memory and is still to be written. */
+/** A change that was made in memory and must still be written. */
 export interface BreakerWrite {
 	write(transaction: StoreTransaction, atMs: number): void;
 }
@@ -40,7 +40,7 @@ export class Breakers {
 		this.#settingsOf = settingsOf;
 	}
 
-	/** Takes up what an earlier daemon left. */
+	/** Restores the state of an earlier daemon. */
 	recover(stored: readonly StoredBreaker[]): void {
 		const now = this.#clock.now();
 		for (const { agentId, state } of stored) {
@@ -48,12 +48,12 @@ export class Breakers {
 		}
 	}
 
-	/** As it is at this moment. */
+	/** The current state. */
 	state(agentId: string): BreakerState {
 		return coolDown(this.#states.get(agentId) ?? NEW_BREAKER, this.#clock.now());
 	}
 
-	/** How long requests to this agent are refused from now on, in milliseconds; 0 when they are not. */
+	/** How long requests to this agent are refused, in milliseconds; 0 if they are not. */
 	refusesForMs(agentId: string): number {
 		return refusesForMs(this.state(agentId), this.#clock.now());
 	}
@@ -64,7 +64,7 @@ export class Breakers {
 		return { ...admission, ...this.#become(agentId, before, admission.state, admission.reason) };
 	}
 
-	/** Notes how an attempt ended; null for a request that was cancelled. */
+	/** Records the outcome of an attempt; null for a cancelled request. */
 	settle(
 		agentId: string,
 		permit: Permit,
@@ -84,7 +84,7 @@ export class Breakers {
 		this.settle(...settled).write(change.transaction, change.atMs);
 	}
 
-	/** The operator closes it by hand. */
+	/** The operator closes it. */
 	closeIn(change: Change, agentId: string): void {
 		const before = this.#states.get(agentId) ?? NEW_BREAKER;
 		this.#keepFor(change, agentId);

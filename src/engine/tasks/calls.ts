@@ -1,6 +1,6 @@
 /**
- * What may be asked about calls: submit a task or a plan, wait for it, cancel it, and decide what
- * becomes of dead letters. Nothing is answered before it is durable (T4).
+ * The operations for calls: submit a task or a plan, wait for it, cancel it, and handle dead letters.
+ * Nothing is acknowledged before it is durable (T4).
  */
 
 import { healthOf } from "../../core/breaker.js";
@@ -29,11 +29,11 @@ import { advancePlan, cancelTask } from "./plan-steps.js";
 import type { PlanSubmission, SubmitOptions, TaskSubmission } from "./submission.js";
 import { stepTask } from "./task-state.js";
 
-/** A task with everything that is known of it. */
+/** A task with all of its data. */
 export interface TaskDetail {
 	readonly task: StoredTask;
 	readonly input: TaskInput | null;
-	/** Undefined while there is none. */
+	/** Undefined if there is none. */
 	readonly result: unknown;
 	readonly attempts: readonly StoredAttempt[];
 }
@@ -73,7 +73,7 @@ export class Calls {
 		this.deadLetters = new DeadLetters(this.#book, this.#intake, world.store);
 	}
 
-	/** Takes up what an earlier daemon left: ends what it was running, and goes on with the rest. */
+	/** Continues the work of an earlier daemon: kills its running attempts, and resumes the rest. */
 	async recover(): Promise<void> {
 		this.#breakers.recover(this.#world.store.readBreakers());
 		this.#book.load();
@@ -87,17 +87,20 @@ export class Calls {
 		}
 	}
 
-	/** Takes on a task, or finds the one that was taken on under the same key. */
+	/** Accepts a task, or finds the one that was accepted with the same key. */
 	async submit(submission: TaskSubmission, options: SubmitOptions = {}): Promise<StoredTask> {
 		return this.#stored(await this.#intake.submit(submission, options));
 	}
 
-	/** Takes on a plan, or finds the one that was taken on under the same key. */
+	/** Accepts a plan, or finds the one that was accepted with the same key. */
 	async submitPlan(submission: PlanSubmission, options: SubmitOptions = {}): Promise<PlanDetail> {
 		return this.plan(await this.#intake.submitPlan(submission, options));
 	}
 
-	/** Resolves with the task when it has ended, or as it is after a while or when the signal aborts. */
+	/**
+	 * Resolves with the task when it has finished, or with its current state after a timeout or when the
+	 * signal aborts.
+	 */
 	async waitForTask(taskId: string, withinMs: number, signal?: AbortSignal): Promise<TaskDetail> {
 		await this.#book.waitForEnd(taskId, withinMs, signal);
 		return this.task(taskId);
@@ -118,7 +121,7 @@ export class Calls {
 		return this.#world.store.readTasks(query);
 	}
 
-	/** How many tasks there are by status. */
+	/** The number of tasks by status. */
 	countTasks(query: TaskCountQuery): Readonly<Partial<Record<TaskStatus, number>>> {
 		return this.#world.store.countTasks(query);
 	}
@@ -140,7 +143,7 @@ export class Calls {
 		return this.#world.store.readPlans(query);
 	}
 
-	/** Cancels a task; what is running for it is ended first. */
+	/** Cancels a task; its running attempt is killed first. */
 	async cancelTask(taskId: string, withinMs: number): Promise<TaskDetail> {
 		const { task } = this.task(taskId);
 		if (this.#book.task(taskId) === undefined) throw alreadyEnded(`task ${taskId}`, task.status);
@@ -150,7 +153,7 @@ export class Calls {
 			cancelTask(this.#dispatcher.plans, change, current, "cancelled by the operator");
 			const plan = this.#book.plan(current.planId);
 			if (plan !== undefined) advancePlan(this.#dispatcher.plans, change, plan);
-			// It may have been the probe that the others wait for.
+			// It may have been the probe that others wait for.
 			change.after(() => this.#dispatcher.pump());
 		});
 		return this.waitForTask(taskId, withinMs);
@@ -168,7 +171,7 @@ export class Calls {
 			const open = this.#book.plan(planId);
 			return open === undefined ? [] : this.#cancelOpenPlan(change, open);
 		});
-		// The plan is cancelled; its processes are gone only when its tasks have ended.
+		// The plan is cancelled; its processes are gone only when its tasks have finished.
 		await Promise.all(running.map((taskId) => this.#book.waitForEnd(taskId, withinMs)));
 		return this.plan(planId);
 	}
@@ -185,7 +188,7 @@ export class Calls {
 		};
 	}
 
-	/** The operator closes an agent's circuit by hand; answers what it was before. */
+	/** The operator closes an agent's circuit; returns its previous state. */
 	async closeCircuit(agentId: string): Promise<CircuitState> {
 		const { circuit } = this.#breakers.state(agentId);
 		await this.#book.commit((change) => this.#breakers.closeIn(change, agentId));
@@ -193,17 +196,17 @@ export class Calls {
 		return circuit;
 	}
 
-	/** An agent's settings changed, or a slot elsewhere came free. */
+	/** An agent's settings changed, or a slot became free. */
 	pump(): void {
 		this.#dispatcher.pump();
 	}
 
-	/** Whether the daemon stops: nothing is accepted, and tasks that have not ended are left to the next one. */
+	/** Whether the daemon stops: nothing is accepted, and unfinished tasks are left to the next one. */
 	get isClosed(): boolean {
 		return this.#dispatcher.isClosed;
 	}
 
-	/** Accepts nothing any more; lets attempts end for a while. */
+	/** Accepts nothing any more; lets attempts finish for a while. */
 	close(graceMs: number): Promise<void> {
 		return this.#dispatcher.close(graceMs);
 	}
@@ -212,7 +215,7 @@ export class Calls {
 		const isOrphan = !task.alone && this.#book.plan(task.planId) === undefined;
 		const interrupted = interruptedWith(whyAlive.get(task.running?.runId ?? ""));
 		if (isOrphan) {
-			// Its plan ended while it ran, so nobody waits for it any more.
+			// Its plan finished while it ran, so its result is not needed.
 			await this.#step(task, { type: "cancel" }, "its plan is finished", interrupted);
 		} else if (task.status === "in_progress") {
 			await this.#dispatcher.settle(task.taskId, null, interrupted);
@@ -224,7 +227,7 @@ export class Calls {
 		}
 	}
 
-	/** `end` is how the attempt ended that is under way, if there is one. */
+	/** `end` is the outcome of the current attempt, if there is one. */
 	#step(task: StoredTask, event: TaskEvent, reason: string, end?: AttemptEnd): Promise<void> {
 		return this.#book.commit((change) => {
 			const { transaction, atMs } = change;
@@ -277,7 +280,7 @@ const PLAN_OF_TASK: Readonly<Record<TaskStatus, PlanStatus>> = {
 	cancelled: "cancelled",
 };
 
-/** The plan that a task is by itself. */
+/** The plan of a single task. */
 function planOfOne(task: StoredTask): StoredPlan {
 	const { planId, correlationId, createdAtMs, endedAtMs, reason } = task;
 	return {

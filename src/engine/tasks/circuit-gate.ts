@@ -1,23 +1,24 @@
 /**
- * Whether the circuit of an agent lets the next attempt start, and who holds its one probe. Requests that
- * were accepted before the circuit opened wait here; the gate looks again when the cooldown is over.
+ * Whether the circuit of an agent lets the next attempt start, and which task is its probe. Requests
+ * that were accepted before the circuit opened wait here; the gate checks again when the cooldown is
+ * over.
  *
- * Keeps B1 to B3: a probe that nobody will finish gives its permit back.
+ * Keeps B1 to B3: an abandoned probe returns its permit.
  */
 
 import { type Permit, refusesForMs } from "../../core/breaker.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Breakers } from "./breakers.js";
 
-/** While tasks wait for a circuit, they are looked at this often. */
+/** The check interval while tasks wait for a circuit. */
 const LOOK_MS = 1_000;
 
 export interface GateWorld {
 	readonly clock: Clock;
 	readonly breakers: Breakers;
-	/** Whether the task can still come to an end. */
+	/** Whether the task is still unfinished. */
 	readonly isOpen: (taskId: string) => boolean;
-	/** Looks through the tasks that wait, and starts what may start. */
+	/** Checks the waiting tasks, and starts those that may start. */
 	readonly look: (agentId: string) => void;
 }
 
@@ -27,7 +28,9 @@ export class CircuitGate {
 	readonly #held = new Map<string, Permit>();
 	/** The task that is the probe of a half-open circuit, by agent, and whether it waits for its turn. */
 	readonly #probes = new Map<string, { readonly taskId: string; ready: boolean }>();
-	/** Since when (steady time) an agent's tasks wait for its circuit, and what calls off the next look. */
+	/**
+	 * Since when (steady time) an agent's tasks wait for its circuit, and how to cancel the next check.
+	 */
 	readonly #blocked = new Map<string, { readonly sinceMs: number; cancel: (() => void) | null }>();
 	#closed = false;
 
@@ -48,12 +51,12 @@ export class CircuitGate {
 		return false;
 	}
 
-	/** Since when tasks of this agent wait for its circuit (steady time); null when they do not. */
+	/** Since when tasks of this agent wait for its circuit (steady time); null if they do not. */
 	blockedSinceMs(agentId: string): number | null {
 		return this.#blocked.get(agentId)?.sinceMs ?? null;
 	}
 
-	/** Asks for an attempt of this task, with the permit that it may hold already. */
+	/** Requests an attempt of this task, with the permit that it may already hold. */
 	admit(agentId: string, taskId: string) {
 		const admission = this.#world.breakers.admit(agentId, this.#held.get(taskId) ?? null);
 		this.#held.delete(taskId);

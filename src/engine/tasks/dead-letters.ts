@@ -1,6 +1,6 @@
 /**
- * Tasks that failed for good and wait for somebody to say what becomes of them: tried again as a new
- * task, or given up. Their input and every attempt's error stay either way (T8).
+ * Permanently failed tasks that wait for the operator: replayed as a new task, or discarded. Their
+ * input and every attempt's error are kept in both cases (T8).
  */
 
 import { ReeveError } from "../../core/errors.js";
@@ -24,12 +24,12 @@ export class DeadLetters {
 		this.#store = store;
 	}
 
-	/** Those that wait for somebody, newest first. */
+	/** Open dead letters, newest first. */
 	list(query: LetterQuery): readonly StoredTask[] {
 		return this.#store.readTasks({ ...query, openLetters: true });
 	}
 
-	/** Tries one again, as a new task that points back to it; answers the new task's id. */
+	/** Replays one as a new task that refers to it; returns the new task's id. */
 	async replay(taskId: string): Promise<string> {
 		const task = this.#open(taskId);
 		if (!task.released) {
@@ -45,7 +45,7 @@ export class DeadLetters {
 		return this.#intake.replay(submission, () => this.#open(taskId));
 	}
 
-	/** Gives one up. It can still be looked at. */
+	/** Discards one. It stays visible. */
 	async discard(taskId: string): Promise<void> {
 		this.#open(taskId);
 		await this.#book.commit(({ transaction, atMs }) => {

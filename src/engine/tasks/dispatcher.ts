@@ -1,10 +1,10 @@
 /**
- * Chooses which task runs next, runs it, and writes down how that ended. An attempt is recorded as
- * begun before anything is started, so that a daemon that dies in between never tries more often than
- * it may; a delay before the next attempt is a stored deadline, so it outlives the daemon too.
+ * Selects the next task, runs it, and records the outcome. The start of an attempt is recorded before
+ * anything is started, so that a daemon that dies in between never exceeds the number of attempts; the
+ * delay before the next attempt is a stored deadline, so it survives the daemon too.
  *
  * Keeps T3, T7 and T9 with the tables in core, T6 with the executor (an attempt ends when its tree is
- * gone), T10 (no more under way than allowed, of one agent and of all), B1 and B2.
+ * gone), T10 (limits per agent and in total), B1 and B2.
  */
 
 import type { Permit } from "../../core/breaker.js";
@@ -24,7 +24,7 @@ import { ReadyQueue } from "./ready-queue.js";
 import { stepTask, type TaskStep, taskErrorOf, untriedError } from "./task-state.js";
 import { UnderWay } from "./under-way.js";
 
-/** How long to wait before an outcome that could not be stored is tried to be stored again. */
+/** The delay before storing an outcome is retried. */
 const STORE_AGAIN_MS = 1_000;
 const ACCOUNT_LOOK_MS = 1_000;
 
@@ -40,7 +40,7 @@ export class Dispatcher {
 	#number = 0;
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
-	/** The attempts under way are left to the next daemon. */
+	/** Running attempts are left to the next daemon. */
 	#abandoned = false;
 
 	constructor(world: CallsWorld, book: Book, breakers: Breakers) {
@@ -62,17 +62,17 @@ export class Dispatcher {
 		};
 	}
 
-	/** Takes a task that may run, now or when it is due. */
+	/** Queues a task, now or when it is due. */
 	enqueue(task: StoredTask): void {
 		const { taskId, agentId, priority, next } = task;
 		if (next !== null) {
-			// A wall clock that was set back must not make anybody wait longer than was decided.
+			// A wall clock that was set back must not extend the decided delay.
 			const leftMs = Math.max(0, next.dueAtMs - this.#world.clock.now().wallMs);
 			this.#delay(task, Math.min(next.afterMs, leftMs));
 			return;
 		}
 		this.#number += 1;
-		// The others wait for what becomes of the probe.
+		// The others wait for the result of the probe.
 		const isProbe = this.#gate.isProbe(agentId, taskId);
 		this.#ready.add({
 			...{ taskId, agentId, number: this.#number, sinceMs: this.#world.clock.now().steadyMs },
@@ -81,7 +81,7 @@ export class Dispatcher {
 		this.pump();
 	}
 
-	/** Starts whatever may start now. */
+	/** Starts everything that may start now. */
 	pump(): void {
 		while (!this.#closed) {
 			const waiting = this.#ready.take((agentId) => this.#mayServe(agentId));
@@ -92,7 +92,7 @@ export class Dispatcher {
 		}
 	}
 
-	/** Whether an attempt of this task, or of a task of this plan, is under way. */
+	/** Whether an attempt of this task, or of a task of this plan, is running. */
 	isUnderWay(id: string): boolean {
 		if (this.#underWay.has(id)) return true;
 		const plan = this.#book.plan(id);
@@ -106,8 +106,8 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Starts nothing any more. Lets attempts end by themselves for a while, then ends them; the next daemon
-	 * continues with their tasks. Whoever waits is answered before that.
+	 * Starts nothing any more. Lets attempts finish for a while, then kills them; the next daemon
+	 * continues their tasks. Waiting clients get a response before that.
 	 */
 	async close(graceMs: number): Promise<void> {
 		this.#closed = true;
@@ -150,7 +150,7 @@ export class Dispatcher {
 		return may;
 	}
 
-	/** Nobody tells when an account may go on, so it is asked. */
+	/** There is no notification when an account may continue, so it is polled. */
 	#lookLater(): void {
 		if (this.#closed) return;
 		this.#cancelLook ??= this.#world.clock.schedule(ACCOUNT_LOOK_MS, () => {
@@ -181,12 +181,12 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Begins a task in the change that accepts it, if it need not wait for its turn: then it has one wait for the disk
-	 * less. Null when its turn comes later.
+	 * Starts a task in the change that accepts it, if it need not wait for its turn, which saves one disk
+	 * sync. Null if its turn comes later.
 	 */
 	beginIn(change: Change, task: StoredTask, input: TaskInput): TaskStep | null {
 		const { agentId, taskId } = task;
-		// A circuit that is not closed is changed by the admission, before the attempt is recorded.
+		// For a circuit that is not closed, admission changes its state before the attempt is recorded.
 		if (this.#ready.size > 0 || this.#breakers.state(agentId).circuit !== "closed") return null;
 		const spec = this.#closed ? null : this.#specOf(agentId);
 		if (spec === null || !this.#mayServe(agentId)) return null;
@@ -209,7 +209,7 @@ export class Dispatcher {
 			});
 	}
 
-	/** Ends the tasks that have waited for their agent's circuit until their deadline. */
+	/** Fails the tasks that have waited for their agent's circuit until their deadline. */
 	#endOverdue(agentId: string): void {
 		const blockedMs = this.#gate.blockedSinceMs(agentId);
 		if (blockedMs === null || this.#closed) return;
@@ -227,7 +227,7 @@ export class Dispatcher {
 		}
 	}
 
-	/** Ends a task that cannot be tried. */
+	/** Fails a task that cannot be attempted. */
 	#giveUp(task: StoredTask, why: string): void {
 		this.#book
 			.commit((change) => {
@@ -262,7 +262,7 @@ export class Dispatcher {
 		await this.#perform(begun, spec, permit, store.readTaskInput(task.taskId));
 	}
 
-	/** Runs an attempt that is recorded as begun, and records its end. */
+	/** Runs an attempt whose start is recorded, and records its outcome. */
 	async #perform(
 		begun: StoredTask,
 		spec: CallableSpec,
@@ -274,12 +274,12 @@ export class Dispatcher {
 		const signal = this.#underWay.signalOf(begun.taskId);
 		const order = { spec, runId, request, timeoutMs: begun.timeoutMs };
 		const end = await this.#world.perform(order, signal);
-		// What was ended although nobody called it off ended with its daemon: the next one decides.
+		// An attempt that was killed without being cancelled ended with its daemon: the next one decides.
 		const left = this.#abandoned || (end.outcome === null && !signal.aborted);
 		if (!left) await this.#settleSurely(begun, permit, end);
 	}
 
-	/** Records that an attempt begins; null when the task was cancelled in the meantime. */
+	/** Records the start of an attempt; null if the task was cancelled in the meantime. */
 	#begin(taskId: string, runId: string, admission: BreakerWrite): Promise<StoredTask | null> {
 		return this.#book.commit((change) => {
 			const { transaction, atMs } = change;
@@ -295,7 +295,7 @@ export class Dispatcher {
 		});
 	}
 
-	/** An outcome is not lost because it cannot be stored just now. */
+	/** An outcome must not be lost because it cannot be stored right now. */
 	async #settleSurely(task: StoredTask, permit: Permit | null, end: AttemptEnd): Promise<void> {
 		for (;;) {
 			try {
@@ -309,7 +309,7 @@ export class Dispatcher {
 		}
 	}
 
-	/** Records how an attempt ended, with everything that follows from it. */
+	/** Records the outcome of an attempt, with all consequences. */
 	async settle(taskId: string, permit: Permit | null, end: AttemptEnd): Promise<void> {
 		await this.#book.commit((change) => {
 			const found = this.#book.task(taskId);
@@ -330,7 +330,7 @@ export class Dispatcher {
 			} else if (outcome.ok) {
 				this.#succeed(change, task, outcome.result, { reason: decision.reason, durationMs });
 			} else {
-				// Before the retry is enqueued, which asks for it.
+				// Before the retry is enqueued, which needs it.
 				if (decision.type === "retry") change.after(() => this.#gate.keep(taskId, permit));
 				this.#fail(change, task, { outcome, decision, durationMs }, end.over);
 			}
@@ -342,7 +342,8 @@ export class Dispatcher {
 		const facts = { attempt, outcome, idempotent, random: this.#world.random() };
 		const decision = decideRetry(facts, task.retry);
 		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
-		// A line for each success would soon push everything else out of the log; its record has them.
+		// A line for each success would crowd out everything else in the log; the task's record contains
+		// them.
 		if (!outcome.ok) change.after(() => this.#world.log(decision.reason, ids));
 		return decision;
 	}
@@ -373,7 +374,7 @@ export class Dispatcher {
 			readonly decision: RetryDecision;
 			readonly durationMs: number;
 		},
-		/** When nothing of the attempt is left, if that is not now (T6). */
+		/** When all processes of the attempt are gone, if that is later (T6). */
 		over: Promise<void> | undefined,
 	): void {
 		const { atMs } = change;
@@ -398,7 +399,7 @@ export class Dispatcher {
 		});
 	}
 
-	/** Writes a task's end and lets its plan go on. */
+	/** Writes a task's final state and advances its plan. */
 	#finish(change: Change, task: StoredTask, step: ReturnType<typeof stepTask>): void {
 		if (!step.changed) return;
 		this.#book.putTask(change, step);

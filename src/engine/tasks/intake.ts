@@ -1,7 +1,8 @@
 /**
- * Accepts tasks and plans. A submission is acknowledged when it is durable (T4), and the same idempotency
- * key is one task or plan however often it is sent (T5). While the circuit of an agent is open, requests to
- * it are refused before anything is recorded: no task, no event, and the idempotency key stays free (B2).
+ * Accepts tasks and plans. A submission is acknowledged when it is durable (T4), and the same
+ * idempotency key is one task or plan however often it is sent (T5). While the circuit of an agent is
+ * open, requests to it are refused before anything is recorded: no task, no event, and the idempotency
+ * key stays unused (B2).
  */
 
 import { ReeveError } from "../../core/errors.js";
@@ -23,7 +24,7 @@ import {
 } from "./submission.js";
 import { aboutTask } from "./task-state.js";
 
-/** More open tasks than this are not taken on (A6). */
+/** The maximum number of open tasks (A6). */
 const OPEN_TASKS_MAX = 100_000;
 
 export class Intake {
@@ -31,7 +32,7 @@ export class Intake {
 	readonly #book: Book;
 	readonly #dispatcher: Dispatcher;
 	readonly #breakers: Breakers;
-	/** Submissions under way, by their idempotency key. */
+	/** Submissions in progress, by their idempotency key. */
 	readonly #submitting = new Map<string, Promise<string>>();
 
 	constructor(world: CallsWorld, book: Book, dispatcher: Dispatcher, breakers: Breakers) {
@@ -55,13 +56,13 @@ export class Intake {
 		);
 	}
 
-	/** A new task in place of a dead letter, whose end is written in the same moment. */
+	/** A new task that replays a dead letter, which is closed in the same commit. */
 	replay(submission: TaskSubmission, letter: () => StoredTask): Promise<string> {
 		const { correlationId } = letter();
 		return this.#takeOn(submission, this.#context({ correlationId }, null), letter);
 	}
 
-	/** One task or plan per key, also when the same is asked for twice at the same moment (T5). */
+	/** One task or plan per key, also for simultaneous requests (T5). */
 	async #once(
 		kind: "task" | "plan",
 		{ idempotencyKey: key }: SubmitOptions,
@@ -102,7 +103,7 @@ export class Intake {
 		await this.#book.commit((change) => {
 			const { transaction, atMs, after } = change;
 			if (letter !== null) {
-				// Looked at again: somebody else may have been faster.
+				// Checked again: another request may have been faster.
 				const replayed = letter();
 				const end = { type: "replayed", taskId: task.taskId, atMs } as const;
 				transaction.putTask({ ...replayed, letter: end });

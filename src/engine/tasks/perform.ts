@@ -1,6 +1,6 @@
-/** One attempt at a request: asks a worker of the pool, or runs one process for it. */
+/** One attempt at a request: uses a worker of the pool, or runs one process for it. */
 
-import { classifyProcessFailure } from "../../core/outcome.js";
+import { classifyProcessFailure, judgeDeadline } from "../../core/outcome.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
 import type { UsageBook } from "../limits/usage-book.js";
 import { type LifeWorld, NO_CONVERSATION } from "../runs/life-world.js";
@@ -10,12 +10,24 @@ import type { AttemptOrder, CallableSpec } from "./calls-world.js";
 export interface PerformWorld {
 	readonly executor: Executor;
 	readonly prepare: LifeWorld["prepare"];
-	/** How an agent CLI is called that does not speak the protocol itself; null for one that does. */
+	/** How to call an agent CLI that does not speak the protocol itself; null for one that does. */
 	readonly adapterFor: (spec: CallableSpec) => CallAdapter | null;
 }
 
 /** Never rejects. */
 export async function performAttempt(
+	world: PerformWorld,
+	worker: WorkerLife | null,
+	order: AttemptOrder,
+	signal: AbortSignal,
+): Promise<AttemptEnd> {
+	const end = await runAttempt(world, worker, order, signal);
+	if (end.outcome === null) return end;
+	const deadline = { timeoutMs: order.timeoutMs, agentTimeoutMs: order.spec.timeoutMs };
+	return { ...end, outcome: judgeDeadline(end.outcome, deadline) };
+}
+
+async function runAttempt(
 	{ prepare, executor, adapterFor }: PerformWorld,
 	worker: WorkerLife | null,
 	{ spec, runId, request, timeoutMs }: AttemptOrder,
@@ -31,7 +43,7 @@ export async function performAttempt(
 	return executor.call({ runId, program, adapter: adapterFor(spec), request, timeoutMs }, signal);
 }
 
-/** Counts what an attempt at an agent CLI has used, before anybody is told that it is done. */
+/** Counts the usage of an attempt before its result is reported. */
 export async function countCall(
 	usage: UsageBook,
 	{ onError }: Pick<LifeWorld, "onError">,
@@ -39,6 +51,6 @@ export async function countCall(
 	{ used }: AttemptEnd,
 ): Promise<void> {
 	if (spec.kind !== "call" || used === undefined) return;
-	// The answer is not lost because it could not be counted.
+	// The response must not be lost because it could not be counted.
 	await usage.addCall(spec, used).catch((error: unknown) => onError(spec.id, error));
 }

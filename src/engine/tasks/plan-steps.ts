@@ -1,6 +1,6 @@
 /**
- * What a plan does when one of its tasks has moved: hands on the tasks whose turn has come, with the
- * results they asked for, calls off those that can no longer run, and ends.
+ * Advances a plan after one of its tasks has changed: passes on tasks whose dependencies are met, with
+ * the results they use, cancels those that can no longer run, and finishes the plan.
  *
  * Keeps T11: a plan with a dead-lettered task is failed.
  */
@@ -15,11 +15,11 @@ export interface PlanWorld {
 	readonly book: Book;
 	/** The task may run now. Called when that is durable. */
 	readonly enqueue: (task: StoredTask) => void;
-	/** An attempt is under way that must end; the task is cancelled when it has. */
+	/** A running attempt must be killed; the task is cancelled after that. */
 	readonly abort: (taskId: string) => void;
 }
 
-/** Takes the plan as far as it goes now. */
+/** Advances the plan as far as possible. */
 export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): void {
 	for (;;) {
 		const decision = decidePlan(planTasks(open), open.plan.onFailure);
@@ -27,7 +27,7 @@ export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): v
 		for (const name of decision.release) {
 			failed = !releaseTask(world, change, open, taskNamed(open, name)) || failed;
 		}
-		// A payload that could not be filled has ended its task, so that there is more to decide.
+		// A payload that could not be filled has failed its task, so there is more to decide.
 		if (failed) continue;
 		for (const name of decision.cancel) {
 			const task = taskNamed(open, name);
@@ -38,7 +38,7 @@ export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): v
 	}
 }
 
-/** What it needed that did not succeed; null when it needs nothing of the kind. */
+/** The dependency that did not succeed; null if there is none. */
 function whyBlocked({ tasks }: OpenPlan, { dependsOn }: StoredTask): string | null {
 	const failed = dependsOn.find((name) => {
 		const status = tasks.get(name)?.status;
@@ -49,7 +49,7 @@ function whyBlocked({ tasks }: OpenPlan, { dependsOn }: StoredTask): string | nu
 		: `it depends on ${failed}, which is ${tasks.get(failed)?.status}`;
 }
 
-/** Cancels a task, or calls off the attempt that is under way. */
+/** Cancels a task, or aborts its running attempt. */
 export function cancelTask(
 	{ book, abort }: PlanWorld,
 	change: Change,
@@ -76,7 +76,7 @@ function taskNamed(open: OpenPlan, name: string): StoredTask {
 	return open.tasks.get(name) as StoredTask;
 }
 
-/** Whether it could be handed on; if not, it has ended. */
+/** Whether it could be passed on; if not, it has failed. */
 function releaseTask(
 	{ book, enqueue }: PlanWorld,
 	change: Change,

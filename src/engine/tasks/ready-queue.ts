@@ -1,15 +1,14 @@
 /**
- * Who is next. Tasks that may run now wait here by agent; of one agent the more important go first,
- * and of equals the one that came first. Agents take turns, so that one with many tasks cannot keep
- * the others from being served.
+ * The queue of runnable tasks, by agent. Within one agent, tasks are ordered by priority, then by
+ * arrival. Agents take turns, so that one with many tasks cannot starve the others.
  */
 
-/** A task's place among those that wait. */
+/** A task's position in the queue. */
 export interface Waiting {
 	readonly taskId: string;
 	readonly agentId: string;
 	readonly priority: number;
-	/** Rises with every task that is taken on. */
+	/** Increases with every accepted task. */
 	readonly number: number;
 	/** Since when it waits, in steady time. */
 	readonly sinceMs: number;
@@ -48,13 +47,13 @@ export class ReadyQueue {
 		return removed;
 	}
 
-	/** The next task of the next agent that may be served; null when there is none. */
+	/** The next task of the next agent that may be served; null if there is none. */
 	take(mayServe: (agentId: string) => boolean): Waiting | null {
 		for (const [agentId, heap] of this.#agents) {
 			if (!mayServe(agentId)) continue;
 			const first = takeFirst(heap);
 			this.#size -= 1;
-			// Behind all others, or gone until it has tasks again.
+			// Moved to the end, or removed until it has tasks again.
 			this.#agents.delete(agentId);
 			if (heap.length > 0) this.#agents.set(agentId, heap);
 			return first;

@@ -1,6 +1,6 @@
 /**
- * What is written down when a task moves: its new record and the event that tells of it. Where it may
- * go is decided by the table in core; nothing here waits or does anything.
+ * The record and event of a task's state change. The table in core decides about transitions; nothing
+ * here waits or acts.
  */
 
 import type { AttemptError, CallerCode, Outcome } from "../../core/outcome.js";
@@ -11,21 +11,21 @@ import type { StoredTask, TaskError } from "../../ports/task-store.js";
 
 export interface TaskStep {
 	readonly task: StoredTask;
-	/** Whether it moved at all; when it did not, nothing is to be written. */
+	/** Whether it changed; if not, nothing must be written. */
 	readonly changed: boolean;
 	readonly events: readonly NewEvent[];
 }
 
 export interface StepDetails {
 	readonly reason: string;
-	/** How the attempt that ended failed. */
+	/** The error of the finished attempt. */
 	readonly error?: AttemptError | null;
 	readonly durationMs?: number | null;
-	/** What else becomes of its record. */
+	/** Other changes of its record. */
 	readonly with?: Partial<StoredTask>;
 }
 
-/** Moves a task, if what happened moves it. Ends are dated here. */
+/** Changes the state of a task, if the event applies. Sets the time of its end. */
 export function stepTask(
 	task: StoredTask,
 	event: TaskEvent,
@@ -56,7 +56,7 @@ export function stepTask(
 	};
 }
 
-/** What every event about a task carries. */
+/** The common fields of every event about a task. */
 export function aboutTask(task: StoredTask) {
 	return {
 		agent: task.agentId,
@@ -66,13 +66,13 @@ export function aboutTask(task: StoredTask) {
 	};
 }
 
-/** What callers are told of a failed attempt. */
+/** The caller's error for a failed attempt. */
 export function taskErrorOf(outcome: Extract<Outcome, { ok: false }>): TaskError {
 	const { callerCode } = ATTEMPT_ERROR_TRAITS[outcome.error];
 	return { code: callerCode, kind: outcome.error, message: outcome.reason };
 }
 
-/** The error of a task that was not tried at all. */
+/** The error of a task that was never attempted. */
 export function untriedError(code: CallerCode, message: string): TaskError {
 	return { code, kind: null, message };
 }

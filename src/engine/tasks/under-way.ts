@@ -1,4 +1,4 @@
-/** The attempts that are under way: how many there are of each agent and of each kind, and how each is called off. */
+/** Running attempts: how many there are of each agent and of each kind, and how to cancel them. */
 
 import type { CallableSpec } from "./calls-world.js";
 
@@ -29,7 +29,7 @@ export class UnderWay {
 		return this.#perKind[kind];
 	}
 
-	/** An attempt of this task is under way from now on. */
+	/** An attempt of this task is running from now on. */
 	add(taskId: string, { id: agentId, kind }: CallableSpec): void {
 		this.#running.set(taskId, { agentId, kind, abort: new AbortController() });
 		this.#perAgent.set(agentId, this.ofAgent(agentId) + 1);
@@ -45,7 +45,7 @@ export class UnderWay {
 		this.#perKind[kind] -= 1;
 	}
 
-	/** Aborts when the attempt is called off; aborted for one that is not under way. */
+	/** Aborts when the attempt is cancelled; already aborted if there is none. */
 	signalOf(taskId: string): AbortSignal {
 		return this.#running.get(taskId)?.abort.signal ?? AbortSignal.abort();
 	}

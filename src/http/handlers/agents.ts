@@ -1,4 +1,4 @@
-/** What is asked of agents. */
+/** Handlers of agents. */
 
 import { createHash } from "node:crypto";
 import { toSnakeKeys } from "../../core/key-case.js";
@@ -77,9 +77,9 @@ function lastLines(text: string): readonly string[] {
 }
 
 /*
- * The list of all agents, which is asked for more often than anything else. It is put into bytes at most
- * once per event and tenth of a second, however many ask: an answer is never older than the last commit,
- * and what is not committed (how long agents have been running) never by more than that.
+ * The list of all agents, the most frequent request. It is serialized at most once per event and tenth
+ * of a second, however many clients ask: a response is never older than the last commit, and
+ * uncommitted values (running times) are at most that old.
  */
 
 type Query = Routes["GET /api/v1/agents"]["query"];
@@ -118,7 +118,10 @@ function createAgentsList(
 	};
 }
 
-/** In the order of the list; an agent that has gone meanwhile ends a walk early, and repeats nothing. */
+/**
+ * In the order of the list; an agent that was removed in between ends the paging early, without
+ * repetitions.
+ */
 function pageOf(
 	agents: readonly AgentJson[],
 	limit: number | undefined,
@@ -131,7 +134,7 @@ function pageOf(
 	return { agents: page, next: rest.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** The tag leaves out how long agents have been running: that is no change. */
+/** The tag ignores running times, which are not changes. */
 function prepare(agents: readonly AgentJson[]): PreparedJson {
 	const text = `${JSON.stringify({ agents })}\n`;
 	const hash = createHash("sha1");

@@ -1,4 +1,4 @@
-/** How a fleet is taken on. */
+/** Handlers that apply a fleet. */
 
 import { fleetFromJson } from "../../config/spec-schema.js";
 import type { fleetRoutes } from "../contract/fleet.js";

@@ -1,4 +1,4 @@
-/** What is asked about plans. */
+/** Handlers of plans. */
 
 import { storing } from "../../engine/store-guard.js";
 import type { PlanDetail } from "../../engine/tasks/calls.js";

@@ -1,4 +1,4 @@
-/** What submissions of tasks and plans have in common, and pages of them. */
+/** Shared parts of submitting and listing tasks and plans. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { ReeveError } from "../../core/errors.js";
