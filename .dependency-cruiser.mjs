@@ -99,10 +99,10 @@ const ROOMS = [
 	{
 		name: "http-contract",
 		path: "^src/http/contract",
-		sees: ["^src/core/", "(^|/)node_modules/zod/"],
+		sees: ["^src/core/", "^src/config/spec(-schema)?\\.ts$", "(^|/)node_modules/zod/"],
 		withoutNode: true,
 		instead:
-			"The contract is what client, cli and dashboard share with the server, so it imports core and zod only. Handlers and whatever needs the engine live beside it in src/http.",
+			"The contract is what client, cli and dashboard share with the server, so it imports core and zod only, and the schema of a resolved fleet. Handlers and whatever needs the engine live beside it in src/http.",
 	},
 	{
 		name: "http",

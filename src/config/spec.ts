@@ -99,9 +99,9 @@ export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec, Limi
 	readonly seed: boolean;
 	readonly stall: StallSettings;
 	/** Null: the adapter decides; 0: none. Undefined in a spec stored by an older daemon. */
-	readonly startTimeoutMs: number | null | undefined;
+	readonly startTimeoutMs?: number | null | undefined;
 	/** Undefined in a spec stored by an older daemon. */
-	readonly turnRetry: TurnRetrySettings | undefined;
+	readonly turnRetry?: TurnRetrySettings | undefined;
 	readonly onCleanExit: OnCleanExit;
 }
 

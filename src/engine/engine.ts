@@ -5,6 +5,7 @@
 
 import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import { readStoredSpec } from "../config/spec-schema.js";
 import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { AttemptEnd } from "../ports/executor.js";
@@ -107,7 +108,9 @@ export class Engine {
 		}
 		const planned = new Map(store.readEffects().map((effect) => [effect.key, effect]));
 		for (const stored of store.readAgents()) {
-			const spec = { ...(stored.spec as AgentSpec), env: envs[stored.id] ?? {} };
+			const { spec: stripped, problem } = readStoredSpec(stored.spec);
+			if (problem !== null) this.#parts.onError(stored.id, new Error(`stored spec: ${problem}`));
+			const spec = { ...stripped, env: envs[stored.id] ?? {} };
 			const exits = store.readExits(stored.id, EXITS_READ);
 			this.#add({ ...withLastFailure(stored, exits), spec }, exits[0] ?? null);
 		}

@@ -36,6 +36,7 @@ export const IMPORT_VIOLATIONS: readonly Violation[] = [
 	crossing("src/executor", "src/engine", ["executor-imports"], "ordered by the engine"),
 	crossing("src/services", "src/engine", ["services-imports"], "any Node program"),
 	crossing("src/http", "src/daemon", ["http-imports", OUTERMOST], "the engine's facade"),
+	crossing("src/http/contract", "src/config", ["http-contract-imports"], "core and zod only"),
 	crossing("src/http/contract", "src/engine", ["http-contract-imports"], "core and zod only"),
 	crossing("src/client", "src/engine", ["client-imports"], "Ask the daemon over HTTP"),
 	crossing("src/cli", "src/engine", ["cli-imports"], "through the client"),

@@ -63,7 +63,7 @@ describe("reeve up", () => {
 			fleet: {
 				file: join(cwd, "reeve.yaml"),
 				agents: [
-					{ id: "web:coder", dependsOn: ["web:db"], env: { TOKEN: "t0k3n" } },
+					{ id: "web:coder", depends_on: ["web:db"], env: { TOKEN: "t0k3n" } },
 					{ id: "web:db" },
 					{ id: "web:git" },
 					{ id: "tools:fmt" },

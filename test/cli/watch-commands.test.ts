@@ -8,6 +8,7 @@ import { type CrashState, DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../src/core
 import { ReeveError } from "../../src/core/errors.js";
 import type { ReeveEvent } from "../../src/core/events.js";
 import { exitReport } from "../../src/core/exit.js";
+import { toSnakeKeys } from "../../src/core/key-case.js";
 import { agentDetail, agentJson, DOWN, exitJson } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
 import { REEVE, runReeve, temporaryFolder } from "../support/reeve.js";
@@ -252,7 +253,11 @@ describe("reeve explain AGENT", () => {
 				return agentDetail(id, {
 					policy: state.policy,
 					exits: Array.from({ length: times }, () => exitJson()),
-					crash: { state, settings: DEFAULT_CRASH_POLICY, on_clean_exit: "prompt" },
+					crash: {
+						state: toSnakeKeys(state),
+						settings: toSnakeKeys(DEFAULT_CRASH_POLICY),
+						on_clean_exit: "prompt",
+					},
 					depends_on: ["web:db"],
 					uptime_ms: 500,
 					...facts,
@@ -292,7 +297,11 @@ describe("reeve explain AGENT", () => {
 	});
 
 	test("a call agent has no crash policy, and that is no error", async () => {
-		const crash = { state: NEW_AGENT, settings: null, on_clean_exit: "restart" };
+		const crash = {
+			state: toSnakeKeys(NEW_AGENT),
+			settings: null,
+			on_clean_exit: "restart" as const,
+		};
 		const { env } = await withCrashes(0, { ...DOWN, kind: "call", crash });
 		const { code, stdout } = await runReeve(["explain", "web:coder"], { env });
 		expect(code).toBe(0);

@@ -11,6 +11,7 @@ import { ensureDaemon } from "../../src/cli/daemon-process.js";
 import { loadFleetFile } from "../../src/cli/read-fleet.js";
 import { createClient } from "../../src/client/client.js";
 import type { FleetSpec } from "../../src/config/spec.js";
+import { fleetToJson } from "../../src/config/spec-schema.js";
 import { ReeveError } from "../../src/core/errors.js";
 import { resolveHome } from "../../src/home/paths.js";
 import { createRandom } from "../../src/testing/random.js";
@@ -60,7 +61,7 @@ test("A9: eight clients change environments while the daemon is killed; no file 
 	async function change(each: number): Promise<void> {
 		for (let value = 1; !isOver; value++) {
 			try {
-				const body = { fleet: await fleetOf(each, value), scope: "*" };
+				const body = { fleet: fleetToJson(await fleetOf(each, value)), scope: "*" };
 				await client.call("POST /api/v1/fleet/up", { body });
 				acknowledged.set(each, value);
 			} catch (error) {

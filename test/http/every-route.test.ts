@@ -7,6 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../../src/client/client.js";
+import { fleetToJson } from "../../src/config/spec-schema.js";
 import { type JsonRouteName, ROUTES, type RouteName } from "../../src/http/contract/routes.js";
 import { eventually } from "../faults/fleet-home.js";
 import { type ApiWorld, createApiWorld, FLEET } from "./api-world.js";
@@ -95,9 +96,12 @@ describe("through the typed client", () => {
 
 	test("a fleet is applied and reloaded", async () => {
 		const api = await createApiWorld();
-		const up = await ask(api, "POST /api/v1/fleet/up", { body: { fleet: FLEET, scope: "p:db" } });
+		const up = await ask(api, "POST /api/v1/fleet/up", {
+			body: { fleet: fleetToJson(FLEET), scope: "p:db" },
+		});
 		expect(up.agents).toMatchObject([{ id: "p:db", outcome: "started" }]);
-		const body = { fleet: { ...FLEET, agents: FLEET.agents.slice(0, 1) }, dry_run: true };
+		const fleet = fleetToJson({ ...FLEET, agents: FLEET.agents.slice(0, 1) });
+		const body = { fleet, dry_run: true };
 		const { changes } = await ask(api, "POST /api/v1/fleet/reload", { body });
 		expect(changes).toMatchObject([
 			{ change: "keep" },

@@ -1,6 +1,7 @@
 /** Agents in the format of the daemon, for tests of their rendering. */
 
 import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../src/core/crash-state.js";
+import { toSnakeKeys } from "../../src/core/key-case.js";
 import type { AgentDetailJson, AgentJson, ExitJson } from "../../src/http/contract/agents.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 
@@ -36,7 +37,11 @@ export function agentDetail(id: string, facts: Partial<AgentDetailJson> = {}): A
 	return {
 		...agentJson(id),
 		exits: [],
-		crash: { state: NEW_AGENT, settings: DEFAULT_CRASH_POLICY, on_clean_exit: "prompt" },
+		crash: {
+			state: toSnakeKeys(NEW_AGENT),
+			settings: toSnakeKeys(DEFAULT_CRASH_POLICY),
+			on_clean_exit: "prompt",
+		},
 		log_dir: "/home/logs",
 		last_output: [],
 		depends_on: [],

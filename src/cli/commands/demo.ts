@@ -13,6 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "../../client/client.js";
 import { parseFleet } from "../../config/parse-fleet.js";
 import { renderProblem } from "../../config/problem.js";
+import { fleetToJson } from "../../config/spec-schema.js";
 import { decideAfterExit } from "../../core/crash-policy.js";
 import { DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/crash-state.js";
 import { CLI_EXIT } from "../../core/errors.js";
@@ -161,7 +162,9 @@ async function killDaemon(env: NodeJS.ProcessEnv): Promise<KilledDaemon> {
 		});
 		if (!parsed.ok) throw new Error("the demo's own fleet file is invalid");
 		await ensureDaemon({ home, env });
-		await client.call("POST /api/v1/fleet/up", { body: { fleet: parsed.fleet, scope: "*" } });
+		await client.call("POST /api/v1/fleet/up", {
+			body: { fleet: fleetToJson(parsed.fleet), scope: "*" },
+		});
 		const before = await pids();
 		const first = await client.call("GET /api/v1/daemon");
 		process.kill(first.pid, "SIGKILL");

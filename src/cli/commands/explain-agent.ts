@@ -6,9 +6,9 @@ import { renderUsd } from "../../core/budget.js";
 import type { CrashContext, CrashState } from "../../core/crash-state.js";
 import { ENV_SOURCES } from "../../core/environment.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { toCamelKeys } from "../../core/key-case.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
 import { plainLine } from "../../core/safe-text.js";
-import { CLEAN_EXIT_CHOICES, type OnCleanExit } from "../../core/states.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type { AgentDetailJson, UsageJson } from "../../http/contract/agents.js";
 import {
@@ -66,12 +66,11 @@ interface Crash {
 
 /** The policy's state as sent by the daemon; null for an agent without one. */
 function crashOf({ kind, crash }: AgentDetailJson): Crash | null {
-	if (kind === "call" || !crash?.state || !crash.settings) return null;
-	const onCleanExit: OnCleanExit =
-		CLEAN_EXIT_CHOICES.find((choice) => choice === crash.on_clean_exit) ?? "restart";
-	// Delays are shown as configured.
-	const settings = { ...(crash.settings as CrashContext["settings"]), jitter: 0 };
-	return { state: crash.state as CrashState, context: { settings, onCleanExit, random: 0 } };
+	if (kind === "call" || crash.settings === null) return null;
+	const onCleanExit = crash.on_clean_exit;
+	// Delays are shown as they are configured.
+	const settings = { ...toCamelKeys(crash.settings), jitter: 0 };
+	return { state: toCamelKeys(crash.state), context: { settings, onCleanExit, random: 0 } };
 }
 
 function parseSingle(text: string): RehearsalStep {

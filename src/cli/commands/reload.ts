@@ -1,5 +1,6 @@
 /** `reeve reload`: applies the changes of the fleet file, or shows them. */
 
+import { fleetToJson } from "../../config/spec-schema.js";
 import type { ReloadedJson } from "../../http/contract/fleet.js";
 import { tally } from "../agent-table.js";
 import { countOf } from "../arguments.js";
@@ -20,7 +21,7 @@ export async function runReload(
 	const dryRun = options.dryRun === true;
 	sayWarnings(await checkEnvFiles(fleet), output);
 	await sayNotPassed(fleet, env, output);
-	const body = { fleet, dry_run: dryRun };
+	const body = { fleet: fleetToJson(fleet), dry_run: dryRun };
 	const { client } = connect(env);
 	const { changes } = await client.call("POST /api/v1/fleet/reload", { body });
 	if (!dryRun) await sayUnset(fleet, client, output);

@@ -1,6 +1,7 @@
 /** `reeve up`: reads the fleet file, starts a daemon if necessary, and starts the agents in scope. */
 
 import type { FleetSpec } from "../../config/spec.js";
+import { fleetToJson } from "../../config/spec-schema.js";
 import { CLI_EXIT } from "../../core/errors.js";
 import type { StartedJson } from "../../http/contract/agents.js";
 import { tally } from "../agent-table.js";
@@ -39,7 +40,7 @@ export async function runUp(
 	const work = async () => {
 		const replies: StartedJson[] = [];
 		for (const scope of wanted) {
-			const body = { fleet, scope };
+			const body = { fleet: fleetToJson(fleet), scope };
 			replies.push(...(await client.call("POST /api/v1/fleet/up", { body })).agents);
 		}
 		return firstOfEach(replies);

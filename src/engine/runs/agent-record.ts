@@ -4,6 +4,7 @@
  */
 
 import type { AgentSpec } from "../../config/spec.js";
+import { renderStoredSpec } from "../../config/spec-schema.js";
 import { settle } from "../../core/crash-policy.js";
 import { type CrashDecision, type CrashState, isFailure } from "../../core/crash-state.js";
 import { causeOf, type ExitReport, exitReport } from "../../core/exit.js";
@@ -46,7 +47,7 @@ export function startEffect(agentId: string, { dueAtMs, afterMs }: PlannedStart)
 }
 
 export function putAgent(transaction: StoreTransaction, agent: Agent): void {
-	transaction.putAgent({ ...agent, spec: withoutSecrets(agent.spec) });
+	transaction.putAgent({ ...agent, spec: renderStoredSpec(withoutSecrets(agent.spec)) });
 }
 
 export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {

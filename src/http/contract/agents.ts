@@ -1,6 +1,7 @@
 /** The routes of agents. */
 
 import { z } from "zod";
+import { crashPolicySchema } from "../../config/spec-schema.js";
 import { TURN_CAUSES } from "../../core/adapter.js";
 import { ENV_SOURCES } from "../../core/environment.js";
 import { EXIT_CAUSES } from "../../core/exit.js";
@@ -9,6 +10,7 @@ import {
 	ACTIVITIES,
 	AGENT_KINDS,
 	CIRCUIT_STATES,
+	CLEAN_EXIT_CHOICES,
 	HEALTH_STATES,
 	HOLDS,
 	POLICY_STATES,
@@ -122,11 +124,36 @@ const environment = z
 	.meta({ id: "Environment" });
 export type EnvironmentJson = z.output<typeof environment>;
 
+const crashState = z
+	.object({
+		policy: z.enum(POLICY_STATES),
+		running_ms: z.number(),
+		exits: listOf(
+			z
+				.object({
+					class: z.enum(["clean", "transient", "flapping"]),
+					at_running_ms: z.number(),
+					counted: z.boolean(),
+				})
+				.readonly(),
+		),
+		flaps: z.number(),
+		budget_spent_at: listOf(z.number()),
+		out_of_memory_at: listOf(z.number()),
+		waits: z.object({ limit: z.number(), trouble: z.number() }).readonly(),
+	})
+	.readonly()
+	.describe("times are the agent's own running time, in milliseconds");
+
 const agentDetail = agentShape
 	.extend({
 		exits: listOf(exit).describe("newest first"),
 		crash: z
-			.object({ state: z.unknown(), settings: z.unknown(), on_clean_exit: z.string() })
+			.object({
+				state: crashState,
+				settings: crashPolicySchema.nullable().describe("null for call agents"),
+				on_clean_exit: z.enum(CLEAN_EXIT_CHOICES),
+			})
 			.readonly()
 			.describe("the state and settings of the crash policy"),
 		log_dir: z.string(),

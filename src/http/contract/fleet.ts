@@ -1,22 +1,10 @@
-/** The routes that apply a fleet. The client sends it resolved, after checking the file. */
+/** How a fleet is applied. The client reads and resolves the fleet file; the daemon validates the result. */
 
 import { z } from "zod";
+import { fleetSchema } from "../../config/spec-schema.js";
 import { started } from "./agents.js";
 import { defineRoutes } from "./route.js";
 import { drainOutcome, endedProcess, listOf } from "./shapes.js";
-
-/** The visible part of a resolved fleet; the rest is passed through unchanged. */
-export interface SentFleet {
-	readonly file: string;
-	readonly agents: readonly { readonly id: string }[];
-}
-
-const fleet: z.ZodType<SentFleet, SentFleet> = z
-	.looseObject({
-		file: z.string().min(1).describe("absolute path of the fleet file"),
-		agents: listOf(z.looseObject({ id: z.string().min(1) })),
-	})
-	.describe("the resolved fleet, including the values of environment variables");
 
 const reloaded = z
 	.object({
@@ -39,7 +27,7 @@ export const fleetRoutes = defineRoutes({
 		access: "operate",
 		stores: "always",
 		body: z.object({
-			fleet,
+			fleet: fleetSchema,
 			scope: z.string().describe("an agent as `project:agent`, a project, or `*`"),
 		}),
 		reply: z.object({ agents: listOf(started) }),
@@ -49,7 +37,7 @@ export const fleetRoutes = defineRoutes({
 		summary: "Applies changes in the fleet file, or reports them in a dry run.",
 		access: "operate",
 		stores: "always",
-		body: z.object({ fleet, dry_run: z.boolean().default(false) }),
+		body: z.object({ fleet: fleetSchema, dry_run: z.boolean().default(false) }),
 		reply: z.object({ changes: listOf(reloaded) }),
 		errors: ["agent_taken"],
 	},

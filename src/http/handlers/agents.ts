@@ -1,6 +1,7 @@
 /** Handlers of agents. */
 
 import { createHash } from "node:crypto";
+import { toSnakeKeys } from "../../core/key-case.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
 import type { Sight } from "../auth/gate.js";
 import type { AgentDetailJson, AgentJson, agentRoutes } from "../contract/agents.js";
@@ -59,8 +60,8 @@ async function describeAgent(parts: HttpParts, id: string): Promise<AgentDetailJ
 		...renderAgent(view, calls.circuit(id), { host, nowMs: clock.now().wallMs }),
 		exits: store.readExits(id, EXITS_SHOWN).map(renderStoredExit),
 		crash: {
-			state: crash,
-			settings: spec.kind === "call" ? null : spec.crashPolicy,
+			state: toSnakeKeys(crash),
+			settings: spec.kind === "call" ? null : toSnakeKeys(spec.crashPolicy),
 			on_clean_exit: spec.kind === "session" ? spec.onCleanExit : "restart",
 		},
 		log_dir: logDirOf(id),

@@ -207,9 +207,8 @@ describe("an end", () => {
 	test("counts against the crash budget only as a crash, or with an unknown cause", async () => {
 		for (const { name, cause, title } of named.filter(isPossible)) {
 			const { state } = (await fleet.detail(name)).crash;
-			const { budgetSpentAt } = state as { budgetSpentAt: readonly number[] };
 			const spends = cause === "crash" || cause === "unknown" || cause === "start_timeout";
-			expect(budgetSpentAt.length > 0, title).toBe(spends);
+			expect(state.budget_spent_at.length > 0, title).toBe(spends);
 		}
 	});
 
