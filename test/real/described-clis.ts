@@ -73,6 +73,8 @@ export const QWEN: DescribedCli = {
 				detail: "systemPayload.uiEvent.error_message",
 			},
 			{ where: { path: "systemPayload.uiEvent.response_id", match: "." }, request: "ok" },
+			// A prompt is in the conversation also if qwen is killed before it runs the hook.
+			{ where: { path: "provenance", match: "^real_user$" }, prompt: "message.parts" },
 		],
 		screen: {
 			ready: ["Type your message", "^\\s*\\w+ mode \\(shift \\+ tab to cycle\\)"],
