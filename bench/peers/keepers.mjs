@@ -115,6 +115,7 @@ function supervisordKeeper(peers) {
 		const all = [which(program), "-c", world.file("supervisord.conf"), ...args];
 		const { status, stdout, stderr } = spawnSync("python3", all, {
 			...{ cwd: world.folder, env: world.env, encoding: "utf8", maxBuffer: 1e9 },
+			...{ timeout: 180_000, killSignal: "SIGKILL" },
 		});
 		// `status` exits with 3 when an agent does not run.
 		if (status !== 0 && status !== 3) throw new Error(`${program}: ${stdout}${stderr}`);

@@ -11,6 +11,8 @@ import { median, pssMb, timeMs, until, World } from "./world.mjs";
 
 const PAYLOAD = { text: "x".repeat(200) };
 const WARM_UP = 2_000;
+/** A result that takes longer is lost. */
+const RESULT_MS_MAX = 60_000;
 const SHELL = resolve("test/fixtures/call-agents/answers.sh");
 
 /**
@@ -133,7 +135,8 @@ export async function measureBullmqTasks(peers, count, callers) {
 		const queue = new Queue("bench", { connection });
 		const events = new QueueEvents("bench", { connection });
 		await events.waitUntilReady();
-		const once = async () => (await queue.add("go", PAYLOAD)).waitUntilFinished(events);
+		const once = async () =>
+			(await queue.add("go", PAYLOAD)).waitUntilFinished(events, RESULT_MS_MAX);
 		await rateOf(WARM_UP, callers, once);
 		const rate = await rateOf(count, callers, once);
 		await Promise.all([queue.close(), events.close()]);

@@ -13,6 +13,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** In the environment of everything that a run starts: by it the run's own processes are known. */
 const MARK = "REEVE_BENCH_RUN";
 const WAIT_MS_MAX = 180_000;
+/** A command that takes longer has hung. */
+const RUN_MS_MAX = 180_000;
 
 /** @typedef {{ name: string, pid: number, atMs: number }} Started */
 
@@ -94,6 +96,7 @@ export class World {
 	run(program, args) {
 		const { status, stdout, stderr, error } = spawnSync(program, args, {
 			...{ cwd: this.folder, env: this.env, encoding: "utf8", maxBuffer: 1e9 },
+			...{ timeout: RUN_MS_MAX, killSignal: "SIGKILL" },
 		});
 		if (status === 0) return stdout;
 		throw new Error(

@@ -90,7 +90,7 @@ const TITLE_LENGTH_MAX = 1_000;
 
 export function renderQuestion(
 	{ toolCall, options }: Pick<RequestPermissionRequest, "toolCall" | "options">,
-	/** An answer that was none of them. */
+	/** An answer that matched no choice. */
 	misunderstood: string | null,
 ): string {
 	const what = (toolCall.title ?? toolCall.toolCallId).slice(0, TITLE_LENGTH_MAX);
@@ -100,7 +100,7 @@ export function renderQuestion(
 	return `${again}wants to do this: ${what}\nAnswer with one of: ${choices}`;
 }
 
-/** By its number, its words or its kind; `yes` and `no` are for this one time. Null: none of them. */
+/** Matches the answer by number, text or kind; `yes` and `no` apply once. Null if none matches. */
 export function chooseOption(
 	options: readonly PermissionOption[],
 	answer: string,
@@ -112,7 +112,7 @@ export function chooseOption(
 	);
 	if (byWords !== undefined) return byWords;
 	if (/^\d+$/.test(said)) return options[Number(said) - 1] ?? null;
-	// Never more than was said: a yes is not a yes for ever.
+	// A plain yes allows it once, not permanently.
 	if (/^(y|yes|allow|ok)$/.test(said)) return ofKind("allow_once") ?? null;
 	if (/^(n|no|reject|deny)$/.test(said)) {
 		return ofKind("reject_once") ?? ofKind("reject_always") ?? null;

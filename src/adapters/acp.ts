@@ -1,4 +1,4 @@
-/** Any agent that speaks the Agent Client Protocol; its program is named in the fleet file. */
+/** Any agent that speaks the Agent Client Protocol; the fleet file names its program. */
 
 import { PLAIN_PROFILE } from "../core/adapter.js";
 import type { AgentAdapter } from "../ports/adapter.js";

@@ -1,4 +1,4 @@
-/** aider. It knows no conversation ids, but takes up whatever history file it is given. */
+/** aider. It has no conversation ids, but resumes from its history file. */
 
 import { PLAIN_PROFILE } from "../core/adapter.js";
 import { SERVICE_TEXTS } from "../core/turn-failure.js";

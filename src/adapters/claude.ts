@@ -6,7 +6,7 @@ import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
 import { NO_USAGE, numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
-/** Of most events each is kept; of those that come with every tool, only that there was one. */
+/** Of most events each is kept; of those that come with every tool, only the last. */
 const HOOKS = {
 	each: [
 		...["SessionStart", "UserPromptSubmit", "PermissionRequest", "Notification"],
@@ -19,9 +19,9 @@ const hook = (event: string, keep: "each" | "last") => ({
 	hooks: [{ type: "command", command: `sh "$REEVE_HOOK" ${event} ${keep}`, timeout: 10 }],
 });
 
-/** Handed over with `--settings`: the user's own settings and hooks stay as they are. */
+/** Passed with `--settings`: the user's own settings and hooks are not affected. */
 const SETTINGS = {
-	// Reeve continues one agent of the account first. On its own, each Claude would continue by itself.
+	// Reeve continues one agent of the account first. Otherwise each Claude would continue by itself.
 	autoContinueAtUsageLimit: false,
 	hooks: Object.fromEntries([
 		...HOOKS.each.map((event) => [event, [hook(event, "each")]]),
@@ -38,10 +38,10 @@ export const claude: AgentAdapter = {
 		args: ["--settings", "<folder>/claude-settings.json"],
 		confirmsPrompts: true,
 		screen: {
-			// Its input stands below a rule; what was submitted before has the same mark.
+			// Its input is below a rule; submitted prompts have the same mark.
 			ready: ["^[─━]{10}.*\\n❯(\\s|$)"],
 			questionsReplaceInput: true,
-			// In its footer or beside its spinner: an answer may talk of it too.
+			// In its footer or next to its spinner: a response may mention it too.
 			busy: ["(^|[·(] ?)\\s*esc to interrupt"],
 			waitingInput: [
 				"^\\s*❯ \\d+\\. ",
@@ -49,7 +49,8 @@ export const claude: AgentAdapter = {
 				"(^|to (confirm|amend|select|navigate|switch|proceed) · )\\s*Esc to (cancel|go back|exit)",
 			],
 			retrying: ["· Retrying in \\d+s · attempt \\d+/\\d+"],
-			// Its hooks tell of a limit. On the screen the words of an answer could not be told from its own.
+			// Its hooks report limits. On the screen they cannot be distinguished from the text of a
+			// response.
 			rateLimited: [],
 			dialogs: [
 				{
@@ -91,13 +92,13 @@ export const claude: AgentAdapter = {
 			fresh: ["--session-id", "<conversation>"],
 			resume: ["--resume", "<conversation>"],
 			gone: ["No conversation found"],
-			// The folder is named after the working directory by a rule that has changed before.
+			// The directory is named after the working directory by a rule that has changed before.
 			transcript: [
 				"<CLAUDE_CONFIG_DIR>/projects/*/<conversation>.jsonl",
 				"<home>/.claude/projects/*/<conversation>.jsonl",
 			],
 		},
-		// The answer that a person would give first to each of these dialogs is "No, exit".
+		// The preselected answer of each of these dialogs is "No, exit".
 		seeds: [
 			{
 				file: ["<CLAUDE_CONFIG_DIR>/.claude.json", "<home>/.claude.json"],
@@ -113,7 +114,7 @@ export const claude: AgentAdapter = {
 	readTranscript,
 	usage: {
 		read: readUsage,
-		// Its subagents have records of their own.
+		// Its subagents have their own transcripts.
 		beside: (path) => path.replace(/\.jsonl$/, "/subagents"),
 	},
 };
@@ -176,7 +177,8 @@ function readTranscript(
 	{ resetAtMs: readReset }: SignReader,
 ): SignMeaning | null {
 	if (line["type"] === "user") return promptOf(line);
-	// Each try of a request has a line. Why one failed is on the screen until the last has failed.
+	// Each attempt of a request has a line. The cause of a failed attempt is on the screen until the last
+	// one has failed.
 	if (line["type"] === "api-request") {
 		return line["querySource"] === "repl_main_thread" ? { requested: true } : null;
 	}
@@ -190,7 +192,7 @@ function readTranscript(
 	const cause = CAUSES[String(line["error"])];
 	const status = numberOf(line["apiErrorStatus"]);
 	const meaning = failureOf({ text: textOf(message["content"]), status, cause, readReset });
-	// Its message cuts the end of a limit to the minute.
+	// Its message truncates the end of a limit to the minute.
 	const resetsAt = numberOf((Object(line["quotaLimits"]) as JsonRecord)["resetsAt"]);
 	if (resetsAt === 0 || meaning.failure?.cause !== "usage_limit") return meaning;
 	return { ...meaning, failure: { cause: "usage_limit", resetAtMs: resetsAt * 1_000 } };
@@ -202,8 +204,8 @@ function textOf(content: unknown): string {
 }
 
 /**
- * A prompt, as a second witness beside the hook, whose record is lost on a full disk. Results of tools have a list as
- * their content; lines of subagents and of the CLI itself are no prompts.
+ * A prompt, as a second source besides the hook, whose record is lost on a full disk. Tool results have
+ * a list as their content; lines of subagents and of the CLI itself are not prompts.
  */
 function promptOf(line: JsonRecord): SignMeaning | null {
 	const { content } = Object(line["message"]) as JsonRecord;
@@ -211,7 +213,7 @@ function promptOf(line: JsonRecord): SignMeaning | null {
 	return line["isSidechain"] === true || line["isMeta"] === true ? null : { prompt: content };
 }
 
-/** A message stands on one line for each of its parts, with more output on the later ones. */
+/** A message has one line for each of its parts, with more output on the later ones. */
 function readUsage(line: JsonRecord): UsageReading | null {
 	if (line["type"] === "cost-state") {
 		const costUsd = numberOf(line["totalCostUSD"]);

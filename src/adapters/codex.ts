@@ -7,8 +7,9 @@ import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
 /**
- * Called with the event as its last argument, for turns that went well only: also for those of a thread
- * on the side, which finds a title. So it tells which conversations there are; their records tell the rest.
+ * Called with the event as its last argument, only for successful turns, including those of the
+ * background thread that finds a title. It reveals the conversation ids; their transcripts provide the
+ * rest.
  */
 const NOTIFY = 'notify=["sh","-c","sh \\"$REEVE_HOOK\\" notify each \\"$1\\"","reeve"]';
 
@@ -17,22 +18,22 @@ export const codex: AgentAdapter = {
 	profile: {
 		...PLAIN_PROFILE,
 		command: ["codex"],
-		// Settings of this start alone: the user's own file is not touched.
+		// Settings of this start only: the user's own file is not changed.
 		args: [
-			// Otherwise the work moves into a process that outlives every way to stop the agent.
+			// Otherwise the work moves into a process that survives every attempt to stop the agent.
 			...["-c", "features.daemon_auto_start=false"],
 			...["-c", "check_for_update_on_startup=false"],
-			// At a limit it would ask for another model, and what is typed next would answer that.
+			// At a limit it would offer another model, and the next input would answer that.
 			...["-c", "notice.hide_rate_limit_model_nudge=true"],
-			// Its hooks would tell more, but they only run when all hooks of the folder run unreviewed.
+			// Its hooks would report more, but they only run if all hooks of the directory run unreviewed.
 			...["-c", NOTIFY],
 		],
 		seedArgs: ["-c", 'projects={"<cwd>"={trust_level="trusted"}}'],
 		confirmsPrompts: true,
-		// While it streams an answer, its screen looks as if it were ready.
+		// While it streams a response, its screen looks ready.
 		tellsTurnEnds: true,
 		screen: {
-			// Its input stands above its status; what was submitted before has the same mark.
+			// Its input is above its status; submitted prompts have the same mark.
 			ready: ["^› Ask Codex to do anything", "^› .*\\n(  .*\\n)*\\s*\\n  \\S.* · [~/]"],
 			questionsReplaceInput: true,
 			busy: ["^[•◦] .*\\(\\d[^()]*• esc to interrupt\\)"],
@@ -66,7 +67,7 @@ export const codex: AgentAdapter = {
 				"<CODEX_HOME>/sessions/*/*/*/rollout-*-<conversation>.jsonl",
 				"<home>/.codex/sessions/*/*/*/rollout-*-<conversation>.jsonl",
 			],
-			// It begins at the first prompt, and is told at the end of the first good turn.
+			// It is created with the first prompt, and reported at the end of the first successful turn.
 			heldOpen: true,
 		},
 	},
@@ -82,7 +83,9 @@ export const codex: AgentAdapter = {
 	usage: { read: readUsage },
 };
 
-/** Its record has all that its hooks leave out: turns that begin and that fail, prompts, tools. */
+/**
+ * Its transcript contains everything that its hooks omit: starts and failures of turns, prompts, tools.
+ */
 function readTranscript(line: JsonRecord, read: SignReader): SignMeaning | null {
 	const payload = Object(line["payload"]) as JsonRecord;
 	const type = String(payload["type"]);
@@ -127,14 +130,14 @@ const CAUSES: Readonly<Record<string, TurnCause>> = {
 };
 
 /**
- * A turn that fails is complete too, with an error that has a name, a name with details such as the HTTP
+ * A failed turn is complete too, with an error that is a name, a name with details such as the HTTP
  * status, or only a text.
  */
 function outcomeOf(error: unknown, { resetAtMs: readReset }: SignReader): SignMeaning {
 	if (!error) return { failure: null };
 	const { message, codex_error_info: info } = Object(error) as JsonRecord;
 	const text = String(message ?? "");
-	// All that it says of an account without credit, under the name of a usage limit.
+	// The only text for an account without credit, under the name of a usage limit.
 	if (text.startsWith("Quota exceeded.")) return failureOf({ text, cause: "billing", readReset });
 	if (typeof info === "string") return failureOf({ text, cause: CAUSES[info], readReset });
 	const [details] = Object.values(Object(info) as JsonRecord);
@@ -142,7 +145,7 @@ function outcomeOf(error: unknown, { resetAtMs: readReset }: SignReader): SignMe
 	return failureOf({ text, status, readReset });
 }
 
-/** The same count is told again with news of other kinds, so only the sum can be relied on. */
+/** Counts are repeated together with other changes, so only the total is reliable. */
 function readUsage(line: JsonRecord): UsageReading | null {
 	const { type, info } = Object(line["payload"]) as JsonRecord;
 	const total = (Object(info) as JsonRecord)["total_token_usage"];

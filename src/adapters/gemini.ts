@@ -11,21 +11,21 @@ export const gemini: AgentAdapter = {
 	profile: {
 		...PLAIN_PROFILE,
 		command: ["gemini"],
-		// Its hooks could only come with the user's settings, or with system settings that root alone owns.
+		// Its hooks would need the user's settings, or system settings that only root can change.
 		seedArgs: ["--skip-trust"],
 		env: {
-			// Its launcher swallows every signal; without it there is one process, and that ends.
+			// Its launcher swallows every signal; without it there is one process, which exits.
 			GEMINI_CLI_NO_RELAUNCH: "true",
 		},
 		confirmsPrompts: true,
 		screen: {
-			// Also with a text in its input: an Enter that comes soon after its start is swallowed.
+			// Also with text in its input: an Enter soon after its start is swallowed.
 			ready: ["Type your message", "^ [*>] .*\\n(.*\\n){0,6}? workspace \\(/directory\\)"],
-			// A tool that says nothing for a while is taken for one that wants to be typed into.
+			// It assumes that a silent tool waits for input.
 			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
 			retrying: ["This is taking a bit longer", "Trying to reach .* \\(Attempt \\d+/\\d+\\)"],
-			// The record tells of a tool when it has ended.
+			// The transcript contains a tool only after it has finished.
 			inTool: ["^[\\s│]*[⊶⊷] "],
 			rateLimited: ["^│ Usage limit reached for"],
 			questionsReplaceInput: true,
@@ -41,7 +41,7 @@ export const gemini: AgentAdapter = {
 				},
 			],
 		},
-		// It retries most failed requests for minutes, and reports that in its telemetry alone.
+		// It retries most failed requests for minutes, and reports that only in its telemetry.
 		log: {
 			files: ["<folder>/gemini-telemetry.json"],
 			env: {
@@ -95,13 +95,16 @@ export const gemini: AgentAdapter = {
 	usage: { read: readUsage },
 };
 
-/** Of a connection that was lost it says the least. */
+/** Its texts for a lost connection. */
 const FAILURES: readonly TextCause[] = [
 	...SERVICE_TEXTS,
 	{ match: "API Error: (terminated|fetch failed)", cause: "overloaded", fix: null },
 ];
 
-/** Its record has every prompt and every answer, but not the end of a turn: that is on the screen. */
+/**
+ * Its transcript contains every prompt and response, but not the end of a turn, which is visible on the
+ * screen.
+ */
 function readTranscript(
 	line: JsonRecord,
 	{ resetAtMs: readReset }: SignReader,
@@ -119,12 +122,12 @@ function readTranscript(
 	}
 }
 
-/** Requests on the side, such as the choice of a model, fail without consequences. */
+/** Background requests, such as the choice of a model, fail without consequences. */
 const ASIDE = /^utility/;
 
 const RECORD_LAG_MS = 500;
 
-/** Its telemetry has every request of a turn, with the status and the text of the service. */
+/** Its telemetry contains every request of a turn, with the status and the text of the service. */
 function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMeaning | null {
 	const event = Object(attributes) as JsonRecord;
 	if (ASIDE.test(String(event["role"] ?? ""))) return null;
@@ -149,7 +152,7 @@ function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMean
 			if (!Array.isArray(reasons) || !reasons.includes("content_filter")) {
 				return { ...at, attempt: null };
 			}
-			// The answer so far is written to the record right after this.
+			// The partial response is written to the transcript right after this.
 			return {
 				...(Number.isNaN(said) ? {} : { atMs: said + RECORD_LAG_MS }),
 				failure: { cause: "refused", resetAtMs: null },
@@ -161,7 +164,7 @@ function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMean
 	}
 }
 
-/** The message in the body of the service's answer; the body itself where there is none. */
+/** The message in the response body of the service; otherwise the body itself. */
 function serviceText(body: string): string {
 	try {
 		const { error } = Object(JSON.parse(body)) as JsonRecord;
@@ -178,7 +181,7 @@ function textOf(content: unknown): string {
 	return content.map((part) => String((part as JsonRecord)["text"] ?? "")).join("");
 }
 
-/** An answer is written again when its tools have run. */
+/** A response is written again when its tools have run. */
 function readUsage(line: JsonRecord): UsageReading | null {
 	const { type, id, tokens } = line;
 	if (type !== "gemini" || typeof id !== "string" || !tokens) return null;

@@ -1,4 +1,4 @@
-/** Any other program: Reeve starts it, watches its process, and knows nothing of what it does. */
+/** Any other program: Reeve starts it and watches its process, without knowing its activity. */
 
 import { PLAIN_PROFILE } from "../core/adapter.js";
 import type { AgentAdapter } from "../ports/adapter.js";

@@ -17,7 +17,8 @@ export const opencode: AgentAdapter = {
 		env: {
 			OPENCODE_DISABLE_AUTOUPDATE: "1",
 			OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIG),
-			// Before it loads a plugin it installs an npm package, and without a network npm retries for 70 s.
+			// It installs an npm package before it loads a plugin, and without a network npm retries for 70
+			// s.
 			npm_config_fetch_retries: "0",
 		},
 		files: [{ name: "reeve-plugin.js", text: PLUGIN }],
@@ -42,9 +43,9 @@ export const opencode: AgentAdapter = {
 			questionsReplaceInput: true,
 			dialogs: [],
 		},
-		// One Esc only arms it.
+		// The first Esc only arms the interrupt.
 		drain: ["turn", "esc", "esc", "sigterm"],
-		// It leaves 19 MB in there at every start.
+		// It leaves 19 MB there at every start.
 		ownTmpdir: true,
 		conversation: {
 			id: "told",
@@ -83,7 +84,7 @@ function meaningOf(event: string, data: JsonRecord, reader: SignReader): SignMea
 	}
 }
 
-/** A retry that is this far away is no work any more. It honours `retry-after` of up to 24 days. */
+/** A later retry no longer counts as work. It honours `retry-after` of up to 24 days. */
 const RETRY_SOON_MS = 60_000;
 
 function statusOf(data: JsonRecord, { resetAtMs: readReset }: SignReader): SignMeaning {
@@ -101,7 +102,7 @@ function statusOf(data: JsonRecord, { resetAtMs: readReset }: SignReader): SignM
 
 const UNKNOWN = { cause: "unknown", resetAtMs: null } as const;
 
-/** The plugin counts: of what comes often, only the last is kept. */
+/** The plugin counts, because only the last of frequent events is kept. */
 function seriesOf(data: JsonRecord, failed: FailedAttempt): FailedAttempt {
 	const { count, since } = Object(data["attempts"]) as JsonRecord;
 	return { ...failed, count: numberOf(count) || 1, sinceMs: numberOf(since) };
@@ -109,7 +110,7 @@ function seriesOf(data: JsonRecord, failed: FailedAttempt): FailedAttempt {
 
 const NOTHING = "The service returned an empty response: no text, no tool call, no tokens.";
 
-/** A request that failed within a turn. It compacts the conversation or just asks again. */
+/** A failed request within a turn. The CLI compacts the conversation or repeats the request. */
 function attemptOf(data: JsonRecord, reader: SignReader): SignMeaning {
 	if (data["empty"] === true) return { attempt: seriesOf(data, UNKNOWN), detail: NOTHING };
 	const { failure, detail } = endOf(data, reader);
@@ -125,7 +126,7 @@ const CAUSES: Readonly<Record<string, TurnCause>> = {
 	ContentFilterError: "refused",
 };
 
-/** How a turn ended: well, with an error, or broken off, which says nothing of the service. */
+/** The end of a turn: success, an error, or an interruption, which says nothing about the service. */
 function endOf(
 	{ error, finished, empty }: JsonRecord,
 	{ resetAtMs: readReset }: SignReader,
@@ -134,7 +135,7 @@ function endOf(
 	if (!error) return finished === true ? { failure: null } : {};
 	const { name, data } = error as JsonRecord;
 	const { message, statusCode, responseBody } = Object(data) as JsonRecord;
-	// Somebody interrupted it.
+	// The user interrupted it.
 	if (name === "MessageAbortedError") return {};
 	const text = [statusCode, message ?? name].filter((each) => each !== undefined).join(" ");
 	const cause = typeof name === "string" ? CAUSES[name] : undefined;

@@ -1,11 +1,11 @@
-/** pi, the coding agent. Measured with 0.73. A session file that is named and not there is begun. */
+/** pi, the coding agent. Measured with 0.73. It creates a named session file that does not exist. */
 
 import { type EventRule, PLAIN_PROFILE } from "../core/adapter.js";
 import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
 
-/** An extension that passes on what it is told. Of what comes often only the last is kept. */
+/** An extension that forwards events. Of frequent events only the last is kept. */
 const EXTENSION = `import { renameSync, utimesSync, writeFileSync } from "node:fs";
 let count = 0;
 let atMs = 0;
@@ -62,14 +62,14 @@ const EVENTS: readonly EventRule[] = [
 	{ event: "agent_start", activity: "busy" },
 	{ event: "tool", where: { path: "running", match: "^0$" }, activity: "busy", inTool: false },
 	{ event: "tool", activity: "busy", inTool: true },
-	// All that it says of a connection that broke off.
+	// Its text for a lost connection.
 	{
 		...END,
 		where: { path: "errorMessage", match: "^terminated$" },
 		cause: "overloaded",
 		detail: "errorMessage",
 	},
-	// This API has two reasons that pi reports in these words: a refusal and flagged content.
+	// This API has two causes that pi reports with this text: a refusal and flagged content.
 	{
 		...END,
 		where: { path: "isRefused", match: "^true$" },
@@ -78,7 +78,7 @@ const EVENTS: readonly EventRule[] = [
 	},
 	{ ...END, where: stopped("error"), turn: "failed", detail: "errorMessage" },
 	{ ...END, where: stopped("aborted") },
-	// It takes an answer that is none for the end of a turn.
+	// It treats an empty response as the end of a turn.
 	{ ...END, where: { path: "isEmpty", match: "^true$" }, cause: "unknown", detail: "answer" },
 	{ ...END, turn: "ok" },
 ];
@@ -104,7 +104,7 @@ export const pi: AgentAdapter = {
 		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
 		files: [{ name: "reeve-extension.ts", text: EXTENSION }],
-		// In its JSON mode it exits with 0 whatever happened.
+		// In its JSON mode it always exits with 0.
 		exits: { codes: [], texts: SERVICE_TEXTS },
 		conversation: {
 			id: "chosen",

@@ -161,11 +161,14 @@ function renderResponse(response: ActionResponse): string {
 }
 
 /*
- * Stdout belongs to the answers. Whatever else the program or a library prints goes to stderr, which is
- * the attempt's log. Only children that inherit file 1 can still write to it.
+ * Stdout is reserved for responses. Other output of the program or of libraries goes to stderr, which
+ * is the attempt's log. Only child processes that inherit file descriptor 1 can still write to it.
  */
 
-/** Turns everything else away; returns what writes an answer and resolves when it is out. */
+/**
+ * Redirects all other output; returns a function that writes a response and resolves when it is
+ * flushed.
+ */
 function takeStdout(): (text: string) => Promise<void> {
 	const { stdout, stderr } = process;
 	const write = stdout.write.bind(stdout);
@@ -177,10 +180,10 @@ function takeStdout(): (text: string) => Promise<void> {
 		});
 }
 
-/** Far beyond any sensible request; what is longer is no request at all (A6). */
+/** Far beyond any sensible request (A6). */
 const LINE_LENGTH_MAX = 64 * 1024 * 1024;
 
-/** Ends with the input, or when it is aborted. */
+/** Ends with the input, or when aborted. */
 async function* readLines(input: Readable, signal: AbortSignal): AsyncGenerator<string> {
 	try {
 		yield* splitLines(addAbortSignal(signal, input));

@@ -131,7 +131,7 @@ test.each<[string, Partial<AgentJson>, RegExp]>([
 		{ kind: "worker", process: "stopped", policy: "halted", circuit: "open" },
 		/^web:a +halted /,
 	],
-	["was stopped by Reeve", { last_exit: exitJson({ cause: "killed_by_us" }) }, / on request /],
+	["was stopped by Reeve", { last_exit: exitJson({ cause: "requested" }) }, / on request /],
 	["wrote into its reason", { reason: "\u001b]0;x\u0007bad\n\u001b[2Jnews" }, / bad news$/],
 ])("one that %s", (_, facts, line) => {
 	expect(render([agentJson("web:a", facts)], null)[1]).toMatch(line);

@@ -1,4 +1,4 @@
-/** Agents as a table: what each does, and for those that are in trouble why. */
+/** Agents as a table with their states, and the reason for those in trouble. */
 
 import { renderUsd } from "../core/budget.js";
 import { renderExit } from "../core/exit.js";
@@ -8,7 +8,7 @@ import type { Output } from "./output.js";
 import { type Cell, renderTable } from "./table.js";
 
 const HEAD = ["AGENT", "STATE", "PID", "UPTIME", "RESTARTS", "LAST EXIT"];
-/** In a narrow terminal, the first of these go first. */
+/** In a narrow terminal, columns are dropped in this order. */
 const DROPPABLE = ["TODAY", "LAST EXIT", "RESTARTS", "PID", "UPTIME"];
 
 export function renderAgentTable(
@@ -58,8 +58,8 @@ function renderToday(usage: AgentJson["usage"]): string {
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /**
- * `running`, `running, busy`, `restarting in 24s, degraded`. An agent that is halted, waits or is held is
- * stopped, so the state names the reason instead. Activity is shown where the agent's CLI reveals it.
+ * `running`, `running, busy`, `restarting in 24s, degraded`. An agent that is halted, waits or is held
+ * is stopped, so the state shows the reason instead. Activity is shown if the agent's CLI reveals it.
  */
 export function renderState(agent: AgentJson, nowMs: number): string {
 	const stopped = agent.process === "stopped";
@@ -83,7 +83,7 @@ function renderProcess(agent: AgentJson, nowMs: number): string {
 	return inMs <= 0 ? "restarting now" : `restarting in ${renderElapsed(inMs)}`;
 }
 
-/** `degraded`, whether its runs or the calls to it went wrong. */
+/** `degraded`, because of its runs or of the calls to it. */
 function judgement({ policy, health }: AgentJson): readonly string[] {
 	if (policy !== "healthy") return [policy];
 	return health === "healthy" ? [] : [health];
@@ -95,7 +95,7 @@ export function stateColor(agent: AgentJson, colors: Output["colors"]): (text: s
 	return agent.process === "running" ? colors.green : colors.dim;
 }
 
-/** Whether the operator should look at it: it is not in the wanted state, or not healthy. */
+/** Whether the operator should check it: it is not in the wanted state, or not healthy. */
 function isInTrouble(agent: AgentJson): boolean {
 	if (agent.circuit !== "closed" || agent.health !== "healthy") return true;
 	if (agent.kind === "call") return Boolean(agent.usage?.held_until);
@@ -122,7 +122,7 @@ export function reasonBesideState({ reason, next_restart_at: at }: AgentJson): s
 	return at === null ? reason : reason.replace(restartingAt(at), "");
 }
 
-/** When an agent that is held starts: `starts in 28s`. The state of others shows it. */
+/** When a held agent starts: `starts in 28s`. The state of others shows it. */
 export function renderNextStart(agent: AgentJson, nowMs: number): string | null {
 	if (agent.activity !== "rate_limited") return null;
 	const inMs = startsInMs(agent, nowMs);
@@ -136,9 +136,9 @@ function startsInMs({ next_restart_at: at }: AgentJson, nowMs: number): number |
 	return Number.isNaN(atMs) ? null : Math.ceil((atMs - nowMs) / 1_000) * 1_000;
 }
 
-/** `code 1`, `SIGKILL`, or the cause where that says more: `usage_limit`, `on request`. */
+/** `code 1`, `SIGKILL`, or the cause if that is more specific: `usage_limit`, `on request`. */
 export function renderExitShort(exit: Pick<ExitJson, "code" | "signal" | "cause">): string {
-	if (exit.cause === "killed_by_us") return "on request";
+	if (exit.cause === "requested") return "on request";
 	const own = !["unknown", "crash", "completed"].includes(exit.cause);
 	return own ? exit.cause : renderExit(exit).replace("exit code", "code");
 }
@@ -156,7 +156,7 @@ export function renderTally(agents: readonly AgentJson[]): string {
 	return `${agents.length} ${agents.length === 1 ? "agent" : "agents"}: ${tally(words)}`;
 }
 
-/** How often each word is there, the first seen first: `3 started, 1 failed`. */
+/** The count of each word, in order of appearance: `3 started, 1 failed`. */
 export function tally(words: readonly string[]): string {
 	const counts = new Map<string, number>();
 	for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** Parses arguments of commands. A bad one is refused with an example of a good one. */
+/** Parses arguments of commands. An invalid one is rejected with an example of a valid one. */
 
 import { ReeveError } from "../core/errors.js";
 import { parseDuration } from "../core/units.js";
@@ -15,7 +15,7 @@ export function parseTimeout(text: string | undefined): number | undefined {
 	throw new ReeveError("usage", `invalid value for --timeout: \`${text}\``, hint);
 }
 
-/** `1h` is the moment an hour ago, as the API wants it. */
+/** `1h` is the time one hour ago, in the format of the API. */
 export function parseSince(text: string): string {
 	const ms = parseDuration(text);
 	if (ms !== null) return new Date(Date.now() - ms).toISOString();
@@ -41,7 +41,7 @@ export function parsePositive(text: string, option: string): number {
 	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, hint);
 }
 
-/** An idempotency key; an empty one is most often a variable that was not set. */
+/** An idempotency key; an empty one is usually an unset variable. */
 export function checkKey(key: string | undefined): string | undefined {
 	if (key === undefined || /^[\x21-\x7e]{1,200}$/.test(key)) return key;
 	const hint = "Use 1 to 200 printable ASCII characters without spaces.";
@@ -57,8 +57,8 @@ export function checkAgentId(id: string): string {
 }
 
 /**
- * The scopes that a command is for, `*` for all. Without any it is a usage error: nobody means a whole
- * fleet by leaving something out.
+ * The scopes of a command, `*` for all. None is a usage error: a whole fleet must be requested
+ * explicitly.
  */
 export function parseScopes(
 	scopes: readonly string[],

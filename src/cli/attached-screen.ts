@@ -1,8 +1,8 @@
 /**
- * What an attached terminal shows: the agent's bytes as they come, snapshots on a cleared screen, and now
- * and then a notice from Reeve. A notice never mixes with the agent's output: it is drawn only over a
- * snapshot that nothing was drawn on since, later output waits until the snapshot is back, and at any
- * other time the window's title carries it.
+ * The display of an attached terminal: the agent's bytes as they arrive, snapshots on a cleared screen,
+ * and occasional notices from Reeve. A notice never mixes with the agent's output: it is drawn only
+ * over an unchanged snapshot, later output waits until the snapshot is restored, and at any other time
+ * the window's title shows it.
  */
 
 import type { TerminalMessage } from "../http/contract/streams.js";
@@ -19,7 +19,7 @@ export interface AttachedScreen {
 	hear(message: TerminalMessage | null): void;
 	/** A key was pressed: the user wants to see its effect. */
 	typed(): void;
-	/** Why the daemon closed the terminal, where it said so. */
+	/** Why the daemon closed the terminal, if it reported that. */
 	readonly closedFor: string | null;
 	/** Whether anything was ever shown. */
 	readonly seen: boolean;
@@ -34,9 +34,9 @@ export function createAttachedScreen(
 	let closedFor: string | null = null;
 	let seen = false;
 	let snapshotNext = false;
-	/** The whole screen, as long as nothing was drawn since. */
+	/** The whole screen, until something is drawn over it. */
 	let snapshot: Buffer | null = null;
-	/** Output that waits for the end of the notice; null when there is none. */
+	/** Output that is held until the notice ends; null if there is no notice. */
 	let held: Buffer[] | null = null;
 	let mayWrite = !readOnly;
 	let timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ export function createAttachedScreen(
 	}
 
 	function showSnapshot(bytes: Buffer): void {
-		// It replaces whatever is on the screen, a notice and held output included.
+		// It replaces everything on the screen, including a notice and held output.
 		held = null;
 		clearTimeout(timer);
 		snapshot = Buffer.concat([CLEAR, bytes]);

@@ -1,10 +1,10 @@
-/** The daemon of this home, for commands that ask it. */
+/** Connects to the daemon of this home. */
 
 import { type Client, createClient } from "../client/client.js";
 import { ReeveError } from "../core/errors.js";
 import { type Home, resolveHome } from "../home/paths.js";
 
-/** Longer paths are cut short on the way to the system, so that two homes would share a socket. */
+/** The system truncates longer paths, so two homes could share a socket. */
 export const SOCKET_BYTES_MAX = 103;
 
 export function connect(env: NodeJS.ProcessEnv): { readonly home: Home; readonly client: Client } {

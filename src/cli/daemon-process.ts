@@ -1,7 +1,6 @@
 /**
- * The daemon as a process: starting it so that it outlives whoever started it, and waiting for its
- * beginning and its end. What it does is its own affair; all that is known of it here is its program,
- * its home and whether it answers.
+ * The daemon as a process: starts it so that it outlives the command, and waits for its start and exit.
+ * Only its program, its home and whether it responds are known here.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -19,16 +18,16 @@ import { DAEMON_FLAGS, DAEMON_PROGRAM } from "./daemon-program.js";
 
 const LOOK_EVERY_MS = 25;
 const ANSWER_MS_MAX = 2_000;
-/** A daemon on a busy machine, or one that many commands ask at once, is no daemon that hangs. */
+/** A busy machine, or many simultaneous commands, can delay a response without a hang. */
 const BUSY_MS_MAX = 15_000;
-/** A daemon that finds its home taken waits this long for the other one to answer. */
+/** A daemon that finds its home in use waits this long for the other one to respond. */
 const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 30_000;
-/** A daemon that failed may have done so because another one took its place, which answers within this time. */
+/** A start may have failed because another daemon was faster, which responds within this time. */
 const RIVAL_MS_MAX = 1_000;
 const TOLD_LINES_MAX = 15;
 const TOLD_BYTES_MAX = 16_384;
-/** With less, a daemon cannot even write down why it did not start. */
+/** With less, a daemon cannot even log why it did not start. */
 const FREE_BYTES_MIN = 65_536;
 
 export interface StartOptions {
@@ -38,7 +37,7 @@ export interface StartOptions {
 	readonly startMsMax?: number;
 }
 
-/** Starts a daemon when none answers. `started` is null when one did. */
+/** Starts a daemon if none responds. `started` is null if one did. */
 export async function ensureDaemon(
 	options: StartOptions,
 ): Promise<{ readonly started: { readonly pid: number } | null }> {
@@ -53,7 +52,7 @@ export async function ensureDaemon(
 	return startDaemon(client, options);
 }
 
-/** Whether a daemon answers; a socket that may not be used, or a daemon that hangs, is an error. */
+/** Whether a daemon responds; an inaccessible socket, or a hanging daemon, is an error. */
 export async function answers(client: Client): Promise<boolean> {
 	const untilMs = performance.now() + BUSY_MS_MAX;
 	for (;;) {
@@ -75,7 +74,7 @@ async function answersNow(client: Client): Promise<boolean> {
 	}
 }
 
-/** The environment in which a daemon of this home runs. */
+/** The environment of a daemon of this home. */
 export function daemonEnv(home: Home, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	return { ...env, REEVE_HOME: home.dir };
 }
@@ -97,12 +96,11 @@ async function startDaemon(
 		const outcome = await waitForAnswer(client, ended, startMsMax);
 		if (outcome === "answers") {
 			child.unref();
-			// Another one may have been faster: then it is that one which answers, and ours may not have
-			// noticed yet.
+			// Another daemon may have been faster and respond here, which this one may not have noticed yet.
 			const { pid } = await client.call("GET /api/v1/daemon");
 			return { started: pid === child.pid ? { pid } : null };
 		}
-		// Otherwise it would come up later, when no command waits for it.
+		// Otherwise it could start later, when no command waits for it.
 		if (outcome === "silent") child.kill("SIGKILL");
 		const silence = `did not respond within ${renderElapsed(startMsMax)}`;
 		const how = ended.isServed
@@ -135,7 +133,7 @@ async function openLog(home: Home): Promise<FileHandle> {
 	}
 }
 
-/** For its owner alone. The daemon looks again at what was there already. */
+/** Private to its owner. The daemon checks existing directories again. */
 export async function makeHome(home: Home): Promise<void> {
 	try {
 		await makeFolder(home.dir);
@@ -151,11 +149,14 @@ function explainUnusable({ dir }: Home, error: unknown): ReeveError {
 		: new ReeveError("write_failed", `cannot use ${dir} as the home: ${message}`);
 }
 
-/** How a child ended, once it has. */
+/** The exit of a child process. */
 interface ChildEnd {
-	/** In words. */
+	/** As text. */
 	how: string | null;
-	/** Without a failure, which means that another daemon has the home and listens; it may be busy for a while yet. */
+	/**
+	 * An exit without a failure means that another daemon owns the home and listens; it may still be
+	 * busy.
+	 */
 	isServed: boolean;
 }
 
@@ -179,16 +180,31 @@ async function waitForAnswer(
 	const startedMs = performance.now();
 	let endedMs: number | null = null;
 	for (;;) {
-		if (await answersQuietly(client)) return "answers";
+		const seen = await lookQuietly(client);
+		if (seen === "ready") return "answers";
 		const nowMs = performance.now();
 		if (ended.how !== null) endedMs ??= nowMs;
 		if (endedMs !== null && !ended.isServed && nowMs - endedMs > RIVAL_MS_MAX) return "ended";
-		if (nowMs - startedMs > startMsMax) return "silent";
+		// A daemon with many agents to recover goes on with that; its status shows how far it is.
+		if (nowMs - startedMs > startMsMax) return seen === "recovers" ? "answers" : "silent";
 		await sleep(LOOK_EVERY_MS);
 	}
 }
 
-/** While it starts, any trouble means: not yet. */
+/** During the start, any error means: not yet. */
+async function lookQuietly(client: Client): Promise<"silent" | "recovers" | "ready"> {
+	try {
+		const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+		const { services } = await client.call("GET /api/v1/daemon", { signal });
+		const recovers = services.some(
+			({ policy, state }) => policy === "critical" && state === "starting",
+		);
+		return recovers ? "recovers" : "ready";
+	} catch {
+		return "silent";
+	}
+}
+
 async function answersQuietly(client: Client): Promise<boolean> {
 	try {
 		return await answersNow(client);
@@ -210,7 +226,7 @@ async function lastLines(log: FileHandle, from: number): Promise<readonly string
 		.map(renderLogLine);
 }
 
-/** A line of the daemon's log as a sentence: what happened, and why. Anything else stays as it is. */
+/** A line of the daemon's log as a sentence: what happened, and why. Other text is unchanged. */
 function renderLogLine(line: string): string {
 	try {
 		const { msg, error } = JSON.parse(line) as { msg?: unknown; error?: unknown };
@@ -222,7 +238,7 @@ function renderLogLine(line: string): string {
 	}
 }
 
-/** Waits until the daemon neither answers nor lives, so that another can take its place. */
+/** Waits until the daemon neither responds nor runs, so that another can replace it. */
 export async function waitForEnd(
 	client: Client,
 	{ pid }: Pick<DaemonJson, "pid">,

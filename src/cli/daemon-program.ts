@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-/** The program of the daemon that belongs to this command. */
+/** The daemon program that belongs to this CLI. */
 export const DAEMON_PROGRAM = fileURLToPath(new URL("../daemon/main.js", import.meta.url));
 
 /**

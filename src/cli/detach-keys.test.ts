@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createDetachMatcher, parseDetachKeys } from "./detach-keys.js";
 
-/** What reaches the agent, and after which chunk it was let go of. */
+/** The input that reaches the agent, and the chunk after which it was detached. */
 function type(keys: string, ...chunks: readonly string[]) {
 	const matcher = createDetachMatcher(parseDetachKeys(keys));
 	let passed = "";
@@ -56,7 +56,7 @@ describe("detach keys", () => {
 		const typed = fc.array(fc.string({ unit: fc.constantFrom("a", "\u0010", "\u001b", "[", "é") }));
 		fc.assert(
 			fc.property(typed, (chunks) => {
-				// The last chunk ends what may be held.
+				// The last chunk releases held keys.
 				const { passed } = type("ctrl-p,ctrl-q", ...chunks, ".");
 				expect(passed).toBe(`${chunks.join("")}.`);
 			}),

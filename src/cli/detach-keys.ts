@@ -1,6 +1,6 @@
 /**
- * The keys that let go of a terminal, found among what is typed. A program may have asked the
- * terminal to send keys with modifiers as sequences instead of single bytes; those are known too.
+ * Detects the detach keys in the input. A program may have asked the terminal to send keys with
+ * modifiers as sequences instead of single bytes; those are supported too.
  */
 
 import { ReeveError } from "../core/errors.js";
@@ -9,17 +9,17 @@ const KEYS_MAX = 8;
 
 interface Key {
 	readonly byte: number;
-	/** The key without Ctrl, where it is typed with it. */
+	/** The key without Ctrl, if it is typed with it. */
 	readonly base: number | null;
 }
 
 export interface DetachKeys {
-	/** As a person reads it: `Ctrl-]`. */
+	/** For display: `Ctrl-]`. */
 	readonly name: string;
 	readonly keys: readonly Key[];
 }
 
-/** `ctrl-]`, `ctrl-p,ctrl-q`, `~,.`: keys one after the other. */
+/** `ctrl-]`, `ctrl-p,ctrl-q`, `~,.`: a sequence of keys. */
 export function parseDetachKeys(text: string): DetachKeys {
 	const parts = text.split(",");
 	const keys = parts.map(parseKey);
@@ -52,7 +52,7 @@ export interface DetachMatcher {
 }
 
 export function createDetachMatcher({ keys }: DetachKeys): DetachMatcher {
-	/** Typed keys that may become the whole sequence: they wait for the next one. */
+	/** Typed keys that may become the whole sequence: they are held until the next one. */
 	let held: Buffer[] = [];
 	return {
 		take(input) {
@@ -72,11 +72,11 @@ export function createDetachMatcher({ keys }: DetachKeys): DetachMatcher {
 	};
 }
 
-/** After ESC, `[93;5u` and `[27;5;93~` are both Ctrl-]. Never split: a terminal sends them as one. */
+/** After ESC, `[93;5u` and `[27;5;93~` are both Ctrl-]. Never split: a terminal sends each at once. */
 const LONG_KEY = /^\[(?:(\d+)(?::\d*)*;(\d+)(?::1)?u|27;(\d+);(\d+)~)/;
 const LONG_KEY_MAX = 24;
 const ESC = 0x1b;
-/** Modifiers are sent as 1 plus a sum, in which locked keys count too. */
+/** Modifiers are sent as 1 plus a bit mask, which includes lock keys. */
 const CTRL = 4;
 const MODIFIERS = 0x3f;
 

@@ -9,7 +9,7 @@ import { OFTEN_PASSED } from "../core/environment.js";
 import { plainLine } from "../core/safe-text.js";
 import type { Output } from "./output.js";
 
-/** Lines of the env files that set nothing, or not what they seem to. Each file is read once. */
+/** Lines of the env files with no effect or a misleading syntax. Each file is read once. */
 export async function checkEnvFiles(fleet: FleetSpec): Promise<readonly Problem[]> {
 	const paths = new Set(fleet.agents.map(({ envFile }) => envFile));
 	const found: Problem[] = [];
@@ -27,14 +27,14 @@ export function sayWarnings(warnings: readonly Problem[], output: Output): void 
 	}
 }
 
-/** Credentials and proxies of this shell that an agent CLI would look for and does not get. */
+/** Credentials and proxies of this shell that an agent CLI would use but does not get. */
 export async function sayNotPassed(
 	fleet: FleetSpec,
 	env: NodeJS.ProcessEnv,
 	output: Output,
 ): Promise<void> {
 	for (const spec of fleet.agents) {
-		// Adapters of the file may have any name, also `constructor`.
+		// Custom adapters may have any name, including `constructor`.
 		const often = Object.hasOwn(OFTEN_PASSED, spec.adapter) ? OFTEN_PASSED[spec.adapter] : [];
 		const wanted = often?.filter((name) => env[name]) ?? [];
 		if (wanted.length === 0) continue;
@@ -51,7 +51,7 @@ export async function sayNotPassed(
 	}
 }
 
-/** After a fleet was sent: what became of passed variables that this shell does not set. */
+/** After a fleet was sent: the state of passed variables that this shell does not set. */
 export async function sayUnset(fleet: FleetSpec, client: Client, output: Output): Promise<void> {
 	const yellow = output.sayColors.yellow;
 	for (const spec of fleet.agents) {

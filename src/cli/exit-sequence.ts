@@ -1,7 +1,7 @@
 /**
- * The little language in which a sequence of exits is written for `reeve explain --simulate`:
- * `1 x7` (exit code 1 at once, seven times), `1@31s x20` (after 31 s each), `SIGSEGV@5m`,
- * `usage_limit`, `stop` (asked for by the operator), `resume`.
+ * The syntax for a sequence of exits in `reeve explain --simulate`: `1 x7` (exit code 1 immediately,
+ * seven times), `1@31s x20` (after 31 s each), `SIGSEGV@5m`, `usage_limit`, `stop` (requested by the
+ * operator), `resume`.
  */
 
 import { constants } from "node:os";
@@ -67,7 +67,7 @@ function parseStep(what: string, uptimeMs: number): RehearsalStep {
 function ownCauseReport(cause: ExitCause, uptimeMs: number) {
 	const hasNone = cause === "spawn_error" || cause === "start_timeout";
 	const code = cause === "completed" ? 0 : hasNone ? null : 1;
-	// A program that cannot be started is most often missing, and stays so.
+	// A program that cannot be started is usually missing, which is permanent.
 	return exitReport({ uptimeMs, cause, code, permanent: cause === "spawn_error" });
 }
 

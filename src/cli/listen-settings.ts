@@ -1,4 +1,4 @@
-/** Where the daemon is to listen, as it was asked on the command line, written where daemons look for it. */
+/** Stores the listen address from the command line in the daemon's settings. */
 
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,7 +9,7 @@ import { makeFolder } from "../home/make-folder.js";
 import type { Home } from "../home/paths.js";
 
 export interface ListenOptions {
-	/** False for `--no-listen`; commander has true when nothing was said. */
+	/** False for `--no-listen`; commander uses true if the option is omitted. */
 	readonly listen?: string | boolean;
 	readonly tlsCert?: string;
 	readonly tlsKey?: string;
@@ -20,7 +20,7 @@ export function asksToListen({ listen }: ListenOptions): boolean {
 	return typeof listen === "string" || listen === false;
 }
 
-/** Remembers it for this daemon and those after it, or refuses what could not work. */
+/** Stores it for this and later daemons, or rejects invalid settings. */
 export async function rememberListen(home: Home, options: ListenOptions): Promise<void> {
 	const { listen, tlsCert, tlsKey, allowHost } = options;
 	if ((tlsCert === undefined) !== (tlsKey === undefined)) {
@@ -34,7 +34,7 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 		tlsCert === undefined || tlsKey === undefined
 			? undefined
 			: { cert: resolve(tlsCert), key: resolve(tlsKey) };
-	// Loaded here, since other commands only look whether the daemon listens.
+	// Loaded here, since other commands only check whether the daemon listens.
 	const { parseDaemonSettings } = await import("../config/daemon-settings.js");
 	const { updateFile } = await import("../home/update-file.js");
 	const change = (text: string | null) => {
@@ -70,7 +70,7 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 	}
 }
 
-/** Whether the daemon is to be reached over the network, as far as the file can be read. */
+/** Whether the daemon should listen on the network, as far as the file is readable. */
 export async function isToListen(home: Home): Promise<boolean> {
 	try {
 		const text = await readFile(home.settings, "utf8");
@@ -80,7 +80,7 @@ export async function isToListen(home: Home): Promise<boolean> {
 	}
 }
 
-/** Everything in the file, of which a command changes a part. A file that cannot be read is not overwritten. */
+/** The complete file, of which a command changes a part. An unreadable file is not overwritten. */
 function parseSettingsFile({ settings }: Home, text: string | null): SettingsFile {
 	if (text === null || text.trim() === "") return {};
 	try {

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
-/** The `reeve` command. Loads next to nothing itself: what a command needs is loaded when it runs. */
+/**
+ * The `reeve` command. It loads almost nothing itself: each command loads its own code when it runs.
+ */
 
 import { readVersion } from "../home/version.js";
 
 const args = process.argv.slice(2);
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
-	// Text of the package itself: it needs no sanitiser.
+	// Text of the package itself needs no sanitizing.
 	process.stdout.write(`${readVersion()}\n`);
 } else {
 	const { findOpenFilesProblem, sayProblem } = await import("./open-files-limit.js");
@@ -17,7 +19,7 @@ if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
 async function run([command, ...rest]: readonly string[]): Promise<number> {
 	const isPlainPs = command === "ps" && rest.every((arg) => arg === "--json" || !/^-|^$/.test(arg));
 	if (isPlainPs) {
-		// By its address: as a part of this bundle it would be split into what it shares with other commands.
+		// By its URL: as a part of this bundle it would be split into chunks shared with other commands.
 		const alone: typeof import("./ps-main.js") = await import(
 			new URL("./ps-main.js", import.meta.url).href
 		);

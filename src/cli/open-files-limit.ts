@@ -1,13 +1,16 @@
-/** Whether this process may open enough files. Below the limit, Node fails with a stack before a command can load. */
+/**
+ * Whether this process may open enough files. Below the limit, Node fails with a stack trace before a
+ * command can load.
+ */
 
 import { readFileSync } from "node:fs";
 import { CLI_EXIT, ReeveError } from "../core/errors.js";
 import { createOutput } from "./output.js";
 
-/** Node opens the modules of a program at the same time. */
+/** Node opens the modules of a program concurrently. */
 const OPEN_FILES_MIN = 128;
 
-/** Null also where the system does not say. */
+/** Also null if the system does not report it. */
 export function findOpenFilesProblem(): ReeveError | null {
 	const limit = readLimit();
 	if (limit === null || limit >= OPEN_FILES_MIN) return null;
@@ -17,7 +20,7 @@ export function findOpenFilesProblem(): ReeveError | null {
 	);
 }
 
-/** Reports it as every command reports an error, with nothing more loaded. */
+/** Prints it like any other error, without loading more code. */
 export async function sayProblem(problem: ReeveError, asJson: boolean): Promise<number> {
 	const output = createOutput(process.stdout, process.stderr, process.env);
 	const { code, message, hint } = problem;

@@ -60,7 +60,7 @@ describe("whatever a command prints, control characters do not reach the termina
 
 test("only the output module writes to the process's streams, and the raw terminal of attach", () => {
 	const WAYS = /process\.(stdout|stderr)|\bconsole\.|writeSync\(\s*[12]\b|createWriteStream/;
-	/** They hand the streams over, connect the terminal itself, or ask a question with a fixed text. */
+	/** They pass the streams on, connect the terminal itself, or ask a question with a fixed text. */
 	const allowed = [
 		"main.ts",
 		"open-files-limit.ts",

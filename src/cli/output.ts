@@ -1,8 +1,8 @@
 /**
- * The CLI's only way to the process's streams: results go to stdout, everything else to stderr, colours
- * only to a terminal. All text is made safe here, wherever it came from (A10), so no command can print
- * control characters by mistake. Colours are marks that only this module turns into escape sequences; the
- * marks contain a random number, so no agent can write one.
+ * The CLI's only access to the process's streams: results go to stdout, everything else to stderr,
+ * colours only to a terminal. All text is made safe here, whatever its source (A10), so no command can
+ * print control characters by mistake. Colours are marks that only this module turns into escape
+ * sequences; the marks contain a random number, so no agent can forge one.
  */
 
 import { randomBytes } from "node:crypto";
@@ -19,30 +19,30 @@ export type Colors = Readonly<Record<ColorName, Paint>>;
 export interface Output {
 	/** A line of the command's result. */
 	result(line: string): void;
-	/** A line for the person at the terminal, beside the result. */
+	/** A line for the user at the terminal, besides the result. */
 	say(line: string): void;
 	/** The result as one JSON document. */
 	json(value: unknown): void;
-	/** One of many results, as JSON on a line of its own. Waits for a slow reader. */
+	/** One of many results, as JSON on its own line. Waits for a slow reader. */
 	jsonLine(value: unknown): Promise<void>;
 	/** A part of the result. Waits for a slow reader. */
 	write(part: string): Promise<void>;
-	/** Bytes as they are, for a user who asked for exactly that. Waits for a slow reader. */
+	/** Bytes unchanged, on explicit request. Waits for a slow reader. */
 	raw(bytes: Uint8Array): Promise<void>;
 	/**
-	 * Progress on one line that is overwritten; null removes the line. Null itself where nobody would see
-	 * it.
+	 * Progress on one line that is overwritten; null removes the line. The property is null without a
+	 * terminal.
 	 */
 	readonly progress: ((line: string | null) => void) | null;
-	/** Replaces the lines that were last drawn, beside the result; only where there is `progress`. */
+	/** Replaces the previously drawn lines; only if there is `progress`. */
 	redraw(lines: readonly string[]): void;
 	/** Colors for the result; they do nothing if stdout is not a terminal. */
 	readonly colors: Colors;
-	/** The same for what is said beside it. */
+	/** The same for stderr. */
 	readonly sayColors: Colors;
-	/** Width of the terminal, null when the result does not go to one. */
+	/** Width of the terminal, null if stdout is not one. */
 	readonly columns: number | null;
-	/** The same for what is said beside it. */
+	/** The same for stderr. */
 	readonly sayColumns: number | null;
 }
 
@@ -88,7 +88,7 @@ export function createOutput(
 		},
 		colors: createColors(showsColors(stdout, env) ? nonce : null),
 		sayColors: createColors(showsColors(stderr, env) ? nonce : null),
-		// Some terminals report that they have no width at all.
+		// Some terminals report a width of 0.
 		columns: (stdout.isTTY && stdout.columns) || null,
 		sayColumns: (stderr.isTTY && stderr.columns) || null,
 	};
@@ -119,7 +119,7 @@ function showsColors(stream: Pick<WriteStream, "isTTY">, env: NodeJS.ProcessEnv)
 	return stream.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** Nothing more can be printed. A reader that closes the pipe (`reeve … | head`) is no failure. */
+/** Nothing more can be printed. A reader that closes the pipe (`reeve … | head`) is not a failure. */
 function quitOnFailedWrite(error: NodeJS.ErrnoException): void {
 	if (error.code === "EPIPE") process.exit();
 	try {

@@ -1,4 +1,4 @@
-/** A rehearsal of the crash policy as a table for people and as JSON for programs. */
+/** A simulation of the crash policy as a table or as JSON. */
 
 import { renderExit } from "../core/exit.js";
 import type { RehearsalRow } from "../core/rehearse.js";

@@ -1,4 +1,4 @@
-/** How the failure of a command is reported, and the exit code that follows from it. */
+/** Prints the failure of a command and returns its exit code. */
 
 import { ERRORS, ReeveError } from "../core/errors.js";
 import { safeJson } from "../core/safe-text.js";

@@ -27,7 +27,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 		writeErr: (text) => output.say(text.trimEnd()),
 	});
 	const asJson = wantsJson(args);
-	// Without this, Node would print the message of such an error as it is.
+	// Without this, Node would print the message of such an error unsanitized.
 	process.on("uncaughtException", (error) => process.exit(tell(error, output, asJson)));
 	try {
 		if (args.length === 0) {
@@ -80,7 +80,7 @@ function wantsJson(args: readonly string[]): boolean {
 
 /** Prints the error and returns its exit code. */
 function tell(error: unknown, output: Output, asJson: boolean): number {
-	// Commander has printed its own message, or help that was asked for.
+	// Commander has printed its own message or help.
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return CLI_EXIT.done;
 		const message = error.message.replace(/^error: /, "");

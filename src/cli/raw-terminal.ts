@@ -1,6 +1,6 @@
 /**
- * The user's terminal while it belongs to an agent: raw, on its own screen, and given back as it was
- * in every ending there is: a return, an exception, an exit, a signal.
+ * The user's terminal while it is attached to an agent: in raw mode, on the alternate screen, and
+ * restored on every kind of end: a return, an exception, an exit, a signal.
  */
 
 import type { ReadStream, WriteStream } from "node:tty";
@@ -9,8 +9,9 @@ import { ReeveError } from "../core/errors.js";
 /** The title is saved and restored by the terminal itself. */
 const ENTER = "\u001b[22;0t\u001b[?1049h\u001b[H\u001b[2J";
 /**
- * What programs switch on and do not live to switch off: mouse, focus and paste reports, keys as
- * sequences, scroll region, line drawing, hidden cursor, held back drawing. Then the user's own screen.
+ * Modes that programs enable and may not live to disable: mouse, focus and paste reports, keys as
+ * sequences, scroll region, line drawing, hidden cursor, synchronized output. Then the user's own
+ * screen.
  */
 const LEAVE = [
 	"\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1004l\u001b[?1005l\u001b[?1006l\u001b[?1015l",
@@ -24,7 +25,7 @@ export interface RawTerminal {
 	size(): { readonly columns: number; readonly rows: number };
 	/** A line at the bottom, over the agent's screen. */
 	notice(text: string): void;
-	/** The title of the window, until the agent sets one or the terminal is given back. */
+	/** The title of the window, until the agent sets one or the terminal is restored. */
 	title(text: string): void;
 	restore(): void;
 }
@@ -42,11 +43,14 @@ export function checkTerminal(stdin: ReadStream, stdout: WriteStream): TerminalS
 }
 
 export function sizeOf(stdout: WriteStream): { readonly columns: number; readonly rows: number } {
-	// A terminal that does not say its size says 0.
+	// A terminal without a known size reports 0.
 	return { columns: stdout.columns || 80, rows: stdout.rows || 24 };
 }
 
-/** `greet` prints on the user's own screen after input is enabled, so that the user can type at once. */
+/**
+ * `greet` prints on the user's own screen after input is enabled, so that the user can type
+ * immediately.
+ */
 export function enterRawTerminal(
 	{ stdin, stdout }: TerminalStreams,
 	greet: () => void,
@@ -69,7 +73,7 @@ export function enterRawTerminal(
 		process.on(signal, listener);
 		return [signal, listener] as const;
 	});
-	// Uncaught exceptions end here as well.
+	// Also covers uncaught exceptions.
 	process.on("exit", restore);
 	stdin.setRawMode(true);
 	greet();
@@ -80,7 +84,7 @@ export function enterRawTerminal(
 			const { columns, rows } = sizeOf(stdout);
 			const line = ` ${text} `.slice(0, columns);
 			const drawn = `\u001b[${rows};1H\u001b(B\u000f\u001b[0;7m${line}\u001b[0m\u001b[K`;
-			// Cursor, colours and character set are the agent's, and are put back.
+			// Cursor, colours and character set belong to the agent and are restored.
 			stdout.write(`\u001b7${drawn}\u001b8`);
 		},
 		title: (text) => void stdout.write(`\u001b]2;${text}\u0007`),

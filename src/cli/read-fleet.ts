@@ -15,7 +15,7 @@ export async function loadFleetFile(file: string, env: NodeJS.ProcessEnv): Promi
 	return loaded;
 }
 
-/** The fleet, for commands that cannot go on without it. */
+/** The fleet, for commands that require it. */
 export async function readFleet(file: string, env: NodeJS.ProcessEnv): Promise<FleetSpec> {
 	const loaded = await loadFleetFile(file, env);
 	if (loaded.ok) return loaded.fleet;

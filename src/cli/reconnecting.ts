@@ -1,11 +1,11 @@
-/** How commands that follow a stream report that its connection was lost, and that it is back. */
+/** Reports lost and restored connections of commands that follow a stream. */
 
 import type { StreamOptions } from "../client/client.js";
 import { ReeveError } from "../core/errors.js";
 import { parseDuration, renderElapsed } from "../core/units.js";
 import type { Output } from "./output.js";
 
-/** For streams of the client: `duration` is how long to wait for a daemon that went away. */
+/** For streams of the client: `duration` is how long to wait for a daemon that disappeared. */
 export function reconnecting(
 	duration: string,
 	output: Output,

@@ -1,6 +1,6 @@
 /**
  * Short forms of ids: a project or an agent's name instead of `project:agent`, and a part of the id of
- * a task or plan. A short form has to name exactly one thing; otherwise the error lists the candidates.
+ * a task or plan. A short form must match exactly one object; otherwise the error lists the candidates.
  */
 
 import type { Client } from "../client/client.js";
@@ -13,7 +13,7 @@ const AGENT_ID = new RegExp(`^${NAME}:${NAME}$`);
 const NAME_ONLY = new RegExp(`^${NAME}$`);
 const SHOWN_MAX = 12;
 
-/** The id of the agent that is meant. A full id is taken as it is; the daemon is asked about a name. */
+/** The id of the agent. A full id is used unchanged; a name is looked up at the daemon. */
 export async function resolveAgent(text: string, client: Client): Promise<string> {
 	if (AGENT_ID.test(text)) return text;
 	if (!NAME_ONLY.test(text)) {
@@ -28,7 +28,7 @@ export async function resolveAgent(text: string, client: Client): Promise<string
 	);
 }
 
-/** The one of these agents that is meant: by its id, its name, or a project that has no other agent. */
+/** The matching agent: by its id, its name, or a project with only one agent. */
 export function findAgent(text: string, ids: readonly string[], where: string): string {
 	const found = ids.includes(text)
 		? text
@@ -37,7 +37,7 @@ export function findAgent(text: string, ids: readonly string[], where: string): 
 	throw new ReeveError("agent_not_found", `${where} has no agent ${text}`, near(text, ids));
 }
 
-/** Refuses an agent that does not exist. Asked only when there is nothing to show: tasks outlive agents. */
+/** Rejects an unknown agent. Called only if there is nothing to show, because tasks outlive agents. */
 export async function refuseUnknownAgent(client: Client, agent: string | undefined): Promise<void> {
 	if (agent === undefined) return;
 	const { agents } = await client.call("GET /api/v1/agents");
@@ -49,8 +49,8 @@ export async function refuseUnknownAgent(client: Client, agent: string | undefin
 }
 
 /**
- * The scopes that are meant: `*`, projects, and agents by their ids. What is neither a project nor an
- * id is looked for among the names of agents. A scope without any agent is an error.
+ * The resolved scopes: `*`, projects, and agents by id. Text that is neither a project nor an id is
+ * matched against the names of agents. A scope without any agent is an error.
  */
 export function resolveScopes(
 	scopes: readonly string[],
@@ -67,7 +67,7 @@ export function resolveScopes(
 	return [...new Set(resolved)];
 }
 
-/** Those of `ids` that are in one of the scopes, in their order. */
+/** The `ids` that are in one of the scopes, in their order. */
 export function selectIds(
 	scopes: readonly string[],
 	ids: readonly string[],
@@ -77,7 +77,7 @@ export function selectIds(
 	return ids.filter((id) => resolved.some((scope) => isWithin(id, scope)));
 }
 
-/** The agent of this name, or else the only one whose name begins so; null when there is none. */
+/** The agent with this name, or the only one whose name starts with it; null if there is none. */
 function named(name: string, ids: readonly string[]): string | null {
 	const exact = ids.filter((id) => id.endsWith(`:${name}`));
 	if (exact.length > 0) return only(name, exact, "agent");
@@ -127,7 +127,7 @@ function listed(names: readonly string[]): string {
 const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ID_PART = /^[0-9a-f-]{4,35}$/;
 
-/** The id of the task that begins or ends with this. */
+/** The id of the task with this prefix or suffix. */
 export async function resolveTask(text: string, client: Client): Promise<string> {
 	return resolvePart(text, "task", async (part) => {
 		const query = { part, limit: SHOWN_MAX };
@@ -139,7 +139,7 @@ export async function resolveTask(text: string, client: Client): Promise<string>
 	});
 }
 
-/** The id of the plan that begins or ends with this. */
+/** The id of the plan with this prefix or suffix. */
 export async function resolvePlan(text: string, client: Client): Promise<string> {
 	return resolvePart(text, "plan", async (part) => {
 		const query = { part, limit: SHOWN_MAX };
@@ -153,7 +153,7 @@ interface Candidate {
 	readonly about: string;
 }
 
-/** Text that cannot be a part of an id is left to the daemon, which knows no such thing. */
+/** Text that cannot be a part of an id is passed on, and the daemon reports that it does not exist. */
 async function resolvePart(
 	text: string,
 	what: string,
@@ -172,7 +172,7 @@ async function resolvePart(
 	);
 }
 
-/** The token with this id or name, or the only one whose id begins so. */
+/** The token with this id or name, or the only one with this id prefix. */
 export function resolveToken(
 	text: string,
 	tokens: readonly { readonly id: string; readonly name: string | null }[],

@@ -1,4 +1,4 @@
-/** How the CLI reports a start: in `up`, `restart`, `reload`, `resume` and `answer` alike. */
+/** Reports of starts, shared by `up`, `restart`, `reload`, `resume` and `answer`. */
 
 import type { StartedJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
@@ -28,13 +28,17 @@ export function startCell({ outcome }: StartedJson, { colors }: Output): Cell {
 	return { text: START_WORDS[outcome], paint };
 }
 
-/** The pid of what started, or why nothing did. */
+/** The pid of the started agent, or why it did not start. */
 export function startDetail({ outcome, pid, reason }: StartedJson): string {
 	return outcome === "started" && pid !== null ? `pid ${pid}` : reason;
 }
 
 const HINTS: readonly (readonly [StartOutcome, (id: string) => string])[] = [
-	["failed", (id) => `\`reeve logs ${id}\` shows its last output`],
+	[
+		"failed",
+		(id) =>
+			`\`reeve explain ${id}\` shows what happens next; \`reeve up ${id}\` starts it after a fix`,
+	],
 	["halted", (id) => `\`reeve explain ${id}\` shows why; \`reeve resume ${id}\` starts it again`],
 	["over_budget", (id) => `\`reeve resume ${id}\` lifts its budget for today`],
 	["not_gone", (id) => `\`reeve explain ${id}\` shows the processes that are still alive`],
@@ -45,7 +49,7 @@ const HINTS: readonly (readonly [StartOutcome, (id: string) => string])[] = [
 /** One hint for each kind of outcome that needs one. */
 export function sayStartHints(starts: readonly StartedJson[], output: Output): void {
 	for (const [outcome, hint] of HINTS) {
-		// Those that wait for another agent have not asked anything.
+		// Agents that wait for another agent have no question themselves.
 		const hit = starts.find((start) => start.outcome === outcome && !isBlocked(start));
 		if (hit !== undefined) output.say(`hint: ${hint(hit.id)}`);
 	}

@@ -1,23 +1,26 @@
 /**
- * Tables that fit the terminal. Columns are as wide as their content; the last one takes what is
- * left and wraps, or is cut short where its cell allows it. Where less is left than can be read,
- * columns that may be dropped are, and if that does not help it goes on a line of its own under its
- * row; where not even the other columns fit, every row becomes a block with a line per column. What
- * cells hold is made safe to show: much of it comes from agents.
+ * Tables that fit the terminal. Columns are as wide as their content; the last one gets the rest and
+ * wraps, or is truncated if its cell allows it. If too little is left, droppable columns are removed,
+ * and if that is not enough the last column moves to its own line below its row; if not even the other
+ * columns fit, every row becomes a block with a line per column. Cells are made safe to display,
+ * because much of their content comes from agents.
  */
 
 import { plainLine } from "../core/safe-text.js";
 
 const GAP = "  ";
 const LAST_COLUMN_MIN = 24;
-/** Where other columns already had to go, less must do: a row each is easier to read than two. */
+/**
+ * After columns were dropped, a smaller width is acceptable: one line per row is easier to read than
+ * two.
+ */
 const LAST_COLUMN_BARE_MIN = 14;
 
 export interface Cell {
 	readonly text: string;
 	/** Applied after measuring, so colours do not disturb the layout. */
 	readonly paint?: (text: string) => string;
-	/** In the last column: rather lose the end than take a second line. */
+	/** In the last column: truncate the text instead of using a second line. */
 	readonly cut?: boolean;
 }
 
@@ -25,7 +28,7 @@ export function renderTable(
 	head: readonly string[],
 	rows: readonly (readonly Cell[])[],
 	columns: number | null,
-	/** Columns that can be done without, the first to go first. */
+	/** Optional columns, in the order in which they are dropped. */
 	droppable: readonly string[] = [],
 ): string[] {
 	const all = [head.map((text): Cell => ({ text })), ...rows.map((row) => row.map(clean))];
@@ -37,7 +40,7 @@ function clean(cell: Cell): Cell {
 	return { ...cell, text: plainLine(cell.text) };
 }
 
-/** The rows without as many of the droppable columns as must go for the last one to be readable. */
+/** The rows without as many droppable columns as necessary to make the last one readable. */
 function dropColumns(
 	head: readonly string[],
 	rows: readonly (readonly Cell[])[],
@@ -118,7 +121,7 @@ function cutShort(text: string, width: number): string {
 	return text.length <= width ? text : `${text.slice(0, width - 1).trimEnd()}…`;
 }
 
-/** Breaks text at spaces so that no line is longer than `width`, unless one word is. */
+/** Breaks text at spaces so that no line is longer than `width`, except for a single long word. */
 function wrap(text: string, width: number): string[] {
 	const lines: string[] = [];
 	let line = "";

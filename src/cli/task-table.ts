@@ -45,7 +45,7 @@ const MARKS: Readonly<Record<string, string>> = {
 	retried: "↻",
 };
 
-/** The tasks of a plan, each under what it waits for, with its status and duration. */
+/** The tasks of a plan, each below its dependencies, with status and duration. */
 export function renderPlanTree(plan: PlanDetailJson, shown: Shown, nowMs: number): string[] {
 	const depths = depthsOf(plan.tasks);
 	const names = plan.tasks.map(({ name }) => `${"  ".repeat(depths.get(name) ?? 0)}${name}`);
@@ -66,7 +66,7 @@ export function renderPlanTree(plan: PlanDetailJson, shown: Shown, nowMs: number
 	);
 }
 
-/** How many steps stand before each task at most. */
+/** The length of the longest dependency chain before each task. */
 function depthsOf(tasks: readonly TaskJson[]): ReadonlyMap<string, number> {
 	const needs = new Map(tasks.map((task) => [task.name, task.depends_on]));
 	const depths = new Map<string, number>();

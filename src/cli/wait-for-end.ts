@@ -1,14 +1,14 @@
-/** Waits for a task or plan to end, also while the daemon is restarted: the next one continues with it. */
+/** Waits for a task or plan to finish, also across a restart of the daemon, which continues it. */
 
 import { ReeveError } from "../core/errors.js";
 
-/** Each look waits this long for the end. */
+/** Each request waits this long for the end. */
 export const LOOK_MS = 2_000;
 const AGAIN_MS = 300;
-/** A daemon that is gone for longer is not coming back by itself. */
+/** A daemon that is gone for longer will not come back by itself. */
 const AWAY_MS_MAX = 30_000;
 
-/** Looks until `isOver`. `show` is the command that shows the task or plan later. */
+/** Polls until `isOver`. `show` is the command that shows the task or plan later. */
 export async function waitForEnd<T>(
 	look: () => Promise<T>,
 	isOver: (seen: T) => boolean,
@@ -26,9 +26,10 @@ export async function waitForEnd<T>(
 			const away =
 				error instanceof ReeveError &&
 				(error.code === "no_daemon" || error.code === "connection_lost");
-			awaySinceMs ??= performance.now();
-			if (!away) throw error;
-			if (performance.now() - awaySinceMs > AWAY_MS_MAX) {
+			const recovers = error instanceof ReeveError && error.code === "not_ready";
+			awaySinceMs = recovers ? null : (awaySinceMs ?? performance.now());
+			if (!away && !recovers) throw error;
+			if (awaySinceMs !== null && performance.now() - awaySinceMs > AWAY_MS_MAX) {
 				throw new ReeveError(
 					"no_daemon",
 					"accepted but not finished, and no daemon is running",
@@ -40,7 +41,7 @@ export async function waitForEnd<T>(
 	}
 }
 
-/** While `work` goes on, Ctrl-C says how to find what goes on without us. */
+/** While `work` is running, Ctrl-C prints how to find it later. */
 export async function sayOnInterrupt<T>(say: () => void, work: Promise<T>): Promise<T> {
 	const interrupted = () => {
 		say();

@@ -13,7 +13,7 @@ const LISTENING_MS_MAX = 2_000;
 export async function warnOfProblems(home: Home, client: Client, output: Output): Promise<void> {
 	const untilMs = performance.now() + LISTENING_MS_MAX;
 	let status = await client.call("GET /api/v1/daemon");
-	// Whether a port can be had is known a moment after the daemon answers on its socket.
+	// Whether a port is available is known a moment after the daemon responds on its socket.
 	while (status.listen === null && status.problems.length === 0 && (await isToListen(home))) {
 		if (performance.now() > untilMs) break;
 		await sleep(50);

@@ -1,4 +1,4 @@
-/** How far a long request is, by asking the daemon meanwhile. Only where a person sees it. */
+/** Shows the progress of a long request by polling the daemon. Only on a terminal. */
 
 import type { Client } from "../client/client.js";
 import type { AgentJson } from "../http/contract/agents.js";
@@ -15,7 +15,7 @@ export interface Watched {
 	readonly word: string;
 }
 
-/** Waits for `work`, and shows how many of the agents are done until it is. */
+/** Waits for `work`, and shows how many of the agents are done. */
 export async function withProgress<Value>(
 	work: Promise<Value>,
 	{ ids, isDone, word }: Watched,

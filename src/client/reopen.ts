@@ -53,6 +53,7 @@ const PASSING: readonly ErrorCode[] = [
 	"no_daemon",
 	"timeout",
 	"store_unavailable",
+	"not_ready",
 ];
 
 /**

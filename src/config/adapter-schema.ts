@@ -6,7 +6,7 @@ import {
 	CONVERSATION_IDS,
 	type ConversationProfile,
 	DIALOG_TIMES,
-	DRAIN_RUNGS,
+	DRAIN_STEPS,
 	type EventRule,
 	KNOWN_CAUSES,
 	type ScreenProfile,
@@ -241,7 +241,7 @@ export const adapterSchema = section("Describes an agent CLI.", {
 	).prefault(true),
 	drain: list(
 		"Steps that ask the program to exit, one after the other, within the agent's `drain.timeout`. `turn` waits while it is busy.",
-		choice("One step.", DRAIN_RUNGS),
+		choice("One step.", DRAIN_STEPS),
 	).prefault(["sigterm"]),
 	exits: exits.prefault({}),
 	events: list(

@@ -166,7 +166,7 @@ function explainUnknown(written: string, own: readonly string[]): Explanation {
 	};
 }
 
-/** The keys whose texts are filled in. */
+/** The keys whose placeholders are replaced. */
 const FILLED: readonly Path[] = [
 	["command"],
 	["args"],
@@ -181,7 +181,7 @@ const FILLED: readonly Path[] = [
 
 function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
 	return FILLED.flatMap((key) => {
-		// A file may hold markup or code, where `<word>` is nothing unusual.
+		// A file may contain markup or code, where `<word>` is common.
 		const isFile = key[0] === "files";
 		return textsIn(tree, [...adapter, ...key]).flatMap(({ text, path }) => {
 			const said = explain(text, isFile);
@@ -190,7 +190,7 @@ function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
 	});
 }
 
-/** Whether one of the texts here has the id of the conversation in it, or a slip that was meant for it. */
+/** Whether one of these texts contains the conversation id, or a misspelling of it. */
 function namesConversation(tree: Tree, path: Path): boolean {
 	return textsIn(tree, path).some(({ text }) => {
 		const slips = unknownPlaceholders(text.written);
@@ -206,7 +206,7 @@ interface PlacedText {
 	readonly path: Path;
 }
 
-/** Every scalar at this place and below. */
+/** Every scalar at and below this path. */
 function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
 	const at = findTree(tree, path);
 	if (at === null) return [];
@@ -216,7 +216,7 @@ function textsIn(tree: Tree, path: Path): readonly PlacedText[] {
 }
 
 function explain(text: ScalarTree, nearOnly: boolean): Explanation | null {
-	// As it is written: what a variable of the file holds is not quoted.
+	// As written: values of variables are not quoted.
 	for (const name of unknownPlaceholders(text.written)) {
 		const meant = nearest(name, PLACEHOLDERS);
 		if (meant === null && nearOnly) continue;

@@ -3,7 +3,7 @@ import { type Finding, finding, type Problem, problemsOf, quote } from "./proble
 import { problemOf, readBounded } from "./read-bounded.js";
 import { decodeUtf8 } from "./utf8.js";
 
-/** Reads an agent's env file. One that is missing is empty. */
+/** Reads an agent's env file. A missing file is empty. */
 export async function readEnvFile(path: string): Promise<EnvFile> {
 	const file = await readBounded(path);
 	if (file.ok) return parseEnvFile(file.bytes, path);

@@ -47,7 +47,7 @@ describe("parseYaml", () => {
 		["a: {b: 1, b: 2}\n", "1:11 a.b duplicate key"],
 		["1: a\n", "1:1 1 a key must be a string"],
 		["? [a]\n: b\n", "1:3 a key must be a string"],
-		["__proto__: a\n", "1:1 __proto__ this is not a valid key"],
+		["__proto__: a\n", "1:1 __proto__ this name is reserved"],
 		["a: !secret b\n", "1:12 a tags are not supported"],
 		["a: !!binary aGk=\n", "1:13 a tags are not supported"],
 		["a: *b\n", "1:4 a invalid alias: there is no anchor with this name above"],

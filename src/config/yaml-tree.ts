@@ -163,7 +163,7 @@ class Walker {
 			return null;
 		}
 		if (text === "__proto__") {
-			this.#report(at, [...path, text], "this is not a valid key");
+			this.#report(at, [...path, text], "this name is reserved", "use another name");
 			return null;
 		}
 		if (isScalar(key) && typeof key.value !== "string") {

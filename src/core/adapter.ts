@@ -146,9 +146,9 @@ export interface ScreenProfile {
 	readonly resumed?: readonly string[];
 }
 
-export const DRAIN_RUNGS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
+export const DRAIN_STEPS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighup"] as const;
 /** One step that asks an agent to exit, gentlest first: wait for its turn, its own keys, a signal. */
-export type DrainRung = (typeof DRAIN_RUNGS)[number];
+export type DrainStep = (typeof DRAIN_STEPS)[number];
 
 /** Keys that lead to a value, from the outermost, separated by dots; a number is a list index. */
 export type KeyPath = string;
@@ -234,7 +234,7 @@ export interface AdapterProfile {
 	/** Null if nothing is known about its screen. */
 	readonly screen: ScreenProfile | null;
 	/** The steps that ask it to exit, in order. */
-	readonly drain: readonly DrainRung[];
+	readonly drain: readonly DrainStep[];
 	/** Null if nothing is known about its exits. */
 	readonly exits: ExitProfile | null;
 }

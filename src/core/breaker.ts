@@ -9,7 +9,7 @@
  * Keeps B1 to B7.
  */
 
-import { ATTEMPT_ERROR_TRAITS, type Outcome } from "./outcome.js";
+import { countsAgainstAgent, type Outcome } from "./outcome.js";
 import type { RetryDecision } from "./retry.js";
 import type { CircuitState, Health } from "./states.js";
 import type { Instant } from "./time.js";
@@ -126,10 +126,11 @@ export function recordResult(
 		return { state, reason: "result from before the last transition: ignored" };
 	}
 	if (outcome.ok) return recordSuccess(state, now);
-	if (!ATTEMPT_ERROR_TRAITS[outcome.error].counts) {
+	if (!countsAgainstAgent(outcome)) {
+		const what = outcome.callersDeadline ? "the caller's own deadline" : outcome.error;
 		return {
 			state: returnPermit(state, permit),
-			reason: `${outcome.error} does not count against the agent`,
+			reason: `${what} does not count against the agent`,
 		};
 	}
 	return recordFailure(state, now, settings);

@@ -408,7 +408,7 @@ describe("every kind of exit, in every state, under every choice for clean exits
 	});
 
 	test("our own kill that no one else asked for is Reeve's", () => {
-		const kill = exitReport({ uptimeMs: 0, signal: "SIGKILL", cause: "killed_by_us" });
+		const kill = exitReport({ uptimeMs: 0, signal: "SIGKILL", cause: "requested" });
 		expect(live([kill])[0]?.reason).toBe("SIGKILL, requested by reeve: not counted");
 		expect(live([reports.planned])[0]?.reason).toBe(
 			"exit code 143, requested by the operator: not counted",

@@ -99,9 +99,9 @@ export const EVENT_DOCS: EventDocs = {
 			"An agent used up its daily budget: a session is stopped, calls are refused. Reported once a day.",
 		data: { reason: "usage and budget, as text", until: "when the budget resets" },
 	},
-	"agent.drain_rung": {
+	"agent.drain_step": {
 		meaning: "Reeve asked an agent to exit, with one of the steps of its adapter.",
-		data: { rung: "turn (wait for the current turn), a key, a signal, or finally sigkill" },
+		data: { step: "turn (wait for the current turn), a key, a signal, or finally sigkill" },
 	},
 	"inbox.accepted": {
 		meaning: "A message for an agent was accepted. It is typed when the agent is ready.",

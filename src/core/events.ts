@@ -3,7 +3,7 @@
  * event type, with its data; `event-docs.ts` describes each.
  */
 
-import type { DrainRung, TurnCause } from "./adapter.js";
+import type { DrainStep, TurnCause } from "./adapter.js";
 import type { CrashAction, ExitClass } from "./crash-state.js";
 import type { Asker, ExitCause, ExitKind } from "./exit.js";
 import type { AttemptError, CallerCode } from "./outcome.js";
@@ -48,7 +48,7 @@ export interface EventMap {
 	"agent.dialog_answered": { dialog: string };
 	"agent.stalled": { step: StallStep | "notice"; after_ms: number };
 	"agent.over_budget": { reason: string; until: string };
-	"agent.drain_rung": { rung: DrainRung | "sigkill" };
+	"agent.drain_step": { step: DrainStep | "sigkill" };
 	"inbox.accepted": { message: string; bytes: number };
 	"inbox.delivered": { message: string; confirmed: boolean };
 	"inbox.dead": { message: string; reason: string };

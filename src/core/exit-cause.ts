@@ -42,7 +42,7 @@ export function judgeExit(
 	const { cause, detail, resetInMs } = report;
 	// A cause that the backend observed is final.
 	if (cause !== "unknown") return { cause, detail, resetInMs };
-	if (report.askedBy !== null) return verdict("killed_by_us");
+	if (report.askedBy !== null) return verdict("requested");
 	// An agent that survived a failed turn did not die by a signal because of it.
 	const failure = isSignalled(report) ? null : lastFailure(evidence);
 	if (failure !== null) return failure;

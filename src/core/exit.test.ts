@@ -34,7 +34,7 @@ describe("an exit's kind, from its facts", () => {
 		["a host that cannot start it now", { cause: "spawn_error" }, "spawn_error"],
 		["a program that can never start", { cause: "spawn_error", permanent: true }, "permanent"],
 		["a crash that trying again cannot cure", { code: 1, permanent: true }, "permanent"],
-		["our own kill", { signal: "SIGKILL", cause: "killed_by_us" }, "planned"],
+		["our own kill", { signal: "SIGKILL", cause: "requested" }, "planned"],
 		["a crash that happened while being stopped", { code: 1, askedBy: "operator" }, "planned"],
 		[
 			"a limit that happened while being stopped",
@@ -85,7 +85,7 @@ test.each<[string, Partial<ExitReport>, ExitCause]>([
 	["finished", { code: 0 }, "completed"],
 	["failed", { code: 3 }, "crash"],
 	["died by a signal", { signal: "SIGSEGV" }, "crash"],
-	["was asked to exit", { code: 0, askedBy: "operator" }, "killed_by_us"],
+	["was asked to exit", { code: 0, askedBy: "operator" }, "requested"],
 	["lost its status", {}, "unknown"],
 	["has a cause of its own", { code: 1, cause: "auth" }, "auth"],
 ])("the recorded cause of a run that %s is what its exit proves", (_, facts, cause) => {

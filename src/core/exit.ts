@@ -13,7 +13,7 @@ export const EXIT_CAUSES = [
 	"auth",
 	"overloaded",
 	"config",
-	"killed_by_us",
+	"requested",
 	"out_of_memory",
 	"spawn_error",
 	"start_timeout",
@@ -66,7 +66,7 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 	auth: "auth",
 	overloaded: "overloaded",
 	config: "config",
-	killed_by_us: "planned",
+	requested: "planned",
 	out_of_memory: "out_of_memory",
 	spawn_error: "spawn_error",
 	// Reeve killed it because it never became ready: a failure like any other crash.
@@ -110,7 +110,7 @@ export function classifyExit(report: ExitReport, permanentExitCodes: readonly nu
  */
 export function causeOf(report: ExitReport, kind: ExitKind): ExitCause {
 	if (report.cause !== "unknown") return report.cause;
-	if (kind === "planned") return "killed_by_us";
+	if (kind === "planned") return "requested";
 	if (kind === "clean") return "completed";
 	// A lost status proves nothing about why the run ended.
 	return report.code === null && report.signal === null ? "unknown" : "crash";

@@ -141,6 +141,8 @@ export type Outcome =
 			readonly retryAfterMs: number | null;
 			/** The agent's response, if there was one. */
 			readonly response?: AgentResponse;
+			/** Set when a deadline of the caller passed that was shorter than the agent's own `timeout`. */
+			readonly callersDeadline?: true;
 	  };
 
 /** How a process failed without any response. */
@@ -215,6 +217,24 @@ export function classifyProcessFailure(problem: ProcessFailure): Outcome {
 	const retryAfterMs =
 		problem.type === "usage_limit" ? (problem.resetInMs ?? undefined) : undefined;
 	return failure(PROCESS_ERROR[problem.type], renderProcessFailure(problem), retryAfterMs);
+}
+
+/**
+ * The outcome of an attempt under a caller's own deadline. If the agent's `timeout` is longer, a missing response is
+ * the caller's choice and proves nothing about the agent. A 504 that the agent returned itself still counts.
+ */
+export function judgeDeadline(
+	outcome: Outcome,
+	deadline: { readonly timeoutMs: number; readonly agentTimeoutMs: number },
+): Outcome {
+	const isPassed = !outcome.ok && outcome.error === "timeout" && outcome.response === undefined;
+	if (!isPassed || deadline.timeoutMs >= deadline.agentTimeoutMs) return outcome;
+	return { ...outcome, callersDeadline: true };
+}
+
+/** Whether a failed attempt speaks against the agent, and so counts for its circuit breaker. */
+export function countsAgainstAgent(outcome: Extract<Outcome, { ok: false }>): boolean {
+	return outcome.callersDeadline !== true && ATTEMPT_ERROR_TRAITS[outcome.error].counts;
 }
 
 const WORDS_LENGTH_MAX = 500;

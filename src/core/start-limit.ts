@@ -9,7 +9,7 @@ export interface StartLimitSettings {
 }
 
 export const DEFAULT_START_LIMIT: StartLimitSettings = Object.freeze({
-	burst: 25,
+	burst: 125,
 	withinMs: 100,
 });
 

@@ -1,6 +1,6 @@
 /**
- * Which backend holds which agent on this host. What holds terminals is kept out of the daemon's own
- * unit, so that no stop of that unit can take the agents along.
+ * Selects the backend of each agent on this host. Processes that own terminals run outside of the
+ * daemon's own unit, so that stopping that unit cannot stop the agents.
  */
 
 import { join } from "node:path";
@@ -22,13 +22,13 @@ import { describeShim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
 
 export interface Backends {
-	/** What this host can do, the best first. */
+	/** The backends of this host, best first. */
 	readonly support: readonly BackendSupport[];
-	/** Which limits hold for runs on the backend that `auto` takes for agents with limits. */
+	/** The limits of runs on the backend that `auto` selects for agents with limits. */
 	describeLimits(): readonly LimitSupport[];
 	/** The backend for a new run of this agent, or why there is none. */
 	choose(spec: AgentSpec): { readonly name: string; readonly refused: string | null };
-	/** By name, also one that is no longer chosen: it may still hold runs. */
+	/** By name, including one that is no longer selected: it may still have runs. */
 	get(name: string): Backend;
 	onExit(listener: (exit: RunExit) => void): void;
 	close(): Promise<void>;
@@ -80,14 +80,14 @@ export function createBackends(
 
 const hasLimits = ({ limits }: AgentSpec) => Object.values(limits).some((limit) => limit !== null);
 
-/** Agents in units of their own; the terminal inside is that of tmux, whose server has a unit too. */
+/** Agents in their own units; tmux owns the terminals, and its server has a unit too. */
 function createUnitBackend(folder: string, manager: UserManager | string, groups: Groups): Backend {
 	const enclosed =
 		typeof manager === "string" ? {} : { enclose: encloseServer(manager, "terminals") };
 	return createTmuxBackend({ name: "systemd", folder, groups, ...enclosed });
 }
 
-/** Agents in jobs of their own; the terminal inside is that of the pty backend, with a starter for each. */
+/** Agents in their own jobs; the pty backend owns the terminals, with one starter per job. */
 function createJobBackend(folder: string): Backend {
 	return createLaunchdBackend({
 		folder,
@@ -97,14 +97,17 @@ function createJobBackend(folder: string): Backend {
 	});
 }
 
-/** Groups of ours are below the daemon's own, so an agent in one of them would still end with its unit. */
+/**
+ * Reeve's groups are below the daemon's own, so an agent in one of them would still be stopped with its
+ * unit.
+ */
 function outsideTmux(manager: UserManager | string) {
 	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
 	const why = "the daemon's control group is killed together with its service";
 	return { enclose: encloseServer(manager, "tmux"), groups: createGroups("tmux", why) };
 }
 
-/** A daemon that is in nobody's unit shares the fate of its login, and so may what it starts. */
+/** A daemon outside of any unit ends with its login session, and so may its children. */
 function outside(manager: UserManager | string, name: string) {
 	if (typeof manager === "string" || !manager.holdsThisProcess) return {};
 	return { enclose: encloseServer(manager, name) };
@@ -113,9 +116,9 @@ function outside(manager: UserManager | string, name: string) {
 interface BackendSupport {
 	readonly name: "systemd" | "tmux" | "pty" | "launchd";
 	readonly usable: boolean;
-	/** Whether `auto` takes it. */
+	/** Whether `auto` selects it. */
 	readonly auto: boolean;
-	/** How, why not, or why it is not what `auto` takes. */
+	/** How it works, why it is not available, or why `auto` does not select it. */
 	readonly reason: string;
 }
 
@@ -124,13 +127,13 @@ interface BackendFacts {
 	readonly manager: UserManager | string;
 	/** Why there is no tmux, or null. */
 	readonly noTmux: string | null;
-	/** Why there is no native program that holds terminals, or null. */
+	/** Why the native shim is not available, or null. */
 	readonly noShim: string | null;
 	/** Why there is no launchd, or null. */
 	readonly noLaunchd: string | null;
 }
 
-/** The best first. */
+/** Best first. */
 export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	const systemd = describeSystemd(facts);
 	const tmux = {
@@ -160,7 +163,9 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 	}));
 }
 
-/** The backend that `auto` takes for agents with limits: only a unit of its own can hold them for an ordinary user. */
+/**
+ * The backend that `auto` selects for agents with limits: without root, only a unit can enforce them.
+ */
 export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 
@@ -170,7 +175,7 @@ function describeSystemd({ manager, noTmux }: BackendFacts) {
 		const reason = `${noTmux}; agents in systemd units need tmux for their terminals`;
 		return { usable: false, wanted: false, reason };
 	}
-	// At logout a manager that does not linger ends every unit; a plain tmux server is left alone.
+	// At logout a manager without lingering stops every unit; a plain tmux server survives.
 	const endsAtLogout = !manager.lingers && !manager.holdsThisProcess;
 	const how = `systemd ${manager.version}: each agent in its own scope, tmux owns the terminals; used by auto for agents with limits`;
 	if (!endsAtLogout) return { usable: true, wanted: true, reason: how };

@@ -1,13 +1,13 @@
-/** The parts without which there is nothing to serve: their end is the daemon's. */
+/** The critical services: if one fails, the daemon exits. */
 
-import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
+import type { Calls } from "../engine/tasks/calls.js";
 import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
-/** Hundreds of agents on a slow disk take a while to be taken up; only what hangs takes longer. */
-export const RECOVERY_MS_MAX = 600_000;
-/** What is left of the time to stop when calls are ended: their clients must still be answered. */
+/** Recovering hundreds of agents on a slow disk takes a while; only a hang takes longer. */
+const RECOVERY_MS_MAX = 600_000;
+/** The time that remains for responses after calls were aborted. */
 const ANSWER_MS = 500;
 
 export function engineService(engine: Engine, recovered: () => void): Service {
@@ -25,7 +25,7 @@ export function engineService(engine: Engine, recovered: () => void): Service {
 	};
 }
 
-/** Without the dispatcher, what was taken on would never end. */
+/** Without the dispatcher, accepted tasks would never finish. */
 export function dispatcherService(
 	recovered: Promise<void>,
 	calls: Calls,

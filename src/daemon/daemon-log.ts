@@ -1,9 +1,9 @@
 /**
- * The daemon's own log file, which it keeps within bounds (A6) and opens anew when it is told that somebody
- * has moved it away. Lines go to stderr as well, for terminals and service managers, unless stderr is this
- * very file: then whatever Node itself prints as it dies is in it too.
+ * The daemon's own log file, bounded (A6) and reopened on request after it was moved away. Lines also
+ * go to stderr, for terminals and service managers, unless stderr is this file: then it also contains
+ * what Node prints when it crashes.
  *
- * Written at once, since the last line may be the one that tells why.
+ * Written synchronously, since the last line may explain a crash.
  */
 
 import {
@@ -18,13 +18,13 @@ import {
 
 export interface DaemonLog {
 	write(line: string): void;
-	/** Goes on in the file that is now at the path. */
+	/** Continues in the file that is now at the path. */
 	reopen(): void;
 }
 
 export interface DaemonLogOptions {
 	readonly bytesMax?: number;
-	/** Older files that are kept. */
+	/** Number of older files to keep. */
 	readonly olderMax?: number;
 	readonly stderr?: { readonly fd: number; write(line: string): unknown };
 }
@@ -39,7 +39,7 @@ export function openDaemonLog(
 	let fd = openOrNull(path);
 	const echoes = fd === null || !isSameFile(fd, stderr.fd);
 
-	/** Emptied in place, not exchanged: stderr may be the same file, and cannot be led elsewhere. */
+	/** Truncated in place, not replaced: stderr may be the same file, and cannot be redirected. */
 	function rotate(full: number): void {
 		for (let number = olderMax - 1; number >= 1; number--) {
 			try {
@@ -49,7 +49,7 @@ export function openDaemonLog(
 		try {
 			copyFileSync(path, `${path}.1`);
 		} catch {
-			// No space for a copy: then it is needed all the more.
+			// No space for a copy: truncating is even more important then.
 		}
 		ftruncateSync(full, 0);
 	}
@@ -62,7 +62,7 @@ export function openDaemonLog(
 				if (fstatSync(fd).size >= bytesMax) rotate(fd);
 				writeSync(fd, line);
 			} catch {
-				// A full disk must not end whoever has something to say about it.
+				// A full disk must not crash the daemon.
 			}
 		},
 		reopen() {

@@ -1,4 +1,4 @@
-/** Files of the home that were damaged when this daemon read them: logged, recorded as events, and part of its status. */
+/** Damaged files of the home: logged, recorded as events, and part of the status. */
 
 import type { FileDamage } from "../home/json-file.js";
 import type { NewEvent } from "../ports/store.js";
@@ -6,7 +6,7 @@ import type { Logger } from "./logger.js";
 
 export interface DamagedFiles {
 	readonly add: (damage: FileDamage) => void;
-	/** One sentence per file, for as long as the daemon runs. */
+	/** One sentence per file, as long as the daemon runs. */
 	problems(): readonly string[];
 }
 

@@ -1,19 +1,19 @@
 /**
- * Every way in which the daemon is told to end, or ends because something went wrong that nobody foresaw.
+ * Every way in which the daemon is asked to exit, or exits after an unexpected failure.
  *
- * | what | end |
+ * | trigger | effect |
  * | --- | --- |
- * | SIGTERM, SIGINT | in order: services get 10 s, exit code 0 |
- * | the same once more | at once, exit code 1 |
- * | SIGHUP, or a terminal that closes | none: settings and log are read and opened anew |
- * | an error that nobody caught | a crash report, services get 3 s, exit code 1 |
+ * | SIGTERM, SIGINT | graceful: services get 10 s, exit code 0 |
+ * | a second signal | immediate, exit code 1 |
+ * | SIGHUP, or a terminal that closes | no exit: settings are reloaded and the log is reopened |
+ * | an uncaught error | a crash report, services get 3 s, exit code 1 |
  */
 
 import type { Supervisor } from "../services/supervise.js";
 import type { Logger } from "./logger.js";
 import type { CrashReporter } from "./self-care/crash-reporter.js";
 
-/** From an error that nobody caught to the end, whatever hangs: 3 s for services, and a little to close. */
+/** From an uncaught error to the exit, whatever hangs: 3 s for services, and a little to close. */
 const CRASH_MS_MAX = 5_000;
 
 export interface Ends {
@@ -55,7 +55,7 @@ export function watchEnds(
 	process.on("SIGTERM", stop).on("SIGINT", stop);
 	process.on("SIGHUP", () => void reload());
 	process.on("uncaughtException", crash);
-	// Whoever reads them may go, as a terminal does; then nobody is told here any more.
+	// Their reader may disappear, as a terminal does; then further output is dropped.
 	for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 	return {
 		attach(started) {
@@ -64,7 +64,7 @@ export function watchEnds(
 	};
 }
 
-/** A start that was refused for a reason that an operator can act on. */
+/** A start that was refused for a reason that an operator can fix. */
 export class StartRefused extends Error {}
 
 const REASONS: Readonly<Record<string, (home: string) => string>> = {

@@ -1,11 +1,11 @@
-/** The engine and the calls, with what this host gives them. */
+/** Constructs the engine and the calls with the resources of this host. */
 
 import { createHash } from "node:crypto";
 import { redactDeep } from "../core/redact.js";
-import { Calls } from "../engine/calls/calls.js";
-import { DEFAULT_CONCURRENCY } from "../engine/calls/calls-world.js";
 import { Engine } from "../engine/engine.js";
-import { watchReadiness } from "../engine/readiness.js";
+import { watchReadiness } from "../engine/runs/readiness.js";
+import { Calls } from "../engine/tasks/calls.js";
+import { DEFAULT_CONCURRENCY } from "../engine/tasks/calls-world.js";
 import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
 import { createIds } from "../host/ordered-id.js";
@@ -29,7 +29,7 @@ interface Parts {
 	readonly store: Store;
 	readonly executor: Executor;
 	readonly logger: Logger;
-	/** Takes the secrets of agents out of a text. */
+	/** Removes the secrets of agents from a text. */
 	readonly redact: (text: string) => string;
 }
 
@@ -87,7 +87,7 @@ export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 		mayCall: (id, underWay) => engine.mayCall(id, underWay),
 		async perform(order, signal) {
 			const { outcome, log, ...end } = await engine.perform(order, signal);
-			// The result of a call belongs to its caller; everything about a failure is told to others.
+			// The result of a call belongs to its caller; everything about a failure is shown to others.
 			const told = outcome?.ok === false ? redactDeep(outcome, redact) : outcome;
 			return { ...end, outcome: told, log: redact(log) };
 		},
@@ -106,7 +106,7 @@ export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
 	});
 }
 
-/** A name of its own for every home on this host. */
+/** A unique name for every home on this host. */
 export function ownerOf(folder: string): string {
 	return `calls-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
 }

@@ -1,4 +1,4 @@
-/** Keeps history within bounds: now and then, and sooner while much happens. */
+/** Removes old history regularly, and more often under load. */
 
 import type { Store } from "../ports/store.js";
 import type { Service } from "../services/supervise.js";
@@ -8,7 +8,7 @@ import type { Settings } from "./settings.js";
 const EVERY_MS = 600_000;
 const EVENTS_BETWEEN_MAX = 5_000;
 
-/** Without it the daemon does all it is for; only its database grows. */
+/** Without it the daemon works, but its database grows. */
 export function historyService(store: Store, settings: Settings, logger: Logger): Service {
 	return {
 		name: "history",

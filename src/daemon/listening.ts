@@ -1,4 +1,4 @@
-/** Servers of this host, from the moment they listen to the moment they are closed. */
+/** Listening servers, from start to close. */
 
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,10 +7,10 @@ import { aborted } from "./aborted.js";
 
 /** A server that takes longer to listen hangs. */
 const LISTEN_MS_MAX = 10_000;
-/** What is left of the time to stop when connections are cut. */
+/** The time before the deadline at which connections are cut. */
 const CUT_MS = 100;
 
-/** Resolves when the server listens, or the signal aborts; rejects when it cannot, or hangs. */
+/** Resolves when the server listens, or the signal aborts; rejects if it cannot, or hangs. */
 export async function listening(
 	server: Server,
 	where: { readonly path: string } | { readonly host: string; readonly port: number },
@@ -38,9 +38,9 @@ export async function listening(
 }
 
 /**
- * The same on a socket for its owner alone. It is made so, not made and then closed to others: there is
- * never a moment in which somebody else could connect. The mask is the whole process's, and agents inherit
- * it, so it is put back before anything else can run.
+ * The same on a socket that is private to its owner. It is created private, so there is no moment in
+ * which another user could connect. The umask belongs to the whole process and agents inherit it, so it
+ * is restored before any other code can run.
  */
 export function listeningPrivately(
 	server: Server,
@@ -63,13 +63,13 @@ export async function serving(server: Server, signal: AbortSignal): Promise<void
 	await Promise.race([aborted(signal), failed]);
 }
 
-/** Closes it in order: requests under way have until the end of the time to stop, then they are cut off. */
+/** Closes it gracefully: open requests have until the deadline, then they are cut off. */
 export async function closing(
 	server: Server,
 	close: () => Promise<void>,
 	signal: AbortSignal,
 ): Promise<void> {
-	// Nobody listens for errors any more, and one more would end the daemon.
+	// Another error without a listener would crash the daemon.
 	server.on("error", () => {});
 	const cut = setTimeout(() => server.closeAllConnections(), drainMsOf(signal) - CUT_MS);
 	await close();

@@ -1,6 +1,6 @@
 /**
- * The daemon's own log: one JSON object per line, for `jq` and `reeve doctor`. It quotes agents, so every
- * character that a terminal would act on is escaped (A10).
+ * The daemon's own log: one JSON object per line, for `jq` and `reeve doctor`. It quotes agents, so
+ * every character that a terminal would interpret is escaped (A10).
  */
 
 import { redactDeep } from "../core/redact.js";
@@ -11,7 +11,7 @@ export interface Logger {
 	error(message: string, error: unknown, data?: object): void;
 }
 
-/** `redact` takes out what an agent repeated of its secrets (A10). */
+/** `redact` removes secrets that an agent has printed (A10). */
 export function createLogger(
 	write: (line: string) => void,
 	redact: (text: string) => string = (text) => text,

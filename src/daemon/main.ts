@@ -1,6 +1,6 @@
 /**
- * The daemon: the only place that constructs IO. Takes the lock of its home, opens the store, takes up
- * the agents that an earlier daemon left, and serves until it is told to end. Agents run on.
+ * The daemon: the only place that constructs IO. Acquires the lock of its home, opens the store, adopts
+ * the agents of an earlier daemon, and serves until it is asked to stop. Agents keep running.
  */
 
 import { rm } from "node:fs/promises";
@@ -53,9 +53,9 @@ import { socketService } from "./socket-service.js";
 import { renderLimits, renderStatus } from "./status.js";
 import { createTokenFiles } from "./token-files.js";
 
-/** How long files and connections may take to close once the services have ended. */
+/** How long files and connections may take to close after the services have stopped. */
 const CLOSE_MS_MAX = 5_000;
-/** Variables of earlier versions, and the settings that took their place. */
+/** Variables of earlier versions, and the settings that replaced them. */
 const MOVED = [
 	["REEVE_HISTORY_EVENTS", "history.events"],
 	["REEVE_HISTORY_DAYS", "history.age"],
@@ -78,7 +78,7 @@ process.exitCode = await main().catch((error: unknown) => {
 	logger.error("cannot start the daemon", explainStartFailure(error, home.dir));
 	return 1;
 });
-// Timers and sockets of others must not keep a daemon that has ended.
+// Remaining timers and sockets must not keep the process alive.
 process.exit();
 
 async function main(): Promise<number> {
@@ -115,7 +115,7 @@ async function main(): Promise<number> {
 }
 
 async function serve(store: Store, settings: Settings, claim: HomeClaim): Promise<number> {
-	// Not waited for: a full disk must neither keep the daemon from serving nor from ending.
+	// Not awaited: a full disk must prevent neither serving nor stopping.
 	const note = (event: NewEvent) =>
 		void store.commit((transaction) => transaction.appendEvent(event, Date.now())).catch(() => {});
 	const damaged = createDamagedFiles(logger, note);
@@ -142,6 +142,10 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const network: NetworkState = { listen: null, url: null, problem: null };
 	const recovered = createSignal<void>();
 	const taking = createSignal<void>();
+	let isTaking = false;
+	void taking.promise.then(() => {
+		isTaking = true;
+	});
 	const status = () =>
 		renderStatus({
 			...identity,
@@ -152,6 +156,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 			settingsProblem: settings.problem,
 			services: supervisor.status(),
 			stopping: supervisor.stopping,
+			recovery: isTaking ? null : engine.recovery,
 			health: store.health(),
 			damagedFiles: damaged.problems(),
 			homeProblem: claim.problem(),
@@ -165,6 +170,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		host: hostname(),
 		version: identity.version,
 		status,
+		recovery: { isOver: () => isTaking, over: taking.promise },
 		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
@@ -177,8 +183,8 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const services = [
 		engineService(engine, recovered.resolve),
 		dispatcherService(recovered.promise, calls, taking.resolve),
-		socketService(api, home, claim, taking.promise),
-		networkService(api, settings, taking.promise, network),
+		socketService(api, home, claim),
+		networkService(api, settings, network),
 		notifierService(store, settings, (error) => logger.error("notification failed", error)),
 		historyService(store, settings, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),
@@ -216,7 +222,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	return exitCode;
 }
 
-/** What SIGHUP and `reeve daemon reload` do. */
+/** The action of SIGHUP and `reeve daemon reload`. */
 async function reload(): Promise<ReloadedSettings> {
 	manager?.reloading();
 	log?.reopen();
@@ -253,7 +259,7 @@ async function createAuth(damaged: DamagedFiles, onRefusal: (refusal: Refusal) =
 
 const LOOK_MS = 1_000;
 
-/** Ends when the returned function is called. */
+/** Stops when the returned function is called. */
 function watchHealth(store: Store, logger: Logger): () => void {
 	let logged: string | null = null;
 	const timer = setInterval(() => {

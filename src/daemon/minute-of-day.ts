@@ -1,4 +1,4 @@
-/** The minute of the day by this host's clock on the wall: quiet hours are written in it. */
+/** The minute of the day in local time, for quiet hours. */
 
 export function minuteOfDay(wallMs: number): number {
 	const at = new Date(wallMs);

@@ -1,4 +1,4 @@
-/** The API on the network, when the settings ask for it. */
+/** The API on the network, if configured. */
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -15,29 +15,26 @@ import type { Settings } from "./settings.js";
 
 const LISTEN_AGAIN_MS = 5_000;
 
-/** Node looks for connections that are overdue only every 30 s, and waits 2 minutes for a TLS handshake. */
+/**
+ * By default, Node checks for overdue connections only every 30 s, and waits 2 minutes for a TLS
+ * handshake.
+ */
 const TIMEOUTS = { connectionsCheckingInterval: 1_000, handshakeTimeout: 10_000 };
 
-/** Where the daemon listens now, or why it does not. */
+/** The address that the daemon listens on, or why it does not. */
 export interface NetworkState {
 	listen: string | null;
 	url: string | null;
 	problem: string | null;
 }
 
-/** A port that is taken keeps nothing else from working: it is told, and tried again. */
-export function networkService(
-	api: Api,
-	settings: Settings,
-	recovered: Promise<void>,
-	state: NetworkState,
-): Service {
+/** A port that is in use affects nothing else: it is reported, and retried. */
+export function networkService(api: Api, settings: Settings, state: NetworkState): Service {
 	return {
 		name: "network",
 		policy: "tolerated",
 		async run(signal, ready) {
 			ready();
-			await Promise.race([recovered, aborted(signal)]);
 			while (!signal.aborted) {
 				const { current, untilChange } = settings;
 				const until = AbortSignal.any([signal, untilChange]);

@@ -1,4 +1,4 @@
-/** Notifies people over the routes that the settings of this home name. */
+/** Sends notifications over the configured routes of this home. */
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,13 +52,13 @@ async function keepTelling(
 ): Promise<void> {
 	const all = { ...parts, clock: realClock, random: Math.random, minuteOfDay };
 	while (!signal.aborted) {
-		// Nothing can be stored, perhaps. Agents must not go because of somebody who cannot be told.
+		// Storing may fail. Agents must not stop because a notification cannot be sent.
 		await runNotifier(all, signal).catch(onError);
 		await sleep(AGAIN_MS, null, { signal }).catch(() => {});
 	}
 }
 
-/** For a secret file that cannot be read. */
+/** For an unreadable secret file. */
 const UNUSABLE: Channel = {
 	send: async () => ({ ok: false, reason: "cannot read its secret_file", retryable: false }),
 };
@@ -75,7 +75,10 @@ export interface TestedRoute {
 	readonly reason: string | null;
 }
 
-/** Sends a notice over one route, or over all, at once: whatever its kinds, agents and quiet hours are. */
+/**
+ * Sends a notification over one route, or over all, immediately and regardless of kinds, agents and
+ * quiet hours.
+ */
 export async function testNotify(
 	{ current: { notify } }: Settings,
 	name: string | null,

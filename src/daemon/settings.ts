@@ -1,7 +1,6 @@
 /**
- * The settings of this home as they hold now. They are read when the daemon starts and on a reload. A file
- * that cannot be used never replaces settings that could (A7): it is reported as a problem, and the settings
- * that held before go on.
+ * The current settings of this home. They are read at startup and on a reload. An invalid file never
+ * replaces valid settings (A7): it is reported as a problem, and the previous settings stay in effect.
  */
 
 import { createHash } from "node:crypto";
@@ -14,7 +13,7 @@ import type { Home } from "../home/paths.js";
 
 export interface ReloadedSettings {
 	readonly changed: boolean;
-	/** The settings that are different now, never their values. */
+	/** The changed settings, never their values. */
 	readonly keys: readonly string[];
 	readonly problem: string | null;
 }
@@ -24,7 +23,7 @@ export class Settings {
 	#current = NO_SETTINGS;
 	#problem: string | null = null;
 	#change = new AbortController();
-	/** Of the files that the settings name. */
+	/** Of the files named in the settings. */
 	#files: Readonly<Record<string, string>> = {};
 
 	private constructor(path: string) {
@@ -41,17 +40,17 @@ export class Settings {
 		return this.#current;
 	}
 
-	/** Why the file cannot be used; null when it can. */
+	/** Why the file is invalid; null if it is valid. */
 	get problem(): string | null {
 		return this.#problem;
 	}
 
-	/** Aborts when other settings hold. */
+	/** Aborts when the settings change. */
 	get untilChange(): AbortSignal {
 		return this.#change.signal;
 	}
 
-	/** Reads the file again. Every setting is applied at once; none needs a restart. */
+	/** Reads the file again. Every setting is applied immediately, without a restart. */
 	async reload(): Promise<ReloadedSettings> {
 		const loaded = await loadSettings(this.#path, homedir());
 		if (!loaded.ok) {
@@ -74,7 +73,7 @@ export class Settings {
 	}
 }
 
-/** A digest of the files that each setting names. */
+/** A digest of the files of each setting. */
 async function digestsOf({ tls, notify }: DaemonSettings): Promise<Record<string, string>> {
 	const digests: Record<string, string> = {};
 	const add = async (key: string, files: readonly string[]) => {

@@ -1,4 +1,4 @@
-/** The daemon's socket, which is always there. */
+/** The daemon's socket. */
 
 import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -6,38 +6,28 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Home } from "../home/paths.js";
 import type { Api } from "../http/server.js";
 import type { Service } from "../services/supervise.js";
-import { aborted } from "./aborted.js";
-import { RECOVERY_MS_MAX } from "./core-services.js";
 import { closing, listeningPrivately, serving } from "./listening.js";
 import { type HomeClaim, identityOf } from "./self-care/home-claim.js";
 
 const LOOK_MS = 1_000;
 
-/** Rejects when the socket at this path is no longer this one: no command would reach the daemon. */
+/** Rejects when the socket at this path is not this one any more: no command would reach the daemon. */
 async function removal(path: string, own: string | null, signal: AbortSignal): Promise<void> {
 	while (identityOf(path) === own) {
-		// The look after this one must not find a listener of this one on the signal, which lives as long as the daemon.
+		// Avoids accumulating listeners on the signal, which lives as long as the daemon.
 		await sleep(LOOK_MS, null, { ref: false, signal }).catch(() => {});
 		if (signal.aborted) return;
 	}
 	throw new Error(`${path} was removed or replaced`);
 }
 
-/** Agents are kept also while nobody can ask about them. */
-export function socketService(
-	api: Api,
-	home: Home,
-	claim: HomeClaim,
-	recovered: Promise<void>,
-): Service {
+/** Agents are supervised even while the API is down. */
+export function socketService(api: Api, home: Home, claim: HomeClaim): Service {
 	return {
 		name: "http",
 		policy: "restartable",
-		settings: { startTimeoutMs: RECOVERY_MS_MAX },
 		async run(signal, ready) {
-			// Nobody is told about agents before it is known which of them are alive.
-			await Promise.race([recovered, aborted(signal)]);
-			// The holder of the lock owns the socket: what is there is left from a daemon that died.
+			// The owner of the lock owns the socket: an existing one is left over from a dead daemon.
 			if (claim.look() !== "held") throw new Error(`${home.dir} was removed or replaced`);
 			const server = createServer();
 			const close = api.serve(server, { type: "socket" });
@@ -49,7 +39,7 @@ export function socketService(
 				ready();
 				await Promise.race([serving(server, signal), removal(home.socket, own, signal)]);
 			} finally {
-				// Closing it would remove the socket of another daemon that has taken its place.
+				// Closing it would remove the socket of another daemon that has replaced it.
 				const isReplaced = own !== null && ![own, null].includes(identityOf(home.socket));
 				if (isReplaced) server.closeAllConnections();
 				else await closing(server, close, signal);

@@ -26,6 +26,7 @@ const render = (facts: Partial<StatusFacts>) =>
 		network: { listen: null, url: null, problem: null },
 		settingsProblem: null,
 		stopping: false,
+		recovery: null,
 		damagedFiles: [],
 		homeProblem: null,
 		...facts,
@@ -37,6 +38,14 @@ describe("the daemon is not ready", () => {
 			"while a service starts",
 			{ services: [service({ name: "engine", policy: "critical", ready: false })] },
 			"engine is starting",
+		],
+		[
+			"while agents are recovered",
+			{
+				services: [service({ name: "engine", policy: "critical", ready: false })],
+				recovery: { done: 3, total: 50 },
+			},
+			"the daemon is recovering its agents (3 of 50)",
 		],
 		[
 			"while a service waits for its restart",

@@ -1,4 +1,4 @@
-/** What the daemon says of itself. */
+/** The daemon's own status. */
 
 import type { Home } from "../home/paths.js";
 import type { LimitSupport } from "../host/cgroup.js";
@@ -16,27 +16,34 @@ export interface StatusFacts {
 	readonly services: readonly ServiceStatus[];
 	readonly health: StoreHealth;
 	readonly network: NetworkState;
-	/** The daemon was told to end. */
+	/** How many agents of an earlier daemon are recovered; null once all are. */
+	readonly recovery: { readonly done: number; readonly total: number } | null;
+	/** The daemon was asked to stop. */
 	readonly stopping: boolean;
-	/** Why the settings in the file do not hold, one mistake a line. */
+	/** Why the settings file is invalid, one problem per line. */
 	readonly settingsProblem: string | null;
 	/** Why the home cannot be used now. */
 	readonly homeProblem: string | null;
-	/** Files of the home that were damaged, and what was done about each. */
+	/** Damaged files of the home, and the actions taken. */
 	readonly damagedFiles: readonly string[];
 }
 
 export function renderStatus(facts: StatusFacts): DaemonJson {
-	const { home, version, startedAt, services, health, network, settingsProblem } = facts;
-	const unready = services.filter((each) => !each.ready);
+	const { home, version, startedAt, services, health, network, settingsProblem, recovery } = facts;
+	// While agents are recovered, the services that wait for it have nothing to add.
+	const unready = services.filter(
+		({ ready, policy, reason }) =>
+			!ready && (recovery === null || policy !== "critical" || reason !== null),
+	);
 	const isMissed = ({ policy }: ServiceStatus) => policy !== "tolerated";
 	const obstacles = [
 		...(facts.stopping ? ["the daemon is shutting down"] : []),
+		...(recovery === null ? [] : [renderRecovery(recovery)]),
 		...unready.filter(isMissed).map(renderUnready),
 		...(health.ok ? [] : [`cannot write to the database: ${health.reason}`]),
 		...(facts.homeProblem === null ? [] : [facts.homeProblem]),
 	];
-	// Who cannot listen can still supervise.
+	// A daemon that cannot listen can still supervise.
 	const others = [
 		...unready.filter((each) => !isMissed(each)).map(renderUnready),
 		...(network.problem === null ? [] : [network.problem]),
@@ -54,15 +61,23 @@ export function renderStatus(facts: StatusFacts): DaemonJson {
 		started_at: startedAt,
 		ready: obstacles.length === 0,
 		problems: [...obstacles, ...others],
-		services: services.map(({ name, policy, status: state, restarts }) => ({
-			name,
-			policy,
-			state,
-			restarts,
-		})),
+		services: services.map((each) => {
+			const { name, policy, restarts } = each;
+			return { name, policy, state: stateOf(each, facts.stopping), restarts };
+		}),
 		limits: facts.limits,
 		backends: facts.backends,
 	};
+}
+
+function renderRecovery({ done, total }: NonNullable<StatusFacts["recovery"]>): string {
+	const progress = total === 0 ? "" : ` (${done} of ${total})`;
+	return `the daemon is recovering its agents${progress}`;
+}
+
+function stateOf({ status, ready }: ServiceStatus, stopping: boolean): string {
+	if (status !== "running" || ready) return status;
+	return stopping ? "stopping" : "starting";
 }
 
 function renderUnready({ name, reason }: ServiceStatus): string {

@@ -1,4 +1,6 @@
-/** Tokens on the disk: hashes in one file, the owner's own token in another, both for the owner alone. */
+/**
+ * Tokens on disk: hashes in one file, the owner's default token in another, both private to the owner.
+ */
 
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
 import type { Home } from "../home/paths.js";
@@ -13,7 +15,7 @@ export function createTokenFiles(
 		locks,
 		onDamage,
 		parse: parseTokens,
-		// The version before may hold a token that was revoked since.
+		// The previous version may contain a token that was revoked since.
 		restoresPrevious: false,
 		consequence:
 			"all API tokens and browser sessions are invalid; create new ones with `reeve token create`",

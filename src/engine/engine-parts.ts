@@ -1,4 +1,4 @@
-/** What an engine is made of, and how its answers look. */
+/** The parts and result types of the engine. */
 
 import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec } from "../config/spec.js";
@@ -7,11 +7,11 @@ import type { Backend } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store } from "../ports/store.js";
-import type { Hold } from "./accounts.js";
-import type { AgentSnapshot } from "./agent-state.js";
-import type { PerformWorld } from "./calls/perform.js";
-import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./life-world.js";
-import type { UsageView, UsageWorld } from "./usage-book.js";
+import type { Hold } from "./limits/accounts.js";
+import type { UsageView, UsageWorld } from "./limits/usage-book.js";
+import type { AgentSnapshot } from "./runs/agent-state.js";
+import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import type { PerformWorld } from "./tasks/perform.js";
 
 export interface EngineParts extends PerformWorld {
 	readonly store: Store;
@@ -24,39 +24,39 @@ export interface EngineParts extends PerformWorld {
 	/** Of the host's own clock. */
 	readonly minuteOfDay: (wallMs: number) => number;
 	/**
-	 * Why the agent cannot be started as things are (program, folder, permission); null when nothing is in the way.
-	 * Touches nothing.
+	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it.
+	 * Changes nothing.
 	 */
 	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
 	/** The values of agents' environments, so that no text of an agent shows them (A10). */
 	readonly secrets: {
-		/** Called for each recorded agent before anything of it is read. */
+		/** Called for each recorded agent before its data is read. */
 		learn(spec: AgentSpec): Promise<void>;
 		redact(text: string): string;
 	};
 	readonly watchReady: LifeWorld["watchReady"];
 	readonly sessions: LifeWorld["sessions"];
-	/** The day of a moment in the host's calendar. */
+	/** The day of a time in the host's calendar. */
 	readonly dayOf: UsageWorld["dayOf"];
-	/** Something failed that nobody waits for. */
+	/** A failure without a waiting caller. */
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
 export interface AgentView extends AgentSnapshot {
-	/** What it waits for before it may start. */
+	/** The agents that it waits for before it may start. */
 	readonly missing: readonly string[];
-	/** The usage limit that keeps it from going on; null when there is none. */
+	/** The usage limit that holds it; null if there is none. */
 	readonly hold: Hold | null;
-	/** Null for an agent that tells nothing of it. */
+	/** Null for an agent that does not report it. */
 	readonly usage: UsageView | null;
 }
 
 export interface ResumedAgent {
-	/** What the crash policy thought of it. */
+	/** Its previous state in the crash policy. */
 	readonly from: PolicyState;
-	/** What kept it, and does no more. */
+	/** The holds that were released. */
 	readonly released: readonly HoldKind[];
-	/** How its start came out; null for a call agent, which has none. */
+	/** The outcome of its start; null for a call agent, which has none. */
 	readonly outcome: StartOutcome | null;
 }
 
@@ -67,7 +67,7 @@ export interface Started {
 	readonly reason: string | null;
 }
 export type Stopped = { readonly id: string } & StopReport;
-/** The start is null when none was tried. */
+/** The start is null if none was attempted. */
 export type RestartedAgent = Stopped & { readonly start: StartReport | null };
 export type Reloaded = AgentChange & {
 	readonly stopped: StopReport | null;

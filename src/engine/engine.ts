@@ -1,6 +1,6 @@
 /**
- * The facade that surfaces call: one runner per agent, the gate that orders their starts, and the
- * fleet they came from. Whatever happens to one agent is kept from the others (S17).
+ * The facade that all surfaces call: one runner per agent, the gate that orders their starts, and their
+ * fleets. Failures of one agent never affect others (S17).
  */
 
 import type { AgentChange } from "../config/diff.js";
@@ -9,15 +9,10 @@ import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
 import type { AttemptEnd } from "../ports/executor.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
-import type { Accounts, Hold } from "./accounts.js";
-import { AgentLife } from "./agent-life.js";
-import { type PlannedStart, startEffectKey, withLastFailure } from "./agent-record.js";
-import { AgentRunner, type Answer, type RestartOptions } from "./agent-runner.js";
-import type { Agent } from "./agent-state.js";
-import type { AttemptOrder } from "./calls/calls-world.js";
-import { countCall, performAttempt } from "./calls/perform.js";
-import { Drafts } from "./drafts.js";
-import { createAccounts, redactView, viewOf } from "./engine-accounts.js";
+import { Drafts } from "./attending/drafts.js";
+import { Inbox } from "./attending/inbox.js";
+import { Questions } from "./attending/questions.js";
+import { Terminals } from "./attending/terminals.js";
 import type {
 	AgentView,
 	EngineParts,
@@ -27,19 +22,26 @@ import type {
 	Started,
 	Stopped,
 } from "./engine-parts.js";
-import { Inbox } from "./inbox.js";
-import type { Life } from "./life.js";
-import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
+import { recordedFleet } from "./fleet-record.js";
+import type { Accounts, Hold } from "./limits/accounts.js";
+import { createAccounts, redactView, viewOf } from "./limits/engine-accounts.js";
+import { UsageBook } from "./limits/usage-book.js";
+import { UsageWatch } from "./limits/usage-watch.js";
 import { PinnedFleets } from "./pinned-fleets.js";
 import { reloadFleet } from "./reload.js";
+import { AgentLife } from "./runs/agent-life.js";
+import { type PlannedStart, startEffectKey, withLastFailure } from "./runs/agent-record.js";
+import { AgentRunner, type Answer, type RestartOptions } from "./runs/agent-runner.js";
+import type { Agent } from "./runs/agent-state.js";
+import type { Life } from "./runs/life.js";
+import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import { isHeldDown, startedOrWaiting } from "./runs/started-or-waiting.js";
+import { WorkerLife, type WorkerWorld } from "./runs/worker-life.js";
 import { dependsOn, resolveLasting, type Scope } from "./scope.js";
 import { createStartGate, type StartGate } from "./start-gate.js";
-import { isHeldDown, startedOrWaiting } from "./started-or-waiting.js";
 import { stopInOrder } from "./stop-in-order.js";
-import { Terminals } from "./terminals.js";
-import { UsageBook } from "./usage-book.js";
-import { UsageWatch } from "./usage-watch.js";
-import { WorkerLife, type WorkerWorld } from "./worker-life.js";
+import type { AttemptOrder } from "./tasks/calls-world.js";
+import { countCall, performAttempt } from "./tasks/perform.js";
 
 const EXITS_READ = 20;
 
@@ -50,17 +52,22 @@ export class Engine {
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
+	readonly questions: Questions;
 	readonly terminals: Terminals;
 	readonly #drafts: Drafts;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
+	#recovered = 0;
 
 	constructor(parts: EngineParts) {
 		this.#parts = parts;
 		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
 		this.#drafts = new Drafts(parts.clock);
 		const lifeOf = (id: string) => this.#runner(id).life;
-		this.terminals = new Terminals(lifeOf, parts.sessions, this.#drafts, parts.clock);
+		const { store, clock, sessions } = parts;
+		const drafts = this.#drafts;
+		this.questions = new Questions(store, clock);
+		this.terminals = new Terminals({ lifeOf, sessions, inbox: this.inbox, drafts, store, clock });
 		const changed = () => this.#gate.pump();
 		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
 			this.#willNotStart(id),
@@ -82,7 +89,12 @@ export class Engine {
 		);
 	}
 
-	/** Takes up what an earlier daemon left. Agents that run are adopted, not started. */
+	/** How many agents of an earlier daemon are recovered so far. */
+	get recovery(): { readonly done: number; readonly total: number } {
+		return { done: this.#recovered, total: this.#runners.size };
+	}
+
+	/** Continues the work of an earlier daemon. Running agents are adopted, not started. */
 	async recover(): Promise<void> {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
@@ -107,6 +119,7 @@ export class Engine {
 				const start: PlannedStart | null =
 					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
 				await this.#recoverOne(life, runs.get(id) ?? [], start);
+				this.#recovered += 1;
 			}),
 		);
 		this.#usageWatch.start();
@@ -120,7 +133,7 @@ export class Engine {
 		return this.#view(this.#runner(id).life);
 	}
 
-	/** Takes on a fleet, as far as nothing that runs is disturbed, and brings up what is in scope. */
+	/** Applies a fleet, without disturbing running agents, and starts the agents in scope. */
 	async up(fleet: FleetSpec, scope: Scope): Promise<readonly Started[]> {
 		const ids = resolveLasting(scope, fleet.agents);
 		const mayChange = ({ id, change }: AgentChange) =>
@@ -138,6 +151,18 @@ export class Engine {
 		);
 	}
 
+	/** Brings up the agents in scope, from the fleets as they were last accepted. */
+	async upRecorded(scope: Scope): Promise<readonly Started[]> {
+		const agents = this.list().map(({ agent }) => agent);
+		const isMeant = ({ id, spec }: Agent) =>
+			scope === "*" || scope === id || scope === spec.project;
+		const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
+		// Throws with the known agents.
+		if (files.size === 0) this.get(scope);
+		const started = [...files].map((file) => this.up(recordedFleet(agents, file), scope));
+		return (await Promise.all(started)).flat();
+	}
+
 	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
 		return startedOrWaiting(this.#parts.clock, start, () => this.#waitsLong(id));
 	}
@@ -146,19 +171,19 @@ export class Engine {
 		return { outcome: await this.#startedOrWaiting(id, start), reason: null };
 	}
 
-	/** Whether it starts only after something that may take long, or never comes. */
+	/** Whether its start waits for something that may take long, or never happens. */
 	#waitsLong(id: string): boolean {
 		const { hold, missing } = this.get(id);
 		return hold !== null || missing.some((each) => this.#willNotStart(each));
 	}
 
-	/** Whether an agent stays down unless somebody does something about it. */
+	/** Whether an agent stays down without an action of the operator. */
 	#willNotStart(id: string): boolean {
 		const life = this.#runners.get(id)?.life;
 		return life === undefined || isHeldDown(life.snapshot(), this.#usage);
 	}
 
-	/** Stops agents, those that others depend on after those others (S7). */
+	/** Stops agents, dependents first (S7). */
 	down(scope: Scope, timeoutMs?: number): Promise<readonly Stopped[]> {
 		return this.#stopInOrder(scope, (runner) => runner.down("operator", timeoutMs));
 	}
@@ -180,12 +205,12 @@ export class Engine {
 		);
 	}
 
-	/** What a reload would do. Touches nothing. */
+	/** The effect of a reload. Changes nothing. */
 	plan(fleet: FleetSpec): readonly AgentChange[] {
 		return this.#fleets.diff(fleet);
 	}
 
-	/** Brings the recorded fleet to what the file says. Agents that are the same are not disturbed. */
+	/** Applies the changes of the file. Unchanged agents are not disturbed. */
 	reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
 		const { checkStart } = this.#parts;
 		return reloadFleet(fleet, {
@@ -216,24 +241,24 @@ export class Engine {
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
-	/** The spec of an agent as it holds now; null when there is none of that id. */
+	/** The current spec of an agent; null if it does not exist. */
 	specOf(id: string): AgentSpec | null {
 		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
 	}
 
-	/** Why an agent may do nothing more today; null when it may. */
+	/** Why an agent may not continue today; null if it may. */
 	overBudget(id: string): string | null {
 		const spec = this.specOf(id);
 		return spec === null ? null : this.#usage.held(spec);
 	}
 
-	/** Why an agent waits for its account; null when it does not. */
+	/** Why an agent waits for its account; null if it does not. */
 	holdOf(id: string): Hold | null {
 		const spec = this.specOf(id);
 		return spec === null ? null : this.#accounts.holdOf(spec);
 	}
 
-	/** Whether an agent that has something to do may do it, with this many attempts under way. */
+	/** Whether an agent with this many running attempts may start another one. */
 	mayCall(id: string, underWay: number): boolean {
 		const spec = this.specOf(id);
 		return spec === null || this.#accounts.mayGo(spec, underWay);
@@ -249,7 +274,7 @@ export class Engine {
 		return end;
 	}
 
-	/** Lets go of everything without ending an agent. */
+	/** Releases everything without stopping an agent. */
 	close(): void {
 		this.#gate.close();
 		this.#accounts.close();
@@ -258,8 +283,8 @@ export class Engine {
 	}
 
 	/**
-	 * The end of what the last run of an agent printed, without secrets. Empty for one that runs, whose output is not
-	 * that of the exit, and where it cannot be read.
+	 * The end of the output of an agent's last run, without secrets. Empty for a running agent, whose
+	 * output does not belong to the exit, and if it cannot be read.
 	 */
 	async lastOutput(id: string): Promise<string> {
 		const { agent, process, lastExit } = this.get(id);
@@ -268,10 +293,10 @@ export class Engine {
 		return secrets.redact(await sessions.lastWords(agent.spec).catch(() => ""));
 	}
 
-	/** To be called by whoever listens to the backends. */
+	/** Called for every exit that a backend reports. */
 	exited(exit: Parameters<Life["exited"]>[0]): void {
 		for (const { id, life } of this.#runners.values()) {
-			if (life.snapshot().run?.runId !== exit.runId) continue;
+			if (!life.hasRun(exit.runId)) continue;
 			life.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
 		}
 	}
@@ -297,6 +322,11 @@ export class Engine {
 			...{ inbox: this.inbox, drafts: this.#drafts, accounts: this.#accounts },
 			overBudget: (spec) => this.#usage.held(spec),
 			wantsToStart: () => this.#gate.pump(),
+			admitNow: (spec) =>
+				this.#gate.admit({
+					...{ id: spec.id, dependsOn: dependsOn(spec) },
+					mayGo: () => this.#accounts.mayGo(spec),
+				}),
 			changed: () => this.#gate.pump(),
 			finishStop: (id, by) => {
 				this.#runners
@@ -326,10 +356,11 @@ export class Engine {
 
 	*#startables() {
 		for (const { life } of this.#runners.values()) {
+			// Asked for at every change of any agent, and most do not want to start.
+			if (!life.wantsToLaunch) continue;
 			const { agent } = life.snapshot();
 			yield {
 				id: agent.id,
-				wantsToLaunch: life.wantsToLaunch,
 				dependsOn: dependsOn(agent.spec),
 				mayGo: () => this.#accounts.mayGo(agent.spec),
 				launch: () => life.launch(),

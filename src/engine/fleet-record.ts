@@ -1,11 +1,11 @@
-/** Agents that come and go with a fleet file, as they are recorded. */
+/** Adds and removes the recorded agents of a fleet file. */
 
 import type { AgentSpec, FleetSpec } from "../config/spec.js";
 import { NEW_AGENT } from "../core/crash-state.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
-import { putAgent } from "./agent-record.js";
-import type { Agent } from "./agent-state.js";
+import { putAgent } from "./runs/agent-record.js";
+import type { Agent } from "./runs/agent-state.js";
 
 interface Recorder {
 	readonly store: Store;
@@ -15,18 +15,24 @@ interface Recorder {
 export function newAgent(spec: AgentSpec, fleetFile: string, position: number): Agent {
 	return {
 		...{ id: spec.id, fleetFile, position, spec },
-		// What runs only when it is called is always there to be called.
+		// A call agent is always available.
 		desired: spec.kind === "call" ? "up" : "down",
 		...{ crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
 	};
 }
 
-export async function recordAdded({ store, clock }: Recorder, agent: Agent): Promise<void> {
-	const { id, fleetFile } = agent;
+/** All in one commit: a fleet of hundreds must not wait for the disk once per agent. */
+export async function recordAdded(
+	{ store, clock }: Recorder,
+	agents: readonly Agent[],
+): Promise<void> {
+	const atMs = clock.now().wallMs;
 	await store.commit((transaction) => {
-		putAgent(transaction, agent);
-		const data = { fleet_file: fleetFile };
-		transaction.appendEvent({ type: "agent.added", agent: id, data }, clock.now().wallMs);
+		for (const agent of agents) {
+			putAgent(transaction, agent);
+			const data = { fleet_file: agent.fleetFile };
+			transaction.appendEvent({ type: "agent.added", agent: agent.id, data }, atMs);
+		}
 	});
 }
 
@@ -37,7 +43,7 @@ export async function recordRemoved({ store, clock }: Recorder, id: string): Pro
 	});
 }
 
-/** The fleet of a file as it was last taken on. */
+/** The recorded fleet of a file. */
 export function recordedFleet(agents: readonly Agent[], file: string): FleetSpec {
 	const own = agents
 		.filter((agent) => agent.fleetFile === file)

@@ -1,4 +1,4 @@
-/** One thing after another: what is put in runs when all that was put in before has ended. */
+/** A queue that runs its tasks one after another. */
 
 export interface Mailbox {
 	run<T>(task: () => Promise<T>): Promise<T>;
@@ -9,7 +9,7 @@ export function createMailbox(): Mailbox {
 	return {
 		run(task) {
 			const result = last.then(task);
-			// A task that fails must not keep those behind it from running; its caller hears of it.
+			// A failed task must not block later ones; its caller gets the error.
 			last = result.catch(() => {});
 			return result;
 		},

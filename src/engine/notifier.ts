@@ -1,8 +1,8 @@
 /**
- * Tells people. The event log is the queue: a cursor says how far it has been read, and what is to be
- * sent is a pending effect that is stored in the same commit, so no crash loses a notice. A notice may be
- * sent twice when the daemon dies while it is sent. What cannot be sent is tried again for a while, and
- * then becomes an event.
+ * Sends notifications. The event log is the queue: a cursor marks how far it was read, and
+ * notifications are pending effects that are stored in the same commit, so no crash loses one. A
+ * notification may be sent twice if the daemon dies while sending it. Failed ones are retried for a
+ * while, and then become an event.
  */
 
 import { backoffDelayMs } from "../core/backoff.js";
@@ -17,13 +17,16 @@ export interface NotifierParts {
 	readonly clock: Clock;
 	readonly random: () => number;
 	readonly routes: readonly { readonly route: NoticeRoute; readonly channel: Channel }[];
-	/** Of a wall time, where people are. */
+	/** Of a wall time, in local time. */
 	readonly minuteOfDay: (wallMs: number) => number;
 }
 
 const CURSOR = "notify:cursor";
 const PAGE = 200;
-/** How far the cursor may be behind when nothing was told; that much is read again after a crash. */
+/**
+ * How far the stored cursor may lag behind without notifications; that much is read again after a
+ * crash.
+ */
 const CURSOR_LAG_MAX = 1_000;
 const ATTEMPTS_MAX = 8;
 const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 });
@@ -44,7 +47,7 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 	const stopListening = parts.store.onCommit(() => wake.resolve());
 	const end = () => wake.resolve();
 	signal.addEventListener("abort", end);
-	/** Wall time of the next one to send. What is stored is looked through only then. */
+	/** Wall time of the next one to send. Stored effects are scanned only then. */
 	let nextAtMs = 0;
 	try {
 		while (!signal.aborted) {
@@ -64,9 +67,9 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 
 class Notifier {
 	readonly #parts: NotifierParts;
-	/** When each route was last told of the same. */
+	/** When each route was last notified of the same topic. */
 	readonly #told = new Map<string, number>();
-	/** The last event that was looked at, and the last one that is stored. */
+	/** The last processed event, and the last stored cursor. */
 	#seq: number | null = null;
 	#stored = 0;
 
@@ -75,8 +78,8 @@ class Notifier {
 	}
 
 	/**
-	 * Reads on in the events, and stores what is to be sent together with how far it has come. Gives
-	 * whether there is anything new to send.
+	 * Processes new events, and stores notifications together with the cursor. Returns whether there is
+	 * anything new to send.
 	 */
 	async takeUp(): Promise<boolean> {
 		const { store } = this.#parts;
@@ -97,7 +100,7 @@ class Notifier {
 		}
 	}
 
-	/** Sends what is due; gives when the next one is. */
+	/** Sends due notifications; returns when the next one is due. */
 	async deliver(): Promise<number> {
 		const { store, clock } = this.#parts;
 		const nowMs = clock.now().wallMs;
@@ -108,7 +111,7 @@ class Notifier {
 		return Math.min(...later.map(({ dueAtMs }) => dueAtMs));
 	}
 
-	/** What is to be sent of a notice, to whom, and when. */
+	/** The notifications to send for an event: routes and times. */
 	#route(notice: Notice): PendingEffect[] {
 		const { routes, clock, minuteOfDay } = this.#parts;
 		const nowMs = clock.now().wallMs;
@@ -151,7 +154,7 @@ class Notifier {
 		});
 	}
 
-	/** Who has never been told anything is not told of the past. */
+	/** On first run, start at the newest event; do not replay history. */
 	async #readCursor(): Promise<number> {
 		const { store } = this.#parts;
 		const cursor = store.readEffects().find(({ key }) => key === CURSOR);

@@ -1,23 +1,23 @@
 /**
- * The fleets that the daemon has accepted, as they are recorded: their agents in the store, the values of their
- * environments in the vault. One change of a fleet after another, or two requests would add the same agent.
+ * The accepted fleets as recorded: their agents in the store, the values of their environments in the
+ * vault. Changes are serialized, otherwise two requests could add the same agent.
  */
 
 import { type AgentChange, type ComparedFleet, compareFleet } from "../config/diff.js";
-import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import type { FleetSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 import type { AgentEnv } from "../ports/env-vault.js";
-import type { AgentRunner } from "./agent-runner.js";
-import type { Agent } from "./agent-state.js";
 import type { EngineParts } from "./engine-parts.js";
 import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
 import { createMailbox } from "./mailbox.js";
+import type { AgentRunner } from "./runs/agent-runner.js";
+import type { Agent } from "./runs/agent-state.js";
 
 export interface PinnedFleetsWorld extends Pick<EngineParts, "store" | "clock" | "vault"> {
 	readonly runners: ReadonlyMap<string, AgentRunner>;
-	/** A new agent begins to live. */
+	/** A new agent was added. */
 	added(agent: Agent): void;
-	/** An agent is gone, and what belongs to it goes too. */
+	/** An agent was removed, together with its data. */
 	removed(id: string): Promise<void>;
 }
 
@@ -29,12 +29,12 @@ export class PinnedFleets {
 		this.#world = world;
 	}
 
-	/** What would change for this fleet. Touches nothing. */
+	/** The changes of this fleet. Changes nothing. */
 	diff(sent: FleetSpec): readonly AgentChange[] {
 		return this.#compare(sent).changes;
 	}
 
-	/** Records the chosen ones of all changes to this fleet, and gives all of them. */
+	/** Records the selected changes of this fleet, and returns all of them. */
 	pin(
 		sent: FleetSpec,
 		chosen: (change: AgentChange) => boolean,
@@ -55,11 +55,14 @@ export class PinnedFleets {
 		const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
 		const gone = taken.filter(({ change }) => change === "remove");
 		const kept = taken.filter(({ change }) => change !== "remove");
-		// Values without an agent do no harm, an agent without its values would: they come first and go last.
+		// Values without an agent are harmless, an agent without its values is not: they are written first
+		// and removed last.
 		await this.#updateVault(kept.map(({ id }) => [id, specs.get(id)?.env ?? {}]));
+		const positions = new Map(fleet.agents.map(({ id }, position) => [id, position]));
+		const added: Agent[] = [];
 		for (const { id, change, keys } of taken) {
 			const spec = specs.get(id);
-			const position = fleet.agents.findIndex((each) => each.id === id);
+			const position = positions.get(id) ?? -1;
 			const runner = this.#world.runners.get(id);
 			if (change === "remove") await this.#remove(id);
 			else if (change === "change" && spec && runner) {
@@ -68,11 +71,12 @@ export class PinnedFleets {
 					if (!isMade) await this.#updateVault([[id, runner.life.snapshot().agent.spec.env]]);
 					continue;
 				}
-				// Another kind is another life: what the old one remembers means nothing to it.
+				// Another kind needs a new lifecycle: the old state does not apply.
 				await this.#remove(id);
-				await this.#create(spec, fleet.file, position);
-			} else if (change === "add" && spec) await this.#create(spec, fleet.file, position);
+				added.push(newAgent(spec, fleet.file, position));
+			} else if (change === "add" && spec) added.push(newAgent(spec, fleet.file, position));
 		}
+		await this.#create(added);
 		await this.#updateVault(gone.map(({ id }) => [id, null]));
 	}
 
@@ -80,10 +84,10 @@ export class PinnedFleets {
 		if (changes.length > 0) await this.#world.vault.update(Object.fromEntries(changes));
 	}
 
-	async #create(spec: AgentSpec, fleetFile: string, position: number): Promise<void> {
-		const agent = newAgent(spec, fleetFile, position);
-		await recordAdded(this.#world, agent);
-		this.#world.added(agent);
+	async #create(agents: readonly Agent[]): Promise<void> {
+		if (agents.length === 0) return;
+		await recordAdded(this.#world, agents);
+		for (const agent of agents) this.#world.added(agent);
 	}
 
 	async #remove(id: string): Promise<void> {

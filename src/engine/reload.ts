@@ -1,21 +1,21 @@
 /**
- * A reload: brings the agents of a fleet to what its file says. Agents that stay the same are not disturbed, those
- * that change or leave are stopped before what they depend on (S7), and none is stopped for a successor that could
- * not be started.
+ * A reload: applies the changes of a fleet file to its agents. Unchanged agents are not disturbed,
+ * changed or removed ones are stopped before their dependencies (S7), and none is stopped for a
+ * successor that could not be started.
  */
 
 import type { FleetSpec } from "../config/spec.js";
-import type { AgentRunner } from "./agent-runner.js";
 import type { EngineParts, Reloaded } from "./engine-parts.js";
-import type { StartOutcome, StartReport, StopReport } from "./life-world.js";
 import type { PinnedFleets } from "./pinned-fleets.js";
+import type { AgentRunner } from "./runs/agent-runner.js";
+import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
 import { dependsOn } from "./scope.js";
 import { stopInOrder } from "./stop-in-order.js";
 
 interface ReloadWorld extends Pick<EngineParts, "checkStart"> {
 	readonly runners: ReadonlyMap<string, AgentRunner>;
 	readonly fleets: PinnedFleets;
-	/** How a start went, or that it waits for something. */
+	/** The result of a start, or that it waits for something. */
 	readonly startOf: (id: string, start: Promise<StartOutcome>) => Promise<StartReport>;
 }
 
@@ -35,7 +35,8 @@ export async function reloadFleet(
 	);
 	const stopped = await stopAll(leaving, runners);
 	const isUndone = (id: string) => refused.has(id) || stopped.get(id)?.outcome === "not_proven";
-	// Another request may have changed the fleet while agents were stopping: only what was planned is done.
+	// Another request may have changed the fleet while agents were stopping: only planned changes are
+	// made.
 	const planned = new Map(changes.map(({ id, change }) => [id, change]));
 	await fleets.pin(fleet, ({ id, change }) => planned.get(id) === change && !isUndone(id));
 	return Promise.all(
@@ -53,7 +54,7 @@ export async function reloadFleet(
 			if (!starts || isUndone(id) || runner === undefined || spec?.kind === "call") {
 				return { ...report, start: null };
 			}
-			// An agent of another kind than before is a new one, and nobody has asked anything of it yet.
+			// An agent whose kind changed is a new one without any requests yet.
 			const isNew = known.get(id) !== runner;
 			const start = isNew ? runner.up("reeve") : runner.startChanged("reeve");
 			return { ...report, start: await startOf(id, start) };
@@ -64,7 +65,7 @@ export async function reloadFleet(
 const agentOf = (runners: ReloadWorld["runners"], id: string) =>
 	runners.get(id)?.life.snapshot().agent;
 
-/** Agents that run and could not be started with their new settings, with the reason. */
+/** Running agents that could not be started with their new settings, with the reason. */
 async function checkChanged(
 	fleet: FleetSpec,
 	{ runners, fleets, checkStart }: ReloadWorld,

@@ -1,4 +1,4 @@
-/** Which agents a request is about: one, a project's, or all. */
+/** Which agents a request concerns: one, those of a project, or all. */
 
 import type { AgentSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
@@ -14,7 +14,7 @@ function resolveScope(scope: Scope, ids: readonly string[]): readonly string[] {
 	throw new ReeveError("agent_not_found", `unknown agent or project ${scope}`, known);
 }
 
-/** Those in scope that are started and stopped; what runs only when it is called is neither. */
+/** The agents in scope that are started and stopped, without call agents. */
 export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): readonly string[] {
 	const lasting = new Set(specs.filter(({ kind }) => kind !== "call").map(({ id }) => id));
 	const ids = resolveScope(
@@ -24,7 +24,7 @@ export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): reado
 	return ids.filter((id) => lasting.has(id));
 }
 
-/** What must be ready before it starts. */
+/** The agents that must be ready before it starts. */
 export function dependsOn(spec: AgentSpec): readonly string[] {
 	return spec.kind === "call" ? [] : spec.dependsOn;
 }

@@ -1,8 +1,8 @@
-/** Stops agents, each after all that depend on it have stopped (S7). */
+/** Stops agents, each after its dependents (S7). */
 
 import { type DependencyGraph, orderByDependencies } from "../core/graph.js";
 
-/** Answers in the order of `ids`. Those that do not depend on each other stop at the same time. */
+/** Results in the order of `ids`. Independent agents stop concurrently. */
 export async function stopInOrder<T>(
 	graph: DependencyGraph,
 	ids: readonly string[],

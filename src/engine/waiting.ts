@@ -1,11 +1,11 @@
-/** Waiting on a clock that tests can move. */
+/** Waiting on a clock that tests can control. */
 
 import type { Clock } from "../ports/clock.js";
 
-/** Timers of the host cannot count further than this; longer waits are taken in steps. */
+/** The maximum of the host's timers; longer waits are split. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Runs `task` when the time has come, however far off that is. The answer calls it off. */
+/** Runs `task` after this time, however long. The returned function cancels it. */
 export function scheduleLong(clock: Clock, afterMs: number, task: () => void): () => void {
 	const dueMs = clock.now().steadyMs + afterMs;
 	let cancel = () => {};

@@ -1,7 +1,7 @@
 /**
- * One process for one request. The deadline covers all of it: spawning, writing, waiting, reading. When
- * this resolves the whole tree is gone and reaped (T6), whatever became of the attempt; it never
- * rejects. An answer that is complete counts, whatever its process does afterwards.
+ * One process for one request. The deadline covers all of it: spawning, writing, waiting, reading. It
+ * resolves when the whole tree is gone and reaped (T6), and never rejects. A complete response counts,
+ * whatever its process does afterwards.
  */
 
 import { Buffer } from "node:buffer";
@@ -30,10 +30,10 @@ import {
 } from "./program.js";
 import type { Bounds, World } from "./world.js";
 
-/** What was first to end the attempt. */
+/** What stopped the attempt first. */
 type Stop = "exited" | "timed_out" | "called_off" | "too_much";
 
-/** An attempt under way; the first reason to stop is the one that stays. */
+/** A running attempt; the first reason to stop is kept. */
 interface Stopping {
 	stop(why: Stop): void;
 	readonly stopped: Promise<Stop>;
@@ -96,7 +96,7 @@ function createStopping(): Stopping {
 	return { stop, stopped };
 }
 
-/** What to start, or how the attempt ends without that. */
+/** The command to start, or the outcome without a start. */
 function prepare({ adapter, program, request }: CallAttempt): CallCommand | AttemptEnd {
 	if (adapter === null) {
 		return { argv: program.argv, env: program.env, stdin: `${JSON.stringify(request)}\n` };
@@ -118,7 +118,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 interface Collected {
 	readonly stdout: Buffer;
-	/** What went wrong with the pipes themselves. */
+	/** An error of the pipes themselves. */
 	readonly ioError: string | null;
 }
 
@@ -141,7 +141,7 @@ function collectOutput(program: RunningProgram, bounds: Bounds, onTooMuch: () =>
 			return;
 		}
 		chunks.length = 0;
-		// Nobody reads on: whoever writes is told so, or waits until it is ended.
+		// Nothing reads from now on: a writing process gets an error, or blocks until it is killed.
 		stdout.destroy();
 		onTooMuch();
 	});
@@ -149,7 +149,7 @@ function collectOutput(program: RunningProgram, bounds: Bounds, onTooMuch: () =>
 		ioError = `cannot read its response: ${error.message}`;
 	});
 	stdin.on("error", (error: NodeJS.ErrnoException) => {
-		// An agent need not read what it does not want to know.
+		// An agent need not read its input.
 		if (error.code === "EPIPE" || error.code === "ECONNRESET") return;
 		ioError = `cannot write the request: ${error.message}`;
 	});
@@ -219,7 +219,7 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	return judgeUnanswered(end, answered, `${words}: ${detail}`);
 }
 
-/** What it has used counts however it ended, and takes nothing from how it ended. */
+/** Its usage counts whatever the outcome, and does not affect it. */
 function usedBy(adapter: CallAdapter | null, { stdout }: Answered): Pick<AttemptEnd, "used"> {
 	try {
 		const used = adapter?.used?.(stdout.toString("utf8")) ?? null;
@@ -237,7 +237,7 @@ function isLimited(said: unknown): said is Limited {
 	return typeof (said as Partial<Limited> | null)?.limited === "string";
 }
 
-/** `bad` says what it printed instead of an answer, if anything. */
+/** `bad` describes the output that is not a response, if any. */
 function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | null): Outcome {
 	if (end.outOfMemory) return classifyProcessFailure({ type: "no_answer", detail: renderEnd(end) });
 	if (ioError !== null) return classifyProcessFailure({ type: "io", detail: ioError });
@@ -252,14 +252,14 @@ function judgeUnanswered(end: ProgramEnd, { ioError }: Answered, bad: string | n
 
 interface OwnTmpdir {
 	readonly env: CallCommand["env"];
-	/** When nothing of the attempt runs any more. */
+	/** Called when no process of the attempt is left. */
 	remove(): Promise<void>;
 }
 
 async function makeOwnTmpdir({ env, ownTmpdir }: CallCommand): Promise<OwnTmpdir> {
 	if (ownTmpdir !== true) return { env, remove: async () => {} };
 	const folder = await mkdtemp(join(env["TMPDIR"] ?? tmpdir(), "reeve-call-")).catch(() => null);
-	// A full disk is for the program to complain about.
+	// On a full disk, the program itself reports the error.
 	if (folder === null) return { env, remove: async () => {} };
 	return {
 		env: { ...env, TMPDIR: folder },

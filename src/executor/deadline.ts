@@ -1,12 +1,15 @@
-/** Timers that may be longer than Node's, which fire at once beyond 2^31-1 ms. */
+/** Timers that support more than Node's 2^31-1 ms, beyond which Node fires immediately. */
 
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Calls back after this time; the returned function takes that back. */
+/** Calls back after this time; the returned function cancels it. */
 export function startDeadline(delayMs: number, onExpiry: () => void): () => void {
 	const dueMs = performance.now() + delayMs;
 	let timer: NodeJS.Timeout;
-	/** Looks at the clock again: a timer counts from the start of the loop's turn, so it may be early. */
+	/**
+	 * Checks the clock again: a timer counts from the start of the event loop iteration, so it may fire
+	 * early.
+	 */
 	const check = () => {
 		if (performance.now() < dueMs) arm();
 		else onExpiry();
@@ -19,7 +22,7 @@ export function startDeadline(delayMs: number, onExpiry: () => void): () => void
 	return () => clearTimeout(timer);
 }
 
-/** Resolves to true when the promise has resolved in time. */
+/** Resolves to true if the promise resolves in time. */
 export function isInTime(promise: Promise<unknown>, delayMs: number): Promise<boolean> {
 	return new Promise((resolve) => {
 		const cancel = startDeadline(delayMs, () => resolve(false));

@@ -1,6 +1,6 @@
 /**
- * Runs the programs of call and worker agents. Owns every process that it has started until nothing is
- * left of it; decides nothing: each attempt ends as an `Outcome`.
+ * Runs the programs of call and worker agents. Owns every process that it started until the whole tree
+ * is gone; decides nothing: each attempt returns an `Outcome`.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,19 +13,19 @@ import { startWorker } from "./worker.js";
 import { createWorld, type World } from "./world.js";
 
 export interface ExecutorOptions {
-	/** Tells apart the control groups of several executors on one host, such as those of two homes. */
+	/** Distinguishes the control groups of several executors on one host, such as those of two homes. */
 	readonly owner: string;
 	readonly answerBytesMax?: number;
 	readonly logBytesMax?: number;
 	readonly unreadBytesMax?: number;
-	/** Something for the daemon's log; never a value of an environment. */
+	/** A message for the daemon's log; never a value of an environment. */
 	readonly onTrouble?: (message: string) => void;
 }
 
 const KIB = 1024;
 
 export function createExecutor(options: ExecutorOptions): Executor {
-	// Remembered from now on: a host without files to spare must not keep anything from being ended.
+	// Cached now: a host without free file descriptors must not prevent kills later.
 	readBootId();
 	const world = createWorld({
 		owner: options.owner,
@@ -44,7 +44,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
 	};
 }
 
-/** A tree that forks may hide a process from one look; who is found in none of several is not there. */
+/**
+ * A forking tree may hide a process from one listing; several listings without it prove that it is
+ * gone.
+ */
 const LOOKS_MAX = 10;
 const LOOK_AGAIN_MS = 500;
 
@@ -60,7 +63,7 @@ async function endLeft(runIds: readonly string[], world: World): Promise<readonl
 			emptyLooks = found.length === 0 ? emptyLooks + 1 : 0;
 			for (const { runId, reason } of await endMarked(found, world)) stuck.set(runId, reason);
 		} catch (error) {
-			// Not to see is not to see nobody.
+			// A failed process listing does not mean that there are no processes.
 			unseen = `cannot list the processes: ${(error as Error).message}`;
 			await sleep(LOOK_AGAIN_MS);
 		}

@@ -1,6 +1,6 @@
 /**
- * The requests that a worker holds: waiting to be written, or written and not answered yet. A worker
- * that does not read makes requests wait here, each with its deadline running (A6).
+ * The requests of a worker: queued, or written and without a response. If a worker does not read,
+ * requests are queued here, each with its deadline running (A6).
  */
 
 import type { Writable } from "node:stream";
@@ -9,45 +9,45 @@ import type { AttemptEnd } from "../ports/executor.js";
 
 export interface HeldRequest {
 	readonly request: ActionRequest;
-	/** Whether the worker may have begun with it. */
+	/** Whether the worker may have started it. */
 	isSent: boolean;
-	/** When it was sent (`performance.now()`). */
-	sentAtMs: number;
-	/** Set when no answer of the worker counts any more (T7); null was called off. */
+	/** Set when a response no longer counts (T7); null if it was cancelled. */
 	verdict?: Outcome | null;
-	/** Set when its caller has gone and the worker serves others: called when the worker is done with it. */
+	/**
+	 * Set when its caller has gone and the worker serves others: called when the worker has finished it.
+	 */
 	abandoned?: () => void;
-	/** Where the worker's log was when this began. */
+	/** The position in the worker's log at its start. */
 	readonly logPosition: number;
 	readonly end: (end: AttemptEnd) => void;
 }
 
 export interface HeldRequests {
 	readonly size: number;
-	/** How many somebody still waits for. */
+	/** The number of requests with a waiting caller. */
 	readonly live: number;
 	add(held: HeldRequest): void;
-	/** The one with this id whose caller has gone. */
+	/** The request with this id whose caller has gone. */
 	abandoned(requestId: string): HeldRequest | null;
-	/** The one with this id, if an answer to it would count. */
+	/** The request with this id, if a response to it would count. */
 	answerable(requestId: string): HeldRequest | null;
 	has(requestId: string): boolean;
 	remove(held: HeldRequest): void;
 	all(): readonly HeldRequest[];
-	/** Writes what there is room for. */
+	/** Writes as many requests as fit. */
 	send(): void;
-	/** Resolves when nothing is held, now or later. */
+	/** Resolves when there are no requests, now or later. */
 	whenEmpty(): Promise<void>;
 }
 
 export function createHeldRequests(stdin: Writable, unreadBytesMax: number): HeldRequests {
 	const byId = new Map<string, HeldRequest>();
-	/** In the order in which they came. */
+	/** In order of arrival. */
 	const unsent = new Set<HeldRequest>();
 	let isCorked = false;
 	const waiting: (() => void)[] = [];
 
-	/** All that is written in one go of the event loop becomes one write to the system. */
+	/** Combines all writes of one event loop iteration into one system call. */
 	function cork(): void {
 		if (isCorked) return;
 		isCorked = true;
@@ -64,7 +64,6 @@ export function createHeldRequests(stdin: Writable, unreadBytesMax: number): Hel
 			cork();
 			unsent.delete(held);
 			held.isSent = true;
-			held.sentAtMs = performance.now();
 			stdin.write(`${JSON.stringify(held.request)}\n`);
 		}
 	}

@@ -1,16 +1,16 @@
-/** The end of what a process has written to stderr, within bounds (A6). */
+/** The end of a process's stderr output, within bounds (A6). */
 
 import { Buffer } from "node:buffer";
 
 export interface LogTail {
 	append(bytes: Buffer): void;
-	/** How many bytes there have been, those that are not kept included. */
+	/** The total number of bytes, including those no longer kept. */
 	readonly position: number;
-	/** What is kept of everything since a position, or the end of that. */
+	/** The kept output since a position, or the end of it. */
 	textSince(position: number, bytesMax?: number): string;
 }
 
-/** Each costs more than its bytes. */
+/** Each chunk has an overhead beyond its bytes. */
 const CHUNKS_MAX = 256;
 
 export function createLogTail(bytesMax: number): LogTail {
@@ -18,10 +18,10 @@ export function createLogTail(bytesMax: number): LogTail {
 	let keptBytes = 0;
 	let position = 0;
 
-	/** Now and then, not with every chunk: a chatty agent must not cost a copy each time. */
+	/** Not for every chunk: a verbose agent must not cause a copy each time. */
 	function shorten(): void {
 		const kept = Buffer.concat(chunks, keptBytes).subarray(-bytesMax);
-		// A copy: a part of the whole would keep all of it.
+		// A copy: a slice would retain the whole buffer.
 		chunks = [Buffer.from(kept)];
 		keptBytes = kept.length;
 	}
@@ -53,7 +53,7 @@ function lastBytes(chunks: readonly Buffer[], bytes: number): Buffer {
 	return Buffer.concat(chunks.slice(first)).subarray(-bytes);
 }
 
-/** Where the first whole character starts, if the beginning was cut off. */
+/** The start of the first complete character, if the beginning was cut off. */
 function characterStart(bytes: Buffer, isCut: boolean): number {
 	let start = 0;
 	while (isCut && start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;

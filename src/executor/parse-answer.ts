@@ -1,6 +1,6 @@
 /**
- * From what an agent has printed to its answer. An agent may print something before (T7 is not touched
- * by that: only an answer with the id of the request counts), unless its settings refuse it.
+ * Parses the output of an agent into its response. Other output before it is allowed (only a response
+ * with the id of the request counts, T7), unless the settings refuse it.
  */
 
 import { isTooDeep, JSON_DEPTH_MAX } from "../core/json-depth.js";
@@ -14,7 +14,7 @@ type Answer = Readonly<Record<string, unknown>> & { readonly request_id: string 
 
 const bad = (detail: string): ParsedAnswer => ({ ok: false, detail });
 
-/** The whole output of a call. */
+/** The complete output of a call. */
 export function parseAnswer(
 	bytes: Buffer,
 	requestId: string,
@@ -31,12 +31,12 @@ export function parseAnswer(
 	return checkResponse(found, text.length);
 }
 
-/** One line of a worker; null when it is no answer to anything. */
+/** One line of a worker; null if it is not a response. */
 export function parseAnswerLine(
 	line: Buffer,
 ): { readonly requestId: string; readonly parsed: ParsedAnswer } | null {
 	const text = decodeStrictly(line);
-	// Broken characters do not hide whose answer it was meant to be.
+	// Invalid characters do not hide the request id.
 	const answer = asAnswer(text ?? line.toString("utf8"));
 	if (answer === null) return null;
 	const parsed =
@@ -44,7 +44,7 @@ export function parseAnswerLine(
 	return { requestId: answer.request_id, parsed };
 }
 
-/** What somebody says is an answer, such as an adapter. */
+/** Validates a response, such as one from an adapter. */
 export function checkResponse(value: unknown, textLength: number): ParsedAnswer {
 	if (!isAnswer(value)) return bad("the response is not an object with a request_id");
 	if (typeof value["status"] !== "string") return bad("the response has no status");
@@ -54,7 +54,7 @@ export function checkResponse(value: unknown, textLength: number): ParsedAnswer 
 	return { ok: true, response: value as unknown as ActionResponse };
 }
 
-/** A few characters of it, fit for any screen. */
+/** A short excerpt that is safe to show. */
 export function quote(text: string): string {
 	const start = text.trim().slice(0, QUOTE_LENGTH);
 	return JSON.stringify(start) + (text.trim().length > QUOTE_LENGTH ? "…" : "");
@@ -88,12 +88,15 @@ function asAnswer(text: string): Answer | null {
 	}
 }
 
-/** Of the last lines, how many are tried; more than a person would print after an answer. */
+/** How many of the last lines are tried. */
 const LINES_TRIED_MAX = 1_000;
-/** Of answers over several lines, how many beginnings are tried: each costs a pass over the rest. */
+/**
+ * For responses over several lines, how many start positions are tried: each costs a pass over the
+ * rest.
+ */
 const STARTS_TRIED_MAX = 32;
 
-/** The last one with the right id, else the last one of all, which tells what went wrong. */
+/** The last one with the right id, otherwise the last one, which explains the failure. */
 function findAnswer(text: string, requestId: string): Answer | null {
 	const found = [...answersInLines(text), ...answersOverLines(text)];
 	return found.find(({ request_id }) => request_id === requestId) ?? found[0] ?? null;
@@ -119,7 +122,7 @@ function* lastLines(text: string): Generator<string> {
 	}
 }
 
-/** JSON that was printed with indentation: from a line that starts with `{` to the last `}`. */
+/** Indented JSON: from a line that starts with `{` to the last `}`. */
 function answersOverLines(text: string): Answer[] {
 	const end = text.lastIndexOf("}") + 1;
 	const answers: Answer[] = [];

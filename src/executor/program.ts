@@ -1,7 +1,7 @@
 /**
- * A program while it runs: in a session and process group of its own, marked with the id of its run,
- * and in a control group when it has limits. Nobody is left of it once `endProgram` or `endLeftovers`
- * has resolved (S11, T6).
+ * A running program: in its own session and process group, marked with the id of its run, and in a
+ * control group if it has limits. No process of it is left when `endProgram` or `endLeftovers` has
+ * resolved (S11, T6).
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -45,14 +45,14 @@ export interface RunningProgram {
 	readonly stdin: Writable;
 	readonly stdout: Readable;
 	readonly stderr: Readable;
-	/** Its own process has ended and is reaped. */
+	/** Its own process has exited and is reaped. */
 	readonly exited: Promise<ProgramEnd>;
 	/** Null while it runs. */
 	readonly end: ProgramEnd | null;
-	/** It has ended, and nobody holds its output any more. */
+	/** It has exited, and no process holds its output open. */
 	readonly closed: Promise<void>;
 	readonly groups: readonly string[];
-	/** Limits that could not be set, in words. */
+	/** Limits that could not be set, as text. */
 	readonly missingLimits: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export type ProgramStart =
 const hasLimits = ({ memoryBytes, cpuPercent, pids }: ResourceLimits) =>
 	memoryBytes !== null || cpuPercent !== null || pids !== null;
 
-/** `groups` is asked only for a program with limits: a group costs more than a small program. */
+/** `groups` is used only for a program with limits: a group costs more than a small program. */
 export async function startProgram(
 	launch: ProgramLaunch,
 	groups: () => Groups,
@@ -74,7 +74,7 @@ export async function startProgram(
 	try {
 		own = hasLimits(limits) ? groups().create(runId, limits) : null;
 		const child = own === null ? fork(argv, cwd, env) : forkLimited(own, argv, cwd, env, limits);
-		// The system has said by now whether it could be started; Node only tells later.
+		// The start has already succeeded or failed; Node only reports it later.
 		if (child.pid === undefined) {
 			throw await new Promise<Error>((resolve) => child.once("error", resolve));
 		}
@@ -100,7 +100,7 @@ function forkLimited(
 	limits: ResourceLimits,
 ): ChildProcess {
 	const limited = own.limitedArgv(argv, limits);
-	// Another program that starts this one would be found, and hide that this one is not.
+	// The wrapper program would be found and hide that this program is missing.
 	if (limited !== argv && checkLaunch({ argv, cwd, env }) !== null) return fork(argv, cwd, env);
 	return own.inside(() => fork(limited, cwd, env));
 }
@@ -121,8 +121,8 @@ function watchChild(
 		});
 	});
 	const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-	// An error of the process is only ever about signals, which are not sent through this object. Those
-	// of its pipes matter to some, and must not be the end of the daemon while nobody listens.
+	// Errors of the process object only concern signals, which are not sent through it. Errors of its
+	// pipes matter to some callers, and must not crash the daemon without a listener.
 	for (const source of [child, child.stdin, child.stdout, child.stderr]) {
 		source?.on("error", () => {});
 	}
@@ -144,13 +144,13 @@ function watchChild(
 
 const orphans = createOrphanLook();
 
-/** Right after the exit. Where there is neither group nor listing, a held pipe is noticed later. */
+/** Called right after the exit. Without a group or listing, a held pipe is noticed later. */
 function mayHaveLeftovers({ runId, pid, groups }: RunningProgram): boolean {
 	const isGroupEmpty = groups.every((group) => readGroupMembers(group).length === 0);
 	return !isGroupEmpty || hasProcessGroup(pid) || orphans.hasOrphan(runId);
 }
 
-/** Signal 0 is sent to nobody. */
+/** Signal 0 only checks for existence. */
 function hasProcessGroup(pgid: number): boolean {
 	try {
 		process.kill(-pgid, 0);
@@ -160,7 +160,7 @@ function hasProcessGroup(pgid: number): boolean {
 	}
 }
 
-/** About half a minute, together with the time that each try takes. */
+/** About half a minute, including the duration of each attempt. */
 const KILL_TRIES_MAX = 8;
 const KILL_PAUSE_MS = 1_000;
 
@@ -173,21 +173,21 @@ function killOnce(program: RunningProgram): Promise<KillResult> {
 	});
 }
 
-/** Until its own process is reaped, the number of the group is its own (S10). */
+/** Until its own process is reaped, the group id cannot be reused (S10). */
 function killOwnGroup({ pid, end }: RunningProgram): void {
 	if (end !== null) return;
 	try {
 		process.kill(-pid, "SIGKILL");
 	} catch {
-		// Gone, or not ours to kill: the next look tells.
+		// Gone, or owned by another user: the next check decides.
 	}
 }
 
-/** Ends the whole tree; its own process is reaped when this resolves, and its output read. */
+/** Kills the whole tree; when this resolves, its own process is reaped and its output read. */
 export async function endProgram(program: RunningProgram): Promise<KillResult> {
 	let killed = await killOnce(program);
 	for (let tries = 1; tries < KILL_TRIES_MAX && !killed.ok; tries++) {
-		// A host without files to spare cannot list its processes, but this takes none.
+		// A host without free file descriptors cannot list its processes, but this needs none.
 		killOwnGroup(program);
 		await sleep(tries * KILL_PAUSE_MS);
 		killed = await killOnce(program);
@@ -197,31 +197,33 @@ export async function endProgram(program: RunningProgram): Promise<KillResult> {
 	return killed;
 }
 
-/** After its own process has ended: ends what it left, if there is any. */
+/** Kills leftover processes after its own process has exited. */
 export async function endLeftovers(program: RunningProgram): Promise<KillResult> {
 	if (mayHaveLeftovers(program)) return endProgram(program);
 	if (await isInTime(program.closed, HELD_PIPE_MS)) return { ok: true, killed: [] };
 	return endProgram(program);
 }
 
-/** Until it is reaped the number is its own, even when it has ended. */
+/** Until it is reaped the pid cannot be reused, even if it has exited. */
 function identityOf({ pid, end }: RunningProgram): ProcessIdentity {
 	const entry = end === null ? lookUp(pid) : "none";
-	// No process ever has this start time.
+	// No process has this start time.
 	const startTime = typeof entry === "string" ? "ended" : entry.startTime;
 	return { bootId: readBootId(), pid, startTime };
 }
 
-/** How long the rest of the output may take when its writer is gone: it is all in the pipe. */
+/** How long reading the rest of the output may take after its writer has exited. */
 const HELD_PIPE_MS = 1_000;
 
-/** Reads what is left. A stranger who was handed the pipe does not hold the attempt up. */
+/**
+ * Reads the rest of the output. A foreign process that inherited the pipe does not delay the attempt.
+ */
 async function settleOutput({ closed, stdin, stdout, stderr }: RunningProgram): Promise<void> {
 	if (await isInTime(closed, HELD_PIPE_MS)) return;
 	for (const stream of [stdin, stdout, stderr]) stream.destroy();
 }
 
-/** How it ended, for people. */
+/** How it exited, as text. */
 export function renderEnd({ code, signal, outOfMemory }: ProgramEnd): string {
 	if (outOfMemory) return "was killed by the kernel: out of memory (see `limits.memory`)";
 	return signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;

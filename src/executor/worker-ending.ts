@@ -1,4 +1,4 @@
-/** What the end of a worker means for it and for the requests that it held. */
+/** The meaning of a worker's exit for the worker and for its requests. */
 
 import { classifyProcessFailure, type Outcome } from "../core/outcome.js";
 import type { WorkerEnd } from "../ports/executor.js";
@@ -7,7 +7,7 @@ import { type ProgramEnd, renderEnd } from "./program.js";
 
 export type Ending = Pick<WorkerEnd, "cause" | "reason">;
 
-/** It could not be ended, so nobody has seen its end. */
+/** It could not be killed, so its exit is unknown. */
 export const UNSEEN_END = (): ProgramEnd => ({
 	code: null,
 	signal: null,
@@ -15,7 +15,7 @@ export const UNSEEN_END = (): ProgramEnd => ({
 	atMs: Date.now(),
 });
 
-/** Of a worker that ended by itself. */
+/** For a worker that exited by itself. */
 export function endingOf(end: ProgramEnd, isStopping: boolean): Ending {
 	return { cause: isStopping ? "stopped" : "exited", reason: renderEnd(end) };
 }
@@ -24,11 +24,11 @@ export function displaced(detail: string): Outcome {
 	return classifyProcessFailure({ type: "displaced", detail });
 }
 
-/** Only what the worker had been given speaks against it. */
+/** Only requests that the worker had received count against it. */
 export function judgeHeld(
 	{ verdict, isSent }: HeldRequest,
 	{ cause, reason }: Ending,
-	/** Why the worker is not proven to be gone, if it is not. */
+	/** Why the worker is not proven gone, if it is not. */
 	left: string | null,
 ): Outcome | null {
 	if (left !== null && isSent && verdict !== null) {

@@ -1,4 +1,4 @@
-/** What a worker writes to stderr: all of it in files, the end of it at hand. Bounded (A6). */
+/** The stderr output of a worker: all of it in files, the end of it in memory. Bounded (A6). */
 
 import { Buffer } from "node:buffer";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
@@ -7,14 +7,14 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { createLogTail, type LogTail } from "./log-tail.js";
 
-/** How much may wait for the disk before the worker's stderr is not read any more. */
+/** How much may be queued for the disk before the worker's stderr is no longer read. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
 export interface WorkerLog {
 	readonly tail: LogTail;
-	/** A remark of our own. */
+	/** A message of Reeve itself. */
 	note(message: string): void;
-	/** For what may happen with every line: told at the 1st, 2nd, 4th, 8th… time. */
+	/** For messages that could repeat with every line: logged at the 1st, 2nd, 4th, 8th… time. */
 	count(what: string, detail: string): void;
 	close(): Promise<void>;
 }
@@ -46,19 +46,19 @@ export function createWorkerLog(stderr: Readable, folder: string, bytesMax: numb
 			// Powers of two have one bit.
 			if ((times & (times - 1)) === 0) note(`${what} (${times}×): ${detail}`);
 		},
-		// What the disk does not take is lost, and is no reason to fail.
+		// Output that the disk does not accept is lost, which is not a failure.
 		close: () => writer.close().catch(() => {}),
 	};
 }
 
 /*
- * Everything an agent prints, in files that stay within bounds (A6): `current.log`, and before it
- * `current.log.1`, `current.log.2`… A full disk loses output and never holds an agent up.
+ * The complete output of an agent, in files of bounded size (A6): `current.log`, and older
+ * `current.log.1`, `current.log.2`… A full disk loses output and never blocks an agent.
  */
 
 interface LogBounds {
 	readonly bytesPerFile: number;
-	/** The current one included. */
+	/** Including the current one. */
 	readonly files: number;
 }
 
@@ -67,7 +67,7 @@ const LOG_BOUNDS: LogBounds = { bytesPerFile: 10 * 1024 * 1024, files: 5 };
 const pathOf = (folder: string, number: number) =>
 	join(folder, number === 0 ? "current.log" : `current.log.${number}`);
 
-/** Makes `current.log` free by moving every file one further; the oldest goes. */
+/** Frees `current.log` by shifting every file by one; the oldest is removed. */
 function shiftFiles(folder: string, files: number): void {
 	rmSync(pathOf(folder, files - 1), { force: true });
 	for (let number = files - 2; number >= 0; number--) {
@@ -83,7 +83,7 @@ interface LogWriter {
 	append(bytes: Buffer): void;
 	/** Bytes that are not in the file yet. */
 	readonly waitingBytes: number;
-	/** Resolves when everything appended so far is in the file, or given up. */
+	/** Resolves when everything appended so far is written or dropped. */
 	flush(): Promise<void>;
 	close(): Promise<void>;
 }
@@ -132,7 +132,7 @@ function createLogWriter(
 			try {
 				await write(bytes);
 			} catch {
-				// No space, or no folder any more: this output is lost, the agent is not.
+				// No space, or the directory is gone: this output is lost, but the agent continues.
 			}
 			waitingBytes -= bytes.length;
 			onWritten();

@@ -1,4 +1,4 @@
-/** A worker's pipes: lines out of its stdout, and what is wrong when a pipe closes while it lives. */
+/** A worker's pipes: splits its stdout into lines, and detects pipes that close while it runs. */
 
 import { Buffer } from "node:buffer";
 import { renderSize } from "../core/units.js";
@@ -7,7 +7,7 @@ import type { RunningProgram } from "./program.js";
 
 interface PipeEvents {
 	onLine(line: Buffer): void;
-	/** Nothing can be asked of it any more. */
+	/** It cannot accept requests any more. */
 	onTrouble(reason: string): void;
 	isClosingExpected(): boolean;
 }
@@ -24,7 +24,7 @@ export function watchPipes(
 	const reader = createLineReader(lineBytesMax, onLine);
 	stdout.on("data", (chunk: Buffer) => {
 		if (reader.take(chunk)) return;
-		// Nobody reads on: whoever writes is told so, or waits until it is ended.
+		// Nothing reads from now on: a writing process gets an error, or blocks until it is killed.
 		stdout.destroy();
 		onTrouble(`printed a response larger than ${renderSize(lineBytesMax)}`);
 	});
@@ -33,7 +33,7 @@ export function watchPipes(
 		if (rest.length > 0) onLine(rest);
 	});
 
-	/** An ordinary exit closes its pipes a moment before it is known. */
+	/** A normal exit closes its pipes a moment before it is reported. */
 	async function judgeClosing(reason: string): Promise<void> {
 		if (isClosingExpected() || (await isInTime(exited, CLOSING_MS))) return;
 		onTrouble(reason);
@@ -45,7 +45,7 @@ export function watchPipes(
 const NEWLINE = 0x0a;
 
 interface LineReader {
-	/** False when a line is longer than allowed; nothing may be taken after that. */
+	/** False if a line is too long; the reader must not be used after that. */
 	take(chunk: Buffer): boolean;
 	/** The bytes after the last newline. */
 	rest(): Buffer;

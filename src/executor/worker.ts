@@ -1,9 +1,10 @@
 /**
- * One process that serves many requests, one JSON text per line both ways, answers in any order. What it
- * does for a request can only be ended with all of it. A request that is cancelled, or not answered within
- * the agent's own timeout, ends the whole tree before its caller is told (T6). A shorter deadline of one
- * caller does so only if nobody else uses the process: otherwise its request is abandoned, and the process
- * is ended when it serves nobody any more. An answer that comes later changes nothing (T7).
+ * One process that serves many requests, with one JSON text per line in both directions, and responses
+ * in any order. Its work for one request cannot be stopped separately. A request that is cancelled, or
+ * has no response within the agent's own timeout, kills the whole tree before its caller gets the
+ * outcome (T6). A caller's shorter deadline does so only if the process serves no other request:
+ * otherwise the request is abandoned, and the process is killed when it serves no requests any more. A
+ * later response changes nothing (T7).
  */
 
 import type { Buffer } from "node:buffer";
@@ -32,7 +33,7 @@ import { createWorkerLog, type WorkerLog } from "./worker-log.js";
 import { watchPipes } from "./worker-pipes.js";
 import type { World } from "./world.js";
 
-/** A worker's log is in files, and much of it may be about other requests. */
+/** The full log of a worker is in files, and much of it may concern other requests. */
 const REQUEST_LOG_BYTES_MAX = 8 * 1024;
 
 export async function startWorker(start: WorkerStart, world: World): Promise<WorkerStarted> {
@@ -45,7 +46,7 @@ export async function startWorker(start: WorkerStart, world: World): Promise<Wor
 	const worker = new ProcessWorker(start, started.program, world);
 	const takeBackHold = world.hold(() => void worker.stop(0));
 	void worker.ended.then(takeBackHold);
-	// The executor may have been closed while the program was started.
+	// The executor may have been closed during the start.
 	if (world.isClosed) await worker.stop(0);
 	return { ok: true, worker };
 }
@@ -98,7 +99,7 @@ class ProcessWorker implements Worker {
 		request: ActionRequest,
 		timeoutMs: number,
 		signal: AbortSignal,
-		workerMs = timeoutMs,
+		lateMs = 0,
 	): Promise<AttemptEnd> {
 		if (signal.aborted) return Promise.resolve({ outcome: null, log: "" });
 		if (!this.isOpen) {
@@ -111,7 +112,6 @@ class ProcessWorker implements Worker {
 			const held: HeldRequest = {
 				request,
 				isSent: false,
-				sentAtMs: 0,
 				logPosition: this.#log.tail.position,
 				end(result) {
 					takeBackDeadline();
@@ -127,8 +127,8 @@ class ProcessWorker implements Worker {
 				const outcome = classifyProcessFailure({ type: "timeout", afterMs: timeoutMs });
 				const why = `had no response within ${timeoutMs} ms`;
 				if (!held.isSent) this.#finish(held, outcome);
-				else if (timeoutMs >= workerMs) this.#endFor(held, outcome, "timed_out", why);
-				else if (this.#held.live > 1) this.#abandon(held, outcome, workerMs);
+				else if (lateMs === 0) this.#endFor(held, outcome, "timed_out", why);
+				else if (this.#held.live > 1) this.#abandon(held, outcome, lateMs);
 				else this.#endFor(held, outcome, "called_off", `${why}, its caller's deadline`);
 			});
 			signal.addEventListener("abort", callOff);
@@ -147,7 +147,7 @@ class ProcessWorker implements Worker {
 		return this.#ending === null ? "graceful" : "timed_out_killed";
 	}
 
-	/** Until the tree is gone and every request has ended. */
+	/** Runs until the tree is gone and every request has finished. */
 	async #live(): Promise<WorkerEnd> {
 		const hasExited = await Promise.race([
 			this.#program.exited.then(() => true),
@@ -164,7 +164,7 @@ class ProcessWorker implements Worker {
 		return { runId: this.runId, ...facts, ...why };
 	}
 
-	/** The first reason stays. One that has exited needs no end. */
+	/** The first reason is kept. A worker that has exited need not be killed. */
 	#end(cause: WorkerEndCause, reason: string): void {
 		if (this.#ending !== null || this.#program.end !== null) return;
 		this.#ending = { cause, reason };
@@ -172,20 +172,21 @@ class ProcessWorker implements Worker {
 		this.#askToEnd();
 	}
 
-	/** Ends the whole worker because of one request, which gets its outcome when the tree is gone. */
+	/** Kills the whole worker because of one request, which gets its outcome when the tree is gone. */
 	#endFor(held: HeldRequest, outcome: Outcome | null, cause: WorkerEndCause, what: string): void {
 		held.verdict = outcome;
 		this.#end(cause, `request ${held.request.request_id} ${what}`);
 	}
 
-	/** The caller has gone, and others use the worker: it may be late with this one until its own timeout. */
-	#abandon(held: HeldRequest, outcome: Outcome, workerMs: number): void {
+	/**
+	 * The caller has gone, and others use the worker: it may take until its own timeout for this request.
+	 */
+	#abandon(held: HeldRequest, outcome: Outcome, lateMs: number): void {
 		const id = held.request.request_id;
 		held.verdict = outcome;
 		this.#abandoned += 1;
-		const leftMs = held.sentAtMs + workerMs - performance.now();
-		const takeBackLimit = startDeadline(Math.max(0, leftMs), () =>
-			this.#end("timed_out", `request ${id} had no response within ${workerMs} ms`),
+		const takeBackLimit = startDeadline(lateMs, () =>
+			this.#end("timed_out", `request ${id} had no response within the agent's timeout`),
 		);
 		const over = new Promise<void>((resolve) => {
 			held.abandoned = () => {
@@ -219,7 +220,7 @@ class ProcessWorker implements Worker {
 	}
 
 	#takeLine(line: Buffer): void {
-		// What a sick one says is not believed.
+		// Output of a faulty worker is ignored.
 		if (this.#ending?.cause === "sick") return;
 		const answer = parseAnswerLine(line);
 		if (answer === null) {
@@ -252,7 +253,7 @@ class ProcessWorker implements Worker {
 	}
 }
 
-/** It was gone before it could be looked at. No process ever has this start time. */
+/** It exited before it could be inspected. No process has this start time. */
 const endedIdentity = (pid: number): ProcessIdentity => ({
 	bootId: readBootId(),
 	pid,

@@ -1,4 +1,6 @@
-/** What all calls and workers of one executor share: its bounds, its groups, and who is under way. */
+/**
+ * Shared state of all calls and workers of one executor: its bounds, its groups, and what is running.
+ */
 
 import { createGroups, type Groups } from "../host/cgroup.js";
 import {
@@ -9,11 +11,11 @@ import {
 } from "./program.js";
 
 export interface Bounds {
-	/** Of one answer. */
+	/** Of one response. */
 	readonly answerBytesMax: number;
-	/** Of what is kept of stderr with an attempt. */
+	/** Of the stderr output that is kept with an attempt. */
 	readonly logBytesMax: number;
-	/** Of what may wait for a worker that does not read. */
+	/** Of the data queued for a worker that does not read. */
 	readonly unreadBytesMax: number;
 }
 
@@ -21,14 +23,17 @@ export interface World {
 	readonly bounds: Bounds;
 	readonly isClosed: boolean;
 	start(launch: ProgramLaunch): Promise<ProgramStart>;
-	/** The program and all that belonged to it are gone. */
+	/** Called when the program and all of its processes are gone. */
 	release(program: RunningProgram): void;
-	/** Something is under way, and `callOff` ends it; to be taken back when nothing is left of it. */
+	/**
+	 * Registers running work, which `callOff` stops; call the returned function when nothing is left of
+	 * it.
+	 */
 	hold(callOff: () => void): () => void;
 	groupsOf(runId: string): readonly string[];
 	removeGroups(paths: readonly string[]): void;
 	trouble(message: string): void;
-	/** Ends everything that is under way. */
+	/** Stops all running work. */
 	close(): Promise<void>;
 }
 
@@ -41,7 +46,7 @@ export interface WorldOptions {
 export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 	let groups: Groups | null = null;
 	let closing: Promise<void> | null = null;
-	/** Groups that could not be removed yet, since somebody was still leaving them. */
+	/** Groups that could not be removed yet, because a process was still exiting. */
 	const leftGroups = new Set<string>();
 	const held = new Set<() => void>();
 	let onIdle: () => void = () => {};
@@ -59,7 +64,7 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 		}
 	}
 
-	/** The same words about the same agent once: a limit that cannot be set is so for every call. */
+	/** Logs each message once: a limit that cannot be set fails for every call. */
 	function tellOnce(message: string): void {
 		if (told.has(message) || told.size >= TOLD_MAX) return;
 		told.add(message);

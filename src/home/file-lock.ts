@@ -1,7 +1,8 @@
 /**
- * One process at a time, for work that takes milliseconds. The lock is made of numbered files, as the lock of the
- * daemon is: the highest number counts and names its holder by identity, so a killed holder never blocks anyone. A
- * released lock stays, emptied, because numbers must only grow: a process that was late finds its number taken.
+ * A lock for work that takes milliseconds, held by one process at a time. Like the lock of the daemon,
+ * it consists of numbered files: the highest number is valid and names its holder by identity, so a
+ * killed holder never blocks others. A released lock stays as an empty file, because numbers must only
+ * grow: a process that was late finds its number taken.
  */
 
 import { mkdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
@@ -14,11 +15,11 @@ import { createNumbered, newestNumber, numbers } from "./numbered-files.js";
 const WAIT_MS_MAX = 30_000;
 const LOOK_MS = 5;
 
-/** Callers of this process wait for each other here, in order, and not by looking at files. */
+/** Callers in this process are queued here, in order, without checking files. */
 const queues = new Map<string, Promise<unknown>>();
 let own: ProcessIdentity | null = null;
 
-/** Throws when another process keeps the lock for too long. */
+/** Throws if another process holds the lock for too long. */
 export function withFileLock<T>(
 	folder: string,
 	name: string,
@@ -62,13 +63,13 @@ async function withLockFile<T>(
 	}
 }
 
-/** The number of the lock; or who has it, as far as that can be seen. */
+/** The number of the lock, or its holder if known. */
 function take(folder: string, name: string): number | { readonly holder: ProcessIdentity | null } {
 	const newest = newestNumber(folder, name);
 	if (newest > 0) {
 		const holder = readHolder(join(folder, `${name}.${newest}`));
 		if (holder === "replaced") return { holder: null };
-		// What cannot be told apart from alive is alive.
+		// An unknown state counts as alive.
 		if (holder !== "released" && isAlive(holder) !== false) return { holder };
 	}
 	own ??= readIdentity(process.pid);
@@ -93,17 +94,17 @@ function readHolder(path: string): ProcessIdentity | "released" | "replaced" {
 		const holder = JSON.parse(text) as ProcessIdentity | null;
 		return typeof holder?.pid === "number" ? holder : "released";
 	} catch {
-		// Emptied by its holder. Files are linked into place whole, so anything else was damaged while
-		// the host went down, and its holder with it.
+		// Emptied by its holder. Files are linked into place complete, so any other content was damaged
+		// when the host went down, together with its holder.
 		return "released";
 	}
 }
 
-/** Needs no space on the disk, so a full one cannot keep a lock held. */
+/** Needs no disk space, so a full disk cannot keep a lock held. */
 function release(folder: string, name: string, number: number): void {
 	try {
 		truncateSync(join(folder, `${name}.${number}`), 0);
 	} catch {
-		// The folder was removed, and the lock with it.
+		// The directory was removed, and the lock with it.
 	}
 }

@@ -1,8 +1,8 @@
 /**
- * At most one live owner of a folder. Node has no file locks, so this is made of files that are linked
- * into place: `lock.1`, `lock.2`… The highest number counts, and names its owner by identity. Whoever
- * finds that owner dead tries to create the next number; only one can. Numbers are never reused while
- * a higher one exists, so nobody can mistake a fresh lock for the stale one it had seen.
+ * At most one live owner of a directory. Node has no file locks, so it consists of files that are
+ * linked into place: `lock.1`, `lock.2`… The highest number is valid, and names its owner by identity.
+ * A process that finds that owner dead tries to create the next number; only one can succeed. Numbers
+ * are never reused while a higher one exists, so a new lock is never mistaken for a stale one.
  */
 
 import { existsSync, rmSync } from "node:fs";
@@ -13,14 +13,14 @@ import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-
 
 export type LockResult =
 	| { readonly ok: true }
-	/** The owner; null when another process was faster. */
+	/** The owner; null if another process was faster. */
 	| { readonly ok: false; readonly owner: ProcessIdentity | null; readonly isDamaged?: false }
-	/** The newest lock names no owner, as one that a power failure left empty. */
+	/** The newest lock names no owner, for example because a power failure left it empty. */
 	| { readonly ok: false; readonly owner: null; readonly isDamaged: true };
 
 /**
- * Takes the lock for this process; it ends with the process. A damaged lock is taken only where the caller has
- * made sure that it has no owner.
+ * Acquires the lock for this process; it ends with the process. A damaged lock is acquired only if the
+ * caller has verified that it has no owner.
  */
 export function takeLock(folder: string, name: string, takesDamaged = false): LockResult {
 	const newest = newestNumber(folder, name);
@@ -29,7 +29,7 @@ export function takeLock(folder: string, name: string, takesDamaged = false): Lo
 		const owner = readJsonFile<ProcessIdentity>(path);
 		const isDamaged = owner === null && existsSync(path);
 		if (isDamaged && !takesDamaged) return { ok: false, owner: null, isDamaged };
-		// What cannot be told apart from alive is alive.
+		// An unknown state counts as alive.
 		if (!isDamaged && (owner === null || isAlive(owner) !== false)) return { ok: false, owner };
 	}
 	const own = newest + 1;

@@ -1,4 +1,4 @@
-/** Files of one name with a growing number, `lock.1`, `lock.2`: whoever makes the next one has it alone. */
+/** Files with a growing number, `lock.1`, `lock.2`: only one process can create the next one. */
 
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export function numbers(folder: string, name: string): number[] {
 
 export const newestNumber = (folder: string, name: string) => Math.max(0, ...numbers(folder, name));
 
-/** Null where there is none, or nothing that can be read. */
+/** Null if it is missing or unreadable. */
 export function readJsonFile<T>(path: string): T | null {
 	try {
 		return JSON.parse(readFileSync(path, "utf8")) as T;
@@ -22,7 +22,7 @@ export function readJsonFile<T>(path: string): T | null {
 	}
 }
 
-/** A link appears with its whole text, and not at all if the number is taken. */
+/** A link appears with its complete text, or not at all if the number is taken. */
 export function createNumbered(
 	folder: string,
 	name: string,

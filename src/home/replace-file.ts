@@ -1,7 +1,8 @@
 /**
- * The one way to write a file: whole, under a name of its own, and renamed into place. A reader sees the old
- * content or the new content, whatever dies in between (A9). Temporary names are unique, so that two writers never
- * share one, and carry the writer's pid, so that a later process can remove what a killed writer left.
+ * The only way to write a file: complete, under a temporary name, and renamed into place. A reader sees
+ * the old or the new content, whatever dies in between (A9). Temporary names are unique, so that two
+ * writers never share one, and contain the writer's pid, so that a later process can remove the
+ * leftovers of a killed writer.
  */
 
 import { randomBytes } from "node:crypto";
@@ -21,19 +22,19 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 export interface ReplaceOptions {
-	/** Exactly this mode, whatever the umask; 0600 by default. */
+	/** Exactly this mode, independent of the umask; 0600 by default. */
 	readonly mode?: number;
 	/**
-	 * Whether the file is on the disk when the call returns. False for files that describe a live process: a
-	 * power failure ends the process as well.
+	 * Whether the file is on the disk when the call returns. False for files that describe a live
+	 * process, which does not survive a power failure either.
 	 */
 	readonly durable?: boolean;
 }
 
 export interface ReplaceIfOptions extends ReplaceOptions {
-	/** The owner that the file has; by default that of this process. */
+	/** The owner of the file; by default that of this process. */
 	readonly owner?: { readonly uid: number; readonly gid: number };
-	/** Asked right before the new file takes its place. */
+	/** Checked right before the new file replaces the old one. */
 	readonly onlyIf?: () => Promise<boolean>;
 }
 
@@ -47,7 +48,7 @@ export async function replaceFile(
 	await replaceFileIf(path, text, options);
 }
 
-/** The same on a condition; false when that did not hold, and the file is as it was. */
+/** The same with a condition; false if it did not hold, and the file is unchanged. */
 export async function replaceFileIf(
 	path: string,
 	text: string,
@@ -77,13 +78,13 @@ export async function replaceFileIf(
 	return true;
 }
 
-/** A daemon of root's may change files of another user, to whom they still belong afterwards. */
+/** A daemon of root may change files of another user, who must stay their owner. */
 async function giveTo(file: FileHandle, { uid, gid }: { uid: number; gid: number }): Promise<void> {
 	const now = await file.stat();
 	if (now.uid !== uid || now.gid !== gid) await file.chown(uid, gid);
 }
 
-/** For processes that cannot wait, and for files that a synchronous caller needs at once. */
+/** For synchronous callers. */
 export function replaceFileSync(
 	path: string,
 	text: string,
@@ -107,21 +108,27 @@ export function replaceFileSync(
 	if (durable) syncFolderSync(dirname(path));
 }
 
-/** A name beside the file that no other writer uses. */
+/** A name next to the file that no other writer uses. */
 export function temporaryPath(path: string): string {
 	return `${path}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`;
 }
 
-/** Of this version, and of older ones that wrote files of users; never a name that a user or a CLI would choose. */
+/**
+ * Of this version, and of older ones that wrote files of users; never a name that a user or a CLI would
+ * choose.
+ */
 export const OWN_TEMPORARY = /\.(?:reeve-\d+|\d+-[0-9a-f]{12})\.tmp$/;
-/** With the writer's pid; older versions wrote `NAME.PID.tmp`, `NAME.reeve-PID.tmp`, `NAME.tmp` and `NAME.new`. */
+/**
+ * With the writer's pid; older versions used `NAME.PID.tmp`, `NAME.reeve-PID.tmp`, `NAME.tmp` and
+ * `NAME.new`.
+ */
 const TEMPORARY = /\.(?:(?:(?:reeve-)?(\d+)(?:-[0-9a-f]+)?\.)?tmp|new)$/;
-/** No write takes this long. A writer that was suspended meanwhile fails at its rename, which harms nothing. */
+/** Longer than any write. A writer that was suspended fails at its rename, which is harmless. */
 const WRITE_MS_MAX = 60 * 60 * 1_000;
 
 /**
- * Removes the temporary files in this folder that a killed writer left. The kernel reuses pids, so the age of a file
- * counts as well.
+ * Removes the temporary files of killed writers in this directory. Pids are reused, so the age of a
+ * file counts as well.
  */
 export function removeLeftovers(
 	folder: string,
@@ -140,7 +147,7 @@ export function removeLeftovers(
 	}
 }
 
-/** The same in every folder below this one. */
+/** The same in all directories below this one. */
 export function removeLeftoversBelow(folder: string): void {
 	removeLeftovers(folder);
 	for (const name of namesIn(folder)) {
@@ -166,7 +173,7 @@ function namesIn(folder: string): readonly string[] {
 	}
 }
 
-/** Some filesystems cannot force a folder to the disk, and say so. */
+/** Some filesystems cannot sync a directory, and report that. */
 const UNSUPPORTED = ["EINVAL", "ENOTSUP", "EISDIR"];
 
 function ignoreUnsupported(error: unknown): void {

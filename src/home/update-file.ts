@@ -134,8 +134,8 @@ export async function readIfThere(path: string): Promise<string | null> {
 }
 
 /*
- * The lock that agent CLIs written for Node take before they change their settings (`proper-lockfile`): a folder
- * `FILE.lock`, created to take it and removed to release it. One whose time is older than ten seconds is left over
+ * The lock that agent CLIs written for Node use for their settings (`proper-lockfile`): a directory
+ * `FILE.lock`, created to acquire and removed to release it. One older than ten seconds is left over
  * from a killed process; a live holder renews it.
  */
 
@@ -143,7 +143,7 @@ const STALE_MS = 10_000;
 const WAIT_MS_MAX = 20_000;
 const LOOK_MS = 25;
 
-/** Throws when another process keeps the lock for too long. */
+/** Throws if another process holds the lock for too long. */
 export async function withLockFolder<T>(
 	file: string,
 	act: () => Promise<T>,
@@ -156,7 +156,7 @@ export async function withLockFolder<T>(
 		if (performance.now() > untilMs) {
 			throw new Error(`another program has held the lock ${lock} for too long`);
 		}
-		// Not in step with others that wait.
+		// Randomized, to avoid retrying in step with other processes.
 		await sleep(LOOK_MS * (0.5 + Math.random()));
 		state = await take(lock);
 	}
@@ -176,7 +176,7 @@ async function take(lock: string): Promise<"taken" | "held" | "other"> {
 	}
 	const held = await stat(lock).catch(() => null);
 	if (held === null) return "held";
-	// A file of this name follows another convention, and says nothing here.
+	// A file with this name follows another convention and is ignored.
 	if (!held.isDirectory()) return "other";
 	if (held.mtimeMs < Date.now() - STALE_MS) await rmdir(lock).catch(() => {});
 	return "held";

@@ -1,4 +1,4 @@
-/** Folders of control groups: made and removed, though others make and remove theirs beside them. */
+/** Creates and removes directories of control groups, while others do the same next to them. */
 
 import { mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { GROUPS_FOLDER } from "./cgroup-members.js";
 
 const MAKE_TRIES_MAX = 10;
 
-/** Somebody else may remove the common folder, empty as it is, between two steps of this. */
+/** Another process may remove the empty common directory between two steps. */
 export function makeGroup(folder: string): void {
 	for (let tries = 1; ; tries++) {
 		try {
@@ -19,7 +19,7 @@ export function makeGroup(folder: string): void {
 	}
 }
 
-/** False when something is still in it. */
+/** False if it is not empty. */
 export function removeGroup(folder: string): boolean {
 	try {
 		rmdirSync(folder);
@@ -29,15 +29,15 @@ export function removeGroup(folder: string): boolean {
 	}
 }
 
-/** Removes what is empty of an owner's groups below a group, and the common folder. */
+/** Removes an owner's empty groups below a group, and the common directory. */
 export function sweepGroups(home: string, owner: string): void {
 	const parent = join(home, GROUPS_FOLDER);
 	try {
 		const ours = readdirSync(parent).filter((name) => name.startsWith(`${owner}-`));
-		// The kernel refuses to remove a group that has anything in it.
+		// The kernel refuses to remove a group that is not empty.
 		for (const name of ours) removeGroup(join(parent, name));
 		rmdirSync(parent);
 	} catch {
-		// Not there, or others are still in it.
+		// It does not exist, or is still in use.
 	}
 }

@@ -1,10 +1,10 @@
-/** Where this process is among the control groups, from what `/proc` says. */
+/** The position of this process in the control group hierarchies, from `/proc`. */
 
 import { join, posix } from "node:path";
 
-/** The folder of this process's own group in each hierarchy. */
+/** The directory of this process's own group in each hierarchy. */
 export interface GroupLayout {
-	/** Version 2; null where it is not mounted. */
+	/** Version 2; null if it is not mounted. */
 	readonly unified: string | null;
 	/** Version 1, by controller. */
 	readonly byController: Readonly<Partial<Record<string, string>>>;
@@ -51,7 +51,7 @@ function parseMounts(mountinfo: string) {
 	return { unified, byController };
 }
 
-/** Null when the group lies outside of what is mounted here, as it may in a container. */
+/** Null if the group is outside of the mounted part, as may happen in a container. */
 function folderOf(mount: Mount | null, path: string): string | null {
 	if (mount === null) return null;
 	const relative = posix.relative(mount.root, path);

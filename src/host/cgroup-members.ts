@@ -1,17 +1,17 @@
-/** Who is in a run's control group, and how they end. Works from the group's path alone. */
+/** The members of a run's control group, and how to kill them. Works from the group's path alone. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** All of Reeve's groups are below a folder of this name. */
+/** The directory below which all of Reeve's groups are. */
 export const GROUPS_FOLDER = "reeve";
 
-/** A stored path is believed only if it can be one of ours (S10). */
+/** A stored path is trusted only if it can be one of Reeve's (S10). */
 export function isOwnGroup(path: string): boolean {
 	return /^\/[^\0]*\/reeve\/[\w.-]+$/.test(path) && !path.includes("/../");
 }
 
-/** Also those in groups that the run has made below its own. */
+/** Including those in groups that the run has created below its own. */
 export function readGroupMembers(path: string): number[] {
 	return isOwnGroup(path) ? readMembersBelow(path) : [];
 }
@@ -29,18 +29,18 @@ function readMembersBelow(path: string): number[] {
 	}
 }
 
-/** Kills all at once where the kernel can (version 2, Linux 5.14); elsewhere nothing happens. */
+/** Kills all at once if the kernel supports it (version 2, Linux 5.14); otherwise does nothing. */
 export function killGroup(path: string): void {
 	if (!isOwnGroup(path)) return;
 	try {
-		// `r+`: opening must not create the file in a folder that is no group.
+		// `r+`: must not create the file in a directory that is not a group.
 		writeFileSync(join(path, "cgroup.kill"), "1", { flag: "r+" });
 	} catch {
-		// Version 1, an old kernel, or gone already: the members are killed one by one.
+		// Version 1, an old kernel, or already gone: the members are killed one by one.
 	}
 }
 
-/** How many processes of a group the kernel has killed for want of memory. */
+/** How many processes of a group the kernel has killed because of its memory limit. */
 export function readOomKills(folder: string): number {
 	for (const file of ["memory.events", "memory.oom_control"]) {
 		try {

@@ -73,7 +73,7 @@ describe("in version 2", () => {
 	const folder = mkdtempSync(join(tmpdir(), "reeve-cgroup-"));
 	afterAll(() => rmSync(folder, { recursive: true }));
 
-	/** A group as the kernel would show it. */
+	/** A group as shown by the kernel. */
 	function showGroup(path: string, files: Readonly<Record<string, string>> = {}): string {
 		const at = join(folder, path);
 		mkdirSync(at, { recursive: true });

@@ -1,13 +1,13 @@
 /**
- * Control groups: one per run, below the group that this process is in, so that whatever limits the
- * host has set keep holding. They name every process of a run, whatever it does to hide, and they are
- * the only way to limit a whole tree.
+ * Control groups: one per run, below the group of this process, so that limits of the host stay in
+ * effect. They list every process of a run, whatever it does to hide, and are the only way to limit a
+ * whole tree.
  *
- * A run joins before it executes anything: this process steps into the run's group, forks, and steps
- * out again. Limits are set only after that, so that they can never strike this process.
+ * A run joins before it executes anything: this process moves into the run's group, forks, and moves
+ * out again. Limits are set only after that, so that they never affect this process.
  *
- * Each thing that is not permitted is left out, with the reason; nothing fails for want of a group. No
- * process but this one and its own children is ever moved.
+ * Unavailable features are skipped, with the reason; nothing fails because a group is missing. Only
+ * this process and its own children are ever moved.
  */
 
 import {
@@ -27,65 +27,67 @@ import { type GroupLayout, parseGroupLayout } from "./cgroup-layout.js";
 import { GROUPS_FOLDER, readOomKills } from "./cgroup-members.js";
 import { limitMemory, MEMORY_WITHOUT_GROUP, NONE_WITHOUT_GROUP } from "./process-limits.js";
 
-/** What the host lets us do, in words for `reeve doctor`. */
+/** The supported limits of the host, as text for `reeve doctor`. */
 export interface LimitSupport {
 	readonly name: "tracking" | "memory" | "pids" | "cpu";
 	/** For a run as a whole. */
 	readonly available: boolean;
 	/** How, or why not. */
 	readonly reason: string;
-	/** What is done instead, or why there is nothing that could be; null where it is available. */
+	/** The alternative, or why there is none; null if it is available. */
 	readonly instead: string | null;
-	/** Where it is not available: whether it holds for each process by itself. */
+	/** If it is not available: whether each process can be limited separately. */
 	readonly perProcess: boolean;
 }
 
 export type Limit = "memory" | "pids" | "cpu";
 export type Argv = readonly [string, ...string[]];
 
-/** A place where groups can be made. */
+/** A location where groups can be created. */
 interface Place {
 	readonly version: 1 | 2;
-	/** This process's own group there. */
+	/** This process's own group in that hierarchy. */
 	readonly home: string;
-	/** The way back, open from the beginning: a process that has no files left must not stay inside. */
+	/** Opened in advance: a process without free file descriptors must be able to move back. */
 	readonly homeFd: number;
 }
 
 export interface RunGroups {
-	/** The folders, to be stored with the run. */
+	/** The directories, to be stored with the run. */
 	readonly paths: readonly string[];
-	/** Where the kernel counts what it kills for want of memory. */
+	/** Where the kernel counts out-of-memory kills. */
 	readonly oomPaths: readonly string[];
-	/** The command line to start: where no group limits the memory, one that limits itself. */
+	/** The command line to start: if no group limits the memory, one that limits itself. */
 	limitedArgv(argv: Argv, limits: ResourceLimits): Argv;
-	/** The command line of whoever starts the run and waits for its end, in a unit of the run's own. */
+	/**
+	 * The command line of the launcher that starts the run and waits for its exit, in a unit of its own.
+	 */
 	enclosedArgv(argv: Argv, request: StartRequest): Argv;
-	/** Runs `fork` with this process inside the groups; what it forks stays in them. */
+	/** Runs `fork` with this process inside the groups; the forked process stays in them. */
 	inside<T>(fork: () => T): T;
 	/** The run has joined the groups by itself. */
 	joined(): void;
-	/** Sets the limits; says which could not be set. */
+	/** Sets the limits; returns those that could not be set. */
 	applyLimits(limits: ResourceLimits): string[];
-	/** How many of the run's processes the kernel has killed for want of memory. */
+	/** How many of the run's processes the kernel has killed because of the memory limit. */
 	countOomKills(): number;
 }
 
 export interface Groups {
 	describe(): readonly LimitSupport[];
-	/** Groups for a run, as far as permitted; perhaps none. */
+	/** Groups for a run, as far as permitted; possibly none. */
 	create(runId: string, limits: ResourceLimits): RunGroups;
-	/** Where the groups of a run are, if it has some. */
+	/** The groups of a run, if it has any. */
 	find(runId: string): readonly string[];
-	/** Removes a run's groups; false when something is still in one. */
+	/** Removes a run's groups; false if one is not empty. */
 	remove(paths: readonly string[]): boolean;
-	/** Removes empty groups that were left behind under this owner's name, and the common folders. */
+	/** Removes empty groups of this owner, and the common directories. */
 	sweep(): void;
 	/** No groups can be joined after this. */
 	close(): void;
 }
 
-/** Which limits this process could give to what it starts. */
+/** The limits that this process can set for its children. */
 export function describeLimits(): readonly LimitSupport[] {
 	const groups = createGroups("doctor");
 	groups.sweep();
@@ -93,12 +95,15 @@ export function describeLimits(): readonly LimitSupport[] {
 	return groups.describe();
 }
 
-/** `owner` tells apart the groups of several users of this module on one host. */
+/** `owner` distinguishes the groups of several users of this module on one host. */
 export function createGroups(
 	owner: string,
-	/** Where they may be; a text says why there are to be none. */
+	/** The layout; a text explains why no groups are used. */
 	layout: GroupLayout | string = readGroupLayout(),
-	/** Whether this process tries a group by stepping into it. Otherwise it never moves, and runs join by themselves. */
+	/**
+	 * Whether this process tests a group by moving into it. Otherwise it never moves, and runs join by
+	 * themselves.
+	 */
 	{ steps = true }: { readonly steps?: boolean } = {},
 ): Groups {
 	const find: FindPlace = (version, home) => tryPlace(version, home, owner, steps);
@@ -144,7 +149,7 @@ export function createGroups(
 	};
 }
 
-/** The groups of this name below those of a layout, in the order in which a run gets them. */
+/** The groups with this name in a layout, in the order in which a run gets them. */
 export function findGroups(
 	{ unified, byController }: GroupLayout,
 	name: string,
@@ -156,7 +161,7 @@ export function findGroups(
 		.filter((folder) => existsSync(folder));
 }
 
-/** What there is for a limit where groups cannot give it. */
+/** The alternative for a limit without groups. */
 export function describeWithout(
 	name: LimitSupport["name"],
 	isMissing: boolean,
@@ -178,7 +183,7 @@ export const askedFor = (limits: ResourceLimits): Record<Limit, number | null> =
 	cpu: limits.cpuPercent,
 });
 
-/** The groups of a process, or why they cannot be had. */
+/** The groups of a process, or why they are not available. */
 export function readGroupLayout(pid: number | "self" = "self"): GroupLayout | string {
 	if (process.platform !== "linux") return "control groups are only available on Linux";
 	try {
@@ -191,10 +196,10 @@ export function readGroupLayout(pid: number | "self" = "self"): GroupLayout | st
 	}
 }
 
-/** The place, or why no groups can be made there. */
+/** The location, or why no groups can be created there. */
 type FindPlace = (version: 1 | 2, home: string) => Place | string;
 
-/** Version 2 if it can be had: its groups can be killed as a whole. */
+/** Version 2 if available: its groups can be killed as a whole. */
 function findTracking(layout: GroupLayout | string, find: FindPlace): Place | string {
 	if (typeof layout === "string") return layout;
 	const { freezer, pids } = layout.byController;
@@ -229,7 +234,7 @@ function findLimit(
 	return problem ?? tracking;
 }
 
-/** Hands a controller down to the groups below, which version 2 asks for at every level. */
+/** Enables a controller for the groups below, which version 2 requires at every level. */
 function enable(limit: Limit, folder: string): string | null {
 	try {
 		makeGroup(folder);
@@ -248,16 +253,16 @@ function enable(limit: Limit, folder: string): string | null {
 const INHABITED = "contains processes, so it cannot enable the controller";
 
 /**
- * The kernel would hand down cpu and pids all the same, by making the group one of threads; then no
- * process can be put into a group below it any more, and not even systemd can reload the service. Only
- * the root of all, which has no type, is free of this.
+ * The kernel would enable cpu and pids anyway, by turning the group into a threaded one; then no
+ * process can be moved into a group below it any more, and not even systemd can reload the service.
+ * Only the root group, which has no type, is exempt.
  */
 function isInhabited(folder: string): boolean {
 	if (!existsSync(join(folder, "cgroup.type"))) return false;
 	return readFileSync(join(folder, "cgroup.procs"), "utf8").trim() !== "";
 }
 
-/** Steps in and out once, or looks whether a process may; a text says why that does not work. */
+/** Moves in and out once, or checks whether a process may; a text explains why it does not work. */
 function tryPlace(version: 1 | 2, home: string, owner: string, steps: boolean): Place | string {
 	const folder = join(home, GROUPS_FOLDER, `${owner}-probe-${process.pid}`);
 	let homeFd: number | undefined;
@@ -282,11 +287,11 @@ function tryPlace(version: 1 | 2, home: string, owner: string, steps: boolean): 
 	}
 }
 
-/** In version 1 a thread can be moved alone: this one, which forks. */
+/** In version 1 a single thread can be moved: the one that forks. */
 const doorOf = (version: 1 | 2, folder: string) =>
 	join(folder, version === 1 ? "tasks" : "cgroup.procs");
 
-/** Moves this process, if it may; `0` is whoever writes it. */
+/** Moves this process, if permitted; `0` is the writing process. */
 function stepInto({ version }: Place, folder: string): boolean {
 	try {
 		writeFileSync(doorOf(version, folder), "0", { flag: "r+" });
@@ -349,7 +354,7 @@ function makeRunGroups(
 
 const CPU_PERIOD_US = 100_000;
 
-/** What to write where. The file that is there tells the version. */
+/** The files and values to write. The existing file reveals the version. */
 function limitWrites(limit: Limit, value: number, folder: string): [file: string, text: string][] {
 	const isUnified = existsSync(join(folder, "cgroup.controllers"));
 	const quotaUs = Math.max(1_000, Math.round((value / 100) * CPU_PERIOD_US));
@@ -384,7 +389,7 @@ function setLimit(
 	}
 }
 
-/** What is said of a limit that is asked for and cannot be set. */
+/** The text for a requested limit that cannot be set. */
 export function explainMissing(limit: Limit, why: string): string {
 	const none = limit === "memory" && MEMORY_WITHOUT_GROUP !== null ? "no common limit" : "no limit";
 	return `${none} on ${limit}: ${why}; ${describeInstead(limit)}`;

@@ -12,7 +12,7 @@ test.runIf(process.platform === "linux")(
 	async () => {
 		const folder = realpathSync(mkdtempSync(join(tmpdir(), "reeve-open-files-")));
 		onTestFinished(() => rmSync(folder, { recursive: true }));
-		// A launcher, its program in the same process group, and a tool in a group of its own.
+		// A launcher, its program in the same process group, and a tool in its own group.
 		const script = `
 			exec 3>own
 			perl -e 'open(my $f, ">", "helper"); syswrite STDOUT, "h"; sleep 1000' &

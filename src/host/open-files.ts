@@ -1,11 +1,11 @@
-/** The files and sockets that an agent's CLI holds open, where the system tells. */
+/** The files and sockets that an agent's CLI has open, if the system reports them. */
 
 import { readdir, readlink } from "node:fs/promises";
 import type { ProcessIdentity } from "../ports/backend.js";
 import { nextProcessTable } from "./process-table.js";
 import { watchTree } from "./process-tree.js";
 
-/** By their true names. */
+/** By their real paths. */
 export async function readOpenFiles(
 	runId: string,
 	root: ProcessIdentity,

@@ -1,16 +1,16 @@
 /**
- * Ids that sort by the time they were made (UUID version 7). Rows with such keys lie side by side in the
- * database, so that a thousand of them share a few pages, where random ones would touch a page each.
+ * Ids that sort by creation time (UUID version 7). Rows with such keys are adjacent in the database, so
+ * a thousand of them share a few pages, where random ones would touch a page each.
  */
 
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 
 const TAIL_BYTES = 8;
-/** Random bytes are asked for in large pieces: each request for some is a call into the system's library. */
+/** Random bytes are requested in large pieces, because each request is a library call. */
 const POOL_BYTES = 512 * TAIL_BYTES;
 
-/** The random part of an id, with the bits of its variant set, as hexadecimal digits. */
+/** The random part of an id, with its variant bits, as hexadecimal digits. */
 function createRandomTail(): () => string {
 	let pool = Buffer.alloc(0);
 	let used = 0;
@@ -26,7 +26,7 @@ function createRandomTail(): () => string {
 	};
 }
 
-/** Makes ids that never go back, also when the wall clock does and within one millisecond. */
+/** Creates ids that never decrease, even if the wall clock does, and within one millisecond. */
 export function createIds(now: () => number = Date.now): () => string {
 	let lastMs = 0;
 	let count = 0;
@@ -34,7 +34,7 @@ export function createIds(now: () => number = Date.now): () => string {
 	return () => {
 		const ms = Math.max(now(), lastMs);
 		count = ms === lastMs ? count + 1 : 0;
-		// The counter has 12 bits; beyond that the next millisecond is borrowed.
+		// The counter has 12 bits; beyond that it continues in the next millisecond.
 		lastMs = count > 0xfff ? ms + 1 : ms;
 		if (lastMs !== ms) count = 0;
 		const time = lastMs.toString(16).padStart(12, "0");

@@ -1,9 +1,9 @@
 /**
- * Whether a run whose own process has ended has left anybody behind, found without reading the whole
- * process table: whoever outlives its parent is given to an ancestor of this process, so on Linux it is
- * enough to look at the children of those few. The mark in the environment tells whose it is.
+ * Whether a run whose own process has exited has left processes behind, without reading the whole
+ * process table: an orphan is adopted by an ancestor of this process, so on Linux it is enough to check
+ * the children of those few. The mark in the environment identifies its run.
  *
- * A hint that is cheap enough for every call; whoever acts on it looks again at the whole table.
+ * A hint that is cheap enough for every call; callers that act on it check the whole table again.
  */
 
 import { Buffer } from "node:buffer";
@@ -11,19 +11,19 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { lookUp } from "./process-identity.js";
 import { parseEnviron } from "./process-table.js";
 
-/** How long it is believed that a process is nobody's; after that its number may be another's. */
+/** How long a process without a mark is remembered; after that its pid may be reused. */
 const BELIEVED_MS = 1_000;
 const ANCESTORS_MAX = 64;
 
 export interface OrphanLook {
-	/** Whether an orphan carries this mark; false also where the system does not tell. */
+	/** Whether an orphan carries this mark; also false if the system does not report it. */
 	hasOrphan(runId: string): boolean;
 }
 
 export function createOrphanLook(): OrphanLook {
-	/** Open lists of the children of each ancestor: opening costs more than reading. */
+	/** Open files with the children of each ancestor: opening costs more than reading. */
 	let lists: number[] = [];
-	/** Processes that were looked at, and the run of each. */
+	/** Inspected processes, and the run of each. */
 	const runIds = new Map<number, string | null>();
 	let believedUntilMs = 0;
 
@@ -63,7 +63,7 @@ function readPids(fd: number): number[] {
 			read = readSync(fd, buffer, length, buffer.length - length, length);
 		}
 	} catch {
-		// That ancestor has ended; its successor is known when the lists are opened anew.
+		// That ancestor has exited; its successor is found when the lists are reopened.
 	}
 	return length === 0 ? [] : buffer.toString("latin1", 0, length).trim().split(" ").map(Number);
 }
@@ -76,7 +76,7 @@ function openIfThere(path: string): number[] {
 	}
 }
 
-/** The parents above this process, who are given the orphans. */
+/** The ancestors of this process, which adopt orphans. */
 function readAncestors(): number[] {
 	const ancestors: number[] = [];
 	for (let pid = process.ppid; pid > 0 && ancestors.length < ANCESTORS_MAX; ) {
@@ -84,7 +84,7 @@ function readAncestors(): number[] {
 		const entry = lookUp(pid);
 		pid = typeof entry === "string" ? 0 : entry.ppid;
 	}
-	// Hidden from us, perhaps, but always there.
+	// Possibly hidden, but it always exists.
 	return ancestors.includes(1) ? ancestors : [...ancestors, 1];
 }
 

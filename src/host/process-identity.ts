@@ -1,36 +1,38 @@
 /**
- * Which process a number stands for. A pid alone says little: it is given to another process as soon
- * as its owner is gone. Boot, pid and start time together name one process for ever (S10).
+ * Identifies processes. A pid alone is not enough: it is reused after its process exits. Boot id, pid
+ * and start time together identify one process permanently (S10).
  *
- * "Not there" and "cannot tell" are different answers, and nothing here turns the second into the first.
+ * "Not found" and "unknown" are different results, and nothing here turns the second into the first.
  */
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { ProcessIdentity } from "../ports/backend.js";
 
-/** One process as the system lists it. */
+/** One process as listed by the system. */
 export interface ProcessEntry {
 	readonly pid: number;
 	readonly ppid: number;
 	readonly pgid: number;
-	/** Session; 0 where the system does not say. */
+	/** Session; 0 if the system does not report it. */
 	readonly sid: number;
 	readonly startTime: string;
 	/** The foreground process group of its terminal; -1 or 0 without one. */
 	readonly foregroundPgid: number;
 	/** The name of its program, for reports only. */
 	readonly name: string;
-	/** A zombie: it has ended, and only its parent has not looked yet. */
+	/** A zombie: it has exited but was not reaped yet. */
 	readonly ended: boolean;
-	/** CPU time that it and those of its children that it has seen end have used. */
+	/** CPU time of the process and of its reaped children. */
 	readonly cpuMs: number;
 }
 
-/** What can be said of a pid: its process, that there is none, or nothing. */
+/** The result for a pid: its process, no process, or unknown. */
 export type Lookup = ProcessEntry | "none" | "unknown";
 
-/** Programs of the system, called in a fixed language and time zone so that they always read the same. */
+/**
+ * System programs run with a fixed language and time zone, so that their output always parses the same.
+ */
 const PLAIN_ENV = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" };
 
 export function runSystemProgram(program: string, args: readonly string[]): string {
@@ -43,10 +45,12 @@ export function runSystemProgram(program: string, args: readonly string[]): stri
 	});
 }
 
-/** What programs are told, whatever the kernel itself counts in. */
+/** The unit of `/proc`, independent of the kernel's own tick rate. */
 const MS_PER_TICK = 10;
 
-/** `/proc/<pid>/stat`. The name of the program may hold anything, so the fields start after its last `)`. */
+/**
+ * `/proc/<pid>/stat`. The program name may contain anything, so the fields start after the last `)`.
+ */
 export function parseProcStat(text: string): ProcessEntry | null {
 	const nameEnd = text.lastIndexOf(")");
 	const pid = Number.parseInt(text, 10);
@@ -68,7 +72,7 @@ export function parseProcStat(text: string): ProcessEntry | null {
 	};
 }
 
-/** `lstart` is always five words; the name behind it may have any number. */
+/** `lstart` always has five words; the name after it may have any number. */
 const PS_LINE =
 	/^\s*(\d+)\s+(\d+)\s+(\d+)\s+(-?\d+)\s+(\S+)\s+([\d:.-]+)\s+(\S+(?:\s+\S+){4})(?:\s+(\S.*?))?\s*$/;
 
@@ -116,12 +120,12 @@ function lookUpWithPs(pid: number): Lookup {
 	try {
 		return parsePsLine(runSystemProgram("ps", ["-o", PS_COLUMNS, "-p", String(pid)])) ?? "unknown";
 	} catch {
-		// `ps` fails alike when there is no such process and when it could not run.
+		// `ps` fails in the same way if the process does not exist and if it could not run.
 		return askKernel(pid);
 	}
 }
 
-/** Signal 0 is sent to nobody. Where a listing hides other people's processes, this still tells. */
+/** Signal 0 only checks for existence. It works even if a listing hides processes of other users. */
 function askKernel(pid: number): "none" | "unknown" {
 	try {
 		process.kill(pid, 0);
@@ -133,7 +137,7 @@ function askKernel(pid: number): "none" | "unknown" {
 
 let knownBootId: string | undefined;
 
-/** Changes with every boot; throws where the system does not tell. */
+/** Changes with every boot; throws if the system does not report it. */
 export function readBootId(): string {
 	knownBootId ??= (
 		process.platform === "linux"
@@ -143,14 +147,14 @@ export function readBootId(): string {
 	return knownBootId;
 }
 
-/** The identity of a live process; null when there is none, or it cannot be read. */
+/** The identity of a live process; null if there is none, or it cannot be read. */
 export function readIdentity(pid: number): ProcessIdentity | null {
 	const entry = lookUp(pid);
 	if (entry === "none" || entry === "unknown" || entry.ended) return null;
 	return { bootId: readBootId(), pid, startTime: entry.startTime };
 }
 
-/** Whether the very process that was meant is alive. */
+/** Whether exactly this process is alive. */
 export function isAlive(identity: ProcessIdentity): boolean | "unknown" {
 	if (identity.bootId !== readBootId()) return false;
 	const entry = lookUp(identity.pid);

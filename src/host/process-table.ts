@@ -1,6 +1,6 @@
 /**
- * All processes at one moment, and which run each belongs to by the mark in its environment. The mark
- * survives what breaks every other tie to a process: double forks, new sessions, a dead parent.
+ * All processes at one moment, and their runs by the mark in their environment. The mark survives
+ * everything that breaks other relations: double forks, new sessions, a dead parent.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,12 +12,12 @@ import {
 	runSystemProgram,
 } from "./process-identity.js";
 
-/** The variable by which a run's processes are known. */
+/** The variable that identifies a run's processes. */
 const RUN_ID_VARIABLE = "REEVE_RUN_ID";
 
 export interface ProcessTable {
 	readonly entries: readonly ProcessEntry[];
-	/** The run whose mark the process carries; null when it carries none or hides its environment. */
+	/** The run whose mark the process carries; null if it has none or hides its environment. */
 	runIdOf(pid: number): string | null;
 }
 
@@ -27,7 +27,9 @@ export function readProcessTable(): ProcessTable {
 
 let upcoming: Promise<ProcessTable> | null = null;
 
-/** A table read after this call. Whoever asks at the same moment shares it: a table of 1,000 processes takes 20 ms. */
+/**
+ * A table read after this call. Simultaneous callers share it: a table of 1,000 processes takes 20 ms.
+ */
 export function nextProcessTable(): Promise<ProcessTable> {
 	upcoming ??= new Promise((resolve, reject) => {
 		setImmediate(() => {
@@ -62,10 +64,10 @@ function readProc(): ProcessTable {
 	};
 }
 
-/** What tells nothing of the process, but of this one: then there is no table at all. */
+/** Errors of this process, not of the listed one: then the whole table fails. */
 const OUT_OF_ROOM = ["EMFILE", "ENFILE", "ENOMEM"];
 
-/** Nothing when the process went away meanwhile or keeps it to itself. */
+/** Empty if the process exited in the meantime or is not readable. */
 function readIfThere(path: string): string[] {
 	try {
 		return [readFileSync(path, "latin1")];
@@ -100,8 +102,8 @@ function readPs(): ProcessTable {
 }
 
 /**
- * `ps -E` prints the environment behind the arguments. The same listing without it tells where the
- * arguments end, so that a mark among them (somebody searching for a run) is not taken for one.
+ * `ps -E` prints the environment after the arguments. The same listing without it shows where the
+ * arguments end, so that a mark among them (for example in a search for a run) does not count.
  */
 export function parsePsMarks(withoutEnv: string, withEnv: string): Map<number, string> {
 	const byPid = (listing: string) =>

@@ -1,7 +1,7 @@
 /**
- * Everything that a run has started, and its end (S11). A process belongs to a run when it carries the
- * run's mark, is in the run's control group, descends from one that belongs, or shares the session or
- * process group of the run's leader while that is known to be the run's. Never by name (S10).
+ * All processes of a run, and killing them (S11). A process belongs to a run if it carries the run's
+ * mark, is in the run's control group, descends from a member, or shares the session or process group
+ * of the run's leader while that is known to belong to the run. Never by name (S10).
  */
 
 import { readFileSync } from "node:fs";
@@ -14,24 +14,26 @@ import { nextProcessTable, type ProcessTable } from "./process-table.js";
 
 export interface ProcessTree {
 	readonly runId: string;
-	/** The run's own process; null when it is not known. */
+	/** The run's own process; null if unknown. */
 	readonly root: ProcessIdentity | null;
 	/**
-	 * The process that leads the run's session, where that is not its own one but a program that keeps it
-	 * (and so is no part of it); null or left out when the run's own process leads.
+	 * The process that leads the run's session, if that is a supervising program and not part of the run;
+	 * null or omitted if the run's own process leads.
 	 */
 	readonly keeper?: ProcessIdentity | null;
-	/** Its own process exited a moment ago at most, so its session and process group are still its own. */
+	/**
+	 * Its own process exited at most a moment ago, so its session and process group are still its own.
+	 */
 	readonly rootJustEnded?: boolean;
-	/** The run's control groups, where it has some. */
+	/** The run's control groups, if any. */
 	readonly groups: readonly string[];
 }
 
-/** Keeps, across looks, who has been seen to belong. */
+/** Remembers, across checks, which processes belong to the run. */
 export interface TreeWatch {
 	/** The live members in this table. */
 	members(table: ProcessTable): ProcessEntry[];
-	/** Those of them that a terminal would signal: the run's process group and the one in the foreground. */
+	/** The members that a terminal would signal: the run's process group and the foreground group. */
 	workers(table: ProcessTable): ProcessEntry[];
 }
 
@@ -59,7 +61,7 @@ export function watchTree(tree: ProcessTree): TreeWatch {
 	function members(table: ProcessTable): ProcessEntry[] {
 		const holder = table.entries.find(({ pid }) => pid === leader?.pid);
 		const leaderIsThere = holder !== undefined && isAt(holder, leader);
-		// Once another process has the number, sessions and groups of that number mean nothing.
+		// Once another process has the pid, sessions and groups with that number are meaningless.
 		leads = leaderIsThere || (leads && holder === undefined);
 		const grouped = new Set(tree.groups.flatMap(readGroupMembers));
 		const live = table.entries.filter(
@@ -111,7 +113,7 @@ function groupByParent(live: readonly ProcessEntry[]): Map<number, ProcessEntry[
 	return children;
 }
 
-/** Sends a signal if the pid still stands for the same process. */
+/** Sends a signal if the pid still belongs to the same process. */
 export function signalVerified(
 	{ pid, startTime }: { readonly pid: number; readonly startTime: string },
 	signal: NodeJS.Signals,
@@ -147,7 +149,9 @@ export async function listTree(watch: TreeWatch): Promise<RunProcesses> {
 	}
 }
 
-/** Signals those who do the run's work, a wrapper after all others have exited, and returns whom. */
+/**
+ * Signals the working processes of the run, a wrapper after all others have exited, and returns them.
+ */
 export async function signalWorkers(
 	watch: TreeWatch,
 	root: ProcessIdentity,
@@ -171,8 +175,8 @@ export async function signalWorkers(
 const LOOKS_WHILE_STOPPING_MAX = 100;
 
 /**
- * Stops every member until a look finds no new one, so that a tree that forks cannot outrun this, then
- * kills them all, and looks until two looks in a row find nobody.
+ * Stops every member until a check finds no new one, so that a forking tree cannot outrun it, then
+ * kills them all, and checks until two consecutive checks find none.
  */
 export async function killTree(
 	tree: ProcessTree,
@@ -185,7 +189,7 @@ export async function killTree(
 	let pauseMs = 0;
 	const note = (entry: ProcessEntry) => killed.set(keyOf(entry), toRunProcess(entry));
 	try {
-		// Listed first: the members of a group that is killed at once are never seen again.
+		// Listed first: members of a group that is killed at once cannot be listed afterwards.
 		for (const entry of watch.members(await nextProcessTable())) note(entry);
 		do {
 			for (const group of tree.groups) killGroup(group);
@@ -221,17 +225,20 @@ async function stopAll(watch: TreeWatch, deadlineMs: number): Promise<ProcessEnt
 }
 
 /*
- * A shell that leads a terminal's session and does not handle a signal exits as soon as it gets one. The kernel then hangs
- * up on whatever the shell had started, which ends most programs before they have cleaned up. So such a wrapper is
- * signalled last, when the others have exited.
+ * A shell that leads a terminal's session and does not handle a signal exits when it gets one. The
+ * kernel then sends SIGHUP to everything that the shell had started, which kills most programs before
+ * they have cleaned up. So such a wrapper is signalled last, when the others have exited.
  */
 
 const LOOK_MS_MIN = 10;
 const LOOK_MS_MAX = 100;
-/** No drain takes longer in practice. Whatever is alive by then is signalled by the one that drains, and killed. */
+/**
+ * Longer than any practical drain. Processes that are alive by then are signalled and killed by the
+ * drain.
+ */
 const WAIT_MS_MAX = 10 * 60 * 1_000;
 
-/** The one of these that is to be signalled last; null when there is none. */
+/** The process to be signalled last; null if there is none. */
 function findWrapper(
 	workers: readonly ProcessEntry[],
 	root: ProcessIdentity,
@@ -240,7 +247,7 @@ function findWrapper(
 	const wrapper = workers.find(
 		({ pid, startTime }) => pid === root.pid && startTime === root.startTime,
 	);
-	// A hangup is what SIGHUP stands for.
+	// SIGHUP already has the meaning of a hangup.
 	if (wrapper === undefined || signal === "SIGHUP" || wrapper.sid !== wrapper.pid) return null;
 	const hangsUpOn = workers.filter(
 		({ pid, pgid }) => pid !== wrapper.pid && pgid === wrapper.foregroundPgid,

@@ -1,7 +1,7 @@
 /**
- * The process trees of a backend's runs, by what the host knows: control groups, sessions, descendants and
- * marks. A tree is watched from the first look at it, so that a process which was once seen to belong is
- * still known after it has cut every other tie.
+ * The process trees of a backend's runs, by control groups, sessions, descendants and marks. A tree is
+ * watched from the first check on, so that a known member is still found after it has cut every other
+ * relation.
  */
 
 import type {
@@ -22,7 +22,7 @@ import {
 	watchTree,
 } from "./process-tree.js";
 
-/** What a backend knows of a run's tree. */
+/** The backend's knowledge about a run's tree. */
 export type TreeFacts = Omit<ProcessTree, "runId" | "rootJustEnded">;
 
 interface Watched {
@@ -67,7 +67,7 @@ export class RunTrees {
 	#watch(run: RunReference): Watched {
 		const { runId, justExited = false } = run;
 		const known = this.#watched.get(runId);
-		// What is asked with other facts (another handle of the same id) is another tree.
+		// Other facts (another handle of the same id) mean another tree.
 		const facts = this.#factsOf(run);
 		if (known !== undefined && isSame(known.tree, facts)) return known;
 		const tree = { runId, rootJustEnded: justExited, ...facts };

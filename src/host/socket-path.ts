@@ -1,13 +1,13 @@
 /**
- * Where a unix socket can be. The system cuts longer paths off without a word, and two homes would meet
- * at one socket; so a long one is replaced by a short one in a folder that belongs to this user alone.
+ * Paths of unix sockets. The system silently truncates longer paths, and two homes could share one
+ * socket; so a long path is replaced by a short one in a private directory of this user.
  */
 
 import { createHash } from "node:crypto";
-import { lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** macOS has the least room: 104 bytes with the end. */
+/** macOS has the lowest limit: 104 bytes with the terminator. */
 export const SOCKET_PATH_BYTES_MAX = 103;
 
 export function socketPathIn(folder: string, name: string): string {
@@ -17,9 +17,9 @@ export function socketPathIn(folder: string, name: string): string {
 	return join("/tmp", `reeve-${process.getuid?.() ?? 0}`, `${hash}.sock`);
 }
 
-/** Makes the folder, and refuses one that is not this user's own or open to others. */
+/** Creates the directory, and rejects one that belongs to another user or is accessible to others. */
 export function makePrivateFolder(folder: string): void {
-	mkdirSync(folder, { recursive: true, mode: 0o700 });
+	if (!existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const found = lstatSync(folder);
 	if (!found.isDirectory()) throw new Error(`${folder} is not a directory`);
 	if (found.uid !== process.getuid?.()) throw new Error(`${folder} belongs to another user`);

@@ -1,7 +1,7 @@
 /**
- * Why a program cannot be started, told apart. The system says ENOENT for a missing program, a missing
- * folder and a missing interpreter alike, and a fork under a terminal says nothing at all, so most of it
- * is found out beforehand.
+ * Why a program cannot be started. The system reports ENOENT for a missing program, a missing directory
+ * and a missing interpreter alike, and a fork in a terminal reports nothing, so most of it is checked
+ * in advance.
  */
 
 import {
@@ -25,7 +25,7 @@ export interface Launch {
 const permanent = (detail: string): StartFailure => ({ permanent: true, detail });
 const passing = (detail: string): StartFailure => ({ permanent: false, detail });
 
-/** What stands in the way of starting this, or null. */
+/** The obstacle to this start, or null. */
 export function checkLaunch(launch: Launch): StartFailure | null {
 	const [program] = launch.argv;
 	return (
@@ -36,7 +36,7 @@ export function checkLaunch(launch: Launch): StartFailure | null {
 	);
 }
 
-/** What an error of the attempt itself means. */
+/** The meaning of an error of the start itself. */
 export function explainSpawnError(error: unknown, launch: Launch): StartFailure {
 	const { code, message } = error as NodeJS.ErrnoException;
 	if (code === "EMFILE" || code === "ENFILE") {
@@ -57,7 +57,7 @@ export function explainSpawnError(error: unknown, launch: Launch): StartFailure 
 	return passing(`cannot start: ${message}`);
 }
 
-/** The system ends a text at its first NUL, and would start something else than what was asked for. */
+/** The system ends a string at its first NUL, and would start another command than requested. */
 function checkText({ argv, cwd, env }: Launch): StartFailure | null {
 	const texts = [...argv, cwd, ...Object.entries(env).flat()];
 	return texts.some((text) => text.includes("\0"))
@@ -87,7 +87,7 @@ function kindOf(path: string): Kind {
 	}
 }
 
-/** Whether this user may run the file, or enter the folder. */
+/** Whether this user may execute the file, or enter the directory. */
 export function isExecutable(path: string): boolean {
 	try {
 		accessSync(path, constants.X_OK);
@@ -159,6 +159,9 @@ function readShebang(path: string): string | null {
 const TOO_LONG =
 	"the arguments and the environment together are too long for the system: pass large values in a file";
 
+/** The limits of this process do not change while it runs. */
+let sizeMax: number | null = null;
+
 /** Linux refuses single texts beyond 32 pages. */
 const TEXT_BYTES_MAX = 131_072;
 
@@ -169,10 +172,14 @@ function checkSize({ argv, env }: Launch): StartFailure | null {
 		return permanent(`a single argument or variable is longer than ${TEXT_BYTES_MAX} bytes`);
 	}
 	const total = sizes.reduce((sum, bytes) => sum + bytes + 8, 0);
-	return total > readSizeMax() ? permanent(TOO_LONG) : null;
+	sizeMax ??= readSizeMax();
+	return total > sizeMax ? permanent(TOO_LONG) : null;
 }
 
-/** A quarter of the stack on Linux, within 128 KiB and 6 MiB; 1 MiB on macOS. A page or two are the system's. */
+/**
+ * A quarter of the stack on Linux, between 128 KiB and 6 MiB; 1 MiB on macOS. The system uses a page or
+ * two.
+ */
 function readSizeMax(): number {
 	const spare = 8_192;
 	if (process.platform !== "linux") return 1_048_576 - spare;

@@ -11,7 +11,7 @@ afterEach(() => {
 	for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-/** An agent that starts a helper in its own group, and with `tool` one in a group of its own. */
+/** An agent that starts a helper in its own group, and with `tool` another one in a separate group. */
 async function startAgent(program: string) {
 	const source = `
 		const { spawn } = require("node:child_process");

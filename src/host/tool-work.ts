@@ -1,4 +1,4 @@
-/** What the programs do that an agent has started, as far as the system tells. */
+/** The activity of the programs that an agent has started, as far as the system reports it. */
 
 import type { ToolWork } from "../core/stall.js";
 import type { ProcessIdentity } from "../ports/backend.js";
@@ -6,8 +6,8 @@ import { nextProcessTable } from "./process-table.js";
 import { watchTree } from "./process-tree.js";
 
 /**
- * Agent CLIs run their tools in process groups of their own, and their own helpers (a launcher, servers
- * of tools) in theirs.
+ * Agent CLIs run their tools in separate process groups, and their own helpers (a launcher, tool
+ * servers) in their own.
  */
 export async function readToolWork(runId: string, root: ProcessIdentity): Promise<ToolWork> {
 	const members = watchTree({ runId, root, groups: [] }).members(await nextProcessTable());

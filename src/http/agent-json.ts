@@ -5,8 +5,8 @@ import { renderExit } from "../core/exit.js";
 import { type Activity, type Health, overallHealth } from "../core/states.js";
 import { restartingAt } from "../core/units.js";
 import { tokensOf } from "../core/usage.js";
-import type { Circuit } from "../engine/calls/calls.js";
 import type { AgentView } from "../engine/engine-parts.js";
+import type { Circuit } from "../engine/tasks/calls.js";
 import type { StoredExit } from "../ports/store.js";
 import type { AgentJson, ExitJson, UsageJson } from "./contract/agents.js";
 

@@ -94,7 +94,8 @@ export function createEventReaders(
 			let seq = after;
 			let wake = () => {};
 			const leave = join((events) => {
-				// Only who has everything before them can be given these as they are, and never more than a page.
+				// Only a reader that has everything before them can get these directly, and never more than a
+				// page.
 				const [first] = events;
 				const isNext = first !== undefined && first.seq === seq + 1;
 				if (out.busy() || !isNext || events.length > PAGE) return wake();
@@ -103,14 +104,14 @@ export function createEventReaders(
 				if (text.length > 0) out.write(text.join("")).catch(() => {});
 			});
 			const beat = setInterval(() => {
-				// With its number, so that whoever filters resumes here and not where it last heard anything.
+				// With its number, so that a reader with a filter resumes here and not at its last event.
 				if (!out.busy()) out.write(`id: ${seq}\n: still here\n\n`).catch(() => {});
 			}, limits.heartbeatMs);
 			try {
 				while (!out.ended()) {
 					await out.drained();
 					if (seq < store.lastSeq()) seq = await send(seq, store.lastSeq(), filter, out);
-					// Committed while it was waited for: once more from the store.
+					// Events were committed during the wait: read from the store again.
 					if (out.busy() || seq < store.lastSeq()) continue;
 					await new Promise<void>((resolve) => {
 						wake = resolve;
@@ -126,17 +127,17 @@ export function createEventReaders(
 }
 
 interface Outlet {
-	/** Resolves when there is room for more. */
+	/** Resolves when more can be written. */
 	write(text: string): Promise<void>;
 	drained(): Promise<void>;
-	/** Whether what was written waits to be read. */
+	/** Whether written data has not been read yet. */
 	busy(): boolean;
 	ended(): boolean;
-	/** Calls this, and no longer what it was told before, when the reader has gone. */
+	/** Calls this, instead of any earlier callback, when the reader has gone. */
 	whenOver(call: () => void): void;
 }
 
-/** A reader as something to write to. One that does not read for too long is cut off. */
+/** A reader as an output. One that does not read for too long is disconnected. */
 function createOutlet(to: Writable, gone: AbortSignal, { stalledMsMax }: ReaderLimits): Outlet {
 	const ended = () => gone.aborted || to.destroyed;
 	let draining: { readonly promise: Promise<void>; readonly done: () => void } | null = null;
@@ -185,7 +186,7 @@ function encode(event: ReeveEvent): string {
 	return `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The newest events, as they were encoded for the first of many readers. */
+/** The newest events, encoded once for all readers. */
 const encoded = new WeakMap<ReeveEvent, string>();
 
 function encodeOnce(event: ReeveEvent): string {
@@ -210,7 +211,7 @@ function isGroup(wanted: string, type: string): boolean {
 	return wanted.endsWith(".") && type.startsWith(wanted);
 }
 
-/** Whether what follows this number is no longer there. From 0 on means: from where there is something. */
+/** Whether events after this number were removed. 0 means: from the oldest available one. */
 const isPruned = (store: Store, afterSeq: number) =>
 	afterSeq > 0 && afterSeq + 1 < store.firstSeq();
 

@@ -1,9 +1,9 @@
-/** What a handler is given and what it owes, by the route it serves. */
+/** The input and output types of a handler, by its route. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AgentSpec } from "../config/spec.js";
-import type { Calls } from "../engine/calls/calls.js";
 import type { Engine } from "../engine/engine.js";
+import type { Calls } from "../engine/tasks/calls.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 import type { Caller, Sight } from "./auth/gate.js";
@@ -15,7 +15,7 @@ import type { DaemonJson, TestedRouteJson } from "./contract/daemon.js";
 import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contract/routes.js";
 import type { PreparedJson } from "./replies.js";
 
-/** What handlers are made from. */
+/** The dependencies of handlers. */
 export interface HttpParts {
 	readonly engine: Engine;
 	readonly calls: Calls;
@@ -26,33 +26,35 @@ export interface HttpParts {
 	readonly host: string;
 	readonly version: string;
 	readonly status: () => DaemonJson;
-	/** Ends the daemon after the answer is sent. */
+	/** Recovery of the agents that an earlier daemon left. */
+	readonly recovery: { readonly isOver: () => boolean; readonly over: Promise<void> };
+	/** Stops the daemon after the response is sent. */
 	readonly shutDown: () => void;
-	/** Has the daemon read its settings again. */
+	/** Makes the daemon read its settings again. */
 	readonly reload: () => Promise<{
 		readonly changed: boolean;
 		readonly keys: readonly string[];
 		readonly problem: string | null;
 	}>;
-	/** Sends a test notice over a route of this name; null for all. */
+	/** Sends a test notification over the route with this name; null for all. */
 	readonly testNotify: (route: string | null) => Promise<readonly TestedRouteJson[]>;
 	readonly logDirOf: (agentId: string) => string;
 	/** Names and sources of the variables that an agent's next start gets. */
 	readonly describeEnvironment: (spec: AgentSpec) => Promise<EnvironmentJson>;
 }
 
-/** A request that was found, let in and understood. */
+/** A request with its route found, access granted and input validated. */
 export interface Asked<Name extends RouteName> {
 	readonly params: Routes[Name]["params"];
 	readonly query: Routes[Name]["query"];
 	readonly body: Routes[Name]["parsedBody"];
 	readonly headers: IncomingHttpHeaders;
-	/** Who asks; the gate has let them in. */
+	/** The caller, admitted by the gate. */
 	readonly caller: Caller;
 	readonly via: Via;
-	/** What the caller's token is limited to; null for no limit. Routes that are `filtered` apply it. */
+	/** The limit of the caller's token; null for no limit. Routes that are `filtered` apply it. */
 	readonly sight: Sight | null;
-	/** For a login that failed: counts it, and throws. */
+	/** Counts a failed login, and throws. */
 	readonly refuseLogin: (reason: string) => never;
 	/** The correlation id of events that the request causes. */
 	readonly correlationId: string;

@@ -1,7 +1,7 @@
 /**
- * An agent's output as a stream: the last lines, then, for a reader that follows, everything that is
- * added, across rotations. Each answer names the position of its first byte, so that a reader that was
- * cut off continues at the next byte, also under another daemon.
+ * An agent's output as a stream: the last lines, then, for a following reader, all new output, across
+ * rotations. Each response contains the position of its first byte, so an interrupted reader can
+ * continue at the next byte, also with another daemon.
  */
 
 import { type FileHandle, open } from "node:fs/promises";
@@ -11,11 +11,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Routes } from "./contract/routes.js";
 
 const CHUNK_BYTES = 65_536;
-/** How many older files are kept beside the current one. */
+/** The number of older files kept next to the current one. */
 const OLDER_FILES = 4;
 const LOOK_EVERY_MS = 150;
 
-/** Names the first byte of the answer: `FILE:OFFSET`. */
+/** The position of the first byte of the response: `FILE:OFFSET`. */
 const POSITION_HEADER = "x-log-position";
 
 export async function streamLogs(
@@ -48,12 +48,12 @@ export async function streamLogs(
 	}
 }
 
-/** Before there is a log, its start. */
+/** The position before there is a log. */
 const NO_FILE = "start";
 
 /**
- * The position that was asked for where it was found, otherwise the one where the answer begins. A file
- * is known by its inode and the time of its creation: an inode alone is used again.
+ * The requested position if it was found, otherwise the start of the response. A file is identified by
+ * its inode and creation time, because inodes are reused.
  */
 async function positionOf(files: readonly Opened[], asked: string | undefined): Promise<string> {
 	const [first] = files;
@@ -67,9 +67,9 @@ async function nameOf(file: FileHandle): Promise<string> {
 }
 
 /**
- * The files from a position on. The offset counts from the start of its file and goes on through those
- * that came after it. Where its file is gone, everything that is kept is newer: all of it is given.
- * Where the file was emptied in place, it is given from its start.
+ * The files from a position on. The offset counts from the start of its file and continues through the
+ * later ones. If its file was removed, everything that is kept is newer and is returned. If the file
+ * was truncated in place, it is returned from its start.
  */
 async function openAt(path: string, position: string): Promise<Opened[]> {
 	const [wanted, offset] = position.split(":") as [string, string];
@@ -95,7 +95,7 @@ async function openAt(path: string, position: string): Promise<Opened[]> {
 	return opened;
 }
 
-/** All files that are kept, oldest first. One that is rotated in the meantime is not taken twice. */
+/** All kept files, oldest first. A file that is rotated in the meantime is not opened twice. */
 async function openKept(path: string): Promise<FileHandle[]> {
 	const files = new Map<string, FileHandle>();
 	for (let age = 0; age <= OLDER_FILES; age++) {
@@ -108,7 +108,7 @@ async function openKept(path: string): Promise<FileHandle[]> {
 	return [...files.values()].reverse();
 }
 
-/** Continues with what is added, in this file and in those that take its place. */
+/** Continues with new output, in this file and in its successors. */
 async function followFrom(
 	path: string,
 	first: FileHandle | null,
@@ -126,11 +126,11 @@ async function followFrom(
 			if (current === null) continue;
 			if (file !== null && (await nameOf(file)) === (await nameOf(current))) {
 				await current.close();
-				// The log of a program without a terminal is emptied in place when it is full.
+				// The log of a program without a terminal is truncated in place when it is full.
 				if ((await file.stat()).size < offset) offset = 0;
 				continue;
 			}
-			// The log was rotated: what was left in the old file first, then the new one from its start.
+			// The log was rotated: first the rest of the old file, then the new one from its start.
 			if (file !== null) {
 				await copyFrom(file, offset, response, gone);
 				await file.close();
@@ -145,11 +145,11 @@ async function followFrom(
 interface Opened {
 	readonly file: FileHandle;
 	readonly from: number;
-	/** Whether it begins at the position that was asked for. */
+	/** Whether it starts at the requested position. */
 	readonly found?: true;
 }
 
-/** The files that hold the last lines, oldest first, each with the place to begin at. */
+/** The files with the last lines, oldest first, each with its start offset. */
 async function openLast(path: string, lines: number): Promise<Opened[]> {
 	const opened: Opened[] = [];
 	let left = lines;
@@ -163,7 +163,7 @@ async function openLast(path: string, lines: number): Promise<Opened[]> {
 	return opened;
 }
 
-/** Where the last lines of a file begin, and how many of them would have to be in an older one. */
+/** Where the last lines of a file start, and how many lines are missing from older files. */
 async function findLines(
 	file: FileHandle,
 	lines: number,
@@ -177,7 +177,7 @@ async function findLines(
 		const start = Math.max(0, end - CHUNK_BYTES);
 		const { bytesRead } = await file.read(buffer, 0, end - start, start);
 		for (let at = bytesRead - 1; at >= 0; at--) {
-			// The newline at the very end ends the last line and begins none.
+			// The final newline ends the last line and starts none.
 			const isEnd = isNewest && start + at === size - 1;
 			if (buffer[at] !== NEWLINE || isEnd) continue;
 			if (left === 1) return { from: start + at + 1, left: 0 };
@@ -216,7 +216,7 @@ async function copyFrom(
 	}
 }
 
-/** Resolves when more may be written, or the stream is over. */
+/** Resolves when more can be written, or the stream is closed. */
 function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {
 		const done = () => {

@@ -1,4 +1,4 @@
-/** The API as an OpenAPI 3.1 document, made from the contract alone. */
+/** The API as an OpenAPI 3.1 document, generated from the contract alone. */
 
 import { z } from "zod";
 import { ERRORS, type ErrorCode } from "../core/errors.js";
@@ -85,7 +85,7 @@ function fieldsOf(schema: z.ZodObject | undefined, schemas: Json): Json[] {
 		name,
 		...(required.includes(name) && { required: true }),
 		...(description !== undefined && { description }),
-		// Whatever a query is read as, it is sent as text.
+		// A query parameter is always sent as text.
 		schema: Object.keys(rest).length === 0 ? { type: "string" } : rest,
 	}));
 }
@@ -102,7 +102,7 @@ function successOf({ reply, status = 200 }: RouteSpec, schemas: Json): Json {
 	};
 }
 
-/** One entry a status, since several errors may share one. */
+/** One entry per status, since several errors may share one. */
 function failuresOf({ errors, params, query, body }: RouteSpec, error: Json): Json {
 	const takesNothing = params === undefined && query === undefined && body === undefined;
 	const codes: ErrorCode[] = [...errors, ...COMMON_ERRORS];
@@ -123,7 +123,7 @@ function failuresOf({ errors, params, query, body }: RouteSpec, error: Json): Js
 	);
 }
 
-/** The schema as JSON Schema; those with a name go to the components and are referred to. */
+/** The schema as JSON Schema; named ones become components and are referenced. */
 function schemaOf(schema: z.ZodType, io: "input" | "output", schemas: Json): Json {
 	const { $schema, $defs, ...json } = JSON.parse(
 		JSON.stringify(z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => plain(jsonSchema) })),
@@ -137,7 +137,7 @@ function schemaOf(schema: z.ZodType, io: "input" | "output", schemas: Json): Jso
 	return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Without what says nothing on the wire. */
+/** Removes keywords without a meaning on the wire. */
 function plain(json: Json): void {
 	for (const key of ["readOnly"]) Reflect.deleteProperty(json, key);
 }

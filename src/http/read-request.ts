@@ -1,4 +1,4 @@
-/** Reads what a request says, within bounds, and holds it to the contract. */
+/** Reads a request within limits, and validates it against the contract. */
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { ReeveError } from "../core/errors.js";
 import { isTooDeep, JSON_DEPTH_MAX } from "../core/json-depth.js";
 
-/** A fleet of hundreds of agents fits many times. */
+/** Many times the size of a fleet with hundreds of agents. */
 const BODY_BYTES_MAX = 8 * 1_048_576;
 const ISSUES_TOLD_MAX = 20;
 
@@ -15,7 +15,7 @@ export interface RequestIds {
 	readonly correlationId: string;
 }
 
-/** The ids that came with a request, or new ones. What could not stand in a header or log is not taken. */
+/** The ids of a request, or new ones. Values that are not safe in a header or log are ignored. */
 export function readIds({ headers }: IncomingMessage): RequestIds {
 	const requestId = safeId(headers["x-request-id"]) ?? randomUUID();
 	return { requestId, correlationId: safeId(headers["x-correlation-id"]) ?? requestId };
@@ -25,11 +25,11 @@ function safeId(value: string | string[] | undefined): string | null {
 	return typeof value === "string" && /^[\w.:-]{1,128}$/.test(value) ? value : null;
 }
 
-/** The body as JSON; an empty one counts as an empty object. */
+/** The body as JSON; an empty body counts as an empty object. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
 	const body = await readBody(request);
 	if (body.length === 0) return {};
-	// A form of another site can send anything but this type without being asked about first.
+	// A form of another site can send any other type without a preflight request.
 	const type = request.headers["content-type"] ?? "";
 	if (!/^application\/json\s*(;|$)/i.test(type)) {
 		throw new ReeveError("unsupported_media_type", `unsupported content type: ${type || "none"}`);
@@ -52,7 +52,7 @@ function parseBody(text: string): unknown {
 	}
 }
 
-/** Not with `for await`, which would tear down the connection that the refusal is to be told on. */
+/** Not with `for await`, which would close the connection before the error response is sent. */
 function readBody(request: IncomingMessage): Promise<Buffer> {
 	return new Promise((resolve, reject) => {
 		const chunks: Buffer[] = [];
@@ -60,7 +60,7 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
 		request.on("data", (chunk: Buffer) => {
 			bytes += chunk.length;
 			if (bytes <= BODY_BYTES_MAX) return void chunks.push(chunk);
-			// What still comes is read and dropped until the refusal is out.
+			// The rest of the body is read and dropped until the error response is sent.
 			chunks.length = 0;
 			reject(new ReeveError("body_too_large", `the body has more than ${BODY_BYTES_MAX} bytes`));
 		});
@@ -70,14 +70,14 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
 			resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
 		});
 		request.on("error", reject);
-		// Every request closes: an error is made only for one that did so early.
+		// Every request closes: only an early close is an error.
 		request.on("close", () => {
 			if (!isWhole) reject(new ReeveError("connection_lost", "the body is incomplete"));
 		});
 	});
 }
 
-/** What the schema makes of a part of the request. Tells everything that is wrong with it at once. */
+/** Validates a part of the request and reports all problems at once. */
 export function check<Schema extends z.ZodType>(
 	schema: Schema | undefined,
 	value: unknown,
@@ -108,8 +108,8 @@ export function check<Schema extends z.ZodType>(
 }
 
 /**
- * The path of a key named `__proto__` that the schema dropped without a word; null when there is none. Data
- * that the schema hands on untouched, such as payloads, may have any keys.
+ * The path of a key named `__proto__` that the schema silently dropped; null if there is none. Data
+ * that the schema passes through, such as payloads, may have any keys.
  */
 function findDropped(value: unknown, kept: unknown): string | null {
 	if (value === kept || !isRecord(value) || !isRecord(kept)) return null;

@@ -1,4 +1,4 @@
-/** How answers are written: one shape for what was asked, one for every failure. */
+/** Writes responses: one format for results, one for errors. */
 
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -14,10 +14,10 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 	response.end(body);
 }
 
-/** An answer that was put into bytes before, with the name of what it says. */
+/** A serialized response with its entity tag. */
 export class PreparedJson {
 	readonly body: Buffer;
-	/** Weak: the same as long as nothing has happened, although times pass. */
+	/** Weak: it stays the same while only times change. */
 	readonly etag: string;
 
 	constructor(body: Buffer, etag: string) {
@@ -26,13 +26,13 @@ export class PreparedJson {
 	}
 }
 
-/** Sends it, or only that nothing has changed to whoever has it already. */
+/** Sends it, or 304 if the client already has it. */
 export function sendPrepared(
 	response: ServerResponse,
 	{ body, etag }: PreparedJson,
 	known: string | undefined,
 ): void {
-	// `no-store` would keep a browser from having it; it may keep this, and must ask each time.
+	// `no-store` would prevent caching; `no-cache` allows it with revalidation.
 	response.setHeader("cache-control", "no-cache");
 	response.setHeader("etag", etag);
 	if (known?.split(",").some((each) => each.trim() === etag)) {
@@ -46,12 +46,12 @@ export function sendPrepared(
 	response.end(body);
 }
 
-/** Failures of the host that a write to any file can meet, and that pass without a change in Reeve. */
+/** Host failures that any write can hit, and that pass without a change in Reeve. */
 const HOST_FAILURES: ReadonlySet<string> = new Set([
 	...["ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ENOMEM"],
 ]);
 
-/** The error that the caller sees. Unexpected ones are described in the log only (A5). */
+/** The error for the caller. Unexpected errors are described in the log only (A5). */
 export function explainError(error: unknown, correlationId: string): ReeveError {
 	if (error instanceof ReeveError) return error;
 	const { code = "", message } = error as NodeJS.ErrnoException;
@@ -78,7 +78,7 @@ function renderError(error: ReeveError, correlationId: string): ErrorJson {
 	return { error: { code, message, hint, details, correlation_id: correlationId } };
 }
 
-/** Refuses to open a WebSocket, in the same words. */
+/** Refuses to open a WebSocket, with the same error format. */
 export function refuseUpgrade(socket: Duplex, error: ReeveError, correlationId: string): void {
 	const body = JSON.stringify(renderError(error, correlationId));
 	const head = [
@@ -88,7 +88,7 @@ export function refuseUpgrade(socket: Duplex, error: ReeveError, correlationId: 
 		`x-correlation-id: ${correlationId}`,
 		"connection: close",
 	];
-	// Whoever asked may have gone already.
+	// The client may have disconnected already.
 	socket.on("error", () => {});
 	socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

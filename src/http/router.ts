@@ -12,7 +12,7 @@ export interface Route {
 
 export type Found =
 	| { readonly type: "route"; readonly route: Route; readonly params: Record<string, string> }
-	/** The path is there, but not for this method. */
+	/** The path exists, but not for this method. */
 	| { readonly type: "other_method"; readonly allowed: readonly string[] }
 	| { readonly type: "nothing" };
 
@@ -23,7 +23,7 @@ export const ALL_ROUTES: readonly Route[] = Object.entries(ROUTES).map(([name, s
 
 const COMPILED = ALL_ROUTES.map((route) => ({ route, parts: route.path.split("/") }));
 
-/** Routes without `:part`, by name: found without looking at all. */
+/** Routes without `:part`, by name, for a direct lookup. */
 const FIXED = new Map<string, Route>(
 	ALL_ROUTES.filter(({ path }) => !path.includes(":")).map((route) => [route.name, route]),
 );
@@ -42,7 +42,7 @@ export function findRoute(method: string, path: string): Found {
 	return allowed.length > 0 ? { type: "other_method", allowed } : { type: "nothing" };
 }
 
-/** What stands at each `:part` of the pattern; null if the path does not match it. */
+/** The value of each `:part` of the pattern; null if the path does not match it. */
 function matchParts(
 	wanted: readonly string[],
 	given: readonly string[],

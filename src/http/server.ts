@@ -1,12 +1,13 @@
 /**
- * The API: finds the route of a request, has the gate let it in, reads what it says within bounds, and
- * tells every failure in one shape. What is asked is done by the handlers. One API is served over any
- * number of servers: the daemon's socket, the network.
+ * The API server: finds the route of a request, checks access, reads the input within limits, and
+ * reports every failure in one format. Handlers do the work. One API is served by any number of
+ * servers: the daemon's socket, the network.
  */
 
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
+import { storing } from "../engine/store-guard.js";
 import { createHandlers } from "./all-handlers.js";
 import { type Act, isAct, renderAct } from "./audit.js";
 import { type Gate, mayAct, sightOf } from "./auth/gate.js";
@@ -16,6 +17,7 @@ import { limitConnections } from "./connections.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
+import { untilRecovered } from "./recovery.js";
 import {
 	explainError,
 	PreparedJson,
@@ -25,31 +27,27 @@ import {
 	sendPrepared,
 } from "./replies.js";
 import { findRoute, type Route } from "./router.js";
-import { guardStore } from "./store-guard.js";
 import { createTerminalHub, type Upgrade } from "./terminal-hub.js";
 import { type ClosingWatchers, watchCaller } from "./watch-caller.js";
 
 export interface Api {
-	/**
-	 * Answers what comes to this server, which came this way. What is given back ends its streams and
-	 * closes it.
-	 */
+	/** Handles the requests of this server. The returned function ends its streams and closes it. */
 	serve(server: Server, via: Via): () => Promise<void>;
 }
 
-/** A server, how requests come to it, and when it ends. */
+/** A server, how requests arrive at it, and when it closes. */
 interface Door {
 	readonly via: Via;
 	readonly closing: AbortSignal;
 	readonly watchers: ClosingWatchers;
 }
 
-/** A request to become a WebSocket. Every failure of it is answered. */
+/** A request to open a WebSocket. Every failure gets a response. */
 type Handshake = Pick<Upgrade, "request" | "socket" | "head">;
 
 export interface ApiParts extends HttpParts {
 	readonly gate: Gate;
-	/** Something failed that whoever asked is not told the whole of. */
+	/** Called for failures whose details are not sent to the client. */
 	readonly onError: (error: unknown, ids: RequestIds) => void;
 }
 
@@ -61,7 +59,7 @@ export function createApi(parts: ApiParts): Api {
 	const handlers = createHandlers(parts) as unknown as AnyHandlers;
 	const terminals = createTerminalHub(parts.engine);
 
-	/** Not waited for: what was done is done, also while nothing can be stored. */
+	/** Not awaited: the action is done, even if nothing can be stored. */
 	function noteAct(act: Act): void {
 		const atMs = parts.clock.now().wallMs;
 		parts.store
@@ -88,6 +86,7 @@ export function createApi(parts: ApiParts): Api {
 		};
 		const body = check(route.spec.body, await bodyOf(route, request), "body");
 		const understood = understand(route, params, url);
+		await untilRecovered(route.spec, parts, () => watched.gone);
 		const subjects = () => subjectsOf(route.name, parts, { params: understood.params, body });
 		gate.confine(caller, route.spec, subjects);
 		const asked = Object.assign(watched, understood, {
@@ -99,9 +98,11 @@ export function createApi(parts: ApiParts): Api {
 			sight: sightOf(caller),
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
 		}) as Asked<RouteName>;
-		const act = () => guardStore(route.spec, parts.store, () => handler(asked, response));
+		const handle = async () => handler(asked, response);
+		const needsStore = route.spec.stores === "always";
+		const act = () => (needsStore ? storing(parts.store, handle) : handle());
 		const reply = await noted(act, note);
-		// An act is answered with what was done, a question only while the caller may ask it.
+		// An action is always confirmed; a read only while the caller still has access.
 		if (route.method === "GET" && !response.headersSent) gate.recheck(caller);
 		sendReply(request, response, route, reply);
 	}
@@ -115,7 +116,7 @@ export function createApi(parts: ApiParts): Api {
 		answer(request, response, door, ids).catch((error: unknown) => {
 			if (!(error instanceof ReeveError)) onError(error, ids);
 			if (response.headersSent) return void response.destroy();
-			// A body that was not read to its end would be taken for the next request.
+			// A partly read body would be parsed as the next request.
 			if (!request.complete) response.setHeader("connection", "close");
 			sendError(response, explainError(error, ids.correlationId), ids.correlationId);
 		});
@@ -130,6 +131,7 @@ export function createApi(parts: ApiParts): Api {
 				throw new ReeveError("no_route", `${url.pathname} is not a WebSocket`);
 			}
 			const { id } = understand(route, params, url).params as { id: string };
+			await untilRecovered(route.spec, parts, () => door.closing);
 			await terminals.upgrade(id, url.searchParams, {
 				request,
 				socket,
@@ -165,14 +167,14 @@ export function createApi(parts: ApiParts): Api {
 	};
 }
 
-/** Each open request listens to it and takes its listener back, so many of them are no leak. */
+/** Each open request adds a listener and removes it, so many of them are not a leak. */
 function createClosing(): AbortController {
 	const closing = new AbortController();
 	setMaxListeners(0, closing.signal);
 	return closing;
 }
 
-/** A stream has been written by its handler. */
+/** A stream was already written by its handler. */
 function sendReply(
 	{ headers }: IncomingMessage,
 	response: ServerResponse,
@@ -190,7 +192,7 @@ function close(server: Server): Promise<void> {
 	});
 }
 
-/** Does it, and notes how it ended. */
+/** Runs the action and records its result. */
 async function noted<T>(act: () => T, note: (error: string | null) => void): Promise<Awaited<T>> {
 	try {
 		const result = await act();

@@ -1,6 +1,6 @@
-/** Tasks and plans as the engine knows them, in the words of the contract. */
+/** Converts tasks and plans of the engine to the format of the contract. */
 
-import type { PlanDetail, TaskDetail } from "../engine/calls/calls.js";
+import type { PlanDetail, TaskDetail } from "../engine/tasks/calls.js";
 import type { StoredAttempt, StoredPlan, StoredTask } from "../ports/task-store.js";
 import type { PlanDetailJson, PlanJson } from "./contract/plans.js";
 import type { TaskDetailJson, TaskJson } from "./contract/tasks.js";
@@ -39,7 +39,7 @@ export function renderTask(
 	};
 }
 
-/** What a client that waited is told when the daemon stops before the end of its task or plan. */
+/** The reason for a waiting client if the daemon stops before its task or plan is finished. */
 export const GOES_ON = "accepted; the daemon is stopping, and the next daemon continues the task";
 
 export function renderTaskDetail({ task, input, result, attempts }: TaskDetail): TaskDetailJson {

@@ -1,7 +1,7 @@
 /**
- * Terminals for viewers: any number may watch an agent, one may type. Whoever asks takes over the
- * typing, and the one before is told. A viewer that falls behind is given a snapshot instead of all
- * it missed (A6).
+ * Terminals for viewers: any number may watch an agent, one may type. A viewer can take over the input,
+ * and the previous one is notified. A viewer that falls behind gets a snapshot instead of the missed
+ * output (A6).
  */
 
 import type { IncomingMessage } from "node:http";
@@ -19,25 +19,25 @@ const CLOSE_MS_MAX = 1_000;
 const GOING_AWAY = 1_001;
 const POLICY_VIOLATION = 1_008;
 
-/** A request that is to become a WebSocket. */
+/** A request that becomes a WebSocket. */
 export interface Upgrade {
 	readonly request: IncomingMessage;
 	readonly socket: Duplex;
 	readonly head: Buffer;
-	/** Whether whoever asks may type, if they want to. */
+	/** Whether the viewer may type. */
 	readonly mayType: boolean;
-	/** Called when they type for the first time. */
+	/** Called when the viewer types for the first time. */
 	readonly onTyping: () => void;
-	/** Aborts when the server that it came to ends. */
+	/** Aborts when the server of the request closes. */
 	readonly closing: AbortSignal;
-	/** Aborts when the viewer's token or login becomes invalid; null when it cannot (A8). */
+	/** Aborts when the viewer's token or login becomes invalid; null if it has none (A8). */
 	readonly invalid: AbortSignal | null;
-	/** Throws when it has become invalid. */
+	/** Throws if it has become invalid. */
 	readonly recheck: () => void;
 }
 
 export interface TerminalHub {
-	/** Fails when there is no such agent. */
+	/** Fails if there is no such agent. */
 	upgrade(id: string, query: URLSearchParams, upgrade: Upgrade): Promise<void>;
 }
 
@@ -81,14 +81,14 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				socket.close();
 			},
 		};
-		/** Null when the viewer has left meanwhile. */
+		/** Null if the viewer has disconnected in the meantime. */
 		async function connect(): Promise<TerminalConnection | null> {
 			const opened = await engine.terminals.attach(id, viewer, readOnly ? null : size);
 			if (socket.readyState === socket.OPEN) return opened;
 			opened.close();
 			return null;
 		}
-		/** Waits until the viewer has read what it was sent, then begins anew with a snapshot. */
+		/** Waits until the viewer has read everything, then restarts with a snapshot. */
 		async function resync(): Promise<void> {
 			connection?.close();
 			while (socket.readyState === socket.OPEN && socket.bufferedAmount > 0) {
@@ -131,7 +131,7 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 			sockets ??= loadSockets();
 			(await untilLoaded(raw, sockets)).handleUpgrade(request, raw, head, (socket) => {
 				closeInTime(socket, rights);
-				// A frame that is too large, or none at all, closes this one and nothing else.
+				// An oversized or invalid frame closes only this connection.
 				socket.on("error", () => {});
 				serve(id, query, socket, rights).catch((error: unknown) => failTerminal(socket, error));
 			});
@@ -139,13 +139,13 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 	};
 }
 
-/** Most daemons never need the code for WebSockets, so it is loaded for the first one. */
+/** Most daemons never need WebSockets, so the code is loaded on first use. */
 async function loadSockets(): Promise<WebSocketServer> {
 	const { WebSocketServer } = await import("ws");
 	return new WebSocketServer({ noServer: true, maxPayload: INPUT_BYTES_MAX });
 }
 
-/** Without a listener, a viewer who disconnects meanwhile would end the daemon. */
+/** Without a listener, a viewer that disconnects in the meantime would crash the daemon. */
 async function untilLoaded<T>(raw: Duplex, loading: Promise<T>): Promise<T> {
 	const ignore = () => {};
 	raw.on("error", ignore);
@@ -161,7 +161,7 @@ function failTerminal(socket: WebSocket, error: unknown, code?: number): void {
 	endSocket(socket, code);
 }
 
-/** Closes the connection when the server ends, or the viewer's token or login becomes invalid. */
+/** Closes the connection when the server closes, or the viewer's token or login becomes invalid. */
 function closeInTime(
 	socket: WebSocket,
 	{ closing, invalid, recheck }: Pick<Upgrade, "closing" | "invalid" | "recheck">,

@@ -1,4 +1,4 @@
-/** Signals that tell handlers when nobody waits for their answer any more. */
+/** Signals for handlers: the client no longer waits for the response. */
 
 import type { ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
@@ -8,16 +8,16 @@ import type { Asked } from "./handler.js";
 /** How long a stream may take to end after its credential has become invalid. */
 const DROP_MS_MAX = 1_000;
 
-/** One for all: each reason of its own would collect a stack trace for every request. */
+/** Shared: a separate error would collect a stack trace for every request. */
 const NOT_WAITED_FOR = new ReeveError("connection_lost", "the caller stopped waiting");
 
-/** What is told when a server ends, by the requests that are open. Cheaper than listeners of a signal. */
+/** Callbacks of open requests for the closing of the server. Cheaper than listeners of a signal. */
 export type ClosingWatchers = Set<() => void>;
 
 /**
- * The signals last as long as the response, and are made when a handler asks for them: add to what is returned, do not
- * copy it. They are not made with
- * `AbortSignal.any`: a source that lives as long as the daemon would remember each of them for ever.
+ * The signals last as long as the response, and are created on first use: extend the returned object,
+ * do not copy it. They are not created with `AbortSignal.any`: a source that lives as long as the
+ * daemon would retain each of them forever.
  */
 export function watchCaller(
 	response: ServerResponse,
@@ -31,11 +31,11 @@ export function watchCaller(
 		gone.abort();
 	};
 	const end = () => {
-		// The server that closes waits for its connections.
+		// The closing server waits for its connections.
 		response.shouldKeepAlive = false;
 		gone.abort();
 	};
-	/** What a slow reader has not read by then, it does not get. */
+	/** A slow reader loses what it has not read by then. */
 	const dropInvalid = () => {
 		drop();
 		setTimeout(() => response.destroy(), DROP_MS_MAX).unref();
@@ -58,7 +58,7 @@ export function watchCaller(
 	};
 }
 
-/** A signal that is made when it is first asked for: most handlers need none. */
+/** A signal that is created on first use: most handlers need none. */
 function createLateSignal() {
 	let controller: AbortController | null = null;
 	let isAborted = false;

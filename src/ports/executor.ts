@@ -122,8 +122,8 @@ export interface Worker {
 	/** Requests without a response. */
 	readonly pending: number;
 	/**
-	 * Sends it a request. `workerMs` is the agent's own `timeout`, `timeoutMs` by default. A request
-	 * without a response within `workerMs`, or a cancelled one, kills the whole process, since nothing
+	 * Sends it a request. `lateMs` is how much longer than `timeoutMs` the agent's own `timeout` is, 0
+	 * by default. A request without a response after both, or a cancelled one, kills the whole process, since nothing
 	 * else could stop its work (T6); its other requests end as `displaced`.
 	 *
 	 * A caller's own shorter `timeoutMs` kills the process only if it serves no other request. Otherwise
@@ -134,7 +134,7 @@ export interface Worker {
 		request: ActionRequest,
 		timeoutMs: number,
 		signal: AbortSignal,
-		workerMs?: number,
+		lateMs?: number,
 	): Promise<AttemptEnd>;
 	/** Resolves when the process tree is gone and every request has finished. */
 	readonly ended: Promise<WorkerEnd>;

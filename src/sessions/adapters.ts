@@ -1,4 +1,4 @@
-/** Which adapter an agent has: a built-in one, or one that its fleet file describes. */
+/** Selects the adapter of an agent: a built-in one, or a custom one of its fleet file. */
 
 import { acp } from "../adapters/acp.js";
 import { aider } from "../adapters/aider.js";
@@ -30,12 +30,12 @@ export function adapterOf({
 	profile,
 }: Pick<AgentSpec, "adapter" | "profile">): AgentAdapter {
 	if (profile) return described({ name: adapter, profile });
-	// A name that this version does not know any more is any program.
+	// A name that this version does not know is treated as `generic`.
 	return Object.hasOwn(BUILT_IN, adapter) ? BUILT_IN[adapter as Adapter] : generic;
 }
 
 export function described(adapter: Pick<AgentAdapter, "name" | "profile" | "usage">): AgentAdapter {
-	// A profile that an older daemon has pinned has no rules.
+	// A profile stored by an older daemon has no rules.
 	const { eventRules = [], lineRules = [], log, exits } = adapter.profile;
 	const logRules = log?.rules ?? [];
 	const texts = exits?.texts ?? SERVICE_TEXTS;

@@ -1,6 +1,7 @@
 /**
- * The environment of each agent on this host. Everything that Reeve runs for an agent (the agent itself,
- * calls, workers, its ready command) and everything that looks for the agent's files uses this one answer.
+ * The environment of each agent on this host. Everything that Reeve runs for an agent (the agent
+ * itself, calls, workers, its ready command) and everything that searches the agent's files uses this
+ * module.
  */
 
 import { readEnvFile } from "../config/env-file.js";
@@ -18,20 +19,20 @@ import { adapterOf } from "./adapters.js";
 export type AgentEnvironment =
 	| {
 			readonly ok: true;
-			/** From the weakest to the strongest; the base is the first. */
+			/** In increasing order of precedence; the base is the first. */
 			readonly layers: readonly EnvLayer[];
 			readonly warnings: readonly Problem[];
 	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
 export interface Environments {
-	/** Reads the env file again, so an edit counts from the next start on. */
+	/** Reads the env file again, so an edit takes effect at the next start. */
 	read(spec: AgentSpec): Promise<AgentEnvironment>;
-	/** All variables, without what an adapter adds. An env file that cannot be read counts as empty. */
+	/** All variables, without those of the adapter. An unreadable env file counts as empty. */
 	values(spec: AgentSpec): Promise<Readonly<Record<string, string>>>;
 }
 
-/** `learn` hears every value that was set for an agent, before anything of that agent is started. */
+/** `learn` gets every value that is set for an agent, before the agent is started. */
 export function createEnvironments(
 	inherited: NodeJS.ProcessEnv,
 	learn: (name: string, value: string) => void = () => {},

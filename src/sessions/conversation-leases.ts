@@ -1,11 +1,11 @@
 /**
- * One holder per conversation, whichever daemon of this user asks. Made of files that are linked into
- * place: `<name>.1`, `<name>.2`… The highest number counts and names its holder; whoever finds that
- * holder gone creates the next number, and only one can. A lease that is given back keeps its number,
- * so numbers only grow: whoever was late with a decision finds its number taken.
+ * One holder per conversation, among all daemons of this user. It consists of files that are linked
+ * into place: `<name>.1`, `<name>.2`… The highest number is valid and names its holder; a process that
+ * finds that holder gone creates the next number, and only one can succeed. A returned lease keeps its
+ * number, so numbers only grow: a process that decided too late finds its number taken.
  *
- * A lease is held while the daemon that took it or the process that it was bound to is alive, or
- * anything that carries the mark of its run: a daemon may die between starting an agent and saying so.
+ * A lease is held while the daemon that acquired it, its bound process, or any process with the mark of
+ * its run is alive: a daemon may die between starting an agent and recording it.
  */
 
 import { createHash } from "node:crypto";
@@ -21,14 +21,14 @@ import type { ProcessIdentity } from "../ports/backend.js";
 interface Holder {
 	readonly agentId: string;
 	readonly runId: string;
-	/** The daemon that took it. */
+	/** The daemon that acquired it. */
 	readonly daemon: ProcessIdentity | null;
 	/** The agent, once it runs. */
 	readonly agent: ProcessIdentity | null;
 	readonly released: boolean;
 }
 
-/** Somebody else was faster; a second look tells who. */
+/** Another process was faster; the second attempt finds its holder. */
 const TRIES_MAX = 3;
 
 export function createConversationLeases(folder: string): ConversationLeases {
@@ -76,7 +76,7 @@ async function tryToTake(
 	const newest = newestNumber(folder, name);
 	if (newest > 0) {
 		const before = readJsonFile<Holder>(join(folder, `${name}.${newest}`));
-		// It was replaced by a newer one between the two looks.
+		// It was replaced by a newer one between the two reads.
 		if (before === null) return "again";
 		if (await isHeld(before)) return { ok: false, detail: renderHolder(conversation, before) };
 	}
@@ -92,7 +92,7 @@ async function tryToTake(
 
 async function isHeld({ released, daemon, agent, runId }: Holder): Promise<boolean> {
 	if (released) return false;
-	// What cannot be told apart from alive is alive.
+	// An unknown state counts as alive.
 	if (agent !== null && isAlive(agent) !== false) return true;
 	if (agent === null && daemon !== null && isAlive(daemon) !== false) return true;
 	const table = await nextProcessTable();
@@ -104,7 +104,7 @@ function renderHolder(conversation: string, { agentId, agent, daemon }: Holder):
 	return `conversation ${conversation} is in use by ${agentId}, ${who}; two processes would corrupt it`;
 }
 
-/** 0700 and our own: whoever could write here could take any conversation away. */
+/** Mode 0700 and owned by this user: write access would allow another user to take any conversation. */
 function prepareFolder(folder: string): void {
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const stats = lstatSync(folder);
@@ -115,7 +115,7 @@ function prepareFolder(folder: string): void {
 	if ((stats.mode & 0o077) !== 0) chmodSync(folder, 0o700);
 }
 
-/** Ids are other people's words: as file names they are hashed. */
+/** Ids come from other programs, so file names use their hash. */
 function nameOf(conversation: string): string {
 	return createHash("sha256").update(conversation).digest("hex").slice(0, 32);
 }

@@ -1,16 +1,19 @@
-/** Files that CLIs keep, found by a path in which `*` stands for any part of one name. */
+/** Finds files of CLIs by a path in which `*` matches any part of one name. */
 
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { compilePattern } from "../core/pattern.js";
 
-/** All files at this path, in the order of their names. */
+/** All files with this path, sorted by name. */
 export async function findFiles(path: string): Promise<readonly string[]> {
 	const [first = "", ...rest] = path.split("/");
 	return walk(first === "" ? "/" : first, rest);
 }
 
-/** The first file and those that changed last, so that a record in very many files is not read whole. */
+/**
+ * The first file and the most recently changed ones, so that a record with very many files is not read
+ * completely.
+ */
 export async function chooseFiles(
 	paths: readonly string[],
 	count: number,

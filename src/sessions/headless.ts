@@ -1,4 +1,4 @@
-/** Which agent CLIs can be called without a terminal, and by what. */
+/** Which agent CLIs can be called without a terminal, and their adapters. */
 
 import { claudeHeadless } from "../adapters/claude/headless.js";
 import { codexHeadless } from "../adapters/codex/headless.js";

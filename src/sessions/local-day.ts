@@ -1,6 +1,6 @@
-/** The day of a moment in the host's own calendar. */
+/** The day of a time in the host's calendar. */
 
-import type { Day } from "../engine/usage-book.js";
+import type { Day } from "../engine/limits/usage-book.js";
 
 export function localDay(wallMs: number): Day {
 	const date = new Date(wallMs);

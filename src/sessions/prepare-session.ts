@@ -1,12 +1,15 @@
-/** What an adapter adds to the start of a session: its conversation, arguments, variables and files. */
+/**
+ * The additions of an adapter to the start of a session: its conversation, arguments, variables and
+ * files.
+ */
 
 import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import type { AgentSpec, SessionSpec } from "../config/spec.js";
-import { type AdapterProfile, fillFirst, fillIn } from "../core/adapter.js";
+import { type AdapterProfile, fillFirst, fillIn, PLAIN_PROFILE } from "../core/adapter.js";
 import { type ConversationStart, decideConversation } from "../core/conversation.js";
-import type { StartIntent } from "../engine/life-world.js";
+import type { StartIntent } from "../engine/runs/life-world.js";
 import { adapterOf } from "./adapters.js";
 import { findFiles } from "./find-files.js";
 import {
@@ -21,7 +24,7 @@ import { removeOldLogs } from "./session-logs.js";
 import { emptySpool, spoolOf } from "./spool.js";
 
 export interface SessionPlace {
-	/** Kept for this agent alone, across its runs. */
+	/** Private to this agent, kept across its runs. */
 	readonly folder: string;
 	/** For temporary files. */
 	readonly temporary: string;
@@ -31,11 +34,11 @@ export interface SessionPlace {
 }
 
 export interface PreparedSession {
-	/** The adapter's program with its placeholders filled in; null where it names none. */
+	/** The adapter's program with its placeholders replaced; null if it has none. */
 	readonly command: readonly string[] | null;
 	readonly args: readonly string[];
 	readonly env: Readonly<Record<string, string | null>>;
-	/** Where its hooks leave records, and how. */
+	/** Where its hooks leave records, and how; nothing for an adapter that understands none. */
 	readonly hookEnv: Readonly<Record<string, string>>;
 	readonly conversation: ConversationStart | null;
 }
@@ -46,12 +49,13 @@ export async function prepareSession(
 	env: Readonly<Record<string, string>>,
 	{ folder, temporary, locks, onTrouble }: SessionPlace,
 ): Promise<PreparedSession> {
-	const { profile } = adapterOf(spec);
+	const { profile, readRecord } = adapterOf(spec);
 	const values = await sessionValues(spec, env, folder);
 	const conversation = await chooseConversation(profile, intent, values);
 	const all = { ...values, ...conversationValues(conversation.id) };
-	await writeOwnFiles(folder, profile, all);
-	await emptySpool(folder);
+	const hasHooks = readRecord !== undefined;
+	if (profile !== PLAIN_PROFILE) await writeOwnFiles(folder, profile, all, { hasHooks });
+	if (hasHooks) await emptySpool(folder);
 	const log = await prepareLog(profile, all, env, folder);
 	if (spec.seed) {
 		for (const problem of await plantSeeds(profile.seeds, all, locks)) {
@@ -61,7 +65,7 @@ export async function prepareSession(
 		}
 	}
 	const ownTmpdir = spec.tmpdir === null ? profile.ownTmpdir : spec.tmpdir === "own";
-	// Nothing of the agent runs now, so nothing in there is needed any more.
+	// No process of the agent is running, so its contents are not needed any more.
 	if (ownTmpdir) await emptyFolder(temporary);
 	const { fresh, resume, id } = profile.conversation;
 	return {
@@ -81,12 +85,12 @@ export async function prepareSession(
 				]),
 			),
 		},
-		hookEnv: { REEVE_HOOK: hookOf(folder), REEVE_SPOOL: spoolOf(folder) },
+		hookEnv: hasHooks ? { REEVE_HOOK: hookOf(folder), REEVE_SPOOL: spoolOf(folder) } : {},
 		conversation: id === "none" ? null : conversation,
 	};
 }
 
-/** The variables that have the CLI write its log; none where the user has settings of their own for it. */
+/** The variables that make the CLI write its log; none if the user has their own settings for it. */
 async function prepareLog(
 	{ log }: AdapterProfile,
 	values: Values,
@@ -117,13 +121,13 @@ async function chooseConversation(
 	return decideConversation(profile, { known, withContinue, recorded, newId: randomUUID(), cwd });
 }
 
-/** The values of the placeholders in an adapter's texts; `env` is the agent's whole environment. */
+/** The values of the placeholders in an adapter's texts; `env` is the agent's complete environment. */
 export async function sessionValues(
 	spec: AgentSpec,
 	env: Readonly<Record<string, string>>,
 	folder: string,
 ): Promise<Values> {
-	// CLIs know a folder by its true name. One that is not there is the backend's to tell of.
+	// CLIs use the real path of a directory. The backend reports a missing one.
 	const cwd = await realpath(spec.cwd).catch(() => spec.cwd);
 	return { ...env, home: env["HOME"] ?? homedir(), cwd, folder };
 }
@@ -132,7 +136,7 @@ export function conversationValues(id: string | null): Values {
 	return id === null ? {} : { conversation: id, conversation8: id.slice(0, 8) };
 }
 
-/** An argument that names a variable which is not set has it as nothing. */
+/** In an argument, an unset variable is replaced by nothing. */
 function filled(text: string, values: Values): string {
 	return fillIn(text, values) ?? text;
 }

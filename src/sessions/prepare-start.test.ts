@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseFleet } from "../config/parse-fleet.js";
 import type { AgentSpec } from "../config/spec.js";
-import { NO_CONVERSATION } from "../engine/life-world.js";
+import { NO_CONVERSATION } from "../engine/runs/life-world.js";
 import { createEnvironments } from "./agent-environment.js";
 import { prepareStart } from "./prepare-start.js";
 
@@ -31,7 +31,7 @@ async function prepare(agent: string, inherited: NodeJS.ProcessEnv) {
 	const prepared = await prepareStart(specOf(agent), NO_CONVERSATION, place);
 	if (!prepared.ok) throw new Error(prepared.detail);
 	const { env, ...request } = prepared.request;
-	// What Reeve itself tells a session is not looked at here.
+	// Variables set by Reeve itself are not checked here.
 	const others = Object.entries(env).filter(([name]) => !name.startsWith("REEVE_"));
 	return { ...request, env: Object.fromEntries(others) };
 }

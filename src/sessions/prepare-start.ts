@@ -1,28 +1,32 @@
-/** From a spec to what a backend needs: the whole environment, the command line, the folders. */
+/**
+ * Converts a spec to the request of a backend: the complete environment, the command line, the
+ * directories.
+ */
 
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AgentSpec } from "../config/spec.js";
 import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
-import type { Prepared, StartIntent } from "../engine/life-world.js";
+import type { Prepared, StartIntent } from "../engine/runs/life-world.js";
 import type { Home } from "../home/paths.js";
 import { checkLaunch } from "../host/spawn-errors.js";
 import { adapterOf } from "./adapters.js";
 import { type Environments, renderProblems } from "./agent-environment.js";
 import { prepareSession } from "./prepare-session.js";
 
-/** Until somebody attaches. */
+/** Until a client attaches. */
 const SIZE = { columns: 200, rows: 50 };
 
 export interface StartPlace {
 	readonly environments: Environments;
 	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "locks" | "socket">;
-	/** Something is not as it should be, and the agent starts all the same. */
+	/** A problem that does not prevent the start. */
 	readonly onTrouble: (message: string) => void;
 }
 
-/** Ids hold no slash and no dot, so this is always a folder of its own below the others. */
+/** Ids contain no slash and no dot, so this is always a separate directory below the others. */
 export function logDirOf(logs: string, agentId: string): string {
 	return join(logs, ...agentId.split(":"));
 }
@@ -49,14 +53,15 @@ export async function prepareStart(
 	if (program === undefined) return { ok: false, detail: "the agent has no command" };
 	const argv = [program, ...first, ...(session?.args ?? []), ...spec.args] as const;
 	const logDir = logDirOf(home.logs, spec.id);
-	await mkdir(logDir, { recursive: true, mode: 0o700 });
+	// The folder itself is made by the process that writes the log.
+	if (!existsSync(dirname(logDir))) await mkdir(dirname(logDir), { recursive: true, mode: 0o700 });
 	return {
 		ok: true,
 		request: {
 			agentId: spec.id,
 			argv: spec.adapter === "acp" ? acpCommand(spec.id, home.socket, argv) : argv,
 			cwd: spec.cwd,
-			// The fleet file and the env file win over what the adapter sets.
+			// The fleet file and the env file take precedence over the adapter.
 			env: valuesOf(
 				composeEnvironment([
 					base,
@@ -75,7 +80,7 @@ export async function prepareStart(
 	};
 }
 
-/** Why the agent cannot be started as things are; null when nothing is in the way. Touches nothing. */
+/** Why the agent cannot be started now; null if nothing prevents it. Changes nothing. */
 export async function checkStart(
 	spec: AgentSpec,
 	environments: Environments,

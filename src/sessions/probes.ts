@@ -1,18 +1,18 @@
-/** How the signs of being ready are looked for on this host. */
+/** Probes of readiness conditions on this host. */
 
 import { spawn } from "node:child_process";
 import { open, stat } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { AgentSpec } from "../config/spec.js";
-import type { ReadinessProbes } from "../engine/readiness.js";
+import type { ReadinessProbes } from "../engine/runs/readiness.js";
 import type { Environments } from "./agent-environment.js";
 
 const CONNECT_MS = 1_000;
 const COMMAND_MS = 10_000;
 const LOG_BYTES_MAX = 1_048_576;
 
-/** Probes for a run that begins now: what was in the log before is not its own. */
+/** Probes for a run that starts now: earlier lines of the log do not belong to it. */
 export function createProbes(
 	spec: AgentSpec,
 	logDir: string,

@@ -18,8 +18,8 @@ const DAY_MS = 86_400_000;
 /** Messages about limits are a line or two. */
 const TEXT_LENGTH_MAX = 2_000;
 /**
- * A time of day that passed less than this long before it was printed is that time, not tomorrow's:
- * clocks differ by seconds, printed minutes are rounded, and limits lift late.
+ * A time of day that passed less than this before it was printed means today, not tomorrow: clocks
+ * differ by seconds, printed minutes are rounded, and limits lift late.
  */
 const JUST_PASSED_MS = 3_600_000;
 const SPAN =
@@ -34,7 +34,7 @@ const CLOCK =
 const ZONE = /\(([A-Za-z_]+(?:\/[A-Za-z_+-]+)*|UTC)\)/u;
 
 /**
- * The wall time at which the limit lifts; null when the text names none. `atMs` is when the text was
+ * The wall time at which the limit lifts; null if the text contains none. `atMs` is when the text was
  * printed, not when it is read: a daemon may read it hours later.
  */
 export function parseResetTime(whole: string, atMs: number, offsetOf: ZoneOffset): number | null {
@@ -79,7 +79,7 @@ function parseClock(text: string, printedAtMs: number, offsetOf: ZoneOffset): nu
 	return nearestAfter(today + timeMs - shiftMs, printedAtMs - JUST_PASSED_MS);
 }
 
-/** The first moment at this time of day that is not before `fromMs`. */
+/** The first time with this time of day that is not before `fromMs`. */
 function nearestAfter(timeOfDayMs: number, fromMs: number): number {
 	return timeOfDayMs - Math.floor((timeOfDayMs - fromMs) / DAY_MS) * DAY_MS;
 }
@@ -90,6 +90,6 @@ function dateOf(date: RegExpExecArray, localMs: number, timeMs: number): number 
 	const thisYear = new Date(localMs).getUTCFullYear();
 	const inYear = (of: number) => Date.UTC(of, month, Number(day)) + timeMs;
 	if (year !== undefined) return inYear(Number(year));
-	// A date without a year that has passed is next year's.
+	// A date without a year that has passed is in the next year.
 	return inYear(thisYear) < localMs - DAY_MS ? inYear(thisYear + 1) : inYear(thisYear);
 }

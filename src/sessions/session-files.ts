@@ -1,12 +1,12 @@
 /**
- * The files that a session needs when it starts: its own folder with the files of its adapter, an empty folder for
- * temporary files, and settings of its CLI that the CLI would otherwise ask for.
+ * The files that a session needs at its start: its own directory with the files of its adapter, an
+ * empty directory for temporary files, and settings that its CLI would otherwise ask for.
  *
- * Reeve only ever adds to files of the user, from their newest content and under the lock that CLIs take as well. A
- * file that cannot be read is left alone. The version before the change is kept as `NAME.previous`.
+ * Reeve only adds to files of the user, based on their newest content and under the lock that CLIs use
+ * as well. An unreadable file is not changed. The previous version is kept as `NAME.previous`.
  */
 
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -23,20 +23,29 @@ import { HOOK_SCRIPT } from "./spool.js";
 
 export type Values = Readonly<Record<string, string | undefined>>;
 
-/** The program by which hooks leave records. */
+/** The program that hooks use to write records. */
 export const hookOf = (folder: string) => join(folder, "hook.sh");
 
-/** Writes the files of Reeve's own into the agent's folder, again at every start. */
+/** The files of Reeve's own in the agent's folder, as they must be at every start. */
 export async function writeOwnFiles(
 	folder: string,
 	{ files }: AdapterProfile,
 	values: Values,
+	{ hasHooks }: { readonly hasHooks: boolean },
 ): Promise<void> {
 	await mkdir(folder, { recursive: true, mode: 0o700 });
-	await replaceFile(hookOf(folder), HOOK_SCRIPT, { mode: 0o700, durable: false });
+	if (hasHooks) await writeIfChanged(hookOf(folder), HOOK_SCRIPT, 0o700);
 	for (const { name, text } of files) {
-		await replaceFile(join(folder, name), fillIn(text, values) ?? text, { durable: false });
+		await writeIfChanged(join(folder, name), fillIn(text, values) ?? text, 0o600);
 	}
+}
+
+/** A restart mostly finds the files as they are to be, and new files are slow on a file system that has aged. */
+async function writeIfChanged(path: string, text: string, mode: number): Promise<void> {
+	const there = await lstat(path).catch(() => null);
+	const isSound = there?.isFile() === true && (there.mode & 0o777) === mode;
+	if (isSound && there.uid === process.getuid?.() && (await readIfThere(path)) === text) return;
+	await replaceFile(path, text, { mode, durable: false });
 }
 
 /** A folder with nothing in it; links in it are removed, not followed. */
@@ -48,8 +57,8 @@ export async function emptyFolder(folder: string): Promise<void> {
 }
 
 /**
- * Adds the missing settings to the user's files. Returns a message for each file that could not be changed, which is
- * no reason not to start: the CLI then asks, and its dialog is answered.
+ * Adds the missing settings to the user's files. Returns a message for each file that could not be
+ * changed. That does not prevent the start: the CLI then asks, and its dialog is answered.
  */
 export async function plantSeeds(
 	seeds: readonly Seed[],
@@ -69,7 +78,7 @@ export async function plantSeeds(
 	return problems;
 }
 
-/** Whether the user has one of these settings. A file that cannot be read may have it. */
+/** Whether the user has one of these settings. An unreadable file may have it. */
 export async function hasSetting(settings: LogProfile["unless"], values: Values): Promise<boolean> {
 	for (const { file, path } of settings) {
 		const place = fillFirst(file, values);
@@ -84,7 +93,7 @@ export async function hasSetting(settings: LogProfile["unless"], values: Values)
 	return false;
 }
 
-/** A CLI that writes its file in place leaves it empty or cut for a moment. */
+/** A CLI that writes its file in place leaves it empty or truncated for a moment. */
 const READ_TRIES = 5;
 const READ_AGAIN_MS = 200;
 
@@ -97,7 +106,7 @@ async function plant(
 	const change = (text: string | null) => addToJson(text, additions);
 	for (let tries = 1; ; tries++) {
 		try {
-			// Mostly there is nothing to add, and then no CLI has to wait for the lock.
+			// Usually nothing is missing, and then no CLI has to wait for the lock.
 			if (change(await readIfThere(path)) === null) return;
 			await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 			return await updateFile(path, change, { locks, keepsPrevious: true, isShared: true });
@@ -117,7 +126,7 @@ function fillAddition(addition: JsonAddition, values: Values): JsonAddition {
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** A value with the placeholders filled in of all texts in it. */
+/** A value with the placeholders of all its strings replaced. */
 function fillValue(value: unknown, values: Values): unknown {
 	if (typeof value === "string") return fillIn(value, values) ?? value;
 	if (Array.isArray(value)) return value.map((each) => fillValue(each, values));

@@ -1,7 +1,8 @@
 /**
- * The files that a CLI writes besides the record of a conversation: its own log, or telemetry. Records are JSON
- * texts, on one line or indented over several, or lines of text. Each is read once, as it is written. Files in the
- * agent's own folder are emptied when all of them was read and they have grown large, since no CLI does that (A6).
+ * The files that a CLI writes in addition to the transcript: its own log, or telemetry. Records are
+ * JSON texts, on one line or indented over several, or lines of text. Each is read once, as it is
+ * written. Files in the agent's own directory are truncated when they were read completely and have
+ * grown large, since no CLI does that (A6).
  */
 
 import { open, rm, truncate } from "node:fs/promises";
@@ -10,18 +11,18 @@ import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js";
 import { chooseFiles, findFiles } from "./find-files.js";
 
-/** Read at one look. What is further behind is skipped: it is old. */
+/** Read per check. Older data is skipped. */
 const READ_BYTES_MAX = 4_194_304;
-/** A file of Reeve's own folder is emptied from this size on. */
+/** A file in Reeve's own directory is truncated above this size. */
 const FILE_BYTES_MAX = 1_048_576;
-/** Of a record that is not written to its end. */
+/** Of an incomplete record. */
 const REST_LENGTH_MAX = 2_097_152;
 const SIGNS_MAX = 200;
 const FILES_MAX = 2;
 
 interface Place {
 	readonly offset: number;
-	/** The beginning of a record whose end is not written yet. */
+	/** The start of an incomplete record. */
 	readonly rest: string;
 }
 
@@ -30,7 +31,7 @@ export interface SessionLogReader {
 	read(path: string, readerAt: SignReaderAt): Promise<readonly AgentSign[]>;
 }
 
-/** Reads the logs of one agent. `folder` is its own folder. */
+/** Reads the logs of one agent. `folder` is its own directory. */
 export function createSessionLogReader(
 	folder: string,
 	{ readLog }: Pick<AgentAdapter, "readLog">,
@@ -70,13 +71,15 @@ export function createSessionLogReader(
 	};
 }
 
-/** Removes what an earlier run has written into the agent's own folder. */
+/** Removes the logs of an earlier run from the agent's own directory. */
 export async function removeOldLogs(folder: string, path: string): Promise<void> {
 	if (!path.startsWith(`${folder}${sep}`)) return;
 	for (const file of await findFiles(path)) await rm(file, { force: true });
 }
 
-/** The CLI appends, so that an empty file goes on from its beginning. False when it has grown meanwhile. */
+/**
+ * The CLI appends, so a truncated file continues at its start. False if it has grown in the meantime.
+ */
 async function emptyUnlessGrown(path: string, size: number): Promise<boolean> {
 	const file = await open(path, "r");
 	try {
@@ -88,7 +91,7 @@ async function emptyUnlessGrown(path: string, size: number): Promise<boolean> {
 	return true;
 }
 
-/** The text that was written since; null when there is none. */
+/** The text that was written since; null if there is none. */
 async function readFrom(
 	path: string,
 	offset: number,
@@ -97,12 +100,12 @@ async function readFrom(
 	try {
 		const { size } = await file.stat();
 		if (size === offset) return null;
-		// A file that has become shorter was begun again.
+		// A file that has become shorter was restarted.
 		const known = size < offset ? 0 : offset;
 		const from = Math.max(known, size - READ_BYTES_MAX);
 		const buffer = Buffer.alloc(size - from);
 		const { bytesRead } = await file.read(buffer, 0, buffer.length, from);
-		// Whole lines only: a character may be cut at the end.
+		// Complete lines only: the last character may be incomplete.
 		const cut = buffer.subarray(0, bytesRead).lastIndexOf(10) + 1;
 		const isWhole = from === offset;
 		return { text: buffer.toString("utf8", 0, cut), end: from + cut, isWhole };
@@ -111,7 +114,7 @@ async function readFrom(
 	}
 }
 
-/** The records of a text of whole lines, and the lines of a record that is not complete. */
+/** The records of a text of complete lines, and the lines of an incomplete record. */
 export function splitRecords(text: string): {
 	readonly records: readonly JsonRecord[];
 	readonly rest: string;
@@ -119,7 +122,7 @@ export function splitRecords(text: string): {
 	const records: JsonRecord[] = [];
 	let opened: string[] | null = null;
 	const lines = text.split("\n");
-	// The text after the last line break.
+	// The text after the last newline.
 	lines.pop();
 	for (const line of lines) {
 		if (opened === null && line === "{") opened = [line];
@@ -149,7 +152,7 @@ function parse(text: string): JsonRecord | null {
 
 const LINE_LENGTH_MAX = 65_536;
 
-/** A JSON text, or a line of words with the JSON object that may stand at its end. */
+/** A JSON text, or a line of text with an optional JSON object at its end. */
 function recordOf(line: string): JsonRecord | null {
 	if (line.trim() === "") return null;
 	if (line.startsWith("{")) return parse(line);
@@ -161,7 +164,7 @@ function recordOf(line: string): JsonRecord | null {
 
 const STAMP = /^\[?(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2}))/;
 
-/** When it was written, as far as it says; now, else. */
+/** Its own time if it has one; otherwise now. */
 function timeOf(record: JsonRecord): number {
 	const said = [record["timestamp"], record["time"], STAMP.exec(String(record["text"] ?? ""))?.[1]];
 	const times = said.map((each) => (typeof each === "string" ? Date.parse(each) : Number.NaN));

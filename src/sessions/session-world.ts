@@ -1,4 +1,4 @@
-/** What the engine is told of agent CLIs on this host. */
+/** The engine's access to the agent CLIs of this host. */
 
 import { open, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { findConversation } from "../core/conversation.js";
 import { screenText } from "../core/safe-text.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
-import type { SessionWorld } from "../engine/life-world.js";
+import type { SessionWorld } from "../engine/runs/life-world.js";
 import type { Home } from "../home/paths.js";
 import { readConnections } from "../host/connections.js";
 import { readOpenFiles } from "../host/open-files.js";
@@ -30,11 +30,11 @@ import { offsetOfZone } from "./zone-offset.js";
 
 const SEARCH_EVERY_MS = 5_000;
 const PLACES_MAX = 1_000;
-/** Of one record. */
+/** Per record. */
 const FILES_MAX = 4;
 /**
- * Within this time of its start a CLI may add a file to the record: when Gemini resumes a conversation, it first
- * begins another file of the same id, and then adds its turns to the old one.
+ * Within this time after its start a CLI may add a file to the record: when Gemini resumes a
+ * conversation, it first creates another file with the same id, and then adds its turns to the old one.
  */
 const FILES_ADDED_WITHIN_MS = 60_000;
 
@@ -64,7 +64,7 @@ export function createSessionWorld(
 
 	const places = new Map<string, Places>();
 
-	/** The files of a conversation's record. */
+	/** The files of a conversation's transcript. */
 	async function recordOf(spec: AgentSpec, conversation: string | null, startedAtMs = 0) {
 		if (conversation === null) return [];
 		const key = `${spec.id} ${conversation}`;
@@ -98,7 +98,7 @@ export function createSessionWorld(
 			files === undefined ? null : fillFirst(files, { folder: logDirOf(home.agents, spec.id) });
 		if (files !== undefined) return path === null ? null : ((await findFiles(path)).at(-1) ?? null);
 		const paths = await recordOf(spec, conversation);
-		// Turns are added to the oldest file. Another one is read only when the first has gone.
+		// Turns are added to the oldest file. Another one is read only if the first is gone.
 		return paths.find((each) => each === from?.path) ?? paths[0] ?? null;
 	}
 
@@ -148,12 +148,12 @@ export function createSessionWorld(
 interface AgentReaders {
 	readonly spec: AgentSpec;
 	readonly spool: SpoolReader;
-	/** Null where its CLI writes no log that is understood. */
+	/** Null if its CLI writes no supported log. */
 	readonly log: SessionLogReader | null;
 	readonly logPath: Promise<string | null>;
 }
 
-/** The spools and logs of all agents, each read by a reader that knows what is new in it. */
+/** The spools and logs of all agents, each with a reader that tracks new records. */
 function createAgentReaders(
 	home: Pick<Home, "agents">,
 	readerAt: SignReaderAt,
@@ -189,7 +189,7 @@ function createAgentReaders(
 	};
 }
 
-/** The path with the links in front of its first open place followed, as the system tells of open files. */
+/** The path with resolved links before its first wildcard, as the system reports open files. */
 async function trueName(path: string): Promise<string> {
 	const fixed = dirname(path.replace(/[*<].*$/, "x"));
 	return (await realpath(fixed).catch(() => fixed)) + path.slice(fixed.length);

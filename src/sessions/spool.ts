@@ -1,10 +1,10 @@
 /**
- * Where the hooks of an agent's CLI leave records, one small file each, whole or not at all. Whoever
- * writes them needs no daemon, so nothing is lost while there is none. Of events that come often only
- * the last is kept, and of the others a few hundred (A6).
+ * The records of an agent's hooks, one small file each, written atomically. Writing them needs no
+ * daemon, so nothing is lost while there is none. Of frequent events only the last is kept, and of the
+ * others a few hundred (A6).
  */
 
-import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js";
@@ -12,7 +12,7 @@ import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js
 const RECORDS_MAX = 300;
 const RECORD_BYTES_MAX = 2_097_152;
 
-/** `hook.sh EVENT each|last [JSON]`: the record is the third argument, or what comes on stdin. */
+/** `hook.sh EVENT each|last [JSON]`: the record is the third argument, or stdin. */
 export const HOOK_SCRIPT = `#!/bin/sh
 umask 077
 [ -d "$REEVE_SPOOL" ] || exit 0
@@ -26,24 +26,29 @@ exit 0
 
 export const spoolOf = (folder: string) => join(folder, "spool");
 
-/** Nothing of an earlier run is to be taken for this one's. */
+/** Nothing of an earlier run is to be taken for this one's. Links are removed, not followed. */
 export async function emptySpool(folder: string): Promise<void> {
-	await rm(spoolOf(folder), { recursive: true, force: true });
-	await mkdir(spoolOf(folder), { recursive: true, mode: 0o700 });
+	const spool = spoolOf(folder);
+	const there = await lstat(spool).catch(() => null);
+	if (there?.isDirectory() !== true) await rm(spool, { recursive: true, force: true });
+	await mkdir(spool, { recursive: true, mode: 0o700 });
+	for (const name of await readdir(spool)) {
+		await rm(join(spool, name), { recursive: true, force: true });
+	}
 }
 
 export interface SpoolReader {
-	/** What the records mean, oldest first. Removes what is beyond the bound. */
+	/** The meaning of the records, oldest first. Removes those beyond the limit. */
 	read(readerAt: SignReaderAt): Promise<readonly AgentSign[]>;
 }
 
 interface Known {
 	readonly atMs: number;
-	/** Null for a record that means nothing. */
+	/** Null for a record without a meaning. */
 	readonly sign: AgentSign | null;
 }
 
-/** Reads each record once: it is looked at every second, and never changes. */
+/** Reads each record once: the directory is checked every second, and records never change. */
 export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolReader {
 	const spool = spoolOf(folder);
 	const known = new Map<string, Known>();
@@ -62,6 +67,7 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 
 	return {
 		async read(readerAt) {
+			if (adapter.readRecord === undefined) return [];
 			const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
 			const there = new Set(names);
 			for (const name of known.keys()) if (!there.has(name)) known.delete(name);
@@ -83,7 +89,7 @@ async function readJson(path: string): Promise<JsonRecord> {
 		const data: unknown = JSON.parse(await readFile(path, "utf8"));
 		return typeof data === "object" && data !== null ? (data as JsonRecord) : {};
 	} catch {
-		// Cut short or gone; that there was such an event is still worth something.
+		// Truncated or removed; the event itself still counts.
 		return {};
 	}
 }

@@ -1,4 +1,4 @@
-/** The end of a conversation's record, as its CLI keeps it: one JSON text per line. */
+/** The end of a conversation's transcript, in the format of its CLI: one JSON text per line. */
 
 import { open, stat } from "node:fs/promises";
 import type { AgentSign } from "../core/sign.js";
@@ -9,7 +9,7 @@ const LINES_MAX = 200;
 
 const KNOWN_MAX = 500;
 
-/** Reads a record only when it has changed: it is looked at every second. */
+/** Reads a transcript only if it has changed: it is checked every second. */
 export function createTranscriptReader() {
 	const known = new Map<string, { changed: string; signs: readonly AgentSign[] }>();
 	return {
@@ -60,7 +60,7 @@ async function readEnd(path: string): Promise<{ text: string; changedAtMs: numbe
 	}
 }
 
-/** The first line may be cut, and the last not be written to its end. */
+/** The first line may be truncated, and the last one incomplete. */
 function parseLine(line: string): JsonRecord | null {
 	if (!line.startsWith("{")) return null;
 	try {

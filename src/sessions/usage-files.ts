@@ -1,15 +1,15 @@
-/** What CLIs write down of their usage, from where it was read to the last time. */
+/** The usage records of CLIs, from the last read position on. */
 
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TimedReading, UsageCursor } from "../core/usage.js";
-import type { NewUsage } from "../engine/life-world.js";
+import type { NewUsage } from "../engine/runs/life-world.js";
 import type { JsonRecord, UsageSource } from "../ports/adapter.js";
 
-/** At once; what is beyond it comes with the next look. */
+/** Per read; the rest follows with the next one. */
 const BYTES_MAX = 8_388_608;
 
-/** What was added to a record or to a file beside it; null when that is nothing. */
+/** New lines of a record or of a file next to it; null if there are none. */
 export async function readUsage(
 	path: string,
 	{ read, beside }: Pick<UsageSource, "read" | "beside">,
@@ -29,7 +29,7 @@ export async function readUsage(
 	return null;
 }
 
-/** What lines were added; null when there are none. */
+/** The new lines; null if there are none. */
 async function readLines(
 	path: string,
 	read: UsageSource["read"],
@@ -38,14 +38,14 @@ async function readLines(
 	const file = await open(path, "r");
 	try {
 		const { size } = await file.stat();
-		// One that became shorter was written anew.
+		// A shorter file was rewritten.
 		const start = size < from ? 0 : from;
 		const length = Math.min(size - start, BYTES_MAX);
 		if (length === 0) return null;
 		const buffer = Buffer.alloc(length);
 		const { bytesRead } = await file.read(buffer, 0, length, start);
 		const end = buffer.subarray(0, bytesRead).lastIndexOf("\n") + 1;
-		// A line without an end is still being written, unless it is longer than any that matters.
+		// A line without an end is still being written, unless it is longer than any relevant one.
 		const taken = end === 0 && bytesRead === BYTES_MAX ? bytesRead : end;
 		if (taken === 0) return null;
 		const lines = buffer.toString("utf8", 0, taken).split("\n");

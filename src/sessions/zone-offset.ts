@@ -1,4 +1,4 @@
-/** How far the clocks of a place are ahead of UTC: printed times name the place, or none for this host's. */
+/** The UTC offset of a time zone: printed times name the zone, or none for this host's. */
 
 const MINUTE_MS = 60_000;
 
@@ -19,10 +19,11 @@ export function offsetOfZone(zone: string | null, atMs: number): number | null {
 		);
 		const { year = 0, month = 1, day = 1, hour = 0, minute = 0 } = parts;
 		const localMs = Date.UTC(year, month - 1, day, hour, minute);
-		// The parts have no seconds: against a moment with seconds the offset would be a minute too small.
+		// The parts have no seconds: compared with a time with seconds, the offset would be a minute too
+		// small.
 		return Math.round((localMs - Math.floor(atMs / MINUTE_MS) * MINUTE_MS) / MINUTE_MS);
 	} catch {
-		// No such place.
+		// Unknown zone.
 		return null;
 	}
 }

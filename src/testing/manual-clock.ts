@@ -1,6 +1,6 @@
 /**
- * A clock that moves only when told to, for tests that must not wait. Steady time and wall time
- * are moved apart from each other, as they are on a real machine whose clock is set.
+ * A clock for tests that only moves on request. Steady time and wall time move independently, as on a
+ * real machine whose clock is set.
  */
 
 import type { Instant } from "../core/time.js";

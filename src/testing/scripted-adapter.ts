@@ -1,6 +1,6 @@
 /**
- * An adapter for a CLI that knows nothing of our protocol: it takes text on stdin, prints text, and tells
- * by its exit code how it went. Flags and codes come as data, so it serves tests and as an example.
+ * An adapter for a CLI that does not speak Reeve's protocol: it reads text from stdin, prints text, and
+ * reports success by its exit code. Flags and codes are data, so it serves tests and as an example.
  */
 
 import type { ActionRequest } from "../core/outcome.js";
@@ -23,11 +23,11 @@ export function createScriptedAdapter({ actions, codes = {} }: AdapterScript): C
 			if (flags === undefined) return { code: 501, message: `no action ${action}` };
 			const text = (payload as { text?: unknown } | null)?.text;
 			if (typeof text !== "string") return { code: 400, message: "the payload has no `text`" };
-			// On stdin: arguments can be read by every user of the machine, and be taken for flags.
+			// On stdin: arguments are visible to every user of the machine, and could look like flags.
 			return { argv: [...program.argv, ...flags], env: program.env, stdin: text };
 		},
 		parse({ request_id }: ActionRequest, { code, stdout, stderr }) {
-			// Ended by a signal: there is no answer, whatever it has printed.
+			// Terminated by a signal: there is no response, whatever it printed.
 			if (code === null) return null;
 			if (code === 0) {
 				return { request_id, status: "success", code: 0, result: { text: stdout.trimEnd() } };

@@ -1,9 +1,9 @@
 /**
- * A backend without processes, for tests. Each run lives by a script: how long, how it ends, what it
- * does with signals. Time is a `Clock`'s, so that a test with a manual clock never waits.
+ * A backend without processes, for tests. Each run follows a script: how long it runs, how it exits,
+ * how it handles signals. It uses a `Clock`, so that a test with a manual clock never waits.
  *
- * It keeps what every backend promises: one id starts once, each exit is told once, and what a client
- * missed is found by the next one.
+ * It has the guarantees of every backend: one id starts once, each exit is reported once, and exits
+ * that a client missed are found by the next one.
  */
 
 import { markPaste } from "../core/inbox.js";
@@ -66,7 +66,7 @@ export const ENDLESS: ScriptedLife = {
 export interface ScriptedBackend extends Backend {
 	/** The scripts of an agent's next runs, one after the other; the last one repeats. */
 	script(agentId: string, ...lives: readonly Partial<ScriptedLife>[]): void;
-	/** While there is a reason, questions about runs are answered with "unknown". */
+	/** While there is a reason, lookups of runs return "unknown". */
 	cannotTell(reason: string | null): void;
 	/** Makes lookups of a run fail with this message; null stops that. */
 	failsToLook(message: string | null): void;
@@ -93,7 +93,7 @@ interface ScriptedRun {
 	size: TerminalSize;
 	exit: RunExit | null;
 	callOff: () => void;
-	/** What outlived it and is still alive. */
+	/** Processes that outlived it and are still alive. */
 	readonly left: Map<number, ScriptedLeftover>;
 }
 
@@ -103,7 +103,7 @@ interface ScriptedLeftover {
 	readonly exitsAfterMs: number | null;
 }
 
-/** What outlives a client. */
+/** State that outlives a client. */
 interface ScriptedHost {
 	readonly clock: Clock;
 	readonly scripts: Map<string, ScriptedLife[]>;
@@ -362,7 +362,7 @@ class Client implements ScriptedBackend {
 		return (lives.length > 1 ? lives.shift() : lives[0]) ?? ENDLESS;
 	}
 
-	/** Typing at a run that has ended is an error, as it is at a real one. */
+	/** Typing into an ended run is an error, as with a real one. */
 	#runOf(runId: string): ScriptedRun {
 		const run = this.#host.runs.get(runId);
 		if (run?.exit !== null) throw new Error(`run ${runId} has no terminal`);

@@ -56,7 +56,7 @@ describe.each([
 				},
 				"crash",
 			],
-			["was asked to end", { code: 143, askedBy: "operator" }, "killed_by_us"],
+			["was asked to end", { code: 143, askedBy: "operator" }, "requested"],
 			["loses its status", {}, "unknown"],
 			[
 				"cannot log in",
@@ -175,7 +175,7 @@ describe.each([
 		[
 			// SIGTERM, SIGINT, SIGHUP and a lost terminal all exit with 0.
 			["exits with 0", { code: 0 }, "completed"],
-			["was asked to end, which looks like success", { code: 0, askedBy: "reeve" }, "killed_by_us"],
+			["was asked to end, which looks like success", { code: 0, askedBy: "reeve" }, "requested"],
 			["has no way to log in", { code: 41, words: "Invalid auth method selected." }, "auth"],
 			["refuses its input", { code: 42 }, "config"],
 			["refuses its settings", { code: 52 }, "config"],

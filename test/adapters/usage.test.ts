@@ -19,7 +19,7 @@ import {
 	type Usage,
 	type UsageCursor,
 } from "../../src/core/usage.js";
-import type { NewUsage } from "../../src/engine/life-world.js";
+import type { NewUsage } from "../../src/engine/runs/life-world.js";
 import type { UsageSource } from "../../src/ports/adapter.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 import { headlessFor } from "../../src/sessions/headless.js";

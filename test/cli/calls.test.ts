@@ -23,6 +23,7 @@ beforeAll(async () => {
 	home = createFleetHome();
 	const call = (name: string, keys: string, ...argv: string[]) =>
 		`${name}: { kind: call, command: ${JSON.stringify(argv)}, ${keys} }`;
+	const scripted = fixture("does-as-told.pl");
 	const quick = "retry: { initial_backoff: 10ms, max_attempts: 2 }";
 	home.writeFleet(
 		[
@@ -37,7 +38,8 @@ beforeAll(async () => {
 				home.folder,
 			),
 			`cli: { kind: call, adapter: claude, command: ${JSON.stringify(FAKE)} }`,
-			`worker: { kind: worker, command: ["${fixture("does-as-told.pl")}", "${home.folder}"], circuit_breaker: { failure_threshold: 100 }, env: { FIXTURES: "${resolve("test/fixtures/call-agents")}" } }`,
+			`worker: { kind: worker, command: ["${scripted}", "${home.folder}"], env: { FIXTURES: "${resolve("test/fixtures/call-agents")}" } }`,
+			`hangs: { kind: worker, command: ["${scripted}", "${home.folder}"], timeout: 500ms, workers: { min: 0, max: 1 }, retry: { max_attempts: 1 } }`,
 			`session: { command: [sleep, "1000"] }`,
 		].join("\n"),
 	);
@@ -221,7 +223,32 @@ describe("a caller's own deadline", () => {
 			await home.reeve("call", "p:worker", "keep", "--timeout", "100ms", "--attempts", "1");
 		}
 		expect(JSON.parse(await home.must("call", "p:worker", "answer"))).toBe("at once");
-		expect(await psOf("p:worker")).toMatchObject({ policy: "healthy", restarts: 0 });
+		expect(await psOf("p:worker")).toMatchObject({
+			...{ policy: "healthy", restarts: 0, circuit: "closed", consecutive_failures: 0 },
+		});
+		await home.reeve("dead-letters", "discard", "--all");
+	});
+
+	test("opens no circuit of a call agent, whose own timeout still does", {
+		timeout: 60_000,
+	}, async () => {
+		await home.must("resume", "p:slow");
+		for (let n = 0; n < 4; n++) {
+			const late = await home.reeve("call", "p:slow", "go", "--timeout", "100ms");
+			expect(late.stderr).toContain("no response within 100 ms");
+		}
+		expect(await psOf("p:slow")).toMatchObject({ circuit: "closed", consecutive_failures: 0 });
+		await home.reeve("call", "p:slow", "go");
+		expect(await psOf("p:slow")).toMatchObject({ circuit: "closed", consecutive_failures: 1 });
+		await home.reeve("dead-letters", "discard", "--all");
+	});
+
+	test("is not confused with the agent's timeout when the request waited for its worker", {
+		timeout: 60_000,
+	}, async () => {
+		await home.reeve("call", "p:hangs", "keep");
+		const { last_exit } = await psOf("p:hangs");
+		expect(last_exit).toMatchObject({ cause: "crash", class: "transient" });
 		await home.reeve("dead-letters", "discard", "--all");
 	});
 });

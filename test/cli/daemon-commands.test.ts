@@ -170,7 +170,7 @@ describe("a daemon that does not come up", () => {
 		const busyUntilMs = performance.now() + 4_000;
 		const other = createServer((_, response) => {
 			const leftMs = Math.max(0, busyUntilMs - performance.now());
-			setTimeout(() => response.end(JSON.stringify({ status: "ok", pid: 1 })), leftMs);
+			setTimeout(() => response.end(JSON.stringify({ pid: 1, services: [] })), leftMs);
 		});
 		onTestFinished(() => {
 			other.closeAllConnections();

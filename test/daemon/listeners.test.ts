@@ -14,7 +14,7 @@ test("the socket is looked after without a listener for each look", async () => 
 	const home = resolveHome({ REEVE_HOME: temporaryFolder() });
 	const api = { serve: () => async () => {} };
 	const claim = { look: () => "held" as const };
-	const service = socketService(api as never, home, claim as never, Promise.resolve());
+	const service = socketService(api as never, home, claim as never);
 	let running: Promise<void> = Promise.resolve();
 	await new Promise<void>((ready) => {
 		running = service.run(stop.signal, ready);

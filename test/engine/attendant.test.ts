@@ -344,14 +344,14 @@ describe("being asked to end", () => {
 		await world.pass(30_000);
 		return (await stopped)[0]?.outcome;
 	};
-	const rungs = () => data("agent.drain_rung").map((each) => (each as { rung: string }).rung);
+	const steps = () => data("agent.drain_step").map((each) => (each as { step: string }).step);
 
 	test("an idle agent gets its signal at once", async () => {
 		await up();
 		show("❯ ");
 		await world.pass(2_000);
 		expect(await down()).toBe("graceful");
-		expect(rungs()).toEqual(["sigterm"]);
+		expect(steps()).toEqual(["sigterm"]);
 	});
 
 	test("a busy agent has its turn waited for, is interrupted, then signalled", async () => {
@@ -359,7 +359,7 @@ describe("being asked to end", () => {
 		show("esc to interrupt");
 		await world.pass(2_000);
 		expect(await down()).toBe("graceful");
-		expect(rungs()).toEqual(["turn", "esc", "sigterm"]);
+		expect(steps()).toEqual(["turn", "esc", "sigterm"]);
 		expect(data("agent.drained")).toMatchObject([{ outcome: "graceful" }]);
 	});
 
@@ -372,16 +372,16 @@ describe("being asked to end", () => {
 		show("❯ ");
 		await world.pass(20_000);
 		await stopped;
-		expect(rungs()).toEqual(["turn", "sigterm"]);
+		expect(steps()).toEqual(["turn", "sigterm"]);
 	});
 
-	test("an agent that ignores it all is killed, and every rung is on record (S12)", async () => {
+	test("an agent that ignores it all is killed, and every step is on record (S12)", async () => {
 		world.backend.script("p:a", { ignoresSignals: true });
 		await up();
 		show("esc to interrupt");
 		await world.pass(2_000);
 		expect(await down()).toBe("timed_out_killed");
-		expect(rungs()).toEqual(["turn", "esc", "sigterm", "sigkill"]);
+		expect(steps()).toEqual(["turn", "esc", "sigterm", "sigkill"]);
 	});
 });
 

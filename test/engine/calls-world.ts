@@ -4,8 +4,8 @@
  */
 
 import type { ActionRequest, Outcome } from "../../src/core/outcome.js";
-import { Calls } from "../../src/engine/calls/calls.js";
-import type { AttemptOrder } from "../../src/engine/calls/calls-world.js";
+import { Calls } from "../../src/engine/tasks/calls.js";
+import type { AttemptOrder } from "../../src/engine/tasks/calls-world.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { AttemptEnd } from "../../src/ports/executor.js";
 import type { Store } from "../../src/ports/store.js";

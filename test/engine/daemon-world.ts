@@ -6,9 +6,10 @@
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
 import { Engine } from "../../src/engine/engine.js";
-import { watchReadiness } from "../../src/engine/readiness.js";
-import type { Day } from "../../src/engine/usage-book.js";
+import type { Day } from "../../src/engine/limits/usage-book.js";
+import { watchReadiness } from "../../src/engine/runs/readiness.js";
 import type { Backend } from "../../src/ports/backend.js";
+import type { Clock } from "../../src/ports/clock.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
 import type { Executor } from "../../src/ports/executor.js";
 import type { Store } from "../../src/ports/store.js";
@@ -39,8 +40,9 @@ export function createDaemonWorld(
 	random: () => number = () => 0,
 	executor: Executor = createNoExecutor(),
 	sessions: ScriptedSessions = createScriptedSessions(),
+	schedule?: Clock["schedule"],
 ): Promise<DaemonWorld> {
-	return createDaemonWorldOn(createMemoryStore(), random, executor, sessions);
+	return createDaemonWorldOn(createMemoryStore(), random, executor, sessions, schedule);
 }
 
 export async function createDaemonWorldOn<S extends Store>(
@@ -48,6 +50,8 @@ export async function createDaemonWorldOn<S extends Store>(
 	random: () => number = () => 0,
 	executor: Executor = createNoExecutor(),
 	sessions: ScriptedSessions = createScriptedSessions(),
+	/** A second clock for the timers of the engine; each fires when the first of the two is there. */
+	schedule: Clock["schedule"] = () => () => {},
 ): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
 	const backend = createScriptedBackend({ clock });
@@ -64,7 +68,19 @@ export async function createDaemonWorldOn<S extends Store>(
 		const own = backend.reconnect();
 		const mortalClock = {
 			now: clock.now,
-			schedule: (ms: number, task: () => void) => clock.schedule(ms, () => life.alive && task()),
+			schedule: (ms: number, task: () => void) => {
+				const end = () => {
+					cancelFirst();
+					cancelSecond();
+				};
+				const fire = () => {
+					end();
+					if (life.alive) task();
+				};
+				const cancelFirst = clock.schedule(ms, fire);
+				const cancelSecond = schedule(ms, fire);
+				return end;
+			},
 		};
 		const engine = new Engine({
 			secrets: { learn: async () => {}, redact: (text) => text },

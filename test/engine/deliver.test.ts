@@ -5,8 +5,8 @@ import { PLAIN_PROFILE } from "../../src/core/adapter.js";
 import type { Message } from "../../src/core/inbox.js";
 import type { AgentSign } from "../../src/core/sign.js";
 import type { Activity } from "../../src/core/states.js";
-import { type DeliveryWorld, deliver } from "../../src/engine/deliver.js";
-import { Inbox } from "../../src/engine/inbox.js";
+import { type DeliveryWorld, deliver } from "../../src/engine/attending/deliver.js";
+import { Inbox } from "../../src/engine/attending/inbox.js";
 import { createManualClock } from "../../src/testing/manual-clock.js";
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { DEFAULT_START_LIMIT } from "../../src/core/start-limit.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions } from "./scripted-sessions.js";
 
@@ -22,6 +23,54 @@ async function finish<T>(promise: Promise<T>, withinMs = 60_000): Promise<T> {
 	for (let passed = 0; !done && passed < withinMs; passed += 250) await world.pass(250);
 	return marked;
 }
+
+describe("a restart without a delay", () => {
+	const AT_ONCE = fleetOf("a: { command: [x], crash_policy: { transient_delay: 0s, jitter: 0 } }");
+
+	test("is recorded in the commit of the exit, before it is started (S8)", async () => {
+		world.backend.script("p:a", { livesMs: 10_000, code: 3 }, {});
+		await finish(world.engine.up(AT_ONCE, "*"));
+		const recorded: unknown[] = [];
+		world.store.onCommit((events) => {
+			if (!events.some(({ type }) => type === "agent.exited")) return;
+			const runs = world.store.readOpenRuns().map(({ runId, state }) => `${runId} ${state}`);
+			recorded.push({ runs, started: world.backend.started.length });
+		});
+		await world.pass(10_000);
+		expect(recorded).toEqual([{ runs: ["run-2 intended"], started: 1 }]);
+		expect(world.backend.started.map(({ runId }) => runId)).toEqual(["run-1", "run-2"]);
+		expect(view()).toMatchObject({ process: "running", agent: { restarts: 1 } });
+	});
+
+	test("does not come about when the agent was stopped (S2)", async () => {
+		world.backend.script("p:a", { livesMs: 10_000, code: 3 }, {});
+		await finish(world.engine.up(AT_ONCE, "*"));
+		const down = world.engine.down("*");
+		await finish(down);
+		expect(world.backend.started).toHaveLength(1);
+		expect(state()).toEqual(["stopped", "healthy"]);
+	});
+
+	test("waits for the host's start limit like any other start (S4)", async () => {
+		const { burst } = DEFAULT_START_LIMIT;
+		const ids = Array.from({ length: burst + 5 }, (_, n) => `a${n}`);
+		const policy = "crash_policy: { transient_delay: 0s, jitter: 0 }";
+		for (const id of ids) world.backend.script(`p:${id}`, { livesMs: 60_000, code: 3 }, {});
+		const fleet = fleetOf(ids.map((id) => `${id}: { command: [x], ${policy} }`).join("\n"));
+		await finish(world.engine.up(fleet, "*"));
+		await world.pass(50_000);
+		const before = world.backend.started.length;
+		let most = 0;
+		for (let left = 20_000; left > 0; left -= 50) {
+			const known = world.backend.started.length;
+			world.clock.advance(50);
+			await world.settle();
+			most = Math.max(most, world.backend.started.length - known);
+		}
+		expect(world.backend.started.length - before).toBe(ids.length);
+		expect(most).toBeLessThanOrEqual(burst);
+	});
+});
 
 describe("bringing agents up", () => {
 	test("starts each once, and does nothing to one that runs (S1)", async () => {
@@ -47,12 +96,27 @@ b: { command: [x], ready: { delay: 5s } }`);
 	});
 
 	test("spreads the starts of many over time (S4)", async () => {
-		const agents = Array.from({ length: 100 }, (_, n) => `a${n}: { command: [x] }`).join("\n");
+		const { burst } = DEFAULT_START_LIMIT;
+		const count = 3 * burst;
+		const agents = Array.from({ length: count }, (_, n) => `a${n}: { command: [x] }`).join("\n");
 		const up = world.engine.up(fleetOf(agents), "*");
 		await world.settle();
-		expect(world.backend.started.length).toBeLessThanOrEqual(25);
+		expect(world.backend.started.length).toBeLessThanOrEqual(burst);
 		await finish(up);
-		expect(world.backend.started).toHaveLength(100);
+		expect(world.backend.started).toHaveLength(count);
+	});
+
+	test("records a new fleet in one commit, in its order", async () => {
+		const added: number[] = [];
+		world.store.onCommit((events) => {
+			const count = events.filter(({ type }) => type === "agent.added").length;
+			if (count > 0) added.push(count);
+		});
+		const ids = Array.from({ length: 30 }, (_, n) => `a${n}`);
+		const fleet = fleetOf(ids.map((id) => `${id}: { command: [x] }`).join("\n"));
+		await finish(world.engine.up(fleet, "*"));
+		expect(added).toEqual([30]);
+		expect(world.engine.list().map(({ agent }) => agent.id)).toEqual(ids.map((id) => `p:${id}`));
 	});
 
 	test("halts at once what can never start, and says what to fix (S14)", async () => {

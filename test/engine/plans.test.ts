@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PlanSubmission } from "../../src/engine/calls/submission.js";
+import type { PlanSubmission } from "../../src/engine/tasks/submission.js";
 import { answered, type CallsHost, createCallsHost, failedWith } from "./calls-world.js";
 
 const AGENTS = `tool: { kind: call, command: [tool], concurrency: 10, retry: { max_attempts: 1 },

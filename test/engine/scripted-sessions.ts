@@ -6,7 +6,7 @@ import { type ConversationStart, decideConversation } from "../../src/core/conve
 import type { AgentSign } from "../../src/core/sign.js";
 import type { Connection, ToolWork } from "../../src/core/stall.js";
 import type { TimedReading } from "../../src/core/usage.js";
-import type { SessionWorld, StartIntent } from "../../src/engine/life-world.js";
+import type { SessionWorld, StartIntent } from "../../src/engine/runs/life-world.js";
 import { parseResetTime } from "../../src/sessions/reset-time.js";
 
 export interface ScriptedSessions extends SessionWorld {

@@ -23,15 +23,10 @@ let asked = 0;
 function ask(
 	worker: Worker,
 	action: string,
-	{
-		timeoutMs = LONG_MS,
-		signal = NEVER,
-		payload = {} as unknown,
-		workerMs = undefined as number | undefined,
-	} = {},
+	{ timeoutMs = LONG_MS, signal = NEVER, payload = {} as unknown, lateMs = 0 } = {},
 ): Promise<AttemptEnd> {
 	const asks = request({ request_id: `q-${++asked}`, action, payload });
-	return worker.ask(asks, timeoutMs, signal, workerMs);
+	return worker.ask(asks, timeoutMs, signal, lateMs);
 }
 
 const readLog = (logDir: string) => readFileSync(join(logDir, "current.log"), "utf8");
@@ -159,7 +154,7 @@ describe("a worker that does not answer", () => {
 
 	test("within its only caller's own deadline is ended, which is not its fault", async () => {
 		const { worker } = await startWorker(openExecutor());
-		const late = await ask(worker, "keep", { timeoutMs: 50, workerMs: LONG_MS });
+		const late = await ask(worker, "keep", { timeoutMs: 50, lateMs: LONG_MS });
 		expect(ending(late)).toBe("timeout");
 		expect(liveProcesses(worker.runId)).toEqual([]);
 		expect((await worker.ended).cause).toBe("called_off");
@@ -168,7 +163,7 @@ describe("a worker that does not answer", () => {
 	test("to an impatient caller goes on serving the others, and a late answer is ignored", async () => {
 		const { worker, logDir } = await startWorker(openExecutor());
 		const other = ask(worker, "keep");
-		const late = await ask(worker, "keep", { timeoutMs: 50, workerMs: LONG_MS });
+		const late = await ask(worker, "keep", { timeoutMs: 50, lateMs: LONG_MS });
 		expect(ending(late)).toBe("timeout");
 		expect([worker.isOpen, worker.pending]).toEqual([true, 2]);
 		expect(ending(await ask(worker, "answer-all"))).toBe('ok "backwards"');
@@ -181,7 +176,7 @@ describe("a worker that does not answer", () => {
 
 	test("and that only callers who are gone have asked is ended when the others are served", async () => {
 		const { worker } = await startWorker(openExecutor());
-		const kept = ask(worker, "keep", { timeoutMs: 50, workerMs: LONG_MS });
+		const kept = ask(worker, "keep", { timeoutMs: 50, lateMs: LONG_MS });
 		const other = ask(worker, "stop-reading");
 		// The other is answered at once, so that only the first is left.
 		expect(ending(await other)).toBe('ok "deaf"');
@@ -194,7 +189,7 @@ describe("a worker that does not answer", () => {
 	test("within the agent's own timeout is ended even if the caller has gone before", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const other = ask(worker, "keep");
-		const late = await ask(worker, "keep", { timeoutMs: 50, workerMs: 400 });
+		const late = await ask(worker, "keep", { timeoutMs: 50, lateMs: 350 });
 		expect([ending(late), worker.isOpen]).toEqual(["timeout", true]);
 		await late.over;
 		expect(liveProcesses(worker.runId)).toEqual([]);

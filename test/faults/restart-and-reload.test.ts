@@ -111,6 +111,8 @@ describe("reload", () => {
 		const text = await home.reeve("reload");
 		expect(text.code).toBe(1);
 		expect(text.stdout).toMatch(/not stopped/);
+		expect(text.stdout).toContain("\n2 not changed\n");
+		expect(text.stderr).toContain("keep their old ones; fix them and reload");
 		// The file is still ahead of what runs, so a correction is taken.
 		home.writeFleet("a: { command: [sleep, '1001'] }\nb: { command: [sleep, '1000'] }");
 		await home.must("reload");

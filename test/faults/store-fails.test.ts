@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, onTestFinished, test } from "vitest";
+import { createClient } from "../../src/client/client.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
 import { connect, fill, mountDisk } from "../store/support.js";
 import { killProcess } from "../support/kill.js";
@@ -50,11 +51,15 @@ async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promis
 		ready: false,
 		problems: [expect.stringMatching(words)],
 	});
+	const client = createClient({ socketPath: join(home.env["REEVE_HOME"] ?? "", "reeve.sock") });
+	const unready = client.call("GET /ready").catch((error: unknown) => error);
+	expect(await unready).toMatchObject({ code: "not_ready", message: expect.stringMatching(words) });
 	expect((await pids())[0]).toBe(a);
 	process.kill(a ?? Number.NaN, 0);
 
 	cure();
 	await eventually(async () => (await status()).ready, "it can store again");
+	expect(await client.call("GET /ready")).toEqual({ ready: true, problems: [] });
 	await eventually(
 		async () => (await home.ps()).every(({ process: state }) => state === "running"),
 		"what waited was done",

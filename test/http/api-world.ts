@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
-import { Calls } from "../../src/engine/calls/calls.js";
+import { Calls } from "../../src/engine/tasks/calls.js";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../../src/http/auth/gate.js";
 import { createLoginLinks } from "../../src/http/auth/login-links.js";
@@ -72,7 +72,11 @@ const REAL: ApiModules = { createApi, createGate, openTokens, createLoginLinks }
 export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWorld> {
 	const { createApi, createGate, openTokens, createLoginLinks } = modules;
 	const sessions = createScriptedSessions();
-	const world = await createDaemonWorld(undefined, undefined, sessions);
+	const schedule = (ms: number, task: () => void) => {
+		const timer = setTimeout(task, ms).unref();
+		return () => clearTimeout(timer);
+	};
+	const world = await createDaemonWorld(undefined, undefined, sessions, schedule);
 	const folder = temporaryFolder();
 	const [socketPath, logs] = [join(folder, "reeve.sock"), join(folder, "logs")];
 	mkdirSync(logs);
@@ -80,13 +84,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	const failures: unknown[] = [];
 	const refusals: Refusal[] = [];
 	const status = (): DaemonJson => daemonJson(folder);
-	const clock = {
-		now: world.clock.now,
-		schedule: (ms: number, task: () => void) => {
-			const timer = setTimeout(task, ms);
-			return () => clearTimeout(timer);
-		},
-	};
+	const clock = { now: world.clock.now, schedule };
 	const calls = createEchoCalls(world, clock);
 	const server = createServer();
 	const tokens = await openTokens(createMemoryTokens(), clock);
@@ -105,6 +103,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		host: "here",
 		version: "1.2.3",
 		status,
+		recovery: { isOver: () => true, over: Promise.resolve() },
 		shutDown: () => {
 			ends.count += 1;
 		},

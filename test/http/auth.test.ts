@@ -190,7 +190,7 @@ async function withPlanted(
 ): Promise<void> {
 	const folder = await mkdtemp(resolve("test/http/.planted-"));
 	try {
-		for (const room of ["core", "http", "ports"]) {
+		for (const room of ["config", "core", "engine", "http", "ports"]) {
 			const filter = (path: string) => !path.endsWith(".test.ts");
 			await cp(resolve("src", room), `${folder}/src/${room}`, { recursive: true, filter });
 		}

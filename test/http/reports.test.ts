@@ -118,7 +118,7 @@ asked: { command: [asked] }`,
 		const lines = (await client.metrics()).split("\n");
 		const series = lines.filter((line) => line.startsWith("reeve_agent_exits_total{"));
 		expect(series.sort()).toEqual([
-			'reeve_agent_exits_total{agent="q:asked",cause="killed_by_us",class="planned"} 1',
+			'reeve_agent_exits_total{agent="q:asked",cause="requested",class="planned"} 1',
 			'reeve_agent_exits_total{agent="q:clean",cause="completed",class="clean"} 1',
 			'reeve_agent_exits_total{agent="q:crash",cause="crash",class="transient"} 1',
 		]);

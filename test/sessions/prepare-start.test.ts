@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { AgentSpec } from "../../src/config/spec.js";
-import type { StartIntent } from "../../src/engine/life-world.js";
+import type { StartIntent } from "../../src/engine/runs/life-world.js";
 import { createEnvironments } from "../../src/sessions/agent-environment.js";
 import { prepareStart } from "../../src/sessions/prepare-start.js";
 

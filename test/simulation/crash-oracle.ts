@@ -34,7 +34,7 @@ export interface Expected {
 /** S9: what kind of exit this is, read off its facts in another way than the core does. */
 export function expectKind(report: ExitReport, permanentExitCodes: readonly number[]): ExitKind {
 	const { askedBy, cause, code, permanent } = report;
-	if (askedBy !== null || cause === "killed_by_us") return "planned";
+	if (askedBy !== null || cause === "requested") return "planned";
 	const ownCause = (["usage_limit", "auth", "overloaded", "config", "out_of_memory"] as const).find(
 		(own) => own === cause,
 	);

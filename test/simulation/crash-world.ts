@@ -215,7 +215,7 @@ function askedFor(random: SeededRandom, settings: CrashPolicySettings): ExitRepo
 		uptimeMs: random.int(0, settings.windowMs * 3),
 		code: random.pick([0, 1, 143]),
 		askedBy: random.pick(["operator", "reeve", "host"]),
-		cause: random.pick(["killed_by_us", "unknown", "crash"]),
+		cause: random.pick(["requested", "unknown", "crash"]),
 	});
 }
 

@@ -294,6 +294,24 @@ describe.each(DRIVERS)("migrations in %s", (driver) => {
 		expect(database.readValue("SELECT count(*) FROM a")).toBe(2);
 	});
 
+	test("exits of an earlier version get the plain name of their cause", async () => {
+		const path = newPath();
+		const database = await connect(path, driver);
+		migrate(
+			database,
+			0,
+			MIGRATIONS.filter(({ version }) => version < 4),
+		);
+		const record = (cause: string) => `{"runId":"r","detail":"killed_by_us","cause":"${cause}"}`;
+		const [before, after] = [record("killed_by_us"), record("requested")];
+		database.exec(`
+			INSERT INTO runs VALUES (1, 'r', 'p:a', 'ended', '{}');
+			INSERT INTO exits VALUES (1, 'r', 'p:a', '${before}');
+		`);
+		migrate(database, 0);
+		expect(database.readValue("SELECT record FROM exits")).toBe(after);
+	});
+
 	test("their numbers rise by one from 1", () => {
 		expect(MIGRATIONS.map(({ version }) => version)).toEqual(
 			MIGRATIONS.map((_, index) => index + 1),

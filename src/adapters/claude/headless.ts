@@ -16,18 +16,18 @@ import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
 interface Result {
 	readonly type: "result";
-	/** Says `success` also when the API has failed. */
+	/** Reports `success` even if the API has failed. */
 	readonly subtype: string;
 	readonly is_error: boolean;
 	readonly result?: string;
 	readonly errors?: readonly string[];
 	readonly api_error_status?: number | null;
 	readonly session_id: string;
-	/** Of the whole conversation, with what earlier calls have cost. */
+	/** Of the whole conversation, including the cost of earlier calls. */
 	readonly total_cost_usd?: number;
-	/** Of the last turn, without what subagents have used. */
+	/** Of the last turn, without subagents. */
 	readonly usage?: ApiUsage;
-	/** All of it, by model. */
+	/** The total, by model. */
 	readonly model_usage_since_last_result?: Readonly<Record<string, ModelUsage>>;
 	readonly permission_denials?: readonly { readonly tool_name: string }[];
 }
@@ -59,7 +59,7 @@ export const claudeHeadless: CallAdapter = {
 		const resume = asked.conversation === null ? [] : ["--resume", asked.conversation];
 		return {
 			argv: [...argv, "-p", "--output-format", "stream-json", "--verbose", ...resume],
-			// Its own retries take three minutes; ours are visible, and obey the fleet file.
+			// Its own retries take three minutes; Reeve's are visible, and follow the fleet file.
 			env: { CLAUDE_CODE_MAX_RETRIES: "1", DISABLE_AUTOUPDATER: "1", ...env },
 			stdin: asked.prompt,
 			ownTmpdir: true,
@@ -72,7 +72,7 @@ export const claudeHeadless: CallAdapter = {
 function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 	const events = parseEvents(stdout);
 	const result = events.findLast((event) => event["type"] === "result") as Result | undefined;
-	// It prints nothing else when its own flags or settings are wrong.
+	// It prints nothing else if its own flags or settings are wrong.
 	if (result === undefined) {
 		return ofWords(lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout)));
 	}
@@ -115,7 +115,7 @@ function answered(
 	};
 }
 
-/** There is a result whenever it has nothing to do for the moment: also while subagents work on. */
+/** It prints a result whenever it is idle, even while subagents are working. */
 function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
 	const results = events.filter(({ type }) => type === "result") as unknown as readonly Result[];
 	if (results.length === 0) return { usage: usageOfMessages(events), cost_usd: null };
@@ -134,7 +134,7 @@ function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
 	return { usage: toldBy(usages), cost_usd };
 }
 
-/** What is known of one that was ended before its result. A message is told again as it grows. */
+/** The usage of a call that was stopped before its result. Messages are repeated as they grow. */
 function usageOfMessages(events: readonly Readonly<Record<string, unknown>>[]) {
 	const messages = events.flatMap(({ type, message }) =>
 		type === "assistant" ? [message as { readonly id: string; readonly usage: ApiUsage }] : [],

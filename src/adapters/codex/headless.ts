@@ -46,7 +46,7 @@ export const codexHeadless: CallAdapter = {
 	parse: (request, ended) => renderHeadless(request, read(ended)),
 	used(stdout) {
 		const events = parseEvents(stdout) as readonly CodexEvent[];
-		// It tells the sum of the whole conversation.
+		// It reports the total of the whole conversation.
 		return readingOf(spentOf(events), conversationOf(events) ?? "");
 	},
 };
@@ -76,7 +76,7 @@ function spentOf(events: readonly CodexEvent[]): Spent {
 }
 
 function ofWords(message: string, atMs: number): HeadlessEnd {
-	// All that it says of an account without credit.
+	// The only text for an account without credit.
 	if (message.startsWith("Quota exceeded.")) return failed("billing", message);
 	if (/usage limit/i.test(message)) {
 		return failed("usage_limit", message, untilReset(message, atMs));
@@ -88,7 +88,7 @@ function ofWords(message: string, atMs: number): HeadlessEnd {
 	if (/stream disconnected|error sending request|Connection/i.test(message)) {
 		return failed("connection", message);
 	}
-	// It says this of any 500.
+	// Its text for any HTTP status 500.
 	if (message.includes("experiencing high demand")) return failed("overloaded", message);
 	if (/not logged in|codex login/i.test(message)) return failed("auth", message);
 	if (/config\.toml|unexpected argument|missing environment variable/i.test(message))
@@ -100,7 +100,7 @@ function ofWords(message: string, atMs: number): HeadlessEnd {
 
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
 
-/** "try again at Jan 1st, 2099 3:00 PM", in the host's own time, or "at 3:00 PM" for today. */
+/** "try again at Jan 1st, 2099 3:00 PM", in the host's local time, or "at 3:00 PM" for today. */
 function untilReset(message: string, atMs: number): number | null {
 	const found =
 		/try again at (?:([A-Z][a-z]{2})[a-z]* (\d{1,2})\w*, (\d{4}) )?(\d{1,2}):(\d{2}) ([AP])M/.exec(

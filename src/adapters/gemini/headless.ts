@@ -29,7 +29,7 @@ interface GeminiEvent {
 	};
 }
 
-/** Exit codes of its own. Any other is the API's status modulo 256, or nothing. */
+/** Its own exit codes. Any other is the HTTP status modulo 256, or meaningless. */
 const CODES: Readonly<Record<number, Trouble>> = {
 	41: "auth",
 	42: "bad_request",
@@ -39,7 +39,7 @@ const CODES: Readonly<Record<number, Trouble>> = {
 	55: "config",
 };
 
-/** What 401, 403, 429 and so on come out as. */
+/** The exit codes for 401, 403, 429 and so on. */
 const STATUSES = new Map([400, 401, 403, 404, 429, 500, 502, 503, 529].map((s) => [s & 255, s]));
 
 export const geminiHeadless: CallAdapter = {
@@ -48,11 +48,11 @@ export const geminiHeadless: CallAdapter = {
 		const asked = parsePrompt(request);
 		if ("code" in asked) return asked;
 		const resume = asked.conversation === null ? [] : ["--resume", asked.conversation];
-		// It answers nothing in a folder that nobody has trusted by hand.
+		// It does not respond in a directory that the user has not trusted.
 		const trust = argv.includes("--skip-trust") ? [] : ["--skip-trust"];
 		return {
 			argv: [...argv, ...trust, "-o", "stream-json", ...resume],
-			// Its launcher takes no signal and hides the process that does the work.
+			// Its launcher ignores signals and hides the process that does the work.
 			env: { GEMINI_CLI_NO_RELAUNCH: "true", ...env },
 			stdin: asked.prompt,
 			ownTmpdir: true,
@@ -85,7 +85,7 @@ function read(ended: EndedCall): HeadlessEnd {
 	return failed(troubleOf(message), message || "it exited without a result");
 }
 
-/** From its words, else from its exit code, which two things share. */
+/** From its text, otherwise from its exit code, which is ambiguous. */
 function statusOf(message: string, code: number | null): number | null {
 	const told = /"code":(\d{3})/.exec(message)?.[1];
 	if (told !== undefined) return Number(told);

@@ -1,7 +1,7 @@
 /**
- * A plugin of opencode's that passes on what it is told. Of what comes often only the last is kept. What
- * subagents do in conversations of their own is work of the tool that started them. Its own record is a
- * database, so usage has a file of its own.
+ * An opencode plugin that forwards events. Of frequent events only the last is kept. The work of
+ * subagents in their own conversations belongs to the tool that started them. opencode's own record is
+ * a database, so usage has its own file.
  */
 export const PLUGIN = `import { appendFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 // Only for the install before plugins are loaded: tools that the agent runs have npm's own default.

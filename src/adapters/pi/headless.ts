@@ -1,4 +1,4 @@
-/** pi without a terminal: `pi --mode json`. It exits with 0 whatever happened. */
+/** pi without a terminal: `pi --mode json`. It always exits with 0. */
 
 import {
 	failed,

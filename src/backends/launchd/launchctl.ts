@@ -1,6 +1,6 @@
 /**
- * launchd, asked through `launchctl`. Only exact names are ever given. That a job is not known is an answer of its own;
- * that nothing can be learned is a failure, and never taken for it.
+ * Access to launchd through `launchctl`, with exact names only. An unknown job is a result; an unknown
+ * state is a failure, and never treated as one.
  */
 
 import { execFile, execFileSync } from "node:child_process";
@@ -9,22 +9,22 @@ import { existsSync } from "node:fs";
 export interface Job {
 	/** Null while it does not run. */
 	readonly pid: number | null;
-	/** How it last ended, in words; null as long as it never did. */
+	/** How it last exited, as text; null if it never did. */
 	readonly ended: string | null;
 }
 
 export interface Launchctl {
-	/** Null when there is no such job. */
+	/** Null if there is no such job. */
 	print(label: string): Promise<Job | null>;
-	/** Loads the job of this file and starts it; one that another has loaded meanwhile is as good. */
+	/** Loads and starts the job of this file; a job that was loaded in the meantime is fine. */
 	bootstrap(file: string): Promise<void>;
 	kickstart(label: string): Promise<void>;
-	/** Asks the job to end, and forgets it; one that is not there is forgotten already. */
+	/** Stops and unloads the job; a missing one is fine. */
 	bootout(label: string): Promise<void>;
 }
 
 export interface LaunchctlOptions {
-	/** `gui/501`: the domain whose jobs they are. */
+	/** `gui/501`: the domain of the jobs. */
 	readonly domain: string;
 	/** The program. */
 	readonly program: string;
@@ -33,12 +33,12 @@ export interface LaunchctlOptions {
 
 const PROGRAM = "/bin/launchctl";
 
-/** The jobs of whoever runs this, as far as they are in a desktop session. */
+/** The jobs of the current user, in a desktop session. */
 export function userDomain(): LaunchctlOptions {
 	return { domain: `gui/${process.getuid?.() ?? 0}`, program: PROGRAM, env: process.env };
 }
 
-/** Why no agents can be jobs of launchd here, or null. */
+/** Why launchd cannot run agents here, or null. */
 export function explainLaunchdProblem(options = userDomain()): string | null {
 	if (!existsSync(options.program)) return "launchd is only available on macOS";
 	try {
@@ -53,7 +53,7 @@ export function explainLaunchdProblem(options = userDomain()): string | null {
 const ANSWER_MS_MAX = 30_000;
 const NOT_FOUND = 113;
 const NO_SUCH_PROCESS = 3;
-/** Somebody else is about to load it, or has. */
+/** Another process loads it, or has loaded it. */
 const ALREADY = [5, 37];
 
 export function createLaunchctl({ domain, program, env }: LaunchctlOptions): Launchctl {
@@ -87,8 +87,8 @@ const EXPECTED: Readonly<Record<string, readonly number[]>> = {
 };
 
 /**
- * What `launchctl print` says of a job. Its own fields are indented by one tab, those of what is nested in it by
- * more. An exit and a signal are told in different fields, of which only the one that holds is there.
+ * Parses the output of `launchctl print`. A job's own fields are indented by one tab, nested ones by
+ * more. An exit and a signal have different fields, only one of which is present.
  */
 export function parseJob(text: string): Job {
 	const field = (name: string) => new RegExp(`^\\t${name} = (.*)$`, "m").exec(text)?.[1];

@@ -1,10 +1,11 @@
 /**
- * Agents as jobs of launchd: each run has a job of its own, and in it a program that holds its terminal, so that the
- * end of one holder is never that of another agent (S17), and `launchctl print` names every agent that runs.
+ * Agents as jobs of launchd: each run has its own job, in which a program owns its terminal, so that
+ * the end of one owner never affects another agent (S17), and `launchctl print` lists every running
+ * agent.
  *
- * A layer: who holds the terminal is another backend, of which each run has its own, in a folder of its own. That one
- * starts and ends processes, records exits and types; this one sees to the job in which its holder runs. The
- * environment of an agent goes to the holder over its socket and stands in no property list (A5).
+ * A layer over another backend, which owns the terminals: each run has its own instance of it in its
+ * own directory. That one starts and stops processes, records exits and types; this one manages the
+ * job. The environment of an agent is sent over a socket and never written to a property list (A5).
  */
 
 import { createHash } from "node:crypto";
@@ -34,20 +35,20 @@ import type {
 } from "../../ports/backend.js";
 import type { Launchctl } from "./launchctl.js";
 
-/** The program that holds terminals for a folder; it stays in the foreground. */
+/** The program that owns terminals for a directory; it stays in the foreground. */
 export interface HolderProgram {
 	readonly argv: readonly string[];
 	readonly env: Readonly<Record<string, string>>;
-	/** Where it can be reached once it is ready. */
+	/** Its socket, once it is ready. */
 	readonly socket: string;
 	readonly log: string;
 }
 
 export interface LaunchdBackendOptions {
-	/** A folder of the backend's own, private to the user. */
+	/** A directory of the backend, private to the user. */
 	readonly folder: string;
 	readonly launchctl: Launchctl;
-	/** What holds the terminal of a run, in the folder that is given. */
+	/** The backend that owns the terminal of a run, in the given directory. */
 	readonly inner: (folder: string) => Backend;
 	readonly holder: (folder: string) => HolderProgram;
 }
@@ -60,7 +61,7 @@ interface Kept {
 	readonly folder: string;
 	readonly label: string;
 	readonly backend: Backend;
-	/** Under way while the holder is being started. */
+	/** Pending while the holder is starting. */
 	starting: Promise<void> | null;
 }
 
@@ -74,14 +75,14 @@ class JobBackend implements Backend {
 	readonly #options: LaunchdBackendOptions;
 	readonly #kept = new Map<string, Kept>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
-	/** Exits that came before anybody listened. */
+	/** Exits that arrived before a listener was registered. */
 	#unheard: RunExit[] = [];
 
 	constructor(options: LaunchdBackendOptions) {
 		this.#options = options;
 	}
 
-	/** Rejects when the outcome is unknown; then only `recover` can tell. */
+	/** Rejects if the outcome is unknown; then only `recover` can determine it. */
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
 		const refuse = (permanent: boolean, detail: string): StartResult => ({
@@ -180,7 +181,7 @@ class JobBackend implements Backend {
 		this.#kept.clear();
 	}
 
-	/** Short, since sockets are in it, and the same for every daemon. */
+	/** Short, since it contains sockets, and the same for every daemon. */
 	#place(runId: string): { readonly folder: string; readonly label: string } {
 		const hash = createHash("sha256").update(`${this.#options.folder}\0${runId}`).digest("hex");
 		const name = hash.slice(0, 16);
@@ -203,7 +204,7 @@ class JobBackend implements Backend {
 		return { ...handle, backend: this.name, data: { ...handle.data, label } };
 	}
 
-	/** Resolves when the holder of a run can be reached, in a job of its own. */
+	/** Resolves when the holder of a run is reachable, in its own job. */
 	#ensureHolder(kept: Kept): Promise<void> {
 		kept.starting ??= this.#startHolder(kept).finally(() => {
 			kept.starting = null;
@@ -229,7 +230,7 @@ class JobBackend implements Backend {
 			await launchctl.bootstrap(file);
 			await this.#waitUntilReady(label, holder.socket);
 		} catch (error) {
-			// There was no job before, so nobody else's is taken away.
+			// There was no job before, so no other run loses its job.
 			await launchctl.bootout(label).catch(() => {});
 			if (isNew) rmSync(folder, { recursive: true, force: true });
 			throw error;
@@ -248,7 +249,7 @@ class JobBackend implements Backend {
 		}
 	}
 
-	/** Nothing of the run is wanted any more: its job, its holder and its folder go. */
+	/** The run is not needed any more: removes its job, its holder and its directory. */
 	async #dismiss(runId: string): Promise<void> {
 		const { folder, label } = this.#place(runId);
 		const kept = this.#kept.get(runId);
@@ -264,7 +265,7 @@ class JobBackend implements Backend {
 	}
 }
 
-/** As the backend inside knows it. */
+/** In the terms of the inner backend. */
 const inner = (handle: RunHandle): RunHandle => ({ ...handle, backend: "pty" });
 const innerRun = (run: RunReference): RunReference => ({
 	...run,
@@ -280,9 +281,9 @@ function renderJob(label: string, { argv, env, log }: HolderProgram): string {
 			WorkingDirectory: "/",
 			StandardErrorPath: log,
 			RunAtLoad: true,
-			// Whoever still runs in it is ended by its own backend, and outlives the holder until then.
+			// Remaining processes are stopped by the inner backend, and outlive the holder until then.
 			AbandonProcessGroup: true,
-			// Otherwise agents would be slowed down as background work.
+			// Otherwise agents would be throttled as background work.
 			ProcessType: "Interactive",
 		},
 		"A run of Reeve. Created when it starts, removed with its history.",

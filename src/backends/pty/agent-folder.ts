@@ -1,10 +1,11 @@
 /**
- * The folder that an agent's runs share: the shim's lock, its socket and the record of the newest run. It is used again for
- * each run of the agent instead of being created and deleted with it.
+ * The directory shared by an agent's runs: the shim's lock, its socket and the record of the newest
+ * run. It is reused for each run of the agent.
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
 
@@ -16,13 +17,13 @@ const ABOUT = "about.json";
 const NAME_LENGTH_MAX = 64;
 const UNUSED_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
-/** The daemon's notes beside the shim's own files; the same for all runs of an agent. */
+/** The daemon's notes next to the shim's own files; the same for all runs of an agent. */
 export interface About {
 	readonly agentId: string;
 	readonly logDir: string;
 }
 
-/** The name of an agent's folder. An id that is no plain name, or a long one, is shortened to a hash. */
+/** The name of an agent's directory. A special or long id is replaced by a hash. */
 export function folderName(agentId: string): string {
 	const plain = agentId.replace(":", ".");
 	if (/^[a-z0-9][a-z0-9_.-]*$/.test(plain) && plain.length <= NAME_LENGTH_MAX) return plain;
@@ -45,21 +46,25 @@ export class AgentFolders {
 		return socketPathIn(this.pathOf(name), "s");
 	}
 
-	/** Makes the folder and notes what does not change with each run. */
-	prepare(name: string, about: About): void {
+	/**
+	 * Makes the folder and notes what does not change with each run. Not on the daemon's own thread: file systems may need
+	 * a millisecond for each new file, and hundreds of agents may start at once.
+	 */
+	async prepare(name: string, about: About): Promise<void> {
 		const text = JSON.stringify(about);
 		if (this.#made.get(name) === text) return;
 		const path = this.pathOf(name);
-		mkdirSync(path, { recursive: true, mode: 0o700 });
+		await mkdir(path, { recursive: true, mode: 0o700 });
 		makePrivateFolder(path);
-		makePrivateFolder(dirname(this.socketOf(name)));
+		const sockets = dirname(this.socketOf(name));
+		if (sockets !== path) makePrivateFolder(sockets);
 		if (readText(join(path, ABOUT)) !== text) {
-			writeFileSync(join(path, ABOUT), text, { mode: 0o600 });
+			await writeFile(join(path, ABOUT), text, { mode: 0o600 });
 		}
 		this.#made.set(name, text);
 	}
 
-	/** A folder that was removed meanwhile is made again. */
+	/** A directory that was removed in the meantime is created again. */
 	forget(name: string): void {
 		this.#made.delete(name);
 	}
@@ -72,7 +77,7 @@ export class AgentFolders {
 		}
 	}
 
-	/** Throws when the folder is there and cannot be read. */
+	/** Throws if the directory exists but cannot be read. */
 	list(): string[] {
 		try {
 			return readdirSync(this.#folder);
@@ -82,7 +87,7 @@ export class AgentFolders {
 		}
 	}
 
-	/** Removes folders of agents that have not run for a month. */
+	/** Removes directories of agents that have not run for a month. */
 	prune(isOver: (name: string) => boolean): void {
 		const oldestMs = Date.now() - UNUSED_MS_MAX;
 		for (const name of this.list()) {

@@ -1,6 +1,7 @@
 /**
- * One connection to a starter or a shim, on which both sides have said hello. Requests carry a number that the answer
- * repeats. When the connection drops, every request under way fails with `ConnectionLost`: its outcome is unknown.
+ * One connection to a starter or a shim, after the handshake. Requests carry a number that the response
+ * repeats. When the connection is lost, every open request fails with `ConnectionLost`: its outcome is
+ * unknown.
  */
 
 import { connect, type Socket } from "node:net";
@@ -19,7 +20,7 @@ import { PayloadReader, PayloadWriter } from "./payload.js";
 /** The request was sent, and its outcome is unknown. */
 export class ConnectionLost extends Error {
 	override readonly name = "ConnectionLost";
-	/** The connection stands, but no answer came. */
+	/** The connection is open, but there was no response. */
 	readonly isSilence: boolean;
 
 	constructor(message: string, { isSilence = false } = {}) {
@@ -33,7 +34,7 @@ export interface Peer {
 	readonly name: string;
 	readonly path: string;
 	readonly payloadMax: number;
-	/** Types of frames that begin with the number of a request. */
+	/** Types of frames that start with the number of a request. */
 	readonly answers: ReadonlySet<number>;
 	readonly spoken?: VersionRange;
 }
@@ -45,7 +46,7 @@ export interface Answer {
 }
 
 export interface ConnectionEvents {
-	/** A frame that answers no request. */
+	/** A frame that is not a response. */
 	onFrame(frame: Frame): void;
 	onClose(): void;
 }
@@ -53,13 +54,13 @@ export interface ConnectionEvents {
 const HELLO_MS_MAX = 10_000;
 const ANSWER_MS_MAX = 30_000;
 
-/** No process listens there, or the one that did has just left. */
+/** No process listens there, or it has just exited. */
 export function isAbsence(error: unknown): boolean {
 	const { code } = error as NodeJS.ErrnoException;
 	return ["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(code ?? "");
 }
 
-/** Rejects with the system's error when no process answers, and with a message when the peer refuses. */
+/** Rejects with the system's error if no process responds, and with a message if the peer refuses. */
 export function openConnection(peer: Peer): Promise<Connection> {
 	return new Promise((resolve, reject) => {
 		const socket = connect(peer.path);
@@ -80,7 +81,7 @@ export class Connection {
 	readonly #onRefusal: (error: Error) => void;
 	#hello: PayloadReader | null = null;
 	#problem: Error | null = null;
-	/** The newest version that both sides speak. */
+	/** The newest version that both sides support. */
 	#version = SPOKEN.oldest;
 	#lastId = 0;
 	#isClosed = false;
@@ -97,8 +98,7 @@ export class Connection {
 		this.#onRefusal = onRefusal;
 		const decode = createFrameDecoder(peer.payloadMax);
 		const timer = setTimeout(() => {
-			if (this.#hello === null)
-				this.#fail(new Error(`the ${peer.name} did not send its greeting in time`));
+			if (this.#hello === null) this.#fail(new Error(`the ${peer.name} does not respond`));
 		}, HELLO_MS_MAX);
 		socket.on("data", (piece) => {
 			try {
@@ -123,7 +123,7 @@ export class Connection {
 		return this.#isClosed;
 	}
 
-	/** Bytes that the peer has not taken yet. */
+	/** Bytes that the peer has not read yet. */
 	get waitingBytes(): number {
 		return this.#socket.writableLength;
 	}
@@ -133,7 +133,7 @@ export class Connection {
 		this.#socket.write(encodeFrame(HELLO, Uint8Array.of(oldest, newest), oldest));
 	}
 
-	/** Frames and the end of the connection wait until this is called. */
+	/** Frames and the end of the connection are held until this is called. */
 	listen(events: ConnectionEvents): void {
 		this.#events = events;
 		for (const frame of this.#early.splice(0)) events.onFrame(frame);
@@ -144,7 +144,7 @@ export class Connection {
 		if (!this.#isClosed) this.#socket.write(encodeFrame(type, payload, this.#version));
 	}
 
-	/** The answer to a request; `payload` is what follows its number. */
+	/** The response to a request; `payload` follows its number. */
 	ask(type: number, payload: Uint8Array, answerMs = ANSWER_MS_MAX): Promise<Answer> {
 		if (this.#isClosed) {
 			return Promise.reject(

@@ -1,4 +1,4 @@
-/** Names and start times of processes that a shim or the starter has listed by number. */
+/** Names and start times of processes that a shim or the starter has listed by pid. */
 
 import { lookUp, type ProcessEntry } from "../../host/process-identity.js";
 import { nextProcessTable } from "../../host/process-table.js";
@@ -22,8 +22,8 @@ async function lookUpAll(pids: readonly number[]): Promise<ProcessEntry[]> {
 }
 
 /**
- * The live ones. A number may have been given to another process since it was listed; one whose parent is neither
- * of the list nor `parent` is not taken for a process of the run (S10).
+ * The live processes. A pid may have been reused since the listing; one whose parent is neither in the
+ * list nor `parent` does not belong to the run (S10).
  */
 export async function describeTree(
 	pids: readonly number[],
@@ -36,7 +36,7 @@ export async function describeTree(
 	return entries.filter((entry) => !entry.ended && isOwn(entry)).map(toRunProcess);
 }
 
-/** As many as can still be looked at; the others by their number alone. */
+/** As many as can still be inspected; the others by their pid alone. */
 export async function describeEnded(
 	pids: readonly number[],
 	known: readonly RunProcess[],

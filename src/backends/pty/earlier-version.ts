@@ -1,7 +1,7 @@
 /**
- * Runs that a version before the shim has started: one Node process, the holder, had all terminals and wrote a file per run
- * and per exit. No other process can take over its terminals, so a run that is still alive is ended and started again; an exit
- * that it has recorded is read as it is.
+ * Runs of versions before the shim: one Node process, the holder, owned all terminals and wrote a file
+ * per run and per exit. Its terminals cannot be adopted, so a run that is still alive is stopped and
+ * started again; a recorded exit is read.
  */
 
 import { readFileSync, rmSync } from "node:fs";
@@ -12,9 +12,9 @@ export const REPLACED =
 	"started by an earlier version of Reeve, whose terminals this version cannot adopt: stopped and started again";
 
 export interface EarlierFiles {
-	/** The exit that the holder has recorded; null when there is none. */
+	/** The exit recorded by the holder; null if there is none. */
 	exit(runId: string): RunExit | null;
-	/** The handle of a run that had not ended; null when there is none. */
+	/** The handle of an unfinished run; null if there is none. */
 	handle(runId: string): RunHandle | null;
 	/** The exit is stored. */
 	forget(runId: string): void;
@@ -32,7 +32,7 @@ export function createEarlierFiles(folder: string): EarlierFiles {
 	};
 }
 
-/** Null when there is none, or none that can be read. */
+/** Null if it is missing or unreadable. */
 function readJson<T>(path: string): T | null {
 	try {
 		return JSON.parse(readFileSync(path, "utf8")) as T;

@@ -1,6 +1,6 @@
 /**
- * Finds a run through its shim, or through the record that the shim left. "Not there" and "unknown" are different answers,
- * and nothing here turns the second into the first.
+ * Finds a run through its shim, or through the record that the shim left. "Not found" and "unknown" are
+ * different results, and nothing here turns the second into the first.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,17 +19,17 @@ export type FoundRun =
 			readonly record: RunRecord;
 			readonly exit: ShimExit;
 	  }
-	/** Its shim was killed: the agent may still run, and no process will see how it ends. */
+	/** Its shim was killed: the agent may still run, and its exit will not be observed. */
 	| { readonly state: "lost"; readonly agent: string; readonly record: RunRecord }
 	| { readonly state: "rebooted" }
-	/** No run of this id was started here. */
+	/** No run with this id was started here. */
 	| { readonly state: "none" }
 	| { readonly state: "unknown"; readonly reason: string };
 
 const LOOKS_MAX = 5;
 const LOOK_AGAIN_MS = 10;
 
-/** `agent` is the name of its folder; null when only the run's id is known. */
+/** `agent` is the name of its directory; null if only the run's id is known. */
 export async function findRun(
 	folders: AgentFolders,
 	runId: string,
@@ -41,7 +41,7 @@ export async function findRun(
 		for (let looks = 1; ; looks++) {
 			const found = await look(folders, runId, name);
 			if (found.state !== "unknown" || looks === LOOKS_MAX) return found;
-			// Between two steps of the shim: it has left its socket and is just about to exit.
+			// Between two steps of the shim: it has closed its socket and is about to exit.
 			await sleep(LOOK_AGAIN_MS * looks);
 		}
 	} catch (error) {
@@ -58,7 +58,7 @@ function findFolder(folders: AgentFolders, runId: string): string | null {
 			problem = error;
 		}
 	}
-	// The one that cannot be read may be it.
+	// The unreadable one may be this run.
 	if (problem !== null) throw problem;
 	return null;
 }
@@ -70,7 +70,7 @@ async function look(folders: AgentFolders, runId: string, agent: string): Promis
 		shim.connection.close();
 	}
 	const record = readRecord(folders.pathOf(agent));
-	// A later run has taken its place, which it only does once the exit is stored.
+	// A later run has replaced it, which only happens once the exit is stored.
 	if (record === null || record.runId !== runId) return { state: "none" };
 	if (record.bootId !== readBootId()) return { state: "rebooted" };
 	if (record.state === "failed") return { state: "none" };

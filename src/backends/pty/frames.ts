@@ -1,18 +1,19 @@
 /**
- * Frames as `reeve-shim` speaks them (`src/native/PROTOCOL.md`): a length, a type, a version and a payload. Every buffer has a
- * cap, and a peer that breaks the format is distinguished from one that is slow (A6).
+ * Frames of the `reeve-shim` protocol (`src/native/PROTOCOL.md`): a length, a type, a version and a
+ * payload. Every buffer is bounded, and a peer that breaks the format is distinguished from a slow one
+ * (A6).
  */
 
 /** Length of the payload, type, version and two zero bytes. */
 const HEADER_BYTES = 8;
 /** The largest payload that a shim sends or accepts. */
 export const SHIM_PAYLOAD_MAX = 65_536;
-/** The starter takes specifications, which hold arguments and environment. */
+/** The starter receives specifications, which contain arguments and environment. */
 export const STARTER_PAYLOAD_MAX = 8 * 1024 * 1024;
 
-/** Every connection begins with this frame each way; it never changes. */
+/** The first frame of every connection, in both directions; it never changes. */
 export const HELLO = 1;
-/** The other side does not go on, and says why; it never changes. */
+/** The other side refuses, with the reason; it never changes. */
 export const REFUSED = 2;
 
 export interface VersionRange {
@@ -27,7 +28,7 @@ export interface Frame {
 	readonly payload: Buffer;
 }
 
-/** The newest version that both sides speak; null where there is none. */
+/** The newest version that both sides support; null if there is none. */
 export function agreeOnVersion(ours: VersionRange, theirs: VersionRange): number | null {
 	const version = Math.min(ours.newest, theirs.newest);
 	return version >= ours.oldest && version >= theirs.oldest ? version : null;
@@ -43,7 +44,7 @@ export function encodeFrame(type: number, payload: Uint8Array, version = SPOKEN.
 	return frame;
 }
 
-/** Puts frames together from whatever pieces arrive. Throws on bytes that cannot be a frame. */
+/** Assembles frames from pieces. Throws on bytes that cannot be a frame. */
 export function createFrameDecoder(payloadMax: number): (piece: Buffer) => Frame[] {
 	let pieces: Buffer[] = [];
 	let held = 0;
@@ -57,7 +58,7 @@ export function createFrameDecoder(payloadMax: number): (piece: Buffer) => Frame
 		pieces.push(piece);
 		held += piece.length;
 		if (held < HEADER_BYTES) return [];
-		// A large payload that is still incomplete is not put together again at every piece.
+		// A large incomplete payload is not assembled again for every piece.
 		if (pieces.length > 1 && held < HEADER_BYTES + needed(pieces)) return [];
 		const frames: Frame[] = [];
 		let all = join();
@@ -76,7 +77,7 @@ export function createFrameDecoder(payloadMax: number): (piece: Buffer) => Frame
 	};
 }
 
-/** The payload's length if the first piece already has it, otherwise 0. */
+/** The payload's length if the first piece already contains it, otherwise 0. */
 function needed([first]: readonly Buffer[]): number {
 	return first !== undefined && first.length >= 4 ? first.readUInt32LE(0) : 0;
 }

@@ -1,4 +1,6 @@
-/** What the backend keeps in a run's handle: the agent's folder, its control groups, and limits that are missing. */
+/**
+ * The backend's data in a run's handle: the agent's directory, its control groups, and missing limits.
+ */
 
 import type { ProcessIdentity, RunHandle } from "../../ports/backend.js";
 
@@ -7,7 +9,7 @@ export interface HandleFacts {
 	readonly runId: string;
 	readonly process: ProcessIdentity;
 	readonly startedAtMs: number;
-	/** The name of the agent's folder. */
+	/** The name of the agent's directory. */
 	readonly agent: string;
 	readonly groups: readonly string[];
 	readonly missingLimits: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * One run that this daemon keeps an eye on: the standing connection to its shim, its screen while someone looks, and its
- * end. The end is reported once (S8): by the shim, from its record when the connection was lost meanwhile, or, when the
- * shim itself was killed, once the agent's process is gone. Then it is unknown how the agent ended.
+ * One run watched by this daemon: the connection to its shim, its screen while a client looks, and its
+ * end. The end is reported once (S8): by the shim, from its record if the connection was lost, or, if
+ * the shim itself was killed, once the agent's process is gone. Then its exit is unknown.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,25 +30,27 @@ export interface HeldRunWorld {
 	readonly earlier: EarlierFiles;
 	/** Called once. */
 	onExit(exit: RunExit): void;
-	/** The shim is gone without having proven that nothing of the run is left. */
+	/** The shim is gone without proof that no process of the run is left. */
 	onLost(run: HeldRun): void;
-	/** The shim was killed while the agent may still run. Resolves when the agent's own process is gone. */
+	/**
+	 * The shim was killed while the agent may still run. Resolves when the agent's own process is gone.
+	 */
 	outlive(run: HeldRun): Promise<void>;
 }
 
 const RECONNECT_MS_MAX = 1_000;
-/** How much typing may be asked for at once. */
+/** The maximum size of one input. */
 const TYPED_BYTES_MAX = 4 * 1024 * 1024;
 
 export class HeldRun {
 	readonly handle: RunHandle;
-	/** The name of the agent's folder. */
+	/** The name of the agent's directory. */
 	readonly agent: string;
 	readonly #world: HeldRunWorld;
 	#shim: ShimConnection | null = null;
 	#screen: LiveScreen | null = null;
 	#typing: Promise<unknown> = Promise.resolve();
-	/** Set when the end is known. */
+	/** Set when the exit is known. */
 	#exit: RunExit | null = null;
 	#isTreeGone = false;
 	#isLost = false;
@@ -64,7 +66,7 @@ export class HeldRun {
 		return this.handle.runId;
 	}
 
-	/** How it ended; null while it runs as far as is known. */
+	/** Its exit; null while it runs as far as known. */
 	get exit(): RunExit | null {
 		return this.#exit;
 	}
@@ -74,17 +76,17 @@ export class HeldRun {
 		return this.#isTreeGone;
 	}
 
-	/** The shim has killed the tree and seen its last process end. */
+	/** The shim has killed the tree and seen its last process exit. */
 	provenGone(): void {
 		this.#isTreeGone = true;
 	}
 
-	/** The standing connection; null while there is none. */
+	/** The open connection; null if there is none. */
 	get shim(): ShimConnection | null {
 		return this.#shim;
 	}
 
-	/** Takes a connection on which the shim has said hello. */
+	/** Uses a connection after the handshake with the shim. */
 	hold(shim: ShimConnection): void {
 		const { connection, status } = shim;
 		this.#shim = shim;
@@ -96,7 +98,7 @@ export class HeldRun {
 		else if (status.queryOffset !== null) this.#answerQuery(status.queryOffset);
 	}
 
-	/** The shim is dead, or was when this daemon came. */
+	/** The shim is dead, or was dead when this daemon started. */
 	lose(): void {
 		if (this.#isLost || this.#exit !== null) return;
 		this.#isLost = true;

@@ -1,6 +1,6 @@
 /**
- * The runs that this client started or found, until they are forgotten, and how one that was found is taken: held by its
- * shim, over, or left without a shim. "Not known" is never turned into "stopped".
+ * The runs that this client started or found, until they are forgotten, and how a found run is adopted:
+ * owned by its shim, ended, or left without a shim. "Unknown" is never turned into "stopped".
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,7 +23,7 @@ export interface KeptRunsWorld {
 	readonly trees: RunTrees;
 	readonly left: LeftProcesses;
 	readonly orphanGraceMs: number;
-	/** The control groups of a run, by the process that holds or held it. */
+	/** The control groups of a run, by the process that owns or owned it. */
 	findGroups(runId: string, shimPid: number): readonly string[];
 	onExit(exit: RunExit): void;
 	/** Files of a version before the shim. */
@@ -36,7 +36,7 @@ const LOOK_MS_MAX = 250;
 export class KeptRuns {
 	readonly #world: KeptRunsWorld;
 	readonly #runs = new Map<string, HeldRun>();
-	/** The exits that were stored, each until its agent's folder is used again. */
+	/** Runs whose exits were stored, each until its agent's directory is reused. */
 	readonly #forgotten = new Map<string, string>();
 	#isClosed = false;
 
@@ -48,12 +48,12 @@ export class KeptRuns {
 		return this.#runs.get(runId);
 	}
 
-	/** Nothing of any run is left. */
+	/** No process of any run is left. */
 	get isIdle(): boolean {
 		return [...this.#runs.values()].every((run) => run.isTreeGone);
 	}
 
-	/** The agent's folder has the files of another run now. */
+	/** The agent's directory contains another run now. */
 	reuse(agent: string): void {
 		this.#forgotten.delete(agent);
 	}
@@ -94,7 +94,7 @@ export class KeptRuns {
 		});
 	}
 
-	/** A run that was found: kept from here on, or reported as it is. */
+	/** Adopts a found run, or reports its state. */
 	async take(runId: string, stored: RunHandle | null, found: FoundRun): Promise<Recovered> {
 		switch (found.state) {
 			case "unknown":
@@ -116,7 +116,7 @@ export class KeptRuns {
 		}
 	}
 
-	/** Not reported to listeners: the caller has the answer. */
+	/** Not reported to listeners: the caller gets the result. */
 	#takeExited(handle: RunHandle, found: Extract<FoundRun, { state: "exited" }>): Recovered {
 		const run = new HeldRun(handle, found.agent, { ...this.#worldOfRun(), onExit() {} });
 		run.ended(found.exit);
@@ -131,7 +131,7 @@ export class KeptRuns {
 		found: Extract<FoundRun, { state: "lost" }>,
 	): Promise<Recovered> {
 		let handle = stored ?? this.handleFrom(runId, found);
-		// Killed before it could note whom it had started: the mark in the environment identifies it.
+		// Killed before it could record its child: the mark in the environment identifies it.
 		if (handle.process.pid === 0) {
 			const started = await this.#findByMark(handle);
 			if (started === null) return { state: "gone", rebooted: false };
@@ -142,7 +142,9 @@ export class KeptRuns {
 		return recoveredAs(run);
 	}
 
-	/** No shim has it: an earlier version does, or the records are lost. A process is its own proof. */
+	/**
+	 * No shim owns it: an earlier version does, or the records are lost. A live process is proof enough.
+	 */
 	#takeByProcess(runId: string, stored: RunHandle | null): Recovered {
 		const { earlier } = this.#world;
 		const exit = earlier.exit(runId);
@@ -162,7 +164,7 @@ export class KeptRuns {
 		const tree = { runId: handle.runId, root: null, groups: groupsOf(handle) };
 		const members = watchTree(tree).members(table);
 		const pids = new Set(members.map(({ pid }) => pid));
-		// The one whose parent is not of the run is the one that was started, or what is left of it.
+		// A process whose parent is outside of the run is the started one, or what is left of it.
 		const eldest = members.find(({ ppid }) => !pids.has(ppid));
 		if (eldest === undefined) return null;
 		return { bootId: readBootId(), pid: eldest.pid, startTime: eldest.startTime };
@@ -183,7 +185,7 @@ export class KeptRuns {
 		};
 	}
 
-	/** An agent that lost its terminal is asked to end, and ended after a grace period (S12). */
+	/** An agent that lost its terminal is asked to exit, and killed after a grace period (S12). */
 	async #outlive(run: HeldRun): Promise<void> {
 		if (!mayLive(run)) return;
 		await this.#world.trees.signal(run.handle, "SIGTERM").catch(() => {});

@@ -1,7 +1,8 @@
 /**
- * Processes of runs whose shim was killed. They are found by their group, session, descent and mark, and by asking the
- * starter, to which the kernel gives what a dead shim leaves. A process of the starter that carries no tie to a run may
- * belong to any of the runs that lost their shim; so each of these waits until the starter has none left (S1, S18).
+ * Processes of runs whose shim was killed. They are found by their group, session, descent and mark,
+ * and by asking the starter, which adopts the children of a dead shim. A child of the starter without a
+ * relation to a run may belong to any of the runs that lost their shim; so each of these waits until
+ * the starter has none left (S1, S18).
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +20,7 @@ const LOOK_MS = 50;
 export class LeftProcesses {
 	readonly #trees: RunTrees;
 	readonly #starter: StarterClient;
-	/** Runs that lost their shim and are not over; true for those whose grace period has ended. */
+	/** Runs that lost their shim and have not ended; true for those whose grace period is over. */
 	readonly #lost = new Map<string, boolean>();
 
 	constructor(trees: RunTrees, starter: StarterClient) {
@@ -57,7 +58,7 @@ export class LeftProcesses {
 		return strangers.ok ? { ok: true, killed: [...own.killed, ...strangers.killed] } : strangers;
 	}
 
-	/** Processes of the starter that belong to no run by any mark, if they may belong to this one. */
+	/** Processes of the starter without a mark, if they may belong to this run. */
 	async #unclaimed(runId: string): Promise<RunProcesses> {
 		if (!this.#lost.has(runId)) return { ok: true, processes: [] };
 		try {
@@ -75,7 +76,7 @@ export class LeftProcesses {
 		}
 	}
 
-	/** Not before the grace period of each run that they may belong to is over (S12). */
+	/** Not before the grace period of each possible run is over (S12). */
 	async #killUnclaimed(runId: string): Promise<KillResult> {
 		const deadlineMs = performance.now() + OTHERS_MS_MAX;
 		for (;;) {

@@ -1,4 +1,7 @@
-/** Values inside a frame's payload: little-endian integers, texts with their length, lists of processes. */
+/**
+ * Values inside a frame's payload: little-endian integers, strings with their length, lists of
+ * processes.
+ */
 
 /** The value for "none" in an unsigned field of eight bytes. */
 const NONE = 0xffff_ffff_ffff_ffffn;
@@ -44,7 +47,7 @@ export class PayloadWriter {
 	}
 }
 
-/** Throws a RangeError when the payload is shorter than what is read from it. */
+/** Throws a RangeError if the payload is too short. */
 export class PayloadReader {
 	readonly #bytes: Buffer;
 	#at = 0;
@@ -69,7 +72,7 @@ export class PayloadReader {
 		return Number(this.#bytes.readBigUInt64LE(this.#step(8)));
 	}
 
-	/** A start time: compared as text, never calculated with. */
+	/** A start time: compared as text, never used in calculations. */
 	u64Text(): string {
 		return String(this.#bytes.readBigUInt64LE(this.#step(8)));
 	}

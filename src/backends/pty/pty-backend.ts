@@ -1,10 +1,11 @@
 /**
- * Agents in terminals of our own. One small native process per run, the shim, owns the terminal, the log and the exit
- * status, and outlives the daemon; this is the daemon's side, which can go and come back (`src/native/PROTOCOL.md`).
+ * Agents in terminals owned by Reeve. One small native process per run, the shim, owns the terminal,
+ * the log and the exit status, and outlives the daemon; this is the daemon's side, which can restart at
+ * any time (`src/native/PROTOCOL.md`).
  *
- * Each exit of a run that this client started or recovered is reported once (S8). Signals and kills go through the shim,
- * which signals only its own descendants (S10) and proves that none is left (S11). Where the shim itself was killed, they
- * go to processes by identity.
+ * Each exit of a run that this client started or recovered is reported once (S8). Signals and kills go
+ * through the shim, which signals only its own descendants (S10) and proves that none is left (S11). If
+ * the shim itself was killed, they go to processes by identity.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -51,23 +52,29 @@ import {
 } from "./starter-process.js";
 
 export interface PtyBackendOptions {
-	/** A folder of the backend's own, private to the user: the starter's socket and log, a folder per agent. */
+	/**
+	 * A directory of the backend, private to the user: the starter's socket and log, a directory per
+	 * agent.
+	 */
 	readonly folder: string;
-	/** What it is called, where the groups make it another backend. */
+	/** Its name, if its groups make it another backend. */
 	readonly name?: string;
-	/** The program `reeve-shim`, where it is not the one that comes with Reeve. */
+	/** The program `reeve-shim`, if it is not the shipped one. */
 	readonly program?: string | undefined;
-	/** What to put into the starter's environment; for tests. */
+	/** Additional environment of the starter; for tests. */
 	readonly starterEnv?: Readonly<Record<string, string>> | undefined;
 	/** Starts the starter outside of this process's own unit. */
 	readonly enclose?: (argv: Argv) => Argv;
-	/** The control groups of its runs, where they are not below the starter's own; a text says why there are none. */
+	/**
+	 * The control groups of its runs, if they are not below the starter's own; a text explains why there
+	 * are none.
+	 */
 	readonly groups?: Groups | string;
-	/** How long a run that lost its terminal may take to end by itself. */
+	/** How long a run that lost its terminal may take to exit by itself. */
 	readonly orphanGraceMs?: number;
 }
 
-/** The starter of a folder as a program, for whoever runs it in a place of its own. */
+/** The starter of a directory as a program, for callers that run it elsewhere. */
 export function starterOf({ folder, program, starterEnv }: PtyBackendOptions) {
 	return {
 		argv: starterArgv(program ?? shimPath(), folder),
@@ -84,7 +91,9 @@ export function createPtyBackend(options: PtyBackendOptions): Backend {
 const ORPHAN_GRACE_MS = 10_000;
 const KILL_MS_MAX = 10_000;
 const TAKEN_TRIES_MAX = 3;
-/** How often, and for how long in all, an empty list of processes is taken again: 100 times, 1 s. */
+/**
+ * How often, and for how long in total, an empty list of processes is requested again: 100 times, 1 s.
+ */
 const EMPTY_LOOKS_MAX = 100;
 const EMPTY_LOOK_MS = 10;
 
@@ -105,7 +114,7 @@ class ShimBackend implements Backend {
 	readonly #runs: KeptRuns;
 	readonly #starting = new Map<string, Promise<StartResult>>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
-	/** Exits that came before anybody listened. */
+	/** Exits that arrived before a listener was registered. */
 	#unheard: RunExit[] = [];
 	#isClosed = false;
 
@@ -137,7 +146,9 @@ class ShimBackend implements Backend {
 		});
 	}
 
-	/** Rejects when the request was sent and its outcome is unknown; then only `recover` can tell. */
+	/**
+	 * Rejects if the request was sent and its outcome is unknown; then only `recover` can determine it.
+	 */
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
 		if (!isRunId(runId)) return refused(true, `invalid run id: ${runId}`);
@@ -196,8 +207,8 @@ class ShimBackend implements Backend {
 	}
 
 	/**
-	 * An empty list is no proof: children of a process that is just exiting move to the shim while it lists them. Only
-	 * the shim's own report is proof, and it follows at once.
+	 * An empty list is no proof: children of an exiting process are reparented to the shim while it lists
+	 * them. Only the shim's own report is proof, and it follows immediately.
 	 */
 	async processes(run: RunReference): Promise<RunProcesses> {
 		for (let look = 1; ; look++) {
@@ -215,7 +226,7 @@ class ShimBackend implements Backend {
 			}
 			await sleep(EMPTY_LOOK_MS);
 		}
-		// The shim may have reported the end while it was asked.
+		// The shim may have reported the end during the request.
 		if (this.#isProvenGone(run)) return { ok: true, processes: [] };
 		return this.#left.list(run);
 	}
@@ -278,7 +289,8 @@ class ShimBackend implements Backend {
 				begun = await this.#beginOnce(request);
 			} catch (error) {
 				if (!(error instanceof ConnectionLost)) return refused(false, (error as Error).message);
-				// The starter was killed. What it may have started holds the agent's lock, so this cannot start it twice.
+				// The starter was killed. A started shim holds the agent's lock, so the agent cannot be started
+				// twice.
 				if (error.isSilence || tries >= TAKEN_TRIES_MAX) throw error;
 				const started = await this.#startedBefore(request);
 				if (started !== null) return started;
@@ -309,7 +321,7 @@ class ShimBackend implements Backend {
 		try {
 			record = readRecord(this.#folders.pathOf(agent));
 		} catch {
-			// Damaged; the shim writes it anew.
+			// Damaged; the shim rewrites it.
 		}
 		if (record?.runId !== runId || record.bootId !== readBootId() || record.state === "failed") {
 			return null;
@@ -328,7 +340,7 @@ class ShimBackend implements Backend {
 		return taken.state === "running" ? { ok: true, handle: taken.handle } : null;
 	}
 
-	/** A live shim has the agent's folder. One of a run that was given up is ended first (S1). */
+	/** A live shim owns the agent's directory. One of an abandoned run is stopped first (S1). */
 	async #settleTaken({ runId, agentId }: StartRequest): Promise<StartResult | null> {
 		const agent = folderName(agentId);
 		const found = await findRun(this.#folders, runId, agent);
@@ -362,7 +374,7 @@ class ShimBackend implements Backend {
 		return { ok: true, handle };
 	}
 
-	/** The run of a handle, also one that this client has not asked for before. */
+	/** The run of a handle, including one that is new to this client. */
 	async #runOf(handle: RunHandle): Promise<HeldRun> {
 		if (this.#runs.get(handle.runId) === undefined) await this.recover(handle.runId, handle);
 		const run = this.#runs.get(handle.runId);
@@ -370,7 +382,7 @@ class ShimBackend implements Backend {
 		return run;
 	}
 
-	/** What the run's shim answers; null when there is no shim, or none that answers. */
+	/** The response of the run's shim; null if there is no responding shim. */
 	async #withShim<T>(
 		{ runId, handle }: RunReference,
 		ask: (shim: ShimConnection) => Promise<T>,
@@ -389,7 +401,7 @@ class ShimBackend implements Backend {
 		}
 	}
 
-	/** The run's shim has seen its last process end. */
+	/** The run's shim has seen its last process exit. */
 	#isProvenGone({ runId }: RunReference): boolean {
 		return this.#runs.get(runId)?.isTreeGone ?? false;
 	}
@@ -412,7 +424,7 @@ class ShimBackend implements Backend {
 }
 
 async function killThroughShim({ connection, status }: ShimConnection): Promise<KillResult> {
-	// Named first: of a process that is gone only its number is known.
+	// Inspected first: after its exit only the pid of a process is known.
 	const known = await describeTree(await listTree(connection), status.shimPid);
 	const { proven, pids } = await killTree(connection, KILL_MS_MAX);
 	if (proven) return { ok: true, killed: await describeEnded(pids, known) };

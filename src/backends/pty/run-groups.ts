@@ -1,6 +1,7 @@
 /**
- * The control groups of runs, made by the daemon and joined by the agents themselves. They are below the starter's own
- * group and not below the daemon's, so that they do not end with the daemon's unit. The daemon is never moved.
+ * The control groups of runs, created by the daemon and joined by the agents themselves. They are below
+ * the starter's own group and not below the daemon's, so that they do not end with the daemon's unit.
+ * The daemon is never moved.
  */
 
 import { createHash } from "node:crypto";
@@ -8,21 +9,21 @@ import { readFileSync } from "node:fs";
 import { createGroups, findGroups, type Groups, readGroupLayout } from "../../host/cgroup.js";
 
 export interface GroupsOfStarter {
-	/** Groups below the one that this starter is in. */
+	/** Groups below that of this starter. */
 	of(starterPid: number): Groups;
-	/** The groups of a run whose shim, with this number, was started by a starter that may be gone. */
+	/** The groups of a run whose shim, with this pid, was started by a starter that may be gone. */
 	find(runId: string, shimPid: number): readonly string[];
-	/** Those of the starter that was asked for last; null before that. */
+	/** Those of the last requested starter; null before that. */
 	readonly known: Groups | null;
 	close(): void;
 }
 
-/** Groups of ended runs are kept until their exits are read, also by a daemon that comes later. */
+/** Groups of ended runs are kept until their exits are read, possibly by a later daemon. */
 const SWEEP_AFTER_MS = 60_000;
 
 export function createStarterGroups(
 	folder: string,
-	/** Why there are to be none. */
+	/** Why there are none. */
 	off: string | null,
 ): GroupsOfStarter {
 	const owner = createHash("sha256").update(folder).digest("hex").slice(0, 12);
@@ -52,7 +53,7 @@ export function createStarterGroups(
 			return known;
 		},
 		find(runId, shimPid) {
-			// Of a shim that is gone nothing can be asked; its starter was most likely where this process is.
+			// A dead shim cannot be inspected; its starter was most likely in the group of this process.
 			const asked = off ?? readGroupLayout(shimPid);
 			const layout = typeof asked === "string" && off === null ? readGroupLayout() : asked;
 			return typeof layout === "string" ? [] : findGroups(layout, `${owner}-${runId}`);

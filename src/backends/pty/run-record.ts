@@ -1,4 +1,4 @@
-/** The record that a shim keeps of its run, for a daemon that was away when the run ended. */
+/** The record that a shim keeps of its run, for a daemon that was not running when the run ended. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,9 @@ export interface RunRecord {
 
 const STATES = ["preparing", "started", "ended", "failed"];
 
-/** Null when there is none. Throws when it cannot be read or makes no sense: then nothing is known of the run. */
+/**
+ * Null if there is none. Throws if it is unreadable or invalid: then nothing is known about the run.
+ */
 export function readRecord(folder: string): RunRecord | null {
 	let text: string;
 	try {
@@ -29,7 +31,7 @@ export function readRecord(folder: string): RunRecord | null {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
 		throw error;
 	}
-	// Reserved, and nothing written yet.
+	// Reserved, but not written yet.
 	if (text.trim() === "") return null;
 	return parseRecord(text);
 }

@@ -1,4 +1,4 @@
-/** A connection to the shim of one run: who it is, and what can be asked of it. */
+/** A connection to the shim of one run: its identity and its requests. */
 
 import { constants } from "node:os";
 import type { AgentSignal, TerminalSize } from "../../ports/backend.js";
@@ -28,10 +28,10 @@ export interface ShimConnection {
 
 const NOTHING = Buffer.alloc(0);
 const INPUT_BYTES_MAX = 32 * 1024;
-/** A shim that is stopped, or on a host that is overloaded, is not waited for when processes are to be found. */
+/** A stopped shim, or an overloaded host, must not delay process listings. */
 const TREE_MS_MAX = 5_000;
 
-/** Rejects with the system's error when no process listens there. */
+/** Rejects with the system's error if no process listens there. */
 export async function openShim(path: string): Promise<ShimConnection> {
 	const peer = { name: "shim", path, payloadMax: SHIM_PAYLOAD_MAX, answers: ANSWERS };
 	const connection = await openConnection(peer);
@@ -43,7 +43,7 @@ export async function openShim(path: string): Promise<ShimConnection> {
 	}
 }
 
-/** The processes that the signal was sent to. */
+/** The processes that got the signal. */
 export async function signalWorkers(connection: Connection, signal: AgentSignal) {
 	const number = constants.signals[signal];
 	const asked = new PayloadWriter().u32(number).u8(TO_WORKERS).end();
@@ -63,7 +63,7 @@ export async function killTree(connection: Connection, deadlineMs: number): Prom
 	return readKilled(payload);
 }
 
-/** Resolves when all bytes are written to the terminal. Calls for one connection must follow each other. */
+/** Resolves when all bytes are written to the terminal. Calls on one connection must be sequential. */
 export async function typeBytes(
 	connection: Connection,
 	bytes: Uint8Array,

@@ -17,12 +17,12 @@ export const BEHIND = 48;
 export const QUERY = 49;
 export const EXIT = 50;
 export const TREE_EMPTY = 51;
-/** Answers that are known by the id that they repeat. */
+/** Responses, which repeat the id of their request. */
 export const ANSWERS: ReadonlySet<number> = new Set([33, DONE, NOT_DONE, 39, 41, 43, 45]);
 
 /** `SIGNAL` to the agent's process group and the foreground group of its terminal. */
 export const TO_WORKERS = 1;
-/** Flags of `INPUT`: the markers of a bracketed paste, where the program has asked for them. */
+/** Flags of `INPUT`: the markers of a bracketed paste, if the program has enabled them. */
 export const PASTE_BEGINS = 1;
 export const PASTE_ENDS = 2;
 
@@ -42,7 +42,7 @@ export interface ShimStatus {
 	readonly terminal: boolean;
 	readonly size: TerminalSize;
 	readonly startedAtMs: number;
-	/** The offset of the oldest query that no terminal has answered. */
+	/** The offset of the oldest unanswered query. */
 	readonly queryOffset: number | null;
 	/** Of an agent that has exited while processes of its tree are left. */
 	readonly exit: ShimExit | null;
@@ -79,7 +79,7 @@ const SIGNAL_NAMES = new Map(
 	Object.entries(constants.signals).map(([name, number]) => [number, name]),
 );
 
-/** The status that `waitpid` gives, as Linux and macOS have it. */
+/** The status of `waitpid` on Linux and macOS. */
 export function explainWaitStatus(status: number): {
 	readonly code: number | null;
 	readonly signal: string | null;
@@ -92,9 +92,9 @@ export function explainWaitStatus(status: number): {
 export interface Following {
 	/** Everything before it is in the log. */
 	readonly offset: number;
-	/** Where the output of this run begins. */
+	/** Where the output of this run starts. */
 	readonly firstOffset: number;
-	/** The sizes that the terminal had, oldest first, each with the offset from which it held. */
+	/** The sizes of the terminal, oldest first, each with the offset from which it applied. */
 	readonly sizes: readonly { readonly offset: number; readonly size: TerminalSize }[];
 }
 

@@ -1,4 +1,7 @@
-/** One start through the starter: folder, control groups and specification, and what a failure means. */
+/**
+ * One start through the starter: directory, control groups and specification, and the meaning of a
+ * failure.
+ */
 
 import { constants } from "node:os";
 import type { Groups, RunGroups } from "../../host/cgroup.js";
@@ -27,7 +30,7 @@ export type Begun =
 			readonly missingLimits: readonly string[];
 	  }
 	| { readonly outcome: "failed"; readonly failure: StartFailure }
-	/** A live shim has the agent's folder: that of this very run, or of an earlier one. */
+	/** A live shim owns the agent's directory: that of this run, or of an earlier one. */
 	| { readonly outcome: "taken" };
 
 export interface StartPlace {
@@ -37,7 +40,7 @@ export interface StartPlace {
 	readonly groups: (starterPid: number) => Groups;
 }
 
-/** The agent's whole environment. A terminal without a kind is of no use, so that is the one thing added. */
+/** The agent's complete environment. A terminal without a type is unusable, so only that is added. */
 const environmentOf = ({ terminal, env, runId, agentId }: StartRequest) => ({
 	...(terminal ? { TERM: "xterm-256color" } : {}),
 	...env,
@@ -45,17 +48,17 @@ const environmentOf = ({ terminal, env, runId, agentId }: StartRequest) => ({
 	REEVE_AGENT: agentId,
 });
 
-/** Rejects with `ConnectionLost` when the outcome is unknown. */
+/** Rejects with `ConnectionLost` if the outcome is unknown. */
 export async function beginRun(place: StartPlace, request: StartRequest): Promise<Begun> {
 	const launch: Launch = { ...request, env: environmentOf(request) };
 	const problem = checkLaunch(launch);
 	if (problem !== null) return { outcome: "failed", failure: problem };
 	const agent = folderName(request.agentId);
-	place.folders.prepare(agent, { agentId: request.agentId, logDir: request.logDir });
+	await place.folders.prepare(agent, { agentId: request.agentId, logDir: request.logDir });
 	await place.starter.reach();
 	const groups = place.groups(place.starter.pid ?? 0);
 	const runGroups = groups.create(request.runId, request.limits);
-	// Before the start, so that nothing of the agent ever runs without them.
+	// Before the start, so that no process of the agent ever runs outside of them.
 	runGroups.joined();
 	const missing = runGroups.applyLimits(request.limits);
 	const spec = specOf(place, request, launch, runGroups, agent);
@@ -72,7 +75,7 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 
 const FOLDER = 2;
 
-/** A group that looks open and admits no process is done without, and the handle says so. */
+/** A group that looks usable but admits no process is skipped, and the handle records that. */
 async function withoutGroups(
 	place: StartPlace,
 	request: StartRequest,

@@ -1,6 +1,6 @@
 /**
- * The standing connection to the starter. It is made when first needed and again when it dropped. A start whose outcome
- * is unknown rejects with `ConnectionLost`; then only the run's own files have the answer.
+ * The connection to the starter. It is opened on first use and again after it was lost. A start whose
+ * outcome is unknown rejects with `ConnectionLost`; then only the run's own files have the answer.
  */
 
 import { type Connection, ConnectionLost } from "./connection.js";
@@ -21,7 +21,7 @@ import {
 } from "./starter-messages.js";
 import { reachStarter, type StarterPlace } from "./starter-process.js";
 
-/** A start that takes longer is looked for by its files. */
+/** After this time a start is looked up by its files. */
 const START_MS_MAX = 30_000;
 const NOTHING = Buffer.alloc(0);
 
@@ -35,7 +35,7 @@ export class StarterClient {
 		this.#place = place;
 	}
 
-	/** The starter's process, once it has been reached. */
+	/** The starter's process, once it is connected. */
 	get pid(): number | null {
 		return this.#pid;
 	}
@@ -58,7 +58,7 @@ export class StarterClient {
 		return readKilled(payload);
 	}
 
-	/** Resolves when the starter can be asked; starts one where there is none. */
+	/** Resolves when the starter responds; starts one if there is none. */
 	async reach(): Promise<Connection> {
 		if (this.#isClosed) throw new Error("the backend is closed");
 		this.#connecting ??= this.#open();
@@ -66,8 +66,8 @@ export class StarterClient {
 	}
 
 	/**
-	 * Does not wait for a connection that is still being made. A starter whose runs are over need not wait for another
-	 * daemon; it stays as long as it has a child, whatever is thought here.
+	 * Does not wait for a connection in progress. A starter without runs need not wait for another
+	 * daemon; it stays as long as it has a child.
 	 */
 	close({ isIdle }: { readonly isIdle: boolean }): void {
 		this.#isClosed = true;
@@ -81,7 +81,7 @@ export class StarterClient {
 		this.#connecting = null;
 	}
 
-	/** Repeatable requests are sent again when the connection dropped. */
+	/** Repeatable requests are sent again after a lost connection. */
 	async #askAgain(type: number, payload: Buffer, answerMs?: number) {
 		try {
 			return await (await this.reach()).ask(type, payload, answerMs);
@@ -96,7 +96,7 @@ export class StarterClient {
 			const connection = await reachStarter(this.#place);
 			this.#pid = connection.hello.u32();
 			connection.listen({
-				// A shim that was killed is also seen by its own connection, which is what counts.
+				// A killed shim is also detected by its own connection, which is authoritative.
 				onFrame() {},
 				onClose: () => {
 					this.#connecting = null;
@@ -110,11 +110,11 @@ export class StarterClient {
 	}
 }
 
-/** Its connection stands, so the number is still its own. */
+/** Its connection is open, so the pid is still its own. */
 function tellToLeave(pid: number): void {
 	try {
 		process.kill(pid, "SIGTERM");
 	} catch {
-		// It has left by itself.
+		// It has exited by itself.
 	}
 }

@@ -11,7 +11,7 @@ export const STRANGER_LIST = 21;
 export const KILL_STRANGERS = 22;
 export const STRANGERS_KILLED = 23;
 
-/** The steps of a start that fail for reasons of their own. */
+/** The steps of a start that fail for their own reasons. */
 export const FAILED_LOCK = 3;
 export const FAILED_GROUP = 9;
 export const STEP_NAMES: Readonly<Record<number, string>> = {
@@ -79,7 +79,7 @@ export interface Started {
 	readonly logOffset: number;
 }
 
-/** Of a frame whose id is read already. */
+/** Of a frame whose id was already read. */
 export function readStarted(payload: PayloadReader): Started {
 	const [shimPid, agentPid] = [payload.u32(), payload.u32()];
 	const [agentStart, shimStart] = [payload.u64Text(), payload.u64Text()];

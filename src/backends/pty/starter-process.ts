@@ -1,6 +1,6 @@
 /**
- * Reaching the starter of a folder, and starting one where there is none: in a session of its own, with an environment
- * of its own, so that nothing of this process is handed on (A5).
+ * Connects to the starter of a directory, and starts one if there is none: in its own session and with
+ * its own environment, so that nothing of this process is passed on (A5).
  */
 
 import { spawn } from "node:child_process";
@@ -14,13 +14,13 @@ import { STARTER_PAYLOAD_MAX } from "./frames.js";
 import { FAILED, STARTED, STRANGER_LIST, STRANGERS_KILLED } from "./starter-messages.js";
 
 export interface StarterPlace {
-	/** The folder of the starter's socket, lock and log. */
+	/** The directory of the starter's socket, lock and log. */
 	readonly folder: string;
-	/** The program `reeve-shim`; throws with the reason where there is none. */
+	/** The program `reeve-shim`; throws with the reason if there is none. */
 	readonly program: () => string;
 	/** Variables of the starter besides PATH; for tests. */
 	readonly env: Readonly<Record<string, string>>;
-	/** The command line that runs another outside of this process's own unit, where that is needed. */
+	/** A command line that runs another program outside of this process's own unit, if necessary. */
 	readonly enclose: ((argv: Argv) => Argv) | null;
 }
 
@@ -29,7 +29,7 @@ const LOG_BYTES_MAX = 1024 * 1024;
 const SOCKET = "starter.sock";
 const ANSWERS = new Set([STARTED, FAILED, STRANGER_LIST, STRANGERS_KILLED]);
 
-/** The folder that the starter is given: another one where the path would be too long for a socket. */
+/** The directory of the starter: another one if the path would be too long for a socket. */
 export function starterFolder(folder: string): string {
 	const socket = socketPathIn(folder, SOCKET);
 	return dirname(socket) === folder ? folder : socket.replace(/\.sock$/, "");
@@ -45,7 +45,7 @@ const peerIn = (folder: string): Peer => ({
 	answers: ANSWERS,
 });
 
-/** Connects to the starter, starting it if need be. Rejects with what went wrong. */
+/** Connects to the starter, starting it if necessary. Rejects with the reason. */
 export async function reachStarter(place: StarterPlace): Promise<Connection> {
 	const peer = peerIn(place.folder);
 	const deadlineMs = performance.now() + START_MS_MAX;
@@ -58,7 +58,7 @@ export async function reachStarter(place: StarterPlace): Promise<Connection> {
 		}
 		if (starter?.failed === true)
 			throw new Error(`the starter failed to start: ${lastLine(place)}`);
-		// One that has left because another was quicker is followed by the next, should that have left too.
+		// A starter that exited because another was faster is replaced, in case that one has exited too.
 		if (starter === null || starter.left) starter = startStarter(place);
 		if (performance.now() > deadlineMs) {
 			throw new Error(`the starter does not respond on ${peer.path}`);
@@ -73,7 +73,7 @@ interface StartedProcess {
 	readonly left: boolean;
 }
 
-/** Nothing of the process that starts it: agents get theirs with each request. */
+/** Nothing of the environment of this process: agents get theirs with each request. */
 export const starterEnvironment = (more: Readonly<Record<string, string>>) => ({
 	PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
 	...more,

@@ -1,8 +1,8 @@
 /**
- * The control groups of runs that are each in a unit of their own. The launcher is in the unit itself
- * and the agent, with all that it starts, in a group below: so the agent can be killed as a whole, and
- * the launcher is left to say how it ended and to see whether memory ran out, before systemd removes
- * the unit with its last process. Limits are the unit's, set by systemd before anything runs.
+ * The control groups of runs that each have their own unit. The launcher is in the unit itself and the
+ * agent, with all its processes, in a group below: so the agent can be killed as a whole, and the
+ * launcher survives to record its exit and out-of-memory kills, before systemd removes the unit with
+ * its last process. Limits belong to the unit; systemd sets them before anything runs.
  */
 
 import { existsSync } from "node:fs";
@@ -34,7 +34,7 @@ export function createScopeGroups(manager: UserManager): Groups {
 		find: (runId) => [groupOf(runId)].filter((group) => existsSync(group)),
 		remove: (paths) => paths.map(removeGroup).every(Boolean),
 		sweep() {
-			// systemd removes the units of what has ended.
+			// systemd removes the units of exited processes.
 		},
 		close() {},
 	};
@@ -67,7 +67,7 @@ function createRunScope(
 	};
 }
 
-/** At `systemctl stop`, at logout and at shutdown. To systemd, 0 is for ever. */
+/** At `systemctl stop`, at logout and at shutdown. For systemd, 0 means no timeout. */
 const renderStop = (timeoutMs: number | undefined) =>
 	timeoutMs === undefined ? [] : [`TimeoutStopSec=${Math.max(1, timeoutMs)}ms`];
 

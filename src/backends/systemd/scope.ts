@@ -1,18 +1,19 @@
 /**
- * Transient scopes: units around processes that somebody else starts. `systemd-run --scope` makes one
- * with itself inside and becomes the program, so the process keeps its parent, its terminal and its pid.
+ * Transient scopes: units around processes that are started elsewhere. `systemd-run --scope` creates
+ * one around itself and executes the program, so the process keeps its parent, its terminal and its
+ * pid.
  *
- * Everything here is in an argv and in the properties of a unit, which all users can read: never a
- * value of an environment, never the arguments of an agent (A5).
+ * All of this is visible to other users in an argv and in the properties of a unit: never a value of an
+ * environment, never the arguments of an agent (A5).
  */
 
 import type { Argv } from "../../host/cgroup.js";
 import type { ResourceLimits } from "../../ports/backend.js";
 import type { UserManager } from "./user-manager.js";
 
-/** All of Reeve's units are in it: `systemctl --user status app-reeve.slice` shows every agent. */
+/** The slice of all of Reeve's units: `systemctl --user status app-reeve.slice` shows every agent. */
 const SLICE = "app-reeve.slice";
-/** Where systemd has that slice: the name says below which others it is. */
+/** The control group of that slice: the name determines its parents. */
 export const SLICE_FOLDER = "app.slice/app-reeve.slice";
 
 export interface Scope {
@@ -23,13 +24,13 @@ export interface Scope {
 	readonly properties: readonly string[];
 }
 
-/** The command line that runs another in a scope of its own. */
+/** The command line that runs another in its own scope. */
 export function scopeArgv(manager: UserManager, scope: Scope, argv: Argv): Argv {
 	return [
-		// The program itself decides later what it hands on to others.
+		// The program itself decides later what it passes on.
 		...(["env", `XDG_RUNTIME_DIR=${manager.runtimeDir}`, manager.runProgram] as const),
 		...["--user", "--scope", "--quiet", "--collect", `--unit=${scope.unit}`, `--slice=${SLICE}`],
-		// Else systemd takes the command line for a description.
+		// Otherwise systemd uses the command line as the description.
 		`--description=${scope.description}`,
 		// The run's own control group is below that of the unit.
 		...["Delegate=yes", ...scope.properties].flatMap((property) => ["-p", property]),
@@ -37,7 +38,7 @@ export function scopeArgv(manager: UserManager, scope: Scope, argv: Argv): Argv 
 	];
 }
 
-/** Around the agent there is its launcher, which is not the agent's to count. */
+/** The launcher is not one of the agent's tasks. */
 const LAUNCHER_TASKS = 1;
 
 export function renderLimits({ memoryBytes, cpuPercent, pids }: ResourceLimits): string[] {
@@ -50,10 +51,13 @@ export function renderLimits({ memoryBytes, cpuPercent, pids }: ResourceLimits):
 
 let servers = 0;
 
-/** A scope for whoever holds terminals (`tmux`, `pty`), which is to outlive the daemon's own unit. */
+/**
+ * A scope for the process that owns terminals (`tmux`, `pty`), which must outlive the daemon's own
+ * unit.
+ */
 export function encloseServer(manager: UserManager, name: string): (argv: Argv) => Argv {
 	return (argv) => {
-		// A scope that is still leaving has its name to itself.
+		// A scope that is still stopping keeps its name.
 		const unit = `reeve-${name}-${process.pid}-${Date.now().toString(36)}-${++servers}.scope`;
 		const description = `Reeve: terminals (${name})`;
 		return scopeArgv(manager, { unit, description, properties: [] }, argv);

@@ -1,6 +1,6 @@
 /**
- * The systemd that serves this user (`systemctl --user`): whether there is one, what it may limit, and
- * where its control groups are. Asked once, when the daemon starts.
+ * The systemd of this user (`systemctl --user`): whether it is available, what it can limit, and where
+ * its control groups are. Determined once, when the daemon starts.
  */
 
 import { execFileSync } from "node:child_process";
@@ -11,13 +11,13 @@ import { join } from "node:path";
 export interface UserManager {
 	/** systemd's own version, such as `252`. */
 	readonly version: string;
-	/** `XDG_RUNTIME_DIR`, by which its tools find it. */
+	/** `XDG_RUNTIME_DIR`, which its tools need. */
 	readonly runtimeDir: string;
 	/** The folder of its control group. */
 	readonly folder: string;
-	/** The controllers that it may hand to units. */
+	/** The controllers that it can delegate to units. */
 	readonly controllers: readonly string[];
-	/** It goes on when the user logs out. */
+	/** It keeps running when the user logs out. */
 	readonly lingers: boolean;
 	/** This process is in one of its units. */
 	readonly holdsThisProcess: boolean;
@@ -25,18 +25,18 @@ export interface UserManager {
 	readonly runProgram: string;
 }
 
-/** Where to look; for tests, which have no systemd. */
+/** Where to search; for tests, which have no systemd. */
 export interface ManagerPlaces {
 	readonly groupRoot?: string;
 	readonly runtimeDir?: string;
 	readonly lingerFolder?: string;
-	/** The folder of `systemctl` and `systemd-run`, where they are not on the PATH. */
+	/** The directory of `systemctl` and `systemd-run`, if they are not on the PATH. */
 	readonly programs?: string;
 }
 
 const ANSWER_MS_MAX = 10_000;
 
-/** The manager, or why there is none to be had, in words. */
+/** The manager, or why it is not available, as text. */
 export function findUserManager(places: ManagerPlaces = {}): UserManager | string {
 	if (process.platform !== "linux") return "systemd is only available on Linux";
 	const { uid, username } = userInfo();

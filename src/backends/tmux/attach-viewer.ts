@@ -1,4 +1,4 @@
-/** A viewer's own connection to a run's session: one that reads slowly slows nobody else. */
+/** A viewer's own connection to a run's session, so that a slow one does not affect others. */
 
 import type { TerminalConnection, TerminalSize, TerminalViewer } from "../../ports/backend.js";
 import type { ControlClient } from "./control-client.js";
@@ -19,7 +19,7 @@ export async function attachViewer(
 	const target = `'=${session}:'`;
 	let client: ControlClient | null = null;
 	let isClosed = false;
-	// What is printed before the snapshot is in it.
+	// Output before the snapshot is part of it.
 	let follows = false;
 
 	function close(): void {
@@ -62,7 +62,7 @@ export async function attachViewer(
 		if (size !== null) resize(size);
 		draw();
 	} catch {
-		// It has been told why.
+		// The reason was already reported.
 	}
 	return { write, resize, close };
 }
@@ -83,7 +83,7 @@ const FACTS = [
 
 type Facts = Record<(typeof FACTS)[number], number>;
 
-/** Both commands in one line, so that nothing is printed in between; two answers. */
+/** Both commands in one line, so that nothing is printed in between; two responses. */
 const snapshotCommands = (target: string) =>
 	`capture-pane -p -e -N -t ${target} ; display-message -p -t ${target} '${FACTS.map(
 		(fact) => `#{${fact}}`,

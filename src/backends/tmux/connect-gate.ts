@@ -1,19 +1,18 @@
 /**
- * Keeps two things apart: a control client that is connecting, and news of sessions and clients that
- * come or go. tmux (3.3a, and likely others) tells such news to every control client, also to one that
- * has said that it is one but not yet all that it has to say; then the server crashes, and takes every
- * agent along.
+ * Keeps two things apart: a connecting control client, and notifications about sessions and clients.
+ * tmux (3.3a, and probably others) sends such notifications to every control client, even to one that
+ * has not completed its handshake; then the server crashes with all of its agents.
  *
- * Changes run beside each other; a connection waits for those under way and holds back those to come.
+ * Changes run concurrently; a connection waits for current ones and holds back later ones.
  */
 
 export class ConnectGate {
 	#changes = 0;
 	#isConnecting = false;
-	/** Connections and changes that wait, in the order in which they came. */
+	/** Waiting connections and changes, in order of arrival. */
 	readonly #waiting: { readonly connects: boolean; readonly enter: () => void }[] = [];
 
-	/** Does what makes tmux tell of sessions or clients. */
+	/** Runs an action that makes tmux send notifications about sessions or clients. */
 	async change<T>(act: () => Promise<T>): Promise<T> {
 		if (this.#isConnecting || this.#waiting.length > 0) await this.#wait(false);
 		else this.#changes++;

@@ -1,43 +1,43 @@
 /**
- * One `tmux -C`: commands go in, answers come out in the same order. It ends with this process, since
- * its input does.
+ * One `tmux -C` process: commands go in, responses come out in the same order. It ends with this
+ * process, since its input does.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Argv } from "../../host/cgroup.js";
 import { createControlParser } from "./control-parser.js";
 
-/** The command line that runs another outside of whatever this process is in. */
+/** The command line that runs another outside of this process's unit. */
 export type Enclose = (argv: Argv) => Argv;
 
-/** Where the server of a backend is, and how it is called. */
+/** The location of a backend's server, and how to run it. */
 export interface ServerPlace {
 	/** The program `tmux`. */
 	readonly program: string;
-	/** How the server is started, where it must not be in the daemon's own unit. */
+	/** How to start the server, if it must not be in the daemon's own unit. */
 	readonly enclose: Enclose | null;
 	readonly socket: string;
 	readonly config: string;
-	/** The whole environment of client and server. */
+	/** The complete environment of client and server. */
 	readonly env: Readonly<Record<string, string>>;
 }
 
 export interface ControlEvents {
 	onNotice(line: Buffer): void;
-	/** It has ended; called once, also when it never began. */
+	/** It has exited; called once, also if it never started. */
 	onClose(reason: string): void;
 }
 
-/** The connection to tmux dropped, and with it the answer to what was sent. */
+/** The connection to tmux was lost, and with it the response. */
 export class ConnectionLost extends Error {
 	override readonly name = "ConnectionLost";
 }
 
-/** The bodies of a command's answers, or what tmux said was wrong. Called while the answer is read. */
+/** The bodies of a command's responses, or the error of tmux. Called while the response is read. */
 export type OnAnswer = (answer: { readonly bodies: readonly Buffer[][] } | Error) => void;
 
 interface Waiting {
-	/** How many answers are still to come; a failed command takes those behind it on its line along. */
+	/** The number of pending responses; a failed command cancels those after it on its line. */
 	left: number;
 	readonly bodies: Buffer[][];
 	readonly onAnswer: OnAnswer;
@@ -45,13 +45,13 @@ interface Waiting {
 
 const SAID_BYTES_MAX = 4_096;
 
-/** What tells every tmux which server is meant. */
+/** The arguments that select the server. */
 export const serverArgs = ({ socket, config }: ServerPlace) => ["-u", "-S", socket, "-f", config];
 
 export class ControlClient {
-	/** Resolves when the first command, which connects, has been answered. */
+	/** Resolves when the first command, which connects, has a response. */
 	readonly ready: Promise<void>;
-	/** Resolves when its process has ended. */
+	/** Resolves when its process has exited. */
 	readonly gone: Promise<void>;
 	readonly #child: ChildProcess;
 	readonly #events: ControlEvents;
@@ -69,7 +69,7 @@ export class ControlClient {
 		});
 		this.ready.catch(() => {});
 		const args = [...serverArgs(place), "-C", ...connect];
-		// A session of its own: Ctrl-C at the daemon's terminal is not meant for it.
+		// Its own session: Ctrl-C at the daemon's terminal must not reach it.
 		this.#child = spawn(place.program, args, { cwd: "/", env: place.env, detached: true });
 		this.gone = new Promise((resolve) => {
 			this.#child.once("error", () => resolve());

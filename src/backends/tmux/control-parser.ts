@@ -1,10 +1,10 @@
 /**
- * What tmux says in control mode: answers, each between `%begin` and `%end` or `%error`, and notices in
- * between. Bytes, not text: what an agent prints need not be UTF-8.
+ * The output of tmux in control mode: responses, each between `%begin` and `%end` or `%error`, and
+ * notifications in between. Bytes, not text: the output of an agent need not be UTF-8.
  */
 
 export type ControlEvent =
-	/** `own` answers come in the order of the commands; others are of hooks and of tmux itself. */
+	/** `own` responses come in the order of the commands; others belong to hooks and to tmux itself. */
 	| {
 			readonly type: "answer";
 			readonly ok: boolean;
@@ -22,10 +22,10 @@ interface OpenBlock {
 
 const LINE_END = 0x0a;
 const PERCENT = 0x25;
-/** A longest `%begin`, `%end` or `%error` line. */
+/** The longest `%begin`, `%end` or `%error` line. */
 const GUARD_BYTES_MAX = 80;
 
-/** Takes pieces as they come; gives what has become whole. */
+/** Accepts pieces; returns complete events. */
 export function createControlParser(): (piece: Buffer) => ControlEvent[] {
 	let rest: Buffer[] = [];
 	let block: OpenBlock | null = null;
@@ -68,7 +68,7 @@ export function createControlParser(): (piece: Buffer) => ControlEvent[] {
 
 const BACKSLASH = 0x5c;
 
-/** `%output %pane …` with its octal escapes undone; null for any other notice. */
+/** `%output %pane …` with its octal escapes decoded; null for any other notification. */
 export function parseOutput(
 	line: Buffer,
 ): { readonly pane: string; readonly bytes: Buffer } | null {

@@ -1,9 +1,9 @@
 /**
- * Sees runs end, from two sources: the launcher's record, and tmux with the processes themselves. The
- * first to tell wins, and each end is told once (S8), after everything that was printed is in the log.
+ * Detects the exits of runs, from two sources: the launcher's record, and tmux with the processes
+ * themselves. The first one wins, and each exit is reported once (S8), after all output is in the log.
  *
- * A run that lost its terminal, with the server or by somebody's hand, is asked to end and ended after
- * a grace period (S12); one that never had a terminal is watched until it ends.
+ * A run that lost its terminal, with the server or by a user, is asked to exit and killed after a grace
+ * period (S12); one without a terminal is watched until it exits.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,17 +21,17 @@ interface Watched {
 	/** Null until the start is confirmed. */
 	handle: RunHandle | null;
 	isEnding: boolean;
-	/** Steady time at which it was asked to end. */
+	/** Steady time at which it was asked to exit. */
 	orphanedAtMs: number | null;
-	/** Whether its pane was found dead without a word on how. */
+	/** Whether its pane was found dead without a status. */
 	wasSilent: boolean;
 }
 
-/** Nothing depends on it but what neither the launcher nor tmux has told. */
+/** Only for exits that neither the launcher nor tmux has reported. */
 const SWEEP_MS = 5_000;
 const SOON_MS = 50;
 const ORPHAN_LOOK_MS = 250;
-/** What tmux has not read by then is held back by somebody else. */
+/** Output that tmux has not read by then is held back by another process. */
 const DRAIN_MS_MAX = 2_000;
 const REAPED_PER_PRUNE = 1_000;
 const LOGGED_MS_MAX = 5_000;
@@ -42,7 +42,7 @@ export class ExitWatch {
 	readonly #onExit: (exit: RunExit) => void;
 	readonly #runs = new Map<string, Watched>();
 	readonly #reaping = new Set<Promise<void>>();
-	/** Groups that could not be removed, since something of the run is still there. */
+	/** Groups that could not be removed, because a process of the run is still there. */
 	readonly #leftGroups = new Set<readonly string[]>();
 	#sweep: NodeJS.Timeout | null = null;
 	#orphanLook: NodeJS.Timeout | null = null;
@@ -58,14 +58,14 @@ export class ExitWatch {
 		this.#onExit = onExit;
 	}
 
-	/** From now on the run's end is told. With a null handle it is about to be started. */
+	/** From now on the run's exit is reported. With a null handle it is about to be started. */
 	add(runId: string, handle: RunHandle | null): void {
 		const known = this.#runs.get(runId);
 		if (known === undefined) {
 			this.#runs.set(runId, { handle, isEnding: false, orphanedAtMs: null, wasSilent: false });
 		} else known.handle ??= handle;
 		this.#sweep ??= setInterval(() => this.look(), SWEEP_MS).unref();
-		// It may have ended before anybody watched.
+		// It may have exited before it was watched.
 		if (handle !== null && this.#place.files.has(runId, "exit")) this.onRecord(runId);
 	}
 
@@ -75,13 +75,13 @@ export class ExitWatch {
 		this.#runs.delete(runId);
 	}
 
-	/** The launcher has recorded an end. */
+	/** The launcher has recorded an exit. */
 	onRecord(runId: string): void {
 		const run = this.#runs.get(runId);
 		if (run?.handle) void this.#end(runId, run, run.handle);
 	}
 
-	/** A pane has died. Most likely its launcher tells more, so this can wait for others. */
+	/** A pane has died. Its launcher usually reports more, so this can wait. */
 	lookSoon(): void {
 		this.#soon ??= setTimeout(() => {
 			this.#soon = null;
@@ -89,7 +89,7 @@ export class ExitWatch {
 		}, SOON_MS);
 	}
 
-	/** Looks at all panes, once more if asked meanwhile. */
+	/** Checks all panes, and again if requested in the meantime. */
 	look(): void {
 		if (this.#isLooking) {
 			this.#looksAgain = true;
@@ -103,7 +103,7 @@ export class ExitWatch {
 		});
 	}
 
-	/** Resolves when what is being reaped is, or after a while. */
+	/** Resolves when pending cleanups are done, or after a while. */
 	async close(): Promise<void> {
 		this.#isClosed = true;
 		if (this.#sweep !== null) clearInterval(this.#sweep);
@@ -115,7 +115,7 @@ export class ExitWatch {
 		]);
 	}
 
-	/** Lets tmux forget a run that has ended, once all that it printed is in its log. */
+	/** Removes an ended run from tmux, once all its output is in the log. */
 	async reap(runId: string, terminal: boolean): Promise<void> {
 		const reaped = this.#reap(runId, terminal);
 		this.#reaping.add(reaped);
@@ -139,9 +139,9 @@ export class ExitWatch {
 				await files.waitFor(runId, ["logged"], LOGGED_MS_MAX);
 			}
 		} catch {
-			// Without a server there is nothing to forget.
+			// Without a server there is nothing to remove.
 		}
-		// Not `logged`: somebody else may be waiting for it.
+		// Not `logged`: another caller may be waiting for it.
 		files.remove(runId, ["logs", "started"]);
 		if (++this.#reaped % REAPED_PER_PRUNE === 0) files.prune();
 	}
@@ -150,7 +150,7 @@ export class ExitWatch {
 		for (const paths of this.#leftGroups) {
 			if (this.#place.groups.remove(paths)) this.#leftGroups.delete(paths);
 		}
-		// Only those that were there before the panes are listed.
+		// Only those that existed before the panes were listed.
 		const runs = [...this.#runs].filter(([, { handle, isEnding }]) => handle && !isEnding);
 		if (runs.length === 0) return;
 		try {
@@ -162,7 +162,7 @@ export class ExitWatch {
 					await this.#onPaneLost(runId, run, run.handle, pane);
 			}
 		} catch {
-			// tmux cannot be asked now; the next sweep will.
+			// tmux does not respond now; the next sweep retries.
 		}
 		const hasOrphans = [...this.#runs.values()].some(({ orphanedAtMs }) => orphanedAtMs !== null);
 		if (!hasOrphans || this.#isClosed) return;
@@ -178,9 +178,9 @@ export class ExitWatch {
 		const alive = [isAlive(handle.process), launcher !== null && isAlive(launcher)];
 		if (alive.includes(true)) return this.#endOrphan(run, handle);
 		if (alive.includes("unknown")) return;
-		// The record first, since it is written before the launcher ends.
+		// The record first, since it is written before the launcher exits.
 		if (files.has(runId, "exit")) return this.onRecord(runId);
-		// tmux may miss the end of a pane's process until another one ends.
+		// tmux may miss the exit of a pane's process until another one exits.
 		const isSilent = pane !== undefined && pane.status === null && pane.signal === null;
 		if (isSilent && !run.wasSilent) {
 			run.wasSilent = true;
@@ -224,8 +224,8 @@ export class ExitWatch {
 }
 
 /**
- * Whether the run's terminal is held by a live server that was not the one asked, since its socket is
- * gone: the run has lost nothing. A server asked so makes its socket anew.
+ * Whether a live server that was not queried, because its socket is gone, owns the run's terminal: then
+ * the run has lost nothing. The signal makes such a server recreate its socket.
  */
 function isElsewhere(handle: RunHandle, askedPid: number | null): boolean {
 	const server = serverOf(handle);

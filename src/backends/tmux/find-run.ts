@@ -1,6 +1,6 @@
 /**
- * What became of a run: by the record of its end, else by its processes, else by tmux, else by the mark
- * that its processes carry. "Gone" is only said when all of them have been asked (S1).
+ * The state of a run: by the record of its exit, then by its processes, then by tmux, then by the mark
+ * that its processes carry. "Gone" is only returned if all of them were checked (S1).
  */
 
 import { isAlive, readBootId } from "../../host/process-identity.js";
@@ -13,15 +13,15 @@ import { readClaim, readHandle } from "./start-run.js";
 import type { TmuxPlace } from "./tmux-place.js";
 import type { Pane } from "./tmux-server.js";
 
-/** How long a launcher may take to record an end that has happened, or a start that is under way. */
+/** How long a launcher may take to record an exit, or a start in progress. */
 const REPORT_MS_MAX = 5_000;
 
-/** The recorded end of a run; null when there is none. */
+/** The recorded exit of a run; null if there is none. */
 export function readExit(files: RunFiles, runId: string): RunExit | null {
 	const report = files.read(runId, "exit");
 	const ended = report === null ? null : parseEnded(report.text);
 	if (report === null || ended === null) return null;
-	// The clock of files is a little coarser than ours.
+	// File times are slightly coarser than the clock.
 	const startedAtMs = readHandle(files, runId)?.startedAtMs ?? 0;
 	return { runId, ...ended, atMs: Math.max(report.atMs, startedAtMs) };
 }
@@ -59,7 +59,7 @@ export async function findRun(
 	return ended() ?? found;
 }
 
-/** The agent's own process is not there any more, or cannot be looked at. */
+/** The agent's own process is gone, or cannot be inspected. */
 async function findKnown(
 	files: RunFiles,
 	handle: RunHandle,
@@ -79,7 +79,7 @@ async function findKnown(
 	return { state: "exited", exit };
 }
 
-/** What tmux knows of a run. */
+/** The state of a run in tmux. */
 interface Looked {
 	readonly runId: string;
 	/** The server that has its pane. */
@@ -87,7 +87,7 @@ interface Looked {
 	readonly pane: Pane | undefined;
 }
 
-/** Whoever started it did not live to write down the handle. */
+/** Its starter died before it could write the handle. */
 async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recovered> {
 	const { files } = place;
 	const { runId, pane } = looked;
@@ -100,7 +100,7 @@ async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recove
 		try {
 			files.write(runId, "handle", JSON.stringify(handle));
 		} catch {
-			// Only to find it sooner the next time; a full disk must not hide a run that lives.
+			// Only a cache for the next lookup; a full disk must not hide a live run.
 		}
 		return { state: "running", handle };
 	}
@@ -109,7 +109,7 @@ async function findUnconfirmed(place: TmuxPlace, looked: Looked): Promise<Recove
 	if (isBeingStarted(files, runId) || (pane !== undefined && !pane.dead)) {
 		return { state: "unknown", reason: "it is still starting" };
 	}
-	// What it was to be started with may hold secrets.
+	// Its start specification may contain secrets.
 	if (!files.has(runId, "exit")) files.remove(runId);
 	return { state: "gone", rebooted: false };
 }
@@ -153,7 +153,7 @@ function findMarked(place: TmuxPlace, looked: Looked, table: ProcessTable): RunH
 	const { runId } = looked;
 	const marked = table.entries.filter(({ ended, pid }) => !ended && table.runIdOf(pid) === runId);
 	const pids = new Set(marked.map(({ pid }) => pid));
-	// The one whose parent is not of the run is the one that was started, or what is left of it.
+	// A process whose parent is outside of the run is the started one, or what is left of it.
 	const eldest = marked.find(({ ppid }) => !pids.has(ppid));
 	if (eldest === undefined) return null;
 	const facts = { ...unconfirmed(place, looked), pid: eldest.pid, launcherPid: null };

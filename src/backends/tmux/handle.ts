@@ -53,7 +53,7 @@ export function createHandle(facts: HandleFacts): RunHandle {
 	};
 }
 
-/** The process was gone before it could be looked at. No process ever has this start time. */
+/** The process exited before it could be inspected. No process has this start time. */
 const endedIdentity = (pid: number): ProcessIdentity => ({
 	bootId: readBootId(),
 	pid,
@@ -67,10 +67,10 @@ export function groupsOf({ data }: RunHandle): readonly string[] {
 
 export const hasTerminal = ({ data }: RunHandle) => data["terminal"] !== 0;
 
-/** The launcher, which ends after it has recorded the agent's end; null when it is not known. */
+/** The launcher, which exits after it has recorded the agent's exit; null if unknown. */
 export const launcherOf = (handle: RunHandle) => identityIn(handle, "launcher");
 
-/** The server that has the run's terminal; null when it is not known. */
+/** The server that owns the run's terminal; null if unknown. */
 export const serverOf = (handle: RunHandle) => identityIn(handle, "server");
 
 function identityIn({ data, process }: RunHandle, who: string): ProcessIdentity | null {

@@ -1,17 +1,17 @@
 /**
- * The program between tmux and an agent. It is told where the run's files are and reads the rest from
+ * The program between tmux and an agent. It gets the path of the run's files and reads the rest from
  * one of them, so that no value of the environment is ever in an argv, in a shell or in tmux (A5). It
- * records how the agent ended before it ends itself, whoever else is dead by then (S8).
+ * records the agent's exit before it exits itself, even if everything else is dead by then (S8).
  *
- * Perl, since a shell cannot tell an exit code of 137 from a death by SIGKILL. No modules, not even
- * `strict`, which a test applies: each would cost memory once per agent.
+ * Perl, since a shell cannot distinguish an exit code of 137 from a death by SIGKILL. No modules, not
+ * even `strict`, which a test applies: each would cost memory once per agent.
  */
 
 import { constants } from "node:os";
 import type { RunGroups } from "../../host/cgroup.js";
 import type { StartRequest } from "../../ports/backend.js";
 
-/** The variables of an agent: what it was given, and the mark of its run. */
+/** The variables of an agent, with the mark of its run. */
 export function environmentOf(request: StartRequest): Record<string, string> {
 	return {
 		...(request.terminal ? { TERM: "xterm-256color" } : {}),
@@ -21,7 +21,7 @@ export function environmentOf(request: StartRequest): Record<string, string> {
 	};
 }
 
-/** What the launcher reads: texts that each end with a NUL, the lists led by their lengths. */
+/** The launcher's input: strings that each end with a NUL, lists with their length first. */
 export function encodeSpec(
 	request: StartRequest,
 	groups: Pick<RunGroups, "paths" | "oomPaths">,
@@ -43,7 +43,7 @@ export interface Started {
 	readonly terminal: boolean;
 }
 
-/** How the launcher says that the agent runs. */
+/** The launcher's report of a start. */
 export function parseStarted(text: string): Started | null {
 	const found = /^(\d+) (\d+) (\d+) ([01])\n$/.exec(text);
 	if (found === null) return null;
@@ -54,14 +54,14 @@ export function parseStarted(text: string): Started | null {
 export interface Ended {
 	readonly code: number | null;
 	readonly signal: string | null;
-	/** The kernel had killed something of the run for want of memory by then. */
+	/** The kernel had killed a process of the run because of its memory limit by then. */
 	readonly outOfMemory: boolean;
 }
 
-/** How it is written down that nobody saw how the agent ended. */
+/** The record of an exit that was not observed. */
 export const ENDED_UNSEEN = "unknown 0\n";
 
-/** How the launcher says that the agent has ended: `code 3`, `signal 9` or `signal 9 oom`. */
+/** The launcher's report of an exit: `code 3`, `signal 9` or `signal 9 oom`. */
 export function parseEnded(text: string): Ended | null {
 	const found = /^(code|signal|unknown) (\d+)( oom)?\n$/.exec(text);
 	if (found === null) return null;
@@ -71,11 +71,11 @@ export function parseEnded(text: string): Ended | null {
 	return { code: null, signal: found[1] === "signal" ? signalName(number) : null, outOfMemory };
 }
 
-/** The same as the launcher writes it. */
+/** The same in the launcher's format. */
 export const renderEnded = ({ code, signal }: Pick<Ended, "code" | "signal">) =>
 	signal === null ? `code ${code}\n` : `signal ${constants.signals[signal as NodeJS.Signals]}\n`;
 
-/** The launcher's own exit code, which is all there is when the disk did not take its report. */
+/** The launcher's own exit code, the only information if the disk did not accept its report. */
 export function readStatus(status: number): Pick<Ended, "code" | "signal"> {
 	const signal = status > 128 ? SIGNAL_NAMES.get(status - 128) : undefined;
 	return signal === undefined ? { code: status, signal: null } : { code: null, signal };

@@ -1,17 +1,17 @@
 /**
- * The program that tmux pipes an agent's output to. It keeps everything in `current.log` and before it
- * `current.log.1` to `.4`, also while the daemon is dead, and never stops reading: on a full disk output
- * is lost and the agent is not held up (A6).
+ * The program that tmux pipes an agent's output to. It writes everything to `current.log` with older
+ * `current.log.1` to `.4`, also while the daemon is dead, and never stops reading: on a full disk
+ * output is lost and the agent is not blocked (A6).
  *
- * A shell around `dd`, which writes what it reads at once and counts its reads: a third of the memory of
- * one Perl. Its own environment says where the backend's folder is, since tmux expands what is in
- * the command that it is given; a run id has nothing in it to expand.
+ * A shell around `dd`, which writes immediately and counts its reads: a third of the memory of one
+ * Perl. Its environment contains the backend's directory, since tmux expands the command; a run id
+ * contains nothing to expand.
  */
 
-/** The variable of tmux's own environment with the backend's folder. */
+/** The variable in tmux's environment with the backend's directory. */
 export const FOLDER_VARIABLE = "REEVE_TMUX_FOLDER";
 
-/** Read by the shell that tmux starts anyway; another one would be one more process to set up. */
+/** Read by the shell that tmux starts anyway; another one would be an additional process. */
 export const logWriterCommand = (file: string, runId: string) =>
 	`set -- ${runId}; . "$${FOLDER_VARIABLE}/${file}"`;
 

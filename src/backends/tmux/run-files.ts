@@ -1,7 +1,7 @@
 /**
- * What is kept of each run, in files named after it: how to start it, until the launcher has read that;
- * who starts it; its handle; and what its launcher and the keeper of its log report. Files appear whole,
- * and are seen when they appear; where the system does not tell, they are looked for.
+ * The files of each run: its start specification, until the launcher has read it; its starter; its
+ * handle; and the reports of its launcher and log writer. Files appear complete, and are detected by a
+ * watch; without one, by polling.
  */
 
 import {
@@ -19,8 +19,9 @@ import { removeLeftovers, replaceFileSync } from "../../home/replace-file.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
 
 /**
- * `claim`, `spec`, `logs`, `handle` and the two rooms are written here. The launcher overwrites `room1` in place and renames it
- * to `started` or `failed`, and `room2` to `exit`, so that it can report on a full disk. The keeper of the log writes `logged`.
+ * `claim`, `spec`, `logs`, `handle` and the two rooms are written here. The launcher overwrites `room1`
+ * in place and renames it to `started` or `failed`, and `room2` to `exit`, so that it can report on a
+ * full disk. The log writer writes `logged`.
  */
 const KINDS = [
 	...(["claim", "spec", "logs", "handle", "started", "failed", "exit", "logged"] as const),
@@ -28,13 +29,13 @@ const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A block of its own on every common file system. */
+/** A full block on every common file system. */
 const ROOM = " ".repeat(4_096);
 
 /** Run ids become file names, and words in commands. */
 export const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 
-/** Where the system tells of changes, looking is only for what it forgets. */
+/** With a watch, polling only covers missed events. */
 const LOOK_MS = { told: 1_000, untold: 50 };
 const KEPT_MAX = 10_000;
 const KEPT_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
@@ -50,7 +51,7 @@ export class RunFiles {
 		this.#onExit = onExit;
 	}
 
-	/** Makes the folder and begins to watch it. */
+	/** Creates the directory and starts to watch it. */
 	open(): void {
 		if (this.#watcher !== null) return;
 		makePrivateFolder(this.#folder);
@@ -58,7 +59,7 @@ export class RunFiles {
 			this.#watcher = watch(this.#folder, { persistent: false }, (_, name) => this.#onChange(name));
 			this.#watcher.on("error", () => {});
 		} catch {
-			// No watches to spare: then files are looked for.
+			// No watches available: files are polled.
 		}
 	}
 
@@ -67,14 +68,14 @@ export class RunFiles {
 		this.#watcher = null;
 	}
 
-	/** What all of a run's files begin with. */
+	/** The common prefix of a run's files. */
 	base = (runId: string) => join(this.#folder, runId);
 
 	path = (runId: string, kind: Kind) => `${this.base(runId)}.${kind}`;
 
 	has = (runId: string, kind: Kind) => existsSync(this.path(runId, kind));
 
-	/** Null when it is not there. */
+	/** Null if it does not exist. */
 	read(runId: string, kind: Kind): { readonly text: string; readonly atMs: number } | null {
 		try {
 			const path = this.path(runId, kind);
@@ -88,31 +89,31 @@ export class RunFiles {
 		replaceFileSync(this.path(runId, kind), text, { durable: false });
 	}
 
-	/** Makes room on the disk for the launcher's reports; throws when there is none. */
+	/** Reserves disk space for the launcher's reports; throws if there is none. */
 	reserve(runId: string): void {
 		for (const kind of ["room1", "room2"] as const) this.write(runId, kind, ROOM);
 	}
 
-	/** False when it is there already: of several who call this at once, one gets true. */
+	/** False if it already exists: of several simultaneous callers, one gets true. */
 	create(runId: string, kind: Kind, text: string): boolean {
 		try {
 			writeFileSync(this.path(runId, kind), text, { mode: 0o600, flag: "wx" });
 			return true;
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-			// On a full disk it may be there, and empty.
+			// On a full disk it may exist, and be empty.
 			this.remove(runId, [kind]);
 			throw error;
 		}
 	}
 
-	/** Records an end that the launcher can no longer record; the room that it had is free for this. */
+	/** Records an exit that the launcher can no longer record, in its reserved space. */
 	recordEnd(runId: string, text: string): void {
 		try {
 			this.remove(runId, ["room2"]);
 			this.create(runId, "exit", text);
 		} catch {
-			// The disk is full; then only those who listen now will know.
+			// The disk is full; then only current listeners get the exit.
 		}
 	}
 
@@ -120,7 +121,7 @@ export class RunFiles {
 		for (const kind of kinds) rmSync(this.path(runId, kind), { force: true });
 	}
 
-	/** The first of these kinds that is there; null after the time. */
+	/** The first of these kinds that exists; null after the timeout. */
 	async waitFor<K extends Kind>(
 		runId: string,
 		kinds: readonly K[],
@@ -136,7 +137,7 @@ export class RunFiles {
 		}
 	}
 
-	/** Removes files that were not asked for in a long time, and temporary files of killed writers. */
+	/** Removes files that were not used for a long time, and temporary files of killed writers. */
 	prune(): void {
 		removeLeftovers(this.#folder);
 		const exits = readdirSync(this.#folder)

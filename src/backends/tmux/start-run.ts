@@ -1,6 +1,7 @@
 /**
- * Starting a run, once for each id (S1): whoever creates the run's claim starts it, and everybody else
- * waits for the handle. What is to be started is on the disk only until the launcher has read it.
+ * Starts a run, once for each id (S1): the process that creates the run's claim starts it, and all
+ * others wait for the handle. The start specification is on the disk only until the launcher has read
+ * it.
  */
 
 import { mkdirSync } from "node:fs";
@@ -25,7 +26,7 @@ import { logWriterCommand } from "./log-writer.js";
 import type { RunFiles } from "./run-files.js";
 import { LAUNCHER_FILE, LOG_WRITER_FILE, type TmuxPlace } from "./tmux-place.js";
 
-/** Only `recover` can tell whether the run was started. */
+/** Only `recover` can determine whether the run was started. */
 class OutcomeUnknown extends Error {
 	override readonly name = "OutcomeUnknown";
 }
@@ -43,7 +44,7 @@ export function readHandle(files: RunFiles, runId: string): RunHandle | null {
 	return parseJson<RunHandle>(files.read(runId, "handle")?.text);
 }
 
-/** Who has claimed to start a run. */
+/** The process that has claimed the start of a run. */
 export function readClaim(files: RunFiles, runId: string): ProcessIdentity | null {
 	return parseJson<ProcessIdentity>(files.read(runId, "claim")?.text);
 }
@@ -56,7 +57,7 @@ function parseJson<T>(text: string | undefined): T | null {
 	}
 }
 
-/** `find` looks for a run whose start nobody has confirmed. */
+/** `find` looks up a run whose start was not confirmed. */
 export async function startRun(
 	place: TmuxPlace,
 	request: StartRequest,
@@ -75,21 +76,21 @@ export async function startRun(
 		const early = await claim(place, runId, find);
 		if (early !== null) return early;
 	} catch (error) {
-		// Nothing was begun.
+		// Nothing was started.
 		return passing((error as Error).message);
 	}
 	const groups = place.groups.create(runId, request.limits);
 	try {
 		return await launch(place, request, groups);
 	} catch (error) {
-		// Somebody has taken what was to be started, and does not say what became of it.
+		// A launcher has read the specification, and does not report the result.
 		if (error instanceof OutcomeUnknown) throw error;
 		await abandon(place, runId, groups.paths);
 		return passing((error as Error).message);
 	}
 }
 
-/** Null when this process is now the one that starts the run; else what became of the start of another. */
+/** Null if this process starts the run; otherwise the result of another's start. */
 async function claim(
 	{ files }: TmuxPlace,
 	runId: string,
@@ -134,7 +135,7 @@ async function launch(
 		const answers = await server.create(commands.join(" ; "), commands.length);
 		serverPid = Number(answers.at(-1)?.[0]);
 	} catch (error) {
-		// Sent, and perhaps done: the launcher tells.
+		// Sent, and possibly executed: the launcher reports it.
 		if (!(error instanceof ConnectionLost)) throw error;
 	}
 	const said = await hearLauncher(place, runId);
@@ -163,12 +164,12 @@ async function launch(
 	try {
 		files.write(runId, "handle", JSON.stringify(handle));
 	} catch {
-		// Only to find it sooner: the launcher has recorded the start, and a full disk must not stop an agent that runs.
+		// Only a cache: the launcher has recorded the start, and a full disk must not stop a running agent.
 	}
 	return { ok: true, handle };
 }
 
-/** What the launcher says; null when it is gone without a word, or silent for too long. */
+/** The launcher's report; null if it exited without one, or takes too long. */
 async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
 	const deadlineMs = performance.now() + STARTED_MS_MAX;
 	for (;;) {
@@ -179,10 +180,10 @@ async function hearLauncher({ files, server }: TmuxPlace, runId: string) {
 	}
 }
 
-/** What is on the screen of a run that did not come to be: whoever was to start it says why. */
+/** The screen of a failed start, which shows the reason. */
 async function readLastWords({ server }: TmuxPlace, runId: string): Promise<string> {
 	try {
-		// With what tmux has scrolled away to write below it, and without that.
+		// With and without lines that tmux has scrolled away.
 		const [lines = []] = await server.run(`capture-pane -p -J -S - -t '${targetOf(runId)}'`);
 		const said = lines.filter((line) => line.trim() !== "" && !line.startsWith("Pane is dead"));
 		return said.join(" ").trim() || "it said nothing";
@@ -191,7 +192,7 @@ async function readLastWords({ server }: TmuxPlace, runId: string): Promise<stri
 	}
 }
 
-/** In one line: tmux reads nothing of what the agent prints before the last of them is done. */
+/** In one line: tmux reads no output of the agent before the last command is done. */
 function startCommands(
 	{ folder, files }: TmuxPlace,
 	request: StartRequest,
@@ -222,7 +223,7 @@ function errorOf(errno: number): NodeJS.ErrnoException {
 	return Object.assign(new Error(code), { code });
 }
 
-/** Leaves nothing of a start that failed. A launcher that comes late finds nothing to launch. */
+/** Removes all traces of a failed start. A late launcher finds nothing to launch. */
 async function abandon(
 	{ files, server, groups }: TmuxPlace,
 	runId: string,

@@ -1,9 +1,9 @@
 /**
- * Agents in sessions of a tmux server of our own, which they share with nobody and which outlives the
- * daemon. Each runs under a launcher that records how it ended, so nothing that tmux misses is lost.
+ * Agents in sessions of Reeve's own tmux server, which is not shared and outlives the daemon. Each runs
+ * under a launcher that records its exit, so nothing that tmux misses is lost.
  *
- * Signals and kills go to processes directly, by identity (S10), so they work also when tmux is gone.
- * Each exit of a run that this client started or recovered is reported once (S8).
+ * Signals and kills go to processes directly, by identity (S10), so they also work without tmux. Each
+ * exit of a run that this client started or recovered is reported once (S8).
  */
 
 import { randomUUID } from "node:crypto";
@@ -41,15 +41,15 @@ import { ownerOf, preparePlace, serverPlace, type TmuxPlace } from "./tmux-place
 import { TmuxServer } from "./tmux-server.js";
 
 export interface TmuxBackendOptions {
-	/** A folder of the backend's own, private to the user: the server's socket, programs and records. */
+	/** A directory of the backend, private to the user: the server's socket, programs and records. */
 	readonly folder: string;
-	/** How long a run that lost its terminal may take to end by itself. */
+	/** How long a run that lost its terminal may take to exit by itself. */
 	readonly orphanGraceMs?: number;
-	/** The control groups of its runs, where they are not below this process's own. */
+	/** The control groups of its runs, if they are not below this process's own. */
 	readonly groups?: Groups;
 	/** Starts the server outside of this process's own unit. */
 	readonly enclose?: Enclose;
-	/** What it is called, where the groups make it another backend. */
+	/** Its name, if its groups make it another backend. */
 	readonly name?: string;
 }
 
@@ -68,7 +68,7 @@ class SessionBackend implements Backend {
 	readonly #trees = new RunTrees((run) => treeOf(run, this.#place.groups));
 	readonly #starting = new Map<string, Promise<StartResult>>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
-	/** Exits that came before anybody listened. */
+	/** Exits that arrived before a listener was registered. */
 	#unheard: RunExit[] = [];
 	#isPrepared = false;
 
@@ -85,7 +85,7 @@ class SessionBackend implements Backend {
 		this.#watch = new ExitWatch(this.#place, orphanGraceMs, (exit) => this.#report(exit));
 	}
 
-	/** Rejects when nobody can say whether the run was started; then only `recover` can tell. */
+	/** Rejects if it is unknown whether the run was started; then only `recover` can determine it. */
 	async start(request: StartRequest): Promise<StartResult> {
 		const { runId } = request;
 		if (!isRunId(runId)) {
@@ -170,7 +170,7 @@ class SessionBackend implements Backend {
 		);
 		if (flag === "1") return this.input(handle, Buffer.from(markPaste(text)));
 		if (flag === "0" || text === "") return this.input(handle, Buffer.from(text));
-		// This version does not tell the mode, but its own paste follows it.
+		// This version does not report the mode, but its own paste follows it.
 		const name = `reeve-${randomUUID()}`;
 		const file = join(folder, name);
 		await writeFile(file, text, { mode: 0o600, flag: "wx" });
@@ -221,7 +221,7 @@ class SessionBackend implements Backend {
 		preparePlace(this.#place.folder);
 		this.#place.files.open();
 		this.#place.files.prune();
-		// Groups of runs that ended while no process watched them, or whose last process was late to go.
+		// Groups of runs that ended unobserved, or whose last process exited late.
 		this.#place.groups.sweep();
 		this.#isPrepared = true;
 	}
@@ -233,7 +233,7 @@ class SessionBackend implements Backend {
 		} catch (error) {
 			return { ok: false, failure: { permanent: false, detail: (error as Error).message } };
 		}
-		// Watched from before the start: an exit may come before the answer.
+		// Watched from before the start: an exit may come before the response.
 		this.#watch.add(runId, null);
 		const started = await startRun(this.#place, request, () => findRun(this.#place, runId, null));
 		if (started.ok) this.#watch.add(runId, started.handle);

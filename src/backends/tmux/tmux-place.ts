@@ -1,4 +1,4 @@
-/** Everything that a tmux backend has: its folder, the server, the files of its runs, control groups. */
+/** The parts of a tmux backend: its directory, the server, the files of its runs, control groups. */
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,7 +15,7 @@ import type { RunFiles } from "./run-files.js";
 import { SERVER_CONFIG, type TmuxServer } from "./tmux-server.js";
 
 export interface TmuxPlace {
-	/** The name of the backend that this is. */
+	/** The name of this backend. */
 	readonly name: string;
 	readonly folder: string;
 	readonly server: TmuxServer;
@@ -23,7 +23,7 @@ export interface TmuxPlace {
 	readonly groups: Groups;
 }
 
-/** Named after what they hold, so that a newer version does not change one that is in use. */
+/** Named by content, so that a newer version does not change one that is in use. */
 const nameOf = (stem: string, text: string, ending: string) =>
 	`${stem}-${createHash("sha256").update(text).digest("hex").slice(0, 8)}.${ending}`;
 
@@ -31,7 +31,7 @@ export const LAUNCHER_FILE = nameOf("launcher", LAUNCHER, "pl");
 export const LOG_WRITER_FILE = nameOf("log-writer", LOG_WRITER, "sh");
 const CONFIG_FILE = nameOf("tmux", SERVER_CONFIG, "conf");
 
-/** Makes the folder, and in it the programs that run beside an agent. */
+/** Creates the directory, with the programs that run next to an agent. */
 export function preparePlace(folder: string): void {
 	makePrivateFolder(folder);
 	const programs = {
@@ -46,13 +46,13 @@ export function preparePlace(folder: string): void {
 	}
 }
 
-/** A name for the control groups of this folder that no other has. */
+/** A unique name for the control groups of this directory. */
 export const ownerOf = (folder: string) =>
 	`tmux-${createHash("sha256").update(folder).digest("hex").slice(0, 8)}`;
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/homebrew/bin";
 
-/** Nothing of this process's environment but PATH reaches the server, or secrets would (A5). */
+/** Of this process's environment only PATH reaches the server; otherwise secrets would (A5). */
 export function serverPlace(folder: string, enclose: Enclose | null): ServerPlace {
 	return {
 		program: findTmux() ?? "tmux",
@@ -63,7 +63,7 @@ export function serverPlace(folder: string, enclose: Enclose | null): ServerPlac
 			PATH: process.env["PATH"] ?? SYSTEM_PATH,
 			TERM: "xterm-256color",
 			LANG: process.platform === "darwin" ? "en_US.UTF-8" : "C.UTF-8",
-			// A language that the host does not have is no reason for Perl to print warnings.
+			// A missing locale must not make Perl print warnings.
 			PERL_BADLANG: "0",
 			[FOLDER_VARIABLE]: folder,
 		},
@@ -72,7 +72,7 @@ export function serverPlace(folder: string, enclose: Enclose | null): ServerPlac
 
 const VERSION_MIN = [3, 0] as const;
 
-/** Why no tmux backend can be had here, or null. */
+/** Why the tmux backend is not available here, or null. */
 export function explainTmuxProblem(): string | null {
 	const program = findTmux();
 	if (program === null) return "tmux is not installed";
@@ -80,7 +80,7 @@ export function explainTmuxProblem(): string | null {
 		return "perl is not installed; the launcher of each agent needs it";
 	const version = execFileSync(program, ["-V"], { encoding: "utf8", timeout: 10_000 }).trim();
 	const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(version) ?? []).slice(1).map(Number);
-	// One that does not tell (`tmux master`) is trusted: whoever built it knows.
+	// A version without a number (`tmux master`) is accepted.
 	if (!/\d/.test(version) || major > VERSION_MIN[0]) return null;
 	if (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]) return null;
 	return `${version} is too old: tmux ${VERSION_MIN.join(".")} or newer is required`;

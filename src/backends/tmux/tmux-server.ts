@@ -1,10 +1,10 @@
 /**
- * The backend's own tmux server: never the user's, with a socket, a configuration and an environment of
- * its own. It is started when first needed and outlives this process; a process that leaves in order
- * takes it along when it holds no run.
+ * The backend's own tmux server, never the user's, with its own socket, configuration and environment.
+ * It is started on first use and outlives this process; a clean exit of this process stops it if it has
+ * no run.
  *
- * Two connections stand, whatever the number of runs: one for commands, one that waits for the death of
- * a pane. tmux remembers a wake that comes while nobody waits.
+ * There are two connections, whatever the number of runs: one for commands, one that waits for the
+ * death of a pane. tmux remembers a wake-up that arrives while nothing waits.
  */
 
 import { execFile } from "node:child_process";
@@ -26,16 +26,16 @@ import {
 	serverArgs,
 } from "./control-client.js";
 
-/** A pane as tmux sees it. */
+/** A pane in tmux. */
 export interface Pane {
 	readonly dead: boolean;
-	/** The exit code of the launcher; null while it lives, when it was killed, or tmux missed it. */
+	/** The exit code of the launcher; null while it runs, if it was killed, or tmux missed it. */
 	readonly status: number | null;
 	readonly signal: number | null;
 }
 
 export interface Listing {
-	/** The server that was asked; null when nobody listens. */
+	/** The queried server; null if none listens. */
 	readonly serverPid: number | null;
 	/** By the name of their session. */
 	readonly panes: ReadonlyMap<string, Pane>;
@@ -44,14 +44,14 @@ export interface Listing {
 export interface ServerEvents {
 	/** Some pane has died. */
 	onPaneDeath(): void;
-	/** The connection dropped: perhaps the server is gone. */
+	/** The connection was lost: the server may be gone. */
 	onDrop(): void;
 }
 
 /**
- * The session that connections are attached to; it has no process. It stays when they go: tmux 3.3a
- * crashes, and takes every agent along, when a session is destroyed for being unattached while a
- * connection that died was waiting.
+ * The session that connections are attached to; it has no process. It stays when they close: tmux 3.3a
+ * crashes, with all agents, when a session is destroyed for being unattached while a dead connection
+ * was waiting.
  */
 const ANCHOR = "reeve";
 const ANCHOR_SHAPE = ["-s", ANCHOR, "-x", "80", "-y", "24", "true"];
@@ -60,10 +60,10 @@ const DEATH = "reeve-pane-death";
 const ANSWER_MS_MAX = 30_000;
 const CONNECT_TRIES = 5;
 const LEAVE_LOOKS = 50;
-/** A viewer that reads slowly is the last to notice that its session is gone. */
+/** A slow viewer is the last to notice that its session is gone. */
 const VIEWERS_MS_MAX = 2_000;
 
-/** What the server reads when it starts. */
+/** The server's configuration. */
 export const SERVER_CONFIG = [
 	"set -g remain-on-exit on",
 	"set -g history-limit 500",
@@ -96,21 +96,21 @@ export class TmuxServer {
 	}
 
 	/**
-	 * Runs a line of commands that make no session come or go, starting the server if need be. The
-	 * lines of their answers.
+	 * Runs a line of commands that neither create nor destroy a session, starting the server if
+	 * necessary. Returns the lines of their responses.
 	 */
 	async run(line: string, count = 1): Promise<string[][]> {
 		return send(await this.#connected(), line, count);
 	}
 
-	/** As `run`, for a line that makes a session come. */
+	/** Like `run`, for a line that creates a session. */
 	async create(line: string, count: number): Promise<string[][]> {
 		// Before the gate, which a connection has to pass as well.
 		const client = await this.#connected();
 		return this.#gate.change(() => send(client, line, count));
 	}
 
-	/** Ends a session. Whoever watches it is let go with it. */
+	/** Kills a session. Its viewers are disconnected. */
 	async kill(session: string): Promise<void> {
 		const client = await this.#connected();
 		await this.#gate.change(async () => {
@@ -123,7 +123,7 @@ export class TmuxServer {
 		});
 	}
 
-	/** A connection of its own to a session. Rejects when there is none, after `onClose` was told. */
+	/** A separate connection to a session. Rejects if there is none, after calling `onClose`. */
 	view(session: string, events: ControlEvents): Promise<ControlClient> {
 		return this.#gate.connect(async () => {
 			const attach = ["attach-session", "-t", `=${session}:`];
@@ -144,7 +144,7 @@ export class TmuxServer {
 		void this.#gate.change(async () => {
 			viewer.close();
 			await viewer.gone;
-			// Not one that is still connecting: it waits for this to be over.
+			// Not one that is still connecting: it waits for this to finish.
 			if (this.#standing !== null) await settle(this.#standing);
 		});
 	}
@@ -154,10 +154,7 @@ export class TmuxServer {
 		return this.#client;
 	}
 
-	/**
-	 * All panes, as they are after this call; whoever asks at the same
-	 * moment shares the answer. Where there is no server, none is started.
-	 */
+	/** All panes after this call; simultaneous callers share the result. Does not start a server. */
 	panes(): Promise<Listing> {
 		this.#listing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
 			this.#listing = null;
@@ -168,12 +165,12 @@ export class TmuxServer {
 
 	async close(): Promise<void> {
 		try {
-			// Also a server that an earlier process left, and that nothing was asked of since.
+			// Including a server of an earlier process that was not used since.
 			const standing = await (this.#client ?? ((await this.#isThere()) ? this.#connect() : null));
 			this.#isClosed = true;
 			if (standing !== null) await this.#leave(standing);
 		} catch {
-			// It never stood, or is gone already.
+			// It was never connected, or is already gone.
 		} finally {
 			this.#isClosed = true;
 			this.#client = null;
@@ -181,19 +178,20 @@ export class TmuxServer {
 		}
 	}
 
-	/** Goes, and takes the server along if it holds nothing. */
+	/** Disconnects, and stops the server if it has no runs. */
 	async #leave(client: ControlClient): Promise<void> {
 		const [panes = [], [pid = ""] = []] = await send(
 			client,
 			"list-panes -a -F '#{pane_dead}' ; display-message -p '#{pid}'",
 			2,
 		);
-		// A pane whose program has ended holds nothing: its exit and its log are kept elsewhere. Killed and
-		// not asked to go: tmux waits for every client first, and one whose process died never answers.
+		// A pane whose program has exited has no run: its exit and log are stored elsewhere. Killed and not
+		// asked to exit: tmux waits for every client first, and one whose process died never responds.
 		const server = panes.every((dead) => dead === "1") ? readIdentity(Number(pid)) : null;
 		client.close();
 		if (server === null || signalVerified(server, "SIGKILL") === "refused") return;
-		// Killed, it cannot remove its socket itself. Under the lock, nobody starts another server meanwhile.
+		// A killed server cannot remove its socket itself. The lock prevents the start of another server
+		// meanwhile.
 		await this.#underLock(async () => {
 			for (let looks = 0; looks < LEAVE_LOOKS && isAlive(server) !== false; looks++)
 				await sleep(20);
@@ -201,7 +199,7 @@ export class TmuxServer {
 		});
 	}
 
-	/** One pane, as it is now; undefined when there is none. */
+	/** The current state of one pane; undefined if there is none. */
 	async pane(session: string): Promise<Pane | undefined> {
 		if (!(await this.#canAsk())) return undefined;
 		try {
@@ -222,12 +220,12 @@ export class TmuxServer {
 		return { serverPid: Number(pid), panes: new Map(lines.map(parsePane)) };
 	}
 
-	/** Only to ask, no server is started. */
+	/** Does not start a server. */
 	async #canAsk(): Promise<boolean> {
 		return this.#client !== null || this.#underLock(() => this.#isThere());
 	}
 
-	/** Whether anybody listens. What is neither yes nor no counts as yes, and fails later. */
+	/** Whether a server listens. An unclear result counts as yes, and fails later. */
 	#isThere(): Promise<boolean> {
 		return new Promise((resolve) => {
 			const socket = connect(this.#place.socket);
@@ -247,7 +245,7 @@ export class TmuxServer {
 				try {
 					return await this.#gate.connect(() => this.#underLock(() => this.#open()));
 				} catch (error) {
-					// A server that has just lost its last session is still leaving.
+					// A server that has just lost its last session is still exiting.
 					if (tries >= CONNECT_TRIES || this.#isClosed) throw error;
 					await sleep(20 * 2 ** tries);
 				}
@@ -258,7 +256,10 @@ export class TmuxServer {
 		}
 	}
 
-	/** One client at a time while a server may be starting: tmux 3.3 crashes when two connect before it is ready. */
+	/**
+	 * One client at a time while a server may be starting: tmux 3.3 crashes when two connect before it is
+	 * ready.
+	 */
 	#underLock<T>(act: () => Promise<T>): Promise<T> {
 		return withFileLock(dirname(this.#place.config), "start", act);
 	}
@@ -297,7 +298,7 @@ export class TmuxServer {
 
 	#waitForDeaths(waiter: ControlClient, client: ControlClient): void {
 		waiter.send(`wait-for ${DEATH}`, 1, (answer) => {
-			// Without it deaths would be seen late, so both are made anew.
+			// Without it, deaths would be detected late, so both are reconnected.
 			if (answer instanceof Error) {
 				client.close();
 				return;
@@ -308,7 +309,7 @@ export class TmuxServer {
 	}
 }
 
-/** Starts a server that is not in the unit of this process, which may be stopped with all that is in it. */
+/** Starts a server outside of the unit of this process, which may be stopped with everything in it. */
 async function startEnclosed(place: ServerPlace, enclose: Enclose): Promise<void> {
 	const start = ["new-session", "-d", ...ANCHOR_SHAPE];
 	const [program, ...args] = enclose([place.program, ...serverArgs(place), ...start]);
@@ -338,7 +339,7 @@ function send(client: ControlClient, line: string, count = 1): Promise<string[][
 	});
 }
 
-/** Resolves when tmux has dealt with everything that happened before, or cannot be asked. */
+/** Resolves when tmux has processed everything before, or does not respond. */
 async function settle(client: ControlClient): Promise<void> {
 	await send(client, "display-message -p ''").catch(() => {});
 }

@@ -48,7 +48,7 @@ export async function statIfThere(path: string) {
 	}
 }
 
-/** As a word of a command line that may be copied. */
+/** Quotes a word for a command line that can be copied. */
 export function quote(word: string): string {
 	return /^[\w./:@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-/** The daemon, by its own word and by what it wrote down. */
+/** Checks of the daemon, from its own status and its files. */
 
 import { type FileHandle, open } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -87,7 +87,7 @@ export async function checkBackends({ daemon }: CheckContext): Promise<Finding> 
 
 const CRASHES_RECENT_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Daemons of this home that died within a week. */
+/** Daemons of this home that crashed within a week. */
 export async function checkCrashes({ home }: CheckContext): Promise<Finding> {
 	const reports = await readCrashReports(home);
 	const recent = reports.filter(

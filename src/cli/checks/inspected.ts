@@ -39,7 +39,7 @@ export async function checkStrays({ inspection }: CheckContext): Promise<Finding
 	const { strays } = await inspection;
 	const left = strays.filter(({ what }) => what === "left");
 	const others = strays.filter(({ what }) => what !== "left");
-	// Whether any other process is ours is likely, but not proven.
+	// Other processes probably belong to Reeve, but that is not proven.
 	const proven = others.filter(({ what }) => what !== "recorded");
 	if (strays.length === 0) return ok("no orphaned agent processes");
 	const agents = [...new Set(left.map(({ of }) => of))];

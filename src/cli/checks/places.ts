@@ -1,4 +1,4 @@
-/** Where Reeve keeps things: the home, what is in it, its socket, and the room there is. */
+/** Checks of the home, its files, its socket, and the free disk space. */
 
 import { lstat, readdir, readFile, statfs } from "node:fs/promises";
 import { connect } from "node:net";
@@ -121,14 +121,14 @@ export async function checkSocket({ home: { socket } }: CheckContext): Promise<F
 		);
 	}
 	if (await isListening(socket)) return ok(`${detail}, and the daemon listens on it`);
-	// No obstacle, but a sign that the daemon did not end in order.
+	// Not an obstacle, but a sign that the daemon did not shut down cleanly.
 	return warn(
 		`${socket} is left over from a daemon that no longer runs`,
 		"nothing to do: the next daemon replaces it",
 	);
 }
 
-/** True as well where it cannot be known. */
+/** Also true if it cannot be determined. */
 function isListening(path: string): Promise<boolean> {
 	return new Promise((resolve) => {
 		const attempt = connect(path);
@@ -147,7 +147,7 @@ export async function checkDisk({ home: { dir } }: CheckContext): Promise<Findin
 	return judgeRoom({ freeBytes: bavail * bsize, freeFiles: files === 0 ? null : ffree });
 }
 
-/** `freeFiles` is null on filesystems that do not count them. */
+/** `freeFiles` is null on filesystems that do not report them. */
 export function judgeRoom(room: {
 	readonly freeBytes: number;
 	readonly freeFiles: number | null;

@@ -1,4 +1,4 @@
-/** The programs that Reeve and its agents need, and which version of each is here. */
+/** Checks of the programs that Reeve and its agents need, and of their versions. */
 
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
@@ -69,7 +69,7 @@ export async function checkPerl({ env }: CheckContext): Promise<Finding> {
 /** Named like their adapters, and two that run under `generic`. */
 const AGENT_CLIS = [...ADAPTERS.filter((adapter) => adapter !== "generic" && adapter !== "acp")];
 const CLIS = [...new Set(AGENT_CLIS)];
-/** Some take seconds to say their version; that they are there is enough then. */
+/** Some CLIs take seconds to print their version; then it is enough that they exist. */
 const VERSION_MS_MAX = 1_000;
 
 export async function checkAgentClis({ env }: CheckContext): Promise<Finding> {

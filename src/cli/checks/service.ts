@@ -1,4 +1,4 @@
-/** Whether systemd or launchd keeps the daemon, and whether it still runs this very program. */
+/** Whether systemd or launchd runs the daemon, and whether it still runs this program. */
 
 import { existsSync } from "node:fs";
 import { ReeveError } from "../../core/errors.js";

@@ -1,4 +1,7 @@
-/** `reeve attach`: an agent's terminal in this one, until the detach keys, or until it closes. */
+/**
+ * `reeve attach`: connects this terminal to that of an agent, until the detach keys are pressed or it
+ * closes.
+ */
 
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +25,7 @@ import {
 import { resolveAgent } from "../resolve.js";
 import { START_WORDS } from "../start-report.js";
 
-/** More in one message would be refused; a paste may be longer. */
+/** The limit of one message; a paste may be longer. */
 const INPUT_BYTES_MAX = 16_384;
 const LEAVE_MS_MAX = 1_000;
 
@@ -90,7 +93,7 @@ async function attachOnce(
 	}
 }
 
-/** In order: the last keys before the detach keys are still on their way. */
+/** Flushes first: the last keys before the detach keys are still in flight. */
 async function leave(socket: TerminalSocket): Promise<void> {
 	if (socket.readyState === socket.OPEN) {
 		await new Promise<void>((resolve) => {
@@ -118,7 +121,7 @@ function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output:
 	return ending.type === "closed" && !ending.seen ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
-/** Bytes both ways until one side has had enough. */
+/** Copies bytes in both directions until one side closes. */
 async function converse(
 	socket: TerminalSocket,
 	terminal: RawTerminal,
@@ -164,7 +167,7 @@ async function converse(
 	}
 }
 
-/** Reads no more from the keyboard than the daemon takes. */
+/** Reads from the keyboard at the speed of the daemon. */
 function typeSlowly(socket: TerminalSocket, stdin: TerminalStreams["stdin"], bytes: Buffer): void {
 	if (socket.readyState !== socket.OPEN || bytes.length === 0) return;
 	for (let at = 0; at < bytes.length; at += INPUT_BYTES_MAX) {
@@ -177,7 +180,7 @@ function typeSlowly(socket: TerminalSocket, stdin: TerminalStreams["stdin"], byt
 	}
 }
 
-/** Takes no more from the daemon than the terminal shows. */
+/** Reads from the daemon at the speed of the terminal. */
 function writeSlowly(
 	socket: TerminalSocket,
 	stdout: TerminalStreams["stdout"],
@@ -196,7 +199,7 @@ function parseMessage(data: Uint8Array): TerminalMessage | null {
 	}
 }
 
-/** An exit is judged and recorded a moment after the terminal closes. */
+/** An exit is classified and recorded a moment after the terminal closes. */
 const RECORDED_MS_MAX = 5_000;
 const LOOK_EVERY_MS = 50;
 const ANSWERS = ["fresh", "continue", "stop"] as const;
@@ -204,15 +207,15 @@ type Answer = (typeof ANSWERS)[number];
 
 interface AfterAttach {
 	readonly id: string;
-	/** The run that was attached to; null when it is not known. */
+	/** The attached run; null if unknown. */
 	readonly runId: string | null;
 	readonly client: Client;
 	readonly output: Output;
-	/** Whether the person at this terminal may be asked. */
+	/** Whether the user at this terminal may be asked. */
 	readonly mayAsk: boolean;
 }
 
-/** Says what follows the exit. True when the agent was started again by an answer given here. */
+/** Prints what follows the exit. True if an answer given here started the agent again. */
 async function tellAfterExit(after: AfterAttach): Promise<boolean> {
 	const { id, output, client, mayAsk } = after;
 	const agent = await recordedState(after);
@@ -236,12 +239,16 @@ async function tellAfterExit(after: AfterAttach): Promise<boolean> {
 	return outcome === "started";
 }
 
-/** The agent once its exit is recorded; as it is when that takes too long, null when it cannot be read. */
+/**
+ * The agent once its exit is recorded; its current state if that takes too long, null if it cannot be
+ * read.
+ */
 async function recordedState({ client, id, runId }: AfterAttach): Promise<AgentJson | null> {
 	const untilMs = performance.now() + RECORDED_MS_MAX;
 	for (;;) {
 		const agent = await client.call("GET /api/v1/agents/:id", { place: id }).catch(() => null);
-		// A run id goes with its record; another run may have begun by now. The terminal may close before the daemon knows.
+		// The run id is removed with its record, and another run may have started by now. The terminal may
+		// close before the daemon notices the exit.
 		const isOld = runId === null ? agent?.pid === null : agent?.run_id === runId;
 		if (agent === null || agent.run_id === null || !isOld) return agent;
 		if (performance.now() > untilMs) return agent;
@@ -257,7 +264,7 @@ function hintOf({ id, policy, desired, process }: AgentJson): string | null {
 		: null;
 }
 
-/** Null when they leave the question open, with Enter, Ctrl-C or Ctrl-D. */
+/** Null if the user leaves the question open with Enter, Ctrl-C or Ctrl-D. */
 async function askOperator(): Promise<Answer | null> {
 	const lines = createInterface({ input: process.stdin, output: process.stderr });
 	const closed = new Promise<null>((resolve) => lines.once("close", () => resolve(null)));

@@ -1,4 +1,4 @@
-/** `reeve call`: one request to an agent. What it answers goes to stdout, everything else to stderr. */
+/** `reeve call`: one request to an agent. Its result goes to stdout, everything else to stderr. */
 
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";

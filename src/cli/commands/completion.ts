@@ -8,7 +8,7 @@ import { connect } from "../connect.js";
 import type { COMPLETION_SHELLS } from "../groups/group.js";
 import type { Output } from "../output.js";
 
-/** Somebody waits with a finger on Tab. */
+/** The user is waiting after pressing Tab. */
 const ANSWER_MS_MAX = 500;
 
 export async function runCompletion(
@@ -38,7 +38,7 @@ export async function runCompleteWords(
 	return CLI_EXIT.done;
 }
 
-/** Projects and agents that the daemon has; none when it does not answer soon. */
+/** The projects and agents of the daemon; none if it does not respond in time. */
 async function listAgents(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
 	try {
 		const { client } = connect(env);
@@ -52,14 +52,14 @@ async function listAgents(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
 
 interface Completion {
 	readonly words: readonly string[];
-	/** Whether agents and projects fit as well. */
+	/** Whether agents and projects are valid too. */
 	readonly wantsAgents: boolean;
 }
 
 const NONE: Completion = { words: [], wantsAgents: false };
 const AGENT_ARGUMENTS = ["agent", "scope"];
 
-/** The last of the typed words is the one that is being completed; it may be empty. */
+/** The last word is being completed; it may be empty. */
 export function completeWords(program: Command, typed: readonly string[]): Completion {
 	const before = typed.slice(0, -1);
 	let command = program;

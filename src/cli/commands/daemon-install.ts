@@ -1,4 +1,4 @@
-/** `reeve daemon install` and `uninstall`: the daemon as a service that the operating system keeps. */
+/** `reeve daemon install` and `uninstall`: the daemon as a service of the operating system. */
 
 import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -47,7 +47,7 @@ export async function runDaemonInstall(
 	refuseForeign(before);
 	refuseOtherHome(before, installer.home.dir);
 
-	// launchd opens the log in it before the daemon could make it.
+	// launchd opens the log in it before the daemon could create it.
 	if (scope === "user") await makeHome(installer.home);
 	await writeService(manager.file, manager.render(installer.facts));
 	const client = createClient({ socketPath: installer.home.socket });
@@ -170,14 +170,15 @@ function refuseOtherHome(state: ServiceState, home: string): void {
 async function writeService(file: string, text: string): Promise<void> {
 	try {
 		await mkdir(dirname(file), { recursive: true });
-		// Whatever the umask: systemd and launchd must be able to read it, and launchd refuses one that others can write.
+		// Independent of the umask: systemd and launchd must be able to read it, and launchd rejects one
+		// that others can write.
 		await writeWhole(file, text, 0o644);
 	} catch (error) {
 		throw new ReeveError("write_failed", `cannot write ${file}: ${(error as Error).message}`);
 	}
 }
 
-/** A daemon that was started by hand would keep the service from starting: it makes room. */
+/** A manually started daemon would prevent the service from starting, so it is stopped. */
 async function handOver(client: Client, before: ServiceState): Promise<number | null> {
 	if (!(await answers(client))) return null;
 	const { pid } = await client.call("GET /api/v1/daemon");
@@ -207,7 +208,7 @@ async function waitForAnswer(client: Client, manager: ServiceManager): Promise<n
 	}
 }
 
-/** How many sessions live on when their daemon ends. */
+/** The number of sessions that keep running without their daemon. */
 async function countLeft(home: string | null): Promise<number> {
 	if (home === null) return 0;
 	try {

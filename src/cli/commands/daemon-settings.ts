@@ -16,7 +16,7 @@ interface JsonOption {
 	readonly json?: boolean;
 }
 
-/** The settings in the file, with every default filled in; works without a daemon. */
+/** The settings in the file with all defaults; works without a daemon. */
 export async function runDaemonSettings(
 	options: JsonOption & { readonly file?: string },
 	output: Output,
@@ -71,7 +71,7 @@ function renderSettings({ listen, tls, allowHosts, retention, ...rest }: DaemonS
 	};
 }
 
-/** The path of an address is often the secret that lets others post there (A5). */
+/** The path of a URL is often the secret that allows posting there (A5). */
 function hostOf(url: string): string {
 	return `${new URL(url).origin}/…`;
 }

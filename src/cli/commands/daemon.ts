@@ -34,13 +34,14 @@ export async function runDaemonRun(
 		const { pid } = await client.call("GET /api/v1/daemon");
 		throw new ReeveError("daemon_running", `a daemon is already running (pid ${pid})`);
 	}
-	// Before the daemon is there, so that no signal can end this command and leave the daemon to itself.
+	// Registered before the daemon starts, so that no signal can end this command and leave the daemon
+	// unattended.
 	const passOn = (signal: NodeJS.Signals) => child.kill(signal);
 	process.on("SIGINT", passOn).on("SIGTERM", passOn).on("SIGHUP", passOn);
 	const child = spawn(process.execPath, [...DAEMON_FLAGS, DAEMON_PROGRAM], {
 		env: daemonEnv(home, env),
 		stdio: "inherit",
-		// In a group of its own: Ctrl-C would reach it twice, and the second one forces it to end.
+		// In its own group: otherwise Ctrl-C would reach it twice, and the second signal forces it to exit.
 		detached: true,
 	});
 	try {
@@ -87,7 +88,7 @@ export async function runDaemonStop(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const all = options.all === true;
-	// Agents that a dead daemon left can only be stopped by another one.
+	// Only another daemon can stop the agents of a dead one.
 	const { client } = all ? await connectOrStart(env, output, options) : connect(env);
 	const { pid, stopped, left } = await stopDaemon(client, all);
 	if (options.json) {
@@ -140,14 +141,14 @@ export async function runDaemonReload(
 	return CLI_EXIT.done;
 }
 
-/** Ends it in order; sessions run on unless all are to be stopped. */
+/** Stops it gracefully; sessions keep running unless all are to be stopped. */
 export async function stopDaemon(
 	client: Client,
 	all: boolean,
 ): Promise<{
 	readonly pid: number;
 	readonly stopped: readonly StoppedJson[];
-	/** Agents that run on without it. */
+	/** Agents that keep running without it. */
 	readonly left: number;
 }> {
 	const { pid } = await client.call("GET /api/v1/daemon");

@@ -1,4 +1,4 @@
-/** `reeve dead-letters`: what failed for good, and what becomes of it. */
+/** `reeve dead-letters`: lists, shows, replays and discards permanently failed tasks. */
 
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -30,7 +30,7 @@ export async function runLetterList(
 	return CLI_EXIT.done;
 }
 
-/** Replays or discards: those that are named, or all that the options choose. */
+/** Replays or discards the named dead letters, or all that match the options. */
 export async function runLetters(
 	verb: "replay" | "discard",
 	ids: readonly string[],
@@ -71,7 +71,7 @@ async function chooseLetters(
 			"Remove one of them.",
 		);
 	}
-	// All are looked up first: a slip in the last one must not be found when half is done.
+	// All are looked up first, so that a typo in the last one does not leave the work half done.
 	if (ids.length > 0) {
 		const resolved: string[] = [];
 		for (const id of ids) resolved.push(await resolveTask(id, client));
@@ -94,7 +94,7 @@ async function chooseLetters(
 		before = page.next;
 	} while (before !== null);
 	if (chosen.length === 0) await refuseUnknownAgent(client, choice.agent);
-	// Oldest first, in the order in which they were asked for.
+	// Oldest first, in the order of their submission.
 	return chosen.toReversed();
 }
 

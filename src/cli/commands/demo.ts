@@ -1,7 +1,7 @@
 /**
- * `reeve demo`: the main job in a few seconds. A fleet file is checked, a broken one too; a real
- * program that keeps crashing is run under the crash policy until it is halted, with its delays shown
- * instead of waited for; and a real daemon is killed while its agents run. Nothing is left behind.
+ * `reeve demo`: the main features in a few seconds. It checks a valid and a broken fleet file, runs a
+ * real crashing program under the crash policy until it is halted (delays are shown, not waited for),
+ * and kills a real daemon while its agents run. Nothing is left behind.
  */
 
 import { spawn } from "node:child_process";
@@ -35,7 +35,7 @@ const BROKEN = FLEET.replace("adapter: claude", "adaptor: claude")
 	.replace("timeout: 30s", "timeout: 30")
 	.replace("[db]", "[dbb]");
 
-/** A real crash loop halts at its 7th exit; one more start would be a defect. */
+/** A real crash loop is halted at its 7th exit; another start would be a defect. */
 const STARTS_MAX = 8;
 
 export async function runDemo(
@@ -83,7 +83,9 @@ export async function runDemo(
 	return exitCode;
 }
 
-/** Runs the crasher as often as the policy allows, and keeps what it decided after each exit. */
+/**
+ * Runs the crashing program as often as the policy allows, and collects the decisions after each exit.
+ */
 async function runCrashLoop(): Promise<RehearsalRow[]> {
 	const rows: RehearsalRow[] = [];
 	let state = NEW_AGENT;
@@ -123,7 +125,7 @@ function indent(text: string): string {
 	return text.replace(/^(?=.)/gm, "   ");
 }
 
-/** On the backend that needs nothing installed. */
+/** Uses the backend that needs no installation. */
 const DAEMON_FLEET = `version: 1
 defaults: { backend: pty, drain: { timeout: 2s } }
 projects:
@@ -134,7 +136,7 @@ projects:
 `;
 
 interface KilledDaemon {
-	/** The pids of the agents under the first daemon, and under the next. */
+	/** The pids of the agents under the first and the next daemon. */
 	readonly before: Readonly<Record<string, number | null>>;
 	readonly after: Readonly<Record<string, number | null>>;
 	readonly daemons: readonly [first: number, next: number];

@@ -78,7 +78,7 @@ const CHECKS: Readonly<Record<string, (context: CheckContext) => Finding | Promi
 
 async function runChecks(file: string, env: NodeJS.ProcessEnv): Promise<readonly Check[]> {
 	const inspection = inspect(env);
-	// Each check that needs it says so itself.
+	// Each check that needs it reports the error.
 	inspection.catch(() => {});
 	const context = { home: resolveHome(env), env, file, daemon: askDaemon(env), inspection };
 	return Promise.all(

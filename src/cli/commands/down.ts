@@ -1,4 +1,4 @@
-/** `reeve down` and `reeve restart`: ends agents in order, and says how each ended. */
+/** `reeve down` and `reeve restart`: stops agents in order, and prints how each was stopped. */
 
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -94,7 +94,7 @@ async function stop<Item extends StoppedJson>(
 ): Promise<number> {
 	const wanted = parseScopes(scopes, options.all, command);
 	const { client } = await connectOrStart(env, output, options);
-	// All scopes are looked up first: a slip in the last one must not be found when half is done.
+	// All scopes are looked up first, so that a typo in the last one does not leave the work half done.
 	const { agents } = await client.call("GET /api/v1/agents");
 	const lasting = selectLasting(wanted, agents, output);
 	const { ids } = lasting;
@@ -107,7 +107,7 @@ async function stop<Item extends StoppedJson>(
 	return exit(stopped);
 }
 
-/** The scopes that have something to stop. Those with call agents only are skipped, with a note. */
+/** The scopes with agents to stop. Those with call agents only are skipped, with a note. */
 function selectLasting(
 	scopes: readonly string[],
 	agents: readonly AgentJson[],
@@ -142,7 +142,7 @@ const WORDS: Readonly<Record<DrainOutcome, string>> = {
 	not_proven: "may still be running",
 };
 
-/** An agent that is not proven to be gone does not count as stopped. */
+/** An agent that is not proven gone does not count as stopped. */
 export function exitOf(stopped: readonly { readonly outcome: DrainOutcome | null }[]): number {
 	const unproven = stopped.some(({ outcome }) => outcome === "not_proven");
 	return unproven ? CLI_EXIT.failed : CLI_EXIT.done;
@@ -173,7 +173,7 @@ interface WithStart {
 	readonly start: StartedJson | null;
 }
 
-/** A restart or a reload that leaves an agent without its new process has failed. */
+/** A restart or reload that leaves an agent without its new process has failed. */
 export function exitOfStarts(items: readonly WithStart[]): number {
 	const failed = items.some(({ start }) => start !== null && isFailedStart(start.outcome));
 	return failed ? CLI_EXIT.failed : exitOf(items);

@@ -1,4 +1,4 @@
-/** `reeve events`: the stored events, and with `-f` those to come. */
+/** `reeve events`: stored events, and with `-f` new ones. */
 
 import { nearest } from "../../config/did-you-mean.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -42,7 +42,7 @@ export async function runEvents(
 		else await output.write(`${renderEvent(event, output)}\n`);
 	};
 
-	// Which events are the last is known only at the end, so that many are kept until then.
+	// The last events are known only at the end, so this many are kept until then.
 	if (last !== null || !options.follow) {
 		const kept: ReeveEvent[] = [];
 		for await (const event of client.events({ after, agent, type, follow: false })) {
@@ -75,7 +75,7 @@ export async function runEvents(
 	return CLI_EXIT.done;
 }
 
-/** A type that does not exist would be waited for in vain. */
+/** Waiting for an unknown type would never end. */
 function checkTypes(types: string): string {
 	const known = Object.keys(EVENT_DOCS);
 	const groups = new Set(known.map((type) => type.slice(0, type.indexOf(".") + 1)));

@@ -1,4 +1,6 @@
-/** `reeve explain AGENT`: what the crash policy holds against an agent, and what would follow its end. */
+/**
+ * `reeve explain AGENT`: an agent's state in the crash policy, and the decisions after its next exit.
+ */
 
 import { renderUsd } from "../../core/budget.js";
 import type { CrashContext, CrashState } from "../../core/crash-state.js";
@@ -62,12 +64,12 @@ interface Crash {
 	readonly context: CrashContext;
 }
 
-/** The policy's memory as the daemon sent it; null for an agent without one. */
+/** The policy's state as sent by the daemon; null for an agent without one. */
 function crashOf({ kind, crash }: AgentDetailJson): Crash | null {
 	if (kind === "call" || !crash?.state || !crash.settings) return null;
 	const onCleanExit: OnCleanExit =
 		CLEAN_EXIT_CHOICES.find((choice) => choice === crash.on_clean_exit) ?? "restart";
-	// Delays are shown as they are configured.
+	// Delays are shown as configured.
 	const settings = { ...(crash.settings as CrashContext["settings"]), jitter: 0 };
 	return { state: crash.state as CrashState, context: { settings, onCleanExit, random: 0 } };
 }
@@ -86,7 +88,7 @@ function whatIf(
 	{ state, context }: Crash,
 ): readonly RehearsalRow[] {
 	if (step.type !== "exit") return [];
-	// An exit written with an uptime of its own keeps it.
+	// An exit with an explicit uptime keeps it.
 	const uptimeMs = step.report.uptimeMs || (detail.uptime_ms ?? 0);
 	return rehearse(state, [{ ...step, report: { ...step.report, uptimeMs } }], context).rows;
 }
@@ -134,7 +136,7 @@ function renderUsage(usage: UsageJson): string {
 	return `${tokens}, ${cost}${bound} today${spent}`;
 }
 
-/** Whether calls get through, since when not, and how to let them. */
+/** Whether calls are admitted, since when not, and how to admit them. */
 function renderCircuit(detail: AgentDetailJson): string {
 	const failed = `${countOf(detail.consecutive_failures, "consecutive call")} failed`;
 	const resume = `\`reeve resume ${detail.id}\` closes it`;
@@ -164,7 +166,7 @@ function renderMemory({ state, context: { settings } }: Crash): string {
 	return `${policy}: ${parts.join(", ")}`;
 }
 
-/** The variables of its next start by where they come from: names, never values. */
+/** The variables of its next start by source: names, never values. */
 function tellEnvironment({ environment }: AgentDetailJson, output: Output): void {
 	const { colors } = output;
 	output.result("");

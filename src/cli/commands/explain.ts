@@ -1,4 +1,4 @@
-/** `reeve explain`: an agent's own case, or the crash policy played through over a sequence of exits. */
+/** `reeve explain`: an agent's state, or a simulation of the crash policy over a sequence of exits. */
 
 import { type CrashContext, DEFAULT_CRASH_POLICY, NEW_AGENT } from "../../core/crash-state.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -17,7 +17,7 @@ export interface ExplainOptions {
 	readonly json?: boolean;
 }
 
-/** With `--simulate` no daemon is asked; without, it is the daemon who knows. */
+/** `--simulate` needs no daemon; otherwise the daemon provides the state. */
 export async function runExplain(
 	agent: string | undefined,
 	options: ExplainOptions,
@@ -55,7 +55,7 @@ async function runSimulation(
 	const policy =
 		agent === undefined ? DEFAULTS : await policyOf(agent, options.file ?? "reeve.yaml", env);
 	const onCleanExit = parseOnCleanExit(options.onCleanExit) ?? policy.onCleanExit;
-	// Delays are shown as they are configured.
+	// Delays are shown as configured.
 	const settings = { ...policy.settings, jitter: 0 };
 	const context: CrashContext = { settings, onCleanExit, random: 0 };
 	const { rows, unreached } = rehearse(NEW_AGENT, steps, context);
@@ -100,7 +100,7 @@ async function policyOf(
 	}
 	return {
 		settings: agent.crashPolicy,
-		// A worker that ends by itself is always brought back.
+		// A worker that exits is always restarted.
 		onCleanExit: agent.kind === "session" ? agent.onCleanExit : "restart",
 	};
 }

@@ -1,4 +1,4 @@
-/** `reeve inbox`: texts that wait to be typed into agents, and those that could not be. */
+/** `reeve inbox`: messages that are queued for agents or could not be delivered. */
 
 import { CLI_EXIT } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";

@@ -1,4 +1,6 @@
-/** `reeve init`: a starter fleet file, chosen by what is installed. Never overwrites anything. */
+/**
+ * `reeve init`: writes a starter fleet file for the installed agent CLIs. Never overwrites anything.
+ */
 
 import { access, constants, stat, writeFile } from "node:fs/promises";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
@@ -34,7 +36,7 @@ export async function runInit(
 	return CLI_EXIT.done;
 }
 
-/** The agent CLIs are named like their adapters; `acp` and `generic` are none. */
+/** The agent CLIs are named like their adapters; `acp` and `generic` are not CLIs. */
 const CLIS = ADAPTERS.filter((adapter) => adapter !== "acp" && adapter !== "generic");
 
 async function findAgentClis(path: string): Promise<Adapter[]> {
@@ -57,7 +59,7 @@ async function isExecutable(path: string): Promise<boolean> {
 	}
 }
 
-/** A folder's name as an id: `My App` → `my-app`. */
+/** A directory's name as an id: `My App` → `my-app`. */
 function projectId(folder: string): string {
 	const id = folder
 		.toLowerCase()
@@ -68,7 +70,10 @@ function projectId(folder: string): string {
 	return id === "" ? "main" : id;
 }
 
-/** Where an editor finds the schema: beside the file if the package is installed there, else by URL. */
+/**
+ * Where an editor finds the schema: next to the file if the package is installed there, otherwise by
+ * URL.
+ */
 function schemaReference(file: string): string {
 	const beside = join(dirname(file), "node_modules", "reeve", "schema", "reeve.schema.json");
 	const schema = fileURLToPath(SCHEMA_URL);
@@ -110,7 +115,7 @@ ${agents.join("\n")}
 `;
 }
 
-/** Folders are called `2024` or `true` too, and YAML would not read those as text. */
+/** A directory may be named `2024` or `true`, which YAML would not read as text. */
 function yamlKey(id: string): string {
 	return /^(\d|true$|false$|null$)/.test(id) ? JSON.stringify(id) : id;
 }

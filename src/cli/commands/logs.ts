@@ -1,4 +1,4 @@
-/** `reeve logs`: what an agent wrote, made safe to look at. */
+/** `reeve logs`: the output of an agent, made safe to display. */
 
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
@@ -61,7 +61,7 @@ async function* noting<T>(chunks: AsyncIterable<T>, onChunk: () => void): AsyncG
 	}
 }
 
-/** An empty log may be all there is, or the wrong place to look. */
+/** An empty log may be correct, or the wrong place to look. */
 async function sayWhyEmpty(
 	client: Client,
 	place: string,

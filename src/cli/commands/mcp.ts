@@ -1,6 +1,6 @@
 /**
- * `reeve mcp`: the fleet for an agent, over the Model Context Protocol on stdin and stdout. It speaks to
- * the daemon with the agent's own token, so it can do what that token may and nothing else.
+ * `reeve mcp`: the fleet for an agent, over the Model Context Protocol on stdin and stdout. It connects
+ * to the daemon with the agent's own token, so it has exactly the access of that token.
  */
 
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ export interface McpOptions {
 	readonly url?: string;
 }
 
-/** Clients give up on a tool that takes longer; asking again waits on. */
+/** Clients time out on a longer tool call; repeating the question continues the wait. */
 const ASK_WAIT = "50s";
 const CALL_WAIT = "10m";
 const LOG_LINES_MAX = 500;

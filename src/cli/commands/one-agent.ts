@@ -1,4 +1,4 @@
-/** `reeve resume`, `reeve answer` and `reeve send`: a word to one agent. */
+/** `reeve resume`, `reeve answer` and `reeve send`: commands for one agent. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
@@ -58,7 +58,7 @@ function renderResumed(
 	// The history of a healthy agent that only waited is not cleared.
 	const keeps = from === "healthy" && released.length > 0;
 	return [
-		keeps ? "resumed" : `resumed (was ${from})`,
+		keeps || from === "healthy" ? "resumed" : `resumed (was ${from})`,
 		...released.map((hold) => RELEASED_WORDS[hold]),
 		...(keeps || outcome === null ? [] : ["its exit history is cleared"]),
 		...(circuit === "closed" ? [] : [`its circuit is closed (was ${circuit})`]),

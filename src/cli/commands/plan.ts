@@ -1,4 +1,4 @@
-/** `reeve plan`: graphs of tasks, shown while they run. */
+/** `reeve plan`: runs graphs of tasks and shows their progress. */
 
 import type { Client } from "../../client/client.js";
 import { loadPlan } from "../../config/load.js";
@@ -14,7 +14,7 @@ import { resolvePlan } from "../resolve.js";
 import { renderPlanTable, renderPlanTree } from "../task-table.js";
 import { sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
-/** Short, so that what is shown is never old. */
+/** Short, so that the display is up to date. */
 const LOOK_MS = 500;
 
 export async function runPlan(
@@ -23,7 +23,7 @@ export async function runPlan(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	// Without a daemon first: what is wrong with the file is wrong with any.
+	// Validated first without a daemon: problems of the file do not depend on it.
 	refuseProblems(await loadPlan(file));
 	const { client } = connect(env);
 	const plan = refuseProblems(await loadPlan(file, await readKnownAgents(client)));
@@ -108,7 +108,7 @@ export async function runPlanCancel(
 	return plan.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
 }
 
-/** A plan that was cut short has tasks that are still being ended. */
+/** An aborted plan may have tasks that are still being stopped. */
 function isOver({ ended_at: endedAt, tasks }: PlanDetailJson): boolean {
 	return endedAt !== null && tasks.every((task) => task.ended_at !== null);
 }
@@ -130,13 +130,13 @@ function checkStatus(status: string): PlanStatus {
 }
 
 /*
- * A plan while it runs. On a terminal its tree is drawn over itself; elsewhere each change is a line, so
- * that a log of it can be read. Both go to stderr: the result comes when it has ended.
+ * The progress of a plan. On a terminal its tree is redrawn in place; elsewhere each change is a line,
+ * for logs. Both go to stderr: the result follows at the end.
  */
 
 interface PlanWatch {
 	show(plan: PlanDetailJson): void;
-	/** Takes away what was drawn. */
+	/** Removes the drawn lines. */
 	end(): void;
 }
 

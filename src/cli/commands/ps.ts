@@ -1,4 +1,4 @@
-/** `reeve ps`: the agents and what they do. */
+/** `reeve ps`: the agents and their states. */
 
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT } from "../../core/errors.js";
@@ -48,7 +48,7 @@ export async function readAgents(
 	return agents.filter((agent) => ids.has(agent.id));
 }
 
-/** An ISO time as it is here: `2031-04-05 06:07:08`. */
+/** An ISO time in local time: `2031-04-05 06:07:08`. */
 export function localTime(iso: string): string {
 	const at = new Date(iso);
 	if (Number.isNaN(at.getTime())) return iso;

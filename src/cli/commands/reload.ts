@@ -1,4 +1,4 @@
-/** `reeve reload`: brings what runs to what the fleet file says, or shows what that would change. */
+/** `reeve reload`: applies the changes of the fleet file, or shows them. */
 
 import type { ReloadedJson } from "../../http/contract/fleet.js";
 import { tally } from "../agent-table.js";
@@ -53,10 +53,23 @@ function tellReloaded(changes: readonly ReloadedJson[], dryRun: boolean, output:
 	const header = ["AGENT", "CHANGE", "STOP", "START", "DETAIL", "KEYS"];
 	for (const line of renderTable(header, rows, output.columns)) output.result(line);
 	const words = { add: "added", change: "changed", remove: "removed", keep: "kept" };
-	const counts = tally(changes.map(({ change }) => words[change]));
+	const left = changes.filter(isLeftAlone);
+	const counts = tally(
+		changes.map((each) => (isLeftAlone(each) ? "not changed" : words[each.change])),
+	);
 	output.result(dryRun ? `dry run: ${counts}; nothing was changed` : counts);
+	if (left.length > 0) {
+		output.say(
+			"hint: agents that cannot start with the new settings keep their old ones; fix them and reload",
+		);
+	}
 	sayStartHints(
-		changes.flatMap(({ start }) => start ?? []),
+		changes.flatMap((each) => (isLeftAlone(each) ? [] : (each.start ?? []))),
 		output,
 	);
+}
+
+/** An agent that could not start with its new settings was not stopped, and runs on with the old ones. */
+function isLeftAlone({ change, outcome, start }: ReloadedJson): boolean {
+	return change === "change" && outcome === null && start?.outcome === "failed";
 }

@@ -1,4 +1,4 @@
-/** `reeve reply`: answers what an agent has asked. */
+/** `reeve reply`: answers an agent's question. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { plainLine } from "../../core/safe-text.js";

@@ -1,4 +1,4 @@
-/** `reeve screen`: what an agent's terminal shows now, as text. */
+/** `reeve screen`: the current screen of an agent's terminal, as text. */
 
 import { CLI_EXIT } from "../../core/errors.js";
 import { createSanitizer } from "../../core/safe-text.js";
@@ -22,7 +22,7 @@ export async function runScreen(
 	return CLI_EXIT.done;
 }
 
-/** Without the empty rows at the bottom, which say nothing. */
+/** Without the empty rows at the bottom. */
 function plainLines(text: string): readonly string[] {
 	const sanitizer = createSanitizer();
 	const plain = sanitizer.write(Buffer.from(text)) + sanitizer.end();

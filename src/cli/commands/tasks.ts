@@ -1,4 +1,4 @@
-/** `reeve tasks`: what was asked of agents, and how it went. */
+/** `reeve tasks`: lists, shows and cancels tasks. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import { plainLine, safeJson } from "../../core/safe-text.js";
@@ -132,7 +132,7 @@ function describeAttempt(
 ): string[] {
 	const { n, started_at: startedAt, ended_at: endedAt, error, log = "", response } = attempt;
 	const took = renderElapsed(Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
-	// Only the last attempt of a task that succeeded has an answer.
+	// Only the last attempt of a succeeded task has a response.
 	const without = task.status === "succeeded" ? colors.green("answered") : "cancelled";
 	const how =
 		error === undefined ? without : colors.red(`${error.kind}: ${plainLine(error.message)}`);

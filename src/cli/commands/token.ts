@@ -1,4 +1,4 @@
-/** `reeve token`: what lets programs and browsers in over the network. */
+/** `reeve token`: the tokens of programs and browsers for access over the network. */
 
 import type { Client } from "../../client/client.js";
 import { nearest } from "../../config/did-you-mean.js";
@@ -68,7 +68,7 @@ export async function runTokenCreate(
 	return CLI_EXIT.done;
 }
 
-/** Nothing forbids it: the agent may be in a fleet file that is still to come. */
+/** Only a note: the agent may be defined later in a fleet file. */
 async function sayIfUnknown(client: Client, scope: string, output: Output): Promise<void> {
 	const id = /^\w+:(.*)$/.exec(scope)?.[1];
 	if (id === undefined) return;

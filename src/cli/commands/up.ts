@@ -1,4 +1,4 @@
-/** `reeve up`: reads the fleet file, starts a daemon where there is none, and brings up what is asked for. */
+/** `reeve up`: reads the fleet file, starts a daemon if necessary, and starts the agents in scope. */
 
 import type { FleetSpec } from "../../config/spec.js";
 import { CLI_EXIT } from "../../core/errors.js";
@@ -70,7 +70,7 @@ function selectAgents(
 	return { lasting: lasting.map(({ id }) => id), onCall: chosen.size - lasting.length };
 }
 
-/** Scopes may overlap: what was said first of an agent is what was done to it. */
+/** Scopes may overlap: the first result of an agent is the real one. */
 export function firstOfEach<Item extends { readonly id: string }>(items: readonly Item[]): Item[] {
 	const byId = new Map<string, Item>();
 	for (const item of items) if (!byId.has(item.id)) byId.set(item.id, item);

@@ -1,4 +1,4 @@
-/** `reeve validate`: every problem of a fleet file in one pass, each with its place. */
+/** `reeve validate`: reports every problem of a fleet file in one pass, each with its position. */
 
 import { escapeText, renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/errors.js";

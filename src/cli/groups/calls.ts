@@ -1,4 +1,4 @@
-/** Commands about calls: tasks, plans and dead letters. */
+/** Commands for calls: tasks, plans and dead letters. */
 
 import type { Command } from "commander";
 import { type AddCommands, AGENT_ARGUMENT, JSON_OPTION, type Run } from "./group.js";

@@ -1,4 +1,4 @@
-/** Completion of the command line in shells: the scripts, and the command that they ask on every Tab. */
+/** Shell completion: the scripts, and the command that they call on every Tab. */
 
 import { type AddCommands, COMPLETION_SHELLS, JSON_OPTION } from "./group.js";
 

@@ -1,4 +1,4 @@
-/** Commands for the daemon itself, and for finding out why it does not work. */
+/** Commands for the daemon itself, and for diagnosing it. */
 
 import { type AddCommands, FILE_OPTION, JSON_OPTION } from "./group.js";
 

@@ -1,4 +1,4 @@
-/** Commands that change what runs. */
+/** Commands that start, stop and change agents. */
 
 import { Argument } from "commander";
 import { type AddCommands, AGENT_ARGUMENT, FILE_OPTION, JSON_OPTION } from "./group.js";

@@ -20,7 +20,7 @@ export const addLocalCommands: AddCommands = (program, run) => {
 		.action(run(async () => (await import("../commands/validate.js")).runValidate));
 };
 
-/** The last of all: for those who look around. */
+/** Listed last, for new users. */
 export const addDemo: AddCommands = (program, run) => {
 	program
 		.command("demo")

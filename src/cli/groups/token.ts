@@ -1,4 +1,4 @@
-/** Commands for tokens, with which the API is asked over the network. */
+/** Commands for tokens, which give access to the API over the network. */
 
 import { type AddCommands, JSON_OPTION } from "./group.js";
 

@@ -1,4 +1,4 @@
-/** Commands that look at what runs, and talk to it. */
+/** Commands that show agents and send messages to them. */
 
 import { type AddCommands, AGENT_ARGUMENT, JSON_OPTION } from "./group.js";
 

@@ -1,4 +1,4 @@
-/** Who installs, where and for whom: the facts of this host that a service is made of. */
+/** The facts of this host for a service: who installs it, where and for which user. */
 
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -82,7 +82,7 @@ export async function gatherFacts(
 	return { facts, home, warnings: warningsFor(facts, env) };
 }
 
-/** Who asked for root is who the agents belong to. */
+/** The user who called sudo owns the agents. */
 async function findAccount(
 	env: NodeJS.ProcessEnv,
 	{ platform }: Host,
@@ -102,7 +102,7 @@ async function findAccount(
 	throw new ReeveError("usage", `unknown user ${name}`, "Choose a user with --user.");
 }
 
-/** The state folder of the one who installs is not that of the one it runs as. */
+/** The state directory of the installing user is not that of the service's user. */
 function homeOf({ dir }: Account, env: NodeJS.ProcessEnv): Record<string, string | undefined> {
 	return env["REEVE_HOME"] ? {} : { HOME: dir, XDG_STATE_HOME: undefined };
 }

@@ -1,4 +1,4 @@
-/** The service that keeps the daemon of a home, where one was installed: starting goes through it. */
+/** The installed service of a home's daemon: starts go through it. */
 
 import { ReeveError } from "../../core/errors.js";
 import type { Home } from "../../home/paths.js";
@@ -10,7 +10,7 @@ interface Keeper {
 	readonly manager: ServiceManager;
 }
 
-/** Null where nothing was installed for this home. Looks at files alone. */
+/** Null if nothing is installed for this home. Only reads files. */
 async function findKeeper(
 	home: Home,
 	env: NodeJS.ProcessEnv,
@@ -25,8 +25,8 @@ async function findKeeper(
 }
 
 /**
- * Has the service start the daemon. False where there is none, or where it cannot be reached from
- * here, as after `su`: a daemon that was started by hand is better than none.
+ * Starts the daemon through the service. False if there is none, or it is not reachable, for example
+ * after `su`: a manually started daemon is better than none.
  */
 export async function startByKeeper(
 	home: Home,

@@ -1,4 +1,4 @@
-/** launchd as the keeper of the daemon, asked through `launchctl`. */
+/** launchd as the service manager, through `launchctl`. */
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,10 +19,10 @@ import {
 
 const ASK_MS_MAX = 5_000;
 const RUN_MS_MAX = 60_000;
-/** Longer than the daemon may take to end. */
+/** Longer than the daemon may take to exit. */
 const GONE_MS_MAX = 60_000;
 const LOOK_MS = 100;
-/** How \`launchctl print\` ends when there is no such job; any other failure says nothing about it. */
+/** The exit code of \`launchctl print\` for an unknown job; other failures prove nothing. */
 const NOT_LOADED = 113;
 
 export interface LaunchdOptions {
@@ -30,7 +30,7 @@ export interface LaunchdOptions {
 	readonly env: NodeJS.ProcessEnv;
 	readonly userDir: string;
 	readonly uid: number;
-	/** `/`, unless a test has another. */
+	/** `/`, except in tests. */
 	readonly root: string;
 }
 
@@ -41,7 +41,7 @@ export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
 			? join(root, "Library/LaunchDaemons")
 			: join(userDir, "Library/LaunchAgents");
 	const file = join(folder, `${LAUNCHD_LABEL}.plist`);
-	// Without a desktop, as over ssh, `inspect` finds that there is only the user's background domain.
+	// Without a desktop, for example over ssh, `inspect` finds only the user's background domain.
 	let domain = scope === "system" ? "system" : `gui/${uid}`;
 	const target = () => `${domain}/${LAUNCHD_LABEL}`;
 	const ask = (...args: string[]) => runProgram("launchctl", args, { env, timeoutMs: ASK_MS_MAX });
@@ -70,7 +70,7 @@ export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
 			const answer = await runProgram(program, args, { env, timeoutMs: RUN_MS_MAX });
 			const isGone = args[0] === "bootout" && /No such process|Could not find/.test(answer.stderr);
 			if (answer.code !== 0 && !isGone) throw explainFailure([program, ...args], answer);
-			// It comes back before the job has ended, and until then there cannot be another.
+			// It returns before the job has exited, and until then there cannot be another.
 			if (args[0] === "bootout") await waitUntilGone(() => ask("print", target()), target());
 		},
 		async advice() {
@@ -101,7 +101,7 @@ async function findDomain(
 	);
 }
 
-/** A field of the job itself; those of what is nested in it are indented further. */
+/** A field of the job itself; nested fields are indented further. */
 function fieldOf({ stdout }: Answer, name: string): string | undefined {
 	return new RegExp(`^\\t${name} = (.*)$`, "m").exec(stdout)?.[1];
 }
@@ -157,19 +157,19 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 		EnvironmentVariables: {
 			PATH: facts.path,
 			REEVE_HOME: facts.home,
-			// launchd does not set it for a service of the host.
+			// launchd does not set it for a system service.
 			...(facts.account !== null && { HOME: facts.account.dir }),
 		},
 		...(facts.account !== null && { UserName: facts.account.name }),
 		RunAtLoad: true,
-		// An orderly end is meant; anything else is started again.
+		// A clean exit is intended; any other is restarted.
 		KeepAlive: { SuccessfulExit: false },
 		ThrottleInterval: 5,
-		// An orderly end takes up to 10 s for the services and 5 s for calls that are under way.
+		// A graceful stop takes up to 10 s for the services and 5 s for running calls.
 		ExitTimeOut: 45,
-		// Agents run on when the daemon ends.
+		// Agents keep running when the daemon exits.
 		AbandonProcessGroup: true,
-		// Otherwise agents would be slowed down as background work.
+		// Otherwise agents would be throttled as background work.
 		ProcessType: "Interactive",
 		StandardOutPath: facts.log,
 		StandardErrorPath: facts.log,
@@ -179,7 +179,7 @@ export function renderLaunchdPlist(facts: ServiceFacts): string {
 	return renderPropertyList(entries, comment);
 }
 
-/** Whether a property list is ours, and the home of the daemon that it runs. */
+/** Whether a property list was written by Reeve, and the home of its daemon. */
 export function parseLaunchdPlist(text: string): { readonly home: string | null } | null {
 	if (!text.includes(`<!-- ${MARK}`)) return null;
 	const home = /<key>REEVE_HOME<\/key>\s*<string>([^<]*)<\/string>/.exec(text)?.[1];

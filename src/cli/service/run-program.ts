@@ -1,9 +1,9 @@
-/** Runs a program of the system and says what it answered; never through a shell, never for ever. */
+/** Runs a system program and returns its output, without a shell and with a timeout. */
 
 import { execFile } from "node:child_process";
 
 export interface Answer {
-	/** Null when it could not be run, or not to its end. */
+	/** Null if it could not be run, or did not finish. */
 	readonly code: number | null;
 	readonly stdout: string;
 	readonly stderr: string;

@@ -1,37 +1,37 @@
 /**
- * The daemon as a service of the operating system: what is written for it, and what keeps it. One
- * module renders the file and another runs the programs, for systemd and for launchd each.
+ * The daemon as a service of the operating system: its file and its manager. For systemd and launchd
+ * each, one module renders the file and another runs the commands.
  */
 
 import { readFile } from "node:fs/promises";
 import { ReeveError } from "../../core/errors.js";
 
-/** Of one user, started with their login, or of the whole host, started with it. */
+/** Of one user, started at login, or of the whole host, started at boot. */
 export type ServiceScope = "user" | "system";
 
 export interface Account {
 	readonly name: string;
-	/** Their own folder. */
+	/** The home directory. */
 	readonly dir: string;
 }
 
-/** All that is written into the file. Of the environment only what agents cannot do without. */
+/** The contents of the file. Of the environment only what agents require. */
 export interface ServiceFacts {
 	readonly scope: ServiceScope;
 	readonly node: string;
-	/** The daemon's own program: signals and notifications reach it without anybody in between. */
+	/** The daemon's own program, so that signals and notifications reach it directly. */
 	readonly program: string;
 	readonly version: string;
 	readonly home: string;
-	/** Where its output goes, if the system keeps none. */
+	/** The file for its output, if the system has no log. */
 	readonly log: string;
-	/** Agents are found by it, and find their tools by it. */
+	/** Used to find agents and their tools. */
 	readonly path: string;
-	/** Who it runs as, for a service of the host; null for one of a user. */
+	/** The user to run as, for a system service; null for a user service. */
 	readonly account: Account | null;
 }
 
-/** How the system keeps the service now. */
+/** The current state of the service. */
 export type ServiceState =
 	| { readonly installed: "no" }
 	/** Another program has a service with this name; it is not changed. */
@@ -41,7 +41,7 @@ export type ServiceState =
 			/** The home of the daemon that it runs. */
 			readonly home: string | null;
 			readonly pid: number | null;
-			/** In the system's own word, such as `active` or `failed`. */
+			/** As reported by the system, such as `active` or `failed`. */
 			readonly state: string;
 	  };
 
@@ -49,14 +49,14 @@ export type Command = readonly [program: string, ...args: string[]];
 
 export interface ServiceManager {
 	readonly name: "systemd" | "launchd";
-	/** Where its file belongs. */
+	/** The path of its file. */
 	readonly file: string;
 	/** The command that starts it manually, for hints. */
 	readonly startHint: string;
 	render(facts: ServiceFacts): string;
-	/** The home of the daemon that an installed service of ours runs; asks no program. */
+	/** The home of the daemon of an installed service; runs no program. */
 	readHome(): Promise<string | null>;
-	/** Throws where the manager cannot be reached, with what to do. */
+	/** Throws with a hint if the manager is not reachable. */
 	inspect(): Promise<ServiceState>;
 	/** Commands to run after the file is written; they start or replace the service. */
 	installCommands(state: ServiceState): readonly Command[];
@@ -69,10 +69,10 @@ export interface ServiceManager {
 	advice(): Promise<readonly string[]>;
 }
 
-/** By this line a file is known as one of ours. */
+/** Identifies files written by Reeve. */
 export const MARK = "Written by `reeve daemon install`";
 
-/** Neither format has a way to write these that every version reads. */
+/** Neither format can represent these in a way that all versions read. */
 export function refuseControlCharacters(facts: ServiceFacts): void {
 	const { account, ...rest } = facts;
 	for (const [name, value] of Object.entries({ ...rest, ...account })) {
@@ -84,7 +84,7 @@ export function refuseControlCharacters(facts: ServiceFacts): void {
 	}
 }
 
-/** The text of a file, null where there is none. */
+/** The text of a file, null if there is none. */
 export async function readIfThere(file: string): Promise<string | null> {
 	try {
 		return await readFile(file, "utf8");

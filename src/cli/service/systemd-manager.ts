@@ -1,4 +1,4 @@
-/** systemd as the keeper of the daemon, asked through `systemctl`. */
+/** systemd as the service manager, through `systemctl`. */
 
 import { join } from "node:path";
 import { ReeveError } from "../../core/errors.js";
@@ -25,9 +25,9 @@ const LOG_LINES = "15";
 export interface SystemdOptions {
 	readonly scope: ServiceScope;
 	readonly env: NodeJS.ProcessEnv;
-	/** Where the user's own units are. */
+	/** The directory of the user's own units. */
 	readonly configDir: string;
-	/** `/`, unless a test has another. */
+	/** `/`, except in tests. */
 	readonly root: string;
 }
 
@@ -56,7 +56,7 @@ export function createSystemdManager(options: SystemdOptions): ServiceManager {
 		installCommands: (state) => [
 			systemctl("daemon-reload"),
 			systemctl("enable", UNIT),
-			// It would count the failures of before.
+			// Earlier failures would count against the start limit.
 			...(state.installed === "yes" && state.state === "failed"
 				? [systemctl("reset-failed", UNIT)]
 				: []),
@@ -192,7 +192,7 @@ WantedBy=${isSystem ? "multi-user.target" : "default.target"}
 `;
 }
 
-/** Whether a unit is ours, and the home of the daemon that it runs. */
+/** Whether a unit was written by Reeve, and the home of its daemon. */
 export function parseSystemdUnit(text: string): { readonly home: string | null } | null {
 	if (!text.startsWith(`# ${MARK}`)) return null;
 	const words = [...text.matchAll(/^Environment=(.*)$/gm)].map(([, word = ""]) =>
@@ -202,7 +202,7 @@ export function parseSystemdUnit(text: string): { readonly home: string | null }
 	return { home: home?.slice("REEVE_HOME=".length) ?? null };
 }
 
-/** A word of a line that is split into words. */
+/** Quotes a word of a line that is split into words. */
 function quoteWord(word: string): string {
 	const escaped = word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%");
 	return /[\s"'\\;]/.test(word) ? `"${escaped}"` : escaped;

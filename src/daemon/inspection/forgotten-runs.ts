@@ -1,6 +1,6 @@
 /**
- * Agents that run although the database does not know their runs: it is missing, lost its newest part, is an older
- * copy or that of another home. A daemon would start each of them a second time (S1).
+ * Running agents whose runs are not in the database: it is missing, lost its newest part, is an older
+ * copy or belongs to another home. A daemon would start each of them a second time (S1).
  */
 
 import { statSync } from "node:fs";
@@ -12,7 +12,10 @@ import { findStrays } from "./strays.js";
 
 const SHOWN_MAX = 10;
 
-/** Why no daemon may start with this database, with what to do; null when it may. Leaves the database as it is. */
+/**
+ * Why no daemon may start with this database, with a hint; null if it may. Does not change the
+ * database.
+ */
 export async function explainForgottenRuns(home: Home): Promise<string | null> {
 	const { database } = home;
 	const seen = seeProcesses(home);
@@ -20,7 +23,7 @@ export async function explainForgottenRuns(home: Home): Promise<string | null> {
 	const suspects = findStrays({ ...seen, runs: [], hasDaemon: false }).filter(isUnknown);
 	if (suspects.length === 0) return null;
 	const runIds = suspects.flatMap(({ runId }) => runId ?? []);
-	// Whether the file is sound is looked at when it is opened.
+	// The file is validated when it is opened.
 	const look = isMissing ? null : await lookAtDatabase(database, runIds, 0);
 	if (look?.state === "unusable") return `${look.reason} ${look.hint}`;
 	const runs = look !== null && "runs" in look ? look.runs : [];
@@ -35,7 +38,7 @@ export async function explainForgottenRuns(home: Home): Promise<string | null> {
 
 const isUnknown = ({ what }: Stray) => what === "unknown" || what === "recorded";
 
-/** Only for processes that are proven to be ours. */
+/** Only for processes that are proven to belong to Reeve. */
 function renderStop(unknown: readonly Stray[]): string {
 	const isProven = unknown.every(({ what }) => what === "unknown");
 	return isProven ? ` (kill ${pidsOf(unknown)})` : "";
@@ -47,7 +50,7 @@ function pidsOf(strays: readonly Stray[]): string {
 	return `${shown.join(" ")}${more}`;
 }
 
-/** An empty file is what SQLite makes before it writes anything. */
+/** SQLite creates an empty file before it writes anything. */
 function hasDatabase(path: string): boolean {
 	return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -1,4 +1,4 @@
-/** The processes of this host that hold terminals for agents, and the runs that the folders of this home record. */
+/** The processes of this host that own terminals of agents, and the runs recorded in this home. */
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -11,9 +11,9 @@ import { type Holder, holderFolder, type SeenProcess } from "./strays.js";
 
 export interface Seen {
 	readonly processes: readonly SeenProcess[];
-	/** Those of this home alone. */
+	/** Of this home only. */
 	readonly holders: readonly Holder[];
-	/** Runs that have not ended as far as the backends' own files go. */
+	/** Runs that have not ended according to the backends' own files. */
 	readonly recordedRuns: ReadonlySet<string>;
 }
 
@@ -38,8 +38,9 @@ export function seeProcesses({ runtime }: Home): Seen {
 }
 
 /**
- * Whether a process means our folder by this path. One in another mount namespace, as in a container, has folders of
- * its own under the same names, and one of another user cannot be looked at: neither is ours.
+ * Whether a process refers to this directory by this path. A process in another mount namespace, as in
+ * a container, has its own directories under the same names, and one of another user cannot be
+ * inspected: neither counts.
  */
 function findPlace(pid: number, folder: string): "here" | "gone" | "elsewhere" {
 	const here = identityOf(folder);
@@ -56,18 +57,18 @@ function findPlace(pid: number, folder: string): "here" | "gone" | "elsewhere" {
 
 const mountsOf = (pid: number | "self") => statSync(`/proc/${pid}/ns/mnt`, { bigint: true }).ino;
 
-/** How far below the runtime folder the records of runs are: `launchd` has a folder for each. */
+/** The depth of run records below the runtime directory: `launchd` has one directory per run. */
 const DEPTH_MAX = 3;
 
 interface Recorded {
 	readonly runIds: Set<string>;
-	/** Live shims, by their own records: they hold agents also when their starter was killed. */
+	/** Live shims, by their own records: they own agents even if their starter was killed. */
 	readonly shims: Holder[];
 }
 
 /**
- * In `agents`, a folder for each agent with the record of its shim. In `runs`, several files for each run of which one
- * tells that it has ended (tmux), or one (pty before the shim).
+ * In `agents`, one directory per agent with the record of its shim. In `runs`, several files per run,
+ * one of which marks its end (tmux), or one (pty before the shim).
  */
 function readRecorded(
 	folder: string,
@@ -134,7 +135,7 @@ function readArgv(pid: number): string[] {
 	}
 }
 
-/** Split at spaces: good enough for the folders that Reeve makes, and for nothing else. */
+/** Split at spaces: sufficient for the directories that Reeve creates, and for nothing else. */
 function listArgv(): (pid: number) => string[] {
 	const lines = runSystemProgram("ps", ["-axww", "-o", "pid=,command="]).split("\n");
 	const byPid = new Map(lines.map((line) => [Number.parseInt(line, 10), line.trim().split(/\s+/)]));

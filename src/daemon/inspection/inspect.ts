@@ -1,4 +1,4 @@
-/** What the doctor asks of the daemon's own parts, as a program that ends at once. Leaves nothing changed. */
+/** Runs the inspection for `reeve doctor` as a short-lived program. Changes nothing. */
 
 import { connect } from "node:net";
 import type { DatabaseFinding, Inspection } from "../../client/inspection.js";

@@ -1,7 +1,7 @@
 /**
- * Processes of this home that no daemon keeps, from the process table, the holders of terminals and what the
- * store knows of runs. Only processes that are proven to belong to this home count: those of another home are the
- * business of its own daemon.
+ * Processes of this home that no daemon supervises, from the process table, the owners of terminals and
+ * the runs in the store. Only processes that are proven to belong to this home count: those of another
+ * home belong to its own daemon.
  */
 
 import type { Stray } from "../../client/inspection.js";
@@ -14,18 +14,18 @@ export interface SeenProcess {
 	readonly runId: string | null;
 }
 
-/** A tmux server or a starter of the pty backend, of this home; or a holder of a version before that. */
+/** A tmux server or a starter of the pty backend of this home; or a holder of an earlier version. */
 export interface Holder {
 	readonly pid: number;
 	readonly folder: string;
-	/** False when the folder was removed, so that no daemon can reach the holder any more. */
+	/** False if the directory was removed, so that no daemon can reach the holder any more. */
 	readonly folderIsThere: boolean;
 }
 
 export interface StrayFacts {
 	readonly processes: readonly SeenProcess[];
 	readonly holders: readonly Holder[];
-	/** Runs that the backends' own files in this home call running. */
+	/** Runs that are running according to the backends' own files in this home. */
 	readonly recordedRuns: ReadonlySet<string>;
 	readonly runs: readonly KnownRun[];
 	readonly hasDaemon: boolean;
@@ -47,7 +47,7 @@ export function findStrays(facts: StrayFacts): Stray[] {
 	}
 
 	function judge({ pid, ppid, runId }: SeenProcess): Stray[] {
-		// Of a run that has many processes the eldest is enough.
+		// The oldest process of a run represents it.
 		if (runId === null || processes.some((each) => each.pid === ppid && each.runId === runId)) {
 			return [];
 		}
@@ -72,11 +72,11 @@ const SHIM_PROGRAM = /(^|\/)reeve-shim[^/]*$/;
 /** Of versions before the shim. */
 const HOLDER_PROGRAM = /\/backends\/pty\/holder\/holder-main\.js$/;
 
-/** The folder of a holder, by its command line; null for every other process. */
+/** The directory of a holder, from its command line; null for other processes. */
 export function holderFolder(argv: readonly string[]): string | null {
 	const [program = "", ...args] = argv;
 	if (/(^|\/)tmux$/.test(program)) {
-		// Not by its socket, which is elsewhere where the path is long.
+		// Not by its socket, which is elsewhere if the path is long.
 		const config = args[args.indexOf("-f") + 1] ?? "";
 		return /^(\/.*)\/tmux-[0-9a-f]{8}\.conf$/.exec(config)?.[1] ?? null;
 	}

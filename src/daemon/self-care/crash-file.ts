@@ -1,7 +1,7 @@
 /**
- * Writes a crash report, at once and without waiting, since whoever writes it is about to die. It holds
- * neither environment nor secrets (A5): known ones are struck out of every text, and events come without
- * their data. At most a few reports are kept (A6).
+ * Writes a crash report synchronously, since the process is about to exit. It contains neither
+ * environment nor secrets (A5): known values are removed from every text, and events come without their
+ * data. Only a few reports are kept (A6).
  */
 
 import {
@@ -27,11 +27,11 @@ const REPORTS_MAX = 10;
 const LOG_BYTES_MAX = 32_768;
 const LOG_LINES_MAX = 50;
 const TEXT_LENGTH_MAX = 16_384;
-/** Shorter values are words of everyday use, and stand in places where they are no secret. */
+/** Shorter values are often ordinary words. */
 const SECRET_LENGTH_MIN = 6;
 const SECRET_NAME = /key|token|secret|pass|credential|auth|cookie/i;
 
-/** The path of the report; null when it could not be written. Never throws. */
+/** The path of the report; null if it could not be written. Never throws. */
 export function writeCrashReport(
 	home: CrashHome,
 	facts: CrashFacts,
@@ -56,7 +56,7 @@ export function writeCrashReport(
 		removeOldest(home.crashes);
 		return path;
 	} catch {
-		// A full disk, perhaps. The log has said what there is to say.
+		// For example a full disk. The log contains the error.
 		return null;
 	}
 }
@@ -69,7 +69,7 @@ function removeOldest(folder: string): void {
 	for (const name of names.slice(0, -REPORTS_MAX)) rmSync(join(folder, name), { force: true });
 }
 
-/** What must never be shown, as far as it is known: values given to agents, tokens, and what is named like one. */
+/** Known secrets: values passed to agents, tokens, and variables with a secret-like name. */
 function readSecrets(home: CrashHome, env: NodeJS.ProcessEnv): readonly string[] {
 	const secrets = new Set<string>();
 	const add = (value: unknown) => {
@@ -81,7 +81,7 @@ function readSecrets(home: CrashHome, env: NodeJS.ProcessEnv): readonly string[]
 		add(JSON.parse(readIfThere(home.vault) ?? "{}"));
 	} catch {}
 	for (const [name, value] of Object.entries(env)) if (SECRET_NAME.test(name)) add(value);
-	// The longest first: one may be a part of another.
+	// Longest first: one may be a part of another.
 	return [...secrets].sort((a, b) => b.length - a.length);
 }
 
@@ -100,7 +100,7 @@ function readIfThere(path: string): string | null {
 	}
 }
 
-/** The last lines of a file, a bounded part of it. Empty when there is none. */
+/** The last lines of a file, within bounds. Empty if there is none. */
 export function readLastLines(path: string): readonly string[] {
 	try {
 		const file = openSync(path, "r");

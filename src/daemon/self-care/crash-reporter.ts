@@ -1,4 +1,4 @@
-/** Knows what a crash report needs to tell of this daemon, at any moment of its life, and reports once. */
+/** Collects the data for a crash report of this daemon, and reports once. */
 
 import type { ReeveEvent } from "../../core/events.js";
 import type { CrashCause, CrashEvent, CrashReport } from "../../home/crash-reports.js";
@@ -21,7 +21,7 @@ export class CrashReporter {
 		this.#identity = identity;
 	}
 
-	/** Remembers the last events from here on, and those before. */
+	/** Remembers the last events, including earlier ones. */
 	watchEvents(store: Store): void {
 		const before = store.readEvents({
 			afterSeq: Math.max(0, store.lastSeq() - EVENTS_MAX),
@@ -38,7 +38,7 @@ export class CrashReporter {
 		this.#services = services;
 	}
 
-	/** All that is known of this daemon now, besides why it would die. */
+	/** The current state of this daemon, without the cause of a crash. */
 	snapshot(): Omit<CrashFacts, "cause" | "message" | "stack" | "at"> {
 		const { version, startedAt } = this.#identity;
 		return {
@@ -57,7 +57,7 @@ export class CrashReporter {
 		};
 	}
 
-	/** Of its own end. Only the first counts: what follows is a consequence. */
+	/** Reports its own crash. Only the first counts: later ones are consequences. */
 	report(cause: CrashCause, error: unknown): void {
 		if (this.#hasReported) return;
 		this.#hasReported = true;
@@ -67,10 +67,10 @@ export class CrashReporter {
 		writeCrashReport(this.#home, { ...this.snapshot(), at, cause, message, stack: stack ?? null });
 	}
 
-	/** Of the end of the daemon before this one. */
+	/** Reports the crash of the previous daemon. */
 	reportLeft(left: Marker, found: { readonly cause: CrashCause; readonly message: string }): void {
 		const last = this.#events.at(-1)?.at;
-		// Nobody saw when it died, and it may be days ago.
+		// The time of its death is unknown, and may be days ago.
 		const message =
 			last === undefined ? found.message : `${found.message}; its last event was at ${last}`;
 		writeCrashReport(this.#home, {

@@ -1,6 +1,7 @@
 /**
- * Sends datagrams to a unix socket, which Node cannot do: a small child does it, from what it reads on its
- * stdin, in order. A child that dies is replaced; where no program for it is found, that is told once.
+ * Sends datagrams to a unix socket, which Node cannot do: a small child process reads them from stdin
+ * and sends them in order. A child that dies is replaced; if no suitable program is found, that is
+ * reported once.
  */
 
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process";
@@ -10,13 +11,13 @@ import { isExecutable } from "../../host/spawn-errors.js";
 
 export interface DatagramRelay {
 	send(text: string): void;
-	/** Resolves when all was handed over, or after a moment. */
+	/** Resolves when everything was sent, or after a moment. */
 	close(): Promise<void>;
-	/** The child now; for tests. */
+	/** The current child; for tests. */
 	readonly pid: number | undefined;
 }
 
-/** Texts end with a NUL on stdin. A name that begins with @ has no file: it is abstract, as Linux calls it. */
+/** Messages on stdin end with a NUL. A name that starts with @ is an abstract socket of Linux. */
 const PERL = String.raw`
 use Socket;
 $/ = "\0";
@@ -48,7 +49,7 @@ export interface RelayOptions {
 	/** The socket's path, or its abstract name after an @. */
 	readonly path: string;
 	readonly searchPath: string;
-	/** A new child stands: whoever listens may not have heard the last words of the one before. */
+	/** A new child was started: the last messages of the previous one may be lost. */
 	readonly onRestart: () => void;
 	readonly onTrouble: (message: string) => void;
 }
@@ -108,7 +109,7 @@ function hasProgram(searchPath: string, name: string): boolean {
 	return searchPath.split(":").some((folder) => isExecutable(join(folder, name)));
 }
 
-/** Where there is nothing to write a relay in: a program of systemd's own for each text, one after another. */
+/** Without an interpreter for a relay: one `systemd-notify` process per message, in order. */
 function createSender({ path, searchPath, onTrouble }: RelayOptions): DatagramRelay {
 	if (!hasProgram(searchPath, "systemd-notify")) {
 		onTrouble(

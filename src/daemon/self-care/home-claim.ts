@@ -1,8 +1,8 @@
 /**
- * Whether this daemon still has its home. The folder may be removed, moved away or replaced while the daemon runs; then
- * no command reaches it, nothing that it stores can be found again, and another daemon may take the same path. It
- * reports that and ends, without touching an agent or a file of the other daemon. A lock that was removed alone is
- * put back.
+ * Whether this daemon still owns its home. The directory may be removed, moved or replaced while the
+ * daemon runs; then no command reaches it, its stored data is lost, and another daemon may use the same
+ * path. It reports that and exits, without affecting an agent or a file of the other daemon. A lock
+ * file that was removed alone is restored.
  */
 
 import { statSync } from "node:fs";
@@ -18,17 +18,17 @@ export type ClaimState = "held" | "unlocked" | "gone" | "taken";
 
 export interface HomeClaim {
 	look(): ClaimState;
-	/** Why the home cannot be used now; null when it can. */
+	/** Why the home cannot be used now; null if it can. */
 	problem(): string | null;
-	/** Looks until the returned function is called; `onLost` is called once. */
+	/** Checks until the returned function is called; `onLost` is called once. */
 	watch(logger: Logger, onLost: (reason: string) => void): () => void;
 }
 
 const LOOK_MS = 1_000;
-/** A home that is moved for a moment, or on a disk that is mounted again, comes back within this time. */
+/** A home that is moved for a moment, or on a remounted disk, comes back within this time. */
 const GONE_MS_MAX = 10_000;
 
-/** To be called by the process that has just taken the lock. */
+/** Call it in the process that has just acquired the lock. */
 export function createHomeClaim({ dir }: Pick<Home, "dir">): HomeClaim {
 	const own = readIdentity(process.pid);
 	const folder = identityOf(dir);
@@ -41,7 +41,7 @@ export function createHomeClaim({ dir }: Pick<Home, "dir">): HomeClaim {
 			if (owner !== null) return isSame(owner, own) ? "held" : "taken";
 			return identityOf(dir) === folder ? "unlocked" : "gone";
 		} catch {
-			// Nothing is known for sure, as when the process is out of file descriptors.
+			// The state is unknown, for example without free file descriptors.
 			return "held";
 		}
 	}
@@ -79,7 +79,7 @@ export function createHomeClaim({ dir }: Pick<Home, "dir">): HomeClaim {
 	};
 }
 
-/** Which file or folder is at this path now; null when there is none. */
+/** The identity of the file or directory at this path; null if there is none. */
 export function identityOf(path: string): string | null {
 	const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
 	return stats === undefined ? null : `${stats.dev}:${stats.ino}`;

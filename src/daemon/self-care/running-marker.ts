@@ -1,6 +1,6 @@
 /**
- * A file that is there while a daemon runs. Whoever ends in order takes it away; so one that is found at
- * the start tells of a daemon that died without a word, be it by `kill -9` or for want of memory.
+ * A file that exists while a daemon runs. A clean exit removes it, so a file found at startup means
+ * that a daemon died without a report, for example by `kill -9` or out of memory.
  */
 
 import { readFileSync, rmSync } from "node:fs";
@@ -16,13 +16,13 @@ export interface Marker {
 	readonly bootId: string;
 }
 
-/** Puts up our own marker, and gives the one that was left; null when there is none. */
+/** Writes a new marker, and returns the one that was left behind; null if there is none. */
 export function putMarker(path: string, own: Omit<Marker, "bootId">): Marker | null {
 	const left = readMarker(path);
 	try {
 		replaceFileSync(path, JSON.stringify({ ...own, bootId: readBootId() }));
 	} catch {
-		// A disk that is full must not keep the daemon from its agents.
+		// A full disk must not prevent the daemon from supervising.
 	}
 	return left;
 }
@@ -33,12 +33,12 @@ export function removeMarker(path: string): void {
 	} catch {}
 }
 
-/** Whether the whole host went down, which is no fault of the daemon. */
+/** Whether the whole host went down, which is not a crash of the daemon. */
 export function hostRestarted({ bootId }: Marker): boolean {
 	return bootId !== readBootId();
 }
 
-/** What the last words in the log say of the death; Node itself prints them when its memory is used up. */
+/** The cause of death from the end of the log; Node itself prints it when it runs out of memory. */
 export function causeOf(daemonLog: string): {
 	readonly cause: CrashCause;
 	readonly message: string;

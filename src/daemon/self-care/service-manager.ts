@@ -1,7 +1,7 @@
 /**
- * Tells the service manager (systemd, or whoever speaks its protocol) how the daemon is: ready, reloading,
- * stopping, alive. What it was told by it stays with the daemon: agents must not speak in its name, so the
- * variables are taken out of the environment before anything is started.
+ * Reports the daemon's state to the service manager (systemd, or another with the same protocol):
+ * ready, reloading, stopping, alive. Its variables are removed from the environment before any process
+ * is started, so that agents cannot report on behalf of the daemon.
  */
 
 import type { Service } from "../../services/supervise.js";
@@ -9,21 +9,21 @@ import { aborted } from "../aborted.js";
 import { createDatagramRelay, type DatagramRelay } from "./datagram-relay.js";
 
 export interface ManagerEnv {
-	/** The socket to which messages go. */
+	/** The socket for messages. */
 	readonly path: string;
-	/** How often it wants to hear that the daemon is alive; null when it does not. */
+	/** The expected interval of keep-alive messages; null if there is none. */
 	readonly watchdogMs: number | null;
 	readonly searchPath: string;
 }
 
-/** Null when no service manager wants to hear anything. Takes its variables out of `env`. */
+/** Null without a service manager. Removes its variables from `env`. */
 export function takeManagerEnv(env: NodeJS.ProcessEnv, pid: number): ManagerEnv | null {
 	const { NOTIFY_SOCKET: path, WATCHDOG_USEC: usec, WATCHDOG_PID: watched, PATH } = env;
 	for (const name of ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]) {
 		Reflect.deleteProperty(env, name);
 	}
 	if (path === undefined || !/^[/@]./.test(path)) return null;
-	// A watchdog may be meant for another process that only left its variables behind.
+	// The variables may be meant for another process.
 	const isOurs = watched === undefined || watched === String(pid);
 	const watchdogMs = isOurs && /^[1-9]\d*$/.test(usec ?? "") ? Number(usec) / 1_000 : null;
 	return { path, watchdogMs, searchPath: PATH ?? "/usr/bin:/bin" };
@@ -31,7 +31,7 @@ export function takeManagerEnv(env: NodeJS.ProcessEnv, pid: number): ManagerEnv 
 
 export interface ManagerView {
 	readonly ready: boolean;
-	/** In words, for whoever looks at the unit. */
+	/** As text, for the unit's status. */
 	readonly status: string;
 }
 
@@ -52,7 +52,7 @@ export class ServiceManager {
 		this.#onTrouble = onTrouble;
 	}
 
-	/** The daemon works without anybody being told of it. */
+	/** The daemon works without these reports. */
 	service(): Service {
 		return {
 			name: "service manager",
@@ -61,7 +61,7 @@ export class ServiceManager {
 		};
 	}
 
-	/** A reload begins; `reloaded` says that it is over. */
+	/** A reload starts; `reloaded` reports its end. */
 	reloading(): void {
 		const usec = process.hrtime.bigint() / 1_000n;
 		this.#relay?.send(`RELOADING=1\nMONOTONIC_USEC=${usec}`);
@@ -82,7 +82,7 @@ export class ServiceManager {
 		const timers = [setInterval(() => this.#look(), LOOK_MS)];
 		const { watchdogMs } = this.#env;
 		if (watchdogMs !== null) {
-			// From the main loop, so that one that is blocked says nothing.
+			// From the main loop, so that a blocked one sends nothing.
 			timers.push(setInterval(() => relay.send("WATCHDOG=1"), watchdogMs / 2));
 		}
 		await aborted(signal);
@@ -92,7 +92,7 @@ export class ServiceManager {
 		await relay.close();
 	}
 
-	/** Tells what is different since the last look. */
+	/** Reports changes since the last check. */
 	#look(): void {
 		const { ready, status } = this.#view();
 		const line = status.replaceAll(/\s+/g, " ").slice(0, STATUS_LENGTH_MAX);

@@ -1,8 +1,8 @@
 /**
- * One daemon per home. Whoever comes second waits for the first to answer, since whoever started it
- * waits for a daemon and not for this one in particular; if the first dies on its way, the second takes
- * its place, once. So of many that start at the same moment one serves, and one that was killed while it
- * started fails nobody; but a home in which daemons die one after another is told soon.
+ * One daemon per home. A second daemon waits for the first to respond, because its starter needs any
+ * daemon, not this one; if the first dies during startup, the second replaces it, once. So of many that
+ * start at the same time one serves, and a daemon killed during startup affects no command; but a home
+ * in which daemons keep dying is reported soon.
  */
 
 import { chmod, lstat, mkdir } from "node:fs/promises";
@@ -17,16 +17,16 @@ import { StartRefused } from "../ends.js";
 
 export type TakenHome =
 	| { readonly outcome: "ours" }
-	/** Another daemon has it, and answers. */
+	/** Another daemon owns it, and responds. */
 	| { readonly outcome: "served"; readonly pid: number | null }
-	/** Others had it, and none of them came to answer. */
+	/** Others owned it, and none of them responded. */
 	| { readonly outcome: "failed"; readonly reason: string };
 
-/** As long as a start may take: whoever started this one gives up then. */
+/** As long as a start may take: its starter gives up then. */
 const WAIT_MS_MAX = 30_000;
 const LOOK_MS = 25;
 const DEATHS_MAX = 2;
-/** A daemon whose lock file was damaged answers within this time, or there is none. */
+/** A daemon with a damaged lock file responds within this time, or there is none. */
 const DAMAGED_MS = 5_000;
 
 export async function takeHome(
@@ -70,7 +70,7 @@ function accepts(socket: string): Promise<boolean> {
 	});
 }
 
-/** Prepares the home. Throws with what to fix when it cannot be used. */
+/** Prepares the home. Throws with a hint if it cannot be used. */
 export async function prepareHome(home: Home): Promise<void> {
 	const bytes = Buffer.byteLength(home.socket);
 	if (bytes > SOCKET_PATH_BYTES_MAX) {

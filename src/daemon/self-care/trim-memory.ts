@@ -1,25 +1,25 @@
 /**
- * Returns memory to the system after busy times. V8 keeps the heap that it needed at its busiest until something
- * makes it collect, and an idle daemon does nothing that would. A collection takes some 30 ms, so it waits for a quiet
- * moment, and nothing is collected unless the heap has grown.
+ * Returns memory to the system after busy times. V8 keeps its peak heap until a collection, and an idle
+ * daemon does not trigger one. A collection takes some 30 ms, so it waits for a quiet moment, and runs
+ * only if the heap has grown.
  */
 
 const LOOK_MS = 5_000;
-/** The share of the time that the loop may be busy in a quiet moment. */
+/** The load of the loop that counts as quiet. */
 const QUIET_MAX = 0.1;
 const GROWN_BYTES_MIN = 4 * 1_048_576;
-/** Pages that one collection empties are given back by the next ones. */
+/** Pages that one collection empties are returned by the next ones. */
 const PASSES = 3;
 
 export interface TrimWorld {
 	/** The heap that V8 holds, used or not. */
 	readonly heapBytes: () => number;
-	/** How busy the loop was since it was last asked, from 0 to 1. */
+	/** The load of the loop since the last call, from 0 to 1. */
 	readonly busyness: () => number;
 	readonly collect: () => void;
 }
 
-/** What is to be called every few seconds. */
+/** Returns the function to call every few seconds. */
 export function createTrimmer({ heapBytes, busyness, collect }: TrimWorld): () => void {
 	let settledBytes = 0;
 	let passesLeft = 0;
@@ -35,7 +35,7 @@ export function createTrimmer({ heapBytes, busyness, collect }: TrimWorld): () =
 	};
 }
 
-/** Trims as long as the daemon runs. Does nothing where V8 cannot be asked (`--expose-gc`). */
+/** Trims as long as the daemon runs. Does nothing without access to V8's collector (`--expose-gc`). */
 export function trimMemory(): void {
 	const { gc: collect } = globalThis;
 	if (collect === undefined) return;

@@ -1,4 +1,4 @@
-/** Beats for the watchdog, which runs in a thread of its own, and keeps it informed for its report. */
+/** Sends heartbeats to the watchdog thread, and updates the data for its report. */
 
 import { Worker } from "node:worker_threads";
 import type { Home } from "../../home/paths.js";
@@ -7,10 +7,13 @@ import { aborted } from "../aborted.js";
 import type { Settings } from "../settings.js";
 import type { WatchdogData, WatchdogSnapshot } from "./watchdog-worker.js";
 
-/** Turns without a beat until the loop counts as blocked: many, so that single slow ones do not matter. */
+/**
+ * Checks without a heartbeat until the loop counts as blocked: many, so that single slow ones do not
+ * matter.
+ */
 const SILENT_TICKS_MAX = 30;
 
-/** Without it the daemon does all it is for; only nobody would notice if it hung. */
+/** Without it the daemon works, but a hang would not be detected. */
 export function watchdogService(
 	home: Home,
 	settings: Settings,

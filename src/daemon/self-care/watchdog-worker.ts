@@ -1,10 +1,10 @@
 /**
- * Watches the daemon's main loop from a thread of its own. A loop that has not beaten for long is blocked and
- * will answer nobody, not even a signal: so the crash is reported from here, with what the loop was doing
- * where it can be found out, and the whole process is killed for the service manager to start it again.
+ * Watches the daemon's main loop from a separate thread. A loop without heartbeats is blocked and
+ * cannot even handle a signal: so the crash is reported from here, with the loop's stack if available,
+ * and the process is killed for the service manager to restart it.
  *
- * What is counted are this thread's own turns, not time: a process that was stopped, a host that slept or
- * a machine without a moment to spare had no turns here either, and is no blocked loop.
+ * It counts this thread's own iterations, not time: a stopped process, a sleeping host or an overloaded
+ * machine has no iterations here either, and is not a blocked loop.
  */
 
 import { Session, url } from "node:inspector";
@@ -13,10 +13,10 @@ import { type CrashFacts, type CrashHome, writeCrashReport } from "./crash-file.
 import { removeMarker } from "./running-marker.js";
 
 export interface WatchdogData {
-	/** One number, which the main loop counts up. */
+	/** A counter that the main loop increments. */
 	readonly beats: SharedArrayBuffer;
 	readonly tickMs: number;
-	/** So many turns without a beat mean that the loop is blocked. */
+	/** The number of iterations without a heartbeat that means a blocked loop. */
 	readonly silentTicksMax: number;
 	readonly home: CrashHome & { readonly marker: string };
 }
@@ -36,7 +36,7 @@ parentPort?.on("message", (latest: WatchdogSnapshot) => {
 });
 const timer = setInterval(() => {
 	const beat = Atomics.load(counter, 0);
-	// Whoever debugs the daemon may stop it for as long as they like.
+	// A debugger may stop the daemon for any time.
 	silentTicks = beat === lastBeat && url() === undefined ? silentTicks + 1 : 0;
 	lastBeat = beat;
 	if (silentTicks < silentTicksMax) return;
@@ -60,7 +60,7 @@ async function endProcess(): Promise<void> {
 	process.kill(process.pid, "SIGKILL");
 }
 
-/** Where the main loop is; null when it does not say, as when it waits within the operating system. */
+/** The stack of the main loop; null if it cannot be read, for example in a system call. */
 function readStack(): Promise<string | null> {
 	return new Promise((resolve) => {
 		setTimeout(resolve, STACK_MS_MAX, null);

@@ -3,8 +3,8 @@
  * against them; routes that are not listed here are refused to such tokens.
  */
 
-import type { Calls } from "../../engine/calls/calls.js";
 import type { Engine } from "../../engine/engine.js";
+import type { Calls } from "../../engine/tasks/calls.js";
 import type { RouteName, Routes } from "../contract/routes.js";
 
 interface Request {

@@ -150,18 +150,18 @@ function infoOf(token: StoredToken): TokenInfo {
 	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault };
 }
 
-/** Expiry is wall time, and the wall clock can be set: tokens in use are checked this often. */
+/** Expiry uses wall time, which can be set, so tokens in use are checked at this interval. */
 const CHECK_MS = 1_000;
 
 interface Validity {
-	/** Aborts when the token stops being valid; already aborted for one that is not. */
+	/** Aborts when the token becomes invalid; already aborted if it is invalid. */
 	until(id: string): AbortSignal;
 	/** Aborts the signals of all tokens that are no longer valid. */
 	check(): void;
 }
 
 function createValidity(clock: Clock, isValid: (id: string) => boolean): Validity {
-	/** One per token that has been used, so there are never more than there are tokens (A6). */
+	/** One per used token, so never more than there are tokens (A6). */
 	const inUse = new Map<string, AbortController>();
 	let isScheduled = false;
 
@@ -188,7 +188,7 @@ function createValidity(clock: Clock, isValid: (id: string) => boolean): Validit
 		until(id) {
 			if (!isValid(id)) return AbortSignal.abort();
 			const ending = inUse.get(id) ?? new AbortController();
-			// Each open request has one, and takes it back.
+			// Each open request adds a listener, and removes it.
 			setMaxListeners(0, ending.signal);
 			inUse.set(id, ending);
 			checkAgain();

@@ -78,15 +78,18 @@ export const daemonRoutes = defineRoutes({
 		summary: "Returns 200 while the daemon is alive.",
 		access: "public",
 		stores: "never",
+		early: true,
 		reply: z.object({ status: z.literal("ok") }),
 		errors: [],
 	},
 	"GET /ready": {
-		summary: "200 while the daemon is ready, otherwise 503 with the reason.",
+		summary:
+			"Returns 200 while the daemon is ready, otherwise 503 with the reason: it recovers its agents, cannot write to its database, or is stopping.",
 		access: "read",
 		stores: "never",
+		early: true,
 		reply: z.object({ ready: z.boolean(), problems }),
-		errors: ["not_ready"],
+		errors: [],
 	},
 	"GET /metrics": {
 		summary: "Returns metrics for Prometheus. The API guide lists their names.",
@@ -103,6 +106,7 @@ export const daemonRoutes = defineRoutes({
 		summary: "Returns the state of the daemon and its services.",
 		access: "read",
 		stores: "never",
+		early: true,
 		reply: daemon,
 		errors: [],
 	},
@@ -143,6 +147,7 @@ export const daemonRoutes = defineRoutes({
 		summary: "Returns this API as an OpenAPI 3.1 document.",
 		access: "read",
 		stores: "never",
+		early: true,
 		limited: "free",
 		reply: {
 			stream: "json",

@@ -25,6 +25,8 @@ export interface RouteSpec {
 	 * (typing, waiting for a result). `never`: it works regardless.
 	 */
 	readonly stores: "always" | "sometimes" | "never";
+	/** It is answered while the daemon still recovers its agents. Other requests wait for the end of the recovery. */
+	readonly early?: true;
 	/** Whether agents may use it: about themselves, as `:id` of the path, or about any agent. */
 	readonly agents?: "itself" | "any";
 	/** What tokens that are limited to a project or an agent may request here; nothing if omitted. */
@@ -55,6 +57,8 @@ export const COMMON_ERRORS = [
 	"internal",
 	"store_unavailable",
 	"outcome_pending",
+	"not_ready",
+	"daemon_stopping",
 	"body_too_deep",
 ] as const satisfies readonly ErrorCode[];
 

@@ -1,34 +1,26 @@
-/** What is asked of agents. */
+/** Handlers of agents. */
 
 import { createHash } from "node:crypto";
-import { ReeveError } from "../../core/errors.js";
-import type { AgentKind } from "../../core/states.js";
-import type { Engine } from "../../engine/engine.js";
-import type { Clock } from "../../ports/clock.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
 import type { Sight } from "../auth/gate.js";
-import type { AgentDetailJson, AgentJson, agentRoutes, StartedJson } from "../contract/agents.js";
+import type { AgentDetailJson, AgentJson, agentRoutes } from "../contract/agents.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { PreparedJson } from "../replies.js";
-import { storing } from "../store-guard.js";
 import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.js";
 
 const OUTPUT_LINES = 10;
 const OUTPUT_LINE_LENGTH_MAX = 500;
 const EXITS_SHOWN = 20;
-/** Enter goes as a key of its own: typed together with a text, some CLIs take it for a line break. */
-const SUBMIT_AFTER_MS = 300;
 
 export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
-	const { engine, calls, clock, store } = parts;
+	const { engine, calls } = parts;
 	const list = createAgentsList(parts);
-	const typing = createTurns();
 	return {
 		"GET /api/v1/agents": ({ query, sight }) => list(query, sight),
 		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
 		"POST /api/v1/agents/:scope/up": async ({ params }) => ({
-			agents: await upRecorded(engine, params.scope),
+			agents: (await engine.upRecorded(params.scope)).map((each) => renderStarted(engine, each)),
 		}),
 		"POST /api/v1/agents/:scope/down": async ({ params, body }) => ({
 			agents: (await engine.down(params.scope, body.timeout_ms)).map(renderStopped),
@@ -45,51 +37,17 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
 		}),
-		"POST /api/v1/agents/:id/send": ({ params: { id }, body }) =>
-			typing.inTurn(id, async () => {
-				refuseToType(id, engine.specOf(id)?.kind);
-				const bytes = Buffer.from(body.text, "utf8");
-				if (body.submit && body.text !== "" && engine.terminals.hasInbox(id)) {
-					const { id: message } = await storing(store, () => engine.inbox.accept(id, body.text));
-					const { process, agent } = engine.get(id);
-					return { bytes: bytes.length, message, process, desired: agent.desired };
-				}
-				await engine.terminals.input(id, bytes);
-				if (body.submit) {
-					await pause(clock, SUBMIT_AFTER_MS);
-					await engine.terminals.input(id, Buffer.from("\r"));
-				}
-				return { bytes: bytes.length, message: null };
-			}),
+		"POST /api/v1/agents/:id/send": async ({ params: { id }, body }) => {
+			const message = await engine.terminals.send(id, body.text, body.submit);
+			const bytes = Buffer.byteLength(body.text);
+			if (message === null) return { bytes, message };
+			const { process, agent } = engine.get(id);
+			return { bytes, message, process, desired: agent.desired };
+		},
 		"GET /api/v1/agents/:id/screen": async ({ params }) => ({
 			text: await engine.terminals.screen(params.id),
 		}),
 	};
-}
-
-/** Agents that take requests have no terminal, and another way to be asked. */
-function refuseToType(id: string, kind: AgentKind | undefined): void {
-	if (kind !== "call" && kind !== "worker") return;
-	const hint = `Send it a request: \`reeve call ${id} ACTION\`.`;
-	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
-}
-
-/** Brings up what is in scope, from the fleets as they were last taken on. */
-async function upRecorded(engine: Engine, scope: string): Promise<readonly StartedJson[]> {
-	const agents = engine.list().map(({ agent }) => agent);
-	const isMeant = ({ id, spec }: (typeof agents)[number]) =>
-		scope === "*" || scope === id || scope === spec.project;
-	const files = new Set(agents.filter(isMeant).map(({ fleetFile }) => fleetFile));
-	// Tells which agents there are.
-	if (files.size === 0) engine.get(scope);
-	const started = await Promise.all(
-		[...files].map((file) => {
-			const own = agents.filter(({ fleetFile }) => fleetFile === file);
-			const specs = own.sort((a, b) => a.position - b.position).map(({ spec }) => spec);
-			return engine.up({ file, agents: specs }, scope);
-		}),
-	);
-	return started.flat().map((each) => renderStarted(engine, each));
 }
 
 async function describeAgent(parts: HttpParts, id: string): Promise<AgentDetailJson> {
@@ -117,36 +75,10 @@ function lastLines(text: string): readonly string[] {
 	return lines.slice(-OUTPUT_LINES).map((line) => line.slice(0, OUTPUT_LINE_LENGTH_MAX));
 }
 
-function pause(clock: Clock, ms: number): Promise<void> {
-	return new Promise((resolve) => {
-		clock.schedule(ms, resolve);
-	});
-}
-
-interface Turns {
-	inTurn<T>(name: string, act: () => Promise<T>): Promise<T>;
-}
-
-function createTurns(): Turns {
-	const last = new Map<string, Promise<unknown>>();
-	return {
-		async inTurn(name, act) {
-			const turn = (last.get(name) ?? Promise.resolve()).then(act);
-			const settled = turn.catch(() => {});
-			last.set(name, settled);
-			try {
-				return await turn;
-			} finally {
-				if (last.get(name) === settled) last.delete(name);
-			}
-		},
-	};
-}
-
 /*
- * The list of all agents, which is asked for more often than anything else. It is put into bytes at most
- * once per event and tenth of a second, however many ask: an answer is never older than the last commit,
- * and what is not committed (how long agents have been running) never by more than that.
+ * The list of all agents, the most frequent request. It is serialized at most once per event and tenth
+ * of a second, however many clients ask: a response is never older than the last commit, and
+ * uncommitted values (running times) are at most that old.
  */
 
 type Query = Routes["GET /api/v1/agents"]["query"];
@@ -185,7 +117,10 @@ function createAgentsList(
 	};
 }
 
-/** In the order of the list; an agent that has gone meanwhile ends a walk early, and repeats nothing. */
+/**
+ * In the order of the list; an agent that was removed in between ends the paging early, without
+ * repetitions.
+ */
 function pageOf(
 	agents: readonly AgentJson[],
 	limit: number | undefined,
@@ -198,7 +133,7 @@ function pageOf(
 	return { agents: page, next: rest.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** The tag leaves out how long agents have been running: that is no change. */
+/** The tag ignores running times, which are not changes. */
 function prepare(agents: readonly AgentJson[]): PreparedJson {
 	const text = `${JSON.stringify({ agents })}\n`;
 	const hash = createHash("sha1");

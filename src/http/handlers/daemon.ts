@@ -1,4 +1,4 @@
-/** What is asked of the daemon itself. */
+/** Handlers of the daemon itself. */
 
 import { ReeveError } from "../../core/errors.js";
 import type { daemonRoutes } from "../contract/daemon.js";
@@ -32,7 +32,7 @@ export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof da
 			routes: await parts.testNotify(body.route),
 		}),
 		"GET /api/v1/openapi.json": async (_, response) => {
-			// Asked for rarely, so it is not kept in memory.
+			// Requested rarely, so it is not kept in memory.
 			const { renderOpenApi } = await import("../openapi.js");
 			sendJson(response, 200, renderOpenApi(parts.version));
 		},

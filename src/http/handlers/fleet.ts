@@ -1,4 +1,4 @@
-/** How a fleet is taken on. */
+/** Handlers that apply a fleet. */
 
 import type { FleetSpec } from "../../config/spec.js";
 import type { fleetRoutes } from "../contract/fleet.js";
@@ -31,7 +31,7 @@ export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeo
 	};
 }
 
-/** A fleet is checked where its file is read; the contract has seen that it is one at all. */
+/** A fleet is checked where its file is read; the contract only checks its outline. */
 function asSpec(fleet: { readonly file: string }): FleetSpec {
 	return fleet as unknown as FleetSpec;
 }

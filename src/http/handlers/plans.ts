@@ -1,11 +1,11 @@
-/** What is asked about plans. */
+/** Handlers of plans. */
 
-import type { PlanDetail } from "../../engine/calls/calls.js";
-import type { PlanSubmission } from "../../engine/calls/submission.js";
+import { storing } from "../../engine/store-guard.js";
+import type { PlanDetail } from "../../engine/tasks/calls.js";
+import type { PlanSubmission } from "../../engine/tasks/submission.js";
 import type { planRoutes } from "../contract/plans.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { storing } from "../store-guard.js";
 import { GOES_ON, renderPlan, renderPlanDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 import { CANCEL_WAIT_MS } from "./tasks.js";

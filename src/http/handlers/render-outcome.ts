@@ -1,11 +1,11 @@
-/** How starts and stops went, in the words of the contract. */
+/** Converts outcomes of starts and stops to the format of the contract. */
 
 import type { Engine } from "../../engine/engine.js";
 import type { RestartedAgent, Started, Stopped } from "../../engine/engine-parts.js";
 import type { RestartedJson, StartedJson } from "../contract/agents.js";
 import type { StoppedJson } from "../contract/shapes.js";
 
-/** So many processes are named; a tree may have thousands. */
+/** The maximum number of processes to list; a tree may have thousands. */
 const NAMED_MAX = 20;
 
 export function renderKilled(killed: Stopped["killed"]): StoppedJson["killed"] {

@@ -1,4 +1,4 @@
-/** What comes bit by bit. */
+/** Handlers of streams. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Routes } from "../contract/routes.js";
@@ -15,7 +15,7 @@ export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof st
 		"GET /api/v1/events": async ({ sight, query, headers, gone, dropped }, response) => {
 			const after = lastSeen(headers) ?? query.after;
 			const send = query.follow === "1" ? readers.follow : readers.replay;
-			// Not before it is known that what was asked for is still there.
+			// Checked before the response starts: the requested events must still exist.
 			readers.check(after);
 			openStream(response);
 			await send(after, { ...filterOf(query), sees: sight?.sees }, response, gone);
@@ -30,7 +30,7 @@ export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof st
 
 function openStream(response: ServerResponse): void {
 	response.writeHead(200, { "content-type": "text/event-stream" });
-	// Whoever opened it is to know so before anything happens.
+	// Confirms the stream to the client before the first event.
 	response.flushHeaders();
 }
 

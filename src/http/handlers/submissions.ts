@@ -1,8 +1,8 @@
-/** What submissions of tasks and plans have in common, and pages of them. */
+/** Shared parts of submitting and listing tasks and plans. */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { ReeveError } from "../../core/errors.js";
-import type { SubmitOptions } from "../../engine/calls/submission.js";
+import type { SubmitOptions } from "../../engine/tasks/submission.js";
 import { whoOf } from "../audit.js";
 import type { Caller } from "../auth/gate.js";
 

@@ -1,19 +1,19 @@
-/** What is asked about tasks and dead letters. */
+/** Handlers of tasks and dead letters. */
 
 import { type ErrorCode, ReeveError } from "../../core/errors.js";
 import { isEnded } from "../../core/task.js";
-import type { TaskDetail } from "../../engine/calls/calls.js";
-import type { TaskSubmission } from "../../engine/calls/submission.js";
+import { storingPassed } from "../../engine/store-guard.js";
+import type { TaskDetail } from "../../engine/tasks/calls.js";
+import type { TaskSubmission } from "../../engine/tasks/submission.js";
 import type { StoredTask } from "../../ports/task-store.js";
 import type { Sight } from "../auth/gate.js";
 import type { Routes } from "../contract/routes.js";
 import type { taskRoutes } from "../contract/tasks.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { storingPassed } from "../store-guard.js";
 import { GOES_ON, renderTask, renderTaskDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 
-/** Whoever cancels wants to know that nothing runs any more. */
+/** A cancel request waits until nothing runs any more. */
 export const CANCEL_WAIT_MS = 30_000;
 
 export function createTaskHandlers({
@@ -21,7 +21,7 @@ export function createTaskHandlers({
 	engine,
 	store,
 }: HttpParts): Handlers<keyof typeof taskRoutes> {
-	/** What waits for its agent's account is told so. */
+	/** Adds the hold of the agent's account to the reason. */
 	const render = (detail: TaskDetail) => {
 		const { status, agentId } = detail.task;
 		if (calls.isClosed && !isEnded(status)) {
@@ -95,7 +95,7 @@ function submissionOf(body: Routes["POST /api/v1/tasks"]["parsedBody"]): TaskSub
 	return { ...rest, timeoutMs, maxAttempts };
 }
 
-/** Whoever waited for an end is told of a failure by the status of the answer. */
+/** For a caller that waited for the result, a failed task becomes an error response. */
 function refuseFailed(detail: TaskDetail): void {
 	const { task } = detail;
 	if (!isEnded(task.status) || task.status === "succeeded") return;

@@ -1,4 +1,4 @@
-/** Tokens, and how a browser is let in. */
+/** Handlers of tokens and browser logins. */
 
 import { parseTokenScope, renderTokenScope, type TokenScope } from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
@@ -6,7 +6,7 @@ import type { TokenInfo } from "../auth/tokens.js";
 import type { TokenJson, tokenRoutes } from "../contract/tokens.js";
 import type { Handlers, HttpParts } from "../handler.js";
 
-/** A browser stays logged in this long. */
+/** How long a browser session lasts. */
 const SESSION_MS = 7 * 86_400_000;
 
 export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tokenRoutes> {
@@ -62,7 +62,7 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 	};
 }
 
-/** The contract has seen that it is one. */
+/** The contract has validated it. */
 function scopeOf(text: string): TokenScope {
 	return parseTokenScope(text) as TokenScope;
 }

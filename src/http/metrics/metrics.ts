@@ -1,7 +1,6 @@
 /**
- * What is counted, and what is told of the present. Counts come from the events alone, as they are
- * committed, and begin with the daemon; states are read from the engine when somebody asks. A series
- * goes with its agent.
+ * Counters and gauges. Counters are derived from committed events and start with the daemon; states are
+ * read from the engine on request. The series of an agent are removed with it.
  */
 
 import type { ReeveEvent } from "../../core/events.js";
@@ -14,10 +13,10 @@ import type { HttpParts } from "../handler.js";
 import { createCounter, createHistogram, type Labels, renderGauge } from "./registry.js";
 
 const DURATION_BUCKETS_S = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
-/** Tasks whose beginning is remembered; of others the time is not known (A6). */
+/** Tasks whose start time is remembered; for others the duration is unknown (A6). */
 const OPEN_TASKS_MAX = 20_000;
 
-/** Every metric, for the reference page as well. */
+/** Every metric, also for the reference page. */
 export const METRICS = {
 	exits: {
 		name: "reeve_agent_exits_total",
@@ -96,10 +95,10 @@ function createCounts() {
 		failed: createCounter(METRICS.planFailed),
 		cancelled: createCounter(METRICS.planCancelled),
 	};
-	// A count that has no label begins at 0; one that is missing looks like one that is not collected.
+	// A counter without labels starts at 0; a missing one would look like one that is not collected.
 	for (const counter of Object.values(plans)) counter.add({}, 0);
 	const perAgent = [exits, started, finished, failures, durations];
-	/** When the tasks that have not ended were taken on. */
+	/** When unfinished tasks were accepted. */
 	const since = new Map<string, number>();
 
 	function noteTask(event: Extract<ReeveEvent, { type: "task.changed" }>): void {
@@ -196,7 +195,7 @@ const KIND_LABELS: Readonly<Record<TokenKind, string>> = {
 	cacheWrite: "cache_write",
 };
 
-/** They are remembered across daemons, so they never go back. */
+/** Stored across daemon restarts, so they never decrease. */
 function renderUsage(views: readonly AgentView[]): string[] {
 	const told = views.flatMap(({ agent, usage }) =>
 		usage === null ? [] : [{ agent: agent.id, ever: usage.ever }],

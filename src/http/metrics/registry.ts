@@ -1,6 +1,6 @@
 /**
- * Numbers in the text format of Prometheus: a few counters, gauges and histograms, each with its help.
- * Series per metric are bounded (A6): what comes beyond is counted under `other`.
+ * Metrics in the text format of Prometheus: counters, gauges and histograms, each with its help text.
+ * The series per metric are bounded (A6): excess ones are counted under `other`.
  */
 
 const SERIES_MAX = 5_000;
@@ -14,7 +14,7 @@ interface Described {
 
 export interface Counter {
 	add(labels: Labels, by?: number): void;
-	/** Forgets every series with this label. */
+	/** Removes every series with this label. */
 	forget(label: string, value: string): void;
 	render(): string;
 }
@@ -35,7 +35,7 @@ export function createCounter({ name, help }: Described): Counter {
 	};
 }
 
-/** The present value of something, read when it is asked for. */
+/** A current value, read on request. */
 export function renderGauge(
 	{ name, help }: Described,
 	values: Iterable<readonly [Labels, number]>,

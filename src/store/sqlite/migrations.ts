@@ -149,6 +149,14 @@ export const MIGRATIONS: readonly Migration[] = [
 			BEGIN SELECT raise(ABORT, 'only the oldest events are removed, and never the newest'); END;
 		`,
 	},
+	{
+		version: 4,
+		// A requested exit has a plain name. Events keep what was reported at their time.
+		sql: `
+			UPDATE exits SET record = replace(record, '"cause":"killed_by_us"', '"cause":"requested"')
+			WHERE record LIKE '%"cause":"killed_by_us"%';
+		`,
+	},
 ];
 
 export function readPragma(database: Database, name: string): unknown {

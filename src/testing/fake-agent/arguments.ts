@@ -9,13 +9,13 @@ export interface FakeArguments {
 	readonly conversation:
 		| { readonly type: "new"; readonly id: string | null }
 		| { readonly type: "resume"; readonly id: string }
-		/** Begun when it is not there. */
+		/** Created if it does not exist. */
 		| { readonly type: "file"; readonly path: string }
 		| { readonly type: "continue" };
-	/** The first prompt, if one was given. */
+	/** The first prompt, if any. */
 	readonly prompt: string | null;
 	readonly headless: "text" | "json" | "stream-json" | null;
-	/** Hooks in Claude's shape, as `--settings` carries them. */
+	/** Hooks in Claude's format, as passed with `--settings`. */
 	readonly settings: unknown;
 	readonly wantsVersion: boolean;
 }
@@ -30,7 +30,7 @@ const OPTIONS = {
 	"output-format": { type: "string" },
 	settings: { type: "string" },
 	version: { type: "boolean" },
-	// Taken and not looked at, so that a command line for one of the real ones serves as it is.
+	// Accepted and ignored, so that the command line of a real CLI works unchanged.
 	verbose: { type: "boolean" },
 	"dangerously-skip-permissions": { type: "boolean" },
 	"permission-mode": { type: "string" },
@@ -40,13 +40,13 @@ const OPTIONS = {
 	extension: { type: "string" },
 } as const;
 
-/** Throws when there is something in it that cannot be understood. */
+/** Throws if an argument is invalid. */
 export async function readArguments(
 	argv: readonly string[],
 	env: Readonly<Record<string, string | undefined>>,
 ): Promise<FakeArguments> {
 	const parsed = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-	// `resume ID`, as Codex is told.
+	// `resume ID`, as for Codex.
 	const [command, id] = parsed.positionals;
 	const resumes = command === "resume" && id !== undefined;
 	const values = resumes ? { ...parsed.values, resume: id } : parsed.values;
@@ -65,7 +65,7 @@ export async function readArguments(
 	};
 }
 
-/** Scripts that tests hand over are JSON: many agents start sooner without what reads the rest of YAML. */
+/** Scripts of tests are JSON: many agents start faster without loading the YAML parser. */
 async function parseScript(text: string): Promise<unknown> {
 	try {
 		return JSON.parse(text);
@@ -75,7 +75,7 @@ async function parseScript(text: string): Promise<unknown> {
 	}
 }
 
-/** Both the script and settings come as text or as the name of a file. */
+/** The script and the settings are passed as text or as a file name. */
 function textOf(given: string): string {
 	return given.trimStart().startsWith("{") ? given : readFileSync(given, "utf8");
 }

@@ -3,7 +3,7 @@
 import { appendFileSync, statSync } from "node:fs";
 import type { FakeScript, FakeTurn } from "./script.js";
 
-/** Chooses the turn for a prompt and counts its use; an echo when the script has none. */
+/** Selects the turn for a prompt and counts its use; an echo if the script has none. */
 export type ChooseTurn = (prompt: string) => FakeTurn;
 
 const ECHO: FakeTurn = { takes: 0, reply: "The fake heard: {prompt}", eats_memory: false };
@@ -20,7 +20,7 @@ export function createChooseTurn({ turns }: FakeScript): ChooseTurn {
 		);
 		if (chosen === undefined) return ECHO;
 		used.set(chosen, (used.get(chosen) ?? 0) + 1);
-		// One byte each: appending is whole, whoever else does so.
+		// One byte each: appending is atomic, even with several writers.
 		if (chosen.counted_in !== undefined) appendFileSync(chosen.counted_in, ".");
 		return chosen;
 	};

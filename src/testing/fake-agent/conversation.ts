@@ -1,6 +1,6 @@
 /**
- * A conversation on disk, in the shape of Claude's transcripts: written from the first prompt on, found
- * again by its id, and refused when the id is taken or unknown.
+ * A conversation on disk, in the format of Claude's transcripts: written from the first prompt on,
+ * found by its id, and refused if the id is taken or unknown.
  */
 
 import { randomUUID } from "node:crypto";
@@ -16,14 +16,14 @@ export interface Conversation {
 	append(entry: Readonly<Record<string, unknown>>): void;
 }
 
-/** The words and code that real CLIs refuse with. */
+/** The text and exit code of real CLIs for a refusal. */
 export type Opened =
 	| { readonly ok: true; readonly conversation: Conversation }
 	| { readonly ok: false; readonly words: string };
 
 /**
- * Where transcripts are unless the script names a place. Whoever passes Claude's `--settings` looks for Claude's
- * transcripts, and would take an agent without one for one that was never asked anything.
+ * The location of transcripts unless the script sets one. A caller that passes Claude's `--settings`
+ * expects Claude's transcripts, and would assume that an agent without one was never prompted.
  */
 export function defaultTranscript(
 	settings: unknown,

@@ -1,4 +1,4 @@
-/** Which start-up dialogs were accepted in this HOME before. */
+/** Which startup dialogs were accepted in this HOME before. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * The fake agent: a program that behaves like an agent CLI, as its script says. It is run by node, in a
- * terminal or with `-p` without one; see docs/guides/testing.md.
+ * The fake agent: a program that behaves like an agent CLI, controlled by its script. It is run by
+ * node, in a terminal or with `-p` without one; see docs/guides/testing.md.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** Where the fake agent is, for whoever writes a fleet file for a test. */
+/** The path and command line of the fake agent, for fleet files of tests. */
 
 import { fileURLToPath } from "node:url";
 import type { FakeAgentScript } from "./script.js";

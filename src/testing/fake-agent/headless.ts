@@ -1,4 +1,7 @@
-/** A fake agent without a terminal: one prompt, answered as text, JSON or a stream of JSON in Claude's words. */
+/**
+ * A fake agent without a terminal: one prompt, with a response as text, JSON or a JSON stream in
+ * Claude's format.
+ */
 
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -31,7 +34,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	const end = await playTurn(turn, prompt, {
 		...world,
 		interrupted: new AbortController().signal,
-		// Nobody can answer, and nobody is asked.
+		// Without a terminal, questions are denied.
 		ask: async () => false,
 	});
 	const said = end.type === "interrupted" ? "the tool was refused" : end.text;
@@ -50,7 +53,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 	}
 	const { input = 0, output = 0 } = turn.usage ?? {};
 	await printJson({
-		// Claude's own oddity: a failure of the API is a success with an error in it.
+		// Claude's own quirk: a failure of the API is a success with an error in it.
 		type: "result",
 		subtype: "success",
 		is_error: codeOf(end) !== 0,
@@ -69,6 +72,6 @@ const codeOf = ({ type }: TurnEnd) => (type === "answered" ? 0 : 1);
 
 const printJson = (value: unknown) => print(`${JSON.stringify(value)}\n`);
 
-/** Resolves when it is out: an exit would otherwise cut off what a pipe has not taken yet. */
+/** Resolves when it is flushed: an exit would otherwise truncate the output in a pipe. */
 const print = (text: string) =>
 	new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));

@@ -1,4 +1,4 @@
-/** The ways in which a fake agent ends. */
+/** How a fake agent exits. */
 
 import type { FakeScript, SignalManner } from "./script.js";
 
@@ -8,13 +8,13 @@ const SIGNALS = [
 	["SIGHUP", "on_sighup"],
 ] as const satisfies readonly (readonly [NodeJS.Signals, keyof FakeScript])[];
 
-/** Ends the process by this signal, as a crash would. */
+/** Terminates the process by this signal, as a crash would. */
 export function dieBy(signal: string): void {
 	for (const [name] of SIGNALS) process.removeAllListeners(name);
 	process.kill(process.pid, signal as NodeJS.Signals);
 }
 
-/** Does what the script says at each signal; `before` runs first when it ends the agent. */
+/** Handles each signal as defined by the script; `before` runs first if the signal ends the agent. */
 export function obeySignals(script: FakeScript, before: (signal: string) => void): void {
 	for (const [signal, key] of SIGNALS) {
 		process.on(signal, () => {

@@ -1,6 +1,6 @@
 /**
- * Tells others what happens to a fake agent: hooks (its own and those that `--settings` brings, both by
- * Claude's names of events), and a ledger that a test reads when everybody is dead.
+ * Reports the events of a fake agent: to hooks (its own and those from `--settings`, both with Claude's
+ * event names), and to a ledger that a test reads after all processes are dead.
  */
 
 import { spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import type { FakeScript } from "./script.js";
 
 export type Tell = (event: string, data?: Readonly<Record<string, unknown>>) => void;
 
-/** Longer than any hook should take; a hook that hangs must not hide what comes after it. */
+/** Longer than any hook should take; a hanging hook must not hide later events. */
 const HOOK_MS_MAX = 10_000;
 
 interface HookSettings {
@@ -42,7 +42,7 @@ export function createTell(
 		const commands = [...own, ...others.flatMap(({ hooks = [] }) => hooks.map((h) => h.command))];
 		for (const command of commands) {
 			if (command === undefined) continue;
-			// Waited for, as agents do, so that events arrive in the order in which they happened.
+			// Synchronous, as in real agents, so that events arrive in order.
 			spawnSync("/bin/sh", ["-c", command], {
 				input: JSON.stringify(told),
 				timeout: HOOK_MS_MAX,

@@ -1,6 +1,6 @@
 /**
- * A fake agent in a terminal: dialogs first, then one prompt after the other. What a key does depends on
- * what stands on the screen, as with the real ones: an Enter in a dialog takes what is selected.
+ * A fake agent in a terminal: dialogs first, then one prompt after the other. The effect of a key
+ * depends on the screen, as in real CLIs: Enter in a dialog accepts the selected choice.
  */
 
 import type { FakeArguments } from "./arguments.js";
@@ -50,12 +50,12 @@ export class FakeTerminal {
 		this.#chooseTurn = createChooseTurn(asked.script);
 	}
 
-	/** Runs until it is ended. */
+	/** Runs until it is stopped. */
 	async run(): Promise<never> {
 		process.stdin.setRawMode?.(true);
 		process.stdout.write("\u001b[?2004h");
 		process.stdin.setEncoding("utf8").on("data", (chunk: string) => this.#read(chunk));
-		// A terminal that is gone is a hang-up, whether or not the signal came.
+		// A closed terminal is a hangup, whether or not the signal arrived.
 		process.stdin.on("end", () => process.kill(process.pid, "SIGHUP"));
 		setInterval(() => this.#tick(), BEAT_MS);
 		const { script, prompt } = this.#asked;
@@ -68,7 +68,7 @@ export class FakeTerminal {
 		return new Promise<never>(() => {});
 	}
 
-	/** A start-up dialog: whoever does not accept it ends the agent. */
+	/** A startup dialog: rejecting it exits the agent. */
 	async #pass(dialog: FakeDialog): Promise<void> {
 		if (this.#world.accepted.has(dialog)) return;
 		if (await this.#ask(dialog)) this.#world.accepted.add(dialog);
@@ -137,7 +137,7 @@ export class FakeTerminal {
 			return;
 		}
 		const prompt = this.#input.trim();
-		// Typed before it was ready is lost, as it is with the real ones.
+		// Input before it is ready is lost, as in real CLIs.
 		if (!this.#isReady || prompt === "") return;
 		this.#input = "";
 		this.#submit(prompt);
@@ -220,7 +220,7 @@ const SEQUENCES: readonly (readonly [string, Exclude<Key["type"], "text" | "past
 
 interface Decoded {
 	readonly keys: readonly Key[];
-	/** The start of a paste whose end has not come yet. */
+	/** The start of a paste whose end has not arrived yet. */
 	readonly rest: string;
 }
 
@@ -249,7 +249,9 @@ export function decodeKeys(input: string): Decoded {
 	return { keys, rest: "" };
 }
 
-/** A chunk that holds text and ends with Enter was not typed by hand: that Enter is part of the text. */
+/**
+ * A chunk that contains text and ends with Enter was not typed by hand: that Enter is part of the text.
+ */
 export function isPastedEnter(keys: readonly Key[], index: number): boolean {
 	const before = keys[index - 1];
 	return before?.type === "text" || before?.type === "paste";
@@ -300,7 +302,7 @@ function renderMode(mode: Shown["mode"], input: string): string[] {
 	return [...(mode.hint === "" ? [] : [mode.hint]), ...renderInput(mode.prompt, input)];
 }
 
-/** Between rules, with the mark before it: also while it works, as real ones have it. */
+/** Between rules, with the prompt mark: also while it is busy, as in real CLIs. */
 function renderInput(prompt: string, input: string): string[] {
 	return [RULE, `${prompt}${input}`, RULE];
 }

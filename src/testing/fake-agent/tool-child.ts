@@ -1,4 +1,7 @@
-/** A tool as agent CLIs run them: a child in a session of its own, which no signal to the agent's group reaches. */
+/**
+ * A tool as agent CLIs run them: a child in its own session, which signals to the agent's group do not
+ * reach.
+ */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { FakeTurn } from "./script.js";
@@ -6,7 +9,7 @@ import type { FakeTurn } from "./script.js";
 export interface ToolChild {
 	readonly pid: number;
 	readonly ended: Promise<void>;
-	/** When the agent ends or is interrupted; a tool that is left behind lives on. */
+	/** Called when the agent exits or is interrupted; a tool that is left behind keeps running. */
 	stop(): void;
 }
 

@@ -1,4 +1,4 @@
-/** Plays one turn of a fake agent, and tells of it in its transcript and hooks. */
+/** Plays one turn of a fake agent, and records it in its transcript and hooks. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Conversation } from "./conversation.js";
@@ -14,7 +14,7 @@ export type TurnEnd =
 	| {
 			readonly type: "limited";
 			readonly text: string;
-			/** Wall time; null when the agent keeps it to itself. */
+			/** Wall time; null if the agent does not report it. */
 			readonly resetsAtMs: number | null;
 	  };
 
@@ -22,9 +22,9 @@ export interface TurnWorld {
 	readonly conversation: Conversation;
 	readonly tell: Tell;
 	readonly interrupted: AbortSignal;
-	/** Asks the operator; whether the answer was a yes. */
+	/** Asks the operator; returns whether the answer was yes. */
 	ask(dialog: FakeDialog): Promise<boolean>;
-	/** A tool that runs now, so that whoever ends the agent can end it. */
+	/** The currently running tool, so that it can be killed together with the agent. */
 	onTool(tool: ToolChild | null): void;
 	leave(code: number): never;
 }
@@ -56,7 +56,7 @@ async function play(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<T
 	if (interrupted.aborted) return { type: "interrupted" };
 	if (turn.dies_by !== undefined) {
 		dieBy(turn.dies_by);
-		// The signal arrives in its own time; nothing more is to be said until then.
+		// The signal arrives asynchronously; nothing else may happen until then.
 		await new Promise(() => {});
 	}
 	if (turn.eats_memory) eatMemory();
@@ -83,7 +83,7 @@ async function runTool(tool: NonNullable<FakeTurn["tool"]>, world: TurnWorld): P
 	if (!world.interrupted.aborted) world.tell("PostToolUse", { tool_name: "Bash" });
 }
 
-/** Written to, so that the system has to hand it out. */
+/** Written to, so that the system really allocates it. */
 function eatMemory(): never {
 	const eaten: Buffer[] = [];
 	for (;;) eaten.push(Buffer.alloc(10_000_000, 1));
@@ -96,7 +96,7 @@ function limited({ resets_in, text, structured }: NonNullable<FakeTurn["limit"]>
 	return { type: "limited", text: told, resetsAtMs: structured ? resetsAtMs : null };
 }
 
-/** An interrupted turn leaves no event: that is how the real ones are. */
+/** An interrupted turn causes no event, as in real CLIs. */
 function note(end: TurnEnd, { usage }: FakeTurn, { conversation, tell }: TurnWorld): void {
 	if (end.type === "interrupted") return;
 	const isError = end.type !== "answered";

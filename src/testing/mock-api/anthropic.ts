@@ -1,4 +1,4 @@
-/** Anthropic Messages: `POST /v1/messages`, and the count of tokens beside it. */
+/** Anthropic Messages: `POST /v1/messages`, and its token count. */
 
 import { type Dialect, type FullAnswer, hearMessages, type SseEvent, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";

@@ -1,19 +1,19 @@
-/** How one model API is spoken. Pure: what is sent and when is for the server. */
+/** The dialect of one model API. Pure: the server decides what is sent and when. */
 
 import type { VendorError } from "./faults.js";
 import type { MockAnswer, MockFailure, MockRequest } from "./script.js";
 
-/** What a body says, in common words. */
+/** The contents of a request body, in common terms. */
 export type Heard = Pick<
 	MockRequest,
 	"model" | "isStream" | "prompt" | "userMessages" | "isToolResult" | "tools" | "schema"
 >;
 
-/** One server-sent event; without a name where the API gives none. */
+/** One server-sent event; without a name if the API uses none. */
 export interface SseEvent {
 	readonly event?: string;
 	readonly data: unknown;
-	/** Whether it carries a piece of the answer, before which a slow stream waits. */
+	/** Whether it carries a piece of the response, before which a slow stream waits. */
 	readonly isPiece?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Failed {
 	readonly body: unknown;
 }
 
-/** A reply with every choice made. */
+/** A reply with all defaults filled in. */
 export interface FullAnswer {
 	readonly id: string;
 	readonly model: string;
@@ -40,16 +40,16 @@ export interface Dialect {
 	fits(path: string): boolean;
 	hear(body: unknown, path: string): Heard;
 	answer(answer: FullAnswer): unknown;
-	/** The same answer as a stream. */
+	/** The same response as a stream. */
 	stream(answer: FullAnswer): readonly SseEvent[];
 	fail(failure: MockFailure, message: string): Failed;
-	/** The event by which a stream that has begun reports an error. */
+	/** The event that reports an error in a started stream. */
 	failStream(error: VendorError, message: string): SseEvent;
-	/** What ends a stream besides its last event. */
+	/** The line that ends a stream after its last event. */
 	readonly lastLine?: string;
 }
 
-/** Text cut into this many pieces, none empty. */
+/** Splits text into this many pieces, none empty. */
 export function cut(text: string, pieces: number): string[] {
 	const size = Math.max(1, Math.ceil(text.length / Math.max(1, pieces)));
 	const parts: string[] = [];
@@ -67,7 +67,7 @@ export function textOf(content: unknown): string {
 		.join("\n");
 }
 
-/** What only the messages of a request say, from those of the user. */
+/** The facts that only the user messages of a request contain. */
 export function hearMessages(
 	messages: readonly { readonly isUser: boolean; readonly text: string }[],
 	lastIsToolResult: boolean,

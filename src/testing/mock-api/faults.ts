@@ -1,6 +1,6 @@
 /**
- * What model services answer when a request fails, in their own shapes: the status, the fields that name the
- * error, and several wordings of each. Pure data; the dialects put it into their bodies.
+ * Error responses of model services in their own formats: the status, the fields that name the error,
+ * and several texts of each. Pure data; the dialects put it into their bodies.
  */
 
 import type { MockFailureKind, MockRequest } from "./script.js";

@@ -1,7 +1,7 @@
 /**
- * A model API on loopback that says what a test tells it to, in the dialects of Anthropic, OpenAI and
- * Gemini. Agent CLIs that are pointed at it run without a network and without a bill. It records every
- * request, so that a test can look at what an agent has asked.
+ * A model API on loopback that is controlled by a test, in the dialects of Anthropic, OpenAI and
+ * Gemini. Agent CLIs that use it run without a network and without cost. It records every request for
+ * the test.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -77,7 +77,7 @@ export async function createMockApi({
 		await perform(reply, { dialect, asked, number: requests.length, response }, closing.signal);
 	};
 	const server = createServer((request, response) => {
-		// An agent that goes away in the middle is nothing to complain about.
+		// An agent that disconnects in the middle is not an error.
 		serve(request, response).catch(() => response.destroy());
 	});
 	const listen = (at: number) =>
@@ -117,7 +117,7 @@ export async function createMockApi({
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
 	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** What agents ask besides answers: how many tokens, which models. */
+/** Other requests of agents: token counts, lists of models. */
 function answerBeside(path: string, body: unknown): { status: number; body: unknown } {
 	const tokens = Math.ceil(JSON.stringify(body ?? "").length / 4);
 	if (path.endsWith("/count_tokens")) return { status: 200, body: { input_tokens: tokens } };
@@ -173,7 +173,7 @@ function complete(reply: MockAnswer, turn: Turn): FullAnswer {
 	};
 }
 
-/** A failure in the shape and the words of the service. */
+/** A failure in the format and with the text of the service. */
 function spell({ fails, wording = 0, ...more }: MockServiceFailure, dialect: Dialect): MockFailure {
 	const { messages, ...error } = vendorError(dialect.name, fails);
 	const message = messages[wording % messages.length] ?? "";
@@ -235,7 +235,7 @@ async function sendStream(
 		response.end(written(dialect.failStream(error, error.messages[0] ?? "")));
 		return;
 	}
-	// What was written is on its way before the connection is cut.
+	// Written data is flushed before the connection is cut.
 	if (breaks === "reset") setImmediate(() => response.socket?.resetAndDestroy());
 	else if (breaks === "end") response.socket?.end();
 	else response.end(dialect.lastLine === undefined ? "" : `data: ${dialect.lastLine}\n\n`);

@@ -1,4 +1,4 @@
-/** OpenAI Chat Completions: `POST /v1/chat/completions`, the one that everybody imitates. */
+/** OpenAI Chat Completions: `POST /v1/chat/completions`, which many other services imitate. */
 
 import { type Dialect, type FullAnswer, hearMessages, type SseEvent, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";

@@ -1,4 +1,4 @@
-/** OpenAI Responses: `POST /v1/responses`, as Codex speaks it. */
+/** OpenAI Responses: `POST /v1/responses`, as used by Codex. */
 
 import { type Dialect, type FullAnswer, hearMessages, type SseEvent, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";

@@ -1,6 +1,6 @@
 /**
- * What a mock model API is told to do. A script is a list of rules in plain data: the first rule that
- * fits a request and is not used up answers it; a request that no rule fits gets a friendly answer.
+ * The script of a mock model API: a list of rules in plain data. The first rule that matches a request
+ * and is not used up answers it; other requests get a default response.
  */
 
 /** Token usage of a turn, as reported by the API. */
@@ -122,14 +122,14 @@ export interface RuleState {
 	used: number;
 }
 
-/** The reply of the first rule that fits; counts its use. */
+/** The reply of the first matching rule; counts its use. */
 export function chooseReply(rules: readonly RuleState[], request: MockRequest): MockReply {
 	const state = rules.find(({ rule, used }) => {
 		if (used >= (rule.times ?? Number.POSITIVE_INFINITY)) return false;
 		if (rule.withTools === true && request.tools.length === 0) return false;
-		// Words would not fit the schema, and the agent would ask again, for ever.
+		// Text would not match the schema, and the agent would repeat the request forever.
 		if (request.schema !== null && isAnswer(rule.reply)) return false;
-		// Else the turn that a tool's result continues would call the tool again, for ever.
+		// Otherwise the turn that continues after a tool result would call the tool again, forever.
 		if ("tool" in rule.reply && request.isToolResult) return false;
 		return rule.when === undefined || request.prompt.includes(rule.when);
 	});
@@ -143,7 +143,7 @@ export function chooseReply(rules: readonly RuleState[], request: MockRequest): 
 
 const isAnswer = (reply: MockReply) => "text" in reply || "tool" in reply;
 
-/** Agents wrap prompts in instructions of their own; what was typed comes last. */
+/** Agents wrap prompts in their own instructions; the typed text comes last. */
 function lastWords(prompt: string): string {
 	return prompt.trim().split("\n").at(-1)?.slice(-200) ?? "";
 }
@@ -154,7 +154,7 @@ interface Schema {
 	readonly properties?: Readonly<Record<string, Schema>>;
 }
 
-/** The smallest value that fits, as far as agents' schemas go. */
+/** The smallest value that matches, for the schemas that agents use. */
 function fillSchema(schema: unknown): unknown {
 	const { type = "object", enum: values, properties = {} } = (schema ?? {}) as Schema;
 	if (values !== undefined) return values[0];

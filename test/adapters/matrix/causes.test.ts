@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
 		}),
 	},
 	{
-		...{ title: "claude that is taken down", cause: "killed_by_us", follows: "stays down" },
+		...{ title: "claude that is taken down", cause: "requested", follows: "stays down" },
 		agent: () => ({ adapter: "claude" }),
 		end: async (name) => {
 			await fleet.isReady(name);
@@ -148,7 +148,7 @@ const ROWS: readonly Row[] = [
 		...{ follows: "asks the operator", agent: idleGemini, end: kill("SIGTERM") },
 	},
 	{
-		...{ title: "gemini that is taken down, with 0 too", cause: "killed_by_us" },
+		...{ title: "gemini that is taken down, with 0 too", cause: "requested" },
 		...{ follows: "stays down", agent: idleGemini },
 		end: async (name) => {
 			await fleet.isReady(name);

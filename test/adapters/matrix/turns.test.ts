@@ -1,12 +1,12 @@
 /**
- * Agents in the middle of a turn. Some are taken down, with every rung of the ladder as the last one that is
+ * Agents in the middle of a turn. Some are taken down, with every step of the ladder as the last one that is
  * needed, all at the same moment and with a tool of theirs running. Others hang: they are found, whether
  * their screen moves or not, and the steps of their `stall` are taken.
  */
 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { DrainRung } from "../../../src/core/adapter.js";
+import type { DrainStep } from "../../../src/core/adapter.js";
 import { DEFAULT_NUDGE } from "../../../src/core/stall.js";
 import { readProcessTable } from "../../../src/host/process-table.js";
 import type { FakeAgentScript } from "../../../src/testing/fake-agent/script.js";
@@ -15,9 +15,9 @@ import { createMatrixFleet, type MatrixAgent, type MatrixFleet, until } from "./
 interface Row {
 	readonly title: string;
 	/** `claude`, or an adapter of the fleet file with this ladder. */
-	readonly ladder: "claude" | readonly DrainRung[];
+	readonly ladder: "claude" | readonly DrainStep[];
 	readonly script: FakeAgentScript;
-	readonly rungs: readonly (DrainRung | "sigkill")[];
+	readonly steps: readonly (DrainStep | "sigkill")[];
 	readonly outcome: "graceful" | "timed_out_killed";
 	/** Its tool comes to an end while the turn is waited for. */
 	readonly endsTurn?: true;
@@ -29,11 +29,11 @@ const WORKS = { turns: [{ tool: { left_behind: true }, reply: "done" }] };
 const ROWS: readonly Row[] = [
 	{
 		...{ title: "whose turn comes to its end", ladder: "claude", script: WORKS, endsTurn: true },
-		...{ rungs: ["turn", "sigterm"], outcome: "graceful" },
+		...{ steps: ["turn", "sigterm"], outcome: "graceful" },
 	},
 	{
 		...{ title: "that Esc interrupts", ladder: "claude", script: WORKS },
-		...{ rungs: ["turn", "esc", "sigterm"], outcome: "graceful" },
+		...{ steps: ["turn", "esc", "sigterm"], outcome: "graceful" },
 	},
 	{
 		...{
@@ -41,28 +41,28 @@ const ROWS: readonly Row[] = [
 			ladder: ["turn", "esc", "esc", "sigterm"],
 		},
 		script: { ...WORKS, interrupt: "esc_twice" },
-		...{ rungs: ["turn", "esc", "esc", "sigterm"], outcome: "graceful" },
+		...{ steps: ["turn", "esc", "esc", "sigterm"], outcome: "graceful" },
 	},
 	{
 		...{ title: "that Ctrl-C interrupts", ladder: ["turn", "ctrl_c", "sigterm"] },
 		script: { ...WORKS, interrupt: "ctrl_c" },
-		...{ rungs: ["turn", "ctrl_c", "sigterm"], outcome: "graceful" },
+		...{ steps: ["turn", "ctrl_c", "sigterm"], outcome: "graceful" },
 	},
 	{
 		title: "that Ctrl-C interrupts when pressed twice",
 		ladder: ["turn", "ctrl_c", "ctrl_c", "sigterm"],
 		script: { ...WORKS, interrupt: "ctrl_c_twice" },
-		...{ rungs: ["turn", "ctrl_c", "ctrl_c", "sigterm"], outcome: "graceful" },
+		...{ steps: ["turn", "ctrl_c", "ctrl_c", "sigterm"], outcome: "graceful" },
 	},
 	{
 		...{ title: "that no key interrupts", ladder: "claude" },
 		script: { ...WORKS, interrupt: "nothing" },
-		...{ rungs: ["turn", "esc", "sigterm"], outcome: "graceful" },
+		...{ steps: ["turn", "esc", "sigterm"], outcome: "graceful" },
 	},
 	{
 		...{ title: "that hears nothing at all", ladder: "claude" },
 		script: { ...WORKS, interrupt: "nothing", on_sigterm: "ignores" },
-		...{ rungs: ["turn", "esc", "sigterm", "sigkill"], outcome: "timed_out_killed" },
+		...{ steps: ["turn", "esc", "sigterm", "sigkill"], outcome: "timed_out_killed" },
 	},
 ];
 
@@ -123,8 +123,8 @@ describe("being taken down in the middle of a turn", () => {
 	async function takeDown(name: string, endsTurn = false): Promise<void> {
 		const down = fleet.down(name);
 		if (endsTurn) {
-			const rungs = () => fleet.data(name, "agent.drain_rung");
-			await until(async () => (await rungs()).length > 0, "its turn is waited for");
+			const steps = () => fleet.data(name, "agent.drain_step");
+			await until(async () => (await steps()).length > 0, "its turn is waited for");
 			for (const pid of toolsOf(name)) process.kill(pid, "SIGKILL");
 		}
 		outcomes.set(name, await down);
@@ -138,15 +138,15 @@ describe("being taken down in the middle of a turn", () => {
 		await Promise.all(named.map(({ name, endsTurn }) => takeDown(name, endsTurn)));
 	}, 240_000);
 
-	for (const { name, title, rungs, outcome } of named) {
-		test(`an agent ${title} ends ${outcome === "graceful" ? "by itself" : "by force"} after ${rungs.join(", ")}, and leaves nothing behind`, async () => {
-			const climbed = await fleet.data(name, "agent.drain_rung");
-			expect(climbed.map(({ rung }) => rung)).toEqual(rungs);
+	for (const { name, title, steps, outcome } of named) {
+		test(`an agent ${title} ends ${outcome === "graceful" ? "by itself" : "by force"} after ${steps.join(", ")}, and leaves nothing behind`, async () => {
+			const climbed = await fleet.data(name, "agent.drain_step");
+			expect(climbed.map(({ step }) => step)).toEqual(steps);
 			expect(outcomes.get(name)).toBe(outcome);
 			expect(await fleet.data(name, "agent.drained")).toMatchObject([{ outcome }]);
 			const [exited] = await fleet.data(name, "agent.exited");
 			expect(exited).toMatchObject({
-				cause: "killed_by_us",
+				cause: "requested",
 				...(outcome === "graceful" ? { code: 143 } : { signal: "SIGKILL" }),
 			});
 			const pids = fleet.ledgerOf(name).flatMap(({ pid, tool_pid }) => [pid, tool_pid ?? pid]);
@@ -197,7 +197,7 @@ describe("a standstill", () => {
 		await fleet.isReady("restarted");
 		const agent = await fleet.agent("restarted");
 		expect(agent).toMatchObject({ conversation, policy: "healthy", consecutive_failures: 0 });
-		expect(agent.last_exit).toMatchObject({ cause: "killed_by_us" });
+		expect(agent.last_exit).toMatchObject({ cause: "requested" });
 	});
 
 	test("an agent that waits for a silent tool is left alone meanwhile", async () => {

@@ -1,6 +1,7 @@
 /**
- * A terminal without a window: takes the bytes that a program prints and knows what the screen shows. It also produces
- * the answers to what programs ask of a terminal (its kind, where the cursor is). Loaded when the first screen is needed.
+ * A terminal emulator without a window: parses the output of a program and maintains its screen. It
+ * also generates the responses to queries of the program (terminal type, cursor position). Loaded when
+ * the first screen is needed.
  */
 
 import type { SerializeAddon } from "@xterm/addon-serialize";
@@ -14,7 +15,7 @@ const SCROLLBACK_LINES = 1_000;
 export interface Snapshot {
 	/** Draws the screen, its history, its modes and its cursor on an empty terminal. */
 	readonly bytes: Buffer;
-	/** False when something of the terminal's state could not be rendered. */
+	/** False if a part of the terminal's state could not be rendered. */
 	readonly isComplete: boolean;
 }
 
@@ -22,7 +23,7 @@ export interface Emulator {
 	readonly size: TerminalSize;
 	/** `done` is called when the bytes are on the screen. */
 	write(bytes: Uint8Array, done: () => void): void;
-	/** Calls back when all that was written before is on the screen, and before anything written later. */
+	/** Calls back after everything written before is on the screen, and before anything written later. */
 	settle(then: () => void): void;
 	/** Call it from `settle`. */
 	snapshot(): Snapshot;
@@ -83,7 +84,7 @@ export async function createEmulator(
 			const supplement = renderSupplement(terminal);
 			const unfinished = tracker.unfinished();
 			return {
-				// The beginning of a sequence, so that what is printed next completes it.
+				// An incomplete sequence, so that the following output completes it.
 				bytes: Buffer.concat([
 					Buffer.from(drawn + (supplement ?? "")),
 					unfinished ?? Buffer.alloc(0),

@@ -1,9 +1,9 @@
 /**
- * The screen of a run while someone looks at it: an emulator that is fed from the log, then with what the shim sends. It
- * lives as long as there are viewers, a client reads its text, or the program asks something of its terminal.
+ * The screen of a run while a client looks at it: an emulator that is fed from the log, then by the
+ * shim. It lives while there are viewers, a client reads its text, or the program queries its terminal.
  *
- * The shim never waits for it. A screen that falls behind reads what it missed from the log, or leaves it out and
- * is marked as incomplete (A6).
+ * The shim never waits for it. A screen that falls behind reads the missed output from the log, or
+ * skips it and is marked as incomplete (A6).
  */
 
 import type { TerminalSize, TerminalViewer } from "../../../ports/backend.js";
@@ -24,20 +24,20 @@ import { chooseReplay, cutSegments } from "./replay.js";
 
 export interface ScreenSource {
 	readonly logDir: string;
-	/** The size where the shim does not name one. */
+	/** The size if the shim reports none. */
 	readonly size: TerminalSize;
-	/** A connection for this screen alone. */
+	/** A connection for this screen only. */
 	open(): Promise<Connection>;
-	/** Types the emulator's answer to a question of the program. */
+	/** Types the emulator's response to a query of the program. */
 	answer(bytes: Buffer): void;
 	/** The screen is not needed any more, or its run has ended. */
 	onClose(): void;
 }
 
 const IDLE_MS_MAX = 30_000;
-/** How much may wait for the emulator before the shim is not read any more. */
+/** How much may be queued for the emulator before the shim is no longer read. */
 const UNPARSED_BYTES_MAX = 512 * 1024;
-/** Beyond this, what was missed is left out. */
+/** Beyond this, missed output is skipped. */
 const MISSED_BYTES_MAX = 1024 * 1024;
 const TAIL_BYTES = 256 * 1024;
 const BLOCK_BYTES = 1024 * 1024;
@@ -48,7 +48,7 @@ export class LiveScreen {
 	readonly #idleMsMax: number;
 	readonly #viewers = new Set<Watcher>();
 	readonly #ready: Promise<void>;
-	/** Frames that came during a replay. */
+	/** Frames that arrived during a replay. */
 	#early: Frame[] | null = [];
 	#emulator: Emulator | null = null;
 	#connection: Connection | null = null;
@@ -56,14 +56,14 @@ export class LiveScreen {
 	#offset = 0;
 	#unparsedBytes = 0;
 	#isPaused = false;
-	/** Questions before this offset were answered when they were asked. */
+	/** Queries before this offset were already answered. */
 	readonly #answersFrom: number | null;
 	#isAnswering = false;
 	#isComplete = true;
 	#idle: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
-	/** `answersFrom`: the offset of a question that no terminal has answered yet. */
+	/** `answersFrom`: the offset of a query that no terminal has answered yet. */
 	constructor(
 		source: ScreenSource,
 		answersFrom: number | null,
@@ -84,7 +84,7 @@ export class LiveScreen {
 		return this.#isClosed;
 	}
 
-	/** Resolves when the screen shows what was printed so far. */
+	/** Resolves when the screen shows all output so far. */
 	get prepared(): Promise<void> {
 		return this.#ready;
 	}
@@ -97,7 +97,7 @@ export class LiveScreen {
 		return new Promise((resolve) => emulator.settle(() => resolve(emulator.text())));
 	}
 
-	/** The function that it returns ends the viewing. */
+	/** The returned function ends the viewing. */
 	async attach(viewer: TerminalViewer): Promise<() => void> {
 		await this.#ready;
 		const emulator = this.#emulator;
@@ -112,7 +112,7 @@ export class LiveScreen {
 		};
 	}
 
-	/** In its order between what is printed. */
+	/** In order with the output. */
 	resize(size: TerminalSize): void {
 		this.#emulator?.settle(() => this.#emulator?.resize(size));
 	}
@@ -191,7 +191,7 @@ export class LiveScreen {
 
 	#onOutput({ offset, bytes }: ReturnType<typeof readOutput>): void {
 		this.#offset = offset + bytes.length;
-		// The frame's memory is shared with what came with it.
+		// The frame's memory is shared with other data of the same chunk.
 		this.#feed(Buffer.from(bytes));
 		for (const watcher of this.#viewers) watcher.onOutput(bytes);
 	}
@@ -210,7 +210,7 @@ export class LiveScreen {
 		this.#connection?.pause();
 	}
 
-	/** The shim has left output out. */
+	/** The shim has skipped output. */
 	async #catchUp(): Promise<void> {
 		const connection = this.#connection;
 		if (connection === null || this.#isClosed) return;
@@ -237,7 +237,7 @@ export class LiveScreen {
 	}
 
 	#answer(bytes: Buffer): void {
-		// A viewer's terminal answers for itself.
+		// A viewer's terminal responds itself.
 		if (this.#isAnswering && this.#viewers.size === 0) this.#source.answer(bytes);
 	}
 }
@@ -245,10 +245,10 @@ export class LiveScreen {
 const written = (emulator: Emulator, bytes: Buffer) =>
 	new Promise<void>((resolve) => emulator.write(bytes, resolve));
 
-/** A viewer, and where it is: waiting for the screen, or following. */
+/** A viewer, and its state: waiting for the screen, or following. */
 interface Watcher {
 	onOutput(bytes: Buffer): void;
-	/** The screen as a whole, since output was left out. */
+	/** The complete screen, because output was skipped. */
 	refresh(): void;
 	leave(): void;
 	end(reason: string): void;

@@ -1,6 +1,6 @@
 /**
- * The log of an agent as one stream of bytes, addressed by absolute offset. The shim renames files while it is read, so
- * the table of offsets is read before and after, and a look between two rotations is made again.
+ * The log of an agent as one byte stream, addressed by absolute offset. The shim renames files during
+ * reading, so the table of offsets is read before and after, and a read across a rotation is repeated.
  */
 
 import { type FileHandle, open, readFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ export interface LogFile {
 
 const TRIES_MAX = 5;
 
-/** The newest first; empty when there is no table. */
+/** Newest first; empty if there is no table. */
 export async function readLogTable(folder: string): Promise<LogFile[]> {
 	let text: string;
 	try {
@@ -37,7 +37,7 @@ export async function readLogTable(folder: string): Promise<LogFile[]> {
 		});
 }
 
-/** The bytes from one absolute offset to another, fewer if the log does not have them all. */
+/** The bytes from one absolute offset to another, fewer if the log does not contain them all. */
 export async function readLogBytes(folder: string, from: number, to: number): Promise<Buffer> {
 	for (let tries = 1; ; tries++) {
 		const table = await readLogTable(folder);

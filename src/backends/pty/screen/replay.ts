@@ -1,4 +1,7 @@
-/** Where a replay of a run's output begins: at its first byte if that is near, otherwise at a file whose modes are known. */
+/**
+ * Where a replay of a run's output starts: at its first byte if that is close, otherwise at a file
+ * whose modes are known.
+ */
 
 import type { TerminalSize } from "../../../ports/backend.js";
 import type { Following } from "../shim-messages.js";
@@ -6,9 +9,9 @@ import type { LogFile } from "./log-bytes.js";
 
 export interface Replay {
 	readonly from: number;
-	/** Sequences that set the terminal's modes as they were there. */
+	/** Sequences that restore the terminal's modes at that position. */
 	readonly modes: Buffer;
-	/** Whether it begins with the run's first byte. */
+	/** Whether it starts with the run's first byte. */
 	readonly isWhole: boolean;
 }
 
@@ -39,7 +42,10 @@ export interface Segment {
 	readonly size: TerminalSize;
 }
 
-/** Parts of the output between changes of the terminal's size, and where else it has to be interrupted. */
+/**
+ * Parts of the output between changes of the terminal's size, and other points where it must be
+ * interrupted.
+ */
 export function cutSegments(
 	{ sizes, offset }: Following,
 	from: number,

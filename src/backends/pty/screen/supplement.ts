@@ -1,7 +1,8 @@
 /**
- * State that the serialize addon leaves out of a snapshot: hidden cursor, encoding of mouse reports, scroll region, origin mode's
- * cursor, character sets, the saved cursor and its shape. Read from the emulator's own state, which is not part of its public
- * interface; where that has another shape, the snapshot is marked as incomplete instead.
+ * State that the serialize addon omits from a snapshot: hidden cursor, encoding of mouse reports,
+ * scroll region, origin mode's cursor, character sets, the saved cursor and its shape. Read from the
+ * emulator's internal state, which is not part of its public interface; if that has another shape, the
+ * snapshot is marked as incomplete instead.
  */
 
 import type { Terminal } from "@xterm/headless";
@@ -40,7 +41,7 @@ interface Core {
 	readonly _inputHandler: { readonly _curAttrData: Pen };
 }
 
-/** Sequences to be written after the serialised screen; null when the state cannot be read. */
+/** Sequences to be written after the serialized screen; null if the state cannot be read. */
 export function renderSupplement(terminal: Terminal): string | null {
 	const core = (terminal as unknown as { readonly _core?: Core })._core;
 	try {
@@ -69,7 +70,7 @@ function render(core: Core, rows: number): string | null {
 	return [
 		saved,
 		hasRegion ? csi(`${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`) : "",
-		// Both of them have put the cursor elsewhere.
+		// Both have moved the cursor.
 		origin ? csi("?6h") : "",
 		moves ? place : "",
 		...sets.map((name, number) => (name === "B" ? "" : `\u001b${"()*+"[number]}${name}`)),
@@ -82,7 +83,10 @@ function render(core: Core, rows: number): string | null {
 
 const isPlain = ({ fg, bg }: Pen) => fg === 0 && bg === 0;
 
-/** Only with plain pens: saving a cursor saves the pen as well, and there is no way to set it back. */
+/**
+ * Only with default attributes: saving a cursor saves the attributes as well, and they could not be
+ * restored.
+ */
 function renderSavedCursor({ _bufferService, _inputHandler }: Core, origin: boolean): string {
 	const { savedX, savedY, savedCurAttrData, savedCharset, ybase, y, x } = _bufferService.buffer;
 	const row = savedY - ybase;

@@ -1,9 +1,9 @@
 /**
- * Which bytes at the end of a stream belong to an escape sequence, a control string or a character that is not complete
- * yet. A snapshot that is taken there carries them, so that the rest, which is printed next, is understood.
+ * The bytes at the end of a stream that belong to an incomplete escape sequence, control string or
+ * character. A snapshot at that point includes them, so that the following output is parsed correctly.
  */
 
-/** Longer than this, a string is an image or worse, and is not repeated. */
+/** A longer string is probably an image, and is not repeated. */
 const UNFINISHED_BYTES_MAX = 64 * 1024;
 
 const ESC = 0x1b;
@@ -15,13 +15,13 @@ type State = "ground" | "escape" | "sequence" | "string" | "string-escape" | "ch
 
 export interface SequenceTracker {
 	push(bytes: Uint8Array): void;
-	/** Null when they are too many to be kept. */
+	/** Null if they are too many to be kept. */
 	unfinished(): Buffer | null;
 }
 
 export function createSequenceTracker(): SequenceTracker {
 	let state: State = "ground";
-	/** Bytes that the character under way still needs. */
+	/** Bytes that the current character still needs. */
 	let needed = 0;
 	let kept: Buffer[] = [];
 	let keptBytes = 0;
@@ -33,7 +33,7 @@ export function createSequenceTracker(): SequenceTracker {
 				if (byte === BEL) return "ground";
 				return byte === ESC ? "string-escape" : "string";
 			case "string-escape":
-				// Whatever follows an escape ends the string; only a backslash is nothing else.
+				// Any byte after an escape ends the string; only a backslash has no other effect.
 				return byte === 0x5c ? "ground" : afterEscape(byte);
 			case "escape":
 				return afterEscape(byte);
@@ -90,6 +90,6 @@ function afterEscape(byte: number): State {
 	// CSI, and the strings DCS, SOS, OSC, PM and APC.
 	if (byte === 0x5b) return "sequence";
 	if ([0x50, 0x58, 0x5d, 0x5e, 0x5f].includes(byte)) return "string";
-	// Intermediates, such as those that choose a character set.
+	// Intermediates, such as those that select a character set.
 	return byte >= 0x20 && byte <= 0x2f ? "escape" : "ground";
 }

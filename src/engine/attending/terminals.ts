@@ -1,0 +1,138 @@
+/** The terminals of running agents: input, messages, screens, viewers. */
+
+import { ReeveError } from "../../core/errors.js";
+import type { AgentKind } from "../../core/states.js";
+import type {
+	Backend,
+	RunHandle,
+	TerminalConnection,
+	TerminalSize,
+	TerminalViewer,
+} from "../../ports/backend.js";
+import type { Clock } from "../../ports/clock.js";
+import type { Store } from "../../ports/store.js";
+import { createMailbox, type Mailbox } from "../mailbox.js";
+import type { Life } from "../runs/life.js";
+import type { SessionWorld } from "../runs/life-world.js";
+import { storing } from "../store-guard.js";
+import { pass, withDeadline } from "../waiting.js";
+import { isAttended } from "./attendant.js";
+import type { Drafts } from "./drafts.js";
+import type { Inbox } from "./inbox.js";
+import { SUBMIT_AFTER_MS } from "./type-prompt.js";
+
+/** Programs read what is typed at once; one that takes this long does not read at all. */
+const INPUT_MS_MAX = 10_000;
+
+interface TerminalsWorld {
+	readonly lifeOf: (id: string) => Life;
+	readonly sessions: Pick<SessionWorld, "adapterOf">;
+	readonly inbox: Inbox;
+	readonly drafts: Drafts;
+	readonly store: Store;
+	readonly clock: Clock;
+}
+
+export class Terminals {
+	readonly #world: TerminalsWorld;
+	/** Messages that are typed at once, one after another for each agent. */
+	readonly #typing = new Map<string, Mailbox>();
+
+	constructor(world: TerminalsWorld) {
+		this.#world = world;
+	}
+
+	/**
+	 * Sends a message. Returns its id where it waits in the agent's inbox until it can be typed; null where it was typed
+	 * at once.
+	 */
+	send(id: string, text: string, submit: boolean): Promise<string | null> {
+		const { agent } = this.#world.lifeOf(id).snapshot();
+		const typing = this.#typing.get(id) ?? createMailbox();
+		this.#typing.set(id, typing);
+		return typing.run(async () => {
+			refuseToType(id, agent.spec.kind);
+			if (submit && text !== "" && this.#hasInbox(id)) {
+				const { store, inbox } = this.#world;
+				return (await storing(store, () => inbox.accept(id, text))).id;
+			}
+			await this.input(id, Buffer.from(text, "utf8"));
+			if (submit) {
+				await pass(this.#world.clock, SUBMIT_AFTER_MS);
+				await this.input(id, Buffer.from("\r"));
+			}
+			return null;
+		});
+	}
+
+	#hasInbox(id: string): boolean {
+		const { lifeOf, sessions } = this.#world;
+		const { spec } = lifeOf(id).snapshot().agent;
+		return spec.kind === "session" && spec.terminal && isAttended(sessions.adapterOf(spec));
+	}
+
+	/** Types bytes, exactly as they are. */
+	async input(id: string, bytes: Uint8Array): Promise<void> {
+		const { backend, handle } = this.#held(id);
+		this.#noteTyping(id, bytes);
+		const given = backend.input(handle, bytes).catch((error: unknown) => {
+			// An agent that has exited meanwhile has no terminal.
+			this.#held(id);
+			throw notRead(id, error instanceof Error ? error.message : String(error));
+		});
+		if ((await withDeadline(this.#world.clock, given, INPUT_MS_MAX)) === "done") return given;
+		throw notRead(id, `it did not read all of it within ${INPUT_MS_MAX / 1_000} s`);
+	}
+
+	/** The text on the screen. */
+	async screen(id: string): Promise<string> {
+		const { backend, handle } = this.#held(id);
+		return backend.screen(handle);
+	}
+
+	async attach(
+		id: string,
+		viewer: TerminalViewer,
+		size: TerminalSize | null,
+	): Promise<TerminalConnection> {
+		const { backend, handle } = this.#held(id);
+		const connection = await backend.attach(handle, viewer, size);
+		return {
+			write: (bytes) => {
+				this.#noteTyping(id, bytes);
+				connection.write(bytes);
+			},
+			resize: (to) => connection.resize(to),
+			close: () => connection.close(),
+		};
+	}
+
+	/** What is typed into a question answers that, and is not in the input. */
+	#noteTyping(id: string, bytes: Uint8Array): void {
+		const { known } = this.#world.lifeOf(id).snapshot();
+		if (known?.activity === "waiting_input") this.#world.drafts.forget(id);
+		else this.#world.drafts.typed(id, bytes);
+	}
+
+	#held(id: string): { readonly backend: Backend; readonly handle: RunHandle } {
+		const life = this.#world.lifeOf(id);
+		const { spec } = life.snapshot().agent;
+		if (spec.kind !== "session" || !spec.terminal) {
+			throw new ReeveError("no_terminal", `${id} has no terminal`);
+		}
+		const held = life.held();
+		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
+		return held;
+	}
+}
+
+/** Call and worker agents have no terminal, and requests instead of messages. */
+function refuseToType(id: string, kind: AgentKind): void {
+	if (kind === "session") return;
+	const hint = `Send it a request: \`reeve call ${id} ACTION\`.`;
+	throw new ReeveError("no_terminal", `${id} is a ${kind} agent, which has no terminal`, hint);
+}
+
+function notRead(id: string, why: string): ReeveError {
+	return new ReeveError("input_not_read", `the input for ${id} was not delivered: ${why}`);
+}

@@ -1,0 +1,313 @@
+/**
+ * Accounts that have hit a usage limit. Consulted before an agent starts or gets work, and notified of
+ * every limit that is hit. Each account is a pending effect, so it survives the daemon.
+ */
+
+import type { AccountedSpec, AgentSpec } from "../../config/spec.js";
+import {
+	type AccountState,
+	DEFAULT_USAGE_LIMIT,
+	decideAccountResume,
+	decideAdvance,
+	decideGoodTurn,
+	decideLimit,
+	decideProbe,
+	isHeld,
+	type LimitHit,
+	renderHold,
+	type Turn,
+} from "../../core/account.js";
+import type { CrashAction } from "../../core/crash-state.js";
+import type { ExitReport } from "../../core/exit.js";
+import type { Outcome } from "../../core/outcome.js";
+import type { Clock } from "../../ports/clock.js";
+import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
+
+const LOOK_EVERY_MS = 1_000;
+const NEVER_MS = Number.MAX_SAFE_INTEGER;
+
+export interface AccountsWorld {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly random: () => number;
+	/** Of the host's own clock. */
+	readonly minuteOfDay: (wallMs: number) => number;
+	/** The known agents, those with work to do first. */
+	readonly members: () => readonly AgentSpec[];
+	readonly lookAt: (agentId: string) => "ready" | "not_ready" | "gone";
+	/** An agent may continue that was held before. */
+	readonly changed: () => void;
+	readonly onError: (agentId: string, error: unknown) => void;
+}
+
+interface StoredAccount {
+	readonly account: string;
+	/** Null: not limited, since `freedAtMs`. */
+	readonly state: AccountState | null;
+	readonly freedAtMs: number;
+}
+
+/** Why an agent waits, as text, and until when if known. */
+export interface Hold {
+	readonly reason: string;
+	readonly untilMs: number | null;
+}
+
+/** An agent that waits for its account after an exit: the account decides for how long. */
+export interface Parked {
+	/** Null if only the operator ends the wait. */
+	readonly afterMs: number | null;
+	readonly reason: string;
+	/** Stored together with the exit. */
+	readonly write: (transaction: StoreTransaction) => void;
+}
+
+/** Whether the agent is logged in to an account, as far as Reeve knows. */
+function isAccounted(spec: AgentSpec): spec is AccountedSpec {
+	return spec.kind === "session" || (spec.kind === "call" && spec.adapter !== "generic");
+}
+
+/** An agent without `account` has its own. */
+function accountOf(spec: AgentSpec): string | null {
+	return isAccounted(spec) ? (spec.account ?? spec.id) : null;
+}
+
+export class Accounts {
+	readonly #world: AccountsWorld;
+	readonly #states = new Map<string, AccountState>();
+	/** When accounts were released: turns from before that may still be read, and are ignored. */
+	readonly #freedAtMs = new Map<string, number>();
+	readonly #resumedAtMs = new Map<string, number>();
+	#cancelLook: (() => void) | null = null;
+	#closed = false;
+
+	constructor(world: AccountsWorld) {
+		this.#world = world;
+	}
+
+	/** Restores the state of an earlier daemon. */
+	recover(): void {
+		for (const { type, payload } of this.#world.store.readEffects()) {
+			if (type !== "account") continue;
+			const { account, state, freedAtMs } = payload as StoredAccount;
+			if (state === null) this.#freedAtMs.set(account, freedAtMs);
+			else this.#states.set(account, state);
+		}
+		this.#lookLater();
+	}
+
+	close(): void {
+		this.#closed = true;
+		this.#cancelLook?.();
+	}
+
+	/**
+	 * Whether an agent may do its next action, in addition to its `underWay` ones. The first agent after
+	 * a limit is the probe, and does one thing at a time until the limit is known to have lifted.
+	 */
+	mayGo(spec: AgentSpec, underWay = 0): boolean {
+		const account = accountOf(spec);
+		if (account === null || !this.#states.has(account)) return true;
+		this.#advance(account);
+		const state = this.#states.get(account) ?? null;
+		if (isHeld(state, spec.id, this.#nowMs())) return false;
+		if (state?.phase === "probing" && underWay > 0) return false;
+		this.#change(account, spec.id, decideProbe(state, spec.id));
+		return true;
+	}
+
+	holdOf(spec: AgentSpec): Hold | null {
+		const account = accountOf(spec);
+		const state = account === null ? undefined : this.#states.get(account);
+		if (state === undefined || !isHeld(state, spec.id, this.#nowMs())) return null;
+		const { reason, untilMs } = renderHold(state, spec.id);
+		const whose = account === spec.id ? "" : `account ${account}, `;
+		const until = untilMs === null ? "" : ` (${isoTime(untilMs)})`;
+		return { reason: `waits for ${whose}${reason}${until}`, untilMs };
+	}
+
+	/**
+	 * A run has ended. Null unless it hit a limit: then its account waits, and the agent requests a start
+	 * that is granted in time. The change is stored together with the exit.
+	 */
+	ended(
+		spec: AgentSpec,
+		{ type }: CrashAction,
+		{ resetInMs }: ExitReport,
+		atMs: number,
+	): Parked | null {
+		if (spec.kind !== "session" || type !== "park") return null;
+		const resetAtMs = resetInMs === null ? null : atMs + resetInMs;
+		const write = this.#meet(spec, { by: "exit", atMs, resetAtMs });
+		const hold = this.holdOf(spec);
+		const untilMs = hold === null ? this.#nowMs() : hold.untilMs;
+		return {
+			...{ write, reason: `${hold?.reason ?? "usage limit"}; not counted` },
+			afterMs: untilMs === null ? null : Math.max(0, untilMs - this.#nowMs()),
+		};
+	}
+
+	/** Processes the outcome of a turn of a running agent. */
+	async hear(spec: AccountedSpec, turn: Turn): Promise<void> {
+		const account = accountOf(spec) ?? spec.id;
+		if (turn.limit === null) {
+			const state = this.#states.get(account) ?? null;
+			const facts = { members: this.#membersOf(account), nowMs: this.#nowMs() };
+			this.#change(account, spec.id, decideGoodTurn(state, spec.id, turn, facts));
+			return;
+		}
+		const { resetAtMs } = turn.limit;
+		await this.#world.store.commit(this.#meet(spec, { by: "turn", atMs: turn.atMs, resetAtMs }));
+	}
+
+	/** Processes the outcome of a call. A failure to store it must not affect the caller. */
+	async called(spec: AgentSpec, outcome: Outcome | null): Promise<void> {
+		if (!isAccounted(spec) || outcome === null) return;
+		const isLimited = !outcome.ok && outcome.error === "usage_limit";
+		if (!outcome.ok && !isLimited) return;
+		const atMs = this.#nowMs();
+		const resetAtMs =
+			outcome.ok || outcome.retryAfterMs === null ? null : atMs + outcome.retryAfterMs;
+		const begin = { beganAtMs: null, afterLimit: false };
+		const turn = { ...begin, atMs, limit: isLimited ? { resetAtMs } : null };
+		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
+	}
+
+	/** When the operator last resumed this agent, in wall time; 0 for never. */
+	resumedAtMs(spec: AgentSpec): number {
+		return this.#resumedAtMs.get(spec.id) ?? 0;
+	}
+
+	/** The operator ends the wait for this agent; its result shows whether the others may follow. */
+	async resume(spec: AgentSpec): Promise<void> {
+		const account = accountOf(spec);
+		if (account === null || !this.#states.has(account)) return;
+		await this.#world.store.commit((transaction) => {
+			const before = this.#states.get(account);
+			if (before === undefined) return;
+			const freedAtMs = this.#freedAtMs.get(account) ?? 0;
+			const after = decideAccountResume(before, spec.id, this.#nowMs());
+			const write = this.#believe(account, spec.id, before, after);
+			transaction.onRollback(() => {
+				this.#states.set(account, before);
+				this.#freedAtMs.set(account, freedAtMs);
+			});
+			write(transaction);
+		});
+	}
+
+	/** The operator has resumed this agent; earlier reports of its turns no longer count. */
+	noteResumed(spec: AgentSpec): void {
+		this.#resumedAtMs.set(spec.id, this.#nowMs());
+	}
+
+	#nowMs(): number {
+		return this.#world.clock.now().wallMs;
+	}
+
+	#meet(spec: AccountedSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
+		const { minuteOfDay, random } = this.#world;
+		const account = accountOf(spec) ?? spec.id;
+		const before = this.#states.get(account) ?? null;
+		const freedAtMs = this.#freedAtMs.get(account) ?? 0;
+		if (before === null && hit.by === "turn" && hit.atMs <= freedAtMs) return () => {};
+		// Missing in a spec stored by an older daemon.
+		const settings = spec.usageLimit ?? DEFAULT_USAGE_LIMIT;
+		const context = { settings, nowMs: this.#nowMs(), minuteOfDay, random: random() };
+		const after = decideLimit(before, hit, context);
+		return this.#believe(account, spec.id, before, after);
+	}
+
+	#membersOf(account: string): readonly string[] {
+		return this.#world
+			.members()
+			.filter((spec) => accountOf(spec) === account)
+			.map(({ id }) => id);
+	}
+
+	#advance(account: string): void {
+		const state = this.#states.get(account);
+		if (state === undefined) return;
+		const { minuteOfDay, lookAt } = this.#world;
+		const members = this.#membersOf(account);
+		const after = decideAdvance(state, { nowMs: this.#nowMs(), minuteOfDay, members, lookAt });
+		this.#change(account, null, after);
+	}
+
+	/**
+	 * Stores a change without waiting for it. Commits keep their order, so it is stored before later
+	 * ones.
+	 */
+	#change(account: string, agent: string | null, after: AccountState | null): void {
+		const before = this.#states.get(account) ?? null;
+		if (after === before) return;
+		const write = this.#believe(account, agent, before, after);
+		this.#world.store
+			.commit(write)
+			.catch((error: unknown) => this.#world.onError(agent ?? account, error));
+	}
+
+	#believe(
+		account: string,
+		agent: string | null,
+		before: AccountState | null,
+		after: AccountState | null,
+	): (transaction: StoreTransaction) => void {
+		if (after === before) return () => {};
+		const key = `account:${account}`;
+		const atMs = this.#nowMs();
+		if (after === null) {
+			this.#states.delete(account);
+			this.#freedAtMs.set(account, atMs);
+		} else this.#states.set(account, after);
+		this.#lookLater();
+		return (transaction) => {
+			const payload: StoredAccount = { account, state: after, freedAtMs: atMs };
+			transaction.putEffect({ key, type: "account", dueAtMs: NEVER_MS, payload });
+			for (const event of newsOf(account, agent, before, after)) {
+				transaction.appendEvent(event, atMs);
+			}
+		};
+	}
+
+	/**
+	 * While an agent waits, the wall clock is checked regularly, because hosts sleep and clocks are set.
+	 */
+	#lookLater(): void {
+		if (this.#closed || this.#states.size === 0) return;
+		this.#cancelLook ??= this.#world.clock.schedule(LOOK_EVERY_MS, () => {
+			this.#cancelLook = null;
+			for (const account of [...this.#states.keys()]) this.#advance(account);
+			this.#world.changed();
+			this.#lookLater();
+		});
+	}
+}
+
+function newsOf(
+	account: string,
+	agent: string | null,
+	before: AccountState | null,
+	after: AccountState | null,
+): readonly NewEvent[] {
+	const about = agent === null ? {} : { agent };
+	if (after?.phase === "limited") {
+		const { untilMs, reason } = after;
+		const until = untilMs === null ? null : isoTime(untilMs);
+		return [{ ...about, type: "account.limited", data: { account, until, reason } }];
+	}
+	if (after?.phase === "probing" && after.probe !== null) {
+		const known = before?.phase === "probing" && before.probe === after.probe;
+		const data = { account };
+		return known ? [] : [{ type: "account.probing", agent: after.probe, data }];
+	}
+	if (after?.phase === "releasing" && before !== null && before.phase !== "releasing") {
+		const data = { account, waited_ms: Math.max(0, after.sinceMs - after.firstAtMs) };
+		return [{ ...about, type: "account.released", data }];
+	}
+	return [];
+}
+
+function isoTime(ms: number): string {
+	return new Date(ms).toISOString();
+}

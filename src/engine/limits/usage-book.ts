@@ -1,0 +1,173 @@
+/**
+ * The usage of agents, and whether it exceeds their budget. Each agent's usage is a pending effect that
+ * is never due, so it survives the daemon together with the read position of its record: no line is
+ * counted twice, and a used-up budget stays used up. A hold is not stored: it follows from the usage of
+ * the day.
+ */
+
+import type { AgentSpec } from "../../config/spec.js";
+import { type DailyBudget, decideBudget, tellsTokens } from "../../core/budget.js";
+import {
+	type AgentUsage,
+	countReading,
+	countUsage,
+	NEVER_USED,
+	type Usage,
+	type UsageCursor,
+	type UsageReading,
+	usageOn,
+} from "../../core/usage.js";
+import type { Clock } from "../../ports/clock.js";
+import type { NewEvent, Store } from "../../ports/store.js";
+import { createMailbox } from "../mailbox.js";
+import type { NewUsage } from "../runs/life-world.js";
+
+/** A day in the host's calendar. */
+export interface Day {
+	/** `2031-04-05`. */
+	readonly day: string;
+	readonly endsAtMs: number;
+}
+
+export interface UsageWorld {
+	readonly store: Store;
+	readonly clock: Clock;
+	readonly dayOf: (wallMs: number) => Day;
+}
+
+/** An agent's usage as shown by the API. */
+export interface UsageView {
+	readonly today: Usage;
+	readonly ever: Usage;
+	readonly budget: DailyBudget | null;
+	/** Why it is held, and until when; null if it is not. */
+	readonly held: { readonly reason: string; readonly untilMs: number } | null;
+}
+
+const NEVER_MS = Number.MAX_SAFE_INTEGER;
+const keyOf = (agentId: string) => `usage:${agentId}`;
+
+interface Kept {
+	readonly agentId: string;
+	readonly usage: AgentUsage;
+}
+
+export class UsageBook {
+	readonly #world: UsageWorld;
+	readonly #usage = new Map<string, AgentUsage>();
+	/** Serialized: simultaneous readings are all counted. */
+	readonly #turns = createMailbox();
+
+	constructor(world: UsageWorld) {
+		this.#world = world;
+	}
+
+	/** Restores the usage counted by an earlier daemon. */
+	recover(): void {
+		for (const { type, payload } of this.#world.store.readEffects()) {
+			if (type !== "usage") continue;
+			const { agentId, usage } = payload as Kept;
+			this.#usage.set(agentId, usage);
+		}
+	}
+
+	of(agentId: string): AgentUsage {
+		return this.#usage.get(agentId) ?? NEVER_USED;
+	}
+
+	/** Null for an agent that does not report its usage. */
+	view(spec: AgentSpec): UsageView | null {
+		if (spec.kind === "worker" || !tellsTokens(spec.adapter)) return null;
+		const usage = this.of(spec.id);
+		const { day, endsAtMs } = this.#today();
+		const reason = this.held(spec);
+		return {
+			...{ today: usageOn(usage, day), ever: usage.ever, budget: spec.budget ?? null },
+			held: reason === null ? null : { reason, untilMs: endsAtMs },
+		};
+	}
+
+	/** Why the agent may not continue today; null if it may. */
+	held(spec: AgentSpec): string | null {
+		const budget = spec.kind === "worker" ? null : (spec.budget ?? null);
+		return decideBudget(this.of(spec.id), budget, this.#today().day);
+	}
+
+	/** Counts new lines of a session's record, together with the read position. */
+	addRead(spec: AgentSpec, added: NewUsage): Promise<void> {
+		return this.#change(spec, (before) => {
+			const today = this.#today().day;
+			const cursor = before.cursor?.path === added.path ? before.cursor : newCursor(added.path);
+			let { seen } = cursor;
+			let usage = before;
+			for (const reading of added.readings) {
+				const counted = countReading(seen, reading);
+				seen = counted.seen;
+				const day = reading.atMs === null ? today : this.#world.dayOf(reading.atMs).day;
+				usage = countUsage(usage, counted.added, day, today);
+			}
+			return { ...usage, cursor: { ...cursor, ...placeOf(cursor, added), seen } };
+		});
+	}
+
+	/** Counts the usage of one call; of a running total, the increase. */
+	addCall(spec: AgentSpec, used: UsageReading): Promise<void> {
+		const { day } = this.#today();
+		return this.#change(spec, (before) => {
+			const sums = before.cursor?.seen ?? [];
+			const { added, seen } = countReading(used.isTotal ? sums : [], used);
+			const cursor = used.isTotal ? { path: "", offset: 0, seen } : before.cursor;
+			return { ...countUsage(before, added, day, day), cursor };
+		});
+	}
+
+	/** The operator lifts the budget for the rest of the day. */
+	async release(spec: AgentSpec): Promise<void> {
+		if (this.held(spec) === null) return;
+		await this.#change(spec, (before) => ({ ...before, releasedOn: this.#today().day }));
+	}
+
+	async forget(agentId: string): Promise<void> {
+		await this.#turns.run(async () => {
+			if (!this.#usage.has(agentId)) return;
+			await this.#world.store.commit((transaction) => transaction.removeEffect(keyOf(agentId)));
+			this.#usage.delete(agentId);
+		});
+	}
+
+	#today(): Day {
+		return this.#world.dayOf(this.#world.clock.now().wallMs);
+	}
+
+	#change(spec: AgentSpec, change: (before: AgentUsage) => AgentUsage): Promise<void> {
+		return this.#turns.run(async () => {
+			const { store, clock } = this.#world;
+			const today = this.#today();
+			const changed = change(this.of(spec.id));
+			const budget = spec.kind === "worker" ? null : (spec.budget ?? null);
+			const reason = decideBudget(changed, budget, today.day);
+			const isNews = reason !== null && changed.toldOn !== today.day;
+			const usage = isNews ? { ...changed, toldOn: today.day } : changed;
+			const payload: Kept = { agentId: spec.id, usage };
+			const effect = { key: keyOf(spec.id), type: "usage", dueAtMs: NEVER_MS, payload };
+			await store.commit((transaction) => {
+				transaction.putEffect(effect);
+				if (!isNews) return;
+				transaction.appendEvent(overBudget(spec.id, reason, today), clock.now().wallMs);
+			});
+			this.#usage.set(spec.id, usage);
+		});
+	}
+}
+
+const newCursor = (path: string): UsageCursor => ({ path, offset: 0, seen: [] });
+
+/** The read position after these lines. */
+function placeOf(cursor: UsageCursor, { beside, offset }: NewUsage): Partial<UsageCursor> {
+	return beside === null ? { offset } : { beside: { ...cursor.beside, [beside]: offset } };
+}
+
+function overBudget(agent: string, reason: string, { endsAtMs }: Day): NewEvent {
+	const until = new Date(endsAtMs).toISOString();
+	return { type: "agent.over_budget", agent, data: { reason, until } };
+}

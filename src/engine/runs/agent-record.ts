@@ -1,0 +1,227 @@
+/**
+ * The records of an agent: which rows and events belong together in one commit. Nothing here decides or
+ * acts.
+ */
+
+import type { AgentSpec } from "../../config/spec.js";
+import { settle } from "../../core/crash-policy.js";
+import { type CrashDecision, type CrashState, isFailure } from "../../core/crash-state.js";
+import { causeOf, type ExitReport, exitReport } from "../../core/exit.js";
+import type { RunExit, RunHandle, RunProcess } from "../../ports/backend.js";
+import type {
+	NewEvent,
+	StoredAgent,
+	StoredExit,
+	StoredRun,
+	StoreTransaction,
+} from "../../ports/store.js";
+import type { Parked } from "../limits/accounts.js";
+import { type Agent, type LiveRun, withoutSecrets } from "./agent-state.js";
+import type { TreeEnd } from "./end-tree.js";
+import type { StopReport } from "./life-world.js";
+
+/** The key of the planned start of an agent among the pending effects. */
+export function startEffectKey(agentId: string): string {
+	return `start:${agentId}`;
+}
+
+/** A decided start: when it is due, and the delay at the time of the decision. */
+export interface PlannedStart {
+	readonly dueAtMs: number;
+	readonly afterMs: number;
+}
+
+/**
+ * The rest of a wait that an earlier daemon started. A wall clock that was set back never extends it.
+ */
+export function restOf({ afterMs, dueAtMs }: PlannedStart, nowMs: number): PlannedStart {
+	const leftMs = Math.min(afterMs, Math.max(0, dueAtMs - nowMs));
+	return { afterMs: leftMs, dueAtMs: nowMs + leftMs };
+}
+
+/** A planned start as a pending effect, so that it survives the daemon. */
+export function startEffect(agentId: string, { dueAtMs, afterMs }: PlannedStart) {
+	const payload = { agent: agentId, afterMs };
+	return { key: startEffectKey(agentId), type: "start", dueAtMs, payload };
+}
+
+export function putAgent(transaction: StoreTransaction, agent: Agent): void {
+	transaction.putAgent({ ...agent, spec: withoutSecrets(agent.spec) });
+}
+
+export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
+	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = live;
+	const { exitRecorded } = live;
+	return {
+		runId,
+		agentId,
+		backend: live.backend.name,
+		state,
+		handle,
+		intendedAtMs,
+		askedBy,
+		withContinue,
+		conversation,
+		ready,
+		...(exitRecorded ? { exitRecorded } : {}),
+	};
+}
+
+/**
+ * The facts of an exit, with those that only the engine knows: who requested it, and how long it ran.
+ */
+export function reportOf(
+	live: LiveRun,
+	exit: Omit<RunExit, "runId">,
+	nowSteadyMs: number,
+): ExitReport {
+	const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
+	// The steady clock if this daemon saw the start: the wall clock may have been set since.
+	const uptimeMs = live.startedSteadyMs === null ? wallMs : nowSteadyMs - live.startedSteadyMs;
+	const isGivenUp = live.startTimedOut !== null;
+	return exitReport({
+		code: exit.code,
+		signal: exit.signal,
+		cause: exit.outOfMemory ? "out_of_memory" : isGivenUp ? "start_timeout" : "unknown",
+		detail: isGivenUp ? live.startTimedOut : (exit.replaced ?? null),
+		askedBy: live.askedBy ?? (exit.replaced === undefined ? null : "reeve"),
+		uptimeMs: Math.max(0, uptimeMs),
+	});
+}
+
+/** An exit with all its consequences. */
+export interface ExitRecord {
+	readonly changes: Partial<Agent>;
+	readonly exit: StoredExit;
+	readonly planned: PlannedStart | null;
+	readonly events: readonly NewEvent[];
+}
+
+export function recordExit(
+	agent: Agent,
+	runId: string,
+	report: ExitReport,
+	decision: CrashDecision,
+	{ atMs, nowMs }: { atMs: number; nowMs: number },
+	/** The wait that replaces the policy's own, for an agent whose account decides. */
+	parked: Pick<Parked, "afterMs" | "reason"> | null = null,
+): ExitRecord {
+	const { action, kind, state: crash, class: exitClass } = decision;
+	const { reason } = parked ?? decision;
+	const { code, signal, askedBy, uptimeMs } = report;
+	const cause = causeOf(report, kind);
+	const decidedMs = "afterMs" in action ? action.afterMs : null;
+	const afterMs = parked === null ? decidedMs : parked.afterMs;
+	const about = { agent: agent.id, run_id: runId };
+	const exited: NewEvent = {
+		...about,
+		type: "agent.exited",
+		data: { code, signal, cause, kind, class: exitClass, uptime_ms: uptimeMs },
+	};
+	const decided: NewEvent = {
+		...about,
+		type: "agent.decided",
+		data: { policy: crash.policy, action: action.type, after_ms: afterMs, reason },
+	};
+	const waiting: NewEvent = { ...about, type: "agent.waiting", data: { reason } };
+	return {
+		changes: {
+			crash,
+			reason,
+			waiting: action.type === "ask_operator",
+			desired: action.type === "stop" ? "down" : agent.desired,
+			...(isFailure(kind, exitClass) && { lastFailureAtMs: atMs }),
+			// A parked agent may never start again; the restart counts when it happens.
+			restarts: agent.restarts + (action.type === "restart" ? 1 : 0),
+		},
+		exit: {
+			...{ runId, agentId: agent.id, code, signal, cause, askedBy, kind },
+			...{ class: exitClass, uptimeMs, atMs, reason },
+		},
+		planned: parked !== null || afterMs === null ? null : { afterMs, dueAtMs: nowMs + afterMs },
+		events: [
+			exited,
+			decided,
+			...policyChange(agent.id, agent.crash, crash, reason),
+			...(action.type === "ask_operator" ? [waiting] : []),
+		],
+	};
+}
+
+/**
+ * Agents stored by older versions lack the time of their last failure; it is derived from their exits.
+ */
+export function withLastFailure(agent: StoredAgent, exits: readonly StoredExit[]): StoredAgent {
+	if (agent.lastFailureAtMs !== undefined) return agent;
+	const failed = exits.find((exit) => isFailure(exit.kind, exit.class));
+	return { ...agent, lastFailureAtMs: failed?.atMs ?? null };
+}
+
+/** The event of a change of policy state, if it changed. */
+export function policyChange(
+	agentId: string,
+	before: CrashState,
+	after: CrashState,
+	reason: string,
+): readonly NewEvent[] {
+	if (before.policy === after.policy) return [];
+	const data = { from: before.policy, to: after.policy, reason };
+	return [{ type: "agent.policy_changed", agent: agentId, data }];
+}
+
+/** The effect of a stable run on an agent; null if there is none. */
+export function settledAgent(
+	agent: Agent,
+): { readonly crash: CrashState; readonly events: readonly NewEvent[] } | null {
+	const { spec, crash: before } = agent;
+	if (spec.kind === "call") return null;
+	const crash = settle(before, spec.crashPolicy.windowMs, spec.crashPolicy);
+	const events = policyChange(agent.id, before, crash, "stable for a whole window");
+	return events.length > 0 ? { crash, events } : null;
+}
+
+/** Reports of unenforced limits: once, not at every restart. */
+export function createLimitsNews() {
+	let told = "";
+	return {
+		of(handle: RunHandle, about: { agent: string; run_id: string }): readonly NewEvent[] {
+			const missing = String(handle.data["missingLimits"] ?? "");
+			const isNews = missing !== told && missing !== "";
+			told = missing;
+			return isNews ? [{ ...about, type: "agent.limits_missing", data: { missing } }] : [];
+		},
+	};
+}
+
+/** How long the agent's processes may take to exit when they are asked to. */
+export function graceOf(spec: AgentSpec): number {
+	return spec.kind === "call" ? 0 : spec.drain.timeoutMs;
+}
+
+/** The maximum number of listed processes; a tree may have thousands. */
+const NAMED_MAX = 20;
+
+const named = (processes: readonly RunProcess[]) =>
+	processes.slice(0, NAMED_MAX).map(({ pid, name }) => ({ pid, name }));
+
+export function drainedEvent(
+	agent: string,
+	{ outcome, durationMs, killed, reason }: StopReport,
+): NewEvent {
+	const more = killed.length === 0 ? {} : { killed: named(killed) };
+	const why = reason === null ? {} : { reason };
+	return {
+		...{ type: "agent.drained", agent },
+		data: { outcome, duration_ms: durationMs, ...more, ...why },
+	};
+}
+
+export function leftoversEvent(
+	agent: string,
+	{ runId }: LiveRun,
+	{ found, killed }: Extract<TreeEnd, { gone: true }>,
+	durationMs: number,
+): NewEvent {
+	const data = { processes: named(found), killed: named(killed), duration_ms: durationMs };
+	return { type: "agent.leftovers", agent, run_id: runId, data };
+}

@@ -1,0 +1,88 @@
+/**
+ * Kills the rest of a run's process tree: SIGTERM to each process, SIGKILL to those still alive after
+ * the grace period, and proof that none is left.
+ *
+ * Keeps S11 (an empty tree), S12 (no SIGKILL before the grace period ends) and S18 (the tree of a run
+ * is gone before a successor starts).
+ */
+
+import type { RunProcess, RunReference } from "../../ports/backend.js";
+import type { Clock } from "../../ports/clock.js";
+import { pass } from "../waiting.js";
+import type { LiveRun } from "./agent-state.js";
+
+const LOOK_MS_MIN = 20;
+const LOOK_MS_MAX = 250;
+/** A process that forks during a listing can be missed by it. */
+const EMPTY_LOOKS = 2;
+
+export type TreeEnd =
+	| {
+			readonly gone: true;
+			/** Every process that was alive at some check. */
+			readonly found: readonly RunProcess[];
+			/** Those that had to be killed. */
+			readonly killed: readonly RunProcess[];
+	  }
+	| { readonly gone: false; readonly reason: string };
+
+export interface TreeEnding {
+	/** Steady time at which the grace period ends. May be shortened in the meantime. */
+	untilMs: number;
+	/** Processes that already got SIGTERM. */
+	readonly asked: Set<string>;
+	/** Called before any process is killed. */
+	readonly onKill: () => Promise<void>;
+	/** Stops without a result, when the daemon exits. */
+	isCalledOff: boolean;
+}
+
+export const processKey = ({ pid, startTime }: RunProcess) => `${pid} ${startTime}`;
+
+function referenceTo({ runId, handle, exitSeen }: LiveRun): RunReference {
+	return { runId, handle, justExited: exitSeen };
+}
+
+/** Whether no process of the run is alive. Also false if that is unknown. */
+export async function isTreeGone(live: LiveRun): Promise<boolean> {
+	if (live.treeGone) return true;
+	for (let look = 0; look < EMPTY_LOOKS; look++) {
+		const found = await live.backend.processes(referenceTo(live)).catch(() => null);
+		if (!found?.ok || found.processes.length > 0) return false;
+	}
+	return true;
+}
+
+export async function endTree(live: LiveRun, clock: Clock, ending: TreeEnding): Promise<TreeEnd> {
+	const { backend } = live;
+	const run = referenceTo(live);
+	const seen = new Map<string, RunProcess>();
+	let emptyLooks = 0;
+	let waitMs = LOOK_MS_MIN;
+	let hasAskedLate = false;
+	for (;;) {
+		const found = await backend.processes(run);
+		const isOver = clock.now().steadyMs >= ending.untilMs;
+		const processes = found.ok ? found.processes : [];
+		for (const each of processes) seen.set(processKey(each), each);
+		emptyLooks = found.ok && processes.length === 0 ? emptyLooks + 1 : 0;
+		if (emptyLooks >= EMPTY_LOOKS) return { gone: true, found: [...seen.values()], killed: [] };
+		if (ending.isCalledOff) return { gone: false, reason: "the daemon stopped in the meantime" };
+		if (emptyLooks > 0) continue;
+		const fresh = processes.filter((each) => !ending.asked.has(processKey(each)));
+		// Without any time left, each process still gets SIGTERM, and is checked once again.
+		if (isOver && (fresh.length === 0 || hasAskedLate)) break;
+		hasAskedLate = isOver;
+		if (fresh.length > 0) {
+			for (const each of fresh) ending.asked.add(processKey(each));
+			await backend.signalEach(run, fresh, "SIGTERM");
+		}
+		if (isOver) continue;
+		await pass(clock, Math.min(waitMs, Math.max(0, ending.untilMs - clock.now().steadyMs)));
+		waitMs = Math.min(waitMs * 2, LOOK_MS_MAX);
+	}
+	await ending.onKill();
+	const killed = await backend.kill(run);
+	if (!killed.ok) return { gone: false, reason: killed.reason };
+	return { gone: true, found: [...seen.values()], killed: killed.killed };
+}

@@ -1,0 +1,101 @@
+/**
+ * The conversation of an agent's runs: acquired before a start, held by the running process, released
+ * when it ends. A run without its conversation does not start.
+ */
+
+import { type ConversationStart, isConversationGone } from "../../core/conversation.js";
+import type { AgentSign } from "../../core/sign.js";
+import type { ConversationLease } from "../../ports/adapter.js";
+import type { ProcessIdentity } from "../../ports/backend.js";
+import type { NewEvent, RunConversation } from "../../ports/store.js";
+import type { Agent, LiveRun } from "./agent-state.js";
+import type { JudgedExit } from "./judge-run.js";
+import type { SessionWorld } from "./life-world.js";
+
+export type TakenConversation =
+	| { readonly ok: true; readonly conversation: RunConversation | null }
+	/** Another holder has it, temporarily. */
+	| { readonly ok: false; readonly detail: string };
+
+export async function takeConversation(
+	{ leases, adapterOf }: SessionWorld,
+	{ id: agentId, spec }: Agent,
+	runId: string,
+	start: ConversationStart | null,
+): Promise<TakenConversation> {
+	if (start === null) return { ok: true, conversation: null };
+	if (start.id === null) return { ok: true, conversation: { ...start, lease: null } };
+	const taken = await leases.take(`${adapterOf(spec).name}/${start.id}`, { agentId, runId });
+	if (!taken.ok) return taken;
+	return { ok: true, conversation: { ...start, lease: taken.lease } };
+}
+
+/** Passes the lease to the agent's process. False if it was lost, so that the agent must stop. */
+export async function bindConversation(
+	{ leases }: SessionWorld,
+	lease: ConversationLease | null | undefined,
+	process: ProcessIdentity,
+): Promise<boolean> {
+	return lease === null || lease === undefined || (await leases.bind(lease, process));
+}
+
+/** Releases the lease of a run that has no process; while this daemon lives, no other daemon can take it over. */
+export async function releaseConversation(
+	{ leases }: SessionWorld,
+	{ conversation }: LiveRun,
+): Promise<void> {
+	if (conversation?.lease) await leases.release(conversation.lease);
+}
+
+/** The id that a CLI has reported for its conversation; null if it was known before, or is unknown. */
+function toldConversation({ id }: RunConversation, signs: readonly AgentSign[]): string | null {
+	if (id !== null) return null;
+	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
+}
+
+/** The conversation that the CLI has reported, with its lease; null if there is nothing new. */
+export async function hearConversation(
+	sessions: SessionWorld,
+	agent: Agent,
+	{ runId, conversation, handle }: LiveRun,
+	id: string,
+): Promise<RunConversation | null> {
+	if (conversation === null || conversation.id !== null || handle === null) return null;
+	// Some CLIs report background conversations, which cannot be resumed.
+	if ((await sessions.isRecorded(agent.spec, id)) === false) return null;
+	const taken = await takeConversation(sessions, agent, runId, { mode: conversation.mode, id });
+	if (!taken.ok || taken.conversation === null) return null;
+	await bindConversation(sessions, taken.conversation.lease, handle.process);
+	return taken.conversation;
+}
+
+/** The consequences of a run's end for its conversation. */
+export async function endConversation(
+	sessions: SessionWorld,
+	{ id: agentId, spec }: Agent,
+	live: LiveRun,
+	judged: JudgedExit,
+): Promise<{ readonly changes: Partial<Agent>; readonly events: readonly NewEvent[] }> {
+	const { adapterOf, isRecorded } = sessions;
+	const { runId, conversation } = live;
+	const none = { changes: {}, events: [] };
+	const { report, lastWords } = judged;
+	if (conversation === null) return none;
+	await releaseConversation(sessions, live);
+	const told = toldConversation(conversation, judged.signs);
+	// Some CLIs report background conversations, which cannot be resumed.
+	if (told !== null && (await isRecorded(spec, told).catch(() => null)) !== false) {
+		return { changes: { conversation: told }, events: [] };
+	}
+	const { id, mode } = conversation;
+	if (mode !== "resume" || id === null || report.code === 0) return none;
+	const { profile } = adapterOf(spec);
+	if (!isConversationGone(profile, true, report, lastWords)) return none;
+	const reason = `it exited right after a start that resumed conversation ${id}; the next start begins a new one`;
+	const about = { agent: agentId, run_id: runId } as const;
+	const data = { conversation: id, reason };
+	return {
+		changes: { conversation: null },
+		events: [{ ...about, type: "agent.conversation_lost", data }],
+	};
+}

@@ -1,0 +1,411 @@
+/**
+ * Selects the next task, runs it, and records the outcome. The start of an attempt is recorded before
+ * anything is started, so that a daemon that dies in between never exceeds the number of attempts; the
+ * delay before the next attempt is a stored deadline, so it survives the daemon too.
+ *
+ * Keeps T3, T7 and T9 with the tables in core, T6 with the executor (an attempt ends when its tree is
+ * gone), T10 (limits per agent and in total), B1 and B2.
+ */
+
+import type { Permit } from "../../core/breaker.js";
+import type { Outcome } from "../../core/outcome.js";
+import { decideRetry, longestTaskMs, type RetryDecision } from "../../core/retry.js";
+import { renderElapsed } from "../../core/units.js";
+import type { AttemptEnd } from "../../ports/executor.js";
+import type { StoredTask, TaskInput } from "../../ports/task-store.js";
+import { scheduleLong } from "../waiting.js";
+import { beginAttempt, endedAttempt, lastErrorOf, requestFor, withoutLimits } from "./attempt.js";
+import { type Book, type Change, replaceIn } from "./book.js";
+import type { Breakers, BreakerWrite } from "./breakers.js";
+import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
+import { CircuitGate } from "./circuit-gate.js";
+import { advancePlan, type PlanWorld } from "./plan-steps.js";
+import { ReadyQueue } from "./ready-queue.js";
+import { stepTask, type TaskStep, taskErrorOf, untriedError } from "./task-state.js";
+import { UnderWay } from "./under-way.js";
+
+/** The delay before storing an outcome is retried. */
+const STORE_AGAIN_MS = 1_000;
+const ACCOUNT_LOOK_MS = 1_000;
+
+export class Dispatcher {
+	readonly #world: CallsWorld;
+	readonly #book: Book;
+	readonly #breakers: Breakers;
+	readonly #gate: CircuitGate;
+	readonly #ready = new ReadyQueue();
+	readonly #underWay = new UnderWay();
+	readonly #delayed = new Map<string, () => void>();
+	readonly plans: PlanWorld;
+	#number = 0;
+	#cancelLook: (() => void) | null = null;
+	#closed = false;
+	/** Running attempts are left to the next daemon. */
+	#abandoned = false;
+
+	constructor(world: CallsWorld, book: Book, breakers: Breakers) {
+		this.#world = world;
+		this.#book = book;
+		this.#breakers = breakers;
+		this.#gate = new CircuitGate({
+			...{ clock: world.clock, breakers },
+			isOpen: (taskId) => book.task(taskId) !== undefined,
+			look: (agentId) => {
+				this.#endOverdue(agentId);
+				this.pump();
+			},
+		});
+		this.plans = {
+			book,
+			enqueue: (task) => this.enqueue(task),
+			abort: (taskId) => this.#underWay.callOff(taskId),
+		};
+	}
+
+	/** Queues a task, now or when it is due. */
+	enqueue(task: StoredTask): void {
+		const { taskId, agentId, priority, next } = task;
+		if (next !== null) {
+			// A wall clock that was set back must not extend the decided delay.
+			const leftMs = Math.max(0, next.dueAtMs - this.#world.clock.now().wallMs);
+			this.#delay(task, Math.min(next.afterMs, leftMs));
+			return;
+		}
+		this.#number += 1;
+		// The others wait for the result of the probe.
+		const isProbe = this.#gate.isProbe(agentId, taskId);
+		this.#ready.add({
+			...{ taskId, agentId, number: this.#number, sinceMs: this.#world.clock.now().steadyMs },
+			priority: isProbe ? Number.POSITIVE_INFINITY : priority,
+		});
+		this.pump();
+	}
+
+	/** Starts everything that may start now. */
+	pump(): void {
+		while (!this.#closed) {
+			const waiting = this.#ready.take((agentId) => this.#mayServe(agentId));
+			if (waiting === null) return;
+			const task = this.#book.task(waiting.taskId);
+			// It may have been cancelled while it waited.
+			if (task?.status === "queued" || task?.status === "retried") this.#dispatch(task);
+		}
+	}
+
+	/** Whether an attempt of this task, or of a task of this plan, is running. */
+	isUnderWay(id: string): boolean {
+		if (this.#underWay.has(id)) return true;
+		const plan = this.#book.plan(id);
+		return (
+			plan !== undefined && [...plan.tasks.values()].some((task) => this.#underWay.has(task.taskId))
+		);
+	}
+
+	get isClosed(): boolean {
+		return this.#closed;
+	}
+
+	/**
+	 * Starts nothing any more. Lets attempts finish for a while, then kills them; the next daemon
+	 * continues their tasks. Waiting clients get a response before that.
+	 */
+	async close(graceMs: number): Promise<void> {
+		this.#closed = true;
+		for (const cancel of this.#delayed.values()) cancel();
+		this.#cancelLook?.();
+		this.#gate.close();
+		const untilMs = this.#world.clock.now().steadyMs + graceMs;
+		while (this.#underWay.size > 0 && this.#world.clock.now().steadyMs < untilMs) {
+			this.#book.answerWaiters((id) => this.isUnderWay(id));
+			await new Promise<void>((resolve) => this.#world.clock.schedule(CLOSE_LOOK_MS, resolve));
+		}
+		this.#book.answerWaiters(() => false);
+		this.#abandoned = true;
+		this.#underWay.callOffAll();
+	}
+
+	#delay(task: StoredTask, afterMs: number): void {
+		const { taskId } = task;
+		const cancel = scheduleLong(this.#world.clock, afterMs, () => {
+			this.#delayed.delete(taskId);
+			this.enqueue({ ...task, next: null });
+		});
+		this.#delayed.set(taskId, cancel);
+	}
+
+	#specOf(agentId: string): CallableSpec | null {
+		return callable(this.#world.specOf(agentId));
+	}
+
+	#mayServe(agentId: string): boolean {
+		if (!this.#gate.mayPass(agentId)) return false;
+		const spec = this.#specOf(agentId);
+		const kind = spec?.kind ?? "call";
+		if (this.#underWay.ofKind(kind) >= this.#world.concurrency[kind]) return false;
+		const limit = spec?.concurrency ?? 1;
+		const underWay = this.#underWay.ofAgent(agentId);
+		if (underWay >= limit) return false;
+		const may = this.#world.mayCall(agentId, underWay);
+		if (!may) this.#lookLater();
+		return may;
+	}
+
+	/** There is no notification when an account may continue, so it is polled. */
+	#lookLater(): void {
+		if (this.#closed) return;
+		this.#cancelLook ??= this.#world.clock.schedule(ACCOUNT_LOOK_MS, () => {
+			this.#cancelLook = null;
+			this.pump();
+		});
+	}
+
+	#dispatch(task: StoredTask): void {
+		const { agentId, taskId } = task;
+		const spec = this.#specOf(agentId);
+		if (spec === null) {
+			this.#giveUp(task, `${agentId} no longer exists or no longer accepts requests`);
+			return;
+		}
+		const spent = this.#world.overBudget(agentId);
+		if (spent !== null) {
+			this.#giveUp(task, `${agentId} cannot be called: ${spent}`);
+			return;
+		}
+		const admission = this.#gate.admit(agentId, taskId);
+		if (admission.permit === null) {
+			this.#delay(task, ACCOUNT_LOOK_MS);
+			return;
+		}
+		this.#underWay.add(taskId, spec);
+		this.#untilOver(taskId, this.#run(task, spec, admission.permit, admission));
+	}
+
+	/**
+	 * Starts a task in the change that accepts it, if it need not wait for its turn, which saves one disk
+	 * sync. Null if its turn comes later.
+	 */
+	beginIn(change: Change, task: StoredTask, input: TaskInput): TaskStep | null {
+		const { agentId, taskId } = task;
+		// For a circuit that is not closed, admission changes its state before the attempt is recorded.
+		if (this.#ready.size > 0 || this.#breakers.state(agentId).circuit !== "closed") return null;
+		const spec = this.#closed ? null : this.#specOf(agentId);
+		if (spec === null || !this.#mayServe(agentId)) return null;
+		const { permit } = this.#gate.admit(agentId, taskId);
+		if (permit === null) return null;
+		const begun = beginAttempt(task, this.#world.newId(), change.atMs);
+		if (!begun.changed) return null;
+		this.#underWay.add(taskId, spec);
+		change.onRollback(() => this.#underWay.remove(taskId));
+		change.after(() => this.#untilOver(taskId, this.#perform(begun.task, spec, permit, input)));
+		return begun;
+	}
+
+	#untilOver(taskId: string, attempt: Promise<void>): void {
+		attempt
+			.catch((error: unknown) => this.#world.onError(`task ${taskId}`, error))
+			.finally(() => {
+				this.#underWay.remove(taskId);
+				this.pump();
+			});
+	}
+
+	/** Fails the tasks that have waited for their agent's circuit until their deadline. */
+	#endOverdue(agentId: string): void {
+		const blockedMs = this.#gate.blockedSinceMs(agentId);
+		if (blockedMs === null || this.#closed) return;
+		const { steadyMs } = this.#world.clock.now();
+		const patienceOf = (task: StoredTask) => longestTaskMs(task.retry, task.timeoutMs);
+		const overdue = this.#ready.removeUnless(agentId, ({ taskId, sinceMs }) => {
+			const task = this.#book.task(taskId);
+			return task !== undefined && steadyMs - Math.max(sinceMs, blockedMs) < patienceOf(task);
+		});
+		for (const { taskId } of overdue) {
+			const task = this.#book.task(taskId);
+			if (task === undefined) continue;
+			const waited = `waited ${renderElapsed(patienceOf(task))} for the circuit of ${agentId}`;
+			this.#giveUp(task, `${waited}, which did not close`);
+		}
+	}
+
+	/** Fails a task that cannot be attempted. */
+	#giveUp(task: StoredTask, why: string): void {
+		this.#book
+			.commit((change) => {
+				const current = this.#book.task(task.taskId);
+				if (current === undefined) return;
+				const reason = [why, ...lastErrorOf(current)].join("; ");
+				const error = untriedError("agent_unavailable", reason);
+				const letter = { type: "dead_letter", attempt: null } as const;
+				this.#finish(
+					change,
+					current,
+					stepTask(current, letter, change.atMs, { reason, with: { error } }),
+				);
+			})
+			.catch((error: unknown) => this.#world.onError(`task ${task.taskId}`, error));
+	}
+
+	async #run(
+		task: StoredTask,
+		spec: CallableSpec,
+		permit: Permit,
+		admission: BreakerWrite,
+	): Promise<void> {
+		const { store, newId } = this.#world;
+		const begun = await this.#begin(task.taskId, newId(), admission);
+		if (begun === null) {
+			await this.#book.commit((change) =>
+				this.#breakers.settleIn(change, task.agentId, permit, null),
+			);
+			return;
+		}
+		await this.#perform(begun, spec, permit, store.readTaskInput(task.taskId));
+	}
+
+	/** Runs an attempt whose start is recorded, and records its outcome. */
+	async #perform(
+		begun: StoredTask,
+		spec: CallableSpec,
+		permit: Permit,
+		input: TaskInput | null,
+	): Promise<void> {
+		const { runId } = begun.running ?? { runId: "" };
+		const request = requestFor(begun, spec, input?.payload ?? null, input?.context ?? null);
+		const signal = this.#underWay.signalOf(begun.taskId);
+		const order = { spec, runId, request, timeoutMs: begun.timeoutMs };
+		const end = await this.#world.perform(order, signal);
+		// An attempt that was killed without being cancelled ended with its daemon: the next one decides.
+		const left = this.#abandoned || (end.outcome === null && !signal.aborted);
+		if (!left) await this.#settleSurely(begun, permit, end);
+	}
+
+	/** Records the start of an attempt; null if the task was cancelled in the meantime. */
+	#begin(taskId: string, runId: string, admission: BreakerWrite): Promise<StoredTask | null> {
+		return this.#book.commit((change) => {
+			const { transaction, atMs } = change;
+			admission.write(transaction, atMs);
+			const current = this.#book.task(taskId);
+			if (current === undefined) return null;
+			const begun = beginAttempt(current, runId, atMs);
+			if (!begun.changed) return null;
+			this.#book.putTask(change, begun);
+			const plan = this.#book.plan(current.planId);
+			if (plan !== undefined) this.#book.stepPlan(change, plan, "start", "first task started");
+			return begun.task;
+		});
+	}
+
+	/** An outcome must not be lost because it cannot be stored right now. */
+	async #settleSurely(task: StoredTask, permit: Permit | null, end: AttemptEnd): Promise<void> {
+		for (;;) {
+			try {
+				await this.settle(task.taskId, permit, end);
+				return;
+			} catch (error) {
+				if (this.#closed) throw error;
+				this.#world.onError(`task ${task.taskId}`, error);
+				await new Promise<void>((resolve) => this.#world.clock.schedule(STORE_AGAIN_MS, resolve));
+			}
+		}
+	}
+
+	/** Records the outcome of an attempt, with all consequences. */
+	async settle(taskId: string, permit: Permit | null, end: AttemptEnd): Promise<void> {
+		await this.#book.commit((change) => {
+			const found = this.#book.task(taskId);
+			if (found === undefined) return;
+			const { outcome } = end;
+			const task = outcome === null ? found : withoutLimits(found, outcome);
+			const decision = outcome === null ? null : this.#decideRetry(change, task, outcome);
+			if (permit !== null) {
+				const ended = outcome === null || decision === null ? null : { outcome, decision };
+				this.#breakers.settleIn(change, task.agentId, permit, ended);
+			}
+			if (task.running === null) return;
+			const durationMs = Math.max(0, change.atMs - task.running.startedAtMs);
+			change.transaction.putAttempt(endedAttempt(task, end, change.atMs));
+			if (outcome === null || decision === null) {
+				const cancelled = { reason: "cancelled while running", durationMs };
+				this.#finish(change, task, stepTask(task, { type: "cancel" }, change.atMs, cancelled));
+			} else if (outcome.ok) {
+				this.#succeed(change, task, outcome.result, { reason: decision.reason, durationMs });
+			} else {
+				// Before the retry is enqueued, which needs it.
+				if (decision.type === "retry") change.after(() => this.#gate.keep(taskId, permit));
+				this.#fail(change, task, { outcome, decision, durationMs }, end.over);
+			}
+		});
+	}
+
+	#decideRetry(change: Change, task: StoredTask, outcome: Outcome): RetryDecision {
+		const { attempts: attempt, idempotent, agentId, taskId, correlationId } = task;
+		const facts = { attempt, outcome, idempotent, random: this.#world.random() };
+		const decision = decideRetry(facts, task.retry);
+		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
+		// A line for each success would crowd out everything else in the log; the task's record contains
+		// them.
+		if (!outcome.ok) change.after(() => this.#world.log(decision.reason, ids));
+		return decision;
+	}
+
+	#succeed(
+		change: Change,
+		task: StoredTask,
+		result: unknown,
+		details: { readonly reason: string; readonly durationMs: number },
+	): void {
+		const { taskId, attempts: attempt } = task;
+		change.transaction.putTaskResult(taskId, result);
+		const plan = this.#book.plan(task.planId);
+		if (plan !== undefined) replaceIn(change, plan.results, task.name, result ?? null);
+		const step = stepTask(task, { type: "succeed", attempt }, change.atMs, details);
+		this.#finish(change, task, step);
+	}
+
+	#fail(
+		change: Change,
+		task: StoredTask,
+		{
+			outcome,
+			decision,
+			durationMs,
+		}: {
+			readonly outcome: Extract<Outcome, { ok: false }>;
+			readonly decision: RetryDecision;
+			readonly durationMs: number;
+		},
+		/** When all processes of the attempt are gone, if that is later (T6). */
+		over: Promise<void> | undefined,
+	): void {
+		const { atMs } = change;
+		const { attempts: attempt } = task;
+		const failed = { reason: decision.reason, durationMs, error: outcome.error };
+		const error = taskErrorOf(outcome);
+		if (decision.type !== "retry") {
+			const letter = { type: "dead_letter", attempt } as const;
+			this.#finish(change, task, stepTask(task, letter, atMs, { ...failed, with: { error } }));
+			return;
+		}
+		const { afterMs } = decision;
+		const next = { dueAtMs: atMs + afterMs, afterMs };
+		const step = stepTask(task, { type: "retry", attempt }, atMs, {
+			...failed,
+			with: { error, next },
+		});
+		this.#book.putTask(change, step);
+		change.after(() => {
+			if (over === undefined) this.enqueue(step.task);
+			else void over.then(() => this.enqueue(step.task));
+		});
+	}
+
+	/** Writes a task's final state and advances its plan. */
+	#finish(change: Change, task: StoredTask, step: ReturnType<typeof stepTask>): void {
+		if (!step.changed) return;
+		this.#book.putTask(change, step);
+		const plan = this.#book.plan(task.planId);
+		if (plan !== undefined) advancePlan(this.plans, change, plan);
+	}
+}
+
+const CLOSE_LOOK_MS = 50;
