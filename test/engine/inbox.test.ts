@@ -133,6 +133,22 @@ describe("a text that was accepted", () => {
 		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
 	});
 
+	test("whose record appears only after the run has ended is not typed into the next", async () => {
+		await world.engine.inbox.accept("p:a", "go on");
+		show("❯");
+		await world.pass(2_500);
+		const submittedAtMs = world.clock.now().wallMs;
+		const first = runId();
+		await world.backend.kill({ runId: first } as never);
+		await world.pass(5_000);
+		expect(runId()).not.toBe(first);
+		sessions.told.push({ source: "hook", name: "U", atMs: submittedAtMs, prompt: "go on" });
+		show("❯");
+		await world.pass(60_000);
+		expect(typed()).toBe("");
+		expect(types()).toEqual(["inbox.accepted", "inbox.delivered"]);
+	});
+
 	test("that was submitted by a run which then ended is not typed into the next", async () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		show("❯");

@@ -40,6 +40,8 @@ export const QWEN: DescribedCli = {
 		log: {
 			files: ["<folder>/qwen-telemetry.json"],
 			lines: [
+				// Requests of its helpers are none of the turn's, and are written after it.
+				{ where: { path: "attributes.subagent_name", match: "." } },
 				{
 					where: { path: "attributes.finish_reason", match: "(?i)safety|content_filter" },
 					...{ turn: "failed", cause: "refused", detail: "attributes.finish_reason" },
@@ -73,6 +75,8 @@ export const QWEN: DescribedCli = {
 				detail: "systemPayload.uiEvent.error_message",
 			},
 			{ where: { path: "systemPayload.uiEvent.response_id", match: "." }, request: "ok" },
+			// A prompt is in the conversation also if qwen is killed before it runs the hook.
+			{ where: { path: "provenance", match: "^real_user$" }, prompt: "message.parts" },
 		],
 		screen: {
 			ready: ["Type your message", "^\\s*\\w+ mode \\(shift \\+ tab to cycle\\)"],

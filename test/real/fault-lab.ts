@@ -29,6 +29,8 @@ interface Seen {
 	reportedAfterS: number | null;
 }
 
+/** All CLIs start at once, and opencode takes minutes for that on a loaded machine. */
+const START_MS = 420_000;
 /** How long a report may take before the row fails. */
 const REPORT_MS = 100_000;
 const CONTINUE = "Continue.";
@@ -85,6 +87,8 @@ export class FaultLab {
 
 	async #open(): Promise<Session> {
 		const session = await openSession(this.#cli, LAB_KEYS);
+		const isReady = async () => (await session.agent()).activity === "ready";
+		await session.until("it has started", isReady, START_MS);
 		await session.ask("say hello");
 		return session;
 	}

@@ -48,7 +48,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 	(name, cli) => {
 		let session: Session;
 		beforeAll(async () => {
-			session = await openSession(cli);
+			session = await openSession(cli, { turn_retry: { max_attempts: 0 } });
 		});
 		afterAll(() => session.close());
 

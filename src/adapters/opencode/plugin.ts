@@ -50,14 +50,10 @@ const PASSED_ON = {
 			if (info.time?.completed && !info.summary) answered(sessionID, info);
 			return;
 		}
-		// It is stored now; before, it could still be lost.
-		const text = prompts.get(info.id);
-		if (text === undefined) return;
-		prompts.delete(info.id);
-		turn = { error: null, finished: false };
-		attempts = { count: 0, since: 0 };
-		contents.clear();
-		report("prompt", { sessionID, text }, "each");
+		const prompt = prompts.get(info.id);
+		if (prompt === undefined) return;
+		prompt.sessionID = sessionID;
+		confirm(info.id, prompt);
 	},
 	"session.status": ({ sessionID, status }) => {
 		if (status.type === "retry") report("status", failed(sessionID, { status }));
@@ -65,6 +61,10 @@ const PASSED_ON = {
 	},
 	"message.part.updated": ({ part }) => {
 		if (part.type === "tool" || part.text) contents.add(part.messageID);
+		const prompt = prompts.get(part.messageID);
+		if (prompt === undefined) return;
+		prompt.unsaved.delete(part.id);
+		confirm(part.messageID, prompt);
 	},
 	"message.part.delta": ({ messageID }) => contents.add(messageID),
 	"session.error": ({ error, sessionID }) => {
@@ -78,6 +78,15 @@ const PASSED_ON = {
 	"permission.asked": ({ sessionID }) => report("permission.asked", { sessionID }),
 	"permission.replied": ({ sessionID }) => report("permission.replied", { sessionID }),
 };
+// A killed opencode loses a prompt whose message is saved and whose text, which is saved after it, is not.
+function confirm(id, { sessionID, text, unsaved }) {
+	if (sessionID === null || unsaved.size > 0) return;
+	prompts.delete(id);
+	turn = { error: null, finished: false };
+	attempts = { count: 0, since: 0 };
+	contents.clear();
+	report("prompt", { sessionID, text }, "each");
+}
 // It repeats the request when the service returns an empty response: no text, tools or tokens.
 function answered(sessionID, { id, error, finish, tokens = {} }) {
 	if (finish && contents.has(id)) {
@@ -103,7 +112,9 @@ export const Reeve = async () => spool === undefined ? {} : {
 	"chat.message": async ({ sessionID }, { message, parts }) => {
 		if (subagents.has(sessionID)) return;
 		const typed = parts.filter(({ type, synthetic }) => type === "text" && !synthetic);
-		prompts.set(message.id, typed.map(({ text }) => text).join("\\n"));
+		const text = typed.map(({ text }) => text).join("\\n");
+		const unsaved = new Set(typed.flatMap(({ id }) => id ?? []));
+		prompts.set(message.id, { sessionID: null, text, unsaved });
 	},
 	"tool.execute.before": async ({ callID, sessionID }) => {
 		tools.add(callID);

@@ -157,11 +157,23 @@ export class Attendant {
 		const prompts = source !== "screen" || reading?.besidesLimit === "ready";
 		const idle = activity === "ready" || (activity === "rate_limited" && prompts);
 		const asksToGo = idle && inbox.head(spec.id) !== null;
-		if (!asksToGo) return deliver(world, activity, signs);
+		const reports = await this.#reportsOnHead(signs);
+		if (!asksToGo) return deliver(world, activity, reports);
 		// A person is typing into its input, or the next message would fail like the last turn.
 		const isHeld = this.#run.drafts.has(spec.id, signs) || this.#needsOperator(signs);
-		if (isHeld) return deliver(world, "waiting_input", signs);
-		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", signs);
+		if (isHeld) return deliver(world, "waiting_input", reports);
+		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", reports);
+	}
+
+	/**
+	 * The reports that may confirm the next message. A process of an earlier run may have recorded it after the run's
+	 * exit was handled; to type it again would duplicate it.
+	 */
+	async #reportsOnHead(signs: readonly AgentSign[]): Promise<readonly AgentSign[]> {
+		const { inbox, spec, runId, sessions } = this.#run;
+		const head = inbox.head(spec.id);
+		if (head === null || head.phase === "queued" || head.runId === runId) return signs;
+		return sessions.signs(spec, this.#run.conversation(), head.typedAtMs ?? head.atMs);
 	}
 
 	/** The screen reading, in which an input counts only once the resumed conversation is visible too. */
