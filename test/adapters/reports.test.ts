@@ -143,7 +143,7 @@ describe("opencode", () => {
 		}
 		expect(await last("opencode")).toMatchObject({
 			...{ activity: "busy", attempt: { cause: "unknown", count: 3 } },
-			detail: expect.stringContaining("nothing"),
+			detail: expect.stringContaining("empty response"),
 		});
 		await idle();
 		expect(await last("opencode")).toMatchObject({ failure: { cause: "unknown" } });
@@ -243,7 +243,7 @@ describe("pi", () => {
 		tell("agent_end", { messages: [{ role: "user" }, answer] });
 		expect(await last("pi")).toMatchObject({
 			...{ activity: "ready", failure: { cause: "unknown" } },
-			detail: expect.stringContaining("nothing"),
+			detail: expect.stringContaining("empty response"),
 		});
 		tell("agent_end", { messages: [{ ...answer, usage: { output: 2 } }] });
 		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });

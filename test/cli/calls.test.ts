@@ -92,7 +92,7 @@ describe("reeve call", () => {
 			5,
 			expect.stringContaining("accepts no requests"),
 		]);
-		expect((await home.reeve("call", "p:missing", "go")).code).toBe(4);
+		expect((await home.reeve("call", "p:no-such-agent", "go")).code).toBe(4);
 	});
 
 	test("fails with the reason on stderr, and the task on stdout only as JSON", async () => {

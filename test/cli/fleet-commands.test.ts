@@ -93,7 +93,7 @@ describe("reeve up", () => {
 		expect(stdout).toContain("5 agents: 1 halted, 1 already running, 1 failed, 2 on call");
 		expect(stderr).toContain("`reeve resume web:coder`");
 		expect(stderr).toContain("`reeve reload`");
-		expect(stderr).toContain("`reeve logs web:x`");
+		expect(stderr).toContain("`reeve explain web:x`");
 	});
 
 	test("requests each scope once, and keeps the first result of an agent", async () => {

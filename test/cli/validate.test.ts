@@ -68,7 +68,7 @@ projects:
 		writeFileSync(join(cwd, "reeve.yaml"), fleet("__proto__"));
 		const { code, stdout } = await runReeve(["validate"], { cwd });
 		expect(code).toBe(2);
-		expect(stdout).toContain("env.__proto__: this is not a valid key");
+		expect(stdout).toContain("env.__proto__: this name is reserved");
 	});
 
 	test("gives the same as JSON", async () => {

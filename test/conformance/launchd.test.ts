@@ -113,7 +113,7 @@ describe("launchctl's words", () => {
 		const here = { domain: "gui/501", program, env };
 		expect(explainLaunchdProblem(here)).toBeNull();
 		writeFileSync(join(folder, "no-desktop"), "");
-		expect(explainLaunchdProblem(here)).toContain("no launchd session gui/501");
+		expect(explainLaunchdProblem(here)).toContain("the launchd session gui/501 does not exist");
 		const none = { ...here, program: "/nowhere/launchctl" };
 		expect(explainLaunchdProblem(none)).toBe("launchd is only available on macOS");
 	});

@@ -85,6 +85,8 @@ export function treeSuite(world: () => World): void {
 		await until(() => got().includes("far"));
 		expect(all.length).toBeGreaterThan(groups.length);
 		expect(await run.client.signal(signals.SIGKILL, 0)).toEqual([run.started.agent]);
+		// The shell in its own session outlives the agent, and the world ends only the processes it knows.
+		expect((await run.client.kill()).proven).toBe(true);
 	});
 
 	it.each([
