@@ -4,6 +4,7 @@ import { constants } from "node:os";
 import type { TerminalSize } from "../../ports/backend.js";
 import { PayloadReader } from "./payload.js";
 
+export const STATUS = 32;
 export const INPUT = 34;
 const DONE = 35;
 export const NOT_DONE = 36;

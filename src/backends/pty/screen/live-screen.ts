@@ -19,6 +19,7 @@ import {
 	readFollowing,
 	readOutput,
 	readResized,
+	STATUS,
 } from "../shim-messages.js";
 import { createEmulator, type Emulator } from "./emulator.js";
 import { readLogBytes, readLogTable } from "./log-bytes.js";
@@ -94,6 +95,8 @@ export class LiveScreen {
 	async text(): Promise<string> {
 		this.#touch();
 		await this.#ready;
+		// The shim answers after all output that it has read by now. A screen whose run is over shows its last output.
+		await this.#connection?.ask(STATUS, EMPTY).catch(() => {});
 		const emulator = this.#emulator;
 		if (emulator === null) throw new Error("the screen is closed");
 		return new Promise((resolve) => emulator.settle(() => resolve(emulator.text())));
