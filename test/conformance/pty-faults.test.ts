@@ -211,6 +211,16 @@ describe("when the starter is killed", options, () => {
 		expect(await backend.kill(runOf(next))).toMatchObject({ ok: true });
 	});
 
+	test("with nothing left to run, a client that leaves removes its socket", async () => {
+		const backend = world.connect();
+		const handle = await startOk(backend, world.request({ type: "lives-on" }));
+		await killAndWait(world.holder());
+		await backend.kill(runOf(handle));
+		expect(existsSync(starterSocketPath(world.backendFolder))).toBe(true);
+		await backend.close();
+		expect(existsSync(starterSocketPath(world.backendFolder))).toBe(false);
+	});
+
 	test("while no client is there, the next one finds every agent", async () => {
 		const first = world.connect();
 		const handles = await Promise.all(

@@ -45,6 +45,7 @@ import { killTree, listTree, type ShimConnection, signalWorkers } from "./shim-c
 import { type Begun, beginRun } from "./start-run.js";
 import { StarterClient } from "./starter-client.js";
 import {
+	removeDeadSocket,
 	starterArgv,
 	starterEnvironment,
 	starterLogPath,
@@ -118,6 +119,7 @@ const EMPTY_LOOK_MS = 10;
 
 class ShimBackend implements Backend {
 	readonly name: string;
+	readonly #folder: string;
 	readonly #folders: AgentFolders;
 	readonly #starter: StarterClient;
 	readonly #starterGroups: GroupsOfStarter;
@@ -140,6 +142,7 @@ class ShimBackend implements Backend {
 	constructor(options: PtyBackendOptions) {
 		const { folder, program, groups } = options;
 		this.name = options.name ?? "pty";
+		this.#folder = folder;
 		this.#folders = new AgentFolders(folder);
 		this.#starter = new StarterClient({
 			folder,
@@ -295,7 +298,10 @@ class ShimBackend implements Backend {
 		this.#isClosed = true;
 		this.#starter.close({ isIdle: this.#runs.isIdle });
 		this.#runs.close();
-		if (this.#runs.isIdle) this.#starterGroups.known?.sweep();
+		if (this.#runs.isIdle) {
+			this.#starterGroups.known?.sweep();
+			await removeDeadSocket(this.#folder);
+		}
 		this.#starterGroups.close();
 	}
 
