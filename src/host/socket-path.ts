@@ -4,7 +4,8 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 
 /** macOS has the lowest limit: 104 bytes with the terminator. */
@@ -26,4 +27,18 @@ export function makePrivateFolder(folder: string): void {
 	if ((found.mode & 0o077) !== 0) {
 		throw new Error(`${folder} is accessible to other users: chmod 700 ${folder}`);
 	}
+}
+
+/** Removes a socket whose server was killed. Call it only where no process can start another server meanwhile. */
+export async function removeDeadSocket(path: string): Promise<void> {
+	if (!existsSync(path)) return;
+	const isDead = await new Promise<boolean>((resolve) => {
+		const socket = connect(path);
+		socket.once("connect", () => {
+			socket.destroy();
+			resolve(false);
+		});
+		socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code === "ECONNREFUSED"));
+	});
+	if (isDead) rmSync(path, { force: true });
 }

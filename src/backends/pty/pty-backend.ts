@@ -13,6 +13,7 @@ import type { Argv, Groups } from "../../host/cgroup.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
 import { RunTrees } from "../../host/run-trees.js";
+import { removeDeadSocket } from "../../host/socket-path.js";
 import { shimPath } from "../../native/find-binary.js";
 import type {
 	AgentSignal,
@@ -45,7 +46,6 @@ import { killTree, listTree, type ShimConnection, signalWorkers } from "./shim-c
 import { type Begun, beginRun } from "./start-run.js";
 import { StarterClient } from "./starter-client.js";
 import {
-	removeDeadSocket,
 	starterArgv,
 	starterEnvironment,
 	starterLogPath,
@@ -300,7 +300,7 @@ class ShimBackend implements Backend {
 		this.#runs.close();
 		if (this.#runs.isIdle) {
 			this.#starterGroups.known?.sweep();
-			await removeDeadSocket(this.#folder);
+			await removeDeadSocket(starterSocketPath(this.#folder));
 		}
 		this.#starterGroups.close();
 	}

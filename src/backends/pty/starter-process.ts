@@ -4,16 +4,7 @@
  */
 
 import { spawn } from "node:child_process";
-import {
-	closeSync,
-	existsSync,
-	openSync,
-	readFileSync,
-	rmSync,
-	statSync,
-	truncateSync,
-} from "node:fs";
-import { connect } from "node:net";
+import { closeSync, openSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Argv } from "../../host/cgroup.js";
@@ -74,21 +65,6 @@ export async function reachStarter(place: StarterPlace): Promise<Connection> {
 		}
 		await sleep(pauseMs);
 	}
-}
-
-/** Removes the socket of a starter that was killed. Only the daemon of the home starts one, so none can appear meanwhile. */
-export async function removeDeadSocket(folder: string): Promise<void> {
-	const path = starterSocketPath(folder);
-	if (!existsSync(path)) return;
-	const isDead = await new Promise<boolean>((resolve) => {
-		const socket = connect(path);
-		socket.once("connect", () => {
-			socket.destroy();
-			resolve(false);
-		});
-		socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
-	});
-	if (isDead) rmSync(path, { force: true });
 }
 
 interface StartedProcess {

@@ -169,6 +169,7 @@ class SessionBackend implements Backend {
 		if (this.#timer !== null) clearInterval(this.#timer);
 		await this.#inner.close();
 		await this.#opening;
+		await this.#server.close();
 	}
 
 	#keep(handle: RunHandle, size: TerminalSize): void {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { replaceFileSync } from "../../home/replace-file.js";
 import type { Argv } from "../../host/cgroup.js";
-import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
+import { makePrivateFolder, removeDeadSocket, socketPathIn } from "../../host/socket-path.js";
 import { isExecutable } from "../../host/spawn-errors.js";
 import type { TerminalSize } from "../../ports/backend.js";
 
@@ -92,6 +92,11 @@ export class TmuxServer {
 	async resize(name: string, { columns, rows }: TerminalSize): Promise<void> {
 		const size = ["-x", String(columns), "-y", String(rows)];
 		await this.#run(["resize-window", "-t", `=${name}:`, ...size]);
+	}
+
+	/** Removes the socket of a server that was killed. */
+	async close(): Promise<void> {
+		await removeDeadSocket(socketPathIn(this.#folder, SOCKET));
 	}
 
 	async #run(command: readonly string[], enclose: ((argv: Argv) => Argv) | null = null) {
