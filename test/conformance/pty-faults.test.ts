@@ -221,6 +221,23 @@ describe("when the starter is killed", options, () => {
 		expect(existsSync(starterSocketPath(world.backendFolder))).toBe(false);
 	});
 
+	test("and its client too, the next client removes the control groups of a run that is over", async () => {
+		const first = world.connect();
+		const { runId, data } = await startOk(first, world.request({ type: "lives-on" }));
+		const groups = String(data["groups"] ?? "")
+			.split(":")
+			.filter(Boolean);
+		await first.close();
+		await killAndWait(world.holder());
+		const second = world.connect();
+		const found = await second.recover(runId, null);
+		if (found.state !== "running") throw new Error(`the run is ${found.state}`);
+		await second.kill(runOf(found.handle));
+		await second.forget(runId);
+		await second.close();
+		expect(groups.filter((path) => existsSync(path))).toEqual([]);
+	});
+
 	test("while no client is there, the next one finds every agent", async () => {
 		const first = world.connect();
 		const handles = await Promise.all(

@@ -10,6 +10,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Argv, Groups } from "../../host/cgroup.js";
+import { removeGroup } from "../../host/cgroup-folders.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
 import { RunTrees } from "../../host/run-trees.js";
@@ -299,7 +300,7 @@ class ShimBackend implements Backend {
 		this.#starter.close({ isIdle: this.#runs.isIdle });
 		this.#runs.close();
 		if (this.#runs.isIdle) {
-			this.#starterGroups.known?.sweep();
+			this.#starterGroups.sweep();
 			await removeDeadSocket(starterSocketPath(this.#folder));
 		}
 		this.#starterGroups.close();
@@ -437,8 +438,9 @@ class ShimBackend implements Backend {
 	}
 
 	#removeGroups(paths: readonly string[]): void {
-		const { pid } = this.#starter;
-		if (paths.length > 0 && pid !== null) this.#groups(pid).remove(paths);
+		if (this.#ownGroups !== null) this.#ownGroups.remove(paths);
+		// Also where this client has never needed the starter.
+		else for (const path of paths) removeGroup(path);
 	}
 
 	#report(exit: RunExit): void {

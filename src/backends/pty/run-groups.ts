@@ -13,8 +13,11 @@ export interface GroupsOfStarter {
 	of(starterPid: number): Groups;
 	/** The groups of a run whose shim, with this pid, was started by a starter that may be gone. */
 	find(runId: string, shimPid: number): readonly string[];
-	/** Those of the last requested starter; null before that. */
-	readonly known: Groups | null;
+	/**
+	 * Removes the empty groups of all runs. Without a known starter, they are looked for where the starter of this
+	 * process would be.
+	 */
+	sweep(): void;
 	close(): void;
 }
 
@@ -30,13 +33,13 @@ export function createStarterGroups(
 	let known: Groups | null = null;
 	let knownPid = 0;
 	let knownText = "";
-	let sweep: NodeJS.Timeout | undefined;
+	let timer: NodeJS.Timeout | undefined;
 
 	function create(pid: number): Groups {
 		const layout = off ?? readGroupLayout(pid);
 		const groups = createGroups(owner, layout, { steps: false });
-		clearTimeout(sweep);
-		sweep = setTimeout(() => groups.sweep(), SWEEP_AFTER_MS).unref();
+		clearTimeout(timer);
+		timer = setTimeout(() => groups.sweep(), SWEEP_AFTER_MS).unref();
 		return groups;
 	}
 
@@ -58,11 +61,14 @@ export function createStarterGroups(
 			const layout = typeof asked === "string" && off === null ? readGroupLayout() : asked;
 			return typeof layout === "string" ? [] : findGroups(layout, `${owner}-${runId}`);
 		},
-		get known() {
-			return known;
+		sweep() {
+			if (off !== null) return;
+			const groups = known ?? createGroups(owner, readGroupLayout(), { steps: false });
+			groups.sweep();
+			if (known === null) groups.close();
 		},
 		close() {
-			clearTimeout(sweep);
+			clearTimeout(timer);
 			known?.close();
 			known = null;
 		},
