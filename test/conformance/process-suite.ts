@@ -3,6 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { readProcessTable } from "../../src/host/process-table.js";
@@ -387,6 +388,8 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			const exits = listen(backend);
 			const handle = await startOk(backend, world.request({ type: "exits", code: 0 }));
 			await eventually(() => exits.first(handle.runId));
+			// Start times have a resolution of 10 ms. Pids are not reused that fast.
+			await sleep(50);
 			const impostor = spawn("sleep", ["1000"], { stdio: "ignore", detached: true });
 			bystanders.push(impostor);
 			const identity = readIdentity(impostor.pid as number);

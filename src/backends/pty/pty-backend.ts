@@ -297,7 +297,7 @@ class ShimBackend implements Backend {
 
 	async close(): Promise<void> {
 		this.#isClosed = true;
-		this.#starter.close({ isIdle: this.#runs.isIdle });
+		await this.#starter.close({ isIdle: this.#runs.isIdle });
 		this.#runs.close();
 		if (this.#runs.isIdle) {
 			this.#starterGroups.sweep();

@@ -19,7 +19,7 @@ import {
 	type Started,
 	type StartFailed,
 } from "./starter-messages.js";
-import { lastLine, reachStarter, type StarterPlace } from "./starter-process.js";
+import { findStarter, lastLine, reachStarter, type StarterPlace } from "./starter-process.js";
 
 /** After this time a start is looked up by its files. */
 const START_MS_MAX = 30_000;
@@ -76,19 +76,23 @@ export class StarterClient {
 	}
 
 	/**
-	 * Does not wait for a connection in progress. A starter without runs need not wait for another
-	 * daemon; it stays as long as it has a child.
+	 * Does not wait for a connection that is still being made. A starter without runs is asked to leave instead of
+	 * waiting for another daemon, also one that this client has not needed; it stays as long as it has a child.
 	 */
-	close({ isIdle }: { readonly isIdle: boolean }): void {
+	async close({ isIdle }: { readonly isIdle: boolean }): Promise<void> {
 		this.#isClosed = true;
-		this.#connecting?.then(
-			(connection) => {
-				if (isIdle && this.#pid !== null && !connection.isClosed) askToExit(this.#pid);
-				connection.close();
-			},
-			() => {},
-		);
+		const connecting = this.#connecting;
 		this.#connecting = null;
+		const dismiss = (connection: Connection, pid: number | null) => {
+			if (isIdle && pid !== null && !connection.isClosed) askToExit(pid);
+			connection.close();
+		};
+		if (connecting !== null) {
+			connecting.then((connection) => dismiss(connection, this.#pid)).catch(() => {});
+		} else if (isIdle) {
+			const found = await findStarter(this.#place.folder).catch(() => null);
+			if (found !== null) dismiss(found, found.hello.u32());
+		}
 	}
 
 	/** Repeatable requests are sent again after a lost connection. */

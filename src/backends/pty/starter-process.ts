@@ -45,6 +45,9 @@ const peerIn = (folder: string): Peer => ({
 	answers: ANSWERS,
 });
 
+/** Connects to the starter of a folder, if there is one. */
+export const findStarter = (folder: string): Promise<Connection> => openConnection(peerIn(folder));
+
 /** Connects to the starter, starting it if necessary. Rejects with the reason. */
 export async function reachStarter(place: StarterPlace): Promise<Connection> {
 	const peer = peerIn(place.folder);
