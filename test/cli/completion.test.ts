@@ -43,7 +43,8 @@ test.each([
 	expect(await createShell(env)(["bash", "--norc", "-c", inBash(line)])).toBe(expected);
 });
 
-test.skipIf(!hasShell("fish"))("fish completes commands and agents", async () => {
+test("fish completes commands and agents", async ({ skip }) => {
+	skip(!hasShell("fish"), "fish is not installed");
 	const { env } = await startFakeDaemon(DAEMON);
 	const script = (line: string) => `reeve completion fish | source; complete -C 'reeve ${line}'`;
 	expect(await createShell(env)(["fish", "-c", script("pl")])).toBe("plan\n");
@@ -51,7 +52,8 @@ test.skipIf(!hasShell("fish"))("fish completes commands and agents", async () =>
 	expect(await createShell(env)(["fish", "-c", script("down web:c")])).toMatch(/^web:coder\n/);
 });
 
-test.skipIf(!hasShell("zsh"))("zsh accepts its script", async () => {
+test("zsh accepts its script", async ({ skip }) => {
+	skip(!hasShell("zsh"), "zsh is not installed");
 	const { env } = await startFakeDaemon(DAEMON);
 	const script =
 		"autoload -U compinit; compinit -D; source <(reeve completion zsh); print $_comps[reeve]";
