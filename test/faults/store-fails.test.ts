@@ -97,6 +97,7 @@ test("a database that another program has locked: the same, with that reason", {
 	home.writeFleet(FLEET);
 	await home.must("up");
 	const other = await connect(database());
+	other.exec("PRAGMA busy_timeout = 10000");
 	other.exec("BEGIN IMMEDIATE");
 	await expectRefusalAndRecovery(/cannot write to the database: the database is locked/, () =>
 		other.exec("ROLLBACK"),
@@ -112,6 +113,7 @@ test("an agent that dies while nothing can be stored is shown as gone, not as ru
 	const before = await pids();
 	const other = await connect(database());
 	onTestFinished(() => other.close());
+	other.exec("PRAGMA busy_timeout = 10000");
 	other.exec("BEGIN IMMEDIATE");
 	const [a, , w] = before;
 	for (const pid of [a, w]) killProcess(pid);
@@ -178,6 +180,7 @@ test("a daemon ends and begins while nothing can be stored, says why it waits, a
 	await home.must("up");
 	const before = await pids();
 	const other = await connect(database());
+	other.exec("PRAGMA busy_timeout = 10000");
 	other.exec("BEGIN IMMEDIATE");
 	await home.must("daemon", "stop");
 	const starting = home.reeve("daemon", "start");
