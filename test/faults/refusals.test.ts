@@ -31,7 +31,7 @@ tool: { kind: call, command: [sh, '-c', 'echo called >> ledger; cat'] }`);
 	await home.must("up");
 	const [before] = await home.ps();
 	const other = await connect(join(home.env["REEVE_HOME"] ?? "", "reeve.db"));
-	other.exec("BEGIN IMMEDIATE");
+	other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
 	// All at once: none of them knows yet that nothing can be stored.
 	const refused = await Promise.all([
 		home.reeve("restart", "p:a"),

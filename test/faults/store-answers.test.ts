@@ -134,7 +134,7 @@ test("a locked database: refused requests leave nothing, acknowledged ones survi
 	const world = await createWorld();
 	const other = await connect(join(home.env["REEVE_HOME"] ?? "", "reeve.db"));
 	await expectTrueAnswers(world, {
-		begin: () => other.exec("BEGIN IMMEDIATE"),
+		begin: () => other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE"),
 		end: () => other.exec("ROLLBACK"),
 	});
 });

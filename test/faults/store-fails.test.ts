@@ -97,8 +97,7 @@ test("a database that another program has locked: the same, with that reason", {
 	home.writeFleet(FLEET);
 	await home.must("up");
 	const other = await connect(database());
-	other.exec("PRAGMA busy_timeout = 10000");
-	other.exec("BEGIN IMMEDIATE");
+	other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
 	await expectRefusalAndRecovery(/cannot write to the database: the database is locked/, () =>
 		other.exec("ROLLBACK"),
 	);
@@ -113,8 +112,7 @@ test("an agent that dies while nothing can be stored is shown as gone, not as ru
 	const before = await pids();
 	const other = await connect(database());
 	onTestFinished(() => other.close());
-	other.exec("PRAGMA busy_timeout = 10000");
-	other.exec("BEGIN IMMEDIATE");
+	other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
 	const [a, , w] = before;
 	for (const pid of [a, w]) killProcess(pid);
 	const gone = {
@@ -180,8 +178,7 @@ test("a daemon ends and begins while nothing can be stored, says why it waits, a
 	await home.must("up");
 	const before = await pids();
 	const other = await connect(database());
-	other.exec("PRAGMA busy_timeout = 10000");
-	other.exec("BEGIN IMMEDIATE");
+	other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
 	await home.must("daemon", "stop");
 	const starting = home.reeve("daemon", "start");
 	const log = () => readFileSync(join(home.env["REEVE_HOME"] ?? "", "daemon.log"), "utf8");

@@ -85,6 +85,6 @@ test("no route fails by itself or hangs while the database is locked", {
 	home.writeFleet(FLEET);
 	await home.must("up");
 	const other = await connect(join(home.env["REEVE_HOME"] ?? "", "reeve.db"));
-	other.exec("BEGIN IMMEDIATE");
+	other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
 	await expectAnswers().finally(() => other.exec("ROLLBACK"));
 });
