@@ -16,6 +16,7 @@ const ROOTS = [
 /** Installed packages, pages that are generated from checked sources, and files that list banned phrases. */
 const SKIPPED =
 	/(^|\/)(node_modules|dist|coverage)$|^docs\/reference$|^scripts\/check-prose\.mjs$|^test\/check\/prose-violations\.ts$/;
+const CHECKED = /\.(ts|mjs|js|md|c|h|sh|pl)$/;
 const HITS_SHOWN_MAX = 20;
 
 /** @type {readonly (readonly [phrase: RegExp, write: string])[]} */
@@ -44,6 +45,19 @@ const PHRASES = [
 	[/\bgoes on with\b|\bwent on\b|\bgoes on (?:for|after|when|as|until)\b/i, "continue"],
 	[/\bmeets? (?:a|its|the) (?:usage )?limit\b/i, "hit, reach"],
 	[/\blook(?:s|ed)? after\b/i, "attend, supervise"],
+	[/\bsa(?:y|ys|id) (?:what|why|where|which|who|whose|how|so)\b/i, "report, show, name"],
+	[/\b(?:is|are|was|were|be) said\b/i, "reported, written, configured"],
+	[/\bas it should(?: be)?\b/i, "correctly, as expected"],
+	[/\bhear(?:s|d)? of\b/i, "learn, get, be notified"],
+	[/\bputs? right\b/i, "correct, fix"],
+	[/\bto the letter\b/i, "unchanged, byte for byte"],
+	[/\bfor good\b/i, "permanently"],
+	[/\bin the words of\b|\bthe words of\b|\blast words\b/i, "text, message, format"],
+	[/\bno (?:fault|slip|news)\b/i, "not a fault, not a mistake"],
+	[
+		/\bwhat (?:waits|waited|came|comes|ended|ends|belongs|depends|stands|stood|lies)\b/i,
+		"name the thing: queued messages, ended runs",
+	],
 	[
 		/\bwhat (?:is|was) (?:said|asked|told) (?:for|of|about)\b/i,
 		"name the thing: the request, the report",
@@ -60,10 +74,10 @@ const HEADLESS = [/^(?:\/\*\*?|\/\/)[\s*]*What\b(?![^.]*\?)/, "start with the no
  */
 function filesIn(path) {
 	if (SKIPPED.test(path) || !existsSync(path)) return [];
-	if (/\.(ts|mjs|md)$/.test(path)) return [path];
+	if (CHECKED.test(path)) return [path];
 	if (/\.\w+$/.test(path) && !path.startsWith(".")) return [];
 	return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-		entry.isDirectory() || /\.(ts|mjs|md)$/.test(entry.name) ? filesIn(join(path, entry.name)) : [],
+		entry.isDirectory() || CHECKED.test(entry.name) ? filesIn(join(path, entry.name)) : [],
 	);
 }
 
@@ -73,11 +87,13 @@ function filesIn(path) {
  */
 function hitsIn(file) {
 	const text = readFileSync(file, "utf8");
-	const pieces = file.endsWith(".md") ? [{ start: 0, prose: text }] : proseIn(file, text);
+	// Other languages are read as a whole: their code does not look like English.
+	const isWhole = !/\.(ts|mjs|js)$/.test(file);
+	const pieces = isWhole ? [{ start: 0, prose: text }] : proseIn(file, text);
 	const hits = pieces.flatMap(({ start, prose }) => {
 		// Code between backticks may use any word.
 		const plain = prose.replace(/`[^`\n]*`/g, (code) => " ".repeat(code.length));
-		return [...PHRASES, ...(file.endsWith(".md") ? [] : [HEADLESS])].flatMap(([phrase, write]) =>
+		return [...PHRASES, ...(isWhole ? [] : [HEADLESS])].flatMap(([phrase, write]) =>
 			[...plain.matchAll(new RegExp(phrase, `${phrase.flags}g`))].map((match) => ({
 				at: start + match.index,
 				phrase: match[0].replace(/^[/*\s]+/, ""),

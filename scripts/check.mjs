@@ -1,7 +1,7 @@
 /**
- * Everything that can be said of the source without running it. `node scripts/check.mjs` runs all
- * steps, `node scripts/check.mjs lint imports` only those. A step is silent when it passes; what a
- * failed one printed is shown after the last has ended.
+ * Every check of the source that does not run it. `node scripts/check.mjs` runs all
+ * steps, `node scripts/check.mjs lint imports` only those. A step is silent when it passes; the
+ * output of failed steps is shown at the end.
  *
  * Works on the checkout that is the current directory, so that tests can run it on a copy.
  */
@@ -23,6 +23,8 @@ const CRUISED = ["src", "test", "scripts", "bench", "examples", "dashboard"].fil
  */
 const STEPS = {
 	types: [process.execPath, COMPILER],
+	"page-types": [process.execPath, COMPILER, "-p", "dashboard"],
+	"worker-types": [process.execPath, COMPILER, "-p", "dashboard/worker"],
 	imports: [
 		tool("depcruise"),
 		...["--config", ".dependency-cruiser.mjs", "--output-type", "err-long", ...CRUISED],
@@ -38,6 +40,7 @@ const STEPS = {
 	generated: [process.execPath, "scripts/generate.mjs", "--check"],
 	native: [process.execPath, "scripts/build-native.mjs", "--check"],
 	prose: [process.execPath, "scripts/check-prose.mjs"],
+	shell: [process.execPath, "scripts/check-shell.mjs"],
 };
 
 /** @param {string} name */
@@ -56,7 +59,7 @@ async function runStep(name) {
 	const startedMs = performance.now();
 	const { code, output } = await runQuietly(program, args);
 	const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-	console.log(`${code === 0 ? "ok  " : "FAIL"} ${name.padEnd(10)} ${seconds} s`);
+	console.log(`${code === 0 ? "ok  " : "FAIL"} ${name.padEnd(12)} ${seconds} s`);
 	return { name, failed: code !== 0, output };
 }
 

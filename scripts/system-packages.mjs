@@ -1,7 +1,7 @@
 /**
  * Sees to the programs that the tests need from the system. Silent when all are there. Installs by
  * itself only where that is expected and harmless: as root, with apt-get (a container). Anywhere else
- * it says what to install; in CI that is an error, elsewhere the tests that need it are skipped.
+ * it prints the missing packages; in CI that is an error, elsewhere the tests that need it are skipped.
  */
 
 import { spawnSync } from "node:child_process";

@@ -15,7 +15,7 @@ const REEVE = resolve("dist/cli/main.js");
  * @property {(world: World) => void | Promise<void>} prepare whatever is no part of the start
  * @property {(world: World, count: number) => unknown} start
  * @property {((world: World) => unknown) | null} list its `ps`
- * @property {(world: World) => unknown} stop all agents, and returns when they are said to be gone
+ * @property {(world: World) => unknown} stop all agents, and returns when they are reported as gone
  * @property {(world: World) => Promise<void>} [adopt] kills the daemon with -9 and starts another
  */
 

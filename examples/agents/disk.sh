@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tells how much of the disk is free. A call agent and a worker agent in one, with nothing but a shell.
+# Reports the free disk space. A call agent and a worker agent in one, with nothing but a shell.
 #
 # A request is one line of JSON on stdin, its answer one line on stdout. Only what Reeve itself writes is
 # picked out of the request by hand here, its id and its action; for payloads take `jq`.

@@ -26,6 +26,7 @@ const BUNDLES = [
 	["daemon/main"],
 	["daemon/self-care/watchdog-worker"],
 	["daemon/inspection/inspect"],
+	["daemon/inspection/describe-config"],
 	["acp/acp-main"],
 	["testing/fake-agent/fake-agent-main"],
 	["index", "agent/index", "client/index", "testing/index"],
@@ -58,13 +59,36 @@ const ownPlaces = {
 };
 
 /**
- * Writes all bundles and gives the packages whose code is in them: those that Reeve imports, and theirs.
+ * The MCP server validates only answers to forms with this part, which brings 250 kB. Reeve shows no forms.
  *
- * @returns {Promise<Set<string>>}
+ * @type {import("esbuild").Plugin}
  */
+const withoutForms = {
+	name: "without-forms",
+	setup({ onLoad }) {
+		onLoad({ filter: /[\\/]sdk[\\/].*[\\/]validation[\\/]ajv-provider\.js$/ }, () => ({
+			contents: `export class AjvJsonSchemaValidator {
+				getValidator() { throw new Error("forms are not supported"); }
+			}`,
+			loader: "js",
+		}));
+	},
+};
+
+/** Writes all bundles and gives the input files whose code is in them. */
 export async function writeBundles() {
 	const inputs = await Promise.all(BUNDLES.map(writeBundle));
-	const packages = inputs.flat().flatMap((path) => {
+	return inputs.flat();
+}
+
+/**
+ * The packages among input files: those that Reeve imports, and theirs.
+ *
+ * @param {readonly string[]} inputs
+ * @returns {Set<string>}
+ */
+export function packagesOf(inputs) {
+	const packages = inputs.flatMap((path) => {
 		const match = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path);
 		return match === null ? [] : [match[1] ?? ""];
 	});
@@ -87,7 +111,7 @@ async function writeBundle(entries) {
 		// Names stay, so that a stack trace can be read.
 		minifySyntax: true,
 		legalComments: "none",
-		plugins: [ownPlaces],
+		plugins: [ownPlaces, withoutForms],
 		metafile: true,
 		write: false,
 		logLevel: "warning",

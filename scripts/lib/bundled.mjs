@@ -10,6 +10,7 @@ export const BUNDLED = [
 	"@xterm/headless",
 	"commander",
 	"re2js",
+	"uqr",
 	"ws",
 	"yaml",
 	"zod",

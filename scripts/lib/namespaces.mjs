@@ -16,7 +16,7 @@ export function explainNoNamespaces() {
 }
 
 /**
- * The command line of a chaos run; REEVE_CHAOS_SECONDS and REEVE_CHAOS_SEED in its environment say how long and which.
+ * The command line of a chaos run; REEVE_CHAOS_SECONDS and REEVE_CHAOS_SEED in its environment set its duration and seed.
  *
  * @returns {[program: string, ...args: string[]]}
  */

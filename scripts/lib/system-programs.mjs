@@ -30,6 +30,13 @@ const SYSTEM_PROGRAMS = [
 		why: "the example agent in Python",
 		packages: { debian: "python3", homebrew: "python", other: "python3" },
 	},
+	{
+		name: "chromium",
+		versionArgs: ["--version"],
+		atLeast: [123, 0],
+		why: "a real browser for the web page",
+		packages: { debian: "chromium", homebrew: "chromium", other: "chromium" },
+	},
 ];
 
 /**

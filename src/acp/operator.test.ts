@@ -31,7 +31,7 @@ describe("an answer to an agent that asks for permission", () => {
 	});
 });
 
-test("the question says what is wanted, what can be answered, and what was not understood", () => {
+test("the question shows the request, the possible answers, and the answer that was not understood", () => {
 	const toolCall = { toolCallId: "t", title: "rm -rf build" };
 	expect(renderQuestion({ toolCall, options: OPTIONS }, "maybe")).toBe(
 		'"maybe" is not one of the choices. wants to do this: rm -rf build\nAnswer with one of: 1. Always allow, 2. Allow, 3. Reject',

@@ -1,7 +1,7 @@
 /** aider. It has no conversation ids, but resumes from its history file. */
 
 import { PLAIN_PROFILE } from "../core/adapter.js";
-import { SERVICE_TEXTS } from "../core/turn-failure.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 
 const HISTORY = "<folder>/history-<conversation>.md";

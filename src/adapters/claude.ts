@@ -1,8 +1,10 @@
 /** Claude Code. Measured with 2.1.325. */
 
 import { PLAIN_PROFILE, type TurnCause } from "../core/adapter.js";
+import { answerOf } from "../core/finish.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import { type SignMeaning, shorten } from "../core/sign.js";
-import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
+import { failureOf } from "../core/turn-failure.js";
 import { NO_USAGE, numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
@@ -48,6 +50,12 @@ export const claude: AgentAdapter = {
 				"^\\s*Enter to \\w+ · Esc to \\w+",
 				"(^|to (confirm|amend|select|navigate|switch|proceed) · )\\s*Esc to (cancel|go back|exit)",
 			],
+			questions: {
+				permission: [
+					"Do you want to (proceed|make this edit|create|delete|overwrite|allow|open|use)\\b.*\\?",
+				],
+				subject: ["^[╌┄]{10,}\\s*\\n\\s*(.+)$"],
+			},
 			retrying: ["· Retrying in \\d+s · attempt \\d+/\\d+"],
 			// Its hooks report limits. On the screen they cannot be distinguished from the text of a
 			// response.
@@ -137,13 +145,20 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 		case "PostToolUseFailure":
 			return { activity: "busy", inTool: false };
 		case "PermissionRequest":
-			return { activity: "waiting_input", detail: `asks to use ${data["tool_name"]}` };
+			return {
+				activity: "waiting_input",
+				detail: `asks to use ${data["tool_name"]}`,
+				question: questionOf(data),
+			};
 		case "Notification":
 			return data["notification_type"] === "permission_prompt"
 				? { activity: "waiting_input" }
 				: null;
 		case "Stop":
-			return { activity: "ready", failure: null, inTool: false };
+			return {
+				...{ activity: "ready", failure: null, inTool: false },
+				...answerOf(data["last_assistant_message"]),
+			};
 		case "StopFailure":
 			return { activity: "ready", ...failedTurn(data, read) };
 		case "SessionEnd":
@@ -151,6 +166,33 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 		default:
 			return null;
 	}
+}
+
+/** Its tools that ask the user something, instead of for permission. */
+const ASKING_TOOLS: ReadonlySet<string> = new Set(["AskUserQuestion", "ExitPlanMode"]);
+
+/** The first of these fields of a tool's input says the most about it. */
+const TELLING = [
+	"command",
+	"file_path",
+	"notebook_path",
+	"url",
+	"query",
+	"pattern",
+	"path",
+	"skill",
+];
+
+function questionOf(data: JsonRecord): NonNullable<SignMeaning["question"]> {
+	const tool = String(data["tool_name"] ?? "");
+	const input = Object(data["tool_input"]) as JsonRecord;
+	const [asked] = Array.isArray(input["questions"]) ? input["questions"] : [];
+	const question = (Object(asked) as JsonRecord)["question"];
+	if (typeof question === "string") return { kind: "choice", text: shorten(question) };
+	const kind = ASKING_TOOLS.has(tool) ? "choice" : "permission";
+	const field = TELLING.find((each) => typeof input[each] === "string");
+	const about = field === undefined ? "" : `: ${input[field]}`;
+	return { kind, text: shorten(`${tool}${about}`) };
 }
 
 const CAUSES: Readonly<Record<string, TurnCause>> = {

@@ -1,8 +1,10 @@
 /** OpenAI Codex. Measured with 0.166. */
 
 import { PLAIN_PROFILE, type TurnCause } from "../core/adapter.js";
+import { answerOf } from "../core/finish.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import type { SignMeaning } from "../core/sign.js";
-import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
+import { failureOf } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
 
@@ -38,8 +40,14 @@ export const codex: AgentAdapter = {
 			questionsReplaceInput: true,
 			busy: ["^[•◦] .*\\(\\d[^()]*• esc to interrupt\\)"],
 			retrying: ["^[•◦] Reconnecting\\.\\.\\. "],
+			questions: {
+				permission: ["^\\s*(Would you like to|Do you want to|Allow )\\b.*\\?"],
+				first: ["^\\s*(Would you like to|Do you want to|Allow )\\b.*\\?"],
+				subject: ["^\\s*\\$ (.+)$", "^\\s*Reason: (.+)$"],
+			},
 			waitingInput: ["^\\s*› \\d+\\. ", "enter select · esc back", "Press enter to continue"],
-			rateLimited: ["^■ You.ve hit your usage limit"],
+			// Its transcript reports limits.
+			rateLimited: [],
 			dialogs: [
 				{ name: "trust", when: "Do you trust the contents of this directory", choose: "^Yes" },
 			],
@@ -77,6 +85,7 @@ export const codex: AgentAdapter = {
 		return {
 			...(typeof data["thread-id"] === "string" ? { conversation: data["thread-id"] } : {}),
 			...(typeof prompt === "string" ? { prompt } : {}),
+			...answerOf(data["last-assistant-message"]),
 		};
 	},
 	readTranscript,
@@ -106,7 +115,11 @@ function readEvent(type: string, payload: JsonRecord, read: SignReader): SignMea
 		case "item_completed":
 			return readItem(Object(payload["item"]) as JsonRecord);
 		case "task_complete":
-			return { activity: "ready", inTool: false, ...outcomeOf(payload["error"], read) };
+			return {
+				...{ activity: "ready", inTool: false },
+				...answerOf(payload["last_agent_message"]),
+				...outcomeOf(payload["error"], read),
+			};
 		case "turn_aborted":
 			return { activity: "ready", inTool: false };
 		default:
@@ -139,7 +152,11 @@ function outcomeOf(error: unknown, { resetAtMs: readReset }: SignReader): SignMe
 	const text = String(message ?? "");
 	// The only text for an account without credit, under the name of a usage limit.
 	if (text.startsWith("Quota exceeded.")) return failureOf({ text, cause: "billing", readReset });
-	if (typeof info === "string") return failureOf({ text, cause: CAUSES[info], readReset });
+	if (typeof info === "string") {
+		// Its other names are those of the services.
+		const body = `${text} ${JSON.stringify({ code: info })}`;
+		return failureOf({ text, body, cause: CAUSES[info], readReset });
+	}
 	const [details] = Object.values(Object(info) as JsonRecord);
 	const status = numberOf((Object(details) as JsonRecord)["http_status_code"]);
 	return failureOf({ text, status, readReset });

@@ -1,8 +1,10 @@
 /** Gemini CLI. Measured with 0.61. */
 
 import { PLAIN_PROFILE, type TextCause } from "../core/adapter.js";
+import { answerOf } from "../core/finish.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import type { SignMeaning } from "../core/sign.js";
-import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
+import { failureOf } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, LogMeaning, SignReader } from "../ports/adapter.js";
 
@@ -23,6 +25,11 @@ export const gemini: AgentAdapter = {
 			ready: ["Type your message", "^ [*>] .*\\n(.*\\n){0,6}? workspace \\(/directory\\)"],
 			// It assumes that a silent tool waits for input.
 			busy: ["\\(esc to cancel, [\\dhms ]+\\)", "Shell awaiting input \\(Tab to focus\\)"],
+			questions: {
+				permission: ["^[\\s│]*(Allow|Apply|Do you want to|Approve)\\b.*\\?"],
+				first: ["^│ \\? "],
+				subject: ["^│ \\? \\S+ +(\\S.*?)[ │]*$"],
+			},
 			waitingInput: ["^[\\s│]*● \\d+\\. ", "Waiting for user confirmation"],
 			retrying: ["This is taking a bit longer", "Trying to reach .* \\(Attempt \\d+/\\d+\\)"],
 			// The transcript contains a tool only after it has finished.
@@ -114,7 +121,7 @@ function readTranscript(
 		case "user":
 			return { activity: "busy", prompt: words };
 		case "gemini":
-			return { failure: null };
+			return { failure: null, ...answerOf(words) };
 		case "error":
 			return failureOf({ text: words, texts: FAILURES, readReset });
 		default:

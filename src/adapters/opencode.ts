@@ -1,11 +1,12 @@
 /** opencode. Measured with 1.18. */
 
 import { PLAIN_PROFILE, type TurnCause } from "../core/adapter.js";
-import type { FailedAttempt, SignMeaning } from "../core/sign.js";
-import { failureOf, SERVICE_TEXTS } from "../core/turn-failure.js";
+import { answerOf } from "../core/finish.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
+import { type FailedAttempt, type SignMeaning, shorten } from "../core/sign.js";
+import { failureOf } from "../core/turn-failure.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord, SignReader } from "../ports/adapter.js";
-import { PLUGIN } from "./opencode/plugin.js";
 
 const CONFIG = { plugin: ["file://<folder>/reeve-plugin.js"] };
 
@@ -17,11 +18,11 @@ export const opencode: AgentAdapter = {
 		env: {
 			OPENCODE_DISABLE_AUTOUPDATE: "1",
 			OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIG),
-			// It installs an npm package before it loads a plugin, and without a network npm retries for 70
-			// s.
+			// It installs an npm package before it loads a plugin. Without a network npm retries for 70 s, and
+			// behind a firewall that drops packets it waits for minutes. The plugin works without the package.
 			npm_config_fetch_retries: "0",
+			npm_config_fetch_timeout: "10000",
 		},
-		files: [{ name: "reeve-plugin.js", text: PLUGIN }],
 		exits: {
 			codes: [],
 			texts: [
@@ -39,6 +40,12 @@ export const opencode: AgentAdapter = {
 			ready: ["Ask anything", "ctrl\\+p commands"],
 			busy: ["[■⬝]{4} .*esc (again to )?interrupt", "\\[retrying in"],
 			waitingInput: ["┃\\s+△ Permission required", "┃\\s+Allow once\\s+Allow always"],
+			questions: {
+				permission: ["△ (Permission required|Always allow)"],
+				first: ["△ (Permission required|Always allow)"],
+				subject: ["△ Permission required\\s*\\n[\\s┃]*[←→$#*]?\\s*(\\S.*?)\\s*$"],
+				row: "┃\\s+(Allow once\\s+Allow always\\s+Reject|Confirm\\s+Cancel)\\s{2,}",
+			},
 			rateLimited: [],
 			questionsReplaceInput: true,
 			dialogs: [],
@@ -60,6 +67,9 @@ export const opencode: AgentAdapter = {
 		const id = data["sessionID"];
 		return meaning === null || typeof id !== "string" ? meaning : { ...meaning, conversation: id };
 	},
+	programs: [
+		{ name: "reeve-plugin.js", source: new URL("./opencode/reeve-plugin.js", import.meta.url) },
+	],
 	usage: { files: ["<folder>/opencode-usage.jsonl"], read: readUsage },
 };
 
@@ -74,14 +84,23 @@ function meaningOf(event: string, data: JsonRecord, reader: SignReader): SignMea
 		case "tool":
 			return { activity: "busy", inTool: data["running"] !== 0 };
 		case "permission.asked":
-			return { activity: "waiting_input" };
+			return { activity: "waiting_input", question: questionOf(data) };
 		case "permission.replied":
 			return { activity: "busy" };
 		case "idle":
-			return { activity: "ready", inTool: false, ...endOf(data, reader) };
+			return {
+				...{ activity: "ready", inTool: false },
+				...answerOf(data["answer"]),
+				...endOf(data, reader),
+			};
 		default:
 			return null;
 	}
+}
+
+function questionOf({ permission, patterns }: JsonRecord): NonNullable<SignMeaning["question"]> {
+	const about = Array.isArray(patterns) ? `: ${patterns.join(", ")}` : "";
+	return { kind: "permission", text: shorten(`${permission}${about}`) };
 }
 
 /** A later retry no longer counts as work. It honours `retry-after` of up to 24 days. */

@@ -1,57 +1,9 @@
 /** pi, the coding agent. Measured with 0.73. It creates a named session file that does not exist. */
 
 import { type EventRule, PLAIN_PROFILE } from "../core/adapter.js";
-import { SERVICE_TEXTS } from "../core/turn-failure.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import { numberOf, type UsageReading } from "../core/usage.js";
 import type { AgentAdapter, JsonRecord } from "../ports/adapter.js";
-
-/** An extension that forwards events. Of frequent events only the last is kept. */
-const EXTENSION = `import { renameSync, utimesSync, writeFileSync } from "node:fs";
-let count = 0;
-let atMs = 0;
-const tools = new Set();
-const EMPTY = "The service returned an empty response: no text, no tool call, no tokens.";
-function report(event: string, data: object, keep = "last") {
-	const spool = process.env.REEVE_SPOOL;
-	if (!spool) return;
-	try {
-		const name = spool + "/" + event + "." + (keep === "last" ? "last" : process.pid + "-" + ++count);
-		// In order, even if file times are too coarse.
-		atMs = Math.max(Date.now(), atMs + 1);
-		writeFileSync(name + ".tmp", JSON.stringify(data), { mode: 0o600 });
-		utimesSync(name + ".tmp", atMs / 1000, atMs / 1000);
-		renameSync(name + ".tmp", name + ".json");
-	} catch {}
-}
-export default function (pi: any) {
-	pi.on("session_start", () => report("session_start", {}));
-	pi.on("input", (event: any) => report("input", { text: event.text }, "each"));
-	let failing: any;
-	pi.on("agent_start", () => {
-		clearTimeout(failing);
-		report("agent_start", {});
-	});
-	pi.on("agent_end", (event: any) => {
-		const last = event.messages?.findLast((each: any) => each.role === "assistant") ?? {};
-		const { stopReason, errorMessage, content, usage, api } = last;
-		const isEmpty = stopReason === "stop" && !content?.length && !usage?.output;
-		const isRefused = api === "anthropic-messages" && errorMessage === "An unknown error occurred";
-		tools.clear();
-		const end = { stopReason, errorMessage, isEmpty, isRefused, answer: EMPTY };
-		// By then its screen shows whether it retries.
-		if (stopReason === "error") failing = setTimeout(() => report("agent_end", end), 700);
-		else report("agent_end", end);
-	});
-	pi.on("tool_execution_start", (event: any) => {
-		tools.add(event.toolCallId);
-		report("tool", { running: tools.size });
-	});
-	pi.on("tool_execution_end", (event: any) => {
-		tools.delete(event.toolCallId);
-		report("tool", { running: tools.size });
-	});
-}
-`;
 
 const stopped = (reason: string) => ({ path: "stopReason", match: `^${reason}$` });
 const END = { event: "agent_end", activity: "ready", inTool: false } as const;
@@ -79,8 +31,8 @@ const EVENTS: readonly EventRule[] = [
 	{ ...END, where: stopped("error"), turn: "failed", detail: "errorMessage" },
 	{ ...END, where: stopped("aborted") },
 	// It treats an empty response as the end of a turn.
-	{ ...END, where: { path: "isEmpty", match: "^true$" }, cause: "unknown", detail: "answer" },
-	{ ...END, turn: "ok" },
+	{ ...END, where: { path: "isEmpty", match: "^true$" }, cause: "unknown", detail: "empty" },
+	{ ...END, turn: "ok", answer: "answer" },
 ];
 
 const SESSION = "<folder>/pi-<conversation>.jsonl";
@@ -90,7 +42,7 @@ export const pi: AgentAdapter = {
 	profile: {
 		...PLAIN_PROFILE,
 		command: ["pi"],
-		args: ["--extension", "<folder>/reeve-extension.ts"],
+		args: ["--extension", "<folder>/reeve-extension.js"],
 		eventRules: EVENTS,
 		confirmsPrompts: true,
 		screen: {
@@ -103,7 +55,6 @@ export const pi: AgentAdapter = {
 		},
 		drain: ["turn", "esc", "sigterm"],
 		ownTmpdir: true,
-		files: [{ name: "reeve-extension.ts", text: EXTENSION }],
 		// In its JSON mode it always exits with 0.
 		exits: { codes: [], texts: SERVICE_TEXTS },
 		conversation: {
@@ -114,6 +65,9 @@ export const pi: AgentAdapter = {
 			transcript: [SESSION],
 		},
 	},
+	programs: [
+		{ name: "reeve-extension.js", source: new URL("./pi/reeve-extension.js", import.meta.url) },
+	],
 	usage: { read: readUsage },
 };
 

@@ -41,7 +41,7 @@ describe.each([60, 80, 120, 200])("in a window of %i columns", (columns) => {
 		}
 	});
 
-	test("an agent that is well takes one line, and one that is not says all", () => {
+	test("a healthy agent takes one line, and an unhealthy one shows every detail", () => {
 		const lines = render(many, columns);
 		const well = many.filter((agent) => agent.policy === "healthy").length;
 		expect(lines.filter((line) => /^project\S+ +running /.test(line))).toHaveLength(well);
@@ -51,13 +51,13 @@ describe.each([60, 80, 120, 200])("in a window of %i columns", (columns) => {
 	});
 });
 
-test("a narrow window loses columns that can be done without, never the reason", () => {
+test("a narrow window drops optional columns, never the reason", () => {
 	expect(render(many, 200)[0]).toMatch(/^AGENT +STATE +PID +UPTIME +RESTARTS +LAST EXIT +REASON$/);
 	expect(render(many, 80)[0]).not.toContain("LAST EXIT");
 	expect(render(many, 60)[0]).toMatch(/^AGENT +STATE +REASON$/);
 });
 
-test("without a terminal nothing is cut", () => {
+test("without a terminal no text is truncated", () => {
 	const long = "a reason that is longer and longer ".repeat(20).trim();
 	expect(render([agentJson("web:coder", { reason: long })], null)[1]).toContain(long);
 });
@@ -137,7 +137,7 @@ test.each<[string, Partial<AgentJson>, RegExp]>([
 	expect(render([agentJson("web:a", facts)], null)[1]).toMatch(line);
 });
 
-test("the tally names what there is", () => {
+test("the summary counts only the states that occur", () => {
 	expect(renderTally(many)).toBe("200 agents: 196 running, 4 halted");
 	expect(renderTally([agentJson("a:b", { waiting: true, process: "stopped" })])).toBe(
 		"1 agent: 1 waiting for an answer",
@@ -163,7 +163,7 @@ describe("usage", () => {
 		expect(render(agents.slice(1), 200)[0]).not.toContain("TODAY");
 	});
 
-	test("that is more than the budget is the state of what is held back", () => {
+	test("that exceeds the budget is the state of the agents that wait for it", () => {
 		const held = { ...usage, held_until: "2031-04-06T00:00:00.000Z" };
 		const [, line] = render([agentJson("p:a", { ...DOWN, desired: "up", usage: held })], 200);
 		expect(line).toContain("over budget");

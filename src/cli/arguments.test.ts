@@ -10,7 +10,7 @@ describe("durations", () => {
 	])("%s is taken", (text, ms) => expect(parseTimeout(text)).toBe(ms));
 
 	test.each(["5", "5 s", "-5s", "1.5s", "soon", "", "1m30s", "99999999999999999h"])(
-		"%j is refused with what would be right",
+		"%j is rejected with the correct form",
 		(text) => {
 			expect(() => parseTimeout(text)).toThrow(
 				expect.objectContaining({ code: "usage", hint: expect.stringContaining("500ms, 10s") }),
@@ -34,7 +34,7 @@ describe("ids and scopes", () => {
 		}
 	});
 
-	test("no scope is a usage error that shows what can be said", () => {
+	test("a missing scope is a usage error that lists the valid ones", () => {
 		expect(() => parseScopes([], undefined, "down")).toThrow(
 			expect.objectContaining({ code: "usage", hint: expect.stringContaining("--all") }),
 		);

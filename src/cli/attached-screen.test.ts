@@ -78,7 +78,7 @@ describe("a notice never mixes with the agent's output", () => {
 	});
 });
 
-test("a change of who may type is shown once, in plain words", () => {
+test("a change of the client that may type is shown once", () => {
 	const { screen } = openScreen();
 	screen.hear({ type: "writer", you: true });
 	expect(shown).toEqual([]);

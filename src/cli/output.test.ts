@@ -25,7 +25,7 @@ function record(env: NodeJS.ProcessEnv = {}, isTTY = false) {
 	return { output: createOutput(stream(), stream(), env), printed };
 }
 
-describe("whatever a command prints, control characters do not reach the terminal (A10)", () => {
+describe("no command prints control characters to the terminal (A10)", () => {
 	test("in lines, parts and JSON", async () => {
 		const { output, printed } = record();
 		output.result(HOSTILE);
@@ -58,7 +58,7 @@ describe("whatever a command prints, control characters do not reach the termina
 	});
 });
 
-test("only the output module writes to the process's streams, and the raw terminal of attach", () => {
+test("only the output module writes to the process's streams, and the raw terminals of attach and top", () => {
 	const WAYS = /process\.(stdout|stderr)|\bconsole\.|writeSync\(\s*[12]\b|createWriteStream/;
 	/** They pass the streams on, connect the terminal itself, or ask a question with a fixed text. */
 	const allowed = [
@@ -68,6 +68,7 @@ test("only the output module writes to the process's streams, and the raw termin
 		"program.ts",
 		"ps-main.ts",
 		join("commands", "attach.ts"),
+		join("commands", "top.ts"),
 	];
 	const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" });
 	const writers = files.filter(

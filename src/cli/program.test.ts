@@ -8,7 +8,7 @@ const leavesOf = (parent: Command): Command[] =>
 	);
 const commands = leavesOf(createProgram());
 
-test("every command takes --json and says what it does", () => {
+test("every command accepts --json and has a description", () => {
 	expect(commands.length).toBeGreaterThan(20);
 	for (const command of commands) {
 		expect(command.options.map((option) => option.long)).toContain("--json");
@@ -16,7 +16,7 @@ test("every command takes --json and says what it does", () => {
 	}
 });
 
-test("every option and argument says what it is", () => {
+test("every option and argument has a description", () => {
 	for (const command of commands) {
 		for (const { description } of [...command.options, ...command.registeredArguments]) {
 			expect(description).not.toBe("");

@@ -102,7 +102,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 	kill: "`reeve down AGENT --timeout 0s` stops an agent without a grace period.",
 	exec: "`reeve attach AGENT` opens an agent's terminal, `reeve send AGENT MESSAGE` sends it a message.",
 	tail: "`reeve logs -f AGENT` follows an agent's output.",
-	top: "`reeve ps` shows the agents.",
 	inspect: "`reeve explain AGENT` explains an agent's state.",
 	show: "`reeve explain AGENT` shows an agent, `reeve tasks show ID` a task.",
 	describe: "`reeve explain AGENT` explains an agent's state.",

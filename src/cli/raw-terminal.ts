@@ -35,11 +35,13 @@ export interface TerminalStreams {
 	readonly stdout: WriteStream;
 }
 
-export function checkTerminal(stdin: ReadStream, stdout: WriteStream): TerminalStreams {
+export function checkTerminal(
+	stdin: ReadStream,
+	stdout: WriteStream,
+	{ command, instead }: { readonly command: string; readonly instead: string },
+): TerminalStreams {
 	if (stdin.isTTY && stdout.isTTY) return { stdin, stdout };
-	const hint =
-		"Without one, use `reeve logs -f` to read its output and `reeve send` to send messages.";
-	throw new ReeveError("usage", "reeve attach needs a terminal", hint);
+	throw new ReeveError("usage", `${command} needs a terminal`, instead);
 }
 
 export function sizeOf(stdout: WriteStream): { readonly columns: number; readonly rows: number } {

@@ -9,7 +9,7 @@ describe("scopes", () => {
 		expect(selectIds(["web:db"], ids, "it")).toEqual(["web:db"]);
 	});
 
-	test("one that chooses nothing says what was meant, or what there is", () => {
+	test("one without a match suggests the closest one, or lists all", () => {
 		const ids = Array.from({ length: 20 }, (_, at) => `web:coder-${at}`);
 		const hint = (text: string) =>
 			expect.objectContaining({ code: "agent_not_found", hint: expect.stringContaining(text) });

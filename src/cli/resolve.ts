@@ -110,7 +110,9 @@ function near(scope: string, ids: readonly string[]): string {
 	const projects = [...new Set(ids.map((id) => id.slice(0, id.indexOf(":"))))];
 	const names = scope.includes(":") ? ids : projects;
 	const meant = nearest(scope, names) ?? nearestByName(scope, ids);
-	return meant === null ? `It has: ${listed(names)}.` : `Did you mean ${meant}?`;
+	if (meant !== null) return `Did you mean ${meant}?`;
+	// A single project is known already, its agents may not be.
+	return `It has: ${listed(projects.length === 1 ? ids : names)}.`;
 }
 
 function nearestByName(name: string, ids: readonly string[]): string | null {

@@ -33,13 +33,19 @@ export function startDetail({ outcome, pid, reason }: StartedJson): string {
 	return outcome === "started" && pid !== null ? `pid ${pid}` : reason;
 }
 
-const HINTS: readonly (readonly [StartOutcome, (id: string) => string])[] = [
+const HINTS: readonly (readonly [StartOutcome, (id: string, reason: string) => string])[] = [
 	[
 		"failed",
 		(id) =>
 			`\`reeve explain ${id}\` shows what happens next; \`reeve up ${id}\` starts it after a fix`,
 	],
-	["halted", (id) => `\`reeve explain ${id}\` shows why; \`reeve resume ${id}\` starts it again`],
+	[
+		"halted",
+		(id, reason) =>
+			reason.startsWith("cannot start: ")
+				? `fix the cause, then \`reeve up ${id}\` starts it`
+				: `\`reeve explain ${id}\` shows why; \`reeve resume ${id}\` starts it again`,
+	],
 	["over_budget", (id) => `\`reeve resume ${id}\` lifts its budget for today`],
 	["not_gone", (id) => `\`reeve explain ${id}\` shows the processes that are still alive`],
 	["waiting", (id) => `\`reeve answer ${id} fresh|continue|stop\` decides what happens next`],
@@ -51,7 +57,7 @@ export function sayStartHints(starts: readonly StartedJson[], output: Output): v
 	for (const [outcome, hint] of HINTS) {
 		// Agents that wait for another agent have no question themselves.
 		const hit = starts.find((start) => start.outcome === outcome && !isBlocked(start));
-		if (hit !== undefined) output.say(`hint: ${hint(hit.id)}`);
+		if (hit !== undefined) output.say(`hint: ${hint(hit.id, hit.reason)}`);
 	}
 }
 

@@ -23,7 +23,7 @@ export type { EventOptions, LogOptions } from "./streams.js";
 /** Options of a request. */
 export interface CallOptions<Name extends RouteName> {
 	/** Fills the `:id` or `:scope` of the path. */
-	readonly place?: string;
+	readonly place?: string | readonly string[];
 	readonly query?: Routes[Name]["sentQuery"];
 	readonly body?: Routes[Name]["body"];
 	/** The idempotency key: requests with the same key run only once. */

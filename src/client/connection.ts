@@ -36,11 +36,25 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 	const start = isSecure(address) ? secureRequest : request;
 	const response = await new Promise<IncomingMessage>((resolve, reject) => {
 		const going = start(options, resolve);
-		going.on("error", (error) => reject(explain(error, address, sent.signal)));
+		going.on("error", (error) => reject(explainSent(error, address, sent)));
 		going.end(payload);
 	});
 	if ((response.statusCode ?? 500) < 400) return response;
 	throw failureOf(await readText(response, address, sent.signal));
+}
+
+/** A change that was not answered may have been made, which the error reports. */
+function explainSent(error: unknown, address: Address, { method, signal }: Sent): unknown {
+	const explained = explain(error, address, signal);
+	const isChange = method !== "GET" && method !== "HEAD";
+	if (!isChange || !(explained instanceof ReeveError)) return explained;
+	const { code, message } = explained;
+	if (code !== "connection_lost" && code !== "timeout") return explained;
+	return new ReeveError(
+		code,
+		`${message}; it is unknown whether the request was carried out`,
+		"Run `reeve daemon start`, then `reeve ps`: the next daemon completes a start, stop or reload that has begun.",
+	);
 }
 
 /** The complete body. */
@@ -57,9 +71,10 @@ export async function readText(
 }
 
 /** The path of a route; typed, so that a renamed route is detected where it is called. */
-export function pathOf(name: RouteName, place = ""): string {
+export function pathOf(name: RouteName, place: string | readonly string[] = ""): string {
 	const [, pattern = ""] = name.split(" ");
-	return pattern.replace(/:\w+/, encodeURIComponent(place));
+	const places = typeof place === "string" ? [place] : place;
+	return places.reduce((path, each) => path.replace(/:\w+/, encodeURIComponent(each)), pattern);
 }
 
 export function tokenHeader(address: Address): Readonly<Record<string, string>> {

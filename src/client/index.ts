@@ -26,12 +26,33 @@ export {
 } from "../core/states.js";
 export { TASK_STATUSES, type TaskStatus } from "../core/task.js";
 export { type Home, resolveHome } from "../home/paths.js";
-export type { AgentDetailJson, AgentJson, ExitJson, StartedJson } from "../http/contract/agents.js";
-export type { DaemonJson } from "../http/contract/daemon.js";
+export type {
+	AgentConfigJson,
+	AgentDetailJson,
+	AgentJson,
+	ExitJson,
+	ResourcesJson,
+	SettingJson,
+	StartedJson,
+} from "../http/contract/agents.js";
+export type { DaemonJson, FindingJson, HostJson } from "../http/contract/daemon.js";
 export type { ReloadedJson } from "../http/contract/fleet.js";
+export type {
+	AccountJson,
+	AgentHistoryJson,
+	RunJson,
+	UsageRowJson,
+} from "../http/contract/history.js";
+export type { LogLineJson } from "../http/contract/logs.js";
 export type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.js";
+export type {
+	ChangedRowsJson,
+	ScreenMessages,
+	StyledScreenJson,
+	TextRunJson,
+} from "../http/contract/screens.js";
 export type { ErrorJson, StoppedJson } from "../http/contract/shapes.js";
-export type { TerminalMessage } from "../http/contract/streams.js";
+export type { LiveResources, TerminalMessage } from "../http/contract/streams.js";
 export type { Address } from "./address.js";
 export {
 	type CallOptions,

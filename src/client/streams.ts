@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { ReeveEvent } from "../core/events.js";
+import type { LiveResources } from "../http/contract/streams.js";
 import type { Address } from "./address.js";
 import { bytesOf, pathOf, send } from "./connection.js";
 import { type Opened, reopening, type StreamOptions, untilAborted } from "./reopen.js";
@@ -16,6 +17,8 @@ export interface EventOptions extends StreamOptions {
 	readonly type?: string | undefined;
 	/** Continues with new events and reconnects when necessary. */
 	readonly follow: boolean;
+	/** With `follow`: the daemon measures the resources of the agents, and this is called with each reading. */
+	readonly onResources?: ((reading: LiveResources) => void) | undefined;
 }
 
 /** Options of `client.logs()`. */
@@ -31,20 +34,23 @@ const ANSWER_MS_MAX = 10_000;
 const SILENCE_MS_MAX = 60_000;
 
 export function streamEvents(address: Address, options: EventOptions): AsyncGenerator<ReeveEvent> {
-	const { after, agent, type, follow, signal } = options;
+	const { after, agent, type, follow, signal, onResources } = options;
 	const query = new URLSearchParams({
 		after: String(after),
 		...(agent && { agent }),
 		...(type && { type }),
 		...(follow && { follow: "1" }),
+		...(follow && onResources && { live: "resources" }),
 	});
 	const path = `${pathOf("GET /api/v1/events")}?${query}`;
 	let last: string | null = null;
 
 	async function* read(response: IncomingMessage): AsyncGenerator<ReeveEvent> {
-		for await (const { id, data } of parseEventStream(bytesOf(response, address))) {
+		for await (const { id, name, data } of parseEventStream(bytesOf(response, address))) {
 			last = id ?? last;
-			if (data !== null) yield JSON.parse(data) as ReeveEvent;
+			if (data === null) continue;
+			if (name === "resources") onResources?.(JSON.parse(data) as LiveResources);
+			else if (name === null) yield JSON.parse(data) as ReeveEvent;
 		}
 	}
 	const open = async (): Promise<Opened<ReeveEvent>> => {
@@ -127,6 +133,8 @@ function cutWhenSilent(response: IncomingMessage): void {
 interface ServerSentEvent {
 	/** The last id that was sent; null if there is none yet. */
 	readonly id: string | null;
+	/** Null for an event of the log. */
+	readonly name: string | null;
 	/** Null if only the position has changed. */
 	readonly data: string | null;
 }
@@ -136,12 +144,15 @@ async function* parseEventStream(
 	bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ServerSentEvent> {
 	let id: string | null = null;
+	let name: string | null = null;
 	let data: string | null = null;
 	for await (const line of linesOf(bytes)) {
 		if (line.startsWith("id: ")) id = line.slice(4);
+		else if (line.startsWith("event: ")) name = line.slice(7);
 		else if (line.startsWith("data: ")) data = line.slice(6);
 		else if (line === "") {
-			yield { id, data };
+			yield { id, name, data };
+			name = null;
 			data = null;
 		}
 	}

@@ -16,7 +16,7 @@ import {
 	TURN_ENDS,
 } from "../core/adapter.js";
 import type { JsonAddition } from "../core/json-edit.js";
-import { SERVICE_TEXTS } from "../core/turn-failure.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import {
 	argv,
 	choice,
@@ -103,7 +103,9 @@ const screen = section(
 		ready: signs("It is ready for a message."),
 		busy: signs("It is busy."),
 		waiting_input: signs("It shows a question. Reeve types nothing while it does."),
-		rate_limited: signs("It has hit a usage limit."),
+		rate_limited: signs(
+			"It has hit a usage limit. Reeve shows it; the account is parked only if a record of the program reports a request that failed because of a limit.",
+		),
 		retrying: signs(
 			"The line that reports a retry of a failed request. Reeve shows it as the detail while the program is busy.",
 		),
@@ -158,12 +160,14 @@ const exits = section(
 
 const keys = (description: string) =>
 	text(
-		`${description} Keys from the outermost, separated by dots: \`message.parts.0.text\`.`,
+		`${description} Keys from the outermost, separated by dots: \`message.parts.0.text\`. A key may contain dots itself.`,
 	).optional();
 
 const signKeys = {
 	where: section("Matches only if this field has a value.", {
-		path: text("Path to a field: keys from the outermost, separated by dots."),
+		path: text(
+			"Path to a field: keys from the outermost, separated by dots. A key may contain dots itself.",
+		),
 		match: pattern("A pattern in the field's value."),
 	}).optional(),
 	activity: choice("The activity of the program from then on.", HOOK_ACTIVITIES).optional(),
@@ -185,6 +189,9 @@ const signKeys = {
 		TURN_CAUSES,
 	).optional(),
 	detail: keys("The field with the text to show as detail."),
+	answer: keys(
+		"The field with the answer of a completed turn. Its first sentence is shown when the agent has finished.",
+	),
 	resets_at: keys(
 		"The field with the time at which a limit ends. If not set, Reeve looks for a time in the `detail`.",
 	),

@@ -49,8 +49,8 @@ export function checkKinds(
 			if (!isAgentKey(key) || KINDS_OF_KEY[key].includes(kind)) continue;
 			const place = [...path, key];
 			misplaced.add(place);
-			const said = explainWrongKind(key, KINDS_OF_KEY[key], kind, written);
-			findings.push(finding(locateKey(tree, place), place, said));
+			const reported = explainWrongKind(key, KINDS_OF_KEY[key], kind, written);
+			findings.push(finding(locateKey(tree, place), place, reported));
 		}
 	}
 	return { findings, misplaced };

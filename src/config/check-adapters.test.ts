@@ -139,7 +139,7 @@ describe("adapters in the fleet file", () => {
 	it.each([
 		"args: [<home>, <cwd>, <folder>, <conversation8>, <NO_SUCH_VAR>, a<b, x>y]",
 		"files: [{ name: page.html, text: '<body><b>in <folder></b></body>' }]",
-	])("may hold what is a placeholder, and what is none: %s", (keys) => {
+	])("may contain placeholders, and other text in angle brackets: %s", (keys) => {
 		expect(problemsOf(`  mine: { command: [x], ${keys} }`)).toEqual([]);
 	});
 
@@ -149,13 +149,13 @@ describe("adapters in the fleet file", () => {
 		expect(problems.map(({ message }) => message)).toEqual(["unknown placeholder `<converstion>`"]);
 	});
 
-	it("are listed once each where there is no such adapter", () => {
+	it("are listed once each for an unknown adapter", () => {
 		const problems = problemsOf("  claude: { command: [x] }", "{ adapter: zzz }");
 		const [unknown] = problems.filter(({ message }) => message.includes("zzz"));
 		expect(unknown?.expected?.match(/`claude`/g)).toHaveLength(1);
 	});
 
-	it("say what events and lines mean, with the keys that built-in ones have", () => {
+	it("give events and lines a meaning with the keys of the built-in ones", () => {
 		const { agents } = fleetOf(`
   mine:
     command: [x]

@@ -41,10 +41,10 @@ export function checkAdapters(
 		if (written?.type !== "scalar" || written.faulty || broken.covers(path)) continue;
 		const name = String(written.value);
 		const isKnown = BUILT_IN.has(name) || own.includes(name);
-		const said = isKnown ? explainKind(name, agent) : explainUnknown(written.written, own);
+		const reported = isKnown ? explainKind(name, agent) : explainUnknown(written.written, own);
 		// Defaults apply only to agents that support them.
-		if (said !== null && !(isKnown && path[0] === "defaults")) {
-			findings.push(finding(written.at, path, said));
+		if (reported !== null && !(isKnown && path[0] === "defaults")) {
+			findings.push(finding(written.at, path, reported));
 		}
 	}
 	return findings;

@@ -52,18 +52,18 @@ describe("an agent CLI in a session", () => {
 	});
 });
 
-describe("what is done about a standstill", () => {
+describe("the steps after a stall", () => {
 	test.each([
 		["steps: [nudge, nudge]", "`nudge` appears twice in a row"],
 		['nudge: ""', "the message is empty"],
 		['nudge: "  "', "the message is empty"],
-	])("says something, and nothing twice in a row: %s", (keys, message) => {
+	])("has at least one step, and no step twice in a row: %s", (keys, message) => {
 		expect(problemsOf(`adapter: claude, stall: { ${keys} }`)).toEqual([
 			expect.stringContaining(message),
 		]);
 	});
 
-	test("may come back to a step", () => {
+	test("may repeat a step later", () => {
 		expect(problemsOf("adapter: claude, stall: { steps: [nudge, interrupt, nudge] }")).toEqual([]);
 	});
 });

@@ -34,6 +34,11 @@ const HISTORY: Path = ["crash_policy", "history"];
 const WINDOW: Path = ["crash_policy", "window"];
 const EXITS: Path = ["crash_policy", "budget", "exits"];
 const WITHIN: Path = ["crash_policy", "budget", "within"];
+const DELAY_INITIAL: Path = ["crash_policy", "delay", "initial"];
+const DELAY_FACTOR: Path = ["crash_policy", "delay", "factor"];
+const DELAY_MAX: Path = ["crash_policy", "delay", "max"];
+const ON_FAILURE: Path = ["crash_policy", "on_failure"];
+const HALTS: Path = ["crash_policy", "halt"];
 const INITIAL: Path = ["retry", "initial_backoff"];
 const MAX: Path = ["retry", "max_backoff"];
 const WORKERS_MIN: Path = ["workers", "min"];
@@ -61,6 +66,35 @@ const budgetBeforeHalt: Rule = {
 		return {
 			message: `the budget can never be reached: that many failed exits within ${within} count as flapping, which halts the agent earlier`,
 			hint: "make `budget.within` longer than `window`, or `budget.exits` smaller",
+		};
+	},
+};
+
+const delayGrows: Rule = {
+	keys: [DELAY_FACTOR, DELAY_INITIAL, DELAY_MAX],
+	judge: ({ crash_policy: { delay } }, shown) => {
+		if (delay === undefined) return null;
+		if (delay.factor < 1) {
+			return {
+				message: `\`factor\` (${shown(DELAY_FACTOR, "2")}) would make the delays shorter with each failure`,
+				hint: "write a factor of 1 or more; 1 keeps the delay constant",
+			};
+		}
+		if (delay.initial <= delay.max) return null;
+		return {
+			message: `\`initial\` (${shown(DELAY_INITIAL, "1s")}) is longer than \`max\` (${shown(DELAY_MAX, "5m")})`,
+			hint: "raise `max` or lower `initial`",
+		};
+	},
+};
+
+const haltIsReachable: Rule = {
+	keys: [HALTS, ON_FAILURE],
+	judge: ({ crash_policy: { halt, on_failure: onFailure } }) => {
+		if (halt !== "never" || onFailure !== "stop") return null;
+		return {
+			message: "`halt: never` has no effect, because `on_failure: stop` allows no restart",
+			hint: "remove one of the two",
 		};
 	},
 };
@@ -189,6 +223,8 @@ const RULES: readonly Rule[] = [
 	oneSignOfReady,
 	flapsWithinHistory,
 	budgetBeforeHalt,
+	delayGrows,
+	haltIsReachable,
 	backoffGrows,
 	workersFit,
 	oneAcpProcess,
@@ -210,8 +246,8 @@ export function checkAgent(
 	const findings = checkCommand(tree, agent, shape, settings);
 	for (const { keys, judge } of RULES) {
 		const judged = keys.every((key) => holds(agent, key) && !isBroken(tree, agent, shape, key));
-		const said = judged ? judge(settings, shown) : null;
-		if (said !== null) findings.push(place(tree, agent, keys, said));
+		const reported = judged ? judge(settings, shown) : null;
+		if (reported !== null) findings.push(place(tree, agent, keys, reported));
 	}
 	return findings;
 }

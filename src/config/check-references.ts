@@ -32,8 +32,8 @@ export function checkReferences(tree: Tree, agents: readonly WrittenAgent[]): re
 	for (const reference of references) {
 		// Each of these checks every agent, so the check stops at the limit (A6).
 		if (findings.length > PROBLEMS_MAX) break;
-		const said = explainReference(reference, byId);
-		if (said !== null) findings.push(finding(reference.tree.at, reference.path, said));
+		const reported = explainReference(reference, byId);
+		if (reported !== null) findings.push(finding(reference.tree.at, reference.path, reported));
 	}
 	return [...findings, ...checkCycles(agents, references)];
 }

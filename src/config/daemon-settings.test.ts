@@ -22,20 +22,20 @@ function settingsOf(value: unknown) {
 }
 
 describe("mistakes", () => {
-	test("are all found in one pass, each with its place and what was probably meant", () => {
+	test("are all found in one pass, each with its position and a suggestion", () => {
 		const notify = [
 			{ name: "a", type: "comand", argv: ["x"], kinds: ["haltd"] },
 			{ name: "b", type: "desktop", quiet: "22:00-22:00", sound: true },
 		];
-		const told = mistakesIn(write({ notify, watchdog: "60", lisen: "127.0.0.1:1" }));
-		expect(told).toMatch(
+		const reported = mistakesIn(write({ notify, watchdog: "60", lisen: "127.0.0.1:1" }));
+		expect(reported).toMatch(
 			/daemon\.json:5:12: notify\[0\]\.type: .*\n.*\n {2}hint: did you mean `command`/,
 		);
-		expect(told).toMatch(/notify\[0\]\.kinds\[0\]: .*\n.*\n {2}hint: did you mean `halted`/);
-		expect(told).toContain("notify[1].quiet: `22:00-22:00` begins and ends at the same time");
-		expect(told).toContain("notify[1].sound: unknown key `sound`");
-		expect(told).toMatch(/lisen: unknown key `lisen`\n {2}hint: did you mean `listen`/);
-		expect(told).toContain("hint: write `60s`");
+		expect(reported).toMatch(/notify\[0\]\.kinds\[0\]: .*\n.*\n {2}hint: did you mean `halted`/);
+		expect(reported).toContain("notify[1].quiet: `22:00-22:00` begins and ends at the same time");
+		expect(reported).toContain("notify[1].sound: unknown key `sound`");
+		expect(reported).toMatch(/lisen: unknown key `lisen`\n {2}hint: did you mean `listen`/);
+		expect(reported).toContain("hint: write `60s`");
 	});
 
 	test.each([
@@ -58,7 +58,7 @@ describe("mistakes", () => {
 			},
 			"notify[1].name: duplicate route name `a`",
 		],
-	])("%j", (value, words) => {
+	])("in settings: %j", (value, words) => {
 		expect(mistakesIn(write(value))).toContain(words);
 	});
 
@@ -68,7 +68,7 @@ describe("mistakes", () => {
 		['{\n\t"notify": canary }', "daemon.json:2:12: not valid JSON"],
 		["", "the file is empty"],
 		["[]", "found a list"],
-	])("%j", (text, words) => {
+	])("in JSON: %j", (text, words) => {
 		expect(mistakesIn(text)).toContain(words);
 	});
 
@@ -80,7 +80,7 @@ describe("mistakes", () => {
 });
 
 describe("settings", () => {
-	test("are the built-in ones where nothing is written, also as null", () => {
+	test("are the defaults for missing keys and for null", () => {
 		expect(settingsOf({})).toEqual(NO_SETTINGS);
 		expect(settingsOf({ listen: null, tls: null, $schema: "x" })).toEqual(NO_SETTINGS);
 		expect(NO_SETTINGS).toMatchObject({ listen: null, watchdogMs: 30_000, notify: [] });
@@ -128,7 +128,7 @@ describe("settings", () => {
 	});
 });
 
-describe("what is generated from the schema", () => {
+describe("generated from the schema", () => {
 	test("has an example without a mistake", () => {
 		expect(mistakesIn(EXAMPLE_SETTINGS)).toBe("");
 	});

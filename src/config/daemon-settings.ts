@@ -65,8 +65,8 @@ function checkJson(text: string): Finding | null {
 		JSON.parse(text);
 		return null;
 	} catch (error) {
-		const told = /position (\d+)/.exec((error as Error).message)?.[1];
-		const at = told === undefined ? firstBadToken(text) : Number(told);
+		const reported = /position (\d+)/.exec((error as Error).message)?.[1];
+		const at = reported === undefined ? firstBadToken(text) : Number(reported);
 		const before = text.slice(0, at).split("\n");
 		const column = (before.at(-1)?.length ?? 0) + 1;
 		const message = text.trim() === "" ? "the file is empty" : "not valid JSON";

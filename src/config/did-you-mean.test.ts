@@ -19,13 +19,13 @@ describe("nearest", () => {
 	});
 
 	it.each(["", "x", "zzz", "restart_policy", "k".repeat(100_000)])(
-		"takes a word that is near none for none",
+		"suggests nothing for a word without a near match",
 		(word) => {
 			expect(nearest(word, KEYS)).toBeNull();
 		},
 	);
 
-	it("takes the first of two that are equally near", () => {
+	it("suggests the first of two equally near words", () => {
 		expect(nearest("dd", ["db", "dc"])).toBe("db");
 	});
 

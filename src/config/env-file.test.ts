@@ -83,12 +83,12 @@ describe("parseEnvFile", () => {
 		expect(valuesOf("A=1\nA=2\n")).toEqual({ A: "2" });
 	});
 
-	it("keeps a variable whose name means something to objects", () => {
+	it("keeps a variable with the name of an object property", () => {
 		const parsed = parse("__proto__=x\n");
 		expect(parsed.ok && Object.entries(parsed.values)).toEqual([["__proto__", "x"]]);
 	});
 
-	it("says which line is not UTF-8 instead of changing its bytes", () => {
+	it("reports the line that is not UTF-8 instead of changing its bytes", () => {
 		const bytes = Buffer.concat([
 			Buffer.from("A=1\nB="),
 			Buffer.from([0xff]),
@@ -100,7 +100,7 @@ describe("parseEnvFile", () => {
 		});
 	});
 
-	it("says which line holds a NUL byte, and A5: not what else it holds", () => {
+	it("reports the line with a NUL byte, and A5: not its other contents", () => {
 		const parsed = parse("A=1\nB=canary\0\n");
 		expect(parsed).toMatchObject({ ok: false, problems: [{ line: 2 }] });
 		expect(JSON.stringify(parsed)).not.toContain("canary");

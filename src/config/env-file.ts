@@ -46,8 +46,8 @@ export function parseEnvFile(bytes: Uint8Array, fileName: string): EnvFile {
 		const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
 		if (SKIPPED.test(line)) continue;
 		const [, key, value] = SETTING.exec(line) ?? [];
-		const said = key === undefined ? explainSkipped(line) : explainValue(key, value ?? "");
-		if (said !== null) warnings.push(finding({ line: index + 1, column: 1 }, [], said));
+		const reported = key === undefined ? explainSkipped(line) : explainValue(key, value ?? "");
+		if (reported !== null) warnings.push(finding({ line: index + 1, column: 1 }, [], reported));
 		if (key === undefined || value === undefined || isReserved(key)) continue;
 		if (value.includes("\0")) findings.push(at(index + 1, "the value contains a NUL byte"));
 		values.set(key, value);

@@ -26,11 +26,11 @@ describe("expandVariables", () => {
 		expect(expand(text)).toMatchObject({ text: expanded, mistakes: [] });
 	});
 
-	it("takes what a variable holds as text, whatever it looks like", () => {
+	it("uses the value of a variable as text, even if it looks like YAML", () => {
 		expect(expand(`\${TRICKY}`).text).toBe(ENV.TRICKY);
 	});
 
-	it("says which variable is not set", () => {
+	it("names the variable that is not set", () => {
 		expect(expand(`\${NOPE}`).mistakes).toEqual([
 			{
 				message: "environment variable `NOPE` is not set",
@@ -52,7 +52,7 @@ describe("expandVariables", () => {
 		},
 	);
 
-	it("does not find what objects inherit", () => {
+	it("does not find inherited properties of objects", () => {
 		expect(expand(`\${toString}`).mistakes).toHaveLength(1);
 	});
 

@@ -22,7 +22,7 @@ const load = (path: string) => loadFleet(path, { env: {}, homeDir: "/home/ada" }
 const GOOD = "version: 1\nprojects: { p: { agents: { a: { command: [x], cwd: sub } } } }\n";
 
 describe("loadFleet", () => {
-	it("reads a fleet file, whose folder is what paths are relative to", async () => {
+	it("reads a fleet file and resolves paths relative to its folder", async () => {
 		const path = put("reeve.yaml", GOOD);
 		expect(await load(path)).toMatchObject({
 			ok: true,
@@ -30,7 +30,7 @@ describe("loadFleet", () => {
 		});
 	});
 
-	it("calls the file what the user called it", async () => {
+	it("names the file as the user did", async () => {
 		const path = put("reeve.yaml", "version: 3\nprojects: {}\n");
 		const given = join(folder, ".", "..", folder.split("/").at(-1) ?? "", "reeve.yaml");
 		expect(await load(given)).toMatchObject({
@@ -68,7 +68,7 @@ describe("loadFleet", () => {
 		]);
 	});
 
-	it("says which line is not UTF-8", async () => {
+	it("reports the line that is not UTF-8", async () => {
 		const path = put("reeve.yaml", Buffer.from([...Buffer.from("version: 1\n# "), 0xe9, 0x0a]));
 		expect(await load(path)).toMatchObject({
 			ok: false,
@@ -81,7 +81,7 @@ describe("loadFleet", () => {
 		expect(await load(path)).toMatchObject({ ok: true });
 	});
 
-	it("never throws, whatever the path", async () => {
+	it("never throws, for any path", async () => {
 		for (const path of ["", "\0", "a".repeat(5_000), join(put("file", ""), "under")]) {
 			expect(await load(path)).toMatchObject({ ok: false });
 		}
@@ -100,14 +100,14 @@ describe("readEnvFile", () => {
 		expect(await readEnvFile(join(folder, "nope"))).toEqual({ ok: true, values: {}, warnings: [] });
 	});
 
-	it("reports what else keeps it from reading", async () => {
+	it("reports every other reason why it cannot be read", async () => {
 		expect(await readEnvFile(folder)).toMatchObject({
 			ok: false,
 			problems: [{ file: folder, message: "the path is a directory, not a file" }],
 		});
 	});
 
-	it("reports a file that it may not read", async ({ skip }) => {
+	it("reports a file without read permission", async ({ skip }) => {
 		skip(process.getuid?.() === 0, "root may read every file");
 		const path = put(".env", "A=b\n");
 		chmodSync(path, 0o000);

@@ -28,7 +28,7 @@ const only = (text: string) => {
 };
 
 describe("renderProblem", () => {
-	it("shows place, path and message, then what was expected and a hint", () => {
+	it("shows position, path and message, then the expected value and a hint", () => {
 		expect(renderProblem(only(agent("timeout: 30", "call")))).toBe(
 			[
 				"reeve.yaml:8:18: projects.p.agents.a.timeout: `30` is not a duration",
@@ -38,7 +38,7 @@ describe("renderProblem", () => {
 		);
 	});
 
-	it("leaves out what there is none of", () => {
+	it("omits parts that do not exist", () => {
 		expect(renderProblem(only(""))).toBe(
 			"reeve.yaml:1:1: the file is empty\n  hint: start with `version: 1`",
 		);
@@ -90,7 +90,7 @@ describe("a value of the wrong type", () => {
 		["env: [A=b]", "session", "write one `NAME: value` per line"],
 		["env: A=b", "session", "write one `NAME: value` per line"],
 		["cwd: 5", "session", 'put quotes around it: `"5"`'],
-	])("%s on a %s agent: %s", (line, kind, hint) => {
+	])("%s on a %s agent, with the hint: %s", (line, kind, hint) => {
 		expect(only(agent(line, kind)).hint).toBe(hint);
 	});
 
@@ -123,14 +123,14 @@ describe("a value of the wrong type", () => {
 		expect(only(agent(line, kind)).message).toBe(message);
 	});
 
-	it("says that exit code 0 is no failure", () => {
+	it("reports that exit code 0 is not a failure", () => {
 		expect(only(agent("crash_policy: { permanent_exit_codes: [3, 0] }"))).toMatchObject({
 			path: "projects.p.agents.a.crash_policy.permanent_exit_codes[1]",
 			message: "0 is a clean exit, not a failure",
 		});
 	});
 
-	it("says whose home directory is not looked up", () => {
+	it("reports that another user's home directory is not resolved", () => {
 		expect(only(agent("cwd: ~bob/x")).message).toContain("the home directory of another user");
 	});
 });
@@ -176,7 +176,7 @@ describe("the command", () => {
 	});
 });
 
-describe("a key that cannot stand where it stands", () => {
+describe("a key in a wrong place", () => {
 	it.each([
 		["comand: [x]", "did you mean `command`?"],
 		["environment: {}", "did you mean `env`?"],
@@ -315,7 +315,7 @@ describe("depends_on", () => {
 		]);
 	});
 
-	it("is judged although another entry of the list is wrong", () => {
+	it("is checked even if another entry of the list is wrong", () => {
 		const problems = problemsIn(fleet("a: { depends_on: [7, nope] }"));
 		expect(problems.map((problem) => problem.path)).toEqual([
 			"projects.p.agents.a.depends_on[0]",
@@ -339,6 +339,16 @@ describe("keys that do not go together", () => {
 		expect(problemsIn(agent("crash_policy: { flap_threshold: 10 }"))).toEqual([]);
 	});
 
+	it.each([
+		["delay: { factor: 0.5 }", "delay.factor", "shorter with each failure"],
+		["delay: { initial: 10m }", "delay.initial", "is longer than `max` (`5m`)"],
+		["halt: never, on_failure: stop", "halt", "has no effect"],
+	])("refuses crash_policy: { %s } at `%s`", (policy, key, message) => {
+		const problem = only(agent(`crash_policy: { ${policy} }`));
+		expect(problem.path).toBe(`projects.p.agents.a.crash_policy.${key}`);
+		expect(problem.message).toContain(message);
+	});
+
 	it("finds a budget that flapping always comes before", () => {
 		const problem = only(agent("crash_policy: { budget: { within: 30s } }"));
 		expect(problem.path).toBe("projects.p.agents.a.crash_policy.budget.within");
@@ -355,7 +365,7 @@ describe("keys that do not go together", () => {
 		});
 	});
 
-	it("reports what is wrong in `defaults` there, once for all agents", () => {
+	it("reports a problem in `defaults` there, once for all agents", () => {
 		const text = `version: 1
 defaults: { command: [x], crash_policy: { flap_threshold: 20 } }
 projects: { p: { agents: { a: {}, b: {}, c: { kind: call } } } }
@@ -367,7 +377,7 @@ projects: { p: { agents: { a: {}, b: {}, c: { kind: call } } } }
 		});
 	});
 
-	it("reports at the agent's own key what only its own key makes wrong", () => {
+	it("reports a problem of the agent's own key at that key", () => {
 		const text = `version: 1
 defaults: { command: [x], crash_policy: { history: 5 } }
 projects: { p: { agents: { a: {}, b: { crash_policy: { flap_threshold: 6 } } } } }
@@ -375,7 +385,7 @@ projects: { p: { agents: { a: {}, b: { crash_policy: { flap_threshold: 6 } } } }
 		expect(only(text).path).toBe("projects.p.agents.b.crash_policy.flap_threshold");
 	});
 
-	it("passes over rules whose own keys are wrong, and judges the others", () => {
+	it("skips rules whose keys are wrong, and checks the others", () => {
 		const text = agent("crash_policy: { flap_threshold: x, history: 1, budget: { within: 1s } }");
 		expect(only(text).path).toBe("projects.p.agents.a.crash_policy.flap_threshold");
 		const both = problemsIn(agent("timeout: 3\nretry: { initial_backoff: 10s }", "worker"));
@@ -405,7 +415,7 @@ describe("being ready", () => {
 		expect(only(agent(line)).message).toBe(message);
 	});
 
-	it("knows the other words for true and false", () => {
+	it("recognises other spellings of true and false", () => {
 		expect(only(agent("terminal: no")).hint).toBe("write `false`");
 		expect(only(agent("terminal: on")).hint).toBe("write `true`");
 	});
@@ -426,7 +436,7 @@ describe("slips that YAML lets pass", () => {
 		expect(only(agent(line))).toMatchObject({ message, hint });
 	});
 
-	it("an explicit null is no slip", () => {
+	it("an explicit null is not a mistake", () => {
 		expect(problemsIn(agent("env: { FOO: null, BAR: ~ }"))).toEqual([]);
 	});
 });
@@ -443,7 +453,7 @@ describe("adapters of agents that are called", () => {
 });
 
 describe("bounds", () => {
-	it("A6: says that there is more when not every problem is listed", () => {
+	it("A6: reports that there are more problems than listed", () => {
 		const agents = Array.from({ length: 600 }, (_, n) => `      a${n}: { command: [x], nope: 1 }`);
 		const problems = problemsIn(`version: 1\nprojects:\n  w:\n    agents:\n${agents.join("\n")}\n`);
 		expect(problems).toHaveLength(501);

@@ -179,7 +179,7 @@ projects:
 		]);
 	});
 
-	it("gives defaults only to the kinds that take them", () => {
+	it("applies defaults only to the kinds that support them", () => {
 		const [session, call] = agentsIn(`version: 1
 defaults: { timeout: 5s, drain: { timeout: 1s }, command: [a] }
 projects: { p: { agents: { s: {}, c: { kind: call } } } }

@@ -63,7 +63,7 @@ describe("a caller without the values", () => {
 		expect(changes[0]?.keys).toEqual(["pass_env"]);
 	});
 
-	it("does not keep a value that is no longer passed", () => {
+	it("drops a value that is no longer passed", () => {
 		const { fleet } = compareFleet(before, fleetOf("env: {}"));
 		expect(fleet.agents[0]?.env).toEqual({});
 		const fromEnv = fleetOf("env: { KEY: written }");

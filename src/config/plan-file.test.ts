@@ -9,7 +9,7 @@ function problemsIn(text: string): string[] {
 }
 
 describe("parsePlan", () => {
-	it("reads tasks in the words of the API and leaves references to the engine", () => {
+	it("reads tasks in the format of the API and leaves references to the engine", () => {
 		const text = `
 name: release
 on_failure: continue
@@ -96,7 +96,7 @@ tasks:
 		]);
 	});
 
-	it("refuses what is no plan at all", () => {
+	it("rejects input that is not a plan", () => {
 		expect(problemsIn("- 1")).toEqual(["plan.yaml:1:1: this is not a plan"]);
 		expect(problemsIn("name: x")).toEqual(["plan.yaml:1:1: tasks: required key is missing"]);
 		expect(problemsIn("")).toEqual(["plan.yaml:1:1: the file is empty"]);

@@ -178,12 +178,12 @@ function checkKeys(
 		const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
 		if (rule === undefined) {
 			const meant = nearest(key, known);
-			const said = { message: `unknown key ${quote(key)}` };
+			const reported = { message: `unknown key ${quote(key)}` };
 			const more =
 				meant === null
 					? { expected: quoteList(known, "or") }
 					: { hint: `did you mean ${quote(meant)}?` };
-			return [finding(locateKey(tree, here), here, { ...said, ...more })];
+			return [finding(locateKey(tree, here), here, { ...reported, ...more })];
 		}
 		if (rule.holds(value)) return [];
 		const written = findTree(tree, here);

@@ -39,9 +39,9 @@ const QUOTED_LENGTH_MAX = 64;
 
 const START: Position = { line: 1, column: 1 };
 
-export function finding(at: Position | null, path: Path, said: Explanation): Finding {
+export function finding(at: Position | null, path: Path, reported: Explanation): Finding {
 	const { line, column } = at ?? START;
-	const { message, expected = null, hint = null } = said;
+	const { message, expected = null, hint = null } = reported;
 	return { line, column, path: renderPath(path), message, expected, hint };
 }
 

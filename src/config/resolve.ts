@@ -215,9 +215,19 @@ function crashPolicyOf(policy: AgentSettings["crash_policy"]): CrashPolicySettin
 		history: policy.history,
 		transientDelayMs: policy.transient_delay,
 		flappingDelayMs: policy.flapping_delay,
+		delay:
+			policy.delay === undefined
+				? null
+				: {
+						initialMs: policy.delay.initial,
+						factor: policy.delay.factor,
+						maxMs: policy.delay.max,
+					},
 		jitter: policy.jitter,
 		budget: { exits: policy.budget.exits, withinMs: policy.budget.within },
 		permanentExitCodes: policy.permanent_exit_codes,
+		halt: policy.halt,
+		onFailure: policy.on_failure,
 	};
 }
 

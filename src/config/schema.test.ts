@@ -25,7 +25,7 @@ describe("the schema", () => {
 		}
 	});
 
-	it("says of every agent key which kinds take it", () => {
+	it("lists for every agent key the kinds that support it", () => {
 		const agent = findOutline(FLEET_OUTLINE, ["defaults"]);
 		expect([...(agent?.keys.keys() ?? [])]).toEqual(Object.keys(KINDS_OF_KEY));
 	});
@@ -105,13 +105,13 @@ describe("renderJsonSchema", () => {
 		[false, { version: 2, projects: {} }],
 		[false, { version: 1, projects: { P: { agents: {} } } }],
 		[false, []],
-	])("says %s, as the validator does, to %j", (valid, file) => {
+	])("returns %s, as the validator does, for %j", (valid, file) => {
 		expect(accepts(schema, file)).toBe(valid);
 		// Every JSON text is valid YAML.
 		expect(parseFleet(JSON.stringify(file), "reeve.yaml", CONTEXT).ok).toBe(valid);
 	});
 
-	it("leaves to the validator what a variable will hold", () => {
+	it("leaves the value of a variable to the validator", () => {
 		const value = `\${X}`;
 		expect(accepts(schema, agentIs({ command, kind: value, concurrency: value }))).toBe(true);
 		expect(accepts(schema, { version: 1, projects: { [value]: { agents: {} } } })).toBe(false);

@@ -7,7 +7,7 @@
 import type { z } from "zod";
 import { DEFAULT_USAGE_LIMIT } from "../core/account.js";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
-import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
+import { DEFAULT_CRASH_POLICY, FAILURE_CHOICES, HALT_CHOICES } from "../core/crash-state.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { DEFAULT_NUDGE, STALL_STEPS } from "../core/stall.js";
 import {
@@ -65,6 +65,15 @@ const budget = section(
 	},
 );
 
+const growingDelay = section(
+	"Restart delays that grow with each failure since the last stable run. They replace `transient_delay` and `flapping_delay`.",
+	{
+		initial: duration("The delay after the first failure.").prefault("1s"),
+		factor: amount("Each delay is the previous one times this factor.").prefault(2),
+		max: duration("The longest delay.").prefault("5m"),
+	},
+);
+
 const crashPolicy = section("Decides when a failing agent is restarted and when it is halted.", {
 	window: duration(
 		"The window of recent exits, measured in the agent's running time. A run of this length is stable.",
@@ -83,6 +92,7 @@ const crashPolicy = section("Decides when a failing agent is restarted and when 
 	flapping_delay: duration("The delay before a restart while flapping.").prefault(
 		renderDuration(crash.flappingDelayMs),
 	),
+	delay: growingDelay.optional(),
 	jitter: fraction(
 		"Delays vary randomly by up to this fraction, so that agents that failed together do not restart together; 0 turns it off.",
 	).prefault(crash.jitter),
@@ -91,6 +101,14 @@ const crashPolicy = section("Decides when a failing agent is restarted and when 
 		"Exit codes that a restart cannot fix. Such an exit halts the agent immediately.",
 		exitCode("A failed exit code."),
 	).prefault([...crash.permanentExitCodes]),
+	halt: choice(
+		"Whether a crash loop halts the agent. `never` keeps restarting it at the longest delay, and it stays degraded. A cause that a restart cannot fix (a missing program, a lost login) halts it anyway.",
+		HALT_CHOICES,
+	).prefault(crash.halt),
+	on_failure: choice(
+		"Whether an agent that failed is restarted. `stop` halts it at its first failure, until it is resumed.",
+		FAILURE_CHOICES,
+	).prefault(crash.onFailure),
 });
 
 const retry = section("How failed attempts are retried.", {

@@ -9,7 +9,7 @@ import { renderProblem } from "./problem.js";
 const CANARY = "canary-7f3a9";
 const CONTEXT = { env: { SECRET: CANARY, NUMBER: "99" }, homeDir: "/home/ada", baseDir: "/srv" };
 
-const said = (text: string) => {
+const reported = (text: string) => {
 	const parsed = parseFleet(text, "reeve.yaml", CONTEXT);
 	if (parsed.ok) throw new Error("meant to be wrong");
 	return [JSON.stringify(parsed.problems), ...parsed.problems.map(renderProblem)].join("\n");
@@ -41,7 +41,7 @@ const PLACES = [
 ];
 
 describe("messages about a broken file", () => {
-	it.each(PLACES)("A5: never holds what a variable held under %s", (key) => {
+	it.each(PLACES)("A5: never contains the value of a variable under %s", (key) => {
 		const text = `version: 1
 defaults:
   ${key}: \${SECRET}
@@ -52,16 +52,16 @@ projects:
       b: { ${key}: ["\${SECRET}", 1, { x: "\${SECRET}" }] }
       c: { kind: worker, ${key}: { "${key}": "x\${SECRET}", jitter: "\${SECRET}", cpu: "\${SECRET}" } }
 `;
-		expect(said(text)).not.toContain(CANARY);
+		expect(reported(text)).not.toContain(CANARY);
 	});
 
 	it("A5: quotes the variable instead", () => {
-		const words = said(agent("kind: call", `timeout: \${SECRET}`, `concurrency: \${SECRET}`));
+		const words = reported(agent("kind: call", `timeout: \${SECRET}`, `concurrency: \${SECRET}`));
 		expect(words).toContain(`\`\${SECRET}\` does not expand to a duration`);
 	});
 
 	it("A5: quotes the variable where two keys are compared", () => {
-		const words = said(agent(`crash_policy: { flap_threshold: "\${NUMBER}" }`));
+		const words = reported(agent(`crash_policy: { flap_threshold: "\${NUMBER}" }`));
 		expect(words).toContain(`\`\${NUMBER}\``);
 		expect(words).not.toContain("99");
 	});
@@ -89,7 +89,7 @@ projects:
 		`pass_env: [${CANARY}]`,
 		`pass_env: { A: ${CANARY} }`,
 	])("A5: quotes nothing that was written under env: %s", (line) => {
-		expect(said(agent(line))).not.toContain(CANARY);
+		expect(reported(agent(line))).not.toContain(CANARY);
 	});
 
 	it.each([
@@ -107,12 +107,12 @@ projects:
 		`env: !<${CANARY} {}`,
 		`%${CANARY}`,
 	])("A5: quotes nothing where the YAML itself is broken: %j", (line) => {
-		expect(said(agent(line))).not.toContain(CANARY);
+		expect(reported(agent(line))).not.toContain(CANARY);
 	});
 });
 
 describe("messages about a good file", () => {
-	it("A5: names the variable that changed, and not what it holds", () => {
+	it("A5: names the variable that changed, and not its value", () => {
 		const fleetWith = (value: string) => {
 			const parsed = parseFleet(agent(`env: { TOKEN: "${value}" }`), "reeve.yaml", CONTEXT);
 			if (!parsed.ok) throw new Error("meant to be right");

@@ -14,6 +14,7 @@ import {
 	TURN_CAUSES,
 	TURN_ENDS,
 } from "../core/adapter.js";
+import { FAILURE_CHOICES, HALT_CHOICES } from "../core/crash-state.js";
 import { toCamelKeys, toSnakeKeys } from "../core/key-case.js";
 import { STALL_STEPS } from "../core/stall.js";
 import {
@@ -37,9 +38,17 @@ export const crashPolicySchema = z
 		history: count,
 		transient_delay_ms: count,
 		flapping_delay_ms: count,
+		// The defaults are for specs that earlier versions stored.
+		delay: z
+			.object({ initial_ms: count, factor: count, max_ms: count })
+			.readonly()
+			.nullable()
+			.default(null),
 		jitter: count,
 		budget: z.object({ exits: count, within_ms: count }).readonly(),
 		permanent_exit_codes: z.array(z.number()).readonly(),
+		halt: z.enum(HALT_CHOICES).default("crash_loop"),
+		on_failure: z.enum(FAILURE_CHOICES).default("restart"),
 	})
 	.readonly();
 

@@ -8,7 +8,7 @@ const findingsIn = (text: string) =>
 	);
 
 describe("parseYaml", () => {
-	it("knows where every key and value stands", () => {
+	it("knows the position of every key and value", () => {
 		const { tree } = parseYaml("a:\n  b: [x, yy]\nc:\n", {});
 		if (tree === null) throw new Error("not read");
 		expect(locateKey(tree, ["a", "b"])).toEqual({ line: 2, column: 3 });
@@ -19,7 +19,7 @@ describe("parseYaml", () => {
 		expect(locateValue(tree, ["c"])).toEqual({ line: 3, column: 1 });
 	});
 
-	it("reads words that older YAML takes for booleans as words", () => {
+	it("reads words that are booleans in older YAML as text", () => {
 		const { tree } = parseYaml("a: yes\nb: on\nc: 0o17\n", {});
 		expect(tree && findTree(tree, ["a"])).toMatchObject({ value: "yes" });
 		expect(tree && findTree(tree, ["b"])).toMatchObject({ value: "on" });
@@ -69,7 +69,7 @@ describe("parseYaml", () => {
 			`a: {b: \${C}}\nc: [\n`,
 			`1:9 \`\${\` inside \`{ }\` or \`[ ]\` is read as the start of a map`,
 		],
-	])("says what is wrong with %j", (text, finding) => {
+	])("reports the problem of %j", (text, finding) => {
 		expect(findingsIn(text)).toEqual([finding]);
 	});
 
@@ -81,7 +81,7 @@ describe("parseYaml", () => {
 		]);
 	});
 
-	it("says where a key stood first", () => {
+	it("reports the first position of a repeated key", () => {
 		const [finding] = parseYaml("a: 1\na: 2\n", {}).findings;
 		expect(finding?.hint).toBe("it is already defined at line 1, column 1: keep one of them");
 	});
@@ -98,7 +98,7 @@ describe("parseYaml", () => {
 		expect(findings[0]?.message).toContain("too many values");
 	});
 
-	it("A6: refuses what is nested without end", () => {
+	it("A6: rejects endless nesting", () => {
 		for (const text of ["[".repeat(60) + "]".repeat(60), "[".repeat(100_000)]) {
 			const { tree, findings } = parseYaml(text, {});
 			expect(tree).toBeNull();

@@ -16,7 +16,7 @@ const HOLDS: Record<string, Holds> = {
 	nothing: { type: "nothing" },
 };
 
-describe("who may ask what", () => {
+describe("access by credential and route", () => {
 	const allowed: Record<Access, readonly string[]> = {
 		public: ["owner", "operate", "read", "agent", "nothing"],
 		read: ["owner", "operate", "read"],
@@ -41,12 +41,12 @@ describe("who may ask what", () => {
 		}
 	});
 
-	test("an agent may ask what is for all agents", () => {
+	test("an agent may use routes that are open to all agents", () => {
 		const need = { access: "read", agents: "any", about: null } as const;
 		expect(decideAccess(need, HOLDS["agent"] as Holds)).toEqual({ allowed: true });
 	});
 
-	test("without a token one is asked for, with the wrong one it is said why it is wrong", () => {
+	test("a missing token is requested, a wrong one is rejected with the reason", () => {
 		const need = { access: "operate", agents: "none", about: null } as const;
 		expect(decideAccess(need, HOLDS["nothing"] as Holds)).toMatchObject({ why: "unauthorized" });
 		expect(decideAccess(need, HOLDS["read"] as Holds)).toMatchObject({ why: "forbidden" });

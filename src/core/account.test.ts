@@ -51,7 +51,7 @@ const probing = (probe: string | null = "a"): AccountState => {
 	return probe === null ? due : (decideProbe(due, probe) as AccountState);
 };
 
-describe("a limit that is met", () => {
+describe("a limit that is reached", () => {
 	test.each<[string, Partial<LimitHit>, Partial<UsageLimitSettings>, number | null]>([
 		["until its end, if that is reported", { resetAtMs: NOW_MS + HOUR_MS }, {}, HOUR_MS],
 		["for five minutes, where it is not", {}, {}, 300_000],
@@ -104,7 +104,7 @@ describe("a limit that is met", () => {
 		}
 	});
 
-	test("in a turn just after its end is news for as long as it is waited for", () => {
+	test("in a turn just after its end counts while an agent waits for it", () => {
 		const turn = { by: "turn", atMs: NOW_MS, resetAtMs: NOW_MS - 2_000 } as const;
 		expect(meet(null, turn, {}, NOW_MS + 1_000)).toMatchObject({ phase: "limited" });
 		expect(meet(null, turn, {}, NOW_MS + 5_000)).toBeNull();
@@ -126,7 +126,7 @@ describe("a limit that is met", () => {
 		});
 	});
 
-	test("in a turn that was heard of before is no news", () => {
+	test("in a turn that was already reported changes nothing", () => {
 		const turn = { by: "turn", atMs: NOW_MS, resetAtMs: NOW_MS + HOUR_MS } as const;
 		const state = probing();
 		expect(meet(state, turn, {}, NOW_MS + 2 * HOUR_MS)).toBe(state);
@@ -152,7 +152,7 @@ describe("an account whose limit should have lifted", () => {
 		expect(after).toMatchObject({ phase: "limited", untilMs: NOW_MS + 2 * HOUR_MS });
 	});
 
-	test("releases the others one by one once the probe was ready for long enough", () => {
+	test("releases the other agents one by one after the probe was ready for long enough", () => {
 		const ready = advance(probing()) as AccountState;
 		expect(advance(ready, { nowMs: NOW_MS + PROVEN_AFTER_MS - 1 })).toBe(ready);
 		const nowMs = NOW_MS + PROVEN_AFTER_MS;
@@ -163,7 +163,7 @@ describe("an account whose limit should have lifted", () => {
 		expect(advance(state, { nowMs: nowMs + 2 * STAGGER_MS })).toBeNull();
 	});
 
-	test("restarts the count when the probe ends, and selects another if it does not come back", () => {
+	test("restarts the count when the probe ends, and selects another if it is not restarted", () => {
 		const ready = advance(probing()) as AccountState;
 		expect(advance(ready, { lookAt: () => "not_ready" })).toMatchObject({ readyAtMs: null });
 		expect(advance(ready, { lookAt: () => "gone" })).toMatchObject({ probe: null });
@@ -222,7 +222,7 @@ test("many agents follow closely enough that all have started after twenty secon
 	);
 });
 
-test("the operator's word makes an agent the probe, whatever the account waits for", () => {
+test("`resume` makes an agent the probe, for any cause of the wait", () => {
 	for (const state of [limited(), probing("b"), meet(null, {}, { autoResume: false })]) {
 		const after = decideAccountResume(state, "c", NOW_MS);
 		expect(after).toMatchObject({ phase: "probing", probe: "c" });
@@ -260,7 +260,19 @@ describe("the last turn", () => {
 			shown,
 			{ ...unknown, atMs: 5, limit: { resetAtMs: 12 } },
 		],
-		["is what the screen shows", [sign], shown, { ...unknown, atMs: 3, limit: { resetAtMs: 7 } }],
+		["is not what the screen alone shows", [sign], shown, null],
+		[
+			"is what the screen shows if a failed request confirms it",
+			[{ ...sign, attempt: { cause: "usage_limit", resetAtMs: null } }],
+			shown,
+			{ ...unknown, atMs: 3, limit: { resetAtMs: 7 } },
+		],
+		[
+			"ends the limit by the report of the failed request",
+			[{ ...sign, attempt: failure }],
+			shown,
+			{ ...unknown, atMs: 3, limit: { resetAtMs: 9 } },
+		],
 		[
 			"is good although the screen still shows an old limit",
 			[{ ...sign, failure: null }],

@@ -7,7 +7,7 @@
 import type { KnownActivity } from "./activity.js";
 import { backoffDelayMs } from "./backoff.js";
 import { limitDelayMs } from "./own-cause.js";
-import type { AgentSign } from "./sign.js";
+import { type AgentSign, failedAttempts } from "./sign.js";
 import { renderDuration } from "./units.js";
 
 export interface UsageLimitSettings {
@@ -110,10 +110,17 @@ export function lastTurn(
 	}
 	const good =
 		sign !== undefined && failure === null ? goodTurn(signs.slice(0, index), sign) : null;
+	const { attempt } = failedAttempts(signs).at(-1) ?? {};
 	const shown = known.activity === "rate_limited" && known.source === "screen";
-	// The text of a limit may stay on the screen long after the limit.
-	if (!shown || (good !== null && good.atMs > known.atMs)) return good;
-	return { ...begin, atMs: known.atMs, limit: { resetAtMs: readShownReset() } };
+	// Text on the screen alone parks no account: a failed request must confirm it.
+	if (!shown || attempt?.cause !== "usage_limit" || (good !== null && good.atMs > known.atMs)) {
+		return good;
+	}
+	return {
+		...begin,
+		atMs: known.atMs,
+		limit: { resetAtMs: attempt.resetAtMs ?? readShownReset() },
+	};
 }
 
 /** Hook and record report one failed turn within this time. */

@@ -27,13 +27,13 @@ const shows = (activity: Activity, besidesLimit = activity) => ({
 const decide = (signs: readonly AgentSign[], screen: Activity | null, before = nothing) =>
 	decideActivity(before, {
 		signs,
-		showsHistory: false,
+		hasRecords: true,
 		tellsTurnEnds: false,
 		nowMs: NOW,
 		screen: screen === null ? null : shows(screen),
 	});
 
-describe("what an agent does", () => {
+describe("the activity of an agent", () => {
 	it.each([
 		["is what its hooks say", [hook("busy", 100)], "busy", "busy", "hook"],
 		[
@@ -72,10 +72,31 @@ describe("what an agent does", () => {
 		expect(decide(signs, screen)).toMatchObject({ activity, source });
 	});
 
+	it("is unknown, with the reason, while output is missing on the screen", () => {
+		const facts = {
+			signs: [],
+			screen: null,
+			hasRecords: false,
+			tellsTurnEnds: false,
+			nowMs: NOW,
+		};
+		expect(decideActivity(nothing, { ...facts, lacksOutput: true })).toMatchObject({
+			activity: "unknown",
+			detail: expect.stringContaining("output was lost"),
+		});
+	});
+
+	it("is what the screen shows after a report was lost", () => {
+		const lost = { ...hook("unknown", 1_000), detail: "a report was lost" };
+		expect(decide([hook("busy", 60_000), lost], "ready")).toMatchObject({ activity: "ready" });
+		const unseen = decide([hook("busy", 60_000), lost], null);
+		expect(unseen).toMatchObject({ activity: "unknown", detail: "a report was lost" });
+	});
+
 	it("is the reported one if every end of a turn is reported and the screen looks the same", () => {
 		const facts = { signs: [hook("busy", 60_000)], screen: shows("ready"), nowMs: NOW } as const;
-		const told = decideActivity(nothing, { ...facts, showsHistory: false, tellsTurnEnds: true });
-		expect(told).toMatchObject({ activity: "busy", source: "hook" });
+		const reported = decideActivity(nothing, { ...facts, hasRecords: true, tellsTurnEnds: true });
+		expect(reported).toMatchObject({ activity: "busy", source: "hook" });
 	});
 
 	it("is busy while the screen shows a retry of a failed turn, with its details", () => {
@@ -103,7 +124,7 @@ describe("what an agent does", () => {
 	it("is rate-limited while a CLI that reports everything waits for a limit by itself", () => {
 		const failure = { cause: "usage_limit", resetAtMs: NOW + 1 } as const;
 		const facts = {
-			showsHistory: false,
+			hasRecords: true,
 			signs: [{ ...hook("rate_limited", 60_000), failure }],
 			nowMs: NOW,
 		};
@@ -131,13 +152,15 @@ describe("what an agent does", () => {
 		expect(decide([met(NOW + 1, 60_000), well], "ready").activity).toBe("ready");
 	});
 
-	it("is not rate-limited by old text on the screen after the report of a later turn", () => {
-		const old = shows("rate_limited", "ready");
-		const read = (signs: readonly AgentSign[], showsHistory = false) => {
-			const facts = { signs, screen: old, showsHistory, tellsTurnEnds: true, nowMs: NOW };
+	it("is rate-limited by the text on its screen only if a record of the CLI confirms it", () => {
+		const text = shows("rate_limited", "ready");
+		const read = (signs: readonly AgentSign[], hasRecords = true, screen = text) => {
+			const facts = { signs, screen, hasRecords, tellsTurnEnds: true, nowMs: NOW };
 			return decideActivity(nothing, facts);
 		};
-		expect(read([])).toMatchObject({ activity: "rate_limited", failure: "usage_limit" });
+		// A program without records has nothing but its screen, which shows no cause.
+		expect(read([], false)).toMatchObject({ activity: "rate_limited", failure: null });
+		expect(read([])).toMatchObject({ activity: "ready", failure: null });
 		const well = { ...hook("ready", 60_000), failure: null, failedTurn: null };
 		expect(read([well])).toMatchObject({ activity: "ready", failure: null, failedTurn: null });
 		const failed: AgentSign = {
@@ -146,21 +169,42 @@ describe("what an agent does", () => {
 			failure: { cause: "overloaded", resetAtMs: null },
 		};
 		expect(read([failed])).toMatchObject({ activity: "ready", failure: "overloaded" });
-		// The turn after it may have just hit the limit, before any report of it.
-		expect(read([well, hook("busy", 10)]).activity).toBe("rate_limited");
-		// Not if the CLI has reported a limit itself.
+		expect(read([well, hook("busy", 10)]).activity).toBe("busy");
+		const attempt = (cause: "usage_limit" | "overloaded"): AgentSign => ({
+			...{ source: "transcript", name: "log", atMs: NOW - 10 },
+			attempt: { cause, resetAtMs: null },
+		});
+		expect(read([well, hook("busy", 10_000), attempt("usage_limit")])).toMatchObject({
+			...{ activity: "rate_limited", failure: "usage_limit" },
+		});
+		expect(read([well, hook("busy", 10), attempt("overloaded")]).activity).toBe("busy");
+		// Old text of a limit that the CLI has reported.
 		const limit = {
 			...hook("ready", 90_000),
 			failure: { cause: "usage_limit", resetAtMs: 1 },
 		} as const;
 		expect(read([limit, well, hook("busy", 10)]).activity).toBe("busy");
-		// A resumed conversation is on the screen with its whole history.
-		expect(read([hook("ready", 10)], true).activity).toBe("ready");
-		const asked = { ...hook("busy", 10), prompt: "go on" };
-		expect(read([hook("ready", 20), asked], true).activity).toBe("rate_limited");
 	});
 
-	it("includes why the last turn failed, whatever the source, until another one starts", () => {
+	it("asks a person if it shows the menu of a limit that no record confirms", () => {
+		const facts = {
+			hasRecords: true,
+			tellsTurnEnds: true,
+			nowMs: NOW,
+			screen: shows("rate_limited"),
+		};
+		const decideMenu = (signs: readonly AgentSign[]) =>
+			decideActivity(nothing, { ...facts, signs });
+		expect(decideMenu([hook("ready", 10)])).toMatchObject({
+			...{ activity: "waiting_input", failure: null },
+		});
+		const told = { ...hook("ready", 10), failure: { cause: "usage_limit", resetAtMs: NOW + 1 } };
+		expect(decideMenu([told as AgentSign])).toMatchObject({
+			...{ activity: "rate_limited", failure: "usage_limit" },
+		});
+	});
+
+	it("includes the cause of the last failed turn, from any source, until another one starts", () => {
 		const failed: AgentSign = {
 			source: "transcript",
 			name: "error",
@@ -224,7 +268,7 @@ describe("what an agent does", () => {
 		const decideWith = (signs: readonly AgentSign[], retrying: string | null) =>
 			decideActivity(nothing, {
 				signs,
-				showsHistory: false,
+				hasRecords: true,
 				tellsTurnEnds: false,
 				nowMs: NOW,
 				screen: { ...shows("busy"), retrying },
@@ -258,7 +302,7 @@ describe("what an agent does", () => {
 			expect(decideWith([asked(50_000), requested(49_000)], null).retrying).toBeNull();
 		});
 
-		it("only shows what the screen alone says: nothing follows from that", () => {
+		it("only shows activity that comes from the screen alone: it has no consequences", () => {
 			const line = "Reconnecting... 5/5 └ last status: 429 Too Many Requests";
 			expect(decideWith([asked(50_000)], line)).toMatchObject({
 				activity: "busy",
@@ -268,7 +312,7 @@ describe("what an agent does", () => {
 			});
 		});
 
-		it("counts what one record stands for", () => {
+		it("counts the attempts that one record represents", () => {
 			const series = {
 				cause: "unknown",
 				resetAtMs: null,
@@ -312,7 +356,7 @@ describe("what an agent does", () => {
 
 	it("is to wait for a person, where something else than its input is on the screen for long", () => {
 		const hidden = { ...shows("unknown"), hidesInput: true };
-		const facts = { showsHistory: false, tellsTurnEnds: true, nowMs: NOW, screen: hidden };
+		const facts = { hasRecords: true, tellsTurnEnds: true, nowMs: NOW, screen: hidden };
 		const decided = (activity: Activity, agoMs: number) =>
 			decideActivity(nothing, { ...facts, signs: [hook(activity, agoMs)] }).activity;
 		expect(decided("ready", 60_000)).toBe("waiting_input");
@@ -359,8 +403,8 @@ describe("a standstill", () => {
 	});
 });
 
-it("names what the CLI shows about its own retries as the detail while it is busy", () => {
-	const facts = { signs: [], showsHistory: false, tellsTurnEnds: false, nowMs: NOW };
+it("uses the CLI's text about its own retries as the detail while it is busy", () => {
+	const facts = { signs: [], hasRecords: true, tellsTurnEnds: false, nowMs: NOW };
 	const retrying = "529 · Retrying in 4s";
 	const decided = (activity: Activity) =>
 		decideActivity(nothing, { ...facts, screen: { ...shows(activity), retrying } }).detail;

@@ -30,6 +30,8 @@ export interface KnownActivity {
 	 * them.
 	 */
 	readonly retrying?: Retrying | null;
+	/** Since when it has been busy without progress, in wall time; null if it is not stalled. */
+	readonly stalledSinceMs?: number | null;
 }
 
 /** Consecutive failed requests of one turn. */
@@ -49,10 +51,10 @@ export interface ActivityFacts {
 		| (Pick<ScreenReading, "activity" | "besidesLimit" | "hidesInput"> &
 				Partial<Pick<ScreenReading, "retrying">>)
 		| null;
-	/**
-	 * Whether the screen shows the history of earlier runs, and the CLI reports the prompts of this run.
-	 */
-	readonly showsHistory: boolean;
+	/** Whether the screen is unknown because output was lost. */
+	readonly lacksOutput?: boolean;
+	/** Whether the CLI reports its prompts, and so its failed turns, by hooks or a transcript. */
+	readonly hasRecords: boolean;
 	/** Whether the CLI reports every end of a turn, so that a screen that looks ready proves nothing. */
 	readonly tellsTurnEnds: boolean;
 	readonly nowMs: number;
@@ -87,27 +89,40 @@ const REPORTED_INSTEAD: Partial<Record<Activity, Activity>> = {
 	rate_limited: "busy",
 };
 
-/**
- * Whether the text of a limit on the screen belongs to a known limit: it stays there long after. A CLI
- * that has reported one limit reports the next one too, and text from before the first prompt belongs
- * to an earlier run.
- */
-function areWordsOld({ signs, showsHistory }: ActivityFacts): boolean {
-	const isTold = signs.some(({ failure }) => failure?.cause === "usage_limit");
-	return isTold || (showsHistory && !signs.some(({ prompt }) => prompt !== undefined));
+/** The cause that the CLI's records report last, of a turn or of a request that it retries. */
+function recordedCause(signs: readonly AgentSign[], outcome: AgentSign | null): TurnCause | null {
+	return failedAttempts(signs).at(-1)?.attempt?.cause ?? outcome?.failure?.cause ?? null;
 }
+
+/**
+ * The screen without a limit that only its text shows: the conversation may contain the same text, or the
+ * output of a tool. A menu of a limit that no record confirms is a question for a person. Programs without
+ * any records have nothing but their screen.
+ */
+function withoutUnconfirmed(
+	{ screen, hasRecords }: ActivityFacts,
+	outcome: AgentSign | null,
+	recorded: TurnCause | null,
+): Activity | null {
+	if (screen?.activity !== "rate_limited" || !hasRecords) return screen?.activity ?? null;
+	const { besidesLimit } = screen;
+	// The report of a turn takes precedence: text on the screen stays long after the limit.
+	if (recorded === "usage_limit") return outcome === null ? "rate_limited" : besidesLimit;
+	return besidesLimit === "rate_limited" ? "waiting_input" : besidesLimit;
+}
+
+const LACKS_OUTPUT =
+	"output was lost while the disk was full, and the program has not drawn its screen again";
 
 /** Hooks run shortly after the screen shows the same change. */
 const SCREEN_LAG_MS = 5_000;
 
 export function decideActivity(before: KnownActivity, facts: ActivityFacts): KnownActivity {
 	const outcome = lastOutcome(facts.signs);
-	const { screen } = facts;
-	// A report about the last turn takes precedence over text on the screen.
-	const isNews = outcome === null && !areWordsOld(facts);
-	const seen = isNews ? screen?.activity : screen?.besidesLimit;
-	const shown = decideShown(before, facts, seen ?? null);
-	const limited = shown.activity === "rate_limited" ? "usage_limit" : null;
+	const recorded = recordedCause(facts.signs, outcome);
+	const shown = decideShown(before, facts, withoutUnconfirmed(facts, outcome, recorded));
+	const isRecorded = shown.source !== "screen" || recorded === "usage_limit";
+	const limited = shown.activity === "rate_limited" && isRecorded ? "usage_limit" : null;
 	const { retrying, words: why } = decideRetrying(shown, facts, outcome);
 	// A turn that the CLI is retrying has not failed yet.
 	const failed = retrying === null ? outcome?.failure : undefined;
@@ -140,8 +155,8 @@ function decideRetrying(
 		const words = line === "" ? null : shorten(`retried (${shownCause}): ${line}`);
 		return { retrying: null, words };
 	}
-	const { sinceMs = first.atMs, count = attempts.length, ...told } = last.attempt;
-	const cause = told.cause === "unknown" ? shownCause : told.cause;
+	const { sinceMs = first.atMs, count = attempts.length, ...reported } = last.attempt;
+	const cause = reported.cause === "unknown" ? shownCause : reported.cause;
 	const times = count === 1 ? "a failed request" : `${count} failed requests`;
 	const said = last.detail ?? (line === "" ? "no text" : line);
 	return {
@@ -181,7 +196,7 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 					activity: "unknown",
 					source: sign?.source ?? null,
 					atMs: sign?.atMs ?? nowMs,
-					detail: null,
+					detail: facts.lacksOutput === true ? LACKS_OUTPUT : detail,
 				};
 	}
 	if (screen === "waiting_input" || screen === "rate_limited") return shown(screen);

@@ -17,7 +17,7 @@ describe("placeholders", () => {
 		expect(fillIn(text, values)).toBe(filled);
 	});
 
-	it("without a variable that is not set there is no text at all", () => {
+	it("an unset variable makes the whole text unavailable", () => {
 		expect(fillIn("<CLAUDE_CONFIG_DIR>/.claude.json", values)).toBeNull();
 	});
 

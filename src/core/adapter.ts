@@ -119,6 +119,18 @@ export interface DialogProfile {
 	readonly choose: string;
 }
 
+/** The parts of a question on the screen. */
+export interface QuestionPatterns {
+	/** The line that asks for permission. A question without one is a choice. */
+	readonly permission: readonly string[];
+	/** The command or file that needs permission, as the first group; the first pattern that matches. */
+	readonly subject: readonly string[];
+	/** The first line of a question that has no border above it. */
+	readonly first?: readonly string[];
+	/** Choices beside each other, as the first group; the selected one is highlighted. */
+	readonly row?: string;
+}
+
 /** Screen patterns, the last resort if a CLI does not report its activity. */
 export interface ScreenProfile {
 	readonly ready: readonly string[];
@@ -139,6 +151,8 @@ export interface ScreenProfile {
 	 * the input is only text, and nothing is typed while the input field is not visible.
 	 */
 	readonly questionsReplaceInput?: boolean;
+	/** How its questions look; the choices themselves are numbered lines with a mark if omitted. */
+	readonly questions?: QuestionPatterns;
 	/**
 	 * How a resumed conversation looks, for a CLI that shows its input before it has loaded one: a prompt
 	 * submitted before that is lost.
@@ -150,7 +164,7 @@ export const DRAIN_STEPS = ["turn", "esc", "ctrl_c", "sigint", "sigterm", "sighu
 /** One step that asks an agent to exit, gentlest first: wait for its turn, its own keys, a signal. */
 export type DrainStep = (typeof DRAIN_STEPS)[number];
 
-/** Keys that lead to a value, from the outermost, separated by dots; a number is a list index. */
+/** Keys that lead to a value, from the outermost, separated by dots; a number is a list index. A key may contain dots. */
 export type KeyPath = string;
 
 export const TURN_ENDS = ["ok", "failed"] as const;
@@ -174,6 +188,8 @@ export interface SignRule {
 	readonly cause?: TurnCause;
 	/** The field with the text of the error. */
 	readonly detail?: KeyPath;
+	/** The field with the answer of a completed turn. */
+	readonly answer?: KeyPath;
 	/** The field with the end of a limit, as a time; derived from the text if omitted. */
 	readonly resetsAt?: KeyPath;
 }

@@ -22,7 +22,7 @@ function look(...looks: readonly Partial<AttentionFacts>[]): readonly string[] {
 describe("a person is notified", () => {
 	const asking = (nowMs: number) => ({ activity: "waiting_input", nowMs }) as const;
 
-	it("that an agent asks something, once, and not of what is answered at once", () => {
+	it("for a question of an agent, once, and not if it is answered at once", () => {
 		expect(look(asking(0), asking(9_999), asking(10_000), asking(99_000))).toEqual([
 			...["", "", "asks", ""],
 		]);
@@ -41,7 +41,7 @@ describe("a person is notified", () => {
 		]);
 	});
 
-	it("nothing of a single failed request, however long the answer to the next one takes", () => {
+	it("not for a single failed request, however long the next response takes", () => {
 		const failedOnce = { retrying: { sinceMs: 0, lastMs: 0 } };
 		expect(look({ ...failedOnce, nowMs: 0 }, { ...failedOnce, nowMs: 900_000 })).toEqual(["", ""]);
 	});

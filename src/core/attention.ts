@@ -13,7 +13,7 @@ export interface AttentionState {
 	/** Steady time at which its question appeared; null if there is none. */
 	readonly asksSinceMs: number | null;
 	/** Whether that was reported. */
-	readonly told: boolean;
+	readonly isReported: boolean;
 	/** The last failed turn, as of the previous check; undefined before the first check. */
 	readonly failedTurn: number | null | undefined;
 	/** Start of the retries that were reported last. */
@@ -22,7 +22,7 @@ export interface AttentionState {
 
 export const NO_ATTENTION: AttentionState = Object.freeze({
 	asksSinceMs: null,
-	told: false,
+	isReported: false,
 	failedTurn: undefined,
 });
 
@@ -42,7 +42,7 @@ const ASKS_FOR_MS = 10_000;
 const RETRIES_FOR_MS = 30_000;
 
 export function decideAttention(
-	{ asksSinceMs, told, failedTurn, retryingSinceMs: reported = null }: AttentionState,
+	{ asksSinceMs, isReported, failedTurn, retryingSinceMs: reported = null }: AttentionState,
 	facts: AttentionFacts,
 ): {
 	readonly state: AttentionState;
@@ -53,7 +53,7 @@ export function decideAttention(
 	const { nowMs, isAdopted } = facts;
 	const isAsking = facts.activity === "waiting_input";
 	const sinceMs = isAsking ? (asksSinceMs ?? nowMs) : null;
-	const asks = sinceMs !== null && !(told && isAsking) && nowMs - sinceMs >= ASKS_FOR_MS;
+	const asks = sinceMs !== null && !(isReported && isAsking) && nowMs - sinceMs >= ASKS_FOR_MS;
 	const isNew = facts.failedTurn !== failedTurn && !(failedTurn === undefined && isAdopted);
 	// A retried turn is still the same turn.
 	const lastFailed = facts.failedTurn ?? failedTurn ?? null;
@@ -64,7 +64,7 @@ export function decideAttention(
 	return {
 		state: {
 			asksSinceMs: sinceMs,
-			told: isAsking && (told || asks),
+			isReported: isAsking && (isReported || asks),
 			failedTurn: lastFailed,
 			retryingSinceMs: retries ? (retrying?.sinceMs ?? null) : reported,
 		},

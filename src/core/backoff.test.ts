@@ -17,7 +17,7 @@ test("jitter spreads delays upwards, and at the cap downwards, so that those dri
 	expect(range(9)).toEqual([4_167, 5_000]);
 });
 
-test("a base beyond the cap is the cap, and there is no attempt before the first", () => {
+test("a base above the cap is the cap, and attempt numbers start at 1", () => {
 	expect(backoffDelayMs({ initialMs: 5_000, capMs: 500, jitter: 0.5 }, 3, 0.5)).toBe(500);
 	expect(backoffDelayMs({ initialMs: 500, capMs: 5_000, jitter: 0 }, 0, 0)).toBe(500);
 });

@@ -51,11 +51,11 @@ describe("whether a run ended because its conversation is not there", () => {
 		["when it was asked to end", strict, true, { askedBy: "operator" }, words],
 		["when it ended well", strict, true, { code: 0 }, words],
 		["when it was killed", strict, true, { code: null, signal: "SIGKILL" }, words],
-	] as const)("is not so %s", (_, adapter, resumed, facts, said) => {
-		expect(isConversationGone(adapter, resumed, { ...exit, ...facts }, said)).toBe(false);
+	] as const)("is not so %s", (_, adapter, resumed, facts, reported) => {
+		expect(isConversationGone(adapter, resumed, { ...exit, ...facts }, reported)).toBe(false);
 	});
 
-	it("is taken to be so for any quick failure of a CLI whose words are not known", () => {
+	it("is assumed for any quick failure of a CLI without known texts", () => {
 		expect(isConversationGone(profile("chosen"), true, exit, "")).toBe(true);
 	});
 });

@@ -81,6 +81,66 @@ describe("a process that exits immediately", () => {
 	});
 });
 
+describe("growing delays, `halt` and `on_failure`", () => {
+	const growing: CrashPolicySettings = {
+		...DEFAULT_CRASH_POLICY,
+		delay: { initialMs: 1_000, factor: 3, maxMs: 20_000 },
+		halt: "never",
+		budget: { exits: 1_000, withinMs: 3_600_000 },
+	};
+
+	test("each failure multiplies the delay up to its maximum, and `halt: never` continues there", () => {
+		const decisions = live(times(9, crash()), { settings: growing });
+		expect(delays(decisions)).toEqual([
+			...[1_000, 3_000, 9_000, 20_000, 20_000, 20_000, 20_000, 20_000, 20_000],
+		]);
+		expect(states(decisions).at(-1)).toBe("degraded");
+		expect(decisions.at(-1)?.reason).toContain("retried, because `halt` is `never`");
+		expect(decisions[3]?.reason).toBe(
+			"exit code 1 after 0s: flapping 2 times (4 within 60s of running time)",
+		);
+	});
+
+	test("a stable run and a clean exit start the delays again", () => {
+		const restarted = { settings: growing, onCleanExit: "restart" } as const;
+		const stable = live([crash(), crash(), crash(MINUTE_MS), crash()], restarted);
+		expect(delays(stable)).toEqual([1_000, 3_000, 1_000, 3_000]);
+		const cleaned = live([crash(40_000), clean(50_000), crash(40_000)], restarted);
+		expect(delays(cleaned)).toEqual([1_000, 1_000, 1_000]);
+	});
+
+	test("an initial delay of 0 stays 0", () => {
+		const settings = { ...growing, delay: { initialMs: 0, factor: 1e6, maxMs: 5_000 } };
+		expect(delays(live(times(3, crash()), { settings }))).toEqual([0, 0, 0]);
+	});
+
+	test("a state stored by an earlier version counts from its next failure", () => {
+		const { failures: _, ...from } = { ...NEW_AGENT, failures: 0 };
+		expect(delays(live([crash(), crash()], { settings: growing, from }))).toEqual([1_000, 3_000]);
+	});
+
+	test("`halt: never` does not apply to causes that a restart cannot fix (S14)", () => {
+		const auth = exitReport({ uptimeMs: 0, code: 1, cause: "auth" });
+		expect(states(live([auth], { settings: growing }))).toEqual(["halted"]);
+		const memory = exitReport({ uptimeMs: 0, code: 137, cause: "out_of_memory" });
+		expect(states(live(times(9, memory), { settings: growing })).at(-1)).toBe("degraded");
+	});
+
+	test("`on_failure: stop` halts at the first failure and leaves clean exits alone", () => {
+		const settings = { ...DEFAULT_CRASH_POLICY, onFailure: "stop" } as const;
+		const [failed] = live([crash(500)], { settings });
+		expect(failed).toMatchObject({ action: { type: "halt" }, class: "transient" });
+		expect(failed?.state.policy).toBe("halted");
+		expect(failed?.reason).toBe(
+			"exit code 1 after 500ms: not restarted, because `on_failure` is `stop`",
+		);
+		expect(delays(live([clean()], { settings }))).toEqual(["ask_operator"]);
+		expect(delays(live([clean()], { settings, onCleanExit: "restart" }))).toEqual([2_000]);
+		const limit = exitReport({ uptimeMs: 0, code: 1, cause: "usage_limit", resetInMs: 5_000 });
+		expect(delays(live([limit], { settings }))).toEqual([5_000]);
+	});
+});
+
 describe("a slow burner", () => {
 	test("that lives 31 s each time is halted at its 20th exit by the budget (S16)", () => {
 		const decisions = live(times(20, crash(31_000)));
@@ -232,18 +292,18 @@ describe("exits with a cause of their own", () => {
 		);
 	});
 
-	test("a limit whose reset lies in the past is no hot loop", () => {
+	test("a limit whose reset is in the past does not cause a hot loop", () => {
 		const minutes = delays(live(times(3, own("usage_limit", { resetInMs: -5 }))));
 		expect(minutes.map((ms) => Number(ms) / MINUTE_MS)).toEqual([5, 10, 20]);
 	});
 
-	test("trouble is waited out by at least a second, whatever the transient delay", () => {
+	test("a known failure delays the restart by at least a second, for any transient delay", () => {
 		const settings = { ...DEFAULT_CRASH_POLICY, transientDelayMs: 0, jitter: 0 };
 		const decisions = live(times(3, own("overloaded")), { settings });
 		expect(delays(decisions)).toEqual([1_000, 2_000, 4_000]);
 	});
 
-	test("what it waited for before does not lengthen the wait for something else", () => {
+	test("earlier waits do not lengthen the wait for another cause", () => {
 		const decisions = live([...times(8, own("overloaded")), own("usage_limit")]);
 		expect(delays(decisions).at(-1)).toBe(5 * MINUTE_MS);
 	});
@@ -268,7 +328,7 @@ describe("exits with a cause of their own", () => {
 		expect(decisions[0]?.reason).toMatch(/^the start timed out: transient/);
 	});
 
-	test("a host that cannot start it is waited for, and the message says why", () => {
+	test("a host that cannot start it causes a wait, and the message contains the reason", () => {
 		const [decision] = live([own("spawn_error", { code: null, detail: "EAGAIN" })]);
 		expect(decision?.reason).toBe(
 			"the host could not start the process: backing off, not counted: EAGAIN",
@@ -278,7 +338,7 @@ describe("exits with a cause of their own", () => {
 	test.each([
 		["auth", "exit code 1: not logged in, or the login has expired: run `claude login`"],
 		["config", "exit code 1: the agent rejects its configuration: run `claude login`"],
-	] as const)("%s halts at once and says what to fix (S14)", (cause, reason) => {
+	] as const)("%s halts at once with a hint (S14)", (cause, reason) => {
 		const [decision] = live([own(cause, { detail: "run `claude login`" })]);
 		expect(decision).toMatchObject({
 			state: { policy: "halted" },
@@ -287,7 +347,7 @@ describe("exits with a cause of their own", () => {
 		});
 	});
 
-	test("a missing program halts at once and says what to fix (S14)", () => {
+	test("a missing program halts at once with a hint (S14)", () => {
 		const detail = "claude: no such file on PATH";
 		const [decision] = live([own("spawn_error", { code: null, permanent: true, detail })]);
 		expect(decision).toMatchObject({
@@ -427,6 +487,9 @@ describe("whatever happens", () => {
 		jitter: fc.double({ min: 0, max: 1, noNaN: true }),
 		budget: fc.record({ exits: fc.integer({ min: 1, max: 30 }), withinMs: fc.nat(7_200_000) }),
 		permanentExitCodes: fc.array(fc.integer({ min: 1, max: 255 }), { maxLength: 3 }),
+		delay: fc.constant(null),
+		halt: fc.constant("crash_loop" as const),
+		onFailure: fc.constant("restart" as const),
 	});
 	const failures = fc.array(
 		fc.record({ uptimeMs: fc.nat(200_000), code: fc.integer({ min: 1, max: 255 }) }),

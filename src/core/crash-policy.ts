@@ -25,7 +25,7 @@ import {
 	decideTrouble,
 	decideUsageLimit,
 } from "./own-cause.js";
-import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
+import { failureDelayMs, isSpent, lastOf, longestDelayMs, restartAfter } from "./restart-budget.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 type Verdict = Omit<CrashDecision, "kind" | "class"> & { readonly class?: ExitClass };
@@ -59,7 +59,17 @@ export function decideAfterExit(
 	const sound = { ...report, uptimeMs: countedUptimeMs(report) };
 	const settled = settle(before, sound.uptimeMs, context.settings);
 	const state = { ...settled, runningMs: settled.runningMs + sound.uptimeMs };
-	return { class: null, ...DECIDE_BY_KIND[kind](state, sound, context), kind };
+	const verdict = DECIDE_BY_KIND[kind](state, sound, context);
+	const stays = kind !== "clean" && context.settings.onFailure === "stop";
+	return { class: null, ...(stays ? withoutRestart(verdict, sound) : verdict), kind };
+}
+
+/** Under `on_failure: stop`, a failure that would be restarted halts the agent instead. */
+function withoutRestart(verdict: Verdict, report: ExitReport): Verdict {
+	if (verdict.action.type !== "restart") return verdict;
+	const reason = `${what(report)}: not restarted, because \`on_failure\` is \`stop\`${hint(report)}`;
+	const state: CrashState = { ...verdict.state, policy: "halted" };
+	return { ...verdict, state, action: { type: "halt" }, reason };
 }
 
 /**
@@ -74,7 +84,7 @@ export function settle(
 ): CrashState {
 	if (state.policy === "halted" || uptimeMs < settings.windowMs) return state;
 	const waits = uptimeMs < settings.budget.withinMs ? state.waits : NO_WAITS;
-	return { ...state, policy: "healthy", flaps: 0, waits };
+	return { ...state, policy: "healthy", flaps: 0, failures: 0, waits };
 }
 
 /**
@@ -130,7 +140,7 @@ function decideClean(state: CrashState, report: ExitReport, context: CrashContex
 
 /** After a clean exit, earlier failures no longer count as an ongoing loop. */
 function recovered(state: CrashState): CrashState {
-	return { ...state, policy: "healthy", flaps: 0 };
+	return { ...state, policy: "healthy", flaps: 0, failures: 0 };
 }
 
 /** An exit that counts in the window: flapping if there are too many, otherwise `otherwise`. */
@@ -151,29 +161,40 @@ function decideCounted(
 		exitClass === "clean"
 			? before.budgetSpentAt
 			: lastOf([...before.budgetSpentAt, before.runningMs], settings.budget.exits);
+	const failures = (before.failures ?? 0) + (exitClass === "clean" ? 0 : 1);
 	const state: CrashState = {
 		...before,
 		policy: flapping ? "degraded" : before.policy,
 		exits: lastOf([...before.exits, exit], settings.history),
 		flaps: before.flaps + (flapping ? 1 : 0),
+		failures,
 		budgetSpentAt,
 	};
 
 	const seen = `${inWindow} within ${renderDuration(settings.windowMs)} of running time`;
 	const verdict = { class: exitClass } as const;
 	const halt = { state: { ...state, policy: "halted" }, action: { type: "halt" } } as const;
+	// With `halt: never`, a loop that would halt goes on at the longest delay and stays degraded.
+	const loops =
+		settings.halt === "never"
+			? {
+					state: { ...state, policy: "degraded" as const },
+					action: restartAfter(longestDelayMs(settings), settings.jitter, random),
+				}
+			: halt;
+	const never = settings.halt === "never" ? "; retried, because `halt` is `never`" : "";
 	if (flapping && state.flaps >= settings.haltThreshold) {
-		const reason = `${what(report)}: flapping ${state.flaps} of ${settings.haltThreshold} without a stable run (${seen})${hint(report)}`;
-		return { ...verdict, ...halt, reason };
+		const reason = `${what(report)}: flapping ${flapCount(state.flaps, settings)} without a stable run (${seen})${never}${hint(report)}`;
+		return { ...verdict, ...loops, reason };
 	}
 	if (exitClass !== "clean" && isSpent(budgetSpentAt, settings.budget)) {
 		const { exits, withinMs } = settings.budget;
-		const reason = `${what(report)}: slow-burn budget used up (${exits} failed exits within ${renderDuration(withinMs)} of running time)${hint(report)}`;
-		return { ...verdict, ...halt, reason };
+		const reason = `${what(report)}: slow-burn budget used up (${exits} failed exits within ${renderDuration(withinMs)} of running time)${never}${hint(report)}`;
+		return { ...verdict, ...loops, reason };
 	}
-	const delayMs = flapping ? settings.flappingDelayMs : settings.transientDelayMs;
+	const delayMs = failureDelayMs(settings, failures, flapping);
 	const judged = flapping
-		? `flapping ${state.flaps} of ${settings.haltThreshold} (${seen})`
+		? `flapping ${flapCount(state.flaps, settings)} (${seen})`
 		: `${otherwise} (${seen}, flapping from ${settings.flapThreshold})`;
 	return {
 		...verdict,
@@ -181,6 +202,12 @@ function decideCounted(
 		action: restartAfter(delayMs, settings.jitter, random),
 		reason: `${what(report)}: ${judged}${hint(report)}`,
 	};
+}
+
+/** `2 of 5`; a loop that never halts has no limit to name. */
+function flapCount(flaps: number, { halt, haltThreshold }: CrashPolicySettings): string {
+	if (halt !== "never") return `${flaps} of ${haltThreshold}`;
+	return flaps === 1 ? "once" : `${flaps} times`;
 }
 
 /** A hint from the output for the operator; it does not affect the decision. */

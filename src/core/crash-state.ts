@@ -19,13 +19,32 @@ export interface CrashPolicySettings {
 	readonly history: number;
 	readonly transientDelayMs: number;
 	readonly flappingDelayMs: number;
+	/** Delays that grow with each failure and replace the two fixed ones; null if not set. */
+	readonly delay: GrowingDelay | null;
 	/** Restart delays are randomly extended by up to this fraction. */
 	readonly jitter: number;
 	/** The slow-burn budget: this many failed exits within this much running time halt the agent. */
 	readonly budget: { readonly exits: number; readonly withinMs: number };
 	/** Exit codes that a restart cannot fix. */
 	readonly permanentExitCodes: readonly number[];
+	/** Whether a crash loop halts the agent, or is retried at the longest delay without end. */
+	readonly halt: HaltChoice;
+	/** Whether an agent that failed is restarted. */
+	readonly onFailure: OnFailure;
 }
+
+/** A restart delay that is multiplied by `factor` with each failure since the last stable run. */
+export interface GrowingDelay {
+	readonly initialMs: number;
+	readonly factor: number;
+	readonly maxMs: number;
+}
+
+export const HALT_CHOICES = ["crash_loop", "never"] as const;
+export type HaltChoice = (typeof HALT_CHOICES)[number];
+
+export const FAILURE_CHOICES = ["restart", "stop"] as const;
+export type OnFailure = (typeof FAILURE_CHOICES)[number];
 
 /** The default settings of the crash policy. */
 export const DEFAULT_CRASH_POLICY: CrashPolicySettings = Object.freeze({
@@ -35,9 +54,12 @@ export const DEFAULT_CRASH_POLICY: CrashPolicySettings = Object.freeze({
 	history: 10,
 	transientDelayMs: 2_000,
 	flappingDelayMs: 30_000,
+	delay: null,
 	jitter: 0.1,
 	budget: Object.freeze({ exits: 20, withinMs: 3_600_000 }),
 	permanentExitCodes: Object.freeze([]),
+	halt: "crash_loop",
+	onFailure: "restart",
 });
 
 /** The classification of an exit by the window. Planned exits and exits with a known cause have no class. */
@@ -67,6 +89,11 @@ export interface CrashState {
 	readonly exits: readonly RecordedExit[];
 	/** Flapping exits since the last stable run or clean exit. */
 	readonly flaps: number;
+	/**
+	 * Failed exits since the last stable run or clean exit, which growing delays depend on. States
+	 * stored by earlier versions do not have it.
+	 */
+	readonly failures?: number;
 	/** Running time of the exits that count against the slow-burn budget, at most `budget.exits`. */
 	readonly budgetSpentAt: readonly number[];
 	/** Running time of out-of-memory kills, at most `haltThreshold`. */
@@ -119,6 +146,7 @@ export const NEW_AGENT: CrashState = Object.freeze({
 	runningMs: 0,
 	exits: Object.freeze([]),
 	flaps: 0,
+	failures: 0,
 	budgetSpentAt: Object.freeze([]),
 	outOfMemoryAt: Object.freeze([]),
 	waits: NO_WAITS,

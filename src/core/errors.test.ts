@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ERRORS, ReeveError } from "./errors.js";
 
-test("what callers of an agent see has the promised HTTP status", () => {
+test("errors for callers of an agent have the documented HTTP status", () => {
 	const promised = {
 		validation_failed: 400,
 		planning_failed: 422,
@@ -15,7 +15,7 @@ test("what callers of an agent see has the promised HTTP status", () => {
 	}
 });
 
-test("every error says what it means and what to do", () => {
+test("every error has a meaning and a hint", () => {
 	for (const [code, spec] of Object.entries(ERRORS)) {
 		expect(spec.meaning).toMatch(/^[A-Z`].*\.$/);
 		expect(spec.hint).toMatch(/^[A-Z`].*\.$/);

@@ -271,6 +271,37 @@ export const ERRORS = {
 		hint: "`reeve events` lists earlier questions and answers.",
 		...CONFLICT,
 	},
+	question_gone: {
+		meaning:
+			"The question is no longer open: it was answered in the terminal or by another client, or the agent withdrew it.",
+		hint: "`reeve answer AGENT` shows the current question of the agent, if there is one.",
+		...CONFLICT,
+	},
+	choice_needed: {
+		meaning: "The question is answered with one of its choices; text never grants a permission.",
+		hint: "`reeve answer AGENT` shows the question and its choices.",
+		...BAD_REQUEST,
+	},
+	choice_not_found: {
+		meaning: "The question has no such choice.",
+		hint: "`reeve answer AGENT` shows the question and its choices.",
+		...BAD_REQUEST,
+	},
+	answer_not_taken: {
+		meaning:
+			"The answer had no visible effect on the agent's screen, or the screen could not be read.",
+		hint: "Look at it with `reeve attach AGENT`. Answering again is safe: Reeve checks the screen first.",
+		httpStatus: 504,
+		cliExit: CLI_EXIT.failed,
+		retryable: true,
+	},
+	terminal_in_use: {
+		meaning: "A person is typing at the agent's terminal, so its question is not answered now.",
+		hint: "Answer in that terminal, or try again when no keys are pressed there.",
+		httpStatus: 409,
+		cliExit: CLI_EXIT.refused,
+		retryable: true,
+	},
 	no_terminal: {
 		meaning: "The agent runs without a terminal, so it cannot be attached to or receive messages.",
 		hint: "`reeve logs` shows its output. Set `terminal: true` to run a session in a terminal.",
@@ -289,6 +320,11 @@ export const ERRORS = {
 	message_not_found: {
 		meaning: "No undelivered message has this id.",
 		hint: "`reeve inbox` lists undelivered messages.",
+		...NOT_FOUND,
+	},
+	subscription_not_found: {
+		meaning: "There is no push subscription with this id for this browser.",
+		hint: "Subscribe again on the page.",
 		...NOT_FOUND,
 	},
 	task_not_found: {

@@ -54,7 +54,48 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.asks": {
 		meaning:
 			"An agent CLI has been showing a question on its screen for some time without an answer.",
-		data: { detail: "text from the CLI, if any" },
+		data: {
+			detail: "text from the CLI, if any",
+			question: "id of the question; null if it cannot be read from the screen",
+			kind: "permission or choice; null if unknown",
+			text: "what it asks, if known",
+			choices: "the labels of its choices, in order",
+		},
+	},
+	"agent.question_asked": {
+		meaning: "An agent CLI shows a question on its screen that Reeve can read.",
+		data: {
+			question: "id of the question, bound to its run and content",
+			kind: "permission or choice",
+			title: "the line that asks",
+			text: "what it asks, for example the command that needs permission",
+			choices: "the labels of its choices, in order",
+		},
+	},
+	"agent.question_answered": {
+		meaning: "A question on an agent's screen was answered through Reeve.",
+		data: {
+			question: "its id",
+			choice: "number of the choice; null for text",
+			answer: "the label of the choice, or the text",
+			by: "owner for the daemon's socket, token, or session for a browser",
+			who: "the uid, or the token id; never the token itself",
+			confirmed:
+				"whether the question left the screen right after the choice was confirmed; false if the daemon died in between or the effect came late",
+		},
+	},
+	"agent.question_gone": {
+		meaning:
+			"A question left an agent's screen without an answer through Reeve: it was answered in the terminal, or withdrawn.",
+		data: { question: "its id" },
+	},
+	"agent.turn_finished": {
+		meaning: "An agent completed its turn and waits. Not reported for its subagents.",
+		data: { text: "the first sentence of its answer; null if its CLI does not report it" },
+	},
+	"agent.seen": {
+		meaning: "A person has seen the finished turn of an agent.",
+		data: {},
 	},
 	"agent.turn_failed": {
 		meaning: "A turn of an agent CLI failed. The agent keeps running.",

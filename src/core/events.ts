@@ -8,6 +8,7 @@ import type { CrashAction, ExitClass } from "./crash-state.js";
 import type { Asker, ExitCause, ExitKind } from "./exit.js";
 import type { AttemptError, CallerCode } from "./outcome.js";
 import type { PlanStatus } from "./plan.js";
+import type { QuestionKind } from "./question.js";
 import type { SignSource } from "./sign.js";
 import type { StallStep } from "./stall.js";
 import type { Activity, CircuitState, PolicyState } from "./states.js";
@@ -37,7 +38,31 @@ export interface EventMap {
 		source: SignSource | null;
 		detail: string | null;
 	};
-	"agent.asks": { detail: string | null };
+	"agent.asks": {
+		detail: string | null;
+		question: string | null;
+		kind: QuestionKind | null;
+		text: string | null;
+		choices: readonly string[];
+	};
+	"agent.question_asked": {
+		question: string;
+		kind: QuestionKind;
+		title: string;
+		text: string;
+		choices: readonly string[];
+	};
+	"agent.question_answered": {
+		question: string;
+		choice: number | null;
+		answer: string;
+		by: "owner" | "token" | "session";
+		who: string;
+		confirmed: boolean;
+	};
+	"agent.question_gone": { question: string };
+	"agent.turn_finished": { text: string | null };
+	"agent.seen": Record<string, never>;
 	"agent.turn_failed": { cause: TurnCause; detail: string | null; retry_in_ms: number | null };
 	"agent.retrying": {
 		cause: TurnCause;

@@ -49,14 +49,14 @@ export function explainExit(
 	if (exits === null) return { cause, detail, resetInMs };
 	if (report.signal !== null) return verdict("crash");
 	const ended = exits.codes.find(({ code }) => code === report.code);
-	const said = report.code === 0 ? null : findText(exits.texts, evidence.lastWords);
+	const reported = report.code === 0 ? null : findText(exits.texts, evidence.lastWords);
 	if (ended !== undefined) {
-		const confirmed = said?.text.cause === ended.cause ? said : null;
+		const confirmed = reported?.text.cause === ended.cause ? reported : null;
 		return fromWords(ended.cause, confirmed, evidence);
 	}
 	if (report.code === 0) return verdict("completed");
 	if (report.code === null) return verdict("unknown");
-	return { ...verdict("crash"), detail: said === null ? null : mention(said) };
+	return { ...verdict("crash"), detail: reported === null ? null : mention(reported) };
 }
 
 /**

@@ -92,12 +92,12 @@ test.each<[string, Partial<ExitReport>, ExitCause]>([
 	["was asked to exit", { code: 0, askedBy: "operator" }, "requested"],
 	["lost its status", {}, "unknown"],
 	["has a cause of its own", { code: 1, cause: "auth" }, "auth"],
-])("the recorded cause of a run that %s is what its exit proves", (_, facts, cause) => {
+])("the recorded cause of a run that %s is the one that its exit proves", (_, facts, cause) => {
 	const report = exitReport({ uptimeMs: 1, ...facts });
 	expect(causeOf(report, classifyExit(report, []))).toBe(cause);
 });
 
-test("an exit reads as a person would say it", () => {
+test("an exit is described in readable text", () => {
 	expect(renderExit({ code: 3, signal: null })).toBe("exit code 3");
 	expect(renderExit({ code: null, signal: "SIGSEGV" })).toBe("SIGSEGV");
 	expect(renderExit({ code: null, signal: null })).toBe("no exit status");

@@ -16,15 +16,15 @@ import { ATTEMPT_ERROR_TRAITS, classifyProcessFailure, classifyResponse } from "
 const REQUEST = { request_id: "r-1" };
 
 function outcomeOf(trouble: Trouble, retryAfterMs: number | null = null) {
-	const said = renderHeadless(REQUEST, failed(trouble, "the CLI's words", retryAfterMs));
-	if ("unusable" in said) {
-		return classifyProcessFailure({ type: "unusable", detail: said.unusable });
+	const reported = renderHeadless(REQUEST, failed(trouble, "the CLI's words", retryAfterMs));
+	if ("unusable" in reported) {
+		return classifyProcessFailure({ type: "unusable", detail: reported.unusable });
 	}
-	if ("limited" in said) {
-		const { limited: detail, resetInMs } = said;
+	if ("limited" in reported) {
+		const { limited: detail, resetInMs } = reported;
 		return classifyProcessFailure({ type: "usage_limit", detail, resetInMs });
 	}
-	return classifyResponse("r-1", said);
+	return classifyResponse("r-1", reported);
 }
 
 describe("a prompt that failed", () => {
@@ -43,7 +43,7 @@ describe("a prompt that failed", () => {
 		conversation_gone: ["invalid_request", false, false],
 	};
 
-	test.each(TROUBLES)("by %s is retried and counted as it should be", (trouble) => {
+	test.each(TROUBLES)("by %s is retried and counted correctly", (trouble) => {
 		const outcome = outcomeOf(trouble);
 		if (outcome.ok) throw new Error("it failed");
 		const { retryable, counts } = ATTEMPT_ERROR_TRAITS[outcome.error];
@@ -51,7 +51,7 @@ describe("a prompt that failed", () => {
 		expect(outcome.reason).toContain("the CLI's words");
 	});
 
-	test("is left alone for as long as the CLI says", () => {
+	test("is not retried before the time that the CLI reports", () => {
 		expect(outcomeOf("usage_limit", 5_000)).toMatchObject({ retryAfterMs: 5_000 });
 		expect(outcomeOf("usage_limit")).toMatchObject({ retryAfterMs: null });
 		expect(outcomeOf("rate_limit", 5_000)).toMatchObject({ retryAfterMs: 5_000 });
@@ -121,11 +121,11 @@ describe("a request to an agent CLI", () => {
 	});
 });
 
-test("events are the lines that are JSON, whatever stands between them", () => {
+test("events are the lines that are JSON; other lines are ignored", () => {
 	expect(parseEvents('Warning: x\n{"a":1}\n{"half\n\n{"b":2}')).toEqual([{ a: 1 }, { b: 2 }]);
 });
 
-test("last words are the last line", () => {
+test("the last line is the final text", () => {
 	expect(lastLine("one\n two \n")).toBe("two");
 	expect(lastLine("")).toBe("");
 });

@@ -28,7 +28,7 @@ const facts: DeliveryFacts = {
 	nowMs: 60_000,
 };
 
-describe("what is done with a text", () => {
+describe("delivery of a message", () => {
 	it.each([
 		["queued, and the agent is ready", { phase: "queued" }, {}, "type"],
 		["queued, and the agent works", { phase: "queued" }, { activity: "busy" }, "wait"],
@@ -66,7 +66,7 @@ describe("what is done with a text", () => {
 	});
 });
 
-it("a prompt is the same whatever became of its blanks", () => {
+it("a prompt is recognised even if its whitespace changed", () => {
 	expect(hasText("a\n  b ", "a b")).toBe(true);
 	expect(hasText("a b c", "a b")).toBe(false);
 	expect(hasText("half a text a b", "a b")).toBe(true);

@@ -36,14 +36,31 @@ export type SnakeKeys<T> = T extends readonly (infer Item)[]
 		: T;
 
 export function toCamelKeys<T>(value: T): CamelKeys<T> {
-	const toCamel = (key: string) =>
-		key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 	return renameKeys(value, toCamel) as CamelKeys<T>;
 }
 
 export function toSnakeKeys<T>(value: T): SnakeKeys<T> {
-	const toSnake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 	return renameKeys(value, toSnake) as SnakeKeys<T>;
+}
+
+const toCamel = remember((key) =>
+	key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
+);
+const toSnake = remember((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
+/** Far more than the keys of all specifications, and a bound for input that has other keys. */
+const REMEMBERED_MAX = 1_000;
+
+/** The same few keys come with every agent, and a pattern takes longer than everything else that is done with a key. */
+function remember(rename: (key: string) => string): (key: string) => string {
+	const known = new Map<string, string>();
+	return (key) => {
+		const found = known.get(key);
+		if (found !== undefined) return found;
+		const renamed = rename(key);
+		if (known.size < REMEMBERED_MAX) known.set(key, renamed);
+		return renamed;
+	};
 }
 
 function renameKeys(value: unknown, rename: (key: string) => string): unknown {

@@ -42,7 +42,7 @@ describe("an address to listen at", () => {
 		}
 	});
 
-	test("may be called by the names of this host, or by those that were allowed", () => {
+	test("accepts the names of this host and the allowed ones", () => {
 		expect(hostsOf(parseListen("127.0.0.1:1") as ListenAddress, [])).toEqual([
 			"127.0.0.1:1",
 			"localhost:1",

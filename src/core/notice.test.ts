@@ -25,12 +25,35 @@ const MOVED = { from: "in_progress", attempt: 3, error: null, duration_ms: 1, re
 const HOSTILE =
 	"x\u001b]52;c;Y3VybA==\u0007\u001b]0;owned\u001b\\\u001b[2J\u009b31m\r\u202eevil\u200b\u0008\nsecond";
 
+test("a question is reported with its choices, how to answer, and a link to its agent", () => {
+	const choices = ["Yes", "No"];
+	const text = "Bash: npm run db:migrate";
+	const data = { detail: null, question: "q1", kind: "permission", text, choices };
+	expect(noticeOf(event("agent.asks", data))).toMatchObject({
+		title: "web:coder asks permission",
+		text: `${text}\n1. Yes\n2. No\nAnswer with \`reeve answer web:coder NUMBER\`.`,
+		needs_you: true,
+		link: "/#/agents/web:coder",
+		question: { id: "q1", choices },
+	});
+});
+
+test("a finished turn is reported with the first sentence of its answer", () => {
+	expect(noticeOf(event("agent.turn_finished", { text: "All done." }))).toMatchObject({
+		...{ kind: "finished", title: "web:coder finished", text: "All done.", needs_you: false },
+	});
+	expect(noticeOf(event("agent.turn_finished", { text: null }))?.text).toBe(
+		"It waits for a message.",
+	);
+});
+
 describe("events that cause notifications", () => {
-	const told: readonly [string, ReeveEvent][] = [
+	const reported: readonly [string, ReeveEvent][] = [
 		["halted", event("agent.policy_changed", { from: "degraded", to: "halted", reason: "why" })],
 		["waiting", event("agent.waiting", { reason: "it ended" })],
 		["question", event("agent.asked", { question: "May I?" })],
 		["question", event("agent.asks", { detail: null })],
+		["finished", event("agent.turn_finished", { text: "All endpoints have types now." })],
 		[
 			"turn_failed",
 			event("agent.turn_failed", { cause: "auth", detail: "401", retry_in_ms: null }),
@@ -60,7 +83,7 @@ describe("events that cause notifications", () => {
 		],
 	];
 
-	test.each(told)("%s", (kind, about) => {
+	test.each(reported)("%s", (kind, about) => {
 		const notice = noticeOf(about);
 		expect(notice).toMatchObject({ kind, agent: about.agent ?? null, seq: 7 });
 		expect(notice?.title).not.toBe("");
@@ -68,7 +91,7 @@ describe("events that cause notifications", () => {
 	});
 
 	test("is every kind that there is", () => {
-		expect([...new Set(told.map(([kind]) => kind))]).toEqual([...NOTICE_KINDS]);
+		expect([...new Set(reported.map(([kind]) => kind))]).toEqual([...NOTICE_KINDS]);
 	});
 
 	test.each([
@@ -84,11 +107,11 @@ describe("events that cause notifications", () => {
 			{ account: "work", until: "2031-04-05T09:00:00.000Z", reason: "usage limit" },
 			"usage limit; until 2031-04-05T09:00:00.000Z",
 		],
-	])("says what to do, or until when: %s %o", (type, data, text) => {
+	])("contains the next step or the end time: %s %o", (type, data, text) => {
 		expect(noticeOf(event(type, data))?.text).toContain(text);
 	});
 
-	test.each(told)("has nothing in it that acts on a terminal or misleads: %s", (_, about) => {
+	test.each(reported)("has nothing in it that acts on a terminal or misleads: %s", (_, about) => {
 		const data = Object.fromEntries(
 			Object.entries(about.data).map(([key, value]) => {
 				// Names of states decide what is reported; any other text may come from an agent.
@@ -117,7 +140,7 @@ describe("events that cause notifications", () => {
 		expect(topic(stall, "t1")).toBe(topic(stall, "t2"));
 	});
 
-	test("is a circuit once when it opens and once when it closes, whatever its probes do", () => {
+	test("is sent once when a circuit opens and once when it closes, regardless of its probes", () => {
 		const states = ["closed", "open", "half_open", "open", "half_open", "open", "half_open"];
 		const kinds = [...states, "closed"].slice(1).map((to, index) => {
 			const about = event("circuit.changed", { from: states[index], to, reason: "why" });

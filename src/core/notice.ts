@@ -12,6 +12,7 @@ export const NOTICE_KINDS = [
 	"halted",
 	"waiting",
 	"question",
+	"finished",
 	"turn_failed",
 	"retrying",
 	"usage_limit",
@@ -38,6 +39,29 @@ export interface Notice {
 	readonly at: string;
 	/** The event that it reports. */
 	readonly seq: number;
+	/** Whether it waits for a person, or cannot recover without one. */
+	readonly needs_you: boolean;
+	/** The page of the agent; a path until the notification is sent, null if there is no page. */
+	readonly link: string | null;
+	/** The question that it reports, for clients that can answer it; null if there is none. */
+	readonly question: {
+		readonly id: string;
+		readonly choices: readonly string[];
+	} | null;
+}
+
+/** Notices that report something a person has to do. */
+const NEEDS_YOU: ReadonlySet<NoticeKind> = new Set([
+	...(["halted", "waiting", "question", "turn_failed", "over_budget", "stalled"] as const),
+	...(["undelivered", "dead_letter", "circuit_open"] as const),
+]);
+
+/** The kinds that are sent to browsers: everything that needs a person, and finished turns. */
+export const PUSH_KINDS: readonly NoticeKind[] = [...NEEDS_YOU, "finished"];
+
+/** The part of the page about an agent, as a path. */
+function agentPath(agent: string): string {
+	return `/#/agents/${encodeURIComponent(agent).replaceAll("%3A", ":")}`;
 }
 
 /** The receiver of notifications. */
@@ -65,6 +89,9 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		title: plainLine(title),
 		text: safeText(text),
 		...about,
+		needs_you: NEEDS_YOU.has(kind),
+		link: about.agent === null ? null : agentPath(about.agent),
+		question: null,
 	});
 	switch (event.type) {
 		case "agent.policy_changed":
@@ -78,11 +105,10 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 				`${who} has a question`,
 				`${event.data.question}\nAnswer with \`reeve reply ${who} ANSWER\`.`,
 			);
-		case "agent.asks": {
-			const { detail } = event.data;
-			const text = `Run \`reeve attach ${who}\` to see it.`;
-			return make("question", `${who} shows a question`, detail ? `${detail}\n${text}` : text);
-		}
+		case "agent.asks":
+			return noticeOfQuestion(event.data, who, make);
+		case "agent.turn_finished":
+			return make("finished", `${who} finished`, event.data.text ?? "It waits for a message.");
 		case "agent.turn_failed":
 			// A limit is reported for its account. A retried turn is reported when Reeve stops retrying.
 			if (event.data.cause === "usage_limit" || event.data.retry_in_ms !== null) return null;
@@ -138,6 +164,24 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		default:
 			return null;
 	}
+}
+
+/** With its choices and how to answer, if they can be read. */
+function noticeOfQuestion(
+	{ detail, question, kind, text, choices }: EventMap["agent.asks"],
+	who: string,
+	make: (kind: NoticeKind, title: string, text: string) => Notice,
+): Notice {
+	// Events of an earlier version have no question.
+	if (!question || !text) {
+		const how = `Run \`reeve attach ${who}\` to see it.`;
+		return make("question", `${who} shows a question`, detail ? `${detail}\n${how}` : how);
+	}
+	const title = kind === "permission" ? `${who} asks permission` : `${who} asks you`;
+	const labels = choices.map((label, index) => `${index + 1}. ${label}`);
+	const how = `Answer with \`reeve answer ${who} NUMBER\`.`;
+	const notice = make("question", title, [text, ...labels, how].join("\n"));
+	return { ...notice, question: { id: question, choices: choices.map(plainLine) } };
 }
 
 /** One notice when the circuit opens and one when it closes; failed probes in between are not news. */

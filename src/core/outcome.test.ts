@@ -37,7 +37,7 @@ describe("an agent's answer", () => {
 		});
 	});
 
-	test("to another request is the agent's failure, even if it says success", () => {
+	test("to another request is the agent's failure, even if it reports success", () => {
 		const other = classifyResponse("r1", { request_id: "r2", status: "success", code: 0 });
 		expect(other).toMatchObject({
 			error: "backend_failure",

@@ -193,9 +193,9 @@ export function classifyResponse(requestId: string, response: ActionResponse): O
 	if (response.status === "success" && response.code === 0) {
 		return { ok: true, result: response.result };
 	}
-	const said = `agent returned ${response.status} with code ${response.code}`;
+	const reported = `agent returned ${response.status} with code ${response.code}`;
 	const why = wordsOf(response.error);
-	const reason = why === null ? said : `${said}: ${why}`;
+	const reason = why === null ? reported : `${reported}: ${why}`;
 	const failed = failure(errorOfCode(response.code), reason, response.retry_after_ms);
 	return { ...failed, response: keptResponse(response) };
 }

@@ -7,7 +7,7 @@
 import { backoffDelayMs, type Random } from "./backoff.js";
 import type { CrashAction, CrashContext, CrashState } from "./crash-state.js";
 import { type ExitReport, renderExit } from "./exit.js";
-import { isSpent, lastOf, restartAfter } from "./restart-budget.js";
+import { failureDelayMs, isSpent, lastOf, longestDelayMs, restartAfter } from "./restart-budget.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 /** The maximum delay for external problems (overload, an exhausted host). */
@@ -87,18 +87,21 @@ export function decideOutOfMemory(
 ): OwnCauseVerdict {
 	const { haltThreshold, budget } = settings;
 	const outOfMemoryAt = lastOf([...state.outOfMemoryAt, state.runningMs], haltThreshold);
+	const failures = (state.failures ?? 0) + 1;
 	const span = `within ${renderDuration(budget.withinMs)} of running time`;
-	if (isSpent(outOfMemoryAt, { exits: haltThreshold, withinMs: budget.withinMs })) {
+	const isLoop = isSpent(outOfMemoryAt, { exits: haltThreshold, withinMs: budget.withinMs });
+	if (isLoop && settings.halt !== "never") {
 		return {
-			state: { ...state, outOfMemoryAt, policy: "halted" },
+			state: { ...state, outOfMemoryAt, failures, policy: "halted" },
 			action: { type: "halt" },
 			reason: `out of memory ${haltThreshold} times ${span}: raise limits.memory or reduce the agent's memory use`,
 		};
 	}
 	const recent = outOfMemoryAt.filter((atMs) => state.runningMs - atMs <= budget.withinMs).length;
+	const delayMs = isLoop ? longestDelayMs(settings) : failureDelayMs(settings, failures, true);
 	return {
-		state: { ...state, outOfMemoryAt, policy: "degraded" },
-		action: restartAfter(settings.flappingDelayMs, settings.jitter, random),
+		state: { ...state, outOfMemoryAt, failures, policy: "degraded" },
+		action: restartAfter(delayMs, settings.jitter, random),
 		reason: withDetail(`out of memory, ${recent} of ${haltThreshold} ${span}`, report),
 	};
 }

@@ -13,7 +13,7 @@ const EVIL: readonly (readonly [pattern: string, input: (length: number) => stri
 ];
 
 describe("a pattern", () => {
-	test.each(EVIL)("%s comes to an end on a long text", (source, input) => {
+	test.each(EVIL)("%s terminates on a long text", (source, input) => {
 		const pattern = compilePattern(source, { ignoreCase: true, multiline: true });
 		// A backtracking engine would take longer than any test timeout.
 		expect(pattern.test(input(50_000))).toBe(false);

@@ -103,7 +103,7 @@ describe("a running plan", () => {
 		},
 	);
 
-	test("cancels what depends on a task that does not exist, and is cancelled with it", () => {
+	test("cancels tasks that depend on a task that does not exist, and is cancelled as well", () => {
 		const tasks = { a: task("succeeded"), b: task("queued", ["a", "nowhere"], false) };
 		expect(decidePlan(tasks, "continue")).toMatchObject({
 			release: [],

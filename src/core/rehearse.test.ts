@@ -11,7 +11,7 @@ const exit = (code: number, uptimeMs = 0): RehearsalStep => ({
 const times = (count: number, step: RehearsalStep) => Array.from({ length: count }, () => step);
 
 describe("a rehearsal", () => {
-	test("honours every delay, and says when each exit would happen", () => {
+	test("honours every delay, and shows the time of each exit", () => {
 		const { rows, unreached } = rehearse(NEW_AGENT, times(9, exit(1, 1_000)), context);
 		expect(rows.map((row) => row.atMs / 1_000)).toEqual([1, 4, 7, 38, 69, 100, 131]);
 		expect(rows.at(-1)).toMatchObject({ policy: "halted", class: "flapping", kind: "failed" });

@@ -16,7 +16,7 @@ describe("which events are not kept", () => {
 		expect(decideEventCut({ lastSeq, youngSeq }, keep)).toBe(cut);
 	});
 
-	test("the newest stays even if nothing is to be kept (A3)", () => {
+	test("the newest event is kept even if the limit is zero (A3)", () => {
 		const nothing = { ...keep, eventsMax: 0, eventsMin: 0 };
 		expect(decideEventCut({ lastSeq: 7, youngSeq: null }, nothing)).toBe(6);
 	});

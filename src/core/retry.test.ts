@@ -6,7 +6,7 @@ import { DEFAULT_RETRY, decideRetry, longestTaskMs, RETRY_AFTER_MS_MAX } from ".
 const failed = (error: AttemptError, retryAfterMs: number | null = null): Outcome => ({
 	ok: false,
 	error,
-	reason: "said so",
+	reason: "as reported",
 	retryAfterMs,
 });
 const decide = (attempt: number, outcome: Outcome, more = {}) =>
@@ -27,11 +27,11 @@ describe("a failed attempt", () => {
 		expect(decide(2, failed("io"))).toEqual({
 			type: "retry",
 			afterMs: 1_000,
-			reason: "io: said so; attempt 3 of 3 in 1s",
+			reason: "io: as reported; attempt 3 of 3 in 1s",
 		});
 		expect(decide(3, failed("io"))).toEqual({
 			type: "dead_letter",
-			reason: "io: said so; attempt 3 of 3",
+			reason: "io: as reported; attempt 3 of 3",
 		});
 	});
 
@@ -53,11 +53,11 @@ describe("a failed attempt", () => {
 		expect(decide(1, failed("timeout"), { idempotent: false })).toEqual({
 			type: "dead_letter",
 			reason:
-				"timeout: said so; it may have taken effect and is not idempotent, so the operator decides",
+				"timeout: as reported; it may have taken effect and is not idempotent, so the operator decides",
 		});
 	});
 
-	test("that certainly did nothing is tried again, also where it must not run twice", () => {
+	test("that certainly had no effect is retried, even if the task must not run twice", () => {
 		expect(decide(1, failed("host_exhausted"), { idempotent: false }).type).toBe("retry");
 	});
 
@@ -77,7 +77,7 @@ test("a success is a success", () => {
 	});
 });
 
-test("T3 and T9 nothing is retried beyond the limit, nor what may not be", () => {
+test("T3 and T9 no task is retried beyond the limit, and no non-retryable one", () => {
 	const facts = fc.record({
 		attempt: fc.integer({ min: 1, max: 20 }),
 		outcome: fc.constantFrom(...ATTEMPT_ERRORS).map((error) => failed(error)),

@@ -63,7 +63,7 @@ describe("whatever comes", () => {
 		);
 	});
 
-	test("what came out once comes out again unchanged", () => {
+	test("sanitising twice changes nothing", () => {
 		fc.assert(
 			fc.property(hostile, (bytes) => {
 				const once = sanitize(bytes);
@@ -83,7 +83,7 @@ describe("whatever comes", () => {
 		);
 	});
 
-	test("a sequence is taken out wherever it stands, and nothing beside it", () => {
+	test("a sequence is removed at any position, and nothing else", () => {
 		const sequence = fc.constantFrom(
 			...[
 				"\u001b[0m",
@@ -126,13 +126,13 @@ describe("the edges", () => {
 		expect(sanitize(encode(input))).toBe(output);
 	});
 
-	test("bytes that are no UTF-8 are shown as such, also those that begin sequences elsewhere", () => {
+	test("invalid UTF-8 is shown as replacement characters, also bytes that begin sequences in other encodings", () => {
 		expect(sanitize(Uint8Array.of(0x61, 0xff, 0x9b, 0x31, 0x6d, 0xc3))).toBe(
 			"a\ufffd\ufffd1m\ufffd",
 		);
 	});
 
-	test("a string that never ends hides a bounded part of what follows", () => {
+	test("an unterminated string sequence hides a bounded part of the text after it", () => {
 		const out = sanitize(encode(`\u001bP${"x".repeat(70_000)}`));
 		expect(out.length).toBeGreaterThan(4_000);
 		expect(sanitize(encode(`\u001b[${"1".repeat(300)}mtext`))).toContain("text");

@@ -108,19 +108,19 @@ test.each([
 	["codex", "•◦"],
 	["gemini, pi and others", "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"],
 	["opencode", "■⬝▣⬥◆"],
-])("what moves by itself is no progress: the spinner of %s", (_, frames) => {
+])("an animation is not progress: the spinner of %s", (_, frames) => {
 	const shown = [...frames].map((frame, n) => stillText(`${frame} Working ${n}s\n❯ `));
 	expect(new Set(shown).size).toBe(1);
 });
 
-test("words are progress", () => {
+test("new text is progress", () => {
 	expect(stillText("Musing… (9s · ↑ 980 tokens)")).toBe(
 		stillText("Musing… (1m 2s · ↑ 1.2k tokens)"),
 	);
 	expect(stillText("Working 12s")).not.toBe(stillText("Reading 12s"));
 });
 
-test("a CLI's words are shown on one line, and not without end", () => {
+test("text of a CLI is shown on one line of limited length", () => {
 	expect(shorten(" two\n lines ")).toBe("two lines");
 	expect(shorten("x".repeat(400))).toBe(`${"x".repeat(300)}…`);
 });

@@ -8,12 +8,14 @@ import type { DialogProfile, ScreenProfile } from "./adapter.js";
 import { compilePattern } from "./pattern.js";
 import type { Activity } from "./states.js";
 
-export type Key = "up" | "down" | "enter" | "esc" | "ctrl_c";
+export type Key = "up" | "down" | "left" | "right" | "enter" | "esc" | "ctrl_c";
 
 /** The bytes that a terminal sends for a key. */
 export const KEY_BYTES: Readonly<Record<Key, string>> = {
 	up: "\u001b[A",
 	down: "\u001b[B",
+	right: "\u001b[C",
+	left: "\u001b[D",
 	enter: "\r",
 	esc: "\u001b",
 	ctrl_c: "\u0003",

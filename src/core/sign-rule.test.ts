@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SignRule } from "./adapter.js";
+import { SERVICE_TEXTS } from "./service-errors.js";
 import { readByRules } from "./sign-rule.js";
-import { SERVICE_TEXTS } from "./turn-failure.js";
 
 const reader = {
 	resetAtMs: (text: string) => (text.includes("3pm") ? 5_000 : null),
@@ -10,7 +10,7 @@ const reader = {
 const read = (rule: SignRule | readonly SignRule[], data: object) =>
 	readByRules(Array.isArray(rule) ? rule : [rule as SignRule], { ...data }, reader);
 
-describe("what a record means, by rules", () => {
+describe("the meaning of a record, by rules", () => {
 	it.each<[string, SignRule, object, object | null]>([
 		[
 			"that something was done",
@@ -19,6 +19,12 @@ describe("what a record means, by rules", () => {
 			{ activity: "busy", inTool: true },
 		],
 		["a prompt, by its keys", { prompt: "a.b" }, { a: { b: "hi" } }, { prompt: "hi" }],
+		[
+			"a field whose key contains dots",
+			{ prompt: "attributes.gen_ai.prompt.text" },
+			{ attributes: { "gen_ai.prompt": { text: "hi" }, "gen_ai.prompt.id": "x" } },
+			{ prompt: "hi" },
+		],
 		[
 			"a prompt in parts",
 			{ prompt: "m.parts" },
@@ -114,7 +120,7 @@ describe("what a record means, by rules", () => {
 		expect(read(rule, data)).toEqual(meaning);
 	});
 
-	it("is what the first rule says that fits", () => {
+	it("is given by the first matching rule", () => {
 		const rules: SignRule[] = [
 			{ where: { path: "error", match: "^rate_limit$" }, cause: "usage_limit" },
 			{ cause: "overloaded" },

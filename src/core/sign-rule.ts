@@ -4,6 +4,7 @@
  */
 
 import type { KeyPath, SignRule, TextCause } from "./adapter.js";
+import { answerOf } from "./finish.js";
 import { compilePattern } from "./pattern.js";
 import { type SignMeaning, shorten } from "./sign.js";
 import { failureOf } from "./turn-failure.js";
@@ -34,6 +35,7 @@ export function readByRules(
 		// A record of a submission without its text confirms nothing.
 		...(prompt === null || prompt === "" ? {} : { prompt }),
 		...(conversation === null ? {} : { conversation }),
+		...answerOf(textAt(data, rule.answer)),
 		...endOf(rule, data, reader),
 	};
 }
@@ -49,24 +51,30 @@ function endOf(
 	{ resetAtMs: readReset, texts }: RuleReader,
 ): Pick<SignMeaning, "failure" | "attempt" | "detail"> {
 	const words = textAt(data, rule.detail) ?? "";
-	const said = words === "" ? {} : { detail: shorten(words) };
-	if (rule.turn === "ok") return { ...said, failure: null };
-	if (rule.request === "ok") return { ...said, attempt: null };
+	const reported = words === "" ? {} : { detail: shorten(words) };
+	if (rule.turn === "ok") return { ...reported, failure: null };
+	if (rule.request === "ok") return { ...reported, attempt: null };
 	const isAttempt = rule.request === "failed";
-	if (rule.turn === undefined && rule.cause === undefined && !isAttempt) return said;
+	if (rule.turn === undefined && rule.cause === undefined && !isAttempt) return reported;
 	const status = Number(textAt(data, rule.status) ?? 0) || null;
 	const { cause } = failureOf({ text: words, status, cause: rule.cause, texts, readReset }).failure;
 	const told = textAt(data, rule.resetsAt) ?? words;
 	const resetAtMs = cause === "usage_limit" ? timeOf(told, readReset) : null;
 	const failed = { cause, resetAtMs };
-	return { ...said, ...(isAttempt ? { attempt: failed } : { failure: failed }) };
+	return { ...reported, ...(isAttempt ? { attempt: failed } : { failure: failed }) };
 }
 
+/** A key may itself contain dots, as the names of OpenTelemetry attributes do. The longest key wins. */
 function valueAt(data: unknown, path: KeyPath): unknown {
-	return path.split(".").reduce<unknown>((at, key) => {
-		if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
-		return (at as JsonRecord)[key];
-	}, data);
+	if (typeof data !== "object" || data === null) return undefined;
+	if (Object.hasOwn(data, path)) return (data as JsonRecord)[path];
+	for (let end = path.lastIndexOf("."); end > 0; end = path.lastIndexOf(".", end - 1)) {
+		const key = path.slice(0, end);
+		if (!Object.hasOwn(data, key)) continue;
+		const found = valueAt((data as JsonRecord)[key], path.slice(end + 1));
+		if (found !== undefined) return found;
+	}
+	return undefined;
 }
 
 /**

@@ -25,7 +25,7 @@ describe("requests that failed", () => {
 
 describe("a failed turn", () => {
 	test.each(["unknown", "invalid_request"] as const)(
-		"has the cause of its last failed request where its CLI says %s",
+		"has the cause of its last failed request if its CLI reports %s",
 		(cause) => {
 			const signs = [prompt(), sign({ attempt: overloaded }), failed(cause)];
 			expect(refineFailures(signs).at(-1)?.failure).toEqual(overloaded);

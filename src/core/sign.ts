@@ -27,6 +27,10 @@ export interface SignMeaning {
 	readonly conversation?: string;
 	/** A submitted prompt. */
 	readonly prompt?: string;
+	/** The CLI asks a person; its choices are on the screen. */
+	readonly question?: { readonly kind: "permission" | "choice"; readonly text: string };
+	/** The first sentence of the answer with which a turn ended. */
+	readonly answer?: string;
 	/** Whether a tool is running from now on, which may be silent for a long time. */
 	readonly inTool?: boolean;
 	/** The CLI's own text, shortened. */
@@ -62,8 +66,8 @@ export function failedAttempts(signs: readonly AgentSign[]): readonly AgentSign[
 			attempt === null || failure !== undefined || prompt !== undefined || inTool !== undefined,
 	);
 	const turn = signs.slice(since + 1);
-	const told = turn.filter(({ attempt }) => attempt != null);
-	if (told.length > 0) return told;
+	const reported = turn.filter(({ attempt }) => attempt != null);
+	if (reported.length > 0) return reported;
 	const [, ...repeated] = turn.filter(({ requested }) => requested);
 	return repeated.map((sign) => ({ ...sign, attempt: { cause: "unknown", resetAtMs: null } }));
 }

@@ -8,9 +8,10 @@ export interface StartLimitSettings {
 	readonly withinMs: number;
 }
 
+/** No more a second than before starts became cheap, but a whole fleet may start without a pause. */
 export const DEFAULT_START_LIMIT: StartLimitSettings = Object.freeze({
-	burst: 125,
-	withinMs: 100,
+	burst: 500,
+	withinMs: 400,
 });
 
 /** Steady times of the newest starts, oldest first, at most `burst`. */

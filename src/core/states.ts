@@ -1,5 +1,5 @@
 /**
- * The vocabulary of agent states. Four independent axes describe an agent: the state of its process,
+ * The vocabulary of agents: their states, and the names of kinds, backends and adapters. Four independent axes describe an agent: the state of its process,
  * its state in the crash policy, its activity, and the state of its circuit. The strings are wire
  * format: they appear in the fleet file, the database, the API and the page, and do not change.
  */

@@ -66,7 +66,7 @@ test("T3 an attempt beyond the last is never begun", () => {
 	});
 });
 
-test("a task that cannot be tried at all is a dead letter without an attempt", () => {
+test("a task that cannot be attempted is a dead letter without an attempt", () => {
 	const change = applyTaskEvent(newTask(3), { type: "dead_letter", attempt: null });
 	expect(change.task).toEqual({ status: "dead_lettered", attempts: 0, maxAttempts: 3 });
 });

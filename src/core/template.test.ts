@@ -30,7 +30,7 @@ describe("fillPayload", () => {
 		expect(fill(text)).toEqual({ ok: true, payload: "GET https://x?n=7" });
 	});
 
-	it("says what is missing, and where on the way it ended", () => {
+	it("reports the missing part and its position in the path", () => {
 		expect(fill("${tasks.fetch.result.data.title.long}")).toEqual({
 			ok: false,
 			reason: "${tasks.fetch.result.data.title.long}: the result of fetch has no data.title",
@@ -63,7 +63,7 @@ describe("fillPayload", () => {
 		);
 	});
 
-	it("refuses what is nested too deep instead of losing the stack", () => {
+	it("rejects deep nesting instead of overflowing the stack", () => {
 		let deep: unknown = "x";
 		for (let i = 0; i < 10_000; i++) deep = [deep];
 		expect(fill(deep)).toMatchObject({ ok: false });

@@ -5,117 +5,8 @@
 
 import type { TextCause, TurnCause } from "./adapter.js";
 import { compilePattern } from "./pattern.js";
+import { BY_NAME, BY_STATUS, OTHERWISE, SERVICE_TEXTS, SERVICE_WORDS } from "./service-errors.js";
 import { type SignMeaning, shorten } from "./sign.js";
-
-/**
- * Error texts of model services, whichever CLI reports them. The first match wins, so causes that
- * services hide behind a common status come first: a content filter or an empty balance is often a 400
- * or a 429.
- */
-export const SERVICE_TEXTS: readonly TextCause[] = [
-	{
-		match:
-			"\\b402\\b|payment required|billing_error|insufficient_quota|insufficient (credits?|balance|funds)|(credit|account) balance is|out of credits|enable billing|billing (to be enabled|is disabled|not enabled|not active)|check your (plan and )?billing|no credits (left|remaining)",
-		cause: "billing",
-		fix: "Add credit to the account or change its plan, then run `reeve resume`.",
-	},
-	{
-		match:
-			"context[ _-]?(length|window|limit)|(prompt|input|conversation|request) (is |was )?too (long|large)|(maximum|exceeds?)[^.\\n]{0,40}(context|token (count|limit)|number of tokens)|too many (input )?tokens|\\b413\\b",
-		cause: "context_full",
-		fix: "Compact or restart the conversation: `reeve restart --fresh`.",
-	},
-	{
-		match:
-			"content[ _-]?(filter|policy|management)|safety (system|settings|filters?|polic)|usage polic(y|ies)|violat\\w* [^.\\n]{0,40}polic|prohibited_content|responsible ai|\\bflagged\\b|\\brefusal\\b|(blocked|rejected|stopped) (by|due to|because of) [^.\\n]{0,30}(safety|filter|policy|moderation)",
-		cause: "refused",
-		fix: null,
-	},
-	{
-		match:
-			"(hit|reached|exceeded|exhausted) your [\\w\\s-]*(limit|quota)|usage[_ ]limit|limit reached|quota (exceeded|exhausted)|resource[_ ]exhausted",
-		cause: "usage_limit",
-		fix: null,
-	},
-	{
-		match:
-			"authentication_(error|failed)|permission_(error|denied)|invalid[\\w\\s-]* api[ -]?key|incorrect api key|invalid x-api-key|\\b40[13]\\b|unauthenticated|unauthorized|forbidden|not logged in|please (run /login|log ?in)|token (has |is )?expired",
-		cause: "auth",
-		fix: "Log in again or correct the key in the agent's environment, then run `reeve resume`.",
-	},
-	{
-		match:
-			"\\b404\\b|requested (entity|resource|model)[^.\\n]{0,40}not|not_found_error|model_not_found|(unknown|invalid|unsupported) model|models?\\b[^.\\n]{0,80}(not found|does not exist|is not (available|supported)|not exist)",
-		cause: "config",
-		fix: "Correct the model or the address of the service in the agent's settings.",
-	},
-	{ match: "rate.?limit|\\b429\\b|too many requests", cause: "usage_limit", fix: null },
-	{
-		match:
-			"overloaded|server_error|\\b(408|5(00|02|03|04|20|21|22|23|24|29))\\b|service unavailable|bad gateway|internal server error|ECONNREFUSED|ENOTFOUND|ECONNRESET|EPIPE|ETIMEDOUT|(unable to|cannot|could not|failed to) (connect|reach)|connection (reset|refused|error|lost|closed|failed)|error sending request|network error|socket (connection was closed|hang up)|other side closed|premature close|fetch failed|stream (disconnected|error|closed|ended)|timed? ?out|high demand|at capacity",
-		cause: "overloaded",
-		fix: null,
-	},
-	{
-		match: "\\b4(00|09|22)\\b|invalid[_ ]request|bad request",
-		cause: "invalid_request",
-		fix: null,
-	},
-];
-
-/** Statuses with a clear meaning, whatever the text says. */
-const BY_STATUS: Readonly<Record<number, TurnCause>> = {
-	401: "auth",
-	402: "billing",
-	404: "config",
-	413: "context_full",
-	408: "overloaded",
-	500: "overloaded",
-	502: "overloaded",
-	503: "overloaded",
-	504: "overloaded",
-	529: "overloaded",
-};
-
-/**
- * Names of errors in the response bodies of model services (`type`, `code`, `status`, `reason`). CLIs
- * include the body in their own text, or report the name separately. They are exact where status and
- * text are not.
- */
-const BY_NAME: Readonly<Record<string, TurnCause>> = {
-	insufficient_quota: "billing",
-	billing_error: "billing",
-	payment_required: "billing",
-	billing_disabled: "billing",
-	insufficient_balance: "billing",
-	billing_hard_limit_reached: "billing",
-	billing_not_active: "billing",
-	context_length_exceeded: "context_full",
-	request_too_large: "context_full",
-	content_filter: "refused",
-	content_policy_violation: "refused",
-	prohibited_content: "refused",
-	responsibleaipolicyviolation: "refused",
-	model_not_found: "config",
-	not_found_error: "config",
-	not_found: "config",
-	authentication_error: "auth",
-	invalid_api_key: "auth",
-	permission_error: "auth",
-	unauthenticated: "auth",
-	permission_denied: "auth",
-	api_key_invalid: "auth",
-	usage_limit_reached: "usage_limit",
-	rate_limit_error: "usage_limit",
-	rate_limit_exceeded: "usage_limit",
-	resource_exhausted: "usage_limit",
-	overloaded_error: "overloaded",
-	server_error: "overloaded",
-	api_error: "overloaded",
-	unavailable: "overloaded",
-	internal: "overloaded",
-	deadline_exceeded: "overloaded",
-};
 
 /** Causes by precision: if a body names two, the first one in this list is used. */
 const EXACT_FIRST: readonly TurnCause[] = [
@@ -123,23 +14,28 @@ const EXACT_FIRST: readonly TurnCause[] = [
 	...(["usage_limit", "overloaded"] as const),
 ];
 
-const NAME = /\\?"(?:type|code|status|reason)\\?"\s*:\s*\\?"(\w+)\\?"/gi;
-const STATUS = /\\?"code\\?"\s*:\s*(\d{3})\b/;
+const NAME = /\\?"(?:type|code|status|reason)\\?"\s*:\s*\\?"([\w.]+)\\?"/gi;
+const STATUS_FIELD = /\\?"(?:code|status|status_?code)\\?"\s*:\s*(\d{3})\b/i;
+/** As CLIs and proxies print it: at the start of the text, or after a word that introduces it. */
+const STATUS_TEXT =
+	/(?:^\s*|\b(?:status(?: code)?|http(?:\/\d(?:\.\d)?)?|error|failed with|returned)[:=]? *\(?)([45]\d\d)\b(?! *(?:tokens|ms|s\b|%|,\d))/i;
 
 /** The cause named in the response body; null if there is none. */
 function namedCause(body: string): TurnCause | null {
-	const names = [...body.matchAll(NAME)].map(([, name = ""]) => BY_NAME[name.toLowerCase()]);
-	return EXACT_FIRST.find((cause) => names.includes(cause)) ?? null;
+	const causes = [...body.matchAll(NAME)].map(
+		([, name = ""]) => BY_NAME[name.toLowerCase()] ?? findWords(name),
+	);
+	return EXACT_FIRST.find((cause) => causes.includes(cause)) ?? null;
 }
 
-/** Statuses that services use for several causes: the text decides, and this is the fallback. */
-const OTHERWISE: Readonly<Record<number, TurnCause>> = {
-	400: "invalid_request",
-	403: "auth",
-	409: "invalid_request",
-	422: "invalid_request",
-	429: "usage_limit",
-};
+/** `QuotaExceeded` and `quota_exceeded` as words. */
+function spaced(text: string): string {
+	return text.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/(\w)[_.](?=\w)/g, "$1 ");
+}
+
+function statusIn(text: string): number {
+	return Number((STATUS_FIELD.exec(text) ?? STATUS_TEXT.exec(text))?.[1] ?? 0);
+}
 
 export interface FailedTurn {
 	/** The error text of the CLI. */
@@ -160,9 +56,14 @@ export function failureOf(
 	turn: FailedTurn,
 ): Pick<SignMeaning, "detail"> & { readonly failure: NonNullable<SignMeaning["failure"]> } {
 	const cause = causeOf(turn);
-	const resetAtMs = cause === "usage_limit" ? turn.readReset(turn.text) : null;
+	const resetAtMs = cause === "usage_limit" ? resetOf(turn) : null;
 	const detail = shorten(turn.text);
 	return { failure: { cause, resetAtMs }, ...(detail === "" ? {} : { detail }) };
+}
+
+/** The fields of the body are exact; the text may be rounded. */
+function resetOf({ text, body = text, readReset }: FailedTurn): number | null {
+	return readReset(body) ?? readReset(text);
 }
 
 /** The cause in the error text of a CLI or its service. */
@@ -171,19 +72,62 @@ export function causeOfText(text: string): TurnCause {
 }
 
 function causeOf(turn: FailedTurn): TurnCause {
-	const { text, body = text, cause, texts = SERVICE_TEXTS } = turn;
+	const { text, body = text, cause } = turn;
 	const named = namedCause(body);
 	// Some CLIs report an account without credit as a limit; it does not lift by itself.
 	if (cause === "usage_limit") return named === "billing" ? "billing" : cause;
 	if (cause !== undefined && cause !== "unknown" && cause !== "invalid_request") return cause;
-	const status = turn.status || Number(STATUS.exec(body)?.[1] ?? 0);
-	const certain = BY_STATUS[status] ?? named ?? undefined;
-	if (certain !== undefined) return certain;
+	const status = turn.status || statusIn(body) || statusIn(text);
+	const certain = BY_STATUS[status] ?? (status >= 500 ? ofFailingService(named) : named);
+	if (certain != null) return certain;
 	const otherwise = OTHERWISE[status] ?? cause ?? "unknown";
-	const found = findText(texts, text)?.text.cause;
+	const found = textCause(turn, status);
+	const isVague = found === "invalid_request" && otherwise !== "unknown";
+	return found === null || found === "unknown" || isVague ? otherwise : found;
+}
+
+/** A gateway that fails as a whole may still name the reason that lies with the request or the account. */
+function ofFailingService(named: TurnCause | null): TurnCause {
+	return named === null || named === "usage_limit" ? "overloaded" : named;
+}
+
+/** The cause in the text; null if it has none. */
+function textCause(turn: FailedTurn, status: number): TurnCause | null {
+	const { text, texts = SERVICE_TEXTS } = turn;
+	const phrase = findText(texts, text)?.text.cause;
 	// A failed turn did not complete, so a matching text must mean something else.
-	if (found === undefined || found === "completed" || found === "crash") return otherwise;
-	return found === "invalid_request" && otherwise !== "unknown" ? otherwise : found;
+	const isPhrase = phrase !== undefined && phrase !== "completed" && phrase !== "crash";
+	if (isPhrase && phrase !== "invalid_request") return withoutPayment(phrase, turn);
+	const words = texts.some(isServiceText) ? findWords(text) : null;
+	// A bad request is about the request: "limit" and "connection" mean something else in its text.
+	const isAside = status === 400 || status === 422 || phrase === "invalid_request";
+	if (words === null || (isAside && (words === "usage_limit" || words === "overloaded"))) {
+		return isPhrase ? phrase : null;
+	}
+	return withoutPayment(words, turn);
+}
+
+/** An account that works again at a given time needs no payment. */
+function withoutPayment(cause: TurnCause, turn: FailedTurn): TurnCause {
+	return cause === "billing" && resetOf(turn) !== null ? "usage_limit" : cause;
+}
+
+/** `exits.service_texts: false` turns off the words together with the phrases. */
+const isServiceText = ({ match }: TextCause) => match === SERVICE_TEXTS[0]?.match;
+
+const SENTENCE_END = /[.!?](?:\s+|$)|[\r\n]+/;
+
+/** The cause of the first rule of which one sentence has all words. */
+function findWords(text: string): TurnCause | null {
+	const sentences = spaced(text).split(SENTENCE_END);
+	const found = SERVICE_WORDS.find(({ about, says }) =>
+		sentences.some((each) => hasWord(each, about) && (says === undefined || hasWord(each, says))),
+	);
+	return found?.cause ?? null;
+}
+
+function hasWord(sentence: string, words: string): boolean {
+	return compilePattern(`\\b(${words})\\b`, { ignoreCase: true }).test(sentence);
 }
 
 export interface FoundText {

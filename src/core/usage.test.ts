@@ -71,24 +71,24 @@ describe("a day", () => {
 	const used = { ...NO_USAGE, input: 5, costUsd: 1 };
 	const monday: AgentUsage = countUsage(NEVER_USED, used, "2031-04-07", "2031-04-07");
 
-	test("begins with nothing, and what was before stays in the sum", () => {
+	test("starts at zero, and earlier usage stays in the sum", () => {
 		const tuesday = countUsage(monday, used, "2031-04-08", "2031-04-08");
 		expect(tuesday).toMatchObject({ day: "2031-04-08", today: used });
 		expect(tuesday.ever).toMatchObject({ input: 10, costUsd: 2 });
 	});
 
-	test("does not count what was used before it and read late", () => {
+	test("does not count earlier usage that is read late", () => {
 		const late = countUsage(NEVER_USED, used, "2031-04-06", "2031-04-07");
 		expect(late.today).toEqual(NO_USAGE);
 		expect(late.ever).toEqual(used);
 	});
 
-	test("counts what a clock that is ahead dates to tomorrow", () => {
+	test("counts usage that a fast clock dates to tomorrow", () => {
 		expect(countUsage(monday, used, "2031-04-08", "2031-04-07").today.input).toBe(10);
 	});
 });
 
 test.each([[-1], [Number.NaN], [Number.POSITIVE_INFINITY], ["5"], [null], [undefined]])(
-	"%s in a record is no number of tokens",
+	"%s in a record is not a token count",
 	(value) => expect(numberOf(value)).toBe(0),
 );

@@ -46,6 +46,8 @@ export interface AgentUsage {
 	readonly toldOn: string | null;
 	/** The day on which the operator lifted the budget. */
 	readonly releasedOn: string | null;
+	/** The usage of the last days with usage, oldest first. Omitted by older versions. */
+	readonly days?: readonly (readonly [day: string, usage: Usage])[];
 }
 
 export const NO_USAGE: Usage = Object.freeze({
@@ -64,6 +66,9 @@ export const NEVER_USED: AgentUsage = Object.freeze({
 	toldOn: null,
 	releasedOn: null,
 });
+
+/** How many days are remembered (A6). */
+const DAYS_MAX = 31;
 
 /** Number of remembered readings: a reading is repeated within a few lines (A6). */
 const SEEN_MAX = 100;
@@ -97,7 +102,7 @@ export function countReading(
 	seen: UsageCursor["seen"],
 	{ key, isTotal, ...reading }: UsageReading,
 ): { readonly added: Usage; readonly seen: UsageCursor["seen"] } {
-	const usage = combine(NO_USAGE, reading, (_, told) => told);
+	const usage = combine(NO_USAGE, reading, (_, reported) => reported);
 	const before = seen.find(([known]) => known === key)?.[1] ?? NO_USAGE;
 	const beganAnew =
 		isTotal && (tokensOf(usage) < tokensOf(before) || (usage.costUsd ?? 0) < (before.costUsd ?? 0));
@@ -107,7 +112,7 @@ export function countReading(
 	return { added, seen: [...others, [key, most] as const].slice(-SEEN_MAX) };
 }
 
-/** Adds the usage of a day. Late readings count for the total, but not for today. */
+/** Adds the usage of a day. Late readings count for their day and the total, but not for today. */
 export function countUsage(
 	usage: AgentUsage,
 	added: Usage,
@@ -120,7 +125,20 @@ export function countUsage(
 		day: today,
 		today: day < today ? before : addUsage(before, added),
 		ever: addUsage(usage.ever, added),
+		days: addToDay(usage.days ?? [], day, added),
 	};
+}
+
+function addToDay(
+	days: readonly (readonly [string, Usage])[],
+	day: string,
+	added: Usage,
+): readonly (readonly [string, Usage])[] {
+	const before = days.find(([known]) => known === day)?.[1] ?? NO_USAGE;
+	const others = days.filter(([known]) => known !== day);
+	return [...others, [day, addUsage(before, added)] as const]
+		.sort(([a], [b]) => (a < b ? -1 : 1))
+		.slice(-DAYS_MAX);
 }
 
 /** The usage of this day. */

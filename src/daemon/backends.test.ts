@@ -15,7 +15,7 @@ afterAll(async () => {
 const limits = { memoryBytes: null, cpuPercent: null, pids: null };
 const session = (backend: string) => ({ kind: "session", backend, limits }) as AgentSpec;
 
-test("a backend that the host does not have is refused, with the reason and what would work", () => {
+test("an unavailable backend is rejected with the reason and an alternative", () => {
 	const { name, refused } = backends.choose(session("systemd"));
 	expect(name).toBe("systemd");
 	expect(refused).toMatch(

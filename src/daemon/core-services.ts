@@ -1,7 +1,7 @@
 /** The critical services: if one fails, the daemon exits. */
 
 import type { Engine } from "../engine/engine.js";
-import type { Calls } from "../engine/tasks/calls.js";
+import type { Tasks } from "../engine/tasks/tasks.js";
 import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 
@@ -28,7 +28,7 @@ export function engineService(engine: Engine, recovered: () => void): Service {
 /** Without the dispatcher, accepted tasks would never finish. */
 export function dispatcherService(
 	recovered: Promise<void>,
-	calls: Calls,
+	tasks: Tasks,
 	taking: () => void,
 ): Service {
 	return {
@@ -37,11 +37,11 @@ export function dispatcherService(
 		settings: { startTimeoutMs: RECOVERY_MS_MAX },
 		async run(signal, ready) {
 			await Promise.race([recovered, aborted(signal)]);
-			if (!signal.aborted) await calls.recover();
+			if (!signal.aborted) await tasks.recover();
 			taking();
 			ready();
 			await aborted(signal);
-			await calls.close(Math.max(0, drainMsOf(signal) - ANSWER_MS));
+			await tasks.close(Math.max(0, drainMsOf(signal) - ANSWER_MS));
 		},
 	};
 }

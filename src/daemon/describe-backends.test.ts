@@ -34,7 +34,7 @@ const reasonOf = (facts: Parameters<typeof describeAll>[0], name: string) =>
 	describeAll(facts).find((each) => each.name === name);
 
 describe("auto takes", () => {
-	test("pty, whatever else there is", () => {
+	test("pty, even if other backends are available", () => {
 		expect(autoOf({ manager, noTmux: null })).toEqual(["pty"]);
 		expect(autoOf({ manager: "systemd is not installed", noTmux: null })).toEqual(["pty"]);
 		expect(autoOf({ manager, noTmux: "tmux is not installed" })).toEqual(["pty"]);
@@ -46,7 +46,7 @@ describe("auto takes", () => {
 		expect(limitedOf({ manager: inside, noTmux: null })).toBe("systemd");
 	});
 
-	test("pty for agents with limits where systemd would stop every agent at logout, and says how to change that", () => {
+	test("pty for agents with limits if systemd would stop every agent at logout, with a hint", () => {
 		const facts = { manager: { ...manager, lingers: false }, noTmux: null };
 		expect(limitedOf(facts)).toBe("pty");
 		expect(reasonOf(facts, "systemd")).toMatchObject({
@@ -65,7 +65,7 @@ describe("auto takes", () => {
 		expect(limitedOf({ manager, noTmux: "tmux is not installed" })).toBe("systemd");
 	});
 
-	test("pty in a systemd scope where the user's systemd survives a logout, and says so", () => {
+	test("pty in a systemd scope if the user's systemd survives a logout, with the reason", () => {
 		const inScope = /, in a systemd scope$/;
 		expect(reasonOf({ manager, noTmux: null }, "pty")?.reason).toMatch(inScope);
 		const leaves = { ...manager, lingers: false };

@@ -1,11 +1,9 @@
-/** Constructs the engine and the calls with the resources of this host. */
+/** Constructs the engine with the resources of this host. */
 
 import { createHash } from "node:crypto";
-import { redactDeep } from "../core/redact.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/runs/readiness.js";
-import { Calls } from "../engine/tasks/calls.js";
-import { DEFAULT_CONCURRENCY } from "../engine/tasks/calls-world.js";
+import { DEFAULT_CONCURRENCY, type TaskLog } from "../engine/tasks/tasks-world.js";
 import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
 import { createIds } from "../host/ordered-id.js";
@@ -24,24 +22,19 @@ import type { Backends } from "./backends.js";
 import type { Logger } from "./logger.js";
 import { minuteOfDay } from "./minute-of-day.js";
 
-interface Parts {
-	readonly home: Home;
-	readonly store: Store;
-	readonly executor: Executor;
-	readonly logger: Logger;
-	/** Removes the secrets of agents from a text. */
-	readonly redact: (text: string) => string;
-}
-
 const newOrderedId = createIds();
 
-export function createEngine(
-	parts: Parts & {
-		readonly backends: Backends;
-		readonly environments: Environments;
-		readonly onDamage: (damage: FileDamage) => void;
-	},
-): Engine {
+export function createEngine(parts: {
+	readonly home: Home;
+	readonly store: Store;
+	readonly backends: Backends;
+	readonly executor: Executor;
+	readonly environments: Environments;
+	readonly logger: Logger;
+	readonly onDamage: (damage: FileDamage) => void;
+	/** Removes the secrets of agents from a text. */
+	readonly redact: (text: string) => string;
+}): Engine {
 	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
 	const onTrouble = (message: string) => logger.info(message);
@@ -71,39 +64,19 @@ export function createEngine(
 			const probes = createProbes(spec, logDirOf(home.logs, spec.id), environments);
 			return watchReadiness(ready, realClock, probes, onReady);
 		},
+		concurrency: DEFAULT_CONCURRENCY,
+		log: createTaskLog(logger),
 		onError: (agent, error) => logger.error("failed", error, { agent }),
 	});
 }
 
-export function createCalls(parts: Parts & { readonly engine: Engine }): Calls {
-	const { store, engine, executor, logger, redact } = parts;
-	return new Calls({
-		store,
-		clock: realClock,
-		random: Math.random,
-		newId: newOrderedId,
-		specOf: (id) => engine.specOf(id),
-		overBudget: (id) => engine.overBudget(id),
-		mayCall: (id, underWay) => engine.mayCall(id, underWay),
-		async perform(order, signal) {
-			const { outcome, log, ...end } = await engine.perform(order, signal);
-			// The result of a call belongs to its caller; everything about a failure is shown to others.
-			const told = outcome?.ok === false ? redactDeep(outcome, redact) : outcome;
-			return { ...end, outcome: told, log: redact(log) };
-		},
-		async endLeft(runIds) {
-			const left = await executor.endLeft(runIds);
-			for (const { runId, reason } of left) {
-				logger.error("processes of an earlier attempt are still running", reason, {
-					run_id: runId,
-				});
-			}
-			return left;
-		},
-		concurrency: DEFAULT_CONCURRENCY,
-		log: (message, data) => logger.info(message, data),
-		onError: (about, error) => logger.error("failed", error, { about }),
-	});
+function createTaskLog(logger: Logger): TaskLog {
+	return {
+		attemptFailed: (reason, ids) => logger.info(reason, ids),
+		attemptLeft: ({ runId, reason }) =>
+			logger.error("processes of an earlier attempt are still running", reason, { run_id: runId }),
+		failed: (taskId, error) => logger.error("failed", error, { about: `task ${taskId}` }),
+	};
 }
 
 /** A unique name for every home on this host. */

@@ -5,17 +5,20 @@
 
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
+import { fileURLToPath } from "node:url";
 import { createRedactor } from "../core/redact.js";
 import { createSignal } from "../engine/waiting.js";
 import { createExecutor } from "../executor/executor.js";
 import { resolveHome } from "../home/paths.js";
 import { removeLeftovers, removeLeftoversBelow } from "../home/replace-file.js";
 import { readVersion } from "../home/version.js";
+import { createResourceMeter } from "../host/resource-meter.js";
 import { createFailureLimit } from "../http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../http/auth/gate.js";
 import { createLoginLinks } from "../http/auth/login-links.js";
 import { openTokens } from "../http/auth/tokens.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
+import { createPage } from "../http/page.js";
 import { createApi } from "../http/server.js";
 import type { NewEvent, Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
@@ -24,17 +27,21 @@ import { createEnvironments, describeEnvironment } from "../sessions/agent-envir
 import { logDirOf } from "../sessions/prepare-start.js";
 import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
+import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
 import { dispatcherService, engineService } from "./core-services.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
 import { createDamagedFiles, type DamagedFiles } from "./damaged-files.js";
 import { explainStartFailure, StartRefused, watchEnds } from "./ends.js";
-import { createCalls, createEngine, ownerOf } from "./engine-parts.js";
+import { createEngine, ownerOf } from "./engine-parts.js";
 import { historyService } from "./history-service.js";
+import { createHostFacts } from "./host-facts.js";
 import { explainForgottenRuns } from "./inspection/forgotten-runs.js";
 import { createLogger, type Logger } from "./logger.js";
 import { type NetworkState, networkService } from "./network-service.js";
 import { notifierService, testNotify } from "./notifier-service.js";
+import { openPush } from "./push-desk.js";
+import { createPushFiles } from "./push-files.js";
 import { CrashReporter } from "./self-care/crash-reporter.js";
 import { createHomeClaim, type HomeClaim } from "./self-care/home-claim.js";
 import {
@@ -139,7 +146,6 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		redact: secrets.redact,
 	});
 	backends.onExit((exit) => engine.exited(exit));
-	const calls = createCalls({ home, store, engine, executor, logger, redact: secrets.redact });
 
 	const limits = renderLimits(backends.describeLimits());
 	const network: NetworkState = { listen: null, url: null, problem: null };
@@ -165,30 +171,40 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 			homeProblem: claim.problem(),
 		});
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
+	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
+	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
 	const api = createApi({
 		engine,
-		calls,
 		store,
 		clock: realClock,
 		host: hostname(),
 		version: identity.version,
 		status,
 		recovery: { isOver: () => isTaking, over: taking.promise },
-		...(await createAuth(damaged, (data) => note({ type: "operator.refused", data }))),
+		...auth,
+		push,
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
 		testNotify: (route) => testNotify(settings, route),
 		logDirOf: (id) => logDirOf(home.logs, id),
+		redact: secrets.redact,
+		meter: createResourceMeter(),
+		describeHost: createHostFacts(home),
+		describeConfig: (agent) => describeConfig(agent, secrets.redact),
 		describeEnvironment: (spec) => describeEnvironment(environments, spec),
+		page: createPage(fileURLToPath(new URL("../dashboard", import.meta.url))),
 		onError: (error, { correlationId }) =>
 			logger.error("request failed", error, { correlation_id: correlationId }),
 	});
 	const services = [
 		engineService(engine, recovered.resolve),
-		dispatcherService(recovered.promise, calls, taking.resolve),
+		dispatcherService(recovered.promise, engine.tasks, taking.resolve),
 		socketService(api, home, claim),
 		networkService(api, settings, network),
-		notifierService(store, settings, (error) => logger.error("notification failed", error)),
+		notifierService({
+			...{ store, settings, push, pageUrl: () => network.url },
+			onError: (error) => logger.error("notification failed", error),
+		}),
 		historyService(store, settings, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),
 		...(manager === null ? [] : [manager.service()]),

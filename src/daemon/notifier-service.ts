@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { NotifySetting } from "../config/settings-schema.js";
 import { ReeveError } from "../core/errors.js";
-import type { NoticeRoute } from "../core/notice.js";
+import { type NoticeRoute, PUSH_KINDS } from "../core/notice.js";
 import { type NotifierParts, runNotifier } from "../engine/notifier.js";
 import { createCommand } from "../notify/command.js";
 import { createDesktop } from "../notify/desktop.js";
@@ -15,15 +15,24 @@ import { realClock } from "../services/real-clock.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
 import { minuteOfDay } from "./minute-of-day.js";
+import type { Push } from "./push-desk.js";
 import type { Settings } from "./settings.js";
 
 const AGAIN_MS = 5_000;
 
-export function notifierService(
-	store: Store,
-	settings: Settings,
-	onError: (error: unknown) => void,
-): Service {
+/** The route to browsers. Its name cannot be one of the settings, which have no spaces. */
+const PUSH_ROUTE: NoticeRoute = { name: "web push", kinds: PUSH_KINDS, agents: null, quiet: null };
+
+export interface NotifierServiceParts {
+	readonly store: Store;
+	readonly settings: Settings;
+	readonly push: Push;
+	readonly pageUrl: () => string | null;
+	readonly onError: (error: unknown) => void;
+}
+
+export function notifierService(parts: NotifierServiceParts): Service {
+	const { store, settings, push, pageUrl, onError } = parts;
 	return {
 		name: "notifier",
 		policy: "restartable",
@@ -31,22 +40,24 @@ export function notifierService(
 			ready();
 			while (!signal.aborted) {
 				const { current, untilChange } = settings;
-				const until = AbortSignal.any([signal, untilChange]);
-				const routes = await Promise.all(
+				const until = AbortSignal.any([signal, untilChange, push.untilUsed]);
+				const browsers = push.isUsed ? [{ route: PUSH_ROUTE, channel: push }] : [];
+				const configured = await Promise.all(
 					current.notify.map(async (setting) => ({
 						route: routeOf(setting),
 						channel: await createChannel(setting).catch(() => UNUSABLE),
 					})),
 				);
+				const routes = [...configured, ...browsers];
 				if (routes.length === 0) await aborted(until);
-				else await keepTelling({ store, routes }, until, onError);
+				else await keepTelling({ store, routes, pageUrl }, until, onError);
 			}
 		},
 	};
 }
 
 async function keepTelling(
-	parts: Pick<NotifierParts, "store" | "routes">,
+	parts: Pick<NotifierParts, "store" | "routes" | "pageUrl">,
 	signal: AbortSignal,
 	onError: (error: unknown) => void,
 ): Promise<void> {
@@ -100,6 +111,7 @@ export async function testNotify(
 				seq: 0,
 				title: "Test notification from Reeve",
 				text: `The route ${setting.name} works.`,
+				...{ needs_you: false, link: null, question: null },
 			});
 			const { name, type } = setting;
 			return { name, type, ok: sent.ok, reason: sent.ok ? null : sent.reason };

@@ -3,17 +3,20 @@
 import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec } from "../config/spec.js";
 import type { HoldKind, PolicyState } from "../core/states.js";
+import type { Usage } from "../core/usage.js";
 import type { Backend } from "../ports/backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store } from "../ports/store.js";
-import type { Hold } from "./limits/accounts.js";
-import type { UsageView, UsageWorld } from "./limits/usage-book.js";
-import type { AgentSnapshot } from "./runs/agent-state.js";
+import type { AccountView } from "./limits/accounts.js";
+import type { UsageWorld } from "./limits/usage-book.js";
+import type { RunnerWorld } from "./runs/agent-runner.js";
 import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
-import type { PerformWorld } from "./tasks/perform.js";
+import type { CallWorld } from "./tasks/agent-calls.js";
+import type { TaskLog, TasksWorld } from "./tasks/tasks-world.js";
 
-export interface EngineParts extends PerformWorld {
+/** Everything that the engine needs from outside. */
+export interface EngineParts extends CallWorld {
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly vault: EnvVault;
@@ -23,11 +26,7 @@ export interface EngineParts extends PerformWorld {
 	readonly newRunId: () => string;
 	/** Of the host's own clock. */
 	readonly minuteOfDay: (wallMs: number) => number;
-	/**
-	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it.
-	 * Changes nothing.
-	 */
-	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
+	readonly checkStart: RunnerWorld["checkStart"];
 	/** The values of agents' environments, so that no text of an agent shows them (A10). */
 	readonly secrets: {
 		/** Called for each recorded agent before its data is read. */
@@ -38,17 +37,18 @@ export interface EngineParts extends PerformWorld {
 	readonly sessions: LifeWorld["sessions"];
 	/** The day of a time in the host's calendar. */
 	readonly dayOf: UsageWorld["dayOf"];
+	readonly concurrency: TasksWorld["concurrency"];
+	readonly log: TaskLog;
 	/** A failure without a waiting caller. */
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
-export interface AgentView extends AgentSnapshot {
-	/** The agents that it waits for before it may start. */
-	readonly missing: readonly string[];
-	/** The usage limit that holds it; null if there is none. */
-	readonly hold: Hold | null;
-	/** Null for an agent that does not report it. */
-	readonly usage: UsageView | null;
+/** The usage of agents by day of the host's calendar, and the accounts that they share. */
+export interface EngineUsage {
+	readonly today: string;
+	readonly accounts: readonly AccountView[];
+	/** Newest first. */
+	readonly daysOf: (agentId: string) => readonly (readonly [day: string, usage: Usage])[];
 }
 
 export interface ResumedAgent {

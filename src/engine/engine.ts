@@ -1,98 +1,117 @@
 /**
- * The facade that all surfaces call: one runner per agent, the gate that orders their starts, and their
- * fleets. Failures of one agent never affect others (S17).
+ * The facade that all surfaces call: the agents and their fleets, the gate that orders their starts, and
+ * the tasks that are given to them. Failures of one agent never affect others (S17).
  */
 
 import type { AgentChange } from "../config/diff.js";
-import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import type { FleetSpec } from "../config/spec.js";
 import { readStoredSpec } from "../config/spec-schema.js";
 import { needsFix } from "../core/attention.js";
 import { ReeveError } from "../core/errors.js";
-import type { AttemptEnd } from "../ports/executor.js";
+import type { RunExit } from "../ports/backend.js";
 import type { StoredExit, StoredRun } from "../ports/store.js";
+import { type AgentView, redactView, viewOf } from "./agent-view.js";
+import { Agents } from "./agents.js";
 import { Drafts } from "./attending/drafts.js";
+import { FinishedTurns } from "./attending/finished-turns.js";
 import { Inbox } from "./attending/inbox.js";
+import { PeopleView } from "./attending/people-view.js";
 import { Questions } from "./attending/questions.js";
+import { ScreenQuestions } from "./attending/screen-questions.js";
 import { Terminals } from "./attending/terminals.js";
+import { Typing } from "./attending/typing.js";
 import type {
-	AgentView,
 	EngineParts,
+	EngineUsage,
 	Reloaded,
 	RestartedAgent,
 	ResumedAgent,
 	Started,
 	Stopped,
 } from "./engine-parts.js";
-import { recordedFleet } from "./fleet-record.js";
-import type { Accounts, Hold } from "./limits/accounts.js";
-import { createAccounts, redactView, viewOf } from "./limits/engine-accounts.js";
+import { Accounts, type Hold } from "./limits/accounts.js";
 import { UsageBook } from "./limits/usage-book.js";
 import { UsageWatch } from "./limits/usage-watch.js";
-import { PinnedFleets } from "./pinned-fleets.js";
+import { PinnedFleets, recordedFleet } from "./pinned-fleets.js";
 import { reloadFleet } from "./reload.js";
-import { AgentLife } from "./runs/agent-life.js";
-import { type PlannedStart, startEffectKey, withLastFailure } from "./runs/agent-record.js";
-import { AgentRunner, type Answer, type RestartOptions } from "./runs/agent-runner.js";
-import type { Agent } from "./runs/agent-state.js";
-import type { Life } from "./runs/life.js";
+import { type PlannedStart, withLastFailure } from "./runs/agent-record.js";
+import {
+	AgentRunner,
+	type Answer,
+	type RestartOptions,
+	type RunnerWorld,
+} from "./runs/agent-runner.js";
+import { type Agent, willNotStart } from "./runs/agent-state.js";
 import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
-import { isHeldDown, startedOrWaiting } from "./runs/started-or-waiting.js";
-import { WorkerLife, type WorkerWorld } from "./runs/worker-life.js";
-import { dependsOn, resolveLasting, type Scope } from "./scope.js";
-import { createStartGate, type StartGate } from "./start-gate.js";
-import { stopInOrder } from "./stop-in-order.js";
-import type { AttemptOrder } from "./tasks/calls-world.js";
-import { countCall, performAttempt } from "./tasks/perform.js";
+import { PersistedAgent } from "./runs/persisted-agent.js";
+import { dependsOn, resolveLasting, type Scope, stopInOrder } from "./scope.js";
+import { StartGate } from "./start-gate.js";
+import { AgentCalls } from "./tasks/agent-calls.js";
+import { Tasks } from "./tasks/tasks.js";
+import { withDeadline } from "./waiting.js";
 
 const EXITS_READ = 20;
+/** How long `up` waits for a start before it reports that the agent is still waiting. */
+const START_WAIT_MS = 60_000;
+const START_LOOK_MS = 250;
 
 export class Engine {
 	readonly #parts: EngineParts;
-	readonly #runners = new Map<string, AgentRunner>();
+	readonly #agents = new Agents();
 	readonly #gate: StartGate;
 	readonly #fleets: PinnedFleets;
 	readonly #accounts: Accounts;
 	readonly inbox: Inbox;
 	readonly questions: Questions;
 	readonly terminals: Terminals;
-	readonly #drafts: Drafts;
+	/** Single attempts, without the queue, retries and record of a task. */
+	readonly calls: AgentCalls;
+	readonly tasks: Tasks;
+	/** Open questions of any kind, and their answers. */
+	readonly people: PeopleView;
+	readonly finished: FinishedTurns;
+	readonly #screenQuestions: ScreenQuestions;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
+	readonly #runnerWorld: RunnerWorld;
 	#recovered = 0;
 
 	constructor(parts: EngineParts) {
+		const agents = this.#agents;
+		const { store, clock } = parts;
+		const drafts = new Drafts(clock);
 		this.#parts = parts;
-		this.inbox = new Inbox(parts.store, parts.clock, parts.newRunId);
-		this.#drafts = new Drafts(parts.clock);
-		const lifeOf = (id: string) => this.#runner(id).life;
-		const { store, clock, sessions } = parts;
-		const drafts = this.#drafts;
+		const typing = new Typing(clock);
+		this.inbox = new Inbox(store, clock, parts.newRunId);
 		this.questions = new Questions(store, clock);
-		this.terminals = new Terminals({ lifeOf, sessions, inbox: this.inbox, drafts, store, clock });
-		const changed = () => this.#gate.pump();
-		this.#accounts = createAccounts({ ...parts, changed }, this.#runners, this.inbox, (id) =>
-			this.#willNotStart(id),
-		);
+		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
+		this.finished = new FinishedTurns(store, clock);
+		this.people = new PeopleView({
+			...{ agents, sessions: parts.sessions, asked: this.questions },
+			screen: this.#screenQuestions,
+			decide: (id, answer) => this.answer(id, answer),
+		});
 		this.#usage = new UsageBook(parts);
+		const people = { questions: this.#screenQuestions, finished: this.finished };
+		const typed = { drafts, typing, inbox: this.inbox, people };
+		const shared = { ...parts, agents, ...typed, usage: this.#usage };
+		this.terminals = new Terminals(shared);
+		this.#accounts = new Accounts(shared);
+		this.#gate = new StartGate({ ...shared, accounts: this.#accounts });
+		this.#runnerWorld = { ...shared, accounts: this.#accounts, gate: this.#gate };
 		this.#fleets = new PinnedFleets({
-			...{ store: parts.store, clock: parts.clock, vault: parts.vault, runners: this.#runners },
+			...shared,
 			added: (agent) => this.#add(agent, null),
 			removed: (id) => this.#forget(id),
 		});
-		const watched = { book: this.#usage, runners: () => this.#runners.values() };
-		this.#usageWatch = new UsageWatch({ ...parts, ...watched });
-		this.#gate = createStartGate(
-			parts.clock,
-			() => this.#startables(),
-			(id) => this.#runners.get(id)?.life.snapshot().ready === true,
-			(act) => parts.store.detach(act),
-			parts.onError,
-		);
+		this.#usageWatch = new UsageWatch(shared);
+		this.calls = new AgentCalls(parts, agents, this.#usage, this.#accounts);
+		this.tasks = new Tasks({ ...parts, newId: parts.newRunId, agents: this.calls });
 	}
 
 	/** How many agents of an earlier daemon are recovered so far. */
 	get recovery(): { readonly done: number; readonly total: number } {
-		return { done: this.#recovered, total: this.#runners.size };
+		return { done: this.#recovered, total: this.#agents.size };
 	}
 
 	/** Continues the work of an earlier daemon. Running agents are adopted, not started. */
@@ -100,13 +119,19 @@ export class Engine {
 		const { store, vault } = this.#parts;
 		const envs = await vault.read();
 		this.inbox.recover();
+		this.questions.recover();
+		this.#screenQuestions.recover();
+		this.finished.recover();
 		this.#accounts.recover();
 		this.#usage.recover();
 		const runs = new Map<string, StoredRun[]>();
 		for (const run of store.readOpenRuns()) {
 			runs.set(run.agentId, [...(runs.get(run.agentId) ?? []), run]);
 		}
-		const planned = new Map(store.readEffects().map((effect) => [effect.key, effect]));
+		const planned = new Map<string, PlannedStart>();
+		for (const { dueAtMs, payload } of store.readEffects("start")) {
+			planned.set(payload.agent, { dueAtMs, afterMs: payload.afterMs });
+		}
 		for (const stored of store.readAgents()) {
 			const { spec: stripped, problem } = readStoredSpec(stored.spec);
 			if (problem !== null) this.#parts.onError(stored.id, new Error(`stored spec: ${problem}`));
@@ -115,13 +140,10 @@ export class Engine {
 			this.#add({ ...withLastFailure(stored, exits), spec }, exits[0] ?? null);
 		}
 		await Promise.all(
-			[...this.#runners.values()].map(async ({ id, life }) => {
-				await this.#parts.secrets.learn(life.snapshot().agent.spec);
-				const effect = planned.get(startEffectKey(id));
-				const payload = effect?.payload as { afterMs: number } | undefined;
-				const start: PlannedStart | null =
-					effect === undefined ? null : { dueAtMs: effect.dueAtMs, afterMs: payload?.afterMs ?? 0 };
-				await this.#recoverOne(life, runs.get(id) ?? [], start);
+			[...this.#agents.values()].map(async (runner) => {
+				const { id, spec } = runner;
+				await this.#parts.secrets.learn(spec);
+				await this.#recoverOne(runner, runs.get(id) ?? [], planned.get(id) ?? null);
 				this.#recovered += 1;
 			}),
 		);
@@ -129,11 +151,11 @@ export class Engine {
 	}
 
 	list(): readonly AgentView[] {
-		return [...this.#runners.values()].map(({ life }) => this.#view(life));
+		return [...this.#agents.values()].map((runner) => this.#view(runner));
 	}
 
 	get(id: string): AgentView {
-		return this.#view(this.#runner(id).life);
+		return this.#view(this.#agents.require(id));
 	}
 
 	/** Applies a fleet, without disturbing running agents, and starts the agents in scope. */
@@ -141,11 +163,11 @@ export class Engine {
 		const ids = resolveLasting(scope, fleet.agents);
 		const mayChange = ({ id, change }: AgentChange) =>
 			change === "add" ||
-			(change === "change" && (this.#runners.get(id)?.life.snapshot().run ?? null) === null);
+			(change === "change" && (this.#agents.get(id)?.snapshot().run ?? null) === null);
 		const changes = await this.#fleets.pin(fleet, mayChange, { unlessRunning: true });
 		return Promise.all(
 			ids.map(async (id) => {
-				const start = await this.#startOf(id, this.#runner(id).up("operator"));
+				const start = await this.#startOf(id, this.#agents.require(id).up("operator"));
 				const changed = changes.some((each) => each.id === id && each.change === "change");
 				if (!changed || start.outcome !== "already_running") return { id, ...start };
 				const reason = "running with its old settings";
@@ -166,24 +188,23 @@ export class Engine {
 		return (await Promise.all(started)).flat();
 	}
 
-	#startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
-		return startedOrWaiting(this.#parts.clock, start, () => this.#waitsLong(id));
-	}
-
 	async #startOf(id: string, start: Promise<StartOutcome>): Promise<StartReport> {
 		return { outcome: await this.#startedOrWaiting(id, start), reason: null };
 	}
 
-	/** Whether its start waits for something that may take long, or never happens. */
-	#waitsLong(id: string): boolean {
-		const { hold, missing } = this.get(id);
-		return hold !== null || missing.some((each) => this.#willNotStart(each));
-	}
-
-	/** Whether an agent stays down without an action of the operator. */
-	#willNotStart(id: string): boolean {
-		const life = this.#runners.get(id)?.life;
-		return life === undefined || isHeldDown(life.snapshot(), this.#usage);
+	/** `waiting` if the start does not happen for a reason that may take long, or never ends. */
+	async #startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
+		const { clock } = this.#parts;
+		const untilMs = clock.now().steadyMs + START_WAIT_MS;
+		while ((await withDeadline(clock, start, START_LOOK_MS)) === "late") {
+			// Not a whole view of the agent: many starts are polled at once.
+			const agent = this.#agents.require(id);
+			const waitsLong =
+				this.#accounts.holdOf(agent.spec) !== null ||
+				this.#missing(agent).some((each) => willNotStart(this.#agents, each, this.#usage));
+			if (waitsLong || clock.now().steadyMs >= untilMs) return "waiting";
+		}
+		return start;
 	}
 
 	/** Stops agents, dependents first (S7). */
@@ -202,7 +223,7 @@ export class Engine {
 		return Promise.all(
 			stopped.map(async (report) => {
 				if (report.outcome === "not_proven") return { ...report, start: null };
-				const start = this.#runner(report.id).startAgain(!fresh);
+				const start = this.#agents.require(report.id).startAgain(!fresh);
 				return { ...report, start: await this.#startOf(report.id, start) };
 			}),
 		);
@@ -217,7 +238,7 @@ export class Engine {
 	reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
 		const { checkStart } = this.#parts;
 		return reloadFleet(fleet, {
-			...{ runners: this.#runners, fleets: this.#fleets, checkStart },
+			...{ agents: this.#agents, fleets: this.#fleets, checkStart },
 			startOf: (id, start) => this.#startOf(id, start),
 		});
 	}
@@ -232,49 +253,33 @@ export class Engine {
 		];
 		await this.#accounts.resume(spec);
 		await this.#usage.release(spec);
-		const { from, start } = await this.#runner(id).resume(released.length > 0);
+		const { from, start } = await this.#agents.require(id).resume(released.length > 0);
 		this.#accounts.noteResumed(spec);
 		const outcome = await this.#startedOrWaiting(id, start);
 		return { from, released, outcome: spec.kind === "call" ? null : outcome };
 	}
 
 	async answer(id: string, answer: Answer): Promise<StartOutcome> {
-		const answered = await this.#runner(id).answer(answer);
+		const answered = await this.#agents.require(id).answer(answer);
 		if (answered !== null) return this.#startedOrWaiting(id, answered.start);
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
-	/** The current spec of an agent; null if it does not exist. */
-	specOf(id: string): AgentSpec | null {
-		return this.#runners.get(id)?.life.snapshot().agent.spec ?? null;
-	}
-
-	/** Why an agent may not continue today; null if it may. */
-	overBudget(id: string): string | null {
-		const spec = this.specOf(id);
-		return spec === null ? null : this.#usage.held(spec);
-	}
-
 	/** Why an agent waits for its account; null if it does not. */
 	holdOf(id: string): Hold | null {
-		const spec = this.specOf(id);
-		return spec === null ? null : this.#accounts.holdOf(spec);
+		const spec = this.#agents.get(id)?.spec;
+		return spec === undefined ? null : this.#accounts.holdOf(spec);
 	}
 
-	/** Whether an agent with this many running attempts may start another one. */
-	mayCall(id: string, underWay: number): boolean {
-		const spec = this.specOf(id);
-		return spec === null || this.#accounts.mayGo(spec, underWay);
-	}
-
-	/** Runs one attempt at a request. Never rejects. */
-	async perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {
-		const life = this.#runners.get(order.spec.id)?.life;
-		const worker = life instanceof WorkerLife ? life : null;
-		const end = await performAttempt(this.#parts, worker, order, signal);
-		await countCall(this.#usage, this.#parts, order.spec, end);
-		await this.#accounts.called(order.spec, end.outcome);
-		return end;
+	/** The usage of agents by day, and their accounts. */
+	usage(): EngineUsage {
+		const { clock, dayOf, secrets } = this.#parts;
+		const accounts = this.#accounts.describe().map(({ hold, ...account }) => ({
+			...account,
+			hold: hold === null ? null : { ...hold, reason: secrets.redact(hold.reason) },
+		}));
+		const today = dayOf(clock.now().wallMs).day;
+		return { today, accounts, daysOf: (id) => this.#usage.days(id) };
 	}
 
 	/** Releases everything without stopping an agent. */
@@ -282,7 +287,7 @@ export class Engine {
 		this.#gate.close();
 		this.#accounts.close();
 		this.#usageWatch.stop();
-		for (const { life } of this.#runners.values()) life.release();
+		for (const { life } of this.#agents.values()) life?.release();
 	}
 
 	/**
@@ -297,83 +302,51 @@ export class Engine {
 	}
 
 	/** Called for every exit that a backend reports. */
-	exited(exit: Parameters<Life["exited"]>[0]): void {
-		for (const { id, life } of this.#runners.values()) {
-			if (!life.hasRun(exit.runId)) continue;
-			life.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
+	exited(exit: RunExit): void {
+		for (const { id, session } of this.#agents.values()) {
+			if (!session?.hasRun(exit.runId)) continue;
+			session.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
 		}
 	}
 
-	#view(life: Life): AgentView {
-		const { spec } = life.snapshot().agent;
-		const missing = life.wantsToLaunch ? this.#gate.missing(dependsOn(spec)) : [];
-		const view = viewOf(life, missing, this.#accounts, this.#usage.view(spec));
+	#view(agent: AgentRunner): AgentView {
+		const { spec } = agent;
+		const view = viewOf(agent, this.#missing(agent), this.#accounts.holdOf(spec), {
+			usage: this.#usage.view(spec),
+			question: this.people.questionOf(agent.snapshot()),
+			finished: this.finished.of(spec.id),
+			undelivered: this.inbox.undelivered(spec.id),
+		});
 		return redactView(view, this.#parts.secrets.redact);
 	}
 
-	#runner(id: string): AgentRunner {
-		const runner = this.#runners.get(id);
-		if (runner !== undefined) return runner;
-		const known = [...this.#runners.keys()].join(", ");
-		throw new ReeveError("agent_not_found", `unknown agent ${id}`, `Known agents: ${known}.`);
+	/** The dependencies that a requested start waits for. */
+	#missing(agent: AgentRunner): readonly string[] {
+		return agent.wantsStart ? this.#gate.missing(agent.spec) : [];
 	}
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {
-		const { onError } = this.#parts;
-		const world: WorkerWorld = {
-			...this.#parts,
-			...{ inbox: this.inbox, drafts: this.#drafts, accounts: this.#accounts },
-			overBudget: (spec) => this.#usage.held(spec),
-			wantsToStart: () => this.#gate.pump(),
-			admitNow: (spec) =>
-				this.#gate.admit({
-					...{ id: spec.id, dependsOn: dependsOn(spec) },
-					mayGo: () => this.#accounts.mayGo(spec),
-				}),
-			changed: () => this.#gate.pump(),
-			finishStop: (id, by) => {
-				this.#runners
-					.get(id)
-					?.finishStop(by)
-					.catch((error: unknown) => onError(id, error));
-			},
-		};
-		const life =
-			agent.spec.kind === "worker"
-				? new WorkerLife(agent, lastExit, world)
-				: new AgentLife(agent, lastExit, world);
-		this.#runners.set(agent.id, new AgentRunner(life, this.#parts.checkStart));
+		const persisted = new PersistedAgent(agent, lastExit, this.#parts);
+		this.#agents.set(agent.id, new AgentRunner(persisted, this.#runnerWorld));
 	}
 
 	async #recoverOne(
-		life: Life,
+		{ id, life }: AgentRunner,
 		runs: readonly StoredRun[],
 		planned: PlannedStart | null,
 	): Promise<void> {
 		try {
-			await life.recover(runs, planned);
+			await life?.recover(runs, planned);
 		} catch (error) {
-			this.#parts.onError(life.id, error);
-		}
-	}
-
-	*#startables() {
-		for (const { life } of this.#runners.values()) {
-			// Asked for at every change of any agent, and most do not want to start.
-			if (!life.wantsToLaunch) continue;
-			const { agent } = life.snapshot();
-			yield {
-				id: agent.id,
-				dependsOn: dependsOn(agent.spec),
-				mayGo: () => this.#accounts.mayGo(agent.spec),
-				launch: () => life.launch(),
-			};
+			this.#parts.onError(id, error);
 		}
 	}
 
 	async #forget(id: string): Promise<void> {
-		this.#runners.delete(id);
+		this.#agents.delete(id);
 		await this.inbox.forget(id);
+		await this.#screenQuestions.forget(id);
+		await this.finished.forget(id);
 		await this.#usage.forget(id);
 	}
 
@@ -384,6 +357,9 @@ export class Engine {
 		const specs = this.list().map(({ agent }) => agent.spec);
 		const ids = resolveLasting(scope, specs);
 		const graph = new Map(specs.map((spec) => [spec.id, dependsOn(spec)]));
-		return stopInOrder(graph, ids, async (id) => ({ id, ...(await stop(this.#runner(id))) }));
+		return stopInOrder(graph, ids, async (id) => ({
+			id,
+			...(await stop(this.#agents.require(id))),
+		}));
 	}
 }

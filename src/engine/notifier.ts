@@ -9,7 +9,7 @@ import { backoffDelayMs } from "../core/backoff.js";
 import { decideRoute, type Notice, type NoticeRoute, noticeOf, topicOf } from "../core/notice.js";
 import type { Clock } from "../ports/clock.js";
 import type { Channel, SendResult } from "../ports/notifier.js";
-import type { PendingEffect, Store } from "../ports/store.js";
+import type { EffectOf, Store } from "../ports/store.js";
 import { createSignal } from "./waiting.js";
 
 export interface NotifierParts {
@@ -17,11 +17,13 @@ export interface NotifierParts {
 	readonly clock: Clock;
 	readonly random: () => number;
 	readonly routes: readonly { readonly route: NoticeRoute; readonly channel: Channel }[];
+	/** The address of the daemon's page; null if it has none. */
+	readonly pageUrl: () => string | null;
 	/** Of a wall time, in local time. */
 	readonly minuteOfDay: (wallMs: number) => number;
 }
 
-const CURSOR = "notify:cursor";
+const READER = "notify";
 const PAGE = 200;
 /**
  * How far the stored cursor may lag behind without notifications; that much is read again after a
@@ -33,11 +35,7 @@ const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 })
 const LOOK_MS_MAX = 60_000;
 const REMEMBERED_MAX = 1_000;
 
-interface Delivery {
-	readonly route: string;
-	readonly notice: Notice;
-	readonly attempts: number;
-}
+type Notification = EffectOf<"notification">;
 
 /** Runs until the signal aborts. */
 export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Promise<void> {
@@ -104,15 +102,15 @@ class Notifier {
 	async deliver(): Promise<number> {
 		const { store, clock } = this.#parts;
 		const nowMs = clock.now().wallMs;
-		const waiting = store.readEffects().filter(({ type }) => type === "notification");
+		const waiting = store.readEffects("notification");
 		const due = waiting.filter(({ dueAtMs }) => dueAtMs <= nowMs);
 		await Promise.all(due.map((effect) => this.#send(effect)));
-		const later = store.readEffects().filter(({ type }) => type === "notification");
+		const later = store.readEffects("notification");
 		return Math.min(...later.map(({ dueAtMs }) => dueAtMs));
 	}
 
 	/** The notifications to send for an event: routes and times. */
-	#route(notice: Notice): PendingEffect[] {
+	#route(notice: Notice): Notification[] {
 		const { routes, clock, minuteOfDay } = this.#parts;
 		const nowMs = clock.now().wallMs;
 		const minute = minuteOfDay(nowMs);
@@ -125,18 +123,18 @@ class Notifier {
 			this.#remember(topic, nowMs);
 			const until = decision === "quiet" ? (route.quiet?.toMinute ?? minute) : minute;
 			const quietMs = ((until - minute + 1_440) % 1_440) * 60_000;
-			const payload: Delivery = { route: route.name, notice, attempts: 0 };
+			const payload = { route: route.name, notice, attempts: 0 };
 			const key = `notify:${route.name}:${notice.seq}`;
 			return [{ key, type: "notification", dueAtMs: nowMs + quietMs, payload }];
 		});
 	}
 
-	async #send(effect: PendingEffect): Promise<void> {
+	async #send(effect: Notification): Promise<void> {
 		const { store, clock, routes, random } = this.#parts;
-		const delivery = effect.payload as Delivery;
+		const delivery = effect.payload;
 		const found = routes.find(({ route }) => route.name === delivery.route);
 		const gone: SendResult = { ok: false, reason: "unknown route", retryable: false };
-		const result = (await found?.channel.send(delivery.notice)) ?? gone;
+		const result = (await found?.channel.send(this.#linked(delivery.notice))) ?? gone;
 		const attempts = delivery.attempts + 1;
 		const nowMs = clock.now().wallMs;
 		await store.commit((transaction) => {
@@ -154,21 +152,26 @@ class Notifier {
 		});
 	}
 
+	/** With the address of the page as it is now. */
+	#linked(notice: Notice): Notice {
+		const page = this.#parts.pageUrl();
+		// Missing in a notification that an earlier version stored.
+		return { ...notice, link: page !== null && notice.link ? `${page}${notice.link}` : null };
+	}
+
 	/** On first run, start at the newest event; do not replay history. */
 	async #readCursor(): Promise<number> {
 		const { store } = this.#parts;
-		const cursor = store.readEffects().find(({ key }) => key === CURSOR);
-		const seq = (cursor?.payload as { seq: number } | undefined)?.seq;
-		if (seq === undefined) await this.#storeCursor(store.lastSeq(), []);
+		const seq = store.readCursor(READER);
+		if (seq === null) await this.#storeCursor(store.lastSeq(), []);
 		this.#stored = seq ?? store.lastSeq();
 		return this.#stored;
 	}
 
-	async #storeCursor(seq: number, effects: readonly PendingEffect[]): Promise<void> {
+	async #storeCursor(seq: number, effects: readonly Notification[]): Promise<void> {
 		await this.#parts.store.commit((transaction) => {
 			for (const effect of effects) transaction.putEffect(effect);
-			const dueAtMs = Number.MAX_SAFE_INTEGER;
-			transaction.putEffect({ key: CURSOR, type: "cursor", dueAtMs, payload: { seq } });
+			transaction.putCursor(READER, seq);
 		});
 		this.#stored = seq;
 	}

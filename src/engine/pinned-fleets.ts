@@ -4,17 +4,18 @@
  */
 
 import { type AgentChange, type ComparedFleet, compareFleet } from "../config/diff.js";
-import type { FleetSpec } from "../config/spec.js";
+import type { AgentSpec, FleetSpec } from "../config/spec.js";
+import { NEW_AGENT } from "../core/crash-state.js";
 import { ReeveError } from "../core/errors.js";
 import type { AgentEnv } from "../ports/env-vault.js";
+import type { Agents } from "./agents.js";
 import type { EngineParts } from "./engine-parts.js";
-import { newAgent, recordAdded, recordedFleet, recordRemoved } from "./fleet-record.js";
 import { createMailbox } from "./mailbox.js";
-import type { AgentRunner } from "./runs/agent-runner.js";
+import { putAgent } from "./runs/agent-record.js";
 import type { Agent } from "./runs/agent-state.js";
 
 export interface PinnedFleetsWorld extends Pick<EngineParts, "store" | "clock" | "vault"> {
-	readonly runners: ReadonlyMap<string, AgentRunner>;
+	readonly agents: Agents;
 	/** A new agent was added. */
 	added(agent: Agent): void;
 	/** An agent was removed, together with its data. */
@@ -63,12 +64,12 @@ export class PinnedFleets {
 		for (const { id, change, keys } of taken) {
 			const spec = specs.get(id);
 			const position = positions.get(id) ?? -1;
-			const runner = this.#world.runners.get(id);
+			const runner = this.#world.agents.get(id);
 			if (change === "remove") await this.#remove(id);
 			else if (change === "change" && spec && runner) {
-				if (runner.life.snapshot().agent.spec.kind === spec.kind) {
+				if (runner.spec.kind === spec.kind) {
 					const isMade = await runner.change(spec, position, keys, unlessRunning);
-					if (!isMade) await this.#updateVault([[id, runner.life.snapshot().agent.spec.env]]);
+					if (!isMade) await this.#updateVault([[id, runner.spec.env]]);
 					continue;
 				}
 				// Another kind needs a new lifecycle: the old state does not apply.
@@ -76,7 +77,8 @@ export class PinnedFleets {
 				added.push(newAgent(spec, fleet.file, position));
 			} else if (change === "add" && spec) added.push(newAgent(spec, fleet.file, position));
 		}
-		await this.#create(added);
+		if (added.length > 0) await recordAdded(this.#world, added);
+		for (const agent of added) this.#world.added(agent);
 		await this.#updateVault(gone.map(({ id }) => [id, null]));
 	}
 
@@ -84,20 +86,14 @@ export class PinnedFleets {
 		if (changes.length > 0) await this.#world.vault.update(Object.fromEntries(changes));
 	}
 
-	async #create(agents: readonly Agent[]): Promise<void> {
-		if (agents.length === 0) return;
-		await recordAdded(this.#world, agents);
-		for (const agent of agents) this.#world.added(agent);
-	}
-
 	async #remove(id: string): Promise<void> {
-		this.#world.runners.get(id)?.life.release();
+		this.#world.agents.get(id)?.life?.release();
 		await recordRemoved(this.#world, id);
 		await this.#world.removed(id);
 	}
 
 	#agents(): readonly Agent[] {
-		return [...this.#world.runners.values()].map(({ life }) => life.snapshot().agent);
+		return [...this.#world.agents.values()].map((runner) => runner.snapshot().agent);
 	}
 
 	#compare(sent: FleetSpec): ComparedFleet {
@@ -107,9 +103,48 @@ export class PinnedFleets {
 
 	#refuseForeign(fleet: FleetSpec): void {
 		for (const { id } of fleet.agents) {
-			const owner = this.#world.runners.get(id)?.life.snapshot().agent.fleetFile ?? fleet.file;
+			const owner = this.#world.agents.get(id)?.snapshot().agent.fleetFile ?? fleet.file;
 			if (owner === fleet.file) continue;
 			throw new ReeveError("agent_taken", `agent ${id} is already defined in ${owner}`);
 		}
 	}
+}
+
+function newAgent(spec: AgentSpec, fleetFile: string, position: number): Agent {
+	return {
+		...{ id: spec.id, fleetFile, position, spec },
+		// A call agent is always available.
+		desired: spec.kind === "call" ? "up" : "down",
+		...{ crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
+	};
+}
+
+/** All in one commit: a fleet of hundreds must not wait for the disk once per agent. */
+async function recordAdded(
+	{ store, clock }: PinnedFleetsWorld,
+	agents: readonly Agent[],
+): Promise<void> {
+	const atMs = clock.now().wallMs;
+	await store.commit((transaction) => {
+		for (const agent of agents) {
+			putAgent(transaction, agent);
+			const data = { fleet_file: agent.fleetFile };
+			transaction.appendEvent({ type: "agent.added", agent: agent.id, data }, atMs);
+		}
+	});
+}
+
+async function recordRemoved({ store, clock }: PinnedFleetsWorld, id: string): Promise<void> {
+	await store.commit((transaction) => {
+		transaction.removeAgent(id);
+		transaction.appendEvent({ type: "agent.removed", agent: id, data: {} }, clock.now().wallMs);
+	});
+}
+
+/** The recorded fleet of a file. */
+export function recordedFleet(agents: readonly Agent[], file: string): FleetSpec {
+	const own = agents
+		.filter((agent) => agent.fleetFile === file)
+		.sort((a, b) => a.position - b.position);
+	return { file, agents: own.map(({ spec }) => spec) };
 }

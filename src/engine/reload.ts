@@ -5,15 +5,14 @@
  */
 
 import type { FleetSpec } from "../config/spec.js";
+import type { Agents } from "./agents.js";
 import type { EngineParts, Reloaded } from "./engine-parts.js";
 import type { PinnedFleets } from "./pinned-fleets.js";
-import type { AgentRunner } from "./runs/agent-runner.js";
 import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
-import { dependsOn } from "./scope.js";
-import { stopInOrder } from "./stop-in-order.js";
+import { dependsOn, stopInOrder } from "./scope.js";
 
 interface ReloadWorld extends Pick<EngineParts, "checkStart"> {
-	readonly runners: ReadonlyMap<string, AgentRunner>;
+	readonly agents: Agents;
 	readonly fleets: PinnedFleets;
 	/** The result of a start, or that it waits for something. */
 	readonly startOf: (id: string, start: Promise<StartOutcome>) => Promise<StartReport>;
@@ -23,17 +22,17 @@ export async function reloadFleet(
 	fleet: FleetSpec,
 	world: ReloadWorld,
 ): Promise<readonly Reloaded[]> {
-	const { runners, fleets, startOf } = world;
+	const { agents, fleets, startOf } = world;
 	const changes = fleets.diff(fleet);
 	const wasUp = new Set(
-		changes.map(({ id }) => id).filter((id) => agentOf(runners, id)?.desired === "up"),
+		changes.map(({ id }) => id).filter((id) => agentOf(agents, id)?.desired === "up"),
 	);
-	const known = new Map(runners);
+	const known = new Map(agents);
 	const refused = await checkChanged(fleet, world);
 	const leaving = changes.filter(
 		({ id, change }) => change === "remove" || (change === "change" && !refused.has(id)),
 	);
-	const stopped = await stopAll(leaving, runners);
+	const stopped = await stopAll(leaving, agents);
 	const isUndone = (id: string) => refused.has(id) || stopped.get(id)?.outcome === "not_proven";
 	// Another request may have changed the fleet while agents were stopping: only planned changes are
 	// made.
@@ -47,8 +46,8 @@ export async function reloadFleet(
 			if (problem !== undefined) {
 				return { ...report, start: { outcome: "failed" as const, reason: problem } };
 			}
-			const runner = runners.get(id);
-			const { spec, desired } = agentOf(runners, id) ?? {};
+			const runner = agents.get(id);
+			const { spec, desired } = agentOf(agents, id) ?? {};
 			const isWanted = wasUp.has(id) || desired === "up";
 			const starts = change === "add" || (change === "change" && isWanted);
 			if (!starts || isUndone(id) || runner === undefined || spec?.kind === "call") {
@@ -62,19 +61,18 @@ export async function reloadFleet(
 	);
 }
 
-const agentOf = (runners: ReloadWorld["runners"], id: string) =>
-	runners.get(id)?.life.snapshot().agent;
+const agentOf = (agents: ReloadWorld["agents"], id: string) => agents.get(id)?.snapshot().agent;
 
 /** Running agents that could not be started with their new settings, with the reason. */
 async function checkChanged(
 	fleet: FleetSpec,
-	{ runners, fleets, checkStart }: ReloadWorld,
+	{ agents, fleets, checkStart }: ReloadWorld,
 ): Promise<ReadonlyMap<string, string>> {
 	const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
 	const refused = new Map<string, string>();
 	for (const { id, change } of fleets.diff(fleet)) {
 		const spec = specs.get(id);
-		const runs = (runners.get(id)?.life.snapshot().run ?? null) !== null;
+		const runs = (agents.get(id)?.snapshot().run ?? null) !== null;
 		if (change !== "change" || spec === undefined || spec.kind === "call" || !runs) continue;
 		const problem = await checkStart(spec);
 		if (problem !== null) refused.set(id, problem);
@@ -84,19 +82,15 @@ async function checkChanged(
 
 async function stopAll(
 	leaving: readonly Pick<Reloaded, "id" | "change">[],
-	runners: ReloadWorld["runners"],
+	agents: ReloadWorld["agents"],
 ): Promise<ReadonlyMap<string, StopReport>> {
-	const graph = new Map(
-		[...runners].map(([id, { life }]) => [id, dependsOn(life.snapshot().agent.spec)]),
-	);
+	const graph = new Map([...agents].map(([id, { spec }]) => [id, dependsOn(spec)]));
 	const removed = new Set(leaving.filter(({ change }) => change === "remove").map(({ id }) => id));
 	const stop = async (id: string) => {
-		const runner = runners.get(id) as AgentRunner;
-		const report = removed.has(id)
-			? await runner.down("reeve")
-			: await runner.life.stop("reeve", undefined);
+		const runner = agents.require(id);
+		const report = removed.has(id) ? await runner.down("reeve") : await runner.stop("reeve");
 		return [id, report] as const;
 	};
-	const ids = leaving.map(({ id }) => id).filter((id) => runners.has(id));
+	const ids = leaving.map(({ id }) => id).filter((id) => agents.has(id));
 	return new Map(await stopInOrder(graph, ids, stop));
 }

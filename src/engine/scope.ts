@@ -1,7 +1,8 @@
-/** Which agents a request concerns: one, those of a project, or all. */
+/** Which agents a request concerns (one, those of a project, or all), and their order. */
 
 import type { AgentSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
+import { type DependencyGraph, orderByDependencies } from "../core/graph.js";
 
 /** `project`, `project:agent`, or `*` for all. */
 export type Scope = string;
@@ -27,4 +28,24 @@ export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): reado
 /** The agents that must be ready before it starts. */
 export function dependsOn(spec: AgentSpec): readonly string[] {
 	return spec.kind === "call" ? [] : spec.dependsOn;
+}
+
+/** Stops agents, each after its dependents (S7). Results in the order of `ids`. Independent agents stop concurrently. */
+export async function stopInOrder<T>(
+	graph: DependencyGraph,
+	ids: readonly string[],
+	stop: (id: string) => Promise<T>,
+): Promise<readonly T[]> {
+	const done = new Map<string, Promise<T>>();
+	for (const id of orderByDependencies(graph).toReversed()) {
+		if (!ids.includes(id)) continue;
+		const dependants = [...done]
+			.filter(([other]) => graph.get(other)?.includes(id))
+			.map(([, promise]) => promise);
+		done.set(
+			id,
+			Promise.allSettled(dependants).then(() => stop(id)),
+		);
+	}
+	return Promise.all(ids.flatMap((id) => done.get(id) ?? []));
 }

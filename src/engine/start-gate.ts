@@ -6,93 +6,103 @@
  * `depends_on`).
  */
 
+import type { AgentSpec } from "../config/spec.js";
 import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-limit.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
+import type { Accounts } from "./limits/accounts.js";
+import type { KnownAgent } from "./runs/agent-state.js";
+import { dependsOn } from "./scope.js";
 
 /** Starts under way at the same time; the starter of `pty` takes as many. */
-const LAUNCHING_MAX = 64;
+const STARTING_MAX = 64;
 
-export interface Startable {
-	readonly id: string;
-	readonly dependsOn: readonly string[];
-	/** Whether its account permits it; checked only if nothing else holds it. */
-	mayGo(): boolean;
-	launch(): Promise<void>;
+interface StartableAgent extends KnownAgent {
+	/** Null for a call agent, which never starts. */
+	readonly life: { readonly wantsStart: boolean; start(): Promise<void> } | null;
 }
 
-export interface StartGate {
-	/** An agent requests a start or became ready: check all waiting agents again. */
-	pump(): void;
-	/**
-	 * Admits a start that follows an exit in the same commit; null when it has to wait like any other. The result is to be
-	 * called when the start is over.
-	 */
-	admit(agent: Omit<Startable, "launch">): (() => void) | null;
-	/** The dependencies that an agent still waits for. */
-	missing(dependsOn: readonly string[]): readonly string[];
-	close(): void;
+interface StartGateWorld {
+	readonly clock: Clock;
+	readonly store: Store;
+	readonly agents: ReadonlyMap<string, StartableAgent>;
+	readonly accounts: Accounts;
+	readonly onError: (agentId: string, error: unknown) => void;
 }
 
-export function createStartGate(
-	clock: Clock,
-	/** Those that want to start. */
-	agents: () => Iterable<Startable>,
-	isReady: (id: string) => boolean,
-	/** Starts belong to no request: another request, or a timer, may have triggered them. */
-	detach: Store["detach"],
-	onError: (id: string, error: unknown) => void,
-): StartGate {
-	const launching = new Set<string>();
-	let log: StartLog = [];
-	let cancelPump: (() => void) | null = null;
-	let closed = false;
+export class StartGate {
+	readonly #world: StartGateWorld;
+	readonly #starting = new Set<string>();
+	#log: StartLog = [];
+	#cancelLook: (() => void) | null = null;
+	#closed = false;
 
-	const missing = (dependsOn: readonly string[]) => dependsOn.filter((id) => !isReady(id));
-
-	const isFull = () => closed || launching.size >= LAUNCHING_MAX;
-
-	/** Whether it may start now; how long the host's limit keeps it, if it is only that. */
-	function enter(agent: Omit<Startable, "launch">): boolean | number {
-		if (launching.has(agent.id) || missing(agent.dependsOn).length > 0) return false;
-		if (!agent.mayGo()) return false;
-		const decision = decideStart(log, clock.now().steadyMs, DEFAULT_START_LIMIT);
-		if (decision.type === "wait") return decision.forMs;
-		log = decision.log;
-		launching.add(agent.id);
-		return true;
+	constructor(world: StartGateWorld) {
+		this.#world = world;
+		world.accounts.onRelease(() => this.startWaiting());
 	}
 
-	function leave(id: string): void {
-		launching.delete(id);
-		pump();
-	}
-
-	function pump(): void {
-		for (const agent of agents()) {
-			if (isFull()) return;
-			const entered = enter(agent);
+	/** Starts the waiting agents that may start now: one has requested it, or became ready, or ended. */
+	startWaiting(): void {
+		const { agents, clock, store, onError } = this.#world;
+		for (const { id, spec, life } of agents.values()) {
+			// Asked for at every change of any agent, and most do not want to start.
+			if (!life?.wantsStart) continue;
+			if (this.#isFull) return;
+			const entered = this.#enter(spec);
 			if (entered === true) {
-				detach(() => agent.launch())
-					.catch((error: unknown) => onError(agent.id, error))
-					.finally(() => leave(agent.id));
+				// Starts belong to no request: another request, or a timer, may have triggered them.
+				store
+					.detach(() => life.start())
+					.catch((error: unknown) => onError(id, error))
+					.finally(() => this.#leave(id));
 			} else if (entered !== false) {
-				cancelPump ??= clock.schedule(entered, () => {
-					cancelPump = null;
-					pump();
+				this.#cancelLook ??= clock.schedule(entered, () => {
+					this.#cancelLook = null;
+					this.startWaiting();
 				});
 				return;
 			}
 		}
 	}
 
-	return {
-		pump,
-		admit: (agent) => (!isFull() && enter(agent) === true ? () => leave(agent.id) : null),
-		missing,
-		close() {
-			closed = true;
-			cancelPump?.();
-		},
-	};
+	/**
+	 * Admits a start that follows an exit in the same commit; null when it has to wait like any other. The
+	 * result is to be called when the start is over.
+	 */
+	admit(spec: AgentSpec): (() => void) | null {
+		return !this.#isFull && this.#enter(spec) === true ? () => this.#leave(spec.id) : null;
+	}
+
+	/** The dependencies that an agent still waits for. */
+	missing(spec: AgentSpec): readonly string[] {
+		const { agents } = this.#world;
+		return dependsOn(spec).filter((id) => agents.get(id)?.snapshot().ready !== true);
+	}
+
+	close(): void {
+		this.#closed = true;
+		this.#cancelLook?.();
+	}
+
+	get #isFull(): boolean {
+		return this.#closed || this.#starting.size >= STARTING_MAX;
+	}
+
+	/** Whether it may start now; how long the host's limit keeps it, if it is only that. */
+	#enter(spec: AgentSpec): boolean | number {
+		if (this.#starting.has(spec.id) || this.missing(spec).length > 0) return false;
+		if (!this.#world.accounts.mayGo(spec)) return false;
+		const { steadyMs } = this.#world.clock.now();
+		const decision = decideStart(this.#log, steadyMs, DEFAULT_START_LIMIT);
+		if (decision.type === "wait") return decision.forMs;
+		this.#log = decision.log;
+		this.#starting.add(spec.id);
+		return true;
+	}
+
+	#leave(id: string): void {
+		this.#starting.delete(id);
+		this.startWaiting();
+	}
 }

@@ -39,7 +39,7 @@ interface Stopping {
 	readonly stopped: Promise<Stop>;
 }
 
-export async function runCall(
+export async function callProgram(
 	attempt: CallAttempt,
 	signal: AbortSignal,
 	world: World,
@@ -195,21 +195,21 @@ function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered)
 	const { code, signal } = end;
 	let detail: string;
 	try {
-		const said = adapter.parse(request, {
+		const reported = adapter.parse(request, {
 			code,
 			signal,
 			stderr,
 			stdout: stdout.toString("utf8"),
 			atMs: Date.now(),
 		});
-		if (isUnusable(said)) {
-			return classifyProcessFailure({ type: "unusable", detail: said.unusable });
+		if (isUnusable(reported)) {
+			return classifyProcessFailure({ type: "unusable", detail: reported.unusable });
 		}
-		if (isLimited(said)) {
-			const { limited: detail, resetInMs } = said;
+		if (isLimited(reported)) {
+			const { limited: detail, resetInMs } = reported;
 			return classifyProcessFailure({ type: "usage_limit", detail, resetInMs });
 		}
-		const answer = checkResponse(said, stdout.length);
+		const answer = checkResponse(reported, stdout.length);
 		if (answer.ok) return classifyResponse(request.request_id, answer.response);
 		({ detail } = answer);
 	} catch (error) {

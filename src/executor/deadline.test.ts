@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-test("a deadline beyond what a timer can hold comes when it is due, not at once", () => {
+test("a deadline beyond the range of a timer fires when it is due, not at once", () => {
 	const onExpiry = vi.fn();
 	startDeadline(30 * DAY_MS, onExpiry);
 	vi.advanceTimersByTime(30 * DAY_MS - 1);

@@ -8,7 +8,7 @@ import { readBootId } from "../host/process-identity.js";
 import { nextProcessTable } from "../host/process-table.js";
 import { killTree } from "../host/process-tree.js";
 import type { Executor, LeftAlive } from "../ports/executor.js";
-import { runCall } from "./call.js";
+import { callProgram } from "./call.js";
 import { startWorker } from "./worker.js";
 import { createWorld, type World } from "./world.js";
 
@@ -37,7 +37,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
 		onTrouble: options.onTrouble ?? (() => {}),
 	});
 	return {
-		call: (attempt, signal) => runCall(attempt, signal, world),
+		call: (attempt, signal) => callProgram(attempt, signal, world),
 		startWorker: (start) => startWorker(start, world),
 		endLeft: (runIds) => endLeft(runIds, world),
 		close: () => world.close(),

@@ -11,7 +11,7 @@ const resultOf = (text: string) => {
 	return parsed.ok ? parsed.response.result : parsed.detail;
 };
 
-test("an answer is found under any noise that is no answer itself", () => {
+test("an answer is found among other output", () => {
 	const noise = fc.array(fc.oneof(fc.string(), fc.json(), fc.constantFrom("{", "}", "[", '"')));
 	fc.assert(
 		fc.property(noise, fc.jsonValue(), fc.boolean(), (lines, result, isPretty) => {
@@ -32,9 +32,26 @@ test("of several answers the last one to this request counts", () => {
 	expect(resultOf(text)).toBe(2);
 });
 
-test("without one to this request, the last one shows what went wrong", () => {
+test("without an answer to this request, the last one explains the failure", () => {
 	const parsed = parse([answer("r-2"), answer("r-3"), "bye"].join("\n"));
 	expect(parsed.ok && parsed.response.request_id).toBe("r-3");
+});
+
+test.each(["tolerate", "refuse"] as const)(
+	"JSON without a request_id is called that, and not missing JSON: %s",
+	(extraOutput) => {
+		const text = '{"status":"success","result":1}\n';
+		const parsed = parseAnswer(Buffer.from(text), "r-1", extraOutput);
+		expect(parsed).toEqual({
+			ok: false,
+			detail: `the response is not an object with the request_id of the request: ${quote(text)}`,
+		});
+	},
+);
+
+test("the last line is the one that is explained", () => {
+	expect(resultOf('Loading\n{"status":"success"}\n')).toContain("with the request_id");
+	expect(resultOf("Loading\ndone\n")).toContain("printed no JSON response");
 });
 
 test("megabytes of braces are abandoned, not searched forever", () => {
@@ -55,7 +72,7 @@ test("a broken line of a worker still names its request", () => {
 	}
 });
 
-test("what is quoted is short and harmless", () => {
+test("quoted output is short and sanitised", () => {
 	expect(quote(" \u001b[2Jhello\n")).toBe('"\\u001b[2Jhello"');
 	expect(quote("x".repeat(500))).toBe(`"${"x".repeat(120)}"…`);
 });

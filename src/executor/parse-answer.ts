@@ -12,6 +12,8 @@ export type ParsedAnswer =
 
 type Answer = Readonly<Record<string, unknown>> & { readonly request_id: string };
 
+const NO_ANSWER = "the response is not an object with the request_id of the request";
+
 const bad = (detail: string): ParsedAnswer => ({ ok: false, detail });
 
 /** The complete output of a call. */
@@ -24,10 +26,18 @@ export function parseAnswer(
 	if (text === null) return bad("the response is not valid UTF-8");
 	const whole = asAnswer(text);
 	if (whole !== null) return checkResponse(whole, text.length);
+	if (parseJson(text.trim()) !== undefined) return bad(`${NO_ANSWER}: ${quote(text)}`);
 	if (extraOutput === "refuse")
 		return bad(`printed other output besides its response: ${quote(text)}`);
 	const found = findAnswer(text, requestId);
-	if (found === null) return bad(`printed no JSON response: ${quote(text)}`);
+	if (found === null) {
+		const ended = text.trimEnd();
+		const last = ended.slice(ended.lastIndexOf("\n") + 1);
+		const isJson = last.startsWith("{") && parseJson(last) !== undefined;
+		return bad(
+			isJson ? `${NO_ANSWER}: ${quote(last)}` : `printed no JSON response: ${quote(text)}`,
+		);
+	}
 	return checkResponse(found, text.length);
 }
 
@@ -46,7 +56,7 @@ export function parseAnswerLine(
 
 /** Validates a response, such as one from an adapter. */
 export function checkResponse(value: unknown, textLength: number): ParsedAnswer {
-	if (!isAnswer(value)) return bad("the response is not an object with a request_id");
+	if (!isAnswer(value)) return bad(NO_ANSWER);
 	if (typeof value["status"] !== "string") return bad("the response has no status");
 	if (typeof value["code"] !== "number") return bad("the response has no numeric code");
 	if (isTooDeep(value, textLength))
@@ -80,11 +90,16 @@ function isAnswer(value: unknown): value is Answer {
 }
 
 function asAnswer(text: string): Answer | null {
+	const value = parseJson(text);
+	return isAnswer(value) ? value : null;
+}
+
+/** Undefined if it is not JSON. */
+function parseJson(text: string): unknown {
 	try {
-		const value: unknown = JSON.parse(text);
-		return isAnswer(value) ? value : null;
+		return JSON.parse(text);
 	} catch {
-		return null;
+		return undefined;
 	}
 }
 

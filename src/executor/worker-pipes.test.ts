@@ -29,7 +29,7 @@ test("a line that is longer than allowed is refused, ended or not", () => {
 	expect(inParts.take(Buffer.from("45\n"))).toBe(false);
 });
 
-test("what came after the last newline is kept", () => {
+test("text after the last newline is kept", () => {
 	const reader = createLineReader(10, () => {});
 	reader.take(Buffer.from("a\nb"));
 	expect(reader.rest().toString()).toBe("b");

@@ -50,7 +50,7 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 	const leftGroups = new Set<string>();
 	const held = new Set<() => void>();
 	let onIdle: () => void = () => {};
-	const told = new Set<string>();
+	const reported = new Set<string>();
 
 	const needGroups = () => {
 		groups ??= createGroups(`exec-${owner}`);
@@ -66,8 +66,8 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 
 	/** Logs each message once: a limit that cannot be set fails for every call. */
 	function logOnce(message: string): void {
-		if (told.has(message) || told.size >= TOLD_MAX) return;
-		told.add(message);
+		if (reported.has(message) || reported.size >= TOLD_MAX) return;
+		reported.add(message);
 		onTrouble(message);
 	}
 

@@ -42,7 +42,7 @@ test("a socket path that is too long is replaced by a short one, the same every 
 	expect(socketPathIn(`${long}y`, "holder.sock")).not.toBe(short);
 });
 
-test("a folder that others may enter is refused", () => {
+test("a folder that other users can enter is rejected", () => {
 	const path = join(folder, "private");
 	makePrivateFolder(path);
 	makePrivateFolder(path);

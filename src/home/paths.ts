@@ -26,6 +26,10 @@ export interface Home {
 	readonly tokens: string;
 	/** The owner's default token. */
 	readonly token: string;
+	/** The key pair for push notifications. */
+	readonly pushKeys: string;
+	/** The browsers that get push notifications. */
+	readonly pushSubscriptions: string;
 	/** The daemon's settings: its address, its notification routes. */
 	readonly settings: string;
 	/** Exists while a daemon is running. */
@@ -61,6 +65,8 @@ export function resolveHome(env: Variables): Home {
 		runtime: join(dir, "run"),
 		vault: join(dir, "env.json"),
 		tokens: join(dir, "tokens.json"),
+		pushKeys: join(dir, "push-keys.json"),
+		pushSubscriptions: join(dir, "push-subscriptions.json"),
 		token: join(dir, "token"),
 		settings: join(dir, "daemon.json"),
 		marker: join(dir, "running.json"),

@@ -53,7 +53,7 @@ describe("without the right to make groups", () => {
 	const none = { memoryBytes: 1, cpuPercent: null, pids: null };
 	const groups = createGroups("test", "a test");
 
-	test("everything works, and says what is missing", () => {
+	test("everything works, and missing parts are reported", () => {
 		const run = groups.create("run", none);
 		expect(run.paths).toEqual([]);
 		expect(run.inside(() => 5)).toBe(5);
@@ -154,7 +154,7 @@ describe("in version 2", () => {
 	});
 });
 
-test("what the host permits is described, each with its reason", () => {
+test("the supported limits of the host are described, each with its reason", () => {
 	const described = describeLimits();
 	expect(described.map(({ name }) => name)).toEqual(["tracking", "memory", "pids", "cpu"]);
 	for (const { reason } of described) expect(reason).not.toBe("");

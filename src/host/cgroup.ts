@@ -98,7 +98,7 @@ export function createGroups(
 	layout: GroupLayout | string = readGroupLayout(),
 	/**
 	 * Whether this process tests a group by moving into it. Otherwise it never moves, and runs join by
-	 * themselves.
+	 * themselves, and make a group that is missing.
 	 */
 	{ steps = true }: { readonly steps?: boolean } = {},
 ): Groups {
@@ -129,7 +129,9 @@ export function createGroups(
 			for (const [limit, place] of Object.entries(limits) as [Limit, Place | string][]) {
 				if (typeof place !== "string" && askedFor(asked)[limit] !== null) wanted.add(place);
 			}
-			return makeRunGroups([...wanted], `${owner}-${runId}`, limits);
+			// A run that joins by itself also makes its group. Only limits must be there before.
+			const isMadeHere = steps || Object.values(askedFor(asked)).some((value) => value !== null);
+			return makeRunGroups([...wanted], `${owner}-${runId}`, limits, isMadeHere);
 		},
 		find: (runId) =>
 			homes()
@@ -305,11 +307,12 @@ function makeRunGroups(
 	places: readonly Place[],
 	name: string,
 	limits: Readonly<Record<Limit, Place | string>>,
+	isMadeHere: boolean,
 ): RunGroups {
 	const made = places.flatMap((place) => {
 		const folder = join(place.home, GROUPS_FOLDER, name);
 		try {
-			makeGroup(folder);
+			if (isMadeHere) makeGroup(folder);
 			return [{ place, folder, isJoined: false }];
 		} catch {
 			return [];

@@ -24,8 +24,8 @@ test.runIf(process.platform === "linux")(
 			stdio: ["ignore", "pipe", "inherit"],
 		});
 		onTestFinished(() => void process.kill(-(child.pid ?? 0), "SIGTERM"));
-		let said = "";
-		while (said.length < 2) said += String((await once(child.stdout, "data"))[0]);
+		let reported = "";
+		while (reported.length < 2) reported += String((await once(child.stdout, "data"))[0]);
 		const root = readIdentity(child.pid ?? 0);
 		if (root === null) throw new Error("it is not there");
 		const files = await readOpenFiles("no-run", root);

@@ -12,7 +12,7 @@ describe("createIds", () => {
 		expect(new Set(ids).size).toBe(ids.length);
 	});
 
-	it("never goes back, whatever the wall clock does", () => {
+	it("never goes back, even if the wall clock does", () => {
 		let nowMs = 1_700_000_000_000;
 		const newId = createIds(() => nowMs);
 		const first = newId();

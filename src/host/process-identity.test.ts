@@ -13,7 +13,7 @@ describe("/proc/<pid>/stat", () => {
 	const line = (name: string, state: string) =>
 		`42 (${name}) ${state} 7 40 41 34816 42 4194304 1 0 0 0 5 6 7 8 20 0 1 0 987654 1000 2 3 4`;
 
-	test("is read whatever the program calls itself", () => {
+	test("is read for any process name", () => {
 		const expected = {
 			pid: 42,
 			ppid: 7,

@@ -95,7 +95,7 @@ export function parsePsLine(line: string): ProcessEntry | null {
 }
 
 /** `[days-][hours:]minutes:seconds[.hundredths]`. */
-function parseCpuTime(text: string): number {
+export function parseCpuTime(text: string): number {
 	const [clock = "", days = "0"] = text.split("-").reverse();
 	const seconds = clock.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
 	return Math.round((Number(days) * 86_400 + seconds) * 1_000);

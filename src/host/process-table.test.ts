@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { nextProcessTable, parseEnviron, parsePsMarks } from "./process-table.js";
 
 describe("the mark of a run", () => {
-	test("is found in an environment, wherever it stands, and only as a whole name", () => {
+	test("is found at any position of an environment, and only as a whole name", () => {
 		expect(parseEnviron("REEVE_RUN_ID=one\0A=b\0")).toBe("one");
 		expect(parseEnviron("A=b\0REEVE_RUN_ID=two\0")).toBe("two");
 		expect(parseEnviron("A=b\0REEVE_RUN_ID=three")).toBe("three");
@@ -18,7 +18,7 @@ describe("the mark of a run", () => {
 	});
 });
 
-test("those who ask for the processes at the same moment share one look", async () => {
+test("simultaneous reads of the process table share one scan", async () => {
 	const [first, second] = await Promise.all([nextProcessTable(), nextProcessTable()]);
 	expect(second).toBe(first);
 	expect(first.entries.some(({ pid }) => pid === process.pid)).toBe(true);

@@ -28,7 +28,7 @@ async function startAgent(program: string) {
 	return { root, end: () => agent.kill("SIGTERM") && once(agent, "exit") };
 }
 
-test("the work of tools is what they use of the CPU, without the agent and its helpers", async () => {
+test("the work of tools is their CPU time, without the agent and its helpers", async () => {
 	const { root, end } = await startAgent("while :; do :; done");
 	const before = await readToolWork(RUN, root);
 	expect(before.processes.split(",")).toHaveLength(1);

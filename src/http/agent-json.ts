@@ -5,20 +5,30 @@ import { renderExit } from "../core/exit.js";
 import { type Activity, type Health, overallHealth } from "../core/states.js";
 import { restartingAt } from "../core/units.js";
 import { tokensOf } from "../core/usage.js";
-import type { AgentView } from "../engine/engine-parts.js";
-import type { Circuit } from "../engine/tasks/calls.js";
+import type { AgentView } from "../engine/agent-view.js";
+import type { CallsView, Circuit } from "../engine/tasks/tasks.js";
 import type { StoredExit } from "../ports/store.js";
-import type { AgentJson, ExitJson, UsageJson } from "./contract/agents.js";
+import type { AgentJson, ExitJson, ResourcesJson, UsageJson } from "./contract/agents.js";
+import { renderPeople } from "./people-json.js";
+
+export interface AgentContext {
+	readonly host: string;
+	readonly nowMs: number;
+	/** As last measured; null if they are not. */
+	readonly resources?: ResourcesJson | null;
+}
 
 export function renderAgent(
 	view: AgentView,
-	circuit: Circuit,
-	{ host, nowMs }: { host: string; nowMs: number },
+	circuit: CallsView,
+	{ host, nowMs, resources = null }: AgentContext,
 ): AgentJson {
 	const { agent, run, lastExit, nextStartAtMs } = view;
 	const { spec, crash } = agent;
 	const alive = view.gone === null ? (run?.handle ?? null) : null;
 	const startedAtMs = alive?.startedAtMs ?? null;
+	const activity = activityOf(view);
+	const reason = renderReason(view, circuit);
 	return {
 		id: agent.id,
 		agent_id: agent.id,
@@ -30,7 +40,7 @@ export function renderAgent(
 		desired: agent.desired,
 		process: view.process,
 		policy: crash.policy,
-		activity: activityOf(view),
+		activity,
 		activity_source: view.process === "running" ? (view.known?.source ?? null) : null,
 		activity_at: view.known?.source ? isoTime(view.known.atMs) : null,
 		activity_detail: view.known?.detail ?? null,
@@ -53,7 +63,9 @@ export function renderAgent(
 		ready: view.ready,
 		conversation: agent.conversation ?? null,
 		usage: renderUsage(view.usage),
-		reason: renderReason(view, circuit),
+		resources,
+		reason,
+		...renderPeople(view, circuit, { activity, reason }),
 		host,
 		fleet_file: agent.fleetFile,
 	};
@@ -134,10 +146,10 @@ export function renderStoredExit(exit: StoredExit): ExitJson {
 	};
 }
 
-function timeOrNull(ms: number | null): string | null {
+export function timeOrNull(ms: number | null): string | null {
 	return ms === null ? null : isoTime(ms);
 }
 
-function isoTime(ms: number): string {
+export function isoTime(ms: number): string {
 	return new Date(ms).toISOString();
 }

@@ -3,23 +3,33 @@
 import type { RouteName } from "./contract/routes.js";
 import type { Handlers, HttpParts } from "./handler.js";
 import { createAgentHandlers } from "./handlers/agents.js";
+import { createAttentionHandlers } from "./handlers/attention.js";
 import { createDaemonHandlers } from "./handlers/daemon.js";
 import { createFleetHandlers } from "./handlers/fleet.js";
+import { createHistoryHandlers } from "./handlers/history.js";
+import { createLogHandlers } from "./handlers/logs.js";
 import { createPlanHandlers } from "./handlers/plans.js";
+import { createScreenHandlers } from "./handlers/screens.js";
 import { createStreamHandlers } from "./handlers/streams.js";
 import { createTalkHandlers } from "./handlers/talk.js";
 import { createTaskHandlers } from "./handlers/tasks.js";
 import { createTokenHandlers } from "./handlers/tokens.js";
+import { createLiveResources } from "./live-resources.js";
 
 export function createHandlers(parts: HttpParts): Handlers<RouteName> {
+	const resources = createLiveResources(parts.meter, () => parts.engine.list());
 	return {
 		...createDaemonHandlers(parts),
-		...createAgentHandlers(parts),
+		...createAgentHandlers(parts, resources),
 		...createFleetHandlers(parts),
 		...createTaskHandlers(parts),
 		...createPlanHandlers(parts),
-		...createStreamHandlers(parts),
+		...createStreamHandlers(parts, resources),
+		...createScreenHandlers(parts),
+		...createLogHandlers(parts),
+		...createHistoryHandlers(parts),
 		...createTokenHandlers(parts),
 		...createTalkHandlers(parts),
+		...createAttentionHandlers(parts),
 	};
 }

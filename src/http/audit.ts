@@ -29,7 +29,7 @@ export function renderAct({ route, params, caller, correlationId, error }: Act):
 	};
 }
 
-const byOf = ({ type }: Caller) => (type === "anonymous" ? "token" : type);
+export const byOf = ({ type }: Caller) => (type === "anonymous" ? "token" : type);
 
 /** Never the token itself (A5). */
 export function whoOf(caller: Caller): string {

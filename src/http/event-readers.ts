@@ -10,11 +10,9 @@ import type { Writable } from "node:stream";
 import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
 import type { Store } from "../ports/store.js";
+import { createOutlet, type Outlet, READER_LIMITS, type ReaderLimits } from "./outlet.js";
 
 const PAGE = 100;
-/** How long a reader may read nothing although there is data. */
-const STALLED_MS_MAX = 60_000;
-const HEARTBEAT_MS = 15_000;
 
 export interface EventFilter {
 	readonly agent?: string | undefined;
@@ -25,11 +23,6 @@ export interface EventFilter {
 	readonly sinceMs?: number | undefined;
 	/** Hides events of agents that the reader may not see, and events without an agent. */
 	readonly sees?: ((agent: string | undefined) => boolean) | undefined;
-}
-
-export interface ReaderLimits {
-	readonly stalledMsMax: number;
-	readonly heartbeatMs: number;
 }
 
 export interface EventReaders {
@@ -43,7 +36,7 @@ export interface EventReaders {
 
 export function createEventReaders(
 	store: Store,
-	limits: ReaderLimits = { stalledMsMax: STALLED_MS_MAX, heartbeatMs: HEARTBEAT_MS },
+	limits: ReaderLimits = READER_LIMITS,
 ): EventReaders {
 	const live = new Set<(events: readonly ReeveEvent[]) => void>();
 	let stopListening: (() => void) | null = null;
@@ -126,62 +119,6 @@ export function createEventReaders(
 	};
 }
 
-interface Outlet {
-	/** Resolves when more can be written. */
-	write(text: string): Promise<void>;
-	drained(): Promise<void>;
-	/** Whether written data has not been read yet. */
-	busy(): boolean;
-	ended(): boolean;
-	/** Calls this, instead of any earlier callback, when the reader has gone. */
-	whenOver(call: () => void): void;
-}
-
-/** A reader as an output. One that does not read for too long is disconnected. */
-function createOutlet(to: Writable, gone: AbortSignal, { stalledMsMax }: ReaderLimits): Outlet {
-	const ended = () => gone.aborted || to.destroyed;
-	let draining: { readonly promise: Promise<void>; readonly done: () => void } | null = null;
-	let onOver = () => {};
-	const over = () => {
-		draining?.done();
-		onOver();
-	};
-	gone.addEventListener("abort", over, { once: true });
-	to.once("close", over);
-
-	function drain(): Promise<void> {
-		if (draining !== null) return draining.promise;
-		const stalled = setTimeout(() => to.destroy(), stalledMsMax);
-		let resolve = () => {};
-		const promise = new Promise<void>((each) => {
-			resolve = each;
-		});
-		const done = () => {
-			to.off("drain", done);
-			clearTimeout(stalled);
-			draining = null;
-			resolve();
-		};
-		to.once("drain", done);
-		draining = { promise, done };
-		return promise;
-	}
-
-	return {
-		ended,
-		busy: () => draining !== null || to.writableNeedDrain,
-		drained: async () => (draining !== null || to.writableNeedDrain ? drain() : undefined),
-		async write(text) {
-			if (text === "" || ended()) return;
-			if (!to.write(text)) await drain();
-		},
-		whenOver(call) {
-			onOver = call;
-			if (ended()) call();
-		},
-	};
-}
-
 function encode(event: ReeveEvent): string {
 	return `id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`;
 }
@@ -197,7 +134,21 @@ function encodeOnce(event: ReeveEvent): string {
 	return text;
 }
 
-function matches(event: ReeveEvent, filter: EventFilter): boolean {
+/** The filter of a request. */
+export function filterOf(query: {
+	readonly agent?: string | undefined;
+	readonly task?: string | undefined;
+	readonly plan?: string | undefined;
+	readonly type?: string | undefined;
+	readonly since?: string | undefined;
+}): EventFilter {
+	const { agent, task, plan, type, since } = query;
+	const types = type?.split(",").filter((each) => each !== "");
+	const sinceMs = since === undefined ? undefined : Date.parse(since);
+	return { agent, task, plan, types, sinceMs };
+}
+
+export function matches(event: ReeveEvent, filter: EventFilter): boolean {
 	const { agent, task, plan, types, sinceMs, sees } = filter;
 	if (sees !== undefined && !sees(event.agent)) return false;
 	if (agent !== undefined && event.agent !== agent) return false;

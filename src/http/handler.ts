@@ -3,22 +3,37 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AgentSpec } from "../config/spec.js";
 import type { Engine } from "../engine/engine.js";
-import type { Calls } from "../engine/tasks/calls.js";
 import type { Clock } from "../ports/clock.js";
+import type { ResourceMeter } from "../ports/resources.js";
 import type { Store } from "../ports/store.js";
 import type { Caller, Sight } from "./auth/gate.js";
 import type { LoginLinks } from "./auth/login-links.js";
 import type { Via } from "./auth/places.js";
 import type { Tokens } from "./auth/tokens.js";
-import type { EnvironmentJson } from "./contract/agents.js";
-import type { DaemonJson, TestedRouteJson } from "./contract/daemon.js";
+import type { AgentConfigJson, EnvironmentJson } from "./contract/agents.js";
+import type { DaemonJson, HostJson, TestedRouteJson } from "./contract/daemon.js";
 import type { JsonRouteName, RouteName, Routes, SocketRouteName } from "./contract/routes.js";
 import type { PreparedJson } from "./replies.js";
+
+/** Push notifications to browsers. */
+export interface PushDesk {
+	/** The public key that a browser needs to subscribe. */
+	key(): Promise<string>;
+	/** Returns the id of the subscription. `tokenId`: the session that it ends with; null for none. */
+	subscribe(
+		browser: {
+			readonly endpoint: string;
+			readonly keys: { readonly p256dh: string; readonly auth: string };
+		},
+		tokenId: string | null,
+	): Promise<string>;
+	/** Throws unless it belongs to this token; null may end any. */
+	unsubscribe(id: string, tokenId: string | null): Promise<void>;
+}
 
 /** The dependencies of handlers. */
 export interface HttpParts {
 	readonly engine: Engine;
-	readonly calls: Calls;
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly tokens: Tokens;
@@ -38,9 +53,23 @@ export interface HttpParts {
 	}>;
 	/** Sends a test notification over the route with this name; null for all. */
 	readonly testNotify: (route: string | null) => Promise<readonly TestedRouteJson[]>;
+	readonly push: PushDesk;
 	readonly logDirOf: (agentId: string) => string;
+	/** Removes the secrets of agents from a text (A10). */
+	readonly redact: (text: string) => string;
+	readonly meter: ResourceMeter;
+	/** The facts of the host, with the findings of `reeve doctor` on request. */
+	readonly describeHost: (withFindings: boolean) => Promise<Omit<HostJson, "daemon" | "host">>;
+	/** The settings of an agent with their sources. */
+	readonly describeConfig: (agent: ConfiguredAgent) => Promise<AgentConfigJson>;
 	/** Names and sources of the variables that an agent's next start gets. */
 	readonly describeEnvironment: (spec: AgentSpec) => Promise<EnvironmentJson>;
+}
+
+/** An agent, and the fleet file that it comes from. */
+export interface ConfiguredAgent {
+	readonly spec: AgentSpec;
+	readonly fleetFile: string;
 }
 
 /** A request with its route found, access granted and input validated. */

@@ -4,15 +4,14 @@
  * continue at the next byte, also with another daemon.
  */
 
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Routes } from "./contract/routes.js";
+import { logFileName, OLDER_FILES, openIfThere, openKept } from "./log-files.js";
 
 const CHUNK_BYTES = 65_536;
-/** The number of older files kept next to the current one. */
-const OLDER_FILES = 4;
 const LOOK_EVERY_MS = 150;
 
 /** The position of the first byte of the response: `FILE:OFFSET`. */
@@ -58,12 +57,7 @@ const NO_FILE = "start";
 async function positionOf(files: readonly Opened[], asked: string | undefined): Promise<string> {
 	const [first] = files;
 	if (asked !== undefined && (first === undefined || first.found)) return asked;
-	return first === undefined ? `${NO_FILE}:0` : `${await nameOf(first.file)}:${first.from}`;
-}
-
-async function nameOf(file: FileHandle): Promise<string> {
-	const { ino, birthtimeMs } = await file.stat({ bigint: true });
-	return `${ino}.${birthtimeMs}`;
+	return first === undefined ? `${NO_FILE}:0` : `${await logFileName(first.file)}:${first.from}`;
 }
 
 /**
@@ -74,7 +68,7 @@ async function nameOf(file: FileHandle): Promise<string> {
 async function openAt(path: string, position: string): Promise<Opened[]> {
 	const [wanted, offset] = position.split(":") as [string, string];
 	const files = await openKept(path);
-	const names = await Promise.all(files.map(nameOf));
+	const names = await Promise.all(files.map(logFileName));
 	const at = wanted === NO_FILE ? 0 : names.indexOf(wanted);
 	if (at === -1) return files.map((file) => ({ file, from: 0 }));
 	await Promise.all(files.slice(0, at).map((file) => file.close()));
@@ -95,19 +89,6 @@ async function openAt(path: string, position: string): Promise<Opened[]> {
 	return opened;
 }
 
-/** All kept files, oldest first. A file that is rotated in the meantime is not opened twice. */
-async function openKept(path: string): Promise<FileHandle[]> {
-	const files = new Map<string, FileHandle>();
-	for (let age = 0; age <= OLDER_FILES; age++) {
-		const file = await openIfThere(age === 0 ? path : `${path}.${age}`);
-		if (file === null) continue;
-		const name = await nameOf(file);
-		if (files.has(name)) await file.close();
-		else files.set(name, file);
-	}
-	return [...files.values()].reverse();
-}
-
 /** Continues with new output, in this file and in its successors. */
 async function followFrom(
 	path: string,
@@ -124,7 +105,7 @@ async function followFrom(
 			if (file !== null) offset = await copyFrom(file, offset, response, gone);
 			const current = await openIfThere(path);
 			if (current === null) continue;
-			if (file !== null && (await nameOf(file)) === (await nameOf(current))) {
+			if (file !== null && (await logFileName(file)) === (await logFileName(current))) {
 				await current.close();
 				// The log of a program without a terminal is truncated in place when it is full.
 				if ((await file.stat()).size < offset) offset = 0;
@@ -189,14 +170,6 @@ async function findLines(
 }
 
 const NEWLINE = 0x0a;
-
-async function openIfThere(path: string): Promise<FileHandle | null> {
-	try {
-		return await open(path, "r");
-	} catch {
-		return null;
-	}
-}
 
 /** Copies from the offset to the end and returns the new offset. Waits for a slow reader. */
 async function copyFrom(

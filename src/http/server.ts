@@ -16,6 +16,7 @@ import { subjectsOf } from "./auth/subjects.js";
 import { limitConnections } from "./connections.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
+import type { Page } from "./page.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
 import { untilRecovered } from "./recovery.js";
 import {
@@ -47,6 +48,8 @@ type Handshake = Pick<Upgrade, "request" | "socket" | "head">;
 
 export interface ApiParts extends HttpParts {
 	readonly gate: Gate;
+	/** The web page, for browsers on the network. */
+	readonly page: Page;
 	/** Called for failures whose details are not sent to the client. */
 	readonly onError: (error: unknown, ids: RequestIds) => void;
 }
@@ -74,7 +77,9 @@ export function createApi(parts: ApiParts): Api {
 		{ correlationId }: RequestIds,
 	): Promise<void> {
 		const { via } = door;
-		const { route, params, url } = locate(request);
+		const url = parseTarget(request.url ?? "/");
+		if (parts.page.answer(request, response, url.pathname, via)) return;
+		const { route, params } = locate(request, url);
 		const caller = gate.admit(request, via, route.spec, params);
 		const handler = handlers[route.name];
 		if (handler === undefined) {
@@ -125,7 +130,8 @@ export function createApi(parts: ApiParts): Api {
 	async function onUpgrade({ request, socket, head }: Handshake, door: Door): Promise<void> {
 		const ids = readIds(request);
 		try {
-			const { route, params, url } = locate(request);
+			const url = parseTarget(request.url ?? "/");
+			const { route, params } = locate(request, url);
 			const caller = gate.admit(request, door.via, route.spec, params);
 			if (route.name !== "GET /api/v1/agents/:id/terminal") {
 				throw new ReeveError("no_route", `${url.pathname} is not a WebSocket`);
@@ -207,14 +213,12 @@ async function noted<T>(act: () => T, note: (error: string | null) => void): Pro
 interface Located {
 	readonly route: Route;
 	readonly params: Record<string, string>;
-	readonly url: URL;
 }
 
-function locate(request: IncomingMessage): Located {
+function locate(request: IncomingMessage, url: URL): Located {
 	const method = request.method ?? "";
-	const url = parseTarget(request.url ?? "/");
 	const found = findRoute(method, url.pathname);
-	if (found.type === "route") return { route: found.route, params: found.params, url };
+	if (found.type === "route") return { route: found.route, params: found.params };
 	if (found.type === "nothing") {
 		throw new ReeveError("no_route", `unknown route ${method} ${url.pathname}`);
 	}

@@ -1,6 +1,7 @@
 /** Converts tasks and plans of the engine to the format of the contract. */
 
-import type { PlanDetail, TaskDetail } from "../engine/tasks/calls.js";
+import { ATTEMPT_ERROR_TRAITS } from "../core/outcome.js";
+import type { PlanDetail, TaskDetail } from "../engine/tasks/tasks.js";
 import type { StoredAttempt, StoredPlan, StoredTask } from "../ports/task-store.js";
 import type { PlanDetailJson, PlanJson } from "./contract/plans.js";
 import type { TaskDetailJson, TaskJson } from "./contract/tasks.js";
@@ -36,6 +37,9 @@ export function renderTask(
 		replay_of: task.replayOf,
 		replayed_as: letter?.type === "replayed" ? letter.taskId : null,
 		discarded: letter?.type === "discarded",
+		may_have_run:
+			task.status === "dead_lettered" &&
+			attempts.some(({ error }) => error !== null && ATTEMPT_ERROR_TRAITS[error.kind].mayHaveRun),
 	};
 }
 

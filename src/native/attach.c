@@ -24,11 +24,12 @@
 #define WATCH 1
 #define LOST "no connection to the agent"
 #define READ_BYTES 65536
-/* A whole screen is in it, whatever the program draws with. */
+/* Enough for a whole screen of any program. */
 #define REPLAY_BYTES (256u * 1024)
 
 static int shim_fd = -1;
 static uint8_t version = PROTOCOL_OLDEST;
+static const char *log_path;
 static int log_dir = -1;
 static uint32_t last_id;
 static struct query_filter filter;
@@ -39,7 +40,7 @@ static _Noreturn void leave(int code, const char *why) {
 	_exit(code);
 }
 
-/* The shim always reads, and what it cannot send it leaves out, so waiting for it is safe. */
+/* The shim always reads and drops output that it cannot send, so waiting for it is safe. */
 static void send_frame(uint8_t type, const void *a, size_t a_size, const void *b, size_t b_size) {
 	uint8_t header[FRAME_HEADER];
 	frame_write_header(header, type, version, a_size + b_size);
@@ -98,10 +99,41 @@ static void replay_file(uint32_t number, uint64_t skip, uint64_t *left) {
 	close(fd);
 }
 
+/* Output that was lost, and where a replay can begin after it. */
+struct lost {
+	uint64_t bytes;
+	uint64_t whole_from;
+	const uint8_t *modes;
+	size_t modes_length;
+};
+
+static struct lost read_lost(struct reader *r) {
+	uint16_t sizes = read_u16(r);
+	while (sizes-- > 0) {
+		read_u64(r);
+		read_u32(r);
+	}
+	struct lost lost = {0};
+	if (version < 3) return lost;
+	lost.bytes = read_u64(r);
+	lost.whole_from = read_u64(r);
+	read_u8(r);
+	lost.modes = r->at;
+	lost.modes_length = r->left;
+	return lost;
+}
+
 /* Everything before `to` is in the log. */
-static void replay(uint64_t first, uint64_t to) {
+static void replay(uint64_t first, uint64_t to, const struct lost *lost) {
 	struct replay from;
+	/* The first output makes it. */
+	if (log_dir < 0) log_dir = open(log_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (lost->bytes > 0) first = lost->whole_from;
 	log_choose_replay(log_dir, first, to, REPLAY_BYTES, &from);
+	if (lost->bytes > 0 && from.from == first && lost->modes_length <= sizeof from.modes) {
+		memcpy(from.modes, lost->modes, lost->modes_length);
+		from.modes_length = lost->modes_length;
+	}
 	queries_init(&filter, show);
 	write_all(1, "\x1b" "c", 2);
 	write_all(1, from.modes, from.modes_length);
@@ -131,7 +163,9 @@ static void handle(uint8_t type, const uint8_t *payload, size_t size) {
 	case FRAME_FOLLOWING: {
 		read_u32(&r);
 		uint64_t offset = read_u64(&r);
-		replay(read_u64(&r), offset);
+		uint64_t first = read_u64(&r);
+		struct lost lost = read_lost(&r);
+		replay(first, offset, &lost);
 		break;
 	}
 	case FRAME_OUTPUT:
@@ -190,7 +224,7 @@ int attach_main(const char *socket_path, const char *log_folder) {
 	tcsetattr(0, TCSANOW, &raw);
 	signal(SIGPIPE, SIG_IGN);
 	int resized = watch_signal(SIGWINCH);
-	log_dir = open(log_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	log_path = log_folder;
 	shim_fd = open_shim(socket_path);
 	if (resized < 0 || shim_fd < 0) leave(1, LOST);
 	queries_init(&filter, show);

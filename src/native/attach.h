@@ -1,4 +1,4 @@
-/* Shows a run in the terminal that this process is started in, such as a pane of tmux. */
+/* Shows a run in the terminal of this process, such as a pane of tmux. */
 #ifndef REEVE_ATTACH_H
 #define REEVE_ATTACH_H
 

@@ -1,5 +1,6 @@
 #include "bytes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct reader reader_of(const void *bytes, size_t size) {
@@ -61,3 +62,11 @@ void put_str(struct writer *w, const char *text) {
 	put_bytes(w, text, length);
 }
 
+void *enlarge(void *old, size_t used, size_t size) {
+	void *memory = malloc(size);
+	if (memory == NULL) return NULL;
+	memset((uint8_t *)memory + used, 0, size - used);
+	if (used > 0) memcpy(memory, old, used);
+	free(old);
+	return memory;
+}

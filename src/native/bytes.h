@@ -41,4 +41,8 @@ void put_u64(struct writer *w, uint64_t value);
 /* A `str` of the protocol. Longer texts are cut. */
 void put_str(struct writer *w, const char *text);
 
+/* Memory of `size` bytes with the first `used` of the old, which is released; NULL, and the old stays, where there is none.
+ * realloc and calloc would make each binary larger. */
+void *enlarge(void *old, size_t used, size_t size);
+
 #endif

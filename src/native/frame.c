@@ -40,6 +40,7 @@ const struct frame_rule CLIENT_ACCEPTS[] = {
 	{FRAME_EXIT, 25, FRAME_PAYLOAD_MAX},
 	{FRAME_TREE_EMPTY, 0, 0},
 	{FRAME_RESIZED, 12, 12},
+	{FRAME_REDRAWN, 0, 0},
 	{0, 0, 0},
 };
 

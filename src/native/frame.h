@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_OLDEST 1
-#define PROTOCOL_NEWEST 2
+#define PROTOCOL_NEWEST 3
 
 #define FRAME_HEADER 8
 #define FRAME_PAYLOAD_MAX 65536u
@@ -49,6 +49,7 @@ enum frame_type {
 	FRAME_TREE_EMPTY = 51,
 	FRAME_ACK_EXIT = 52,
 	FRAME_RESIZED = 53,
+	FRAME_REDRAWN = 54,
 };
 
 /* One type of frame that a side accepts, and the sizes its payload may have. A list ends with type 0. */
@@ -77,7 +78,7 @@ enum frame_result { FRAME_MORE, FRAME_NEEDS_PAYLOAD, FRAME_COMPLETE, FRAME_BAD }
 
 /* Where the next bytes belong, and how many are wanted at most. Never 0 bytes. */
 size_t frame_wants(struct frame_reader *in, uint8_t **into);
-/* Says that `count` of the wanted bytes are there. FRAME_BAD sets `why`. */
+/* Reports that `count` of the wanted bytes were read. FRAME_BAD sets `why`. */
 enum frame_result frame_got(struct frame_reader *in, size_t count, const char **why);
 /* After FRAME_NEEDS_PAYLOAD: gives the buffer of `in->size` bytes. */
 void frame_set_payload(struct frame_reader *in, uint8_t *payload);

@@ -16,6 +16,7 @@
 #include "text.h"
 #include "util.h"
 
+#define GROUP_TRIES 10
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 struct failure {
@@ -75,7 +76,8 @@ static int join_group(const char *group) {
 	char path[PATH_MAX];
 	if (!text_join(path, sizeof path, group, "/cgroup.procs", NULL, NULL)) return ENAMETOOLONG;
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) {
+	/* Another process may remove the empty parent between two steps. */
+	for (int tries = 0; fd < 0 && errno == ENOENT && tries < GROUP_TRIES; tries++) {
 		make_group(group);
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 	}
@@ -144,9 +146,9 @@ static struct failure become_agent(const struct spec *spec, const struct channel
 		if ((failed = join_group(spec->groups[i])) != 0) return (struct failure){STEP_GROUP, failed};
 	}
 	if (chdir(spec->cwd) != 0) return (struct failure){STEP_CWD, errno};
-	setrlimit(RLIMIT_CORE, &inherited->core);
+	platform_core_limit(&inherited->core, NULL);
 	umask(inherited->mask);
-	/* Everything but 0, 1, 2 and the report, which exec closes. */
+	/* All descriptors but 0, 1, 2 and the report, which exec closes. */
 	if (report != 3) {
 		if (dup2(report, 3) < 0) return (struct failure){STEP_FORK, errno};
 		report = 3;

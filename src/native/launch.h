@@ -15,7 +15,7 @@ struct channel {
 	int theirs; /* the terminal's slave, or the pipe's write end */
 };
 
-/* What the shim changed for itself and the agent gets back. */
+/* Settings that the shim changed for itself and restores for the agent. */
 struct inherited {
 	mode_t mask;
 	struct rlimit core;

@@ -13,26 +13,48 @@
 
 /* How long a rotation waits for the end of an escape sequence. */
 #define SEQUENCE_WAIT 4096
-/* After a rotation that failed (full disk), the next try. */
+/* The delay until the next attempt after a failed rotation (full disk). */
 #define RETRY_AFTER 65536
+
+static int open_files(struct log *log) {
+	struct stat found;
+	int failed = log->folder >= 0 ? 0 : log_open_folder(log->path, true, &log->folder);
+	if (failed != 0) return failed;
+	int fd = log_open_file(log->folder, LOG_CURRENT, 0);
+	if (fd < 0) return errno;
+	if (fstat(fd, &found) != 0) failed = errno;
+	else failed = log_read_offsets(log->folder, log->files, &log->base);
+	if (failed != 0) {
+		close(fd);
+		return failed;
+	}
+	log->fd = fd;
+	log->size = (uint64_t)found.st_size;
+	return 0;
+}
 
 int log_open(struct log *log, const char *folder, uint64_t limit, uint32_t files, bool terminal) {
 	*log = (struct log){.folder = -1, .fd = -1, .limit = limit, .rotate_at = limit, .files = files, .terminal = terminal};
-	int failed = log_open_folder(folder, &log->folder);
-	if (failed != 0) return failed;
-	log->fd = log_open_file(log->folder, LOG_CURRENT, 0);
-	if (log->fd < 0) return errno;
-	struct stat found;
-	if (fstat(log->fd, &found) != 0) return errno;
-	log->size = (uint64_t)found.st_size;
 	log->at_line_start = true;
-	return log_read_offsets(log->folder, log->size, files, &log->base);
+	log->path = strdup(folder);
+	if (log->path == NULL) return ENOMEM;
+	int failed = log_open_folder(folder, false, &log->folder);
+	if (failed == ENOENT) return log_can_make_folder(log->path);
+	if (failed != 0 || log_is_new(log->folder)) return failed;
+	return open_files(log);
+}
+
+/* False with errno where there is no log yet and none can be made. */
+static bool is_there(struct log *log) {
+	if (log->fd < 0) errno = open_files(log);
+	return log->fd >= 0;
 }
 
 /* Appends without O_APPEND, which splice does not take. Only the holder of the lock writes, and a log that was
  * truncated by hand goes on at its new end. */
 static ssize_t write_at_end(struct log *log, const void *bytes, size_t count) {
 	ssize_t written;
+	if (!is_there(log)) return -1;
 	lseek(log->fd, 0, SEEK_END);
 	do written = write(log->fd, bytes, count);
 	while (written < 0 && errno == EINTR);
@@ -48,8 +70,8 @@ static void add_reason(struct text *text, int error) {
 	text_add_number(text, (uint64_t)error);
 }
 
-void log_note_dropped(struct log *log) {
-	if (log->dropped == 0) return;
+bool log_note_dropped(struct log *log, const struct modes *modes) {
+	if (log->dropped == 0) return false;
 	char line[256];
 	struct text text = text_in(line, sizeof line);
 	const char *line_end = log->terminal ? "\r\n" : "\n";
@@ -65,16 +87,20 @@ void log_note_dropped(struct log *log) {
 		log->size += (uint64_t)written;
 		log->dropped = 0;
 		log->at_line_start = true;
-	} else if (written > 0) {
-		/* Half a marker is worse than none. */
+		log->whole_from = log_offset(log);
+		log->whole_modes = *modes;
+		return true;
+	}
+	if (written > 0) {
+		/* A partial marker would be misleading. */
 		off_t end = lseek(log->fd, 0, SEEK_CUR) - written;
 		if (ftruncate(log->fd, end) != 0) log->size += (uint64_t)written;
 	}
+	return false;
 }
 
-/* Writes as much as goes; the rest is dropped and counted. */
+/* Writes as much as possible; the rest is dropped and counted. */
 static void write_or_drop(struct log *log, const uint8_t *bytes, size_t count) {
-	log_note_dropped(log);
 	while (count > 0 && log->dropped == 0) {
 		ssize_t written = write_at_end(log, bytes, count);
 		if (written <= 0) {
@@ -87,6 +113,7 @@ static void write_or_drop(struct log *log, const uint8_t *bytes, size_t count) {
 		count -= (size_t)written;
 	}
 	log->dropped += count;
+	log->lost += count;
 }
 
 static void rotate(struct log *log, const struct modes *modes) {
@@ -94,7 +121,7 @@ static void rotate(struct log *log, const struct modes *modes) {
 	size_t length = log->terminal ? modes_render(modes, text) : 0;
 	int fd = log_rotate_files(log->folder, log->files, log_offset(log), text, length);
 	if (fd < 0) {
-		/* Nothing was renamed. Going on in the same file loses nothing. */
+		/* Nothing was renamed: continue with the same file. */
 		log->rotate_at = log->size + RETRY_AFTER;
 		return;
 	}
@@ -127,13 +154,14 @@ void log_append(struct log *log, struct modes *modes, const uint8_t *bytes, size
 }
 
 ssize_t log_move(struct log *log, int pipe, size_t count) {
+	if (!is_there(log)) return -1;
 	if (log->size >= log->rotate_at) rotate(log, NULL);
 	if (log->size < log->rotate_at && count > log->rotate_at - log->size) count = (size_t)(log->rotate_at - log->size);
 	lseek(log->fd, 0, SEEK_END);
 	ssize_t moved = platform_move(pipe, log->fd, count);
 	if (moved > 0) {
 		log->size += (uint64_t)moved;
-		/* Nobody looked at the bytes. A marker then begins with an empty line at worst. */
+		/* The bytes were not parsed. At worst a marker begins with an empty line. */
 		log->at_line_start = false;
 	}
 	return moved;

@@ -11,8 +11,9 @@
 #include "modes.h"
 
 struct log {
-	int folder;
-	int fd;
+	char *path; /* of the folder */
+	int folder; /* -1 until there is output, if it was not there */
+	int fd; /* -1 until there is output, if there was no log */
 	uint64_t base; /* absolute offset of the first byte of current.log */
 	uint64_t size; /* bytes in current.log */
 	uint64_t limit;
@@ -20,18 +21,23 @@ struct log {
 	uint32_t files;
 	bool terminal; /* lines end with CR LF, and `modes` counts */
 	bool at_line_start;
-	uint64_t dropped;
+	uint64_t dropped; /* since the last marker */
 	int dropped_for; /* errno of the write that failed */
+	uint64_t lost; /* in this run, marked or not */
+	uint64_t whole_from; /* behind the last marker: everything printed since is in the log */
+	struct modes whole_modes; /* those at `whole_from` */
 };
 
-/* Opens the folder (made if missing) and the log, and brings `offsets` up to date. 0 or an errno. */
+/* Opens the log and brings `offsets` up to date. Where there is none, the first output makes it: new files take most of the
+ * time of a start, and an agent that prints nothing needs none. 0 or an errno. */
 int log_open(struct log *log, const char *folder, uint64_t limit, uint32_t files, bool terminal);
 static inline uint64_t log_offset(const struct log *log) { return log->base + log->size; }
-/* Appends, feeds the modes (terminal only) and rotates where it is time. Never fails: see `dropped`. */
+/* Appends, feeds the modes (terminal only) and rotates where it is time. Never fails: see `dropped`. The caller first
+ * gives log_note_dropped its chance, so that `log_offset` is where these bytes begin. */
 void log_append(struct log *log, struct modes *modes, const uint8_t *bytes, size_t count);
-/* Moves bytes from a pipe without reading them. Returns what splice says; 0 at the end of the pipe. */
+/* Moves bytes from a pipe without reading them. Returns the result of splice; 0 at the end of the pipe. */
 ssize_t log_move(struct log *log, int pipe, size_t count);
-/* Writes the marker of dropped output, if there is one to write and space for it. */
-void log_note_dropped(struct log *log);
+/* Writes the marker of dropped output, if there is one to write and space for it. True where it did. */
+bool log_note_dropped(struct log *log, const struct modes *modes);
 
 #endif

@@ -21,14 +21,31 @@
 #define LINE_MAX_BYTES (24 + (MODES_TEXT_MAX + 2) / 3 * 4 + 1)
 #define NAME_BYTES 32
 
-int log_open_folder(const char *path, int *out) {
+int log_open_folder(const char *path, bool make, int *out) {
 	struct stat found;
-	if (mkdir(path, 0700) != 0 && errno != EEXIST) return errno;
-	*out = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (*out < 0) return errno;
-	if (fstat(*out, &found) != 0) return errno;
-	/* In a folder of somebody else, or one that others may change, names cannot be trusted. */
-	return found.st_uid == geteuid() && (found.st_mode & 022) == 0 ? 0 : EPERM;
+	*out = -1;
+	if (make && mkdir(path, 0700) != 0 && errno != EEXIST) return errno;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0) return errno;
+	int failed = fstat(fd, &found) != 0 ? errno : 0;
+	/* In a folder that another user owns or can change, names cannot be trusted. */
+	if (failed == 0 && (found.st_uid != geteuid() || (found.st_mode & 022) != 0)) failed = EPERM;
+	if (failed != 0) close(fd);
+	else *out = fd;
+	return failed;
+}
+
+int log_can_make_folder(char *path) {
+	char *name = strrchr(path, '/') + 1;
+	char first = *name;
+	*name = 0;
+	int failed = access(path, W_OK | X_OK) == 0 ? 0 : errno;
+	*name = first;
+	return failed;
+}
+
+bool log_is_new(int folder) {
+	return faccessat(folder, LOG_CURRENT, F_OK, 0) != 0 && faccessat(folder, OFFSETS, F_OK, 0) != 0;
 }
 
 int log_open_file(int folder, const char *name, int flags) {
@@ -127,13 +144,12 @@ static int rebuild(int folder, uint32_t files, uint64_t base) {
 	return failed == ENOSPC || failed == EDQUOT ? 0 : failed;
 }
 
-int log_read_offsets(int folder, uint64_t size, uint32_t files, uint64_t *base) {
-	(void)size;
+int log_read_offsets(int folder, uint32_t files, uint64_t *base) {
 	char *text = read_offsets_text(folder, files);
 	if (text == NULL) return ENOMEM;
 	bool fits = lines_fit(folder, text, 0, files, base);
 	if (!fits && !lines_fit(folder, text, 1, files, base)) {
-		/* No offsets, or files that were changed by hand. Offsets must never go back while the file tells more. */
+		/* No offsets, or files that were changed by hand. Offsets must never go back while the file has later ones. */
 		const char *at = text;
 		uint64_t known = 0, before = 0, part;
 		bool any = next_line(&at, &known);

@@ -135,7 +135,7 @@ static void pen(struct modes *m) {
 		text_add_number(&text, m->parameters[i]);
 	}
 	if (text.used == 0 || text.full) return;
-	/* A pen that grew without a reset starts over with what came last. */
+	/* A pen that grew without a reset starts over with the newest part. */
 	if (m->pen_used + text.used + sizeof separator > PEN_MAX) m->pen_used = 0;
 	struct text whole = {m->pen, PEN_MAX, m->pen_used, false};
 	if (whole.used > 0) text_add(&whole, separator);

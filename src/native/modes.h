@@ -71,7 +71,7 @@ struct modes {
 void modes_init(struct modes *modes);
 /* `at` is the absolute offset of the first byte. */
 void modes_feed(struct modes *modes, const uint8_t *bytes, size_t count, uint64_t at);
-/* Stops behind the first byte that leaves the parser between sequences. Returns how many bytes it took. */
+/* Stops after the first byte that leaves the parser between sequences. Returns the number of consumed bytes. */
 size_t modes_feed_to_ground(struct modes *modes, const uint8_t *bytes, size_t count, uint64_t at);
 bool modes_in_ground(const struct modes *modes);
 bool modes_bracketed_paste(const struct modes *modes);

@@ -62,7 +62,7 @@ size_t modes_render(const struct modes *m, char out[MODES_TEXT_MAX]) {
 		text_add_bytes(&text, m->pen, m->pen_used);
 		text_add(&text, "m");
 	}
-	/* The file begins inside a long string: open one, so that its rest is not taken for text. */
+	/* The file begins inside a long string: open one, so that its rest is not treated as text. */
 	if (m->state == IN_OSC) text_add(&text, "\x1b]9999;");
 	if (m->state == IN_STRING) text_add(&text, "\x1b_");
 	return text.used;

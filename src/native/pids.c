@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "bytes.h"
+
 bool pids_has(const struct pids *list, pid_t pid) {
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->items[i] == pid) return true;
@@ -13,7 +15,7 @@ void pids_add(struct pids *list, pid_t pid) {
 	if (list->count >= PIDS_MAX || pids_has(list, pid)) return;
 	if (list->count == list->size) {
 		size_t size = list->size == 0 ? 32 : list->size * 2;
-		pid_t *items = realloc(list->items, size * sizeof *items);
+		pid_t *items = enlarge(list->items, list->count * sizeof *items, size * sizeof *items);
 		if (items == NULL) return;
 		list->items = items;
 		list->size = size;

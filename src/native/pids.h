@@ -18,7 +18,7 @@ struct pids {
 };
 
 bool pids_has(const struct pids *list, pid_t pid);
-/* Adds it unless it is there. Drops it where the list is full or memory is short. */
+/* Adds it unless it is in the list. Drops it if the list is full or memory is short. */
 void pids_add(struct pids *list, pid_t pid);
 void pids_free(struct pids *list);
 /* A `list` of the protocol. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "pids.h"
@@ -28,6 +29,8 @@ bool platform_signal(pid_t pid, uint64_t start_time, int number);
 bool platform_become_subreaper(void);
 extern const bool PLATFORM_SUBREAPER;
 
+/* Sets the limit on core files of this process, and gives the one before. Either may be NULL. */
+void platform_core_limit(const struct rlimit *set, struct rlimit *before);
 /* Keeps other processes of the user from reading this one's memory. */
 void platform_protect_memory(void);
 /* Closes every descriptor from `first` on. Safe between fork and exec. */
@@ -35,7 +38,7 @@ void platform_close_from(int first);
 
 /* A file without a name for a specification, `size` bytes of zero. `folder` is used where there is no memfd. */
 int platform_unnamed_file(const char *folder, size_t size);
-/* Makes it read-only for good, where the system can. */
+/* Makes it permanently read-only, if the system supports that. */
 void platform_seal(int fd);
 
 int platform_pipe(int ends[2]);

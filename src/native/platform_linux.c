@@ -132,7 +132,7 @@ bool platform_signal(pid_t pid, uint64_t start_time, int number) {
 	struct process now;
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0u);
 	if (fd < 0 && errno != ENOSYS && errno != EPERM) return false;
-	/* The pidfd holds one process: if that is the one we know, it stays so until the signal is sent. */
+	/* A pidfd refers to one process: if it is the expected one, it stays the same until the signal is sent. */
 	bool same = platform_process(pid, &now) && now.start_time == start_time && !now.dead;
 	bool sent = false;
 	if (same && fd >= 0) sent = syscall(SYS_pidfd_send_signal, fd, number, NULL, 0u) == 0;
@@ -142,6 +142,8 @@ bool platform_signal(pid_t pid, uint64_t start_time, int number) {
 }
 
 bool platform_become_subreaper(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0; }
+
+void platform_core_limit(const struct rlimit *set, struct rlimit *before) { prlimit(0, RLIMIT_CORE, set, before); }
 
 void platform_protect_memory(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 

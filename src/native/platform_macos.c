@@ -62,6 +62,11 @@ bool platform_signal(pid_t pid, uint64_t start_time, int number) {
 
 bool platform_become_subreaper(void) { return false; }
 
+void platform_core_limit(const struct rlimit *set, struct rlimit *before) {
+	if (before != NULL) getrlimit(RLIMIT_CORE, before);
+	if (set != NULL) setrlimit(RLIMIT_CORE, set);
+}
+
 /* Other processes of the user cannot read this one's memory without its task port. */
 void platform_protect_memory(void) {}
 

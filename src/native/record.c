@@ -33,6 +33,29 @@ static void add_start(struct text *text, const char *name, uint64_t value) {
 	add_text(text, name, digits);
 }
 
+/* Any text. Control characters count as text that does not fit. */
+static void add_json(struct text *text, const char *name, const char *value) {
+	text_add(text, name);
+	text_add(text, ":\"");
+	for (; *value != 0; value++) {
+		if ((unsigned char)*value < ' ') text->full = true;
+		if (*value == '"' || *value == '\\') text_add(text, "\\");
+		text_add_bytes(text, value, 1);
+	}
+	text_add(text, "\"");
+}
+
+/* What the daemon wants to know about the agent of a run that it finds. Left out where it does not fit. */
+static void add_agent(struct text *text, const struct record *r) {
+	size_t before = text->used;
+	if (r->agent_id == NULL) return;
+	add_json(text, ",\"agent_id\"", r->agent_id);
+	add_json(text, ",\"log_dir\"", r->log_dir);
+	text_add(text, "}");
+	text->used = text->full ? before : text->used - 1;
+	text->full = false;
+}
+
 static void render(const struct record *r, char out[RECORD_BYTES]) {
 	struct text text = text_in(out, RECORD_BYTES);
 	text_add(&text, "{\"v\":1,");
@@ -54,7 +77,9 @@ static void render(const struct record *r, char out[RECORD_BYTES]) {
 	add_number(&text, "\"log_offset\"", r->log_offset);
 	add_number(&text, "\"first_offset\"", r->first_offset);
 	if (r->out_of_memory) text_add(&text, "\"oom\":true,");
-	text_add(&text, r->terminal ? "\"terminal\":true}" : "\"terminal\":false}");
+	text_add(&text, r->terminal ? "\"terminal\":true" : "\"terminal\":false");
+	add_agent(&text, r);
+	text_add(&text, "}");
 	memset(out + text.used, ' ', RECORD_BYTES - text.used);
 	out[RECORD_BYTES - 1] = '\n';
 }
@@ -71,6 +96,8 @@ bool record_write(int fd, const struct record *record) {
 
 int record_open(int run_dir, const struct record *record) {
 	struct stat found;
+	/* Fails where there is a record, or where the file system has no second names: then it is opened or made. */
+	(void)!linkat(run_dir, "lock", run_dir, "record", 0);
 	int fd = openat(run_dir, "record", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0) return -1;
 	int failed = 0;

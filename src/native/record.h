@@ -28,9 +28,12 @@ struct record {
 	uint64_t first_offset;
 	bool terminal;
 	bool out_of_memory; /* of the unit around the shim; only when ended */
+	const char *agent_id; /* NULL: not known */
+	const char *log_dir;
 };
 
-/* Opens or makes the file and fills it. Returns its descriptor, or -1 with errno. */
+/* Opens or makes the file and fills it. A new one is a second name of the lock, since a new name takes a fraction of the time
+ * of a new file. Returns its descriptor, or -1 with errno. */
 int record_open(int run_dir, const struct record *record);
 bool record_write(int fd, const struct record *record);
 

@@ -14,7 +14,7 @@
 #include "platform.h"
 #include "util.h"
 
-/* One connection may not keep the loop from the others. */
+/* One connection must not block the others. */
 #define FRAMES_PER_TURN 64
 #define OUT_RESERVE 8192
 
@@ -88,7 +88,7 @@ static void flush(struct connection *c) {
 		c->out_at += (size_t)count;
 	}
 	if (c->fd < 0) return;
-	/* Nothing is kept while nothing waits: there are hundreds of shims. */
+	/* The buffer is released while it is empty: there are hundreds of shims. */
 	free(c->out);
 	c->out = NULL;
 	c->out_at = c->out_used = c->out_size = 0;
@@ -100,17 +100,17 @@ static size_t waiting(const struct connection *c) { return c->out_used - c->out_
 
 static bool append(struct connection *c, const void *bytes, size_t size) {
 	if (size == 0) return true;
-	if (c->out_at > 0) {
-		memmove(c->out, c->out + c->out_at, waiting(c));
-		c->out_used -= c->out_at;
-		c->out_at = 0;
-	}
 	if (c->out_used + size > c->out_size) {
-		size_t wanted = c->out_size == 0 ? 1024 : c->out_size;
-		while (wanted < c->out_used + size) wanted *= 2;
-		uint8_t *out = realloc(c->out, wanted);
+		/* What was sent already makes room. */
+		size_t kept = waiting(c), wanted = 1024;
+		while (wanted < kept + size) wanted *= 2;
+		uint8_t *out = malloc(wanted);
 		if (out == NULL) return false;
+		if (kept > 0) memcpy(out, c->out + c->out_at, kept);
+		free(c->out);
 		c->out = out;
+		c->out_at = 0;
+		c->out_used = kept;
 		c->out_size = wanted;
 	}
 	memcpy(c->out + c->out_used, bytes, size);
@@ -150,7 +150,7 @@ static const char *why_not(int fd) {
 	return NULL;
 }
 
-/* A free place, or that of a connection that was refused long enough ago. */
+/* A free slot, or that of a connection that was refused long enough ago. */
 static struct connection *find_place(struct server *server, size_t *served) {
 	struct connection *refused = NULL;
 	struct connection *free_one = NULL;
@@ -222,7 +222,7 @@ static bool check_versions(struct connection *c) {
 	return false;
 }
 
-/* Handles what one read brought. Returns whether it is worth reading on. */
+/* Handles the result of one read. Returns whether to read again. */
 static bool take(struct server *server, struct connection *c, size_t count) {
 	const char *why = NULL;
 	switch (frame_got(&c->in, count, &why)) {

@@ -1,5 +1,5 @@
-/* The connections of a listening socket: who is let in, frames in, bounded buffers out. Knows nothing of what
- * the frames mean. */
+/* The connections of a listening socket: access, incoming frames, bounded outgoing buffers. It does not interpret
+ * frames. */
 #ifndef REEVE_SERVER_H
 #define REEVE_SERVER_H
 
@@ -11,18 +11,18 @@
 #include "frame.h"
 
 #define SERVED_MAX 8
-/* Some more, for connections that are only there to read why they were refused. */
+/* More slots, for connections that only read why they were refused. */
 #define CONNECTIONS_MAX (SERVED_MAX + 4)
 #define OUT_MAX (256u * 1024)
 
 struct connection {
 	int fd; /* -1: free */
-	uint32_t serial; /* tells it from an earlier one in the same place */
+	uint32_t serial; /* distinguishes it from an earlier connection in the same slot */
 	bool greeted; /* its HELLO was read, and the versions fit */
-	uint8_t version; /* the newest that both sides speak; the oldest until HELLO was read */
-	bool ending; /* nothing more is read or sent but what is buffered; closed when the peer has closed */
+	uint8_t version; /* the newest version that both sides support; the oldest until HELLO was read */
+	bool ending; /* only buffered data is still sent; closed when the peer has closed */
 	bool following;
-	bool watching; /* follows, and leaves the program's queries to others */
+	bool watching; /* follows, and does not answer the program's queries */
 	bool pasting; /* the last INPUT with flag 1 put a paste bracket */
 	struct frame_reader in;
 	int payload_file; /* START only: the unnamed file that the payload is read into */
@@ -41,7 +41,7 @@ struct server {
 	void (*greet)(struct connection *to);
 	/* A whole frame of an accepted type and size. It may take over `payload_file` by setting it to -1. */
 	void (*handle)(struct connection *from, uint8_t type, const uint8_t *payload, size_t size);
-	/* May say that no more frames are to be read now. NULL: never. */
+	/* Returns whether reading frames must pause now. NULL: never. */
 	bool (*busy)(void);
 };
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "kills.h"
 #include "pids.h"
 #include "platform.h"
 #include "text.h"
@@ -20,12 +21,12 @@
 
 /* Children that hang up with the agent are gone within this time, and then need no report of their own. */
 #define SETTLE_MS 10
-/* While somebody has the tree killed, its end is near: one report is better than two. */
+/* During a kill the tree ends soon: one report is better than two. */
 #define SETTLE_KILL_MS 500
 /* A descendant that floods the terminal must not delay the exit. */
 #define DRAIN_MS 200
 #define FINISH_MS 1000
-/* How much output is taken before connections get their turn. */
+/* How much output is read before connections get their turn. */
 #define PUMP_BYTES (1024 * 1024)
 /* How many dead children are reaped before anything else gets its turn, however fast new ones come. */
 #define REAPS_PER_TURN 4096
@@ -61,8 +62,11 @@ static bool ran_out_of_memory(void) {
 	if (!shim.enclosed || shim.group_count == 0) return false;
 	if (!text_join(path, sizeof path, shim.groups[0], "/../../memory.events", NULL, NULL)) return false;
 	if (read_small_file(AT_FDCWD, path, text, sizeof text) < 0) return false;
-	const char *kills = strstr(text, "\noom_kill ");
-	return kills != NULL && kills[10] != '0';
+	for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+		if (*line == '\n') line++;
+		if (strncmp(line, "oom_kill ", 9) == 0) return line[9] != '0';
+	}
+	return false;
 }
 #else
 static bool ran_out_of_memory(void) { return false; }
@@ -74,7 +78,7 @@ static void agent_ended(int status) {
 	shim.record.state = RUN_ENDED;
 	shim.record.out_of_memory = ran_out_of_memory();
 	shim.phase = PHASE_SETTLING;
-	shim.settle_until = steady_ms() + (kill_active() ? SETTLE_KILL_MS : SETTLE_MS);
+	shim.settle_until = steady_ms() + (kills_active() ? SETTLE_KILL_MS : SETTLE_MS);
 }
 
 static void reap(void) {
@@ -93,7 +97,7 @@ static void reap(void) {
 	reap_again = true;
 }
 
-/* Without a subreaper, ECHILD only says that the agent itself is gone. */
+/* Without a subreaper, ECHILD only proves that the agent itself is gone. */
 static void look_at_tree(void) {
 	if (PLATFORM_SUBREAPER || shim.phase == PHASE_RUNNING) return;
 	struct pids tree = {0};
@@ -112,7 +116,7 @@ static void send_exit(void) {
 static void count_left(void) {
 	struct pids tree = {0};
 	tree_list(getpid(), NULL, &tree);
-	/* A list is never proof: ECHILD said that there is at least one. */
+	/* A list is never proof: without ECHILD there is at least one child. */
 	shim.left = tree.count > 0 ? (uint32_t)tree.count : 1;
 	pids_free(&tree);
 }
@@ -155,14 +159,16 @@ static bool advance(void) {
 static int timeout_ms(void) {
 	int timeout = -1;
 	if (reap_again) return 0;
-	if (kill_active()) timeout = kill_timeout_ms();
+	if (kills_active()) timeout = kill_timeout_ms();
 	if (shim.phase == PHASE_SETTLING) {
 		uint64_t now = steady_ms();
 		int left = now >= shim.settle_until ? 0 : (int)(shim.settle_until - now);
 		if (timeout < 0 || left < timeout) timeout = left;
 	}
-	/* A lost wake-up of a terminal's driver must not hold input back for ever. */
+	/* A lost wake-up of a terminal's driver must not delay input forever. */
 	if (input_waits() && (timeout < 0 || timeout > INPUT_RETRY_MS)) timeout = INPUT_RETRY_MS;
+	int redraw = redraw_timeout_ms();
+	if (redraw >= 0 && (timeout < 0 || redraw < timeout)) timeout = redraw;
 	if (!PLATFORM_SUBREAPER && shim.phase == PHASE_LEFT && (timeout < 0 || timeout > 100)) timeout = 100;
 	return timeout;
 }
@@ -174,7 +180,7 @@ static void turn(void) {
 	polls[1] = (struct pollfd){.fd = shim.channel.ours, .events = wanted};
 	server_fill_polls(&shim.server, polls + 2);
 	if (poll(polls, 2 + SERVER_POLLS, timeout_ms()) < 0 && errno != EINTR) {
-		/* Out of memory for a moment. Not a reason to spin. */
+		/* Temporarily out of memory: wait instead of spinning. */
 		usleep(1000);
 		return;
 	}
@@ -182,8 +188,9 @@ static void turn(void) {
 	look_at_tree();
 	if (polls[1].revents & (POLLIN | POLLHUP | POLLERR)) output_pump(PUMP_BYTES);
 	server_handle_polls(&shim.server, polls + 2);
+	redraw_advance();
 	if (input_waits()) input_flush();
-	if (kill_active()) {
+	if (kills_active()) {
 		reap();
 		kill_pass();
 	}

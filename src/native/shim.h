@@ -60,6 +60,20 @@ bool shim_prepare(int *signals);
 void output_pump(size_t limit);
 void output_drain(uint64_t limit_ms);
 
+/* shim_redraw.c: after output was lost, the program is made to draw its screen again. */
+/* Tries to write the marker of lost output, if there is one to write. */
+void redraw_if_noted(void);
+/* Output was read. */
+void redraw_printed(void);
+/* A client sets the size. */
+void redraw_resized(void);
+/* What is due by now. */
+void redraw_advance(void);
+/* Until something is due; -1: never. */
+int redraw_timeout_ms(void);
+/* Whether everything on the screen is in the log, from `whole_from` on. */
+bool redraw_done(void);
+
 /* shim_input.c */
 void input_take(struct connection *from, uint32_t id, uint8_t flags, const uint8_t *bytes, size_t size);
 void input_flush(void);
@@ -67,9 +81,8 @@ bool input_waits(void);
 
 /* shim_kill.c */
 void kill_take(struct connection *from, uint32_t id, uint32_t deadline_ms);
-/* One pass over the tree; answers those who wait where it is empty or their time is over. */
+/* One pass over the tree; answers waiting requests if it is empty or their time is over. */
 void kill_pass(void);
-bool kill_active(void);
 int kill_timeout_ms(void);
 
 /* shim_requests.c */

@@ -15,7 +15,7 @@
 
 struct item {
 	struct item *next;
-	uint32_t serial; /* who waits for the answer */
+	uint32_t serial; /* the connection that waits for the answer */
 	uint32_t id;
 	size_t size;
 	size_t done;
@@ -54,7 +54,7 @@ void input_flush(void) {
 		if (count < 0 && errno == EINTR) continue;
 		if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
 		if (count < 0) {
-			/* Part of it may have arrived: then neither answer would be true, and the exit is one. */
+			/* Part of it may have arrived, so neither answer would be true; the exit is reported instead. */
 			if (item->done == 0) answer(item->serial, item->id, "the terminal is gone");
 			drop_first();
 			continue;

@@ -77,7 +77,7 @@ static size_t read_chunk(void) {
 	return used;
 }
 
-/* A pipe that nobody watches goes to the log without passing through here. Returns what was moved, 0 where it must be read. */
+/* A pipe without followers is moved to the log without copying. Returns the moved bytes, 0 if it must be read. */
 static size_t move_chunk(void) {
 	if (shim.record.terminal || shim.log.dropped > 0 || shim.channel.ours < 0 || has_follower(false)) return 0;
 	ssize_t moved = log_move(&shim.log, shim.channel.ours, MOVE_MAX);
@@ -95,9 +95,11 @@ static size_t pump_once(void) {
 	if (count > 0) return count;
 	count = read_chunk();
 	if (count == 0) return 0;
+	redraw_if_noted();
 	uint64_t offset = log_offset(&shim.log);
 	log_append(&shim.log, &shim.modes, chunk, count);
 	send_to_followers(offset, chunk, count);
+	redraw_printed();
 	notice_query();
 	return count;
 }
@@ -113,5 +115,5 @@ void output_pump(size_t limit) {
 void output_drain(uint64_t limit_ms) {
 	uint64_t end = steady_ms() + limit_ms;
 	while (shim.channel.ours >= 0 && pump_once() > 0 && steady_ms() < end) continue;
-	log_note_dropped(&shim.log);
+	log_note_dropped(&shim.log, &shim.modes);
 }

@@ -31,7 +31,7 @@ static struct failed open_run_folder(const char *path) {
 	return fail(STEP_NONE, 0, "");
 }
 
-/* A predecessor that has reported its exit may need a moment to let go. */
+/* A predecessor that has reported its exit may need a moment to release its lock. */
 static struct failed take_lock(void) {
 	uint64_t end = steady_ms() + LOCK_WAIT_MS;
 	shim.lock = openat(shim.run_dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -47,6 +47,8 @@ static struct failed take_lock(void) {
 static bool keep(const struct spec *spec) {
 	shim.record.run_id = strdup(spec->run_id);
 	shim.record.boot_id = strdup(spec->boot_id);
+	shim.record.log_dir = strdup(spec->log_dir);
+	if (spec->agent_id != NULL && shim.record.log_dir != NULL) shim.record.agent_id = strdup(spec->agent_id);
 	shim.socket_path = strdup(spec->socket);
 	for (size_t i = 0; i < spec->group_count; i++) {
 		shim.groups[i] = strdup(spec->groups[i]);
@@ -89,7 +91,7 @@ static struct failed start_agent(const struct spec *spec, const struct inherited
 		return result;
 	}
 	if (!spec->terminal) {
-		/* The end of the pipe is only seen when nobody else holds it. */
+		/* The end of the pipe is visible only when no other process holds it. */
 		close(shim.channel.theirs);
 		shim.channel.theirs = -1;
 	}
@@ -152,7 +154,7 @@ static struct failed report_status(struct failed result) {
 	return result;
 }
 
-/* Takes from the process what it may have inherited, and from others the view into its memory. */
+/* Drops inherited state, and hides this process's memory from others. */
 static void set_up_process(struct inherited *inherited) {
 	struct rlimit none;
 	platform_name_process("reeve-shim");
@@ -162,11 +164,11 @@ static void set_up_process(struct inherited *inherited) {
 	fcntl(SPEC_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
 	inherited->mask = umask(077);
-	getrlimit(RLIMIT_CORE, &inherited->core);
+	platform_core_limit(NULL, &inherited->core);
 	/* Only the soft limit: the agent gets it back. */
 	none = inherited->core;
 	none.rlim_cur = 0;
-	setrlimit(RLIMIT_CORE, &none);
+	platform_core_limit(&none, NULL);
 	platform_become_subreaper();
 }
 

@@ -1,4 +1,4 @@
-/* What each frame to a shim asks for. */
+/* Handles each frame to a shim. */
 
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "kills.h"
 #include "pids.h"
 #include "platform.h"
 #include "shim.h"
@@ -13,8 +14,6 @@
 #include "util.h"
 
 #define STATUS_MAX 512
-
-static uint8_t reply[4 + 4 + 4 * PIDS_MAX];
 
 void put_exit(struct writer *w) {
 	put_u32(w, (uint32_t)shim.record.status);
@@ -61,16 +60,22 @@ static void send_status(struct connection *to, uint32_t id) {
 	connection_send(to, FRAME_STATUS_REPLY, payload, w.used, NULL, 0);
 }
 
-static void send_list(struct connection *to, uint8_t type, uint32_t id, const struct pids *list) {
-	struct writer w = writer_of(reply, sizeof reply);
-	put_u32(&w, id);
-	put_pids(&w, list);
-	connection_send(to, type, reply, w.used, NULL, 0);
+/* Where a replay must begin after output was lost: its text from before is no longer what the terminal shows. */
+static void put_lost(struct writer *w) {
+	const struct log *log = &shim.log;
+	bool dropping = log->dropped > 0;
+	char modes[MODES_TEXT_MAX];
+	size_t length = log->lost == 0 ? 0 : modes_render(dropping ? &shim.modes : &log->whole_modes, modes);
+	put_u64(w, log->lost);
+	put_u64(w, dropping ? log_offset(log) : log->whole_from);
+	put_u8(w, redraw_done() ? 1 : 0);
+	put_bytes(w, modes, length);
 }
 
 static void follow(struct connection *to, uint32_t id, uint8_t flags) {
+	uint8_t reply[4 + 8 + 8 + 2 + 12 * SIZES_MAX + 8 + 8 + 1 + MODES_TEXT_MAX];
 	struct writer w = writer_of(reply, sizeof reply);
-	/* Output that waits in the terminal belongs behind the reply, and the reply behind what is in the log. */
+	/* The order is: output in the log, then the reply, then output that is still in the terminal. */
 	put_u32(&w, id);
 	put_u64(&w, log_offset(&shim.log));
 	put_u64(&w, shim.record.first_offset);
@@ -80,13 +85,14 @@ static void follow(struct connection *to, uint32_t id, uint8_t flags) {
 		put_u16(&w, shim.sizes[i].columns);
 		put_u16(&w, shim.sizes[i].rows);
 	}
+	if (to->version >= 3) put_lost(&w);
 	to->following = true;
 	to->watching = (flags & 1) != 0;
 	if (!to->watching) shim.query_at = NO_OFFSET;
 	connection_send(to, FRAME_FOLLOWING, reply, w.used, NULL, 0);
 }
 
-/* A group is signalled through its members, each by identity: a group's number may be somebody else's once it is empty. */
+/* A group is signalled through its members, each by identity: the number of an empty group may be reused. */
 static void signal_tree(int number, uint8_t target, struct pids *sent) {
 	struct pids tree = {0};
 	pid_t foreground = -1;
@@ -110,7 +116,7 @@ static void send_signal(struct connection *from, uint32_t id, uint32_t number, u
 	if (target != 0) signal_tree((int)number, target, &sent);
 	/* An agent that is not reaped keeps its pid. */
 	else if (shim.phase == PHASE_RUNNING && kill(shim.record.agent, (int)number) == 0) pids_add(&sent, shim.record.agent);
-	send_list(from, FRAME_SIGNALLED, id, &sent);
+	send_pids(from, FRAME_SIGNALLED, id, &sent);
 	pids_free(&sent);
 }
 
@@ -120,6 +126,7 @@ static void resize(struct connection *from, uint16_t columns, uint16_t rows) {
 		return;
 	}
 	if (!shim.record.terminal || shim.channel.ours < 0) return;
+	redraw_resized();
 	const struct sized *now = &shim.sizes[shim.size_count - 1];
 	if (now->columns == columns && now->rows == rows) return;
 	if (channel_resize(shim.channel.ours, columns, rows)) shim_resized(columns, rows);
@@ -150,7 +157,7 @@ void request_handle(struct connection *from, uint8_t type, const uint8_t *payloa
 	}
 	case FRAME_TREE:
 		tree_list(getpid(), NULL, &tree);
-		send_list(from, FRAME_TREE_LIST, id, &tree);
+		send_pids(from, FRAME_TREE_LIST, id, &tree);
 		pids_free(&tree);
 		break;
 	case FRAME_KILL:

@@ -20,6 +20,7 @@ enum tag {
 	TAG_SIZE,
 	TAG_BOOT_ID,
 	TAG_ENCLOSURE,
+	TAG_AGENT_ID,
 };
 
 struct field {
@@ -28,7 +29,7 @@ struct field {
 	uint32_t size;
 };
 
-/* False at the end and where a field does not fit: `r->bad` tells which. */
+/* False at the end and if a field does not fit: `r->bad` is set in the second case. */
 static bool next_field(struct reader *r, struct field *field) {
 	if (r->left == 0) return false;
 	field->tag = read_u16(r);
@@ -50,7 +51,7 @@ static bool is_word(const char *text, size_t size) {
 static bool is_path(const char *text) { return text != NULL && text[0] == '/'; }
 
 static bool is_text(uint16_t tag) {
-	return tag != TAG_LOG_BYTES && tag != TAG_LOG_FILES && tag != TAG_TERMINAL && tag != TAG_SIZE && tag <= TAG_ENCLOSURE;
+	return tag != TAG_LOG_BYTES && tag != TAG_LOG_FILES && tag != TAG_TERMINAL && tag != TAG_SIZE && tag <= TAG_AGENT_ID;
 }
 
 static uint64_t number(const struct field *field, size_t size, bool *bad) {
@@ -84,12 +85,25 @@ static bool take_number(struct spec *spec, const struct field *field) {
 	return !bad;
 }
 
-/* How many there are of what may come more than once. */
+/* Counts of the repeatable fields. */
 struct counts {
-	size_t args, env, enclosure;
+	size_t of[SPEC_LISTS];
 };
 
+/* The list that a text is added to; SPEC_LISTS where there is at most one of it. */
+static size_t list_of(uint16_t tag) {
+	if (tag == TAG_ARG) return 0;
+	if (tag == TAG_ENV) return 1;
+	return tag == TAG_ENCLOSURE ? 2 : SPEC_LISTS;
+}
+
 static const char *take_text(struct spec *spec, uint16_t tag, char *text, struct counts *taken) {
+	size_t list = list_of(tag);
+	if (list < SPEC_LISTS) {
+		if (tag == TAG_ENV && (strchr(text, '=') == NULL || text[0] == '=')) return "a variable has no name";
+		spec->lists[list][taken->of[list]++] = text;
+		return NULL;
+	}
 	switch (tag) {
 	case TAG_RUN_ID:
 		spec->run_id = text;
@@ -109,15 +123,8 @@ static const char *take_text(struct spec *spec, uint16_t tag, char *text, struct
 	case TAG_BOOT_ID:
 		spec->boot_id = text;
 		break;
-	case TAG_ARG:
-		spec->args[taken->args++] = text;
-		break;
-	case TAG_ENV:
-		if (strchr(text, '=') == NULL || text[0] == '=') return "a variable has no name";
-		spec->env[taken->env++] = text;
-		break;
-	case TAG_ENCLOSURE:
-		spec->enclosure[taken->enclosure++] = text;
+	case TAG_AGENT_ID:
+		spec->agent_id = text;
 		break;
 	case TAG_GROUP:
 		if (spec->group_count == SPEC_GROUPS_MAX) return "there are too many control groups";
@@ -146,14 +153,13 @@ static const char *check(const struct spec *spec) {
 	return NULL;
 }
 
-/* Counts what comes more than once, and checks that the fields fill the bytes exactly. */
+/* Counts repeatable fields, and checks that the fields fill the bytes exactly. */
 static const char *measure(const uint8_t *bytes, size_t size, struct counts *found) {
 	struct reader r = reader_of(bytes, size);
 	struct field field;
 	while (next_field(&r, &field)) {
-		if (field.tag == TAG_ARG) found->args++;
-		if (field.tag == TAG_ENV) found->env++;
-		if (field.tag == TAG_ENCLOSURE) found->enclosure++;
+		size_t list = list_of(field.tag);
+		if (list < SPEC_LISTS) found->of[list]++;
 		if (is_text(field.tag) && memchr(field.value, 0, field.size) != NULL) return "a text has a zero byte in it";
 	}
 	return r.bad ? "a field is too long" : NULL;
@@ -164,10 +170,10 @@ const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size) {
 	*spec = (struct spec){.columns = 80, .rows = 24};
 	const char *wrong = measure(bytes, size, &counts);
 	if (wrong != NULL) return wrong;
-	spec->args = calloc(counts.args + 1, sizeof *spec->args);
-	spec->env = calloc(counts.env + 1, sizeof *spec->env);
-	spec->enclosure = calloc(counts.enclosure + 1, sizeof *spec->enclosure);
-	if (spec->args == NULL || spec->env == NULL || spec->enclosure == NULL) return "no memory";
+	for (size_t i = 0; i < SPEC_LISTS; i++) {
+		spec->lists[i] = enlarge(NULL, 0, (counts.of[i] + 1) * sizeof **spec->lists);
+		if (spec->lists[i] == NULL) return "no memory";
+	}
 	counts = (struct counts){0};
 	struct reader r = reader_of(bytes, size);
 	struct field field;
@@ -193,10 +199,10 @@ const char *spec_parse(struct spec *spec, uint8_t *bytes, size_t size) {
 }
 
 void spec_free(struct spec *spec) {
-	free(spec->args);
-	free(spec->env);
-	free(spec->enclosure);
-	spec->args = spec->env = spec->enclosure = NULL;
+	for (size_t i = 0; i < SPEC_LISTS; i++) {
+		free(spec->lists[i]);
+		spec->lists[i] = NULL;
+	}
 }
 
 bool spec_find_run_id(const uint8_t *bytes, size_t size, char out[SPEC_TEXT_MAX + 1], bool *enclosed) {

@@ -9,6 +9,7 @@
 
 #define SPEC_GROUPS_MAX 8
 #define SPEC_TEXT_MAX 128
+#define SPEC_LISTS 3
 #define SOCKET_PATH_MAX 103
 #define LOG_FILES_MAX 100
 
@@ -19,6 +20,7 @@ struct spec {
 	const char *log_dir;
 	const char *cwd;
 	const char *boot_id;
+	const char *agent_id; /* NULL where the daemon does not send it */
 	const char *groups[SPEC_GROUPS_MAX];
 	size_t group_count;
 	uint64_t log_bytes;
@@ -26,9 +28,15 @@ struct spec {
 	bool terminal;
 	uint16_t columns;
 	uint16_t rows;
-	char **args; /* ends with NULL */
-	char **env; /* ends with NULL */
-	char **enclosure; /* the command line that the shim is run by; ends with NULL */
+	/* Each ends with NULL. */
+	union {
+		struct {
+			char **args;
+			char **env;
+			char **enclosure; /* the command line that the shim is run by */
+		};
+		char **lists[SPEC_LISTS];
+	};
 };
 
 /* `bytes` has one writable byte behind `size`. Returns NULL, or what is wrong. spec_free after either. */

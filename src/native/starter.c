@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "kills.h"
 #include "platform.h"
 #include "text.h"
 #include "util.h"
@@ -58,7 +59,7 @@ static int complain(const char *what, int error) {
 	return 1;
 }
 
-/* Returns -1 to go on, or the exit code. */
+/* Returns -1 to continue, or the exit code. */
 static int prepare(const char *folder, char *socket_path, size_t size) {
 	struct stat found;
 	platform_close_from(3);
@@ -112,12 +113,12 @@ static bool turn(int timeout) {
 	signals_came(signals);
 	bool no_children = children_reap();
 	server_handle_polls(&starter.server, polls + 1);
-	if (strangers_active()) strangers_pass();
+	if (kills_active()) strangers_pass();
 	return no_children;
 }
 
 static int timeout_ms(bool no_children) {
-	if (strangers_active()) return 2;
+	if (kills_active()) return 2;
 	return no_children && !server_has_connections(&starter.server) ? 1000 : -1;
 }
 
@@ -133,14 +134,14 @@ int starter_main(const char *folder) {
 	starter.server.busy = busy;
 	int error = server_listen(&starter.server, socket_path);
 	if (error != 0) return complain(socket_path, error);
-	/* Whoever waits for the end of our output knows that we listen. Programs that run shims report problems on stderr. */
+	/* Closing our output signals that we listen. Programs that run shims report problems on stderr. */
 	close(0);
 	close(1);
 	fill_standard_descriptors(false);
 	bool no_children = true;
 	do no_children = turn(timeout_ms(no_children));
 	while (!is_idle(no_children && starter.child_count == 0));
-	/* Until the lock goes with this process, nobody else can have put a socket there. */
+	/* While this process holds the lock, no other one can create a socket there. */
 	unlink(socket_path);
 	return 0;
 }

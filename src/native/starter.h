@@ -1,4 +1,4 @@
-/* The starter: forks and execs shims, is their parent, and takes in what a killed shim leaves. */
+/* The starter: forks and execs shims, is their parent, and adopts the processes of a killed shim. */
 #ifndef REEVE_STARTER_H
 #define REEVE_STARTER_H
 
@@ -33,7 +33,7 @@ extern struct starter starter;
 /* starter_children.c */
 void children_start(struct connection *from, const uint8_t *payload, size_t size);
 void children_read_status(struct child *child);
-/* Reaps all that ended. Returns whether there are no children at all. */
+/* Reaps all that ended. Returns whether there are no children. */
 bool children_reap(void);
 void children_list_pids(struct pids *out);
 
@@ -41,7 +41,6 @@ void children_list_pids(struct pids *out);
 void strangers_list(struct connection *to, uint32_t id);
 void strangers_kill(struct connection *from, uint32_t id, uint32_t deadline_ms);
 void strangers_pass(void);
-bool strangers_active(void);
 
 int starter_main(const char *folder);
 

@@ -60,7 +60,7 @@ static int run_enclosed(char *shim[]) {
 	struct text text = text_in(path, sizeof path);
 	text_add(&text, "/dev/fd/");
 	text_add_number(&text, (uint64_t)own);
-	char **args = calloc(count + 4, sizeof *args);
+	char **args = enlarge(NULL, 0, (count + 4) * sizeof *args);
 	if (args == NULL) return ENOMEM;
 	memcpy(args, spec.enclosure, count * sizeof *args);
 	args[count] = path;
@@ -101,7 +101,7 @@ _Noreturn static void become_shim(int spec, int status, char *run_id, bool enclo
 static struct child *add_child(void) {
 	if (starter.child_count == starter.child_size) {
 		size_t size = starter.child_size == 0 ? 16 : starter.child_size * 2;
-		struct child *children = realloc(starter.children, size * sizeof *children);
+		struct child *children = enlarge(starter.children, starter.child_count * sizeof *children, size * sizeof *children);
 		if (children == NULL) return NULL;
 		starter.children = children;
 		starter.child_size = size;
@@ -139,7 +139,7 @@ void children_start(struct connection *from, const uint8_t *payload, size_t size
 	bool enclosed;
 	bool found = spec_find_run_id(r.at, r.left, run_id, &enclosed);
 	int spec = from->payload_file;
-	/* Sealing needs that nobody can write to it any more, so the mapping goes first. */
+	/* Sealing requires that no writable mapping is left, so it is unmapped first. */
 	munmap(from->in.payload, size + 1);
 	from->in.payload = NULL;
 	from->payload_file = -1;
@@ -175,7 +175,7 @@ void children_read_status(struct child *child) {
 		status.detail[sizeof status.detail - 1] = 0;
 		decide(child, &status, 0);
 	}
-	/* The end without a status: its wait status will say more. */
+	/* The end without a status: its wait status has the reason. */
 }
 
 static void shim_ended(struct child *child, int status) {

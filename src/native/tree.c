@@ -52,6 +52,7 @@ size_t tree_kill_children(const struct pids *except, struct pids *killed) {
 	return count;
 }
 
+#ifdef __linux__
 void tree_kill_group(const char *group) {
 	char path[4096];
 	if (!text_join(path, sizeof path, group, "/cgroup.kill", NULL, NULL)) return;
@@ -61,3 +62,6 @@ void tree_kill_group(const char *group) {
 	(void)ignored;
 	close(fd);
 }
+#else
+void tree_kill_group(const char *group) { (void)group; }
+#endif

@@ -65,7 +65,7 @@ static int signal_pipe[2] = {-1, -1};
 static void on_signal(int number) {
 	int saved = errno;
 	uint8_t byte = (uint8_t)number;
-	/* A full pipe is as good: it wakes the loop too. */
+	/* A full pipe wakes the loop as well. */
 	ssize_t ignored = write(signal_pipe[1], &byte, 1);
 	(void)ignored;
 	errno = saved;

@@ -1,4 +1,4 @@
-/* Small helpers without a subject of their own. */
+/* Small helpers. */
 #ifndef REEVE_UTIL_H
 #define REEVE_UTIL_H
 
@@ -9,10 +9,10 @@
 
 /* Milliseconds since 1970. */
 uint64_t wall_ms(void);
-/* Milliseconds of a clock that only goes forward. */
+/* Milliseconds of a monotonic clock. */
 uint64_t steady_ms(void);
 
-/* Overwrites memory in a way that a compiler cannot leave out. */
+/* Overwrites memory in a way that a compiler cannot optimise away. */
 void wipe(void *memory, size_t size);
 
 bool set_nonblocking(int fd);
@@ -20,12 +20,12 @@ bool write_all(int fd, const void *bytes, size_t size);
 /* Reads a whole small file and puts a zero behind it. Returns its size, or -1. */
 ssize_t read_small_file(int folder, const char *name, char *into, size_t size);
 
-/* Makes the signal write a byte to a pipe; returns its read end, or -1. One signal per process. */
+/* Makes the signal write a byte to a pipe. Returns the read end, or -1. One signal per process. */
 int watch_signal(int number);
 /* The same for the end of a child, for a process that nothing but SIGKILL may end: a signal that reaches every process of a
  * user must not cost agents their terminals. */
 int watch_children(void);
-/* Empties that pipe; returns whether a signal came since the last call. */
+/* Empties that pipe. Returns whether a signal arrived since the last call. */
 bool signals_came(int fd);
 
 /* Opens 0, 1 and 2 on /dev/null where they are closed or `always`. */

@@ -1,10 +1,12 @@
 /** Desktop notifications: notify-send, or osascript on macOS. */
 
 import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import type { Notice } from "../core/notice.js";
 import type { Channel } from "../ports/notifier.js";
 
 const RUN_MS_MAX = 10_000;
+const MAC_SCRIPT = fileURLToPath(new URL("./desktop.applescript", import.meta.url));
 
 export function createDesktop(platform: NodeJS.Platform): Channel {
 	return {
@@ -27,9 +29,7 @@ function commandFor(
 	platform: NodeJS.Platform,
 	{ title, text, kind }: Notice,
 ): [program: string, args: string[]] {
-	// Passed as arguments of the script, not inside it: text from an agent is never executed.
-	const script = "on run {a, b}\ndisplay notification b with title a\nend run";
-	if (platform === "darwin") return ["osascript", ["-e", script, title, text]];
+	if (platform === "darwin") return ["osascript", [MAC_SCRIPT, title, text]];
 	const urgency = kind === "halted" || kind === "circuit_open" ? "critical" : "normal";
 	return ["notify-send", ["--app-name=Reeve", `--urgency=${urgency}`, "--", title, text]];
 }

@@ -50,15 +50,19 @@ function resultOf(status: number): SendResult {
 }
 
 function renderBody(notice: Notice, shape: WebhookOptions["shape"]) {
-	const { title, text, kind } = notice;
+	const { title, text, kind, link } = notice;
 	if (shape === "ntfy") {
 		// Header values must be printable ASCII.
 		const plain = title.replaceAll(/[^\x20-\x7e]/g, "?");
-		return { body: text, headers: { title: plain, tags: kind } };
+		const click = link === null ? {} : { click: link };
+		return { body: text, headers: { title: plain, tags: kind, ...click } };
 	}
 	const json = { "content-type": "application/json" };
 	if (shape === "slack")
-		return { body: JSON.stringify({ text: `*${title}*\n${text}` }), headers: json };
+		return {
+			body: JSON.stringify({ text: [`*${title}*`, text, ...(link ? [link] : [])].join("\n") }),
+			headers: json,
+		};
 	return { body: JSON.stringify(notice), headers: json };
 }
 

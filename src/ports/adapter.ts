@@ -12,6 +12,8 @@ import type { ProcessIdentity } from "./backend.js";
 export interface AgentAdapter {
 	readonly name: string;
 	readonly profile: AdapterProfile;
+	/** Plugins of Reeve that the CLI loads. They are copied into the agent's folder before each start. */
+	readonly programs?: readonly AdapterProgram[];
 	/** The meaning of a record written by one of the CLI's hooks; null for none. */
 	readonly readRecord?: (event: string, data: JsonRecord, read: SignReader) => SignMeaning | null;
 	/** The meaning of a line of the transcript; null for none. */
@@ -20,6 +22,13 @@ export interface AgentAdapter {
 	readonly readLog?: (record: JsonRecord, read: SignReader) => LogMeaning | null;
 	/** Where its usage is recorded; omitted if it is not. */
 	readonly usage?: UsageSource;
+}
+
+export interface AdapterProgram {
+	/** Its name in the agent's folder. */
+	readonly name: string;
+	/** The file in this package. */
+	readonly source: URL;
 }
 
 export type LogMeaning = SignMeaning & {

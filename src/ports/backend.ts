@@ -129,6 +129,16 @@ export interface TerminalConnection {
 	close(): void;
 }
 
+/** A terminal's screen as text, without colours. */
+export interface ScreenText {
+	readonly text: string;
+	/**
+	 * Whether output that belongs to it was lost (on a full disk) and the program has not drawn its screen again since.
+	 * Then it proves nothing about the program.
+	 */
+	readonly isIncomplete: boolean;
+}
+
 export interface TerminalViewer {
 	/**
 	 * The current screen, as bytes that draw it; may be sent again after the viewer fell behind. It is
@@ -137,6 +147,45 @@ export interface TerminalViewer {
 	 */
 	onSnapshot(bytes: Uint8Array, size: TerminalSize, isIncomplete?: boolean): void;
 	onOutput(bytes: Uint8Array): void;
+	/** The terminal is gone, or the connection to its owner. */
+	onClose(reason: string): void;
+}
+
+/** Consecutive cells with the same style. A colour is a number of the palette (0 to 255) or `#rrggbb`. */
+export interface StyledText {
+	readonly text: string;
+	readonly fg?: number | string;
+	readonly bg?: number | string;
+	readonly bold?: true;
+	readonly dim?: true;
+	readonly italic?: true;
+	readonly underline?: true;
+	readonly inverse?: true;
+	readonly strikethrough?: true;
+}
+
+/** A screen with its styles. The text contains no control characters. */
+export interface StyledScreen extends TerminalSize {
+	/** One entry per row, without trailing blanks. */
+	readonly lines: readonly (readonly StyledText[])[];
+	/** From 0, at the top left. */
+	readonly cursor: { readonly x: number; readonly y: number; readonly visible: boolean };
+	/** The title that the program has set; empty if none. */
+	readonly title: string;
+	/** False if output was skipped or is no longer stored. */
+	readonly complete: boolean;
+}
+
+/** A reader of a screen, which never changes its size and never types. */
+export interface ScreenWatch {
+	/** The screen after all output so far. */
+	read(): Promise<StyledScreen>;
+	close(): void;
+}
+
+export interface ScreenWatcher {
+	/** The screen may have changed. Called for every piece of output. */
+	onChange(): void;
 	/** The terminal is gone, or the connection to its owner. */
 	onClose(reason: string): void;
 }
@@ -190,8 +239,9 @@ export interface Backend {
 	 * enabled them, otherwise as plain text.
 	 */
 	paste(handle: RunHandle, text: string): Promise<void>;
-	/** The screen as text, without colours. */
-	screen(handle: RunHandle): Promise<string>;
+	screen(handle: RunHandle): Promise<ScreenText>;
+	/** Watches the screen with its styles. Rejects if the run has no terminal. */
+	watchScreen(handle: RunHandle, watcher: ScreenWatcher): Promise<ScreenWatch>;
 	attach(
 		handle: RunHandle,
 		viewer: TerminalViewer,

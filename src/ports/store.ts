@@ -8,8 +8,10 @@
 import type { CrashState, ExitClass } from "../core/crash-state.js";
 import type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 import type { Asker, ExitCause, ExitKind } from "../core/exit.js";
+import type { Notice } from "../core/notice.js";
 import type { Retention } from "../core/retention.js";
 import type { ConversationLease } from "./adapter.js";
+import type { AgentStateReads, AgentStateWrites } from "./agent-store.js";
 import type { RunHandle } from "./backend.js";
 import type { TaskReads, TaskWrites } from "./task-store.js";
 
@@ -79,14 +81,29 @@ export interface StoredExit {
 	readonly reason: string;
 }
 
-/** A decided action that still has to be performed, if necessary by the next daemon. */
-export interface PendingEffect {
+/** The data of each type of pending effect. */
+export interface EffectPayloads {
+	/** The start that the policy has decided on; `afterMs` is the delay at that time. */
+	readonly start: { readonly agent: string; readonly afterMs: number };
+	readonly notification: {
+		readonly route: string;
+		readonly notice: Notice;
+		readonly attempts: number;
+	};
+}
+
+export interface EffectOf<Type extends keyof EffectPayloads> {
 	/** One effect per key: a later one replaces it. */
 	readonly key: string;
-	readonly type: string;
+	readonly type: Type;
 	readonly dueAtMs: number;
-	readonly payload: unknown;
+	readonly payload: EffectPayloads[Type];
 }
+
+/** A decided action that still has to be performed, if necessary by the next daemon. */
+export type PendingEffect = {
+	[Type in keyof EffectPayloads]: EffectOf<Type>;
+}[keyof EffectPayloads];
 
 /** An event before it has its sequence number. */
 export type NewEvent = {
@@ -95,13 +112,15 @@ export type NewEvent = {
 	};
 }[EventType];
 
-export interface StoreTransaction extends TaskWrites {
+export interface StoreTransaction extends TaskWrites, AgentStateWrites {
 	putAgent(agent: StoredAgent): void;
 	removeAgent(id: string): void;
 	putRun(run: StoredRun): void;
 	putExit(exit: StoredExit): void;
 	putEffect(effect: PendingEffect): void;
 	removeEffect(key: string): void;
+	/** How far a reader has processed the events. */
+	putCursor(reader: string, seq: number): void;
 	/** Gives the event the next sequence number, without gap or repeat (A3). */
 	appendEvent(event: NewEvent, atMs: number): void;
 	/**
@@ -116,6 +135,20 @@ export interface EventQuery {
 	readonly afterSeq: number;
 	readonly limit: number;
 	readonly agent?: string;
+	readonly types?: readonly EventType[];
+}
+
+export interface EarlierEventQuery {
+	/** Only events before this one. */
+	readonly beforeSeq: number;
+	readonly limit: number;
+	readonly agent?: string;
+}
+
+/** An exit with its place in the order of recording. */
+export interface NumberedExit {
+	readonly number: number;
+	readonly exit: StoredExit;
 }
 
 /** How many records were removed. */
@@ -138,14 +171,27 @@ export interface StoreRequest {
 	readonly hasBegun: boolean;
 }
 
-export interface Store extends TaskReads {
+/** The persistent state. Reads are synchronous, all writes go through `commit`. */
+export interface Store extends TaskReads, AgentStateReads {
 	readAgents(): readonly StoredAgent[];
 	/** Runs that have not ended. */
 	readOpenRuns(): readonly StoredRun[];
 	/** The newest exits of an agent, newest first. */
 	readExits(agentId: string, limit: number): readonly StoredExit[];
-	readEffects(): readonly PendingEffect[];
+	/** The newest exits of an agent before this number, newest first. */
+	readExitsBefore(agentId: string, before: number, limit: number): readonly NumberedExit[];
+	/** Those that are due first come first. */
+	readEffects<Type extends keyof EffectPayloads>(type: Type): readonly EffectOf<Type>[];
+	/** Null for a reader that has not stored one. */
+	readCursor(reader: string): number | null;
 	readEvents(query: EventQuery): readonly ReeveEvent[];
+	/** Newest first. */
+	readEventsBefore(query: EarlierEventQuery): readonly ReeveEvent[];
+	/**
+	 * The number of the first event at or after this time, found by bisection: after the wall clock was set
+	 * back, it is one of several such events.
+	 */
+	seqAt(atMs: number): number;
 	/** The number of the newest event, 0 if there is none. */
 	lastSeq(): number;
 	/** The number of the oldest available event; the next number if there is none. */

@@ -128,6 +128,12 @@ export interface TaskQuery {
 
 export type TaskCountQuery = Pick<TaskQuery, "agent" | "within" | "plan" | "sinceMs">;
 
+export interface LetterCount {
+	readonly agentId: string;
+	readonly count: number;
+	readonly sinceMs: number;
+}
+
 export interface PlanQuery {
 	readonly before?: string;
 	readonly limit: number;
@@ -144,6 +150,8 @@ export interface TaskReads {
 	readTasks(query: TaskQuery): readonly StoredTask[];
 	/** The number of tasks by status; statuses without tasks are omitted. */
 	countTasks(query: TaskCountQuery): Readonly<Partial<Record<TaskStatus, number>>>;
+	/** The open dead letters of each agent that has any, and when its first one failed (wall time). */
+	countLetters(): readonly LetterCount[];
 	/** Null if it was never stored. */
 	readTaskInput(taskId: string): TaskInput | null;
 	/** Undefined if there is none. */

@@ -9,9 +9,9 @@ import { generic } from "../adapters/generic.js";
 import { opencode } from "../adapters/opencode.js";
 import { pi } from "../adapters/pi.js";
 import type { AgentSpec } from "../config/spec.js";
+import { SERVICE_TEXTS } from "../core/service-errors.js";
 import { readByRules } from "../core/sign-rule.js";
 import type { Adapter } from "../core/states.js";
-import { SERVICE_TEXTS } from "../core/turn-failure.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 
 const BUILT_IN: Readonly<Record<Adapter, AgentAdapter>> = {

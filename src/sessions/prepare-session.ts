@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import type { AgentSpec, SessionSpec } from "../config/spec.js";
 import { type AdapterProfile, fillFirst, fillIn, PLAIN_PROFILE } from "../core/adapter.js";
 import { type ConversationStart, decideConversation } from "../core/conversation.js";
-import type { StartIntent } from "../engine/runs/life-world.js";
+import type { StartIntent } from "../engine/runs/session-world.js";
 import { adapterOf } from "./adapters.js";
 import { findFiles } from "./find-files.js";
 import {
@@ -49,12 +49,13 @@ export async function prepareSession(
 	env: Readonly<Record<string, string>>,
 	{ folder, temporary, locks, onTrouble }: SessionPlace,
 ): Promise<PreparedSession> {
-	const { profile, readRecord } = adapterOf(spec);
+	const adapter = adapterOf(spec);
+	const { profile, readRecord } = adapter;
 	const values = await sessionValues(spec, env, folder);
 	const conversation = await chooseConversation(profile, intent, values);
 	const all = { ...values, ...conversationValues(conversation.id) };
 	const hasHooks = readRecord !== undefined;
-	if (profile !== PLAIN_PROFILE) await writeOwnFiles(folder, profile, all, { hasHooks });
+	if (profile !== PLAIN_PROFILE) await writeOwnFiles(folder, adapter, all);
 	if (hasHooks) await emptySpool(folder);
 	const log = await prepareLog(profile, all, env, folder);
 	if (spec.seed) {

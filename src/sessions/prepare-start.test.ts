@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseFleet } from "../config/parse-fleet.js";
 import type { AgentSpec } from "../config/spec.js";
-import { NO_CONVERSATION } from "../engine/runs/life-world.js";
+import { NO_CONVERSATION } from "../engine/runs/session-world.js";
 import { createEnvironments } from "./agent-environment.js";
 import { prepareStart } from "./prepare-start.js";
 
@@ -43,14 +43,14 @@ test("variables of systemd for the daemon's service are not passed to agents", a
 	for (const name of Object.keys(service)) expect(env).not.toHaveProperty(name);
 });
 
-test("an agent that is given such a variable by name has it", async () => {
+test("an agent gets such a variable if it is named explicitly", async () => {
 	const agent = "{ command: [ls], env: { NOTIFY_SOCKET: /mine } }";
 	expect((await prepare(agent, { NOTIFY_SOCKET: "/run/n" })).env).toMatchObject({
 		NOTIFY_SOCKET: "/mine",
 	});
 });
 
-test("the time an agent has for its drain is also what the host gives it", async () => {
+test("the drain timeout of an agent is also the limit of the host", async () => {
 	const agent = "{ command: [ls], drain: { timeout: 7s } }";
 	expect((await prepare(agent, {})).stopTimeoutMs).toBe(7_000);
 });

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { AgentSpec } from "../config/spec.js";
 import { composeEnvironment, type EnvLayer, valuesOf } from "../core/environment.js";
-import type { Prepared, StartIntent } from "../engine/runs/life-world.js";
+import type { Prepared, StartIntent } from "../engine/runs/session-world.js";
 import type { Home } from "../home/paths.js";
 import { checkLaunch } from "../host/spawn-errors.js";
 import { adapterOf } from "./adapters.js";

@@ -19,7 +19,8 @@ export function createProbes(
 	environments: Environments,
 ): ReadinessProbes {
 	const path = join(logDir, "current.log");
-	const before = stat(path).catch(() => null);
+	const waitsForLine = spec.kind !== "call" && spec.ready?.log != null;
+	const before = waitsForLine ? stat(path).catch(() => null) : null;
 	return {
 		async logMatches(pattern) {
 			const [old, now] = [await before, await stat(path)];

@@ -6,19 +6,14 @@
  * as well. An unreadable file is not changed. The previous version is kept as `NAME.previous`.
  */
 
-import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-	type AdapterProfile,
-	fillFirst,
-	fillIn,
-	type LogProfile,
-	type Seed,
-} from "../core/adapter.js";
+import { fillFirst, fillIn, type LogProfile, type Seed } from "../core/adapter.js";
 import { addToJson, hasInJson, type JsonAddition } from "../core/json-edit.js";
 import { replaceFile } from "../home/replace-file.js";
 import { readIfThere, updateFile } from "../home/update-file.js";
+import type { AgentAdapter } from "../ports/adapter.js";
 import { HOOK_SCRIPT } from "./spool.js";
 
 export type Values = Readonly<Record<string, string | undefined>>;
@@ -26,18 +21,31 @@ export type Values = Readonly<Record<string, string | undefined>>;
 /** The program that hooks use to write records. */
 export const hookOf = (folder: string) => join(folder, "hook.sh");
 
-/** The files of Reeve's own in the agent's folder, as they must be at every start. */
+/** Writes Reeve's own files into the agent's folder, as they must be at every start. */
 export async function writeOwnFiles(
 	folder: string,
-	{ files }: AdapterProfile,
+	{ profile, programs = [], readRecord }: AgentAdapter,
 	values: Values,
-	{ hasHooks }: { readonly hasHooks: boolean },
 ): Promise<void> {
 	await mkdir(folder, { recursive: true, mode: 0o700 });
-	if (hasHooks) await writeIfChanged(hookOf(folder), HOOK_SCRIPT, 0o700);
-	for (const { name, text } of files) {
+	if (readRecord !== undefined) {
+		await writeIfChanged(hookOf(folder), await readProgram(HOOK_SCRIPT), 0o700);
+	}
+	for (const { name, source } of programs) {
+		await writeIfChanged(join(folder, name), await readProgram(source), 0o600);
+	}
+	for (const { name, text } of profile.files) {
 		await writeIfChanged(join(folder, name), fillIn(text, values) ?? text, 0o600);
 	}
+}
+
+const programTexts = new Map<string, string>();
+
+/** Each is read once: an agent must be able to start while the package is being replaced. */
+async function readProgram(source: URL): Promise<string> {
+	const text = programTexts.get(source.href) ?? (await readFile(source, "utf8"));
+	programTexts.set(source.href, text);
+	return text;
 }
 
 /** A restart mostly finds the files as they are to be, and new files are slow on a file system that has aged. */

@@ -45,18 +45,18 @@ describe("records", () => {
 });
 
 describe("a log", () => {
-	const said = async (from: ReturnType<typeof reader>) =>
+	const reported = async (from: ReturnType<typeof reader>) =>
 		(await from.read(file, readerAt)).map(({ detail }) => detail);
 
 	test("is read as it is written, each record once", async () => {
 		const log = reader();
-		expect(await said(log)).toEqual([]);
+		expect(await reported(log)).toEqual([]);
 		writeFileSync(file, '{"status":1}\n{"sta');
-		expect(await said(log)).toEqual(["1"]);
+		expect(await reported(log)).toEqual(["1"]);
 		appendFileSync(file, 'tus":2}\n{\n  "status": 3');
-		expect(await said(log)).toEqual(["1", "2"]);
+		expect(await reported(log)).toEqual(["1", "2"]);
 		appendFileSync(file, "\n}\n");
-		expect(await said(log)).toEqual(["1", "2", "3"]);
+		expect(await reported(log)).toEqual(["1", "2", "3"]);
 	});
 
 	test("has the time at which a record was written, where the record includes it", async () => {
@@ -69,17 +69,17 @@ describe("a log", () => {
 	test("is emptied when it has grown large, and read on from its beginning (A6)", async () => {
 		const log = reader();
 		writeFileSync(file, `{"status":1}\n${`{"x":"${"y".repeat(1_000)}"}\n`.repeat(1_100)}`);
-		expect(await said(log)).toEqual(["1"]);
+		expect(await reported(log)).toEqual(["1"]);
 		expect(statSync(file).size).toBe(0);
 		appendFileSync(file, '{"status":2}\n');
-		expect(await said(log)).toEqual(["1", "2"]);
+		expect(await reported(log)).toEqual(["1", "2"]);
 	});
 
 	test("that is not in the agent's own folder is never changed", async () => {
 		const log = reader(join(folder, "other"));
 		writeFileSync(file, `{"x":"${"y".repeat(1_100_000)}"}\n`);
 		const { size } = statSync(file);
-		await said(log);
+		await reported(log);
 		await removeOldLogs(join(folder, "other"), file);
 		expect(statSync(file).size).toBe(size);
 	});

@@ -166,7 +166,11 @@ const STAMP = /^\[?(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:[.,]\d+)?(?:Z|[+-]\
 
 /** Its own time if it has one; otherwise now. */
 function timeOf(record: JsonRecord): number {
-	const said = [record["timestamp"], record["time"], STAMP.exec(String(record["text"] ?? ""))?.[1]];
-	const times = said.map((each) => (typeof each === "string" ? Date.parse(each) : Number.NaN));
+	const reported = [
+		record["timestamp"],
+		record["time"],
+		STAMP.exec(String(record["text"] ?? ""))?.[1],
+	];
+	const times = reported.map((each) => (typeof each === "string" ? Date.parse(each) : Number.NaN));
 	return times.find((time) => !Number.isNaN(time)) ?? Date.now();
 }

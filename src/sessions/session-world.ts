@@ -8,7 +8,7 @@ import { findConversation } from "../core/conversation.js";
 import { screenText } from "../core/safe-text.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
-import type { SessionWorld } from "../engine/runs/life-world.js";
+import type { SessionWorld } from "../engine/runs/session-world.js";
 import type { Home } from "../home/paths.js";
 import { readConnections } from "../host/connections.js";
 import { readOpenFiles } from "../host/open-files.js";
@@ -55,12 +55,8 @@ export function createSessionWorld(
 	{ values: environmentOf }: Environments,
 	nativeProgram: () => string,
 ): SessionWorld {
-	const readerAt: SignReaderAt = (atMs) => ({
-		resetAtMs: (text) => parseResetTime(text, atMs, offsetOfZone),
-	});
-
 	const transcripts = createTranscriptReader();
-	const readers = createAgentReaders(home, readerAt, valuesFor);
+	const readers = createAgentReaders(home, valuesFor);
 
 	const places = new Map<string, Places>();
 
@@ -108,14 +104,14 @@ export function createSessionWorld(
 		lastWords: (spec) => readLastWords(logDirOf(home.logs, spec.id)),
 		async signs(spec, conversation, sinceMs) {
 			const adapter = adapterOf(spec);
-			const told = await readers.readSpool(spec);
+			const reported = await readers.readSpool(spec);
 			const logged = await readers.readLog(spec).catch(() => []);
-			const id = conversation ?? lastConversation(told);
+			const id = conversation ?? lastConversation(reported);
 			const paths = await recordOf(spec, id, sinceMs).catch(() => []);
 			const written = await Promise.all(
-				paths.map((path) => transcripts.read(path, adapter, readerAt).catch(() => [])),
+				paths.map((path) => transcripts.read(path, adapter, readerOf(spec)).catch(() => [])),
 			);
-			const all = [...told, ...logged, ...written.flat()]
+			const all = [...reported, ...logged, ...written.flat()]
 				.filter(({ atMs }) => atMs >= sinceMs)
 				.sort((a, b) => a.atMs - b.atMs);
 			return refineFailures(all);
@@ -140,8 +136,15 @@ export function createSessionWorld(
 		},
 		toolWork: readToolWork,
 		connections: (runId, process) => readConnections(runId, process, nativeProgram),
-		readReset: (text, atMs) => readerAt(atMs).resetAtMs(text),
+		readReset: (spec, text, atMs) => readerOf(spec)(atMs).resetAtMs(text),
 	};
+}
+
+/** A CLI prints times in the zone of its own environment if that names one. */
+function readerOf({ env }: AgentSpec): SignReaderAt {
+	const offsetOf = (zone: string | null, atMs: number) =>
+		offsetOfZone(zone ?? env["TZ"] ?? null, atMs);
+	return (atMs) => ({ resetAtMs: (text) => parseResetTime(text, atMs, offsetOf) });
 }
 
 /** Readers of the files that one agent's CLI writes for Reeve. */
@@ -156,7 +159,6 @@ interface AgentReaders {
 /** The spools and logs of all agents, each with a reader that tracks new records. */
 function createAgentReaders(
 	home: Pick<Home, "agents">,
-	readerAt: SignReaderAt,
 	valuesFor: (spec: AgentSpec) => Promise<Values>,
 ) {
 	const readers = new Map<string, AgentReaders>();
@@ -180,11 +182,11 @@ function createAgentReaders(
 	}
 
 	return {
-		readSpool: (spec: AgentSpec) => readersOf(spec).spool.read(readerAt),
+		readSpool: (spec: AgentSpec) => readersOf(spec).spool.read(readerOf(spec)),
 		async readLog(spec: AgentSpec): Promise<readonly AgentSign[]> {
 			const { log, logPath } = readersOf(spec);
 			const path = log === null ? null : await logPath;
-			return log === null || path === null ? [] : log.read(path, readerAt);
+			return log === null || path === null ? [] : log.read(path, readerOf(spec));
 		},
 	};
 }

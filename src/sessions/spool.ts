@@ -2,9 +2,22 @@
  * The records of an agent's hooks, one small file each, written atomically. Writing them needs no
  * daemon, so nothing is lost while there is none. Of frequent events only the last is kept, and of the
  * others a few hundred (A6).
+ *
+ * On a full disk a hook overwrites a spare file that was written in advance. When no spare is left, the
+ * time of the lost report is noted, and the agent's activity is unknown from then on.
  */
 
-import { lstat, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import {
+	lstat,
+	mkdir,
+	readdir,
+	readFile,
+	rename,
+	rm,
+	stat,
+	utimes,
+	writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentSign } from "../core/sign.js";
 import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js";
@@ -12,28 +25,49 @@ import type { AgentAdapter, JsonRecord, SignReaderAt } from "../ports/adapter.js
 const RECORDS_MAX = 300;
 const RECORD_BYTES_MAX = 2_097_152;
 
-/** `hook.sh EVENT each|last [JSON]`: the record is the third argument, or stdin. */
-export const HOOK_SCRIPT = `#!/bin/sh
-umask 077
-[ -d "$REEVE_SPOOL" ] || exit 0
-beside=$(mktemp "$REEVE_SPOOL/.$1.XXXXXX") || exit 0
-if [ "$2" = last ]; then cat > /dev/null; printf '{}' > "$beside"; name="$1.last"
-elif [ $# -ge 3 ]; then printf '%s' "$3" > "$beside"; name="$1\${beside##*/.$1}"
-else cat > "$beside"; name="$1\${beside##*/.$1}"; fi
-mv -f "$beside" "$REEVE_SPOOL/$name.json"
-exit 0
-`;
+const SPARES = 8;
+const SPARE_BYTES = 4_096;
+const SPARE = /^\.spare\.\d+$/;
+const LOST = ".lost";
+
+/** The script that hooks run to write a record. */
+export const HOOK_SCRIPT = new URL("./hook.sh", import.meta.url);
 
 export const spoolOf = (folder: string) => join(folder, "spool");
 
-/** Records of an earlier run must not be attributed to this one. Links are removed, not followed. */
+/** Records of an earlier run must not be attributed to this one; spares are kept. Links are removed, not followed. */
 export async function emptySpool(folder: string): Promise<void> {
 	const spool = spoolOf(folder);
 	const there = await lstat(spool).catch(() => null);
 	if (there?.isDirectory() !== true) await rm(spool, { recursive: true, force: true });
 	await mkdir(spool, { recursive: true, mode: 0o700 });
-	for (const name of await readdir(spool)) {
+	const names = await readdir(spool);
+	for (const name of names.filter((each) => !SPARE.test(each))) {
 		await rm(join(spool, name), { recursive: true, force: true });
+	}
+	for (
+		let missing = SPARES;
+		missing > 0 && (await addSpare(spool, await readdir(spool)));
+		missing--
+	);
+	// It exists from the start: on a full disk only its time can change.
+	await writeFile(join(spool, LOST), "", { mode: 0o600 });
+	await utimes(join(spool, LOST), 0, 0);
+}
+
+/** Writes one of the spares that are missing. False if none is, or there is no space for it. */
+async function addSpare(spool: string, names: readonly string[]): Promise<boolean> {
+	const numbers = Array.from({ length: SPARES }, (_, number) => `.spare.${number + 1}`);
+	const missing = numbers.find((name) => !names.includes(name));
+	if (missing === undefined) return false;
+	const beside = join(spool, `.new${missing}`);
+	try {
+		await writeFile(beside, " ".repeat(SPARE_BYTES), { mode: 0o600 });
+		await rename(beside, join(spool, missing));
+		return true;
+	} catch {
+		await rm(beside, { force: true });
+		return false;
 	}
 }
 
@@ -65,10 +99,20 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 		known.set(name, { atMs, sign });
 	}
 
+	/** The last report that could not be written, if there is one. */
+	async function readLost(): Promise<AgentSign[]> {
+		const stats = await stat(join(spool, LOST)).catch(() => null);
+		if (stats === null || stats.mtimeMs === 0) return [];
+		const lost = { source: "hook", name: "lost", activity: "unknown" } as const;
+		return [{ ...lost, atMs: stats.mtimeMs, detail: "a report was lost: the disk was full" }];
+	}
+
 	return {
 		async read(readerAt) {
 			if (adapter.readRecord === undefined) return [];
-			const names = (await readdir(spool).catch(() => [])).filter((name) => name.endsWith(".json"));
+			const all: readonly string[] = await readdir(spool).catch(() => []);
+			if (all.includes(LOST)) await addSpare(spool, all);
+			const names = all.filter((name) => name.endsWith(".json"));
 			const there = new Set(names);
 			for (const name of known.keys()) if (!there.has(name)) known.delete(name);
 			for (const name of names) {
@@ -79,7 +123,8 @@ export function createSpoolReader(folder: string, adapter: AgentAdapter): SpoolR
 				known.delete(name);
 				await rm(join(spool, name), { force: true });
 			}
-			return ordered.slice(-RECORDS_MAX).flatMap(([, { sign }]) => sign ?? []);
+			const signs = ordered.slice(-RECORDS_MAX).flatMap(([, { sign }]) => sign ?? []);
+			return [...signs, ...(await readLost())].sort((a, b) => a.atMs - b.atMs);
 		},
 	};
 }

@@ -39,8 +39,8 @@ async function readTranscriptEnd(
 		.flatMap((line): readonly AgentSign[] => {
 			const data = parseLine(line);
 			if (data === null) return [];
-			const said = Date.parse(String(data["timestamp"]));
-			const atMs = Number.isNaN(said) ? changedAtMs : said;
+			const reported = Date.parse(String(data["timestamp"]));
+			const atMs = Number.isNaN(reported) ? changedAtMs : reported;
 			const meaning = readTranscript(data, readerAt(atMs));
 			if (meaning === null) return [];
 			return [{ ...meaning, source: "transcript", name: String(data["type"] ?? "line"), atMs }];

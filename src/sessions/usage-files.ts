@@ -3,7 +3,7 @@
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TimedReading, UsageCursor } from "../core/usage.js";
-import type { NewUsage } from "../engine/runs/life-world.js";
+import type { NewUsage } from "../engine/runs/session-world.js";
 import type { JsonRecord, UsageSource } from "../ports/adapter.js";
 
 /** Per read; the rest follows with the next one. */

@@ -6,10 +6,7 @@
  */
 
 import { type Redactor, redactDeep } from "../core/redact.js";
-import type { PendingEffect, Store, StoreTransaction } from "../ports/store.js";
-
-/** Effects whose payload contains text from an agent. Others are used as data later. */
-const TEXT_EFFECTS: ReadonlySet<string> = new Set(["notification", "account"]);
+import type { Store, StoreTransaction } from "../ports/store.js";
 
 export function redactStore(store: Store, redact: Redactor["redact"]): Store {
 	return {
@@ -24,17 +21,30 @@ function redactTransaction(inner: StoreTransaction, redact: Redactor["redact"]):
 		...row,
 		reason: redact(row.reason),
 	});
-	const effectOf = (effect: PendingEffect): PendingEffect =>
-		TEXT_EFFECTS.has(effect.type)
-			? { ...effect, payload: redactDeep(effect.payload, redact) }
-			: effect;
 	return {
 		putAgent: (agent) => inner.putAgent(reasonOf(agent)),
 		removeAgent: (id) => inner.removeAgent(id),
 		putRun: (run) => inner.putRun(run),
 		putExit: (exit) => inner.putExit(reasonOf(exit)),
-		putEffect: (effect) => inner.putEffect(effectOf(effect)),
+		putEffect: (effect) =>
+			inner.putEffect(
+				effect.type === "notification"
+					? { ...effect, payload: redactDeep(effect.payload, redact) }
+					: effect,
+			),
 		removeEffect: (key) => inner.removeEffect(key),
+		putCursor: (reader, seq) => inner.putCursor(reader, seq),
+		putMessage: (message) => inner.putMessage(message),
+		removeMessage: (id) => inner.removeMessage(id),
+		putQuestion: (question) => inner.putQuestion(question),
+		removeQuestion: (agentId) => inner.removeQuestion(agentId),
+		putAccount: (account) => inner.putAccount(redactDeep(account, redact)),
+		putScreenQuestion: (question) => inner.putScreenQuestion(redactDeep(question, redact)),
+		removeScreenQuestion: (agentId) => inner.removeScreenQuestion(agentId),
+		putFinishedTurn: (turn) => inner.putFinishedTurn(redactDeep(turn, redact)),
+		removeFinishedTurn: (agentId) => inner.removeFinishedTurn(agentId),
+		putUsage: (usage) => inner.putUsage(usage),
+		removeUsage: (agentId) => inner.removeUsage(agentId),
 		appendEvent: (event, atMs) =>
 			inner.appendEvent({ ...event, data: redactDeep(event.data, redact) } as typeof event, atMs),
 		putTask: (task) => inner.putTask({ ...reasonOf(task), error: redactDeep(task.error, redact) }),

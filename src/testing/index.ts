@@ -1,9 +1,17 @@
-/** `reeve/testing`: clocks, backends, a mock model API and a fake agent for tests of code that uses Reeve. */
+/** `reeve/testing`: clocks, backends, a mock model API, a fake agent and the conformance suites of backends and stores. */
 
 export type { Instant } from "../core/time.js";
 export type { Backend } from "../ports/backend.js";
 export type { Clock } from "../ports/clock.js";
 export type { CallAdapter } from "../ports/executor.js";
+export type { Store } from "../ports/store.js";
+export {
+	type BackendConformanceOptions,
+	backendConformance,
+} from "./conformance/backend-conformance.js";
+export type { BackendBehaviour, BackendWorld } from "./conformance/backend-world.js";
+export type { ConformanceTest } from "./conformance/conformance-test.js";
+export { type StoreWorld, storeConformance } from "./conformance/store-conformance.js";
 export { fakeAgentCommand, fakeAgentPath } from "./fake-agent/fake-agent.js";
 export type { FakeAgentScript } from "./fake-agent/script.js";
 export { createManualClock, type ManualClock } from "./manual-clock.js";

@@ -17,6 +17,9 @@ import type {
 	RunProcess,
 	RunProcesses,
 	RunReference,
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
 	StartFailure,
 	StartRequest,
 	StartResult,
@@ -329,8 +332,27 @@ class Client implements ScriptedBackend {
 		run.typed.push(Buffer.from(run.life.marksPastes ? markPaste(text) : text));
 	}
 
-	async screen({ runId }: RunHandle): Promise<string> {
-		return this.#runOf(runId).printed.trimEnd();
+	async screen({ runId }: RunHandle): Promise<ScreenText> {
+		return { text: this.#runOf(runId).printed.trimEnd(), isIncomplete: false };
+	}
+
+	async watchScreen({ runId }: RunHandle, watcher: ScreenWatcher): Promise<ScreenWatch> {
+		const run = this.#runOf(runId);
+		const onChange = () => watcher.onChange();
+		const onClose = (reason: string) => watcher.onClose(reason);
+		const viewer = { onSnapshot: onChange, onOutput: onChange, onClose };
+		run.viewers.add(viewer);
+		return {
+			read: async () => {
+				const lines = run.printed.trimEnd().split("\n").slice(-run.size.rows);
+				return {
+					...run.size,
+					lines: lines.map((text) => (text === "" ? [] : [{ text }])),
+					...{ cursor: { x: 0, y: 0, visible: true }, title: "", complete: true },
+				};
+			},
+			close: () => void run.viewers.delete(viewer),
+		};
 	}
 
 	async attach(

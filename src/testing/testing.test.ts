@@ -3,7 +3,7 @@ import { createManualClock } from "./manual-clock.js";
 import { createRandom } from "./random.js";
 
 describe("the manual clock", () => {
-	test("runs what falls due in order, each at its own moment, also what that schedules", () => {
+	test("runs due timers in order, each at its own time, including timers that they create", () => {
 		const clock = createManualClock();
 		const ran: string[] = [];
 		const note = (name: string) => () => ran.push(`${name} at ${clock.now().steadyMs}`);
@@ -20,7 +20,7 @@ describe("the manual clock", () => {
 		expect(ran.at(-1)).toBe("late at 20");
 	});
 
-	test("does not run what was called off", () => {
+	test("does not run cancelled timers", () => {
 		const clock = createManualClock();
 		const cancel = clock.schedule(1, () => expect.unreachable());
 		cancel();
@@ -38,7 +38,7 @@ describe("the manual clock", () => {
 });
 
 describe("random numbers from a seed", () => {
-	test("are the same for the same seed and others for another", () => {
+	test("are the same for the same seed and different for another", () => {
 		const draw = (seed: number) => {
 			const random = createRandom(seed);
 			return Array.from({ length: 20 }, () => random.next());

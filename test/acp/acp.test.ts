@@ -75,7 +75,7 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 		});
 	});
 
-	test("never takes an answer to one question for that to another", async () => {
+	test("never uses an answer to one question for another", async () => {
 		const both = [ask("tool one"), ask("tool two")];
 		for (const answer of ["yes", "no"]) {
 			await question();
@@ -89,7 +89,7 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 		expect(texts.sort()).toEqual(["the answer was no", "the answer was yes"]);
 	});
 
-	test("is cancelled, and what it asked is withdrawn", async () => {
+	test("is cancelled, and its question is withdrawn", async () => {
 		const asked = ask("tool");
 		await question();
 		expect(await call("cancel", {})).toMatchObject({ status: "succeeded" });
@@ -102,13 +102,13 @@ describe("an ACP agent", { timeout: 120_000 }, () => {
 		["fail", "backend_failure", "the model is on fire"],
 		["refuse", "invalid_request", "the model refused"],
 		["die", "backend_failure", ""],
-	])("that %ss is reported as such", async (prompt, kind, words) => {
+	])("that %ss is reported with its cause", async (prompt, kind, words) => {
 		const { status, attempts } = await ask(prompt);
 		expect([status, attempts[0]?.error?.kind]).toEqual(["dead_lettered", kind]);
 		expect(JSON.stringify(attempts)).toContain(words);
 	});
 
-	test("says that there is no such conversation", async () => {
+	test("reports an unknown conversation", async () => {
 		const { attempts } = await ask("echo", "s-0-0");
 		expect(attempts[0]?.error).toMatchObject({ kind: "invalid_request" });
 		expect(JSON.stringify(attempts)).toContain("cannot resume conversation s-0-0");

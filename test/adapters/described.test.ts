@@ -44,7 +44,7 @@ describe("copilot, by its record and its log", () => {
 		expect(told).toEqual([{ inTool: true }, { inTool: false }]);
 	});
 
-	it("reports why turns failed, and that others succeeded", () => {
+	it("reports why turns failed, and which ones succeeded", () => {
 		const causes = meanings.flatMap(({ failure }) => (failure ? [failure.cause] : []));
 		expect(causes).toEqual(["auth", "overloaded", "overloaded", "refused"]);
 		expect(meanings.findLast(({ failure }) => failure !== undefined)?.failure).toBeNull();

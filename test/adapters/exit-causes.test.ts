@@ -181,7 +181,7 @@ describe.each([
 			["refuses its settings", { code: 52 }, "config"],
 			["is cancelled", { code: 130 }, "crash"],
 			[
-				"says why with a number that looks like a signal",
+				"reports a cause with a number that looks like a signal",
 				{ code: 173, words: "[API Error: You have exhausted your daily quota on this model.]" },
 				"usage_limit",
 			],
@@ -291,12 +291,12 @@ describe("a reported cause", () => {
 		expect(judge("gemini", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
 	});
 
-	it("is what to do about it", () => {
+	it("is the hint", () => {
 		const words = "cannot be used with root/sudo privileges";
 		expect(judge("claude", { code: 1, words }).detail).toContain("IS_SANDBOX");
 	});
 
-	it("is not what the backend has seen for itself", () => {
+	it("does not replace the facts of the backend", () => {
 		const report = exitReport({ uptimeMs: 1, code: 137, cause: "out_of_memory" });
 		const evidence = { signs: [], lastWords: "401", atMs: NOW, readReset: reader.resetAtMs };
 		expect(explainExit(named("claude").profile, report, evidence).cause).toBe("out_of_memory");

@@ -51,6 +51,18 @@ describe("codex", () => {
 		expect(failureIn(meaningsOf("codex", "now ok"))).toBeNull();
 	});
 
+	test("reports the cause that it names, also by a name that only services use", () => {
+		const { readTranscript } = adapterOf({ adapter: "codex", profile: null });
+		const causeOf = (info: string) => {
+			const error = { message: "no", codex_error_info: info };
+			const payload = { type: "task_complete", error };
+			return readTranscript?.({ type: "event_msg", payload }, read)?.failure?.cause;
+		};
+		expect(["model_not_found", "server_overloaded", "other"].map(causeOf)).toEqual([
+			...["config", "overloaded", "unknown"],
+		]);
+	});
+
 	test("reports a running tool until it has finished", () => {
 		const tools = meaningsOf("codex", "now tool").flatMap(({ inTool }) => inTool ?? []);
 		expect(tools).toEqual([true, false, false]);

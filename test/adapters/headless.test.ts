@@ -178,7 +178,7 @@ test("codex without the variable that holds its key is unusable, and not tried a
 	});
 });
 
-test.each(CLIS)("what %s says of its failure has no colours in it", (cli) => {
+test.each(CLIS)("the failure text of %s contains no colours", (cli) => {
 	const stderr = "\u001b]0;title\u0007\u001b[1;31mit is broken\u001b[0m\u001b[K\n";
 	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS };
 	expect(adapterOf(cli).parse(request(), ended)).toMatchObject({ error: "failure: it is broken" });

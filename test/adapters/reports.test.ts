@@ -1,6 +1,6 @@
 /** The reports of Reeve's own plugin and extension, from events recorded with the real CLIs. */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -18,11 +18,12 @@ afterEach(() => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-/** The file that an adapter gives its CLI, as a module. */
+/** Loads a fresh copy of the program that an adapter gives its CLI. */
 async function load(adapter: string): Promise<Record<string, unknown>> {
-	const [file] = adapterOf({ adapter, profile: null }).profile.files;
-	const path = join(folder, file?.name ?? "");
-	writeFileSync(path, file?.text ?? "");
+	const [program] = adapterOf({ adapter, profile: null }).programs ?? [];
+	if (program === undefined) throw new Error(`${adapter} has no program`);
+	const path = join(folder, program.name);
+	copyFileSync(program.source, path);
 	return import(/* @vite-ignore */ path);
 }
 
@@ -33,6 +34,17 @@ async function signs(adapter: string) {
 const last = async (adapter: string) => (await signs(adapter)).at(-1);
 
 type Hook = (input: object, output: object) => Promise<void>;
+
+it("leaves npm's own settings to the tools of opencode, which uses others for the install before plugins", async () => {
+	const { env } = adapterOf({ adapter: "opencode", profile: null }).profile;
+	const ours = Object.entries(env).filter(([name]) => name.startsWith("npm_config_"));
+	expect(ours.map(([name]) => name)).toEqual([
+		...["npm_config_fetch_retries", "npm_config_fetch_timeout"],
+	]);
+	for (const [name, value] of ours) vi.stubEnv(name, value ?? "");
+	await load("opencode");
+	for (const [name] of ours) expect(process.env[name]).toBeUndefined();
+});
 
 async function openOpencode() {
 	const { Reeve } = (await load("opencode")) as { Reeve: () => Promise<Record<string, Hook>> };
@@ -60,6 +72,29 @@ async function openOpencode() {
 		},
 	};
 }
+
+it("writes a report that could not be written later, with the time of its event", async () => {
+	const { prompt, status } = await openOpencode();
+	const away = `${spoolOf(folder)}-away`;
+	renameSync(spoolOf(folder), away);
+	await prompt("one");
+	const beforeMs = Date.now();
+	renameSync(away, spoolOf(folder));
+	expect(await signs("opencode")).toEqual([]);
+	await expect.poll(async () => (await signs("opencode")).length).toBe(1);
+	const [sign] = await signs("opencode");
+	expect(sign).toMatchObject({ prompt: "one" });
+	expect(sign?.atMs).toBeLessThanOrEqual(beforeMs + 1);
+	// The next report takes earlier ones with it.
+	renameSync(spoolOf(folder), away);
+	await prompt("two");
+	renameSync(away, spoolOf(folder));
+	await status({ type: "busy" });
+	expect((await signs("opencode")).slice(1)).toMatchObject([
+		{ prompt: "two" },
+		{ activity: "busy" },
+	]);
+});
 
 describe("opencode", () => {
 	it("reports a prompt once it is stored, and only once", async () => {
@@ -135,7 +170,7 @@ describe("opencode", () => {
 		info: { role: "assistant", id, time: { completed: 1 }, tokens: { output: 0 }, ...more },
 	});
 
-	it("reports that the service answers with nothing, which it asks again and again", async () => {
+	it("reports that the service keeps returning empty responses", async () => {
 		const { prompt, event, idle } = await openOpencode();
 		await prompt("one");
 		for (const id of ["a", "a", "b", "c"]) {
@@ -149,7 +184,7 @@ describe("opencode", () => {
 		expect(await last("opencode")).toMatchObject({ failure: { cause: "unknown" } });
 	});
 
-	it("takes an answer for one, with or without a count of tokens", async () => {
+	it("recognises an answer with or without a token count", async () => {
 		const { prompt, event, idle } = await openOpencode();
 		await prompt("one");
 		await event("message.part.updated", { part: { type: "text", text: "hi", messageID: "a" } });

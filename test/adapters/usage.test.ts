@@ -19,7 +19,7 @@ import {
 	type Usage,
 	type UsageCursor,
 } from "../../src/core/usage.js";
-import type { NewUsage } from "../../src/engine/runs/life-world.js";
+import type { NewUsage } from "../../src/engine/runs/session-world.js";
 import type { UsageSource } from "../../src/ports/adapter.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 import { headlessFor } from "../../src/sessions/headless.js";
@@ -163,7 +163,7 @@ describe("a call", () => {
 		["opencode", 7_710, 0],
 		["pi", 1_450, 0],
 	])(
-		"to %s that continues reports the increase, or the total as such",
+		"to %s that continues reports the increase, or marks a total as a total",
 		(adapter, input, costUsd) => {
 			const used = usedIn(adapter, "resumed");
 			expect(used).toMatchObject({ input, costUsd: costUsd && expect.closeTo(costUsd, 9) });
@@ -172,7 +172,7 @@ describe("a call", () => {
 		},
 	);
 
-	test("to claude counts what its subagents used, and every result of the stream", () => {
+	test("to claude counts the usage of its subagents, and every result of the stream", () => {
 		expect(usedIn("claude", "subagent")).toMatchObject({
 			...{ input: 36_931, output: 73, costUsd: expect.closeTo(0.149184, 9) },
 		});

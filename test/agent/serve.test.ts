@@ -46,7 +46,7 @@ describe("an agent made with the kit, called once", () => {
 		expect(ending(await call(action, { name: "Ada" }))).toBe(expected);
 	});
 
-	test("says what went wrong, without a stack", async () => {
+	test("reports the failure without a stack", async () => {
 		const end = await call("fail");
 		expect(reasonOf(end)).toBe("agent returned error with code 500: the disk is on fire");
 		expect(end.log).toBe("");
@@ -63,7 +63,7 @@ describe("an agent made with the kit, called once", () => {
 		expect(end.log).toMatch(/^Error: the disk is on fire\n {4}at .*does-many-things/);
 	});
 
-	test("may say when to come back", async () => {
+	test("may report a retry delay", async () => {
 		expect((await call("later")).outcome).toMatchObject({ ok: false, retryAfterMs: 1500 });
 	});
 
@@ -159,7 +159,7 @@ describe("an agent of the kit on its own", () => {
 		expect(code).toBe(0);
 	});
 
-	test("says what is no request, answers the rest, and ends with code 1", async () => {
+	test("reports invalid requests, answers the rest, and exits with code 1", async () => {
 		const ended = await run(`hello\n{}\nnull\n${line({ action: "nothing" })}`).done;
 		expect(ended.stderr).toContain("invalid line on stdin");
 		expect(JSON.parse(ended.stdout)).toEqual({

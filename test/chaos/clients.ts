@@ -83,16 +83,29 @@ async function command(
 		book.count(`${name}: done`);
 		return true;
 	}
-	const told = /"code": ?"([a-z_]+)"/.exec(stdout + stderr)?.[1] ?? `exit ${code}`;
+	const told = codeOf(stdout) ?? codeOf(stderr) ?? `exit ${code}`;
 	book.count(`${name}: ${told}`);
 	checkCode(book, name, told, `${stdout}${stderr}`);
 	return false;
 }
 
+/** The code of an error that a command printed; null for a result, such as a task that failed. */
+export function codeOf(printed: string): string | null {
+	try {
+		const { task_id, error } = JSON.parse(printed) as {
+			readonly task_id?: string;
+			readonly error?: { readonly code?: string };
+		};
+		return task_id === undefined ? (error?.code ?? null) : null;
+	} catch {
+		return null;
+	}
+}
+
 /** Failures of the command line itself, not of the daemon. */
 const OF_THE_COMMAND = ["daemon_failed"];
 
-function checkCode(book: Book, name: string, code: string, message: string): void {
+export function checkCode(book: Book, name: string, code: string, message: string): void {
 	const { httpStatus } = ERRORS[code as ErrorCode] ?? { httpStatus: 500 };
 	if (code.startsWith("exit ") || OF_THE_COMMAND.includes(code)) return;
 	if (httpStatus === 500) book.violated(`no request ends with HTTP 500 (${code})`, [name, message]);

@@ -9,7 +9,7 @@ import type { ReeveEvent } from "../../src/core/events.js";
 import type { Message } from "../../src/core/inbox.js";
 import { isEnded } from "../../src/core/task.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
-import type { PendingEffect, StoredAgent, StoredExit, StoredRun } from "../../src/ports/store.js";
+import type { StoredAgent, StoredExit, StoredRun } from "../../src/ports/store.js";
 import type { StoredTask } from "../../src/ports/task-store.js";
 import { loadDriver } from "../../src/store/sqlite/driver.js";
 import { decodeEvent, decodeRecord } from "../../src/store/sqlite/records.js";
@@ -41,9 +41,7 @@ export async function readStored({ home }: ChaosWorld): Promise<Stored> {
 			...{ agents: all("agents"), runs: all("runs"), exits: all("exits"), tasks: all("tasks") },
 			...{ attempts: all("attempts"), plans: all("plans") },
 			events: database.prepare("SELECT * FROM events ORDER BY seq").all().map(decodeEvent),
-			messages: all<PendingEffect>("effects")
-				.filter(({ type }) => type === "inbox")
-				.map(({ payload }) => payload as Message),
+			messages: all("messages"),
 		};
 	} finally {
 		database.close();

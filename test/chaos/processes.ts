@@ -7,8 +7,7 @@ export type ProcessKind =
 	| "starter"
 	| "shim"
 	| "tmux_server"
-	| "tmux_client"
-	| "log_writer"
+	| "pane"
 	| "session"
 	| "task"
 	| "cli"
@@ -31,7 +30,7 @@ const KINDS: readonly [part: string, kind: ProcessKind][] = [
 	["dist/daemon/main.js", "daemon"],
 	["reeve-shim starter", "starter"],
 	["reeve-shim run", "shim"],
-	["log-writer-", "log_writer"],
+	["reeve-shim attach", "pane"],
 	["dist/cli/main.js", "cli"],
 ];
 
@@ -62,7 +61,6 @@ function readProcess(pid: number): ChaosProcess | null {
 
 function kindOf(name: string, command: string): ProcessKind {
 	if (name.startsWith("tmux: server")) return "tmux_server";
-	if (name.startsWith("tmux: client")) return "tmux_client";
 	return KINDS.find(([part]) => command.includes(part))?.[1] ?? "other";
 }
 

@@ -64,7 +64,7 @@ export async function createChaosWorld(seed: number): Promise<ChaosWorld> {
 	for (const name of ["tmp", "locks", "ledgers"]) mkdirSync(join(folder, name));
 	const more = {
 		...{ REEVE_HOME: home, TMPDIR: join(folder, "tmp") },
-		// Warnings say where they come from.
+		// Warnings contain their origin.
 		NODE_OPTIONS: "--trace-warnings",
 	};
 	const fleet = createFleetHome(more, folder);

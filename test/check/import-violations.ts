@@ -42,6 +42,8 @@ export const IMPORT_VIOLATIONS: readonly Violation[] = [
 	crossing("src/cli", "src/engine", ["cli-imports"], "through the client"),
 	crossing("src/cli", "src/http", ["cli-imports"], "through the client"),
 	crossing("dashboard/src", "src/engine", ["dashboard-imports"], "one more client"),
+	crossing("dashboard/src", "src/client", ["dashboard-imports"], "in a browser"),
+	crossing("dashboard/src", "src/core", ["dashboard-imports"], "Add what the page needs"),
 	crossing(
 		"src/backends/tmux",
 		"src/backends/pty",

@@ -18,7 +18,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Ran, runQuietly } from "../../scripts/lib/run.mjs";
 
-export type Step = "types" | "lint" | "imports" | "dead-code" | "generated" | "prose";
+export type Step = "types" | "lint" | "imports" | "dead-code" | "generated" | "prose" | "shell";
 
 /** The change of one file: its new text, or a function of the old text. */
 export type Change = string | ((before: string) => string);
@@ -88,6 +88,7 @@ const FINDING: Readonly<Record<Exclude<Step, "dead-code">, RegExp>> = {
 	imports: /^ *error (?<rule>[\w-]+): (?<file>\S+)/gm,
 	generated: /^(?<file>\S+) (?<rule>is stale)/gm,
 	prose: /^(?<file>\S+?):\d+: "(?<rule>[\w ]+)" is not plain English/gm,
+	shell: /^(?<file>\S+) has a (?<rule>syntax error)/gm,
 };
 
 /** Each finding once, in order: `src/core/planted.ts: lint/suspicious/noExplicitAny`. */

@@ -40,6 +40,14 @@ const TYPE_VIOLATIONS: readonly Violation[] = [
 		plant: { "scripts/planted.mjs": "/** @type {number} */\nexport const planted = 'one';\n" },
 		finds: ["scripts/planted.mjs: TS2322"],
 	},
+	{
+		title: "a type error in a plugin for an agent CLI",
+		plant: {
+			"src/adapters/pi/reeve-extension.js": (before) =>
+				before.replace("({ text }) =>", "({ texts: text }) =>"),
+		},
+		finds: ["src/adapters/pi/reeve-extension.js: TS2339"],
+	},
 ];
 
 const DEAD_CODE: readonly Violation[] = [
@@ -69,12 +77,21 @@ const DEAD_CODE: readonly Violation[] = [
 	},
 ];
 
+const SHELL: readonly Violation[] = [
+	{
+		title: "a syntax error in the script of the hooks",
+		plant: { "src/sessions/hook.sh": (before) => before.replace("\nelse\n", "\nelse if\n") },
+		finds: ["src/sessions/hook.sh: syntax error"],
+	},
+];
+
 const PLANTED: readonly (readonly [Step, readonly Violation[]])[] = [
 	["lint", LINT_VIOLATIONS],
 	["imports", IMPORT_VIOLATIONS],
 	["types", TYPE_VIOLATIONS],
 	["dead-code", DEAD_CODE],
 	["prose", PROSE_VIOLATIONS],
+	["shell", SHELL],
 ];
 
 describe("planted violations", { timeout: 300_000 }, () => {
@@ -105,7 +122,7 @@ describe("planted violations", { timeout: 300_000 }, () => {
 		}
 	}
 
-	test("generated catches a file that is not what the source makes of it", async () => {
+	test("generated catches a stale file", async () => {
 		const { output: list } = await copy.run("scripts/generate.mjs", "--list");
 		const [first] = list.split("\n").filter((line) => line !== "");
 		if (first === undefined) throw new Error("nothing is generated, so this proves nothing");

@@ -21,7 +21,7 @@ export const PROSE_VIOLATIONS: readonly Violation[] = [
 	{
 		title: "a comment without a noun",
 		plant: { "src/core/planted.ts": `// What waits is sent.\n${LEAF}` },
-		finds: ["src/core/planted.ts: What"],
+		finds: ["src/core/planted.ts: What", "src/core/planted.ts: What waits"],
 		says: "start with the noun",
 	},
 	{
@@ -46,5 +46,27 @@ export const PROSE_VIOLATIONS: readonly Violation[] = [
 			"src/core/planted.ts: taken for",
 		],
 		says: "available",
+	},
+	{
+		title: "a phrase of the old style in a test name and in a message",
+		plant: {
+			"src/core/planted.ts":
+				"export const planted = ['says what is missing', 'it is said to be gone for good'];\n",
+		},
+		finds: [
+			"src/core/planted.ts: for good",
+			"src/core/planted.ts: is said",
+			"src/core/planted.ts: says what",
+		],
+		says: "permanently",
+	},
+	{
+		title: "a banned phrase in C and in a shell script",
+		plant: {
+			"src/native/planted.c": "/* The starter takes up the rest. */\n",
+			"src/sessions/planted.sh": "# Mends the spool.\n",
+		},
+		finds: ["src/native/planted.c: takes up", "src/sessions/planted.sh: Mends"],
+		says: "resume, reattach, adopt",
 	},
 ];

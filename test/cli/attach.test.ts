@@ -1,4 +1,4 @@
-/** `reeve attach` in a real terminal, against a daemon that says what the test wants. */
+/** `reeve attach` in a real terminal, against a daemon with scripted responses. */
 
 import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -133,7 +133,7 @@ describeWithTmux("reeve attach", () => {
 		expect(desk.messages.at(-1)).toEqual({ type: "resize", columns: 72, rows: 20 });
 	});
 
-	test("with --ro nothing is typed and nothing is taken over", async () => {
+	test("with --ro input is ignored and the size is not changed", async () => {
 		const desk = await openDesk();
 		const terminal = attach(desk, "--ro");
 		await terminal.waitFor("read only");
@@ -190,7 +190,7 @@ describeWithTmux("reeve attach", () => {
 			return { desk, terminal };
 		}
 
-		test("reports the exit and asks what to do; continue attaches again", async () => {
+		test("reports the exit and asks for a decision; continue attaches again", async () => {
 			const { desk, terminal } = await exitCleanly();
 			const screen = await terminal.waitFor("[fresh/continue/stop");
 			expect(screen).toContain("web:coder: exit code 0 after 5s: waiting for the operator");
@@ -247,7 +247,7 @@ describeWithTmux("reeve attach", () => {
 		});
 	});
 
-	test("an agent that crashes says when it restarts", async () => {
+	test("the time of the restart is shown after a crash", async () => {
 		const inMs = new Date(Date.now() + 25_000).toISOString();
 		const facts = { ...DOWN, desired: "up", next_restart_at: inMs, reason: "exit code 1" } as const;
 		const desk = await openDesk(SNAPSHOT, facts);
@@ -260,7 +260,7 @@ describeWithTmux("reeve attach", () => {
 		expect(screen).toContain("`reeve attach web:coder`");
 	});
 
-	test("one that cannot be attached to at all is a failure", async () => {
+	test("an agent without a terminal is an error", async () => {
 		const desk = await openDesk([{ type: "closed", reason: "web:coder is not running" }]);
 		const terminal = attach(desk);
 		await until(() => desk.socket !== null);
@@ -269,7 +269,7 @@ describeWithTmux("reeve attach", () => {
 		expect(screen).toContain("web:coder: web:coder is not running");
 	});
 
-	test("the death of a daemon is reported as such", async () => {
+	test("the death of a daemon is reported", async () => {
 		const desk = await openDesk();
 		const terminal = attach(desk);
 		await terminal.waitFor("HELLO");
@@ -313,7 +313,7 @@ describeWithTmux("reeve attach", () => {
 	});
 });
 
-test("without a terminal it is a usage error that says what to use instead", async () => {
+test("without a terminal it is a usage error that names an alternative", async () => {
 	const ran = await runReeve(["attach", "web:coder"]);
 	expect([ran.code, ran.stdout]).toEqual([2, ""]);
 	expect(ran.stderr).toContain("`reeve logs -f`");

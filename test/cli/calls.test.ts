@@ -67,7 +67,7 @@ describe("reeve call", () => {
 		});
 	});
 
-	test("prints what the agent answers on stdout, and nothing else", async () => {
+	test("prints the agent's answer on stdout, and nothing else", async () => {
 		const ran = await home.reeve("call", "p:worker", "answer", "--payload", '{"a": 1}');
 		expect([ran.code, JSON.parse(ran.stdout), ran.stderr]).toEqual([0, "at once", ""]);
 	});
@@ -114,7 +114,7 @@ describe("reeve call", () => {
 		expect([ran.code, ran.stdout, ran.stderr]).toEqual([2, "", expect.stringContaining(option)]);
 	});
 
-	test("gives an agent an empty object where nothing is given", async () => {
+	test("passes an empty object to the agent if there is no payload", async () => {
 		expect(await json<TaskDetailJson>("call", "p:ok", "go")).toMatchObject({ payload: {} });
 	});
 
@@ -127,7 +127,7 @@ describe("reeve call", () => {
 		});
 	});
 
-	test("leaves nothing of an attempt that took too long (T6)", { timeout: 60_000 }, async () => {
+	test("leaves no process of a timed-out attempt behind (T6)", { timeout: 60_000 }, async () => {
 		const task = await json<TaskDetailJson>("call", "p:slow", "go");
 		expect(task.error).toMatchObject({ code: "timeout" });
 		const written = () =>
@@ -206,7 +206,7 @@ describe("an agent's own response to a failed request", () => {
 });
 
 describe("a caller's own deadline", () => {
-	test("that passes is no crash of the worker, and other callers are served", {
+	test("that expires does not count as a crash of the worker, and other callers are served", {
 		timeout: 60_000,
 	}, async () => {
 		const other = home.reeve("call", "p:worker", "keep", "--timeout", "20s");
@@ -327,7 +327,7 @@ describe("reeve dead-letters", () => {
 describe("reeve plan", () => {
 	const write = (name: string, text: string) => writeFileSync(join(home.folder, name), text);
 
-	test("runs a file, shows how it goes and says how it ended", { timeout: 60_000 }, async () => {
+	test("runs a file, shows its progress and prints the outcome", { timeout: 60_000 }, async () => {
 		write(
 			"plan.yaml",
 			`name: two steps

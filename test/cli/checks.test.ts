@@ -31,7 +31,7 @@ import { findStrays, holderFolder, type StrayFacts } from "../../src/daemon/insp
 import { resolveHome } from "../../src/home/paths.js";
 import { lookAtDatabase } from "../../src/store/sqlite/inspect-database.js";
 import { openStore } from "../../src/store/sqlite/open-store.js";
-import { createServiceWorld } from "../service/world.js";
+import { createServiceWorld } from "../daemon-install/world.js";
 import { daemonJson } from "../support/agents.js";
 import { temporaryFolder } from "../support/reeve.js";
 
@@ -116,7 +116,7 @@ describe("places", () => {
 		expect((await checkFiles(context)).detail).toBe(`${context.home.tokens} is a symbolic link`);
 	});
 
-	test("a socket may be left over, open to others, or no socket at all", async () => {
+	test("a socket may be left over, open to other users, or not a socket", async () => {
 		const context = contextOf();
 		const { socket } = context.home;
 		const server = createServer().listen(socket);
@@ -287,7 +287,7 @@ describe("stray processes", () => {
 		hasDaemon: true,
 	};
 
-	test("what a daemon keeps is none", () => {
+	test("files of a running daemon are not leftovers", () => {
 		expect(findStrays(facts)).toEqual([]);
 	});
 

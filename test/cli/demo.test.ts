@@ -17,7 +17,7 @@ function processesOf(folder: string): string[] {
 	return lines.filter((line) => line.includes(folder));
 }
 
-test("the demo keeps what it promises, and leaves nothing behind", {
+test("the demo works and leaves nothing behind", {
 	timeout: 120_000,
 }, async () => {
 	const folder = temporaryFolder();

@@ -24,7 +24,7 @@ function program(name: string, script: string): string {
 }
 
 describe("reeve doctor", () => {
-	test("a fresh host is fine: what is not there yet is no failure", async () => {
+	test("a fresh host is fine: missing files are not failures", async () => {
 		const { code, checks, check } = await examine(join(temporaryFolder(), "home"));
 		expect(code).toBe(0);
 		expect(checks.map(({ name }) => name)).toEqual([
@@ -50,7 +50,7 @@ describe("reeve doctor", () => {
 		expect(check("database")?.detail).toContain("not created yet");
 	});
 
-	test("says which limits are enforced, how, and what to do about those that are not", async () => {
+	test("shows which limits are enforced, how, and a hint for the others", async () => {
 		const limits = [
 			{ limit: "memory", enforced: "process", detail: "RLIMIT_DATA" },
 			{ limit: "pids", enforced: "no", detail: "not permitted" },
@@ -65,7 +65,7 @@ describe("reeve doctor", () => {
 		});
 	});
 
-	test("prints what to fix", async () => {
+	test("prints hints", async () => {
 		const home = temporaryFolder();
 		chmodSync(home, 0o755);
 		const ran = await runReeve(["doctor"], { env: { REEVE_HOME: home } });
@@ -96,7 +96,7 @@ describe("reeve doctor", () => {
 		expect((await examine(home)).check("home")?.detail).toContain("another user (uid 12345)");
 	});
 
-	test("tmux may be missing, broken or old: sessions then use what there is", async () => {
+	test("tmux may be missing, broken or old: sessions then use another backend", async () => {
 		const home = temporaryFolder();
 		const missing = await examine(home, { path: temporaryFolder() });
 		expect(missing.check("tmux")?.detail).toContain("pty backend");
@@ -106,7 +106,7 @@ describe("reeve doctor", () => {
 		expect(good.check("tmux")).toMatchObject({ status: "ok", detail: "tmux 3.5a" });
 	});
 
-	test("a damaged database is a failure that says what to do", async () => {
+	test("a damaged database is a failure with a hint", async () => {
 		const home = temporaryFolder();
 		writeFileSync(
 			join(home, "reeve.db"),

@@ -103,7 +103,7 @@ describe("reeve explain --simulate", () => {
 		]);
 	});
 
-	test("clean exits follow the choice that is given", async () => {
+	test("clean exits follow the given setting", async () => {
 		const { exits } = await simulate("0x7", "--on-clean-exit", "restart");
 		expect(exits.at(-1)?.policy).toBe("halted");
 		expect((await simulate("0")).exits[0]?.action).toBe("ask_operator");

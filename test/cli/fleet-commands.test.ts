@@ -1,4 +1,4 @@
-/** Commands that change what runs, as real processes against a daemon that says what the test wants. */
+/** Commands that change the fleet, as real processes against a daemon with scripted responses. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -156,7 +156,7 @@ describe("reeve up", () => {
 });
 
 describe("reeve down and reeve restart", () => {
-	test("stop what is in scope and say how each ended", async () => {
+	test("stop the agents in scope and print the outcome of each", async () => {
 		const daemon = await startFakeDaemon({
 			"GET /api/v1/agents": () => ({ agents: RUNNING }),
 			"POST /api/v1/agents/:scope/down": () => ({
@@ -189,7 +189,7 @@ describe("reeve down and reeve restart", () => {
 		expect(daemon.calls.at(-1)?.body).toEqual({ fresh: true });
 	});
 
-	test("--all is for all, and what is not proven to have ended is a failure", async () => {
+	test("--all stops all agents, and fails for one that is not proven to have exited", async () => {
 		const daemon = await startFakeDaemon({
 			"GET /api/v1/agents": () => ({ agents: RUNNING }),
 			"POST /api/v1/agents/:scope/down": () => ({
@@ -271,7 +271,7 @@ describe("reeve reload", () => {
 		{ id: "web:coder", change: "keep", keys: [], ...UNTOUCHED, start: null },
 	] as const satisfies readonly ReloadedJson[];
 
-	test("shows what changed, and only counts what did not", async () => {
+	test("shows changed agents, and only counts unchanged ones", async () => {
 		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
 		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
 		expect([ran.code, ran.stderr]).toEqual([0, ""]);
@@ -287,7 +287,7 @@ describe("reeve reload", () => {
 		});
 	});
 
-	test("--dry-run says that nothing was touched", async () => {
+	test("--dry-run reports that nothing was changed", async () => {
 		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
 		const ran = await runReeve(["reload", "--dry-run"], { cwd: fleetFolder(), env: daemon.env });
 		expect(ran.stdout).toContain("nothing was changed");
@@ -324,7 +324,7 @@ describe("a word to one agent", () => {
 		expect(daemon.calls[0]?.place).toBe("web:coder");
 	});
 
-	test("resume says what kept an agent that was well, and claims to forget nothing", async () => {
+	test("resume names the hold of a healthy agent, and does not claim to clear its history", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/agents/:id/resume": () => ({
 				...{
@@ -340,7 +340,7 @@ describe("a word to one agent", () => {
 		);
 	});
 
-	test("inbox shows the text of what was not delivered, and why it was not", async () => {
+	test("inbox shows undelivered messages and the reason", async () => {
 		const message = {
 			id: "m1",
 			agent: "web:coder",
@@ -356,27 +356,6 @@ describe("a word to one agent", () => {
 		});
 		const ran = await runReeve(["inbox"], { env: daemon.env });
 		expect(ran.stdout).toContain("(it was not confirmed) fix the build");
-	});
-
-	test("answer", async () => {
-		const daemon = await startFakeDaemon({
-			"POST /api/v1/agents/:id/answer": (_, { answer }) => {
-				if (answer === "stop") throw new ReeveError("not_waiting", "web:coder does not wait");
-				return { outcome: answer === "fresh" ? "started" : "failed" };
-			},
-		});
-		const run = (...args: string[]) =>
-			runReeve(["answer", "web:coder", ...args], { env: daemon.env });
-		expect(await run("fresh")).toEqual({ code: 0, stdout: "web:coder: started\n", stderr: "" });
-		const failed = await run("continue", "--json");
-		expect(failed.code).toBe(1);
-		expect(JSON.parse(failed.stdout)).toMatchObject({ answer: "continue", outcome: "failed" });
-		expect((await run("stop")).code).toBe(5);
-		const wrong = await run("frehs");
-		expect([wrong.code, wrong.stderr]).toEqual([
-			2,
-			expect.stringContaining("fresh, continue, stop"),
-		]);
 	});
 
 	test("send types an argument exactly as it is", async () => {
@@ -398,7 +377,7 @@ describe("a word to one agent", () => {
 		],
 		["stopped", "up", "`reeve explain web:coder` shows why"],
 	] as const)(
-		"send says when a text will be typed: %s, to be %s",
+		"send reports when a message will be typed: %s, to be %s",
 		async (process, desired, said) => {
 			const daemon = await startFakeDaemon({
 				"POST /api/v1/agents/:id/send": () => ({ bytes: 2, message: "m1", process, desired }),

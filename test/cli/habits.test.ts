@@ -1,4 +1,4 @@
-/** Short names, aliases and suggestions, as real processes against a daemon that says what the test wants. */
+/** Short names, aliases and suggestions, as real processes against a daemon with scripted responses. */
 
 import { describe, expect, test } from "vitest";
 import type { TaskJson } from "../../src/http/contract/tasks.js";
@@ -60,13 +60,17 @@ describe("a name instead of an id", () => {
 	test("names the agent where it is the only one of that name", async () => {
 		const daemon = await startFakeDaemon({
 			...LIST,
-			"GET /api/v1/agents/:id/screen": () => ({ text: "> \u001b[31mready\u001b[0m\n\n\n" }),
+			"GET /api/v1/agents/:id/screen": () => ({
+				...{ text: "> \u001b[31mready\u001b[0m\n\n\n", incomplete: false },
+			}),
 		});
 		const ran = await runReeve(["screen", "coder"], { env: daemon.env });
 		expect(ran).toEqual({ code: 0, stdout: "> ready\n", stderr: "" });
 		expect(daemon.calls.at(-1)?.place).toBe("web:coder");
 		const json = await runReeve(["screen", "cod", "--json"], { env: daemon.env });
-		expect(JSON.parse(json.stdout)).toEqual({ id: "web:coder", lines: ["> ready"] });
+		expect(JSON.parse(json.stdout)).toEqual({
+			...{ id: "web:coder", lines: ["> ready"], incomplete: false },
+		});
 	});
 
 	test.each([
@@ -106,7 +110,8 @@ describe("a part of a task's id", () => {
 			...{ status: "succeeded", attempts: [], max_attempts: 3, priority: 0, idempotent: true },
 			...{ timeout_ms: 1_000, depends_on: [], reason: "done", next_attempt_at: null },
 			...{ created_at: "2031-04-05T06:07:08.000Z", ended_at: null, correlation_id: "c" },
-			...{ replay_of: null, replayed_as: null, discarded: false, payload: {}, context: {} },
+			...{ replay_of: null, replayed_as: null, discarded: false, may_have_run: false },
+			...{ payload: {}, context: {} },
 		}) as const satisfies TaskJson & { payload: unknown; context: unknown };
 	const withTasks = () =>
 		startFakeDaemon(
@@ -147,7 +152,7 @@ describe("a part of a task's id", () => {
 		expect(ran.stderr).toContain(`${IDS[0]}  web:git log, succeeded`);
 	});
 
-	test("the list says how many there are by state", async () => {
+	test("the list shows the number of agents by state", async () => {
 		const { env } = await withTasks();
 		const ran = await runReeve(["tasks", "ls"], { env });
 		expect(ran.stderr).toBe("showing 3 of 1233 tasks: 3 queued, 1230 succeeded\n");

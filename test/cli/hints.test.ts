@@ -39,7 +39,7 @@ describe("reeve logs of an agent that printed nothing", () => {
 		return { said: said(), results: results() };
 	}
 
-	test("says where to look for what a call agent printed, also to who follows", async () => {
+	test("points to the output of a call agent, also with -f", async () => {
 		const hint = expect.stringContaining("`reeve tasks ls --agent web:git`");
 		expect((await logsOf("call")).said).toEqual(hint);
 		expect((await logsOf("call", { follow: true })).said).toEqual(hint);
@@ -49,7 +49,7 @@ describe("reeve logs of an agent that printed nothing", () => {
 		expect(await logsOf("session", { lines: "0" })).toEqual({ said: "", results: "" });
 	});
 
-	test("says of others that there is nothing yet, and programs get no prose", async () => {
+	test("reports for other agents that there is no output yet, and prints nothing to programs", async () => {
 		expect((await logsOf("session")).said).toBe("web:git has no output yet");
 		const { said, results } = await logsOf("call", { json: true });
 		expect([said, JSON.parse(results)]).toEqual(["", { id: "web:git", lines: [] }]);
@@ -67,7 +67,7 @@ describe("an unknown agent", () => {
 		...{ code: "agent_not_found", hint: "Did you mean web:git?" },
 	});
 
-	test("is not found by tasks and dead-letters, with what may have been meant", async () => {
+	test("is not found by tasks and dead-letters, with a suggestion", async () => {
 		const { env } = await withNothing();
 		const { output } = recordedOutput();
 		const options = { agent: "web:gti", lines: "10" };
@@ -143,7 +143,7 @@ describe("reeve explain of an agent that exited", () => {
 	});
 });
 
-describe("reeve resume says what follows", () => {
+describe("reeve resume prints the next step", () => {
 	test.each([
 		["started", 0, "resumed (was halted); its exit history is cleared; started"],
 		["stopped", 0, "it is stopped: run `reeve up web:coder` to start it"],

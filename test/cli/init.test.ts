@@ -33,7 +33,7 @@ describe("reeve init", () => {
 		});
 	});
 
-	test("writes a stand-in where none is installed, and that is valid too", async () => {
+	test("writes a placeholder if none is installed, and that is valid too", async () => {
 		const cwd = temporaryFolder();
 		const { stderr } = await runReeve(["init"], { cwd, env: { PATH: fakePath() } });
 		expect(stderr).toContain("found none of claude, codex, gemini, opencode, pi, aider on PATH");

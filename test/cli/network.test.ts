@@ -37,7 +37,7 @@ describe("a daemon that listens on the network", { timeout: 120_000 }, () => {
 		const url = await listening(home);
 		const token = (await home.must("token", "show")).trim();
 		const client = createClient({ url, token });
-		expect(await client.call("GET /api/v1/agents")).toEqual({ agents: [] });
+		expect(await client.call("GET /api/v1/agents")).toMatchObject({ agents: [] });
 		await expect(createClient({ url }).call("GET /api/v1/agents")).rejects.toMatchObject({
 			code: "unauthorized",
 		});
@@ -50,7 +50,7 @@ describe("a daemon that listens on the network", { timeout: 120_000 }, () => {
 		await createClient({ url, token: next }).call("GET /api/v1/agents");
 	});
 
-	test("gives tokens with a scope and an end, and takes them away", async () => {
+	test("creates tokens with a scope and an expiry, and revokes them", async () => {
 		const home = newHome();
 		await home.must("daemon", "start", "--listen", "127.0.0.1:0");
 		const url = await listening(home);

@@ -18,14 +18,14 @@ describe("the command line", () => {
 			expect(stdout).toContain(command);
 	});
 
-	test("nothing at all is a usage error that shows the help", async () => {
+	test("no arguments are a usage error that shows the help", async () => {
 		const { code, stdout, stderr } = await runReeve([]);
 		expect(code).toBe(2);
 		expect(stdout).toBe("");
 		expect(stderr).toContain("Usage: reeve");
 	});
 
-	test("a command that is nearly right is a usage error that says what is meant", async () => {
+	test("a misspelt command is a usage error with a suggestion", async () => {
 		const { code, stderr } = await runReeve(["vlidate"]);
 		expect(code).toBe(2);
 		expect(stderr).toContain("unknown command `vlidate`");

@@ -79,7 +79,7 @@ test("notify test sends over each route, and reports the ones that fail", async 
 	expect(unknown.stderr).toContain("Available: good, bad.");
 });
 
-test("notify test without any route says how to add one", async () => {
+test("notify test without any route explains how to add one", async () => {
 	await home.must("daemon", "start");
 	const { code, stderr } = await home.reeve("notify", "test");
 	expect(code).toBe(4);

@@ -96,7 +96,7 @@ projects:
 		expect(stderr).toContain("reeve init");
 	});
 
-	test("a directory in its place is reported as such", async () => {
+	test("a directory in its place is reported", async () => {
 		const { code, stdout } = await runReeve(["validate", "."], { cwd: temporaryFolder() });
 		expect([code, stdout]).toEqual([2, expect.stringContaining("a directory, not a file")]);
 	});

@@ -1,4 +1,4 @@
-/** Commands that look at what runs, as real processes against a daemon that says what the test wants. */
+/** Commands that show the fleet, as real processes against a daemon with scripted responses. */
 
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
@@ -21,7 +21,7 @@ const AGENTS = [
 const withAgents = (agents = AGENTS) =>
 	startFakeDaemon({ "GET /api/v1/agents": () => ({ agents }) });
 
-/** Runs `reeve` as a part of a shell's pipe; gives what came out at its end, and on stderr. */
+/** Runs `reeve` as a part of a shell's pipe; returns the output at its end, and stderr. */
 function runPiped(command: string, env: Record<string, string>): Promise<[string, string]> {
 	const child = spawn("sh", ["-c", `"${process.execPath}" "${REEVE}" ${command}`], {
 		env: { PATH: process.env["PATH"], ...env },
@@ -55,7 +55,7 @@ describe("reeve ps", () => {
 		expect(none.stderr).toContain("Did you mean web?");
 	});
 
-	test("an empty fleet says what to do, and is an empty list as JSON", async () => {
+	test("an empty fleet prints a hint, and is an empty list as JSON", async () => {
 		const { env } = await withAgents([]);
 		const ran = await runReeve(["ps"], { env });
 		expect([ran.code, ran.stdout]).toEqual([0, ""]);
@@ -123,7 +123,7 @@ describe("reeve logs", () => {
 		expect(ran.stdout).toBe("\u001b[31mred\u001b[0m über\r\nü");
 	});
 
-	test("--json is one document, and with -f a line each until no daemon comes back", async () => {
+	test("--json is one document, and with -f one line each until the daemon stays away", async () => {
 		const seen: URLSearchParams[] = [];
 		const { env } = await withLogs(seen);
 		const ran = await runReeve(["logs", "web:coder", "--json"], { env });
@@ -203,7 +203,7 @@ describe("reeve events", () => {
 		expect(seen).toEqual(["after=0", "after=10&agent=web%3Acoder"]);
 	});
 
-	test("-f shows the last ones, then each that comes, and says how to continue when no daemon comes back", async () => {
+	test("-f shows the last ones, then each new one, and explains how to continue if the daemon stays away", async () => {
 		const seen: string[] = [];
 		const { env } = await withEvents(seen);
 		const follow = ["events", "-f", "--reconnect", "0s"];
@@ -265,7 +265,7 @@ describe("reeve explain AGENT", () => {
 			},
 		});
 
-	test("shows the state, the exits, and what would follow the next one", async () => {
+	test("shows the state, the exits, and the action after the next one", async () => {
 		const { env } = await withCrashes(4);
 		const { code, stdout, stderr } = await runReeve(["explain", "web:coder"], {
 			env: { ...env, TZ: "UTC" },
@@ -290,7 +290,7 @@ describe("reeve explain AGENT", () => {
 		expect(own.stdout).toMatch(/usage_limit +healthy +park for/);
 	});
 
-	test("one that is halted stays so, whatever happens", async () => {
+	test("a halted agent stays halted, whatever happens", async () => {
 		const { env } = await withCrashes(7, { ...DOWN, desired: "up" });
 		const { stdout } = await runReeve(["explain", "web:coder"], { env });
 		expect(stdout).toContain("until `reeve resume web:coder`");
@@ -323,7 +323,7 @@ describe("reeve explain AGENT", () => {
 	});
 });
 
-describe("a daemon that is not as it should be", () => {
+describe("a broken daemon", () => {
 	test("one that disappears in the middle is distinguished from none", async () => {
 		const { env } = await startFakeDaemon(
 			{},
@@ -337,6 +337,23 @@ describe("a daemon that is not as it should be", () => {
 		const ran = await runReeve(["ps"], { env });
 		expect([ran.code, ran.stdout]).toEqual([1, ""]);
 		expect(ran.stderr).toContain("closed the connection");
+		expect(ran.stderr).not.toContain("unknown");
+	});
+
+	test("one that disappears during a change leaves its result open (S19)", async () => {
+		const { env } = await startFakeDaemon(
+			{ "GET /api/v1/agents": () => ({ agents: [agentJson("web:a")] }) },
+			{
+				intercept: (request) => {
+					if (request.method === "POST") request.socket.destroy();
+					return request.method === "POST";
+				},
+			},
+		);
+		const ran = await runReeve(["restart", "web:a"], { env });
+		expect([ran.code, ran.stdout]).toEqual([1, ""]);
+		expect(ran.stderr).toContain("it is unknown whether the request was carried out");
+		expect(ran.stderr).toContain("hint: Run `reeve daemon start`, then `reeve ps`");
 	});
 
 	test("one of another kind is shown with its own text", async () => {
@@ -355,7 +372,7 @@ describe("a daemon that is not as it should be", () => {
 		expect(JSON.parse(ran.stdout).error.message).toContain("I am a teapot");
 	});
 
-	test("an error that only a newer daemon knows keeps its words", async () => {
+	test("an error code of a newer daemon keeps its text", async () => {
 		const { env } = await startFakeDaemon(
 			{},
 			{

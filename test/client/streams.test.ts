@@ -95,7 +95,7 @@ test("events continue after an orderly end and after a cut, from the last comple
 	expect(changes.map(({ state }) => state)).toEqual(["lost", "restored", "lost", "restored"]);
 });
 
-test("a daemon that comes back late is waited for, and one that does not is an error", async () => {
+test("a stream waits for a daemon that restarts late, and fails if it stays away", async () => {
 	const home = temporaryFolder();
 	const first = await startStreams([(response) => response.write(sse(1))], home);
 	const seen: number[] = [];

@@ -6,8 +6,8 @@ import { createLaunchctl } from "../../src/backends/launchd/launchctl.js";
 import { createLaunchdBackend } from "../../src/backends/launchd/launchd-backend.js";
 import { createPtyBackend, starterOf } from "../../src/backends/pty/pty-backend.js";
 import type { Backend, ProcessIdentity } from "../../src/ports/backend.js";
+import { runOf } from "../../src/testing/conformance/backend-world.js";
 import { createPtyWorld, type PtyWorld, readStarter } from "./pty-world.js";
-import { runOf } from "./world.js";
 
 export interface LaunchdWorld extends PtyWorld {
 	/** The requests to launchd, in order. */

@@ -13,11 +13,11 @@ import {
 } from "../../src/backends/launchd/launchctl.js";
 import { isAlive, lookUp, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
+import { eventually, listen, startOk } from "../../src/testing/conformance/backend-world.js";
 import { temporaryFolder } from "../support/reeve.js";
 import { runBackendSuite } from "./backend-suite.js";
 import { createLaunchdWorld, type LaunchdWorld } from "./launchd-world.js";
 import { runKillSuite, runProcessSuite } from "./process-suite.js";
-import { eventually, listen, startOk } from "./world.js";
 
 const ALL = process.env["REEVE_LAUNCHD_ALL"] !== undefined;
 
@@ -64,7 +64,7 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 		expect(exits.first(second.runId)).toBeUndefined();
 	});
 
-	test("what is forgotten leaves neither job nor folder", async () => {
+	test("a forgotten run leaves neither job nor folder", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const handle = await startOk(backend, world.request({ type: "exits", code: 3 }));
@@ -73,7 +73,7 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 		expect([world.jobs(), readdirSync(world.backendFolder)]).toEqual([[], []]);
 	});
 
-	test("what does not start leaves nothing either", async () => {
+	test("a failed start leaves nothing behind", async () => {
 		const started = await world.connect().start(world.request({ type: "is-missing" }));
 		expect(started).toMatchObject({ ok: false, failure: { permanent: true } });
 		expect([world.jobs(), readdirSync(world.backendFolder)]).toEqual([[], []]);
@@ -92,7 +92,7 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 	});
 });
 
-describe("launchctl's words", () => {
+describe("output of launchctl", () => {
 	const job = (...lines: string[]) =>
 		`gui/501/x = {\n\tdomain = {\n\t\tpid = 1\n\t\tlast exit code = 99\n\t}\n${lines.map((line) => `\t${line}\n`).join("")}}\n`;
 

@@ -7,16 +7,15 @@ import { MEMORY_WITHOUT_GROUP } from "../../src/host/process-limits.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { Backend, StartRequest } from "../../src/ports/backend.js";
 import {
-	CLOSE_MS_MAX,
+	type BackendWorld,
 	eventually,
 	listen,
 	runOf,
 	startOk,
-	TEST_MS_MAX,
-	type World,
-} from "./world.js";
+} from "../../src/testing/conformance/backend-world.js";
+import { CLOSE_MS_MAX, TEST_MS_MAX } from "./world.js";
 
-export interface LimitedWorld extends World {
+export interface LimitedWorld extends BackendWorld {
 	connect(): Backend;
 	run(argv: readonly [string, ...string[]], more?: Partial<StartRequest>): StartRequest;
 	log(runId: string): Buffer;
@@ -46,7 +45,7 @@ export function groupLimitsSuite(
 		});
 		afterEach(() => world.close(), CLOSE_MS_MAX);
 
-		test("report an exit by out of memory as such", async () => {
+		test("report an exit by out of memory with that cause", async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
 			const request = world.run([node, "-e", GREEDY], { limits: { ...NONE, memoryBytes: 150e6 } });
@@ -108,7 +107,7 @@ function processLimitsSuite(create: () => Promise<LimitedWorld>): void {
 		});
 		afterEach(() => world.close());
 
-		test("hold the memory of each process, and say what is not held", async () => {
+		test("limit the memory of each process, and report unsupported limits", async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
 			const grow =

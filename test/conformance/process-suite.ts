@@ -8,8 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { Backend, RunHandle, TerminalSize } from "../../src/ports/backend.js";
+import { eventually, listen, runOf, startOk } from "../../src/testing/conformance/backend-world.js";
 import { agentProgram, type PtyWorld } from "./pty-world.js";
-import { CLOSE_MS_MAX, eventually, listen, runOf, startOk, TEST_MS_MAX } from "./world.js";
+import { CLOSE_MS_MAX, TEST_MS_MAX } from "./world.js";
 
 const node = process.execPath;
 
@@ -162,8 +163,8 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			const backend = world.connect();
 			const request = world.run([node, agentProgram("prints-invalid-utf8.mjs")]);
 			const handle = await startOk(backend, request);
-			await eventually(async () => (await backend.screen(handle)).includes("after"));
-			expect(await backend.screen(handle)).toMatch(/^[\P{Cc}]*\u{1F600}after$/u);
+			await eventually(async () => (await backend.screen(handle)).text.includes("after"));
+			expect((await backend.screen(handle)).text).toMatch(/^[\P{Cc}]*\u{1F600}after$/u);
 			// The agent keeps running, and its log is written by another process than its screen.
 			await eventually(() => world.log(request.runId).length >= 8);
 			expect([...world.log(request.runId).subarray(0, 8)]).toEqual([
@@ -211,13 +212,13 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 		});
 
 		describe("attaching", () => {
-			test("gives the screen and then what is printed, to every viewer", async () => {
+			test("sends the screen and then the output to every viewer", async () => {
 				const backend = world.connect();
 				const handle = await startOk(
 					backend,
 					world.run(["sh", "-c", "stty -echo; echo ready; cat"]),
 				);
-				await eventually(async () => (await backend.screen(handle)).includes("ready"));
+				await eventually(async () => (await backend.screen(handle)).text.includes("ready"));
 				const first = await watch(backend, handle);
 				const second = await watch(world.connect(), handle);
 				await eventually(() => first.seen.length > 0 && second.seen.length > 0);
@@ -247,9 +248,9 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 					backend,
 					world.run(["sh", "-c", `printf '${drawn}'; exec cat`]),
 				);
-				const look = async () => (await backend.screen(handle)).includes("seven");
+				const look = async () => (await backend.screen(handle)).text.includes("seven");
 				await eventually(look);
-				expect(await backend.screen(handle)).toBe("\n\n\n\n         red\n\nseven");
+				expect((await backend.screen(handle)).text).toBe("\n\n\n\n         red\n\nseven");
 				const { seen } = await watch(backend, handle);
 				await eventually(() => seen.length > 0);
 				expect(seen[0]?.text).toContain("\u001b[31mred");
@@ -259,7 +260,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				const backend = world.connect();
 				const file = join(world.folder, "sizes");
 				const handle = await startOk(backend, world.run([agentProgram("reports-size.sh"), file]));
-				await eventually(async () => (await backend.screen(handle)).includes("ready"));
+				await eventually(async () => (await backend.screen(handle)).text.includes("ready"));
 				const { connection } = await watch(backend, handle, { columns: 100, rows: 30 });
 				await eventually(() => readFileSync(file, "utf8").includes("30 100"));
 				connection.resize({ columns: 90, rows: 20 });
@@ -277,7 +278,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			});
 		});
 
-		test("says that a run of another boot is gone by reboot", async () => {
+		test("reports that a run of another boot is gone by reboot", async () => {
 			const backend = world.connect();
 			const handle = await startOk(backend, world.request({ type: "lives-on" }));
 			const before = { ...handle, runId: "of-another-boot" };

@@ -23,9 +23,9 @@ import { isAlive, lookUp, readIdentity } from "../../src/host/process-identity.j
 import { readProcessTable } from "../../src/host/process-table.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { ProcessIdentity, RunHandle } from "../../src/ports/backend.js";
+import { eventually, listen, runOf, startOk } from "../../src/testing/conformance/backend-world.js";
 import { createRandom } from "../../src/testing/random.js";
 import { agentProgram, createPtyWorld, type PtyWorld, readStarter } from "./pty-world.js";
-import { eventually, listen, runOf, startOk } from "./world.js";
 
 const node = process.execPath;
 /** `REEVE_FLOOD_BYTES=1073741824` prints a whole gigabyte. */
@@ -79,7 +79,7 @@ describe("when a shim is killed", options, () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const handle = await startOk(backend, world.request({ type: "ignores-sigterm" }));
-		await eventually(async () => (await backend.screen(handle)).includes("ready"));
+		await eventually(async () => (await backend.screen(handle)).text.includes("ready"));
 		const beforeMs = performance.now();
 		await killShim(handle);
 		expect(await world.connect().recover(handle.runId, null)).toEqual({ state: "running", handle });
@@ -93,7 +93,7 @@ describe("when a shim is killed", options, () => {
 	});
 
 	test.each([true, false])(
-		"what it started and cut every tie to is listed and ended, groups: %s (S11, S18)",
+		"detached processes that it started are listed and killed, groups: %s (S11, S18)",
 		async (groups) => {
 			const own = groups ? world : await createPtyWorld({ groups: false });
 			const backend = own.connect();
@@ -317,7 +317,7 @@ describe("the starter", options, () => {
 		const starter = world.holder();
 		for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const) signalVerified(starter, signal);
 		await startOk(backend, world.request({ type: "lives-on" }));
-		await eventually(async () => (await backend.screen(handle)).includes("ready"));
+		await eventually(async () => (await backend.screen(handle)).text.includes("ready"));
 		expect(world.holder()).toEqual(starter);
 	});
 
@@ -485,7 +485,7 @@ describe("output", options, () => {
 			null,
 		);
 		await eventually(() => tail.includes("the end"));
-		await eventually(async () => (await backend.screen(handle)).includes("the end"));
+		await eventually(async () => (await backend.screen(handle)).text.includes("the end"));
 		expect(process.memoryUsage().rss / 1e6 - beforeMb).toBeLessThan(300);
 		expect(seen).toContain("snapshot");
 		expect(exits.all).toEqual([]);

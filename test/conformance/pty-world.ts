@@ -17,15 +17,20 @@ import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { readProcessTable } from "../../src/host/process-table.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { Backend, ProcessIdentity, StartRequest } from "../../src/ports/backend.js";
+import {
+	type BackendBehaviour,
+	type BackendWorld,
+	eventually,
+	runOf,
+} from "../../src/testing/conformance/backend-world.js";
 import { killStrays } from "../support/kill-strays.js";
-import { type Behaviour, eventually, runOf, type World } from "./world.js";
 
 export const agentProgram = (name: string) => resolve("test/fixtures/agents", name);
 
 /** How long a run that lost its terminal is given. */
 const ORPHAN_GRACE_MS = 1_500;
 
-export interface PtyWorld extends World {
+export interface PtyWorld extends BackendWorld {
 	readonly folder: string;
 	/** The folder of the backend. */
 	readonly backendFolder: string;
@@ -123,7 +128,7 @@ export async function createPtyWorld({
 	return world;
 }
 
-function argvOf(behaviour: Behaviour, file: string): [string, ...string[]] {
+function argvOf(behaviour: BackendBehaviour, file: string): [string, ...string[]] {
 	const onTrigger = "when" in behaviour ? [file] : [];
 	switch (behaviour.type) {
 		case "exits":

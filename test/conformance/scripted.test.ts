@@ -1,18 +1,23 @@
 /** The scripted backend keeps what every backend promises, or tests that use it would prove nothing. */
 
 import { describe, expect, test } from "vitest";
-import type { StartRequest } from "../../src/ports/backend.js";
+import type { Backend, StartRequest } from "../../src/ports/backend.js";
 import {
+	type BackendBehaviour,
+	type BackendWorld,
+	runOf,
+} from "../../src/testing/conformance/backend-world.js";
+import {
+	backendConformance,
 	createManualClock,
 	createScriptedBackend,
 	type ScriptedLife,
 } from "../../src/testing/index.js";
 import { runBackendSuite } from "./backend-suite.js";
-import { type Behaviour, runOf, type World } from "./world.js";
 
 const LIFE_MS = 50;
 
-function lifeOf(behaviour: Behaviour): Partial<ScriptedLife> {
+function lifeOf(behaviour: BackendBehaviour): Partial<ScriptedLife> {
 	switch (behaviour.type) {
 		case "exits":
 			return { livesMs: behaviour.when === undefined ? LIFE_MS : null, code: behaviour.code };
@@ -47,7 +52,7 @@ function createRequest(number: number): StartRequest {
 	};
 }
 
-async function createScriptedWorld(): Promise<World> {
+async function createScriptedWorld(): Promise<BackendWorld> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_000_000 });
 	const host = createScriptedBackend({ clock });
 	const triggered = new Map<string, Partial<ScriptedLife>>();
@@ -75,7 +80,7 @@ async function createScriptedWorld(): Promise<World> {
 		async pass() {
 			for (const { runId } of host.started) {
 				const found = await host.recover(runId, null);
-				if (found.state === "running" && (await host.screen(found.handle)) === "") {
+				if (found.state === "running" && (await host.screen(found.handle)).text === "") {
 					host.print(runId, "ready");
 				}
 			}
@@ -87,6 +92,53 @@ async function createScriptedWorld(): Promise<World> {
 }
 
 runBackendSuite("scripted", createScriptedWorld);
+
+test.each<[bug: string, found: string, broken: (backend: Backend) => Partial<Backend>]>([
+	[
+		"reports each exit twice",
+		"once, with its time",
+		(backend) => ({
+			onExit: (report) =>
+				backend.onExit((exit) => {
+					report(exit);
+					report(exit);
+				}),
+		}),
+	],
+	["never kills", "kills a run", () => ({ kill: async () => ({ ok: true, killed: [] }) })],
+	[
+		"calls an unknown run gone",
+		"not as stopped",
+		(backend) => ({
+			recover: async (...run) => {
+				const found = await backend.recover(...run);
+				return found.state === "unknown" ? { state: "gone", rebooted: false } : found;
+			},
+		}),
+	],
+	[
+		"drops a byte",
+		"byte for byte",
+		(backend) => ({ input: (handle, bytes) => backend.input(handle, bytes.subarray(1)) }),
+	],
+])("the suite finds a backend that %s", async (_, found, broken) => {
+	const createWorld = async (): Promise<BackendWorld> => {
+		const world = await createScriptedWorld();
+		const wrap = (backend: Backend): Backend =>
+			Object.assign(Object.create(backend), broken(backend));
+		return {
+			...world,
+			patienceMs: 200,
+			connect: () => wrap(world.connect()),
+			connectBlind: async () => wrap(await world.connectBlind()),
+		};
+	};
+	const failed: string[] = [];
+	for (const { name, run } of backendConformance(createWorld, { runs: 3, strings: 5 })) {
+		await run().catch(() => failed.push(name));
+	}
+	expect(failed.join("\n")).toContain(found);
+});
 
 describe("a script", () => {
 	test("gives an agent one life after the other, and repeats the last", async () => {

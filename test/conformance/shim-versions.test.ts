@@ -13,9 +13,9 @@ import { typeBytes } from "../../src/backends/pty/shim-connection.js";
 import { ANSWERS, readStatus } from "../../src/backends/pty/shim-messages.js";
 import { isAlive } from "../../src/host/process-identity.js";
 import type { Backend } from "../../src/ports/backend.js";
+import { eventually, listen, runOf, startOk } from "../../src/testing/conformance/backend-world.js";
 import { describeIfAllowed } from "../support/needs.js";
 import { createPtyWorld, type PtyWorld } from "./pty-world.js";
-import { eventually, listen, runOf, startOk } from "./world.js";
 
 const OLD = resolve("test/fixtures/native/reeve-shim-protocol-1");
 const isHere = process.platform === "linux" && process.arch === "x64";

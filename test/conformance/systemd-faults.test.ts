@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findUserManager, type UserManager } from "../../src/backends/systemd/user-manager.js";
 import type { RunHandle } from "../../src/ports/backend.js";
+import { eventually, listen, startOk } from "../../src/testing/conformance/backend-world.js";
 import type { PtyWorld } from "./pty-world.js";
 import { createFakeSystemd, createSystemdWorld, type FakeSystemd } from "./systemd-world.js";
-import { eventually, listen, startOk } from "./world.js";
 
 const ALL = { memoryBytes: 200_000_000, cpuPercent: 50, pids: 60 };
 const scopeOf = ({ data }: RunHandle) => dirname(dirname(String(data["groups"])));
@@ -19,7 +19,7 @@ describe("looking for the user's systemd", () => {
 	});
 	afterEach(() => fake.remove());
 
-	test("finds its version, its control groups and what it may limit", () => {
+	test("finds its version, its control groups and the available limits", () => {
 		expect(fake.find()).toMatchObject({
 			version: "252.39-1~deb12u2",
 			folder: expect.stringMatching(/user@1000\.service$/),
@@ -29,7 +29,7 @@ describe("looking for the user's systemd", () => {
 		});
 	});
 
-	test("says why there is none, and what would help", () => {
+	test("reports why there is none, with a hint", () => {
 		const nowhere = { groupRoot: fake.folder, runtimeDir: fake.folder };
 		expect(findUserManager(nowhere)).toMatch(/control groups version 2/);
 		writeFileSync(join(fake.folder, "cgroup.controllers"), "");
@@ -76,7 +76,7 @@ describe("a run in a scope", () => {
 		expect(handle.data["missingLimits"]).toBeUndefined();
 	});
 
-	test("says which limits this user's systemd may not set", async () => {
+	test("reports the limits that this user's systemd may not set", async () => {
 		await open("memory pids");
 		const request = world.run(["sleep", "1000"], { limits: ALL });
 		const handle = await startOk(world.connect(), request);
@@ -101,7 +101,7 @@ describe("a run in a scope", () => {
 		await startOk(backend, request);
 	});
 
-	test("that ended by out of memory is reported as such, also to a later client", async () => {
+	test("that was killed by out of memory is reported with that cause, also to a later client", async () => {
 		await open();
 		const backend = world.connect();
 		const exits = listen(backend);

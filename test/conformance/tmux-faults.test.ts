@@ -8,10 +8,10 @@ import { explainTmuxProblem } from "../../src/backends/tmux/tmux-server.js";
 import { isAlive, readIdentity } from "../../src/host/process-identity.js";
 import { signalVerified } from "../../src/host/process-tree.js";
 import type { ProcessIdentity, RunHandle, TerminalSize } from "../../src/ports/backend.js";
+import { eventually, listen, startOk } from "../../src/testing/conformance/backend-world.js";
 import { describeWithTmux } from "../support/needs.js";
 import { agentProgram } from "./pty-world.js";
 import { createTmuxWorld, type TmuxWorld } from "./tmux-world.js";
-import { eventually, listen, startOk } from "./world.js";
 
 /** Asks its terminal whether it works, before and after it is shown in tmux, and prints all answers. */
 const ASKS_TWICE = `
@@ -47,11 +47,12 @@ describeWithTmux("sessions of the tmux backend", () => {
 
 	test("is available where tmux is installed", () => expect(explainTmuxProblem()).toBeNull());
 
-	test("show the agent's screen and take what is typed there", async () => {
+	test("show the agent's screen and pass input on", async () => {
 		const backend = world.connect();
 		const request = world.request({ type: "echoes-input" });
 		const handle = await startOk(backend, request);
 		await eventually(() => world.received(request.runId) !== null);
+		await eventually(() => world.server() !== null);
 		await eventually(() => world.tmux("list-sessions").includes(String(handle.data["session"])));
 		world.tmux("send-keys", "-t", sessionOf(handle), "-l", "typed in tmux");
 		await eventually(() => world.received(request.runId)?.toString().includes("typed in tmux"));
@@ -96,7 +97,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 		expect([...world.reopened].sort()).toEqual(requests.map(({ agentId }) => agentId));
 	});
 
-	test("are opened again by a daemon that comes after the server was killed", async () => {
+	test("are opened again by a daemon that starts after the server was killed", async () => {
 		const first = world.connect();
 		const handle = await startOk(first, world.request({ type: "lives-on" }));
 		await eventually(() => isShown(handle, "ready"));
@@ -146,7 +147,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 		const backend = world.connect();
 		const handle = await startOk(backend, world.run([process.execPath, "-e", ASKS_TWICE]));
 		await eventually(() => isShown(handle, "heard"));
-		expect(await backend.screen(handle)).toContain('heard "\\u001b[0n\\u001b[0n"');
+		expect((await backend.screen(handle)).text).toContain('heard "\\u001b[0n\\u001b[0n"');
 	});
 
 	test("run nothing that is in names and folders", async () => {

@@ -143,7 +143,7 @@ describe("http that fails", { timeout: 240_000 }, () => {
 	});
 });
 
-test("there is no moment in which the socket is open to others, and agents inherit no mask", async () => {
+test("the socket is never open to other users, and agents inherit no umask", async () => {
 	const path = join(temporaryFolder(), "socket");
 	const before = process.umask();
 	const server = createServer();

@@ -26,7 +26,7 @@ test("the socket is checked without a listener for each check", async () => {
 	await running;
 });
 
-test("many open requests, of one token and of the socket, are no reason to warn", async () => {
+test("many open requests of one token and of the socket cause no warning", async () => {
 	const warnings: string[] = [];
 	const note = ({ message }: Error) => warnings.push(message);
 	process.on("warning", note);

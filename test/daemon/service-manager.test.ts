@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createDatagramRelay } from "../../src/daemon/self-care/datagram-relay.js";
+import { createNotifyRelay } from "../../src/daemon/self-care/notify-relay.js";
 import { takeManagerEnv } from "../../src/daemon/self-care/service-manager.js";
 import { eventually } from "../faults/fleet-home.js";
 import { temporaryFolder } from "../support/reeve.js";
@@ -21,42 +21,51 @@ async function listenAt(path: string, folder: string): Promise<() => string[]> {
 	return () => (existsSync(file) ? readFileSync(file, "utf8").split("\0").slice(0, -1) : []);
 }
 
-const names = process.platform === "linux" ? ["a path", "an abstract name"] : ["a path"];
-describe.each(names)("datagrams to %s", { timeout: 120_000 }, (kind) => {
-	test("arrive whole and in order, and a relay that dies is replaced", async () => {
-		const folder = temporaryFolder();
-		const path = kind === "a path" ? join(folder, "socket") : `@reeve-test-${process.pid}`;
-		const heard = await listenAt(path, folder);
-		const trouble: string[] = [];
-		const relay = createDatagramRelay({
-			...{ path, searchPath: process.env["PATH"] ?? "" },
-			onRestart: () => relay.send("back"),
-			onTrouble: (message) => trouble.push(message),
+// Only Linux has service managers with this protocol.
+describe.runIf(process.platform === "linux").each(["a path", "an abstract name"])(
+	"datagrams to %s",
+	{ timeout: 120_000 },
+	(kind) => {
+		test("arrive whole and in order, and a relay that dies is replaced", async () => {
+			const folder = temporaryFolder();
+			const path = kind === "a path" ? join(folder, "socket") : `@reeve-test-${process.pid}`;
+			const heard = await listenAt(path, folder);
+			const trouble: string[] = [];
+			const relay = createNotifyRelay({
+				path,
+				onRestart: () => relay.send("back"),
+				onTrouble: (message) => trouble.push(message),
+			});
+			const texts = Array.from({ length: 200 }, (_, number) => `N=${number}\nTEXT=ä b`);
+			for (const text of texts) relay.send(text);
+			await eventually(() => heard().length === 200, "all have arrived");
+			expect(heard()).toEqual(texts);
+			const before = relay.pid ?? 0;
+			process.kill(before, "SIGKILL");
+			await eventually(() => heard().at(-1) === "back", "another relay stands");
+			expect(relay.pid).not.toBe(before);
+			relay.send("last");
+			await relay.close();
+			await eventually(() => heard().at(-1) === "last", "the last has arrived");
+			expect(trouble).toEqual([]);
 		});
-		const texts = Array.from({ length: 200 }, (_, number) => `N=${number}\nTEXT=ä b`);
-		for (const text of texts) relay.send(text);
-		await eventually(() => heard().length === 200, "all have arrived");
-		expect(heard()).toEqual(texts);
-		const before = relay.pid ?? 0;
-		process.kill(before, "SIGKILL");
-		await eventually(() => heard().at(-1) === "back", "another relay stands");
-		expect(relay.pid).not.toBe(before);
-		relay.send("last");
-		await relay.close();
-		await eventually(() => heard().at(-1) === "last", "the last has arrived");
-		expect(trouble).toEqual([]);
-	});
-});
+	},
+);
 
-test("a missing relay program is reported once, and nothing fails", async () => {
+test.each([
+	["is missing", "/nowhere/reeve-shim", "ENOENT"],
+	["does not work", "/bin/false", "exited with code 1"],
+])("a relay program that %s is reported once, and nothing fails", async (_, program, reason) => {
 	const trouble: string[] = [];
-	const relay = createDatagramRelay({
-		...{ path: "/nowhere", searchPath: temporaryFolder(), onRestart: () => {} },
+	let restarts = 0;
+	const relay = createNotifyRelay({
+		...{ path: "/nowhere", program, onRestart: () => restarts++ },
 		onTrouble: (message) => trouble.push(message),
 	});
 	for (const text of ["READY=1", "WATCHDOG=1"]) relay.send(text);
+	await eventually(() => restarts === 2, "it was started three times");
 	await relay.close();
-	expect(trouble).toEqual([expect.stringContaining("none of perl, python3 and systemd-notify")]);
+	expect(trouble).toEqual([expect.stringContaining(reason)]);
 });
 
 test("the variables of a service manager are taken out, and a watchdog meant for another is not fed", () => {
@@ -75,7 +84,7 @@ test("the variables of a service manager are taken out, and a watchdog meant for
 	expect(takeManagerEnv({ PATH: "/bin" }, 8)).toBeNull();
 });
 
-test("a service manager hears of the start, a reload, the end, and of life only while there is some", {
+test("a service manager is notified of the start, a reload and the stop, and gets keep-alives only from a live main loop", {
 	timeout: 180_000,
 }, async () => {
 	const folder = temporaryFolder();

@@ -25,7 +25,7 @@ const blocks = (text: string, language: string) =>
 	);
 
 describe("the documentation", () => {
-	test("links only to what is there", () => {
+	test("links only to existing files", () => {
 		const broken = pages.flatMap(({ path, text }) =>
 			[...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)]
 				.map((match) => join(dirname(path), match[1] ?? ""))
@@ -48,7 +48,7 @@ describe("the documentation", () => {
 		}
 	});
 
-	test("shows commands with exactly what they print", async () => {
+	test("shows commands with their exact output", async () => {
 		const shown = pages.flatMap(({ text }) => [
 			...text.matchAll(/^```\n\$ reeve (explain --simulate "([^"]*)")\n(.*?)^```$/gms),
 		]);

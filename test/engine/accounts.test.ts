@@ -3,8 +3,8 @@ import type { AgentSpec } from "../../src/config/spec.js";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
 import { noticeOf } from "../../src/core/notice.js";
 import type { Outcome } from "../../src/core/outcome.js";
+import { SERVICE_TEXTS } from "../../src/core/service-errors.js";
 import type { AgentSign } from "../../src/core/sign.js";
-import { SERVICE_TEXTS } from "../../src/core/turn-failure.js";
 import type { Executor } from "../../src/ports/executor.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
@@ -146,7 +146,7 @@ describe("five agents on one account that has hit its limit", () => {
 		);
 	});
 
-	test("park also one that is brought up meanwhile, and others are not concerned", async () => {
+	test("park an agent that is started meanwhile as well, and affect no other account", async () => {
 		await meetLimit();
 		const file = "f: { command: [x], account: work }\ng: { command: [x] }";
 		const started = world.engine.up({ ...fleetOf(file), file: "other.yaml" }, "*");
@@ -237,7 +237,7 @@ describe("agents that live through a limit", () => {
 		await passFinely(10_000);
 	});
 
-	test("are not typed into until it lifts; then one is, and the others after its turn went well", async () => {
+	test("get no input until it lifts; then one does, and the others after its turn succeeded", async () => {
 		expect(news()).toEqual(["account.limited"]);
 		await world.pass(HOUR_MS - 60_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual([]);
@@ -329,15 +329,15 @@ describe("an account with sessions and calls", () => {
 	});
 
 	async function call(name: string): Promise<void> {
-		const spec = world.engine.specOf(`p:${name}`);
+		const spec = world.engine.calls.specOf(`p:${name}`);
 		if (spec?.kind !== "call") throw new Error("it is not called");
 		const request = { request_id: "r", action: "ask" } as never;
-		await world.engine.perform(
+		await world.engine.calls.perform(
 			{ spec, runId: "r", request, timeoutMs: 1_000 },
 			new AbortController().signal,
 		);
 	}
-	const may = (name: string, underWay = 0) => world.engine.mayCall(`p:${name}`, underWay);
+	const may = (name: string, underWay = 0) => world.engine.calls.mayCall(`p:${name}`, underWay);
 
 	test("is parked by a call that hits the limit, for both; agents without that account continue", async () => {
 		await call("ask");

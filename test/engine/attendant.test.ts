@@ -132,7 +132,7 @@ describe("a start", () => {
 		expect(typed()).toBe("");
 	});
 
-	test("of an adopted agent that was ready stays so, and is not reported again", async () => {
+	test("of an adopted agent that was ready is kept, and not reported again", async () => {
 		await up();
 		show("❯ ");
 		await world.pass(2_000);
@@ -198,7 +198,7 @@ describe("a start that never becomes ready", () => {
 		expect(world.backend.started).toHaveLength(1);
 	});
 
-	test("does not fail once the agent was ready, whatever it shows then", async () => {
+	test("does not fail after the agent was ready once, with any screen", async () => {
 		await up();
 		show("❯ ");
 		await pass(5_000);
@@ -215,7 +215,7 @@ describe("the menu of a usage limit", () => {
 		sign("StopFailure", { activity: "ready", failure });
 	};
 
-	test("is answered by label when the CLI reports the limit, and is no question for a person", async () => {
+	test("is answered by label when the CLI reports the limit, and does not notify the operator", async () => {
 		await up();
 		show("❯ ");
 		await world.pass(2_000);
@@ -252,7 +252,7 @@ describe("a person is notified", () => {
 		expect(data("agent.asks")).toEqual([]);
 		show("❯ 1. Run it\n  2. Do not");
 		for (let n = 0; n < 30; n++) await world.pass(1_000);
-		expect(data("agent.asks")).toEqual([{ detail: null }]);
+		expect(data("agent.asks")).toMatchObject([{ detail: null, choices: ["Run it", "Do not"] }]);
 	});
 
 	test("of a turn that failed, once, also across daemons", async () => {
@@ -388,14 +388,14 @@ describe("being asked to end", () => {
 	});
 });
 
-describe("an agent that says it works", () => {
+describe("an agent that reports that it is busy", () => {
 	/** In steps, as the time of a host passes. */
 	const wait = async (ms: number) => {
 		for (let left = ms; left > 0; left -= 5_000) await world.pass(5_000);
 	};
 	const STALL = "a: { command: [x], stall: { after: 10m, steps: [interrupt, restart] } }";
 
-	test("and makes no progress is interrupted, then restarted; a moving clock is no progress", async () => {
+	test("and makes no progress is interrupted, then restarted; a moving clock does not count as progress", async () => {
 		await up(STALL);
 		for (let second = 0; second < 630; second += 30) {
 			show(`Working… (${second}s · esc to interrupt)`);

@@ -141,7 +141,7 @@ describe("an agent's conversation", () => {
 		expect(world.engine.get("p:a")).toMatchObject({ process: "running" });
 	});
 
-	test("is kept when a start that takes it up fails for another reason", async () => {
+	test("is kept when a start that resumes it fails for another reason", async () => {
 		world.backend.script("p:a", { livesMs: 60_000, code: 3 }, { livesMs: 300, code: 1 }, {});
 		await up();
 		sessions.words = "the disk is full";
@@ -182,7 +182,7 @@ describe("a conversation with another holder", () => {
 		expect(world.backend.started).toHaveLength(2);
 	});
 
-	test("is given back when the run ends", async () => {
+	test("is released when the run ends", async () => {
 		await up();
 		expect([...sessions.held.keys()]).toEqual(["scripted/c1"]);
 		const down = world.engine.down("*");

@@ -8,6 +8,7 @@ import type { FleetSpec } from "../../src/config/spec.js";
 import { Engine } from "../../src/engine/engine.js";
 import type { Day } from "../../src/engine/limits/usage-book.js";
 import { watchReadiness } from "../../src/engine/runs/readiness.js";
+import type { TaskLog } from "../../src/engine/tasks/tasks-world.js";
 import type { Backend } from "../../src/ports/backend.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
@@ -19,6 +20,12 @@ import { createScriptedBackend, type ScriptedBackend } from "../../src/testing/s
 import { createMemoryStore, type MemoryStore } from "../support/memory-store.js";
 import { mortal } from "./mortal.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
+
+export const NO_TASK_LOG: TaskLog = {
+	attemptFailed: () => {},
+	attemptLeft: () => {},
+	failed: () => {},
+};
 
 export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly clock: ManualClock;
@@ -113,6 +120,8 @@ export async function createDaemonWorldOn<S extends Store>(
 				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
 			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
 			dayOf: dayInUtc,
+			concurrency: { call: 16, worker: 16 },
+			log: NO_TASK_LOG,
 			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
 		});
 		own.onExit((exit) => life.alive && engine.exited(exit));

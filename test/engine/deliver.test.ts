@@ -59,7 +59,7 @@ function worldOf(runId = "run-1"): DeliveryWorld {
 			clock.advance(KEY_MS);
 		},
 		async screen() {
-			return "❯";
+			return { text: "❯", isIncomplete: false };
 		},
 	};
 	const profile = {
@@ -162,13 +162,26 @@ test("Enter is not pressed again into a question that has just appeared", async 
 	clock.advance(PATIENCE_MS);
 	const world = worldOf();
 	const asks = { ...world.profile.screen, waitingInput: ["^Run it"] };
-	const backend = { ...world.backend, screen: async () => "Run it?\n❯ 1. Yes" };
+	const text = "Run it?\n❯ 1. Yes";
+	const backend = { ...world.backend, screen: async () => ({ text, isIncomplete: false }) };
 	const profile = { ...world.profile, screen: asks };
 	await look({ ...world, profile, backend } as never);
 	expect(enters).toBe(1);
 });
 
-describe("a CLI that is slow to read what was typed", () => {
+test("nothing is typed while output is missing on the screen, and then it is", async () => {
+	await inbox.accept("p:a", "go on");
+	const world = worldOf();
+	let isIncomplete = true;
+	const backend = { ...world.backend, screen: async () => ({ text: "❯", isIncomplete }) };
+	await look({ ...world, backend } as never);
+	expect([inputLine, enters, inbox.head("p:a")?.phase]).toEqual(["", 0, "queued"]);
+	isIncomplete = false;
+	await look({ ...world, backend } as never);
+	expect(enters).toBe(1);
+});
+
+describe("a CLI that reads its input slowly", () => {
 	/** Shows its input line, and reads what was typed only when it comes to it. */
 	function slowWorld(readsAtMs: number): DeliveryWorld {
 		const world = worldOf();
@@ -194,7 +207,7 @@ describe("a CLI that is slow to read what was typed", () => {
 			},
 			async screen() {
 				read();
-				return `❯ ${inputLine}`;
+				return { text: `❯ ${inputLine}`, isIncomplete: false };
 			},
 		};
 		const screen = { ...world.profile.screen, ready: ["^❯"] };

@@ -85,7 +85,7 @@ describe("bringing agents up", () => {
 		expect(types()).toEqual(["agent.added", "agent.desired", "agent.started", "agent.ready"]);
 	});
 
-	test("waits for what an agent depends on to be ready (S7)", async () => {
+	test("waits until the dependencies of an agent are ready (S7)", async () => {
 		const fleet = fleetOf(`a: { command: [x], depends_on: [b] }
 b: { command: [x], ready: { delay: 5s } }`);
 		const up = world.engine.up(fleet, "*");
@@ -119,7 +119,7 @@ b: { command: [x], ready: { delay: 5s } }`);
 		expect(world.engine.list().map(({ agent }) => agent.id)).toEqual(ids.map((id) => `p:${id}`));
 	});
 
-	test("halts at once what can never start, and says what to fix (S14)", async () => {
+	test("halts an agent that can never start at once, with a hint (S14)", async () => {
 		const startFailure = { permanent: true, detail: "no such program" };
 		world.backend.script("p:a", { startFailure });
 		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
@@ -265,7 +265,7 @@ describe("stopping", () => {
 		expect(world.backend.started).toHaveLength(1);
 	});
 
-	test("is remembered: what is down stays down across daemons (S2)", async () => {
+	test("is persistent: a stopped agent stays down across daemons (S2)", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		await finish(world.engine.down("*"));
 		await world.killAndRestart(60_000);
@@ -274,7 +274,7 @@ describe("stopping", () => {
 		expect(await finish(world.engine.down("*"))).toMatchObject([{ outcome: "already_stopped" }]);
 	});
 
-	test("stops what depends on others first (S7)", async () => {
+	test("stops dependent agents before their dependencies (S7)", async () => {
 		const fleet = fleetOf("a: { command: [x] }\nb: { command: [x], depends_on: [a] }");
 		world.backend.script("p:b", { ignoresSignals: true });
 		await finish(world.engine.up(fleet, "*"));
@@ -309,7 +309,7 @@ describe("a daemon that died", () => {
 		expect(types().at(-1)).toBe("agent.adopted");
 	});
 
-	test("classifies once, with its true time, what ended meanwhile", async () => {
+	test("classifies runs that ended meanwhile once, with their true time", async () => {
 		world.backend.script("p:a", { livesMs: 10_000, code: 3 }, {});
 		await finish(world.engine.up(ONE, "*"));
 		const startedAtMs = view().run?.handle?.startedAtMs ?? 0;
@@ -324,7 +324,7 @@ describe("a daemon that died", () => {
 		expect(world.store.exits.size).toBe(1);
 	});
 
-	test("does not take what it cannot know for stopped", async () => {
+	test("does not treat an unknown run as stopped", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		world.backend.cannotTell("permission denied");
 		await world.killAndRestart();
@@ -418,7 +418,7 @@ describe("reloading", () => {
 		expect(world.backend.started).toHaveLength(3);
 	});
 
-	test("adds, changes and removes, and does not disturb what is the same", async () => {
+	test("adds, changes and removes agents, and does not disturb unchanged ones", async () => {
 		await finish(world.engine.up(before, "*"));
 		const kept = view("p:c").run?.runId;
 		const changes = await finish(world.engine.reload(after));
@@ -437,7 +437,7 @@ describe("reloading", () => {
 		expect(view("p:c").run?.runId).toBe(kept);
 	});
 
-	test("leaves down what was taken down while it stopped the old one (S2)", async () => {
+	test("leaves an agent down that was stopped while it stopped the old run (S2)", async () => {
 		world.backend.script("p:b", { ignoresSignals: true });
 		await finish(world.engine.up(before, "*"));
 		const reloading = world.engine.reload(after);
@@ -448,7 +448,7 @@ describe("reloading", () => {
 		expect(view("p:b")).toMatchObject({ process: "stopped", agent: { desired: "down" } });
 	});
 
-	test("replaces what another request started with the old settings meanwhile", async () => {
+	test("replaces a run that another request started with the old settings meanwhile", async () => {
 		world.backend.script("p:a", { ignoresSignals: true });
 		await finish(world.engine.up(before, "*"));
 		// `a` leaves and takes its time, `b` changes and is stopped at once.
@@ -463,7 +463,7 @@ describe("reloading", () => {
 		expect(world.engine.plan(after).every(({ change }) => change === "keep")).toBe(true);
 	});
 
-	test("does not bring up what was taken down", async () => {
+	test("does not start a stopped agent", async () => {
 		await finish(world.engine.up(before, "*"));
 		await finish(world.engine.down("p:b"));
 		await finish(world.engine.reload(after));
@@ -499,7 +499,7 @@ needs: { command: [x], depends_on: [gone] }`);
 		expect(view("p:needs").process).toBe("stopped");
 	});
 
-	test("answers a restart at once when what it needs will not come", async () => {
+	test("answers a restart at once if a dependency will not become ready", async () => {
 		const fleet = fleetOf(`gone: { command: [x] }
 needs: { command: [x], depends_on: [gone] }`);
 		await finish(world.engine.up(fleet, "*"));

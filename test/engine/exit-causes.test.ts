@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
-import { SERVICE_TEXTS } from "../../src/core/turn-failure.js";
+import { SERVICE_TEXTS } from "../../src/core/service-errors.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "./scripted-sessions.js";
 
@@ -44,7 +44,7 @@ test("a usage limit parks the agent until it lifts, again and again, and never c
 	}
 });
 
-test("an agent that is not logged in is halted at once, with what to do", async () => {
+test("an agent that is not logged in is halted at once, with a hint", async () => {
 	world.backend.script("p:a", { livesMs: 500, code: 41 });
 	sessions.words = "401 Unauthorized";
 	await up();
@@ -76,7 +76,7 @@ test.each(["401 Unauthorized", "429 rate limit, try again in 3 hours", "503 Serv
 	},
 );
 
-test("what the CLI says on purpose counts more than what it prints", async () => {
+test("reports of the CLI count more than its output", async () => {
 	world.backend.script("p:a", { livesMs: 2_500, code: 1 });
 	sessions.words = "529 Overloaded";
 	await up();

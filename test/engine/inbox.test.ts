@@ -55,7 +55,7 @@ describe("a text that was accepted", () => {
 		expect(world.engine.inbox.list()).toMatchObject([{ phase: "queued" }]);
 	});
 
-	test("is not put behind what a person has typed, until that is submitted", async () => {
+	test("is not typed after unsubmitted input of a person", async () => {
 		show("❯");
 		await world.pass(2_000);
 		const viewer = { onSnapshot() {}, onOutput() {}, onClose() {} };
@@ -176,7 +176,7 @@ describe("a text that was accepted", () => {
 		expect(typed()).toBe(`${PASTED}\r`);
 	});
 
-	test("fails with a reason when it is never confirmed, and is kept; others continue", async () => {
+	test("fails with a reason if it is never confirmed, and is kept; other messages continue", async () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		await world.engine.inbox.accept("p:a", "next");
 		show("❯");

@@ -38,7 +38,10 @@ function createWorld(route: NoticeRoute = ALL) {
 	function start(): () => Promise<void> {
 		const stop = new AbortController();
 		const parts = { store, clock, random: () => 0, routes: [{ route, channel }] };
-		void runNotifier({ ...parts, minuteOfDay: () => world.minute }, stop.signal);
+		void runNotifier(
+			{ ...parts, pageUrl: () => "http://127.0.0.1:7777", minuteOfDay: () => world.minute },
+			stop.signal,
+		);
 		return async () => {
 			stop.abort();
 			await settle();
@@ -59,8 +62,7 @@ const halt = (store: MemoryStore, agent: string) =>
 		),
 	);
 
-const pending = (store: MemoryStore) =>
-	store.readEffects().filter(({ type }) => type === "notification").length;
+const pending = (store: MemoryStore) => store.readEffects("notification").length;
 
 describe("people", () => {
 	test("are notified once, and not again of the same for a while", async () => {
@@ -139,7 +141,8 @@ describe("people", () => {
 
 const NOTICE: Notice = {
 	...{ kind: "halted", agent: "web:coder", title: "web:coder was halted", text: "why" },
-	...{ task: null, at: "2031-04-05T06:07:08.000Z", seq: 7 },
+	...{ task: null, at: "2031-04-05T06:07:08.000Z", seq: 7, needs_you: true, question: null },
+	link: "http://127.0.0.1:7777/#/agents/web:coder",
 };
 
 async function receive(status: number) {
@@ -172,11 +175,14 @@ describe("a channel", () => {
 		for (const shape of ["slack", "ntfy"] as const) {
 			await createWebhook({ url, secret: null, shape, nowMs: Date.now }).send(NOTICE);
 		}
-		expect(JSON.parse(received[0]?.body ?? "")).toEqual({ text: "*web:coder was halted*\nwhy" });
+		expect(JSON.parse(received[0]?.body ?? "")).toEqual({
+			text: `*web:coder was halted*\nwhy\n${NOTICE.link}`,
+		});
+		expect(received[1]?.headers["click"]).toBe(NOTICE.link);
 		expect(received[1]).toMatchObject({ body: "why", headers: { title: "web:coder was halted" } });
 	});
 
-	test("says whether it is worth trying again, and never what its address is (A5)", async () => {
+	test("reports whether a retry makes sense, and never its address (A5)", async () => {
 		const results: SendResult[] = [];
 		for (const status of [400, 429, 503]) {
 			const { url } = await receive(status);
@@ -194,7 +200,7 @@ describe("a channel", () => {
 		expect(JSON.stringify(results)).not.toContain("secret");
 	});
 
-	test("hands the notice to a program, and says how that ended", async () => {
+	test("passes the notification to a program, and reports its exit", async () => {
 		const path = join(temporaryFolder(), "notice");
 		const write = `require("fs").writeFileSync(process.argv[1], require("fs").readFileSync(0))`;
 		const channel = createCommand([process.execPath, "-e", write, path]);

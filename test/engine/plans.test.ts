@@ -1,27 +1,27 @@
 import { describe, expect, test } from "vitest";
 import type { PlanSubmission } from "../../src/engine/tasks/submission.js";
-import { answered, type CallsHost, createCallsHost, failedWith } from "./calls-world.js";
+import { answered, createTasksHost, failedWith, type TasksHost } from "./tasks-world.js";
 
 const AGENTS = `tool: { kind: call, command: [tool], concurrency: 10, retry: { max_attempts: 1 },
   circuit_breaker: { failure_threshold: 100 } }`;
 const ask = { agent: "p:tool", action: "go" };
 
-async function submit(host: CallsHost, plan: PlanSubmission): Promise<string> {
-	const { plan: taken } = await host.calls.submitPlan(plan);
+async function submit(host: TasksHost, plan: PlanSubmission): Promise<string> {
+	const { plan: taken } = await host.tasks.submitPlan(plan);
 	await host.settle();
 	return taken.planId;
 }
 
-function statuses(host: CallsHost, planId: string): Record<string, string> {
-	const { tasks } = host.calls.plan(planId);
+function statuses(host: TasksHost, planId: string): Record<string, string> {
+	const { tasks } = host.tasks.plan(planId);
 	return Object.fromEntries(tasks.map(({ task }) => [task.name, task.status]));
 }
 
-const actions = (host: CallsHost) =>
+const actions = (host: TasksHost) =>
 	[...host.running].map(({ order }) => order.request.action).toSorted();
 
 /** Ends the attempt at an action. */
-async function end(host: CallsHost, action: string, how = answered()): Promise<void> {
+async function end(host: TasksHost, action: string, how = answered()): Promise<void> {
 	[...host.running].find(({ order }) => order.request.action === action)?.end(how);
 	await host.settle();
 }
@@ -38,7 +38,7 @@ const DIAMOND: PlanSubmission = {
 
 describe("a plan", () => {
 	test("runs each task when all that it depends on has succeeded", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		host.script = () => null;
 		const planId = await submit(host, DIAMOND);
 		expect(actions(host)).toEqual(["top"]);
@@ -48,16 +48,16 @@ describe("a plan", () => {
 		expect(actions(host)).toEqual(["left"]);
 		await end(host, "left");
 		expect(actions(host)).toEqual(["end"]);
-		expect(host.calls.plan(planId).plan.status).toBe("running");
+		expect(host.tasks.plan(planId).plan.status).toBe("running");
 		await end(host, "end");
-		expect(host.calls.plan(planId).plan).toMatchObject({
+		expect(host.tasks.plan(planId).plan).toMatchObject({
 			...{ status: "succeeded", reason: "all 4 tasks succeeded" },
 		});
 		expect(host.errors).toEqual([]);
 	});
 
 	test("feeds results of earlier tasks to later ones", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const seen: unknown[] = [];
 		host.script = ({ action, payload }) => {
 			seen.push(payload);
@@ -73,12 +73,12 @@ describe("a plan", () => {
 			},
 		});
 		expect(seen).toEqual([{}, { from: "https://x" }]);
-		const [, read] = host.calls.plan(planId).tasks;
+		const [, read] = host.tasks.plan(planId).tasks;
 		expect(read?.input?.payload).toEqual({ from: "https://x" });
 	});
 
-	test("fails when a result has not what a later task needs, and says what", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+	test("fails if a result lacks a value that a later task needs, and names it", async () => {
+		const host = await createTasksHost({ agents: AGENTS });
 		const planId = await submit(host, {
 			tasks: {
 				a: ask,
@@ -89,16 +89,16 @@ describe("a plan", () => {
 		expect(statuses(host, planId)).toEqual({
 			...{ a: "succeeded", b: "dead_lettered", c: "cancelled" },
 		});
-		const { plan, tasks } = host.calls.plan(planId);
+		const { plan, tasks } = host.tasks.plan(planId);
 		expect(plan.status).toBe("failed");
 		expect(tasks[1]?.task.error).toMatchObject({ code: "planning_failed" });
 		// Its input is still a template, so there is nothing to retry.
-		const replay = host.calls.deadLetters.replay(tasks[1]?.task.taskId ?? "");
+		const replay = host.tasks.deadLetters.replay(tasks[1]?.task.taskId ?? "");
 		await expect(replay).rejects.toMatchObject({ code: "planning_failed" });
 	});
 
 	test("ends immediately at a dead letter, with its running tasks, unless configured to finish (T11)", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		host.script = () => null;
 		const tasks = {
 			bad: { ...ask, action: "bad" },
@@ -108,7 +108,7 @@ describe("a plan", () => {
 		};
 		const fast = await submit(host, { tasks });
 		await end(host, "bad", failedWith("backend_failure"));
-		expect(host.calls.plan(fast).plan.status).toBe("failed");
+		expect(host.tasks.plan(fast).plan.status).toBe("failed");
 		expect(statuses(host, fast)).toEqual({
 			...{ bad: "dead_lettered", slow: "cancelled", after: "cancelled", never: "cancelled" },
 		});
@@ -118,50 +118,50 @@ describe("a plan", () => {
 		await end(host, "bad", failedWith("backend_failure"));
 		await end(host, "slow");
 		await end(host, "after");
-		expect(host.calls.plan(patient).plan.status).toBe("failed");
+		expect(host.tasks.plan(patient).plan.status).toBe("failed");
 		expect(statuses(host, patient)).toEqual({
 			...{ bad: "dead_lettered", slow: "succeeded", after: "succeeded", never: "cancelled" },
 		});
-		const never = host.calls.plan(patient).tasks.find(({ task }) => task.name === "never");
+		const never = host.tasks.plan(patient).tasks.find(({ task }) => task.name === "never");
 		expect(never?.task.reason).toBe("it depends on bad, which is dead_lettered");
 	});
 
 	test("is cancelled with everything that has not ended", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		host.script = () => null;
 		const planId = await submit(host, DIAMOND);
 		await end(host, "top");
-		const cancelled = host.calls.cancelPlan(planId, 10_000);
+		const cancelled = host.tasks.cancelPlan(planId, 10_000);
 		await host.settle();
 		expect((await cancelled).plan.status).toBe("cancelled");
 		expect(host.running.size).toBe(0);
 		expect(statuses(host, planId)).toEqual({
 			...{ top: "succeeded", left: "cancelled", right: "cancelled", end: "cancelled" },
 		});
-		await expect(host.calls.cancelPlan(planId, 0)).rejects.toMatchObject({
+		await expect(host.tasks.cancelPlan(planId, 0)).rejects.toMatchObject({
 			code: "already_ended",
 		});
 	});
 
 	test("that ended while its daemon died keeps the running attempts (T8)", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		host.script = () => null;
 		const planId = await submit(host, { tasks: { only: { ...ask, action: "only" } } });
-		const { plan } = host.calls.plan(planId);
+		const { plan } = host.tasks.plan(planId);
 		// The daemon is killed after it has stored the end of the plan and before the attempt has ended.
 		const endedAtMs = host.clock.now().wallMs;
 		await host.store.commit((change) =>
 			change.putPlan({ ...plan, status: "cancelled", endedAtMs }),
 		);
 		await host.killAndRestart();
-		const [only] = host.calls.plan(planId).tasks;
+		const [only] = host.tasks.plan(planId).tasks;
 		expect(only?.task).toMatchObject({ status: "cancelled", reason: "its plan is finished" });
 		expect(only?.attempts).toMatchObject([{ n: 1, error: { kind: "internal" } }]);
 		expect(host.ended).toEqual([only?.attempts[0]?.runId]);
 	});
 
 	test("continues under the next daemon, with its results", async () => {
-		const host = await createCallsHost({
+		const host = await createTasksHost({
 			agents: AGENTS.replace("max_attempts: 1", "max_attempts: 3"),
 		});
 		host.script = ({ action }) => (action === "fetch" ? answered({ n: 5 }) : null);
@@ -178,13 +178,13 @@ describe("a plan", () => {
 		await host.killAndRestart(10);
 		host.script = ({ payload }) => answered(payload);
 		await host.pass(2_000);
-		const { plan, tasks } = host.calls.plan(planId);
+		const { plan, tasks } = host.tasks.plan(planId);
 		expect(plan.status).toBe("succeeded");
 		expect(tasks[2]?.result).toBe(5);
 	});
 
 	test("that cannot run is refused whole", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const refused: [PlanSubmission["tasks"], RegExp][] = [
 			[{}, /at least one/],
 			[{ a: { ...ask, dependsOn: ["b"] }, b: { ...ask, dependsOn: ["a"] } }, /circular dependency/],
@@ -193,7 +193,7 @@ describe("a plan", () => {
 			[{ a: { ...ask, payload: ["${HOME}"] } }, /not a reference/],
 		];
 		for (const [tasks, message] of refused) {
-			const submitted = host.calls.submitPlan({ tasks });
+			const submitted = host.tasks.submitPlan({ tasks });
 			await expect(submitted).rejects.toMatchObject({
 				code: "planning_failed",
 				message: expect.stringMatching(message),
@@ -203,10 +203,10 @@ describe("a plan", () => {
 	});
 
 	test("with odd names is refused or runs whole, and keys of payloads are handed on as they are", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const task = { agent: "p:tool", action: "go" };
 		const proto = JSON.parse('{"tasks": {"ok": {}, "__proto__": {}}}') as PlanSubmission;
-		await expect(host.calls.submitPlan(proto)).rejects.toMatchObject({
+		await expect(host.tasks.submitPlan(proto)).rejects.toMatchObject({
 			code: "planning_failed",
 			message: expect.stringContaining("__proto__"),
 		});
@@ -218,23 +218,23 @@ describe("a plan", () => {
 		const payload: unknown = JSON.parse(
 			'{"__proto__": {"a": "${tasks.constructor.result.constructor}"}}',
 		);
-		const { plan } = await host.calls.submitPlan({
+		const { plan } = await host.tasks.submitPlan({
 			tasks: { constructor: task, tostring: { ...task, dependsOn: ["constructor"], payload } },
 		});
 		await host.settle();
-		expect(host.calls.plan(plan.planId).plan.status).toBe("succeeded");
+		expect(host.tasks.plan(plan.planId).plan.status).toBe("succeeded");
 		expect(JSON.stringify(payloads[1])).toBe('{"__proto__":{"a":"c"}}');
 	});
 
 	test("or task that is nested too deeply is refused, also under a key", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const payload: unknown = JSON.parse(`${"[".repeat(50_000)}${"]".repeat(50_000)}`);
 		const deep = { agent: "p:tool", action: "go", payload };
 		const refused = { code: "validation_failed", message: /nested deeper than 500 levels/ };
 		for (const options of [{}, { idempotencyKey: "k" }]) {
 			for (const submit of [
-				() => host.calls.submit(deep, options),
-				() => host.calls.submitPlan({ tasks: { deep } }, options),
+				() => host.tasks.submit(deep, options),
+				() => host.tasks.submitPlan({ tasks: { deep } }, options),
 			]) {
 				await expect((async () => submit())()).rejects.toMatchObject({
 					...{ code: refused.code, message: expect.stringMatching(refused.message) },
@@ -244,11 +244,11 @@ describe("a plan", () => {
 	});
 
 	test("sent twice under one key is one plan (T5)", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const options = { idempotencyKey: "k" };
 		const [a, b] = await Promise.all([
-			host.calls.submitPlan(DIAMOND, options),
-			host.calls.submitPlan(DIAMOND, options),
+			host.tasks.submitPlan(DIAMOND, options),
+			host.tasks.submitPlan(DIAMOND, options),
 		]);
 		expect(b.plan.planId).toBe(a.plan.planId);
 		await host.settle();
@@ -256,48 +256,48 @@ describe("a plan", () => {
 	});
 
 	test("of one task is the plan that every call is", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
-		const task = await host.calls.submit(ask);
+		const host = await createTasksHost({ agents: AGENTS });
+		const task = await host.tasks.submit(ask);
 		await host.settle();
-		expect(host.calls.plan(task.planId).plan).toMatchObject({ status: "succeeded", name: "go" });
+		expect(host.tasks.plan(task.planId).plan).toMatchObject({ status: "succeeded", name: "go" });
 	});
 });
 
 describe("a dead letter", () => {
-	async function deadLetter(host: CallsHost): Promise<string> {
+	async function deadLetter(host: TasksHost): Promise<string> {
 		host.script = () => failedWith("backend_failure");
-		const task = await host.calls.submit({ ...ask, payload: { a: 1 } });
+		const task = await host.tasks.submit({ ...ask, payload: { a: 1 } });
 		await host.settle();
 		return task.taskId;
 	}
 
 	test("is replayed once, as a new task that points back", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const taskId = await deadLetter(host);
 		host.script = ({ payload }) => answered(payload);
 		const replays = await Promise.allSettled([
-			host.calls.deadLetters.replay(taskId),
-			host.calls.deadLetters.replay(taskId),
+			host.tasks.deadLetters.replay(taskId),
+			host.tasks.deadLetters.replay(taskId),
 		]);
 		expect(replays.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
 		await host.settle();
-		const { letter } = host.calls.task(taskId).task;
+		const { letter } = host.tasks.task(taskId).task;
 		const newId = letter?.type === "replayed" ? letter.taskId : "";
-		expect(host.calls.task(newId)).toMatchObject({
+		expect(host.tasks.task(newId)).toMatchObject({
 			task: { status: "succeeded", replayOf: taskId },
 			result: { a: 1 },
 		});
-		expect(host.calls.deadLetters.list({ limit: 9 })).toEqual([]);
-		expect(host.calls.task(taskId).task.status).toBe("dead_lettered");
+		expect(host.tasks.deadLetters.list({ limit: 9 })).toEqual([]);
+		expect(host.tasks.task(taskId).task.status).toBe("dead_lettered");
 	});
 
 	test("is discarded, and stays visible", async () => {
-		const host = await createCallsHost({ agents: AGENTS });
+		const host = await createTasksHost({ agents: AGENTS });
 		const taskId = await deadLetter(host);
-		await host.calls.deadLetters.discard(taskId);
-		expect(host.calls.deadLetters.list({ limit: 9 })).toEqual([]);
-		expect(host.calls.task(taskId).attempts).toHaveLength(1);
-		const again = host.calls.deadLetters.discard(taskId);
+		await host.tasks.deadLetters.discard(taskId);
+		expect(host.tasks.deadLetters.list({ limit: 9 })).toEqual([]);
+		expect(host.tasks.task(taskId).attempts).toHaveLength(1);
+		const again = host.tasks.deadLetters.discard(taskId);
 		await expect(again).rejects.toMatchObject({ code: "not_a_dead_letter" });
 	});
 });

@@ -1,4 +1,4 @@
-/** Agent CLIs of which a test says what they are and what they do. Outlives daemons, as a host does. */
+/** Agent CLIs that a test scripts. They outlive daemons, as processes of a host do. */
 
 import type { AgentSpec } from "../../src/config/spec.js";
 import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";
@@ -6,13 +6,13 @@ import { type ConversationStart, decideConversation } from "../../src/core/conve
 import type { AgentSign } from "../../src/core/sign.js";
 import type { Connection, ToolWork } from "../../src/core/stall.js";
 import type { TimedReading } from "../../src/core/usage.js";
-import type { SessionWorld, StartIntent } from "../../src/engine/runs/life-world.js";
+import type { SessionWorld, StartIntent } from "../../src/engine/runs/session-world.js";
 import { parseResetTime } from "../../src/sessions/reset-time.js";
 
 export interface ScriptedSessions extends SessionWorld {
 	/** The profile of every agent's CLI. */
 	profile: AdapterProfile;
-	/** The last words of the next agent that ends. */
+	/** The last output of the next agent that exits. */
 	words: string;
 	/** The reports of the agents' CLIs. */
 	told: AgentSign[];
@@ -64,7 +64,7 @@ export function createScriptedSessions(): ScriptedSessions {
 		heldConversation: async () => sessions.open,
 		toolWork: async () => sessions.tools,
 		connections: async () => sessions.network,
-		readReset: (text, atMs) => parseResetTime(text, atMs, () => 0),
+		readReset: (_, text, atMs) => parseResetTime(text, atMs, () => 0),
 		nowMs: () => 0,
 		leases: {
 			async take(conversation, { runId }) {

@@ -37,7 +37,7 @@ async function up(agent = BUDGETED): Promise<void> {
 const look = () => world.pass(8_000);
 
 describe("the usage of a session", () => {
-	test("is counted once per message, also by daemons that come later", async () => {
+	test("is counted once per message, also by later daemons", async () => {
 		await up();
 		spend("m1", 30);
 		spend("m1", 40);
@@ -52,7 +52,7 @@ describe("the usage of a session", () => {
 		expect(world.errors).toEqual([]);
 	});
 
-	test("counts for the day of its line: what a dead daemon missed is not today's", async () => {
+	test("counts for the day of its line: usage that a dead daemon missed does not count for today", async () => {
 		await up();
 		const yesterday = world.clock.now().wallMs;
 		await world.killAndRestart(DAY_MS);
@@ -78,7 +78,7 @@ describe("the usage of a session", () => {
 		spend("m1", 30);
 		await look();
 		await world.engine.reload(fleetOf("b: { command: [x] }"));
-		expect(world.store.readEffects().filter(({ type }) => type === "usage")).toEqual([]);
+		expect(world.store.readUsage()).toEqual([]);
 	});
 });
 
@@ -162,7 +162,7 @@ test("a daemon that dies while it stops such a session leaves that to the next o
 	expect(told()).toHaveLength(1);
 });
 
-test("what works beside a session counts with it, each file from where it was read to", async () => {
+test("files of subagents count for the session, each from its last read position", async () => {
 	await up("a: { adapter: claude }");
 	const reading = (key: string) => ({ ...NO_USAGE, key, input: 10, isTotal: false, atMs: null });
 	const lines: Record<string, number> = { "": 1, a: 1, b: 1 };
@@ -201,11 +201,11 @@ describe("calls to an agent CLI", () => {
 	const FLEET = fleetOf("a: { kind: call, adapter: claude, budget: { usd_per_day: 0.5 } }");
 
 	async function call(): Promise<void> {
-		const spec = world.engine.specOf(ID);
+		const spec = world.engine.calls.specOf(ID);
 		if (spec?.kind !== "call") throw new Error("it is not called");
 		const request = { request_id: "r", action: "ask" } as never;
 		const order = { spec, runId: "r", request, timeoutMs: 1_000 };
-		await world.engine.perform(order, new AbortController().signal);
+		await world.engine.calls.perform(order, new AbortController().signal);
 	}
 
 	test("of a CLI that reports a total are counted by the increase, also by a later daemon", async () => {
@@ -229,18 +229,18 @@ describe("calls to an agent CLI", () => {
 		await world.engine.reload(FLEET);
 		await call();
 		expect(view().usage?.today).toMatchObject({ input: 10, cacheRead: 50, output: 5 });
-		expect(world.engine.overBudget(ID)).toBeNull();
+		expect(world.engine.calls.overBudget(ID)).toBeNull();
 		await Promise.all([call(), call()]);
 		expect(view().usage?.today.costUsd).toBe(0.75);
-		expect(world.engine.overBudget(ID)).toMatch(/\$0\.75 of \$0\.50/);
+		expect(world.engine.calls.overBudget(ID)).toMatch(/\$0\.75 of \$0\.50/);
 		expect(told()).toHaveLength(1);
 		await world.killAndRestart(1_000);
-		expect(world.engine.overBudget(ID)).toMatch(/used up/);
+		expect(world.engine.calls.overBudget(ID)).toMatch(/used up/);
 		await world.pass(DAY_MS);
-		expect(world.engine.overBudget(ID)).toBeNull();
+		expect(world.engine.calls.overBudget(ID)).toBeNull();
 		await Promise.all([call(), call()]);
-		expect(world.engine.overBudget(ID)).toMatch(/used up/);
+		expect(world.engine.calls.overBudget(ID)).toMatch(/used up/);
 		await world.engine.resume(ID);
-		expect(world.engine.overBudget(ID)).toBeNull();
+		expect(world.engine.calls.overBudget(ID)).toBeNull();
 	});
 });

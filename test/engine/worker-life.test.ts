@@ -8,7 +8,7 @@ import { createDaemonWorld, type DaemonWorld, fleetOf } from "./daemon-world.js"
 interface Pool {
 	readonly world: DaemonWorld;
 	readonly workers: ScriptedWorkers;
-	/** Asks for something, and says later what came of it. */
+	/** Sends a request and returns its outcome later. */
 	ask(id: string, timeoutMs?: number): { readonly signal: AbortController; outcome: unknown };
 }
 
@@ -23,12 +23,12 @@ async function createPool(keys: string): Promise<Pool> {
 	return {
 		...{ world, workers },
 		ask(id, timeoutMs = 30_000) {
-			const spec = world?.engine.specOf("p:db") as WorkerSpec;
+			const spec = world?.engine.calls.specOf("p:db") as WorkerSpec;
 			const request = { request_id: id, action: "go" } as ActionRequest;
 			const signal = new AbortController();
 			const asked = { signal, outcome: undefined as unknown };
 			const order = { spec, runId: `run-of-${id}`, request, timeoutMs };
-			void world?.engine.perform(order, signal.signal).then((end) => {
+			void world?.engine.calls.perform(order, signal.signal).then((end) => {
 				asked.outcome = end.outcome;
 			});
 			return asked;
@@ -54,7 +54,7 @@ describe("a worker agent", () => {
 		expect(asked.outcome).toEqual({ ok: true, result: "done" });
 	});
 
-	test("gets another process while all are busy, never more than it may, and loses it when idle", async () => {
+	test("gets another process while all are busy, up to its maximum, and loses it when idle", async () => {
 		const { world, workers, ask } = await createPool("workers: { min: 1, max: 3, idle: 30s }");
 		for (let n = 0; n < 10; n++) {
 			ask(`r${n}`);
@@ -113,7 +113,7 @@ describe("a worker agent", () => {
 		expect(world.engine.get("p:db").agent.crash.exits).toHaveLength(1);
 	});
 
-	test("sends a request that its process was never given to another process", async () => {
+	test("sends an undelivered request to another process", async () => {
 		const { world, workers, ask } = await createPool("workers: { min: 1, max: 1 }");
 		const asked = ask("a");
 		await world.settle();
@@ -131,16 +131,16 @@ describe("a worker agent", () => {
 		expect(asked.outcome).toEqual({ ok: true, result: "done" });
 	});
 
-	test("that cannot be started is halted at once, and says what to fix (S14)", async () => {
+	test("that cannot be started is halted at once, with a hint (S14)", async () => {
 		const { world, workers } = await createPool("workers: { min: 0, max: 1 }");
 		workers.refuse = { permanent: true, detail: "the program /nowhere does not exist" };
 		const pool = world.engine.restart("p:db", { fresh: false });
 		await world.settle();
 		await pool;
-		const spec = world.engine.specOf("p:db") as WorkerSpec;
+		const spec = world.engine.calls.specOf("p:db") as WorkerSpec;
 		const request = { request_id: "a" } as ActionRequest;
 		const order = { spec, runId: "r", request, timeoutMs: 60_000 };
-		const asked = world.engine.perform(order, new AbortController().signal);
+		const asked = world.engine.calls.perform(order, new AbortController().signal);
 		await world.pass(1_000);
 		expect((await asked).outcome).toMatchObject({ ok: false, error: "spawn_error" });
 		expect(world.engine.get("p:db").agent).toMatchObject({ crash: { policy: "halted" } });
@@ -198,7 +198,7 @@ describe("a worker agent", () => {
 		await world.settle();
 		expect(workers.alive).toHaveLength(0);
 		expect(world.engine.get("p:db")).toMatchObject({ process: "running" });
-		expect(world.engine.specOf("p:db")?.kind).toBe("session");
+		expect(world.engine.calls.specOf("p:db")?.kind).toBe("session");
 	});
 
 	test("is not blamed for processes that end with its daemon", async () => {

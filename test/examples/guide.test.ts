@@ -53,7 +53,7 @@ describeWithPython("the agent in Python", () => {
 describe("the table of outcomes", () => {
 	const rows = [...guide.matchAll(/^\| .* \| `(\w+)` \| (yes|no) \| (yes|no) \|$/gm)];
 
-	test("says of each what the core decides", () => {
+	test("shows the decision of the core for each", () => {
 		const yes = (is: boolean) => (is ? "yes" : "no");
 		for (const [row, error, retried, counts] of rows) {
 			const traits = ATTEMPT_ERROR_TRAITS[error as keyof typeof ATTEMPT_ERROR_TRAITS];

@@ -56,7 +56,7 @@ test("the server of the example is restarted within its process, and stops on re
 	);
 });
 
-test("the guide's table of settings says what holds", () => {
+test("the guide's table of settings is correct", () => {
 	const rows = [...guide.matchAll(/^\| `(\w+)` \| ([\d,]+) \|/gm)].map(([, key, number]) => [
 		key,
 		Number(number?.replaceAll(",", "")),

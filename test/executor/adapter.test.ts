@@ -62,11 +62,11 @@ describe("a CLI behind an adapter", () => {
 		expect(readdirSync(folder)).toEqual([]);
 	});
 
-	test("says how it ended when there was no answer in that", async () => {
+	test("reports the exit if there was no answer in the output", async () => {
 		expect(reasonOf(await call("die"))).toContain("(was terminated by SIGSEGV)");
 	});
 
-	test("is ended when its time is up, whatever it has printed", async () => {
+	test("is killed after its timeout, whatever it has printed", async () => {
 		const runId = `run-${process.pid}-hang`;
 		expect(ending(await call("hang", { runId, timeoutMs: 300 }))).toBe("timeout");
 		expect(liveProcesses(runId)).toEqual([]);
@@ -98,7 +98,7 @@ describe("an adapter with a mistake in it", () => {
 
 	test.each([
 		["throws", fail, "oh no"],
-		["returns nothing", () => undefined, "not an object with a request_id"],
+		["returns nothing", () => undefined, "not an object with the request_id"],
 		["returns no code", () => ({ request_id: "r-1", status: "success" }), "no numeric code"],
 	])("that %s instead of an answer is a backend failure", async (_, parse, words) => {
 		const end = await call("shout", { adapter: broken({ parse }) });

@@ -34,7 +34,7 @@ describe("an answer of the agent", () => {
 		expect(ending(await call(program("answers.sh", [status, code, more])))).toBe(expected);
 	});
 
-	test("carries what the agent says of its failure, and how long it asks to be left alone", async () => {
+	test("contains the agent's error and its requested retry delay", async () => {
 		const more = ',"error":{"message":"busy"},"retry_after_ms":1500';
 		const { outcome } = await call(program("answers.sh", ["error", "503", more]));
 		expect(outcome).toEqual({
@@ -53,9 +53,9 @@ describe("an answer of the agent", () => {
 	test.each([
 		['{"request_id":"r-1","code":0}', "the response has no status"],
 		['{"request_id":"r-1","status":"success"}', "the response has no numeric code"],
-		['{"request_id":7,"status":"success","code":0}', "printed no JSON response"],
-		['"success"', "printed no JSON response"],
-		["null", "printed no JSON response"],
+		['{"request_id":7,"status":"success","code":0}', "not an object with the request_id"],
+		['"success"', "not an object with the request_id"],
+		["null", "not an object with the request_id"],
 	])("that is %s is a backend failure", async (text, words) => {
 		const end = await call(program("prints-garbage.sh", [text]));
 		expect(ending(end)).toBe("backend_failure");
@@ -77,7 +77,7 @@ describe("a process without a response", () => {
 		[program("says-nothing.sh", ["1"]), "exited with code 1 without a response"],
 		[program("says-nothing.sh", ["0", "KILL"]), "was terminated by SIGKILL without a response"],
 		[program("says-nothing.sh", ["0", "SEGV"]), "was terminated by SIGSEGV without a response"],
-	])("is a backend failure that says how it ended (%#)", async (of, words) => {
+	])("is a backend failure with the exit (%#)", async (of, words) => {
 		const end = await call(of);
 		expect(ending(end)).toBe("backend_failure");
 		expect(reasonOf(end)).toBe(words);
@@ -92,7 +92,7 @@ describe("a process without a response", () => {
 		);
 	});
 
-	test("that is killed by out of memory is reported as such", async () => {
+	test("that is killed by out of memory is reported with that cause", async () => {
 		const limits = { ...NO_LIMITS, memoryBytes: 32 * 1024 * 1024 };
 		const troubles: string[] = [];
 		const executor = openExecutor({ onTrouble: (message) => troubles.push(message) });
@@ -129,7 +129,7 @@ describe("output", () => {
 		expect(reasonOf(end)).toMatch(/^printed other output besides its response: "Loading the model/);
 	});
 
-	test("that is only an answer passes when anything else is refused", async () => {
+	test("that is only an answer is accepted when other output is rejected", async () => {
 		expect(ending(await call(program("answers.sh", [], { extraOutput: "refuse" })))).toMatch(/^ok/);
 	});
 
@@ -163,7 +163,7 @@ describe("an agent that does not read its request", () => {
 		expect(ending(await call(of, { request: large }))).toBe('ok "unread"');
 	});
 
-	test("and ends is no failure of the pipe, but a missing answer", async () => {
+	test("and exits is not a pipe failure but a missing answer", async () => {
 		const end = await call(program("prints-garbage.sh", ["", "4"]), { request: large });
 		expect(ending(end)).toBe("backend_failure");
 		expect(reasonOf(end)).toContain("exited with code 4");

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { readProcessTable } from "../../src/host/process-table.js";
 import type { AttemptEnd } from "../../src/ports/executor.js";
-import { eventually } from "../conformance/world.js";
+import { eventually } from "../../src/testing/conformance/backend-world.js";
 import {
 	attempt,
 	ending,
@@ -149,7 +149,7 @@ test("an attempt that is called off before it begins starts nothing", async () =
 	expect(writtenBytes(folder)).toEqual([0, 0]);
 });
 
-describe("what a daemon that died has left", () => {
+describe("processes that a dead daemon left behind", () => {
 	test("is found by its marks and ended, and nothing else is", async () => {
 		const executor = openExecutor();
 		const folders = [tempFolder(), tempFolder(), tempFolder()];
@@ -225,14 +225,14 @@ describe("a host without files to spare", () => {
 		return JSON.parse(stdout);
 	}
 
-	test("is no fault of the agent, and passes", async () => {
+	test("is not the agent's fault, and is temporary", async () => {
 		const [without, again] = await runWithFewFiles("calls-without-files.mjs", "answers.sh");
 		expect(without).toMatchObject({ ok: false, error: "host_exhausted" });
 		expect(without.reason).toContain("too many open files");
 		expect(again).toEqual({ ok: true });
 	});
 
-	test("still ends what has to end", { timeout: 60_000 }, async () => {
+	test("still kills the processes of the run", { timeout: 60_000 }, async () => {
 		const { runId, outcome } = await runWithFewFiles("ends-without-files.mjs", "never-reads.sh");
 		expect(outcome).toMatchObject({ ok: false, error: "timeout" });
 		expect(liveProcesses(runId)).toEqual([]);

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AttemptEnd, Worker } from "../../src/ports/executor.js";
-import { eventually } from "../conformance/world.js";
+import { eventually } from "../../src/testing/conformance/backend-world.js";
 import {
 	ending,
 	LONG_MS,
@@ -83,7 +83,7 @@ describe("requests and answers", () => {
 	});
 });
 
-describe("what a worker prints besides its answers", () => {
+describe("other output of a worker", () => {
 	test("is tolerated, and noted in its log", async () => {
 		const { worker, logDir } = await startWorker(openExecutor());
 		expect(ending(await ask(worker, "print-garbage"))).toBe('ok "after garbage"');
@@ -92,7 +92,7 @@ describe("what a worker prints besides its answers", () => {
 		expect(readLog(logDir)).toContain('printed a line that is not a response (1×): "Loading..."');
 	});
 
-	test("ends it when the settings refuse it, and what it held with it", async () => {
+	test("kills the worker if the settings forbid it, and fails its requests", async () => {
 		const { worker } = await startWorker(openExecutor(), { extraOutput: "refuse" });
 		const kept = ask(worker, "keep");
 		const end = await ask(worker, "print-garbage");
@@ -160,7 +160,7 @@ describe("a worker that does not answer", () => {
 		expect((await worker.ended).cause).toBe("called_off");
 	});
 
-	test("to an impatient caller keeps serving the others, and a late response is ignored", async () => {
+	test("to a caller that gave up keeps serving other callers, and a late response is ignored", async () => {
 		const { worker, logDir } = await startWorker(openExecutor());
 		const other = ask(worker, "keep");
 		const late = await ask(worker, "keep", { timeoutMs: 50, lateMs: LONG_MS });
@@ -174,7 +174,7 @@ describe("a worker that does not answer", () => {
 		expect(readLog(logDir)).toContain("ignored a response without a pending request");
 	});
 
-	test("and that only callers who are gone have asked is ended when the others are served", async () => {
+	test("and has only requests of callers that gave up is stopped when the other requests are served", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const kept = ask(worker, "keep", { timeoutMs: 50, lateMs: LONG_MS });
 		const other = ask(worker, "stop-reading");
@@ -213,7 +213,7 @@ describe("a worker that does not answer", () => {
 		expect(await worker.ended).toMatchObject({ cause: "sick", signal: "SIGKILL" });
 	});
 
-	test("after a request was called off that had been answered is left alone", async () => {
+	test("after the cancellation of an answered request is not killed", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const operator = new AbortController();
 		await ask(worker, "answer", { signal: operator.signal });
@@ -234,7 +234,7 @@ describe("a worker that does not read", () => {
 		expect(new Set((await Promise.all(ends)).map(ending))).toEqual(new Set(['ok "at once"']));
 	});
 
-	test("costs a request that it was never given its time, and nothing else", async () => {
+	test("only delays a request that it never received", async () => {
 		const { worker, folder } = await startWorker(openExecutor({ unreadBytesMax: 128 * 1024 }));
 		await ask(worker, "stop-reading");
 		const first = Array.from({ length: 50 }, () => ask(worker, "answer", { payload }));
@@ -249,7 +249,7 @@ describe("a worker that does not read", () => {
 		expect(new Set((await Promise.all(first)).map(ending))).toEqual(new Set(['ok "at once"']));
 	});
 
-	test("is not blamed for what it was never given", async () => {
+	test("is not blamed for requests that it never received", async () => {
 		const { worker } = await startWorker(openExecutor({ unreadBytesMax: 128 * 1024 }));
 		await ask(worker, "stop-reading");
 		const ends = Array.from({ length: 50 }, () => ask(worker, "answer", { payload }));
@@ -265,7 +265,7 @@ describe("a worker that does not read", () => {
 });
 
 describe("stopping", () => {
-	test("lets it answer what it holds, and is graceful", async () => {
+	test("lets it answer its open requests, and is graceful", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const ends = Array.from({ length: 20 }, () => ask(worker, "answer"));
 		expect(await worker.stop(LONG_MS)).toBe("graceful");
@@ -306,7 +306,7 @@ describe("stopping", () => {
 	});
 });
 
-test("a worker that cannot be started says what to fix", async () => {
+test("a worker that cannot be started is reported with a hint", async () => {
 	const started = await openExecutor().startWorker({
 		...{ runId: newRunId(), program: program("/no/such/worker"), logDir: tempFolder() },
 	});

@@ -106,7 +106,7 @@ function suite(backend: string): void {
 		expect(await home.ps()).toMatchObject([{ process: "running", policy: "healthy" }]);
 	});
 
-	test("classifies once, with its true time, what ended while it was dead", {
+	test("classifies runs that ended while it was dead once, with their true time", {
 		timeout: 300_000,
 	}, async () => {
 		home = createFleetHome();

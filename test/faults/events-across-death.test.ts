@@ -29,7 +29,7 @@ test("a client that follows has every event once, across kill -9 of the daemon",
 	for (let life = 1; life <= 3; life++) {
 		await must("token", "rotate");
 		const started = () => types.filter((type) => type === "daemon.started").length >= life;
-		await eventually(started, "the reader has heard of the new daemon");
+		await eventually(started, "the reader gets events of the new daemon");
 		await killDaemon();
 		await must("daemon", "start");
 	}

@@ -135,7 +135,7 @@ test("a damaged env.json: the daemon starts with the version before it, and repo
 	expect(readFileSync(join(home.dir, aside), "utf8")).toBe('{"p:a": {"CANARY": "canary-val');
 });
 
-test("every file of the home may be empty: the daemon starts, keeps its agents and says which files", {
+test("every file of the home may be empty: the daemon starts, keeps its agents and names the files", {
 	timeout: 120_000,
 }, async () => {
 	fleet = createFleetHome();

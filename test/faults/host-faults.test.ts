@@ -52,7 +52,7 @@ function holderSuite(backend: string, holderPids: () => readonly number[]): void
 	}, async () => {
 		home = createFleetHome();
 		const policy = ", crash_policy: { transient_delay: 100ms }";
-		// It has not heard of hang-ups, nor of SIGTERM.
+		// It got neither a hangup nor SIGTERM.
 		const deaf = JSON.stringify(["sh", "-c", "trap '' HUP TERM; while :; do sleep 0.1; done"]);
 		home.writeFleet(
 			[

@@ -41,7 +41,7 @@ test("a screen made for a catastrophic pattern does not hang the daemon, and dow
 	expect(await home.daemonPid()).toBe(pid);
 });
 
-test("validate names a pattern that is not supported, with its line and what to do", {
+test("validate names an unsupported pattern with its line and a hint", {
 	timeout: 60_000,
 }, async () => {
 	home = createFleetHome();

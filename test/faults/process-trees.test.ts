@@ -124,7 +124,7 @@ describe.each(KINDS)("on %s", (_, backend) => {
 		},
 	);
 
-	test("down reports what it had to kill (S19)", { timeout: 300_000 }, async () => {
+	test("down reports the processes that it had to kill (S19)", { timeout: 300_000 }, async () => {
 		home = createFleetHome();
 		const file = join(home.folder, "cleanup");
 		const slow = [process.execPath, program("cleans-up-on-sigterm.mjs"), file, "60000"];

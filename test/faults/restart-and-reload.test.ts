@@ -45,7 +45,7 @@ describe("restart", () => {
 		});
 	});
 
-	test("prints what stopped and what started, with its pid", LONG, async () => {
+	test("prints the stopped and the started run, with its pid", LONG, async () => {
 		home.writeFleet("a: { command: [sleep, '1000'] }");
 		await home.must("up");
 		const printed = await home.must("restart", "p:a");
@@ -121,7 +121,7 @@ describe("reload", () => {
 	});
 
 	test(
-		"prints what stopped and what started, and fails when an added agent cannot start",
+		"prints the stopped and started agents, and fails if an added agent cannot start",
 		LONG,
 		async () => {
 			home.writeFleet("a: { command: [sleep, '1000'] }");
@@ -193,7 +193,7 @@ describe("a fixed agent", () => {
 	});
 });
 
-test("up says plainly that a running agent has old settings", LONG, async () => {
+test("up reports that a running agent has old settings", LONG, async () => {
 	home.writeFleet("a: { command: [sleep, '1000'] }");
 	await home.must("up");
 	home.writeFleet("a: { command: [sleep, '1001'] }");

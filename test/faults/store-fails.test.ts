@@ -62,7 +62,7 @@ async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promis
 	expect(await client.call("GET /ready")).toEqual({ ready: true, problems: [] });
 	await eventually(
 		async () => (await home.ps()).every(({ process: state }) => state === "running"),
-		"what waited was done",
+		"the queued changes were applied",
 	);
 	expect((await pids())[0]).toBe(a);
 	await home.must("down", "p:a");
@@ -170,7 +170,7 @@ test("a new database is not made while agents run that only the old one knows (S
 	expect(await pids()).toEqual(before);
 });
 
-test("a daemon ends and begins while nothing can be stored, says why it waits, and adopts", {
+test("a daemon stops and starts while the store is read-only, reports why it waits, and adopts the agents", {
 	timeout: 300_000,
 }, async () => {
 	home = createFleetHome();
@@ -182,7 +182,7 @@ test("a daemon ends and begins while nothing can be stored, says why it waits, a
 	await home.must("daemon", "stop");
 	const starting = home.reeve("daemon", "start");
 	const log = () => readFileSync(join(home.env["REEVE_HOME"] ?? "", "daemon.log"), "utf8");
-	await eventually(() => log().includes("locked by another program"), "it says why it waits");
+	await eventually(() => log().includes("locked by another program"), "it logs why it waits");
 	other.exec("ROLLBACK");
 	expect(await starting).toMatchObject({ code: 0 });
 	expect(await pids()).toEqual(before);

@@ -18,7 +18,7 @@ const BODY = {
 	tasks: { a: { agent: "p:tool", action: "x" } },
 };
 /** These end the daemon or stay open; they are walked elsewhere. */
-const LEFT_OUT = /daemon\/stop|daemon\/shutdown|\/terminal$|\/events$|\/logs$/;
+const LEFT_OUT = /daemon\/stop|daemon\/shutdown|\/terminal$|\/screen\/stream$|\/events$|\/logs$/;
 const ANSWER_MS_MAX = 30_000;
 
 interface Answer {

@@ -14,7 +14,7 @@ afterEach(() => home.close(), 120_000);
 const find = async (id: string) => (await home.ps()).find((agent) => agent.id === id) as AgentJson;
 
 describe("a crash loop", () => {
-	test("is halted at its 7th exit, says why everywhere, stays halted, and is resumed", {
+	test("is halted at its 7th exit, shows the reason everywhere, stays halted, and can be resumed", {
 		timeout: 300_000,
 	}, async () => {
 		home = createFleetHome();

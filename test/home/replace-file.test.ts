@@ -42,7 +42,7 @@ test("A9: writers in one process never share a temporary file, and leave none", 
 	expect(readdirSync(folder)).toEqual(["file"]);
 });
 
-test("a file has exactly the mode that was asked for, whatever the umask", () => {
+test("a file has exactly the requested mode, regardless of the umask", () => {
 	const path = join(temporaryFolder(), "file");
 	const before = process.umask(0o077);
 	try {

@@ -1,8 +1,7 @@
 /** The API over an engine in memory: a real server on a real socket, and the typed client. */
 
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -10,14 +9,16 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
-import { Calls } from "../../src/engine/tasks/calls.js";
+import { openPush } from "../../src/daemon/push-desk.js";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
 import { createGate, type Refusal } from "../../src/http/auth/gate.js";
 import { createLoginLinks } from "../../src/http/auth/login-links.js";
 import { openTokens, type Tokens } from "../../src/http/auth/tokens.js";
 import type { DaemonJson } from "../../src/http/contract/daemon.js";
+import { createPage } from "../../src/http/page.js";
 import { createApi } from "../../src/http/server.js";
-import type { Clock } from "../../src/ports/clock.js";
+import type { Executor } from "../../src/ports/executor.js";
+import type { PushKeys, PushStore, PushSubscription } from "../../src/ports/push-store.js";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "../engine/daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "../engine/scripted-sessions.js";
@@ -68,6 +69,13 @@ export interface ApiModules {
 
 const REAL: ApiModules = { createApi, createGate, openTokens, createLoginLinks };
 
+const HOST_FACTS = {
+	...{ platform: "linux", node: "22.0.0", cpus: 2, load: [0, 0, 0], uptime_ms: 1_000 },
+	...{ memory_total_bytes: 2_000, memory_free_bytes: 1_000, daemon_memory_bytes: 500 },
+	...{ disk: null, database_bytes: null },
+	...{ findings: null, findings_at: null, findings_problem: null },
+};
+
 /** An API over a fleet: `p:web` runs, `p:db` does not, and `p:tool` takes requests. */
 export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWorld> {
 	const { createApi, createGate, openTokens, createLoginLinks } = modules;
@@ -76,7 +84,7 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		const timer = setTimeout(task, ms).unref();
 		return () => clearTimeout(timer);
 	};
-	const world = await createDaemonWorld(undefined, undefined, sessions, schedule);
+	const world = await createDaemonWorld(undefined, createEchoExecutor(), sessions, schedule);
 	const folder = temporaryFolder();
 	const [socketPath, logs] = [join(folder, "reeve.sock"), join(folder, "logs")];
 	mkdirSync(logs);
@@ -85,7 +93,6 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 	const refusals: Refusal[] = [];
 	const status = (): DaemonJson => daemonJson(folder);
 	const clock = { now: world.clock.now, schedule };
-	const calls = createEchoCalls(world, clock);
 	const server = createServer();
 	const tokens = await openTokens(createMemoryTokens(), clock);
 	const api = createApi({
@@ -97,7 +104,6 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 			(refusal) => refusals.push(refusal),
 		),
 		engine: world.engine,
-		calls,
 		store: world.store,
 		clock,
 		host: "here",
@@ -109,8 +115,16 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		},
 		reload: async () => ({ changed: true, keys: ["listen"], problem: null }),
 		testNotify: async () => [{ name: "phone", type: "ntfy", ok: true, reason: null }],
+		push: await openPush(createMemoryPush(), tokens, () => world.clock.now().wallMs),
 		logDirOf: () => logs,
+		redact: (text) => text.replaceAll("hunter2", "***"),
+		meter: { measure: async () => new Map() },
+		describeHost: async () => HOST_FACTS,
+		describeConfig: async ({ spec, fleetFile }) => ({
+			...{ id: spec.id, fleet_file: fleetFile, settings: [], problem: null },
+		}),
 		describeEnvironment: async () => ({ variables: [], env_file: null, warnings: [] }),
+		page: createPage(createTestPage(folder)),
 		onError: (error) => failures.push(error),
 	});
 	const network = createServer();
@@ -150,6 +164,18 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 /** The name of the cookie on the network. */
 export const COOKIE = "reeve_session_test";
 
+/** A page of three files, one of them also compressed. */
+function createTestPage(folder: string): string {
+	const page = join(folder, "page");
+	mkdirSync(join(page, "assets"), { recursive: true });
+	writeFileSync(join(page, "index.html"), "<!doctype html><title>Reeve</title>");
+	writeFileSync(join(page, "assets", "main-1234.js"), "plain");
+	writeFileSync(join(page, "assets", "main-1234.js.br"), "brotli");
+	writeFileSync(join(page, "assets", "main-1234.js.gz"), "gzip");
+	writeFileSync(join(page, "secret.txt"), "not a file of the page");
+	return page;
+}
+
 function createMemoryTokens(): TokenStore {
 	let [stored, own]: [readonly StoredToken[], string | null] = [[], null];
 	return {
@@ -168,20 +194,10 @@ export const FLEET = fleetOf(`web: { command: [web] }
 db: { command: [db] }
 tool: { kind: call, command: [tool], retry: { max_attempts: 1 } }`);
 
-/** Calls to agents that answer with what they were given, or fail when asked to. */
-function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
-	return new Calls({
-		...{
-			store,
-			clock,
-			random: Math.random,
-			newId: randomUUID,
-			concurrency: { call: 16, worker: 16 },
-		},
-		specOf: (id) => engine.specOf(id),
-		overBudget: (id) => engine.overBudget(id),
-		mayCall: (id, underWay) => engine.mayCall(id, underWay),
-		async perform({ request: { action, payload } }, signal) {
+/** Programs that answer with what they were given, or fail when asked to. */
+function createEchoExecutor(): Executor {
+	return {
+		async call({ request: { action, payload } }, signal) {
 			if (action === "hang") {
 				await once(signal, "abort");
 				return { outcome: null, log: "" };
@@ -190,10 +206,10 @@ function createEchoCalls({ engine, store }: DaemonWorld, clock: Clock): Calls {
 			const problem = { type: "no_answer", detail: "it failed as it was asked to" } as const;
 			return { outcome: classifyProcessFailure(problem), log: "oh no\n" };
 		},
+		startWorker: () => Promise.reject(new Error("no workers are started here")),
 		endLeft: async () => [],
-		log: () => {},
-		onError: () => {},
-	});
+		close: async () => {},
+	};
 }
 
 async function rawRequest(
@@ -209,5 +225,21 @@ async function rawRequest(
 		status: response.statusCode ?? 0,
 		headers: response.headers,
 		body: await text(response),
+	};
+}
+
+function createMemoryPush(): PushStore {
+	let all: readonly PushSubscription[] = [];
+	let keys: PushKeys | null = null;
+	return {
+		readSubscriptions: async () => all,
+		change: async (next) => {
+			all = next(all);
+			return all;
+		},
+		readKeys: async () => keys,
+		writeKeys: async (made) => {
+			keys = made;
+		},
 	};
 }

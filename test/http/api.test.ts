@@ -84,7 +84,7 @@ describe("a failure", () => {
 });
 
 describe("ids", () => {
-	test("are made when none is given, and given back when one is", async () => {
+	test("are generated if missing, and returned if given", async () => {
 		const { raw } = await createApiWorld();
 		const made = (await raw({ path: "/health" })).headers;
 		expect(made["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
@@ -109,7 +109,7 @@ test("the API's own description is valid OpenAPI 3.1", async () => {
 	expect(validator.version).toBe("3.1");
 });
 
-test("a client that another tool makes of the description works", async () => {
+test("a client that another tool generates from the description works", async () => {
 	const { client, port, tokens } = await createApiWorld();
 	const definition = (await client.openApi()) as unknown as Document;
 	const made = new OpenAPIClientAxios({
@@ -172,7 +172,7 @@ describe("the list of agents", () => {
 		}
 	});
 
-	test("is never older than what was answered before", async () => {
+	test("is never older than earlier responses", async () => {
 		const { client } = await createApiWorld();
 		const processOf = async () => (await client.call("GET /api/v1/agents")).agents[0]?.process;
 		expect(await processOf()).toBe("running");

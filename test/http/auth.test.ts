@@ -100,7 +100,7 @@ describe("walking every route", { timeout: 120_000 }, () => {
 });
 
 describe("a browser", () => {
-	test("is let in once by a link, with a cookie that pages of others cannot use", async () => {
+	test("is logged in once by a link, with a cookie that other sites cannot use", async () => {
 		const { client, rawNetwork, port } = await createApiWorld();
 		const { path } = await client.call("POST /api/v1/login-links", { body: { scope: "read" } });
 		const host = `127.0.0.1:${port}`;

@@ -173,7 +173,7 @@ describe.each(Object.keys(WAYS))("a credential that is %s", { timeout: 60_000 },
 		expect(wait.status).toBe(401);
 	});
 
-	test("does not start what it asked for with a body that arrives later (A8)", async () => {
+	test("does not act on a body that arrives later (A8)", async () => {
 		const { api, credential } = await prepare();
 		const text = JSON.stringify({ agent: "p:tool", action: "echo" });
 		const socket = connect(api.port, "127.0.0.1");

@@ -3,7 +3,9 @@
  * asked here fails the last test.
  */
 
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../../src/client/client.js";
@@ -30,7 +32,7 @@ async function ask<Name extends JsonRouteName>(
 const noted = (name: RouteName) => void asked.add(name);
 
 describe("through the typed client", () => {
-	test("the daemon says that it is alive, ready and what it is made of", async () => {
+	test("the daemon reports that it is alive and ready, and its services", async () => {
 		const api = await createApiWorld();
 		expect(await ask(api, "GET /health")).toEqual({ status: "ok" });
 		expect(await ask(api, "GET /ready")).toEqual({ ready: true, problems: [] });
@@ -185,6 +187,57 @@ describe("through the typed client", () => {
 		expect(written).toBe("two\nthree\n");
 	});
 
+	test("a screen is streamed", async () => {
+		const { world, socketPath } = await createApiWorld();
+		const { runId } = world.engine.get("p:web").run ?? {};
+		world.backend.print(runId ?? "", "hello");
+		const path = "/api/v1/agents/p%3Aweb/screen/stream";
+		const sent = request({ socketPath, path, agent: false }).end();
+		const [response] = (await once(sent, "response")) as [IncomingMessage];
+		const [first] = (await once(response, "data")) as [Buffer];
+		expect(String(first)).toMatch(/^event: screen\ndata: .*"lines":\[\[\{"text":"hello"\}\]\]/);
+		response.destroy();
+		noted("GET /api/v1/agents/:id/screen/stream");
+	});
+
+	test("the past is listed: series, runs, events, usage", async () => {
+		const api = await createApiWorld();
+		api.world.backend.script("p:web", { livesMs: 2_000, code: 1 });
+		await ask(api, "POST /api/v1/agents/:scope/restart", { place: "p:web", body: {} });
+		await api.world.pass(10_000);
+		const { agents } = await ask(api, "GET /api/v1/history", { query: { agent: "p:web" } });
+		expect(agents).toMatchObject([{ id: "p:web", restarts: expect.any(Number) }]);
+		const { runs } = await ask(api, "GET /api/v1/agents/:id/runs", { place: "p:web" });
+		expect(runs.find(({ exit }) => exit?.code === 1)?.decision).toMatchObject({
+			action: "restart",
+		});
+		const query = { type: "agent.exited", limit: 1 };
+		const { events } = await ask(api, "GET /api/v1/events/list", { query });
+		expect(events).toMatchObject([{ type: "agent.exited", agent: "p:web" }]);
+		const { accounts } = await ask(api, "GET /api/v1/usage");
+		expect(accounts.map(({ account, limited }) => [account, limited])).toContainEqual([
+			...["p:web", false],
+		]);
+	});
+
+	test("a log is read and searched as text", async () => {
+		const api = await createApiWorld();
+		writeFileSync(join(api.logs, "current.log"), "one\ntwo\nthree\n");
+		const place = "p:web";
+		const { lines } = await ask(api, "GET /api/v1/agents/:id/logs/lines", { place });
+		expect(lines.map(({ text }) => text)).toEqual(["one", "two", "three"]);
+		const query = { text: "T" };
+		const { matches } = await ask(api, "GET /api/v1/agents/:id/logs/search", { place, query });
+		expect(matches.map(({ text }) => text)).toEqual(["three", "two"]);
+	});
+
+	test("the host and the settings of an agent are described", async () => {
+		const api = await createApiWorld();
+		expect((await ask(api, "GET /api/v1/host")).daemon.version).toBe("0.1.0");
+		const config = await ask(api, "GET /api/v1/agents/:id/config", { place: "p:web" });
+		expect(config.id).toBe("p:web");
+	});
+
 	test("a terminal is opened", async () => {
 		const { client } = await createApiWorld();
 		const socket = await client.terminal("p:web", { columns: 80, rows: 24, readOnly: true });
@@ -217,6 +270,7 @@ describe("through the typed client", () => {
 		expect((await api.rawNetwork({ path, headers })).status).toBe(303);
 		noted("GET /login");
 		expect(await ask(api, "POST /api/v1/logout")).toEqual({ logged_out: false });
+		expect(await ask(api, "GET /api/v1/caller")).toMatchObject({ kind: "owner" });
 	});
 
 	test("numbers are there for Prometheus", async () => {
@@ -244,6 +298,72 @@ describe("through the typed client", () => {
 		expect((await ask(api, "GET /api/v1/questions")).questions).toEqual([]);
 		const again = api.client.call("POST /api/v1/agents/:id/reply", answer);
 		await expect(again).rejects.toMatchObject({ code: "no_question" });
+	});
+
+	test("everything that waits for a person is listed, and a text question is answered by its id", async () => {
+		const api = await createApiWorld();
+		const body = { question: "Keep the column, or drop it?" };
+		await ask(api, "POST /api/v1/agents/:id/ask", { place: "p:web", body });
+		const { items } = await ask(api, "GET /api/v1/needs-you");
+		expect(items).toMatchObject([
+			{ kind: "question", agent: "p:web", question: { kind: "text", text: body.question } },
+		]);
+		const id = items[0]?.question?.id ?? "";
+		const route = "POST /api/v1/agents/:id/questions/:question/answer";
+		const wrong = api.client.call(route, { place: ["p:web", "other"], body: { text: "Keep it." } });
+		await expect(wrong).rejects.toMatchObject({ code: "question_gone" });
+		const neither = api.client.call(route, { place: ["p:web", id], body: {} });
+		await expect(neither).rejects.toMatchObject({ code: "validation_failed" });
+		const reply = await ask(api, route, { place: ["p:web", id], body: { text: "Keep it." } });
+		expect(reply).toEqual({ label: "Keep it.", outcome: null });
+		expect((await ask(api, "GET /api/v1/needs-you")).items).toEqual([]);
+		const late = api.client.call(route, { place: ["p:web", id], body: { text: "Drop it." } });
+		await expect(late).rejects.toMatchObject({ code: "question_gone" });
+		const seen = await ask(api, "POST /api/v1/agents/:id/seen", { place: "p:web" });
+		expect(seen).toEqual({ seen: false });
+		const answered: unknown[] = [];
+		for await (const { type, data } of api.client.events({ after: 0, follow: false })) {
+			if (type === "agent.question_answered") answered.push(data);
+		}
+		expect(answered).toMatchObject([{ question: id, answer: "Keep it.", by: "owner" }]);
+	});
+
+	test("a browser subscribes to push notifications, and ends that", async () => {
+		const api = await createApiWorld();
+		expect((await ask(api, "GET /api/v1/push/key")).key).toMatch(/^[\w-]{80,}$/);
+		const keys = { p256dh: "B".repeat(87), auth: "a".repeat(22) };
+		const route = "POST /api/v1/push/subscriptions";
+		const plain = { endpoint: "http://push.example/1", keys };
+		const refused = api.client.call(route, { body: plain });
+		await expect(refused).rejects.toMatchObject({ code: "validation_failed" });
+		const { id } = await ask(api, route, { body: { endpoint: "https://push.example/1", keys } });
+		const end = "DELETE /api/v1/push/subscriptions/:subscription";
+		expect(await ask(api, end, { place: id })).toEqual({ removed: id });
+		const again = api.client.call(end, { place: id });
+		await expect(again).rejects.toMatchObject({ code: "subscription_not_found" });
+	});
+
+	test("an agent that exited cleanly is a question with three choices", async () => {
+		const api = await createApiWorld();
+		api.world.backend.script("p:web", { livesMs: 10, code: 0 });
+		await ask(api, "POST /api/v1/agents/:scope/restart", { place: "p:web", body: {} });
+		await api.world.pass(1_000);
+		const { items } = await ask(api, "GET /api/v1/needs-you");
+		expect(items).toMatchObject([{ kind: "ended", status: { state: "ended" } }]);
+		const question = items[0]?.question;
+		expect(question?.choices.map(({ label }) => label)).toEqual([
+			"Continue",
+			"Start fresh",
+			"Leave stopped",
+		]);
+		const route = "POST /api/v1/agents/:id/questions/:question/answer";
+		const place = ["p:web", question?.id ?? ""];
+		const text = api.client.call(route, { place, body: { text: "yes" } });
+		await expect(text).rejects.toMatchObject({ code: "choice_needed" });
+		const stop = await ask(api, route, { place, body: { choice: "stop" } });
+		expect(stop).toEqual({ label: "Leave stopped", outcome: "stopped" });
+		const { status } = await ask(api, "GET /api/v1/agents/:id", { place: "p:web" });
+		expect(status).toMatchObject({ state: "stopped", needs_you: false });
 	});
 
 	test("an accepted message is queued in the inbox, and can be discarded", async () => {

@@ -41,7 +41,7 @@ test("lists and events show the agent of the token alone", async () => {
 		throw new Error(`${event.type} of another agent`);
 });
 
-test("what belongs to another agent is refused, by path, by body and by id", async () => {
+test("resources of another agent are rejected, by path, by body and by id", async () => {
 	const { client, owner } = await createLimited("operate:p:web");
 	const { task_id: task, plan_id: plan } = await owner.call("POST /api/v1/tasks", { body });
 	const refused = [

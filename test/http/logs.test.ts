@@ -29,7 +29,7 @@ describe("an agent's log", () => {
 		expect(await readLogs(files, lines)).toBe(expected);
 	});
 
-	test("is given whole, however much of it there is", async () => {
+	test("is returned completely, at any size", async () => {
 		const many = (from: number) =>
 			Array.from({ length: 200_000 }, (_, n) => `line ${from + n} of a long log\n`).join("");
 		const files = { "current.log.1": many(0), "current.log": many(200_000) };
@@ -73,7 +73,7 @@ describe("an agent's log", () => {
 		expect(written).toBe("a long first part\nnext\n");
 	});
 
-	test("continues at a position, across rotations, and reports what is gone", async () => {
+	test("continues at a position, across rotations, and reports removed parts", async () => {
 		const { raw, logs } = await createApiWorld();
 		const current = join(logs, "current.log");
 		const read = async (from = "") => {

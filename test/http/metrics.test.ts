@@ -96,7 +96,7 @@ describe("numbers", () => {
 		expect(await client.metrics()).not.toContain("p:db");
 	});
 
-	test("have a bounded number of series, whatever comes (A6)", () => {
+	test("have a bounded number of series (A6)", () => {
 		const counter = createCounter({ name: "x", help: "X." });
 		for (let n = 0; n < 6_000; n++) counter.add({ agent: `a${n}` });
 		const lines = counter.render().split("\n");
@@ -118,7 +118,7 @@ describe("numbers", () => {
 });
 
 describe("the record", () => {
-	test("says who did what, and how it came out", async () => {
+	test("records the actor, the action and the outcome", async () => {
 		const { client, world, tokens, rawNetwork, port } = await createApiWorld();
 		await client.call("POST /api/v1/agents/:scope/down", {
 			...{ place: "p:web", body: {}, correlationId: "c-1" },

@@ -12,7 +12,7 @@ test("texts that are sent at the same moment are submitted one by one, and never
 	expect(texts.toSorted()).toEqual(["first", "second", "third"]);
 });
 
-test("a text that cannot be typed keeps none of the others waiting", async () => {
+test("a message that cannot be typed does not delay other messages", async () => {
 	const { client } = await createApiWorld();
 	const send = () =>
 		client.call("POST /api/v1/agents/:id/send", {

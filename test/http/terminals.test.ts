@@ -63,7 +63,7 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		]);
 	});
 
-	test("takes nothing from who only watches, by wish or by token", async () => {
+	test("accepts no input from read-only clients, by request or by token", async () => {
 		const api = await createApiWorld();
 		const own = await api.tokens.showDefault();
 		const scope = { type: "read" } as const;
@@ -81,7 +81,7 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		expect(typed(api)).toBe("yes");
 	});
 
-	test("of who sends more at once than makes sense is closed, and nothing else is", async () => {
+	test("of a client that floods it is closed, and no other connection", async () => {
 		const api = await createApiWorld();
 		const token = await api.tokens.showDefault();
 		const [rude, other] = [await view(api, token), await view(api, token, "?ro=1")];
@@ -93,7 +93,7 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		expect(typed(api)).toBe("");
 	});
 
-	test("gives who falls behind a snapshot instead of all it missed, and others everything (A6)", async () => {
+	test("sends a slow client a snapshot instead of the missed output, and all output to the others (A6)", async () => {
 		const api = await createApiWorld();
 		const token = await api.tokens.showDefault();
 		const [slow, quick] = [await view(api, token, "?ro=1"), await view(api, token, "?ro=1")];

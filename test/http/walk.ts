@@ -19,8 +19,11 @@ const FOR_AGENTS = ["GET /api/v1/agents", "POST /api/v1/tasks"];
  */
 const FOR_LIMITED = [
 	...["GET /api/v1/agents", "GET /api/v1/events", "GET /api/v1/inbox", "GET /api/v1/questions"],
+	...["GET /api/v1/needs-you", "GET /api/v1/push/key", "POST /api/v1/push/subscriptions"],
+	"DELETE /api/v1/push/subscriptions/:subscription",
 	...["GET /api/v1/tasks", "GET /api/v1/dead-letters", "GET /api/v1/plans"],
-	...["GET /api/v1/openapi.json", "POST /api/v1/logout"],
+	...["GET /api/v1/history", "GET /api/v1/usage", "GET /api/v1/events/list"],
+	...["GET /api/v1/openapi.json", "GET /api/v1/caller", "POST /api/v1/logout"],
 	...["POST /api/v1/tasks", "GET /api/v1/tasks/:id", "POST /api/v1/tasks/:id/cancel"],
 	...["POST /api/v1/dead-letters/:id/replay", "POST /api/v1/dead-letters/:id/discard"],
 	...["POST /api/v1/plans", "GET /api/v1/plans/:id", "POST /api/v1/plans/:id/cancel"],
@@ -162,7 +165,12 @@ async function prepareAttempts(target: Target): Promise<readonly Attempt[]> {
 			...hosts.map((wrong) => misplaced(`with Host ${wrong}`, { ...headers, host: wrong })),
 			misplaced("from another site", { ...headers, "sec-fetch-site": "cross-site" }),
 		]),
-		{ what: "with a session and without Origin", headers: byCookie, mayReach: reads },
+		{
+			what: "with a session and without Origin",
+			headers: byCookie,
+			// Browsers send no Origin with a GET of their own page.
+			mayReach: (route) => reads(route) || (acts(route) && route.method === "GET"),
+		},
 	];
 }
 

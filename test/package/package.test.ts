@@ -40,9 +40,17 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("the installed package", () => {
-	test("holds what is needed and nothing else", () => {
+	test("contains the needed files and nothing else", () => {
 		expect(packed).toContain("dist/cli/main.js");
 		expect(packed).toContain("schema/reeve.schema.json");
+		for (const program of [
+			"adapters/opencode/reeve-plugin.js",
+			"adapters/pi/reeve-extension.js",
+			"notify/desktop.applescript",
+			"sessions/hook.sh",
+		]) {
+			expect(packed).toContain(`dist/${program}`);
+		}
 		expect(
 			packed.filter(
 				(path) => /test|\.planted|src\//.test(path) && !/^(dist\/testing|docs)\//.test(path),

@@ -47,8 +47,10 @@ describe.each(ACP)("%s over ACP", (name, args, notResumed) => {
 		await home.must("restart", "p:gem");
 		bench.api.reset();
 		const { attempts, ...next } = await call("ask", { prompt: "say more", conversation });
-		if (notResumed !== null) {
-			expect(attempts[0]?.error?.message).toContain(notResumed);
+		const { error: refused } = attempts[0] ?? {};
+		// Whether Gemini finds the conversation depends on when it wrote its file.
+		if (notResumed !== null && refused) {
+			expect(refused.message).toContain(notResumed);
 			return;
 		}
 		expect(attempts.map(({ error }) => error?.message)).toEqual([undefined]);

@@ -54,7 +54,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("a call of %s", (_, cl
 		expect(JSON.stringify(bench.api.requests.map(({ body }) => body))).toContain("--say hello");
 	});
 
-	test.each(FAILURES)("reports %s as such", async (_name, reply, expected) => {
+	test.each(FAILURES)("reports %s with its cause", async (_name, reply, expected) => {
 		bench.api.reset();
 		bench.api.script({ when: "please fail", withTools: true, reply });
 		expect(await ask({ prompt: "please fail" })).toMatchObject({ ok: false, error: expected });

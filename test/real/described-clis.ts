@@ -40,7 +40,8 @@ export const QWEN: DescribedCli = {
 		log: {
 			files: ["<folder>/qwen-telemetry.json"],
 			lines: [
-				// Requests of its helpers are none of the turn's, and are written after it.
+				// Requests of its helpers (memories, suggestions) are none of the turn's, and are written after it.
+				{ where: { path: "attributes.llm_request.context", match: "^standalone$" } },
 				{ where: { path: "attributes.subagent_name", match: "." } },
 				{
 					where: { path: "attributes.finish_reason", match: "(?i)safety|content_filter" },

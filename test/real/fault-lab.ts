@@ -7,7 +7,7 @@ import type { ReeveEvent } from "../../src/core/events.js";
 import { noticeOf } from "../../src/core/notice.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
 import type { RealCli } from "./clis.js";
-import { FAULTS, type Fault, STALL_S } from "./faults.js";
+import { FAULTS, type Fault, STALL_S, VARIATIONS } from "./faults.js";
 import { openSession, PLACE, running, type Session } from "./session.js";
 
 export interface FaultRow {
@@ -296,9 +296,9 @@ async function endsWell(
 
 export function renderTable(rows: readonly FaultRow[]): string {
 	const clis = [...new Set(rows.map(({ cli }) => cli))].sort();
-	const faults = FAULTS.map(({ name }) => name).filter((name) =>
-		rows.some(({ fault }) => fault === name),
-	);
+	const faults = [...FAULTS, ...VARIATIONS]
+		.map(({ name }) => name)
+		.filter((name) => rows.some(({ fault }) => fault === name));
 	const cell = (fault: string, cli: string) => {
 		const row = rows.find((each) => each.fault === fault && each.cli === cli);
 		if (row === undefined) return "";

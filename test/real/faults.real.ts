@@ -3,7 +3,7 @@
  * written to the file that `REEVE_FAULT_TABLE` names. For parts of it: `REEVE_FAULT_CLIS` takes names of CLIs and `REEVE_FAULTS`
  * names of faults, with commas between them; `REEVE_FAULT_WORDING` chooses other error texts, `REEVE_FAULT_RETRIES=own`
  * leaves the CLIs their own retries, and `REEVE_FAULT_QUICK=1` shortens the times of the slow faults. `REEVE_FAULT_KEEP` names a
- * folder for the homes of the rows that are wrong.
+ * folder for the homes of the rows that are wrong. `REEVE_FAULT_VARIATIONS=1` tries other statuses instead of the table.
  */
 
 import { appendFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { CLIS, withOwnRetries } from "./clis.js";
 import { COPILOT, QWEN } from "./described-clis.js";
 import { FaultLab, type FaultRow, renderTable } from "./fault-lab.js";
-import { FAULTS, type Fault } from "./faults.js";
+import { FAULTS, type Fault, VARIATIONS } from "./faults.js";
 
 const chosen = (variable: string, name: string) => {
 	const names = process.env[variable] ?? "";
@@ -22,7 +22,8 @@ const WORDING = Number(process.env["REEVE_FAULT_WORDING"] ?? 0);
 const isOwn = process.env["REEVE_FAULT_RETRIES"] === "own";
 const all = [...CLIS, QWEN, COPILOT].map((cli) => (isOwn ? withOwnRetries(cli) : cli));
 const clis = all.filter(({ cli }) => chosen("REEVE_FAULT_CLIS", cli));
-const faults = FAULTS.filter(({ name }) => chosen("REEVE_FAULTS", name));
+const known = process.env["REEVE_FAULT_VARIATIONS"] === "1" ? VARIATIONS : FAULTS;
+const faults = known.filter(({ name }) => chosen("REEVE_FAULTS", name));
 const rows: FaultRow[] = [];
 
 afterAll(() => {

@@ -111,3 +111,20 @@ export const FAULTS: readonly Fault[] = [
 		reply: () => ({ connection: "silence" }),
 	},
 ];
+
+/** Statuses that services and the proxies before them use beside the ones above, with a text of no service. */
+const STATUSES: readonly (readonly [number, TurnCause, Followup])[] = [
+	...([408, 409, 502, 503, 504, 520, 530] as const).map(
+		(status) => [status, "overloaded", "retry"] as const,
+	),
+	[413, "context_full", "notice"],
+	[451, "refused", "notice"],
+];
+
+/** Tried with `REEVE_FAULT_VARIATIONS=1`, instead of the table. */
+export const VARIATIONS: readonly Fault[] = STATUSES.map(([status, cause, follow]) =>
+	service(`status ${status}`, [cause], follow, (wording) => ({
+		...{ status, type: "gateway_error" },
+		message: ["The machine said no.", "Ask the people who run this."][wording % 2] ?? "",
+	})),
+);

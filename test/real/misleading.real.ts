@@ -84,20 +84,24 @@ describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 	async function ask(bench: Bench, terminal: Terminal, prompt: string): Promise<void> {
 		await submit(terminal, prompt);
 		const asked = isAsked(bench, prompt);
-		for (let tries = 0; tries < 3 && !asked(); tries++) {
-			await sleep(3_000);
-			if (!asked()) await terminal.key("Enter");
+		for (let tries = 0; tries < 8 && !asked(); tries++) {
+			await sleep(4_000);
+			if (asked()) break;
+			const isTyped = (await terminal.screen()).includes(prompt);
+			await (isTyped ? terminal.key("Enter") : submit(terminal, prompt));
 		}
 		await until(asked);
 	}
 
 	async function started(...args: Parameters<typeof open>): Promise<[Bench, Terminal]> {
 		const opened = await open(...args);
-		await sleep(cli.cli === "opencode" ? 12_000 : 6_000);
+		await opened[1].shows(cli.ready, 180_000);
+		// Some take no input for a while after they show it.
+		await sleep(3_000);
 		return opened;
 	}
 
-	test("has just started, and has answered with words that mislead", async () => {
+	test("has just started, and has answered with misleading text", async () => {
 		const [bench, terminal] = await started();
 		await look(bench, terminal, "ready-first", "ready", "just started");
 		bench.api.script({ when: "describe it", withTools: true, reply: { text: text() } });
@@ -112,7 +116,7 @@ describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 		);
 	});
 
-	test("streams an answer with words that mislead, and is interrupted", async () => {
+	test("streams an answer with misleading text, and is interrupted", async () => {
 		const [bench, terminal] = await started();
 		const reply = { text: `${text()}\n`.repeat(6), pieces: 300, pauseMs: 150 };
 		bench.api.script({ when: "at length", withTools: true, times: 1, reply });

@@ -133,7 +133,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			},
 		);
 
-		test("was given every prompt once, and said so where it can", async () => {
+		test("received every prompt once, and confirmed it where it can", async () => {
 			const delivered = await session.events("inbox.delivered");
 			const sent = 2 + 2 * Object.keys(FAILURES).length;
 			expect(delivered.map(({ data }) => data)).toMatchObject(

@@ -21,8 +21,8 @@ const containerWithout: Facts = {
 	ci: false,
 };
 
-describe("what to do about missing system programs", () => {
-	test("nothing when all are there, wherever that is", () => {
+describe("handling of missing system programs", () => {
+	test("nothing if all are installed, in any place", () => {
 		for (const ci of [true, false]) {
 			expect(planInstall({ ...containerWithout, missing: [], ci })).toEqual({ type: "nothing" });
 		}
@@ -44,7 +44,7 @@ describe("what to do about missing system programs", () => {
 		["macOS", { platform: "darwin", uid: 501, hasApt: false }, /^Install: brew install tmux-brew$/],
 		["root on macOS, apt-get or not", { platform: "darwin" }, /^Install: brew install tmux-brew$/],
 		["root without apt-get", { hasApt: false }, /^Install: tmux, with the package manager/],
-	])("%s prints what to install, and the run continues", (_who, facts, how) => {
+	])("%s prints the missing packages, and the run continues", (_who, facts, how) => {
 		expect(planInstall({ ...containerWithout, ...facts })).toEqual({
 			type: "advise",
 			lines: [

@@ -33,7 +33,7 @@ async function startAgent(port: number) {
 }
 
 test.runIf(process.platform === "linux")(
-	"the connections of a CLI report what they carry, without those of its tools and between its own processes",
+	"the connections of a CLI report their traffic, without those of its tools and between its own processes",
 	async () => {
 		const peers: Socket[] = [];
 		const server = createServer((socket) => peers.push(socket)).listen(0, "127.0.0.1");
@@ -60,7 +60,7 @@ test.runIf(process.platform === "linux")(
 	},
 );
 
-test("without the program nothing is known", async () => {
+test("without the program there are no counters", async () => {
 	const root = readIdentity(process.pid);
 	if (root === null) throw new Error("no identity");
 	expect(await readConnections(RUN, root, () => "/nonexistent")).toEqual([]);

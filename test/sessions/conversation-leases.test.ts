@@ -39,7 +39,7 @@ function startIdler(env: NodeJS.ProcessEnv = {}) {
 }
 
 describe("the right to hold a conversation", () => {
-	test("is one holder's at a time, and says whose", async () => {
+	test("has one holder at a time, and names it", async () => {
 		const leases = createConversationLeases(folder);
 		const first = await leases.take("claude/1", holder);
 		expect(first.ok).toBe(true);
@@ -48,7 +48,7 @@ describe("the right to hold a conversation", () => {
 		expect((await leases.take("claude/2", holder)).ok).toBe(true);
 	});
 
-	test("grows in number with every holder, also after it was given back", async () => {
+	test("gets a higher number with every holder, also after a release", async () => {
 		const leases = createConversationLeases(folder);
 		const tokens: number[] = [];
 		for (let n = 0; n < 3; n++) {

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { AgentSpec } from "../../src/config/spec.js";
-import type { StartIntent } from "../../src/engine/runs/life-world.js";
+import type { StartIntent } from "../../src/engine/runs/session-world.js";
 import { createEnvironments } from "../../src/sessions/agent-environment.js";
 import { prepareStart } from "../../src/sessions/prepare-start.js";
 
@@ -95,7 +95,7 @@ describe("claude", () => {
 		expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(settings);
 	});
 
-	test("has its settings where the agent's environment says", async () => {
+	test("reads its settings from the path in the agent's environment", async () => {
 		const elsewhere = join(root, "elsewhere");
 		await prepare(specOf(`{ adapter: claude, env: { CLAUDE_CONFIG_DIR: ${elsewhere} } }`));
 		expect(existsSync(join(elsewhere, ".claude.json"))).toBe(true);
@@ -174,7 +174,7 @@ describe("temporary files", () => {
 	});
 });
 
-describe("what is built in", () => {
+describe("built-in adapters", () => {
 	test.each([
 		["codex", { id: null, mode: "fresh" }, "-c features.daemon_auto_start=false"],
 		["gemini", { mode: "fresh" }, "--session-id"],
@@ -215,7 +215,7 @@ test("a CLI that only knows its last conversation resumes it in its own folder",
 	expect((await prepare(spec, { conversation: "/elsewhere" })).argv).toEqual(["x", "--new"]);
 });
 
-test("an adapter of the fleet file's own does what a built-in one does", async () => {
+test("an adapter of the fleet file works like a built-in one", async () => {
 	const adapters = `adapters:
   mine:
     command: [my-agent, --tui]

@@ -67,3 +67,17 @@ describe("a conversation whose CLI has begun another file of the same id", () =>
 		expect(more?.readings).toMatchObject([{ key: "b" }]);
 	});
 });
+
+test("the end of a limit is read in the time zone of the agent's own environment", () => {
+	const at = Date.parse("2026-11-16T12:00:00Z");
+	const read = (agent: string) => {
+		const [of] = fleetOf(agent).agents;
+		return newDaemon().readReset(of as AgentSpec, "try again at 3:30 PM", at);
+	};
+	expect(read("a: { adapter: codex, env: { TZ: Asia/Tokyo } }")).toBe(
+		Date.parse("2026-11-17T06:30:00Z"),
+	);
+	expect(read("a: { adapter: codex, env: { TZ: America/Bogota } }")).toBe(
+		Date.parse("2026-11-16T20:30:00Z"),
+	);
+});

@@ -1,11 +1,20 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	copyFileSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	rmSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentAdapter } from "../../src/ports/adapter.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
-import { createSpoolReader, HOOK_SCRIPT, spoolOf } from "../../src/sessions/spool.js";
+import { createSpoolReader, emptySpool, HOOK_SCRIPT, spoolOf } from "../../src/sessions/spool.js";
+import { fill, mountDisk } from "../store/support.js";
 
 let folder: string;
 const claude = adapterOf({ adapter: "claude", profile: null });
@@ -17,7 +26,7 @@ const readSpool = (adapter: AgentAdapter) => createSpoolReader(folder, adapter).
 beforeEach(() => {
 	folder = mkdtempSync(join(tmpdir(), "reeve-spool-"));
 	mkdirSync(spoolOf(folder));
-	writeFileSync(join(folder, "hook.sh"), HOOK_SCRIPT);
+	copyFileSync(HOOK_SCRIPT, join(folder, "hook.sh"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -26,7 +35,7 @@ function hook(input: string, ...args: string[]): void {
 	execFileSync("sh", [join(folder, "hook.sh"), ...args], { env, input });
 }
 
-test("a hook leaves a record that is read as what it means", async () => {
+test("a hook writes a record that is read with its meaning", async () => {
 	hook('{"session_id":"s-1","prompt":"it\'s \\"quoted\\" & $HOME"}', "UserPromptSubmit", "each");
 	expect(await readSpool(claude)).toMatchObject([
 		{
@@ -44,13 +53,13 @@ test("an event may come as an argument", async () => {
 	]);
 });
 
-test("of events that come often only the last is kept, and nothing of what they say", async () => {
+test("only the last of frequent events is kept, without its data", async () => {
 	for (let n = 0; n < 3; n++) hook('{"tool_input":"large"}', "PreToolUse", "last");
 	expect(readdirSync(spoolOf(folder))).toEqual(["PreToolUse.last.json"]);
 	expect(await readSpool(claude)).toMatchObject([{ activity: "busy" }]);
 });
 
-test("records are read in the order of their time, and what is half written is not", async () => {
+test("records are read in the order of their time, and incomplete ones are skipped", async () => {
 	const put = (name: string, text: string, seconds: number) => {
 		const path = join(spoolOf(folder), name);
 		writeFileSync(path, text);
@@ -68,4 +77,70 @@ test("A6: no more than a few hundred records are kept", async () => {
 	for (let n = 0; n < 350; n++) writeFileSync(join(spoolOf(folder), `Stop.${n}.json`), "{}");
 	expect(await readSpool(claude)).toHaveLength(300);
 	expect(readdirSync(spoolOf(folder))).toHaveLength(300);
+});
+
+describe("on a full disk", () => {
+	/** A spool on a small disk of its own, as a start leaves it. */
+	async function openFull(sizeKib = 256): Promise<{ free(): void; fill(): void } | string> {
+		const disk = mountDisk(sizeKib);
+		if (typeof disk === "string") return disk;
+		rmSync(folder, { recursive: true });
+		folder = join(disk.folder, "agent");
+		mkdirSync(folder);
+		copyFileSync(HOOK_SCRIPT, join(folder, "hook.sh"));
+		await emptySpool(folder);
+		const ballast = join(folder, "ballast");
+		fill(ballast);
+		return { free: () => writeFileSync(ballast, ""), fill: () => fill(ballast) };
+	}
+	const stop = '{"session_id":"s-1"}';
+
+	test("a report is kept whole, and no trace of it is left beside", async (context) => {
+		const disk = await openFull();
+		if (typeof disk === "string") return context.skip(disk);
+		hook('{"session_id":"s-1","prompt":"do it"}', "UserPromptSubmit", "each");
+		hook("{}", "PostToolUse", "last");
+		hook(stop, "Stop", "each");
+		expect(await readSpool(claude)).toMatchObject([
+			{ name: "UserPromptSubmit", prompt: "do it", conversation: "s-1" },
+			{ name: "PostToolUse", activity: "busy" },
+			{ name: "Stop", activity: "ready", conversation: "s-1" },
+		]);
+		const hidden = readdirSync(spoolOf(folder)).filter((name) => !name.endsWith(".json"));
+		expect(hidden.sort()).toEqual([".lost", ...[4, 5, 6, 7, 8].map((n) => `.spare.${n}`)]);
+	});
+
+	test("a report too large for a spare still counts as its event", async (context) => {
+		const disk = await openFull();
+		if (typeof disk === "string") return context.skip(disk);
+		hook(JSON.stringify({ prompt: "x".repeat(10_000) }), "UserPromptSubmit", "each");
+		expect(await readSpool(claude)).toMatchObject([{ name: "UserPromptSubmit", activity: "busy" }]);
+	});
+
+	test("a report that cannot be kept makes the activity unknown, until the next one", async (context) => {
+		const disk = await openFull();
+		if (typeof disk === "string") return context.skip(disk);
+		for (let n = 0; n < 8; n++) hook("{}", "UserPromptSubmit", "each");
+		hook(stop, "Stop", "each");
+		const signs = await readSpool(claude);
+		expect(signs).toHaveLength(9);
+		expect(signs.at(-1)).toMatchObject({ name: "lost", activity: "unknown" });
+		disk.free();
+		hook(stop, "Stop", "each");
+		expect((await readSpool(claude)).at(-1)).toMatchObject({ name: "Stop", activity: "ready" });
+	});
+
+	test("spares are written again when there is space, and a new run forgets lost reports", async (context) => {
+		const disk = await openFull();
+		if (typeof disk === "string") return context.skip(disk);
+		for (let n = 0; n < 9; n++) hook(stop, "Stop", "each");
+		disk.free();
+		for (let n = 0; n < 8; n++) await readSpool(claude);
+		disk.fill();
+		hook(stop, "Stop", "each");
+		expect((await readSpool(claude)).at(-1)).toMatchObject({ name: "Stop" });
+		disk.free();
+		await emptySpool(folder);
+		expect(await readSpool(claude)).toEqual([]);
+	});
 });

@@ -19,6 +19,8 @@ interface Placed extends PastExit {
 	/** End of the run on the running-time axis. */
 	readonly atMs: number;
 	readonly class: ExitClass | null;
+	/** Whether this exit completes a crash loop, whatever the settings make of it. */
+	readonly loops: boolean;
 }
 
 export interface Expected {
@@ -56,7 +58,9 @@ export function createOracle(settings: CrashPolicySettings, onCleanExit: OnClean
 	return {
 		expectAfter(exit) {
 			const atMs = (history.at(-1)?.atMs ?? 0) + exit.uptimeMs;
-			const last = { ...exit, atMs, class: classOf(exit, atMs, history, settings, onCleanExit) };
+			const exitClass = classOf(exit, atMs, history, settings, onCleanExit);
+			const judged = { ...exit, atMs, class: exitClass, loops: false };
+			const last = { ...judged, loops: completesLoop([...history, judged], judged, settings) };
 			history.push(last);
 			const summary = summarise(history, last, settings);
 			return { ...summary, ...followUp(history, last, summary.policy, settings, onCleanExit) };
@@ -72,19 +76,56 @@ function summarise(
 	last: Placed,
 	settings: CrashPolicySettings,
 ): Omit<Expected, "action" | "delayMs"> {
-	const { haltThreshold, budget } = settings;
 	const sinceRecovery = afterLastRecovery(history, settings);
-	const flaps = sinceRecovery.filter((exit) => exit.class === "flapping").length;
-	const outOfMemory = history.filter((exit) => exit.kind === "out_of_memory");
-	const spent = history.filter((exit) => exit.class === "flapping" || exit.class === "transient");
+	const flaps = countFlaps(history, settings);
+	const restartable = ["failed", "overloaded", "spawn_error", "out_of_memory"];
 	const halted =
 		["permanent", "auth", "config"].includes(last.kind) ||
-		(last.class === "flapping" && flaps >= haltThreshold) ||
-		(spent.at(-1) === last && within(spent, budget.exits, budget.withinMs)) ||
-		(outOfMemory.at(-1) === last && within(outOfMemory, haltThreshold, budget.withinMs));
-	const troubled = flaps > 0 || sinceRecovery.some((exit) => exit.kind === "out_of_memory");
+		(last.loops && settings.halt !== "never") ||
+		(settings.onFailure === "stop" && restartable.includes(last.kind));
+	const troubled =
+		flaps > 0 || sinceRecovery.some((exit) => exit.kind === "out_of_memory" || exit.loops);
 	const policy = halted ? "halted" : troubled ? "degraded" : "healthy";
 	return { policy, class: last.class, flaps };
+}
+
+/** Whether the last exit is one flapping exit, one failure or one lack of memory too many. */
+function completesLoop(
+	history: readonly Placed[],
+	last: Placed,
+	settings: CrashPolicySettings,
+): boolean {
+	const { haltThreshold, budget } = settings;
+	const outOfMemory = history.filter((exit) => exit.kind === "out_of_memory");
+	const spent = history.filter((exit) => exit.class === "flapping" || exit.class === "transient");
+	return (
+		(last.class === "flapping" && countFlaps(history, settings) >= haltThreshold) ||
+		(spent.at(-1) === last && within(spent, budget.exits, budget.withinMs)) ||
+		(outOfMemory.at(-1) === last && within(outOfMemory, haltThreshold, budget.withinMs))
+	);
+}
+
+function countFlaps(history: readonly Placed[], settings: CrashPolicySettings): number {
+	return afterLastRecovery(history, settings).filter((exit) => exit.class === "flapping").length;
+}
+
+/** The delay after a failure: fixed, or grown by every failure since the last recovery. */
+function failureDelay(
+	history: readonly Placed[],
+	last: Placed,
+	settings: CrashPolicySettings,
+): number {
+	const { delay, transientDelayMs, flappingDelayMs } = settings;
+	if (last.loops) return delay === null ? flappingDelayMs : delay.maxMs;
+	const slowed = last.class === "flapping" || last.kind === "out_of_memory";
+	if (delay === null) return slowed ? flappingDelayMs : transientDelayMs;
+	const failures = afterLastRecovery(history, settings).filter(
+		(exit) =>
+			exit.class === "flapping" || exit.class === "transient" || exit.kind === "out_of_memory",
+	);
+	let delayMs = delay.initialMs;
+	for (let n = 1; n < failures.length; n++) delayMs = Math.min(delay.maxMs, delayMs * delay.factor);
+	return Math.min(delay.maxMs, delayMs);
 }
 
 /** The reaction to an exit, derived from the documented rules one by one. */
@@ -95,7 +136,7 @@ function followUp(
 	settings: CrashPolicySettings,
 	onCleanExit: OnCleanExit,
 ): Pick<Expected, "action" | "delayMs"> {
-	const { transientDelayMs, flappingDelayMs, jitter } = settings;
+	const { transientDelayMs, jitter } = settings;
 	const restart = (baseMs: number) =>
 		({ action: "restart", delayMs: [baseMs, baseMs * (1 + jitter)] }) as const;
 	if (policy === "halted") return { action: "halt", delayMs: null };
@@ -125,13 +166,13 @@ function followUp(
 			};
 		}
 		case "out_of_memory":
-			return restart(flappingDelayMs);
+			return restart(failureDelay(history, last, settings));
 		case "clean":
 			if (onCleanExit === "prompt") return { action: "ask_operator", delayMs: null };
 			if (onCleanExit === "stop") return { action: "stop", delayMs: null };
-			return restart(last.class === "flapping" ? flappingDelayMs : transientDelayMs);
+			return restart(failureDelay(history, last, settings));
 		default:
-			return restart(last.class === "flapping" ? flappingDelayMs : transientDelayMs);
+			return restart(failureDelay(history, last, settings));
 	}
 }
 

@@ -11,6 +11,7 @@ import {
 	type CrashPolicySettings,
 	type CrashState,
 	DEFAULT_CRASH_POLICY,
+	type GrowingDelay,
 	NEW_AGENT,
 } from "../../src/core/crash-state.js";
 import { type ExitReport, exitReport } from "../../src/core/exit.js";
@@ -201,10 +202,20 @@ function checkLoopHalts(
 	trace: Trace,
 ): void {
 	if (settings.permanentExitCodes.length > 0) return;
-	const haltsAt = Math.min(
+	const loopsAt = Math.min(
 		settings.flapThreshold + settings.haltThreshold - 1,
 		settings.budget.exits,
 	);
+	const haltsAt = settings.onFailure === "stop" ? 1 : loopsAt;
+	if (settings.halt === "never" && settings.onFailure === "restart") {
+		trace.check(
+			state.policy ===
+				(exits >= Math.min(settings.flapThreshold, loopsAt) ? "degraded" : "healthy"),
+			"S16 with `halt: never`, a crash loop is reported as degraded and goes on",
+			() => `${state.policy} after ${exits} exits`,
+		);
+		return;
+	}
 	trace.check(
 		(state.policy === "halted") === exits >= haltsAt,
 		"S16 a crash loop, with its delays honoured, reaches halted",
@@ -232,9 +243,21 @@ function randomSettings(random: SeededRandom): CrashPolicySettings {
 		haltThreshold: random.int(1, 10),
 		transientDelayMs,
 		flappingDelayMs: transientDelayMs + random.int(0, 120_000),
+		delay: random.chance(0.4) ? randomDelay(random) : null,
 		jitter: random.pick([0, 0.1, 0.5, 1]),
 		// Never so tight that a loop of quick deaths falls out of it.
 		budget: { exits: random.int(1, 40), withinMs: random.int(60, 7_200) * 1_000 + windowMs * 20 },
 		permanentExitCodes: random.chance(0.2) ? [random.int(1, 255)] : [],
+		halt: random.chance(0.2) ? "never" : "crash_loop",
+		onFailure: random.chance(0.1) ? "stop" : "restart",
+	};
+}
+
+function randomDelay(random: SeededRandom): GrowingDelay {
+	const initialMs = random.int(0, 5_000);
+	return {
+		initialMs,
+		factor: random.pick([1, 1.5, 2, 10]),
+		maxMs: initialMs + random.int(0, 600_000),
 	};
 }

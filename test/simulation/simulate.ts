@@ -13,7 +13,7 @@ export interface Trace {
 	check(holds: boolean, invariant: string, detail: () => string): void;
 }
 
-/** Lives one life and says how many steps it took. */
+/** Runs one simulation and returns its number of steps. */
 export type World<Policy> = (policy: Policy, random: SeededRandom, trace: Trace) => number;
 
 export interface Failure {

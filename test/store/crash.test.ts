@@ -6,7 +6,8 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import type { DriverName } from "../../src/store/sqlite/driver.js";
-import { DRIVERS, eventWith, newPath, numbersIn, open, range, wait } from "./support.js";
+import { eventWith } from "../../src/testing/conformance/store-records.js";
+import { DRIVERS, newPath, numbersIn, open, range, wait } from "./support.js";
 
 const ROUNDS = 20;
 const built = (file: string) => resolve("build/store/sqlite", file);

@@ -6,12 +6,10 @@ import { describe, expect, test } from "vitest";
 import type { ReeveEvent } from "../../src/core/events.js";
 import type { Store, StoreTransaction } from "../../src/ports/store.js";
 import { readPragma } from "../../src/store/sqlite/migrations.js";
+import { agentNamed, effectFor, eventWith } from "../../src/testing/conformance/store-records.js";
 import {
-	agentNamed,
 	connect,
 	DRIVERS,
-	effectFor,
-	eventWith,
 	fill,
 	mountDisk,
 	newPath,
@@ -109,13 +107,13 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(reasonOf(store)).toContain("the disk is full");
 		expect(seen).toMatchObject({ answered: [], heard: [] });
 		expect(numbersIn(store)).toEqual([]);
-		expect(store.readEffects()).toEqual([]);
+		expect(store.readEffects("start")).toEqual([]);
 		database.exec("PRAGMA max_page_count = 1000000");
 		await Promise.all(answers);
 		expect(seen).toMatchObject({ answered: range(30), heard: range(30), refused: [], ran: 30 });
 		expect(numbersIn(store)).toEqual(range(30));
 		expect(store.readAgents()).toHaveLength(30);
-		expect(store.readEffects()).toHaveLength(30);
+		expect(store.readEffects("start")).toHaveLength(30);
 		expect(store.health()).toEqual({ ok: true });
 	});
 
@@ -170,7 +168,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		}
 	});
 
-	test("what fails by itself is answered while the others wait", async () => {
+	test("a change that fails by itself is rejected while other changes wait", async () => {
 		const { store, database } = await openWithConnection(newPath(), { driver });
 		const { seen, commit } = watch(store);
 		const thrown = store.commit(() => {
@@ -187,7 +185,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(numbersIn(store)).toEqual([1]);
 	});
 
-	test("health recovers by itself once what waited is written", async () => {
+	test("health recovers by itself once the queued changes are written", async () => {
 		const { store, database } = await openWithConnection(newPath(), { driver });
 		database.exec("PRAGMA query_only = ON");
 		const waiting = store.commit((transaction) => transaction.appendEvent(eventWith(1), 1));
@@ -247,7 +245,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(numbersIn(store)).toEqual(range(25));
 	});
 
-	test("closing stops after a while, and reports what was not stored", async () => {
+	test("closing times out, and reports the changes that were not stored", async () => {
 		const path = newPath();
 		const store = await open(path, { driver, limits: { closeWithinMs: 200 } });
 		const { seen, commit } = watch(store);
@@ -278,7 +276,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 	});
 
 	test.each(["", "-wal"])(
-		"a file%s that was moved away: nothing is written into the void",
+		"a file%s that was moved away: no change is lost in the unlinked file",
 		async (end) => {
 			const path = newPath();
 			const store = await open(path, { driver });

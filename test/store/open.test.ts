@@ -1,4 +1,4 @@
-/** Opening: what is there is never replaced, and what is wrong is said. */
+/** Opening: an existing file is never replaced, and problems are reported. */
 
 import { execFileSync } from "node:child_process";
 import {
@@ -26,16 +26,8 @@ import {
 	versionAfter,
 } from "../../src/store/sqlite/migrations.js";
 import { openStore } from "../../src/store/sqlite/open-store.js";
-import {
-	connect,
-	DRIVERS,
-	eventWith,
-	mountDisk,
-	newPath,
-	numbersIn,
-	open,
-	range,
-} from "./support.js";
+import { eventWith } from "../../src/testing/conformance/store-records.js";
+import { connect, DRIVERS, mountDisk, newPath, numbersIn, open, range } from "./support.js";
 
 async function refused(path: string, driver: DriverName) {
 	const opened = await openStore(path, { driver });
@@ -68,7 +60,7 @@ const contents = (path: string) =>
 		.filter(([, hex]) => hex !== "");
 
 describe.each(DRIVERS)("opening with %s", (driver) => {
-	test("the file is durable, checked and versioned as it says", async () => {
+	test("the file has the documented settings for durability, checks and version", async () => {
 		const path = newPath();
 		const store = await open(path, { driver, now: () => 1_700_000_000_000 });
 		const other = await connect(path, driver);
@@ -81,7 +73,7 @@ describe.each(DRIVERS)("opening with %s", (driver) => {
 		expect(store.health()).toEqual({ ok: true });
 	});
 
-	test("a file that is no database is refused and kept", async () => {
+	test("a file that is not a database is rejected and kept", async () => {
 		for (const bytes of [Buffer.from("hello\n"), Buffer.alloc(8_192, 7), Buffer.alloc(10)]) {
 			const path = newPath();
 			writeFileSync(path, bytes);
@@ -176,7 +168,7 @@ describe.each(DRIVERS)("opening with %s", (driver) => {
 		expect((await refused(path, driver)).reason).toContain("no such table");
 	});
 
-	test("what is not a file, or in no folder, is refused", async () => {
+	test("a path that is not a file, or whose folder is missing, is rejected", async () => {
 		const folder = dirname(newPath());
 		mkdirSync(join(folder, "directory"));
 		symlinkSync(join(folder, "elsewhere"), join(folder, "link"));
@@ -197,7 +189,7 @@ describe.each(DRIVERS)("opening with %s", (driver) => {
 		expect(existsSync(join(folder, "elsewhere"))).toBe(false);
 	});
 
-	test("a file that others may read is closed to them", async () => {
+	test("a file that other users can read is made private", async () => {
 		const path = await filled(driver);
 		chmodSync(path, 0o644);
 		writeFileSync(`${path}-wal`, "", { mode: 0o666 });
@@ -312,6 +304,44 @@ describe.each(DRIVERS)("migrations in %s", (driver) => {
 		expect(database.readValue("SELECT record FROM exits")).toBe(after);
 	});
 
+	test("state that an earlier version kept among the effects moves to its own tables (A2)", async () => {
+		const path = newPath();
+		const database = await connect(path, driver);
+		const before = MIGRATIONS.filter(({ version }) => version < 5);
+		migrate(database, 0, before);
+		const message = { id: "m1", agentId: "p:a", text: "it's \ud800 a\0b", phase: "queued" };
+		const question = { agent: "p:a", question: "which?", askedAtMs: 1.5 };
+		const account = { account: "team", state: { phase: "limited" }, freedAtMs: 2 };
+		const usage = { agentId: "p:a", usage: { today: { costUsd: 0.125 } } };
+		const start = { agent: "p:a", afterMs: 250 };
+		const notification = { route: "phone", notice: { title: "t" }, attempts: 1 };
+		const payloads = { inbox: message, question, account, usage, start, notification };
+		const insert = database.prepare(
+			"INSERT INTO effects (key, due_at_ms, record) VALUES (?, ?, ?)",
+		);
+		for (const [type, payload] of Object.entries({ ...payloads, cursor: { seq: 42 } })) {
+			insert.run(type, 5, JSON.stringify({ key: type, type, dueAtMs: 5, payload }));
+		}
+		const interrupted = MIGRATIONS.map((each) =>
+			each.version === 5 ? { ...each, sql: `${each.sql} INSERT INTO nowhere VALUES (1);` } : each,
+		);
+		expect(() => migrate(database, 0, interrupted)).toThrow(/nowhere/);
+		expect(database.readValue("SELECT count(*) FROM effects")).toBe(7);
+		database.close();
+		const store = await open(path, { driver });
+		expect(store.readMessages()).toEqual([message]);
+		expect(store.readQuestions()).toEqual([question]);
+		expect(store.readAccounts()).toEqual([account]);
+		expect(store.readUsage()).toEqual([usage]);
+		expect(store.readCursor("notify")).toBe(42);
+		expect(store.readEffects("start")).toEqual([
+			{ key: "start", type: "start", dueAtMs: 5, payload: start },
+		]);
+		expect(store.readEffects("notification")).toMatchObject([{ payload: notification }]);
+		await store.commit((transaction) => transaction.removeEffect("start"));
+		expect(store.readEffects("start")).toEqual([]);
+	});
+
 	test("their numbers rise by one from 1", () => {
 		expect(MIGRATIONS.map(({ version }) => version)).toEqual(
 			MIGRATIONS.map((_, index) => index + 1),
@@ -339,7 +369,7 @@ describe("the driver", () => {
 		expect(output).not.toContain("experimental feature");
 	});
 
-	test("that is not there is said to be missing", async () => {
+	test("that does not exist is reported as missing", async () => {
 		const opened = await openStore(newPath(), { driver: "node:sqlite" });
 		if (DRIVERS.includes("node:sqlite")) {
 			expect(opened.ok).toBe(true);

@@ -3,20 +3,12 @@
 import { expect, test } from "vitest";
 import type { StoreTransaction } from "../../src/ports/store.js";
 import { readPragma } from "../../src/store/sqlite/migrations.js";
-import {
-	agentNamed,
-	connect,
-	eventWith,
-	newPath,
-	numbersIn,
-	open,
-	openWithConnection,
-	until,
-} from "./support.js";
+import { agentNamed, eventWith } from "../../src/testing/conformance/store-records.js";
+import { connect, newPath, numbersIn, open, openWithConnection, until } from "./support.js";
 
 const LIMITS = { patienceMs: 100 };
 
-test("a request that has changed nothing is refused, and nothing of it is done later", async () => {
+test("a request without a durable change is rejected, and has no later effect", async () => {
 	const path = newPath();
 	const store = await open(path, { limits: LIMITS });
 	const other = await connect(path);
@@ -146,7 +138,7 @@ test("a request that is partly durable is reported as unfinished, and continues 
 	expect(numbersIn(store)).toEqual([1, 2]);
 });
 
-test("what the engine stores by itself waits as long as it takes", async () => {
+test("the engine's own changes wait without a limit", async () => {
 	const path = newPath();
 	const store = await open(path, { limits: LIMITS });
 	const other = await connect(path);

@@ -3,15 +3,12 @@ import { DEFAULT_RETENTION } from "../../src/core/retention.js";
 import type { Store } from "../../src/ports/store.js";
 import {
 	agentNamed,
-	DRIVERS,
 	eventWith,
 	exitOf,
-	newPath,
-	open,
-	range,
 	runNumbered,
 	taskNumbered,
-} from "./support.js";
+} from "../../src/testing/conformance/store-records.js";
+import { DRIVERS, newPath, open, range } from "./support.js";
 
 const NOW_MS = 1_700_000_000_000;
 const KEPT = {

@@ -5,17 +5,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { NEW_AGENT } from "../../src/core/crash-state.js";
-import { DEFAULT_RETRY } from "../../src/core/retry.js";
-import type {
-	NewEvent,
-	PendingEffect,
-	Store,
-	StoredAgent,
-	StoredExit,
-	StoredRun,
-} from "../../src/ports/store.js";
-import type { StoredTask } from "../../src/ports/task-store.js";
+import type { Store } from "../../src/ports/store.js";
 import { type Database, type DriverName, loadDriver } from "../../src/store/sqlite/driver.js";
 import { openDatabase } from "../../src/store/sqlite/open-database.js";
 import {
@@ -107,67 +97,6 @@ export async function connect(path: string, driver?: DriverName): Promise<Databa
 	return database;
 }
 
-export const agentNamed = (name: string, changes: Partial<StoredAgent> = {}): StoredAgent => ({
-	id: `web:${name}`,
-	fleetFile: "/srv/reeve.yaml",
-	position: 0,
-	spec: { command: ["node", "a.mjs"], limits: null },
-	desired: "up",
-	crash: NEW_AGENT,
-	waiting: false,
-	reason: "started",
-	restarts: 0,
-	...changes,
-});
-
-export const runNumbered = (number: number, changes: Partial<StoredRun> = {}): StoredRun => ({
-	runId: `run-${number}`,
-	agentId: "web:a",
-	backend: "pty",
-	state: "running",
-	handle: {
-		backend: "pty",
-		runId: `run-${number}`,
-		process: { bootId: "boot", pid: 100 + number, startTime: "12345" },
-		startedAtMs: 1_700_000_000_000.5,
-		data: { socket: "/run/x.sock", port: 1 },
-	},
-	intendedAtMs: 1_700_000_000_000,
-	askedBy: null,
-	withContinue: false,
-	...changes,
-});
-
-export const exitOf = (number: number, changes: Partial<StoredExit> = {}): StoredExit => ({
-	runId: `run-${number}`,
-	agentId: "web:a",
-	code: 1,
-	signal: null,
-	cause: "unknown",
-	askedBy: null,
-	kind: "failed",
-	class: "transient",
-	uptimeMs: 12.25,
-	atMs: 1_700_000_000_000 + number,
-	reason: "exit code 1",
-	...changes,
-});
-
-export const effectFor = (key: string, changes: Partial<PendingEffect> = {}): PendingEffect => ({
-	key,
-	type: "restart",
-	dueAtMs: 1_700_000_000_000,
-	payload: { agent: key },
-	...changes,
-});
-
-/** An event with a number that identifies it. */
-export const eventWith = (number: number, agent = "web:a"): NewEvent => ({
-	type: "agent.started",
-	agent,
-	data: { pid: number, with_continue: false },
-});
-
 /** The numbers that events made by `eventWith` carry, in the order of the sequence. */
 export function numbersIn(store: Store): number[] {
 	const events = store.readEvents({ afterSeq: 0, limit: 1e6 });
@@ -214,25 +143,6 @@ export function mountDisk(
 			const { status, stderr } = mount("-o", `remount,${options}`, folder);
 			if (status !== 0) throw new Error(stderr);
 		},
-	};
-}
-
-/** A task that waits for its turn, with whatever is said of it. */
-export function taskNumbered(number: number, more: Partial<StoredTask> = {}): StoredTask {
-	return {
-		...{ taskId: `task-${number}`, planId: `plan-${number}`, name: "root", alone: true },
-		...{ agentId: "web:git", action: "push", status: "queued", attempts: 0, retry: DEFAULT_RETRY },
-		...{ timeoutMs: 30_000, idempotent: true, priority: 0, dependsOn: [], released: true },
-		...{ running: null, next: null, error: null, reason: "accepted", correlationId: "c" },
-		...{
-			idempotencyKey: null,
-			fingerprint: null,
-			replayOf: null,
-			letter: null,
-			createdAtMs: number,
-			endedAtMs: null,
-		},
-		...more,
 	};
 }
 

@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs vitest on one planted test file, in this environment, and gives what came of it. */
+/** Runs vitest on one planted test file, in this environment, and returns its output. */
 async function runPlanted(name: string, body: string, { args = [] as string[], env = {} } = {}) {
 	mkdirSync(join(folder, name));
 	const text = `import { beforeAll, describe, expect, test } from "vitest";\n${body}`;
@@ -38,7 +38,7 @@ describe("the line that ends a run", { timeout: 60_000 }, () => {
 		);
 	});
 
-	test("comes after everything else, the coverage too", async () => {
+	test("is printed after everything else, including the coverage", async () => {
 		const { code, output, lines } = await runPlanted(
 			"green",
 			`test("holds", () => expect(1).toBe(1));`,
@@ -49,7 +49,7 @@ describe("the line that ends a run", { timeout: 60_000 }, () => {
 		expect(code).toBe(0);
 	});
 
-	test("counts each way to fail, and each skipped test stands above it with its reason", async () => {
+	test("counts each way to fail, and lists each skipped test above it with its reason", async () => {
 		const { code, lines } = await runPlanted(
 			"mixed",
 			`test("holds", () => expect(1).toBe(1));

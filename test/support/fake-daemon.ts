@@ -110,12 +110,13 @@ export async function startFakeDaemon(
 	return { home, env: { REEVE_HOME: home }, calls, close };
 }
 
-/** The request in the contract's words, and what stands for its `:id` or `:scope`. */
+/** The route of the contract, and the value of its `:id` or `:scope`. */
 function nameOf(method: string, path: string): { name: string; place: string } {
 	const [, place = "", rest = ""] = /^\/api\/v1\/agents\/([^/]+)(\/.*)?$/.exec(path) ?? [];
 	if (place === "") return { name: `${method} ${path}`, place: "" };
 	const kind = rest === "/down" || rest === "/restart" ? ":scope" : ":id";
-	const name = `${method} /api/v1/agents/${kind}${rest}`;
+	const pattern = rest.replace(/^\/questions\/[^/]+\//, "/questions/:question/");
+	const name = `${method} /api/v1/agents/${kind}${pattern}`;
 	return { name, place: decodeURIComponent(place) };
 }
 

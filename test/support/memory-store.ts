@@ -1,7 +1,17 @@
-/** A store in memory, for tests of what stands above it. Holds what a real one promises, and checks S8. */
+/** A store in memory, for tests of the engine. It passes the conformance suite of stores, and rejects a second exit of a run (S8). */
 
 import type { ReeveEvent } from "../../src/core/events.js";
+import type { Message } from "../../src/core/inbox.js";
 import type {
+	StoredAccount,
+	StoredFinishedTurn,
+	StoredQuestion,
+	StoredScreenQuestion,
+	StoredUsage,
+} from "../../src/ports/agent-store.js";
+import type {
+	EffectOf,
+	EffectPayloads,
 	PendingEffect,
 	Store,
 	StoredAgent,
@@ -9,6 +19,7 @@ import type {
 	StoredRun,
 	StoreTransaction,
 } from "../../src/ports/store.js";
+import { createJournal } from "./memory-journal.js";
 import { createMemoryTasks } from "./memory-tasks.js";
 
 export interface MemoryStore extends Store {
@@ -22,52 +33,104 @@ export function createMemoryStore(): MemoryStore {
 	const runs = new Map<string, StoredRun>();
 	const exits = new Map<string, StoredExit>();
 	const effects = new Map<string, PendingEffect>();
+	const cursors = new Map<string, number>();
+	const messages = new Map<string, Message>();
+	const questions = new Map<string, StoredQuestion>();
+	const accounts = new Map<string, StoredAccount>();
+	const usage = new Map<string, StoredUsage>();
+	const screenQuestions = new Map<string, StoredScreenQuestion>();
+	const finishedTurns = new Map<string, StoredFinishedTurn>();
 	const events: ReeveEvent[] = [];
 	const listeners = new Set<(events: readonly ReeveEvent[]) => void>();
-	const tasks = createMemoryTasks();
+	const journal = createJournal();
+	const tasks = createMemoryTasks(journal);
 	const transaction: StoreTransaction = {
 		...tasks.writes,
-		putAgent: (agent) => void agents.set(agent.id, copy(agent)),
-		removeAgent: (id) => void agents.delete(id),
-		putRun: (run) => void runs.set(run.runId, copy(run)),
+		putAgent: (agent) => journal.set(agents, agent.id, copy(agent)),
+		removeAgent: (id) => journal.delete(agents, id),
+		putRun: (run) => journal.set(runs, run.runId, copy(run)),
 		putExit(exit) {
+			if (!runs.has(exit.runId)) throw new Error(`S8: run ${exit.runId} is unknown`);
 			if (exits.has(exit.runId)) throw new Error(`S8: run ${exit.runId} has ended twice`);
-			exits.set(exit.runId, copy(exit));
+			journal.set(exits, exit.runId, copy(exit));
 		},
-		putEffect: (effect) => void effects.set(effect.key, copy(effect)),
-		removeEffect: (key) => void effects.delete(key),
+		putEffect: (effect) => journal.set(effects, effect.key, copy(effect)),
+		removeEffect: (key) => journal.delete(effects, key),
+		putCursor: (reader, seq) => journal.set(cursors, reader, seq),
+		putMessage: (message) => journal.set(messages, message.id, copy(message)),
+		removeMessage: (id) => journal.delete(messages, id),
+		putQuestion: (question) => journal.set(questions, question.agent, copy(question)),
+		removeQuestion: (agentId) => journal.delete(questions, agentId),
+		putAccount: (account) => journal.set(accounts, account.account, copy(account)),
+		putScreenQuestion: (kept) => journal.set(screenQuestions, kept.question.agent, copy(kept)),
+		removeScreenQuestion: (agentId) => journal.delete(screenQuestions, agentId),
+		putFinishedTurn: (turn) => journal.set(finishedTurns, turn.agent, copy(turn)),
+		removeFinishedTurn: (agentId) => journal.delete(finishedTurns, agentId),
+		putUsage: (row) => journal.set(usage, row.agentId, copy(row)),
+		removeUsage: (agentId) => journal.delete(usage, agentId),
 		appendEvent(event, atMs) {
 			const seq = events.length + 1;
+			journal.onUndo(() => events.pop());
 			events.push({ seq, at: new Date(atMs).toISOString(), ...copy(event) } as ReeveEvent);
 		},
-		// Nothing is ever rolled back here.
-		onRollback: () => {},
+		onRollback: (undo) => journal.onUndo(undo),
 	};
 	return {
 		...tasks.reads,
 		events,
 		exits,
 		runs,
-		readAgents: () => [...agents.values()].sort((a, b) => a.position - b.position),
+		readAgents: () =>
+			[...agents.values()].sort((a, b) =>
+				a.fleetFile === b.fleetFile ? a.position - b.position : a.fleetFile < b.fleetFile ? -1 : 1,
+			),
 		readOpenRuns: () => [...runs.values()].filter((run) => run.state !== "ended"),
 		readExits: (id, limit) =>
 			[...exits.values()]
 				.filter((exit) => exit.agentId === id)
 				.toReversed()
+				.slice(0, Math.max(limit, 0)),
+		readExitsBefore: (id, before, limit) =>
+			[...exits.values()]
+				.map((exit, at) => ({ number: at + 1, exit }))
+				.filter(({ number, exit }) => exit.agentId === id && number < before)
+				.toReversed()
 				.slice(0, limit),
-		readEffects: () => [...effects.values()],
-		readEvents: ({ afterSeq, limit, agent }) =>
+		readEffects: (type) =>
+			[...effects.values()]
+				.filter((effect) => isOf(effect, type))
+				.sort((a, b) => a.dueAtMs - b.dueAtMs),
+		readCursor: (reader) => cursors.get(reader) ?? null,
+		readMessages: () => [...messages.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+		readQuestions: () => [...questions.values()],
+		readAccounts: () => [...accounts.values()],
+		readScreenQuestions: () => [...screenQuestions.values()],
+		readFinishedTurns: () => [...finishedTurns.values()],
+		readUsage: () => [...usage.values()],
+		readEvents: ({ afterSeq, limit, agent, types }) =>
 			events
-				.filter((event) => event.seq > afterSeq && (agent === undefined || event.agent === agent))
+				.filter(
+					(event) =>
+						event.seq > afterSeq &&
+						(agent === undefined || event.agent === agent) &&
+						(types?.includes(event.type) ?? true),
+				)
 				.slice(0, limit),
+		readEventsBefore: ({ beforeSeq, limit, agent }) =>
+			events
+				.filter((event) => event.seq < beforeSeq && (agent === undefined || event.agent === agent))
+				.toReversed()
+				.slice(0, limit),
+		seqAt: (atMs) => events.find(({ at }) => Date.parse(at) >= atMs)?.seq ?? events.length + 1,
 		lastSeq: () => events.length,
 		firstSeq: () => 1,
 		prune: async () => ({ events: 0, exits: 0, runs: 0, tasks: 0, plans: 0 }),
 		async commit(change) {
 			await Promise.resolve();
 			const before = events.length;
-			const result = change(transaction);
-			for (const listener of listeners) listener(events.slice(before));
+			const result = journal.run(() => change(transaction));
+			const published = events.slice(before);
+			if (published.length > 0) for (const listener of listeners) listener(published);
 			return result;
 		},
 		accept: async (act) => act(),
@@ -80,6 +143,13 @@ export function createMemoryStore(): MemoryStore {
 		health: () => ({ ok: true }),
 		close: async () => {},
 	};
+}
+
+function isOf<Type extends keyof EffectPayloads>(
+	effect: PendingEffect,
+	type: Type,
+): effect is EffectOf<Type> & PendingEffect {
+	return effect.type === type;
 }
 
 /** As if it had been written to disk and read back. */

@@ -1,4 +1,4 @@
-/** The part of the store in memory that is about calls. Checks T2 (an end is final) as the real one does. */
+/** The tasks, plans and circuits of the store in memory. */
 
 import { isEnded, type TaskStatus } from "../../src/core/task.js";
 import type {
@@ -10,13 +10,14 @@ import type {
 	TaskReads,
 	TaskWrites,
 } from "../../src/ports/task-store.js";
+import type { Journal } from "./memory-journal.js";
 
 export interface MemoryTasks {
 	readonly writes: TaskWrites;
 	readonly reads: TaskReads;
 }
 
-export function createMemoryTasks(): MemoryTasks {
+export function createMemoryTasks(journal: Journal): MemoryTasks {
 	const tasks = new Map<string, StoredTask>();
 	const inputs = new Map<string, TaskInput>();
 	const results = new Map<string, unknown>();
@@ -31,7 +32,7 @@ export function createMemoryTasks(): MemoryTasks {
 	): T[] => {
 		const ordered = [...all].toReversed();
 		const from = before === undefined ? 0 : ordered.findIndex((each) => idOf(each) === before) + 1;
-		return ordered.slice(from).filter(wanted).slice(0, limit);
+		return ordered.slice(from).filter(wanted).slice(0, Math.max(limit, 0));
 	};
 	return {
 		writes: {
@@ -40,17 +41,25 @@ export function createMemoryTasks(): MemoryTasks {
 				if (before !== undefined && isEnded(before.status) && before.status !== task.status) {
 					throw new Error(`T2: task ${task.taskId} has ended as ${before.status}`);
 				}
-				tasks.set(task.taskId, copy(task));
+				if (task.idempotencyKey !== null) {
+					const other = [...tasks.values()].find(
+						({ idempotencyKey, taskId }) =>
+							idempotencyKey === task.idempotencyKey && taskId !== task.taskId,
+					);
+					if (other !== undefined) throw new Error(`T5: ${other.taskId} has the same key`);
+				}
+				journal.set(tasks, task.taskId, copy(task));
 			},
-			putTaskInput: (taskId, input) => void inputs.set(taskId, copy(input)),
-			putTaskResult: (taskId, result) => void results.set(taskId, copy(result ?? null)),
+			putTaskInput: (taskId, input) => journal.set(inputs, taskId, copy(input)),
+			putTaskResult: (taskId, result) => journal.set(results, taskId, copy(result ?? null)),
 			putAttempt(attempt) {
 				const known = attempts.get(attempt.taskId) ?? [];
 				if (known.some(({ n }) => n === attempt.n)) throw new Error(`attempt ${attempt.n} twice`);
-				attempts.set(attempt.taskId, [...known, copy(attempt)]);
+				const all = [...known, copy(attempt)].sort((a, b) => a.n - b.n);
+				journal.set(attempts, attempt.taskId, all);
 			},
-			putPlan: (plan) => void plans.set(plan.planId, copy(plan)),
-			putBreaker: (breaker) => void breakers.set(breaker.agentId, copy(breaker)),
+			putPlan: (plan) => journal.set(plans, plan.planId, copy(plan)),
+			putBreaker: (breaker) => journal.set(breakers, breaker.agentId, copy(breaker)),
 		},
 		reads: {
 			readOpenTasks: () => [...tasks.values()].filter(({ status }) => !isEnded(status)),
@@ -81,6 +90,16 @@ export function createMemoryTasks(): MemoryTasks {
 					if (fits) counts[task.status] = (counts[task.status] ?? 0) + 1;
 				}
 				return counts;
+			},
+			countLetters() {
+				const open = [...tasks.values()].filter(
+					({ status, letter }) => status === "dead_lettered" && letter === null,
+				);
+				return [...new Set(open.map(({ agentId }) => agentId))].map((agentId) => {
+					const own = open.filter((task) => task.agentId === agentId);
+					const sinceMs = Math.min(...own.map(({ createdAtMs }) => createdAtMs));
+					return { agentId, count: own.length, sinceMs };
+				});
 			},
 			readTaskInput: (taskId) => inputs.get(taskId) ?? null,
 			readTaskResult: (taskId) => results.get(taskId),

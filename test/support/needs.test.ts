@@ -18,7 +18,7 @@ describe("tests that need a program of the system", () => {
 });
 
 describeWithTmux("a tmux that is there", () => {
-	test("says its version", () => {
+	test("reports its version", () => {
 		expect(execFileSync("tmux", ["-V"], { encoding: "utf8" })).toMatch(/^tmux /);
 	});
 });

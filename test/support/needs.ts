@@ -27,6 +27,11 @@ export function describeWithPython(title: string, body: () => void): void {
 	describeNeeding("python3", title, body);
 }
 
+/** `describe` for tests that open the web page in a real browser. */
+export function describeWithChromium(title: string, body: () => void): void {
+	describeNeeding("chromium", title, body);
+}
+
 function describeNeeding(program: string, title: string, body: () => void): void {
 	const missing = findMissing().find(({ name }) => name === program);
 	const reason = missing === undefined ? null : renderMissing(missing);

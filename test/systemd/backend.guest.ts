@@ -6,12 +6,13 @@ import { dirname } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createScopeGroups } from "../../src/backends/systemd/scope-groups.js";
 import type { RunHandle } from "../../src/ports/backend.js";
+import { eventually, listen, runOf, startOk } from "../../src/testing/conformance/backend-world.js";
 import { runBackendSuite } from "../conformance/backend-suite.js";
 import { groupLimitsSuite } from "../conformance/limits-suite.js";
 import { runKillSuite, runProcessSuite } from "../conformance/process-suite.js";
 import type { PtyWorld } from "../conformance/pty-world.js";
 import { createSystemdWorld, realManager } from "../conformance/systemd-world.js";
-import { CLOSE_MS_MAX, eventually, listen, runOf, startOk } from "../conformance/world.js";
+import { CLOSE_MS_MAX } from "../conformance/world.js";
 
 const manager = realManager();
 const create = () => createSystemdWorld(manager);
@@ -44,7 +45,7 @@ describe("a run in a scope of a real systemd", () => {
 	});
 	afterEach(() => world.close(), CLOSE_MS_MAX);
 
-	test("has the limits that were asked for, and says what it is", async () => {
+	test("has the requested limits and a description", async () => {
 		const limits = { memoryBytes: 300_000_000, cpuPercent: 150, pids: 40 };
 		const request = world.run(["sleep", "10000"], { limits, stopTimeoutMs: 7_500 });
 		const handle = await startOk(world.connect(), request);
@@ -91,7 +92,7 @@ describe("a run in a scope of a real systemd", () => {
 		expect(exits.first(ended.runId)).toMatchObject({ code: 3 });
 	});
 
-	test("that ran out of memory unobserved is reported as such", async () => {
+	test("that ran out of memory unobserved is reported with that cause", async () => {
 		const first = world.connect();
 		const limits = { ...NONE, memoryBytes: 60_000_000 };
 		const wait = `sleep 1 until -e '${world.folder}/go'; ${GREEDY}`;

@@ -1,5 +1,5 @@
 # Runs in the guest, as root, when it has booted: the command from the kernel's command line, as an
-# ordinary user, in a service of that user's own manager. Says how it ended and turns the machine off.
+# ordinary user, in a service of that user's own manager. Prints the outcome and turns the machine off.
 command=$(sed -n 's/.*reeve\.command=\([^ ]*\).*/\1/p' /proc/cmdline | base64 -d)
 stty -F /dev/ttyS0 -onlcr cols 200 2>/dev/null
 mkdir -p /work

@@ -9,7 +9,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AgentJson } from "../../src/http/contract/agents.js";
-import { eventually } from "../conformance/world.js";
+import { eventually } from "../../src/testing/conformance/backend-world.js";
 
 const REEVE = resolve("dist/cli/main.js");
 const UNITS = join(homedir(), ".config/systemd/user");
@@ -97,13 +97,13 @@ describe("the daemon as a service of the user's systemd", () => {
 		expect(run("systemd-analyze", "--user", "verify", UNIT)).toBe("");
 	});
 
-	test("is ready when systemd says that it has started", () => {
+	test("is ready when systemd reports it as started", () => {
 		expect(show("Type")).toBe("notify");
 		expect(isReady()).toBe(true);
 		expect(JSON.parse(reeve("daemon", "status", "--json"))).toMatchObject({ ready: true });
 	});
 
-	test("takes systemd for auto, and says why", () => {
+	test("selects systemd for auto, with the reason", () => {
 		const status = JSON.parse(reeve("daemon", "status", "--json"));
 		expect(status.backends[0]).toMatchObject({ name: "systemd", usable: true, auto: true });
 		expect(status.limits.map(({ enforced }: { enforced: string }) => enforced)).toEqual([
@@ -119,7 +119,7 @@ describe("the daemon as a service of the user's systemd", () => {
 		]);
 	});
 
-	test("hands nothing of its own service to agents", () => {
+	test("passes no variable of its own service to agents", () => {
 		const pid = before["vm:auto"]?.pid;
 		const names = readFileSync(`/proc/${pid}/environ`, "utf8")
 			.split("\0")
@@ -159,7 +159,7 @@ describe("the daemon as a service of the user's systemd", () => {
 		expect(isReady()).toBe(true);
 	});
 
-	test("comes back when it was killed", async () => {
+	test("is restarted after it was killed", async () => {
 		const pid = daemonPid();
 		process.kill(pid, "SIGKILL");
 		await eventually(() => isSucceeded(pid));

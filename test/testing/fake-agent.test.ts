@@ -137,7 +137,7 @@ describe("a fake agent in a terminal", () => {
 		await expect.poll(again.events, WAIT).toContain("SessionStart");
 	});
 
-	test("takes what is selected when a prompt is pasted into a question", async () => {
+	test("submits the selected choice when a prompt is pasted into a question", async () => {
 		const asks = { title: "Run rm -rf?", choices: ["Yes", "No"], accepts: ["Yes"] };
 		const agent = open({ turns: [{ asks, reply: "it is gone" }] });
 		await agent.shows("❯");
@@ -148,7 +148,7 @@ describe("a fake agent in a terminal", () => {
 		await agent.shows("it is gone");
 	});
 
-	test("is interrupted by the keys that its script says", async () => {
+	test("is interrupted by the keys in its script", async () => {
 		const agent = open({ interrupt: "esc_twice", turns: [{ hangs: "animated" }] });
 		await agent.shows("❯");
 		await agent.submit("think");
@@ -262,7 +262,7 @@ describe("a fake agent without a terminal", () => {
 		expect(events[3]).toMatchObject({ subtype: "success", is_error: true, api_error_status: 429 });
 	});
 
-	test("says what is wrong with its script", async () => {
+	test("reports the mistake in its script", async () => {
 		const { code, stderr } = await headless({ dialog: [] } as FakeAgentScript, ["-p", "hi"]);
 		expect([code, stderr]).toEqual([2, expect.stringContaining('Unrecognized key: "dialog"')]);
 	});

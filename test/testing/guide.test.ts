@@ -27,11 +27,11 @@ function run(text: string): string {
 	return execFileSync(process.execPath, [join(folder, "guide.mjs")], { env, encoding: "utf8" });
 }
 
-test("the fleet under test does as the guide says", { timeout: 180_000 }, () => {
-	expect(run(blocks("js")[0] ?? "")).toBe("the fleet does as it should\n");
+test("the fleet under test works as in the guide", { timeout: 180_000 }, () => {
+	expect(run(blocks("js")[0] ?? "")).toBe("the fleet works as expected\n");
 });
 
-test("the mock API answers as the guide says", { timeout: 60_000 }, () => {
+test("the mock API answers as in the guide", { timeout: 60_000 }, () => {
 	expect(run(blocks("js")[1] ?? "")).toBe("529 hello\n");
 });
 

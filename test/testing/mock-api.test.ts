@@ -109,14 +109,14 @@ async function read(response: Response): Promise<unknown[]> {
 	return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data ?? ""));
 }
 
-describe.each(Object.entries(APIS))("the mock API in the words of %s", (name, spoken) => {
+describe.each(Object.entries(APIS))("the mock API in the format of %s", (name, spoken) => {
 	test.each([
 		["whole", false],
 		["as a stream", true],
-	])("answers what its script says, %s", async (_, isStream) => {
-		api.script({ when: "weather", reply: { text: "It rains, as it should." } });
+	])("answers by its script, %s", async (_, isStream) => {
+		api.script({ when: "weather", reply: { text: "It rains today." } });
 		expect(spoken.text(await read(await ask(spoken, "the weather?", isStream)))).toBe(
-			"It rains, as it should.",
+			"It rains today.",
 		);
 		expect(spoken.text(await read(await ask(spoken, "hello", isStream)))).toBe(
 			"The mock heard: hello",
@@ -132,7 +132,7 @@ describe.each(Object.entries(APIS))("the mock API in the words of %s", (name, sp
 		expect(spoken.tool(await read(await ask(spoken, "list", isStream)))).toEqual(tool);
 	});
 
-	test("remembers what it was asked", async () => {
+	test("records the requests", async () => {
 		await ask(spoken, "remember me", true);
 		expect(api.requests).toMatchObject([
 			{ api: name, model: "m", prompt: "remember me", userMessages: 1, tools: ["shell"] },
@@ -185,7 +185,7 @@ describe("the mock API", () => {
 		});
 	});
 
-	test("says that the model refused", async () => {
+	test("reports a refusal of the model", async () => {
 		api.script({ reply: { text: "I will not.", refuses: true } });
 		const message = { role: "user", content: "hi" };
 		const claude = await post("/v1/messages", { messages: [message] });
@@ -194,7 +194,7 @@ describe("the mock API", () => {
 		expect(((await chat.json()) as Json).choices[0].finish_reason).toBe("content_filter");
 	});
 
-	test("responds with JSON to requests for JSON, whatever the script says to others", async () => {
+	test("responds with JSON to requests for JSON, regardless of the script", async () => {
 		api.script({ reply: { text: "plain words" } });
 		const properties = {
 			choice: { type: "string", enum: ["fast", "slow"] },
@@ -211,7 +211,7 @@ describe("the mock API", () => {
 		});
 	});
 
-	test("does not call a tool again when it is given the result", async () => {
+	test("does not call a tool again when it gets the result", async () => {
 		const reply = { tool: { name: "shell", input: {} } };
 		api.script({ reply });
 		const content = [{ type: "tool_result", tool_use_id: "t", content: "done" }];
@@ -219,7 +219,7 @@ describe("the mock API", () => {
 		expect(await answer.json()).toMatchObject({ stop_reason: "end_turn" });
 	});
 
-	test("counts tokens, lists a model, and says what it does not have", async () => {
+	test("counts tokens, lists a model, and reports unknown routes", async () => {
 		expect(await (await post("/v1/messages/count_tokens", { messages: [] })).json()).toEqual({
 			input_tokens: expect.any(Number),
 		});
@@ -233,7 +233,7 @@ describe("the mock API", () => {
 		]);
 	});
 
-	test("takes its rules in order, each as often as it says, newer ones first", async () => {
+	test("applies its rules in order, each for its number of times, newer ones first", async () => {
 		const asked = async () => {
 			const reply = await post("/v1/messages", { messages: [{ role: "user", content: "hi" }] });
 			return ((await reply.json()) as Json).content?.[0].text ?? reply.status;

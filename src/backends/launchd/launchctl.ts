@@ -65,8 +65,8 @@ export function createLaunchctl({ domain, program, env }: LaunchctlOptions): Lau
 				if (typeof error.code === "number" && EXPECTED[args[0] ?? ""]?.includes(error.code)) {
 					return resolve({ code: error.code, stdout });
 				}
-				const said = stderr.trim().split("\n").at(-1) || error.message;
-				reject(new Error(`launchctl ${args[0]}: ${said}`));
+				const reported = stderr.trim().split("\n").at(-1) || error.message;
+				reject(new Error(`launchctl ${args[0]}: ${reported}`));
 			});
 		});
 	return {

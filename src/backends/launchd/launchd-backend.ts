@@ -27,6 +27,9 @@ import type {
 	RunProcess,
 	RunProcesses,
 	RunReference,
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
 	StartRequest,
 	StartResult,
 	TerminalConnection,
@@ -158,8 +161,12 @@ class JobBackend implements Backend {
 		return this.#keep(handle.runId).backend.paste(inner(handle), text);
 	}
 
-	screen(handle: RunHandle): Promise<string> {
+	screen(handle: RunHandle): Promise<ScreenText> {
 		return this.#keep(handle.runId).backend.screen(inner(handle));
+	}
+
+	watchScreen(handle: RunHandle, watcher: ScreenWatcher): Promise<ScreenWatch> {
+		return this.#keep(handle.runId).backend.watchScreen(inner(handle), watcher);
 	}
 
 	attach(

@@ -8,6 +8,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
+import { type About, readRecord } from "./run-record.js";
 
 /** Run ids become parts of names. */
 export const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
@@ -17,10 +18,13 @@ const ABOUT = "about.json";
 const NAME_LENGTH_MAX = 64;
 const UNUSED_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 
-/** The daemon's notes next to the shim's own files; the same for all runs of an agent. */
-export interface About {
-	readonly agentId: string;
-	readonly logDir: string;
+/** The shim's record has room for this much besides its own fields. */
+const RECORDED_BYTES_MAX = 2_048;
+
+/** Whether a shim can record it: it leaves out what is long or has control characters. Otherwise the daemon notes it in a file. */
+export function fitsRecord(about: About): boolean {
+	const isPlain = !/\p{Cc}/u.test(`${about.agentId}${about.logDir}`);
+	return isPlain && Buffer.byteLength(JSON.stringify(about)) <= RECORDED_BYTES_MAX;
 }
 
 /** The name of an agent's directory. A special or long id is replaced by a hash. */
@@ -32,7 +36,7 @@ export function folderName(agentId: string): string {
 
 export class AgentFolders {
 	readonly #folder: string;
-	readonly #made = new Map<string, string>();
+	readonly #made = new Map<string, string | null>();
 
 	constructor(folder: string) {
 		this.#folder = join(folder, AGENTS);
@@ -47,18 +51,18 @@ export class AgentFolders {
 	}
 
 	/**
-	 * Makes the folder and notes what does not change with each run. Not on the daemon's own thread: file systems may need
+	 * Makes the folder, and notes facts that the shim will not record. Not on the daemon's own thread: file systems may need
 	 * a millisecond for each new file, and hundreds of agents may start at once.
 	 */
-	async prepare(name: string, about: About): Promise<void> {
-		const text = JSON.stringify(about);
+	async prepare(name: string, about: About | null): Promise<void> {
+		const text = about === null ? null : JSON.stringify(about);
 		if (this.#made.get(name) === text) return;
+		if (this.#made.size === 0) makePrivateFolder(this.#folder);
 		const path = this.pathOf(name);
-		await mkdir(path, { recursive: true, mode: 0o700 });
-		makePrivateFolder(path);
+		await makeFolder(path);
 		const sockets = dirname(this.socketOf(name));
 		if (sockets !== path) makePrivateFolder(sockets);
-		if (readText(join(path, ABOUT)) !== text) {
+		if (text !== null && readText(join(path, ABOUT)) !== text) {
 			await writeFile(join(path, ABOUT), text, { mode: 0o600 });
 		}
 		this.#made.set(name, text);
@@ -70,6 +74,12 @@ export class AgentFolders {
 	}
 
 	readAbout(name: string): About | null {
+		try {
+			const recorded = readRecord(this.pathOf(name))?.about;
+			if (recorded) return recorded;
+		} catch {
+			// Damaged; the note may be there.
+		}
 		try {
 			return JSON.parse(readText(join(this.pathOf(name), ABOUT)) ?? "") as About;
 		} catch {
@@ -96,6 +106,15 @@ export class AgentFolders {
 			rmSync(this.pathOf(name), { recursive: true, force: true });
 		}
 	}
+}
+
+/** One call for a new folder below an existing one, the usual case when many agents start at once. */
+async function makeFolder(path: string): Promise<void> {
+	const isMade = await mkdir(path, { mode: 0o700 }).then(
+		() => true,
+		() => false,
+	);
+	if (!isMade) makePrivateFolder(path);
 }
 
 function readText(path: string): string | null {

@@ -174,7 +174,7 @@ export class Connection {
 					reject(error);
 				},
 			});
-			this.send(type, new PayloadWriter().u32(id).bytes(payload).end());
+			this.send(type, new PayloadWriter(4 + payload.length).u32(id).bytes(payload).end());
 		});
 	}
 

@@ -110,11 +110,12 @@ describe("payloads", () => {
 		expect(() => readStatus(new PayloadReader(Buffer.alloc(3)))).toThrow(RangeError);
 	});
 
-	test("name what is to be started by tags", () => {
+	test("describe the start request by tags", () => {
 		const spec = encodeSpec({
 			...{ runId: "r", runDir: "/d", socket: "/s", logDir: "/l", logBytes: 10, logFiles: 2 },
 			...{ cwd: "/", argv: ["a", "b"], env: { A: "1=2" }, groups: ["/g"], terminal: true },
 			...{ size: { columns: 200, rows: 50 }, bootId: "boot", enclosure: ["unit", "--"] },
+			agentId: "p:a",
 		});
 		const reader = new PayloadReader(spec);
 		const tags: [number, string][] = [];

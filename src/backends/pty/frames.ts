@@ -21,7 +21,7 @@ export interface VersionRange {
 	readonly newest: number;
 }
 
-export const SPOKEN: VersionRange = { oldest: 1, newest: 2 };
+export const SPOKEN: VersionRange = { oldest: 1, newest: 3 };
 
 export interface Frame {
 	readonly type: number;

@@ -10,6 +10,9 @@ import { isAlive } from "../../host/process-identity.js";
 import type {
 	RunExit,
 	RunHandle,
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
 	TerminalConnection,
 	TerminalSize,
 	TerminalViewer,
@@ -142,9 +145,14 @@ export class HeldRun {
 		return typed;
 	}
 
-	async screen(): Promise<string> {
+	async screen(): Promise<ScreenText> {
 		this.#terminal();
 		return this.#openScreen(null).text();
+	}
+
+	async watchScreen(watcher: ScreenWatcher): Promise<ScreenWatch> {
+		this.#terminal();
+		return this.#openScreen(null).watch(watcher);
 	}
 
 	async attach(viewer: TerminalViewer, size: TerminalSize | null): Promise<TerminalConnection> {
@@ -165,7 +173,7 @@ export class HeldRun {
 
 	close(): void {
 		this.#isClosed = true;
-		this.#screen?.close("the daemon stops");
+		this.#screen?.close(this.#exit === null ? "the daemon stops" : "the agent has exited");
 		this.#shim?.connection.close();
 	}
 

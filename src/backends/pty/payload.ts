@@ -6,44 +6,77 @@
 /** The value for "none" in an unsigned field of eight bytes. */
 const NONE = 0xffff_ffff_ffff_ffffn;
 
+const FIRST_BYTES = 64;
+
 export class PayloadWriter {
-	readonly #pieces: Buffer[] = [];
+	#bytes: Buffer;
+	#used = 0;
+
+	/** `bytes` is how much room is made first; more is made when it is needed. */
+	constructor(bytes = FIRST_BYTES) {
+		this.#bytes = Buffer.allocUnsafe(bytes);
+	}
 
 	u8(value: number): this {
-		return this.#put(1, (piece) => piece.writeUInt8(value));
+		const at = this.#take(1);
+		this.#bytes.writeUInt8(value, at);
+		return this;
 	}
 
 	u16(value: number): this {
-		return this.#put(2, (piece) => piece.writeUInt16LE(value));
+		const at = this.#take(2);
+		this.#bytes.writeUInt16LE(value, at);
+		return this;
 	}
 
 	u32(value: number): this {
-		return this.#put(4, (piece) => piece.writeUInt32LE(value));
+		const at = this.#take(4);
+		this.#bytes.writeUInt32LE(value, at);
+		return this;
 	}
 
 	u64(value: number): this {
-		return this.#put(8, (piece) => piece.writeBigUInt64LE(BigInt(value)));
+		const at = this.#take(8);
+		this.#bytes.writeBigUInt64LE(BigInt(value), at);
+		return this;
 	}
 
 	text(value: string): this {
-		const bytes = Buffer.from(value);
-		return this.u16(bytes.length).bytes(bytes);
+		const length = Buffer.byteLength(value);
+		return this.u16(length).#put(value, length);
+	}
+
+	/** A string with a length of four bytes. */
+	longText(value: string): this {
+		const length = Buffer.byteLength(value);
+		return this.u32(length).#put(value, length);
 	}
 
 	bytes(bytes: Uint8Array): this {
-		this.#pieces.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+		const at = this.#take(bytes.length);
+		this.#bytes.set(bytes, at);
 		return this;
 	}
 
 	end(): Buffer {
-		return Buffer.concat(this.#pieces);
+		return this.#bytes.subarray(0, this.#used);
 	}
 
-	#put(length: number, write: (piece: Buffer) => void): this {
-		const piece = Buffer.allocUnsafe(length);
-		write(piece);
-		this.#pieces.push(piece);
+	#put(value: string, length: number): this {
+		const at = this.#take(length);
+		this.#bytes.write(value, at, "utf8");
 		return this;
+	}
+
+	#take(length: number): number {
+		const at = this.#used;
+		this.#used += length;
+		if (this.#used > this.#bytes.length) {
+			const larger = Buffer.allocUnsafe(this.#used * 2);
+			larger.set(this.#bytes.subarray(0, at));
+			this.#bytes = larger;
+		}
+		return at;
 	}
 }
 

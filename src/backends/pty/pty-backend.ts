@@ -26,6 +26,9 @@ import type {
 	RunProcess,
 	RunProcesses,
 	RunReference,
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
 	StartRequest,
 	StartResult,
 	TerminalConnection,
@@ -270,8 +273,12 @@ class ShimBackend implements Backend {
 		await (await this.#runOf(handle)).type(Buffer.from(text), { isPaste: true });
 	}
 
-	async screen(handle: RunHandle): Promise<string> {
+	async screen(handle: RunHandle): Promise<ScreenText> {
 		return (await this.#runOf(handle)).screen();
+	}
+
+	async watchScreen(handle: RunHandle, watcher: ScreenWatcher): Promise<ScreenWatch> {
+		return (await this.#runOf(handle)).watchScreen(watcher);
 	}
 
 	async attach(

@@ -1,6 +1,6 @@
 /** The record that a shim keeps of its run, for a daemon that was not running when the run ended. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { explainWaitStatus, type ShimExit } from "./shim-messages.js";
 
@@ -16,6 +16,14 @@ export interface RunRecord {
 	readonly terminal: boolean;
 	/** Null until the agent's own process has exited. */
 	readonly exit: ShimExit | null;
+	/** Null where the shim did not know it, or it did not fit. */
+	readonly about: About | null;
+}
+
+/** Facts about the agent, the same for all its runs. */
+export interface About {
+	readonly agentId: string;
+	readonly logDir: string;
 }
 
 const STATES = ["preparing", "started", "ended", "failed"];
@@ -24,13 +32,10 @@ const STATES = ["preparing", "started", "ended", "failed"];
  * Null if there is none. Throws if it is unreadable or invalid: then nothing is known about the run.
  */
 export function readRecord(folder: string): RunRecord | null {
-	let text: string;
-	try {
-		text = readFileSync(join(folder, "record"), "utf8");
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-		throw error;
-	}
+	const path = join(folder, "record");
+	// A new agent has none, and an exception for each of hundreds would take longer than their starts.
+	if (statSync(path, { throwIfNoEntry: false }) === undefined) return null;
+	const text = readFileSync(path, "utf8");
 	// Reserved, but not written yet.
 	if (text.trim() === "") return null;
 	return parseRecord(text);
@@ -44,7 +49,7 @@ function parseRecord(text: string): RunRecord {
 	if (!STATES.includes(state) || typeof raw["run"] !== "string") {
 		throw new Error("the record of the run is damaged");
 	}
-	const status = raw["status"];
+	const { status, agent_id: agentId, log_dir: logDir } = raw;
 	return {
 		runId: raw["run"],
 		bootId: string("boot"),
@@ -64,5 +69,6 @@ function parseRecord(text: string): RunRecord {
 						outOfMemory: raw["oom"] === true,
 					}
 				: null,
+		about: typeof agentId === "string" && typeof logDir === "string" ? { agentId, logDir } : null,
 	};
 }

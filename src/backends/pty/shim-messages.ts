@@ -19,6 +19,7 @@ export const QUERY = 49;
 export const EXIT = 50;
 export const TREE_EMPTY = 51;
 export const RESIZED = 53;
+export const REDRAWN = 54;
 /** Answers that are known by the id that they repeat. */
 export const ANSWERS: ReadonlySet<number> = new Set([33, DONE, NOT_DONE, 39, 41, 43, 45]);
 
@@ -100,6 +101,19 @@ export interface Following {
 	readonly firstOffset: number;
 	/** The sizes of the terminal, oldest first, each with the offset from which it applied. */
 	readonly sizes: readonly { readonly offset: number; readonly size: TerminalSize }[];
+	/** Output of this run that the log lacks; null if there is none, or the shim does not report it. */
+	readonly lost: LostOutput | null;
+}
+
+export interface LostOutput {
+	/** How much was lost so far. */
+	readonly bytes: number;
+	/** Everything printed from this offset on is in the log. */
+	readonly wholeFrom: number;
+	/** Whether the program has drawn its screen again since. */
+	readonly isRedrawn: boolean;
+	/** Sequences that restore the terminal's modes at `wholeFrom`. */
+	readonly modes: Buffer;
 }
 
 export function readFollowing(payload: PayloadReader): Following {
@@ -108,7 +122,15 @@ export function readFollowing(payload: PayloadReader): Following {
 		offset: payload.u64(),
 		size: { columns: payload.u16(), rows: payload.u16() },
 	}));
-	return { offset, firstOffset, sizes };
+	const more = payload.rest();
+	return { offset, firstOffset, sizes, lost: more.length === 0 ? null : readLost(more) };
+}
+
+function readLost(payload: Buffer): LostOutput | null {
+	const reader = new PayloadReader(payload);
+	const [bytes, wholeFrom] = [reader.u64(), reader.u64()];
+	if (bytes === 0) return null;
+	return { bytes, wholeFrom, isRedrawn: reader.u8() === 1, modes: reader.rest() };
 }
 
 export function readOutput(payload: Buffer): { readonly offset: number; readonly bytes: Buffer } {

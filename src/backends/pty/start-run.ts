@@ -9,7 +9,7 @@ import type { Groups, RunGroups } from "../../host/cgroup.js";
 import { readBootId } from "../../host/process-identity.js";
 import { checkLaunch, explainSpawnError, type Launch } from "../../host/spawn-errors.js";
 import type { StartFailure, StartRequest } from "../../ports/backend.js";
-import { type AgentFolders, folderName } from "./agent-folder.js";
+import { type AgentFolders, fitsRecord, folderName } from "./agent-folder.js";
 import { readRecord } from "./run-record.js";
 import type { StarterClient } from "./starter-client.js";
 import {
@@ -57,8 +57,9 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	const problem = checkLaunch(launch);
 	if (problem !== null) return { outcome: "failed", failure: problem };
 	const agent = folderName(request.agentId);
-	await place.folders.prepare(agent, { agentId: request.agentId, logDir: request.logDir });
-	await place.starter.reach();
+	const about = { agentId: request.agentId, logDir: request.logDir };
+	const isRecorded = (await place.starter.namesAgents()) && fitsRecord(about);
+	await place.folders.prepare(agent, isRecorded ? null : about);
 	const groups = place.groups(place.starter.pid ?? 0);
 	const runGroups = groups.create(request.runId, request.limits);
 	// Before the start, so that no process of the agent ever runs outside of them.
@@ -74,20 +75,26 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 	if (answer.step === FAILED_LOCK) return { outcome: "taken" };
 	if (answer.step === FOLDER) place.folders.forget(agent);
 	if (answer.step === FAILED_SHIM && spec.enclosure.length > 0) {
-		const detail = `the run's unit failed to start: ${place.starter.lastLine()}`;
-		if (await isStartedBy(place.folders.pathOf(agent), request.runId)) return { outcome: "taken" };
+		const line = place.starter.lastLine();
+		const looks = UNIT_EXISTS.test(line) ? LOOKS_AT_TWIN : LOOKS;
+		const folder = place.folders.pathOf(agent);
+		if (await isStartedBy(folder, request.runId, looks)) return { outcome: "taken" };
+		const detail = `the run's unit failed to start: ${line}`;
 		return { outcome: "failed", failure: { permanent: false, detail } };
 	}
 	return { outcome: "failed", failure: explainFailure(answer, launch) };
 }
 
 const FOLDER = 2;
+const UNIT_EXISTS = /already (loaded|exists)/;
 const LOOK_MS = 20;
-const LOOKS_MAX = 50;
+const LOOKS = 50;
+/** Another start of the run is under way, which may take long on a busy host. */
+const LOOKS_AT_TWIN = 500;
 
-/** A unit exists once: one of this run may belong to another start of it, which then writes its record within a moment. */
-async function isStartedBy(folder: string, runId: string): Promise<boolean> {
-	for (let looks = 0; looks < LOOKS_MAX; looks++) {
+/** A unit exists once: one of this run may belong to another start of it, which then writes its record. */
+async function isStartedBy(folder: string, runId: string, looksMax: number): Promise<boolean> {
+	for (let looks = 0; looks < looksMax; looks++) {
 		if (readRecord(folder)?.runId === runId) return true;
 		await sleep(LOOK_MS);
 	}
@@ -125,10 +132,10 @@ function specOf(
 	groups: RunGroups,
 	agent: string,
 ): RunSpec {
-	const { runId, logDir, cwd, terminal, size, limits } = request;
+	const { runId, agentId, logDir, cwd, terminal, size, limits } = request;
 	const argv = groups.limitedArgv(request.argv, limits);
 	return {
-		...{ runId, logDir, cwd, argv, env, terminal, size },
+		...{ runId, agentId, logDir, cwd, argv, env, terminal, size },
 		runDir: folders.pathOf(agent),
 		socket: folders.socketOf(agent),
 		logBytes: LOG_BYTES,
@@ -146,8 +153,8 @@ const OF_THE_PROGRAM = [8, 10];
 
 function explainFailure({ step, errno, detail }: StartFailed, launch: Launch): StartFailure {
 	const code = ERRNO_NAMES.get(errno) ?? `error ${errno}`;
-	const said = detail === "" ? "" : `: ${detail}`;
-	const message = `${STEP_NAMES[step] ?? `step ${step}`} (${code}${said})`;
+	const reported = detail === "" ? "" : `: ${detail}`;
+	const message = `${STEP_NAMES[step] ?? `step ${step}`} (${code}${reported})`;
 	const error = Object.assign(new Error(message), { code });
 	if (OF_THE_PROGRAM.includes(step)) return explainSpawnError(error, launch);
 	const { permanent, detail: explained } = explainSpawnError(error, launch);

@@ -26,6 +26,8 @@ const START_MS_MAX = 30_000;
 const NOTHING = Buffer.alloc(0);
 /** The version of the protocol with enclosures. */
 const ENCLOSES = 2;
+/** The version whose records name the agent and its log. */
+const NAMES_AGENT = 3;
 
 export class StarterClient {
 	readonly #place: StarterPlace;
@@ -49,6 +51,11 @@ export class StarterClient {
 		}
 		const { type, payload } = await connection.ask(START, encodeSpec(spec), START_MS_MAX);
 		return type === STARTED ? readStarted(payload) : readFailed(payload);
+	}
+
+	/** Whether the records of its runs name the agent and its log; starts a starter if there is none. */
+	async namesAgents(): Promise<boolean> {
+		return (await this.reach()).version >= NAMES_AGENT;
 	}
 
 	/** The last line that the starter, or a program that was to run a shim, has written. */

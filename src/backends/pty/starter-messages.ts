@@ -31,6 +31,7 @@ export const STEP_NAMES: Readonly<Record<number, string>> = {
 
 export interface RunSpec {
 	readonly runId: string;
+	readonly agentId: string;
 	readonly runDir: string;
 	readonly socket: string;
 	readonly logDir: string;
@@ -47,31 +48,31 @@ export interface RunSpec {
 	readonly enclosure: readonly string[];
 }
 
+/** Room for the specification of most agents. */
+const SPEC_BYTES = 4_096;
+
 /** Tags of the specification, as in PROTOCOL.md. */
 export function encodeSpec(spec: RunSpec): Buffer {
-	const out = new PayloadWriter();
-	const put = (tag: number, value: Uint8Array) => out.u16(tag).u32(value.length).bytes(value);
-	const putText = (tag: number, value: string) => put(tag, Buffer.from(value));
-	const number = () => new PayloadWriter();
-	putText(1, spec.runId);
-	putText(2, spec.runDir);
-	putText(3, spec.socket);
-	putText(4, spec.logDir);
-	put(5, number().u64(spec.logBytes).end());
-	put(6, number().u32(spec.logFiles).end());
-	putText(7, spec.cwd);
-	for (const argument of spec.argv) putText(8, argument);
-	for (const [name, value] of Object.entries(spec.env)) putText(9, `${name}=${value}`);
-	for (const group of spec.groups) putText(10, group);
-	put(
-		11,
-		number()
-			.u8(spec.terminal ? 1 : 0)
-			.end(),
-	);
-	put(12, number().u16(spec.size.columns).u16(spec.size.rows).end());
-	putText(13, spec.bootId);
-	for (const argument of spec.enclosure) putText(14, argument);
+	const out = new PayloadWriter(SPEC_BYTES);
+	const put = (tag: number, value: string) => out.u16(tag).longText(value);
+	put(1, spec.runId);
+	put(2, spec.runDir);
+	put(3, spec.socket);
+	put(4, spec.logDir);
+	out.u16(5).u32(8).u64(spec.logBytes);
+	out.u16(6).u32(4).u32(spec.logFiles);
+	put(7, spec.cwd);
+	for (const argument of spec.argv) put(8, argument);
+	for (const [name, value] of Object.entries(spec.env)) put(9, `${name}=${value}`);
+	for (const group of spec.groups) put(10, group);
+	out
+		.u16(11)
+		.u32(1)
+		.u8(spec.terminal ? 1 : 0);
+	out.u16(12).u32(4).u16(spec.size.columns).u16(spec.size.rows);
+	put(13, spec.bootId);
+	for (const argument of spec.enclosure) put(14, argument);
+	put(15, spec.agentId);
 	return out.end();
 }
 

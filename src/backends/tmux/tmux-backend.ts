@@ -16,6 +16,9 @@ import type {
 	RunProcess,
 	RunProcesses,
 	RunReference,
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
 	StartRequest,
 	StartResult,
 	TerminalConnection,
@@ -139,8 +142,12 @@ class SessionBackend implements Backend {
 		return this.#inner.paste(handle, text);
 	}
 
-	screen(handle: RunHandle): Promise<string> {
+	screen(handle: RunHandle): Promise<ScreenText> {
 		return this.#inner.screen(handle);
+	}
+
+	watchScreen(handle: RunHandle, watcher: ScreenWatcher): Promise<ScreenWatch> {
+		return this.#inner.watchScreen(handle, watcher);
 	}
 
 	/** The size is that of the tmux window, from which the program in it takes it over. */

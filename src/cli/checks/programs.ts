@@ -52,8 +52,8 @@ const VERSION_MS_MAX = 1_000;
 
 export async function checkAgentClis({ env }: CheckContext): Promise<Finding> {
 	const found = await Promise.all(CLIS.map((cli) => findCli(cli, env)));
-	const told = found.filter((cli) => cli !== null);
-	if (told.length > 0) return ok(told.map(({ words }) => words).join(", "));
+	const reported = found.filter((cli) => cli !== null);
+	if (reported.length > 0) return ok(reported.map(({ words }) => words).join(", "));
 	return warn(
 		`none of ${CLIS.join(", ")} found on PATH`,
 		"install one, or set `command` to your own program in the fleet file",

@@ -35,6 +35,11 @@ export interface AttachOptions {
 	readonly json?: boolean;
 }
 
+const NEEDS_TERMINAL = {
+	command: "reeve attach",
+	instead: "Without one, use `reeve logs -f` to read its output and `reeve send` to send messages.",
+};
+
 interface Conversation {
 	readonly keys: DetachKeys;
 	readonly readOnly: boolean;
@@ -53,7 +58,7 @@ export async function runAttach(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const keys = parseDetachKeys(options.detachKeys);
-	const streams = checkTerminal(process.stdin, process.stdout);
+	const streams = checkTerminal(process.stdin, process.stdout, NEEDS_TERMINAL);
 	const { client } = connect(env);
 	const agent = await resolveAgent(id, client);
 	const mayAsk = options.ro !== true && options.json !== true;

@@ -10,7 +10,7 @@ test.each([
 	["completion ", ["bash", "zsh", "fish"]],
 	["call --", ["--payload", "--json"]],
 	["down --timeout 3s --", ["--json"]],
-])("`reeve %s` is completed with what fits there", (line, words) => {
+])("`reeve %s` is completed with the matching words", (line, words) => {
 	expect(complete(line).words).toEqual(expect.arrayContaining(words));
 	expect(complete(line).words).not.toContain("complete-words");
 });

@@ -158,7 +158,9 @@ function renderMemory({ state, context: { settings } }: Crash): string {
 	const waited = waits.limit + waits.trouble;
 	const spent = budgetSpentAt.filter((at) => at >= runningMs - withinMs).length;
 	const parts = [
-		`flapping ${flaps} of ${settings.haltThreshold}`,
+		settings.halt === "never"
+			? `flapping ${countOf(flaps, "time")}, never halted`
+			: `flapping ${flaps} of ${settings.haltThreshold}`,
 		`failed ${spent} of ${exits} times within ${renderDuration(withinMs)} of running time`,
 		...(waited > 0 ? [`waited ${countOf(waited, "time")}`] : []),
 	];
@@ -215,7 +217,12 @@ function tellOutput(lines: readonly string[], output: Output): void {
 function tellWhatIf(detail: AgentDetailJson, rows: readonly RehearsalRow[], output: Output): void {
 	output.result("");
 	if (rows.length === 0) {
-		output.result(`The agent stays halted until \`reeve resume ${detail.id}\`.`);
+		const { id, last_exit } = detail;
+		const afterFix = `, or until \`reeve up ${id}\` finds that it can be started`;
+		const isChecked = last_exit?.cause === "spawn_error";
+		output.result(
+			`The agent stays halted until \`reeve resume ${id}\`${isChecked ? afterFix : ""}.`,
+		);
 		return;
 	}
 	const title =

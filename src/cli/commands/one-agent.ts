@@ -1,4 +1,4 @@
-/** `reeve resume`, `reeve answer` and `reeve send`: commands for one agent. */
+/** `reeve resume` and `reeve send`: commands for one agent. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
 import type { Routes } from "../../http/contract/routes.js";
@@ -6,9 +6,7 @@ import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
-import { isFailedStart, START_WORDS } from "../start-report.js";
-
-type Answer = Routes["POST /api/v1/agents/:id/answer"]["body"]["answer"];
+import { isFailedStart } from "../start-report.js";
 
 const SEND_BYTES_MAX = 1_048_576;
 
@@ -64,22 +62,6 @@ function renderResumed(
 		...(circuit === "closed" ? [] : [`its circuit is closed (was ${circuit})`]),
 		...renderStart(id, outcome),
 	].join("; ");
-}
-
-export async function runAnswer(
-	name: string,
-	answer: Answer,
-	options: { json?: boolean },
-	output: Output,
-	env: NodeJS.ProcessEnv,
-): Promise<number> {
-	const { client } = connect(env);
-	const id = await resolveAgent(name, client);
-	const request = { place: id, body: { answer } };
-	const { outcome } = await client.call("POST /api/v1/agents/:id/answer", request);
-	if (options.json) output.json({ id, answer, outcome });
-	else output.result(`${id}: ${START_WORDS[outcome]}`);
-	return isFailedStart(outcome) ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
 export async function runSend(

@@ -14,10 +14,16 @@ export async function runScreen(
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolveAgent(name, client);
-	const { text } = await client.call("GET /api/v1/agents/:id/screen", { place });
+	const { text, incomplete } = await client.call("GET /api/v1/agents/:id/screen", { place });
 	const lines = plainLines(text);
-	if (options.json) output.json({ id: place, lines });
+	if (options.json) output.json({ id: place, lines, incomplete });
 	else for (const line of lines) output.result(line);
+	if (incomplete && !options.json) {
+		output.say(
+			`${place}: output was lost while the disk was full. The screen is incomplete until the program draws it again.`,
+		);
+		return CLI_EXIT.done;
+	}
 	if (lines.length === 0 && !options.json) output.say(`${place}: the screen is empty`);
 	return CLI_EXIT.done;
 }

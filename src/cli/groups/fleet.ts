@@ -1,6 +1,5 @@
 /** Commands that start, stop and change agents. */
 
-import { Argument } from "commander";
 import { type AddCommands, AGENT_ARGUMENT, FILE_OPTION, JSON_OPTION } from "./group.js";
 
 const SCOPES = "projects, or agents by id or name";
@@ -69,14 +68,15 @@ const addResumeAndAnswer: AddCommands = (program, run) => {
 
 	program
 		.command("answer")
-		.description("Decide what happens to an agent that exited cleanly.")
-		.argument(...AGENT_ARGUMENT)
-		.addArgument(
-			new Argument(
-				"<answer>",
-				"start a new conversation, continue the last one, or stay down",
-			).choices(["fresh", "continue", "stop"]),
+		.description(
+			"Answer an agent's question. Without an answer, show the question and its choices; without an agent, list open questions.",
 		)
+		.argument("[agent]", "the agent, as `project:agent`")
+		.argument(
+			"[answer]",
+			"the number or label of a choice, the text for a text question, or `continue`, `fresh` or `stop` after a clean exit",
+		)
+		.option("--question <id>", "answer only if this is still the question")
 		.option(...JSON_OPTION)
-		.action(run(async () => (await import("../commands/one-agent.js")).runAnswer));
+		.action(run(async () => (await import("../commands/answer.js")).runAnswer));
 };

@@ -6,6 +6,16 @@ const SCOPE_HELP =
 	"the scope: read or operate, optionally with :PROJECT or :PROJECT:AGENT, or agent:PROJECT:AGENT";
 
 export const addTokenCommands: AddCommands = (program, run) => {
+	program
+		.command("dashboard")
+		.description("Open the web page: prints a one-time login link and opens it in your browser.")
+		.option("--qr", "print a QR code for a phone")
+		.option("--no-open", "only print the link")
+		.option("--scope <scope>", SCOPE_HELP, "operate")
+		.option("--url <base>", "the address in the link, such as that of a tunnel")
+		.option(...JSON_OPTION)
+		.action(run(async () => (await import("../commands/dashboard.js")).runDashboard));
+
 	const token = program.command("token").description("Show, create and revoke API tokens.");
 
 	token

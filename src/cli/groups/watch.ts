@@ -26,6 +26,12 @@ const addLists: AddCommands = (program, run) => {
 		.action(run(async () => (await import("../commands/ps.js")).runPs));
 
 	program
+		.command("top")
+		.description("Show all agents live on this terminal, those that need you first.")
+		.option("--json", "print the agents once as JSON, in the order of the table")
+		.action(run(async () => (await import("../commands/top.js")).runTop));
+
+	program
 		.command("sessions")
 		.description("List the current runs with their backend and process.")
 		.argument("[scope...]", SCOPES)

@@ -142,8 +142,8 @@ async function waitUntilGone(print: () => Promise<Answer>, target: string): Prom
 }
 
 function explainFailure(command: Command, { problem, stderr }: Answer): ReeveError {
-	const said = problem === "timeout" ? "it did not exit in time" : stderr.trim();
-	return new ReeveError("service_failed", `\`${command.join(" ")}\` failed\n  ${said}`);
+	const reported = problem === "timeout" ? "it did not exit in time" : stderr.trim();
+	return new ReeveError("service_failed", `\`${command.join(" ")}\` failed\n  ${reported}`);
 }
 
 const LAUNCHD_LABEL = "reeve.daemon";

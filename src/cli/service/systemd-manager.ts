@@ -116,13 +116,13 @@ function explainUnreachable({ problem, stderr }: Answer, scope: ServiceScope): R
 	if (problem === "missing") {
 		return new ReeveError(code, "systemd not found (systemctl is not on PATH)", without);
 	}
-	const said = stderr.trim().split("\n").at(-1) ?? "";
+	const reported = stderr.trim().split("\n").at(-1) ?? "";
 	if (/not been booted with systemd/.test(stderr) || scope === "system") {
-		return new ReeveError(code, `systemd is not running: ${said || "no answer"}`, without);
+		return new ReeveError(code, `systemd is not running: ${reported || "no answer"}`, without);
 	}
 	return new ReeveError(
 		code,
-		`the systemd user manager is not reachable: ${said || "no answer"}`,
+		`the systemd user manager is not reachable: ${reported || "no answer"}`,
 		"Log in as this user (`su` and `sudo` are not enough), or run `loginctl enable-linger` and `export XDG_RUNTIME_DIR=/run/user/$(id -u)`, or use --system.",
 	);
 }

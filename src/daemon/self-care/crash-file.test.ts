@@ -27,7 +27,7 @@ const facts = (more: Partial<CrashFacts> = {}): CrashFacts => ({
 	...more,
 });
 
-test("a report names no secret, wherever it stood", async () => {
+test("a report contains no secret", async () => {
 	const home = temporaryHome();
 	writeFileSync(home.vault, JSON.stringify({ "p:a": { WORD: "vault-secret" } }));
 	writeFileSync(home.token, "token-secret\n");
@@ -43,7 +43,7 @@ test("a report names no secret, wherever it stood", async () => {
 	expect(statSync(home.crashes).mode & 0o777).toBe(0o700);
 });
 
-test("the newest ten are kept and read, newest first, whatever else lies beside them", async () => {
+test("the newest ten are kept and read, newest first, and other files are ignored", async () => {
 	const home = temporaryHome();
 	const at = (number: number) => `2031-01-02T03:04:${String(number).padStart(2, "0")}.000Z`;
 	for (let number = 0; number < 25; number++) writeCrashReport(home, facts({ at: at(number) }));

@@ -6,19 +6,18 @@
 
 import type { Service } from "../../services/supervise.js";
 import { aborted } from "../aborted.js";
-import { createDatagramRelay, type DatagramRelay } from "./datagram-relay.js";
+import { createNotifyRelay, type NotifyRelay } from "./notify-relay.js";
 
 export interface ManagerEnv {
 	/** The socket for messages. */
 	readonly path: string;
 	/** The expected interval of keep-alive messages; null if there is none. */
 	readonly watchdogMs: number | null;
-	readonly searchPath: string;
 }
 
 /** Null without a service manager. Removes its variables from `env`. */
 export function takeManagerEnv(env: NodeJS.ProcessEnv, pid: number): ManagerEnv | null {
-	const { NOTIFY_SOCKET: path, WATCHDOG_USEC: usec, WATCHDOG_PID: watched, PATH } = env;
+	const { NOTIFY_SOCKET: path, WATCHDOG_USEC: usec, WATCHDOG_PID: watched } = env;
 	for (const name of ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]) {
 		Reflect.deleteProperty(env, name);
 	}
@@ -26,7 +25,7 @@ export function takeManagerEnv(env: NodeJS.ProcessEnv, pid: number): ManagerEnv 
 	// The variables may be meant for another process.
 	const isOurs = watched === undefined || watched === String(pid);
 	const watchdogMs = isOurs && /^[1-9]\d*$/.test(usec ?? "") ? Number(usec) / 1_000 : null;
-	return { path, watchdogMs, searchPath: PATH ?? "/usr/bin:/bin" };
+	return { path, watchdogMs };
 }
 
 export interface ManagerView {
@@ -42,7 +41,7 @@ export class ServiceManager {
 	readonly #env: ManagerEnv;
 	readonly #view: () => ManagerView;
 	readonly #onTrouble: (message: string) => void;
-	#relay: DatagramRelay | null = null;
+	#relay: NotifyRelay | null = null;
 	#isReady = false;
 	#status = "";
 
@@ -72,9 +71,9 @@ export class ServiceManager {
 	}
 
 	async #run(signal: AbortSignal, ready: () => void): Promise<void> {
-		const relay = createDatagramRelay({
-			...this.#env,
-			onRestart: () => this.#tellAll(),
+		const relay = createNotifyRelay({
+			path: this.#env.path,
+			onRestart: () => this.#reportState(),
 			onTrouble: this.#onTrouble,
 		});
 		this.#relay = relay;
@@ -100,10 +99,10 @@ export class ServiceManager {
 		if (!isFirst && line === this.#status) return;
 		this.#isReady ||= ready;
 		this.#status = line;
-		this.#tellAll();
+		this.#reportState();
 	}
 
-	#tellAll(): void {
+	#reportState(): void {
 		const state = this.#isReady ? "READY=1\n" : "";
 		this.#relay?.send(`${state}STATUS=${this.#status}`);
 	}

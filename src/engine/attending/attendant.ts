@@ -30,11 +30,12 @@ import type { Backend, RunHandle } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent } from "../../ports/store.js";
 import type { Accounts } from "../limits/accounts.js";
-import type { SessionWorld } from "../runs/life-world.js";
+import type { SessionWorld } from "../runs/session-world.js";
 import { deliver } from "./deliver.js";
 import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
 import { ProgressWatch } from "./progress-watch.js";
+import { type People, questionOn, reportFinish } from "./report-to-people.js";
 
 const LOOK_EVERY_MS = 1_000;
 /** If a resumed conversation is not recognized on the screen by then, messages are delivered anyway. */
@@ -54,6 +55,7 @@ export interface AttendedRun {
 	readonly inbox: Inbox;
 	readonly drafts: Drafts;
 	readonly accounts: Accounts;
+	readonly people: People;
 	/** Whether it has resumed a conversation and shows its history. */
 	readonly isResumed: boolean;
 	/** Whether an earlier daemon has watched it. */
@@ -116,7 +118,7 @@ export class Attendant {
 	}
 
 	get known(): KnownActivity {
-		return this.#known;
+		return { ...this.#known, stalledSinceMs: this.#progress.stalledSinceMs };
 	}
 
 	stop(): void {
@@ -138,13 +140,18 @@ export class Attendant {
 	async #look(): Promise<void> {
 		const { spec, sessions, handle, backend } = this.#run;
 		const { screen: shown } = this.#adapter.profile;
+		const mark = this.#run.people.questions.mark(spec.id);
 		const signs = await sessions.signs(spec, this.#run.conversation(), handle.startedAtMs);
-		const text = shown === null || !spec.terminal ? null : await backend.screen(handle);
+		const seen = shown === null || !spec.terminal ? null : await backend.screen(handle);
+		const text = seen === null || seen.isIncomplete ? null : seen.text;
 		if (this.#stopped) return;
 		const reading = shown === null || text === null ? null : this.#read(shown, text);
 		if (text !== null && reading !== null) await this.#answer(text, reading, signs);
 		await this.#readConversation(signs, text);
-		await this.#decide(signs, reading);
+		const isIncomplete = seen?.isIncomplete ?? false;
+		// A screen with a gap does not show whether its question is still there.
+		if (!isIncomplete) await this.#reportQuestion(mark, signs, text, reading);
+		await this.#decide(signs, reading, isIncomplete);
 		await this.#hearLimit(signs, text);
 		await this.#continueTurn(signs);
 		const { activity: now } = this.#known;
@@ -187,6 +194,20 @@ export class Attendant {
 		return { ...reading, activity: "unknown", besidesLimit: "unknown" };
 	}
 
+	async #reportQuestion(
+		mark: number,
+		signs: readonly AgentSign[],
+		text: string | null,
+		reading: ScreenReading | null,
+	): Promise<void> {
+		const { spec, runId, people } = this.#run;
+		const { screen } = this.#adapter.profile;
+		if (screen === null || text === null || reading === null) return;
+		const answersItself = reading.dialog !== null && this.#mayAnswer(reading.dialog, signs);
+		const shown = answersItself ? null : await questionOn(this.#run, screen, reading, text);
+		await people.questions.observe({ agentId: spec.id, runId, mark, shown, signs });
+	}
+
 	/** Whether every turn fails until a person fixes something, and the agent was not resumed since. */
 	#needsOperator(signs: readonly AgentSign[]): boolean {
 		const { failure } = this.#known;
@@ -227,7 +248,7 @@ export class Attendant {
 		const { screen } = this.#adapter.profile;
 		const turn = lastTurn(signs, this.#known, () => {
 			const line = screen === null ? null : findLimit(screen, text ?? "");
-			return line === null ? null : sessions.readReset(line, this.#known.atMs);
+			return line === null ? null : sessions.readReset(spec, line, this.#known.atMs);
 		});
 		// A limit that the CLI retries by itself does not concern the account yet.
 		if (turn?.limit && this.#isRetrying()) return;
@@ -282,18 +303,22 @@ export class Attendant {
 		if (held !== null) onConversation(held);
 	}
 
-	async #decide(signs: readonly AgentSign[], reading: ScreenReading | null): Promise<void> {
+	async #decide(
+		signs: readonly AgentSign[],
+		reading: ScreenReading | null,
+		lacksOutput: boolean,
+	): Promise<void> {
 		const { spec, runId, clock, note, onReady } = this.#run;
 		const before = this.#known;
 		const nowMs = clock.now().wallMs;
-		const { tellsTurnEnds, confirmsPrompts } = this.#adapter.profile;
-		const showsHistory = confirmsPrompts && this.#run.isResumed;
-		const facts = { signs, screen: reading, showsHistory, tellsTurnEnds, nowMs };
+		const { tellsTurnEnds, confirmsPrompts: hasRecords } = this.#adapter.profile;
+		const facts = { signs, screen: reading, lacksOutput, hasRecords, tellsTurnEnds, nowMs };
 		this.#known = decideActivity(before, facts);
 		const { activity, source, detail } = this.#known;
 		const about = { agent: spec.id, run_id: runId };
 		const news = this.#attend(about, signs);
 		if (news.length > 0) await note(news);
+		await reportFinish(this.#run.people, about, before, this.#known, signs);
 		if (activity === before.activity) return;
 		const data = { from: before.activity, to: activity, source, detail };
 		await note([{ ...about, type: "agent.activity", data }]);
@@ -314,7 +339,7 @@ export class Attendant {
 		this.#attention = state;
 		const retry = { retry_in_ms: failure === "usage_limit" ? null : this.#retryInMs(signs) };
 		return [
-			...(asks ? [{ ...about, type: "agent.asks", data: { detail } } as const] : []),
+			...(asks ? [asksEvent(about, detail, this.#run.people)] : []),
 			...(retries && retrying !== null ? [retryingEvent(about, retrying, detail)] : []),
 			...(failed && failure !== null
 				? [
@@ -327,6 +352,22 @@ export class Attendant {
 				: []),
 		];
 	}
+}
+
+function asksEvent(
+	about: { readonly agent: string; readonly run_id: string },
+	detail: string | null,
+	{ questions }: People,
+): NewEvent {
+	const {
+		id = null,
+		kind = null,
+		text = null,
+		choices = [],
+	} = questions.of(about.agent, about.run_id) ?? {};
+	const labels = choices.map(({ label }) => label);
+	const data = { detail, question: id, kind, text, choices: labels };
+	return { ...about, type: "agent.asks", data };
 }
 
 function retryingEvent(

@@ -4,7 +4,7 @@ import { decideDelivery, type Message } from "../../core/inbox.js";
 import type { AgentSign } from "../../core/sign.js";
 import type { Activity } from "../../core/states.js";
 import { type Inbox, isConfirmed } from "./inbox.js";
-import { type Keyboard, pressEnter, takesText, typePrompt } from "./type-prompt.js";
+import { type Keyboard, pressEnter, takesText, typeMessage } from "./type-message.js";
 
 export interface DeliveryWorld extends Keyboard {
 	readonly inbox: Inbox;
@@ -60,6 +60,6 @@ async function type(world: DeliveryWorld, message: Message): Promise<void> {
 		...{ phase: "typing", attempts, enters: 0, runId, atMs, typedAtMs },
 	};
 	await inbox.save(typing);
-	const typed = await typePrompt(world, message.text);
+	const typed = await typeMessage(world, message.text);
 	await inbox.save(typed ? { ...typing, phase: "typed" } : message);
 }

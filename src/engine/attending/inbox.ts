@@ -1,6 +1,6 @@
 /**
- * Messages that were accepted for agents, until they are delivered or fail. Each is a pending effect,
- * so it survives the daemon; each agent's messages are delivered in order, one at a time.
+ * Messages that were accepted for agents, until they are delivered or fail. Each is stored, so it
+ * survives the daemon; each agent's messages are delivered in order, one at a time.
  */
 
 import { ReeveError } from "../../core/errors.js";
@@ -11,9 +11,6 @@ import type { NewEvent, Store } from "../../ports/store.js";
 
 /** Per agent, including undeliverable ones (A6). */
 const MESSAGES_MAX = 200;
-const NEVER_MS = Number.MAX_SAFE_INTEGER;
-
-const keyOf = ({ id }: Pick<Message, "id">) => `inbox:${id}`;
 
 export class Inbox {
 	readonly #store: Store;
@@ -29,13 +26,7 @@ export class Inbox {
 
 	/** Restores the messages that an earlier daemon accepted. */
 	recover(): void {
-		const messages = this.#store
-			.readEffects()
-			.filter(({ type }) => type === "inbox")
-			.map(({ payload }) => payload as Message);
-		for (const message of messages.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-			this.#messages.set(message.id, message);
-		}
+		for (const message of this.#store.readMessages()) this.#messages.set(message.id, message);
 	}
 
 	list(): readonly Message[] {
@@ -64,6 +55,15 @@ export class Inbox {
 	/** The next message; null if there is none. */
 	head(agentId: string): Message | null {
 		return this.list().find((each) => each.agentId === agentId && each.phase !== "dead") ?? null;
+	}
+
+	/** How many messages for an agent could not be delivered. */
+	undelivered(agentId: string): number {
+		let count = 0;
+		for (const each of this.#messages.values()) {
+			if (each.agentId === agentId && each.phase === "dead") count++;
+		}
+		return count;
 	}
 
 	/** Processes the end of a run: a message that was submitted in it is not typed into the next one. */
@@ -103,9 +103,8 @@ export class Inbox {
 	}
 
 	async #put(message: Message, event: InboxEvent | null): Promise<void> {
-		const effect = { key: keyOf(message), type: "inbox", dueAtMs: NEVER_MS, payload: message };
 		await this.#store.commit((transaction) => {
-			transaction.putEffect(effect);
+			transaction.putMessage(message);
 			if (event !== null) transaction.appendEvent(about(message, event), this.#clock.now().wallMs);
 		});
 		this.#messages.set(message.id, message);
@@ -113,7 +112,7 @@ export class Inbox {
 
 	async #remove(message: Message, event: InboxEvent): Promise<void> {
 		await this.#store.commit((transaction) => {
-			transaction.removeEffect(keyOf(message));
+			transaction.removeMessage(message.id);
 			transaction.appendEvent(about(message, event), this.#clock.now().wallMs);
 		});
 		this.#messages.delete(message.id);

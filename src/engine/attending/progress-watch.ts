@@ -17,10 +17,10 @@ import type { Instant } from "../../core/time.js";
 import type { Backend, RunHandle } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent } from "../../ports/store.js";
-import type { SessionWorld } from "../runs/life-world.js";
+import type { SessionWorld } from "../runs/session-world.js";
 import { pass } from "../waiting.js";
 import { type Inbox, wasSubmitted } from "./inbox.js";
-import { typePrompt } from "./type-prompt.js";
+import { typeMessage } from "./type-message.js";
 
 /** Between the keys of an interrupt: the first may only arm the second. */
 const KEY_GAP_MS = 500;
@@ -78,9 +78,16 @@ export class ProgressWatch {
 	/** When it was interrupted with an unprocessed nudge. */
 	#interrupted: Instant | null = null;
 
+	#stalledSinceMs: number | null = null;
+
 	constructor(run: WatchedRun) {
 		this.#run = run;
 		this.#stall = { sinceMs: this.#nowMs(), found: 0 };
+	}
+
+	/** Wall time of the last progress of a stalled agent; null if it is not stalled. */
+	get stalledSinceMs(): number | null {
+		return this.#stalledSinceMs;
 	}
 
 	async look(sight: Sight): Promise<void> {
@@ -97,6 +104,8 @@ export class ProgressWatch {
 		const { state, step } = decideStall(this.#stall, facts, spec.stall);
 		this.#stall = state;
 		if (state.found === 0) this.#nudged = false;
+		const stalledMs = this.#run.clock.now().wallMs - spec.stall.afterMs;
+		this.#stalledSinceMs = state.found === 0 ? null : (this.#stalledSinceMs ?? stalledMs);
 		if (step === null) return;
 		const data = { step, after_ms: spec.stall.afterMs };
 		await note([{ type: "agent.stalled", agent: spec.id, run_id: runId, data }]);
@@ -159,7 +168,7 @@ export class ProgressWatch {
 			case "notice":
 				return;
 			case "nudge":
-				this.#nudged = await typePrompt({ backend, handle, profile, clock }, nudge);
+				this.#nudged = await typeMessage({ backend, handle, profile, clock }, nudge);
 				return;
 			case "interrupt": {
 				const before = clock.now();

@@ -1,38 +1,46 @@
 /**
- * Questions that agents ask the operator, and what agents report. An open question is a pending effect: it outlives
+ * Questions that agents ask the operator, and what agents report. An open question is stored: it outlives
  * the daemon, and an agent that asks it again, after whatever interrupted it, waits on for the same answer.
  */
 
+import { createHash } from "node:crypto";
 import { ReeveError } from "../../core/errors.js";
 import type { EventMap } from "../../core/events.js";
+import type { OpenQuestion } from "../../core/question.js";
+import type { StoredQuestion } from "../../ports/agent-store.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Store } from "../../ports/store.js";
-
-export interface Question {
-	readonly agent: string;
-	readonly question: string;
-	readonly askedAtMs: number;
-}
-
-const keyOf = (agent: string) => `question:${agent}`;
-/** Nothing is done about a question by itself. */
-const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 export class Questions {
 	readonly #store: Store;
 	readonly #clock: Clock;
+	readonly #open = new Map<string, StoredQuestion>();
 
 	constructor(store: Store, clock: Clock) {
 		this.#store = store;
 		this.#clock = clock;
 	}
 
+	/** Restores the questions that were open under an earlier daemon. */
+	recover(): void {
+		for (const question of this.#store.readQuestions()) this.#open.set(question.agent, question);
+	}
+
 	/** The open questions of all agents. */
-	open(): readonly Question[] {
-		return this.#store
-			.readEffects()
-			.filter(({ type }) => type === "question")
-			.map(({ payload }) => payload as Question);
+	open(): readonly StoredQuestion[] {
+		return [...this.#open.values()];
+	}
+
+	/** The open question of an agent, as one that any client can answer; null if there is none. */
+	openQuestion(agent: string, runId: string | null): OpenQuestion | null {
+		const asked = this.#open.get(agent);
+		if (asked === undefined) return null;
+		const { question, askedAtMs } = asked;
+		const id = `ask-${createHash("sha256").update(`${askedAtMs} ${question}`).digest("hex").slice(0, 16)}`;
+		return {
+			...{ id, agent, runId, kind: "text", source: "api", askedAtMs },
+			...{ title: question, text: question, detail: null, choices: [] },
+		};
 	}
 
 	/** Records what an agent reports about its work. */
@@ -56,16 +64,17 @@ export class Questions {
 		{ waitMs, gone, correlationId }: { waitMs: number; gone: AbortSignal; correlationId: string },
 	): Promise<string | null> {
 		const answer = this.#nextReply(agent, waitMs, gone);
-		if (this.#openOf(agent)?.question !== data.question) {
+		if (this.#open.get(agent)?.question !== data.question) {
 			const askedAtMs = this.#clock.now().wallMs;
-			const payload: Question = { agent, question: data.question, askedAtMs };
+			const asked = { agent, question: data.question, askedAtMs };
 			await this.#store.commit((transaction) => {
-				transaction.putEffect({ key: keyOf(agent), type: "question", dueAtMs: NEVER_MS, payload });
+				transaction.putQuestion(asked);
 				transaction.appendEvent(
 					{ agent, correlation_id: correlationId, type: "agent.asked", data },
 					askedAtMs,
 				);
 			});
+			this.#open.set(agent, asked);
 		}
 		return answer;
 	}
@@ -76,20 +85,17 @@ export class Questions {
 		data: EventMap["agent.replied"],
 		correlationId: string,
 	): Promise<string> {
-		const asked = this.#openOf(agent);
-		if (asked === null) throw new ReeveError("no_question", `${agent} has no open question`);
+		const asked = this.#open.get(agent);
+		if (asked === undefined) throw new ReeveError("no_question", `${agent} has no open question`);
 		await this.#store.commit((transaction) => {
-			transaction.removeEffect(keyOf(agent));
+			transaction.removeQuestion(agent);
 			transaction.appendEvent(
 				{ agent, correlation_id: correlationId, type: "agent.replied", data },
 				this.#clock.now().wallMs,
 			);
 		});
+		this.#open.delete(agent);
 		return asked.question;
-	}
-
-	#openOf(agent: string): Question | null {
-		return this.open().find((each) => each.agent === agent) ?? null;
 	}
 
 	#nextReply(agent: string, waitMs: number, gone: AbortSignal): Promise<string | null> {

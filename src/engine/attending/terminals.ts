@@ -5,30 +5,35 @@ import type { AgentKind } from "../../core/states.js";
 import type {
 	Backend,
 	RunHandle,
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
 	TerminalConnection,
 	TerminalSize,
 	TerminalViewer,
 } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Store } from "../../ports/store.js";
+import type { Agents } from "../agents.js";
 import { createMailbox, type Mailbox } from "../mailbox.js";
-import type { Life } from "../runs/life.js";
-import type { SessionWorld } from "../runs/life-world.js";
+import type { SessionWorld } from "../runs/session-world.js";
 import { storing } from "../store-guard.js";
 import { pass, withDeadline } from "../waiting.js";
 import { isAttended } from "./attendant.js";
 import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
-import { SUBMIT_AFTER_MS } from "./type-prompt.js";
+import { SUBMIT_AFTER_MS } from "./type-message.js";
+import type { Typing } from "./typing.js";
 
 /** Programs read what is typed at once; one that takes this long does not read at all. */
 const INPUT_MS_MAX = 10_000;
 
 interface TerminalsWorld {
-	readonly lifeOf: (id: string) => Life;
+	readonly agents: Agents;
 	readonly sessions: Pick<SessionWorld, "adapterOf">;
 	readonly inbox: Inbox;
 	readonly drafts: Drafts;
+	readonly typing: Typing;
 	readonly store: Store;
 	readonly clock: Clock;
 }
@@ -46,17 +51,17 @@ export class Terminals {
 	 * Sends a message. Returns its id where it waits in the agent's inbox until it can be typed; null where it was typed
 	 * at once.
 	 */
-	send(id: string, text: string, submit: boolean): Promise<string | null> {
-		const { agent } = this.#world.lifeOf(id).snapshot();
+	send(id: string, message: string, submit: boolean): Promise<string | null> {
+		const { spec } = this.#world.agents.require(id);
 		const typing = this.#typing.get(id) ?? createMailbox();
 		this.#typing.set(id, typing);
 		return typing.run(async () => {
-			refuseToType(id, agent.spec.kind);
-			if (submit && text !== "" && this.#hasInbox(id)) {
+			refuseToType(id, spec.kind);
+			if (submit && message !== "" && this.#hasInbox(id)) {
 				const { store, inbox } = this.#world;
-				return (await storing(store, () => inbox.accept(id, text))).id;
+				return (await storing(store, () => inbox.accept(id, message))).id;
 			}
-			await this.input(id, Buffer.from(text, "utf8"));
+			await this.input(id, Buffer.from(message, "utf8"));
 			if (submit) {
 				await pass(this.#world.clock, SUBMIT_AFTER_MS);
 				await this.input(id, Buffer.from("\r"));
@@ -66,8 +71,8 @@ export class Terminals {
 	}
 
 	#hasInbox(id: string): boolean {
-		const { lifeOf, sessions } = this.#world;
-		const { spec } = lifeOf(id).snapshot().agent;
+		const { agents, sessions } = this.#world;
+		const { spec } = agents.require(id);
 		return spec.kind === "session" && spec.terminal && isAttended(sessions.adapterOf(spec));
 	}
 
@@ -85,9 +90,19 @@ export class Terminals {
 	}
 
 	/** The text on the screen. */
-	async screen(id: string): Promise<string> {
+	async screen(id: string): Promise<ScreenText> {
 		const { backend, handle } = this.#held(id);
 		return backend.screen(handle);
+	}
+
+	/** Watches the screen with its styles, without changing its size. */
+	async watchScreen(id: string, watcher: ScreenWatcher): Promise<ScreenWatch> {
+		const { backend, handle } = this.#held(id);
+		return backend.watchScreen(handle, watcher).catch((error: unknown) => {
+			// An agent that has exited meanwhile has no terminal.
+			this.#held(id);
+			throw error;
+		});
 	}
 
 	async attach(
@@ -109,18 +124,18 @@ export class Terminals {
 
 	/** Keys typed into a question answer it and are not part of the input. */
 	#noteTyping(id: string, bytes: Uint8Array): void {
-		const { known } = this.#world.lifeOf(id).snapshot();
+		const { known } = this.#world.agents.require(id).snapshot();
+		this.#world.typing.note(id);
 		if (known?.activity === "waiting_input") this.#world.drafts.forget(id);
 		else this.#world.drafts.typed(id, bytes);
 	}
 
 	#held(id: string): { readonly backend: Backend; readonly handle: RunHandle } {
-		const life = this.#world.lifeOf(id);
-		const { spec } = life.snapshot().agent;
+		const { spec, session } = this.#world.agents.require(id);
 		if (spec.kind !== "session" || !spec.terminal) {
 			throw new ReeveError("no_terminal", `${id} has no terminal`);
 		}
-		const held = life.held();
+		const held = session?.held() ?? null;
 		if (held === null) throw new ReeveError("not_running", `${id} is not running`);
 		return held;
 	}

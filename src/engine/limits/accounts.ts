@@ -1,6 +1,6 @@
 /**
  * Accounts that have hit a usage limit. Consulted before an agent starts or gets work, and notified of
- * every limit that is hit. Each account is a pending effect, so it survives the daemon.
+ * every limit that is hit. Each account is stored, so it survives the daemon.
  */
 
 import type { AccountedSpec, AgentSpec } from "../../config/spec.js";
@@ -22,9 +22,11 @@ import type { ExitReport } from "../../core/exit.js";
 import type { Outcome } from "../../core/outcome.js";
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
+import type { Inbox } from "../attending/inbox.js";
+import { type KnownAgents, willNotStart } from "../runs/agent-state.js";
+import type { UsageBook } from "./usage-book.js";
 
 const LOOK_EVERY_MS = 1_000;
-const NEVER_MS = Number.MAX_SAFE_INTEGER;
 
 export interface AccountsWorld {
 	readonly store: Store;
@@ -32,25 +34,23 @@ export interface AccountsWorld {
 	readonly random: () => number;
 	/** Of the host's own clock. */
 	readonly minuteOfDay: (wallMs: number) => number;
-	/** The known agents, those with work to do first. */
-	readonly members: () => readonly AgentSpec[];
-	readonly lookAt: (agentId: string) => "ready" | "not_ready" | "gone";
-	/** An agent may continue that was held before. */
-	readonly changed: () => void;
+	readonly agents: KnownAgents;
+	readonly inbox: Inbox;
+	readonly usage: UsageBook;
 	readonly onError: (agentId: string, error: unknown) => void;
-}
-
-interface StoredAccount {
-	readonly account: string;
-	/** Null: not limited, since `freedAtMs`. */
-	readonly state: AccountState | null;
-	readonly freedAtMs: number;
 }
 
 /** Why an agent waits, as text, and until when if known. */
 export interface Hold {
 	readonly reason: string;
 	readonly untilMs: number | null;
+}
+
+export interface AccountView {
+	readonly account: string;
+	readonly agents: readonly string[];
+	/** Null if none of its agents is held. */
+	readonly hold: Hold | null;
 }
 
 /** An agent that waits for its account after an exit: the account decides for how long. */
@@ -78,6 +78,7 @@ export class Accounts {
 	/** When accounts were released: turns from before that may still be read, and are ignored. */
 	readonly #freedAtMs = new Map<string, number>();
 	readonly #resumedAtMs = new Map<string, number>();
+	#onRelease = () => {};
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
 
@@ -87,13 +88,16 @@ export class Accounts {
 
 	/** Restores the state of an earlier daemon. */
 	recover(): void {
-		for (const { type, payload } of this.#world.store.readEffects()) {
-			if (type !== "account") continue;
-			const { account, state, freedAtMs } = payload as StoredAccount;
+		for (const { account, state, freedAtMs } of this.#world.store.readAccounts()) {
 			if (state === null) this.#freedAtMs.set(account, freedAtMs);
 			else this.#states.set(account, state);
 		}
 		this.#lookLater();
+	}
+
+	/** Calls back when an agent may continue that was held before. */
+	onRelease(listener: () => void): void {
+		this.#onRelease = listener;
 	}
 
 	close(): void {
@@ -124,6 +128,22 @@ export class Accounts {
 		const whose = account === spec.id ? "" : `account ${account}, `;
 		const until = untilMs === null ? "" : ` (${isoTime(untilMs)})`;
 		return { reason: `waits for ${whose}${reason}${until}`, untilMs };
+	}
+
+	/** All accounts with their agents, and why and until when they are limited. */
+	describe(): readonly AccountView[] {
+		const accounts = new Map<string, string[]>();
+		for (const { spec } of this.#world.agents.values()) {
+			const account = accountOf(spec);
+			if (account === null) continue;
+			accounts.set(account, [...(accounts.get(account) ?? []), spec.id]);
+		}
+		return [...accounts].map(([account, agents]) => {
+			const state = this.#states.get(account) ?? null;
+			const held = agents.filter((id) => isHeld(state, id, this.#nowMs()));
+			const hold = state === null || held[0] === undefined ? null : renderHold(state, held[0]);
+			return { account, agents: agents.sort(), hold };
+		});
 	}
 
 	/**
@@ -218,19 +238,31 @@ export class Accounts {
 		return this.#believe(account, spec.id, before, after);
 	}
 
+	/** Agents with work to do first. */
 	#membersOf(account: string): readonly string[] {
-		return this.#world
-			.members()
-			.filter((spec) => accountOf(spec) === account)
-			.map(({ id }) => id);
+		const { agents, inbox } = this.#world;
+		const members = [...agents.values()].filter(({ spec }) => accountOf(spec) === account);
+		const isWaiting = members.map(({ id, wantsStart }) => wantsStart || inbox.head(id) !== null);
+		const waiting = members.filter((_, index) => isWaiting[index]);
+		const others = members.filter((_, index) => !isWaiting[index]);
+		return [...waiting, ...others].map(({ id }) => id);
 	}
+
+	readonly #lookAt = (id: string): "ready" | "not_ready" | "gone" => {
+		const { agents, usage } = this.#world;
+		const agent = agents.get(id);
+		// A call agent is ready whenever it is called.
+		if (agent?.spec.kind === "call") return "ready";
+		if (willNotStart(agents, id, usage)) return "gone";
+		return agent?.snapshot().ready === true ? "ready" : "not_ready";
+	};
 
 	#advance(account: string): void {
 		const state = this.#states.get(account);
 		if (state === undefined) return;
-		const { minuteOfDay, lookAt } = this.#world;
-		const members = this.#membersOf(account);
-		const after = decideAdvance(state, { nowMs: this.#nowMs(), minuteOfDay, members, lookAt });
+		const { minuteOfDay } = this.#world;
+		const facts = { nowMs: this.#nowMs(), members: this.#membersOf(account) };
+		const after = decideAdvance(state, { ...facts, minuteOfDay, lookAt: this.#lookAt });
 		this.#change(account, null, after);
 	}
 
@@ -254,7 +286,6 @@ export class Accounts {
 		after: AccountState | null,
 	): (transaction: StoreTransaction) => void {
 		if (after === before) return () => {};
-		const key = `account:${account}`;
 		const atMs = this.#nowMs();
 		if (after === null) {
 			this.#states.delete(account);
@@ -262,8 +293,7 @@ export class Accounts {
 		} else this.#states.set(account, after);
 		this.#lookLater();
 		return (transaction) => {
-			const payload: StoredAccount = { account, state: after, freedAtMs: atMs };
-			transaction.putEffect({ key, type: "account", dueAtMs: NEVER_MS, payload });
+			transaction.putAccount({ account, state: after, freedAtMs: atMs });
 			for (const event of newsOf(account, agent, before, after)) {
 				transaction.appendEvent(event, atMs);
 			}
@@ -278,7 +308,7 @@ export class Accounts {
 		this.#cancelLook ??= this.#world.clock.schedule(LOOK_EVERY_MS, () => {
 			this.#cancelLook = null;
 			for (const account of [...this.#states.keys()]) this.#advance(account);
-			this.#world.changed();
+			this.#onRelease();
 			this.#lookLater();
 		});
 	}

@@ -1,7 +1,6 @@
 /**
- * The usage of agents, and whether it exceeds their budget. Each agent's usage is a pending effect that
- * is never due, so it survives the daemon together with the read position of its record: no line is
- * counted twice, and a used-up budget stays used up. A hold is not stored: it follows from the usage of
+ * The usage of agents, and whether it exceeds their budget. Each agent's usage is stored together with
+ * the read position of its record: no line is counted twice, and a used-up budget stays used up. A hold is not stored: it follows from the usage of
  * the day.
  */
 
@@ -20,7 +19,7 @@ import {
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent, Store } from "../../ports/store.js";
 import { createMailbox } from "../mailbox.js";
-import type { NewUsage } from "../runs/life-world.js";
+import type { NewUsage } from "../runs/session-world.js";
 
 /** A day in the host's calendar. */
 export interface Day {
@@ -44,14 +43,6 @@ export interface UsageView {
 	readonly held: { readonly reason: string; readonly untilMs: number } | null;
 }
 
-const NEVER_MS = Number.MAX_SAFE_INTEGER;
-const keyOf = (agentId: string) => `usage:${agentId}`;
-
-interface Kept {
-	readonly agentId: string;
-	readonly usage: AgentUsage;
-}
-
 export class UsageBook {
 	readonly #world: UsageWorld;
 	readonly #usage = new Map<string, AgentUsage>();
@@ -64,9 +55,7 @@ export class UsageBook {
 
 	/** Restores the usage counted by an earlier daemon. */
 	recover(): void {
-		for (const { type, payload } of this.#world.store.readEffects()) {
-			if (type !== "usage") continue;
-			const { agentId, usage } = payload as Kept;
+		for (const { agentId, usage } of this.#world.store.readUsage()) {
 			this.#usage.set(agentId, usage);
 		}
 	}
@@ -85,6 +74,13 @@ export class UsageBook {
 			...{ today: usageOn(usage, day), ever: usage.ever, budget: spec.budget ?? null },
 			held: reason === null ? null : { reason, untilMs: endsAtMs },
 		};
+	}
+
+	/** The usage of an agent on each of its last days, newest first. */
+	days(agentId: string): readonly (readonly [day: string, usage: Usage])[] {
+		const { days, day, today } = this.of(agentId);
+		// Stored by an older version, which remembered the last day only.
+		return days?.toReversed() ?? (day === "" ? [] : [[day, today]]);
 	}
 
 	/** Why the agent may not continue today; null if it may. */
@@ -130,7 +126,7 @@ export class UsageBook {
 	async forget(agentId: string): Promise<void> {
 		await this.#turns.run(async () => {
 			if (!this.#usage.has(agentId)) return;
-			await this.#world.store.commit((transaction) => transaction.removeEffect(keyOf(agentId)));
+			await this.#world.store.commit((transaction) => transaction.removeUsage(agentId));
 			this.#usage.delete(agentId);
 		});
 	}
@@ -148,10 +144,8 @@ export class UsageBook {
 			const reason = decideBudget(changed, budget, today.day);
 			const isNews = reason !== null && changed.toldOn !== today.day;
 			const usage = isNews ? { ...changed, toldOn: today.day } : changed;
-			const payload: Kept = { agentId: spec.id, usage };
-			const effect = { key: keyOf(spec.id), type: "usage", dueAtMs: NEVER_MS, payload };
 			await store.commit((transaction) => {
-				transaction.putEffect(effect);
+				transaction.putUsage({ agentId: spec.id, usage });
 				if (!isNews) return;
 				transaction.appendEvent(overBudget(spec.id, reason, today), clock.now().wallMs);
 			});

@@ -5,17 +5,18 @@
 
 import type { SessionSpec } from "../../config/spec.js";
 import type { Clock } from "../../ports/clock.js";
+import type { Agents } from "../agents.js";
 import type { AgentRunner } from "../runs/agent-runner.js";
-import type { SessionWorld } from "../runs/life-world.js";
+import type { SessionWorld } from "../runs/session-world.js";
 import type { UsageBook } from "./usage-book.js";
 
 const LOOK_EVERY_MS = 5_000;
 
 export interface WatchedUsage {
-	readonly book: UsageBook;
+	readonly usage: UsageBook;
 	readonly sessions: SessionWorld;
 	readonly clock: Clock;
-	readonly runners: () => Iterable<AgentRunner>;
+	readonly agents: Agents;
 	readonly onError: (agentId: string, error: unknown) => void;
 }
 
@@ -43,7 +44,7 @@ export class UsageWatch {
 	}
 
 	async #lookAgain(): Promise<void> {
-		for (const runner of [...this.#world.runners()]) {
+		for (const runner of [...this.#world.agents.values()]) {
 			if (this.#stopped) return;
 			try {
 				await this.#look(runner);
@@ -56,23 +57,23 @@ export class UsageWatch {
 	}
 
 	async #look(runner: AgentRunner): Promise<void> {
-		const { agent, run } = runner.life.snapshot();
+		const { agent, run } = runner.snapshot();
 		const { spec, id } = agent;
 		if (spec.kind !== "session") return;
 		const isOver = run === null;
 		if (!isOver || !this.#read.has(id)) await this.#readNew(spec, agent.conversation ?? null);
 		if (isOver) this.#read.add(id);
 		else this.#read.delete(id);
-		this.#hold(runner, this.#world.book.held(spec) !== null);
+		this.#hold(runner, this.#world.usage.held(spec) !== null);
 	}
 
 	async #readNew(spec: SessionSpec, conversation: string | null): Promise<void> {
-		const { book, sessions } = this.#world;
+		const { usage, sessions } = this.#world;
 		// Repeated while there is more: a long record is read in pieces.
 		for (;;) {
-			const added = await sessions.usage(spec, conversation, book.of(spec.id).cursor);
+			const added = await sessions.usage(spec, conversation, usage.of(spec.id).cursor);
 			if (added === null || this.#stopped) return;
-			await book.addRead(spec, added);
+			await usage.addRead(spec, added);
 		}
 	}
 
@@ -85,7 +86,7 @@ export class UsageWatch {
 			return;
 		}
 		this.#held.add(id);
-		if (runner.life.snapshot().run === null || this.#stopping.has(id)) return;
+		if (runner.snapshot().run === null || this.#stopping.has(id)) return;
 		this.#stopping.add(id);
 		runner
 			.hold()

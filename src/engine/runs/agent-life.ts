@@ -1,427 +1,244 @@
 /**
- * The lifecycle of one agent: starts it when it may run, passes its exits to the crash policy, and
- * performs the decisions. All changes of the agent go through one mailbox, so they never overtake each
- * other.
+ * The lifecycle of an agent's runs, for sessions and workers alike: intended → running → ready → stable
+ * → ended, with the commit of each step. A kind of agent adds how its processes start, report and stop.
  *
- * Keeps S1 (a run is started only if none is open), S2 (nothing starts while the agent is wanted down),
- * S8 (one start and one exit per run) and S13 (adoption changes no counter).
+ * Keeps S2 (nothing starts while the agent is wanted down), S8 (one start and one exit per run) and S15
+ * (halted is never left by an exit).
  */
 
-import { type Asker, type ExitReport, exitReport } from "../../core/exit.js";
-import type { Backend, RunExit, RunHandle, StartFailure } from "../../ports/backend.js";
-import type { NewEvent, StoredExit, StoredRun, StoreTransaction } from "../../ports/store.js";
-import { createMailbox } from "../mailbox.js";
-import { scheduleLong } from "../waiting.js";
+import type { SessionSpec, WorkerSpec } from "../../config/spec.js";
+import { decideAfterExit } from "../../core/crash-policy.js";
+import type { CrashAction } from "../../core/crash-state.js";
+import type { Asker, ExitReport } from "../../core/exit.js";
+import type { RunHandle } from "../../ports/backend.js";
+import type { NewEvent, StoredRun, StoreTransaction } from "../../ports/store.js";
+import type { Parked } from "../limits/accounts.js";
 import {
-	createLimitsNews,
 	drainedEvent,
-	graceOf,
 	type PlannedStart,
-	reportOf,
-	restOf,
+	recordExit,
+	settledAgent,
+	startEffect,
 	startEffectKey,
-	toStoredRun,
 } from "./agent-record.js";
-import {
-	type Agent,
-	type AgentSnapshot,
-	type LiveRun,
-	newRun,
-	recoveredRun,
-	snapshotOfRun,
-} from "./agent-state.js";
-import { type Drained, type DrainSteps, drainedAs, drainRun, drainStepsOf } from "./drain.js";
-import { recordEnd, type Successor } from "./end-run.js";
-import { launchRun, recordIntent, startedEvent } from "./launch-run.js";
-import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
-import type { Life } from "./life.js";
+import type { Agent, AgentSnapshot } from "./agent-state.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import { NextStart } from "./next-start.js";
-import { PersistedAgent } from "./persisted-agent.js";
-import { bindConversation, releaseConversation } from "./run-conversation.js";
-import { recordNews, recordReady } from "./run-news.js";
-import { type RunWatch, watchRun } from "./run-watch.js";
+import type { PersistedAgent } from "./persisted-agent.js";
+import { type Run, toStoredRun } from "./run.js";
 
-const RECOVER_AGAIN_MS = 1_000;
-const INTENT_AGAIN_MS = 1_000;
-const UNSEEN = { code: null, signal: null, outOfMemory: false };
+/** Why an agent does not run whose start is recorded. */
+const STARTING = "starting";
 
-export class AgentLife implements Life {
-	readonly #world: LifeWorld;
-	readonly #inbox = createMailbox();
-	readonly #kept: PersistedAgent;
-	#run: LiveRun | null = null;
-	#lastExit: StoredExit | null;
-	readonly #limitsNews = createLimitsNews();
-	#ready = false;
-	readonly #next: NextStart;
-	#cancelLook = () => {};
-	#watch: RunWatch | null = null;
-	/** The run that is being stopped, with all its processes. */
-	#draining: LiveRun | null = null;
-	/** Processes that outlived the last run's own process (S18). */
-	#left: LeftTree | null = null;
+/** A run that was admitted to start immediately after the exit before it. */
+export interface Successor<R> {
+	readonly run: R;
+	/** Called when its start has finished. */
+	readonly leave: () => void;
+}
 
-	constructor(agent: Agent, lastExit: StoredExit | null, world: LifeWorld) {
-		this.#kept = new PersistedAgent(agent, world);
-		this.#lastExit = lastExit;
-		this.#world = world;
-		this.#next = new NextStart(world.clock, () => world.wantsToStart(this.id));
+/** Additions of a kind of agent to the record of an exit. */
+export interface ExitConsequences {
+	/** The account that holds the agent from now on; null if none does. */
+	readonly park: (action: CrashAction) => Parked | null;
+	readonly changes: Partial<Agent>;
+	readonly events: readonly NewEvent[];
+}
+
+const NO_CONSEQUENCES: ExitConsequences = { park: () => null, changes: {}, events: [] };
+
+/** The start that follows an exit, if any. */
+interface NextRun<R> {
+	/** The restart that the policy decided on; null if there is none, or if it is recorded as a run already. */
+	readonly planned: PlannedStart | null;
+	/** The run that follows at once; recorded as intended. */
+	readonly successor: Successor<R> | null;
+	/** The agent waits for its account, which decides when it starts again. */
+	readonly isParked: boolean;
+}
+
+export abstract class AgentLife<R extends Run = Run> {
+	protected readonly agent: PersistedAgent;
+	protected readonly world: LifeWorld;
+	protected readonly next: NextStart;
+	protected ready = false;
+
+	constructor(agent: PersistedAgent, world: LifeWorld) {
+		this.agent = agent;
+		this.world = world;
+		this.next = new NextStart(world.clock, () => void this.#ask(true));
 	}
 
 	get id(): string {
-		return this.#kept.now.id;
+		return this.agent.now.id;
 	}
 
-	get wantsToLaunch(): boolean {
-		return this.#next.isWanted && this.#left === null;
-	}
-
-	snapshot(): AgentSnapshot {
-		const isEnding = this.#draining !== null || this.#left !== null;
-		const facts = { wantsToStart: this.#next.isWanted, isEnding };
-		return {
-			agent: this.#kept.now,
-			...snapshotOfRun(this.#run, facts, this.#ready, this.#watch),
-			lastExit: this.#lastExit,
-			nextStartAtMs: this.#next.plannedAtMs,
-		};
-	}
-
-	launch(): Promise<void> {
-		return this.#inbox.run(() => this.#launch());
-	}
-
-	hasRun(runId: string): boolean {
-		return this.#run?.runId === runId;
-	}
-
-	exited(exit: RunExit): Promise<void> {
-		// Shown immediately: recording it may have to wait for the store.
-		if (this.#run?.runId === exit.runId) this.#run.gone = exit;
-		return this.#inbox.run(async () => {
-			const live = this.#run;
-			if (live?.runId !== exit.runId) return;
-			live.exitSeen = true;
-			await this.#end(live, this.#report(live, exit), exit.atMs);
-			if (exit.replaced !== undefined) this.#resumeStart(null);
-		});
-	}
-
-	recover([stored]: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
-		return this.#inbox.run(async () => {
-			if (stored === undefined) this.#resumeStart(planned);
-			else if (stored.exitRecorded) {
-				this.#endLeft(recoveredRun(stored, this.#world.backendNamed(stored.backend)));
-				this.#resumeStart(planned);
-			} else await this.#recover(stored);
-		});
-	}
-
-	held(): { readonly backend: Backend; readonly handle: RunHandle } | null {
-		const handle = this.#run?.handle ?? null;
-		const { backend } = this.#run ?? {};
-		return handle === null || backend === undefined ? null : { backend, handle };
-	}
-
-	release(): void {
-		this.#next.release();
-		this.#cancelLook();
-		this.#watch?.stop();
-		this.#left?.release();
-	}
-
+	/** Whether it waits for permission to start. */
+	abstract get wantsStart(): boolean;
+	abstract snapshot(): AgentSnapshot;
+	/** Starts the requested run, if nothing has changed since. The gate calls it. */
+	abstract start(): Promise<void>;
 	/** Whether anything forbids a start now: S1, S2 and S15 are enforced here. */
-	forbidden(): StartOutcome | null {
-		if (this.#run !== null) return "already_running";
-		if (typeof this.#left?.stuck === "string") return "not_gone";
-		const { desired, spec } = this.#kept.now;
-		if (desired === "down" || spec.kind === "call") return "stopped";
-		if (this.#kept.now.crash.policy === "halted") return "halted";
-		if (this.#world.overBudget(spec) !== null) return "over_budget";
-		return this.#kept.now.waiting ? "waiting" : null;
-	}
+	abstract forbidden(): StartOutcome | null;
+	/** Continues the work of an earlier daemon: its open runs, or its planned start. */
+	abstract recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void>;
+	/** Cancels its timers; running processes are not affected. */
+	abstract release(): void;
+	/** Its runs that have not ended. */
+	protected abstract openRuns(): readonly R[];
+	/** Stops the processes of these runs. */
+	protected abstract drain(
+		runs: readonly R[],
+		graceMs: number,
+	): Promise<Omit<StopReport, "durationMs">>;
+	protected abstract startsSuppressed(): void;
 
-	record(
-		change: (agent: Agent) => readonly [changes: Partial<Agent>, events: readonly NewEvent[]],
-		also?: (transaction: StoreTransaction) => void,
-	): Promise<void> {
-		return this.#inbox.run(() => {
-			const [changes, events] = change(this.#kept.now);
-			return this.#kept.save(changes, events, also);
-		});
-	}
+	/** A change of its record has been made. */
+	recorded(_changes: Partial<Agent>): void {}
 
-	#nowMs(): number {
-		return this.#world.clock.now().wallMs;
-	}
-
-	readonly #stored = (live: LiveRun, state: StoredRun["state"]) =>
-		toStoredRun(this.id, live, state);
-
-	askToStart(withContinue: boolean): Promise<StartOutcome> {
-		return this.#next.ask(withContinue);
-	}
-
-	async #launch(): Promise<void> {
-		if (this.#left !== null) return;
-		const wanted = this.#next.take();
-		if (wanted === null) return;
+	/** The outcome of the start, which happens when the gate admits it; or why it is forbidden. */
+	requestStart(withContinue: boolean): Promise<StartOutcome> {
 		const refused = this.forbidden();
-		if (refused !== null) return wanted.outcome.resolve(refused);
-		const { newRunId, chooseBackend } = this.#world;
-		const backend = chooseBackend(this.#kept.now.spec);
-		const live = newRun(newRunId(), backend, wanted.withContinue, this.#nowMs());
-		await recordIntent(this.#kept, live, this.#lastExit).catch((error: unknown) => {
-			// Nothing has started. The agent is still wanted up, so it is retried.
-			wanted.outcome.resolve("failed");
-			this.#next.plan({ afterMs: INTENT_AGAIN_MS, dueAtMs: this.#nowMs() + INTENT_AGAIN_MS });
-			throw error;
-		});
-		await this.#start(live, wanted.outcome.resolve);
+		return refused === null ? this.#ask(withContinue) : Promise.resolve(refused);
 	}
 
-	/** Starts a run that is recorded as intended. */
-	async #start(live: LiveRun, tell: (outcome: StartOutcome) => void): Promise<void> {
-		this.#run = live;
-		const launched = await launchRun(this.#world, this.#kept, live);
-		switch (launched.outcome) {
-			case "unknown":
-				// It may have started or not; only a search for it shows which.
-				tell("failed");
-				return this.#recover(this.#stored(live, "intended"));
-			case "failed":
-				await this.#failedToStart(live, launched.failure);
-				return tell("failed");
-			case "started":
-				live.startedSteadyMs = this.#world.clock.now().steadyMs;
-				await this.#began(live, launched.handle, startedEvent(live, launched, this.#lastExit));
-				return tell("started");
-		}
-	}
-
-	async #failedToStart(live: LiveRun, { permanent, detail }: StartFailure): Promise<void> {
-		const report = exitReport({ uptimeMs: 0, cause: "spawn_error", permanent, detail });
-		await this.#end(live, report, this.#nowMs());
-	}
-
-	/** The run that follows an exit at once, if it is admitted. One that others wait for is started their way. */
-	#succeed(): Successor | null {
-		const { spec } = this.#kept.now;
-		const { admitNow, overBudget, newRunId, chooseBackend } = this.#world;
-		if (this.#next.isWanted || overBudget(spec) !== null) return null;
-		const leave = admitNow(spec);
-		if (leave === null) return null;
-		return { live: newRun(newRunId(), chooseBackend(spec), true, this.#nowMs()), leave };
-	}
-
-	/** A run is known to be alive, because it was just started or found running. */
-	async #began(
-		live: LiveRun,
-		handle: RunHandle,
-		event: Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>, "type" | "data">,
-	): Promise<void> {
-		live.handle = handle;
-		const { sessions } = this.#world;
-		const holds = await bindConversation(sessions, live.conversation?.lease, handle.process);
-		const about = { agent: this.id, run_id: live.runId };
-		const events = [{ ...about, ...event } as NewEvent, ...this.#limitsNews.of(handle, about)];
-		await this.#kept.save({ reason: "running" }, events, (transaction) =>
-			transaction.putRun(this.#stored(live, "running")),
-		);
-		const { spec } = this.#kept.now;
-		// Another holder has the conversation by now: two processes would damage it.
-		if (!holds) live.askedBy ??= "reeve";
-		if (live.askedBy !== null) this.#world.finishStop(this.id, live.askedBy);
-		const ifCurrent = (task: () => Promise<void>) =>
-			void this.#inbox.run(async () => this.#run === live && task());
-		this.#watch = watchRun(this.#world, spec, live, event.type === "agent.adopted", {
-			...recordNews(this.#world, this.#kept, live, ifCurrent),
-			onReady: (afterMs) => ifCurrent(() => this.#becameReady(live, afterMs)),
-			onRestart: () => this.#world.finishStop(this.id, "reeve"),
-		});
-		if (!this.#watch.readyAtOnce) return;
-		this.#ready = true;
-		this.#world.changed();
-	}
-
-	async #becameReady(live: LiveRun, afterMs: number): Promise<void> {
-		if (this.#ready) return;
-		await recordReady(this.#kept, live, afterMs);
-		this.#ready = true;
-		this.#world.changed();
-	}
-
-	/** Records the exit of a run with the decision of the policy, and performs it. */
-	async #end(live: LiveRun, facts: ExitReport, atMs: number): Promise<void> {
-		live.gone = facts;
-		const { exit, planned, successor, isParked } = await recordEnd(
-			this.#world,
-			this.#kept,
-			live,
-			facts,
-			atMs,
-			() => this.#succeed(),
-		);
-		this.#lastExit = exit;
-		this.#run = successor?.live ?? null;
-		this.#ready = false;
-		this.#watch?.stop();
-		live.ended.resolve();
-		if (!live.exitRecorded) forgetRun(live);
-		else if (this.#draining !== live) this.#endLeft(live);
-		if (planned !== null) this.#next.plan(planned);
-		if (isParked && this.forbidden() === null) void this.askToStart(true);
-		this.#world.changed();
-		if (successor !== null) await this.#start(successor.live, () => {}).finally(successor.leave);
-	}
-
-	/** Kills the processes that outlived the agent. The agent does not start before that is done. */
-	#endLeft(live: LiveRun): void {
-		this.#left = new LeftTree(live, this.#world, this.#kept, {
-			inTurn: (task) => this.#inbox.run(task),
-			onGone: (wasStuck) => {
-				this.#left = null;
-				if (wasStuck) this.#resumeStart(null);
-				this.#world.changed();
-			},
-			onStuck: () => this.#next.refuse("not_gone"),
-		});
-		this.#left
-			.end(graceOf(this.#kept.now.spec))
-			.catch((error: unknown) => this.#world.onError(this.id, error));
-	}
-
-	#report(live: LiveRun, exit: Omit<RunExit, "runId">): ExitReport {
-		live.treeGone = exit.treeGone ?? false;
-		return reportOf(live, exit, this.#world.clock.now().steadyMs);
-	}
-
-	/** The end of a run whose exit was not observed. */
-	#endUnseen(live: LiveRun): Promise<void> {
-		const exit = { ...UNSEEN, atMs: this.#nowMs() };
-		return this.#end(live, this.#report(live, exit), exit.atMs);
+	#ask(withContinue: boolean): Promise<StartOutcome> {
+		const outcome = this.next.ask(withContinue);
+		this.world.gate.startWaiting();
+		return outcome;
 	}
 
 	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
-		const { clock, store } = this.#world;
+		const { clock, store } = this.world;
 		const sinceMs = clock.now().steadyMs;
-		const graceMs = timeoutMs ?? graceOf(this.#kept.now.spec);
-		const live = await this.#inbox.run(() => this.#suppressRestarts(by));
-		const drained = await (live === null ? this.#stopLeft(graceMs) : this.#drain(live, graceMs));
-		const durationMs = clock.now().steadyMs - sinceMs;
+		const graceMs = timeoutMs ?? this.spec.drain.timeoutMs;
+		const runs = await this.agent.inTurn(() => this.#suppressStarts(by));
+		const drained = await this.drain(runs, graceMs);
+		const report = { ...drained, durationMs: clock.now().steadyMs - sinceMs };
 		await store.commit((transaction) =>
-			transaction.appendEvent(drainedEvent(this.id, { ...drained, durationMs }), this.#nowMs()),
+			transaction.appendEvent(drainedEvent(this.id, report), this.nowMs()),
 		);
-		return { ...drained, durationMs };
+		return report;
 	}
 
-	async #drain(live: LiveRun, graceMs: number): Promise<Drained> {
-		this.#draining = live;
-		const drained = await drainRun(
-			live,
-			graceMs,
-			this.#world.clock,
-			this.#drainSteps(live.runId),
-		).finally(() => {
-			this.#draining = null;
-		});
-		await this.#inbox.run(async () => {
-			const isProven = drained.outcome !== "not_proven";
-			// The process is gone; an exit that was not reported by now never will be.
-			if (this.#run === live && !isProven)
-				return live.isUnknown ? this.#lookAgain(live) : undefined;
-			if (this.#run === live) return this.#endUnseen(live);
-			if (!live.exitRecorded) return;
-			return isProven ? recordTreeGone(this.#kept, live, []) : this.#endLeft(live);
-		});
-		return drained;
+	protected get spec(): SessionSpec | WorkerSpec {
+		const { spec } = this.agent.now;
+		if (spec.kind === "call") throw new Error(`${spec.id} is a call agent and has no runs`);
+		return spec;
 	}
 
-	/** The agent itself does not run, but processes that it left behind may. */
-	async #stopLeft(graceMs: number): Promise<Omit<StopReport, "durationMs">> {
-		if (this.#left !== null) return drainedAs(await this.#left.end(graceMs));
-		return { outcome: "already_stopped", reason: null, killed: [] };
+	protected nowMs(): number {
+		return this.world.clock.now().wallMs;
 	}
 
-	#drainSteps(runId: string): DrainSteps {
-		const { drain } = this.#world.sessions.adapterOf(this.#kept.now.spec).profile;
-		const activity = () => this.#watch?.known()?.activity ?? "unknown";
-		return drainStepsOf(drain, activity, { agent: this.id, run_id: runId }, (event) =>
-			this.#kept.save({}, [event]),
+	/** The intent is recorded before the start, so that a start that was never confirmed is found. */
+	protected recordIntent(run: R): Promise<void> {
+		const { now, lastExit } = this.agent;
+		// A parked agent counts its restart when it starts.
+		const restarts = now.restarts + (lastExit?.cause === "usage_limit" ? 1 : 0);
+		return this.agent.save({ reason: STARTING, restarts }, [], (transaction) =>
+			this.#putIntended(transaction, run),
 		);
+	}
+
+	/** The run is known to be alive, because it was just started or found running. */
+	protected recordRunning(run: R, handle: RunHandle, events: readonly NewEvent[]): Promise<void> {
+		run.handle = handle;
+		return this.agent.save({ reason: "running" }, events, this.#putRunning(run));
+	}
+
+	protected async recordReady(run: R, afterMs: number): Promise<void> {
+		if (this.ready) return;
+		run.ready = true;
+		const about = { agent: this.id, run_id: run.runId };
+		const event: NewEvent = { ...about, type: "agent.ready", data: { after_ms: afterMs } };
+		await this.agent.save({}, [event], this.#putRunning(run));
+		this.ready = true;
+		this.world.gate.startWaiting();
+	}
+
+	/** The run lasted a whole window of the crash policy. */
+	protected async recordStable(): Promise<void> {
+		const settled = settledAgent(this.agent.now);
+		if (settled !== null) await this.agent.save({ crash: settled.crash }, settled.events);
+	}
+
+	/**
+	 * The exit, the policy's decision and the planned restart, in one commit. A restart without a delay is
+	 * recorded as the run that follows, so that nothing lies between an exit and the next start but one
+	 * wait for the disk.
+	 */
+	protected async recordEnd(
+		run: R,
+		report: ExitReport,
+		atMs: number,
+		{ park, changes, events }: ExitConsequences = NO_CONSEQUENCES,
+	): Promise<NextRun<R>> {
+		const { spec, agent } = this;
+		const decision = decideAfterExit(agent.now.crash, report, {
+			settings: spec.crashPolicy,
+			onCleanExit: spec.kind === "session" ? spec.onCleanExit : "restart",
+			random: this.world.random(),
+		});
+		const parked = park(decision.action);
+		const times = { atMs, nowMs: this.nowMs() };
+		const record = recordExit(agent.now, run.runId, report, decision, times, parked);
+		const isDirect = record.planned?.afterMs === 0 && !run.exitRecorded && isUp(record.changes);
+		const successor = isDirect ? this.succeed() : null;
+		const planned = successor === null ? record.planned : null;
+		const starting = successor === null ? {} : { reason: STARTING };
+		try {
+			await agent.save(
+				{ ...record.changes, ...changes, ...starting },
+				[...record.events, ...events],
+				(transaction) => {
+					const state = run.exitRecorded ? "running" : "ended";
+					transaction.putRun(toStoredRun(this.id, run, state));
+					transaction.putExit(record.exit);
+					parked?.write(transaction);
+					if (planned !== null) transaction.putEffect(startEffect(this.id, planned));
+					if (successor !== null) this.#putIntended(transaction, successor.run);
+				},
+			);
+		} catch (error) {
+			successor?.leave();
+			throw error;
+		}
+		agent.lastExit = record.exit;
+		return { planned, successor, isParked: parked !== null };
+	}
+
+	/** The run that follows an exit at once, if it is admitted. */
+	protected succeed(): Successor<R> | null {
+		return null;
 	}
 
 	/** Prevents further starts, and records who requested the stop before the agent is asked to exit. */
-	async #suppressRestarts(by: Asker): Promise<LiveRun | null> {
-		const live = this.#run;
-		await this.#kept.save({}, [], (transaction) => {
+	async #suppressStarts(by: Asker): Promise<readonly R[]> {
+		const runs = this.openRuns();
+		await this.agent.save({}, [], (transaction) => {
 			transaction.removeEffect(startEffectKey(this.id));
-			if (live !== null) transaction.putRun(this.#stored({ ...live, askedBy: by }, "running"));
+			for (const run of runs) {
+				transaction.putRun(toStoredRun(this.id, { ...run, askedBy: by }, "running"));
+			}
 		});
 		// A stop that could not be stored was rejected, and changes nothing.
-		if (live !== null) live.askedBy = by;
-		this.#next.refuse();
-		this.#cancelLook();
-		return live;
+		for (const run of runs) run.askedBy = by;
+		this.next.refuse();
+		this.startsSuppressed();
+		return runs;
 	}
 
-	async #recover(stored: StoredRun): Promise<void> {
-		const backend = this.#world.backendNamed(stored.backend);
-		const live = recoveredRun(stored, backend);
-		this.#run = live;
-		// A failed lookup proves nothing, and is repeated like an unknown result.
-		const found = await backend
-			.recover(stored.runId, stored.handle)
-			.catch((error: Error) => ({ state: "unknown", reason: error.message }) as const);
-		live.isUnknown = found.state === "unknown";
-		switch (found.state) {
-			case "unknown":
-				// Unknown is not stopped: nothing is started until the state is known.
-				this.#kept.show(found.reason);
-				return this.#lookAgain(live);
-			case "running": {
-				const data = { pid: found.handle.process.pid };
-				return this.#began(live, found.handle, { type: "agent.adopted", data });
-			}
-			case "exited":
-				await this.#end(live, this.#report(live, found.exit), found.exit.atMs);
-				break;
-			case "gone":
-				await this.#recordGone(live, stored, found.rebooted);
-		}
-		if (this.#next.plannedAtMs === null) this.#resumeStart(null);
+	#putIntended(transaction: StoreTransaction, run: R): void {
+		transaction.putRun(toStoredRun(this.id, run, "intended"));
+		transaction.removeEffect(startEffectKey(this.id));
 	}
 
-	/** Also after a stop without proof, which had cancelled the lookup. */
-	#lookAgain(live: LiveRun): void {
-		const stored = this.#stored(live, live.handle === null ? "intended" : "running");
-		this.#cancelLook = scheduleLong(this.#world.clock, RECOVER_AGAIN_MS, () => {
-			void this.#inbox.run(() => this.#recover(stored));
-		});
-	}
-
-	async #recordGone(live: LiveRun, stored: StoredRun, rebooted: boolean): Promise<void> {
-		if (stored.state === "intended") {
-			// It was never started, so there is no exit to classify.
-			await this.#kept.save({}, [], (transaction) =>
-				transaction.putRun(this.#stored(live, "ended")),
-			);
-			await releaseConversation(this.#world.sessions, live);
-			this.#run = null;
-			return;
-		}
-		if (rebooted) live.askedBy ??= "host";
-		await this.#endUnseen(live);
-	}
-
-	/** Continues where an earlier daemon stopped: at the planned time, or immediately. */
-	#resumeStart(planned: PlannedStart | null): void {
-		if (this.forbidden() !== null) return;
-		if (planned === null) {
-			void this.askToStart(true);
-			return;
-		}
-		this.#next.plan(restOf(planned, this.#nowMs()));
+	#putRunning(run: R): (transaction: StoreTransaction) => void {
+		return (transaction) => transaction.putRun(toStoredRun(this.id, run, "running"));
 	}
 }
+
+/** The agent may start after the exit (S2, S15). */
+const isUp = ({ desired, waiting, crash }: Partial<Agent>) =>
+	desired === "up" && waiting === false && crash?.policy !== "halted";

@@ -10,16 +10,17 @@ import { type CrashDecision, type CrashState, isFailure } from "../../core/crash
 import { causeOf, type ExitReport, exitReport } from "../../core/exit.js";
 import type { RunExit, RunHandle, RunProcess } from "../../ports/backend.js";
 import type {
+	EffectOf,
 	NewEvent,
 	StoredAgent,
 	StoredExit,
-	StoredRun,
 	StoreTransaction,
 } from "../../ports/store.js";
 import type { Parked } from "../limits/accounts.js";
-import { type Agent, type LiveRun, withoutSecrets } from "./agent-state.js";
+import { type Agent, withoutSecrets } from "./agent-state.js";
 import type { TreeEnd } from "./end-tree.js";
 import type { StopReport } from "./life-world.js";
+import type { Run, SessionRun } from "./run.js";
 
 /** The key of the planned start of an agent among the pending effects. */
 export function startEffectKey(agentId: string): string {
@@ -41,63 +42,46 @@ export function restOf({ afterMs, dueAtMs }: PlannedStart, nowMs: number): Plann
 }
 
 /** A planned start as a pending effect, so that it survives the daemon. */
-export function startEffect(agentId: string, { dueAtMs, afterMs }: PlannedStart) {
+export function startEffect(
+	agentId: string,
+	{ dueAtMs, afterMs }: PlannedStart,
+): EffectOf<"start"> {
 	const payload = { agent: agentId, afterMs };
 	return { key: startEffectKey(agentId), type: "start", dueAtMs, payload };
 }
 
-export function putAgent(transaction: StoreTransaction, agent: Agent): void {
-	transaction.putAgent({ ...agent, spec: renderStoredSpec(withoutSecrets(agent.spec)) });
-}
+/** By spec, which is replaced and never changed: an agent is stored at each of its changes, its spec rarely differs. */
+const storedSpecs = new WeakMap<AgentSpec, unknown>();
 
-export function toStoredRun(agentId: string, live: LiveRun, state: StoredRun["state"]): StoredRun {
-	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = live;
-	const { exitRecorded } = live;
-	return {
-		runId,
-		agentId,
-		backend: live.backend.name,
-		state,
-		handle,
-		intendedAtMs,
-		askedBy,
-		withContinue,
-		conversation,
-		ready,
-		...(exitRecorded ? { exitRecorded } : {}),
-	};
+export function putAgent(transaction: StoreTransaction, agent: Agent): void {
+	const spec = storedSpecs.get(agent.spec) ?? renderStoredSpec(withoutSecrets(agent.spec));
+	storedSpecs.set(agent.spec, spec);
+	transaction.putAgent({ ...agent, spec });
 }
 
 /**
  * The facts of an exit, with those that only the engine knows: who requested it, and how long it ran.
  */
 export function reportOf(
-	live: LiveRun,
+	run: SessionRun,
 	exit: Omit<RunExit, "runId">,
 	nowSteadyMs: number,
 ): ExitReport {
-	const wallMs = exit.atMs - (live.handle?.startedAtMs ?? live.intendedAtMs);
+	const wallMs = exit.atMs - (run.handle?.startedAtMs ?? run.intendedAtMs);
 	// The steady clock if this daemon saw the start: the wall clock may have been set since.
-	const uptimeMs = live.startedSteadyMs === null ? wallMs : nowSteadyMs - live.startedSteadyMs;
-	const isGivenUp = live.startTimedOut !== null;
+	const uptimeMs = run.startedSteadyMs === null ? wallMs : nowSteadyMs - run.startedSteadyMs;
+	const isGivenUp = run.startTimedOut !== null;
 	return exitReport({
 		code: exit.code,
 		signal: exit.signal,
 		cause: exit.outOfMemory ? "out_of_memory" : isGivenUp ? "start_timeout" : "unknown",
-		detail: isGivenUp ? live.startTimedOut : (exit.replaced ?? null),
-		askedBy: live.askedBy ?? (exit.replaced === undefined ? null : "reeve"),
+		detail: isGivenUp ? run.startTimedOut : (exit.replaced ?? null),
+		askedBy: run.askedBy ?? (exit.replaced === undefined ? null : "reeve"),
 		uptimeMs: Math.max(0, uptimeMs),
 	});
 }
 
-/** An exit with all its consequences. */
-export interface ExitRecord {
-	readonly changes: Partial<Agent>;
-	readonly exit: StoredExit;
-	readonly planned: PlannedStart | null;
-	readonly events: readonly NewEvent[];
-}
-
+/** The rows and events of an exit, and the start that the decision plans. */
 export function recordExit(
 	agent: Agent,
 	runId: string,
@@ -106,7 +90,12 @@ export function recordExit(
 	{ atMs, nowMs }: { atMs: number; nowMs: number },
 	/** The wait that replaces the policy's own, for an agent whose account decides. */
 	parked: Pick<Parked, "afterMs" | "reason"> | null = null,
-): ExitRecord {
+): {
+	readonly changes: Partial<Agent>;
+	readonly exit: StoredExit;
+	readonly planned: PlannedStart | null;
+	readonly events: readonly NewEvent[];
+} {
 	const { action, kind, state: crash, class: exitClass } = decision;
 	const { reason } = parked ?? decision;
 	const { code, signal, askedBy, uptimeMs } = report;
@@ -194,11 +183,6 @@ export function createLimitsNews() {
 	};
 }
 
-/** How long the agent's processes may take to exit when they are asked to. */
-export function graceOf(spec: AgentSpec): number {
-	return spec.kind === "call" ? 0 : spec.drain.timeoutMs;
-}
-
 /** The maximum number of listed processes; a tree may have thousands. */
 const NAMED_MAX = 20;
 
@@ -219,7 +203,7 @@ export function drainedEvent(
 
 export function leftoversEvent(
 	agent: string,
-	{ runId }: LiveRun,
+	{ runId }: Run,
 	{ found, killed }: Extract<TreeEnd, { gone: true }>,
 	durationMs: number,
 ): NewEvent {

@@ -8,12 +8,20 @@ import { decideResume } from "../../core/crash-policy.js";
 import { type CrashState, NEW_AGENT } from "../../core/crash-state.js";
 import type { Asker } from "../../core/exit.js";
 import type { PolicyState } from "../../core/states.js";
-import type { NewEvent } from "../../ports/store.js";
+import type { Executor } from "../../ports/executor.js";
+import type { NewEvent, StoreTransaction } from "../../ports/store.js";
 import { createMailbox } from "../mailbox.js";
-import { policyChange, startEffectKey } from "./agent-record.js";
-import type { Agent } from "./agent-state.js";
-import type { Life } from "./life.js";
-import type { StartOutcome, StopReport } from "./life-world.js";
+import { drainedEvent, policyChange, startEffectKey } from "./agent-record.js";
+import { type Agent, type AgentSnapshot, NO_RUN } from "./agent-state.js";
+import {
+	type LifeWorld,
+	NOTHING_STOPPED,
+	type StartOutcome,
+	type StopReport,
+} from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
+import { type Operations, SessionLife } from "./session-life.js";
+import { WorkerLife } from "./worker-life.js";
 
 export interface RestartOptions {
 	/** Without its previous conversation. */
@@ -35,18 +43,56 @@ const STOPPED_BY: Readonly<Record<Asker, string>> = {
 
 export type Answer = "fresh" | "continue" | "stop";
 
-export class AgentRunner {
-	readonly life: Life;
-	readonly #verbs = createMailbox();
-	readonly #checkStart: (spec: AgentSpec) => Promise<string | null>;
+export interface RunnerWorld extends LifeWorld {
+	readonly executor: Executor;
+	/**
+	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it.
+	 * Changes nothing.
+	 */
+	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
+}
 
-	constructor(life: Life, checkStart: (spec: AgentSpec) => Promise<string | null>) {
-		this.life = life;
-		this.#checkStart = checkStart;
+export class AgentRunner implements Operations {
+	readonly #agent: PersistedAgent;
+	/** Its runs; null for a call agent, which has none. */
+	readonly life: SessionLife | WorkerLife | null;
+	readonly #verbs = createMailbox();
+	readonly #checkStart: RunnerWorld["checkStart"];
+
+	constructor(agent: PersistedAgent, world: RunnerWorld) {
+		this.#agent = agent;
+		this.#checkStart = world.checkStart;
+		this.life = {
+			session: () => new SessionLife(agent, world, this),
+			worker: () => new WorkerLife(agent, world, world.executor),
+			call: () => null,
+		}[agent.now.spec.kind]();
 	}
 
 	get id(): string {
-		return this.life.id;
+		return this.#agent.now.id;
+	}
+
+	get session(): SessionLife | null {
+		return this.life instanceof SessionLife ? this.life : null;
+	}
+
+	get worker(): WorkerLife | null {
+		return this.life instanceof WorkerLife ? this.life : null;
+	}
+
+	get spec(): AgentSpec {
+		return this.#agent.now.spec;
+	}
+
+	/** Whether it waits for permission to start. */
+	get wantsStart(): boolean {
+		return this.life?.wantsStart ?? false;
+	}
+
+	snapshot(): AgentSnapshot {
+		if (this.life !== null) return this.life.snapshot();
+		return { agent: this.#agent.now, lastExit: this.#agent.lastExit, ...NO_RUN };
 	}
 
 	/** Resolves when it has started. Other operations need not wait for that. */
@@ -54,7 +100,7 @@ export class AgentRunner {
 		const { start } = await this.#verbs.run(async () => {
 			await this.#want("up", by);
 			await this.#recheck();
-			return { start: this.#start(true) };
+			return { start: this.#requestStart(true) };
 		});
 		return start;
 	}
@@ -62,7 +108,7 @@ export class AgentRunner {
 	down(by: Asker, timeoutMs?: number): Promise<StopReport> {
 		return this.#verbs.run(async () => {
 			await this.#want("down", by);
-			return this.life.stop(by, timeoutMs);
+			return this.stop(by, timeoutMs);
 		});
 	}
 
@@ -70,7 +116,7 @@ export class AgentRunner {
 	stopToRestart(by: Asker, timeoutMs?: number): Promise<StopReport> {
 		return this.#verbs.run(async () => {
 			await this.#want("up", by);
-			return this.life.stop(by, timeoutMs);
+			return this.stop(by, timeoutMs);
 		});
 	}
 
@@ -78,7 +124,7 @@ export class AgentRunner {
 	async startAgain(withContinue: boolean): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
 			await this.#recheck();
-			return { start: this.#start(withContinue) };
+			return { start: this.#requestStart(withContinue) };
 		});
 		return start;
 	}
@@ -90,11 +136,11 @@ export class AgentRunner {
 	 */
 	async startChanged(by: Asker): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
-			const { agent, run } = this.life.snapshot();
+			const { agent, run } = this.snapshot();
 			if (agent.desired === "down") return { start: Promise.resolve<StartOutcome>("stopped") };
-			if (run !== null) await this.life.stop(by, undefined);
+			if (run !== null) await this.stop(by);
 			await this.#want("up", by);
-			return { start: this.#start(true) };
+			return { start: this.#requestStart(true) };
 		});
 		return start;
 	}
@@ -103,7 +149,7 @@ export class AgentRunner {
 	resume(endsHold: boolean): Promise<Resumed> {
 		return this.#verbs.run(async () => {
 			let from: PolicyState = "healthy";
-			await this.life.record(
+			await this.#record(
 				(agent) => {
 					const { state: crash, reason } = decideResume(agent.crash, endsHold);
 					from = agent.crash.policy;
@@ -118,30 +164,27 @@ export class AgentRunner {
 				},
 				(transaction) => transaction.removeEffect(startEffectKey(this.id)),
 			);
-			return { from, start: this.#start(true) };
+			return { from, start: this.#requestStart(true) };
 		});
 	}
 
 	/** Decides what follows a clean exit; null if the agent is not waiting for an answer. */
 	answer(answer: Answer): Promise<{ readonly start: Promise<StartOutcome> } | null> {
 		return this.#verbs.run(async () => {
-			if (!this.life.snapshot().agent.waiting) return null;
+			if (!this.snapshot().agent.waiting) return null;
 			const event: NewEvent = { type: "agent.answered", agent: this.id, data: { answer } };
 			const changes =
 				answer === "stop"
 					? ({ desired: "down", reason: STOPPED_BY.operator } as const)
 					: ({ desired: "up" } as const);
-			await this.life.record(() => [{ waiting: false, ...changes }, [event]]);
-			return { start: this.#start(answer === "continue") };
+			await this.#record(() => [{ waiting: false, ...changes }, [event]]);
+			return { start: this.#requestStart(answer === "continue") };
 		});
 	}
 
 	/**
 	 * Applies a new spec, used by the next start. A changed agent gets a new history: its old exits do
-	 * not apply.
-	 */
-	/**
-	 * Whether the change was applied. With `unlessRunning` it is not applied while a run exists: the run
+	 * not apply. Returns whether the change was applied. With `unlessRunning` it is not applied while a run exists: the run
 	 * would have the old settings, and no reload would detect that. Checked inside the agent's queue,
 	 * since a restart may have come first.
 	 */
@@ -153,8 +196,8 @@ export class AgentRunner {
 	): Promise<boolean> {
 		const event: NewEvent = { type: "agent.changed", agent: this.id, data: { keys } };
 		let isMade = true;
-		await this.life.record((agent) => {
-			isMade = !(unlessRunning && this.life.snapshot().run !== null);
+		await this.#record((agent) => {
+			isMade = !(unlessRunning && this.snapshot().run !== null);
 			if (!isMade) return [{}, []];
 			if (keys.length === 0) return [{ spec, position }, []];
 			const [changes, events] = this.#fresh(agent.crash, "its settings have changed");
@@ -163,20 +206,28 @@ export class AgentRunner {
 		return isMade;
 	}
 
+	/** Stops its run now, whatever else was requested. A call agent has nothing to stop. */
+	async stop(by: Asker, timeoutMs?: number): Promise<StopReport> {
+		if (this.life !== null) return this.life.stop(by, timeoutMs);
+		const report = { ...NOTHING_STOPPED, durationMs: 0 };
+		await this.#agent.inTurn(() => this.#agent.save({}, [drainedEvent(this.id, report)]));
+		return report;
+	}
+
 	/** Stops it for now; the holder decides when it may start again. */
 	hold(): Promise<StopReport> {
-		return this.#verbs.run(() => this.life.stop("reeve", undefined));
+		return this.#verbs.run(() => this.stop("reeve"));
 	}
 
 	/** Starts a held agent, if it is still wanted up. */
 	async goOn(): Promise<StartOutcome> {
-		const { start } = await this.#verbs.run(async () => ({ start: this.#start(true) }));
+		const { start } = await this.#verbs.run(async () => ({ start: this.#requestStart(true) }));
 		return start;
 	}
 
 	/** Completes a stop or restart that an earlier daemon had begun. */
 	async finishStop(by: Asker): Promise<void> {
-		if (this.life.snapshot().agent.desired === "down") {
+		if (this.snapshot().agent.desired === "down") {
 			await this.down(by);
 			return;
 		}
@@ -189,10 +240,10 @@ export class AgentRunner {
 	 * permission) is checked again on request, so that fixing the cause is enough.
 	 */
 	async #recheck(): Promise<void> {
-		const { agent, lastExit } = this.life.snapshot();
+		const { agent, lastExit } = this.snapshot();
 		if (agent.crash.policy !== "halted" || lastExit?.cause !== "spawn_error") return;
 		const problem = await this.#checkStart(agent.spec);
-		await this.life.record(({ crash }) =>
+		await this.#record(({ crash }) =>
 			problem === null
 				? this.#fresh(crash, "the cause of the failed start is fixed")
 				: [{ reason: `cannot start: ${problem}` }, []],
@@ -206,17 +257,28 @@ export class AgentRunner {
 		return [events.length === 0 ? { crash } : { crash, reason }, events];
 	}
 
-	/** The outcome of the start that it requests, if nothing forbids one. */
-	#start(withContinue: boolean): Promise<StartOutcome> {
-		const refused = this.life.forbidden();
-		return refused === null ? this.life.askToStart(withContinue) : Promise.resolve(refused);
+	/** A call agent never starts. */
+	#requestStart(withContinue: boolean): Promise<StartOutcome> {
+		return this.life?.requestStart(withContinue) ?? Promise.resolve("stopped");
+	}
+
+	/** Changes the agent's record. */
+	#record(
+		change: (agent: Agent) => readonly [changes: Partial<Agent>, events: readonly NewEvent[]],
+		also?: (transaction: StoreTransaction) => void,
+	): Promise<void> {
+		return this.#agent.inTurn(async () => {
+			const [changes, events] = change(this.#agent.now);
+			await this.#agent.save(changes, events, also);
+			this.life?.recorded(changes);
+		});
 	}
 
 	#want(desired: "up" | "down", by: Asker): Promise<void> {
 		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
 		// The exit of a current run has its own reason; a halted agent keeps the one it was halted for.
-		const isIdle = this.life.snapshot().run === null;
-		return this.life.record((agent) => [
+		const isIdle = this.snapshot().run === null;
+		return this.#record((agent) => [
 			{
 				...{ desired, waiting: false },
 				...(desired === "down" &&

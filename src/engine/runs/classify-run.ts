@@ -5,8 +5,8 @@ import { isConversationGone } from "../../core/conversation.js";
 import type { ExitReport } from "../../core/exit.js";
 import { explainExit } from "../../core/exit-cause.js";
 import type { AgentSign } from "../../core/sign.js";
-import type { LiveRun } from "./agent-state.js";
-import type { SessionWorld } from "./life-world.js";
+import type { SessionRun } from "./run.js";
+import type { SessionWorld } from "./session-world.js";
 
 /** An exit with its cause, and the evidence for it. */
 export interface ClassifiedRun {
@@ -19,27 +19,27 @@ export interface ClassifiedRun {
 export async function classifyRun(
 	{ adapterOf, signs: readSigns, lastWords: readWords, readReset }: SessionWorld,
 	spec: AgentSpec,
-	live: LiveRun,
+	run: SessionRun,
 	facts: ExitReport,
 	atMs: number,
 ): Promise<ClassifiedRun> {
 	// Nothing has run, so all readable evidence belongs to an earlier run.
-	if (live.handle === null) return { report: facts, signs: [], lastWords: "" };
+	if (run.handle === null) return { report: facts, signs: [], lastWords: "" };
 	const { profile } = adapterOf(spec);
-	const conversation = live.conversation?.id ?? null;
-	const signs = await readSigns(spec, conversation, live.handle.startedAtMs).catch(() => []);
+	const conversation = run.conversation?.id ?? null;
+	const signs = await readSigns(spec, conversation, run.handle.startedAtMs).catch(() => []);
 	const lastWords =
-		profile.exits === null && live.conversation === null
+		profile.exits === null && run.conversation === null
 			? ""
 			: await readWords(spec).catch(() => "");
 	// The CLI itself reports that this conversation does not exist: a new one is started, whatever its
 	// exit code means.
-	const saysSo = profile.conversation.gone.length > 0 && live.conversation?.mode === "resume";
+	const saysSo = profile.conversation.gone.length > 0 && run.conversation?.mode === "resume";
 	if (isConversationGone(profile, saysSo, facts, lastWords)) {
 		const report = { ...facts, cause: "crash", detail: "its conversation does not exist" } as const;
 		return { report, signs, lastWords };
 	}
-	const readAtExit = (text: string) => readReset(text, atMs);
+	const readAtExit = (text: string) => readReset(spec, text, atMs);
 	const evidence = { signs, lastWords, atMs, readReset: readAtExit };
 	const judged = { ...facts, ...explainExit(profile, facts, evidence) };
 	return { report: { ...judged, detail: judged.detail ?? facts.detail }, signs, lastWords };

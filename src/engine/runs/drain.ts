@@ -13,8 +13,8 @@ import type { AgentSignal, RunHandle, RunProcess } from "../../ports/backend.js"
 import type { Clock } from "../../ports/clock.js";
 import type { NewEvent } from "../../ports/store.js";
 import { withDeadline } from "../waiting.js";
-import type { LiveRun } from "./agent-state.js";
 import { endTree, processKey, type TreeEnd, type TreeEnding } from "./end-tree.js";
+import type { SessionRun } from "./run.js";
 
 const DRAIN_POLL_MS = 250;
 /** How long the exit report of a process that is gone may take. */
@@ -50,7 +50,7 @@ export function drainStepsOf(
 }
 
 export async function drainRun(
-	live: LiveRun,
+	run: SessionRun,
 	timeoutMs: number,
 	clock: Clock,
 	ways: DrainSteps,
@@ -58,10 +58,10 @@ export async function drainRun(
 	const untilMs = clock.now().steadyMs + timeoutMs;
 	const onKill = () => ways.onStep("sigkill");
 	const ending = { untilMs, asked: new Set<string>(), onKill, isCalledOff: false };
-	if (live.handle !== null) await climb(live, live.handle, ending, clock, ways);
-	const end = await endTree(live, clock, ending);
+	if (run.handle !== null) await climb(run, run.handle, ending, clock, ways);
+	const end = await endTree(run, clock, ending);
 	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
-	await withDeadline(clock, live.ended.promise, EXIT_REPORT_MS);
+	await withDeadline(clock, run.ended.promise, EXIT_REPORT_MS);
 	return drainedAs(end);
 }
 
@@ -79,7 +79,7 @@ const SIGNALS: Readonly<Partial<Record<DrainStep, AgentSignal>>> = {
 
 /** Runs until the agent's own process is gone, or the time is up. */
 async function climb(
-	live: LiveRun,
+	run: SessionRun,
 	handle: RunHandle,
 	{ untilMs, asked }: TreeEnding,
 	clock: Clock,
@@ -95,24 +95,24 @@ async function climb(
 		if (signal === undefined && activity() !== "busy") continue;
 		await onStep(step);
 		if (signal !== undefined) {
-			const reached = await live.backend.signal(handle, signal);
+			const reached = await run.backend.signal(handle, signal);
 			if (signal === "SIGTERM") for (const each of reached) asked.add(processKey(each));
 		} else if (step === "esc" || step === "ctrl_c") {
-			await live.backend.input(handle, Buffer.from(KEY_BYTES[step])).catch(() => {});
+			await run.backend.input(handle, Buffer.from(KEY_BYTES[step])).catch(() => {});
 		}
 		// Half of the remaining time for each step, and all of it for the last.
 		const shareMs = isLast ? left() : left() / 2;
 		const waitMs =
 			signal === undefined && step !== "turn" ? Math.min(shareMs, KEY_MS_MAX) : shareMs;
 		const isOver = signal === undefined ? () => activity() !== "busy" : () => false;
-		if (await endsWithin(live, handle, waitMs, clock, isOver)) return;
+		if (await endsWithin(run, handle, waitMs, clock, isOver)) return;
 	}
-	await endsWithin(live, handle, left(), clock, () => false);
+	await endsWithin(run, handle, left(), clock, () => false);
 }
 
 /** Checks at least once, even without any time. */
 async function endsWithin(
-	live: LiveRun,
+	run: SessionRun,
 	handle: RunHandle,
 	timeoutMs: number,
 	clock: Clock,
@@ -120,10 +120,10 @@ async function endsWithin(
 ): Promise<boolean> {
 	const untilMs = clock.now().steadyMs + timeoutMs;
 	for (;;) {
-		if ((await live.backend.isRunning(handle)) === false) return true;
+		if ((await run.backend.isRunning(handle)) === false) return true;
 		const leftMs = untilMs - clock.now().steadyMs;
 		if (leftMs <= 0 || isOver()) return false;
-		const waited = await withDeadline(clock, live.ended.promise, Math.min(DRAIN_POLL_MS, leftMs));
+		const waited = await withDeadline(clock, run.ended.promise, Math.min(DRAIN_POLL_MS, leftMs));
 		if (waited === "done") return true;
 	}
 }

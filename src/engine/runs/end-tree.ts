@@ -9,7 +9,7 @@
 import type { RunProcess, RunReference } from "../../ports/backend.js";
 import type { Clock } from "../../ports/clock.js";
 import { pass } from "../waiting.js";
-import type { LiveRun } from "./agent-state.js";
+import type { SessionRun } from "./run.js";
 
 const LOOK_MS_MIN = 20;
 const LOOK_MS_MAX = 250;
@@ -39,29 +39,29 @@ export interface TreeEnding {
 
 export const processKey = ({ pid, startTime }: RunProcess) => `${pid} ${startTime}`;
 
-function referenceTo({ runId, handle, exitSeen }: LiveRun): RunReference {
+function referenceTo({ runId, handle, exitSeen }: SessionRun): RunReference {
 	return { runId, handle, justExited: exitSeen };
 }
 
 /** Whether no process of the run is alive. Also false if that is unknown. */
-export async function isTreeGone(live: LiveRun): Promise<boolean> {
-	if (live.treeGone) return true;
+export async function isTreeGone(run: SessionRun): Promise<boolean> {
+	if (run.treeGone) return true;
 	for (let look = 0; look < EMPTY_LOOKS; look++) {
-		const found = await live.backend.processes(referenceTo(live)).catch(() => null);
+		const found = await run.backend.processes(referenceTo(run)).catch(() => null);
 		if (!found?.ok || found.processes.length > 0) return false;
 	}
 	return true;
 }
 
-export async function endTree(live: LiveRun, clock: Clock, ending: TreeEnding): Promise<TreeEnd> {
-	const { backend } = live;
-	const run = referenceTo(live);
+export async function endTree(run: SessionRun, clock: Clock, ending: TreeEnding): Promise<TreeEnd> {
+	const { backend } = run;
+	const reference = referenceTo(run);
 	const seen = new Map<string, RunProcess>();
 	let emptyLooks = 0;
 	let waitMs = LOOK_MS_MIN;
 	let hasAskedLate = false;
 	for (;;) {
-		const found = await backend.processes(run);
+		const found = await backend.processes(reference);
 		const isOver = clock.now().steadyMs >= ending.untilMs;
 		const processes = found.ok ? found.processes : [];
 		for (const each of processes) seen.set(processKey(each), each);
@@ -75,14 +75,14 @@ export async function endTree(live: LiveRun, clock: Clock, ending: TreeEnding): 
 		hasAskedLate = isOver;
 		if (fresh.length > 0) {
 			for (const each of fresh) ending.asked.add(processKey(each));
-			await backend.signalEach(run, fresh, "SIGTERM");
+			await backend.signalEach(reference, fresh, "SIGTERM");
 		}
 		if (isOver) continue;
 		await pass(clock, Math.min(waitMs, Math.max(0, ending.untilMs - clock.now().steadyMs)));
 		waitMs = Math.min(waitMs * 2, LOOK_MS_MAX);
 	}
 	await ending.onKill();
-	const killed = await backend.kill(run);
+	const killed = await backend.kill(reference);
 	if (!killed.ok) return { gone: false, reason: killed.reason };
 	return { gone: true, found: [...seen.values()], killed: killed.killed };
 }

@@ -3,11 +3,9 @@
  */
 
 import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.js";
-import type { StoredExit } from "../../ports/store.js";
-import { startEffectKey, toStoredRun } from "./agent-record.js";
-import { continuesConversation, type LiveRun } from "./agent-state.js";
 import type { LifeWorld } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
+import { type SessionRun, toStoredRun } from "./run.js";
 import { takeConversation } from "./run-conversation.js";
 
 export type Launched =
@@ -16,47 +14,19 @@ export type Launched =
 	/** The backend could not determine whether it has started. */
 	| { readonly outcome: "unknown" };
 
-/** Why an agent does not run whose start is recorded. */
-export const STARTING = "starting";
-
-/** The intent is recorded before the start, so that a start that was never confirmed is found. */
-export async function recordIntent(
-	kept: PersistedAgent,
-	live: LiveRun,
-	lastExit: StoredExit | null,
-): Promise<void> {
-	const { id } = kept.now;
-	// A parked agent counts its restart when it starts.
-	const restarts = kept.now.restarts + (lastExit?.cause === "usage_limit" ? 1 : 0);
-	await kept.save({ reason: STARTING, restarts }, [], (transaction) => {
-		transaction.putRun(toStoredRun(id, live, "intended"));
-		transaction.removeEffect(startEffectKey(id));
-	});
-}
-
-export function startedEvent(
-	live: LiveRun,
-	{ handle }: { readonly handle: RunHandle },
-	lastExit: StoredExit | null,
-) {
-	const withContinue = continuesConversation(live, lastExit);
-	const data = { pid: handle.process.pid, with_continue: withContinue };
-	return { type: "agent.started", data } as const;
-}
-
 export async function launchRun(
 	world: LifeWorld,
-	kept: PersistedAgent,
-	live: LiveRun,
+	agent: PersistedAgent,
+	run: SessionRun,
 ): Promise<Launched> {
-	const ready = await prepareRun(world, kept, live).catch((error: unknown) =>
+	const ready = await prepareRun(world, agent, run).catch((error: unknown) =>
 		// Nothing has started yet: a full disk or a failing store must not leave the agent starting
 		// forever.
 		failed(false, `cannot prepare the start: ${messageOf(error)}`),
 	);
 	if ("outcome" in ready) return ready;
-	const started = await live.backend
-		.start({ ...ready.request, runId: live.runId })
+	const started = await run.backend
+		.start({ ...ready.request, runId: run.runId })
 		.catch(() => "unknown" as const);
 	if (started === "unknown") return { outcome: "unknown" };
 	if (!started.ok) return { outcome: "failed", failure: started.failure };
@@ -65,29 +35,29 @@ export async function launchRun(
 
 async function prepareRun(
 	world: LifeWorld,
-	kept: PersistedAgent,
-	live: LiveRun,
+	agent: PersistedAgent,
+	run: SessionRun,
 ): Promise<Launched | { readonly request: Omit<StartRequest, "runId"> }> {
-	const { spec, conversation = null } = kept.now;
-	const { withContinue, runId } = live;
+	const { spec, conversation = null } = agent.now;
+	const { withContinue, runId } = run;
 	const prepared = await world.prepare(spec, { withContinue, conversation });
 	if (!prepared.ok) return failed(true, prepared.detail);
 	const taken = await takeConversation(
 		world.sessions,
-		kept.now,
+		agent.now,
 		runId,
 		prepared.conversation ?? null,
 	);
 	if (!taken.ok) return failed(false, taken.detail);
 	if (taken.conversation !== null) {
-		live.conversation = taken.conversation;
+		run.conversation = taken.conversation;
 		const { id, mode } = taken.conversation;
 		const data = { conversation: id, mode };
 		// Before the start, so that the next daemon resumes exactly this conversation.
-		await kept.save(
+		await agent.save(
 			{ conversation: id },
-			[{ type: "agent.conversation", agent: kept.now.id, run_id: runId, data }],
-			(transaction) => transaction.putRun(toStoredRun(kept.now.id, live, "intended")),
+			[{ type: "agent.conversation", agent: agent.now.id, run_id: runId, data }],
+			(transaction) => transaction.putRun(toStoredRun(agent.now.id, run, "intended")),
 		);
 	}
 	return { request: prepared.request };

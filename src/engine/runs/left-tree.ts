@@ -5,17 +5,15 @@
 
 import type { NewEvent } from "../../ports/store.js";
 import { scheduleLong } from "../waiting.js";
-import { leftoversEvent, toStoredRun } from "./agent-record.js";
-import type { LiveRun } from "./agent-state.js";
+import { leftoversEvent } from "./agent-record.js";
 import { endTree, type TreeEnd, type TreeEnding } from "./end-tree.js";
 import type { LifeWorld } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
+import { type SessionRun, toStoredRun } from "./run.js";
 
 const TRY_AGAIN_MS = 10_000;
 
 export interface LeftTreeNews {
-	/** Runs a change of the agent in its mailbox. */
-	readonly inTurn: (task: () => Promise<void>) => Promise<void>;
 	/** The tree is gone and that is recorded. `wasStuck`: it could not be proven before. */
 	readonly onGone: (wasStuck: boolean) => void;
 	/** The tree cannot be proven gone for now. */
@@ -23,19 +21,19 @@ export interface LeftTreeNews {
 }
 
 export class LeftTree {
-	readonly #live: LiveRun;
+	readonly #run: SessionRun;
 	readonly #world: LifeWorld;
-	readonly #kept: PersistedAgent;
+	readonly #agent: PersistedAgent;
 	readonly #news: LeftTreeNews;
 	#ending: TreeEnding | null = null;
 	#attempt: Promise<TreeEnd> | null = null;
 	#cancelRetry = () => {};
 	#stuck: string | null = null;
 
-	constructor(live: LiveRun, world: LifeWorld, kept: PersistedAgent, news: LeftTreeNews) {
-		this.#live = live;
+	constructor(run: SessionRun, world: LifeWorld, agent: PersistedAgent, news: LeftTreeNews) {
+		this.#run = run;
 		this.#world = world;
-		this.#kept = kept;
+		this.#agent = agent;
 		this.#news = news;
 	}
 
@@ -68,36 +66,36 @@ export class LeftTree {
 			isCalledOff: false,
 		};
 		this.#ending = ending;
-		const end = await endTree(this.#live, clock, ending).catch(
+		const end = await endTree(this.#run, clock, ending).catch(
 			(error: Error): TreeEnd => ({ gone: false, reason: error.message }),
 		);
 		this.#attempt = null;
 		this.#ending = null;
 		if (ending.isCalledOff) return end;
 		const durationMs = clock.now().steadyMs - sinceMs;
-		await this.#news.inTurn(() =>
+		await this.#agent.inTurn(() =>
 			end.gone ? this.#recordGone(end, durationMs) : this.#recordStuck(end.reason),
 		);
 		if (!end.gone) {
-			const again = () => void this.end(0).catch((error) => onError(this.#kept.now.id, error));
+			const again = () => void this.end(0).catch((error) => onError(this.#agent.now.id, error));
 			this.#cancelRetry = scheduleLong(clock, TRY_AGAIN_MS, again);
 		}
 		return end;
 	}
 
 	async #recordGone(end: Extract<TreeEnd, { gone: true }>, durationMs: number): Promise<void> {
-		const { id } = this.#kept.now;
-		const events = end.found.length === 0 ? [] : [leftoversEvent(id, this.#live, end, durationMs)];
-		await recordTreeGone(this.#kept, this.#live, events);
+		const { id } = this.#agent.now;
+		const events = end.found.length === 0 ? [] : [leftoversEvent(id, this.#run, end, durationMs)];
+		await recordTreeGone(this.#agent, this.#run, events);
 		this.#news.onGone(this.#stuck !== null);
 	}
 
 	async #recordStuck(why: string): Promise<void> {
 		const reason = `processes of its last run cannot be killed: ${why}`;
-		const about = { agent: this.#kept.now.id, run_id: this.#live.runId };
+		const about = { agent: this.#agent.now.id, run_id: this.#run.runId };
 		const event: NewEvent = { ...about, type: "agent.leftovers_stuck", data: { reason } };
 		// Once, not at every attempt.
-		if (this.#stuck === null) await this.#kept.save({ reason }, [event]);
+		if (this.#stuck === null) await this.#agent.save({ reason }, [event]);
 		this.#stuck = reason;
 		this.#news.onStuck();
 	}
@@ -105,17 +103,17 @@ export class LeftTree {
 
 /** No process of a run is alive: it has ended, and the backend can forget it. */
 export async function recordTreeGone(
-	kept: PersistedAgent,
-	live: LiveRun,
+	agent: PersistedAgent,
+	run: SessionRun,
 	events: readonly NewEvent[],
 ): Promise<void> {
-	await kept.save({}, events, (transaction) =>
-		transaction.putRun(toStoredRun(kept.now.id, live, "ended")),
+	await agent.save({}, events, (transaction) =>
+		transaction.putRun(toStoredRun(agent.now.id, run, "ended")),
 	);
-	forgetRun(live);
+	forgetRun(run);
 }
 
 /** The backend's own bookkeeping; if it fails, the record is just kept longer. */
-export function forgetRun({ backend, runId }: LiveRun): void {
+export function forgetRun({ backend, runId }: SessionRun): void {
 	backend.forget(runId).catch(() => {});
 }

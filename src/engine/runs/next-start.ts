@@ -12,15 +12,15 @@ export interface WantedStart {
 
 export class NextStart {
 	readonly #clock: Clock;
-	/** Called when the start is requested. */
-	readonly #onWanted: () => void;
+	/** Called when the planned time has come. */
+	readonly #onDue: () => void;
 	#wanted: WantedStart | null = null;
 	#plannedAtMs: number | null = null;
 	#cancel = () => {};
 
-	constructor(clock: Clock, onWanted: () => void) {
+	constructor(clock: Clock, onDue: () => void) {
 		this.#clock = clock;
-		this.#onWanted = onWanted;
+		this.#onDue = onDue;
 	}
 
 	get isWanted(): boolean {
@@ -36,16 +36,14 @@ export class NextStart {
 	ask(withContinue: boolean): Promise<StartOutcome> {
 		this.#cancelPlan();
 		this.#wanted ??= { withContinue, outcome: createSignal() };
-		const { promise } = this.#wanted.outcome;
-		this.#onWanted();
-		return promise;
+		return this.#wanted.outcome.promise;
 	}
 
 	plan({ afterMs, dueAtMs }: PlannedStart): void {
 		this.#cancelPlan();
-		if (afterMs <= 0) return void this.ask(true);
+		if (afterMs <= 0) return void this.#onDue();
 		this.#plannedAtMs = dueAtMs;
-		this.#cancel = scheduleLong(this.#clock, afterMs, () => void this.ask(true));
+		this.#cancel = scheduleLong(this.#clock, afterMs, this.#onDue);
 	}
 
 	/** Takes the requested start and clears it. */

@@ -1,23 +1,40 @@
-/** An agent's record: changed only together with the store, and visible only when that is durable. */
+/**
+ * An agent's record: changed only together with the store, and visible only when that is durable. All
+ * changes go through its mailbox, so they never overtake each other.
+ */
 
 import type { Clock } from "../../ports/clock.js";
-import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
+import type { NewEvent, Store, StoredExit, StoreTransaction } from "../../ports/store.js";
+import { createMailbox } from "../mailbox.js";
 import { putAgent } from "./agent-record.js";
 import type { Agent } from "./agent-state.js";
 
 export class PersistedAgent {
 	readonly #store: Store;
 	readonly #clock: Clock;
+	readonly #mailbox = createMailbox();
 	#agent: Agent;
+	/** The last recorded exit of its runs. */
+	lastExit: StoredExit | null;
 
-	constructor(agent: Agent, { store, clock }: { readonly store: Store; readonly clock: Clock }) {
+	constructor(
+		agent: Agent,
+		lastExit: StoredExit | null,
+		{ store, clock }: { readonly store: Store; readonly clock: Clock },
+	) {
 		this.#agent = agent;
+		this.lastExit = lastExit;
 		this.#store = store;
 		this.#clock = clock;
 	}
 
 	get now(): Agent {
 		return this.#agent;
+	}
+
+	/** Runs a change of the agent after all earlier ones. */
+	inTurn<T>(task: () => Promise<T>): Promise<T> {
+		return this.#mailbox.run(task);
 	}
 
 	/** Makes a change durable together with its events, then visible. */

@@ -8,9 +8,11 @@ import type { AgentSign } from "../../core/sign.js";
 import type { ConversationLease } from "../../ports/adapter.js";
 import type { ProcessIdentity } from "../../ports/backend.js";
 import type { NewEvent, RunConversation } from "../../ports/store.js";
-import type { Agent, LiveRun } from "./agent-state.js";
+import type { Agent } from "./agent-state.js";
 import type { ClassifiedRun } from "./classify-run.js";
-import type { SessionWorld } from "./life-world.js";
+import type { PersistedAgent } from "./persisted-agent.js";
+import { type SessionRun, toStoredRun } from "./run.js";
+import type { SessionWorld } from "./session-world.js";
 
 export type TakenConversation =
 	| { readonly ok: true; readonly conversation: RunConversation | null }
@@ -42,7 +44,7 @@ export async function bindConversation(
 /** Releases the lease of a run that has no process; while this daemon lives, no other daemon can take it over. */
 export async function releaseConversation(
 	{ leases }: SessionWorld,
-	{ conversation }: LiveRun,
+	{ conversation }: SessionRun,
 ): Promise<void> {
 	if (conversation?.lease) await leases.release(conversation.lease);
 }
@@ -53,39 +55,46 @@ function reportedConversation({ id }: RunConversation, signs: readonly AgentSign
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
 }
 
-/** The conversation that the CLI has reported, with its lease; null if there is nothing new. */
-export async function readConversation(
+/**
+ * The CLI has reported its conversation: from now on the agent resumes this one, and holds its lease.
+ */
+export async function recordConversation(
 	sessions: SessionWorld,
-	agent: Agent,
-	{ runId, conversation, handle }: LiveRun,
+	agent: PersistedAgent,
+	run: SessionRun,
 	id: string,
-): Promise<RunConversation | null> {
-	if (conversation === null || conversation.id !== null || handle === null) return null;
+): Promise<void> {
+	const { runId, conversation, handle } = run;
+	if (conversation === null || conversation.id !== null || handle === null) return;
 	// Some CLIs report background conversations, which cannot be resumed.
-	if ((await sessions.isRecorded(agent.spec, id)) === false) return null;
-	const taken = await takeConversation(sessions, agent, runId, { mode: conversation.mode, id });
-	if (!taken.ok || taken.conversation === null) return null;
+	if ((await sessions.isRecorded(agent.now.spec, id)) === false) return;
+	const start = { mode: conversation.mode, id };
+	const taken = await takeConversation(sessions, agent.now, runId, start);
+	if (!taken.ok || taken.conversation === null) return;
 	await bindConversation(sessions, taken.conversation.lease, handle.process);
-	return taken.conversation;
+	run.conversation = taken.conversation;
+	await agent.save({ conversation: id }, [], (transaction) =>
+		transaction.putRun(toStoredRun(agent.now.id, run, "running")),
+	);
 }
 
 /** The consequences of a run's end for its conversation. */
 export async function endConversation(
 	sessions: SessionWorld,
 	{ id: agentId, spec }: Agent,
-	live: LiveRun,
-	judged: ClassifiedRun,
+	run: SessionRun,
+	classified: ClassifiedRun,
 ): Promise<{ readonly changes: Partial<Agent>; readonly events: readonly NewEvent[] }> {
 	const { adapterOf, isRecorded } = sessions;
-	const { runId, conversation } = live;
+	const { runId, conversation } = run;
 	const none = { changes: {}, events: [] };
-	const { report, lastWords } = judged;
+	const { report, lastWords } = classified;
 	if (conversation === null) return none;
-	await releaseConversation(sessions, live);
-	const told = reportedConversation(conversation, judged.signs);
+	await releaseConversation(sessions, run);
+	const reported = reportedConversation(conversation, classified.signs);
 	// Some CLIs report background conversations, which cannot be resumed.
-	if (told !== null && (await isRecorded(spec, told).catch(() => null)) !== false) {
-		return { changes: { conversation: told }, events: [] };
+	if (reported !== null && (await isRecorded(spec, reported).catch(() => null)) !== false) {
+		return { changes: { conversation: reported }, events: [] };
 	}
 	const { id, mode } = conversation;
 	if (mode !== "resume" || id === null || report.code === 0) return none;

@@ -12,7 +12,22 @@ import {
 import type { Clock } from "../../ports/clock.js";
 import type { AttemptEnd, Worker } from "../../ports/executor.js";
 import { createSignal, scheduleLong } from "../waiting.js";
-import type { Slot } from "./worker-slot.js";
+import { newRun, type Run } from "./run.js";
+
+/** One process of the pool. */
+export interface WorkerRun extends Run {
+	/** Null until it has started. */
+	worker: Worker | null;
+	/** Cancels the stop for which it is idle; it got a request. */
+	cancelIdle: () => void;
+	/** Stops watching it; it has ended. */
+	unwatch: () => void;
+}
+
+export function newWorkerRun(runId: string, intendedAtMs: number): WorkerRun {
+	const nothing = () => {};
+	return { ...newRun(runId, intendedAtMs), worker: null, cancelIdle: nothing, unwatch: nothing };
+}
 
 export interface PoolWorld {
 	readonly clock: Clock;
@@ -25,7 +40,7 @@ export interface PoolWorld {
 
 export class WorkerPool {
 	/** In the order of their starts. */
-	readonly slots = new Map<string, Slot>();
+	readonly runs = new Map<string, WorkerRun>();
 	readonly #world: PoolWorld;
 	/** The wanted number of processes. */
 	#target = 0;
@@ -38,7 +53,7 @@ export class WorkerPool {
 
 	/** Whether there are fewer processes than wanted. */
 	get isShort(): boolean {
-		return this.slots.size < this.#target;
+		return this.runs.size < this.#target;
 	}
 
 	/** Starts processes up to the minimum. */
@@ -88,7 +103,7 @@ export class WorkerPool {
 
 	#idlest(): Worker | null {
 		let idlest: Worker | null = null;
-		for (const { worker } of this.slots.values()) {
+		for (const { worker } of this.runs.values()) {
 			if (worker?.isOpen !== true) continue;
 			if (idlest === null || worker.pending < idlest.pending) idlest = worker;
 		}
@@ -97,9 +112,9 @@ export class WorkerPool {
 
 	#grow(): void {
 		const { max, min } = this.#world.spec().workers;
-		const starting = [...this.slots.values()].some(({ worker }) => worker === null);
-		if (starting || this.slots.size >= max || this.#world.refused() !== null) return;
-		this.#target = Math.max(min, this.slots.size + 1);
+		const starting = [...this.runs.values()].some(({ worker }) => worker === null);
+		if (starting || this.runs.size >= max || this.#world.refused() !== null) return;
+		this.#target = Math.max(min, this.runs.size + 1);
 		this.#world.wantMore();
 	}
 
@@ -109,29 +124,28 @@ export class WorkerPool {
 		{ leftMs, lateMs }: { readonly leftMs: number; readonly lateMs: number },
 		signal: AbortSignal,
 	): Promise<AttemptEnd> {
-		const slot = this.slots.get(worker.runId);
-		slot?.busy();
+		const run = this.runs.get(worker.runId);
+		run?.cancelIdle();
 		const end = await worker.ask(request, Math.max(1, leftMs), signal, lateMs);
 		const lookIfIdle = () => {
-			if (slot !== undefined && worker.pending === 0) this.#becameIdle(slot);
+			if (run !== undefined && worker.pending === 0) this.#becameIdle(run);
 		};
 		if (end.over === undefined) lookIfIdle();
 		else void end.over.then(lookIfIdle);
 		return end;
 	}
 
-	#becameIdle(slot: Slot): void {
+	#becameIdle(run: WorkerRun): void {
 		const { workers, drain } = this.#world.spec();
-		const staying = () => [...this.slots.values()].filter(({ askedBy }) => askedBy === null).length;
+		const staying = () => [...this.runs.values()].filter(({ askedBy }) => askedBy === null).length;
 		if (staying() <= workers.min) return;
-		slot.idleAfter(
-			scheduleLong(this.#world.clock, workers.idleMs, () => {
-				if (slot.worker?.pending !== 0 || staying() <= workers.min) return;
-				slot.askedBy = "reeve";
-				this.#target = Math.max(workers.min, staying());
-				void slot.worker.stop(drain.timeoutMs);
-			}),
-		);
+		run.cancelIdle();
+		run.cancelIdle = scheduleLong(this.#world.clock, workers.idleMs, () => {
+			if (run.worker?.pending !== 0 || staying() <= workers.min) return;
+			run.askedBy = "reeve";
+			this.#target = Math.max(workers.min, staying());
+			void run.worker.stop(drain.timeoutMs);
+		});
 	}
 
 	#nextChange(withinMs: number, signal: AbortSignal): Promise<void> {

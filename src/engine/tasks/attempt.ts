@@ -3,8 +3,8 @@
 import { type ActionRequest, classifyProcessFailure, type Outcome } from "../../core/outcome.js";
 import type { AttemptEnd } from "../../ports/executor.js";
 import type { StoredAttempt, StoredTask } from "../../ports/task-store.js";
-import type { CallableSpec } from "./calls-world.js";
 import { stepTask, type TaskStep } from "./task-state.js";
+import type { CallableSpec } from "./tasks-world.js";
 
 /** The error of the last attempt, as text, if there was one. */
 export function lastErrorOf({ attempts, error }: StoredTask): readonly string[] {

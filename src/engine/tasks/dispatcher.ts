@@ -17,11 +17,11 @@ import { scheduleLong } from "../waiting.js";
 import { beginAttempt, endedAttempt, lastErrorOf, requestFor, withoutLimits } from "./attempt.js";
 import { type Book, type Change, replaceIn } from "./book.js";
 import type { Breakers, BreakerWrite } from "./breakers.js";
-import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
 import { CircuitGate } from "./circuit-gate.js";
 import { advancePlan, type PlanWorld } from "./plan-steps.js";
 import { ReadyQueue } from "./ready-queue.js";
 import { stepTask, type TaskStep, taskErrorOf, untriedError } from "./task-state.js";
+import { type CallableSpec, callable, type TasksWorld } from "./tasks-world.js";
 import { UnderWay } from "./under-way.js";
 
 /** The delay before storing an outcome is retried. */
@@ -29,7 +29,7 @@ const STORE_AGAIN_MS = 1_000;
 const ACCOUNT_LOOK_MS = 1_000;
 
 export class Dispatcher {
-	readonly #world: CallsWorld;
+	readonly #world: TasksWorld;
 	readonly #book: Book;
 	readonly #breakers: Breakers;
 	readonly #gate: CircuitGate;
@@ -43,7 +43,7 @@ export class Dispatcher {
 	/** Running attempts are left to the next daemon. */
 	#abandoned = false;
 
-	constructor(world: CallsWorld, book: Book, breakers: Breakers) {
+	constructor(world: TasksWorld, book: Book, breakers: Breakers) {
 		this.#world = world;
 		this.#book = book;
 		this.#breakers = breakers;
@@ -101,6 +101,11 @@ export class Dispatcher {
 		);
 	}
 
+	/** How many attempts of an agent run now. */
+	runningOf(agentId: string): number {
+		return this.#underWay.ofAgent(agentId);
+	}
+
 	get isClosed(): boolean {
 		return this.#closed;
 	}
@@ -134,7 +139,7 @@ export class Dispatcher {
 	}
 
 	#specOf(agentId: string): CallableSpec | null {
-		return callable(this.#world.specOf(agentId));
+		return callable(this.#world.agents.specOf(agentId));
 	}
 
 	#mayServe(agentId: string): boolean {
@@ -145,7 +150,7 @@ export class Dispatcher {
 		const limit = spec?.concurrency ?? 1;
 		const underWay = this.#underWay.ofAgent(agentId);
 		if (underWay >= limit) return false;
-		const may = this.#world.mayCall(agentId, underWay);
+		const may = this.#world.agents.mayCall(agentId, underWay);
 		if (!may) this.#lookLater();
 		return may;
 	}
@@ -166,7 +171,7 @@ export class Dispatcher {
 			this.#giveUp(task, `${agentId} no longer exists or no longer accepts requests`);
 			return;
 		}
-		const spent = this.#world.overBudget(agentId);
+		const spent = this.#world.agents.overBudget(agentId);
 		if (spent !== null) {
 			this.#giveUp(task, `${agentId} cannot be called: ${spent}`);
 			return;
@@ -202,7 +207,7 @@ export class Dispatcher {
 
 	#untilOver(taskId: string, attempt: Promise<void>): void {
 		attempt
-			.catch((error: unknown) => this.#world.onError(`task ${taskId}`, error))
+			.catch((error: unknown) => this.#world.log.failed(taskId, error))
 			.finally(() => {
 				this.#underWay.remove(taskId);
 				this.pump();
@@ -242,7 +247,7 @@ export class Dispatcher {
 					stepTask(current, letter, change.atMs, { reason, with: { error } }),
 				);
 			})
-			.catch((error: unknown) => this.#world.onError(`task ${task.taskId}`, error));
+			.catch((error: unknown) => this.#world.log.failed(task.taskId, error));
 	}
 
 	async #run(
@@ -273,7 +278,7 @@ export class Dispatcher {
 		const request = requestFor(begun, spec, input?.payload ?? null, input?.context ?? null);
 		const signal = this.#underWay.signalOf(begun.taskId);
 		const order = { spec, runId, request, timeoutMs: begun.timeoutMs };
-		const end = await this.#world.perform(order, signal);
+		const end = await this.#world.agents.perform(order, signal);
 		// An attempt that was killed without being cancelled ended with its daemon: the next one decides.
 		const left = this.#abandoned || (end.outcome === null && !signal.aborted);
 		if (!left) await this.#settleSurely(begun, permit, end);
@@ -303,7 +308,7 @@ export class Dispatcher {
 				return;
 			} catch (error) {
 				if (this.#closed) throw error;
-				this.#world.onError(`task ${task.taskId}`, error);
+				this.#world.log.failed(task.taskId, error);
 				await new Promise<void>((resolve) => this.#world.clock.schedule(STORE_AGAIN_MS, resolve));
 			}
 		}
@@ -344,7 +349,7 @@ export class Dispatcher {
 		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
 		// A line for each success would crowd out everything else in the log; the task's record contains
 		// them.
-		if (!outcome.ok) change.after(() => this.#world.log(decision.reason, ids));
+		if (!outcome.ok) change.after(() => this.#world.log.attemptFailed(decision.reason, ids));
 		return decision;
 	}
 

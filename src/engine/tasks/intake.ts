@@ -10,7 +10,6 @@ import { renderElapsed } from "../../core/units.js";
 import type { StoredTask } from "../../ports/task-store.js";
 import type { Book } from "./book.js";
 import type { Breakers } from "./breakers.js";
-import { type CallableSpec, type CallsWorld, callable } from "./calls-world.js";
 import type { Dispatcher } from "./dispatcher.js";
 import { advancePlan } from "./plan-steps.js";
 import {
@@ -23,19 +22,20 @@ import {
 	type TaskSubmission,
 } from "./submission.js";
 import { aboutTask } from "./task-state.js";
+import { type CallableSpec, callable, type TasksWorld } from "./tasks-world.js";
 
 /** The maximum number of open tasks (A6). */
 const OPEN_TASKS_MAX = 100_000;
 
 export class Intake {
-	readonly #world: CallsWorld;
+	readonly #world: TasksWorld;
 	readonly #book: Book;
 	readonly #dispatcher: Dispatcher;
 	readonly #breakers: Breakers;
 	/** Submissions in progress, by their idempotency key. */
 	readonly #submitting = new Map<string, Promise<string>>();
 
-	constructor(world: CallsWorld, book: Book, dispatcher: Dispatcher, breakers: Breakers) {
+	constructor(world: TasksWorld, book: Book, dispatcher: Dispatcher, breakers: Breakers) {
 		this.#world = world;
 		this.#book = book;
 		this.#dispatcher = dispatcher;
@@ -149,11 +149,11 @@ export class Intake {
 	}
 
 	#callable(agentId: string): CallableSpec {
-		const known = this.#world.specOf(agentId);
+		const known = this.#world.agents.specOf(agentId);
 		if (known === null) throw new ReeveError("agent_not_found", `unknown agent ${agentId}`);
 		const spec = callable(known);
 		if (spec === null) throw new ReeveError("not_callable", `${agentId} accepts no requests`);
-		const spent = this.#world.overBudget(agentId);
+		const spent = this.#world.agents.overBudget(agentId);
 		if (spent !== null)
 			throw new ReeveError("over_budget", `${agentId} cannot be called: ${spent}`);
 		return spec;

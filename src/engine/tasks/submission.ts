@@ -11,7 +11,7 @@ import type { FailureMode } from "../../core/plan.js";
 import { findReferences } from "../../core/template.js";
 import type { StoreRequest } from "../../ports/store.js";
 import type { StoredPlan, StoredTask, TaskInput } from "../../ports/task-store.js";
-import type { CallableSpec } from "./calls-world.js";
+import type { CallableSpec } from "./tasks-world.js";
 
 /** One request to a call or worker agent. */
 export interface TaskSubmission {

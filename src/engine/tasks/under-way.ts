@@ -1,6 +1,6 @@
 /** Running attempts: how many there are of each agent and of each kind, and how to cancel them. */
 
-import type { CallableSpec } from "./calls-world.js";
+import type { CallableSpec } from "./tasks-world.js";
 
 interface Running {
 	readonly agentId: string;

@@ -8,7 +8,7 @@ import { decideAccess, type Holds, limitOf, type RouteNeed, seesAgent } from "..
 import { ReeveError } from "../../core/errors.js";
 import type { RouteSpec } from "../contract/route.js";
 import type { FailureLimit } from "./failure-limit.js";
-import { checkHost, checkOrigin, type Via } from "./places.js";
+import { checkHost, checkOrigin, isNavigation, type Via } from "./places.js";
 import type { TokenInfo, Tokens } from "./tokens.js";
 
 /** The caller, for handlers and for the audit log. */
@@ -103,7 +103,9 @@ export function createGate(
 		admit(request, via, route, params) {
 			checkHost(request, via);
 			const caller = route.access === "public" ? NOBODY : identify(request, via);
-			checkOrigin(request, via, caller.type === "session");
+			if (route.opened !== true || !isNavigation(request)) {
+				checkOrigin(request, via, caller.type === "session");
+			}
 			const need: RouteNeed = {
 				access: route.access,
 				agents: route.agents ?? "none",

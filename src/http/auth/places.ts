@@ -50,6 +50,18 @@ export function checkOrigin(request: IncomingMessage, via: Via, byCookie: boolea
 	if (byCookie && acts && origin === undefined) refuse("nowhere");
 }
 
+/**
+ * Whether a person opened the address, for example from a chat or a mail on another site: the browser shows the answer
+ * to that person, and to no page.
+ */
+export function isNavigation({ headers }: IncomingMessage): boolean {
+	return (
+		headers.origin === undefined &&
+		headers["sec-fetch-mode"] === "navigate" &&
+		headers["sec-fetch-dest"] === "document"
+	);
+}
+
 function originsOf(via: Via): readonly string[] {
 	if (via.type === "socket") return [];
 	return via.hosts.map((host) => `${via.secure ? "https" : "http"}://${host}`);

@@ -4,7 +4,6 @@
  */
 
 import type { Engine } from "../../engine/engine.js";
-import type { Calls } from "../../engine/tasks/calls.js";
 import type { RouteName, Routes } from "../contract/routes.js";
 
 interface Request {
@@ -13,16 +12,15 @@ interface Request {
 }
 
 interface World {
-	readonly calls: Calls;
 	readonly engine: Engine;
 }
 
 type Find = (world: World, request: Request) => readonly string[];
 
 const idOf = ({ params }: Request) => (params as { readonly id: string }).id;
-const ofTask: Find = ({ calls }, request) => [calls.task(idOf(request)).task.agentId];
-const ofPlan: Find = ({ calls }, request) =>
-	calls.plan(idOf(request)).tasks.map(({ task }) => task.agentId);
+const ofTask: Find = ({ engine }, request) => [engine.tasks.task(idOf(request)).task.agentId];
+const ofPlan: Find = ({ engine }, request) =>
+	engine.tasks.plan(idOf(request)).tasks.map(({ task }) => task.agentId);
 
 const SUBJECTS: Readonly<Partial<Record<RouteName, Find>>> = {
 	"POST /api/v1/tasks": (_, { body }) => [

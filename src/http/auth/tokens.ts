@@ -23,6 +23,8 @@ export interface TokenInfo {
 	readonly createdAtMs: number;
 	readonly expiresAtMs: number | null;
 	readonly isDefault: boolean;
+	/** Null if this daemon has not seen it yet. */
+	readonly lastUsedAtMs: number | null;
 }
 
 export interface NewToken {
@@ -52,6 +54,9 @@ export interface Tokens {
 export async function openTokens(store: TokenStore, clock: Clock): Promise<Tokens> {
 	const nowMs = () => clock.now().wallMs;
 	let stored = await store.read();
+	/** Kept in memory only: a write for each request would cost more than it says. */
+	const lastUsed = new Map<string, number>();
+	const describe = (token: StoredToken) => infoOf(token, lastUsed.get(token.id) ?? null);
 	const isValid = (id: string) =>
 		stored.some((each) => each.id === id && !hasExpired(each, nowMs()));
 	const validity = createValidity(clock, isValid);
@@ -63,6 +68,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 			const tokens = withoutExcess(next(stored).filter((each) => !hasExpired(each, nowMs())));
 			await store.write(tokens).catch(refuseUnwritten);
 			stored = tokens;
+			for (const id of lastUsed.keys()) if (!isValid(id)) lastUsed.delete(id);
 			validity.check();
 		});
 		writing = done.catch(() => {});
@@ -88,7 +94,7 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 		};
 		await change((tokens) => [...tokens.filter((each) => !(isDefault && each.isDefault)), entry]);
 		if (isDefault) await store.writeDefault(token).catch(refuseUnwritten);
-		return { token, info: infoOf(entry) };
+		return { token, info: describe(entry) };
 	}
 
 	const rotateDefault = async () => {
@@ -98,11 +104,13 @@ export async function openTokens(store: TokenStore, clock: Clock): Promise<Token
 	const tokens: Tokens = {
 		find(token, kind) {
 			const found = stored.find((each) => isSame(each.hash, hashOf(token)) && each.kind === kind);
-			return found === undefined || hasExpired(found, nowMs()) ? null : infoOf(found);
+			if (found === undefined || hasExpired(found, nowMs())) return null;
+			lastUsed.set(found.id, nowMs());
+			return describe(found);
 		},
 		isValid,
 		untilInvalid: (id) => validity.until(id),
-		list: () => stored.filter((each) => !hasExpired(each, nowMs())).map(infoOf),
+		list: () => stored.filter((each) => !hasExpired(each, nowMs())).map(describe),
 		create,
 		async revoke(id) {
 			const known = stored.find((each) => each.id === id);
@@ -143,11 +151,11 @@ function withoutExcess(tokens: readonly StoredToken[]): readonly StoredToken[] {
 	return tokens.filter((each) => !dropped.has(each));
 }
 
-function infoOf(token: StoredToken): TokenInfo {
+function infoOf(token: StoredToken, lastUsedAtMs: number | null): TokenInfo {
 	const { id, name = null, kind, createdAtMs, expiresAtMs, isDefault } = token;
 	// Scopes of a future version grant nothing here.
 	const scope = parseTokenScope(token.scope) ?? { type: "agent", agent: "" };
-	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault };
+	return { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault, lastUsedAtMs };
 }
 
 /** Expiry uses wall time, which can be set, so tokens in use are checked at this interval. */

@@ -16,10 +16,19 @@ import {
 	POLICY_STATES,
 	PROCESS_STATES,
 } from "../../core/states.js";
+import { agentQuestion, finished, status } from "./attention.js";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf, scopeParams, stopped, time, timeoutMs } from "./shapes.js";
+import {
+	agentParams,
+	listOf,
+	START_OUTCOMES,
+	scopeParams,
+	stopped,
+	time,
+	timeoutMs,
+} from "./shapes.js";
 
-const exit = z
+export const exit = z
 	.object({
 		code: z.number().nullable(),
 		signal: z.string().nullable(),
@@ -48,6 +57,26 @@ const usage = z
 	.readonly()
 	.meta({ id: "Usage" });
 export type UsageJson = z.output<typeof usage>;
+
+const resources = z
+	.object({
+		memory_bytes: z.number(),
+		memory: z
+			.enum(["cgroup", "rss"])
+			.describe(
+				"`cgroup`: the memory of its control group without unused file cache. `rss`: the resident memory of its processes, which counts shared pages more than once",
+			),
+		cpu_percent: z
+			.number()
+			.nullable()
+			.describe("100 is one CPU; null until it was measured for a few seconds"),
+		processes: z.number(),
+		at: time,
+	})
+	.readonly()
+	.meta({ id: "Resources" });
+/** CPU and memory of an agent's process tree. */
+export type ResourcesJson = z.output<typeof resources>;
 
 const agentShape = z.object({
 	id: z.string(),
@@ -94,7 +123,15 @@ const agentShape = z.object({
 	ready: z.boolean(),
 	conversation: z.string().nullable().describe("the conversation that its next start resumes"),
 	usage: usage.nullable().describe("null if the agent does not report it"),
+	resources: resources
+		.nullable()
+		.describe("null if it does not run, or while no client follows events with `live=resources`"),
 	reason: z.string().describe("the reason for its state, as text"),
+	status: status.describe("the one state to show, computed from everything else"),
+	question: agentQuestion.nullable().describe("its open question; null if there is none"),
+	finished: finished
+		.nullable()
+		.describe("its last completed turn, until the next one starts; null if there is none"),
 	host: z.string(),
 	fleet_file: z.string(),
 });
@@ -138,6 +175,10 @@ const crashState = z
 				.readonly(),
 		),
 		flaps: z.number(),
+		failures: z
+			.number()
+			.exactOptional()
+			.describe("failed exits since the last stable run or clean exit"),
 		budget_spent_at: listOf(z.number()),
 		out_of_memory_at: listOf(z.number()),
 		waits: z.object({ limit: z.number(), trouble: z.number() }).readonly(),
@@ -168,18 +209,6 @@ const agentDetail = agentShape
 /** One agent with its recent exits. */
 export type AgentDetailJson = z.output<typeof agentDetail>;
 
-const START_OUTCOMES = [
-	"started",
-	"already_running",
-	"failed",
-	"halted",
-	"stopped",
-	"over_budget",
-	"not_gone",
-	"waiting",
-	"old_settings",
-] as const;
-
 export const started = z
 	.object({
 		id: z.string(),
@@ -207,6 +236,40 @@ export type RestartedJson = z.output<typeof restarted>;
 
 const stoppedAgents = z.object({ agents: listOf(stopped) });
 
+const setting = z
+	.object({
+		key: z.string().describe("as in the fleet file: `crash_policy.window`"),
+		value: z
+			.string()
+			.nullable()
+			.describe("as written in the fleet file; null for no value. Secret values are `***`"),
+		source: z
+			.enum(["agent", "project", "defaults", "default", "applied"])
+			.describe(
+				"where the fleet file sets it; `default` is Reeve's default, `applied` a value that the file has changed since",
+			),
+		at: z.string().nullable().describe("`FILE:LINE`; null if no line of the file sets it"),
+	})
+	.readonly()
+	.meta({ id: "Setting" });
+/** One setting of an agent, and its source. */
+export type SettingJson = z.output<typeof setting>;
+
+const agentConfig = z
+	.object({
+		id: z.string(),
+		fleet_file: z.string(),
+		settings: listOf(setting),
+		problem: z
+			.string()
+			.nullable()
+			.describe("why sources are missing: the file cannot be read, or has changed since"),
+	})
+	.readonly()
+	.meta({ id: "AgentConfig" });
+/** The effective settings of an agent. */
+export type AgentConfigJson = z.output<typeof agentConfig>;
+
 export const agentRoutes = defineRoutes({
 	"GET /api/v1/agents": {
 		summary: "Lists every configured agent with its state.",
@@ -219,6 +282,11 @@ export const agentRoutes = defineRoutes({
 			kind: z.enum(AGENT_KINDS).optional(),
 			process: z.enum(PROCESS_STATES).optional(),
 			policy: z.enum(POLICY_STATES).optional(),
+			ids: z
+				.string()
+				.max(10_000)
+				.optional()
+				.describe("only these agents, as `project:agent`, separated by commas"),
 			limit: z.coerce.number().int().min(1).max(1_000).optional().describe("default: all"),
 			after: z.string().max(200).optional().describe("the `next` of the previous page"),
 		}),
@@ -230,6 +298,12 @@ export const agentRoutes = defineRoutes({
 		}),
 		reply: z.object({
 			agents: listOf(agent),
+			seq: z
+				.number()
+				.optional()
+				.describe(
+					"the number of the last event before the list, to continue with the events after it; older daemons do not send it",
+				),
 			next: z.string().nullable().optional().describe("the `after` of the next page, with `limit`"),
 		}),
 		errors: [],
@@ -242,6 +316,15 @@ export const agentRoutes = defineRoutes({
 		agents: "itself",
 		params: agentParams,
 		reply: agentDetail,
+		errors: ["agent_not_found"],
+	},
+	"GET /api/v1/agents/:id/config": {
+		summary: "Returns the effective settings of an agent with their sources, without secrets.",
+		access: "read",
+		stores: "never",
+		limited: "path",
+		params: agentParams,
+		reply: agentConfig,
 		errors: ["agent_not_found"],
 	},
 	"POST /api/v1/agents/:scope/up": {
@@ -332,14 +415,5 @@ export const agentRoutes = defineRoutes({
 			desired: z.enum(["up", "down"]).optional().describe("whether the agent should run"),
 		}),
 		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full", "input_not_read"],
-	},
-	"GET /api/v1/agents/:id/screen": {
-		summary: "Returns the text on an agent's screen.",
-		access: "read",
-		stores: "never",
-		limited: "path",
-		params: agentParams,
-		reply: z.object({ text: z.string() }),
-		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},
 });

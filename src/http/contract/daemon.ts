@@ -62,6 +62,45 @@ const daemon = z
 /** The daemon as `reeve daemon status --json` shows it. */
 export type DaemonJson = z.output<typeof daemon>;
 
+const finding = z
+	.object({
+		name: z.string(),
+		status: z.enum(["ok", "warn", "fail"]),
+		detail: z.string(),
+		fix: z.string().nullable(),
+	})
+	.readonly()
+	.meta({ id: "Finding" });
+/** A check of `reeve doctor`. */
+export type FindingJson = z.output<typeof finding>;
+
+const host = z
+	.object({
+		daemon,
+		host: z.string(),
+		platform: z.string(),
+		node: z.string(),
+		cpus: z.number(),
+		load: listOf(z.number()).describe("average number of busy processes over 1, 5 and 15 minutes"),
+		memory_total_bytes: z.number(),
+		memory_free_bytes: z.number(),
+		uptime_ms: z.number(),
+		daemon_memory_bytes: z.number().describe("resident memory of the daemon"),
+		disk: z
+			.object({ path: z.string(), total_bytes: z.number(), free_bytes: z.number() })
+			.readonly()
+			.nullable()
+			.describe("the disk of the home; null if it cannot be read"),
+		database_bytes: z.number().nullable(),
+		findings: listOf(finding).nullable().describe("of `reeve doctor`; null without `findings`"),
+		findings_at: time.nullable(),
+		findings_problem: z.string().nullable().describe("why there are no findings"),
+	})
+	.readonly()
+	.meta({ id: "Host" });
+/** The state of the host, with the findings of `reeve doctor`. */
+export type HostJson = z.output<typeof host>;
+
 const testedRoute = z
 	.object({
 		name: z.string(),
@@ -108,6 +147,20 @@ export const daemonRoutes = defineRoutes({
 		stores: "never",
 		early: true,
 		reply: daemon,
+		errors: [],
+	},
+	"GET /api/v1/host": {
+		summary:
+			"Returns the state of the host: daemon, disk, versions and the findings of `reeve doctor`.",
+		access: "read",
+		stores: "never",
+		query: z.object({
+			findings: z
+				.enum(["0", "1"])
+				.default("1")
+				.describe("`0` leaves out the findings, which take a moment"),
+		}),
+		reply: host,
 		errors: [],
 	},
 	"POST /api/v1/daemon/stop": {

@@ -31,6 +31,8 @@ export interface RouteSpec {
 	readonly agents?: "itself" | "any";
 	/** The access of tokens that are limited to a project or an agent; none if omitted. */
 	readonly limited?: LimitedAccess;
+	/** A link on another site may open it in a browser. */
+	readonly opened?: true;
 	/** Not part of the audit log, because its effects have their own events. */
 	readonly quiet?: true;
 	/** The `:part` of the path. */

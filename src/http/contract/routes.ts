@@ -2,10 +2,14 @@
 
 import type { z } from "zod";
 import { agentRoutes } from "./agents.js";
+import { attentionRoutes } from "./attention.js";
 import { daemonRoutes } from "./daemon.js";
 import { fleetRoutes } from "./fleet.js";
+import { historyRoutes } from "./history.js";
+import { logRoutes } from "./logs.js";
 import { planRoutes } from "./plans.js";
 import type { RouteTypes } from "./route.js";
+import { screenRoutes } from "./screens.js";
 import { streamRoutes } from "./streams.js";
 import { talkRoutes } from "./talk.js";
 import { taskRoutes } from "./tasks.js";
@@ -18,8 +22,12 @@ export const ROUTES = {
 	...taskRoutes,
 	...planRoutes,
 	...streamRoutes,
+	...screenRoutes,
+	...logRoutes,
+	...historyRoutes,
 	...tokenRoutes,
 	...talkRoutes,
+	...attentionRoutes,
 };
 
 type Specs = typeof ROUTES;

@@ -48,6 +48,18 @@ export const stopped = z
 /** How an agent was stopped. */
 export type StoppedJson = z.output<typeof stopped>;
 
+export const START_OUTCOMES = [
+	"started",
+	"already_running",
+	"failed",
+	"halted",
+	"stopped",
+	"over_budget",
+	"not_gone",
+	"waiting",
+	"old_settings",
+] as const;
+
 export const timeoutMs = z
 	.number()
 	.nonnegative()

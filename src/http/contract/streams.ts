@@ -1,6 +1,7 @@
 /** The streaming routes: events, logs, terminals. */
 
 import { z } from "zod";
+import { logPosition } from "./logs.js";
 import { defineRoutes } from "./route.js";
 import { agentParams } from "./shapes.js";
 
@@ -27,6 +28,12 @@ export const streamRoutes = defineRoutes({
 				.optional()
 				.describe("only events at or after this time"),
 			follow: flag.describe("`1` continues with new events"),
+			live: z
+				.enum(["resources"])
+				.optional()
+				.describe(
+					"with `follow`: also measures the resources of the agents about every 5 seconds, and sends them as events `resources` without a number",
+				),
 		}),
 		headers: z.object({
 			"last-event-id": text.describe(
@@ -51,9 +58,7 @@ export const streamRoutes = defineRoutes({
 		query: z.object({
 			lines: count.default(200).describe("number of last lines"),
 			follow: flag.describe("`1` continues with new output"),
-			from: z
-				.string()
-				.regex(/^[\w.]{1,60}:\d{1,15}$/)
+			from: logPosition
 				.optional()
 				.describe(
 					"continues at this position instead: the `X-Log-Position` of an earlier answer, with the number of bytes that were read since added to the number after the colon",
@@ -87,6 +92,13 @@ export const streamRoutes = defineRoutes({
 		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},
 });
+
+/** The data of an event `resources`: memory in bytes and CPU in percent of one CPU by agent. */
+export interface LiveResources {
+	readonly agents: Readonly<
+		Record<string, readonly [memoryBytes: number, cpuPercent: number | null]>
+	>;
+}
 
 /** Text frames of a terminal, in both directions. Binary frames are terminal input and output. */
 export type TerminalMessage =

@@ -100,6 +100,11 @@ const taskShape = z.object({
 	replay_of: z.string().nullable().describe("the dead letter that it replays"),
 	replayed_as: z.string().nullable().describe("for a dead letter: the task that replays it"),
 	discarded: z.boolean().describe("for a dead letter: whether it was discarded"),
+	may_have_run: z
+		.boolean()
+		.describe(
+			"for a dead letter: whether an attempt may have acted before it failed, so that a replay would act twice",
+		),
 });
 
 export const task = taskShape.readonly().meta({ id: "Task" });

@@ -31,6 +31,7 @@ const token = z
 		is_default: z
 			.boolean()
 			.describe("whether it is the owner's default token (`reeve token show`)"),
+		last_used_at: time.nullable().describe("null if not since the daemon started"),
 	})
 	.readonly()
 	.meta({ id: "Token" });
@@ -39,7 +40,7 @@ export type TokenJson = z.output<typeof token>;
 export const tokenRoutes = defineRoutes({
 	"GET /api/v1/tokens": {
 		summary: "Lists all valid tokens, without their secrets.",
-		access: "owner",
+		access: "operate",
 		stores: "never",
 		reply: z.object({ tokens: listOf(token) }),
 		errors: [],
@@ -62,6 +63,20 @@ export const tokenRoutes = defineRoutes({
 		reply: z.object({ token: z.string(), info: token }),
 		errors: ["too_many_tokens"],
 	},
+	"GET /api/v1/caller": {
+		summary: "Returns who the request comes from, and the access that it has.",
+		access: "read",
+		stores: "never",
+		early: true,
+		limited: "free",
+		reply: z.object({
+			kind: z.enum(["owner", "token", "session"]).describe("`owner`: over the daemon's socket"),
+			id: z.string().nullable().describe("the id of the token or session; null for the owner"),
+			scope: z.string(),
+			expires_at: time.nullable(),
+		}),
+		errors: [],
+	},
 	"GET /api/v1/tokens/default": {
 		summary: "Returns the owner's default token.",
 		access: "owner",
@@ -78,7 +93,7 @@ export const tokenRoutes = defineRoutes({
 	},
 	"POST /api/v1/tokens/:id/revoke": {
 		summary: "Revokes a token immediately.",
-		access: "owner",
+		access: "operate",
 		stores: "never",
 		params: z.object({ id: z.string().min(1).max(100).describe("the token's id") }),
 		reply: z.object({ revoked: z.string() }),
@@ -86,7 +101,7 @@ export const tokenRoutes = defineRoutes({
 	},
 	"POST /api/v1/login-links": {
 		summary: "Creates a one-time login link for a browser, valid for five minutes.",
-		access: "owner",
+		access: "operate",
 		stores: "never",
 		status: 201,
 		body: z.object({ scope: scope.default("operate") }),
@@ -97,6 +112,7 @@ export const tokenRoutes = defineRoutes({
 		summary: "Logs a browser in with a one-time link: sets a cookie and redirects to the page.",
 		access: "public",
 		stores: "never",
+		opened: true,
 		query: z.object({ code: z.string().min(1).max(200) }),
 		reply: {
 			stream: "text",

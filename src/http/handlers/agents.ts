@@ -1,12 +1,15 @@
 /** Handlers of agents. */
 
 import { createHash } from "node:crypto";
+import { ReeveError } from "../../core/errors.js";
 import { toSnakeKeys } from "../../core/key-case.js";
+import type { AgentView } from "../../engine/agent-view.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
 import type { Sight } from "../auth/gate.js";
 import type { AgentDetailJson, AgentJson, agentRoutes } from "../contract/agents.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import type { LiveResources } from "../live-resources.js";
 import { PreparedJson } from "../replies.js";
 import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.js";
 
@@ -14,12 +17,17 @@ const OUTPUT_LINES = 10;
 const OUTPUT_LINE_LENGTH_MAX = 500;
 const EXITS_SHOWN = 20;
 
-export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof agentRoutes> {
-	const { engine, calls } = parts;
-	const list = createAgentsList(parts);
+export function createAgentHandlers(
+	parts: HttpParts,
+	resources: Pick<LiveResources, "of">,
+): Handlers<keyof typeof agentRoutes> {
+	const { engine } = parts;
+	const list = createAgentsList(parts, resources);
 	return {
 		"GET /api/v1/agents": ({ query, sight }) => list(query, sight),
-		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id),
+		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id, resources),
+		"GET /api/v1/agents/:id/config": ({ params }) =>
+			parts.describeConfig(engine.get(params.id).agent),
 		"POST /api/v1/agents/:scope/up": async ({ params }) => ({
 			agents: (await engine.upRecorded(params.scope)).map((each) => renderStarted(engine, each)),
 		}),
@@ -33,7 +41,7 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 		},
 		"POST /api/v1/agents/:id/resume": async ({ params: { id } }) => {
 			const { outcome, ...resumed } = await engine.resume(id);
-			return { ...resumed, outcome, circuit_from: await calls.closeCircuit(id) };
+			return { ...resumed, outcome, circuit_from: await engine.tasks.closeCircuit(id) };
 		},
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
@@ -45,19 +53,22 @@ export function createAgentHandlers(parts: HttpParts): Handlers<keyof typeof age
 			const { process, agent } = engine.get(id);
 			return { bytes, message, process, desired: agent.desired };
 		},
-		"GET /api/v1/agents/:id/screen": async ({ params }) => ({
-			text: await engine.terminals.screen(params.id),
-		}),
 	};
 }
 
-async function describeAgent(parts: HttpParts, id: string): Promise<AgentDetailJson> {
-	const { engine, calls, store, clock, host, logDirOf } = parts;
+async function describeAgent(
+	parts: HttpParts,
+	id: string,
+	resources: Pick<LiveResources, "of">,
+): Promise<AgentDetailJson> {
+	const { engine, store, clock, host, logDirOf } = parts;
 	const view = engine.get(id);
 	const { spec, crash } = view.agent;
 	const environment = await parts.describeEnvironment(spec);
 	return {
-		...renderAgent(view, calls.circuit(id), { host, nowMs: clock.now().wallMs }),
+		...renderAgent(view, engine.tasks.views()(id), {
+			...{ host, nowMs: clock.now().wallMs, resources: resources.of(id) },
+		}),
 		exits: store.readExits(id, EXITS_SHOWN).map(renderStoredExit),
 		crash: {
 			state: toSnakeKeys(crash),
@@ -86,36 +97,56 @@ type Query = Routes["GET /api/v1/agents"]["query"];
 type Reply = Routes["GET /api/v1/agents"]["reply"];
 
 const KEPT_MS = 100;
-const UPTIME = /"uptime_ms":\d+/g;
+const UNTAGGED = /"uptime_ms":\d+|"seq":\d+\}\n$/g;
 
 function createAgentsList(
-	parts: Pick<HttpParts, "engine" | "calls" | "clock" | "store" | "host">,
+	parts: Pick<HttpParts, "engine" | "clock" | "store" | "host">,
+	resources: Pick<LiveResources, "of">,
 ): (query: Query, sight: Sight | null) => Reply | PreparedJson {
-	const { engine, calls, clock, store, host } = parts;
+	const { engine, clock, store, host } = parts;
 	let kept: { readonly seq: number; readonly atMs: number; readonly json: PreparedJson } | null =
 		null;
 
-	function all(): readonly AgentJson[] {
-		const now = { host, nowMs: clock.now().wallMs };
-		return engine.list().map((view) => renderAgent(view, calls.circuit(view.agent.id), now));
+	function render(views: readonly AgentView[]): readonly AgentJson[] {
+		const nowMs = clock.now().wallMs;
+		const viewOf = engine.tasks.views();
+		return views.map((view) => {
+			const { id } = view.agent;
+			return renderAgent(view, viewOf(id), { host, nowMs, resources: resources.of(id) });
+		});
 	}
 
+	const all = () => render(engine.list());
+
+	/** Unknown ids are left out: the agent may have been removed in the meantime. */
+	const named = (ids: string) =>
+		render([...new Set(ids.split(","))].flatMap((id) => viewsOf(engine, id)));
+
 	return (query, sight) => {
-		const { limit, after, ...wanted } = query;
+		const { limit, after, ids, ...wanted } = query;
 		const filters = Object.entries(wanted) as [keyof AgentJson, string][];
-		if (sight !== null || filters.length > 0 || limit !== undefined || after !== undefined) {
-			const found = all().filter(
+		const [seq, atMs] = [store.lastSeq(), clock.now().steadyMs];
+		if (sight !== null || Object.keys(query).length > 0) {
+			const found = (ids === undefined ? all() : named(ids)).filter(
 				(agent) =>
 					(sight?.sees(agent.id) ?? true) && filters.every(([key, value]) => agent[key] === value),
 			);
-			return pageOf(found, limit, after);
+			return { ...pageOf(found, limit, after), seq };
 		}
-		const [seq, atMs] = [store.lastSeq(), clock.now().steadyMs];
 		if (kept === null || kept.seq !== seq || atMs - kept.atMs >= KEPT_MS) {
-			kept = { seq, atMs, json: prepare(all()) };
+			kept = { seq, atMs, json: prepare(all(), seq) };
 		}
 		return kept.json;
 	};
+}
+
+function viewsOf(engine: HttpParts["engine"], id: string): readonly AgentView[] {
+	try {
+		return [engine.get(id)];
+	} catch (error) {
+		if (error instanceof ReeveError && error.code === "agent_not_found") return [];
+		throw error;
+	}
 }
 
 /**
@@ -126,7 +157,7 @@ function pageOf(
 	agents: readonly AgentJson[],
 	limit: number | undefined,
 	after: string | undefined,
-): Reply {
+): Omit<Reply, "seq"> {
 	const start = after === undefined ? 0 : agents.findIndex(({ id }) => id === after) + 1;
 	const rest = after !== undefined && start === 0 ? [] : agents.slice(start);
 	if (limit === undefined) return { agents: rest };
@@ -134,12 +165,12 @@ function pageOf(
 	return { agents: page, next: rest.length > limit ? (page.at(-1)?.id ?? null) : null };
 }
 
-/** The tag ignores running times, which are not changes. */
-function prepare(agents: readonly AgentJson[]): PreparedJson {
-	const text = `${JSON.stringify({ agents })}\n`;
+/** The tag ignores running times and the number of the last event, which are not changes. */
+function prepare(agents: readonly AgentJson[], seq: number): PreparedJson {
+	const text = `${JSON.stringify({ agents, seq })}\n`;
 	const hash = createHash("sha1");
 	let at = 0;
-	for (const { index, 0: match } of text.matchAll(UPTIME)) {
+	for (const { index, 0: match } of text.matchAll(UNTAGGED)) {
 		hash.update(text.slice(at, index));
 		at = index + match.length;
 	}

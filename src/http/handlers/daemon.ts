@@ -22,6 +22,11 @@ export function createDaemonHandlers(parts: HttpParts): Handlers<keyof typeof da
 			response.end(metrics.render());
 		},
 		"GET /api/v1/daemon": () => status(),
+		"GET /api/v1/host": async ({ query }) => ({
+			daemon: status(),
+			host: parts.host,
+			...(await parts.describeHost(query.findings === "1")),
+		}),
 		"POST /api/v1/daemon/stop": async ({ body }) => {
 			const stopped = body.all ? (await engine.down("*")).map(renderStopped) : [];
 			parts.shutDown();

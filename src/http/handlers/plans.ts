@@ -1,8 +1,8 @@
 /** Handlers of plans. */
 
 import { storing } from "../../engine/store-guard.js";
-import type { PlanDetail } from "../../engine/tasks/calls.js";
 import type { PlanSubmission } from "../../engine/tasks/submission.js";
+import type { PlanDetail } from "../../engine/tasks/tasks.js";
 import type { planRoutes } from "../contract/plans.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
@@ -10,10 +10,13 @@ import { GOES_ON, renderPlan, renderPlanDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 import { CANCEL_WAIT_MS } from "./tasks.js";
 
-export function createPlanHandlers({ calls, store }: HttpParts): Handlers<keyof typeof planRoutes> {
+export function createPlanHandlers({
+	engine,
+	store,
+}: HttpParts): Handlers<keyof typeof planRoutes> {
 	const render = (detail: PlanDetail) => {
 		const rendered = renderPlanDetail(detail);
-		return calls.isClosed && detail.plan.endedAtMs === null
+		return engine.tasks.isClosed && detail.plan.endedAtMs === null
 			? { ...rendered, reason: GOES_ON }
 			: rendered;
 	};
@@ -21,14 +24,14 @@ export function createPlanHandlers({ calls, store }: HttpParts): Handlers<keyof 
 		"POST /api/v1/plans": async (asked) => {
 			const submission = submissionOf(asked.body);
 			const { plan } = await storing(store, () =>
-				calls.submitPlan(submission, submitOptions(asked)),
+				engine.tasks.submitPlan(submission, submitOptions(asked)),
 			);
 			const { query, dropped } = asked;
-			return render(await calls.waitForPlan(plan.planId, query.wait ?? 0, dropped));
+			return render(await engine.tasks.waitForPlan(plan.planId, query.wait ?? 0, dropped));
 		},
 		"GET /api/v1/plans": ({ query, sight }) => {
 			const { limit, status, part } = query;
-			const plans = calls.plans({
+			const plans = engine.tasks.plans({
 				...pageOf(query),
 				...(status !== undefined && { status }),
 				...(part !== undefined && { part }),
@@ -36,14 +39,15 @@ export function createPlanHandlers({ calls, store }: HttpParts): Handlers<keyof 
 			const next = plans.length < limit ? null : (plans.at(-1)?.planId ?? null);
 			const seen = plans.filter(
 				({ planId }) =>
-					sight === null || calls.plan(planId).tasks.every(({ task }) => sight.sees(task.agentId)),
+					sight === null ||
+					engine.tasks.plan(planId).tasks.every(({ task }) => sight.sees(task.agentId)),
 			);
 			return { plans: seen.map(renderPlan), next };
 		},
 		"GET /api/v1/plans/:id": async ({ params, query, dropped }) =>
-			render(await calls.waitForPlan(params.id, query.wait ?? 0, dropped)),
+			render(await engine.tasks.waitForPlan(params.id, query.wait ?? 0, dropped)),
 		"POST /api/v1/plans/:id/cancel": async ({ params }) =>
-			renderPlanDetail(await calls.cancelPlan(params.id, CANCEL_WAIT_MS)),
+			renderPlanDetail(await engine.tasks.cancelPlan(params.id, CANCEL_WAIT_MS)),
 	};
 }
 

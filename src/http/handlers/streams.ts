@@ -1,15 +1,18 @@
 /** Handlers of streams. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
-import type { Routes } from "../contract/routes.js";
+import type { Sight } from "../auth/gate.js";
 import type { streamRoutes } from "../contract/streams.js";
-import { createEventReaders, type EventFilter } from "../event-readers.js";
+import { createEventReaders, filterOf } from "../event-readers.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import type { LiveResources } from "../live-resources.js";
 import { streamLogs } from "../logs-stream.js";
+import { NO_LONGER_VALID, openEventStream } from "../outlet.js";
 
-type EventsQuery = Routes["GET /api/v1/events"]["query"];
-
-export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof streamRoutes> {
+export function createStreamHandlers(
+	parts: HttpParts,
+	resources: LiveResources,
+): Handlers<keyof typeof streamRoutes> {
 	const readers = createEventReaders(parts.store);
 	return {
 		"GET /api/v1/events": async ({ sight, query, headers, gone, dropped }, response) => {
@@ -17,9 +20,15 @@ export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof st
 			const send = query.follow === "1" ? readers.follow : readers.replay;
 			// Checked before the response starts: the requested events must still exist.
 			readers.check(after);
-			openStream(response);
-			await send(after, { ...filterOf(query), sees: sight?.sees }, response, gone);
-			response.end(dropped.aborted ? ": the token or login is no longer valid\n\n" : undefined);
+			openEventStream(response);
+			const isLive = query.live === "resources" && query.follow === "1";
+			const leave = isLive ? sendResources(resources, response, sight) : () => {};
+			try {
+				await send(after, { ...filterOf(query), sees: sight?.sees }, response, gone);
+			} finally {
+				leave();
+			}
+			response.end(dropped.aborted ? NO_LONGER_VALID : undefined);
 		},
 		"GET /api/v1/agents/:id/logs": ({ params, query, gone }, response) => {
 			parts.engine.get(params.id);
@@ -28,19 +37,21 @@ export function createStreamHandlers(parts: HttpParts): Handlers<keyof typeof st
 	};
 }
 
-function openStream(response: ServerResponse): void {
-	response.writeHead(200, { "content-type": "text/event-stream" });
-	// Confirms the stream to the client before the first event.
-	response.flushHeaders();
+/** Readings have no number: a reader that reconnects gets the next one. A busy reader gets none. */
+function sendResources(
+	resources: LiveResources,
+	response: ServerResponse,
+	sight: Sight | null,
+): () => void {
+	return resources.follow(({ agents }) => {
+		if (response.destroyed || response.writableNeedDrain) return;
+		const seen = Object.entries(agents).filter(([id]) => sight?.sees(id) ?? true);
+		const data = JSON.stringify({ agents: Object.fromEntries(seen) });
+		response.write(`event: resources\ndata: ${data}\n\n`);
+	});
 }
 
 function lastSeen(headers: IncomingHttpHeaders): number | null {
 	const sent = headers["last-event-id"];
 	return typeof sent === "string" && /^\d{1,15}$/.test(sent) ? Number(sent) : null;
-}
-
-function filterOf({ agent, task, plan, type, since }: EventsQuery): EventFilter {
-	const types = type?.split(",").filter((each) => each !== "");
-	const sinceMs = since === undefined ? undefined : Date.parse(since);
-	return { agent, task, plan, types, sinceMs };
 }

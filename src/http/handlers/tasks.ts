@@ -3,8 +3,8 @@
 import { type ErrorCode, ReeveError } from "../../core/errors.js";
 import { isEnded } from "../../core/task.js";
 import { storingPassed } from "../../engine/store-guard.js";
-import type { TaskDetail } from "../../engine/tasks/calls.js";
 import type { TaskSubmission } from "../../engine/tasks/submission.js";
+import type { TaskDetail } from "../../engine/tasks/tasks.js";
 import type { StoredTask } from "../../ports/task-store.js";
 import type { Sight } from "../auth/gate.js";
 import type { Routes } from "../contract/routes.js";
@@ -17,14 +17,13 @@ import { pageOf, submitOptions } from "./submissions.js";
 export const CANCEL_WAIT_MS = 30_000;
 
 export function createTaskHandlers({
-	calls,
 	engine,
 	store,
 }: HttpParts): Handlers<keyof typeof taskRoutes> {
 	/** Adds the hold of the agent's account to the reason. */
 	const render = (detail: TaskDetail) => {
 		const { status, agentId } = detail.task;
-		if (calls.isClosed && !isEnded(status)) {
+		if (engine.tasks.isClosed && !isEnded(status)) {
 			return { ...renderTaskDetail(detail), reason: GOES_ON };
 		}
 		const waits = status === "queued" || status === "retried";
@@ -41,9 +40,13 @@ export function createTaskHandlers({
 			const submission = submissionOf(asked.body);
 			const options = submitOptions(asked);
 			const task = await storingPassed(store, (request) =>
-				calls.submit(submission, { ...options, request }),
+				engine.tasks.submit(submission, { ...options, request }),
 			);
-			const waited = await calls.waitForTask(task.taskId, asked.query.wait ?? 0, asked.dropped);
+			const waited = await engine.tasks.waitForTask(
+				task.taskId,
+				asked.query.wait ?? 0,
+				asked.dropped,
+			);
 			if (asked.query.wait !== undefined) refuseFailed(waited);
 			return render(waited);
 		},
@@ -62,26 +65,26 @@ export function createTaskHandlers({
 			const { sinceMs, ...rest } = pageOf(query);
 			const since = sinceMs === undefined ? {} : { sinceMs };
 			return {
-				...list(calls.tasks({ ...rest, ...since, ...wanted }), query.limit),
-				...(query.counts === "1" && { counts: calls.countTasks({ ...since, ...counted }) }),
+				...list(engine.tasks.tasks({ ...rest, ...since, ...wanted }), query.limit),
+				...(query.counts === "1" && { counts: engine.tasks.countTasks({ ...since, ...counted }) }),
 			};
 		},
 		"GET /api/v1/tasks/:id": async ({ params, query, dropped }) =>
-			render(await calls.waitForTask(params.id, query.wait ?? 0, dropped)),
+			render(await engine.tasks.waitForTask(params.id, query.wait ?? 0, dropped)),
 		"POST /api/v1/tasks/:id/cancel": async ({ params }) =>
-			renderTaskDetail(await calls.cancelTask(params.id, CANCEL_WAIT_MS)),
+			renderTaskDetail(await engine.tasks.cancelTask(params.id, CANCEL_WAIT_MS)),
 		"GET /api/v1/dead-letters": ({ query, sight }) => {
 			const wanted = {
 				...withinOf(sight),
 				...(query.agent !== undefined && { agent: query.agent }),
 			};
-			return list(calls.deadLetters.list({ ...pageOf(query), ...wanted }), query.limit);
+			return list(engine.tasks.deadLetters.list({ ...pageOf(query), ...wanted }), query.limit);
 		},
 		"POST /api/v1/dead-letters/:id/replay": async ({ params }) =>
-			renderTaskDetail(calls.task(await calls.deadLetters.replay(params.id))),
+			renderTaskDetail(engine.tasks.task(await engine.tasks.deadLetters.replay(params.id))),
 		"POST /api/v1/dead-letters/:id/discard": async ({ params }) => {
-			await calls.deadLetters.discard(params.id);
-			return renderTaskDetail(calls.task(params.id));
+			await engine.tasks.deadLetters.discard(params.id);
+			return renderTaskDetail(engine.tasks.task(params.id));
 		},
 	};
 }

@@ -25,6 +25,13 @@ export function createTokenHandlers(parts: HttpParts): Handlers<keyof typeof tok
 			});
 			return { token, info: renderToken(info) };
 		},
+		"GET /api/v1/caller": ({ caller }) => {
+			if (!("token" in caller)) {
+				return { kind: "owner", id: null, scope: "operate", expires_at: null };
+			}
+			const { id, scope, expires_at } = renderToken(caller.token);
+			return { kind: caller.type, id, scope, expires_at };
+		},
 		"GET /api/v1/tokens/default": async () => ({ token: await tokens.showDefault() }),
 		"POST /api/v1/tokens/rotate": async () => ({ token: await tokens.rotateDefault() }),
 		"POST /api/v1/tokens/:id/revoke": async ({ params }) => {
@@ -68,14 +75,16 @@ function scopeOf(text: string): TokenScope {
 }
 
 function renderToken(info: TokenInfo): TokenJson {
-	const { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault } = info;
+	const { id, name, kind, scope, createdAtMs, expiresAtMs, isDefault, lastUsedAtMs } = info;
+	const timeOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 	return {
 		id,
 		name,
 		kind,
 		scope: renderTokenScope(scope),
 		created_at: new Date(createdAtMs).toISOString(),
-		expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
+		expires_at: timeOrNull(expiresAtMs),
 		is_default: isDefault,
+		last_used_at: timeOrNull(lastUsedAtMs),
 	};
 }

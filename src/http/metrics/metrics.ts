@@ -7,7 +7,7 @@ import type { ReeveEvent } from "../../core/events.js";
 import { CIRCUIT_STATES, HEALTH_STATES, POLICY_STATES } from "../../core/states.js";
 import { isEnded } from "../../core/task.js";
 import { TOKEN_KINDS, type TokenKind } from "../../core/usage.js";
-import type { AgentView } from "../../engine/engine-parts.js";
+import type { AgentView } from "../../engine/agent-view.js";
 import { healthOf } from "../agent-json.js";
 import type { HttpParts } from "../handler.js";
 import { createCounter, createHistogram, type Labels, renderGauge } from "./registry.js";
@@ -73,7 +73,7 @@ export interface Metrics {
 	render(): string;
 }
 
-type Parts = Pick<HttpParts, "engine" | "calls" | "store" | "status" | "version">;
+type Parts = Pick<HttpParts, "engine" | "store" | "status" | "version">;
 
 export function createMetrics(parts: Parts): Metrics {
 	const counts = createCounts();
@@ -133,7 +133,7 @@ function createCounts() {
 	};
 }
 
-function renderPresent({ engine, calls, store, status, version }: Parts): string[] {
+function renderPresent({ engine, store, status, version }: Parts): string[] {
 	const views = engine.list();
 	const { services, started_at: startedAt } = status();
 	const each = (read: (view: (typeof views)[number]) => number) =>
@@ -147,7 +147,7 @@ function renderPresent({ engine, calls, store, status, version }: Parts): string
 		);
 	const callable = views.filter(({ agent }) => agent.spec.kind !== "session");
 	const circuits = callable.flatMap(({ agent }) => {
-		const { circuit } = calls.circuit(agent.id);
+		const { circuit } = engine.tasks.circuit(agent.id);
 		return CIRCUIT_STATES.map((state): readonly [Labels, number] => [
 			{ agent: agent.id, state },
 			circuit === state ? 1 : 0,
@@ -168,7 +168,7 @@ function renderPresent({ engine, calls, store, status, version }: Parts): string
 		),
 		renderGauge(
 			METRICS.health,
-			states(HEALTH_STATES, (view) => healthOf(view, calls.circuit(view.agent.id))),
+			states(HEALTH_STATES, (view) => healthOf(view, engine.tasks.circuit(view.agent.id))),
 		),
 		renderGauge(
 			METRICS.running,
@@ -197,13 +197,13 @@ const KIND_LABELS: Readonly<Record<TokenKind, string>> = {
 
 /** Stored across daemon restarts, so they never decrease. */
 function renderUsage(views: readonly AgentView[]): string[] {
-	const told = views.flatMap(({ agent, usage }) =>
+	const reported = views.flatMap(({ agent, usage }) =>
 		usage === null ? [] : [{ agent: agent.id, ever: usage.ever }],
 	);
-	const tokens = told.flatMap(({ agent, ever }) =>
+	const tokens = reported.flatMap(({ agent, ever }) =>
 		TOKEN_KINDS.map((kind) => [{ agent, kind: KIND_LABELS[kind] }, ever[kind]] as const),
 	);
-	const cost = told.flatMap(({ agent, ever }) =>
+	const cost = reported.flatMap(({ agent, ever }) =>
 		ever.costUsd === null ? [] : [[{ agent }, ever.costUsd] as const],
 	);
 	return [

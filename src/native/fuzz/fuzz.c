@@ -240,6 +240,6 @@ int main(int argc, char **argv) {
 			check_modes(bytes, size);
 		}
 	}
-	printf("%llu inputs, seed %llu: no fault\n", (unsigned long long)count, (unsigned long long)seed);
+	printf("%llu inputs, seed %llu: no failure\n", (unsigned long long)count, (unsigned long long)seed);
 	return 0;
 }

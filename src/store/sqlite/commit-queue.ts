@@ -35,6 +35,8 @@ export const DEFAULT_LIMITS: QueueLimits = Object.freeze({
 	patienceMs: 3_000,
 });
 
+const COLLECT_MS_MIN = 0.5;
+const COLLECT_MS_MAX = 10;
 const RETRY = Object.freeze({ initialMs: 25, capMs: 1_000, jitter: 0 });
 
 type Waiting = PendingChange & {
@@ -48,7 +50,9 @@ export class CommitQueue {
 	readonly #limits: QueueLimits;
 	readonly #publish: (events: readonly ReeveEvent[]) => void;
 	#waiting: Waiting[] = [];
-	#turn: NodeJS.Immediate | null = null;
+	#turn: NodeJS.Immediate | NodeJS.Timeout | null = null;
+	/** Until then, changes are collected for a larger batch. */
+	#collectUntilMs = 0;
 	#retry: NodeJS.Timeout | null = null;
 	#failures = 0;
 	#obstacle: string | null = null;
@@ -125,14 +129,18 @@ export class CommitQueue {
 
 	#schedule(): void {
 		if (this.#turn !== null || this.#retry !== null) return;
-		this.#turn = setImmediate(() => {
+		const flush = () => {
 			this.#turn = null;
 			this.#flush();
-		});
+		};
+		const waitMs = this.#collectUntilMs - performance.now();
+		this.#turn = waitMs > COLLECT_MS_MIN ? setTimeout(flush, waitMs) : setImmediate(flush);
 	}
 
 	#cancel(): void {
-		if (this.#turn !== null) clearImmediate(this.#turn);
+		// Of the two, each ignores what the other has made.
+		clearImmediate(this.#turn as NodeJS.Immediate);
+		clearTimeout(this.#turn as NodeJS.Timeout);
 		if (this.#retry !== null) clearTimeout(this.#retry);
 		this.#turn = null;
 		this.#retry = null;
@@ -143,11 +151,23 @@ export class CommitQueue {
 		const batch = this.#waiting.slice(0, this.#limits.batchMax);
 		// After an obstacle even an empty batch is tried, to detect whether it is gone.
 		const idle = batch.length === 0 && this.#obstacle === null;
+		const fromMs = performance.now();
 		const result = idle ? null : this.#writer.write(batch);
+		this.#collect(batch.length, fromMs);
 		if (result?.ok === false) this.#holdBack(batch, result.reason);
 		else if (result !== null) this.#finish(batch, result.events);
 		if (this.#waiting.length > 0) this.#schedule();
 		else this.#onDrained?.();
+	}
+
+	/**
+	 * Under load, the next batch waits as long as this one took, since most of that is the same for one change and for a
+	 * hundred. A change that comes alone never waits.
+	 */
+	#collect(changes: number, fromMs: number): void {
+		const nowMs = performance.now();
+		const tookMs = Math.min(nowMs - fromMs, COLLECT_MS_MAX);
+		this.#collectUntilMs = changes > 1 ? nowMs + tookMs : 0;
 	}
 
 	#finish(batch: readonly Waiting[], events: readonly ReeveEvent[]): void {

@@ -157,6 +157,61 @@ export const MIGRATIONS: readonly Migration[] = [
 			WHERE record LIKE '%"cause":"killed_by_us"%';
 		`,
 	},
+	{
+		version: 5,
+		// State that is never due has tables of its own. Effects are what is left: planned starts and notifications.
+		sql: `
+			CREATE TABLE messages (
+				message_id TEXT PRIMARY KEY,
+				agent_id TEXT NOT NULL,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE questions (
+				agent_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE screen_questions (
+				agent_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE finished_turns (
+				agent_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE accounts (
+				account TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE usage (
+				agent_id TEXT PRIMARY KEY,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE cursors (
+				reader TEXT PRIMARY KEY,
+				seq INTEGER NOT NULL
+			) STRICT;
+			ALTER TABLE effects ADD COLUMN type TEXT NOT NULL DEFAULT '';
+			UPDATE effects SET type = coalesce(json_extract(record, '$.type'), '');
+
+			INSERT INTO messages SELECT
+				json_extract(record, '$.payload.id'),
+				json_extract(record, '$.payload.agentId'),
+				json_extract(record, '$.payload')
+			FROM effects WHERE type = 'inbox';
+			INSERT INTO questions SELECT
+				json_extract(record, '$.payload.agent'), json_extract(record, '$.payload')
+			FROM effects WHERE type = 'question';
+			INSERT INTO accounts SELECT
+				json_extract(record, '$.payload.account'), json_extract(record, '$.payload')
+			FROM effects WHERE type = 'account';
+			INSERT INTO usage SELECT
+				json_extract(record, '$.payload.agentId'), json_extract(record, '$.payload')
+			FROM effects WHERE type = 'usage';
+			INSERT INTO cursors SELECT 'notify', json_extract(record, '$.payload.seq')
+			FROM effects WHERE type = 'cursor';
+			DELETE FROM effects WHERE type NOT IN ('start', 'notification');
+		`,
+	},
 ];
 
 export function readPragma(database: Database, name: string): unknown {

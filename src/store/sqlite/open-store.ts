@@ -6,9 +6,21 @@
  * ones.
  */
 
+import type { Message } from "../../core/inbox.js";
 import type {
+	AgentStateReads,
+	StoredAccount,
+	StoredFinishedTurn,
+	StoredQuestion,
+	StoredScreenQuestion,
+	StoredUsage,
+} from "../../ports/agent-store.js";
+import type {
+	EarlierEventQuery,
+	EffectOf,
+	EffectPayloads,
 	EventQuery,
-	PendingEffect,
+	NumberedExit,
 	Store,
 	StoredAgent,
 	StoredExit,
@@ -22,7 +34,7 @@ import {
 	warnOfListener,
 } from "./commit-queue.js";
 import { type Refusal, refusal } from "./database-file.js";
-import { type Database, type DriverName, loadDriver } from "./driver.js";
+import { type Database, type DriverName, loadDriver, type Row } from "./driver.js";
 import { messageOf } from "./failure.js";
 import { damaged, type OpenDatabase, openDatabase } from "./open-database.js";
 import { decodeEvent, decodeRecord, rowLimit } from "./records.js";
@@ -106,8 +118,16 @@ function closeDatabase(database: Database): void {
 
 type Reads = Pick<
 	Store,
-	"readAgents" | "readOpenRuns" | "readExits" | "readEffects" | "readEvents"
->;
+	| "readAgents"
+	| "readOpenRuns"
+	| "readExits"
+	| "readExitsBefore"
+	| "readEffects"
+	| "readCursor"
+	| "readEvents"
+	| "readEventsBefore"
+> &
+	AgentStateReads;
 
 function createReads(database: Database): Reads {
 	const agents = database.prepare("SELECT record FROM agents ORDER BY fleet_file, position, id");
@@ -116,23 +136,75 @@ function createReads(database: Database): Reads {
 	const exits = database.prepare(
 		"SELECT record FROM exits WHERE agent_id = ? ORDER BY number DESC LIMIT ?",
 	);
-	const effects = database.prepare("SELECT record FROM effects ORDER BY due_at_ms, key");
+	const exitsBefore = database.prepare(
+		"SELECT number, record FROM exits WHERE agent_id = ? AND number < ? ORDER BY number DESC LIMIT ?",
+	);
+	const effects = database.prepare(
+		"SELECT record FROM effects WHERE type = ? ORDER BY due_at_ms, key",
+	);
+	const cursors = database.prepare("SELECT seq FROM cursors WHERE reader = ?");
+	const rows = <T>(table: string, key: string) => {
+		const all = database.prepare(`SELECT record FROM ${table} ORDER BY ${key}`);
+		return () => all.all().map((row) => decodeRecord<T>(row));
+	};
 	const events = database.prepare(
 		"SELECT seq, at_ms, record FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
 	);
 	const eventsOfAgent = database.prepare(
 		"SELECT seq, at_ms, record FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?",
 	);
+	const typed = "seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?";
+	const eventsOfTypes = database.prepare(`SELECT seq, at_ms, record FROM events WHERE ${typed}`);
+	const eventsOfAgentAndTypes = database.prepare(
+		`SELECT seq, at_ms, record FROM events WHERE agent = ? AND ${typed}`,
+	);
+	const earlier = database.prepare(
+		"SELECT seq, at_ms, record FROM events WHERE seq < ? ORDER BY seq DESC LIMIT ?",
+	);
+	const earlierOfAgent = database.prepare(
+		"SELECT seq, at_ms, record FROM events WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+	);
+	const read = ({ afterSeq, limit, agent, types }: EventQuery): readonly Row[] => {
+		const rows = rowLimit(limit);
+		if (types !== undefined) {
+			const list = JSON.stringify(types);
+			return agent === undefined
+				? eventsOfTypes.all(afterSeq, list, rows)
+				: eventsOfAgentAndTypes.all(agent, afterSeq, list, rows);
+		}
+		return agent === undefined
+			? events.all(afterSeq, rows)
+			: eventsOfAgent.all(agent, afterSeq, rows);
+	};
 	return {
 		readAgents: () => agents.all().map((row) => decodeRecord<StoredAgent>(row)),
 		readOpenRuns: () => runs.all().map((row) => decodeRecord<StoredRun>(row)),
 		readExits: (agentId, limit) =>
 			exits.all(agentId, rowLimit(limit)).map((row) => decodeRecord<StoredExit>(row)),
-		readEffects: () => effects.all().map((row) => decodeRecord<PendingEffect>(row)),
-		readEvents: ({ afterSeq, limit, agent }: EventQuery) =>
+		readEffects: <Type extends keyof EffectPayloads>(type: Type) =>
+			effects.all(type).map((row) => decodeRecord<EffectOf<Type>>(row)),
+		readCursor(reader) {
+			const [row] = cursors.all(reader);
+			return row === undefined ? null : Number(row["seq"]);
+		},
+		readMessages: rows<Message>("messages", "message_id"),
+		readQuestions: rows<StoredQuestion>("questions", "agent_id"),
+		readScreenQuestions: rows<StoredScreenQuestion>("screen_questions", "agent_id"),
+		readFinishedTurns: rows<StoredFinishedTurn>("finished_turns", "agent_id"),
+		readAccounts: rows<StoredAccount>("accounts", "account"),
+		readUsage: rows<StoredUsage>("usage", "agent_id"),
+		readEvents: (query) => read(query).map(decodeEvent),
+		readEventsBefore: ({ beforeSeq, limit, agent }: EarlierEventQuery) =>
 			(agent === undefined
-				? events.all(afterSeq, rowLimit(limit))
-				: eventsOfAgent.all(agent, afterSeq, rowLimit(limit))
+				? earlier.all(beforeSeq, rowLimit(limit))
+				: earlierOfAgent.all(agent, beforeSeq, rowLimit(limit))
 			).map(decodeEvent),
+		readExitsBefore: (agentId, before, limit) =>
+			exitsBefore.all(agentId, before, rowLimit(limit)).map(
+				(row): NumberedExit => ({
+					number: Number(row["number"]),
+					exit: decodeRecord<StoredExit>(row),
+				}),
+			),
 	};
 }

@@ -17,9 +17,29 @@ export const WRITES = {
 			agent_id = excluded.agent_id, state = excluded.state, record = excluded.record`,
 	putExit: `INSERT INTO exits (run_id, agent_id, record) VALUES (?, ?, ?)
 		ON CONFLICT (run_id) DO UPDATE SET agent_id = excluded.agent_id, record = excluded.record`,
-	putEffect: `INSERT INTO effects (key, due_at_ms, record) VALUES (?, ?, ?)
-		ON CONFLICT (key) DO UPDATE SET due_at_ms = excluded.due_at_ms, record = excluded.record`,
+	putEffect: `INSERT INTO effects (key, type, due_at_ms, record) VALUES (?, ?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET
+			type = excluded.type, due_at_ms = excluded.due_at_ms, record = excluded.record`,
 	removeEffect: "DELETE FROM effects WHERE key = ?",
+	putCursor: `INSERT INTO cursors (reader, seq) VALUES (?, ?)
+		ON CONFLICT (reader) DO UPDATE SET seq = excluded.seq`,
+	putMessage: `INSERT INTO messages (message_id, agent_id, record) VALUES (?, ?, ?)
+		ON CONFLICT (message_id) DO UPDATE SET record = excluded.record`,
+	removeMessage: "DELETE FROM messages WHERE message_id = ?",
+	putQuestion: `INSERT INTO questions (agent_id, record) VALUES (?, ?)
+		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
+	removeQuestion: "DELETE FROM questions WHERE agent_id = ?",
+	putScreenQuestion: `INSERT INTO screen_questions (agent_id, record) VALUES (?, ?)
+		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
+	removeScreenQuestion: "DELETE FROM screen_questions WHERE agent_id = ?",
+	putFinishedTurn: `INSERT INTO finished_turns (agent_id, record) VALUES (?, ?)
+		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
+	removeFinishedTurn: "DELETE FROM finished_turns WHERE agent_id = ?",
+	putAccount: `INSERT INTO accounts (account, record) VALUES (?, ?)
+		ON CONFLICT (account) DO UPDATE SET record = excluded.record`,
+	putUsage: `INSERT INTO usage (agent_id, record) VALUES (?, ?)
+		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
+	removeUsage: "DELETE FROM usage WHERE agent_id = ?",
 	putTask: `INSERT INTO tasks
 			(task_id, plan_id, agent_id, status, open_letter, created_at_ms, idempotency_key, record)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -80,8 +100,23 @@ export function createRecorder(
 		removeAgent: (id) => write("removeAgent", id),
 		putRun: (run) => write("putRun", run.runId, run.agentId, run.state, JSON.stringify(run)),
 		putExit: (exit) => write("putExit", exit.runId, exit.agentId, JSON.stringify(exit)),
-		putEffect: (effect) => write("putEffect", effect.key, effect.dueAtMs, JSON.stringify(effect)),
+		putEffect: (effect) =>
+			write("putEffect", effect.key, effect.type, effect.dueAtMs, JSON.stringify(effect)),
 		removeEffect: (key) => write("removeEffect", key),
+		putCursor: (reader, seq) => write("putCursor", reader, seq),
+		putMessage: (message) =>
+			write("putMessage", message.id, message.agentId, JSON.stringify(message)),
+		removeMessage: (id) => write("removeMessage", id),
+		putQuestion: (question) => write("putQuestion", question.agent, JSON.stringify(question)),
+		removeQuestion: (agentId) => write("removeQuestion", agentId),
+		putScreenQuestion: (kept) =>
+			write("putScreenQuestion", kept.question.agent, JSON.stringify(kept)),
+		removeScreenQuestion: (agentId) => write("removeScreenQuestion", agentId),
+		putFinishedTurn: (turn) => write("putFinishedTurn", turn.agent, JSON.stringify(turn)),
+		removeFinishedTurn: (agentId) => write("removeFinishedTurn", agentId),
+		putAccount: (account) => write("putAccount", account.account, JSON.stringify(account)),
+		putUsage: (usage) => write("putUsage", usage.agentId, JSON.stringify(usage)),
+		removeUsage: (agentId) => write("removeUsage", agentId),
 		putTask: (task) =>
 			write(
 				"putTask",

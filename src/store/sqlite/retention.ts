@@ -46,6 +46,7 @@ const OLD_PLANS = `
 
 export interface Pruner {
 	firstSeq(): number;
+	seqAt(atMs: number): number;
 	prune(retention: Retention, nowMs: number): Promise<Pruned>;
 }
 
@@ -56,11 +57,23 @@ export function createPruner(
 ): Pruner {
 	const first = database.prepare("SELECT min(seq) AS seq FROM events");
 	const young = database.prepare("SELECT min(seq) AS seq FROM events WHERE at_ms >= ?");
+	const timeOf = database.prepare("SELECT at_ms FROM events WHERE seq = ?");
 	const exits = database.prepare(OLD_EXITS);
 	const runs = database.prepare(OLD_RUNS);
 	const tasks = database.prepare(OLD_TASKS);
 	const plans = database.prepare(OLD_PLANS);
 	const firstSeq = () => Number(first.get()?.["seq"] ?? 0) || lastSeq() + 1;
+
+	/** Numbers have no gaps, so the time of any of them can be looked up. */
+	function seqAt(atMs: number): number {
+		let [low, high] = [firstSeq(), lastSeq() + 1];
+		while (low < high) {
+			const middle = Math.floor((low + high) / 2);
+			if (Number(timeOf.get(middle)?.["at_ms"] ?? 0) < atMs) low = middle + 1;
+			else high = middle;
+		}
+		return low;
+	}
 
 	async function pruneEvents(retention: Retention, oldestMs: number): Promise<number> {
 		const youngSeq = (young.get(oldestMs)?.["seq"] ?? null) as number | null;
@@ -89,6 +102,7 @@ export function createPruner(
 
 	return {
 		firstSeq,
+		seqAt,
 		async prune(retention, nowMs) {
 			const oldestMs = nowMs - retention.ageMsMax;
 			const { exitsMax, exitsMin, tasksMax, tasksMin } = retention;

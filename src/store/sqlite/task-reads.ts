@@ -33,6 +33,9 @@ export function createTaskReads(database: Database): TaskReads {
 		openPlans: database.prepare(
 			"SELECT record FROM plans WHERE status NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY number",
 		),
+		letters: database.prepare(
+			"SELECT agent_id AS agentId, count(*) AS count, min(created_at_ms) AS sinceMs FROM tasks WHERE open_letter = 1 GROUP BY agent_id",
+		),
 		breakers: database.prepare("SELECT record FROM breakers ORDER BY agent_id"),
 	};
 	const search = createSearch(database);
@@ -42,6 +45,10 @@ export function createTaskReads(database: Database): TaskReads {
 		readTask: (taskId) => one<StoredTask>(sql.task, taskId),
 		readTasks: (query) => search<StoredTask>("tasks", "task_id", query, taskConditions(query)),
 		countTasks: (query) => count(taskConditions(query)),
+		countLetters: () =>
+			sql.letters.all().map(({ agentId, count, sinceMs }) => ({
+				...{ agentId: String(agentId), count: Number(count), sinceMs: Number(sinceMs) },
+			})),
 		readTaskInput: (taskId) => one<TaskInput>(sql.input, taskId),
 		readTaskResult: (taskId) => {
 			const row = sql.result.get(taskId);

@@ -37,9 +37,9 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 		// Without a terminal, questions are denied.
 		ask: async () => false,
 	});
-	const said = end.type === "interrupted" ? "the tool was refused" : end.text;
+	const reported = end.type === "interrupted" ? "the tool was refused" : end.text;
 	if (headless === "text") {
-		await print(`${said}\n`);
+		await print(`${reported}\n`);
 		return codeOf(end);
 	}
 	if (isStream) {
@@ -48,7 +48,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 			const rate_limit_info = { status: "rejected", resetsAt, rateLimitType: "five_hour" };
 			await printJson({ type: "rate_limit_event", rate_limit_info, session_id });
 		}
-		const message = { role: "assistant", content: [{ type: "text", text: said }] };
+		const message = { role: "assistant", content: [{ type: "text", text: reported }] };
 		await printJson({ type: "assistant", message, session_id });
 	}
 	const { input = 0, output = 0 } = turn.usage ?? {};
@@ -57,7 +57,7 @@ export async function runHeadless(asked: FakeArguments, world: HeadlessWorld): P
 		type: "result",
 		subtype: "success",
 		is_error: codeOf(end) !== 0,
-		result: said,
+		result: reported,
 		session_id,
 		num_turns: 1,
 		total_cost_usd: 0,

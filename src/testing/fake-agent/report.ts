@@ -26,7 +26,7 @@ export function createReporter(
 ): ReportEvent {
 	const added = (settings as HookSettings | null)?.hooks ?? {};
 	return (event, data = {}) => {
-		const told = {
+		const reported = {
 			hook_event_name: event,
 			session_id: conversation.id,
 			cwd: process.cwd(),
@@ -34,7 +34,7 @@ export function createReporter(
 			...data,
 		};
 		if (script.ledger !== undefined) {
-			const line = { at: Date.now(), pid: process.pid, ...told };
+			const line = { at: Date.now(), pid: process.pid, ...reported };
 			appendFileSync(script.ledger, `${JSON.stringify(line)}\n`);
 		}
 		const own = Object.hasOwn(script.hooks, event) ? [script.hooks[event]] : [];
@@ -44,7 +44,7 @@ export function createReporter(
 			if (command === undefined) continue;
 			// Synchronous, as in real agents, so that events arrive in order.
 			spawnSync("/bin/sh", ["-c", command], {
-				input: JSON.stringify(told),
+				input: JSON.stringify(reported),
 				timeout: HOOK_MS_MAX,
 				stdio: ["pipe", "ignore", "ignore"],
 			});

@@ -4,7 +4,7 @@ import { decodeKeys, isPastedEnter } from "./terminal.js";
 const names = (input: string) =>
 	decodeKeys(input).keys.map((key) => ("text" in key ? `${key.type}:${key.text}` : key.type));
 
-describe("what is typed into a fake agent", () => {
+describe("input of a fake agent", () => {
 	test.each([
 		["hello\r", ["text:hello", "enter"]],
 		["\u001b[200~two\rlines\u001b[201~\r", ["paste:two\rlines", "enter"]],

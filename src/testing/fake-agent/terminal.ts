@@ -58,6 +58,7 @@ export class FakeTerminal {
 		// A closed terminal is a hangup, whether or not the signal arrived.
 		process.stdin.on("end", () => process.kill(process.pid, "SIGHUP"));
 		setInterval(() => this.#tick(), BEAT_MS);
+		process.stdout.on("resize", () => this.#draw());
 		const { script, prompt } = this.#asked;
 		for (const dialog of script.dialogs) await this.#pass(dialog);
 		this.#isReady = true;
@@ -283,8 +284,8 @@ const LINES_MAX = 30;
 const RULE = "─".repeat(40);
 
 function renderScreen({ lines, mode, input }: Shown): string {
-	const said = lines.slice(-LINES_MAX);
-	return CLEAR + [...said, "", ...renderMode(mode, input)].join("\r\n");
+	const reported = lines.slice(-LINES_MAX);
+	return CLEAR + [...reported, "", ...renderMode(mode, input)].join("\r\n");
 }
 
 function renderMode(mode: Shown["mode"], input: string): string[] {

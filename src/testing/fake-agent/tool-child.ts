@@ -14,8 +14,7 @@ export interface ToolChild {
 }
 
 export function startTool({ takes, left_behind }: NonNullable<FakeTurn["tool"]>): ToolChild {
-	const program = `setTimeout(() => {}, ${Math.min(takes, 2 ** 31 - 1)})`;
-	const child: ChildProcess = spawn(process.execPath, ["-e", program], {
+	const child: ChildProcess = spawn("sleep", [String(takes / 1_000)], {
 		detached: true,
 		stdio: "ignore",
 	});

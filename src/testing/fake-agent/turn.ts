@@ -92,8 +92,8 @@ function eatMemory(): never {
 function limited({ resets_in, text, structured }: NonNullable<FakeTurn["limit"]>): TurnEnd {
 	const resetsAtMs = Date.now() + resets_in;
 	const at = new Date(resetsAtMs).toISOString();
-	const told = text.replaceAll("{time}", at.slice(11, 16)).replaceAll("{at}", at);
-	return { type: "limited", text: told, resetsAtMs: structured ? resetsAtMs : null };
+	const reported = text.replaceAll("{time}", at.slice(11, 16)).replaceAll("{at}", at);
+	return { type: "limited", text: reported, resetsAtMs: structured ? resetsAtMs : null };
 }
 
 /** An interrupted turn causes no event, as in real CLIs. */

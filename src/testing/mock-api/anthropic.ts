@@ -26,14 +26,14 @@ export const anthropic: Dialect = {
 	fits: (path) => /\/v1\/messages$/.test(path),
 	hear(body) {
 		const { model = "", stream = false, messages = [], tools = [], output_config } = body as Body;
-		const said = messages.map(({ role, content }) => ({
+		const reported = messages.map(({ role, content }) => ({
 			isUser: role === "user",
 			text: textOf(content),
 		}));
 		const parts = messages.at(-1)?.content;
 		const isToolResult = Array.isArray(parts) && parts.some((part) => part.type === "tool_result");
 		return {
-			...hearMessages(said, isToolResult),
+			...hearMessages(reported, isToolResult),
 			schema: output_config?.format?.schema ?? null,
 			model,
 			isStream: stream,

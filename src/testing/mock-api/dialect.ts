@@ -72,10 +72,10 @@ export function hearMessages(
 	messages: readonly { readonly isUser: boolean; readonly text: string }[],
 	lastIsToolResult: boolean,
 ): Pick<Heard, "prompt" | "userMessages" | "isToolResult"> {
-	const said = messages.filter(({ isUser, text }) => isUser && text !== "");
+	const reported = messages.filter(({ isUser, text }) => isUser && text !== "");
 	return {
-		prompt: said.at(-1)?.text ?? "",
-		userMessages: said.length,
+		prompt: reported.at(-1)?.text ?? "",
+		userMessages: reported.length,
 		isToolResult: lastIsToolResult,
 	};
 }

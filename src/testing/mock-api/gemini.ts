@@ -38,7 +38,7 @@ export const gemini: Dialect = {
 	hear(body, path) {
 		const { contents = [], tools = [], generationConfig: wanted } = body as Body;
 		const isJson = wanted?.responseMimeType === "application/json";
-		const said = contents.map(({ role = "user", parts }) => ({
+		const reported = contents.map(({ role = "user", parts }) => ({
 			isUser: role === "user",
 			text: textOf(parts),
 		}));
@@ -46,7 +46,7 @@ export const gemini: Dialect = {
 			contents.at(-1)?.parts?.some((part) => part.functionResponse !== undefined) === true;
 		const [, model = "", method] = PATH.exec(path) ?? [];
 		return {
-			...hearMessages(said, isToolResult),
+			...hearMessages(reported, isToolResult),
 			schema: isJson ? (wanted.responseJsonSchema ?? wanted.responseSchema ?? {}) : null,
 			model,
 			isStream: method === "streamGenerateContent",

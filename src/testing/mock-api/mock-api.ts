@@ -70,8 +70,8 @@ export async function createMockApi({
 			sendJson(response, beside.status, beside.body);
 			return;
 		}
-		const heard = { api: dialect.name, path, headers: headersOf(request), body };
-		const asked = { ...heard, ...dialect.hear(body, path), atMs: Date.now() };
+		const received = { api: dialect.name, path, headers: headersOf(request), body };
+		const asked = { ...received, ...dialect.hear(body, path), atMs: Date.now() };
 		requests.push(asked);
 		const reply = chooseReply(states, asked);
 		await perform(reply, { dialect, asked, number: requests.length, response }, closing.signal);
@@ -80,6 +80,8 @@ export async function createMockApi({
 		// An agent that disconnects in the middle is not an error.
 		serve(request, response).catch(() => response.destroy());
 	});
+	// An idle connection that the server closes just as a request arrives would be a fault of its own.
+	server.keepAliveTimeout = 600_000;
 	const listen = (at: number) =>
 		new Promise<void>((resolve, reject) => {
 			server.once("error", reject);

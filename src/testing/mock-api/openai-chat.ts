@@ -16,12 +16,12 @@ export const openaiChat: Dialect = {
 	fits: (path) => /\/chat\/completions$/.test(path),
 	hear(body) {
 		const { model = "", stream = false, messages = [], tools = [], response_format } = body as Body;
-		const said = messages.map(({ role, content }) => ({
+		const reported = messages.map(({ role, content }) => ({
 			isUser: role === "user",
 			text: textOf(content),
 		}));
 		return {
-			...hearMessages(said, messages.at(-1)?.role === "tool"),
+			...hearMessages(reported, messages.at(-1)?.role === "tool"),
 			schema: response_format?.json_schema?.schema ?? null,
 			model,
 			isStream: stream,

@@ -24,13 +24,13 @@ export const openaiResponses: Dialect = {
 		const { model = "", stream = false, input = [], tools = [], text } = body as Body;
 		const items: readonly Item[] =
 			typeof input === "string" ? [{ role: "user", content: input }] : input;
-		const said = items.map(({ role, content }) => ({
+		const reported = items.map(({ role, content }) => ({
 			isUser: role === "user",
 			text: textOf(content),
 		}));
 		const isToolResult = items.at(-1)?.type?.endsWith("_output") === true;
 		return {
-			...hearMessages(said, isToolResult),
+			...hearMessages(reported, isToolResult),
 			schema: text?.format?.schema ?? null,
 			model,
 			isStream: stream,

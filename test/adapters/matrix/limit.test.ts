@@ -68,10 +68,10 @@ const limits = (times: number) =>
 		WAIT_MS,
 	);
 
-test("a limit that is moved later twice is asked about once each time, and then the others follow one after the other", async () => {
+test("a limit that moves twice is probed once each time, and then the other agents follow one after the other", async () => {
 	await give("a");
 	await limits(1);
-	// One more than it needs for the first, on whose screen the words of the limit stay.
+	// One more than it needs for the first, on whose screen the text about the limit stays.
 	for (const name of [...NAMES, "a"]) await give(name);
 	await limits(2);
 	// In the middle of a wait, which the next daemon continues.

@@ -64,7 +64,7 @@ async function killDaemon(
 	await fleet.must("daemon", "start");
 }
 
-/** Looked at closely: what comes after it is a third of a second away. */
+/** Polled often: the next step follows within a third of a second. */
 async function has(name: string, event: string): Promise<void> {
 	const isThere = () => fleet.ledgerOf(name).some((line) => line.hook_event_name === event);
 	for (let looks = 0; looks < 10_000 && !isThere(); looks++) await sleep(5);
@@ -78,16 +78,16 @@ test.each([
 	["that works meanwhile, in order, when it is done", "busy", ["slow one", "two", "three"]],
 	["whose daemon is killed as soon as it is accepted", "accepted", ["one", "two"]],
 	["whose daemon is killed between typing and Enter", "pasted", ["one", "two"]],
-	["whose daemon is killed before it hears of the submission", "submitted", ["one", "two"]],
+	["whose daemon is killed before it sees the submission", "submitted", ["one", "two"]],
 	["that is killed itself between typing and Enter", "mortal", ["one", "two"]],
 	["that comes to the end of its turn while no daemon runs", "working", ["slow one", "two"]],
-])("what is sent arrives once at an agent %s", async (_, name, texts) => {
+])("a message arrives once at an agent %s", async (_, name, texts) => {
 	await took(name, texts.at(-1) ?? "");
 	await fleet.isReady(name);
 	expect(fleet.prompts(name)).toEqual(texts);
 });
 
-test("what is sent while no daemon runs is refused, and does not arrive", () => {
+test("a message that is sent while no daemon runs is rejected, and does not arrive", () => {
 	expect(refused).toEqual({ code: 3, taken: ["slow one"] });
 });
 

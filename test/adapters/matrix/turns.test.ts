@@ -156,7 +156,7 @@ describe("being taken down in the middle of a turn", () => {
 		});
 	}
 
-	test("lets a turn that comes to its end say what it had to", () => {
+	test("lets a turn that finishes print its answer", () => {
 		const told = fleet.ledgerOf("r0").flatMap((line) => line.last_assistant_message ?? []);
 		expect(told).toEqual(["done"]);
 	});
@@ -179,7 +179,7 @@ describe("a standstill", () => {
 		},
 	);
 
-	test("a turn that hangs is nudged, in the words that a person would type", async () => {
+	test("a turn that hangs is nudged with a typed message", async () => {
 		await takes("nudged", "nudge");
 		const typed = () => fleet.ledgerOf("nudged").filter((l) => l.hook_event_name === "Pasted");
 		await until(() => typed().length > 0, "it is nudged");

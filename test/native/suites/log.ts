@@ -14,7 +14,9 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { TYPE } from "../support/frames.js";
+import { fill } from "../../store/support.js";
+import { Client } from "../support/client.js";
+import { frame, TYPE, u32 } from "../support/frames.js";
 import { type Run, until, type World } from "../support/world.js";
 
 interface Part {
@@ -50,6 +52,27 @@ function expectChain(run: Run): Part[] {
 const isRoot = process.getuid?.() === 0;
 
 export function logSuite(world: () => World): void {
+	it("is made with the first output", async () => {
+		const silent = await world().run(["sleep", "100"]);
+		expect(existsSync(silent.spec.logDir)).toBe(false);
+		expect(await silent.status()).toMatchObject({ logOffset: 0 });
+		const file = join(world().folder, "go");
+		const script = `while [ ! -e ${file} ]; do sleep 0.01; done; printf first`;
+		const run = await world().run(["sh", "-c", script], { agent: "b" });
+		expect(existsSync(run.spec.logDir)).toBe(false);
+		writeFileSync(file, "");
+		await run.exit();
+		expect(expectChain(run)).toMatchObject([{ offset: 0, modes: "" }]);
+		expect(run.log().toString()).toBe("first");
+	});
+
+	it("refuses a folder that could never be made", async (context) => {
+		if (process.getuid?.() === 0) return context.skip("root may write everywhere");
+		const parent = join(world().folder, "closed");
+		mkdirSync(parent, { mode: 0o500 });
+		await expect(world().run(["sleep", "100"], { logDir: join(parent, "log") })).rejects.toThrow();
+	});
+
 	it("has every byte of a terminal, up to the last before the exit", async () => {
 		const run = await world().run(
 			["sh", "-c", "stty -opost; head -c 5000000 /dev/urandom > $F; cat $F; printf THE-END"],
@@ -66,14 +89,14 @@ export function logSuite(world: () => World): void {
 		expect(run.log().equals(expected)).toBe(true);
 	});
 
-	it("has the last words of each of many short programs", async () => {
+	it("has the last output of each of many short programs", async () => {
 		for (let i = 0; i < 40; i++) {
-			const run = await world().run(["sh", "-c", `printf 'last words ${i}'`], {
+			const run = await world().run(["sh", "-c", `printf 'last output ${i}'`], {
 				agent: `w${i}`,
 				terminal: i % 2 === 0,
 			});
 			await run.ended();
-			expect(run.log().toString()).toBe(`last words ${i}`);
+			expect(run.log().toString()).toBe(`last output ${i}`);
 		}
 	});
 
@@ -108,7 +131,7 @@ export function logSuite(world: () => World): void {
 		);
 	});
 
-	it("keeps as many files as it was given, and continues offsets over runs", async () => {
+	it("keeps the configured number of files, and continues offsets over runs", async () => {
 		const once = async () => {
 			const run = await world().run(["seq", "20000"], {
 				terminal: false,
@@ -130,7 +153,7 @@ export function logSuite(world: () => World): void {
 		for (const part of found.slice(1)) expect(part.bytes.length).toBeLessThanOrEqual(30_000);
 	});
 
-	it("rotates a terminal between sequences and says which modes each file begins with", async () => {
+	it("rotates a terminal between sequences and records the modes at the start of each file", async () => {
 		const step = "\\033[31mred\\033[0m \\033[12;40Hx \\344\\270\\255 ";
 		const script = `stty -opost; printf '\\033[?1049h\\033[?25l\\033[?1000h\\033[?1006h\\033[?2004h\\033[3;20r\\033=\\033[>1u'; i=0; while [ $i -lt 400 ]; do printf '${step}'; i=$((i+1)); done`;
 		const run = await world().run(["sh", "-c", script], { logBytes: 1000, logFiles: 50 });
@@ -234,7 +257,8 @@ export function logSuite(world: () => World): void {
 			execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m,mode=700", "reeve-test", disk]);
 			try {
 				const go = join(world().folder, "go");
-				const script = `head -c 3000000 /dev/zero | tr '\\0' x; echo; while [ ! -e ${go} ]; do sleep 0.05; done; echo tail; exit 4`;
+				const flooded = join(world().folder, "flooded");
+				const script = `head -c 3000000 /dev/zero | tr '\\0' x; echo; : > ${flooded}; while [ ! -e ${go} ]; do sleep 0.05; done; echo tail; exit 4`;
 				for (const terminal of [true, false]) {
 					const runDir = join(disk, `run-${terminal}`);
 					mkdirSync(runDir, { mode: 0o700 });
@@ -252,6 +276,8 @@ export function logSuite(world: () => World): void {
 								execFileSync("df", ["--output=avail", disk], { encoding: "utf8" }).split("\n")[1],
 							) === 0,
 					);
+					await until(() => existsSync(flooded));
+					// The last output is still on its way to the shim.
 					await sleep(300);
 					rmSync(join(runDir, "log", "current.log.1"));
 					writeFileSync(go, "");
@@ -264,8 +290,71 @@ export function logSuite(world: () => World): void {
 					expect(Number(marker?.[1])).toBeGreaterThan(1_000_000);
 					expect(text.trimEnd().endsWith("tail")).toBe(true);
 					rmSync(go);
+					rmSync(flooded);
 					rmSync(runDir, { recursive: true });
 				}
+			} finally {
+				execFileSync("umount", ["-l", disk]);
+			}
+		},
+	);
+
+	it.skipIf(!isRoot)(
+		"makes a program draw again after its output was lost, and reports where the log is whole",
+		async () => {
+			const disk = join(world().folder, "disk");
+			mkdirSync(disk);
+			execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m,mode=700", "reeve-test", disk]);
+			const ballast = join(disk, "ballast");
+			try {
+				const runDir = join(disk, "run");
+				mkdirSync(runDir, { mode: 0o700 });
+				const go = join(world().folder, "go");
+				// It reacts to a new size, and prints nothing by itself.
+				const script = `trap 'echo drawn $(stty size)' WINCH; printf '\\033[?2004h\\033[1mold'; while [ ! -e ${go} ]; do sleep 0.05; done; head -c 9000 /dev/zero | tr '\\0' x; while :; do sleep 0.05; done`;
+				const run = await world().run(["sh", "-c", script], {
+					...{ runDir, logDir: join(runDir, "log"), columns: 80, rows: 24 },
+				});
+				const log = () => run.log().toString();
+				const follow = async () => {
+					const client = await Client.open(run.spec.socket, Client.hello(1, 3));
+					client.socket.write(frame(TYPE.follow, u32(1), 3));
+					const fields = await client.fields(TYPE.following);
+					fields.u32();
+					const [offset, , sizes] = [fields.u64(), fields.u64(), fields.u16()];
+					const rows: number[] = [];
+					for (let n = 0; n < sizes; n++) {
+						fields.u64();
+						fields.u16();
+						rows.push(fields.u16());
+					}
+					const lost = [fields.u64(), fields.u64(), fields.u8()] as const;
+					return { client, offset, rows, lost, modes: fields.rest().toString() };
+				};
+				await until(() => log().includes("old"));
+				expect((await follow()).lost).toEqual([0, 0, 1]);
+				fill(ballast);
+				writeFileSync(go, "");
+				await until(() => log().includes("xxx"));
+				await until(async () => (await follow()).lost[0] > 0);
+				const full = await follow();
+				expect(full.lost).toEqual([expect.any(Number), full.offset, 0]);
+				rmSync(ballast);
+				await full.client.wait(({ type }) => type === TYPE.redrawn);
+				const after = await follow();
+				expect(after.rows).toEqual([24, 23, 24]);
+				const [lost, wholeFrom, isRedrawn] = after.lost;
+				expect(isRedrawn).toBe(1);
+				expect(after.modes).toContain("\x1b[?2004h");
+				const [before, whole] = [log().slice(0, wholeFrom), log().slice(wholeFrom)];
+				expect(before).toContain(`[reeve: ${lost} bytes of output were not kept: disk full]`);
+				expect(whole).toContain("drawn 23 80");
+				expect(whole).toContain("drawn 24 80");
+				// Those of version 2 get what they always got.
+				const older = await Client.open(run.spec.socket, Client.hello(1, 2));
+				older.socket.write(frame(TYPE.follow, u32(1), 2));
+				const fields = await older.fields(TYPE.following);
+				expect(fields.rest()).toHaveLength(4 + 8 + 8 + 2 + 3 * 12);
 			} finally {
 				execFileSync("umount", ["-l", disk]);
 			}

@@ -27,11 +27,11 @@ export function protocolSuite(world: () => World): void {
 	it("greets with its versions and the same status that it answers", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const fields = await run.client.fields(TYPE.hello);
-		expect([fields.u8(), fields.u8()]).toEqual([1, 2]);
+		expect([fields.u8(), fields.u8()]).toEqual([1, 3]);
 		expect(fields.str()).toBe(run.spec.runId);
 		const starter = await world().starter();
 		const hello = await starter.fields(TYPE.hello);
-		expect([hello.u8(), hello.u8(), hello.u32()]).toEqual([1, 2, world().starterPid]);
+		expect([hello.u8(), hello.u8(), hello.u32()]).toEqual([1, 3, world().starterPid]);
 		expect(await run.status()).toMatchObject({
 			runId: run.spec.runId,
 			shim: run.started.shim,
@@ -45,7 +45,7 @@ export function protocolSuite(world: () => World): void {
 		});
 	});
 
-	it("speaks with peers that speak a range around its version, and refuses others", async () => {
+	it("accepts peers whose version range includes its own, and refuses others", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const socket = run.spec.socket;
 		for (const hello of [
@@ -58,26 +58,27 @@ export function protocolSuite(world: () => World): void {
 			client.close();
 		}
 		for (const versions of [
-			[3, 9],
+			[4, 9],
 			[0, 0],
-			[3, 1],
+			[4, 1],
 		]) {
 			expect(await refusal(socket, Buffer.alloc(0), frame(1, Buffer.from(versions)))).toContain(
 				"no common version",
 			);
 		}
 		const starter = join(world().folder, "starter.sock");
-		expect(await refusal(starter, Buffer.alloc(0), frame(1, Buffer.from([3, 3])))).toContain(
+		expect(await refusal(starter, Buffer.alloc(0), frame(1, Buffer.from([4, 4])))).toContain(
 			"no common version",
 		);
 	});
 
 	it("speaks the newest version that both speak, from the greeting on", async () => {
 		const run = await world().run(["sleep", "100"]);
-		for (const newest of [2, 9]) {
+		for (const newest of [2, 3, 9]) {
 			const client = await Client.open(run.spec.socket, Client.hello(1, newest));
-			client.socket.write(frame(TYPE.tree, u32(7), 2));
-			expect(await client.wait(({ type }) => type === TYPE.treeList)).toMatchObject({ version: 2 });
+			const version = Math.min(newest, 3);
+			client.socket.write(frame(TYPE.tree, u32(7), version));
+			expect(await client.wait(({ type }) => type === TYPE.treeList)).toMatchObject({ version });
 			client.close();
 		}
 		const older = await Client.open(run.spec.socket, Client.hello(1, 1));
@@ -188,7 +189,7 @@ export function protocolSuite(world: () => World): void {
 			false,
 		],
 		["an impossible size", frame(TYPE.resize, Buffer.alloc(4)), "cannot be 0", false],
-	])("refuses %s, and continues for all others", async (_, bytes, reason, silent) => {
+	])("refuses %s, and continues to serve other clients", async (_, bytes, reason, silent) => {
 		const run = await world().run(["sleep", "100"]);
 		expect(await refusal(run.spec.socket, bytes, silent ? Buffer.alloc(0) : undefined)).toContain(
 			reason,
@@ -196,7 +197,7 @@ export function protocolSuite(world: () => World): void {
 		expect(await run.client.tree()).toEqual([run.started.agent]);
 	});
 
-	it("reads frames in whatever pieces they arrive", async () => {
+	it("reads frames that arrive in pieces of any size", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const client = await Client.open(run.spec.socket, undefined);
 		const bytes = Buffer.concat([
@@ -266,7 +267,7 @@ export function protocolSuite(world: () => World): void {
 		},
 	);
 
-	it("refuses a folder that others may enter", () => {
+	it("refuses a folder that other users can enter", () => {
 		const folder = join(world().folder, "open");
 		execFileSync("mkdir", ["-m", "755", folder]);
 		const result = spawnSync(world().binary, ["starter", folder], { encoding: "utf8" });

@@ -6,6 +6,7 @@ import {
 	mkdirSync,
 	readFileSync,
 	readlinkSync,
+	statSync,
 	symlinkSync,
 	writeFileSync,
 } from "node:fs";
@@ -45,6 +46,21 @@ export function startingSuite(world: () => World): void {
 		await run.client.end();
 	});
 
+	it("names the agent and its log in the record, and shares one file with the lock", async () => {
+		const agentId = 'p:"quoted" \\ ü';
+		const run = await world().run(["sleep", "100"], { agentId });
+		expect(run.record()).toMatchObject({ agent_id: agentId, log_dir: run.spec.logDir });
+		const [lock, record] = ["lock", "record"].map((name) => statSync(join(run.spec.runDir, name)));
+		expect(record?.ino).toBe(lock?.ino);
+		const odd = await world().run(["sleep", "100"], { agent: "c", agentId: "line\nfeed" });
+		expect(odd.record()).not.toHaveProperty("agent_id");
+		const long = await world().run(["sleep", "100"], {
+			...{ agent: "b", agentId: "x".repeat(4_000) },
+		});
+		expect(long.record()).toMatchObject({ state: "started", agent: long.started.agent });
+		expect(long.record()).not.toHaveProperty("agent_id");
+	});
+
 	it("removes its socket and lets its lock go before it reports the exit", async () => {
 		const run = await world().run(["sleep", "100"]);
 		process.kill(run.started.agent, "SIGKILL");
@@ -71,7 +87,7 @@ export function startingSuite(world: () => World): void {
 		},
 	);
 
-	it("holds only what it needs open in the shim and the starter", async () => {
+	it("keeps only the needed files open in the shim and the starter", async () => {
 		const run = await world().run(["sleep", "100"]);
 		const targets = (pid: number) =>
 			Array.from({ length: 40 }, (_, fd) => {
@@ -263,7 +279,7 @@ export function startingSuite(world: () => World): void {
 		});
 	});
 
-	it("refuses a run folder that others may enter, or that is a link", async () => {
+	it("refuses a run folder that other users can enter, or that is a link", async () => {
 		const spec = world().spec(["true"]);
 		chmodSync(spec.runDir, 0o755);
 		expect(await world().tryStart(spec)).toMatchObject({ step: 2, errno: errno.EPERM });

@@ -1,7 +1,7 @@
 /** Input, size, followers and queries of a terminal. */
 
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -19,8 +19,10 @@ function copier(world: World, before = ""): readonly string[] {
 	];
 }
 
+/** The program makes the file a moment after it says that it is ready. */
 function typed(world: World): Buffer {
-	return readFileSync(join(world.folder, "typed"));
+	const path = join(world.folder, "typed");
+	return existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
 }
 
 async function readyCopier(world: World, before = ""): Promise<Run> {
@@ -56,12 +58,12 @@ export function terminalSuite(world: () => World): void {
 		expect(typed(world()).equals(expected)).toBe(true);
 	});
 
-	it("answers done for no bytes at all", async () => {
+	it("answers done for an empty input", async () => {
 		const run = await readyCopier(world());
 		expect(await run.client.input("")).toBe("done");
 	});
 
-	it("waits for a program that does not read, and refuses what is too much with nothing of it written", async () => {
+	it("waits for a program that does not read, and refuses input that is too large without writing any of it", async () => {
 		const run = await world().run(["sh", "-c", "stty raw -echo; printf ready; read x; exec cat"]);
 		await run.logged("ready");
 		process.kill(run.started.agent, "SIGSTOP");
@@ -221,7 +223,7 @@ export function terminalSuite(world: () => World): void {
 		["the background colour, ended by ST", "\\033]11;?\\033\\134"],
 		["a capability", "\\033P+q544e\\033\\134"],
 		["the window's size", "\\033[18t"],
-	])("says where the program asked for %s, once, until a client follows", async (_, query) => {
+	])("reports the position of a request for %s once, until a client follows", async (_, query) => {
 		const run = await world().run([
 			"sh",
 			"-c",

@@ -259,7 +259,7 @@ export function treeSuite(world: () => World): void {
 			true,
 		],
 	])(
-		"hands what a killed shim leaves to the starter, and other runs do not notice (%s)",
+		"hands the processes of a killed shim to the starter, without an effect on other runs (%s)",
 		async (_, script, terminal) => {
 			const starter = await world().starter();
 			const other = await world().run(["sleep", "1000"], { agent: "other" });

@@ -33,6 +33,7 @@ export const TYPE = {
 	treeEmpty: 51,
 	ackExit: 52,
 	resized: 53,
+	redrawn: 54,
 } as const;
 
 export interface Frame {
@@ -204,6 +205,7 @@ export interface Spec {
 	readonly rows?: number;
 	readonly bootId?: string;
 	readonly enclosure?: readonly string[];
+	readonly agentId?: string;
 }
 
 export function field(tag: number, value: string | Buffer): Buffer {
@@ -227,5 +229,6 @@ export function renderSpec(spec: Spec): Buffer {
 		field(12, Buffer.concat([u16(spec.columns ?? 80), u16(spec.rows ?? 24)])),
 		field(13, spec.bootId ?? "boot-1"),
 		...(spec.enclosure ?? []).map((arg) => field(14, arg)),
+		...(spec.agentId === undefined ? [] : [field(15, spec.agentId)]),
 	]);
 }

@@ -6,7 +6,8 @@
 
 import type { SerializeAddon } from "@xterm/addon-serialize";
 import type { Terminal } from "@xterm/headless";
-import type { TerminalSize } from "../../../ports/backend.js";
+import type { StyledScreen, TerminalSize } from "../../../ports/backend.js";
+import { renderStyled } from "./styled-rows.js";
 import { renderSupplement } from "./supplement.js";
 import { createSequenceTracker } from "./unfinished-sequence.js";
 
@@ -29,6 +30,8 @@ export interface Emulator {
 	snapshot(): Snapshot;
 	/** The visible part as text. Call it from `settle`. */
 	text(): string;
+	/** The visible part with its styles. Call it from `settle`. */
+	styled(): Omit<StyledScreen, "complete">;
 	resize(size: TerminalSize): void;
 	close(): void;
 }
@@ -68,6 +71,10 @@ export async function createEmulator(
 	terminal.loadAddon(serializer);
 	terminal.onData((answer) => onAnswer(Buffer.from(answer)));
 	terminal.onBinary((answer) => onAnswer(Buffer.from(answer, "latin1")));
+	let title = "";
+	terminal.onTitleChange((changed) => {
+		title = changed;
+	});
 	const tracker = createSequenceTracker();
 	return {
 		get size() {
@@ -100,6 +107,7 @@ export async function createEmulator(
 			);
 			return lines.join("\n").trimEnd();
 		},
+		styled: () => renderStyled(terminal, title),
 		resize: ({ columns, rows }) => terminal.resize(columns, rows),
 		close: () => terminal.dispose(),
 	};

@@ -6,7 +6,14 @@
  * skips it and is marked as incomplete (A6).
  */
 
-import type { TerminalSize, TerminalViewer } from "../../../ports/backend.js";
+import type {
+	ScreenText,
+	ScreenWatch,
+	ScreenWatcher,
+	StyledScreen,
+	TerminalSize,
+	TerminalViewer,
+} from "../../../ports/backend.js";
 import type { Connection } from "../connection.js";
 import type { Frame } from "../frames.js";
 import {
@@ -15,6 +22,7 @@ import {
 	FOLLOW,
 	type Following,
 	OUTPUT,
+	REDRAWN,
 	RESIZED,
 	readFollowing,
 	readOutput,
@@ -45,11 +53,16 @@ const MISSED_BYTES_MAX = 1024 * 1024;
 const TAIL_BYTES = 256 * 1024;
 const BLOCK_BYTES = 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
+const RESET = Buffer.from("\u001bc");
 
 export class LiveScreen {
 	readonly #source: ScreenSource;
 	readonly #idleMsMax: number;
 	readonly #viewers = new Set<Watcher>();
+	/** Readers without a terminal of their own, so the emulator still answers queries. */
+	readonly #watchers = new Set<ScreenWatcher>();
+	/** The last styled screen, shared by all watchers until it changes. */
+	#styled: StyledScreen | null = null;
 	readonly #ready: Promise<void>;
 	/** Frames that arrived during a replay. */
 	#early: Frame[] | null = [];
@@ -63,6 +76,10 @@ export class LiveScreen {
 	readonly #answersFrom: number | null;
 	#isAnswering = false;
 	#isComplete = true;
+	/** Lost output of the program, as far as reported. */
+	#lostBytes = 0;
+	/** False while the screen lacks output that was lost and not drawn again. */
+	#isCurrent = true;
 	#idle: NodeJS.Timeout | undefined;
 	#isClosed = false;
 
@@ -92,14 +109,41 @@ export class LiveScreen {
 		return this.#ready;
 	}
 
-	async text(): Promise<string> {
+	text(): Promise<ScreenText> {
 		this.#touch();
+		return this.#read((emulator) => ({ text: emulator.text(), isIncomplete: !this.#isCurrent }));
+	}
+
+	async #read<T>(render: (emulator: Emulator) => T): Promise<T> {
 		await this.#ready;
 		// The shim answers after all output that it has read by now. A screen whose run is over shows its last output.
 		await this.#connection?.ask(STATUS, EMPTY).catch(() => {});
 		const emulator = this.#emulator;
 		if (emulator === null) throw new Error("the screen is closed");
-		return new Promise((resolve) => emulator.settle(() => resolve(emulator.text())));
+		return new Promise((resolve) => emulator.settle(() => resolve(render(emulator))));
+	}
+
+	async watch(watcher: ScreenWatcher): Promise<ScreenWatch> {
+		await this.#ready;
+		if (this.#emulator === null) throw new Error("the screen is closed");
+		this.#watchers.add(watcher);
+		this.#touch();
+		return {
+			read: () =>
+				this.#read((emulator) => {
+					this.#styled ??= { ...emulator.styled(), complete: this.#isComplete && this.#isCurrent };
+					return this.#styled;
+				}),
+			close: () => {
+				this.#watchers.delete(watcher);
+				this.#touch();
+			},
+		};
+	}
+
+	#changed(): void {
+		this.#styled = null;
+		for (const watcher of this.#watchers) watcher.onChange();
 	}
 
 	/** The returned function ends the viewing. */
@@ -119,7 +163,10 @@ export class LiveScreen {
 
 	/** In order with the output. */
 	resize(size: TerminalSize): void {
-		this.#emulator?.settle(() => this.#emulator?.resize(size));
+		this.#emulator?.settle(() => {
+			this.#emulator?.resize(size);
+			this.#changed();
+		});
 	}
 
 	close(reason: string): void {
@@ -128,7 +175,9 @@ export class LiveScreen {
 		clearTimeout(this.#idle);
 		this.#connection?.close();
 		for (const watcher of this.#viewers) watcher.end(reason);
+		for (const watcher of this.#watchers) watcher.onClose(reason);
 		this.#viewers.clear();
+		this.#watchers.clear();
 		this.#emulator?.close();
 		this.#emulator = null;
 		this.#source.onClose();
@@ -136,7 +185,7 @@ export class LiveScreen {
 
 	#touch(): void {
 		clearTimeout(this.#idle);
-		if (this.#isClosed || this.#viewers.size > 0) return;
+		if (this.#isClosed || this.#viewers.size > 0 || this.#watchers.size > 0) return;
 		this.#idle = setTimeout(() => this.close("it has no viewer"), this.#idleMsMax).unref();
 	}
 
@@ -168,6 +217,7 @@ export class LiveScreen {
 		const table = await readLogTable(logDir);
 		const { from, modes, isWhole } = chooseReplay(following, table);
 		this.#isComplete = isWhole;
+		this.#noteLost(following);
 		const segments = cutSegments(following, from, size, this.#answersFrom);
 		const first = segments[0]?.size ?? following.sizes.at(-1)?.size ?? size;
 		const emulator = await createEmulator(first, (answer) => this.#answer(answer));
@@ -192,7 +242,18 @@ export class LiveScreen {
 		if (type === OUTPUT) this.#onOutput(readOutput(payload));
 		else if (type === BEHIND) void this.#catchUp().catch(() => this.#finish("it was lost"));
 		else if (type === RESIZED) this.#onResized(readResized(payload));
+		else if (type === REDRAWN) this.#redrawn();
 		else if (type === EXIT) this.#finish("the agent has exited");
+	}
+
+	#redrawn(): void {
+		this.#isCurrent = true;
+		this.#changed();
+	}
+
+	#noteLost({ lost }: Following): void {
+		this.#lostBytes = lost?.bytes ?? 0;
+		this.#isCurrent = lost?.isRedrawn ?? true;
 	}
 
 	#onOutput({ offset, bytes }: ReturnType<typeof readOutput>): void {
@@ -208,6 +269,7 @@ export class LiveScreen {
 			const before = this.#emulator?.size;
 			if (before?.columns === size.columns && before.rows === size.rows) return;
 			this.#emulator?.resize(size);
+			this.#changed();
 			for (const watcher of this.#viewers) watcher.refresh();
 		});
 	}
@@ -216,6 +278,7 @@ export class LiveScreen {
 		this.#unparsedBytes += bytes.length;
 		this.#emulator?.write(bytes, () => {
 			this.#unparsedBytes -= bytes.length;
+			this.#changed();
 			if (this.#isPaused && this.#unparsedBytes < UNPARSED_BYTES_MAX / 4) {
 				this.#isPaused = false;
 				this.#connection?.resume();
@@ -231,12 +294,20 @@ export class LiveScreen {
 		const connection = this.#connection;
 		if (connection === null || this.#isClosed) return;
 		this.#early = [];
-		const { offset } = await this.#follow(connection);
+		const following = await this.#follow(connection);
+		const { offset, lost } = following;
+		// Output was lost since the last time, possibly the skipped one: the screen starts over after it.
+		const isLost = lost !== null && lost.bytes !== this.#lostBytes;
 		const isTooMuch = offset - this.#offset > MISSED_BYTES_MAX;
-		const from = isTooMuch ? offset - TAIL_BYTES : this.#offset;
+		const missedFrom = isTooMuch ? offset - TAIL_BYTES : this.#offset;
+		const from = isLost ? lost.wholeFrom : missedFrom;
 		const missed = await readLogBytes(this.#source.logDir, from, offset);
 		if (this.#isClosed) return;
-		if (isTooMuch || missed.length < offset - from) this.#isComplete = false;
+		if (isLost || isTooMuch || missed.length < offset - from) this.#isComplete = false;
+		if (isLost) {
+			this.#noteLost(following);
+			this.#feed(Buffer.concat([RESET, lost.modes]));
+		}
 		this.#offset = offset;
 		this.#feed(missed);
 		for (const watcher of this.#viewers) watcher.refresh();

@@ -20,8 +20,18 @@ const WHOLE_BYTES_MAX = 1024 * 1024;
 /** Enough for many screens. */
 const PART_BYTES_MIN = 256 * 1024;
 
-/** `table` has the newest file first. */
+/**
+ * `table` has the newest file first. After lost output, everything on the screen from before it may be out of date, so
+ * the replay starts after it.
+ */
 export function chooseReplay(following: Following, table: readonly LogFile[]): Replay {
+	const chosen = chooseFrom(following, table);
+	const { lost } = following;
+	if (lost === null || lost.wholeFrom < chosen.from) return chosen;
+	return { from: lost.wholeFrom, modes: lost.modes, isWhole: false };
+}
+
+function chooseFrom(following: Following, table: readonly LogFile[]): Replay {
 	const { firstOffset, offset } = following;
 	const oldest = table.at(-1)?.offset ?? offset;
 	const hasWhole = firstOffset >= oldest;

@@ -41,6 +41,12 @@ interface Core {
 	readonly _inputHandler: { readonly _curAttrData: Pen };
 }
 
+/** Whether the program has hidden the cursor; false if that cannot be read. */
+export function isCursorHidden(terminal: Terminal): boolean {
+	const core = (terminal as unknown as { readonly _core?: Partial<Core> })._core;
+	return core?.coreService?.isCursorHidden ?? false;
+}
+
 /** Sequences to be written after the serialized screen; null if the state cannot be read. */
 export function renderSupplement(terminal: Terminal): string | null {
 	const core = (terminal as unknown as { readonly _core?: Core })._core;

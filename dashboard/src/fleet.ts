@@ -1,0 +1,119 @@
+/**
+ * The fleet as the page knows it. One snapshot, then events: each event names an agent, whose row is read
+ * again, several of them in one request. Nothing is polled.
+ */
+
+import { batch, computed, signal } from "@preact/signals";
+import type { ReeveEvent } from "../../src/core/events.js";
+import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { LiveResources } from "../../src/http/contract/streams.js";
+import { call } from "./api.js";
+
+export type Agent = AgentJson;
+
+/** By id, in the order of the fleet files; null before the first answer. */
+export const agents = signal<ReadonlyMap<string, Agent> | null>(null);
+/** Memory and CPU change every few seconds, so they are not part of the agents. */
+export const resources = signal<LiveResources["agents"]>({});
+/** Rises whenever tasks, plans or dead letters may have changed. */
+export const tasksChanged = signal(0);
+/** Rises whenever messages may have changed. */
+export const inboxChanged = signal(0);
+
+export const list = computed(() => [...(agents.value?.values() ?? [])]);
+
+/** Rows are read again at most this often. */
+const READ_AGAIN_MS = 250;
+/** With more changed rows, the whole list is smaller. */
+const IDS_MAX = 60;
+
+const dirty = new Set<string>();
+let allDirty = false;
+let timer: number | null = null;
+let reading = false;
+
+const listeners = new Set<(event: ReeveEvent) => void>();
+
+/** Calls this for each new event, until the returned function is called. */
+export function onEvent(listener: (event: ReeveEvent) => void): () => void {
+	listeners.add(listener);
+	return () => void listeners.delete(listener);
+}
+
+/** Reads all agents; returns the number of the last event that they include. */
+export async function readAll(signal?: AbortSignal): Promise<number> {
+	const reply = await call("GET /api/v1/agents", signal === undefined ? {} : { signal });
+	batch(() => {
+		agents.value = new Map(reply.agents.map((agent) => [agent.id, agent]));
+		takeResources(reply.agents);
+		tasksChanged.value += 1;
+		inboxChanged.value += 1;
+	});
+	return reply.seq ?? 0;
+}
+
+function takeResources(read: readonly Agent[]): void {
+	const measured = read.flatMap(({ id, resources: found }) =>
+		found ? [[id, [found.memory_bytes, found.cpu_percent]] as const] : [],
+	);
+	resources.value = { ...resources.value, ...Object.fromEntries(measured) };
+}
+
+/** Events that change more than the agent they name, or that name none. */
+const CHANGES_ALL = /^(account|daemon|agent\.(added|removed))/;
+
+/** Takes note of an event; what it changes is read a moment later. */
+export function takeEvent(event: ReeveEvent): void {
+	for (const listener of listeners) listener(event);
+	if (CHANGES_ALL.test(event.type)) allDirty = true;
+	else if (event.agent !== undefined) dirty.add(event.agent);
+	if (/^(task|plan|dead_letter|circuit)/.test(event.type)) later(tasksChanged);
+	if (event.type.startsWith("inbox.")) later(inboxChanged);
+	if (allDirty || dirty.size > 0) schedule();
+}
+
+const waiting = new Map<{ value: number }, number>();
+
+/** Raises a counter soon, once for many events. */
+function later(counter: { value: number }): void {
+	if (waiting.has(counter)) return;
+	const id = setTimeout(() => {
+		waiting.delete(counter);
+		counter.value += 1;
+	}, READ_AGAIN_MS);
+	waiting.set(counter, id);
+}
+
+function schedule(): void {
+	if (timer !== null) return;
+	timer = setTimeout(() => {
+		timer = null;
+		if (!reading) void readDirty();
+	}, READ_AGAIN_MS);
+}
+
+async function readDirty(): Promise<void> {
+	const ids = [...dirty];
+	const all = allDirty || ids.length > IDS_MAX;
+	dirty.clear();
+	allDirty = false;
+	reading = true;
+	try {
+		if (all) await readAll();
+		else await readSome(ids);
+	} catch {
+		// The connection is gone; after the next one everything is read again.
+	} finally {
+		reading = false;
+		if (allDirty || dirty.size > 0) schedule();
+	}
+}
+
+async function readSome(ids: readonly string[]): Promise<void> {
+	const reply = await call("GET /api/v1/agents", { query: { ids: ids.join(",") } });
+	const next = new Map(agents.value);
+	for (const agent of reply.agents) next.set(agent.id, agent);
+	const found = new Set(reply.agents.map(({ id }) => id));
+	for (const id of ids) if (!found.has(id)) next.delete(id);
+	agents.value = next;
+}

@@ -1,0 +1,45 @@
+/** Messages and dead letters: read when events say that they changed. */
+
+import { computed, effect, signal } from "@preact/signals";
+import type { Routes } from "../../src/http/contract/routes.js";
+import type { TaskJson } from "../../src/http/contract/tasks.js";
+import { call } from "./api.js";
+import { agents, inboxChanged, tasksChanged } from "./fleet.js";
+
+type Message = Routes["GET /api/v1/inbox"]["reply"]["messages"][number];
+
+export const messages = signal<readonly Message[]>([]);
+export const letters = signal<readonly TaskJson[]>([]);
+/** Whether there are more than the page has read. */
+export const moreLetters = signal(false);
+
+const LETTERS_MAX = 200;
+
+export const letterCounts = computed(() => {
+	const counts = new Map<string, number>();
+	for (const { agent } of letters.value) counts.set(agent, (counts.get(agent) ?? 0) + 1);
+	return counts;
+});
+
+/** Keeps them current from now on. */
+export function followInbox(): void {
+	effect(() => {
+		if (inboxChanged.value === 0) return;
+		void call("GET /api/v1/inbox").then(
+			(reply) => {
+				messages.value = reply.messages;
+			},
+			() => {},
+		);
+	});
+	effect(() => {
+		if (tasksChanged.value === 0 || agents.peek() === null) return;
+		void call("GET /api/v1/dead-letters", { query: { limit: LETTERS_MAX } }).then(
+			(reply) => {
+				letters.value = reply.tasks;
+				moreLetters.value = reply.next !== null;
+			},
+			() => {},
+		);
+	});
+}

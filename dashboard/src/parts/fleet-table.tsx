@@ -1,0 +1,507 @@
+/**
+ * The table of all agents. Up to 40 have rows of two lines; above that rows have one line, projects are folded, and
+ * only rows on the screen are drawn.
+ */
+
+import { computed, signal, useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { AgentStatusState } from "../../../src/core/agent-status.js";
+import { type Agent, list, resources } from "../fleet.js";
+import { nameOf, renderBytes, renderCount, renderUsd } from "../format.js";
+import { histories } from "../history.js";
+import { agentLink, go } from "../route.js";
+import { cliOf, StateLine, StateWord, whyOf } from "../state-words.js";
+import { type Group, groupAgents, type Order, orders, wanted } from "../table-order.js";
+import { StateMark } from "./mark.js";
+import { Strip } from "./strip.js";
+import { Words } from "./text.js";
+import { Age } from "./time.js";
+
+const DENSE_FROM = 41;
+/** Rows of an open project before "show all". */
+const FOLDED_ROWS = 22;
+
+export const filter = signal("");
+const chip = signal<ChipName | null>(null);
+const order = signal<Order>("project");
+/** Projects that were opened or closed by hand. */
+const opened = signal<ReadonlyMap<string, boolean>>(new Map());
+
+const dense = computed(() => list.value.length >= DENSE_FROM);
+const shown = computed(() => {
+	const states = chip.value === null ? null : CHIPS[chip.value].states;
+	return list.value.filter(
+		(agent) =>
+			wanted(agent, filter.value) &&
+			(states === null ||
+				(chip.value === "need you" ? agent.status.needs_you : states.has(agent.status.state))),
+	);
+});
+const groups = computed(() => groupAgents(shown.value, order.value, resources.value));
+
+type ChipName = "need you" | "finished" | "working" | "ready" | "waiting" | "resting";
+
+const CHIPS: Readonly<
+	Record<ChipName, { mark: AgentStatusState; states: ReadonlySet<AgentStatusState> }>
+> = {
+	"need you": { mark: "asks_you", states: new Set() },
+	finished: { mark: "finished", states: new Set(["finished"]) },
+	working: { mark: "working", states: new Set(["working", "starting", "stopping"]) },
+	ready: { mark: "ready", states: new Set(["ready", "running"]) },
+	waiting: { mark: "limited", states: new Set(["limited", "restarting", "waits_for_dependency"]) },
+	resting: { mark: "stopped", states: new Set(["stopped", "hibernated", "completed"]) },
+};
+
+export function FleetTable() {
+	const scroller = useRef<HTMLElement>(null);
+	return (
+		<section
+			class={dense.value ? "table-side dense" : "table-side"}
+			id="agents"
+			ref={scroller}
+			aria-label="All agents"
+		>
+			<Tools />
+			{shown.value.length === 0 ? (
+				<p class="pad soft">
+					No agent matches.{" "}
+					<button type="button" class="link" onClick={clear}>
+						Clear filter
+					</button>
+				</p>
+			) : (
+				<Table scroller={scroller} />
+			)}
+		</section>
+	);
+}
+
+function clear(): void {
+	filter.value = "";
+	chip.value = null;
+}
+
+function Tools() {
+	const names = Object.keys(CHIPS) as ChipName[];
+	const count = (name: ChipName) =>
+		list.value.filter(({ status }) =>
+			name === "need you" ? status.needs_you : CHIPS[name].states.has(status.state),
+		).length;
+	return (
+		<div class="tools">
+			<fieldset class="chips" aria-label="Show">
+				<Chip name={null} pressed={chip.value === null}>
+					<b>{list.value.length}</b> agents
+				</Chip>
+				{names.map((name) => {
+					const found = count(name);
+					if (found === 0 && chip.value !== name) return null;
+					return (
+						<Chip key={name} name={name} pressed={chip.value === name}>
+							<StateMark state={CHIPS[name].mark} />
+							<span>
+								<b>{found}</b> {name}
+							</span>
+						</Chip>
+					);
+				})}
+			</fieldset>
+			<input
+				type="search"
+				id="filter"
+				placeholder="Filter  /"
+				aria-label="Filter agents"
+				value={filter}
+				onInput={(event) => {
+					filter.value = event.currentTarget.value;
+				}}
+			/>
+			<select
+				aria-label="Order"
+				value={order.value}
+				onChange={(event) => {
+					order.value = event.currentTarget.value as Order;
+				}}
+			>
+				{Object.entries(orders).map(([value, label]) => (
+					<option key={value} value={value}>
+						{label}
+					</option>
+				))}
+			</select>
+		</div>
+	);
+}
+
+function Chip({
+	name,
+	pressed,
+	children,
+}: {
+	name: ChipName | null;
+	pressed: boolean;
+	children: ComponentChildren;
+}) {
+	return (
+		<button
+			type="button"
+			class="chip"
+			aria-pressed={pressed}
+			onClick={() => {
+				chip.value = pressed ? null : name;
+			}}
+		>
+			{children}
+		</button>
+	);
+}
+
+type Line =
+	| { readonly type: "group"; readonly group: Group; readonly open: boolean }
+	| { readonly type: "agent"; readonly agent: Agent }
+	| { readonly type: "more"; readonly group: Group; readonly count: number };
+
+const expanded = signal<ReadonlySet<string>>(new Set());
+
+/** The lines of the table from top to bottom. */
+const lines = computed((): readonly Line[] => {
+	const folds = dense.value && filter.value === "" && chip.value === null;
+	return groups.value.flatMap((group, index): Line[] => {
+		const { name } = group;
+		const rows = group.agents.map((agent): Line => ({ type: "agent", agent }));
+		if (name === null) return rows;
+		const open = !folds || (opened.value.get(name) ?? index === 0);
+		const head: Line = { type: "group", group, open };
+		if (!open) return [head];
+		const hidden = rows.length - FOLDED_ROWS;
+		if (!folds || hidden <= 3 || expanded.value.has(name)) return [head, ...rows];
+		return [head, ...rows.slice(0, FOLDED_ROWS), { type: "more", group, count: hidden }];
+	});
+});
+
+const ROW = { dense: 28, tall: 52 };
+
+function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
+	const from = useSignal(0);
+	const height = dense.value ? ROW.dense : ROW.tall;
+	const visible = Math.ceil((typeof innerHeight === "number" ? innerHeight : 900) / height) + 30;
+	useEffect(() => {
+		const element = scroller.current;
+		if (element === null) return undefined;
+		const update = () => {
+			// Steps of ten rows, so that scrolling redraws only now and then.
+			const top =
+				element.scrollHeight > element.clientHeight
+					? element.scrollTop
+					: scrollY - element.offsetTop;
+			from.value = Math.max(0, Math.floor(top / height / 10) * 10 - 10);
+		};
+		element.addEventListener("scroll", update, { passive: true });
+		addEventListener("scroll", update, { passive: true });
+		return () => {
+			element.removeEventListener("scroll", update);
+			removeEventListener("scroll", update);
+		};
+	}, [height]);
+	const all = lines.value;
+	const windowed = all.length > visible + 20;
+	const start = windowed ? Math.min(from.value, Math.max(0, all.length - visible)) : 0;
+	const end = windowed ? start + visible : all.length;
+	const { from: fromS, to: toS, byId } = histories.value;
+	return (
+		<table class="agents" aria-rowcount={all.length}>
+			<thead>
+				<tr>
+					<th scope="col" class="c-mark">
+						<span class="away">Mark</span>
+					</th>
+					<th scope="col" class="c-name">
+						Agent
+					</th>
+					<th scope="col" class="c-state">
+						{dense.value ? "State" : "State and why"}
+					</th>
+					{dense.value && (
+						<th scope="col" class="c-why">
+							Why, or what it does
+						</th>
+					)}
+					<th scope="col" class="c-strip">
+						<span class="two">
+							<span>Last 24 h</span> <span>restarts</span>
+						</span>
+					</th>
+					<th scope="col" class="c-mem num">
+						{dense.value ? "Memory" : "Memory, CPU"}
+					</th>
+					{dense.value && (
+						<th scope="col" class="c-cpu num">
+							CPU
+						</th>
+					)}
+					<th scope="col" class="c-today num">
+						Today
+					</th>
+				</tr>
+			</thead>
+			<tbody>
+				{start > 0 && <tr style={{ height: `${start * height}px` }} />}
+				{all.slice(start, end).map((line) => {
+					if (line.type === "group") return <GroupRow key={`p:${line.group.name}`} {...line} />;
+					if (line.type === "more") return <MoreRow key={`m:${line.group.name}`} {...line} />;
+					const { agent } = line;
+					const history = byId.get(agent.id);
+					const width = dense.value ? 96 : 120;
+					const strip = <Strip history={history} from={fromS} to={toS} width={width} />;
+					const row = { agent, strip, restarts: history?.restarts ?? null };
+					return dense.value ? (
+						<DenseRow key={agent.id} {...row} />
+					) : (
+						<TallRow key={agent.id} {...row} />
+					);
+				})}
+				{end < all.length && <tr style={{ height: `${(all.length - end) * height}px` }} />}
+			</tbody>
+		</table>
+	);
+}
+
+/** `/home/ada/code/shop/reeve.yaml` → `~/code/shop`. */
+export function folderOf(path: string): string {
+	return path.replace(/\/[^/]*$/, "").replace(/^\/(home\/[^/]+|Users\/[^/]+|root)(?=\/|$)/, "~");
+}
+
+function GroupRow({ group, open }: { group: Group; open: boolean }) {
+	const { name, agents, memoryBytes, usd } = group;
+	const counts = new Map<AgentStatusState, number>();
+	for (const { status } of agents) counts.set(status.state, (counts.get(status.state) ?? 0) + 1);
+	const toggle = () => {
+		opened.value = new Map(opened.value).set(name ?? "", !open);
+	};
+	return (
+		<tr class="group">
+			<th scope="rowgroup" colSpan={dense.value ? 4 : 3}>
+				{dense.value && (
+					<button
+						type="button"
+						class="fold"
+						aria-expanded={open}
+						aria-label={`${name}, ${agents.length} agents`}
+						onClick={toggle}
+					>
+						<svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
+							<path d={open ? "M1 3h8L5 8Z" : "M3 1v8l5-4Z"} />
+						</svg>
+					</button>
+				)}
+				<b>
+					<Words>{name ?? ""}</Words>
+				</b>{" "}
+				{dense.value ? (
+					<>
+						<span class="faint">{agents.length}</span>
+						<span class="counts">
+							{[...counts].map(([state, count]) => (
+								<span key={state}>
+									<StateMark state={state} size={14} /> {count}
+								</span>
+							))}
+						</span>
+					</>
+				) : (
+					<span class="faint">
+						<Words>{folderOf(agents[0]?.fleet_file ?? "")}</Words>
+					</span>
+				)}
+			</th>
+			<td class="c-strip" />
+			<td class="c-mem num soft">{memoryBytes === null ? "" : renderBytes(memoryBytes)}</td>
+			{dense.value && <td class="c-cpu" />}
+			<td class="c-today num soft">{usd === null ? "" : renderUsd(usd)}</td>
+		</tr>
+	);
+}
+
+function MoreRow({ group, count }: { group: Group; count: number }) {
+	return (
+		<tr class="more">
+			<td class="c-mark" />
+			<td colSpan={7} class="faint">
+				{count} more in {group.name} ·{" "}
+				<button
+					type="button"
+					class="link"
+					onClick={() => {
+						expanded.value = new Set(expanded.value).add(group.name ?? "");
+					}}
+				>
+					show all {group.agents.length}
+				</button>
+			</td>
+		</tr>
+	);
+}
+
+interface RowProps {
+	readonly agent: Agent;
+	readonly strip: ComponentChildren;
+	readonly restarts: number | null;
+}
+
+const byProject = computed(() => order.value === "project");
+
+/** The whole row opens the agent; its name is the link. */
+function rowProps({ id }: Agent) {
+	return {
+		class: "agent",
+		"data-id": id,
+		onClick: (event: MouseEvent) => {
+			const target = event.target as Element;
+			if (target.closest("a, button") === null && getSelection()?.isCollapsed !== false) {
+				go(agentLink(id));
+			}
+		},
+	};
+}
+
+function Name({ agent }: { agent: Agent }) {
+	return (
+		<a class="name" href={agentLink(agent.id)} title={agent.id}>
+			<Words>{byProject.value ? nameOf(agent.id) : agent.id}</Words>
+		</a>
+	);
+}
+
+function TallRow({ agent, strip, restarts }: RowProps) {
+	const why = whyOf(agent);
+	const [memory, cpu] = resources.value[agent.id] ?? [];
+	return (
+		<tr {...rowProps(agent)}>
+			<td class="c-mark">
+				<StateMark state={agent.status.state} />
+			</td>
+			<td class="c-name">
+				<Name agent={agent} />
+				<div class="sub">{cliOf(agent)}</div>
+			</td>
+			<td class="c-state">
+				<div class="clip">
+					<StateLine agent={agent} />
+				</div>
+				{why !== "" && (
+					<div class="why clip" title={why}>
+						<Words>{why}</Words>
+					</div>
+				)}
+			</td>
+			<td class="c-strip">
+				<span class="two">
+					{strip}
+					<span class={restarts === 0 ? "faint num" : "num"}>
+						{agent.kind === "call" ? "" : restarts}
+					</span>
+				</span>
+			</td>
+			<td class="c-mem num">
+				{memory !== undefined && (
+					<>
+						<div>{renderBytes(memory)}</div>
+						<div class="sub">{cpu === null || cpu === undefined ? "" : `${Math.round(cpu)} %`}</div>
+					</>
+				)}
+			</td>
+			<td class="c-today num">
+				<Cost agent={agent} />
+			</td>
+		</tr>
+	);
+}
+
+/** A cost that the CLI does not report is a dash, never $0. */
+function Cost({ agent: { usage, status } }: { agent: Agent }) {
+	return (
+		<>
+			{usage !== null && (
+				<div class="wide-only">
+					{usage.usd_today === null ? (
+						<span class="faint" title="Its CLI reports no cost">
+							–
+						</span>
+					) : (
+						renderUsd(usage.usd_today)
+					)}
+				</div>
+			)}
+			{usage !== null && <div class="sub wide-only">{renderCount(usage.tokens_today)}</div>}
+			<div class="phone-only">
+				{usage?.usd_today == null ? "–" : renderUsd(usage.usd_today)}
+				<div class="sub">{status.since !== null && <Age since={status.since} />}</div>
+			</div>
+		</>
+	);
+}
+
+function DenseRow({ agent, strip, restarts }: RowProps) {
+	const why = whyOf(agent);
+	const [memory, cpu] = resources.value[agent.id] ?? [];
+	const { usage } = agent;
+	return (
+		<tr {...rowProps(agent)}>
+			<td class="c-mark">
+				<StateMark state={agent.status.state} size={14} />
+			</td>
+			<td class="c-name">
+				<Name agent={agent} />
+			</td>
+			<td class="c-state">
+				<StateWord agent={agent} />
+				{agent.status.since !== null && agent.status.until === null && (
+					<span class="soft">
+						{" "}
+						· <Age since={agent.status.since} />
+					</span>
+				)}
+				<div class="why clip phone-only">
+					<Words>{why}</Words>
+				</div>
+			</td>
+			<td class="c-why">
+				<div class="clip soft" title={why}>
+					<Words>{why}</Words>
+				</div>
+			</td>
+			<td class="c-strip">
+				<span class="two">
+					{strip}
+					<span class={restarts === 0 ? "faint num" : "num"}>{restarts}</span>
+				</span>
+			</td>
+			<td class="c-mem num">{memory === undefined ? "" : renderBytes(memory)}</td>
+			<td class="c-cpu num">{cpu === undefined || cpu === null ? "" : `${Math.round(cpu)} %`}</td>
+			<td class="c-today num">
+				{usage === null
+					? ""
+					: usage.usd_today === null
+						? renderCount(usage.tokens_today)
+						: renderUsd(usage.usd_today)}
+			</td>
+		</tr>
+	);
+}
+
+/** Moves the focus to the next or previous row. */
+export function focusRow(step: 1 | -1): void {
+	const found = [...document.querySelectorAll<HTMLElement>("tr.agent a.name")];
+	const at = found.indexOf(document.activeElement as HTMLElement);
+	const next = at === -1 ? (step === 1 ? 0 : found.length - 1) : at + step;
+	const link = found[Math.min(Math.max(next, 0), found.length - 1)];
+	link?.focus();
+	link?.closest("tr")?.scrollIntoView({ block: "nearest" });
+}
+
+/** The agent of the focused row or card. */
+export function focusedAgent(): string | null {
+	const row = document.activeElement?.closest<HTMLElement>("tr.agent");
+	return row?.dataset["id"] ?? null;
+}

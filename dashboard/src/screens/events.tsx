@@ -1,0 +1,240 @@
+/** The events: a time window and filters on the server, newest at the bottom, followed while it is open. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { ReeveEvent } from "../../../src/core/events.js";
+import { explain } from "../act.js";
+import { call } from "../api.js";
+import { now } from "../clock.js";
+import { list, onEvent } from "../fleet.js";
+import { visibleLine } from "../format.js";
+import { Button } from "../parts/button.js";
+import { Words } from "../parts/text.js";
+import { When } from "../parts/time.js";
+import { agentLink, linkTo } from "../route.js";
+import { AgentSelect } from "./tasks.js";
+
+const PAGE = 100;
+/** The tab never holds a whole history. */
+const EVENTS_MAX = 1_000;
+
+const WINDOWS = {
+	"15": "Last 15 minutes",
+	"60": "Last hour",
+	"720": "Last 12 hours",
+	"1440": "Last 24 hours",
+	"": "Any time",
+} as const;
+const GROUPS = {
+	"": "All kinds",
+	"agent.": "Agents",
+	"agent.exited,agent.started,agent.decided": "Starts and exits",
+	"task.,plan.,dead_letter.,circuit.": "Tasks and plans",
+	"inbox.": "Messages",
+	"account.": "Accounts",
+	"operator.": "People and programs",
+	"daemon.,service.": "Daemon",
+} as const;
+
+/** As it is shown: events of a newer daemon may have types that this page does not know. */
+interface Shown extends Pick<ReeveEvent, "seq" | "at"> {
+	readonly type: string;
+	readonly agent?: string | undefined;
+	readonly plan?: string | undefined;
+	readonly data: unknown;
+}
+
+export function Events() {
+	const minutes = useSignal("720");
+	const type = useSignal("");
+	const agent = useSignal("");
+	const follow = useSignal(true);
+	const events = useSignal<readonly Shown[]>([]);
+	const next = useSignal<number | null>(null);
+	const problem = useSignal<string | null>(null);
+	const end = useRef<HTMLDivElement>(null);
+	const query = () => ({
+		limit: PAGE,
+		...(minutes.value === ""
+			? {}
+			: { since: new Date(now.peek() - Number(minutes.value) * 60_000).toISOString() }),
+		...(type.value === "" ? {} : { type: type.value }),
+		...(agent.value === "" ? {} : { agent: agent.value }),
+	});
+	const toEnd = () => {
+		if (follow.value) requestAnimationFrame(() => end.current?.scrollIntoView({ block: "end" }));
+	};
+	const readOlder = async (before: number | null) => {
+		const page = await call("GET /api/v1/events/list", {
+			query: before === null ? query() : { ...query(), before },
+		});
+		const found = [...page.events].reverse();
+		events.value = before === null ? found : [...found, ...events.value].slice(0, EVENTS_MAX);
+		next.value = page.next;
+		return undefined;
+	};
+	const key = `${minutes.value}|${type.value}|${agent.value}`;
+	useEffect(() => {
+		events.value = [];
+		readOlder(null).then(
+			() => {
+				problem.value = null;
+				toEnd();
+			},
+			(error: unknown) => {
+				problem.value = explain(error);
+			},
+		);
+		return onEvent((event) => {
+			if (!isWanted(event, type.value, agent.value)) return;
+			events.value = [...events.value, event].slice(-EVENTS_MAX);
+			toEnd();
+		});
+	}, [key]);
+	return (
+		<main id="main" class="sheet events">
+			<h1>Events</h1>
+			<div class="filters">
+				<Select label="Time" value={minutes} options={WINDOWS} />
+				<Select label="Kind" value={type} options={GROUPS} />
+				<AgentSelect
+					value={agent.value}
+					ids={list.value.map(({ id }) => id)}
+					onChange={(id) => {
+						agent.value = id;
+					}}
+				/>
+				<label>
+					<input
+						type="checkbox"
+						checked={follow.value}
+						onChange={(event) => {
+							follow.value = event.currentTarget.checked;
+							toEnd();
+						}}
+					/>{" "}
+					Follow
+				</label>
+			</div>
+			{problem.value !== null && <p class="soft">{problem}</p>}
+			{next.value !== null && (
+				<Button look="link" harmless do={() => readOlder(next.value)} failed="Not read">
+					Older events
+				</Button>
+			)}
+			{events.value.length === 0 && problem.value === null ? (
+				<p class="soft">
+					Nothing happened in this time.{" "}
+					<button
+						type="button"
+						class="link"
+						onClick={() => {
+							minutes.value = "";
+							type.value = "";
+							agent.value = "";
+						}}
+					>
+						Clear filter
+					</button>
+				</p>
+			) : (
+				<EventTable events={events.value} />
+			)}
+			<div ref={end} />
+		</main>
+	);
+}
+
+function Select({
+	label,
+	value,
+	options,
+}: {
+	label: string;
+	value: { value: string };
+	options: Readonly<Record<string, string>>;
+}) {
+	return (
+		<select
+			aria-label={label}
+			value={value.value}
+			onChange={(event) => {
+				value.value = event.currentTarget.value;
+			}}
+		>
+			{Object.entries(options).map(([key, text]) => (
+				<option key={key} value={key}>
+					{text}
+				</option>
+			))}
+		</select>
+	);
+}
+
+function isWanted(event: Shown, type: string, agent: string): boolean {
+	if (agent !== "" && event.agent !== agent) return false;
+	return (
+		type === "" ||
+		type
+			.split(",")
+			.some((each) => event.type === each || (each.endsWith(".") && event.type.startsWith(each)))
+	);
+}
+
+function EventTable({ events }: { events: readonly Shown[] }) {
+	return (
+		<table class="cards-table">
+			<thead>
+				<tr>
+					<th scope="col">Time</th>
+					<th scope="col">Agent or task</th>
+					<th scope="col">What</th>
+					<th scope="col">Details</th>
+				</tr>
+			</thead>
+			<tbody>
+				{events.map((event) => (
+					<tr key={event.seq}>
+						<td class="faint">
+							<When at={event.at} />
+						</td>
+						<td>
+							<Subject event={event} />
+						</td>
+						<td>{event.type.replace(/^\w+\./, "").replaceAll("_", " ")}</td>
+						<td class="soft full">
+							<Words>{detailsOf(event)}</Words>
+						</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
+}
+
+function Subject({ event }: { event: Shown }) {
+	if (event.agent !== undefined) {
+		return (
+			<a class="name" href={agentLink(event.agent)}>
+				<Words>{event.agent}</Words>
+			</a>
+		);
+	}
+	if (event.plan !== undefined) return <a href={linkTo("plans", event.plan)}>plan</a>;
+	return <span class="faint">{event.type.split(".")[0]}</span>;
+}
+
+const DETAILS_MAX = 300;
+
+/** The data of an event as one line: its reason first, then the other values. */
+function detailsOf({ data }: Shown): string {
+	const { reason, ...rest } = data as Record<string, unknown>;
+	const parts = Object.entries(rest)
+		.filter(([, value]) => value !== null && value !== "")
+		.map(
+			([key, value]) =>
+				`${key.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`,
+		);
+	const text = [...(typeof reason === "string" ? [reason] : []), ...parts].join(" · ");
+	return visibleLine(text.length > DETAILS_MAX ? `${text.slice(0, DETAILS_MAX)}…` : text);
+}

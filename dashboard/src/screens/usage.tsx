@@ -1,0 +1,224 @@
+/** The cost: by day, by agent, by account, and who is near a limit. */
+
+import { useSignal } from "@preact/signals";
+import type { AccountJson, UsageRowJson } from "../../../src/http/contract/history.js";
+import { call } from "../api.js";
+import { renderCount, renderUsd, visibleLine } from "../format.js";
+import { DayBars, sumDays } from "../parts/facts.js";
+import { Mark } from "../parts/mark.js";
+import { Words } from "../parts/text.js";
+import { Until } from "../parts/time.js";
+import { agentLink } from "../route.js";
+import { useRead } from "../use-read.js";
+
+interface Total {
+	readonly key: string;
+	readonly usd: number | null;
+	readonly input: number;
+	readonly output: number;
+	readonly cache: number;
+}
+
+function totalsBy(
+	rows: readonly UsageRowJson[],
+	keyOf: (row: UsageRowJson) => string,
+): readonly Total[] {
+	const totals = new Map<string, Total>();
+	for (const row of rows) {
+		const key = keyOf(row);
+		const before = totals.get(key) ?? { key, usd: null, input: 0, output: 0, cache: 0 };
+		totals.set(key, {
+			key,
+			usd: row.usd === null ? before.usd : (before.usd ?? 0) + row.usd,
+			input: before.input + row.input,
+			output: before.output + row.output,
+			cache: before.cache + row.cache_read + row.cache_write,
+		});
+	}
+	const tokens = ({ input, output, cache }: Total) => input + output + cache;
+	return [...totals.values()].sort((a, b) => (b.usd ?? 0) - (a.usd ?? 0) || tokens(b) - tokens(a));
+}
+
+export function Usage() {
+	const days = useSignal(7);
+	const { value, problem } = useRead(
+		(signal) => call("GET /api/v1/usage", { query: { days: days.value }, signal }),
+		String(days.value),
+		({ type }) => type.startsWith("account.") || type === "agent.turn_finished",
+	);
+	const reply = value.value;
+	if (reply === null) {
+		return (
+			<main id="main" class="sheet">
+				<h1>Usage</h1>
+				<p class="soft">{problem.value ?? "Reading…"}</p>
+			</main>
+		);
+	}
+	const [total] = totalsBy(reply.days, () => "all");
+	return (
+		<main id="main" class="sheet">
+			<div class="title-line">
+				<h1>{total?.usd == null ? "Usage" : renderUsd(total.usd)}</h1>
+				<span class="soft">
+					{total === undefined
+						? "no usage"
+						: `${renderCount(total.input + total.output + total.cache)} tokens`}{" "}
+					in {days.value} days. Cost as the CLIs report it; agents without a cost count as tokens
+					only.
+				</span>
+				<span class="push" />
+				<select
+					aria-label="Days"
+					value={days.value}
+					onChange={(event) => {
+						days.value = Number(event.currentTarget.value);
+					}}
+				>
+					<option value="7">7 days</option>
+					<option value="14">14 days</option>
+					<option value="31">31 days</option>
+				</select>
+			</div>
+			{reply.days.length > 0 && (
+				<DayBars days={sumDays(reply.days, reply.today, Math.min(days.value, 14))} />
+			)}
+			<Accounts accounts={reply.accounts} rows={reply.days} />
+			<Totals
+				title="By agent"
+				head="Agent"
+				totals={totalsBy(reply.days, ({ agent }) => agent)}
+				linked
+			/>
+		</main>
+	);
+}
+
+function Accounts({
+	accounts,
+	rows,
+}: {
+	accounts: readonly AccountJson[];
+	rows: readonly UsageRowJson[];
+}) {
+	const totals = new Map(totalsBy(rows, ({ account }) => account).map((each) => [each.key, each]));
+	const sorted = [...accounts].sort((a, b) => Number(b.limited) - Number(a.limited));
+	if (sorted.length === 0) return null;
+	return (
+		<section>
+			<h2>Accounts</h2>
+			<table class="cards-table">
+				<thead>
+					<tr>
+						<th scope="col">Account</th>
+						<th scope="col">Limit</th>
+						<th scope="col">Agents</th>
+						<th scope="col" class="num">
+							Cost
+						</th>
+						<th scope="col" class="num">
+							Tokens
+						</th>
+					</tr>
+				</thead>
+				<tbody>
+					{sorted.map(({ account, agents, limited, until, reason }) => {
+						const used = totals.get(account);
+						return (
+							<tr key={account}>
+								<td>
+									<b>
+										<Words>{account}</Words>
+									</b>
+								</td>
+								<td>
+									<span class="cell-mark">
+										<Mark
+											{...(limited
+												? ({ shape: "clock", tone: "blue" } as const)
+												: ({ shape: "ring", tone: "green" } as const))}
+										/>
+										<span>
+											{limited ? "Limited, lifts " : "No limit hit"}
+											{limited &&
+												(until === null ? "at a time that is not known" : <Until at={until} />)}
+											{limited && reason !== null && <div class="soft">{visibleLine(reason)}</div>}
+										</span>
+									</span>
+								</td>
+								<td class="soft full">
+									<Words>{agents.join(", ")}</Words>
+								</td>
+								<td class="num">{used?.usd == null ? "–" : renderUsd(used.usd)}</td>
+								<td class="num">
+									{used === undefined ? "0" : renderCount(used.input + used.output + used.cache)}
+								</td>
+							</tr>
+						);
+					})}
+				</tbody>
+			</table>
+		</section>
+	);
+}
+
+function Totals({
+	title,
+	head,
+	totals,
+	linked,
+}: {
+	title: string;
+	head: string;
+	totals: readonly Total[];
+	linked: boolean;
+}) {
+	return (
+		<section>
+			<h2>{title}</h2>
+			{totals.length === 0 && <p class="soft">No agent has reported usage in this time.</p>}
+			{totals.length > 0 && (
+				<table>
+					<thead>
+						<tr>
+							<th scope="col">{head}</th>
+							<th scope="col" class="num">
+								Cost
+							</th>
+							<th scope="col" class="num">
+								Input
+							</th>
+							<th scope="col" class="num">
+								Output
+							</th>
+							<th scope="col" class="num">
+								Cache
+							</th>
+						</tr>
+					</thead>
+					<tbody>
+						{totals.map(({ key, usd, input, output, cache }) => (
+							<tr key={key}>
+								<td>
+									{linked ? (
+										<a class="name" href={agentLink(key)}>
+											<Words>{key}</Words>
+										</a>
+									) : (
+										<Words>{key}</Words>
+									)}
+								</td>
+								<td class="num">
+									{usd === null ? <span title="Its CLI reports no cost">–</span> : renderUsd(usd)}
+								</td>
+								<td class="num">{renderCount(input)}</td>
+								<td class="num">{renderCount(output)}</td>
+								<td class="num">{renderCount(cache)}</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			)}
+		</section>
+	);
+}

@@ -1,0 +1,153 @@
+/** `reeve dashboard`: starts the daemon and its network address if needed, and opens the web page with a login link. */
+
+import { spawn } from "node:child_process";
+import { chmod, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "../../client/client.js";
+import { loadSettings } from "../../config/load-settings.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { parseListen } from "../../core/listen.js";
+import type { Home } from "../../home/paths.js";
+import { connect } from "../connect.js";
+import { ensureDaemon } from "../daemon-process.js";
+import { isToListen, rememberListen } from "../listen-settings.js";
+import type { Output } from "../output.js";
+
+const DEFAULT_LISTEN = "127.0.0.1:4270";
+const LISTEN_MS_MAX = 10_000;
+const LOOK_EVERY_MS = 100;
+
+export interface DashboardOptions {
+	readonly json?: boolean;
+	readonly qr?: boolean;
+	/** False for `--no-open`. */
+	readonly open?: boolean;
+	readonly scope: string;
+	readonly url?: string;
+}
+
+export async function runDashboard(
+	options: DashboardOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { home, client } = connect(env);
+	const { started } = await ensureDaemon({ home, env });
+	if (started !== null) output.say(`no daemon was running; started one (pid ${started.pid})`);
+	const url = await ensureListening(home, client, output);
+	const base = await baseFor(home, url, options);
+	const body = { scope: options.scope };
+	const link = await client.call("POST /api/v1/login-links", { body });
+	const login = `${base}${link.path}`;
+	if (options.json) {
+		output.json({ url: login, page: `${base}/`, expires_at: link.expires_at });
+		return CLI_EXIT.done;
+	}
+	if (options.qr) {
+		const { renderQrCode } = await import("../qr-code.js");
+		await output.raw(Buffer.from(`${renderQrCode(login).join("\n")}\n`));
+	}
+	output.result(login);
+	const opened =
+		options.qr !== true && options.open !== false && output.columns !== null
+			? await openInBrowser(home, login, env)
+			: false;
+	output.say(
+		opened
+			? "opened in your browser; the link works once, for 5 minutes"
+			: "open this link in a browser; it works once, for 5 minutes",
+	);
+	return CLI_EXIT.done;
+}
+
+/** The URL of the page. If the daemon does not listen on TCP, it listens on this host from now on. */
+async function ensureListening(home: Home, client: Client, output: Output): Promise<string> {
+	const { url } = await client.call("GET /api/v1/daemon");
+	if (url !== null) return url;
+	if (!(await isToListen(home))) {
+		await rememberListen(home, { listen: DEFAULT_LISTEN });
+		await client.call("POST /api/v1/daemon/reload");
+		output.say(`the daemon now also listens on ${DEFAULT_LISTEN}, which only this host can reach`);
+	}
+	const untilMs = performance.now() + LISTEN_MS_MAX;
+	for (;;) {
+		const daemon = await client.call("GET /api/v1/daemon");
+		if (daemon.url !== null) return daemon.url;
+		const problem = daemon.problems.find((text) => text.startsWith("cannot listen"));
+		if (problem !== undefined || performance.now() > untilMs) {
+			throw new ReeveError(
+				"not_listening",
+				problem ?? "the daemon does not listen on the network yet",
+				"Choose another port with `reeve daemon restart --listen 127.0.0.1:PORT`.",
+			);
+		}
+		await sleep(LOOK_EVERY_MS);
+	}
+}
+
+/** The start of the link: as given, or the daemon's address, which a phone must be able to reach. */
+async function baseFor(home: Home, url: string, options: DashboardOptions): Promise<string> {
+	if (options.url !== undefined) return parseBase(options.url);
+	const { protocol, host } = new URL(url);
+	const listen = parseListen(host.includes(":") ? host : `${host}:443`);
+	const isAny = listen?.host === "0.0.0.0" || listen?.host === "::";
+	if (isAny) {
+		const [name] = await allowedHosts(home);
+		if (name !== undefined) return `${protocol}//${name}`;
+		if (!options.qr) return `${protocol}//localhost:${listen?.port}`;
+		throw new ReeveError(
+			"not_listening",
+			"the name of this host on the network is not known",
+			"Name it with `--allow-host NAME:PORT` at `reeve daemon restart --listen …`, or with `--url`.",
+		);
+	}
+	if (options.qr && listen?.loopback !== false) {
+		throw new ReeveError(
+			"not_listening",
+			`the daemon listens on ${host}, which a phone cannot reach`,
+			"Listen on your network with `reeve daemon restart --listen HOST:PORT --tls-cert … --tls-key …`, or pass the address of a tunnel with `--url`.",
+		);
+	}
+	return url;
+}
+
+function parseBase(text: string): string {
+	if (/^https?:\/\//.test(text) && URL.canParse(text)) return new URL(text).origin;
+	const hint = "Write it as https://HOST or https://HOST:PORT.";
+	throw new ReeveError("usage", `invalid value for --url: \`${text}\``, hint);
+}
+
+async function allowedHosts(home: Home): Promise<readonly string[]> {
+	const loaded = await loadSettings(home.settings, homedir());
+	return loaded.ok ? loaded.settings.allowHosts : [];
+}
+
+/**
+ * Opens the link through a private file: the arguments of a program are visible to every user of the host, and
+ * the first user of the link is logged in.
+ */
+async function openInBrowser(home: Home, url: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+	const opener = openerOf(process.platform, env);
+	if (opener === null) return false;
+	const file = join(home.dir, "open-page.html");
+	const page = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=${url}"><title>Reeve</title>`;
+	await writeFile(file, page, { mode: 0o600 });
+	await chmod(file, 0o600);
+	return new Promise((resolve) => {
+		const child = spawn(opener, [file], { detached: true, stdio: "ignore", env });
+		child.once("error", () => resolve(false));
+		child.once("spawn", () => {
+			child.unref();
+			resolve(true);
+		});
+	});
+}
+
+/** The program that opens files for the user; null without a desktop. */
+function openerOf(platform: string, env: NodeJS.ProcessEnv): string | null {
+	if (platform === "darwin") return "open";
+	const hasDesktop = Boolean(env["DISPLAY"] || env["WAYLAND_DISPLAY"]);
+	return hasDesktop && !env["SSH_CONNECTION"] ? "xdg-open" : null;
+}

@@ -1,0 +1,26 @@
+/** `reeve top`: the fleet as a live table on this terminal. */
+
+import { CLI_EXIT } from "../../core/errors.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { checkTerminal } from "../raw-terminal.js";
+import { orderAgents } from "../top/model.js";
+import { TopApp } from "../top/top-app.js";
+
+export async function runTop(
+	options: { json?: boolean },
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	const { client } = connect(env);
+	if (options.json) {
+		const { agents } = await client.call("GET /api/v1/agents");
+		output.json(orderAgents(agents));
+		return CLI_EXIT.done;
+	}
+	const streams = checkTerminal(process.stdin, process.stdout, {
+		...{ command: "reeve top", instead: "Without one, `reeve ps` lists the agents." },
+	});
+	await new TopApp(client, streams, output, env).run();
+	return CLI_EXIT.done;
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import type { StartedJson } from "../http/contract/agents.js";
+import type { Output } from "./output.js";
+import { sayStartHints } from "./start-report.js";
+
+function hints(start: Partial<StartedJson>): readonly string[] {
+	const said: string[] = [];
+	const output = { say: (line: string) => void said.push(line) } as unknown as Output;
+	const started = { id: "web:a", outcome: "halted", pid: null, reason: "", ...start } as const;
+	sayStartHints([started], output);
+	return said;
+}
+
+test("an agent that could not be started is started by `up` after a fix; `resume` would fail again", () => {
+	const reason = "cannot start: the program /x does not exist";
+	expect(hints({ reason })).toEqual(["hint: fix the cause, then `reeve up web:a` starts it"]);
+});
+
+test("an agent that was halted for its crashes needs `resume`", () => {
+	const [hint] = hints({ reason: "crashed 5 times" });
+	expect(hint).toContain("`reeve resume web:a` starts it again");
+});

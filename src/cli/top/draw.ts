@@ -1,0 +1,420 @@
+/** The picture of `reeve top`: head, table, pane about the selected agent, and the keys that apply now. Pure. */
+
+import { STATUS_LOOKS } from "../../core/agent-status.js";
+import { plainLine } from "../../core/safe-text.js";
+import type { AgentJson } from "../../http/contract/agents.js";
+import { cutText, type Line, padText, type Segment, textWidth } from "./frame.js";
+import { selectedAgent, shownAgents, type TopState } from "./model.js";
+import { type Look, renderAge, renderClock, renderCountdown, renderMemory } from "./words.js";
+
+export interface View {
+	readonly columns: number;
+	readonly rows: number;
+	readonly nowMs: number;
+	readonly look: Look;
+}
+
+const BOLD = "1";
+const DIM = "90";
+const REVERSE = "7";
+const COLUMNS_MIN = 40;
+const ROWS_MIN = 6;
+const PANE_ROWS = 6;
+
+export function drawTop(state: TopState, view: View): readonly Line[] {
+	const { columns, rows, look } = view;
+	if (columns < COLUMNS_MIN || rows < ROWS_MIN) return [[{ text: "terminal too small" }]];
+	const lines = state.mode.type === "page" ? drawPage(state, view) : [...drawTable(state, view)];
+	const all = [drawHead(state, view), ...lines.slice(0, rows - 2)];
+	while (all.length < rows - 1) all.push([]);
+	return [...all, drawBottom(state, view)].map((line) =>
+		line.map(({ text, sgr = "" }) => ({
+			text: look.text(text),
+			sgr: look.colors ? sgr : plain(sgr),
+		})),
+	);
+}
+
+/** Without colours, bold, underline and reverse stay. */
+function plain(sgr: string): string {
+	return sgr
+		.split(";")
+		.filter((code) => ["1", "4", "7"].includes(code))
+		.join(";");
+}
+
+function drawHead(state: TopState, view: View): Line {
+	const { columns, nowMs, look } = view;
+	const { agents, staleSinceMs } = state;
+	const [worst] = shownAgents({ ...state, filter: "" });
+	const look1 = worst === undefined ? STATUS_LOOKS.ready : STATUS_LOOKS[worst.status.state];
+	const count = (state: string) => agents.filter((agent) => agent.status.state === state).length;
+	const needs = agents.filter(({ status }) => status.needs_you).length;
+	const usd = agents.reduce((sum, { usage }) => sum + (usage?.usd_today ?? 0), 0);
+	const cost = agents.some(({ usage }) => usage?.usd_today != null)
+		? `$${usd.toFixed(2)} today · `
+		: "";
+	const counts = [
+		needs === 0 ? "nothing needs you" : `${needs} need${needs === 1 ? "s" : ""} you`,
+		...(count("finished") === 0 ? [] : [`${count("finished")} finished`]),
+		...(count("working") === 0 ? [] : [`${count("working")} working`]),
+	];
+	const isStale = staleSinceMs !== null;
+	const live: Segment = isStale
+		? {
+				text: `not connected since ${renderClock(staleSinceMs, nowMs)}`,
+				sgr: tone(look, "amber", true),
+			}
+		: { text: `${look.mark("ring")} live` };
+	const name = `Reeve · ${plainLine(state.host)}`;
+	const right = `${cost}${live.text}`;
+	const middle = counts.join(" · ");
+	const room = columns - 2 - textWidth(name) - textWidth(middle) - textWidth(right);
+	const blanks = Math.max(1, room - 2);
+	return [
+		{ text: `${look.mark(look1.shape)} `, sgr: look.tone(look1.tone) },
+		{ text: "Reeve", sgr: BOLD },
+		{ text: name.slice(5) },
+		{ text: " ".repeat(blanks) },
+		{ text: counts[0] ?? "", sgr: needs > 0 ? tone(look, "amber", true) : "" },
+		{
+			text: counts
+				.slice(1)
+				.map((word) => ` · ${word}`)
+				.join(""),
+		},
+		{ text: room > 2 ? "  " : " " },
+		{ text: cost },
+		live,
+	];
+}
+
+const tone = (look: Look, name: "red" | "amber" | "green" | "blue", isBold = false) =>
+	[isBold ? BOLD : "", look.tone(name)].filter(Boolean).join(";");
+
+interface Widths {
+	readonly id: number;
+	readonly state: number;
+	readonly why: number;
+	readonly cli: number;
+	readonly cpu: number;
+}
+
+const STATE_WIDTH = 17;
+/** Restarts, memory and cost, each with its gap. */
+const NUMBERS_WIDTH = 4 + 6 + 7;
+
+function widthsOf(agents: readonly AgentJson[], columns: number): Widths {
+	const longest = agents.reduce((width, { id }) => Math.max(width, textWidth(id)), 5);
+	const id = Math.min(longest, Math.max(13, Math.floor(columns / 4)));
+	const [cli, cpu] = [columns >= 110 ? 10 : 0, columns >= 100 ? 6 : 0];
+	const why = columns - 2 - id - 1 - STATE_WIDTH - 1 - cli - cpu - NUMBERS_WIDTH;
+	return { id, state: STATE_WIDTH, why: Math.max(0, why), cli, cpu };
+}
+
+function* drawTable(state: TopState, view: View): Generator<Line> {
+	const { columns, rows } = view;
+	const shown = shownAgents(state);
+	const widths = widthsOf(shown, columns);
+	const paneRows = rows >= 20 ? PANE_ROWS + 1 : rows >= 14 ? 4 : 0;
+	const tableRows = rows - 3 - paneRows;
+	const at = Math.max(
+		0,
+		shown.findIndex(({ id }) => id === state.selected),
+	);
+	const first = firstRow(at, shown.length, tableRows);
+	yield drawColumns(widths, shown.length > tableRows ? `${at + 1}/${shown.length}` : "");
+	for (let row = 0; row < tableRows; row++) {
+		const agent = shown[first + row];
+		if (agent !== undefined) yield drawRow(agent, state, widths, view);
+		else if (row === 0) yield [{ text: `  ${emptyText(state)}`, sgr: DIM }];
+		else yield [];
+	}
+	if (paneRows > 0) yield* drawPane(state, view, paneRows);
+}
+
+function emptyText({ filter, agents }: TopState): string {
+	if (agents.length > 0) return `No agent matches "${plainLine(filter)}". Esc clears the filter.`;
+	return "No agents yet. `reeve init` writes a fleet file, `reeve up` starts its agents.";
+}
+
+/** Pages instead of single lines, so that rows rarely move. */
+function firstRow(at: number, count: number, rows: number): number {
+	if (count <= rows) return 0;
+	return Math.min(Math.floor(at / rows) * rows, count - rows);
+}
+
+function drawColumns({ id, state, why, cli, cpu }: Widths, place: string): Line {
+	const head = [
+		`  ${padText(place === "" ? "AGENT" : `AGENT ${place}`, id)}`,
+		padText("STATE", state),
+		padText("WHY", why),
+		`${cli > 0 ? padText("CLI", cli) : ""}${padText("↻", 3, "left")}`,
+	].join(" ");
+	const numbers = `${cpu > 0 ? padText("CPU", cpu, "left") : ""}${padText("MEM", 6, "left")}${padText("TODAY", 7, "left")}`;
+	return [{ text: `${head}${numbers}`, sgr: DIM }];
+}
+
+function drawRow(agent: AgentJson, state: TopState, widths: Widths, view: View): Line {
+	const { look, nowMs } = view;
+	const { id, status } = agent;
+	const { shape, tone: color } = STATUS_LOOKS[status.state];
+	const isSelected = id === state.selected;
+	const isQuiet = state.staleSinceMs !== null;
+	const paint = (sgr: string) => (isSelected ? REVERSE : isQuiet ? DIM : sgr);
+	const more = look.utf8 ? "…" : "...";
+	const cut = (text: string, width: number) =>
+		padText(cutText(look.text(text), width, more), width);
+	const { cli, cpu } = widths;
+	const numbers = numbersOf(agent, state);
+	const isLoud = color === "red" || color === "amber";
+	return [
+		{ text: `${look.mark(shape)} `, sgr: paint(look.tone(color)) },
+		{ text: `${cut(plainLine(id), widths.id)} `, sgr: paint(BOLD) },
+		{
+			text: `${cut(stateText(agent, nowMs), widths.state)} `,
+			sgr: paint(isLoud ? look.tone(color) : ""),
+		},
+		{ text: `${cut(whyText(agent, nowMs), widths.why)} `, sgr: paint(status.needs_you ? "" : DIM) },
+		{ text: cli > 0 ? cut(agent.adapter, cli) : "", sgr: paint(DIM) },
+		{ text: padText(numbers.restarts, 3, "left"), sgr: paint("") },
+		{ text: cpu > 0 ? padText(numbers.cpu, cpu, "left") : "", sgr: paint("") },
+		{ text: padText(numbers.memory, 6, "left"), sgr: paint("") },
+		{ text: padText(numbers.today, 7, "left"), sgr: paint("") },
+	];
+}
+
+function numbersOf(agent: AgentJson, { resources }: TopState) {
+	const [bytes, percent] = resources[agent.id] ?? [];
+	const { usage } = agent;
+	return {
+		restarts: agent.kind === "call" ? "" : String(agent.restarts),
+		memory: bytes === undefined ? "" : renderMemory(bytes),
+		cpu: percent === undefined || percent === null ? "" : `${Math.round(percent)} %`,
+		// A cost that the CLI does not report is not $0.
+		today: usage === null ? "" : usage.usd_today === null ? "–" : usage.usd_today.toFixed(2),
+	};
+}
+
+/** `asks · 4 min`, `restarts in 24 s`, `limited to 15:40`. */
+function stateText({ status, kind }: AgentJson, nowMs: number): string {
+	const { state } = status;
+	const untilMs = status.until === null ? null : Date.parse(status.until);
+	if (state === "restarting" && untilMs !== null) {
+		return untilMs <= nowMs ? "restarts now" : `restarts in ${renderCountdown(untilMs - nowMs)}`;
+	}
+	if (state === "limited" && untilMs !== null) return `limited to ${renderClock(untilMs, nowMs)}`;
+	if (state === "working" && kind !== "session") return "working";
+	const word = SHORT[state] ?? STATUS_LOOKS[state].word.toLowerCase();
+	if (status.since === null || state === "circuit_open") return word;
+	return `${word} · ${renderAge(nowMs - Date.parse(status.since))}`;
+}
+
+const SHORT: Readonly<Partial<Record<string, string>>> = {
+	...{ asks_permission: "asks", asks_you: "asks", ended: "ended", waits_for_dependency: "waits" },
+};
+
+function whyText({ status }: AgentJson, nowMs: number): string {
+	const until = status.until === null ? null : Date.parse(status.until);
+	if (status.state === "circuit_open" && until !== null && until > nowMs) {
+		return `next try in ${renderCountdown(until - nowMs)}`;
+	}
+	return plainLine(status.why);
+}
+
+/** The question of the selected agent with its choices, or why and the next step. */
+function* drawPane(state: TopState, view: View, rows: number): Generator<Line> {
+	const { columns, nowMs } = view;
+	const agent = selectedAgent(state);
+	const rule = (text: string) => "─".repeat(Math.max(0, columns - textWidth(text)));
+	if (agent === null) {
+		yield [{ text: rule(""), sgr: DIM }];
+		return;
+	}
+	const { status, question } = agent;
+	const since =
+		status.since === null ? "" : ` · since ${renderClock(Date.parse(status.since), nowMs)}`;
+	const source = status.source === null ? "" : ` · by ${status.source}`;
+	const word = ` ${STATUS_LOOKS[status.state].word.toLowerCase()}${since}${source} `;
+	const id = cutText(plainLine(agent.id), columns - 30, "…");
+	yield [
+		{ text: "── ", sgr: DIM },
+		{ text: id, sgr: BOLD },
+		{ text: word, sgr: DIM },
+		{ text: rule(`── ${id}${word}`), sgr: DIM },
+	];
+	const lines = question === null ? aboutLines(agent, view) : questionLines(agent, view);
+	const room = rows - 1;
+	const fits = lines.length <= room;
+	yield* fits ? lines : lines.slice(0, room - 1);
+	if (!fits)
+		yield [{ text: `   ${lines.length - room + 1} more lines: Enter shows all`, sgr: DIM }];
+}
+
+function questionLines({ question }: AgentJson, { columns, look }: View): readonly Line[] {
+	if (question === null) return [];
+	const wrap = (text: string, indent: number, sgr: string): Line[] =>
+		wrapText(plainLine(text), columns - indent - 1).map((line) => [
+			{ text: " ".repeat(indent) },
+			{ text: line, sgr },
+		]);
+	const choices = question.choices.flatMap(({ number, label, lasting }): Line[] => {
+		const [first = "", ...more] = wrapText(plainLine(label), columns - 7);
+		return [
+			[{ text: "   " }, { text: String(number), sgr: "4" }, { text: ` ${first}` }],
+			...more.map((line): Line => [{ text: `     ${line}` }]),
+			...(lasting ? [[{ text: "     stays allowed from now on", sgr: look.tone("amber") }]] : []),
+		];
+	});
+	return [
+		...wrap(question.text, 3, BOLD),
+		...(question.detail === null ? [] : wrap(question.detail, 3, DIM)),
+		...choices,
+	];
+}
+
+function aboutLines(agent: AgentJson, { columns, nowMs }: View): readonly Line[] {
+	const { status, last_exit: exit, next_restart_at: next } = agent;
+	const why = status.why === "" ? agent.reason : status.why;
+	const facts = [
+		plainLine(why),
+		...(agent.reason === why ? [] : [plainLine(agent.reason)]),
+		...(next === null ? [] : [`Starts again in ${renderCountdown(Date.parse(next) - nowMs)}.`]),
+		...(exit === null
+			? []
+			: [
+					`Last exit ${renderAge(nowMs - Date.parse(exit.at))} ago, after ${renderAge(exit.uptime_ms)}: ${plainLine(exit.reason)}`,
+				]),
+	];
+	return facts.flatMap((fact) =>
+		wrapText(fact, columns - 4).map((line): Line => [{ text: `   ${line}` }]),
+	);
+}
+
+/** At spaces; a longer word is broken. */
+function wrapText(text: string, columns: number): string[] {
+	const lines: string[] = [];
+	let line = "";
+	for (const word of text.split(" ")) {
+		let rest = word;
+		const longer = line === "" ? rest : `${line} ${rest}`;
+		if (textWidth(longer) <= columns) {
+			line = longer;
+			continue;
+		}
+		if (line !== "") lines.push(line);
+		while (textWidth(rest) > columns) {
+			const part = cutText(rest, columns, "");
+			if (part === "") break;
+			lines.push(part);
+			rest = rest.slice(part.length);
+		}
+		line = rest;
+	}
+	return [...lines, line];
+}
+
+function drawPage(state: TopState, { columns, rows }: View): readonly Line[] {
+	const { mode } = state;
+	if (mode.type !== "page") return [];
+	const title: Line = [
+		{ text: "── ", sgr: DIM },
+		{ text: plainLine(mode.title), sgr: BOLD },
+		{ text: ` ${"─".repeat(columns)}`, sgr: DIM },
+	];
+	const lines = mode.lines.flatMap((line) => wrapText(plainLine(line), columns));
+	const room = rows - 3;
+	const last = Math.max(0, lines.length - room);
+	const end = mode.isLog ? lines.length - Math.min(mode.fromEnd, last) : room + mode.fromEnd;
+	const start = Math.max(0, Math.min(last, end - room));
+	return [title, ...lines.slice(start, start + room).map((text): Line => [{ text }])];
+}
+
+function drawBottom(state: TopState, { columns, nowMs, look }: View): Line {
+	const { mode, toast } = state;
+	if (mode.type === "typing") {
+		const label = ` ${TYPING[mode.what.type]}${"id" in mode.what ? ` ${mode.what.id}` : ""}: `;
+		const room = columns - textWidth(label) - 2;
+		const text = plainLine(mode.text);
+		const shown = textWidth(text) <= room ? text : text.slice(-room);
+		return [{ text: label, sgr: BOLD }, { text: shown }, { text: " ", sgr: REVERSE }];
+	}
+	if (mode.type === "confirm") return confirmLine(state, mode);
+	if (toast !== null && toast.untilMs > nowMs) {
+		return [
+			{
+				text: ` ${cutText(plainLine(toast.text), columns - 2, look.utf8 ? "…" : "...")} `,
+				sgr: REVERSE,
+			},
+		];
+	}
+	return keysLine(state, columns);
+}
+
+const TYPING = { filter: "filter", message: "message to", answer: "answer to" } as const;
+
+function confirmLine(
+	{ agents }: TopState,
+	{ what, id }: { readonly what: "restart" | "stop"; readonly id: string },
+): Line {
+	const isBusy = agents.find((agent) => agent.id === id)?.status.state === "working";
+	const busy = isBusy ? " It is working." : "";
+	const verb = what === "restart" ? "Restart" : "Stop";
+	const keep = what === "restart" ? "leave it" : "keep running";
+	return [
+		{ text: ` ${verb} ${id}?${busy} `, sgr: BOLD },
+		{ text: "y", sgr: "4" },
+		{ text: ` ${what}  ` },
+		{ text: "Esc", sgr: "4" },
+		{ text: ` ${keep}` },
+	];
+}
+
+function keysLine(state: TopState, columns: number): Line {
+	if (state.mode.type === "page")
+		return keys(
+			[
+				["Esc", "back"],
+				["j k", "scroll"],
+				["q", "quit"],
+			],
+			columns,
+		);
+	const agent = selectedAgent(state);
+	const isUp = state.staleSinceMs === null;
+	const choices = agent?.question?.choices.length ?? 0;
+	const isRunning = agent?.process === "running" && agent.kind === "session";
+	const wanted: readonly (readonly [string, string, boolean])[] = [
+		[choices === 1 ? "1" : `1-${choices}`, "answer", isUp && choices > 0],
+		["n", "next", state.agents.some(({ status }) => status.needs_you)],
+		["a", "attach", isUp && isRunning],
+		["l", "log", isUp && agent !== null && agent.kind !== "call"],
+		["e", "why", isUp && agent !== null],
+		["m", "write", isUp && isRunning],
+		["u", "resume", isUp && (agent?.policy === "halted" || agent?.status.state === "circuit_open")],
+		["x", "seen", isUp && agent?.status.state === "finished"],
+		["R", "restart", isUp && agent !== null && agent.kind !== "call"],
+		["S", "stop", isUp && agent !== null && agent.desired === "up" && agent.kind !== "call"],
+		["/", "filter", state.filter === ""],
+		["Esc", "clear filter", state.filter !== ""],
+		["?", "keys", true],
+		["q", "quit", true],
+	];
+	return keys(
+		wanted.filter(([, , applies]) => applies).map(([key, word]) => [key, word] as const),
+		columns,
+	);
+}
+
+/** As many as fit; the last two always do. */
+function keys(all: readonly (readonly [string, string])[], columns: number): Line {
+	const width = (each: readonly (readonly [string, string])[]) =>
+		each.reduce((sum, [key, word]) => sum + key.length + word.length + 3, 0);
+	const shown = [...all];
+	while (shown.length > 2 && width(shown) > columns) shown.splice(-3, 1);
+	return shown.flatMap(([key, word]) => [
+		{ text: " " },
+		{ text: key, sgr: "4" },
+		{ text: ` ${word} ` },
+	]);
+}

@@ -1,0 +1,480 @@
+/** `reeve top` on a terminal: draws the state, and turns keys into requests. */
+
+import { hostname } from "node:os";
+import type { Client } from "../../client/client.js";
+import { ReeveError } from "../../core/errors.js";
+import { createSanitizer } from "../../core/safe-text.js";
+import type { AgentJson } from "../../http/contract/agents.js";
+import { NO_COLORS, type Output } from "../output.js";
+import {
+	enterRawTerminal,
+	type RawTerminal,
+	sizeOf,
+	type TerminalStreams,
+} from "../raw-terminal.js";
+import { isFailedStart, START_WORDS } from "../start-report.js";
+import { drawTop } from "./draw.js";
+import { createFrame, type Frame, renderChanges } from "./frame.js";
+import { createKeyReader, type Key, type KeyName } from "./keys.js";
+import { followFleet } from "./live-fleet.js";
+import {
+	EMPTY,
+	keepSelection,
+	type Mode,
+	mergeAgents,
+	moveSelection,
+	moveToNeedsYou,
+	selectedAgent,
+	type TopState,
+} from "./model.js";
+import { createLook, type Look } from "./words.js";
+
+/** Hidden cursor; pasted text is marked, so that it is never treated as keys. */
+const SHOW = "\u001b[?25l\u001b[?2004h";
+/** At most four times a second for news; keys are answered sooner, except over ssh. */
+const DRAW_EVERY_MS = 250;
+const KEY_EVERY_MS = 40;
+const TOAST_MS = 6_000;
+const LOG_LINES_MAX = 1_000;
+const PAGE = 10;
+
+export class TopApp {
+	readonly #client: Client;
+	readonly #streams: TerminalStreams;
+	readonly #output: Output;
+	readonly #env: NodeJS.ProcessEnv;
+	readonly #look: Look;
+	readonly #over = new AbortController();
+	readonly #keys = createKeyReader((key) => this.#press(key));
+	#state: TopState = { ...EMPTY, host: hostname() };
+	#terminal: RawTerminal | null = null;
+	#drawn: Frame | null = null;
+	#drawnAtMs = 0;
+	#timer: NodeJS.Timeout | undefined;
+	/** Ends the log that a page shows. */
+	#endPage: (() => void) | null = null;
+
+	constructor(client: Client, streams: TerminalStreams, output: Output, env: NodeJS.ProcessEnv) {
+		this.#client = client;
+		this.#streams = streams;
+		this.#output = output;
+		this.#env = env;
+		this.#look = createLook(env);
+	}
+
+	/** Until the user quits. The terminal is as before afterwards, however it ends. */
+	async run(): Promise<void> {
+		const { stdout } = this.#streams;
+		const onResize = () => this.#draw(0);
+		const clock = setInterval(() => this.#draw(DRAW_EVERY_MS), 1_000);
+		const onContinue = () => this.#resume();
+		stdout.on("resize", onResize);
+		process.on("SIGCONT", onContinue);
+		try {
+			const following = followFleet(this.#client, this.#listener(), this.#over.signal);
+			await following;
+		} finally {
+			clearInterval(clock);
+			clearTimeout(this.#timer);
+			stdout.removeListener("resize", onResize);
+			process.removeListener("SIGCONT", onContinue);
+			this.#keys.close();
+			this.#quit();
+		}
+	}
+
+	#listener() {
+		const change = (state: TopState) => this.#set(state);
+		return {
+			onAgents: (agents: readonly AgentJson[]) => {
+				const host = agents[0]?.host ?? this.#state.host;
+				// The first answer opens the screen: an error before it is printed as usual.
+				if (this.#terminal === null && !this.#over.signal.aborted) this.#enter();
+				change(keepSelection({ ...this.#state, agents, host, staleSinceMs: null }));
+			},
+			onChanged: (agents: readonly AgentJson[], asked: ReadonlySet<string>) =>
+				change(mergeAgents(this.#state, agents, asked)),
+			onResources: ({ agents }: { readonly agents: TopState["resources"] }) =>
+				change({ ...this.#state, resources: agents }),
+			onConnection: ({ state }: { readonly state: "lost" | "restored" }) => {
+				// Live again once the list is there.
+				if (state === "lost") {
+					change({ ...this.#state, staleSinceMs: this.#state.staleSinceMs ?? Date.now() });
+				}
+			},
+		};
+	}
+
+	#set(state: TopState, everyMs = DRAW_EVERY_MS) {
+		this.#state = state;
+		this.#draw(everyMs);
+	}
+
+	#enter() {
+		const { stdin, stdout } = this.#streams;
+		this.#terminal = enterRawTerminal(this.#streams, () => {});
+		this.#drawn = null;
+		stdout.write(SHOW);
+		stdin.on("data", this.#onInput);
+		stdin.once("end", this.#onEnd);
+		stdin.resume();
+	}
+
+	#leave() {
+		const { stdin } = this.#streams;
+		stdin.removeListener("data", this.#onInput);
+		stdin.removeListener("end", this.#onEnd);
+		this.#terminal?.restore();
+		this.#terminal = null;
+	}
+
+	readonly #onInput = (bytes: Buffer) => this.#keys.take(bytes);
+	readonly #onEnd = () => this.#quit();
+
+	#quit() {
+		this.#endPage?.();
+		this.#over.abort();
+		this.#leave();
+	}
+
+	/** The shell had the terminal meanwhile. */
+	#resume() {
+		if (this.#terminal === null) return;
+		this.#leave();
+		this.#enter();
+		this.#draw(0);
+	}
+
+	#draw(everyMs: number) {
+		if (this.#timer !== undefined) {
+			if (everyMs >= DRAW_EVERY_MS) return;
+			clearTimeout(this.#timer);
+		}
+		const leftMs = this.#drawnAtMs + everyMs - performance.now();
+		this.#timer = setTimeout(() => this.#drawNow(), Math.max(0, leftMs));
+	}
+
+	#drawNow() {
+		this.#timer = undefined;
+		const { stdout } = this.#streams;
+		if (this.#terminal === null || this.#over.signal.aborted) return;
+		// A slow terminal gets the newest picture once it has read the last one.
+		if (stdout.writableNeedDrain) {
+			stdout.once("drain", () => this.#draw(DRAW_EVERY_MS));
+			return;
+		}
+		this.#drawnAtMs = performance.now();
+		const size = sizeOf(stdout);
+		const view = { ...size, nowMs: Date.now(), look: this.#look };
+		const frame = createFrame(drawTop(this.#state, view), size.columns, size.rows);
+		const changes = renderChanges(this.#drawn, frame);
+		this.#drawn = frame;
+		if (changes !== "") stdout.write(changes);
+	}
+
+	#toast(text: string) {
+		this.#set({ ...this.#state, toast: { text, untilMs: Date.now() + TOAST_MS } }, KEY_EVERY_MS);
+	}
+
+	#mode(mode: Mode) {
+		if (mode.type !== "page") {
+			this.#endPage?.();
+			this.#endPage = null;
+		}
+		this.#set({ ...this.#state, mode, toast: null }, this.#keyEveryMs);
+	}
+
+	get #keyEveryMs(): number {
+		return this.#env["SSH_CONNECTION"] ? DRAW_EVERY_MS : KEY_EVERY_MS;
+	}
+
+	#press(key: Key) {
+		const { mode } = this.#state;
+		if (key.type === "key" && key.name === "quit") return this.#quit();
+		if (key.type === "key" && key.name === "redraw") {
+			this.#drawn = null;
+			return this.#draw(0);
+		}
+		if (key.type === "key" && key.name === "suspend") return this.#suspend();
+		if (mode.type === "typing") return this.#pressTyping(key, mode);
+		if (key.type === "paste") return;
+		if (mode.type === "confirm") return this.#pressConfirm(key, mode);
+		if (mode.type === "page") return this.#pressPage(key, mode);
+		if (key.type === "key") return this.#pressKey(key.name);
+		this.#pressLetter(key.text);
+	}
+
+	/** Stops like any other program at Ctrl-Z; `fg` continues it. */
+	#suspend() {
+		this.#leave();
+		process.once("SIGCONT", () => {
+			if (this.#over.signal.aborted) return;
+			this.#enter();
+			this.#draw(0);
+		});
+		process.kill(process.pid, "SIGSTOP");
+	}
+
+	#select(state: TopState) {
+		this.#set(state, this.#keyEveryMs);
+	}
+
+	#pressKey(name: KeyName) {
+		const moves: Partial<Record<KeyName, number>> = {
+			...{ up: -1, down: 1, page_up: -PAGE, page_down: PAGE, home: -1e6, end: 1e6 },
+		};
+		const by = moves[name];
+		if (by !== undefined) return this.#select(moveSelection(this.#state, by));
+		if (name === "escape") return this.#select(keepSelection({ ...this.#state, filter: "" }));
+		if (name === "enter") this.#withAgent((agent) => this.#showWhy(agent));
+	}
+
+	#pressLetter(letter: string) {
+		if (/^[1-9]$/.test(letter))
+			return this.#withAgent((agent) => this.#choose(agent, Number(letter)));
+		switch (letter) {
+			case "q":
+				return this.#quit();
+			case "j":
+				return this.#select(moveSelection(this.#state, 1));
+			case "k":
+				return this.#select(moveSelection(this.#state, -1));
+			case "n":
+				return this.#select(moveToNeedsYou(this.#state, 1));
+			case "N":
+				return this.#select(moveToNeedsYou(this.#state, -1));
+			case "/":
+				return this.#mode({ type: "typing", what: { type: "filter" }, text: this.#state.filter });
+			case "?":
+				return this.#mode(page("Keys", KEYS));
+			case "a":
+				return this.#withAgent((agent) => this.#attach(agent));
+			case "l":
+				return this.#withAgent((agent) => this.#showLog(agent));
+			case "e":
+				return this.#withAgent((agent) => this.#showWhy(agent));
+			case "m":
+				return this.#withAgent((agent) => this.#write(agent));
+			case "u":
+				return this.#withAgent((agent) => this.#resumeAgent(agent));
+			case "x":
+				return this.#withAgent((agent) => this.#markSeen(agent));
+			case "R":
+			case "S": {
+				const what = letter === "R" ? "restart" : "stop";
+				return this.#withAgent(({ id }) => this.#mode({ type: "confirm", what, id }));
+			}
+		}
+	}
+
+	/** Reports the error of an action instead of ending. */
+	#withAgent(act: (agent: AgentJson) => void | Promise<void>) {
+		const agent = selectedAgent(this.#state);
+		if (agent === null) return;
+		if (this.#state.staleSinceMs !== null) {
+			return this.#toast("Not connected to the daemon. The agents keep running.");
+		}
+		this.#try(async () => act(agent));
+	}
+
+	#try(act: () => Promise<void>) {
+		act().catch((error: unknown) => {
+			const hint = error instanceof ReeveError ? ` ${error.hint}` : "";
+			this.#toast(`${error instanceof Error ? error.message : String(error)}.${hint}`);
+		});
+	}
+
+	async #choose({ id, question }: AgentJson, number: number): Promise<void> {
+		const choice = question?.choices.find((each) => each.number === number);
+		if (question === null || choice === undefined) return;
+		const request = { place: [id, question.id], body: { choice: number } };
+		const route = "POST /api/v1/agents/:id/questions/:question/answer";
+		const { label } = await this.#client.call(route, request);
+		this.#toast(`${id}: answered "${label}"`);
+	}
+
+	#write({ id, question, kind }: AgentJson) {
+		if (kind !== "session")
+			return this.#toast(`${id} takes requests, not messages: \`reeve call ${id}\``);
+		const isText = question?.kind === "text";
+		const what = isText
+			? ({ type: "answer", id, question: question.id } as const)
+			: ({ type: "message", id } as const);
+		this.#mode({ type: "typing", what, text: "" });
+	}
+
+	async #resumeAgent({ id }: AgentJson): Promise<void> {
+		const { outcome, circuit_from: circuit } = await this.#client.call(
+			"POST /api/v1/agents/:id/resume",
+			{ place: id },
+		);
+		const closed = circuit === "closed" ? "" : ", circuit closed";
+		this.#toast(`${id}: ${outcome ? START_WORDS[outcome] : "resumed"}${closed}`);
+	}
+
+	async #markSeen({ id, status }: AgentJson): Promise<void> {
+		if (status.state !== "finished") return;
+		await this.#client.call("POST /api/v1/agents/:id/seen", { place: id });
+	}
+
+	async #attach({ id }: AgentJson): Promise<void> {
+		const { runAttach } = await import("../commands/attach.js");
+		this.#leave();
+		try {
+			await runAttach(id, { detachKeys: "ctrl-]" }, this.#output, this.#env);
+		} finally {
+			if (!this.#over.signal.aborted) {
+				this.#enter();
+				this.#draw(0);
+			}
+		}
+	}
+
+	/** The same text as `reeve explain`. */
+	async #showWhy({ id }: AgentJson): Promise<void> {
+		const { runExplainAgent } = await import("../commands/explain-agent.js");
+		const lines: string[] = [];
+		const keep = (line: string) => void lines.push(...line.split("\n"));
+		const output = {
+			...this.#output,
+			...{
+				result: keep,
+				say: keep,
+				colors: NO_COLORS,
+				columns: sizeOf(this.#streams.stdout).columns,
+			},
+		};
+		await runExplainAgent(id, {}, output, this.#env);
+		this.#mode(page(`${id}: why`, lines));
+	}
+
+	#showLog({ id, kind }: AgentJson) {
+		if (kind === "call") return this.#toast(`${id} has no log: it only runs when it is called`);
+		const end = new AbortController();
+		this.#endPage = () => end.abort();
+		const title = `${id}: log`;
+		this.#mode({ type: "page", title, lines: [], fromEnd: 0, isLog: true });
+		this.#try(() => this.#followLog(id, title, end.signal));
+	}
+
+	async #followLog(id: string, title: string, signal: AbortSignal): Promise<void> {
+		const sanitizer = createSanitizer();
+		let lines: string[] = [""];
+		for await (const chunk of this.#client.logs(id, { lines: 200, follow: true, signal })) {
+			const [first = "", ...more] = sanitizer.write(chunk).split("\n");
+			lines = [...lines.slice(0, -1), `${lines.at(-1)}${first}`, ...more].slice(-LOG_LINES_MAX);
+			const { mode } = this.#state;
+			if (mode.type !== "page" || mode.title !== title) return;
+			const shown = lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+			this.#set({ ...this.#state, mode: { ...mode, lines: shown } });
+		}
+	}
+
+	#pressTyping(key: Key, mode: Extract<Mode, { type: "typing" }>) {
+		const { what, text } = mode;
+		const retype = (changed: string) => {
+			const state = what.type === "filter" ? { ...this.#state, filter: changed } : this.#state;
+			this.#set(keepSelection({ ...state, mode: { ...mode, text: changed } }), this.#keyEveryMs);
+		};
+		if (key.type === "text") return retype(text + key.text);
+		if (key.type === "paste") return retype(text + key.text.replace(/\s+/g, " "));
+		if (key.name === "backspace") return retype([...text].slice(0, -1).join(""));
+		if (key.name === "clear") return retype("");
+		if (key.name === "escape") {
+			if (what.type === "filter") retype("");
+			return this.#mode({ type: "table" });
+		}
+		if (key.name !== "enter") return;
+		this.#mode({ type: "table" });
+		if (what.type !== "filter" && text.trim() !== "") this.#try(() => this.#send(what, text));
+	}
+
+	async #send(
+		what: { readonly id: string; readonly question?: string },
+		text: string,
+	): Promise<void> {
+		const { id, question } = what;
+		if (question !== undefined) {
+			const route = "POST /api/v1/agents/:id/questions/:question/answer";
+			await this.#client.call(route, { place: [id, question], body: { text } });
+			return this.#toast(`${id}: answered`);
+		}
+		const { message } = await this.#client.call("POST /api/v1/agents/:id/send", {
+			...{ place: id, body: { text } },
+		});
+		this.#toast(`${id}: ${message == null ? "typed" : "accepted; typed when it is ready"}`);
+	}
+
+	#pressConfirm(key: Key, { what, id }: Extract<Mode, { type: "confirm" }>) {
+		this.#mode({ type: "table" });
+		if (key.type !== "text" || key.text !== "y") return;
+		this.#toast(`${id}: ${what === "restart" ? "restarting" : "stopping"}`);
+		this.#try(() => (what === "restart" ? this.#restart(id) : this.#stop(id)));
+	}
+
+	async #restart(id: string): Promise<void> {
+		const request = { place: id, body: {} };
+		const { agents } = await this.#client.call("POST /api/v1/agents/:scope/restart", request);
+		const start = agents[0]?.start ?? null;
+		if (start === null)
+			return this.#toast(`${id}: not restarted: ${agents[0]?.reason ?? "unknown"}`);
+		const why = isFailedStart(start.outcome) ? `: ${start.reason}` : "";
+		this.#toast(`${id}: ${START_WORDS[start.outcome]}${why}`);
+	}
+
+	async #stop(id: string): Promise<void> {
+		const request = { place: id, body: {} };
+		const { agents } = await this.#client.call("POST /api/v1/agents/:scope/down", request);
+		const outcome = agents[0]?.outcome ?? "not_proven";
+		const isKilled = outcome === "timed_out_killed" ? " (killed after its timeout)" : "";
+		this.#toast(
+			outcome === "not_proven"
+				? `${id}: not proven stopped: ${agents[0]?.reason}`
+				: `${id}: stopped${isKilled}`,
+		);
+	}
+
+	#pressPage(key: Key, mode: Extract<Mode, { type: "page" }>) {
+		const isBack =
+			(key.type === "key" && (key.name === "escape" || key.name === "enter")) ||
+			(key.type === "text" && key.text === "q");
+		if (isBack) return this.#mode({ type: "table" });
+		const name =
+			key.type === "key" ? key.name : key.type === "text" ? LETTERS[key.text] : undefined;
+		const by = name === undefined ? undefined : SCROLLS[name];
+		if (by === undefined) return;
+		const moved = mode.fromEnd + (mode.isLog ? -by : by);
+		const fromEnd = Math.min(Math.max(0, moved), mode.lines.length);
+		this.#set({ ...this.#state, mode: { ...mode, fromEnd } }, this.#keyEveryMs);
+	}
+}
+
+const LETTERS: Readonly<Partial<Record<string, KeyName>>> = {
+	j: "down",
+	k: "up",
+	" ": "page_down",
+};
+const SCROLLS: Readonly<Partial<Record<KeyName, number>>> = {
+	...{ up: -1, down: 1, page_up: -PAGE, page_down: PAGE, home: -1e6, end: 1e6 },
+};
+
+const page = (title: string, lines: readonly string[]): Mode => ({
+	...{ type: "page", title, lines, fromEnd: 0, isLog: false },
+});
+
+const KEYS = [
+	"j k, arrows     next, previous agent",
+	"n N             next, previous agent that needs you",
+	"1-9             choose that answer to the agent's question",
+	"m               write a message, or answer a question with text",
+	"a               attach: use its terminal; Ctrl-] returns",
+	"l               log",
+	"e, Enter        why it is in this state, and the next step",
+	"u               resume a halted agent, or close its circuit",
+	"R S             restart, stop; both ask first",
+	"x               mark a finished turn as seen",
+	"/               filter by name, CLI, state or reason; Esc clears it",
+	"Ctrl-L          draw everything again",
+	"Esc             back",
+	"q, Ctrl-C       quit",
+];

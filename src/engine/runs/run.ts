@@ -1,0 +1,109 @@
+/** One run of an agent, from the intended start to the recorded exit, as the engine knows it. */
+
+import type { Asker, ExitReport } from "../../core/exit.js";
+import type { Backend, RunHandle } from "../../ports/backend.js";
+import type { RunConversation, StoredExit, StoredRun } from "../../ports/store.js";
+import { createSignal, type Signal } from "../waiting.js";
+
+export type ProcessEnd = Pick<ExitReport, "code" | "signal">;
+
+/** The stored backend name of the runs that the daemon holds itself. */
+export const HELD_BY_DAEMON = "worker";
+
+export interface Run {
+	readonly runId: string;
+	/** Its backend; the next run may use another one. Null for a worker, which the daemon itself holds. */
+	readonly backend: Backend | null;
+	readonly withContinue: boolean;
+	readonly intendedAtMs: number;
+	/** Null until the start is confirmed. */
+	handle: RunHandle | null;
+	/** Null if this daemon did not see it start. */
+	startedSteadyMs: number | null;
+	askedBy: Asker | null;
+	/** Null for an agent without one, and until the start is prepared. */
+	conversation: RunConversation | null;
+	ready: boolean;
+	/** Its exit is recorded, but processes of its tree are not proven gone. */
+	exitRecorded: boolean;
+	/** The exit of its process, as soon as it is known; it is recorded later. */
+	gone: ProcessEnd | null;
+	/** Resolves once its exit is recorded. */
+	readonly ended: Signal<void>;
+}
+
+/** A run that a backend holds, so that it outlives the daemon. */
+export interface SessionRun extends Run {
+	readonly backend: Backend;
+	/** Why its start timed out; null if it did not. */
+	startTimedOut: string | null;
+	/** The backend could not determine whether it runs. Nothing is started until that is known. */
+	isUnknown: boolean;
+	/** This daemon saw its own process exit. */
+	exitSeen: boolean;
+	/** The backend has proven that no process of its tree is left. */
+	treeGone: boolean;
+}
+
+/** A run that is intended but not started. */
+export function newRun(runId: string, intendedAtMs: number): Run & { readonly backend: null } {
+	return {
+		runId,
+		backend: null,
+		withContinue: false,
+		intendedAtMs,
+		handle: null,
+		startedSteadyMs: null,
+		askedBy: null,
+		conversation: null,
+		ready: false,
+		exitRecorded: false,
+		gone: null,
+		ended: createSignal(),
+	};
+}
+
+export function newSessionRun(
+	runId: string,
+	backend: Backend,
+	withContinue: boolean,
+	intendedAtMs: number,
+): SessionRun {
+	const seen = { startTimedOut: null, isUnknown: false, exitSeen: false, treeGone: false };
+	return { ...newRun(runId, intendedAtMs), backend, withContinue, ...seen };
+}
+
+/** A run that an earlier daemon left open. */
+export function recoveredRun(stored: StoredRun, backend: Backend): SessionRun {
+	const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
+	const { conversation = null, ready = false, exitRecorded = false } = stored;
+	const run = newSessionRun(runId, backend, withContinue, intendedAtMs);
+	return { ...run, handle, askedBy, conversation, ready, exitRecorded };
+}
+
+export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]): StoredRun {
+	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = run;
+	const { exitRecorded } = run;
+	return {
+		runId,
+		agentId,
+		backend: run.backend?.name ?? HELD_BY_DAEMON,
+		state,
+		handle,
+		intendedAtMs,
+		askedBy,
+		withContinue,
+		conversation,
+		ready,
+		...(exitRecorded ? { exitRecorded } : {}),
+	};
+}
+
+/** Whether a run continues the last one. Without a conversation, the request decides. */
+export function continuesConversation(
+	{ conversation, withContinue }: Run,
+	lastExit: StoredExit | null,
+): boolean {
+	if (conversation) return conversation.mode === "resume";
+	return withContinue && lastExit !== null;
+}

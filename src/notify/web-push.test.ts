@@ -1,0 +1,24 @@
+import { createECDH } from "node:crypto";
+import { expect, test } from "vitest";
+import { createPushKeys, encryptPush } from "./web-push.js";
+
+test("encrypts the example of RFC 8291 as it is printed there", () => {
+	const sender = createECDH("prime256v1");
+	sender.setPrivateKey("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw", "base64url");
+	const keys = {
+		p256dh:
+			"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+		auth: "BTBZMqHH6r4Tts7J_aSIgg",
+	};
+	const salt = Buffer.from("DGv6ra1nlYgDCS1FRnbzlw", "base64url");
+	const message = Buffer.from("When I grow up, I want to be a watermelon");
+	expect(encryptPush(message, keys, salt, sender).toString("base64url")).toBe(
+		"DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN",
+	);
+});
+
+test("keys are an uncompressed point and its secret", () => {
+	const { publicKey, privateKey } = createPushKeys();
+	expect(Buffer.from(publicKey, "base64url")).toHaveLength(65);
+	expect(Buffer.from(privateKey, "base64url").length).toBeGreaterThanOrEqual(31);
+});

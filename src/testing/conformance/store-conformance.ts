@@ -1,0 +1,421 @@
+/**
+ * The guarantees of every store (`ports/store`): records come back as they were stored, a change is
+ * applied as a whole or not at all, and events have no gap and no repeat (A3).
+ */
+
+import assert from "node:assert/strict";
+import { NEW_BREAKER } from "../../core/breaker.js";
+import type { ReeveEvent } from "../../core/events.js";
+import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
+import type { TaskQuery } from "../../ports/task-store.js";
+import { assertHas, type ConformanceTest, testsIn } from "./conformance-test.js";
+import {
+	ACCOUNT,
+	agentNamed,
+	effectFor,
+	eventWith,
+	exitOf,
+	FINISHED_TURN,
+	messageWith,
+	planNumbered,
+	putAgentStates,
+	QUESTION,
+	runNumbered,
+	SCREEN_QUESTION,
+	taskNumbered,
+	USAGE,
+} from "./store-records.js";
+
+/** The interface of the suite to a store. */
+export interface StoreWorld {
+	/** Opens the store, which is empty at first. Opened again after `close`, it has the same contents. */
+	open(): Promise<Store>;
+	/** Closes the stores of this world and removes their data. */
+	close(): Promise<void>;
+}
+
+/** Tests for an implementation of `Store`. Run each with any test runner. */
+export function storeConformance(
+	createWorld: () => Promise<StoreWorld>,
+): readonly ConformanceTest[] {
+	return testsIn(createWorld, { ...RECORDS, ...COMMITS, ...TASKS });
+}
+
+type Bodies = Readonly<Record<string, (world: StoreWorld) => Promise<void>>>;
+
+const append = (number: number) => (transaction: StoreTransaction) =>
+	transaction.appendEvent(eventWith(number), number);
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+/** Closes the store and opens it again. */
+async function reopen(world: StoreWorld, store: Store): Promise<Store> {
+	await store.close();
+	return world.open();
+}
+
+/** The numbers of the events that `eventWith` created, in the order of the sequence. */
+function numbersIn(store: Store): number[] {
+	const events = store.readEvents({ afterSeq: 0, limit: 1_000_000 });
+	assert.deepEqual(
+		events.map(({ seq }) => seq),
+		events.map((_, index) => index + 1),
+	);
+	assert.equal(store.lastSeq(), events.length);
+	return events.map((event) => (event.type === "agent.started" ? (event.data.pid ?? -1) : -1));
+}
+
+const RECORDS: Bodies = {
+	async "returns agents as they were stored, by file and position"(world) {
+		const store = await world.open();
+		const second = agentNamed("b", { position: 1, restarts: 7, waiting: true, desired: "down" });
+		const first = agentNamed("z", { position: 0, spec: null });
+		const other = agentNamed("a", { fleetFile: "/srv/other.yaml" });
+		await store.commit((transaction) => {
+			for (const agent of [second, first, other]) transaction.putAgent(agent);
+		});
+		assert.deepEqual(store.readAgents(), [other, first, second]);
+		const moved = { ...first, position: 2, reason: "moved" };
+		await store.commit((transaction) => {
+			transaction.putAgent(moved);
+			transaction.removeAgent(other.id);
+			transaction.removeAgent("web:missing");
+		});
+		assert.deepEqual((await reopen(world, store)).readAgents(), [second, moved]);
+	},
+
+	async "returns runs until they have ended, in the order of their first record"(world) {
+		const store = await world.open();
+		const intended = runNumbered(2, { state: "intended", handle: null });
+		const runs = [runNumbered(3), runNumbered(1, { askedBy: "operator" }), intended];
+		await store.commit((transaction) => {
+			for (const run of runs) transaction.putRun(run);
+		});
+		assert.deepEqual(store.readOpenRuns(), runs);
+		await store.commit((transaction) => transaction.putRun(runNumbered(3, { state: "ended" })));
+		assert.deepEqual((await reopen(world, store)).readOpenRuns(), runs.slice(1));
+	},
+
+	async "returns exits newest first, even if the wall clock was set back"(world) {
+		const store = await world.open();
+		const exits = range(5).map((number) => exitOf(number, { atMs: 1_000 - number }));
+		const killed = exitOf(9, { agentId: "web:b", code: null, signal: "SIGKILL", class: null });
+		await store.commit((transaction) => {
+			for (const number of [...range(5), 9]) transaction.putRun(runNumbered(number));
+			for (const exit of [...exits, killed]) transaction.putExit(exit);
+		});
+		const again = await reopen(world, store);
+		assert.deepEqual(again.readExits("web:a", 3), exits.toReversed().slice(0, 3));
+		assert.deepEqual(again.readExits("web:b", 10), [killed]);
+		assert.deepEqual(again.readExits("web:a", -1), []);
+		assert.equal(again.readExits("web:a", Number.POSITIVE_INFINITY).length, 5);
+	},
+
+	async "rejects the exit of an unknown run, and stores at most one exit of a run (S8)"(world) {
+		const store = await world.open();
+		await assert.rejects(store.commit((transaction) => transaction.putExit(exitOf(1))));
+		await store.commit((transaction) => {
+			transaction.putRun(runNumbered(1));
+			transaction.putExit(exitOf(1));
+		});
+		const repeated = exitOf(1, { reason: "stored again" });
+		await store.commit((transaction) => transaction.putExit(repeated)).catch(() => {});
+		assert.equal(store.readExits("web:a", 10).length, 1);
+	},
+
+	async "returns pending effects by their due time, one for each key"(world) {
+		const store = await world.open();
+		await store.commit((transaction) => {
+			transaction.putEffect(effectFor("late", { dueAtMs: 3 }));
+			transaction.putEffect(effectFor("early", { dueAtMs: 1 }));
+			transaction.putEffect(effectFor("late", { dueAtMs: 2.5 }));
+			transaction.putEffect(effectFor("done"));
+			transaction.removeEffect("done");
+		});
+		assert.deepEqual((await reopen(world, store)).readEffects("start"), [
+			effectFor("early", { dueAtMs: 1 }),
+			effectFor("late", { dueAtMs: 2.5 }),
+		]);
+	},
+
+	async "returns messages, questions, usage, accounts and cursors, one for each key"(world) {
+		const store = await world.open();
+		await store.commit(putAgentStates);
+		const again = await reopen(world, store);
+		assert.deepEqual(again.readMessages(), [messageWith("1", "first"), messageWith("2", "NUL \0")]);
+		assert.deepEqual(again.readQuestions(), [QUESTION]);
+		assert.deepEqual(again.readAccounts(), [ACCOUNT]);
+		assert.deepEqual(again.readScreenQuestions(), [SCREEN_QUESTION]);
+		assert.deepEqual(again.readFinishedTurns(), [FINISHED_TURN]);
+		assert.deepEqual(again.readUsage(), [USAGE]);
+		assert.equal(again.readCursor("reader"), 8);
+		assert.equal(again.readCursor("other"), null);
+	},
+
+	async "numbers events from 1 and finds them by position and agent (A3)"(world) {
+		const store = await world.open();
+		assert.equal(store.lastSeq(), 0);
+		assert.equal(store.firstSeq(), 1);
+		const full: NewEvent = {
+			type: "task.changed",
+			task: "t1",
+			plan: "p1",
+			run_id: "r1",
+			correlation_id: "c1",
+			data: {
+				from: "queued",
+				to: "dispatched",
+				attempt: 1,
+				error: null,
+				code: null,
+				duration_ms: null,
+				reason: "its turn",
+			},
+		};
+		await store.commit((transaction) => {
+			transaction.appendEvent(eventWith(1, "web:a"), 0);
+			transaction.appendEvent(full, 1_700_000_000_123);
+			transaction.appendEvent(eventWith(2, "web:b"), 5);
+			transaction.appendEvent(eventWith(3, "web:a"), 4);
+		});
+		const again = await reopen(world, store);
+		const all = again.readEvents({ afterSeq: 0, limit: 10 });
+		assert.deepEqual(all, [
+			{ seq: 1, at: "1970-01-01T00:00:00.000Z", ...eventWith(1, "web:a") },
+			{ seq: 2, at: "2023-11-14T22:13:20.123Z", ...full },
+			{ seq: 3, at: "1970-01-01T00:00:00.005Z", ...eventWith(2, "web:b") },
+			{ seq: 4, at: "1970-01-01T00:00:00.004Z", ...eventWith(3, "web:a") },
+		]);
+		assert.deepEqual(again.readEvents({ afterSeq: 1, limit: 2 }), all.slice(1, 3));
+		const ofOne = again.readEvents({ afterSeq: 1, limit: 9, agent: "web:a" });
+		assert.deepEqual(ofOne, all.slice(3));
+		assert.deepEqual(again.readEvents({ afterSeq: 4, limit: 9 }), []);
+		assert.equal(again.lastSeq(), 4);
+	},
+};
+
+const COMMITS: Bodies = {
+	async "applies a thousand changes at once in order"(world) {
+		const store = await world.open();
+		const answers = range(1_000).map((number) =>
+			store.commit((transaction) => {
+				append(number)(transaction);
+				return number;
+			}),
+		);
+		assert.deepEqual(await Promise.all(answers), range(1_000));
+		assert.deepEqual(numbersIn(store), range(1_000));
+	},
+
+	async "undoes a change that throws, alone and completely"(world) {
+		const store = await world.open();
+		const undone: string[] = [];
+		const results = await Promise.allSettled([
+			store.commit((transaction) => {
+				transaction.putAgent(agentNamed("before"));
+				transaction.putRun(runNumbered(1));
+			}),
+			store.commit((transaction) => {
+				transaction.putAgent(agentNamed("undone"));
+				transaction.removeAgent("web:before");
+				transaction.putRun(runNumbered(1, { state: "ended" }));
+				transaction.putExit(exitOf(1));
+				transaction.putEffect(effectFor("undone"));
+				transaction.putTask(taskNumbered(1));
+				transaction.onRollback(() => undone.push("first"));
+				transaction.onRollback(() => undone.push("second"));
+				append(1)(transaction);
+				throw new Error("on purpose");
+			}),
+			store.commit((transaction) => append(2)(transaction)),
+		]);
+		assert.deepEqual(
+			results.map(({ status }) => status),
+			["fulfilled", "rejected", "fulfilled"],
+		);
+		assertHas(results[1], { reason: new Error("on purpose") });
+		assert.deepEqual(store.readAgents(), [agentNamed("before")]);
+		assert.deepEqual(store.readOpenRuns(), [runNumbered(1)]);
+		assert.deepEqual(store.readExits("web:a", 9), []);
+		assert.deepEqual(store.readEffects("start"), []);
+		assert.deepEqual(store.readOpenTasks(), []);
+		assert.deepEqual(numbersIn(store), [2]);
+		assert.deepEqual(undone, ["second", "first"]);
+		assert.deepEqual(store.health(), { ok: true });
+	},
+
+	async "lets a change read the results of earlier changes"(world) {
+		const store = await world.open();
+		await store.commit((transaction) => transaction.putAgent(agentNamed("a")));
+		const increment = () =>
+			store.commit((transaction) => {
+				const [agent] = store.readAgents();
+				if (agent !== undefined) transaction.putAgent({ ...agent, restarts: agent.restarts + 1 });
+			});
+		await Promise.all(range(50).map(increment));
+		assert.equal(store.readAgents()[0]?.restarts, 50);
+	},
+
+	async "stores a copy: later changes to a record have no effect"(world) {
+		const store = await world.open();
+		const data = { pid: 1, with_continue: false };
+		const published: ReeveEvent[] = [];
+		store.onCommit((events) => published.push(...events));
+		await store.commit((transaction) => {
+			transaction.appendEvent({ type: "agent.started", agent: "web:a", data }, 1);
+			data.pid = 99;
+		});
+		assert.deepEqual(published[0]?.data, { pid: 1, with_continue: false });
+		assert.deepEqual(numbersIn(store), [1]);
+	},
+
+	async "publishes events in order, before the commit resolves, until the listener leaves"(world) {
+		const store = await world.open();
+		const log: string[] = [];
+		const leave = store.onCommit((events) => {
+			for (const { seq } of events) log.push(`event ${seq}`);
+		});
+		await Promise.all(
+			range(2).map(async (number) => {
+				await store.commit(append(number));
+				log.push(`resolved ${number}`);
+			}),
+		);
+		await store.commit((transaction) => transaction.putAgent(agentNamed("a")));
+		leave();
+		await store.commit(append(2));
+		assert.deepEqual(
+			log.filter((line) => line.startsWith("event")),
+			["event 1", "event 2"],
+		);
+		for (const number of range(2)) {
+			assert.ok(log.indexOf(`event ${number + 1}`) < log.indexOf(`resolved ${number}`));
+		}
+	},
+};
+
+const TASKS: Bodies = {
+	async "returns tasks as they were stored, and the unfinished ones in order"(world) {
+		const store = await world.open();
+		const tasks = [
+			taskNumbered(3, { status: "in_progress", running: { runId: "r", startedAtMs: 1 } }),
+			taskNumbered(1, { status: "retried", next: { dueAtMs: 5, afterMs: 4 } }),
+			taskNumbered(2, { status: "succeeded", endedAtMs: 9 }),
+		];
+		await store.commit((transaction) => {
+			for (const task of tasks) transaction.putTask(task);
+		});
+		const again = await reopen(world, store);
+		assert.deepEqual(again.readOpenTasks(), tasks.slice(0, 2));
+		assert.deepEqual(again.readTask("task-2"), tasks[2]);
+		assert.equal(again.readTask("task-9"), null);
+	},
+
+	async "returns inputs and results unchanged"(world) {
+		const store = await world.open();
+		const input = { payload: { text: "a\u0000b\u2028 ü", list: [1, null] }, context: null };
+		await store.commit((transaction) => {
+			transaction.putTaskInput("task-1", input);
+			transaction.putTaskResult("task-1", "done\u0000");
+			transaction.putTaskResult("task-2", undefined);
+		});
+		assert.deepEqual(store.readTaskInput("task-1"), input);
+		assert.equal(store.readTaskResult("task-1"), "done\u0000");
+		assert.equal(store.readTaskResult("task-2"), null);
+		assert.equal(store.readTaskResult("task-3"), undefined);
+		assert.equal(store.readTaskInput("task-3"), null);
+	},
+
+	async "stores every attempt, and none twice"(world) {
+		const store = await world.open();
+		const first = {
+			taskId: "task-1",
+			n: 1,
+			runId: "r1",
+			startedAtMs: 1,
+			endedAtMs: 2,
+			log: "oh\n",
+			error: { kind: "io", message: "broken pipe" },
+		} as const;
+		const second = { ...first, n: 2, runId: "r2", error: null };
+		await store.commit((transaction) => {
+			transaction.putAttempt(second);
+			transaction.putAttempt(first);
+		});
+		assert.deepEqual(store.readAttempts("task-1"), [first, second]);
+		await assert.rejects(store.commit((transaction) => transaction.putAttempt(first)));
+	},
+
+	async "rejects another end of a task (T2)"(world) {
+		const store = await world.open();
+		const letter = { type: "discarded", atMs: 7 } as const;
+		const put = (changes: Parameters<typeof taskNumbered>[1]) =>
+			store.commit((transaction) => transaction.putTask(taskNumbered(1, changes)));
+		await put({ status: "dead_lettered" });
+		await assert.rejects(put({ status: "succeeded" }));
+		await put({ status: "dead_lettered", letter });
+		assertHas(store.readTask("task-1"), { status: "dead_lettered", letter });
+	},
+
+	async "finds tasks by agent, status, plan and time, newest first and page by page"(world) {
+		const store = await world.open();
+		await store.commit((transaction) => {
+			for (const number of [1, 2, 3, 4, 5, 6]) {
+				const agentId = number % 2 === 0 ? "web:git" : "web:db";
+				const status = number > 4 ? "dead_lettered" : "queued";
+				transaction.putTask(taskNumbered(number, { agentId, status }));
+			}
+		});
+		const finds = (query: TaskQuery, ...numbers: number[]) =>
+			assert.deepEqual(
+				store.readTasks(query).map(({ taskId }) => taskId),
+				numbers.map((number) => `task-${number}`),
+			);
+		finds({ limit: 2 }, 6, 5);
+		finds({ limit: 2, before: "task-5" }, 4, 3);
+		finds({ limit: 9, agent: "web:db", status: "queued" }, 3, 1);
+		finds({ limit: 9, within: "web", status: "dead_lettered" }, 6, 5);
+		finds({ limit: 9, within: "we" });
+		finds({ limit: 9, sinceMs: 4, agent: "web:git" }, 6, 4);
+		finds({ limit: 9, plan: "plan-2" }, 2);
+		finds({ limit: 9, openLetters: true }, 6, 5);
+		finds({ limit: -1 });
+		finds({ limit: 9, part: "task-3" }, 3);
+		finds({ limit: 9, part: "k-3" }, 3);
+		finds({ limit: 2, part: "task" }, 6, 5);
+		finds({ limit: 9, part: "t%k" });
+		assert.deepEqual({ ...store.countTasks({}) }, { queued: 4, dead_lettered: 2 });
+		const ofOne = store.countTasks({ agent: "web:db", sinceMs: 2 });
+		assert.deepEqual({ ...ofOne }, { queued: 1, dead_lettered: 1 });
+	},
+
+	async "stores one task for an idempotency key (T5)"(world) {
+		const store = await world.open();
+		const first = taskNumbered(1, { idempotencyKey: "k" });
+		await store.commit((transaction) => transaction.putTask(first));
+		assert.deepEqual(store.findTask("k"), first);
+		assert.equal(store.findTask("other"), null);
+		const second = taskNumbered(2, { idempotencyKey: "k" });
+		await assert.rejects(store.commit((transaction) => transaction.putTask(second)));
+	},
+
+	async "returns plans and circuits as they were stored"(world) {
+		const store = await world.open();
+		const plan = planNumbered(1, { idempotencyKey: "pk", fingerprint: "f" });
+		const ended = planNumbered(2, { status: "failed", endedAtMs: 9 });
+		const breaker = { agentId: "web:git", state: { ...NEW_BREAKER, consecutiveFailures: 2 } };
+		await store.commit((transaction) => {
+			transaction.putPlan(plan);
+			transaction.putPlan(ended);
+			transaction.putBreaker({ ...breaker, state: NEW_BREAKER });
+			transaction.putBreaker(breaker);
+		});
+		const again = await reopen(world, store);
+		assert.deepEqual(again.readOpenPlans(), [plan]);
+		assert.deepEqual(again.readPlans({ limit: 5 }), [ended, plan]);
+		assert.deepEqual(again.readPlans({ limit: 5, status: "failed" }), [ended]);
+		assert.deepEqual(again.findPlan("pk"), plan);
+		assert.equal(again.readPlan("plan-3"), null);
+		assert.deepEqual(again.readBreakers(), [breaker]);
+	},
+};
