@@ -79,9 +79,12 @@ function renderProcess(agent: AgentJson, nowMs: number): string {
 	if (agent.kind === "call") return "on call";
 	if (agent.process !== "stopped") return agent.process;
 	const inMs = startsInMs(agent, nowMs);
-	if (inMs === null) return "stopped";
+	if (inMs === null) return hasCompleted(agent) ? "completed" : "stopped";
 	return inMs <= 0 ? "restarting now" : `restarting in ${renderElapsed(inMs)}`;
 }
+
+/** Agents of older daemons have no status. */
+const hasCompleted = ({ status }: Pick<AgentJson, "status">) => status?.state === "completed";
 
 /** `degraded`, because of its runs or of the calls to it. */
 function judgement({ policy, health }: AgentJson): readonly string[] {
@@ -149,6 +152,7 @@ export function renderTally(agents: readonly AgentJson[]): string {
 		if (agent.kind === "call") return "on call";
 		if (agent.policy === "halted") return "halted";
 		if (agent.waiting) return "waiting for an answer";
+		if (hasCompleted(agent)) return "completed";
 		return agent.process === "stopped" && agent.next_restart_at !== null
 			? "restarting"
 			: agent.process;

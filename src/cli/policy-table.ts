@@ -56,6 +56,7 @@ export function renderAction({ action }: RehearsalRow): string {
 		park: "park",
 		ask_operator: "ask operator",
 		stop: "stay down",
+		complete: "complete",
 		halt: "halt",
 		none: "-",
 	};

@@ -1,6 +1,7 @@
 /** `depends_on`: every agent in it must exist, be startable, and not be part of a cycle. */
 
 import { findCycles } from "../core/graph.js";
+import type { DependencyCondition } from "../core/states.js";
 import { originOf, type WrittenAgent } from "./agents.js";
 import { nearest } from "./did-you-mean.js";
 import { fullId } from "./full-id.js";
@@ -14,14 +15,16 @@ import {
 	quote,
 	showText,
 } from "./problem.js";
-import { findTree, type ScalarTree, type Tree } from "./tree.js";
+import { findTree, locateKey, type ScalarTree, type Tree } from "./tree.js";
 import { REFERENCE_PATTERN } from "./values.js";
 
 interface Reference {
 	readonly from: WrittenAgent;
 	/** The full id of the dependency. */
 	readonly to: string;
-	readonly tree: ScalarTree;
+	readonly needs: DependencyCondition;
+	/** Where it is written. */
+	readonly tree: Pick<ScalarTree, "expanded" | "written" | "at">;
 	readonly path: Path;
 }
 
@@ -32,7 +35,7 @@ export function checkReferences(tree: Tree, agents: readonly WrittenAgent[]): re
 	for (const reference of references) {
 		// Each of these checks every agent, so the check stops at the limit (A6).
 		if (findings.length > PROBLEMS_MAX) break;
-		const reported = explainReference(reference, byId);
+		const reported = explainReference(tree, reference, byId);
 		if (reported !== null) findings.push(finding(reference.tree.at, reference.path, reported));
 	}
 	return [...findings, ...checkCycles(agents, references)];
@@ -42,17 +45,27 @@ function referencesOf(tree: Tree, agent: WrittenAgent): readonly Reference[] {
 	if (agent.kind === null || !KINDS_OF_KEY.depends_on.includes(agent.kind)) return [];
 	const origin = originOf(tree, agent, ["depends_on"]);
 	const list = origin === null ? null : findTree(tree, origin);
-	if (origin === null || list?.type !== "list") return [];
+	if (origin === null || list === null || list.type === "scalar") return [];
+	if (list.type === "map") {
+		return [...list.entries].flatMap(([key, { value }]) => {
+			if (value.type !== "scalar" || !REFERENCE_PATTERN.test(key)) return [];
+			const path = [...origin, key];
+			const needs = value.value === "completed" ? ("completed" as const) : ("ready" as const);
+			const named = { expanded: false, written: key, at: locateKey(tree, path) };
+			return [{ from: agent, to: fullId(key, agent.project), needs, tree: named, path }];
+		});
+	}
 	return list.items.flatMap((item, index) => {
 		if (item.type !== "scalar" || item.faulty || typeof item.value !== "string") return [];
 		if (!REFERENCE_PATTERN.test(item.value)) return [];
 		const to = fullId(item.value, agent.project);
-		return [{ from: agent, to, tree: item, path: [...origin, index] }];
+		return [{ from: agent, to, needs: "ready" as const, tree: item, path: [...origin, index] }];
 	});
 }
 
 function explainReference(
-	{ from, to, tree }: Reference,
+	file: Tree,
+	{ from, to, needs, tree }: Reference,
 	byId: ReadonlyMap<string, WrittenAgent>,
 ): Explanation | null {
 	const target = byId.get(to);
@@ -62,10 +75,24 @@ function explainReference(
 		return { message: `unknown agent ${quote(tree.written)}`, hint };
 	}
 	if (target === from) return { message: `agent ${quote(from.id)} cannot depend on itself` };
+	if (needs === "completed" && target.kind !== "call" && !completes(file, target)) {
+		return {
+			message: `agent ${quote(to)} never completes, so ${quote(from.id)} would never start`,
+			hint: `write \`on_clean_exit: complete\` at ${quote(to)}, or \`ready\` here`,
+		};
+	}
 	if (target.kind !== "call") return null;
 	return {
 		message: `agent ${quote(to)} is a call agent, which is never started, so no agent can depend on it`,
 	};
+}
+
+/** Whether an agent counts as finished after a clean exit. */
+function completes(file: Tree, agent: WrittenAgent): boolean {
+	if (agent.kind !== "session") return false;
+	const origin = originOf(file, agent, ["on_clean_exit"]);
+	const written = origin === null ? null : findTree(file, origin);
+	return written?.type === "scalar" && (written.faulty || written.value === "complete");
 }
 
 /** The nearest agent of the same project, the same name in another project, or the nearest id. */

@@ -78,6 +78,20 @@ function issuesOfZod(
 	if (issue.code === "unrecognized_keys") {
 		return issue.keys.map((key) => ({ type: "unknown_key", path: [...path, key] }));
 	}
+	if (issue.code === "invalid_union") {
+		// The form that was written decides which of its problems apply.
+		const written = valueAt(value, inner);
+		const form = Array.isArray(written) ? 0 : isPlain(written) ? 1 : null;
+		const nested = form === null ? [] : (issue.errors[form] ?? []);
+		return nested.length === 0
+			? [{ type: "bad_value", path }]
+			: nested.flatMap((each) =>
+					issuesOfZod(
+						{ ...each, path: [...issue.path, ...each.path] } as z.core.$ZodIssue,
+						...([outline, value, base] as const),
+					),
+				);
+	}
 	if (issue.code !== "invalid_key") return [{ type: "bad_value", path }];
 	// The validator skips everything below a bad key, so it is checked here.
 	const each = findOutline(outline, inner);

@@ -93,7 +93,9 @@ export function expectedOf(outline: Outline): string {
 		case "env_value":
 			return "a string, or null";
 		case "list":
-			return expectedList(outline.each);
+			return outline.asMap === null
+				? expectedList(outline.each)
+				: `${expectedList(outline.each)}; or a map from each to ${quoteList(outline.asMap.each?.words ?? [], "or")}`;
 		case "map":
 			return "a map with one `name:` per entry";
 		case "section":

@@ -24,6 +24,8 @@ export interface Outline {
 	readonly words: readonly string[];
 	/** For a number: the bounds. */
 	readonly range: { readonly min: number; readonly max: number } | null;
+	/** For a list that can also be written as a map: the map. */
+	readonly asMap: Outline | null;
 	/** The validator of the value itself, without its default. */
 	readonly schema: z.ZodType;
 }
@@ -39,7 +41,7 @@ export function outlineOf(outer: z.ZodType): Outline {
 	}
 	const leaf = leafTypes.get(schema)?.type;
 	const common = { description: schema.description ?? "", fallback, required, schema };
-	const none = { keys: new Map(), each: null, words: [], range: null };
+	const none = { keys: new Map(), each: null, words: [], range: null, asMap: null };
 	if (leaf !== undefined) {
 		return { ...common, ...none, type: leaf, words: wordsOf(schema), range: rangeOf(schema) };
 	}
@@ -55,6 +57,11 @@ export function outlineOf(outer: z.ZodType): Outline {
 	if (schema instanceof z.ZodArray) {
 		return { ...common, ...none, type: "list", each: outlineOf(schema.def.element as z.ZodType) };
 	}
+	if (schema instanceof z.ZodUnion) {
+		const [list, map] = (schema.def.options as z.ZodType[]).map(outlineOf);
+		if (list?.type === "list" && map?.type === "map")
+			return { ...list, ...common, type: "list", asMap: map };
+	}
 	throw new Error(`a ${schema.def.type} in the schema has no type of its own`);
 }
 
@@ -62,7 +69,8 @@ export function outlineOf(outer: z.ZodType): Outline {
 export function findOutline(root: Outline, path: Path): Outline | null {
 	let at: Outline | null = root;
 	for (const step of path) {
-		at = (at.type === "section" ? at.keys.get(String(step)) : at.each) ?? null;
+		const around: Outline = typeof step === "string" ? (at.asMap ?? at) : at;
+		at = (around.type === "section" ? around.keys.get(String(step)) : around.each) ?? null;
 		if (at === null) return null;
 	}
 	return at;

@@ -15,6 +15,7 @@ import type { AgentSettings } from "./schema.js";
 import type {
 	AgentSpec,
 	CallSpec,
+	DependencySpec,
 	FleetSpec,
 	LimitsSpec,
 	ReadySpec,
@@ -139,13 +140,25 @@ export function keepPassed(before: FleetSpec, after: FleetSpec): FleetSpec {
 }
 
 function lastingOf({ project }: AgentPlace, settings: AgentSettings) {
-	const dependsOn = settings.depends_on.map((reference) => fullId(reference, project));
 	return {
 		drain: { timeoutMs: settings.drain.timeout },
-		dependsOn: [...new Set(dependsOn)],
+		dependsOn: dependsOnOf(settings.depends_on, project),
 		ready: settings.ready === undefined ? null : readyOf(settings.ready),
 		crashPolicy: crashPolicyOf(settings.crash_policy),
 	};
+}
+
+function dependsOnOf(
+	written: AgentSettings["depends_on"],
+	project: string,
+): readonly DependencySpec[] {
+	if (Array.isArray(written)) {
+		return [...new Set(written.map((reference) => fullId(reference, project)))];
+	}
+	return Object.entries(written).map(([reference, condition]) => {
+		const agent = fullId(reference, project);
+		return condition === "ready" ? agent : { agent, condition };
+	});
 }
 
 function answeringOf(settings: AgentSettings) {

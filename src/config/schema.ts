@@ -15,6 +15,7 @@ import {
 	AGENT_KINDS,
 	BACKENDS,
 	CLEAN_EXIT_CHOICES,
+	DEPENDENCY_CONDITIONS,
 	EXTRA_OUTPUT_CHOICES,
 	TMPDIR_CHOICES,
 } from "../core/states.js";
@@ -28,6 +29,7 @@ import {
 	argv,
 	choice,
 	count,
+	dependencies,
 	duration,
 	envMap,
 	envName,
@@ -40,7 +42,6 @@ import {
 	path,
 	pattern,
 	percent,
-	reference,
 	section,
 	size,
 	text,
@@ -280,13 +281,13 @@ const agentKeys = {
 		"Whether Reeve answers the questions of a CLI's first start in advance (folder trust, onboarding), as far as its adapter supports that.",
 	).prefault(true),
 	on_clean_exit: choice(
-		"What happens after an exit with code 0: ask the operator, restart, or stay down.",
+		"What happens after an exit with code 0: ask the operator (`prompt`), `restart`, stay down (`stop`), or count as finished work (`complete`). An agent that has completed stays down until the next `reeve up`, and agents that wait for its completion start.",
 		CLEAN_EXIT_CHOICES,
 	).prefault("prompt"),
 	drain: drain.prefault({}),
-	depends_on: list(
-		"Agents that must be ready before this one starts.",
-		reference("`name` for an agent of the same project, or `project:name`."),
+	depends_on: dependencies(
+		"Agents that must be ready before this one starts, as a list; or a map from each to `ready` or `completed`, such as `{ db: ready, migrate: completed }`. An agent that has completed also counts as ready.",
+		DEPENDENCY_CONDITIONS,
 	).prefault([]),
 	ready: ready.optional(),
 	crash_policy: crashPolicy.prefault({}),

@@ -21,6 +21,7 @@ import {
 	ACTIVITIES,
 	BACKENDS,
 	CLEAN_EXIT_CHOICES,
+	DEPENDENCY_CONDITIONS,
 	EXTRA_OUTPUT_CHOICES,
 	TMPDIR_CHOICES,
 } from "../core/states.js";
@@ -172,7 +173,15 @@ const common = {
 
 const lasting = {
 	drain: z.object({ timeout_ms: count }).readonly(),
-	depends_on: texts,
+	depends_on: z
+		.array(
+			z.union([
+				z.string(),
+				z.object({ agent: z.string(), condition: z.enum(DEPENDENCY_CONDITIONS) }).readonly(),
+			]),
+		)
+		.readonly()
+		.describe("an id means that the agent must be ready"),
 	ready: z
 		.object({
 			log: z.string().nullable(),

@@ -10,7 +10,13 @@ import type { DailyBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
-import type { Backend, ExtraOutput, OnCleanExit, Tmpdir } from "../core/states.js";
+import type {
+	Backend,
+	DependencyCondition,
+	ExtraOutput,
+	OnCleanExit,
+	Tmpdir,
+} from "../core/states.js";
 import type { TurnRetrySettings } from "../core/turn-retry.js";
 
 export interface LimitsSpec {
@@ -55,11 +61,15 @@ export interface ReadySpec {
 	readonly delayMs: number | null;
 }
 
+/** An agent that must be ready, by its full id; or one that must be in another state. */
+export type DependencySpec =
+	| string
+	| { readonly agent: string; readonly condition: DependencyCondition };
+
 /** Common settings of long-running processes, in a terminal or on a pipe. */
 interface LastingSpec {
 	readonly drain: { readonly timeoutMs: number };
-	/** Full ids. */
-	readonly dependsOn: readonly string[];
+	readonly dependsOn: readonly DependencySpec[];
 	/** Null: ready as soon as it runs. */
 	readonly ready: ReadySpec | null;
 	readonly crashPolicy: CrashPolicySettings;

@@ -151,7 +151,7 @@ export function fileName(description: string) {
 }
 
 /** Another agent: `name` in the same project, or `project:name`. */
-export function reference(description: string) {
+function reference(description: string) {
 	return leaf("reference", description, z.string().regex(REFERENCE_PATTERN));
 }
 
@@ -250,6 +250,21 @@ export function list<S extends z.ZodType>(description: string, each: S) {
 export function argv(description: string) {
 	const words = z.array(text("The program, then one argument per entry.")).min(1);
 	return words.refine(([program]) => program !== "").meta({ description });
+}
+
+/** Other agents: a list of those that must be ready, or a map from each to its condition. */
+export function dependencies<const T extends readonly [string, ...string[]]>(
+	description: string,
+	conditions: T,
+) {
+	const named = reference("`name` for an agent of the same project, or `project:name`.");
+	const condition = choice("What the agent must be.", conditions);
+	return z
+		.union([
+			list(description, named),
+			z.record(z.string().regex(REFERENCE_PATTERN), condition).meta({ description }),
+		])
+		.meta({ description });
 }
 
 /** A map with fixed keys. Unknown ones are rejected. */

@@ -33,6 +33,7 @@ const RUNNING: StatusFacts = {
 	isAttended: false,
 	turnFailure: null,
 	lastExit: null,
+	hasCompleted: false,
 	waiting: false,
 	question: null,
 	budgetUntilMs: null,
@@ -65,7 +66,7 @@ const READY = {
 /** Facts that make each row fit, together with what the status then says. */
 const ROWS: Readonly<
 	Record<
-		Exclude<AgentStatusState, "hibernated" | "completed">,
+		Exclude<AgentStatusState, "hibernated">,
 		{ readonly facts: Partial<StatusFacts>; readonly says: object }
 	>
 > = {
@@ -93,7 +94,7 @@ const ROWS: Readonly<
 	stopped: { facts: { desired: "down", process: "stopped" }, says: { needsYou: false } },
 	waits_for_dependency: {
 		facts: { missing: ["p:db"] },
-		says: { needsYou: false, why: "waits for p:db" },
+		says: { needsYou: false, why: RUNNING.reason },
 	},
 	starting: { facts: { process: "starting" }, says: { needsYou: false, sinceMs: 100 } },
 	stalled: { facts: { stalledSinceMs: 50 }, says: { needsYou: true, sinceMs: 50 } },
@@ -115,12 +116,19 @@ const ROWS: Readonly<
 		says: { needsYou: false, sinceMs: 45, why: "All done." },
 	},
 	ready: { facts: READY, says: { needsYou: false, sinceMs: 40, why: "Waits for a message." } },
+	completed: {
+		facts: {
+			...{ hasCompleted: true, desired: "down", process: "stopped" },
+			lastExit: { cause: "completed", atMs: 20 },
+		},
+		says: { needsYou: false, sinceMs: 20, why: RUNNING.reason },
+	},
 	running: { facts: {}, says: { needsYou: false, sinceMs: 100, why: RUNNING.reason } },
 	unknown: { facts: { isAttended: true }, says: { needsYou: false } },
 };
 
 const TESTED = AGENT_STATUS_STATES.filter(
-	(state): state is keyof typeof ROWS => state !== "hibernated" && state !== "completed",
+	(state): state is keyof typeof ROWS => state !== "hibernated",
 );
 
 describe("the table of states", () => {
@@ -212,6 +220,7 @@ const anyFacts: fc.Arbitrary<StatusFacts> = fc.record({
 	isAttended: fc.boolean(),
 	turnFailure: fc.option(fc.constantFrom(...TURN_CAUSES)),
 	lastExit: fc.option(fc.record({ cause: fc.constantFrom(...EXIT_CAUSES), atMs: fc.nat() })),
+	hasCompleted: fc.boolean(),
 	waiting: fc.boolean(),
 	question: fc.option(
 		fc.record({

@@ -53,6 +53,8 @@ export interface StatusFacts {
 	readonly isAttended: boolean;
 	readonly turnFailure: TurnCause | null;
 	readonly lastExit: { readonly cause: ExitCause; readonly atMs: number } | null;
+	/** It has finished its work and stays down. */
+	readonly hasCompleted: boolean;
 	/** It exited cleanly and waits for the operator's decision. */
 	readonly waiting: boolean;
 	readonly question: {
@@ -166,16 +168,15 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 		since: exitAt,
 		until: ({ nextStartAtMs }) => nextStartAtMs,
 	},
-	// Reserved: no agent hibernates or runs only once yet.
+	// Reserved: no agent hibernates yet.
 	hibernated: { when: () => false },
-	completed: { when: () => false },
+	completed: { when: ({ hasCompleted }) => hasCompleted, since: exitAt },
 	stopped: {
 		when: (facts) => !isUp(facts) && (facts.process === "stopped" || isOnCall(facts)),
 		since: exitAt,
 	},
 	waits_for_dependency: {
 		when: ({ missing }) => missing.length > 0,
-		why: ({ missing }) => `waits for ${missing.join(", ")}`,
 	},
 	starting: {
 		when: ({ process, activity }) =>

@@ -438,6 +438,7 @@ describe("every kind of exit, in every state, under every choice for clean exits
 		prompt: "ask_operator",
 		restart: "restart",
 		stop: "stop",
+		complete: "complete",
 	};
 	const grid = EXIT_KINDS.flatMap((kind) =>
 		POLICY_STATES.flatMap((policy) =>

@@ -121,19 +121,25 @@ function decidePlanned(state: CrashState, report: ExitReport): Verdict {
 	return { state, action: { type: "none" }, reason: reason + why };
 }
 
+const AFTER_CLEAN_EXIT = {
+	prompt: ["ask_operator", "waiting for the operator"],
+	stop: ["stop", "finished, stays down"],
+	complete: ["complete", "completed"],
+} as const;
+
 function decideClean(state: CrashState, report: ExitReport, context: CrashContext): Verdict {
 	// A clean exit that is restarted counts like a failed one: an agent that exits immediately does not
 	// run.
 	if (context.onCleanExit === "restart") return decideCounted(state, report, context, "clean");
-	const prompt = context.onCleanExit === "prompt";
+	const [action, next] = AFTER_CLEAN_EXIT[context.onCleanExit];
 	const exit: RecordedExit = { class: "clean", atRunningMs: state.runningMs, counted: false };
 	return {
 		state: {
 			...recovered(state),
 			exits: lastOf([...state.exits, exit], context.settings.history),
 		},
-		action: { type: prompt ? "ask_operator" : "stop" },
-		reason: `${what(report)}: ${prompt ? "waiting for the operator" : "finished, stays down"}`,
+		action: { type: action },
+		reason: `${what(report)}: ${next}`,
 		class: "clean",
 	};
 }

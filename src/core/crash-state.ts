@@ -119,6 +119,8 @@ export type CrashAction =
 	/** Wait for a usage limit to lift, then restart. */
 	| { readonly type: "park"; readonly afterMs: number }
 	| { readonly type: "ask_operator" }
+	/** The agent has finished its work and stays down. */
+	| { readonly type: "complete" }
 	| { readonly type: "stop" }
 	| { readonly type: "halt" }
 	/** Nothing to do: the requester of the stop decides what happens next, or the agent is halted. */

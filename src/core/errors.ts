@@ -49,6 +49,13 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.usage,
 		retryable: false,
 	},
+	wait_failed: {
+		meaning: "`reeve up --wait` ended before every agent was ready or had completed.",
+		hint: "Run `reeve explain AGENT`.",
+		httpStatus: 500,
+		cliExit: CLI_EXIT.failed,
+		retryable: false,
+	},
 	fleet_file_not_found: {
 		meaning: "The fleet file does not exist.",
 		hint: "Run `reeve init` to create one, or pass its path with `--file`.",

@@ -207,6 +207,10 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "The agent exited cleanly and waits for the operator to decide what happens next.",
 		data: { reason: "the reason, as text" },
 	},
+	"agent.completed": {
+		meaning: "The agent has finished its work (`on_clean_exit: complete`) and stays down.",
+		data: { code: "exit code", duration_ms: "how long its last run took" },
+	},
 	"agent.answered": {
 		meaning: "The operator decided what happens to an agent that exited cleanly.",
 		data: { answer: "fresh, continue or stop" },

@@ -99,6 +99,7 @@ export interface EventMap {
 	"agent.policy_changed": { from: PolicyState; to: PolicyState; reason: string };
 	"agent.desired": { desired: "up" | "down"; by: Asker };
 	"agent.waiting": { reason: string };
+	"agent.completed": { code: number | null; duration_ms: number };
 	"agent.answered": { answer: "fresh" | "continue" | "stop" };
 	"agent.drained": {
 		outcome: DrainOutcome;

@@ -35,13 +35,17 @@ export const TMPDIR_CHOICES = ["own", "inherit"] as const;
 /** Whether an agent has its own directory for temporary files. */
 export type Tmpdir = (typeof TMPDIR_CHOICES)[number];
 
-export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop"] as const;
+export const CLEAN_EXIT_CHOICES = ["prompt", "restart", "stop", "complete"] as const;
 /** The action after an unrequested exit with code 0. */
 export type OnCleanExit = (typeof CLEAN_EXIT_CHOICES)[number];
 
 export const EXTRA_OUTPUT_CHOICES = ["tolerate", "refuse"] as const;
 /** How output besides the response is handled. */
 export type ExtraOutput = (typeof EXTRA_OUTPUT_CHOICES)[number];
+
+export const DEPENDENCY_CONDITIONS = ["ready", "completed"] as const;
+/** The state of another agent that an agent waits for before it starts. */
+export type DependencyCondition = (typeof DEPENDENCY_CONDITIONS)[number];
 
 /** Every state of a process. */
 export const PROCESS_STATES = ["starting", "running", "stopping", "stopped", "unknown"] as const;

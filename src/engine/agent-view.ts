@@ -9,6 +9,8 @@ import type { AgentSnapshot, KnownAgent } from "./runs/agent-state.js";
 export interface AgentView extends AgentSnapshot {
 	/** The agents that it waits for before it may start. */
 	readonly missing: readonly string[];
+	/** Why one of them will not be ready or complete by itself, as text; null if all may. */
+	readonly blocked: string | null;
 	/** The usage limit that holds it; null if there is none. */
 	readonly hold: Hold | null;
 	/** Null for an agent that does not report it. */
@@ -25,7 +27,7 @@ export function viewOf(
 	agent: KnownAgent,
 	missing: readonly string[],
 	hold: Hold | null,
-	others: Pick<AgentView, "usage" | "question" | "finished" | "undelivered">,
+	others: Pick<AgentView, "blocked" | "usage" | "question" | "finished" | "undelivered">,
 ): AgentView {
 	const snapshot = agent.snapshot();
 	const view = { ...snapshot, missing, hold, ...others };
@@ -44,6 +46,7 @@ export function redactView(view: AgentView, redact: (text: string) => string): A
 	return {
 		...view,
 		agent: withReason(agent),
+		blocked: view.blocked === null ? null : redact(view.blocked),
 		lastExit: lastExit === null ? null : withReason(lastExit),
 		known:
 			known === null || known.detail === null ? known : { ...known, detail: redact(known.detail) },

@@ -41,7 +41,7 @@ import {
 	type RestartOptions,
 	type RunnerWorld,
 } from "./runs/agent-runner.js";
-import { type Agent, willNotStart } from "./runs/agent-state.js";
+import { type Agent, whyBlocked, willNotStart } from "./runs/agent-state.js";
 import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
 import { PersistedAgent } from "./runs/persisted-agent.js";
 import { dependsOn, resolveLasting, type Scope, stopInOrder } from "./scope.js";
@@ -311,7 +311,12 @@ export class Engine {
 
 	#view(agent: AgentRunner): AgentView {
 		const { spec } = agent;
-		const view = viewOf(agent, this.#missing(agent), this.#accounts.holdOf(spec), {
+		const missing = this.#missing(agent);
+		const view = viewOf(agent, missing, this.#accounts.holdOf(spec), {
+			blocked:
+				missing
+					.map((id) => whyBlocked(this.#agents, id, this.#usage))
+					.find((why) => why !== null) ?? null,
 			usage: this.#usage.view(spec),
 			question: this.people.questionOf(agent.snapshot()),
 			finished: this.finished.of(spec.id),

@@ -3,6 +3,7 @@
 import type { AgentSpec } from "../config/spec.js";
 import { ReeveError } from "../core/errors.js";
 import { type DependencyGraph, orderByDependencies } from "../core/graph.js";
+import type { DependencyCondition } from "../core/states.js";
 
 /** `project`, `project:agent`, or `*` for all. */
 export type Scope = string;
@@ -25,9 +26,22 @@ export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): reado
 	return ids.filter((id) => lasting.has(id));
 }
 
-/** The agents that must be ready before it starts. */
+interface Dependency {
+	readonly agent: string;
+	readonly condition: DependencyCondition;
+}
+
+/** The agents that it waits for before it starts, and what for. */
+export function dependenciesOf(spec: AgentSpec): readonly Dependency[] {
+	if (spec.kind === "call") return [];
+	return spec.dependsOn.map((each) =>
+		typeof each === "string" ? { agent: each, condition: "ready" } : each,
+	);
+}
+
+/** The agents that it waits for before it starts. */
 export function dependsOn(spec: AgentSpec): readonly string[] {
-	return spec.kind === "call" ? [] : spec.dependsOn;
+	return dependenciesOf(spec).map(({ agent }) => agent);
 }
 
 /** Stops agents, each after its dependents (S7). Results in the order of `ids`. Independent agents stop concurrently. */

@@ -11,8 +11,8 @@ import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-l
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
 import type { Accounts } from "./limits/accounts.js";
-import type { KnownAgent } from "./runs/agent-state.js";
-import { dependsOn } from "./scope.js";
+import { hasCompleted, type KnownAgent } from "./runs/agent-state.js";
+import { dependenciesOf } from "./scope.js";
 
 /** Starts under way at the same time; the starter of `pty` takes as many. */
 const STARTING_MAX = 64;
@@ -77,7 +77,13 @@ export class StartGate {
 	/** The dependencies that an agent still waits for. */
 	missing(spec: AgentSpec): readonly string[] {
 		const { agents } = this.#world;
-		return dependsOn(spec).filter((id) => agents.get(id)?.snapshot().ready !== true);
+		return dependenciesOf(spec)
+			.filter(({ agent, condition }) => {
+				const snapshot = agents.get(agent)?.snapshot();
+				if (snapshot === undefined) return true;
+				return !(hasCompleted(snapshot) || (condition === "ready" && snapshot.ready));
+			})
+			.map(({ agent }) => agent);
 	}
 
 	close(): void {

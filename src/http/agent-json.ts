@@ -61,6 +61,7 @@ export function renderAgent(
 		next_restart_at: timeOrNull(nextStartAtMs),
 		waiting: agent.waiting,
 		ready: view.ready,
+		blocked: view.blocked,
 		conversation: agent.conversation ?? null,
 		usage: renderUsage(view.usage),
 		resources,
@@ -96,7 +97,10 @@ function renderReason(view: AgentView, circuit: Circuit): string {
 	if (gone !== null)
 		return `${renderExit(gone)}: the process is gone, its exit is not recorded yet`;
 	if (hold !== null && agent.desired === "up") return hold.reason;
-	if (missing.length > 0) return `waits for ${missing.join(", ")}`;
+	if (missing.length > 0) {
+		const why = view.blocked === null ? "" : `; ${view.blocked}`;
+		return `waits for ${missing.join(", ")}${why}`;
+	}
 	const held = usage?.held ?? null;
 	if (held !== null && agent.desired === "up") {
 		return `${held.reason}; continues at ${isoTime(held.untilMs)}, or with \`reeve resume ${agent.id}\``;

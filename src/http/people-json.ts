@@ -6,6 +6,7 @@ import type { OpenQuestion } from "../core/question.js";
 import type { SignSource } from "../core/sign.js";
 import type { Activity } from "../core/states.js";
 import type { AgentView } from "../engine/agent-view.js";
+import { hasCompleted } from "../engine/runs/agent-state.js";
 import type { CallsView } from "../engine/tasks/tasks.js";
 import type { AgentJson } from "./contract/agents.js";
 import type { AgentQuestionJson, AgentStatusJson, NeedsYouJson } from "./contract/attention.js";
@@ -57,6 +58,7 @@ function factsOf(
 		isAttended: known !== null,
 		turnFailure: isRunning ? (known?.failure ?? null) : null,
 		lastExit: view.lastExit,
+		hasCompleted: hasCompleted(view),
 		waiting: agent.waiting,
 		question: factsOfQuestion(view.question),
 		budgetUntilMs: view.usage?.held?.untilMs ?? null,

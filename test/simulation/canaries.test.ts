@@ -125,8 +125,9 @@ const CANARIES: readonly Canary[] = [
 		name: "clean exits that are restarted are not counted",
 		world: "crash",
 		file: "crash-policy.ts",
-		find: 'if (context.onCleanExit === "restart") return',
-		replace: 'if (context.onCleanExit === "restart" && report.code !== 0) return',
+		find: 'if (context.onCleanExit === "restart") return decideCounted(state, report, context, "clean");',
+		replace:
+			'if (context.onCleanExit === "restart") return { state: recovered(state), action: restartAfter(0, 0, 0), reason: "", class: "clean" };',
 		breaks: /S16/,
 	},
 	{
@@ -221,8 +222,8 @@ const CANARIES: readonly Canary[] = [
 		name: "stop and prompt are mixed up",
 		world: "crash",
 		file: "crash-policy.ts",
-		find: 'type: prompt ? "ask_operator" : "stop"',
-		replace: 'type: prompt ? "stop" : "ask_operator"',
+		find: 'prompt: ["ask_operator"',
+		replace: 'prompt: ["stop"',
 		breaks: /S14 and S16/,
 	},
 	{

@@ -169,6 +169,7 @@ function followUp(
 			return restart(failureDelay(history, last, settings));
 		case "clean":
 			if (onCleanExit === "prompt") return { action: "ask_operator", delayMs: null };
+			if (onCleanExit === "complete") return { action: "complete", delayMs: null };
 			if (onCleanExit === "stop") return { action: "stop", delayMs: null };
 			return restart(failureDelay(history, last, settings));
 		default:

@@ -108,9 +108,12 @@ function Health({ detail }: { detail: AgentDetailJson }) {
 		state.policy
 	];
 	const again = detail.conversation === null ? "" : ", in the same conversation";
-	const clean = { prompt: "Reeve asks you", restart: "it restarts", stop: "it stays stopped" }[
-		onClean
-	];
+	const clean = {
+		prompt: "Reeve asks you",
+		restart: "it restarts",
+		stop: "it stays stopped",
+		complete: "its work is completed",
+	}[onClean];
 	return (
 		<>
 			<Fact name="Health">

@@ -14,16 +14,18 @@ import { readFleet } from "../read-fleet.js";
 import { resolveScopes, selectIds } from "../resolve.js";
 import { isFailedStart, START_WORDS, sayStartHints, startCell } from "../start-report.js";
 import { renderTable } from "../table.js";
+import { parseWaitTimeout, waitUntilUp } from "../wait-until-up.js";
 import { warnOfProblems } from "../warn-of-problems.js";
 import { withProgress } from "../watch-progress.js";
 
 export async function runUp(
 	scopes: readonly string[],
-	options: { file: string; all?: boolean; json?: boolean },
+	options: { file: string; all?: boolean; wait?: boolean; timeout?: string; json?: boolean },
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const asked = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
+	const timeoutMs = parseWaitTimeout(options);
 	const fleet = await readFleet(options.file, env);
 	const ids = fleet.agents.map(({ id }) => id);
 	const wanted = resolveScopes(asked, ids, options.file);
@@ -52,8 +54,22 @@ export async function runUp(
 	if (options.json) output.json(agents);
 	else tellStarted(agents, onCall, output);
 	const failed = agents.some(({ outcome }) => isFailedStart(outcome));
+	if (options.wait === true && !failed) {
+		const finishing = new Set(fleet.agents.filter(isOneShot).map(({ id }) => id));
+		const waited = { ids: lasting.filter((id) => hasProcess(fleet, id)), finishing, timeoutMs };
+		return waitUntilUp(waited, client, output, options.json === true);
+	}
 	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
 }
+
+/** A worker agent without a minimum starts its processes with the first request. */
+function hasProcess(fleet: FleetSpec, id: string): boolean {
+	const spec = fleet.agents.find((each) => each.id === id);
+	return spec?.kind !== "worker" || spec.workers.min > 0;
+}
+
+const isOneShot = (spec: FleetSpec["agents"][number]) =>
+	spec.kind === "session" && spec.onCleanExit === "complete";
 
 function isUp(agent: { readonly process: string }): boolean {
 	return agent.process === "running";

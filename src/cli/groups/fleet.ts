@@ -21,6 +21,8 @@ const addUpAndReload: AddCommands = (program, run) => {
 		.description("Start the agents of a fleet file, and the daemon if it is not running.")
 		.argument("[scope...]", `${SCOPES} (default: all of the file)`)
 		.option("--all", "all agents of the file, the default")
+		.option("--wait", "wait until every agent is ready or has completed; fail if one cannot be")
+		.option("--timeout <duration>", "how long --wait waits, such as 90s (default: 5m)")
 		.option(...FILE_OPTION)
 		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/up.js")).runUp));

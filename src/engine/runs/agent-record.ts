@@ -113,13 +113,18 @@ export function recordExit(
 		type: "agent.decided",
 		data: { policy: crash.policy, action: action.type, after_ms: afterMs, reason },
 	};
+	const completed: NewEvent = {
+		...about,
+		type: "agent.completed",
+		data: { code, duration_ms: uptimeMs },
+	};
 	const waiting: NewEvent = { ...about, type: "agent.waiting", data: { reason } };
 	return {
 		changes: {
 			crash,
 			reason,
 			waiting: action.type === "ask_operator",
-			desired: action.type === "stop" ? "down" : agent.desired,
+			desired: action.type === "stop" || action.type === "complete" ? "down" : agent.desired,
 			...(isFailure(kind, exitClass) && { lastFailureAtMs: atMs }),
 			// A parked agent may never start again; the restart counts when it happens.
 			restarts: agent.restarts + (action.type === "restart" ? 1 : 0),
@@ -134,6 +139,7 @@ export function recordExit(
 			decided,
 			...policyChange(agent.id, agent.crash, crash, reason),
 			...(action.type === "ask_operator" ? [waiting] : []),
+			...(action.type === "complete" ? [completed] : []),
 		],
 	};
 }

@@ -12,7 +12,7 @@ import type { Executor } from "../../ports/executor.js";
 import type { NewEvent, StoreTransaction } from "../../ports/store.js";
 import { createMailbox } from "../mailbox.js";
 import { drainedEvent, policyChange, startEffectKey } from "./agent-record.js";
-import { type Agent, type AgentSnapshot, NO_RUN } from "./agent-state.js";
+import { type Agent, type AgentSnapshot, hasCompleted, NO_RUN } from "./agent-state.js";
 import {
 	type LifeWorld,
 	NOTHING_STOPPED,
@@ -277,7 +277,8 @@ export class AgentRunner implements Operations {
 	#want(desired: "up" | "down", by: Asker): Promise<void> {
 		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
 		// The exit of a current run has its own reason; a halted agent keeps the one it was halted for.
-		const isIdle = this.snapshot().run === null;
+		const snapshot = this.snapshot();
+		const isIdle = snapshot.run === null && !hasCompleted(snapshot);
 		return this.#record((agent) => [
 			{
 				...{ desired, waiting: false },

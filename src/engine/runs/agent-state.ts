@@ -52,6 +52,34 @@ export function willNotStart(
 	return desired === "down" || crash.policy === "halted" || waiting || usage.held(spec) !== null;
 }
 
+/** Whether its last run finished its work, and nothing has been started since. */
+export function hasCompleted({
+	agent,
+	run,
+	lastExit,
+}: Pick<AgentSnapshot, "agent" | "run" | "lastExit">): boolean {
+	const { spec, desired } = agent;
+	if (spec.kind !== "session" || spec.onCleanExit !== "complete") return false;
+	return desired === "down" && run === null && lastExit?.kind === "clean";
+}
+
+/**
+ * Why an agent that others wait for will not start or finish by itself, as text; null if it may.
+ */
+export function whyBlocked(
+	agents: KnownAgents,
+	id: string,
+	usage: { held(spec: AgentSpec): string | null },
+): string | null {
+	if (!willNotStart(agents, id, usage)) return null;
+	const snapshot = agents.get(id)?.snapshot();
+	if (snapshot === undefined) return `${id} does not exist`;
+	const { desired, crash, reason, waiting } = snapshot.agent;
+	if (crash.policy === "halted") return `${id} has failed: ${reason}`;
+	if (waiting) return `${id} waits for the operator: ${reason}`;
+	return desired === "down" ? `${id} is stopped: ${reason}` : `${id} is over its budget`;
+}
+
 /** The spec as it is stored: with the names of its variables, without their values (A5). */
 export function withoutSecrets(spec: AgentSpec): AgentSpec {
 	const names = Object.keys(spec.env).map((name) => [name, null]);

@@ -121,6 +121,12 @@ const agentShape = z.object({
 	next_restart_at: time.nullable(),
 	waiting: z.boolean().describe("it exited cleanly and waits for the operator's decision"),
 	ready: z.boolean(),
+	blocked: z
+		.string()
+		.nullable()
+		.describe(
+			"why an agent that it waits for will not be ready or complete by itself; null if each may",
+		),
 	conversation: z.string().nullable().describe("the conversation that its next start resumes"),
 	usage: usage.nullable().describe("null if the agent does not report it"),
 	resources: resources
@@ -201,7 +207,7 @@ const agentDetail = agentShape
 		last_output: listOf(z.string()).describe(
 			"the last output lines of a stopped agent, with secrets removed; empty while it runs",
 		),
-		depends_on: listOf(z.string()),
+		depends_on: listOf(z.string()).describe("`ID`, or `ID (completed)` if it must have completed"),
 		environment: environment.describe("the environment of its next start"),
 	})
 	.readonly()

@@ -50,7 +50,7 @@ const run = z
 				action: z
 					.string()
 					.describe(
-						"`restart`, `park`, `halt`, `stop`, `ask_operator`, or `none` for a requested stop",
+						"`restart`, `park`, `halt`, `stop`, `complete`, `ask_operator`, or `none` for a requested stop",
 					),
 				delay_ms: z.number().nullable().describe("of a restart, or of a parked agent"),
 				reason: z.string(),

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { ReeveError } from "../../core/errors.js";
 import { toSnakeKeys } from "../../core/key-case.js";
 import type { AgentView } from "../../engine/agent-view.js";
+import { dependenciesOf } from "../../engine/scope.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
 import type { Sight } from "../auth/gate.js";
 import type { AgentDetailJson, AgentJson, agentRoutes } from "../contract/agents.js";
@@ -77,7 +78,9 @@ async function describeAgent(
 		},
 		log_dir: logDirOf(id),
 		last_output: lastLines(await engine.lastOutput(id)),
-		depends_on: spec.kind === "call" ? [] : spec.dependsOn,
+		depends_on: dependenciesOf(spec).map(({ agent, condition }) =>
+			condition === "ready" ? agent : `${agent} (${condition})`,
+		),
 		environment,
 	};
 }

@@ -22,8 +22,9 @@ export function renderRestarted(engine: Engine, restarted: RestartedAgent): Rest
 }
 
 export function renderStarted(engine: Engine, { id, outcome, reason }: Started): StartedJson {
-	const { agent, missing, usage, run } = engine.get(id);
+	const { agent, missing, blocked, usage, run } = engine.get(id);
 	const why = usage?.held?.reason ?? agent.reason;
-	const waits = missing.length > 0 ? `waits for ${missing.join(", ")}` : why;
+	const because = blocked === null ? "" : `; ${blocked}`;
+	const waits = missing.length > 0 ? `waits for ${missing.join(", ")}${because}` : why;
 	return { id, outcome, reason: reason ?? waits, pid: run?.handle?.process.pid ?? null };
 }

@@ -8,6 +8,7 @@ import { CIRCUIT_STATES, HEALTH_STATES, POLICY_STATES } from "../../core/states.
 import { isEnded } from "../../core/task.js";
 import { TOKEN_KINDS, type TokenKind } from "../../core/usage.js";
 import type { AgentView } from "../../engine/agent-view.js";
+import { hasCompleted } from "../../engine/runs/agent-state.js";
 import { healthOf } from "../agent-json.js";
 import type { HttpParts } from "../handler.js";
 import { createCounter, createHistogram, type Labels, renderGauge } from "./registry.js";
@@ -26,6 +27,10 @@ export const METRICS = {
 	policy: { name: "reeve_agent_policy_state", help: "1 for the current policy state." },
 	health: { name: "reeve_agent_health", help: "1 for the current health." },
 	running: { name: "reeve_agent_running", help: "1 while the agent runs." },
+	completed: {
+		name: "reeve_agent_completed",
+		help: "1 while the agent is down because it has finished its work.",
+	},
 	waiting: { name: "reeve_agent_waiting", help: "1 while the agent waits for its operator." },
 	tokens: {
 		name: "reeve_agent_tokens_total",
@@ -173,6 +178,10 @@ function renderPresent({ engine, store, status, version }: Parts): string[] {
 		renderGauge(
 			METRICS.running,
 			each(({ process }) => (process === "running" ? 1 : 0)),
+		),
+		renderGauge(
+			METRICS.completed,
+			each((view) => (hasCompleted(view) ? 1 : 0)),
 		),
 		renderGauge(
 			METRICS.waiting,
