@@ -161,14 +161,14 @@ const budgetIsKnown: Rule = {
 };
 
 const oneSignOfReady: Rule = {
-	keys: [["ready"], ...["log", "port", "command", "delay"].map((sign) => ["ready", sign])],
+	keys: [["ready"], ...["log", "port", "http", "command", "delay"].map((sign) => ["ready", sign])],
 	judge: ({ ready }) => {
 		if (ready === undefined) return null;
 		const signs = Object.values(ready).filter((sign) => sign !== undefined).length;
 		if (signs === 1) return null;
 		return {
 			message: signs === 0 ? "`ready` has no condition" : `\`ready\` has ${signs} conditions`,
-			expected: "exactly one of `log`, `port`, `command` or `delay`",
+			expected: "exactly one of `log`, `port`, `http`, `command` or `delay`",
 		};
 	},
 };

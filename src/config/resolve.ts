@@ -193,10 +193,18 @@ function turnRetryOf(retry: AgentSettings["turn_retry"]): TurnRetrySettings {
 	};
 }
 
-function readyOf({ log, port, command, delay }: NonNullable<AgentSettings["ready"]>): ReadySpec {
+function readyOf({
+	log,
+	port,
+	http,
+	command,
+	delay,
+}: NonNullable<AgentSettings["ready"]>): ReadySpec {
 	return {
 		log: log ?? null,
 		port: port ?? null,
+		// Left out if not set: a spec of an earlier version must not look changed.
+		...(http === undefined ? {} : { http }),
 		command: command ?? null,
 		delayMs: delay ?? null,
 	};

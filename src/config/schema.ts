@@ -45,6 +45,7 @@ import {
 	section,
 	size,
 	text,
+	url,
 	version,
 } from "./values.js";
 
@@ -156,6 +157,9 @@ const ready = section(
 	{
 		log: pattern("Its output matches this pattern.").optional(),
 		port: count("A process listens on this TCP port of the host.", { max: 65_535 }).optional(),
+		http: url(
+			"A GET request to this URL, sent every second, gets a status from 200 to 399. Redirects are not followed.",
+		).optional(),
 		command: argv(
 			"This program, run every second in the agent's working directory, exits with 0.",
 		).optional(),

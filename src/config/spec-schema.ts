@@ -186,6 +186,7 @@ const lasting = {
 		.object({
 			log: z.string().nullable(),
 			port: count.nullable(),
+			http: z.string().optional(),
 			command: texts.nullable(),
 			delay_ms: count.nullable(),
 		})

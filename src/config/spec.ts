@@ -57,6 +57,8 @@ export interface ReadySpec {
 	/** A regular expression that its output must match. */
 	readonly log: string | null;
 	readonly port: number | null;
+	/** A URL; omitted if not set. */
+	readonly http?: string | undefined;
 	readonly command: readonly string[] | null;
 	readonly delayMs: number | null;
 }

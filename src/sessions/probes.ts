@@ -9,6 +9,7 @@ import type { ReadinessProbes } from "../engine/runs/readiness.js";
 import type { Environments } from "./agent-environment.js";
 
 const CONNECT_MS = 1_000;
+const HTTP_MS = 5_000;
 const COMMAND_MS = 10_000;
 const LOG_BYTES_MAX = 1_048_576;
 
@@ -29,6 +30,7 @@ export function createProbes(
 			return pattern.test(await readTail(path, from, now.size));
 		},
 		portListens,
+		httpAnswers,
 		// In the agent's own environment: it may need the agent's port or password.
 		commandSucceeds: async (argv) => commandSucceeds(argv, spec, await environments.values(spec)),
 	};
@@ -57,6 +59,14 @@ function portListens(port: number): Promise<boolean> {
 		socket.on("error", () => end(false));
 		socket.on("timeout", () => end(false));
 	});
+}
+
+/** A success or a redirect: the server works, whatever it would show next. */
+async function httpAnswers(url: string): Promise<boolean> {
+	const signal = AbortSignal.timeout(HTTP_MS);
+	const reply = await fetch(url, { redirect: "manual", signal });
+	await reply.body?.cancel();
+	return reply.status >= 200 && reply.status < 400;
 }
 
 function commandSucceeds(

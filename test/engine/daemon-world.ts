@@ -173,6 +173,7 @@ function dayInUtc(wallMs: number): Day {
 const NO_PROBES = {
 	logMatches: async () => false,
 	portListens: async () => false,
+	httpAnswers: async () => false,
 	commandSucceeds: async () => false,
 };
 

@@ -127,7 +127,7 @@ const CANARIES: readonly Canary[] = [
 		file: "crash-policy.ts",
 		find: 'if (context.onCleanExit === "restart") return decideCounted(state, report, context, "clean");',
 		replace:
-			'if (context.onCleanExit === "restart") return { state: recovered(state), action: restartAfter(0, 0, 0), reason: "", class: "clean" };',
+			'if (context.onCleanExit === "restart") return { state: recovered(state), action: restartAfter(failureDelayMs(context.settings, 1, false), context.settings.jitter, context.random), reason: "", class: "clean" };',
 		breaks: /S16/,
 	},
 	{

@@ -10,12 +10,15 @@ import type { Clock } from "../../ports/clock.js";
 /** The check interval. */
 const LOOK_EVERY_MS = 250;
 const COMMAND_EVERY_MS = 1_000;
+const HTTP_EVERY_MS = 1_000;
 
 /** Probes of the host. Each returns whether the condition is met. */
 export interface ReadinessProbes {
 	/** Whether the output of the run so far matches. */
 	readonly logMatches: (pattern: Pattern) => Promise<boolean>;
 	readonly portListens: (port: number) => Promise<boolean>;
+	/** Whether a GET request succeeds. */
+	readonly httpAnswers: (url: string) => Promise<boolean>;
 	readonly commandSucceeds: (argv: readonly string[]) => Promise<boolean>;
 }
 
@@ -28,12 +31,14 @@ export function watchReadiness(
 ): () => void {
 	if (ready === null) return waitFor(clock, 0, onReady);
 	if (ready.delayMs !== null) return waitFor(clock, ready.delayMs, onReady);
-	const { log, port, command } = ready;
+	const { log, port, http, command } = ready;
 	if (log !== null) {
 		const pattern = compilePattern(log);
 		return look(clock, LOOK_EVERY_MS, () => probes.logMatches(pattern), onReady);
 	}
 	if (port !== null) return look(clock, LOOK_EVERY_MS, () => probes.portListens(port), onReady);
+	if (http !== undefined)
+		return look(clock, HTTP_EVERY_MS, () => probes.httpAnswers(http), onReady);
 	return look(clock, COMMAND_EVERY_MS, () => probes.commandSucceeds(command ?? []), onReady);
 }
 
