@@ -43,6 +43,28 @@ web: { ${SERVER}, depends_on: { migrate: completed } }`);
 		expect((await find("p:migrate")).status.state).toBe("completed");
 	});
 
+	test("completes while no daemon runs, and the next one starts its dependents", LONG, async () => {
+		home.writeFleet(`migrate: { command: [sleep, '2'], on_clean_exit: complete }
+web: { ${SERVER}, depends_on: { migrate: completed } }
+api: { ${SERVER}, depends_on: [migrate], ready: { delay: 100ms } }`);
+		const up = home.reeve("up");
+		await eventually(async () => {
+			const agents = await home.ps().catch(() => []);
+			return agents.some(({ id, process }) => id === "p:migrate" && process === "running");
+		}, "migrate runs");
+		await home.killDaemon();
+		await up;
+		await new Promise((resolve) => setTimeout(resolve, 2_500));
+		await home.must("daemon", "start");
+		await eventually(async () => (await find("p:web")).ready, "web is ready");
+		expect(await find("p:migrate")).toMatchObject({
+			...{ restarts: 0, last_exit: { code: 0 }, status: { state: "completed" } },
+		});
+		const events = await home.must("events", "--json");
+		expect(events.match(/"type":"agent.completed"/g)).toHaveLength(1);
+		await eventually(async () => (await find("p:api")).ready, "api is ready");
+	});
+
 	test("runs again with the next `up`", LONG, async () => {
 		home.writeFleet(job("migrate", 0));
 		await home.must("up", "--wait");
