@@ -192,6 +192,24 @@ describe("the table of states", () => {
 		expect(decideStatus({ ...call, desired: "down" }).state).toBe("stopped");
 	});
 
+	test("one call, one dead letter, and work or a finished turn without a text", () => {
+		const call = { ...RUNNING, kind: "call" as const, process: "stopped" as const };
+		expect(decideStatus({ ...call, callsRunning: 1 }).why).toBe("1 call running");
+		const deadLetters = { count: 1, sinceMs: 60 };
+		expect(decideStatus({ ...call, deadLetters }).why).toBe("A task failed permanently.");
+		expect(decideStatus({ ...RUNNING, ...READY, activity: "busy" }).why).toBe("");
+		const finished = { atMs: 45, text: null, seen: false };
+		expect(decideStatus({ ...RUNNING, ...READY, finished }).why).toBe(
+			"It completed its turn and waits.",
+		);
+	});
+
+	test("a circuit that lets a test request through, and a limit of a running agent", () => {
+		expect(decideStatus({ ...RUNNING, circuit: "half_open" }).state).toBe("degraded");
+		const limited = { ...RUNNING, ...READY, activity: "rate_limited" as const, nextStartAtMs: 70 };
+		expect(decideStatus(limited)).toMatchObject({ state: "limited", sinceMs: 40, untilMs: 70 });
+	});
+
 	test("an undelivered message needs a person, whatever the state", () => {
 		expect(decideStatus({ ...RUNNING, ...READY, undelivered: 1 })).toMatchObject({
 			state: "ready",

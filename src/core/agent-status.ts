@@ -118,6 +118,10 @@ const isRunning = ({ process }: StatusFacts) => process === "running";
 const exitAt = ({ lastExit }: StatusFacts) => lastExit?.atMs ?? null;
 const activityAt = ({ activityAtMs }: StatusFacts) => activityAtMs;
 const startedAt = ({ startedAtMs }: StatusFacts) => startedAtMs;
+/** A question that cannot be read has no time and no text of its own. */
+const askedAt = (facts: StatusFacts) => facts.question?.askedAtMs ?? activityAt(facts);
+const askedText = ({ question, activityDetail }: StatusFacts) =>
+	question?.text ?? activityDetail ?? "It shows a question on its screen.";
 const isWaitingInput = (facts: StatusFacts) =>
 	isRunning(facts) && facts.activity === "waiting_input";
 /** Calls need no running process. */
@@ -136,17 +140,16 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 	asks_permission: {
 		when: ({ question }) => question?.kind === "permission",
 		needsYou: true,
-		since: ({ question }) => question?.askedAtMs ?? null,
-		why: ({ question }) => question?.text ?? "",
+		since: askedAt,
+		why: askedText,
 		isReported: true,
 	},
 	asks_you: {
 		when: (facts) =>
 			facts.question?.kind === "choice" || facts.question?.kind === "text" || isWaitingInput(facts),
 		needsYou: true,
-		since: (facts) => facts.question?.askedAtMs ?? activityAt(facts),
-		why: ({ question, activityDetail }) =>
-			question?.text ?? activityDetail ?? "It shows a question on its screen.",
+		since: askedAt,
+		why: askedText,
 		isReported: true,
 	},
 	ended: { when: ({ waiting }) => waiting, needsYou: true, since: exitAt },

@@ -53,8 +53,8 @@ export function decideDialogKey(
 	look: DialogLook,
 ): { readonly state: DialogState; readonly key: Key | null } {
 	const { pending } = before;
-	if (pending?.seen === look.seen) return waitForEffect(before, look);
-	const state = pending === null ? before : noteEffect(before, look.nowMs);
+	if (pending?.seen === look.seen) return waitForEffect(before, pending, look);
+	const state = pending === null ? before : noteEffect(before, pending, look.nowMs);
 	if (state.settle !== null && !hasSettled(state.settle, look)) {
 		const { seen, sinceMs } = state.settle;
 		const isSame = seen === look.seen;
@@ -63,6 +63,8 @@ export function decideDialogKey(
 	}
 	return { state: { ...state, settle: null, pending: press(look) }, key: look.key };
 }
+
+type PendingKey = NonNullable<DialogState["pending"]>;
 
 const press = ({ seen, nowMs }: DialogLook) => ({
 	seen,
@@ -79,19 +81,22 @@ function hasSettled(
 }
 
 /** The same choice of the same dialog as before the key. */
-function waitForEffect(state: DialogState, look: DialogLook) {
-	const { pending, lagMs } = state;
+function waitForEffect(state: DialogState, pending: PendingKey, look: DialogLook) {
 	const patienceMs = look.key === "enter" ? ENTER_AGAIN_MS : ARROW_AGAIN_MS;
-	if (pending === null || look.nowMs - pending.lastMs < Math.max(patienceMs, 2 * lagMs)) {
+	if (look.nowMs - pending.lastMs < Math.max(patienceMs, 2 * state.lagMs)) {
 		return { state, key: null };
 	}
 	const again = { ...pending, lastMs: look.nowMs, presses: pending.presses + 1 };
 	return { state: { ...state, pending: again }, key: look.key };
 }
 
-function noteEffect({ pending, settle, lagMs }: DialogState, nowMs: number): DialogState {
-	const tookMs = nowMs - (pending?.firstMs ?? nowMs);
-	const isUnsure = (pending?.presses ?? 0) > 1;
+function noteEffect(
+	{ settle, lagMs }: DialogState,
+	pending: PendingKey,
+	nowMs: number,
+): DialogState {
+	const tookMs = nowMs - pending.firstMs;
+	const isUnsure = pending.presses > 1;
 	return {
 		pending: null,
 		settle: isUnsure ? { seen: "", sinceMs: nowMs, forMs: Math.max(SETTLE_MS, tookMs) } : settle,

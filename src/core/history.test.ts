@@ -27,7 +27,7 @@ const exited = (uptimeMs: number) =>
 		...{ code: 1, signal: null, cause: "crash", kind: "transient", class: "transient" },
 		uptime_ms: uptimeMs,
 	}) as unknown as EventMap["agent.exited"];
-const decided = (action: "restart" | "park" | "halt") =>
+const decided = (action: "restart" | "park" | "halt" | "ask_operator") =>
 	({ policy: "healthy", action, after_ms: 1, reason: "" }) as const;
 
 describe("the history of an agent", () => {
@@ -89,5 +89,51 @@ describe("the history of an agent", () => {
 		]);
 		forgetBefore(history, 5 * MINUTE);
 		expect(history.runs).toHaveLength(1);
+	});
+
+	test("shows waits for a person and for a limit until they are over", () => {
+		const limit = { ...activity("ready", "ready"), to: "rate_limited" as const };
+		const history = historyOf([
+			[MINUTE, "agent.activity", limit],
+			[2 * MINUTE, "agent.activity", activity("ready", "ready")],
+			[3 * MINUTE, "agent.decided", decided("ask_operator")],
+			[3 * MINUTE + 500, "agent.answered", {} as EventMap["agent.answered"]],
+			[4 * MINUTE, "agent.decided", decided("ask_operator")],
+			[6 * MINUTE, "agent.removed", {} as EventMap["agent.removed"]],
+			[7 * MINUTE, "agent.decided", decided("halt")],
+		]);
+		// A wait of less than a second is not worth showing.
+		expect(cutHistory(history, 0, 9 * MINUTE).waits).toEqual([
+			{ startMs: MINUTE, endMs: 2 * MINUTE, kind: "limit" },
+			{ startMs: 4 * MINUTE, endMs: 6 * MINUTE, kind: "input" },
+		]);
+	});
+
+	test("counts the time of tasks as work, and ignores other events", () => {
+		const task = (durationMs: number | null) =>
+			({ duration_ms: durationMs }) as EventMap["task.changed"];
+		const history = historyOf([
+			[MINUTE, "task.changed", task(null)],
+			[5 * MINUTE, "task.changed", task(2 * MINUTE)],
+			[6 * MINUTE, "agent.ready", {} as EventMap["agent.ready"]],
+		]);
+		const { work } = cutHistory(history, 0, 9 * MINUTE);
+		expect(work).toEqual([{ startMs: 3 * MINUTE, endMs: 5 * MINUTE }]);
+	});
+
+	test("keeps a bounded number of runs and waits, and never forgets what is open", () => {
+		const events = Array.from({ length: 600 }, (_, n) => [
+			[n * MINUTE, "agent.exited", exited(SECOND)] as const,
+			[n * MINUTE, "agent.decided", decided("restart")] as const,
+			[n * MINUTE + 30 * SECOND, "agent.started", { pid: 1, with_continue: false }] as const,
+		]).flat();
+		const history = historyOf(events);
+		expect(history.runs).toHaveLength(500);
+		expect(history.waits).toHaveLength(300);
+		const open = { startMs: 600 * MINUTE, endMs: null, cause: null, class: null };
+		history.runs.push(open);
+		expect(cutHistory(history, 900 * MINUTE, 901 * MINUTE).runs).toEqual([open]);
+		forgetBefore(history, 900 * MINUTE);
+		expect(history).toMatchObject({ runs: [open], work: [], waits: [], restarts: [] });
 	});
 });

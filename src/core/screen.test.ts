@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { DialogProfile, ScreenProfile } from "./adapter.js";
-import { findLimit, nextKey, readScreen, stillText } from "./screen.js";
+import {
+	conversationText,
+	findLimit,
+	isLoading,
+	nextKey,
+	readScreen,
+	stillText,
+} from "./screen.js";
 import { shorten } from "./sign.js";
 
 const TRUST: DialogProfile = { name: "trust", when: "Do you trust", choose: "^Yes" };
@@ -123,4 +130,47 @@ test("new text is progress", () => {
 test("text of a CLI is shown on one line of limited length", () => {
 	expect(shorten(" two\n lines ")).toBe("two lines");
 	expect(shorten("x".repeat(400))).toBe(`${"x".repeat(300)}…`);
+});
+
+describe("a screen", () => {
+	test("of a CLI that resumes is loading until it shows the conversation", () => {
+		expect(isLoading(SCREEN, "anything")).toBe(false);
+		const resumed = { ...SCREEN, resumed: ["resumed on"] };
+		expect(isLoading(resumed, "starting")).toBe(true);
+		expect(isLoading(resumed, "resumed on Monday")).toBe(false);
+	});
+
+	test("shows the lowest line with a limit, if there is one", () => {
+		expect(findLimit(SCREEN, "limit reached: 1\nlimit reached: 2\n> ")).toBe("limit reached: 2");
+		expect(findLimit(SCREEN, "> ")).toBeNull();
+		expect(findLimit({ ...SCREEN, rateLimited: [] }, "limit reached")).toBeNull();
+	});
+
+	test.each([
+		["alone on the last line", "work\nRetrying in 3 s", "Retrying in 3 s"],
+		["with the error below it", "Retrying in 3 s\n  └ 503", "Retrying in 3 s   └ 503"],
+		["above other text", "Retrying in 3 s\nother", "Retrying in 3 s"],
+		["not at all", "work", null],
+	])("shows a retry %s", (_case, text, retrying) => {
+		expect(readScreen({ ...SCREEN, retrying: ["^Retrying"] }, text).retrying).toBe(retrying);
+	});
+
+	test("shows a tool, and hides no input while it is empty", () => {
+		const profile = { ...SCREEN, inTool: ["^Bash"], questionsReplaceInput: true };
+		expect(readScreen(profile, "Bash(ls)")).toMatchObject({ inTool: true, hidesInput: true });
+		expect(readScreen(profile, "  \n ")).toMatchObject({ inTool: false, hidesInput: false });
+	});
+
+	test("with the menu of a limit asks no person", () => {
+		const text = asked(" ❯ 1. Yes", "   2. No");
+		const at = (where: "limit" | "failure") => ({ ...SCREEN, dialogs: [{ ...TRUST, at: where }] });
+		expect(readScreen(at("limit"), text).activity).toBe("rate_limited");
+		expect(readScreen(at("failure"), text).activity).toBe("waiting_input");
+		expect(readScreen(at("failure"), `limit reached\n${text}`).activity).toBe("rate_limited");
+	});
+
+	test("shows the conversation above the line of the work", () => {
+		expect(conversationText(SCREEN, "Hello\n* 3s · esc to interrupt\n> ")?.trim()).toBe("Hello");
+		expect(conversationText(SCREEN, "Hello\n> ")).toBeNull();
+	});
 });
