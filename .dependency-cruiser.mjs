@@ -19,7 +19,7 @@ const ANY_PACKAGE = "(^|/)node_modules/";
  * @property {string} path
  * @property {string[]} sees what it may import besides itself and Node's own modules
  * @property {true} [withoutNode] not even Node's own modules
- * @property {string} instead for whoever is stopped by the rule
+ * @property {string} instead the way to follow the rule
  */
 
 /** @type {Room[]} */
@@ -35,9 +35,9 @@ const ROOMS = [
 	{
 		name: "config",
 		path: "^src/config/",
-		sees: ["^src/core/", "(^|/)node_modules/(zod|yaml)/"],
+		sees: ["^src/core/", "(^|/)node_modules/(zod|yaml|croner)/"],
 		instead:
-			"Config sees core, Node and the packages zod and yaml. What acts on the configuration belongs in engine, which imports config; what both need belongs in core.",
+			"Config sees core, Node and the packages zod, yaml and croner. Code that acts on the configuration belongs in engine, which imports config; what both need belongs in core.",
 	},
 	{
 		name: "ports",
@@ -45,35 +45,35 @@ const ROOMS = [
 		sees: ["^src/core/"],
 		withoutNode: true,
 		instead:
-			"Ports are the engine's questions to the world, written in core's words: they import core only. Move the type you need to core, or define it here.",
+			"Ports are the engine's interfaces to the outside, in the types of core: they import core only. Move the type you need to core, or define it here.",
 	},
 	{
 		name: "host",
 		path: "^src/host/",
 		sees: ["^src/(core|ports)/"],
 		instead:
-			"Host says what only the operating system knows, with Node alone: it sees core and ports. What knows a backend belongs in backends, which import host.",
+			"Host asks the operating system, with Node alone: it sees core and ports. Code that knows a backend belongs in backends, which import host.",
 	},
 	{
 		name: "native",
 		path: "^src/native/",
 		sees: [],
 		instead:
-			"Native holds the C program and finds the binary for this host, with Node alone: it sees no other folder. What speaks to the program belongs in the backend that uses it.",
+			"Native holds the C program and finds the binary for this host, with Node alone: it sees no other folder. Code that speaks to the program belongs in the backend that uses it.",
 	},
 	{
 		name: "home",
 		path: "^src/home/",
 		sees: ["^src/(core|ports|host)/"],
 		instead:
-			"Home holds the paths of a home and writes its files, for CLI, client, store, backends and daemon alike: it sees core, ports and host. What a file means belongs to its owner, who passes a parser in.",
+			"Home holds the paths of a home and writes its files, for CLI, client, store, backends and daemon alike: it sees core, ports and host. The meaning of a file belongs to its owner, who passes a parser in.",
 	},
 	{
 		name: "sessions",
 		path: "^src/sessions/",
 		sees: ["^src/(core|config|ports|home|host|adapters|engine)/"],
 		instead:
-			"Sessions prepares agent CLIs and reads what they leave on this host: it sees core, config, ports, home, host, adapters and the engine's interfaces. What the HTTP API or a backend needs is passed in by daemon.",
+			"Sessions prepares agent CLIs and reads their files on this host: it sees core, config, ports, home, host, adapters and the engine's interfaces. The daemon passes in parts of the HTTP API or of a backend.",
 	},
 	{
 		name: "executor",
@@ -110,6 +110,13 @@ const ROOMS = [
 		sees: ["^src/(core|config|ports|engine)/", "^src/http/", ANY_PACKAGE],
 		instead:
 			"HTTP translates for the engine: it sees core, config, ports and engine. Add what is missing to the engine's facade, and let daemon pass in the rest.",
+	},
+	{
+		name: "remotes",
+		path: "^src/remotes/",
+		sees: ["^src/(core|ports)/"],
+		instead:
+			"Remotes keeps the connections to daemons of other hosts: it sees core, ports and Node only. Requests to them are made by the client, which daemon passes in.",
 	},
 	{
 		name: "client",
@@ -171,7 +178,7 @@ const ROOMS = [
 		name: "daemon",
 		path: "^src/daemon/",
 		sees: [
-			"^src/(core|config|ports|host|native|home|services|executor|engine|sessions|http|backends|store|adapters|notify)/",
+			"^src/(core|config|ports|host|native|home|services|executor|engine|sessions|http|backends|store|adapters|notify|remotes)/",
 			"^src/client/",
 			ANY_PACKAGE,
 		],
@@ -182,7 +189,7 @@ const ROOMS = [
 
 /** Folders with one part per technology: `src/backends/tmux/`, `src/adapters/claude.ts`. */
 const PLUGGABLE = ["backends", "store", "adapters", "notify"];
-/** What a pluggable folder sees besides core and ports. */
+/** The folders that a pluggable folder sees besides core and ports. */
 const ALSO_SEES = { backends: ["host", "home", "native"], store: ["home"] };
 const PLUGGABLE_PATHS = PLUGGABLE.map((name) => `^src/${name}/`);
 
@@ -216,7 +223,7 @@ function pluggableRules(name) {
 		{
 			name: `${name}-imports`,
 			severity: "error",
-			comment: `What is in ${name} fulfils a port: it sees ${seen.slice(0, -1).join(", ")} and ${seen.at(-1)} only. Say what it has to know in the port's interface; the engine or daemon/main.ts passes it in.`,
+			comment: `Code in ${name} implements a port: it sees ${seen.slice(0, -1).join(", ")} and ${seen.at(-1)} only. Add what it has to know to the port's interface; the engine or daemon/main.ts passes it in.`,
 			from: { path: `^src/${name}/`, pathNot: TEST },
 			to: {
 				pathNot: [`^src/(${[name, ...seen].join("|")})/`, ANY_PACKAGE],
@@ -307,7 +314,7 @@ export default {
 		},
 	],
 	options: {
-		// Types are imports too: a cycle of types is still a cycle to whoever reads it.
+		// Types are imports too: a cycle of types is still a cycle to its reader.
 		tsPreCompilationDeps: true,
 		tsConfig: { fileName: "tsconfig.json" },
 		// The dashboard has a package.json of its own.

@@ -11,12 +11,18 @@ import ts from "typescript";
 
 const ROOTS = [
 	...["src", "test", "scripts", "docs", "bench", "examples", "dashboard", "tools", ".github"],
-	...["README.md", "CONTRIBUTING.md", "SECURITY.md"],
+	...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
+	...[
+		".dependency-cruiser.mjs",
+		"vitest.config.ts",
+		"vitest.chaos.config.ts",
+		"vitest.real.config.ts",
+	],
 ];
 /** Installed packages, pages that are generated from checked sources, and files that list banned phrases. */
 const SKIPPED =
 	/(^|\/)(node_modules|dist|coverage)$|^docs\/reference$|^scripts\/check-prose\.mjs$|^test\/check\/prose-violations\.ts$/;
-const CHECKED = /\.(ts|mjs|js|md|c|h|sh|pl)$/;
+const CHECKED = /\.(tsx?|mjs|js|md|c|h|sh|pl|py|ya?ml)$/;
 const HITS_SHOWN_MAX = 20;
 
 /** @type {readonly (readonly [phrase: RegExp, write: string])[]} */
@@ -51,11 +57,19 @@ const PHRASES = [
 	[/\bhear(?:s|d)? of\b/i, "learn, get, be notified"],
 	[/\bputs? right\b/i, "correct, fix"],
 	[/\bto the letter\b/i, "unchanged, byte for byte"],
-	[/\bfor good\b/i, "permanently"],
+	[/(?<!failed )\bfor good\b/i, "permanently"],
 	[/\bin the words of\b|\bthe words of\b|\blast words\b/i, "text, message, format"],
 	[/\bno (?:fault|slip|news)\b/i, "not a fault, not a mistake"],
+	[/\b(?:a|this|another|each|every|one|last|first|next) look\b(?! at\b)/i, "check, reading"],
+	[/\bthat (?:is|are|was|were) played\b/i, "simulated"],
+	[/\bin vain\b/i, "without effect, without success"],
+	[/\bspoil(?:t|s|ed)?\b/i, "corrupted, affected"],
+	[/\bnothing of (?:it|this|that)\b/i, "no part of, none"],
+	[/\bwithout end\b/i, "forever, in an endless loop"],
+	[/\bat hand\b/i, "available"],
+	[/\bfor those (?:who|that)\b/i, "name the actor: for clients that"],
 	[
-		/\bwhat (?:waits|waited|came|comes|ended|ends|belongs|depends|stands|stood|lies)\b/i,
+		/\bwhat (?:waits|waited|came|comes(?! next)|ended|ends|belongs|depends|stands|stood|lies)\b/i,
 		"name the thing: queued messages, ended runs",
 	],
 	[
@@ -88,7 +102,7 @@ function filesIn(path) {
 function hitsIn(file) {
 	const text = readFileSync(file, "utf8");
 	// Other languages are read as a whole: their code does not look like English.
-	const isWhole = !/\.(ts|mjs|js)$/.test(file);
+	const isWhole = !/\.(tsx?|mjs|js)$/.test(file);
 	const pieces = isWhole ? [{ start: 0, prose: text }] : proseIn(file, text);
 	const hits = pieces.flatMap(({ start, prose }) => {
 		// Code between backticks may use any word.
@@ -118,7 +132,10 @@ function proseIn(file, text) {
 	/** @param {ts.Node} node */
 	const visit = (node) => {
 		const isPattern = ts.isRegularExpressionLiteral(node);
-		if (isPattern || ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node)) {
+		if (ts.isJsxText(node)) {
+			const start = node.getStart(source);
+			pieces.push({ start, prose: text.slice(start, node.end) });
+		} else if (isPattern || ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node)) {
 			const start = node.getStart(source);
 			const prose = text.slice(start, node.end);
 			if (!isPattern) pieces.push({ start, prose: prose.slice(1, -1).replaceAll("\\`", " `") });

@@ -17,7 +17,7 @@ const CRUISED = ["src", "test", "scripts", "bench", "examples", "dashboard"].fil
 );
 
 /**
- * The slowest first: with few cores that gives the shortest whole.
+ * The slowest steps come first, which is fastest on few cores.
  *
  * @type {Record<string, [program: string, ...args: string[]]>}
  */

@@ -3,8 +3,8 @@
  *
  *     node scripts/sample-strings.mjs [COUNT] [SEED]
  *
- * The texts are the strings of at least four words in `src` (errors, reasons, log lines, help, descriptions), without
- * tests, test tools and SQL, and the sentences of README.md and the guides. The same seed gives the same sample for
+ * The texts are the strings of at least four words in `src` (errors, reasons, log lines, help, descriptions) and on the
+ * web page, without tests, test tools and SQL, and the sentences of README.md and the guides. The same seed gives the same sample for
  * the same texts.
  */
 
@@ -13,15 +13,21 @@ import { readFileSync } from "node:fs";
 import ts from "typescript";
 
 const [count = 100, seed = 1] = process.argv.slice(2).map(Number);
-const files = execFileSync("git", ["ls-files", "src", "README.md", "docs/guides"], {
-	encoding: "utf8",
-})
+const files = execFileSync(
+	"git",
+	["ls-files", "src", "dashboard/src", "README.md", "docs/guides"],
+	{
+		encoding: "utf8",
+	},
+)
 	.split("\n")
-	.filter((file) => /\.(ts|md)$/.test(file))
+	.filter((file) => /\.(tsx?|md)$/.test(file))
 	.filter((file) => !/\.test\.ts$|^src\/testing\/|^src\/native\/|migrations|retention/.test(file));
 
 /** @param {string} text */
-const isProse = (text) => /(?:[A-Za-z'’]+[ ,]+){3}[A-Za-z]/.test(text);
+const isProse = (text) =>
+	!/^(?:SELECT|INSERT|DELETE|UPDATE|CREATE) /.test(text) &&
+	/(?:[A-Za-z'’]+[ ,]+){3}[A-Za-z]/.test(text);
 
 /**
  * @param {string} file
@@ -33,11 +39,12 @@ function stringsIn(file, text) {
 	const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
 	/** @param {ts.Node} node */
 	const visit = (node) => {
-		if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) {
+		if (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node) || ts.isJsxText(node)) {
 			const start = node.getStart(source);
 			const { line } = source.getLineAndCharacterOfPosition(start);
-			const prose = text.slice(start + 1, node.end - 1).replaceAll(/\s+/g, " ");
-			if (isProse(prose)) found.push({ line: line + 1, text: prose });
+			const quotes = ts.isJsxText(node) ? 0 : 1;
+			const prose = text.slice(start + quotes, node.end - quotes).replaceAll(/\s+/g, " ");
+			if (isProse(prose)) found.push({ line: line + 1, text: prose.trim() });
 		} else ts.forEachChild(node, visit);
 	};
 	visit(source);

@@ -2,7 +2,7 @@
  * Runs `npm run test:systemd`: the tests that need a real systemd, in a virtual machine, since a
  * systemd on the developer's own machine would manage every process there. The guest boots, runs a
  * command as an ordinary user with a lingering manager, prints on the serial line and shuts down.
- * Nothing of the guest is kept. The processor is emulated, which needs no permissions and no hardware,
+ * The guest keeps no changes. The processor is emulated, which needs no permissions and no hardware,
  * and takes ten to twenty times as long.
  *
  * Arguments are the command to run instead (`npm run test:systemd -- systemctl --user status`).

@@ -114,7 +114,7 @@ export class World {
 		});
 	}
 
-	/** Ends what is left, by pid, and removes the folder. */
+	/** Kills the remaining processes, by pid, and removes the folder. */
 	async close() {
 		for (let tries = 0; tries < 50; tries++) {
 			const left = this.processes();

@@ -85,7 +85,7 @@ export function askStop(agent: Agent): undefined {
 	const { id } = agent;
 	return ask({
 		title: `Stop ${id}?`,
-		text: `${isBusy(agent) ? "It is in the middle of a turn. " : ""}Reeve lets it end what it does, then ends it with everything it started. It stays stopped until you start it.`,
+		text: `${isBusy(agent) ? "It is in the middle of a turn. " : ""}Reeve lets it finish its work, then stops it with all processes that it started. It stays stopped until you start it.`,
 		safe: "Keep running",
 		verb: "Stop it",
 		failed: "Not stopped",
@@ -100,7 +100,7 @@ export function askStop(agent: Agent): undefined {
 export function askResumeAll(ids: readonly string[]): undefined {
 	return ask({
 		title: `Resume ${countOf(ids.length, "agent")}?`,
-		text: `${ids.join(", ")}. Each starts again with an empty crash history. What is not fixed crashes again.`,
+		text: `${ids.join(", ")}. Each starts again with an empty crash history. An agent whose cause is not fixed crashes again.`,
 		safe: "Leave halted",
 		verb: `Resume ${ids.length}`,
 		danger: false,

@@ -12,6 +12,7 @@ import { letters, moreLetters } from "./inbox.js";
 import { caughtUp, connection, retryNow } from "./live.js";
 import { Announcer } from "./parts/announcer.js";
 import { AskDialog } from "./parts/dialog.js";
+import { GoThroughDialog } from "./parts/go-through.js";
 import { KeysDialog, keysOpen } from "./parts/keys-dialog.js";
 import { Mark, StateMark } from "./parts/mark.js";
 import { needsCount } from "./parts/needs-list.js";
@@ -64,6 +65,7 @@ export function App() {
 			)}
 			<TabBar />
 			<ToastView />
+			<GoThroughDialog />
 			<AskDialog />
 			{keysOpen.value && <KeysDialog />}
 			<Announcer />

@@ -23,6 +23,7 @@ const WORDS: Readonly<Record<string, readonly [one: string, several: string]>> =
 	completed: ["ended by itself", "ends by itself"],
 	out_of_memory: ["out of memory", "times out of memory"],
 	spawn_error: ["could not start", "times it could not start"],
+	unhealthy: ["unhealthy", "times unhealthy"],
 	start_timeout: ["not ready in time", "times not ready in time"],
 };
 

@@ -2,19 +2,19 @@
 
 import { computed, effect } from "@preact/signals";
 import {
-	AGENT_STATUS_STATES,
 	type AgentStatusState,
+	ATTENTION_ORDER,
 	STATUS_LOOKS,
 } from "../../src/core/agent-status.js";
 import { list } from "./fleet.js";
 import { isLive } from "./live.js";
 import { needsCount } from "./parts/needs-list.js";
 
-/** The first state of the list that an agent is in; `ready` for an empty fleet. */
+/** The most urgent state that an agent is in, as at the top of `reeve top`; `ready` for an empty fleet. */
 export const worstState = computed((): AgentStatusState => {
 	if (!isLive.value) return "unknown";
 	const found = new Set(list.value.map(({ status }) => status.state));
-	return AGENT_STATUS_STATES.find((state) => found.has(state)) ?? "ready";
+	return ATTENTION_ORDER.find((state) => found.has(state)) ?? "ready";
 });
 
 const COLORS = {

@@ -24,6 +24,9 @@ export const list = computed(() => [...(agents.value?.values() ?? [])]);
 
 /** Rows are read again at most this often. */
 const READ_AGAIN_MS = 250;
+/** Agents that wait for another one: what happens to that one changes their state without an event of theirs. */
+const waitsForOthers = ({ status, blocked }: Agent) =>
+	blocked !== null || status.state === "waits_for_dependency";
 /** With more changed rows, the whole list is smaller. */
 const IDS_MAX = 60;
 
@@ -93,7 +96,8 @@ function schedule(): void {
 }
 
 async function readDirty(): Promise<void> {
-	const ids = [...dirty];
+	const waiting = list.value.filter(waitsForOthers).map(({ id }) => id);
+	const ids = [...new Set([...dirty, ...waiting])];
 	const all = allDirty || ids.length > IDS_MAX;
 	dirty.clear();
 	allDirty = false;

@@ -21,6 +21,21 @@ export const letterCounts = computed(() => {
 	return counts;
 });
 
+const REASONS_MAX = 3;
+
+/** Why calls to this agent failed, each reason once: `push: no answer in 30 s (2)`. */
+export function letterReasons(id: string): readonly string[] {
+	const counts = new Map<string, number>();
+	for (const { agent, action, error, reason } of letters.value) {
+		if (agent !== id) continue;
+		const text = `${action}: ${error?.message ?? reason}`;
+		counts.set(text, (counts.get(text) ?? 0) + 1);
+	}
+	return [...counts]
+		.slice(0, REASONS_MAX)
+		.map(([text, count]) => (count === 1 ? text : `${text} (${count})`));
+}
+
 /** Keeps them current from now on. */
 export function followInbox(): void {
 	effect(() => {

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { call } from "./api.js";
+import { now } from "./clock.js";
 import { type Agent, onEvent } from "./fleet.js";
 import { renderClock } from "./format.js";
 import { messages } from "./inbox.js";
@@ -22,7 +23,7 @@ const sent = signal<readonly Sent[]>([]);
 
 export async function sendMessage(agent: string, text: string): Promise<undefined> {
 	const reply = await call("POST /api/v1/agents/:id/send", { place: [agent], body: { text } });
-	const atMs = Date.now();
+	const atMs = now.peek();
 	const id = reply.message ?? null;
 	const delivered = id === null ? { atMs, confirmed: false } : null;
 	sent.value = [...sent.value, { id, agent, text, acceptedAtMs: atMs, delivered }].slice(-50);

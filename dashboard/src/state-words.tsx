@@ -1,9 +1,9 @@
-/** The state of an agent in words: the same everywhere. */
+/** The state of an agent as text: the same everywhere. */
 
 import { STATUS_LOOKS } from "../../src/core/agent-status.js";
 import type { Agent } from "./fleet.js";
 import { countOf, sentence, visibleLine } from "./format.js";
-import { letterCounts } from "./inbox.js";
+import { letterCounts, letterReasons } from "./inbox.js";
 import { Age, Left, Until } from "./parts/time.js";
 
 /** `Asks permission`, `Restarts in 24 s`, `3 dead letters`. */
@@ -31,10 +31,16 @@ function wordOf(agent: Agent, word: string, why: string): string {
 		const count = letterCounts.value.get(agent.id);
 		return count === undefined ? word : countOf(count, "dead letter");
 	}
-	if (state === "waits_for_dependency" && why.startsWith("waits for")) return sentence(why);
+	if (state === "waits_for_dependency" && why.startsWith("waits for")) {
+		return sentence(why.replace(/;.*$/, ""));
+	}
 	if (state === "working" && agent.kind !== "session" && why !== "") return why;
 	return word;
 }
+
+/** States whose end matters more than their age. */
+const isUntil = ({ state, until }: Agent["status"]) =>
+	state === "restarting" || (state === "limited" && until !== null);
 
 /** `Working · 2 min · by hook`. */
 export function StateLine({ agent, source = true }: { agent: Agent; source?: boolean }) {
@@ -42,7 +48,7 @@ export function StateLine({ agent, source = true }: { agent: Agent; source?: boo
 	return (
 		<span class="state-line">
 			<StateWord agent={agent} />
-			{status.since !== null && status.state !== "restarting" && (
+			{status.since !== null && !isUntil(status) && (
 				<>
 					{" "}
 					<span class="faint">
@@ -64,7 +70,13 @@ export function StateLine({ agent, source = true }: { agent: Agent; source?: boo
 /** The reason, without what its word already says. */
 export function whyOf(agent: Agent): string {
 	const { state, why } = agent.status;
-	if (state === "waits_for_dependency" && why.startsWith("waits for")) return "";
+	if (state === "waits_for_dependency" && why.startsWith("waits for")) {
+		return visibleLine(agent.blocked ?? "");
+	}
+	if (state === "dead_letters") {
+		const reasons = letterReasons(agent.id);
+		if (reasons.length > 0) return visibleLine(reasons.join(". "));
+	}
 	if (state === "working" && agent.kind !== "session") return "";
 	return sentence(visibleLine(why.replace(/^restarting at [^;]*; /, "")));
 }

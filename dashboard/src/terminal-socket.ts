@@ -1,13 +1,14 @@
 /** The terminal of an agent over a WebSocket: bytes in both directions, and who has the keyboard. */
 
+import type { KeyboardJson as Keyboard } from "../../src/http/contract/agents.js";
 import type { TerminalMessage } from "../../src/http/contract/streams.js";
 
 export interface TerminalEvents {
 	/** The next bytes draw the whole screen of this size. */
 	readonly onSnapshot: (columns: number, rows: number) => void;
 	readonly onBytes: (bytes: Uint8Array) => void;
-	/** Whether the input of this page is accepted. */
-	readonly onWriter: (you: boolean) => void;
+	/** Whether the input of this page is accepted, and whose is. */
+	readonly onWriter: (you: boolean, holder: Keyboard | null) => void;
 	readonly onClose: (reason: string) => void;
 }
 
@@ -18,17 +19,21 @@ export interface TerminalSocket {
 }
 
 interface Options {
-	readonly readOnly: boolean;
+	/** `type` only gets the keyboard while it is free. */
+	readonly want: "watch" | "type" | "take_over";
+	/** Whether this page answers what the program asks its terminal. */
+	readonly answers: boolean;
 	readonly size?: { readonly columns: number; readonly rows: number };
 }
 
 export function openTerminal(
 	id: string,
-	{ readOnly, size }: Options,
+	{ want, answers, size }: Options,
 	events: TerminalEvents,
 ): TerminalSocket {
 	const query = new URLSearchParams({
-		...(readOnly ? { ro: "1" } : {}),
+		...(want === "watch" ? { ro: "1" } : {}),
+		...(answers ? {} : { answers: "0" }),
 		...(size ? { columns: String(size.columns), rows: String(size.rows) } : {}),
 	});
 	const base = location.origin.replace(/^http/, "ws");
@@ -39,8 +44,11 @@ export function openTerminal(
 		if (data instanceof ArrayBuffer) return events.onBytes(new Uint8Array(data));
 		const message = JSON.parse(String(data)) as TerminalMessage;
 		if (message.type === "snapshot") events.onSnapshot(message.columns, message.rows);
-		if (message.type === "writer") events.onWriter(message.you);
+		if (message.type === "writer") events.onWriter(message.you, message.holder);
 		if (message.type === "closed") reason = message.reason;
+	};
+	socket.onopen = () => {
+		if (want === "take_over") send(JSON.stringify({ type: "take_over" }));
 	};
 	socket.onclose = () => {
 		if (!closed) events.onClose(reason);

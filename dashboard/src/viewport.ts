@@ -1,10 +1,15 @@
-/** Whether the page has the width of a phone. In `rem`, so that large text gets the narrow layout. */
+/** The width of the page. In `rem`, so that large text gets the narrow layout. */
 
-import { signal } from "@preact/signals";
+import { type Signal, signal } from "@preact/signals";
 
-const query = matchMedia("(width < 40rem)");
+function matching(condition: string): Signal<boolean> {
+	const query = matchMedia(condition);
+	const matches = signal(query.matches);
+	query.addEventListener("change", (event) => {
+		matches.value = event.matches;
+	});
+	return matches;
+}
 
-export const isPhone = signal(query.matches);
-query.addEventListener("change", ({ matches }) => {
-	isPhone.value = matches;
-});
+export const isPhone = matching("(width < 40rem)");
+export const isVeryWide = matching("(width >= 105rem)");

@@ -25,6 +25,7 @@ const BUNDLES = [
 	["cli/ps-main"],
 	["daemon/main"],
 	["daemon/self-care/watchdog-worker"],
+	["daemon/search-index-worker"],
 	["daemon/inspection/inspect"],
 	["daemon/inspection/describe-config"],
 	["acp/acp-main"],

@@ -9,6 +9,8 @@ export const BUNDLED = [
 	"@xterm/addon-serialize",
 	"@xterm/headless",
 	"commander",
+	"croner",
+	"nodemailer",
 	"re2js",
 	"uqr",
 	"ws",

@@ -9,7 +9,7 @@ const SOURCE = "dashboard";
 /** Files that need a fixed name. */
 const FIXED = ["icon.svg", "reeve.webmanifest"];
 
-/** How often each text must be in the emulator: another number means that a new version needs another look. */
+/** How often each text must be in the emulator: another number means that a new version must be checked. */
 const STYLES_IN_EMULATOR = [
 	{
 		find: /[\w.]+\.createElement\("style"\)/g,

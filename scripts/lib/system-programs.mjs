@@ -37,6 +37,13 @@ const SYSTEM_PROGRAMS = [
 		why: "a real browser for the web page",
 		packages: { debian: "chromium", homebrew: "chromium", other: "chromium" },
 	},
+	{
+		name: "sshd",
+		versionArgs: ["-V"],
+		atLeast: [6, 7],
+		why: "another host, reached through ssh",
+		packages: { debian: "openssh-server", homebrew: "openssh", other: "openssh" },
+	},
 ];
 
 /**

@@ -89,7 +89,7 @@ export class AcpAgent {
 				sessionId,
 				prompt: [{ type: "text", text: prompt }],
 			});
-			return judge(stopReason, { ...turn, conversation: sessionId });
+			return outcomeOf(stopReason, { ...turn, conversation: sessionId });
 		} catch (error) {
 			throw explain(error);
 		} finally {
@@ -142,7 +142,7 @@ export class AcpAgent {
 	}
 }
 
-function judge(
+function outcomeOf(
 	stop_reason: StopReason,
 	{ text, tools, conversation }: Pick<Turn, "text" | "tools"> & { conversation: string },
 ): TurnResult {

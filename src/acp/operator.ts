@@ -105,16 +105,16 @@ export function chooseOption(
 	options: readonly PermissionOption[],
 	answer: string,
 ): PermissionOption | null {
-	const said = answer.trim().toLowerCase();
+	const reply = answer.trim().toLowerCase();
 	const ofKind = (kind: string) => options.find((option) => option.kind === kind);
-	const byWords = options.find(({ name, optionId, kind }) =>
-		[name.toLowerCase(), optionId.toLowerCase(), kind].includes(said),
+	const byName = options.find(({ name, optionId, kind }) =>
+		[name.toLowerCase(), optionId.toLowerCase(), kind].includes(reply),
 	);
-	if (byWords !== undefined) return byWords;
-	if (/^\d+$/.test(said)) return options[Number(said) - 1] ?? null;
+	if (byName !== undefined) return byName;
+	if (/^\d+$/.test(reply)) return options[Number(reply) - 1] ?? null;
 	// A plain yes allows it once, not permanently.
-	if (/^(y|yes|allow|ok)$/.test(said)) return ofKind("allow_once") ?? null;
-	if (/^(n|no|reject|deny)$/.test(said)) {
+	if (/^(y|yes|allow|ok)$/.test(reply)) return ofKind("allow_once") ?? null;
+	if (/^(n|no|reject|deny)$/.test(reply)) {
 		return ofKind("reject_once") ?? ofKind("reject_always") ?? null;
 	}
 	return null;

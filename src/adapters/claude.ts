@@ -56,7 +56,8 @@ export const claude: AgentAdapter = {
 				],
 				subject: ["^[╌┄]{10,}\\s*\\n\\s*(.+)$"],
 			},
-			retrying: ["· Retrying in \\d+s · attempt \\d+/\\d+"],
+			// With the time of day at a usage limit.
+			retrying: ["· Retrying in [^·]{1,40}· attempt \\d+"],
 			// Its hooks report limits. On the screen they cannot be distinguished from the text of a
 			// response.
 			rateLimited: [],
@@ -172,7 +173,7 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 const ASKING_TOOLS: ReadonlySet<string> = new Set(["AskUserQuestion", "ExitPlanMode"]);
 
 /** The first of these fields of a tool's input says the most about it. */
-const TELLING = [
+const REPORTING = [
 	"command",
 	"file_path",
 	"notebook_path",
@@ -190,7 +191,7 @@ function questionOf(data: JsonRecord): NonNullable<SignMeaning["question"]> {
 	const question = (Object(asked) as JsonRecord)["question"];
 	if (typeof question === "string") return { kind: "choice", text: shorten(question) };
 	const kind = ASKING_TOOLS.has(tool) ? "choice" : "permission";
-	const field = TELLING.find((each) => typeof input[each] === "string");
+	const field = REPORTING.find((each) => typeof input[each] === "string");
 	const about = field === undefined ? "" : `: ${input[field]}`;
 	return { kind, text: shorten(`${tool}${about}`) };
 }
@@ -263,14 +264,14 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	}
 	const { id, usage } = Object(line["message"]) as JsonRecord;
 	if (line["type"] !== "assistant" || typeof id !== "string") return null;
-	const told = Object(usage) as JsonRecord;
+	const reported = Object(usage) as JsonRecord;
 	return {
 		key: id,
 		isTotal: false,
 		costUsd: null,
-		input: numberOf(told["input_tokens"]),
-		output: numberOf(told["output_tokens"]),
-		cacheRead: numberOf(told["cache_read_input_tokens"]),
-		cacheWrite: numberOf(told["cache_creation_input_tokens"]),
+		input: numberOf(reported["input_tokens"]),
+		output: numberOf(reported["output_tokens"]),
+		cacheRead: numberOf(reported["cache_read_input_tokens"]),
+		cacheWrite: numberOf(reported["cache_creation_input_tokens"]),
 	};
 }

@@ -167,16 +167,16 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	const { type, info } = Object(line["payload"]) as JsonRecord;
 	const total = (Object(info) as JsonRecord)["total_token_usage"];
 	if (line["type"] !== "event_msg" || type !== "token_count" || !total) return null;
-	const told = Object(total) as JsonRecord;
-	const cacheRead = numberOf(told["cached_input_tokens"]);
-	const cacheWrite = numberOf(told["cache_write_input_tokens"]);
+	const reported = Object(total) as JsonRecord;
+	const cacheRead = numberOf(reported["cached_input_tokens"]);
+	const cacheWrite = numberOf(reported["cache_write_input_tokens"]);
 	return {
 		key: "total",
 		isTotal: true,
 		costUsd: null,
 		cacheRead,
 		cacheWrite,
-		input: Math.max(0, numberOf(told["input_tokens"]) - cacheRead - cacheWrite),
-		output: numberOf(told["output_tokens"]),
+		input: Math.max(0, numberOf(reported["input_tokens"]) - cacheRead - cacheWrite),
+		output: numberOf(reported["output_tokens"]),
 	};
 }

@@ -138,8 +138,8 @@ const RECORD_LAG_MS = 500;
 function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMeaning | null {
 	const event = Object(attributes) as JsonRecord;
 	if (ASIDE.test(String(event["role"] ?? ""))) return null;
-	const said = Date.parse(String(event["event.timestamp"]));
-	const at = Number.isNaN(said) ? {} : { atMs: said };
+	const loggedAtMs = Date.parse(String(event["event.timestamp"]));
+	const at = Number.isNaN(loggedAtMs) ? {} : { atMs: loggedAtMs };
 	switch (event["event.name"]) {
 		case "gemini_cli.api_error": {
 			const body = String(event["error.message"] ?? event["error"] ?? "");
@@ -161,7 +161,7 @@ function readLog({ attributes }: JsonRecord, { resetAtMs }: SignReader): LogMean
 			}
 			// The partial response is written to the transcript right after this.
 			return {
-				...(Number.isNaN(said) ? {} : { atMs: said + RECORD_LAG_MS }),
+				...(Number.isNaN(loggedAtMs) ? {} : { atMs: loggedAtMs + RECORD_LAG_MS }),
 				failure: { cause: "refused", resetAtMs: null },
 				detail: "Response stopped by the content filter of the service.",
 			};
@@ -192,15 +192,15 @@ function textOf(content: unknown): string {
 function readUsage(line: JsonRecord): UsageReading | null {
 	const { type, id, tokens } = line;
 	if (type !== "gemini" || typeof id !== "string" || !tokens) return null;
-	const told = Object(tokens) as JsonRecord;
-	const cacheRead = numberOf(told["cached"]);
+	const reported = Object(tokens) as JsonRecord;
+	const cacheRead = numberOf(reported["cached"]);
 	return {
 		key: id,
 		isTotal: false,
 		costUsd: null,
 		cacheRead,
 		cacheWrite: 0,
-		input: Math.max(0, numberOf(told["input"]) - cacheRead) + numberOf(told["tool"]),
-		output: numberOf(told["output"]) + numberOf(told["thoughts"]),
+		input: Math.max(0, numberOf(reported["input"]) - cacheRead) + numberOf(reported["tool"]),
+		output: numberOf(reported["output"]) + numberOf(reported["thoughts"]),
 	};
 }

@@ -115,8 +115,8 @@ function statusOf(data: JsonRecord, { resetAtMs: readReset }: SignReader): SignM
 		return { activity: "busy", attempt: seriesOf(data, failure ?? UNKNOWN), detail };
 	}
 	const limit = { cause: "usage_limit", resetAtMs: numberOf(next) } as const;
-	const said = `attempt ${attempt} failed: ${detail}`;
-	return { activity: "rate_limited", failure: limit, detail: said };
+	const attemptText = `attempt ${attempt} failed: ${detail}`;
+	return { activity: "rate_limited", failure: limit, detail: attemptText };
 }
 
 const UNKNOWN = { cause: "unknown", resetAtMs: null } as const;
@@ -164,14 +164,14 @@ function endOf(
 
 function readUsage({ id, tokens, cost }: JsonRecord): UsageReading | null {
 	if (typeof id !== "string" || !tokens) return null;
-	const told = Object(tokens) as JsonRecord;
-	const cache = Object(told["cache"]) as JsonRecord;
+	const reported = Object(tokens) as JsonRecord;
+	const cache = Object(reported["cache"]) as JsonRecord;
 	return {
 		key: id,
 		isTotal: false,
 		costUsd: cost === undefined ? null : numberOf(cost),
-		input: numberOf(told["input"]),
-		output: numberOf(told["output"]) + numberOf(told["reasoning"]),
+		input: numberOf(reported["input"]),
+		output: numberOf(reported["output"]) + numberOf(reported["reasoning"]),
 		cacheRead: numberOf(cache["read"]),
 		cacheWrite: numberOf(cache["write"]),
 	};

@@ -75,15 +75,15 @@ function readUsage(line: JsonRecord): UsageReading | null {
 	const { role, usage } = Object(line["message"]) as JsonRecord;
 	const { id } = line;
 	if (role !== "assistant" || !usage || typeof id !== "string") return null;
-	const told = Object(usage) as JsonRecord;
-	const { total } = Object(told["cost"]) as JsonRecord;
+	const reported = Object(usage) as JsonRecord;
+	const { total } = Object(reported["cost"]) as JsonRecord;
 	return {
 		key: id,
 		isTotal: false,
 		costUsd: total === undefined ? null : numberOf(total),
-		input: numberOf(told["input"]),
-		output: numberOf(told["output"]),
-		cacheRead: numberOf(told["cacheRead"]),
-		cacheWrite: numberOf(told["cacheWrite"]),
+		input: numberOf(reported["input"]),
+		output: numberOf(reported["output"]),
+		cacheRead: numberOf(reported["cacheRead"]),
+		cacheWrite: numberOf(reported["cacheWrite"]),
 	};
 }

@@ -15,16 +15,38 @@ export function renderAgentTable(
 	agents: readonly AgentJson[],
 	output: Pick<Output, "colors" | "columns">,
 	nowMs: number,
+	silent: readonly SilentRemote[] = [],
 ): string[] {
 	// Most fleets have no agent that reports it.
 	const withUsage = agents.some(({ usage }) => usage != null && usage.tokens_today > 0);
-	const rows = agents.map((agent) => renderRow(agent, withUsage, output.colors, nowMs));
+	const rows = [
+		...agents.map((agent) => renderRow(agent, withUsage, output.colors, nowMs)),
+		...silent.map((remote) => renderSilent(remote, withUsage, output.colors)),
+	];
 	return renderTable(
 		[...HEAD, ...(withUsage ? ["TODAY"] : []), "REASON"],
 		rows,
 		output.columns,
 		DROPPABLE,
 	);
+}
+
+/** A remote whose agents are unknown, because it does not answer. */
+export interface SilentRemote {
+	readonly name: string;
+	/** With its age. */
+	readonly reason: string;
+}
+
+function renderSilent(
+	{ name, reason }: SilentRemote,
+	withUsage: boolean,
+	{ red }: Output["colors"],
+): Cell[] {
+	const empty = Array.from({ length: HEAD.length - 2 + (withUsage ? 1 : 0) }, () => ({
+		text: "-",
+	}));
+	return [{ text: `${name}/*` }, { text: "unreachable", paint: red }, ...empty, { text: reason }];
 }
 
 function renderRow(
@@ -79,12 +101,16 @@ function renderProcess(agent: AgentJson, nowMs: number): string {
 	if (agent.kind === "call") return "on call";
 	if (agent.process !== "stopped") return agent.process;
 	const inMs = startsInMs(agent, nowMs);
+	if (hibernates(agent)) return "hibernated";
 	if (inMs === null) return hasCompleted(agent) ? "completed" : "stopped";
 	return inMs <= 0 ? "restarting now" : `restarting in ${renderElapsed(inMs)}`;
 }
 
 /** Agents of older daemons have no status. */
 const hasCompleted = ({ status }: Pick<AgentJson, "status">) => status?.state === "completed";
+
+const hibernates = ({ hibernation }: Pick<AgentJson, "hibernation">) =>
+	hibernation?.state === "hibernated";
 
 /** `degraded`, because of its runs or of the calls to it. */
 function judgement({ policy, health }: AgentJson): readonly string[] {
@@ -109,7 +135,7 @@ function isInTrouble(agent: AgentJson): boolean {
 		agent.activity === "rate_limited" ||
 		Boolean(agent.turn_failure) ||
 		agent.process === "unknown" ||
-		(agent.desired === "up" && agent.process === "stopped")
+		(agent.desired === "up" && agent.process === "stopped" && !hibernates(agent))
 	);
 }
 
@@ -153,6 +179,7 @@ export function renderTally(agents: readonly AgentJson[]): string {
 		if (agent.policy === "halted") return "halted";
 		if (agent.waiting) return "waiting for an answer";
 		if (hasCompleted(agent)) return "completed";
+		if (hibernates(agent)) return "hibernated";
 		return agent.process === "stopped" && agent.next_restart_at !== null
 			? "restarting"
 			: agent.process;

@@ -44,7 +44,8 @@ describe("ids and scopes", () => {
 
 	test("scopes are checked, and each is taken once", () => {
 		expect(checkScopes(["web", "api:db", "web"])).toEqual(["web", "api:db"]);
-		for (const bad of ["*", "", "web/coder", "a:b:c"]) {
+		expect(checkScopes(["box/*", "box/web"])).toEqual(["box/*", "box/web"]);
+		for (const bad of ["*", "", "box/", "/web", "a/b/c", "a:b:c"]) {
 			expect(() => checkScopes([bad])).toThrow("is not a valid scope");
 		}
 	});

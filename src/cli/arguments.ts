@@ -1,11 +1,14 @@
 /** Parses arguments of commands. An invalid one is rejected with an example of a valid one. */
 
 import { ReeveError } from "../core/errors.js";
+import { splitHost } from "../core/remote.js";
 import { parseDuration } from "../core/units.js";
 
 const NAME = "[a-z0-9][a-z0-9_-]{0,62}";
-const AGENT_ID = new RegExp(`^${NAME}:${NAME}$`);
-const SCOPE = new RegExp(`^${NAME}(:${NAME})?$`);
+const AGENT_ID = new RegExp(`^(${NAME}/)?${NAME}:${NAME}$`);
+const SCOPE = new RegExp(`^(${NAME}/)?${NAME}(:${NAME})?$`);
+/** All agents of a remote. */
+const REMOTE_SCOPE = new RegExp(`^${NAME}/\\*$`);
 
 export function parseTimeout(text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
@@ -21,6 +24,25 @@ export function parseSince(text: string): string {
 	if (ms !== null) return new Date(Date.now() - ms).toISOString();
 	const hint = "Use an age, a whole number with a unit: 30s, 5m, 1h, 2d.";
 	throw new ReeveError("usage", `invalid value for --since: \`${text}\``, hint);
+}
+
+/** An age or a time as ISO 8601, in the format of the API. */
+export function parseMoment(text: string, option: string): string {
+	const ageMs = parseDuration(text);
+	const timeMs = ageMs === null ? parseTime(text) : Date.now() - ageMs;
+	if (timeMs !== null) return new Date(timeMs).toISOString();
+	const hint = "Use an age (30s, 5m, 2h, 1d) or a time (2031-04-05, 2031-04-05T06:07Z).";
+	throw new ReeveError("usage", `invalid value for ${option}: \`${text}\``, hint);
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** Local time unless it names a zone. */
+function parseTime(text: string): number | null {
+	if (!TIME.test(text)) return null;
+	// A date alone would be read as UTC.
+	const ms = Date.parse(text.length === 10 ? `${text} 00:00` : text);
+	return Number.isNaN(ms) ? null : ms;
 }
 
 /** A whole number, not negative. */
@@ -76,15 +98,19 @@ export function parseScopes(
 
 export function checkScopes(scopes: readonly string[]): readonly string[] {
 	for (const scope of scopes) {
-		if (SCOPE.test(scope)) continue;
-		const hint = "Use a project, `project:agent`, an agent's name, or `--all`.";
+		if (SCOPE.test(scope) || REMOTE_SCOPE.test(scope)) continue;
+		const hint =
+			"Use a project, `project:agent`, an agent's name, `--all`, or `REMOTE/*` for a remote.";
 		throw new ReeveError("usage", `\`${scope}\` is not a valid scope`, hint);
 	}
 	return [...new Set(scopes)];
 }
 
+/** `*` is everything on this host, `box/*` everything on the remote `box`. */
 export function isWithin(id: string, scope: string): boolean {
-	return scope === "*" || id === scope || id.startsWith(`${scope}:`);
+	const [own, within] = [splitHost(id), splitHost(scope)];
+	if (own.host !== within.host) return false;
+	return within.rest === "*" || own.rest === within.rest || own.rest.startsWith(`${within.rest}:`);
 }
 
 export function countOf(number: number, thing: string): string {

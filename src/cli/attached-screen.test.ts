@@ -73,24 +73,26 @@ describe("a notice never mixes with the agent's output", () => {
 		snapshot("screen");
 		vi.advanceTimersByTime(2_000);
 		draw("one");
-		screen.hear({ type: "writer", you: false });
-		expect(shown.slice(5)).toEqual([expect.stringMatching(/^TITLE another client has taken over/)]);
+		screen.hear({ type: "writer", you: false, holder: null });
+		expect(shown.slice(5)).toEqual([
+			expect.stringMatching(/^TITLE another client has the keyboard/),
+		]);
 	});
 });
 
 test("a change of the client that may type is shown once", () => {
 	const { screen } = openScreen();
-	screen.hear({ type: "writer", you: true });
+	screen.hear({ type: "writer", you: true, holder: null });
 	expect(shown).toEqual([]);
-	screen.hear({ type: "writer", you: false });
-	screen.hear({ type: "writer", you: false });
+	screen.hear({ type: "writer", you: false, holder: null });
+	screen.hear({ type: "writer", you: false, holder: null });
 	expect(shown).toEqual([expect.stringContaining("your keys are ignored")]);
-	screen.hear({ type: "writer", you: true });
+	screen.hear({ type: "writer", you: true, holder: null });
 	expect(shown[1]).toBe("TITLE you can type again");
 });
 
 test("a viewer that only watches gets no notice about ignored keys", () => {
-	openScreen(true).screen.hear({ type: "writer", you: false });
+	openScreen(true).screen.hear({ type: "writer", you: false, holder: null });
 	expect(shown).toEqual([]);
 });
 

@@ -5,6 +5,7 @@
  * the window's title shows it.
  */
 
+import { plainLine } from "../core/safe-text.js";
 import type { TerminalMessage } from "../http/contract/streams.js";
 import type { RawTerminal } from "./raw-terminal.js";
 
@@ -72,13 +73,14 @@ export function createAttachedScreen(
 		write(snapshot);
 	}
 
-	function hearWriter(you: boolean): void {
+	function hearWriter({ you, holder }: Extract<TerminalMessage, { type: "writer" }>): void {
 		if (readOnly || you === mayWrite) return;
 		mayWrite = you;
+		const who = holder === null ? "another client" : plainLine(holder.label);
 		notice(
 			you
 				? "you can type again"
-				: "another client has taken over the input, so your keys are ignored; attach again to take it back",
+				: `${who} has the keyboard, so your keys are ignored until it leaves; attach again to take it over`,
 		);
 	}
 
@@ -93,7 +95,7 @@ export function createAttachedScreen(
 		},
 		hear(message) {
 			if (message?.type === "snapshot") snapshotNext = true;
-			else if (message?.type === "writer") hearWriter(message.you);
+			else if (message?.type === "writer") hearWriter(message);
 			else if (message?.type === "closed") closedFor = message.reason;
 		},
 		typed: endNotice,

@@ -25,8 +25,8 @@ const START_MS_MAX = 30_000;
 const STOP_MS_MAX = 30_000;
 /** A start may have failed because another daemon was faster, which responds within this time. */
 const RIVAL_MS_MAX = 1_000;
-const TOLD_LINES_MAX = 15;
-const TOLD_BYTES_MAX = 16_384;
+const SHOWN_LINES_MAX = 15;
+const SHOWN_BYTES_MAX = 16_384;
 /** With less, a daemon cannot even log why it did not start. */
 const FREE_BYTES_MIN = 65_536;
 
@@ -216,13 +216,13 @@ async function answersQuietly(client: Client): Promise<boolean> {
 /** The last lines of the log after `from`. */
 async function lastLines(log: FileHandle, from: number): Promise<readonly string[]> {
 	const { size } = await log.stat();
-	const start = Math.max(from, size - TOLD_BYTES_MAX);
+	const start = Math.max(from, size - SHOWN_BYTES_MAX);
 	const bytes = Buffer.alloc(Math.max(0, size - start));
 	await log.read(bytes, 0, bytes.length, start);
 	const lines = createSanitizer().write(bytes).trimEnd().split("\n");
 	return lines
 		.filter((line) => line.trim() !== "")
-		.slice(-TOLD_LINES_MAX)
+		.slice(-SHOWN_LINES_MAX)
 		.map(renderLogLine);
 }
 

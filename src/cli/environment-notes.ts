@@ -2,10 +2,10 @@
 
 import type { Client } from "../client/client.js";
 import { readEnvFile } from "../config/env-file.js";
+import { OFTEN_PASSED } from "../config/known-adapters.js";
 import { type Problem, renderProblem } from "../config/problem.js";
 import { unsetPassed } from "../config/resolve.js";
 import type { FleetSpec } from "../config/spec.js";
-import { OFTEN_PASSED } from "../core/environment.js";
 import { plainLine } from "../core/safe-text.js";
 import type { Output } from "./output.js";
 
@@ -21,14 +21,14 @@ export async function checkEnvFiles(fleet: FleetSpec): Promise<readonly Problem[
 	return found;
 }
 
-export function sayWarnings(warnings: readonly Problem[], output: Output): void {
+export function printWarnings(warnings: readonly Problem[], output: Output): void {
 	for (const warning of warnings) {
 		output.say(`${output.sayColors.yellow("warning")}: ${renderProblem(warning)}`);
 	}
 }
 
 /** Credentials and proxies of this shell that an agent CLI would use but does not get. */
-export async function sayNotPassed(
+export async function printNotPassed(
 	fleet: FleetSpec,
 	env: NodeJS.ProcessEnv,
 	output: Output,
@@ -52,7 +52,7 @@ export async function sayNotPassed(
 }
 
 /** After a fleet was sent: the state of passed variables that this shell does not set. */
-export async function sayUnset(fleet: FleetSpec, client: Client, output: Output): Promise<void> {
+export async function printUnset(fleet: FleetSpec, client: Client, output: Output): Promise<void> {
 	const yellow = output.sayColors.yellow;
 	for (const spec of fleet.agents) {
 		const unset = unsetPassed(spec);

@@ -10,10 +10,10 @@ if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
 	// Text of the package itself needs no sanitizing.
 	process.stdout.write(`${readVersion()}\n`);
 } else {
-	const { findOpenFilesProblem, sayProblem } = await import("./open-files-limit.js");
+	const { findOpenFilesProblem, printProblem } = await import("./open-files-limit.js");
 	const problem = findOpenFilesProblem();
 	process.exitCode =
-		problem === null ? await run(args) : await sayProblem(problem, args.includes("--json"));
+		problem === null ? await run(args) : await printProblem(problem, args.includes("--json"));
 }
 
 async function run([command, ...rest]: readonly string[]): Promise<number> {

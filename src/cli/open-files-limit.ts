@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { CLI_EXIT, ReeveError } from "../core/errors.js";
-import { createOutput } from "./output.js";
+import { createProcessOutput } from "./output.js";
 
 /** Node opens the modules of a program concurrently. */
 const OPEN_FILES_MIN = 128;
@@ -21,8 +21,8 @@ export function findOpenFilesProblem(): ReeveError | null {
 }
 
 /** Prints it like any other error, without loading more code. */
-export async function sayProblem(problem: ReeveError, asJson: boolean): Promise<number> {
-	const output = createOutput(process.stdout, process.stderr, process.env);
+export async function printProblem(problem: ReeveError, asJson: boolean): Promise<number> {
+	const output = createProcessOutput(process.env);
 	const { code, message, hint } = problem;
 	if (asJson) await output.jsonLine({ error: { code, message, hint } });
 	else {

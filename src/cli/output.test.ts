@@ -63,10 +63,7 @@ test("only the output module writes to the process's streams, and the raw termin
 	/** They pass the streams on, connect the terminal itself, or ask a question with a fixed text. */
 	const allowed = [
 		"main.ts",
-		"open-files-limit.ts",
 		"output.ts",
-		"program.ts",
-		"ps-main.ts",
 		join("commands", "attach.ts"),
 		join("commands", "top.ts"),
 	];

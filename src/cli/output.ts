@@ -13,7 +13,7 @@ import { CLI_EXIT } from "../core/errors.js";
 import { safeJson, safeText } from "../core/safe-text.js";
 
 type Paint = (text: string) => string;
-type ColorName = "red" | "green" | "yellow" | "bold" | "dim";
+type ColorName = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan" | "bold" | "dim";
 export type Colors = Readonly<Record<ColorName, Paint>>;
 
 export interface Output {
@@ -54,11 +54,18 @@ const SGR: Readonly<Record<ColorName, readonly [on: number, off: number]>> = {
 	red: [31, 39],
 	green: [32, 39],
 	yellow: [33, 39],
+	blue: [34, 39],
+	magenta: [35, 39],
+	cyan: [36, 39],
 	bold: [1, 22],
 	dim: [2, 22],
 };
 
 export const NO_COLORS: Colors = createColors(null);
+
+/** The output of this process. */
+export const createProcessOutput = (env: NodeJS.ProcessEnv): Output =>
+	createOutput(process.stdout, process.stderr, env);
 
 export function createOutput(
 	stdout: NodeJS.WriteStream,

@@ -10,25 +10,27 @@ import { addDaemonCommands } from "./groups/daemon.js";
 import { addFleetCommands } from "./groups/fleet.js";
 import type { Run } from "./groups/group.js";
 import { addDemo, addExplain, addLocalCommands } from "./groups/local.js";
+import { addRemoteCommands } from "./groups/remote.js";
+import { addScheduleCommands } from "./groups/schedules.js";
 import { addTokenCommands } from "./groups/token.js";
 import { addWatchCommands } from "./groups/watch.js";
-import { createOutput, type Output } from "./output.js";
+import { createProcessOutput, type Output } from "./output.js";
 import { printError, printJsonError } from "./print-error.js";
 
 export async function runProgram(args: readonly string[]): Promise<number> {
-	const output = createOutput(process.stdout, process.stderr, process.env);
+	const output = createProcessOutput(process.env);
 	let exitCode: number = CLI_EXIT.done;
 	const program = createProgram((load) => async (...args) => {
 		const command = (await load()) as (...args: unknown[]) => Promise<number>;
 		// The last argument is commander's own command.
-		exitCode = await command(...args.slice(0, -1), output, process.env);
+		exitCode = await command(...args.slice(0, -1), output, envOf(program));
 	}).configureOutput({
 		writeOut: (text) => output.result(text.replace(/\n$/, "")),
 		writeErr: (text) => output.say(text.trimEnd()),
 	});
 	const asJson = wantsJson(args);
 	// Without this, Node would print the message of such an error unsanitized.
-	process.on("uncaughtException", (error) => process.exit(tell(error, output, asJson)));
+	process.on("uncaughtException", (error) => process.exit(report(error, output, asJson)));
 	try {
 		if (args.length === 0) {
 			program.outputHelp({ error: true });
@@ -37,8 +39,35 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 		await program.parseAsync(args, { from: "user" });
 		return exitCode;
 	} catch (error) {
-		return tell(error, output, asJson);
+		return report(error, output, asJson);
 	}
+}
+
+/** The environment of a command, with the remote that `--host` selects. */
+function envOf(program: Command): NodeJS.ProcessEnv {
+	const { host: named }: { host?: string } = program.opts();
+	// An unset variable in a script must not select this host instead.
+	if (named === "")
+		throw new ReeveError("usage", "--host is empty", "Name a remote, or remove it.");
+	const host: unknown = named ?? process.env["REEVE_HOST"];
+	return typeof host === "string" && host !== ""
+		? { ...process.env, REEVE_HOST: host }
+		: process.env;
+}
+
+/** Commands that work on one remote. All others concern this host: its files, its daemon, its tokens. */
+const ON_REMOTES: ReadonlySet<string> = new Set([
+	...["ps", "up", "down", "restart", "resume", "answer", "reply", "send", "inbox", "screen"],
+	...["attach", "logs", "events", "explain", "top", "call", "tasks", "plan", "dead-letters"],
+]);
+
+function refuseOnRemote(program: Command, action: Command): void {
+	const host = envOf(program)["REEVE_HOST"];
+	let command = action;
+	while (command.parent !== null && command.parent !== program) command = command.parent;
+	if (!host || ON_REMOTES.has(command.name()) || command.name() === "remote") return;
+	const hint = `Run it on ${host} itself, or without --host and REEVE_HOST for this host.`;
+	throw new ReeveError("usage", `reeve ${command.name()} does not work on remotes`, hint);
 }
 
 /** Builds the command tree; `run` makes the actions. The reference page is made from it too. */
@@ -47,6 +76,8 @@ export function createProgram(run: Run = () => async () => {}): Command {
 		.description("Keeps AI agents alive and accountable.")
 		.version(readVersion(), "-V, --version", "print the version")
 		.helpOption("-h, --help", "print this help")
+		.option("--host <name>", "act on this remote only (default: $REEVE_HOST)")
+		.hook("preAction", refuseOnRemote)
 		.helpCommand("help [command]", "print help for a command")
 		.exitOverride()
 		.showSuggestionAfterError()
@@ -62,9 +93,11 @@ export function createProgram(run: Run = () => async () => {}): Command {
 	addExplain(program, run);
 	program.commandsGroup("Calls:");
 	addCallCommands(program, run);
+	addScheduleCommands(program, run);
 	program.commandsGroup("Daemon and access:");
 	addDaemonCommands(program, run);
 	addTokenCommands(program, run);
+	addRemoteCommands(program, run);
 	program.commandsGroup("Other:");
 	addCompletion(program, run);
 	addDemo(program, run);
@@ -79,7 +112,7 @@ function wantsJson(args: readonly string[]): boolean {
 }
 
 /** Prints the error and returns its exit code. */
-function tell(error: unknown, output: Output, asJson: boolean): number {
+function report(error: unknown, output: Output, asJson: boolean): number {
 	// Commander has printed its own message or help.
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return CLI_EXIT.done;
@@ -110,6 +143,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 	check: "`reeve validate` checks the fleet file, `reeve doctor` this machine.",
 	task: "`reeve tasks` lists and shows tasks.",
 	plans: "`reeve plan` runs and shows plans.",
+	cron: "`reeve schedule` lists and runs schedules.",
+	schedules: "`reeve schedule` lists and runs schedules.",
 	version: "`reeve --version` prints the version.",
 	login: "`reeve token link` logs a browser in, `reeve token create` creates a token.",
 };

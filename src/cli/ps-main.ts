@@ -4,12 +4,12 @@
  */
 
 import { runPs } from "./commands/ps.js";
-import { createOutput } from "./output.js";
+import { createProcessOutput } from "./output.js";
 import { printError } from "./print-error.js";
 
 /** The scopes are known not to be options. */
 export async function runPsAlone(scopes: readonly string[], json: boolean): Promise<number> {
-	const output = createOutput(process.stdout, process.stderr, process.env);
+	const output = createProcessOutput(process.env);
 	// Without this, Node would print the message of such an error unsanitized.
 	process.on("uncaughtException", (error) => process.exit(printError(error, output, json)));
 	try {

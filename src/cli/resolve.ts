@@ -6,11 +6,12 @@
 import type { Client } from "../client/client.js";
 import { nearest } from "../config/did-you-mean.js";
 import { ReeveError } from "../core/errors.js";
+import { splitHost } from "../core/remote.js";
 import { isWithin } from "./arguments.js";
 
 const NAME = "[a-z0-9][a-z0-9_-]{0,62}";
-const AGENT_ID = new RegExp(`^${NAME}:${NAME}$`);
-const NAME_ONLY = new RegExp(`^${NAME}$`);
+const AGENT_ID = new RegExp(`^(${NAME}/)?${NAME}:${NAME}$`);
+const NAME_ONLY = new RegExp(`^(${NAME}/)?${NAME}$`);
 const SHOWN_MAX = 12;
 
 /** The id of the agent. A full id is used unchanged; a name is looked up at the daemon. */
@@ -77,8 +78,17 @@ export function selectIds(
 	return ids.filter((id) => resolved.some((scope) => isWithin(id, scope)));
 }
 
-/** The agent with this name, or the only one whose name starts with it; null if there is none. */
-function named(name: string, ids: readonly string[]): string | null {
+/**
+ * The agent with this name, or the only one whose name starts with it; null if there is none. Agents of
+ * this host come before those of remotes.
+ */
+function named(text: string, ids: readonly string[]): string | null {
+	const { host, rest: name } = splitHost(text);
+	const own = ids.filter((id) => splitHost(id).host === host);
+	return namedAmong(name, own) ?? (host === null ? namedAmong(name, ids) : null);
+}
+
+function namedAmong(name: string, ids: readonly string[]): string | null {
 	const exact = ids.filter((id) => id.endsWith(`:${name}`));
 	if (exact.length > 0) return only(name, exact, "agent");
 	return only(
@@ -161,9 +171,11 @@ async function resolvePart(
 	what: string,
 	find: (part: string) => Promise<readonly Candidate[]>,
 ): Promise<string> {
-	const part = text.toLowerCase();
+	const { host, rest } = splitHost(text);
+	const part = rest.toLowerCase();
 	if (FULL_ID.test(part) || !ID_PART.test(part)) return text;
-	const found = await find(part);
+	const listed = await find(part);
+	const found = host === null ? listed : listed.filter(({ id }) => splitHost(id).host === host);
 	if (found.length <= 1) return found[0]?.id ?? text;
 	const many = found.length === SHOWN_MAX ? "many" : String(found.length);
 	const lines = found.map(({ id, about }) => `\n  ${id}  ${about}`).join("");

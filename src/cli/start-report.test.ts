@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { StartedJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
-import { sayStartHints } from "./start-report.js";
+import { printStartHints } from "./start-report.js";
 
 function hints(start: Partial<StartedJson>): readonly string[] {
 	const said: string[] = [];
 	const output = { say: (line: string) => void said.push(line) } as unknown as Output;
 	const started = { id: "web:a", outcome: "halted", pid: null, reason: "", ...start } as const;
-	sayStartHints([started], output);
+	printStartHints([started], output);
 	return said;
 }
 

@@ -13,6 +13,7 @@ export const START_WORDS: Readonly<Record<StartOutcome, string>> = {
 	halted: "halted",
 	stopped: "stopped",
 	over_budget: "over budget",
+	hibernated: "hibernated",
 	not_gone: "not started",
 	waiting: "waiting",
 	old_settings: "already running",
@@ -53,7 +54,7 @@ const HINTS: readonly (readonly [StartOutcome, (id: string, reason: string) => s
 ];
 
 /** One hint for each kind of outcome that needs one. */
-export function sayStartHints(starts: readonly StartedJson[], output: Output): void {
+export function printStartHints(starts: readonly StartedJson[], output: Output): void {
 	for (const [outcome, hint] of HINTS) {
 		// Agents that wait for another agent have no question themselves.
 		const hit = starts.find((start) => start.outcome === outcome && !isBlocked(start));

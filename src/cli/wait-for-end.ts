@@ -42,7 +42,7 @@ export async function waitForEnd<T>(
 }
 
 /** While `work` is running, Ctrl-C prints how to find it later. */
-export async function sayOnInterrupt<T>(say: () => void, work: Promise<T>): Promise<T> {
+export async function printOnInterrupt<T>(say: () => void, work: Promise<T>): Promise<T> {
 	const interrupted = () => {
 		say();
 		process.exit(130);

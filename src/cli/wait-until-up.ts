@@ -1,6 +1,6 @@
 /**
  * `reeve up --wait`: waits until every agent is ready or has completed. Fails with the reason as soon as
- * one of them cannot get there without a person, or when the time is up.
+ * one of them cannot get there without a person, or when the time is up. A daemon that restarts meanwhile is waited for.
  */
 
 import type { Client } from "../client/client.js";
@@ -13,8 +13,18 @@ import type { Output } from "./output.js";
 const LOOK_EVERY_MS = 250;
 const TIMEOUT_MS = 300_000;
 
-/** States that an agent does not leave without a person. */
-const FINAL: ReadonlySet<string> = new Set(["halted", "login_lost", "ended", "stopped"]);
+/** As long as streams wait for a daemon that is away. */
+const AWAY_MS_MAX = 60_000;
+const AWAY: ReadonlySet<string> = new Set(["connection_lost", "no_daemon", "not_ready"]);
+
+/** States that an agent does not leave without a person, or not before the next day. */
+const FINAL: ReadonlySet<string> = new Set([
+	"halted",
+	"login_lost",
+	"ended",
+	"stopped",
+	"over_budget",
+]);
 
 export function parseWaitTimeout(options: {
 	readonly wait?: boolean;
@@ -56,7 +66,7 @@ async function poll(
 	const sinceMs = performance.now();
 	const wanted = new Set(ids);
 	for (;;) {
-		const { agents } = await client.call("GET /api/v1/agents");
+		const agents = await readAgents(client, output, sinceMs + timeoutMs);
 		const seen = agents.filter(({ id }) => wanted.has(id));
 		const open = seen.filter((agent) => !isThere(agent, finishing.has(agent.id)));
 		const removed = ids.find((id) => !seen.some((agent) => agent.id === id));
@@ -73,8 +83,36 @@ async function poll(
 		}
 		output.progress?.(`${seen.length - open.length}/${seen.length} ready`);
 		if (waitedMs >= timeoutMs) {
-			const names = open.map(({ id, reason }) => `${id} (${reason})`).join("; ");
+			const names = open.map((agent) => `${agent.id} (${whyNotThere(agent)})`).join("; ");
 			throw failed(`not ready after ${renderDuration(timeoutMs)}: ${names}`);
+		}
+		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+	}
+}
+
+/** Throws if the daemon is away for too long, or refuses. */
+async function readAgents(
+	client: Client,
+	output: Output,
+	untilMs: number,
+): Promise<readonly AgentJson[]> {
+	let lostAtMs: number | null = null;
+	for (;;) {
+		try {
+			const { agents } = await client.call("GET /api/v1/agents");
+			if (lostAtMs !== null) {
+				output.say(`reconnected after ${renderElapsed(performance.now() - lostAtMs)}`);
+			}
+			return agents;
+		} catch (error) {
+			if (!(error instanceof ReeveError && AWAY.has(error.code))) throw error;
+			const nowMs = performance.now();
+			if (lostAtMs === null) {
+				const forMs = Math.max(0, Math.min(AWAY_MS_MAX, untilMs - nowMs));
+				output.say(`${error.message}; reconnecting for up to ${renderElapsed(forMs)}`);
+			}
+			lostAtMs ??= nowMs;
+			if (nowMs - lostAtMs >= AWAY_MS_MAX || nowMs >= untilMs) throw error;
 		}
 		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 	}
@@ -82,6 +120,10 @@ async function poll(
 
 function isThere({ ready, process, status }: AgentJson, mustFinish: boolean): boolean {
 	return (!mustFinish && process === "running" && ready) || status.state === "completed";
+}
+
+function whyNotThere({ process, ready, reason }: AgentJson): string {
+	return process === "running" && !ready ? "its `ready` condition is not met" : reason;
 }
 
 function firstProblem(open: readonly AgentJson[]): string | null {

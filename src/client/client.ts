@@ -11,14 +11,23 @@ import {
 	isSecure,
 	pathOf,
 	readText,
+	remotePath,
 	send,
 	strangeAnswer,
 	tokenHeader,
 } from "./connection.js";
-import { type EventOptions, type LogOptions, streamEvents, streamLogs } from "./streams.js";
+import {
+	type EventOptions,
+	type LogOptions,
+	type MergedLine,
+	type MergedLogOptions,
+	streamEvents,
+	streamLogs,
+	streamMergedLogs,
+} from "./streams.js";
 
 export type { ConnectionChange, StreamOptions } from "./reopen.js";
-export type { EventOptions, LogOptions } from "./streams.js";
+export type { EventOptions, LogOptions, MergedLine, MergedLogOptions } from "./streams.js";
 
 /** Options of a request. */
 export interface CallOptions<Name extends RouteName> {
@@ -31,6 +40,8 @@ export interface CallOptions<Name extends RouteName> {
 	/** The correlation id of events that the request causes. */
 	readonly correlationId?: string;
 	readonly signal?: AbortSignal;
+	/** Of a client for several hosts: only this host's own part of a list. */
+	readonly ownOnly?: boolean;
 }
 
 /** A client of a daemon; created by `createClient`. */
@@ -57,6 +68,11 @@ export interface Client {
 	 * interrupted.
 	 */
 	logs(id: string, options: LogOptions): AsyncGenerator<Uint8Array>;
+	/**
+	 * The output of several agents as lines, merged by time. With `follow` it reconnects like `events`,
+	 * at the line where each agent was interrupted.
+	 */
+	mergedLogs(options: MergedLogOptions): AsyncGenerator<MergedLine>;
 	/**
 	 * An open WebSocket to an agent's terminal; the contract defines its messages. It is paused, so that
 	 * nothing is missed: call `resume()` once a listener is attached.
@@ -119,6 +135,7 @@ export function createClient(address: Address): Client {
 		openApi: () => ask("GET", pathOf("GET /api/v1/openapi.json"), {}),
 		events: (options) => streamEvents(address, options),
 		logs: (id, options) => streamLogs(address, id, options),
+		mergedLogs: (options) => streamMergedLogs(address, options),
 		terminal(id, { columns, rows, readOnly }) {
 			const query = new URLSearchParams({ columns: String(columns), rows: String(rows) });
 			if (readOnly) query.set("ro", "1");
@@ -130,7 +147,7 @@ export function createClient(address: Address): Client {
 async function openSocket(address: Address, path: string): Promise<TerminalSocket> {
 	const { WebSocket } = await import("ws");
 	const [scheme, host] = isSecure(address) ? ["wss", hostOf(address)] : ["ws", hostOf(address)];
-	const socket = new WebSocket(`${scheme}://${host}${path}`, {
+	const socket = new WebSocket(`${scheme}://${host}${remotePath(address)}${path}`, {
 		// Not in the URL, where a home with a colon or a space in its name would be truncated.
 		...("socketPath" in address && { createConnection: () => connect(address.socketPath) }),
 		...("url" in address && address.ca !== undefined && { ca: address.ca }),

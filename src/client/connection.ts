@@ -26,7 +26,7 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 	};
 	const options: RequestOptions & { ca?: string } = {
 		method: sent.method,
-		path: sent.path,
+		path: `${remotePath(address)}${sent.path}`,
 		headers,
 		// One connection per request: a kept one may belong to a daemon that has exited.
 		agent: false,
@@ -80,6 +80,11 @@ export function pathOf(name: RouteName, place: string | readonly string[] = ""):
 export function tokenHeader(address: Address): Readonly<Record<string, string>> {
 	const { token } = address;
 	return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** The part of the path that names a remote of the daemon; empty for the daemon itself. */
+export function remotePath({ remote }: Address): string {
+	return remote === undefined ? "" : `/remotes/${encodeURIComponent(remote)}`;
 }
 
 export function isSecure(address: Address): boolean {

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { ReeveEvent } from "../core/events.js";
-import type { LiveResources } from "../http/contract/streams.js";
+import type { LiveResources, MergedLogJson } from "../http/contract/streams.js";
 import type { Address } from "./address.js";
 import { bytesOf, pathOf, send } from "./connection.js";
 import { type Opened, reopening, type StreamOptions, untilAborted } from "./reopen.js";
@@ -27,6 +27,35 @@ export interface LogOptions extends StreamOptions {
 	readonly lines: number;
 	/** Continues with new output and reconnects when necessary. */
 	readonly follow: boolean;
+}
+
+/** Options of `client.mergedLogs()`. */
+export interface MergedLogOptions extends StreamOptions {
+	/** Agents as `project:agent`. */
+	readonly agents: readonly string[];
+	/** The number of last lines of each agent that match; not used with `since`. */
+	readonly lines?: number | undefined;
+	/** Only lines that arrived at or after this time, ISO 8601. */
+	readonly since?: string | undefined;
+	/** Only lines that arrived before this time. */
+	readonly until?: string | undefined;
+	/** Only lines that match this pattern, in the syntax of RE2. */
+	readonly grep?: string | undefined;
+	readonly ignoreCase?: boolean | undefined;
+	/** Continues with new output and reconnects when necessary. */
+	readonly follow: boolean;
+}
+
+/** A line of `client.mergedLogs()`. */
+export interface MergedLine {
+	readonly agent: string;
+	readonly text: string;
+	/** When it arrived, ISO 8601. */
+	readonly at: string;
+	/** The latest time at which it can have arrived; null if `at` is exact. */
+	readonly until: string | null;
+	/** Whether older output of the agent was removed before this line could be read. */
+	readonly afterRemoved: boolean;
 }
 
 /** How long the daemon may take to respond, and to send a heartbeat, which comes every 15 seconds. */
@@ -85,6 +114,47 @@ export function streamLogs(
 		const header = response.headers["x-log-position"];
 		position = parsePosition(header);
 		return { items: read(response), gap: asked !== null && header !== asked };
+	};
+	return untilAborted(follow ? reopening(open, options) : once(open), signal);
+}
+
+export function streamMergedLogs(
+	address: Address,
+	options: MergedLogOptions,
+): AsyncGenerator<MergedLine> {
+	const { agents, lines, since, until, grep, ignoreCase, follow, signal } = options;
+	const query = new URLSearchParams({
+		agents: agents.join(","),
+		...(lines !== undefined && { lines: String(lines) }),
+		...(since && { since }),
+		...(until && { until }),
+		...(grep !== undefined && { grep }),
+		...(ignoreCase && { ignore_case: "1" }),
+		...(follow && { follow: "1" }),
+	});
+	/** The position of each agent's next line. */
+	const next = new Map<string, string>();
+	const removed = new Set<string>();
+
+	async function* read(response: IncomingMessage): AsyncGenerator<MergedLine> {
+		for await (const line of linesOf(bytesOf(response, address))) {
+			if (line === "") continue;
+			const { agent, ...item } = JSON.parse(line) as MergedLogJson;
+			if (item.removed) removed.add(agent);
+			next.set(agent, item.next);
+			const { text, at, until: latest = null } = item;
+			if (text === undefined || at === undefined) continue;
+			yield { agent, text, at, until: latest, afterRemoved: removed.delete(agent) };
+		}
+	}
+	const open = async (): Promise<Opened<MergedLine>> => {
+		// An agent without a position was not reached: everything is read again.
+		const known = agents.map((agent) => next.get(agent));
+		if (known.every((each) => each !== undefined)) query.set("from", known.join(","));
+		const path = `${pathOf("GET /api/v1/logs")}?${query}`;
+		const response = await openStream(address, path, {}, signal);
+		if (follow) cutWhenSilent(response);
+		return { items: read(response), gap: false };
 	};
 	return untilAborted(follow ? reopening(open, options) : once(open), signal);
 }

@@ -56,8 +56,21 @@ export function checkKinds(
 	return { findings, misplaced };
 }
 
+/** By shape and agent: a large fleet takes most of its time here, and several checks ask. */
+const known = new WeakMap<CheckedShape, Map<WrittenAgent, AgentSettings | null>>();
+
 /** The agent's settings from all valid keys; null if its kind is unknown. */
-export function settingsOf(agent: WrittenAgent, { sound }: CheckedShape): AgentSettings | null {
+export function settingsOf(agent: WrittenAgent, shape: CheckedShape): AgentSettings | null {
+	const ofShape = known.get(shape) ?? new Map<WrittenAgent, AgentSettings | null>();
+	known.set(shape, ofShape);
+	const before = ofShape.get(agent);
+	if (before !== undefined) return before;
+	const settings = readSettings(agent, shape);
+	ofShape.set(agent, settings);
+	return settings;
+}
+
+function readSettings(agent: WrittenAgent, { sound }: CheckedShape): AgentSettings | null {
 	const { kind } = agent;
 	if (kind === null) return null;
 	const defaults = under(sound, DEFAULTS) ?? {};

@@ -184,8 +184,8 @@ function checkPlaceholders(tree: Tree, adapter: Path): readonly Finding[] {
 		// A file may contain markup or code, where `<word>` is common.
 		const isFile = key[0] === "files";
 		return textsIn(tree, [...adapter, ...key]).flatMap(({ text, path }) => {
-			const said = explain(text, isFile);
-			return said === null ? [] : [finding(text.at, path, said)];
+			const explanation = explain(text, isFile);
+			return explanation === null ? [] : [finding(text.at, path, explanation)];
 		});
 	});
 }

@@ -4,8 +4,8 @@
  * one of its keys is invalid itself.
  */
 
-import { reportsCost, reportsTokens } from "../core/budget.js";
 import { DEFAULT_CRASH_POLICY } from "../core/crash-state.js";
+import { DEFAULT_HEALTH } from "../core/health.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
 import { ADAPTERS } from "../core/states.js";
 import { renderDuration } from "../core/units.js";
@@ -13,6 +13,7 @@ import { originOf, settingsOf, type WrittenAgent } from "./agents.js";
 import type { CheckedShape } from "./check-shape.js";
 import { isMisspelt } from "./explain-key.js";
 import { KINDS_OF_KEY } from "./kinds-of-key.js";
+import { reportsCost, reportsTokens } from "./known-adapters.js";
 import { FLEET_OUTLINE, findOutline, type Path } from "./outline.js";
 import { type Explanation, type Finding, finding, quote } from "./problem.js";
 import type { AgentKey, AgentSettings } from "./schema.js";
@@ -173,6 +174,64 @@ const oneSignOfReady: Rule = {
 	},
 };
 
+/** The spec is stored and shown (A5). */
+const noPasswordInUrl: Rule = {
+	keys: [["ready", "http"]],
+	judge: ({ ready }) => {
+		if (ready?.http === undefined) return null;
+		const { username, password } = new URL(ready.http);
+		if (username === "" && password === "") return null;
+		return {
+			message: "the URL contains a user name or a password, which would be stored and shown",
+			hint: "use `ready: { command: [...] }`: the program gets the agent's environment",
+		};
+	},
+};
+
+const HEALTH: Path = ["health"];
+const HEALTH_KINDS = ["http", "port", "command"] as const;
+const EVERY: Path = ["health", "every"];
+const TIMEOUT: Path = ["health", "timeout"];
+const INTERRUPTS: Path = ["health", "interrupt_turn"];
+const ACTION: Path = ["health", "action"];
+
+const oneHealthCheck: Rule = {
+	keys: [HEALTH, ...HEALTH_KINDS.map((kind) => ["health", kind])],
+	judge: ({ health }) => {
+		if (health === undefined) return null;
+		const set = HEALTH_KINDS.filter((kind) => health[kind] !== undefined).length;
+		if (set === 1) return null;
+		return {
+			message: set === 0 ? "`health` has no check" : `\`health\` has ${set} checks`,
+			expected: "exactly one of `http`, `port` or `command`",
+		};
+	},
+};
+
+const healthChecksDoNotOverlap: Rule = {
+	keys: [TIMEOUT, EVERY],
+	judge: ({ health }, shown) => {
+		if (health?.timeout === undefined || health.timeout <= health.every) return null;
+		const timeout = shown(TIMEOUT, "");
+		const every = shown(EVERY, renderDuration(DEFAULT_HEALTH.everyMs));
+		return {
+			message: `the checks would overlap: \`timeout\` (${timeout}) is longer than \`every\` (${every})`,
+			hint: "lower `health.timeout` or raise `health.every`",
+		};
+	},
+};
+
+const interruptNeedsRestart: Rule = {
+	keys: [INTERRUPTS, ACTION],
+	judge: ({ health }) => {
+		if (health?.interrupt_turn !== true || health.action === "restart") return null;
+		return {
+			message: "`interrupt_turn` has no effect without `action: restart`",
+			hint: "write `action: restart`, or remove `interrupt_turn`",
+		};
+	},
+};
+
 /** Adapters for arbitrary programs. */
 const NAMELESS: ReadonlySet<string> = new Set(["acp", "generic"]);
 
@@ -221,6 +280,10 @@ const RULES: readonly Rule[] = [
 	stepsDiffer,
 	nudgeSaysSomething,
 	oneSignOfReady,
+	noPasswordInUrl,
+	oneHealthCheck,
+	healthChecksDoNotOverlap,
+	interruptNeedsRestart,
 	flapsWithinHistory,
 	budgetBeforeHalt,
 	delayGrows,
@@ -243,7 +306,10 @@ export function checkAgent(
 		const written = origin === null ? null : findTree(tree, origin);
 		return written?.type === "scalar" ? quote(written.written) : quote(builtIn);
 	};
-	const findings = checkCommand(tree, agent, shape, settings);
+	const findings = [
+		...checkCommand(tree, agent, shape, settings),
+		...checkHibernate(tree, agent, shape, settings),
+	];
 	for (const { keys, judge } of RULES) {
 		const judged = keys.every((key) => holds(agent, key) && !isBroken(tree, agent, shape, key));
 		const reported = judged ? judge(settings, shown) : null;
@@ -274,11 +340,38 @@ function checkCommand(
 	return [finding(locateKey(tree, agent.path), [...agent.path, "command"], said)];
 }
 
+const HIBERNATE: Path = ["hibernate"];
+
+/** A stopped agent that cannot resume its conversation would lose it. */
+function checkHibernate(
+	tree: Tree,
+	agent: WrittenAgent,
+	shape: CheckedShape,
+	{ hibernate, adapter }: AgentSettings,
+): Finding[] {
+	const keys: readonly Path[] = [HIBERNATE, ["adapter"]];
+	if (hibernate === undefined || !keys.every((key) => holds(agent, key))) return [];
+	if (keys.some((key) => isBroken(tree, agent, shape, key))) return [];
+	const isCustom = !(ADAPTERS as readonly string[]).includes(adapter);
+	const id = isCustom ? findTree(tree, ["adapters", adapter, "conversation", "id"]) : null;
+	const resumes = isCustom
+		? id?.type === "scalar" && id.written !== "none"
+		: !NAMELESS.has(adapter);
+	if (resumes) return [];
+	return [
+		place(tree, agent, keys, {
+			message: `the agent cannot hibernate: its adapter ${quote(adapter)} cannot resume a conversation`,
+			hint: "remove `hibernate`, or name an `adapter` with a `conversation`",
+		}),
+	];
+}
+
 function holds(agent: WrittenAgent, key: Path): boolean {
 	return agent.kind !== null && KINDS_OF_KEY[key[0] as AgentKey].includes(agent.kind);
 }
 
 function isBroken(tree: Tree, agent: WrittenAgent, shape: CheckedShape, key: Path): boolean {
+	if (shape.broken.isEmpty) return false;
 	const origin = originOf(tree, agent, key) ?? ["defaults", ...key];
 	return shape.broken.covers(origin) || shape.broken.covers([...agent.path, ...key]);
 }

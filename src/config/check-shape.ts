@@ -35,14 +35,19 @@ export function checkShape(
 	for (const issue of issues) {
 		if (issue.type !== "bad_id") broken.add(wholeKey(issue.path));
 		if (findings.length > PROBLEMS_MAX) continue;
-		if (!isNoNews(tree, issue, settled, root)) findings.push(explainIssue(tree, issue, root));
+		if (!repeatsFinding(tree, issue, settled, root)) findings.push(explainIssue(tree, issue, root));
 	}
 	for (const { type, path } of issues) if (type !== "bad_id") removeAt(value, wholeKey(path));
 	return { findings, broken, sound: isPlain(value) ? value : {} };
 }
 
 /** Whether another reported problem is the cause of this one. */
-function isNoNews(tree: Tree, { path, type }: Issue, settled: PathSet, root: Outline): boolean {
+function repeatsFinding(
+	tree: Tree,
+	{ path, type }: Issue,
+	settled: PathSet,
+	root: Outline,
+): boolean {
 	if (settled.covers(path)) return true;
 	if (type !== "bad_value") {
 		const around = findTree(tree, path.slice(0, -1));

@@ -21,6 +21,22 @@ function settingsOf(value: unknown) {
 	return parsed.settings;
 }
 
+const MAIL = {
+	...{ name: "mail", type: "email", smtp: "smtp://mail.example.org:587" },
+	...{ from: "reeve@example.org", to: ["ada@example.org"] },
+};
+const MAIL_MISTAKES: readonly (readonly [keys: object, message: string])[] = [
+	[{ smtp: "mail.example.org" }, "`smtp` is not `smtp://HOST:PORT` or `smtps://HOST:PORT`"],
+	[{ smtp: "smtp://ada:secret@mail.example.org" }, "`smtp` is not `smtp://HOST:PORT`"],
+	[{ from: "Reeve" }, "`from` is not a mail address"],
+	[{ to: [] }, "`to` is not a list of mail addresses"],
+	[{ to: ["a@b", "c d@e"] }, "`to` is not a list of mail addresses"],
+	[{ user: "ada" }, "`user` needs a `secret_file` with the password"],
+	[{ secret_file: "mail-password" }, "`secret_file` needs a `user`"],
+	[{ url: "http://a" }, "a route of type `email` has no `url`"],
+	[{ from: undefined }, "a route of type `email` needs `from`"],
+];
+
 describe("mistakes", () => {
 	test("are all found in one pass, each with its position and a suggestion", () => {
 		const notify = [
@@ -60,6 +76,10 @@ describe("mistakes", () => {
 		],
 	])("in settings: %j", (value, words) => {
 		expect(mistakesIn(write(value))).toContain(words);
+	});
+
+	test.each(MAIL_MISTAKES)("in a route for mail: %j", (keys, words) => {
+		expect(mistakesIn(write({ notify: [{ ...MAIL, ...keys }] }))).toContain(words);
 	});
 
 	test.each([

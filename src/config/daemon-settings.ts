@@ -98,8 +98,8 @@ function withoutNulls(tree: Tree): Tree {
 function checkListen(tree: Tree, values: SettingsValues): readonly Finding[] {
 	const { listen, tls, watchdog } = values;
 	const found: Finding[] = [];
-	const say = (path: Path, said: Explanation) =>
-		found.push(finding(locateValue(tree, path), path, said));
+	const say = (path: Path, explanation: Explanation) =>
+		found.push(finding(locateValue(tree, path), path, explanation));
 	if (listen !== undefined && parseListen(listen)?.loopback === false && tls === undefined) {
 		const message = `${quote(listen)} is reachable from other hosts and needs a certificate (\`tls\`)`;
 		say(["listen"], { message, hint: "set `tls`, or listen on 127.0.0.1" });
@@ -117,8 +117,34 @@ const KEYS_OF_TYPE: Readonly<Record<NotifyType, Readonly<Record<string, boolean>
 	ntfy: { url: true },
 	command: { argv: true },
 	desktop: {},
+	email: { smtp: true, from: true, to: true, user: false, secret_file: false },
 };
-const TYPE_KEYS = ["url", "secret_file", "argv"] as const;
+const TYPE_KEYS = ["url", "secret_file", "argv", "smtp", "from", "to", "user"] as const;
+
+/** The first invalid value of a route for `email`; null if there is none. */
+function mailProblem(
+	route: NotifySetting,
+): readonly [key: keyof NotifySetting, what: string] | null {
+	const { smtp, from, to, user, secret_file: file } = route;
+	if (route.type !== "email" || smtp === undefined) return null;
+	if (!isMailServer(smtp)) return ["smtp", "is not `smtp://HOST:PORT` or `smtps://HOST:PORT`"];
+	if (from !== undefined && !ADDRESS.test(from)) return ["from", "is not a mail address"];
+	if (to !== undefined && (to.length === 0 || !to.every((each) => ADDRESS.test(each))))
+		return ["to", "is not a list of mail addresses"];
+	if (user !== undefined && file === undefined)
+		return ["user", "needs a `secret_file` with the password"];
+	if (user === undefined && file !== undefined) return ["secret_file", "needs a `user`"];
+	return null;
+}
+
+const ADDRESS = /^[^\s@<>,;"]+@[^\s@<>,;"]+$/;
+
+function isMailServer(text: string): boolean {
+	if (!URL.canParse(text)) return false;
+	const { protocol, hostname, username, password, pathname, search } = new URL(text);
+	const isPlain = username + password + pathname.replace(/^\/$/, "") + search === "";
+	return isPlain && hostname !== "" && (protocol === "smtp:" || protocol === "smtps:");
+}
 
 function checkRoutes(tree: Tree, routes: readonly NotifySetting[]): readonly Finding[] {
 	const names = new Set<string>();
@@ -136,6 +162,12 @@ function checkRoutes(tree: Tree, routes: readonly NotifySetting[]): readonly Fin
 			const place = [...path, key];
 			return [finding(locateKey(tree, place), place, { message, hint: "remove the key" })];
 		});
+		const mail = mailProblem(route);
+		if (mail !== null) {
+			const [key, what] = mail;
+			const place = [...path, key];
+			found.push(finding(locateValue(tree, place), place, { message: `\`${key}\` ${what}` }));
+		}
 		if (names.has(route.name)) {
 			const place = [...path, "name"];
 			const message = `duplicate route name ${quote(route.name)}`;

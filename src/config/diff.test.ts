@@ -82,8 +82,10 @@ describe("keyPathOf", () => {
 		// Present only if written, and only for CLIs that report their usage.
 		const takes = KINDS_OF_KEY.budget.includes(kind);
 		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
+		const hibernate = kind === "session" ? "hibernate: { after: 1h }, " : "";
+		const health = KINDS_OF_KEY.health.includes(kind) ? "health: { port: 1 }, " : "";
 		const { agents } = fleet(
-			`a: { kind: ${kind}, ${budget}pass_env: [A], env: { Some_NameMs: x } }`,
+			`a: { kind: ${kind}, ${budget}${health}${hibernate}pass_env: [A], env: { Some_NameMs: x } }`,
 		);
 		const [spec] = agents;
 		if (spec === undefined) throw new Error("no agent");

@@ -54,12 +54,12 @@ function changedKeys(before: AgentSpec, after: AgentSpec): readonly string[] {
 			const kinds = KINDS_OF_KEY[key as AgentKey];
 			return kinds.includes(before.kind) && kinds.includes(after.kind);
 		})
-		.filter(([key]) => (old.get(key) ?? untold(key, before.kind)) !== current.get(key))
+		.filter(([key]) => (old.get(key) ?? unreported(key, before.kind)) !== current.get(key))
 		.map(([, path]) => renderPath(path));
 }
 
 /** Defaults for keys that are missing in specs stored by earlier versions. */
-function untold(key: string, kind: AgentSpec["kind"]): string | undefined {
+function unreported(key: string, kind: AgentSpec["kind"]): string | undefined {
 	const leaves: Readonly<Record<string, string>> = DEFAULT_LEAVES[kind];
 	return Object.hasOwn(leaves, key) ? leaves[key] : undefined;
 }
@@ -76,7 +76,10 @@ export function leavesOf(spec: AgentSpec): ReadonlyMap<string, string> {
 		}
 		for (const [key, each] of Object.entries(value)) collect(each, [...path, key]);
 	};
-	for (const [key, value] of Object.entries(spec)) if (!NOT_KEYS.has(key)) collect(value, [key]);
+	for (const [key, value] of Object.entries(spec)) {
+		if (key === "sharedBudgets") collect(value, ["budget", "shared"]);
+		else if (!NOT_KEYS.has(key)) collect(value, [key]);
+	}
 	// The definition of a custom adapter counts as one value, like its name.
 	collect(JSON.stringify([spec.adapter, spec.profile ?? null]), ["adapter"]);
 	return leaves;

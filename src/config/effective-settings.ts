@@ -17,7 +17,7 @@ export interface EffectiveSetting {
 	readonly key: string;
 	/** As in the fleet file; null for no value. */
 	readonly value: string | null;
-	readonly source: "agent" | "project" | "defaults" | "default" | "applied";
+	readonly source: "agent" | "project" | "account" | "defaults" | "default" | "applied";
 	/** `FILE:LINE`; null if it is in no line of the file. */
 	readonly at: string | null;
 }
@@ -87,6 +87,12 @@ function placeOf(
 		const source = origin[0] === "defaults" ? "defaults" : "agent";
 		return { source, line: locateKey(tree, origin).line };
 	}
+	const isShared = path[0] === "budget" && path[1] === "shared";
+	const budget = ["projects", spec.project, "budget"];
+	if (isShared && findTree(tree, budget) === null) {
+		return { source: "account", line: locateKey(tree, ["accounts"]).line };
+	}
+	if (isShared) return { source: "project", line: locateKey(tree, budget).line };
 	const project = ["projects", spec.project, "cwd"];
 	if (path[0] !== "cwd" || findTree(tree, project) === null) return null;
 	return { source: "project", line: locateKey(tree, project).line };

@@ -8,6 +8,7 @@
 import { isReserved } from "../core/environment.js";
 import { patternProblem } from "../core/pattern.js";
 import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "../core/units.js";
+import { cronProblem } from "./cron.js";
 import { nearest } from "./did-you-mean.js";
 import { suggestId } from "./explain-key.js";
 import type { Outline } from "./outline.js";
@@ -82,6 +83,12 @@ export function expectedOf(outline: Outline): string {
 			return "hours such as `22:00-07:00`";
 		case "json":
 			return "a JSON value, in quotes";
+		case "data":
+			return "any value";
+		case "cron":
+			return "five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`";
+		case "timezone":
+			return "a time zone such as `Europe/Berlin` or `UTC`";
 		case "name":
 			return "a name such as `phone`: lower-case letters, digits, `-` and `_`";
 		case "address":
@@ -130,6 +137,9 @@ const NOUNS: Readonly<Record<LeafType, string>> = {
 	account: "an account name",
 	hours: "a time range",
 	json: "a JSON value",
+	data: "a value",
+	cron: "a cron expression with a slot",
+	timezone: "a known time zone",
 	name: "a name",
 	address: "an address",
 	url: "an HTTP URL",
@@ -235,6 +245,21 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		const hint = "a JSON string needs its own quotes: `'\"dark\"'`";
 		return { message: `${quote(tree.written)} is not JSON`, hint };
 	},
+	// Every value is accepted.
+	data: (tree) => ({ message: `${quote(tree.written)} is not a valid value` }),
+	cron: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		const problem = cronProblem(tree.value) ?? "it cannot be read";
+		const hint =
+			tree.value.trim().split(/\s+/).length === 6 ? NO_SECONDS : nicknameHint(tree.value);
+		return { message: `${quote(tree.written)} is not a usable cron expression: ${problem}`, hint };
+	},
+	timezone: (tree) => {
+		if (typeof tree.value !== "string") return explainText(tree);
+		const meant = nearest(tree.written, Intl.supportedValuesOf("timeZone"));
+		const hint = meant === null ? null : `did you mean ${quote(meant)}?`;
+		return { message: `${quote(tree.written)} is not a known time zone`, hint };
+	},
 	name: (tree) => {
 		if (typeof tree.value !== "string") return explainText(tree);
 		return { message: `${quote(tree.written)} is not a valid name` };
@@ -257,6 +282,23 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		return { message: `${quote(name)} has a value`, hint };
 	},
 };
+
+const NO_SECONDS = "seconds are not supported; for less than a minute write `every: 10s`";
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+	"@hourly": "0 * * * *",
+	"@daily": "0 0 * * *",
+	"@midnight": "0 0 * * *",
+	"@weekly": "0 0 * * 0",
+	"@monthly": "0 0 1 * *",
+	"@yearly": "0 0 1 1 *",
+	"@annually": "0 0 1 1 *",
+};
+
+function nicknameHint(expression: string): string | null {
+	const meant = NICKNAMES[expression.trim()];
+	return meant === undefined ? null : `write ${quote(meant)}`;
+}
 
 function explainMissing(outline: Outline, expected: string): Explanation {
 	const hint = outline.type === "version" ? "start the file with `version: 1`" : null;

@@ -41,6 +41,35 @@ describe("loadFleet", () => {
 		expect(await load(path)).toMatchObject({ problems: [{ file: path, line: 1, column: 10 }] });
 	});
 
+	it("checks the plan files of schedules, and names the place of one that cannot be read", async () => {
+		const fleet = (plan: string) =>
+			put(
+				"reeve.yaml",
+				`version: 1
+projects:
+  p:
+    agents: { tool: { kind: call, command: [x] } }
+    schedules: { s: { every: 1h, plan: ${plan} } }
+`,
+			);
+		put("good.yaml", "tasks: { a: { agent: p:tool, action: go } }\n");
+		expect(await load(fleet("good.yaml"))).toMatchObject({ ok: true });
+		const bad = put("bad.yaml", "tasks: { a: { agent: p:tol, action: go } }\n");
+		expect(await load(fleet("bad.yaml"))).toMatchObject({
+			problems: [{ file: bad, message: "unknown agent `p:tol`" }],
+		});
+		const path = fleet("gone.yaml");
+		expect(await load(path)).toMatchObject({
+			...{ ok: false, missing: false },
+			problems: [
+				{
+					...{ file: path, line: 5, path: "projects.p.schedules.s.plan" },
+					message: "cannot read the plan `gone.yaml`: the file does not exist",
+				},
+			],
+		});
+	});
+
 	it("distinguishes a missing file from an invalid one", async () => {
 		expect(await load(join(folder, "nope.yaml"))).toMatchObject({
 			ok: false,

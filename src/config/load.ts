@@ -2,9 +2,9 @@
 
 import { dirname, resolve } from "node:path";
 import type { Variables } from "./expand.js";
-import { type ParsedFleet, parseFleet } from "./parse-fleet.js";
+import { type ParsedFleet, type PlanFilePlace, parseFleet } from "./parse-fleet.js";
 import { type KnownAgents, type ParsedPlan, parsePlan } from "./plan-file.js";
-import type { Problem } from "./problem.js";
+import { type Problem, quote } from "./problem.js";
 import { problemOf, readBounded } from "./read-bounded.js";
 import { decodeUtf8 } from "./utf8.js";
 
@@ -32,7 +32,30 @@ export async function loadFleet(path: string, context: LoadContext): Promise<Loa
 	}
 	const absolute = resolve(path);
 	const parsed = parseFleet(decoded.text, path, { ...context, baseDir: dirname(absolute) });
-	return parsed.ok ? parsed : { ...parsed, missing: false };
+	if (!parsed.ok) return { ...parsed, missing: false };
+	const callable = new Map(
+		parsed.fleet.agents.map(({ id, kind }) => [id, { callable: kind !== "session" }]),
+	);
+	const checked = await Promise.all(
+		parsed.planFiles.map((place) => checkPlanFile(path, place, callable)),
+	);
+	const problems = checked.flat();
+	return problems.length === 0 ? parsed : { ok: false, missing: false, problems };
+}
+
+/** A plan that a schedule runs is checked together with the fleet, at a time when someone reads the messages. */
+async function checkPlanFile(
+	fleetPath: string,
+	{ file, written, at }: PlanFilePlace,
+	agents: KnownAgents,
+): Promise<readonly Problem[]> {
+	const found = await readBounded(file);
+	if (!found.ok) {
+		const message = `cannot read the plan ${quote(written)}: ${found.message}`;
+		return [{ file: fleetPath, ...at, message, expected: null, hint: null }];
+	}
+	const loaded = await loadPlan(file, agents);
+	return loaded.ok ? [] : loaded.problems;
 }
 
 /** Reads and checks a plan file. */

@@ -50,7 +50,9 @@ describe("parseFleet", () => {
 		expect(parse(EXAMPLE)).toEqual({
 			ok: true,
 			warnings: [],
+			planFiles: [],
 			fleet: {
+				schedules: [],
 				file: "/srv/fleet/reeve.yaml",
 				agents: [
 					{

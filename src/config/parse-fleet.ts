@@ -16,14 +16,21 @@ import {
 } from "./agents.js";
 import { checkAdapters } from "./check-adapters.js";
 import { checkAgent } from "./check-agent.js";
+import { checkBudgets, sharedBudgetsOf } from "./check-budgets.js";
 import { checkReferences } from "./check-references.js";
+import {
+	checkSchedule,
+	listSchedules,
+	scheduleSettingsOf,
+	type WrittenSchedule,
+} from "./check-schedules.js";
 import { type CheckedShape, checkShape } from "./check-shape.js";
 import type { Variables } from "./expand.js";
 import type { Path } from "./outline.js";
 import { type Folders, resolvePath } from "./paths.js";
 import { type Finding, finding, type Problem, problemsOf } from "./problem.js";
-import { deepFreeze, resolveAgent, unsetPassed } from "./resolve.js";
-import type { AgentSpec, FleetSpec } from "./spec.js";
+import { deepFreeze, resolveAgent, resolveSchedule, unsetPassed } from "./resolve.js";
+import type { AgentSpec, FleetSpec, ScheduleSpec } from "./spec.js";
 import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
 import { ENV_NAME_PATTERN } from "./values.js";
 import { parseYaml } from "./yaml-tree.js";
@@ -39,8 +46,19 @@ export type ParsedFleet =
 			readonly fleet: FleetSpec;
 			/** Variables that the file requests and the caller does not have. */
 			readonly warnings: readonly Problem[];
+			/** The plan files of schedules, and where each is written. */
+			readonly planFiles: readonly PlanFilePlace[];
 	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** A plan file that a schedule runs. */
+export interface PlanFilePlace {
+	/** Absolute. */
+	readonly file: string;
+	/** The same as written. */
+	readonly written: string;
+	readonly at: Omit<Finding, "message" | "expected" | "hint">;
+}
 
 /** `fileName` is the file's name in messages; its last part is its name in the fleet's directory. */
 export function parseFleet(text: string, fileName: string, context: FleetContext): ParsedFleet {
@@ -51,13 +69,16 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 	if (tooLarge !== null) return { ok: false, problems: problemsOf(fileName, [tooLarge]) };
 	const { findings: kinds, misplaced } = checkKinds(tree, agents);
 	const shape = checkShape(tree, misplaced);
+	const schedules = listSchedules(tree);
 	const problems = problemsOf(fileName, [
 		...syntax,
 		...kinds,
 		...shape.findings,
 		...agents.flatMap((agent) => checkAgent(tree, agent, shape)),
 		...checkReferences(tree, agents),
+		...checkBudgets(tree, agents, shape),
 		...checkAdapters(tree, agents, shape),
+		...schedules.flatMap((schedule) => checkSchedule(tree, schedule, shape, agents)),
 		...[["defaults"], ...agents.map(({ path }) => path)].flatMap((path) =>
 			checkBlankVariables(tree, [...path, "env"]),
 		),
@@ -66,8 +87,35 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 	const file = resolvePath(`./${fileName.slice(fileName.lastIndexOf("/") + 1)}`, context);
 	const specs = agents.map((agent) => specOf(tree, agent, shape, context));
 	const warnings = agents.flatMap((agent, index) => warnOfUnset(tree, agent, specs[index]));
-	const fleet = deepFreeze({ file, agents: specs });
-	return { ok: true, fleet, warnings: problemsOf(fileName, warnings) };
+	const planned = schedules.map((schedule) => scheduleSpecOf(schedule, shape, context));
+	const fleet = deepFreeze({ file, agents: specs, schedules: planned });
+	const planFiles = schedules.flatMap((schedule, index) =>
+		placeOfPlan(tree, schedule, planned[index]),
+	);
+	return { ok: true, fleet, warnings: problemsOf(fileName, warnings), planFiles };
+}
+
+function scheduleSpecOf(
+	schedule: WrittenSchedule,
+	shape: CheckedShape,
+	context: FleetContext,
+): ScheduleSpec {
+	const settings = scheduleSettingsOf(schedule, shape);
+	if (settings === null) throw new Error(`schedule ${schedule.name} passed every check`);
+	return resolveSchedule(schedule, settings, context);
+}
+
+function placeOfPlan(
+	tree: Tree,
+	{ path }: WrittenSchedule,
+	spec: ScheduleSpec | undefined,
+): readonly PlanFilePlace[] {
+	if (spec?.action.type !== "plan") return [];
+	const place = [...path, "plan"];
+	const written = findTree(tree, place);
+	const { line, column, path: key } = finding(locateValue(tree, place), place, { message: "" });
+	const shown = written?.type === "scalar" ? written.written : spec.action.file;
+	return [{ file: spec.action.file, written: shown, at: { line, column, path: key } }];
 }
 
 /** Passed variables that the caller's shell does not set, reported where they are listed. */
@@ -132,6 +180,7 @@ function specOf(
 	const { project, name } = agent;
 	const own = under(shape.sound, ["adapters", settings.adapter]);
 	const profile = own === null ? null : resolveAdapter(adapterSchema.parse(own));
-	const place = { project, name, projectCwd, profile, shell: context.env };
+	const sharedBudgets = sharedBudgetsOf(tree, shape, project, settings.account);
+	const place = { project, name, projectCwd, profile, sharedBudgets, shell: context.env };
 	return resolveAgent(place, settings, context);
 }

@@ -9,9 +9,13 @@ export class PathSet {
 		this.#keys.add(JSON.stringify(path));
 	}
 
+	get isEmpty(): boolean {
+		return this.#keys.size === 0;
+	}
+
 	/** Whether the path itself, or a path above it, is in the set. */
 	covers(path: Path): boolean {
-		if (this.#keys.size === 0) return false;
+		if (this.isEmpty) return false;
 		for (let length = path.length; length >= 0; length--) {
 			if (this.#keys.has(JSON.stringify(path.slice(0, length)))) return true;
 		}

@@ -5,6 +5,7 @@
 
 import { findCycles } from "../core/graph.js";
 import { FAILURE_MODES, type FailureMode } from "../core/plan.js";
+import { splitHost } from "../core/remote.js";
 import { findReferences } from "../core/template.js";
 import { parseDuration } from "../core/units.js";
 import { nearest } from "./did-you-mean.js";
@@ -59,9 +60,11 @@ const anything: Rule = { expected: "anything", holds: () => true };
 
 const TASK_RULES: Readonly<Record<string, Rule>> = {
 	agent: {
-		expected: "the agent, as `project:agent`",
+		expected: "the agent, as `project:agent`, or `remote/project:agent`",
 		holds: (value) =>
-			typeof value === "string" && value.includes(":") && REFERENCE_PATTERN.test(value),
+			typeof value === "string" &&
+			value.includes(":") &&
+			REFERENCE_PATTERN.test(splitHost(value).rest),
 	},
 	action: text,
 	payload: anything,
@@ -270,8 +273,8 @@ function checkAgents(tree: Tree, plain: unknown, agents: KnownAgents): Finding[]
 	});
 }
 
-function at(tree: Tree, path: Path, said: Explanation): Finding {
-	return finding(locateValue(tree, path), path, said);
+function at(tree: Tree, path: Path, explanation: Explanation): Finding {
+	return finding(locateValue(tree, path), path, explanation);
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

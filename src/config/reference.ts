@@ -91,12 +91,19 @@ quotes, comments after a value, spaces around it, and \`\${NAME}\`.
 export function renderReference(): string {
 	const project = FLEET_OUTLINE.keys.get("projects")?.each as Outline;
 	const agent = project.keys.get("agents")?.each as Outline;
+	const schedule = project.keys.get("schedules")?.each as Outline;
+	const account = FLEET_OUTLINE.keys.get("accounts")?.each as Outline;
 	const adapter = FLEET_OUTLINE.keys.get("adapters")?.each as Outline;
 	const kinds = (key: string) => KINDS_OF_KEY[key as AgentKey].join(", ");
 	return [
 		INTRO,
 		renderSection("Top level", FLEET_OUTLINE),
 		renderSection("Project", project),
+		renderSection("Schedule", schedule),
+		...renderNested(schedule, "schedules."),
+		...renderNested(project, "projects."),
+		renderSection("Account", account),
+		...renderNested(account, "accounts."),
 		renderSection("Agent", agent, kinds),
 		...renderNested(agent, ""),
 		renderSection("Adapter", adapter),
@@ -219,6 +226,12 @@ function typeOf(outline: Outline): string {
 			return "adapter";
 		case "json":
 			return "JSON, as a string";
+		case "data":
+			return "any value";
+		case "cron":
+			return "cron expression";
+		case "timezone":
+			return "time zone";
 		case "file_name":
 			return "file name";
 		case "env_name":

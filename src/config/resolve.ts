@@ -3,22 +3,28 @@
 import type { UsageLimitSettings } from "../core/account.js";
 import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
+import type { DailyBudget, SharedBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
+import { DEFAULT_HEALTH } from "../core/health.js";
 import type { RetrySettings } from "../core/retry.js";
 import type { StallSettings } from "../core/stall.js";
 import type { AgentKind } from "../core/states.js";
 import type { TurnRetrySettings } from "../core/turn-retry.js";
 import type { Variables } from "./expand.js";
 import { fullId } from "./full-id.js";
+import { reportsTokens } from "./known-adapters.js";
 import { type Folders, resolvePath } from "./paths.js";
-import type { AgentSettings } from "./schema.js";
+import type { AgentSettings, ScheduleSettings } from "./schema.js";
 import type {
 	AgentSpec,
 	CallSpec,
 	DependencySpec,
 	FleetSpec,
+	HealthSpec,
 	LimitsSpec,
 	ReadySpec,
+	ScheduleAction,
+	ScheduleSpec,
 	SessionSpec,
 	WorkerSpec,
 } from "./spec.js";
@@ -31,6 +37,8 @@ export interface AgentPlace {
 	readonly projectCwd: string | undefined;
 	/** The custom adapter with this name; null for a built-in one. */
 	readonly profile: AdapterProfile | null;
+	/** The budgets of its project and its account. */
+	readonly sharedBudgets?: readonly SharedBudget[];
 	/** The caller's shell, for `pass_env`. */
 	readonly shell?: Variables;
 }
@@ -56,9 +64,12 @@ const RESOLVE_BY_KIND: Readonly<
 		stall: stallOf(settings.stall),
 		startTimeoutMs: settings.start_timeout ?? null,
 		turnRetry: turnRetryOf(settings.turn_retry),
+		...(settings.hibernate === undefined
+			? {}
+			: { hibernate: { afterMs: settings.hibernate.after } }),
 		...limitedOf(settings),
 		onCleanExit: settings.on_clean_exit,
-		...budgetOf(settings.budget),
+		...budgetsOf(place, settings),
 		...lastingOf(place, settings),
 	}),
 	worker: (place, settings, folders): WorkerSpec => ({
@@ -73,7 +84,7 @@ const RESOLVE_BY_KIND: Readonly<
 	}),
 	call: (place, settings, folders): CallSpec => ({
 		...commonOf("call", place, settings, folders),
-		...budgetOf(settings.budget),
+		...budgetsOf(place, settings),
 		...limitedOf(settings),
 		...answeringOf(settings),
 	}),
@@ -139,11 +150,44 @@ export function keepPassed(before: FleetSpec, after: FleetSpec): FleetSpec {
 	return { ...after, agents };
 }
 
+/** The spec of one schedule, deeply frozen. Its settings name exactly one time and one action. */
+export function resolveSchedule(
+	{ project, name }: Pick<AgentPlace, "project" | "name">,
+	settings: ScheduleSettings,
+	folders: Folders,
+): ScheduleSpec {
+	return deepFreeze({
+		...{ id: `${project}:${name}`, project, name },
+		cron: settings.cron ?? null,
+		everyMs: settings.every ?? null,
+		timezone: settings.timezone ?? null,
+		action: scheduleActionOf(project, settings, folders),
+		overlap: settings.overlap,
+		jitterMs: settings.jitter,
+		catchUp: settings.catch_up,
+	});
+}
+
+function scheduleActionOf(
+	project: string,
+	{ send, call, plan, restart }: ScheduleSettings,
+	folders: Folders,
+): ScheduleAction {
+	if (send !== undefined) return { ...send, type: "send", agent: fullId(send.agent, project) };
+	if (call !== undefined) {
+		const payload = call.payload === undefined ? null : JSON.stringify(call.payload);
+		return { type: "call", agent: fullId(call.agent, project), action: call.action, payload };
+	}
+	if (plan !== undefined) return { type: "plan", file: resolvePath(plan, folders) };
+	return { type: "restart", agent: fullId(restart ?? "", project) };
+}
+
 function lastingOf({ project }: AgentPlace, settings: AgentSettings) {
 	return {
 		drain: { timeoutMs: settings.drain.timeout },
 		dependsOn: dependsOnOf(settings.depends_on, project),
 		ready: settings.ready === undefined ? null : readyOf(settings.ready),
+		...(settings.health === undefined ? {} : { health: healthOf(settings.health) }),
 		crashPolicy: crashPolicyOf(settings.crash_policy),
 	};
 }
@@ -210,6 +254,20 @@ function readyOf({
 	};
 }
 
+function healthOf(health: NonNullable<AgentSettings["health"]>): HealthSpec {
+	return {
+		http: health.http ?? null,
+		port: health.port ?? null,
+		command: health.command ?? null,
+		everyMs: health.every,
+		timeoutMs: health.timeout ?? Math.min(DEFAULT_HEALTH.timeoutMs, health.every),
+		failures: health.failures,
+		startPeriodMs: health.start_period,
+		action: health.action,
+		interruptTurn: health.interrupt_turn,
+	};
+}
+
 function usageLimitOf(limit: AgentSettings["usage_limit"]): UsageLimitSettings {
 	return {
 		autoResume: limit.auto_resume,
@@ -218,10 +276,14 @@ function usageLimitOf(limit: AgentSettings["usage_limit"]): UsageLimitSettings {
 	};
 }
 
-function budgetOf(budget: AgentSettings["budget"]) {
-	if (budget === undefined) return {};
-	const { usd_per_day: usd, tokens_per_day: tokens } = budget;
-	return { budget: { usdPerDay: usd ?? null, tokensPerDay: tokens ?? null } };
+/** Left out if not set: a spec of an earlier version must not look changed. */
+function budgetsOf({ sharedBudgets = [] }: AgentPlace, { budget, adapter }: AgentSettings) {
+	const shared = reportsTokens(adapter) && sharedBudgets.length > 0 ? { sharedBudgets } : {};
+	return budget === undefined ? shared : { budget: budgetOf(budget), ...shared };
+}
+
+export function budgetOf(budget: NonNullable<AgentSettings["budget"]>): DailyBudget {
+	return { usdPerDay: budget.usd_per_day ?? null, tokensPerDay: budget.tokens_per_day ?? null };
 }
 
 function limitsOf({ memory, cpu, pids }: AgentSettings["limits"]): LimitsSpec {

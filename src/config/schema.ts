@@ -8,7 +8,9 @@ import type { z } from "zod";
 import { DEFAULT_USAGE_LIMIT } from "../core/account.js";
 import { DEFAULT_BREAKER } from "../core/breaker.js";
 import { DEFAULT_CRASH_POLICY, FAILURE_CHOICES, HALT_CHOICES } from "../core/crash-state.js";
+import { DEFAULT_HEALTH, HEALTH_ACTIONS } from "../core/health.js";
 import { DEFAULT_RETRY } from "../core/retry.js";
+import { CATCH_UP_CHOICES, OVERLAP_CHOICES } from "../core/schedule.js";
 import { DEFAULT_NUDGE, STALL_STEPS } from "../core/stall.js";
 import {
 	ADAPTERS,
@@ -29,6 +31,8 @@ import {
 	argv,
 	choice,
 	count,
+	cron,
+	data,
 	dependencies,
 	duration,
 	envMap,
@@ -42,9 +46,11 @@ import {
 	path,
 	pattern,
 	percent,
+	reference,
 	section,
 	size,
 	text,
+	timezone,
 	url,
 	version,
 } from "./values.js";
@@ -167,6 +173,51 @@ const ready = section(
 	},
 );
 
+const health = section(
+	"A check of a running agent, repeated once it is ready. Set exactly one of `http`, `port` and `command`.",
+	{
+		http: url(
+			"A GET request to this URL gets a status from 200 to 399. Redirects are not followed.",
+		).optional(),
+		port: count("A process accepts connections on this TCP port of the host.", {
+			max: 65_535,
+		}).optional(),
+		command: argv(
+			"This program, run in the agent's working directory and with its environment, exits with 0.",
+		).optional(),
+		every: duration("The time between two checks.", { positive: true }).prefault(
+			renderDuration(DEFAULT_HEALTH.everyMs),
+		),
+		timeout: duration(
+			"How long one check may take. A check that takes longer has failed, and its process tree is killed. If not set: 10s, or `every` if that is shorter.",
+			{ positive: true },
+		).optional(),
+		failures: count("This many failed checks in a row make the agent unhealthy.").prefault(
+			DEFAULT_HEALTH.failures,
+		),
+		start_period: duration(
+			"Failed checks in this time after the start do not count, until one has succeeded.",
+		).prefault(renderDuration(DEFAULT_HEALTH.startPeriodMs)),
+		action: choice(
+			"What Reeve does with an unhealthy agent. `notify` reports it. `restart` also stops it within `drain.timeout`, and `crash_policy` decides about the restart as after a crash.",
+			HEALTH_ACTIONS,
+		).prefault(DEFAULT_HEALTH.action),
+		interrupt_turn: flag(
+			"Whether `restart` may interrupt an agent CLI in the middle of a turn. Otherwise the restart waits until the CLI is idle. Programs whose activity Reeve cannot observe are restarted at once.",
+		).prefault(DEFAULT_HEALTH.interruptTurn),
+	},
+);
+
+const hibernate = section(
+	"When an idle agent CLI hibernates: its process is stopped, which frees its memory, and the next message, attach, schedule or `reeve up` starts it again with its conversation. Needs an adapter that can resume a conversation. Off unless set.",
+	{
+		after: duration(
+			"How long the agent must have been idle: no turn, message, question, draft, attached terminal or running tool.",
+			{ positive: true },
+		),
+	},
+);
+
 const stall = section("When a busy agent CLI counts as stalled, and what Reeve does then.", {
 	after: duration(
 		"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools, no data of an answer from the network (on Linux). While Reeve knows that a tool is running, it waits.",
@@ -224,6 +275,22 @@ const dailyBudget = section(
 	},
 );
 
+export const sharedBudget = section(
+	"What the agents may use together per day (local time of the host). When it is used up, their sessions are stopped until the next day and their calls are refused. Agents whose CLI does not report its usage neither count nor stop. No limit unless set.",
+	{
+		usd_per_day: amount(
+			"Cost in US dollars. It counts the cost that CLIs report: `opencode`, `pi`, and calls to `claude`.",
+		).optional(),
+		tokens_per_day: count("Tokens of all kinds, including cached tokens.", {
+			max: TOKENS_MAX,
+		}).optional(),
+	},
+);
+
+const account = section("One account that agents name with `account`.", {
+	budget: sharedBudget.optional(),
+});
+
 const workers = section("How many processes serve a worker agent.", {
 	min: count("Processes to keep running when there are no requests.", { min: 0 }).prefault(1),
 	max: count("The largest number of processes.").prefault(1),
@@ -276,6 +343,7 @@ const agentKeys = {
 	).optional(),
 	stall: stall.prefault({}),
 	turn_retry: turnRetry.prefault({}),
+	hibernate: hibernate.optional(),
 	account: accountName(
 		"The account that its CLI is logged in to. A usage limit that one agent hits parks all agents of the same account. If not set, the agent has its own account.",
 	).optional(),
@@ -294,6 +362,7 @@ const agentKeys = {
 		DEPENDENCY_CONDITIONS,
 	).prefault([]),
 	ready: ready.optional(),
+	health: health.optional(),
 	crash_policy: crashPolicy.prefault({}),
 	timeout: duration(
 		"How long one attempt may take, from starting the process to reading its response.",
@@ -320,11 +389,55 @@ export type AgentKey = keyof typeof agentKeys;
 
 export const agentSchema = section("One agent.", agentKeys);
 
+const AN_AGENT = "`name` for an agent of the same project, or `project:name`.";
+
+const schedule = section(
+	"Something that Reeve does at certain times. Set exactly one of `cron` and `every`, and exactly one of `send`, `call`, `plan` and `restart`.",
+	{
+		cron: cron(
+			"When it happens: minute, hour, day of the month, month and day of the week. A time that a clock change skips happens right after the change; a time that comes twice happens once.",
+		).optional(),
+		timezone: timezone("The time zone of `cron`. If not set, the one of the daemon.").optional(),
+		every: duration(
+			"How often it happens, at least `1s`, counted from when the schedule was added.",
+			{
+				positive: true,
+			},
+		).optional(),
+		send: section("Sends a message to a session. It is delivered when the agent is ready.", {
+			agent: reference(AN_AGENT),
+			message: text("The message."),
+		}).optional(),
+		call: section("Calls a call or worker agent, as a task.", {
+			agent: reference(AN_AGENT),
+			action: text("The action."),
+			payload: data("The payload.").optional(),
+		}).optional(),
+		plan: path("Runs this plan file, relative to the fleet file. It is read each time.").optional(),
+		restart: reference(
+			`Restarts this session or worker, and starts it if it has completed: ${AN_AGENT}`,
+		).optional(),
+		overlap: choice(
+			"What happens if the previous slot is still running: `skip` this one, `queue` it until the previous one has ended, or `replace` the previous one, which is cancelled. A message is running until it is delivered and the turn that it started is over.",
+			OVERLAP_CHOICES,
+		).prefault("skip"),
+		jitter: duration(
+			"Each slot is delayed by a random time up to this one, so that schedules do not all start at the same moment.",
+		).prefault("0s"),
+		catch_up: choice(
+			"What happens after the daemon was down or the host asleep: `none` skips slots that are more than a minute late, `once` fires the last one late. Earlier ones never fire.",
+			CATCH_UP_CHOICES,
+		).prefault("none"),
+	},
+);
+
 const project = section("One project: agents that belong together.", {
 	cwd: path(
 		"The working directory of its agents, relative to the fleet file. If not set, the fleet file's directory.",
 	).optional(),
+	budget: sharedBudget.optional(),
 	agents: idMap("The project's agents by name.", agentSchema),
+	schedules: idMap("The project's schedules by name.", schedule).optional(),
 });
 
 export const fleetSchema = section("The agents that Reeve runs.", {
@@ -334,8 +447,16 @@ export const fleetSchema = section("The agents that Reeve runs.", {
 		agentKeys,
 	).optional(),
 	adapters: idMap("Agent CLIs that are not built in, by name.", adapterSchema).optional(),
+	accounts: idMap(
+		"Accounts by name. A budget applies to the agents of this file, and counts the usage of all agents of the account.",
+		account,
+	).optional(),
 	projects: idMap("Projects by name.", project),
 });
+
+export const scheduleSchema = schedule;
+/** A schedule's keys with all defaults and parsed units. */
+export type ScheduleSettings = z.output<typeof schedule>;
 
 /** An agent's keys with all defaults and parsed units. */
 export type AgentSettings = z.output<typeof agentSchema>;

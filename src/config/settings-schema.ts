@@ -5,7 +5,7 @@
  */
 
 import type { z } from "zod";
-import { NOTICE_KINDS } from "../core/notice.js";
+import { ROUTE_KINDS } from "../core/notice.js";
 import { DEFAULT_RETENTION } from "../core/retention.js";
 import { renderDuration } from "../core/units.js";
 import { type Outline, outlineOf } from "./outline.js";
@@ -24,7 +24,7 @@ import {
 	url,
 } from "./values.js";
 
-export const NOTIFY_TYPES = ["webhook", "slack", "ntfy", "command", "desktop"] as const;
+export const NOTIFY_TYPES = ["webhook", "slack", "ntfy", "command", "desktop", "email"] as const;
 export type NotifyType = (typeof NOTIFY_TYPES)[number];
 
 const EVENTS_MAX = 100_000_000;
@@ -32,19 +32,27 @@ const EVENTS_MAX = 100_000_000;
 const notify = section("One route: which notifications are sent where.", {
 	name: name("Its name in events and for `reeve notify test`. Names are unique."),
 	type: choice(
-		"`webhook` posts the notification as JSON, `slack` and `ntfy` use the formats of those services, `command` runs a program with the notification as JSON on stdin, `desktop` shows it on this computer.",
+		"`webhook` posts the notification as JSON, `slack` and `ntfy` use the formats of those services, `command` runs a program with the notification as JSON on stdin, `desktop` shows it on this computer, `email` sends it over SMTP.",
 		NOTIFY_TYPES,
 	),
 	url: url("The URL to post to, for `webhook`, `slack` and `ntfy`.").optional(),
+	smtp: text(
+		"For `email`: the mail server, as `smtp://HOST:PORT` with STARTTLS (default port 587) or `smtps://HOST:PORT` with TLS (465). Without STARTTLS, mail is only sent to a server on this host.",
+	).optional(),
+	from: text("For `email`: the address of the sender.").optional(),
+	to: list("For `email`: the addresses of the receivers.", text("An address.")).optional(),
+	user: text(
+		"For `email`: the user name at the mail server; none if it needs no login.",
+	).optional(),
 	secret_file: path(
-		"For `webhook`: a file with a secret that signs each request (`x-reeve-signature`). Paths are relative to the daemon's home.",
+		"For `webhook`: a file with a secret that signs each request (`x-reeve-signature`). For `email`: a file with the password. Paths are relative to the daemon's home.",
 	).optional(),
 	argv: argv(
 		"For `command`: the program and its arguments. It is not run through a shell.",
 	).optional(),
 	kinds: list(
-		"Only these kinds of notifications. All if not set.",
-		choice("A kind.", NOTICE_KINDS),
+		"Only these kinds of notifications: single kinds, `needs_you` for all that wait for a person, or `budget` for `budget_low` and `over_budget`. All if not set.",
+		choice("A kind, or a group of kinds.", ROUTE_KINDS),
 	).optional(),
 	agents: list(
 		"Only notifications about these agents or projects. All if not set.",

@@ -15,7 +15,9 @@ import {
 	TURN_ENDS,
 } from "../core/adapter.js";
 import { FAILURE_CHOICES, HALT_CHOICES } from "../core/crash-state.js";
+import { HEALTH_ACTIONS } from "../core/health.js";
 import { toCamelKeys, toSnakeKeys } from "../core/key-case.js";
+import { CATCH_UP_CHOICES, OVERLAP_CHOICES } from "../core/schedule.js";
 import { STALL_STEPS } from "../core/stall.js";
 import {
 	ACTIVITIES,
@@ -25,7 +27,7 @@ import {
 	EXTRA_OUTPUT_CHOICES,
 	TMPDIR_CHOICES,
 } from "../core/states.js";
-import type { AgentSpec, FleetSpec } from "./spec.js";
+import type { AgentSpec, FleetSpec, ScheduleSpec } from "./spec.js";
 
 const texts = z.array(z.string()).readonly();
 const count = z.number().min(0);
@@ -192,6 +194,20 @@ const lasting = {
 		})
 		.readonly()
 		.nullable(),
+	health: z
+		.object({
+			http: z.string().nullable(),
+			port: count.nullable(),
+			command: texts.nullable(),
+			every_ms: count,
+			timeout_ms: count,
+			failures: count,
+			start_period_ms: count,
+			action: z.enum(HEALTH_ACTIONS),
+			interrupt_turn: z.boolean(),
+		})
+		.readonly()
+		.optional(),
 	crash_policy: crashPolicySchema,
 };
 
@@ -215,6 +231,19 @@ const answering = {
 const limited = {
 	budget: z
 		.object({ usd_per_day: count.nullable(), tokens_per_day: count.nullable() })
+		.readonly()
+		.exactOptional(),
+	shared_budgets: z
+		.array(
+			z
+				.object({
+					of: z.enum(["project", "account"]),
+					name: z.string(),
+					usd_per_day: count.nullable(),
+					tokens_per_day: count.nullable(),
+				})
+				.readonly(),
+		)
 		.readonly()
 		.exactOptional(),
 	account: z.string().nullable(),
@@ -255,6 +284,7 @@ const agent = z
 				})
 				.readonly()
 				.optional(),
+			hibernate: z.object({ after_ms: count }).readonly().optional(),
 			on_clean_exit: z.enum(CLEAN_EXIT_CHOICES),
 		}),
 		z.object({
@@ -268,10 +298,47 @@ const agent = z
 	])
 	.meta({ id: "AgentSpec" });
 
+const scheduleAction = z.discriminatedUnion("type", [
+	z.object({ type: z.literal("send"), agent: z.string(), message: z.string() }).readonly(),
+	z
+		.object({
+			type: z.literal("call"),
+			agent: z.string(),
+			action: z.string(),
+			payload: z.string().nullable().describe("as JSON; null for none"),
+		})
+		.readonly(),
+	z
+		.object({
+			type: z.literal("plan"),
+			file: z.string().describe("absolute path of the plan file"),
+		})
+		.readonly(),
+	z.object({ type: z.literal("restart"), agent: z.string() }).readonly(),
+]);
+
+/** The keys of a schedule, as the API shows them too. */
+export const scheduleShape = {
+	id: z.string().min(1).describe("`project:name`"),
+	cron: z.string().nullable().describe("null if `every_ms` is set"),
+	every_ms: count.nullable(),
+	timezone: z.string().nullable().describe("null for the time zone of the daemon"),
+	action: scheduleAction,
+	overlap: z.enum(OVERLAP_CHOICES),
+	jitter_ms: count,
+	catch_up: z.enum(CATCH_UP_CHOICES),
+};
+
+const schedule = z
+	.object({ ...scheduleShape, project: z.string(), name: z.string() })
+	.readonly()
+	.meta({ id: "ScheduleSpec" });
+
 export const fleetSchema = z
 	.object({
 		file: z.string().min(1).describe("absolute path of the fleet file"),
 		agents: z.array(agent).readonly(),
+		schedules: z.array(schedule).readonly().exactOptional(),
 	})
 	.readonly()
 	.meta({ id: "FleetSpec" })
@@ -298,4 +365,19 @@ export function readStoredSpec(stored: unknown): {
 	const parsed = agent.safeParse(toSnakeKeys(stored));
 	if (parsed.success) return { spec: toCamelKeys(parsed.data), problem: null };
 	return { spec: toCamelKeys(stored) as AgentSpec, problem: z.prettifyError(parsed.error) };
+}
+
+/** A schedule for the store, and back; null with the problem if it cannot be read. */
+export function renderStoredSchedule(spec: ScheduleSpec): unknown {
+	return toSnakeKeys(spec);
+}
+
+export function readStoredSchedule(
+	stored: unknown,
+):
+	| { readonly spec: ScheduleSpec; readonly problem: null }
+	| { readonly spec: null; readonly problem: string } {
+	const parsed = schedule.safeParse(stored);
+	if (parsed.success) return { spec: toCamelKeys(parsed.data), problem: null };
+	return { spec: null, problem: z.prettifyError(parsed.error) };
 }

@@ -6,9 +6,12 @@
 import type { UsageLimitSettings } from "../core/account.js";
 import type { AdapterProfile } from "../core/adapter.js";
 import type { BreakerSettings } from "../core/breaker.js";
-import type { DailyBudget } from "../core/budget.js";
+import type { DailyBudget, SharedBudget } from "../core/budget.js";
 import type { CrashPolicySettings } from "../core/crash-state.js";
+import type { HealthSettings } from "../core/health.js";
+import type { HibernationSettings } from "../core/hibernation.js";
 import type { RetrySettings } from "../core/retry.js";
+import type { CatchUp, Overlap } from "../core/schedule.js";
 import type { StallSettings } from "../core/stall.js";
 import type {
 	Backend,
@@ -63,6 +66,15 @@ export interface ReadySpec {
 	readonly delayMs: number | null;
 }
 
+/** A repeated check of a running agent. One of `http`, `port` and `command` is set. */
+export interface HealthSpec extends HealthSettings {
+	readonly http: string | null;
+	readonly port: number | null;
+	readonly command: readonly string[] | null;
+	readonly everyMs: number;
+	readonly timeoutMs: number;
+}
+
 /** An agent that must be ready, by its full id; or one that must be in another state. */
 export type DependencySpec =
 	| string
@@ -74,6 +86,8 @@ interface LastingSpec {
 	readonly dependsOn: readonly DependencySpec[];
 	/** Null: ready as soon as it runs. */
 	readonly ready: ReadySpec | null;
+	/** Omitted without a check. */
+	readonly health?: HealthSpec | undefined;
 	readonly crashPolicy: CrashPolicySettings;
 }
 
@@ -94,6 +108,8 @@ interface AnsweringSpec {
 interface BudgetedSpec {
 	/** Omitted without a limit. */
 	readonly budget?: DailyBudget;
+	/** The budgets of its project and its account; omitted if there are none. */
+	readonly sharedBudgets?: readonly SharedBudget[];
 }
 
 interface LimitedSpec {
@@ -114,6 +130,8 @@ export interface SessionSpec extends CommonSpec, LastingSpec, BudgetedSpec, Limi
 	readonly startTimeoutMs?: number | null | undefined;
 	/** Undefined in a spec stored by an older daemon. */
 	readonly turnRetry?: TurnRetrySettings | undefined;
+	/** Omitted if it never hibernates. */
+	readonly hibernate?: HibernationSettings | undefined;
 	readonly onCleanExit: OnCleanExit;
 }
 
@@ -130,9 +148,40 @@ export interface CallSpec extends CommonSpec, AnsweringSpec, BudgetedSpec, Limit
 export type AccountedSpec = SessionSpec | CallSpec;
 export type AgentSpec = SessionSpec | WorkerSpec | CallSpec;
 
+/** The action of a schedule. The payload is JSON, since its keys belong to the user. */
+export type ScheduleAction =
+	| { readonly type: "send"; readonly agent: string; readonly message: string }
+	| {
+			readonly type: "call";
+			readonly agent: string;
+			readonly action: string;
+			readonly payload: string | null;
+	  }
+	/** An absolute path. */
+	| { readonly type: "plan"; readonly file: string }
+	| { readonly type: "restart"; readonly agent: string };
+
+export interface ScheduleSpec {
+	/** `project:name`. */
+	readonly id: string;
+	readonly project: string;
+	readonly name: string;
+	/** One of `cron` and `everyMs` is set. */
+	readonly cron: string | null;
+	readonly everyMs: number | null;
+	/** Null: the time zone of the daemon. */
+	readonly timezone: string | null;
+	readonly action: ScheduleAction;
+	readonly overlap: Overlap;
+	readonly jitterMs: number;
+	readonly catchUp: CatchUp;
+}
+
 export interface FleetSpec {
 	/** The fleet file, absolute. */
 	readonly file: string;
 	/** In file order. */
 	readonly agents: readonly AgentSpec[];
+	/** In file order. Omitted by clients of earlier versions. */
+	readonly schedules?: readonly ScheduleSpec[];
 }

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { parseListen } from "../core/listen.js";
 import { patternProblem } from "../core/pattern.js";
 import { DURATION_PATTERN, parseDuration, parseSize, SIZE_PATTERN } from "../core/units.js";
+import { cronProblem, isTimezone } from "./cron.js";
 
 export type LeafType =
 	| "duration"
@@ -30,6 +31,9 @@ export type LeafType =
 	| "account"
 	| "hours"
 	| "json"
+	| "data"
+	| "cron"
+	| "timezone"
 	| "name"
 	| "address"
 	| "url"
@@ -151,7 +155,7 @@ export function fileName(description: string) {
 }
 
 /** Another agent: `name` in the same project, or `project:name`. */
-function reference(description: string) {
+export function reference(description: string) {
 	return leaf("reference", description, z.string().regex(REFERENCE_PATTERN));
 }
 
@@ -220,6 +224,25 @@ function isJson(written: string): boolean {
 	} catch {
 		return false;
 	}
+}
+
+/** Any value, written as YAML. */
+export function data(description: string) {
+	return leaf("data", description, z.unknown());
+}
+
+/** A cron expression with five fields, and at least one slot. */
+export function cron(description: string) {
+	return leaf(
+		"cron",
+		description,
+		z.string().refine((text) => cronProblem(text) === null),
+	);
+}
+
+/** The name of a time zone, such as `Europe/Berlin`. */
+export function timezone(description: string) {
+	return leaf("timezone", description, z.string().refine(isTimezone));
 }
 
 /** The name of a variable that is not reserved. */

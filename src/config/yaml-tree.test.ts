@@ -86,7 +86,7 @@ describe("parseYaml", () => {
 		expect(finding?.hint).toBe("it is already defined at line 1, column 1: keep one of them");
 	});
 
-	it("A6: takes a file that unfolds without end for a mistake", () => {
+	it("A6: reports a file that expands without a limit as an error", () => {
 		const names = [..."abcdefghijkl"];
 		const bomb = names.map((name, index) => {
 			const before = index === 0 ? "1" : `*${names[index - 1]}`;

@@ -1,6 +1,6 @@
 /**
  * Parses YAML 1.2 into a tree with positions, and expands variables. It walks the parser's nodes
- * itself: an alias counts for everything it expands to, so a file that expands without end is an error
+ * itself: an alias counts for everything it expands to, so a file that expands without a limit is an error
  * and not a hang (A6), and a duplicate key is reported without hiding other problems.
  */
 

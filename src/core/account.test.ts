@@ -238,7 +238,7 @@ describe("the last turn", () => {
 		source: "screen",
 		atMs: 3,
 		failure: "usage_limit",
-		failedTurn: 3,
+		failedTurn: { askedAtMs: 3, failedAtMs: 3 },
 		detail: null,
 	} as const;
 	const unknown = { beganAtMs: null, afterLimit: false };
@@ -297,6 +297,28 @@ describe("the last turn", () => {
 			],
 			idle,
 			{ ...unknown, atMs: 5, afterLimit: true, limit: null },
+		],
+		[
+			"follows its own failed attempt at the limit, also when two records report its success",
+			[
+				{ ...sign, atMs: 1, prompt: "x" },
+				{ ...sign, atMs: 2, failure },
+				{ ...sign, atMs: 4, failure: null },
+				{ ...sign, failure: null },
+			],
+			idle,
+			{ atMs: 5, beganAtMs: 1, afterLimit: true, limit: null },
+		],
+		[
+			"follows a turn that did not hit the limit",
+			[
+				{ ...sign, atMs: 1, failure },
+				{ ...sign, atMs: 2, failure: null },
+				{ ...sign, atMs: 3, prompt: "x" },
+				{ ...sign, failure: null },
+			],
+			idle,
+			{ atMs: 5, beganAtMs: 3, afterLimit: false, limit: null },
 		],
 		["is not known", [sign], idle, null],
 		[

@@ -138,10 +138,16 @@ function latestReset(signs: readonly AgentSign[], atMs: number): number | null {
 
 /** A request follows a prompt or the end of a tool. */
 function goodTurn(before: readonly AgentSign[], { atMs }: AgentSign): Turn {
-	const begin = before.findLast(({ prompt, inTool }) => prompt !== undefined || inTool === false);
-	const outcome = before.findLast(({ failure }) => failure !== undefined);
+	const begin = before.findLastIndex(
+		({ prompt, inTool }) => prompt !== undefined || inTool === false,
+	);
+	// A hook and the record report the success of one turn.
+	const outcome = before.findLast(
+		({ failure }, index) =>
+			failure !== undefined && (begin < 0 || index < begin || failure !== null),
+	);
 	const afterLimit = outcome?.failure?.cause === "usage_limit";
-	return { atMs, beganAtMs: begin?.atMs ?? null, afterLimit, limit: null };
+	return { atMs, beganAtMs: before[begin]?.atMs ?? null, afterLimit, limit: null };
 }
 
 export interface LimitHit {

@@ -22,8 +22,7 @@ export interface KnownActivity {
 	 * unknown.
 	 */
 	readonly failure: TurnCause | null;
-	/** Identifies the failed turn by the time of its prompt, or of its failure if that is unknown. */
-	readonly failedTurn: number | null;
+	readonly failedTurn: FailedTurnTimes | null;
 	readonly detail: string | null;
 	/**
 	 * The requests that its CLI is retrying while busy; null if there are none or the CLI does not report
@@ -32,6 +31,13 @@ export interface KnownActivity {
 	readonly retrying?: Retrying | null;
 	/** Since when it has been busy without progress, in wall time; null if it is not stalled. */
 	readonly stalledSinceMs?: number | null;
+}
+
+/** When a turn that failed was submitted and failed, in wall time. */
+export interface FailedTurnTimes {
+	/** As far as known yet: the hook and the transcript may report the same prompt at different times. */
+	readonly askedAtMs: number;
+	readonly failedAtMs: number;
 }
 
 /** Consecutive failed requests of one turn. */
@@ -129,7 +135,8 @@ export function decideActivity(before: KnownActivity, facts: ActivityFacts): Kno
 	const failure = failed?.cause ?? limited;
 	const words = failed ? (outcome?.detail ?? null) : null;
 	const failedAtMs = failed && outcome !== null ? outcome.atMs : shown.atMs;
-	const failedTurn = failure === null ? null : askedAt(facts.signs, failedAtMs);
+	const askedAtMs = askedAt(facts.signs, failedAtMs);
+	const failedTurn = failure === null ? null : { askedAtMs, failedAtMs };
 	const detail = why ?? shown.detail ?? words;
 	return { ...shown, failure, failedTurn, detail, retrying };
 }
@@ -165,10 +172,7 @@ function decideRetrying(
 	};
 }
 
-/**
- * When the turn that failed at this time was submitted. A CLI may report several failed attempts of one
- * turn.
- */
+/** When the turn that failed at this time was submitted; the time of its failure if that is unknown. */
 function askedAt(signs: readonly AgentSign[], failedAtMs: number): number {
 	const asked = signs.findLast(({ prompt, atMs }) => prompt !== undefined && atMs <= failedAtMs);
 	return asked?.atMs ?? failedAtMs;
@@ -179,10 +183,10 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	const index = signs.findLastIndex(({ activity }) => activity !== undefined);
 	const sign = signs[index] ?? null;
 	// Later reports concern the same failure: an attempt that failed and is retried.
-	const told = signs
+	const latest = signs
 		.slice(index)
 		.findLast((each) => each.detail !== undefined && each.attempt === undefined);
-	const detail = told?.detail ?? null;
+	const detail = latest?.detail ?? null;
 	const shown = (activity: Activity): Shown => {
 		const isSame = before.source === "screen" && before.activity === activity;
 		return { activity, source: "screen", atMs: isSame ? before.atMs : nowMs, detail: null };
@@ -206,12 +210,12 @@ function decideShown(before: KnownActivity, facts: ActivityFacts, screen: Activi
 	const limit = lastLimit(signs, nowMs);
 	if (limit !== null && sign.activity === "ready" && screen !== "busy") return limit;
 	const agrees = screen === null || screen === "unknown" || screen === sign.activity;
-	const toldBetter = tellsTurnEnds && REPORTED_INSTEAD[sign.activity] === screen;
+	const isReplaced = tellsTurnEnds && REPORTED_INSTEAD[sign.activity] === screen;
 	// Some CLIs retry after a failed turn and only show it on their screen.
 	if (sign.activity === "ready" && sign.failure && screen === "busy") {
 		return { ...shown("busy"), detail };
 	}
-	if (agrees || toldBetter || nowMs - sign.atMs < SCREEN_LAG_MS) {
+	if (agrees || isReplaced || nowMs - sign.atMs < SCREEN_LAG_MS) {
 		const { activity, source, atMs } = sign;
 		return { activity, source, atMs, detail };
 	}

@@ -4,6 +4,7 @@ import { TURN_CAUSES } from "./adapter.js";
 import {
 	AGENT_STATUS_STATES,
 	type AgentStatusState,
+	ATTENTION_ORDER,
 	decideStatus,
 	STATUS_LOOKS,
 	STATUS_ROWS,
@@ -42,6 +43,8 @@ const RUNNING: StatusFacts = {
 	missing: [],
 	startedAtMs: 100,
 	stalledSinceMs: null,
+	unhealthySinceMs: null,
+	hibernatedSinceMs: null,
 	circuit: "closed",
 	circuitOpenUntilMs: null,
 	lastFailureAtMs: null,
@@ -65,10 +68,7 @@ const READY = {
 
 /** Facts that make each row fit, together with what the status then says. */
 const ROWS: Readonly<
-	Record<
-		Exclude<AgentStatusState, "hibernated">,
-		{ readonly facts: Partial<StatusFacts>; readonly says: object }
-	>
+	Record<AgentStatusState, { readonly facts: Partial<StatusFacts>; readonly says: object }>
 > = {
 	login_lost: {
 		facts: { policy: "halted", ...exit("auth") },
@@ -90,6 +90,10 @@ const ROWS: Readonly<
 	restarting: {
 		facts: { process: "stopped", nextStartAtMs: 700 },
 		says: { needsYou: false, untilMs: 700 },
+	},
+	hibernated: {
+		facts: { process: "stopped", hibernatedSinceMs: 80 },
+		says: { needsYou: false, sinceMs: 80 },
 	},
 	stopped: { facts: { desired: "down", process: "stopped" }, says: { needsYou: false } },
 	waits_for_dependency: {
@@ -127,9 +131,7 @@ const ROWS: Readonly<
 	unknown: { facts: { isAttended: true }, says: { needsYou: false } },
 };
 
-const TESTED = AGENT_STATUS_STATES.filter(
-	(state): state is keyof typeof ROWS => state !== "hibernated",
-);
+const TESTED = AGENT_STATUS_STATES;
 
 describe("the table of states", () => {
 	test.each(TESTED)("%s, with its reason and times", (state) => {
@@ -206,6 +208,12 @@ describe("the table of states", () => {
 
 	test("a circuit that lets a test request through, and a limit of a running agent", () => {
 		expect(decideStatus({ ...RUNNING, circuit: "half_open" }).state).toBe("degraded");
+		expect(decideStatus({ ...RUNNING, unhealthySinceMs: 70 })).toMatchObject({
+			...{ state: "degraded", sinceMs: 70 },
+		});
+		expect(decideStatus({ ...RUNNING, process: "stopped", unhealthySinceMs: 70 }).state).not.toBe(
+			"degraded",
+		);
 		const limited = { ...RUNNING, ...READY, activity: "rate_limited" as const, nextStartAtMs: 70 };
 		expect(decideStatus(limited)).toMatchObject({ state: "limited", sinceMs: 40, untilMs: 70 });
 	});
@@ -254,6 +262,8 @@ const anyFacts: fc.Arbitrary<StatusFacts> = fc.record({
 	missing: fc.array(fc.string(), { maxLength: 2 }),
 	startedAtMs: time,
 	stalledSinceMs: time,
+	unhealthySinceMs: time,
+	hibernatedSinceMs: time,
 	circuit: fc.constantFrom(...CIRCUIT_STATES),
 	circuitOpenUntilMs: time,
 	lastFailureAtMs: time,
@@ -279,4 +289,10 @@ test("any combination of facts has exactly one state: the first row that fits", 
 		}),
 		{ numRuns: 2_000 },
 	);
+});
+
+test("the order of attention has every state once, and what needs a person first", () => {
+	expect([...ATTENTION_ORDER].sort()).toEqual([...AGENT_STATUS_STATES].sort());
+	const needs = ATTENTION_ORDER.map((state) => STATUS_ROWS[state].needsYou === true);
+	expect(needs.lastIndexOf(true)).toBeLessThan(needs.indexOf(false));
 });

@@ -73,6 +73,10 @@ export interface StatusFacts {
 	readonly startedAtMs: number | null;
 	/** Since when it has been busy without progress; null if it is not stalled. */
 	readonly stalledSinceMs: number | null;
+	/** When it was stopped because it was idle; null if it was not. */
+	readonly hibernatedSinceMs: number | null;
+	/** Since when its health check fails too often; null if it does not. */
+	readonly unhealthySinceMs: number | null;
 	readonly circuit: CircuitState;
 	readonly circuitOpenUntilMs: number | null;
 	readonly lastFailureAtMs: number | null;
@@ -171,8 +175,10 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 		since: exitAt,
 		until: ({ nextStartAtMs }) => nextStartAtMs,
 	},
-	// Reserved: no agent hibernates yet.
-	hibernated: { when: () => false },
+	hibernated: {
+		when: (facts) => isUp(facts) && facts.process === "stopped" && facts.hibernatedSinceMs !== null,
+		since: ({ hibernatedSinceMs }) => hibernatedSinceMs,
+	},
 	completed: { when: ({ hasCompleted }) => hasCompleted, since: exitAt },
 	stopped: {
 		when: (facts) => !isUp(facts) && (facts.process === "stopped" || isOnCall(facts)),
@@ -208,9 +214,9 @@ export const STATUS_ROWS: Readonly<Record<AgentStatusState, Row>> = {
 	degraded: {
 		when: (facts) =>
 			(facts.policy === "degraded" && isRunning(facts)) ||
-			(isRunning(facts) && needsFix(facts.turnFailure)) ||
+			(isRunning(facts) && (needsFix(facts.turnFailure) || facts.unhealthySinceMs !== null)) ||
 			facts.circuit === "half_open",
-		since: startedAt,
+		since: (facts) => facts.unhealthySinceMs ?? startedAt(facts),
 	},
 	working: {
 		when: (facts) => (isRunning(facts) && facts.activity === "busy") || facts.callsRunning > 0,
@@ -259,6 +265,14 @@ export function decideStatus(facts: StatusFacts): AgentStatus {
 		source: row.isReported ? source : null,
 	};
 }
+
+/** States by urgency: questions, then failures, then finished turns, then waits, then work. */
+export const ATTENTION_ORDER: readonly AgentStatusState[] = [
+	...(["asks_permission", "asks_you", "ended", "login_lost", "halted", "over_budget"] as const),
+	...(["circuit_open", "stalled", "dead_letters", "finished", "degraded", "restarting"] as const),
+	...(["limited", "waits_for_dependency", "starting", "stopping", "working", "ready"] as const),
+	...(["running", "unknown", "hibernated", "completed", "stopped"] as const),
+];
 
 export type StatusTone = "red" | "amber" | "blue" | "green" | "grey";
 

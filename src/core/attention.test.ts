@@ -46,21 +46,32 @@ describe("a person is notified", () => {
 		expect(look({ ...failedOnce, nowMs: 0 }, { ...failedOnce, nowMs: 900_000 })).toEqual(["", ""]);
 	});
 
+	const turn = (askedAtMs: number, failedAtMs: number) => ({
+		failedTurn: { askedAtMs, failedAtMs },
+	});
+
 	it("that a turn has failed, once for each that did", () => {
-		const failed = { failedTurn: 1 };
-		const next = { failedTurn: 2 };
+		const failed = turn(1, 2);
+		const next = turn(3, 4);
 		expect(look({}, failed, failed, {}, next)).toEqual(["", "failed", "", "", "failed"]);
 		expect(look(failed, next)).toEqual(["failed", "failed"]);
 	});
 
 	it("of a turn that its CLI tries again once, not once for each try", () => {
-		const failed = { failedTurn: 1 };
+		const failed = turn(1, 2);
 		expect(look(failed, {}, failed, {}, failed)).toEqual(["failed", "", "", "", ""]);
 	});
 
+	it("once of a turn whose prompt or failure is found in a second record later", () => {
+		expect(look(turn(1, 5), turn(4, 5))).toEqual(["failed", ""]);
+		expect(look(turn(1, 5), turn(4, 6), turn(4, 7))).toEqual(["failed", "", ""]);
+		// Without a known prompt, each failure is a turn.
+		expect(look(turn(5, 5), turn(5, 5), turn(7, 7))).toEqual(["failed", "", "failed"]);
+	});
+
 	it("not again of a turn that failed under an earlier daemon", () => {
-		const old = { failedTurn: 1, isAdopted: true };
-		const next = { failedTurn: 2, isAdopted: true };
+		const old = { ...turn(1, 2), isAdopted: true };
+		const next = { ...turn(3, 4), isAdopted: true };
 		expect(look(old, old, { isAdopted: true }, next)).toEqual(["", "", "", "failed"]);
 	});
 });

@@ -1,6 +1,6 @@
 /** When to notify a person about an agent: it asks a question, or its turn has failed. */
 
-import type { Retrying } from "./activity.js";
+import type { FailedTurnTimes, Retrying } from "./activity.js";
 import type { TurnCause } from "./adapter.js";
 import type { Activity } from "./states.js";
 
@@ -15,7 +15,7 @@ export interface AttentionState {
 	/** Whether that was reported. */
 	readonly isReported: boolean;
 	/** The last failed turn, as of the previous check; undefined before the first check. */
-	readonly failedTurn: number | null | undefined;
+	readonly failedTurn: FailedTurnTimes | null | undefined;
 	/** Start of the retries that were reported last. */
 	readonly retryingSinceMs?: number | null;
 }
@@ -28,7 +28,7 @@ export const NO_ATTENTION: AttentionState = Object.freeze({
 
 export interface AttentionFacts {
 	readonly activity: Activity;
-	readonly failedTurn: number | null;
+	readonly failedTurn: FailedTurnTimes | null;
 	/** The requests that its CLI is retrying; null if there are none. */
 	readonly retrying?: Pick<Retrying, "sinceMs" | "lastMs"> | null;
 	/** Whether the turn may have failed under an earlier daemon, which reported it. */
@@ -50,11 +50,11 @@ export function decideAttention(
 	readonly failed: boolean;
 	readonly retries: boolean;
 } {
-	const { nowMs, isAdopted } = facts;
+	const { nowMs } = facts;
 	const isAsking = facts.activity === "waiting_input";
 	const sinceMs = isAsking ? (asksSinceMs ?? nowMs) : null;
 	const asks = sinceMs !== null && !(isReported && isAsking) && nowMs - sinceMs >= ASKS_FOR_MS;
-	const isNew = facts.failedTurn !== failedTurn && !(failedTurn === undefined && isAdopted);
+	const failed = isNewFailure(failedTurn, facts);
 	// A retried turn is still the same turn.
 	const lastFailed = facts.failedTurn ?? failedTurn ?? null;
 	const { retrying = null } = facts;
@@ -69,7 +69,20 @@ export function decideAttention(
 			retryingSinceMs: retries ? (retrying?.sinceMs ?? null) : reported,
 		},
 		asks,
-		failed: facts.failedTurn !== null && isNew,
+		failed,
 		retries,
 	};
+}
+
+/**
+ * A turn that was submitted after the last known failure. A CLI may report several failures of one turn, and its
+ * prompt in several places, one of them read later than the failure.
+ */
+function isNewFailure(
+	last: AttentionState["failedTurn"],
+	{ failedTurn, isAdopted }: AttentionFacts,
+): boolean {
+	if (failedTurn === null) return false;
+	if (last === undefined) return !isAdopted;
+	return last === null || failedTurn.askedAtMs > last.failedAtMs;
 }

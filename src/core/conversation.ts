@@ -85,10 +85,10 @@ export function isConversationGone(
 	{ conversation }: AdapterProfile,
 	resumed: boolean,
 	{ askedBy, code, signal, uptimeMs }: Pick<ExitReport, "askedBy" | "code" | "signal" | "uptimeMs">,
-	lastWords: string,
+	lastOutput: string,
 ): boolean {
 	if (!resumed || askedBy !== null || signal !== null || code === 0) return false;
 	if (uptimeMs > GONE_WITHIN_MS) return false;
 	const { gone } = conversation;
-	return gone.length === 0 || gone.some((pattern) => compilePattern(pattern).test(lastWords));
+	return gone.length === 0 || gone.some((pattern) => compilePattern(pattern).test(lastOutput));
 }

@@ -235,5 +235,6 @@ function countRecent(state: CrashState, uptimeMs: number, settings: CrashPolicyS
 
 function what(report: ExitReport): string {
 	if (report.cause === "start_timeout") return "the start timed out";
+	if (report.cause === "unhealthy") return `unhealthy after ${renderElapsed(report.uptimeMs)}`;
 	return `${renderExit(report)} after ${renderElapsed(report.uptimeMs)}`;
 }

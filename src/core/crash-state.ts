@@ -27,7 +27,7 @@ export interface CrashPolicySettings {
 	readonly budget: { readonly exits: number; readonly withinMs: number };
 	/** Exit codes that a restart cannot fix. */
 	readonly permanentExitCodes: readonly number[];
-	/** Whether a crash loop halts the agent, or is retried at the longest delay without end. */
+	/** Whether a crash loop halts the agent, or is retried forever at the longest delay. */
 	readonly halt: HaltChoice;
 	/** Whether an agent that failed is restarted. */
 	readonly onFailure: OnFailure;

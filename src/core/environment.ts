@@ -64,21 +64,3 @@ export function composeEnvironment(layers: readonly EnvLayer[]): readonly EnvVar
 export function valuesOf(variables: readonly EnvVariable[]): Record<string, string> {
 	return Object.fromEntries(variables.map(({ name, value }) => [name, value]));
 }
-
-const PROXIES = [
-	...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"],
-	...["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"],
-];
-
-/** Variables that agent CLIs commonly read from a user's shell, by adapter. */
-export const OFTEN_PASSED: Readonly<Record<string, readonly string[]>> = {
-	claude: [
-		...["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
-		...["CLAUDE_CODE_OAUTH_TOKEN", ...PROXIES],
-	],
-	codex: ["OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_HOME", ...PROXIES],
-	gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", ...PROXIES],
-	opencode: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", ...PROXIES],
-	pi: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", ...PROXIES],
-	aider: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", ...PROXIES],
-};

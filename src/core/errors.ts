@@ -129,6 +129,23 @@ export const ERRORS = {
 		cliExit: CLI_EXIT.failed,
 		retryable: false,
 	},
+	remote_not_found: {
+		meaning: "There is no remote with this name.",
+		hint: "`reeve remote ls` lists the remotes.",
+		...NOT_FOUND,
+	},
+	remote_exists: {
+		meaning: "There is a remote with this name already.",
+		hint: "Choose another name, or remove it first with `reeve remote rm NAME`.",
+		...CONFLICT,
+	},
+	remote_unreachable: {
+		meaning: "The daemon of a remote does not answer. Its agents may be running.",
+		hint: "`reeve remote ls` shows why. `reeve remote connect NAME` tries again at once.",
+		httpStatus: 503,
+		cliExit: CLI_EXIT.no_daemon,
+		retryable: true,
+	},
 	no_route: {
 		meaning: "The API has no such route.",
 		hint: "Client and daemon may have different versions. Restart the daemon with `reeve daemon restart`.",
@@ -260,6 +277,16 @@ export const ERRORS = {
 		meaning: "The home directory of Reeve, or the socket in it, belongs to another user.",
 		hint: "Run the command as its owner, or set REEVE_HOME to a directory that you own.",
 		...FORBIDDEN,
+	},
+	schedule_not_found: {
+		meaning: "There is no schedule with this id.",
+		hint: "`reeve schedule ls` lists them.",
+		...NOT_FOUND,
+	},
+	schedule_taken: {
+		meaning: "Another fleet file already defines a schedule with this id.",
+		hint: "Rename the project or the schedule in one of the two files.",
+		...CONFLICT,
 	},
 	agent_taken: {
 		meaning: "Another fleet file already defines an agent with this id.",

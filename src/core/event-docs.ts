@@ -9,6 +9,12 @@ type EventDocs = {
 	};
 };
 
+const SLOT_DOCS = {
+	schedule: "the schedule",
+	slot: "id of the slot",
+	slot_at: "time of the slot",
+} as const;
+
 export const EVENT_DOCS: EventDocs = {
 	"agent.added": {
 		meaning: "A fleet file added an agent.",
@@ -135,9 +141,14 @@ export const EVENT_DOCS: EventDocs = {
 			screen: "the last lines of its screen, with known secrets removed",
 		},
 	},
+	"agent.budget_low": {
+		meaning:
+			"An agent used 80 % of its daily budget, or of that of its project or account. Reported when it happens, once per budget and day.",
+		data: { reason: "usage and budget, as text", until: "when the budget resets" },
+	},
 	"agent.over_budget": {
 		meaning:
-			"An agent used up its daily budget: a session is stopped, calls are refused. Reported once a day.",
+			"An agent used up its daily budget, or that of its project or account: a session is stopped, calls are refused. Reported once a day for each agent that uses it up.",
 		data: { reason: "usage and budget, as text", until: "when the budget resets" },
 	},
 	"agent.drain_step": {
@@ -173,6 +184,33 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.ready": {
 		meaning: "The agent is ready. Agents that depend on it can start.",
 		data: { after_ms: "time from start to ready" },
+	},
+	"agent.hibernated": {
+		meaning: "An idle agent was stopped to free its memory. It is started again when it is needed.",
+		data: {
+			idle_ms: "how long it was idle",
+			freed_bytes: "the memory of its processes before; null if it is not known",
+		},
+	},
+	"agent.woken": {
+		meaning: "A hibernated agent is started again, with its conversation.",
+		data: {
+			by: "message, attach, operator (up, restart, resume, down), dependent (an agent that depends on it starts), settings (they have changed), or not_stopped: the daemon died during the stop and the process was still there, so the agent never hibernated",
+			asleep_ms: "how long ago it was decided that it hibernates",
+		},
+	},
+	"agent.unhealthy": {
+		meaning:
+			"The health check of an agent failed as often in a row as `health.failures` allows. Reported once until a check succeeds.",
+		data: {
+			error: "why the last check failed, as text",
+			failures: "how many checks failed in a row",
+			action: "notify, or restart: the agent is stopped, as soon as that interrupts no turn",
+		},
+	},
+	"agent.recovered": {
+		meaning: "The health check of an unhealthy agent succeeded again.",
+		data: { unhealthy_ms: "how long the agent was unhealthy" },
 	},
 	"agent.exited": {
 		meaning: "A run ended. This event contains the facts.",
@@ -313,6 +351,58 @@ export const EVENT_DOCS: EventDocs = {
 		data: { as: "the new task" },
 	},
 	"dead_letter.discarded": { meaning: "The operator discarded a dead letter.", data: {} },
+	"schedule.added": {
+		meaning: "A fleet file added a schedule.",
+		data: { schedule: "the schedule", fleet_file: "path of the fleet file" },
+	},
+	"schedule.changed": {
+		meaning: "A reload changed a schedule.",
+		data: { schedule: "the schedule" },
+	},
+	"schedule.removed": {
+		meaning: "A schedule was removed from its fleet file.",
+		data: { schedule: "the schedule" },
+	},
+	"schedule.fired": {
+		meaning: "A slot of a schedule fired: its action is stored and under way.",
+		data: {
+			...SLOT_DOCS,
+			action: "send, call, plan or restart",
+			started: "the id of the task, plan or message; the agent of a restart",
+			reason: "on time, how late, or on request",
+		},
+	},
+	"schedule.queued": {
+		meaning: "A slot waits until the previous one has ended.",
+		data: { ...SLOT_DOCS, reason: "what the previous slot still does" },
+	},
+	"schedule.skipped": {
+		meaning: "A slot did not fire, by a rule of its schedule.",
+		data: {
+			...SLOT_DOCS,
+			count: "how many slots were skipped together, from this one on",
+			reason: "the rule, as text",
+		},
+	},
+	"schedule.succeeded": {
+		meaning:
+			"What a slot had started has succeeded: the task or plan, the delivery of the message, or the restart.",
+		data: { ...SLOT_DOCS, reason: "the outcome, as text" },
+	},
+	"schedule.failed": {
+		meaning: "A slot could not fire, or what it had started has failed.",
+		data: { ...SLOT_DOCS, reason: "the reason, as text" },
+	},
+	"schedule.cancelled": {
+		meaning:
+			"What a slot had started was cancelled: by the operator, or by a later slot that replaced it.",
+		data: { ...SLOT_DOCS, reason: "the reason, as text" },
+	},
+	"schedule.paused": { meaning: "A schedule was paused.", data: { schedule: "the schedule" } },
+	"schedule.resumed": {
+		meaning: "A paused schedule was resumed.",
+		data: { schedule: "the schedule" },
+	},
 	"notification.failed": {
 		meaning: "A notification could not be delivered, even after several attempts.",
 		data: {
@@ -357,6 +447,18 @@ export const EVENT_DOCS: EventDocs = {
 			action: "what the daemon did, and the consequences",
 			kept_as: "where the damaged file was moved; null if the file was missing",
 		},
+	},
+	"remote.connected": {
+		meaning: "The daemon of a remote answers.",
+		data: {
+			remote: "the name of the remote",
+			version: "the version of its daemon",
+			down_ms: "how long it did not answer; null after a start of this daemon",
+		},
+	},
+	"remote.lost": {
+		meaning: "The daemon of a remote no longer answers. Its agents may be running.",
+		data: { remote: "the name of the remote", reason: "the reason, as text" },
 	},
 	"service.ended": {
 		meaning: "A service of the daemon stopped unexpectedly.",

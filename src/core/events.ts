@@ -6,9 +6,12 @@
 import type { DrainStep, TurnCause } from "./adapter.js";
 import type { CrashAction, ExitClass } from "./crash-state.js";
 import type { Asker, ExitCause, ExitKind } from "./exit.js";
+import type { HealthAction } from "./health.js";
+import type { WakeCause } from "./hibernation.js";
 import type { AttemptError, CallerCode } from "./outcome.js";
 import type { PlanStatus } from "./plan.js";
 import type { QuestionKind } from "./question.js";
+import type { ScheduleActionType } from "./schedule.js";
 import type { SignSource } from "./sign.js";
 import type { StallStep } from "./stall.js";
 import type { Activity, CircuitState, PolicyState } from "./states.js";
@@ -72,6 +75,7 @@ export interface EventMap {
 	};
 	"agent.dialog_answered": { dialog: string };
 	"agent.stalled": { step: StallStep | "notice"; after_ms: number };
+	"agent.budget_low": { reason: string; until: string };
 	"agent.over_budget": { reason: string; until: string };
 	"agent.drain_step": { step: DrainStep | "sigkill" };
 	"inbox.accepted": { message: string; bytes: number };
@@ -82,6 +86,10 @@ export interface EventMap {
 	"agent.terminal_reopened": Record<string, never>;
 	"agent.ready": { after_ms: number };
 	"agent.start_timeout": { after_ms: number; screen: readonly string[] };
+	"agent.hibernated": { idle_ms: number; freed_bytes: number | null };
+	"agent.woken": { by: WakeCause; asleep_ms: number };
+	"agent.unhealthy": { error: string; failures: number; action: HealthAction };
+	"agent.recovered": { unhealthy_ms: number };
 	"agent.exited": {
 		code: number | null;
 		signal: string | null;
@@ -135,6 +143,30 @@ export interface EventMap {
 	"plan.changed": { from: PlanStatus; to: PlanStatus; reason: string };
 	"dead_letter.replayed": { as: string };
 	"dead_letter.discarded": Record<string, never>;
+	"schedule.added": { schedule: string; fleet_file: string };
+	"schedule.changed": { schedule: string };
+	"schedule.removed": { schedule: string };
+	"schedule.fired": {
+		schedule: string;
+		slot: string;
+		slot_at: string;
+		action: ScheduleActionType;
+		started: string | null;
+		reason: string;
+	};
+	"schedule.queued": { schedule: string; slot: string; slot_at: string; reason: string };
+	"schedule.skipped": {
+		schedule: string;
+		slot: string;
+		slot_at: string;
+		count: number;
+		reason: string;
+	};
+	"schedule.succeeded": { schedule: string; slot: string; slot_at: string; reason: string };
+	"schedule.failed": { schedule: string; slot: string; slot_at: string; reason: string };
+	"schedule.cancelled": { schedule: string; slot: string; slot_at: string; reason: string };
+	"schedule.paused": { schedule: string };
+	"schedule.resumed": { schedule: string };
 	"notification.failed": { route: string; kind: string; attempts: number; reason: string };
 	"operator.acted": {
 		route: string;
@@ -147,6 +179,8 @@ export interface EventMap {
 	"daemon.started": { version: string; pid: number };
 	"daemon.stopping": { reason: string };
 	"daemon.file_damaged": { file: string; problem: string; action: string; kept_as: string | null };
+	"remote.connected": { remote: string; version: string; down_ms: number | null };
+	"remote.lost": { remote: string; reason: string };
 	"service.ended": { service: string; action: "restart" | "fatal" | "none"; reason: string };
 }
 
@@ -166,6 +200,8 @@ export type ReeveEvent = {
 		readonly plan?: string;
 		readonly run_id?: string;
 		readonly correlation_id?: string;
+		/** The remote that it comes from; only set by a client of several hosts. */
+		readonly host?: string;
 		readonly data: EventMap[Type];
 	};
 }[EventType];

@@ -14,7 +14,7 @@ export interface ExitEvidence {
 	/** Oldest first. */
 	readonly signs: readonly AgentSign[];
 	/** The end of the agent's output. */
-	readonly lastWords: string;
+	readonly lastOutput: string;
 	/** When the run ended, in wall time. */
 	readonly atMs: number;
 	/** When a limit lifts, in wall time, from a text; null if the text contains no time. */
@@ -49,10 +49,10 @@ export function explainExit(
 	if (exits === null) return { cause, detail, resetInMs };
 	if (report.signal !== null) return verdict("crash");
 	const ended = exits.codes.find(({ code }) => code === report.code);
-	const reported = report.code === 0 ? null : findText(exits.texts, evidence.lastWords);
+	const reported = report.code === 0 ? null : findText(exits.texts, evidence.lastOutput);
 	if (ended !== undefined) {
 		const confirmed = reported?.text.cause === ended.cause ? reported : null;
-		return fromWords(ended.cause, confirmed, evidence);
+		return causeFromText(ended.cause, confirmed, evidence);
 	}
 	if (report.code === 0) return verdict("completed");
 	if (report.code === null) return verdict("unknown");
@@ -86,11 +86,15 @@ function mention({ text, line }: FoundText): string {
 	return `its last output mentions: ${shorten(line)}${fix}`;
 }
 
-function fromWords(cause: KnownCause, said: FoundText | null, evidence: ExitEvidence): ExitVerdict {
-	if (said === null) return verdict(cause);
-	const { fix } = said.text;
-	const words = shorten(said.line);
-	const resetAtMs = cause === "usage_limit" ? evidence.readReset(said.line) : null;
+function causeFromText(
+	cause: KnownCause,
+	found: FoundText | null,
+	evidence: ExitEvidence,
+): ExitVerdict {
+	if (found === null) return verdict(cause);
+	const { fix } = found.text;
+	const words = shorten(found.line);
+	const resetAtMs = cause === "usage_limit" ? evidence.readReset(found.line) : null;
 	return {
 		cause,
 		detail: fix === null ? words : `${words}. ${fix}`,

@@ -17,6 +17,7 @@ export const EXIT_CAUSES = [
 	"out_of_memory",
 	"spawn_error",
 	"start_timeout",
+	"unhealthy",
 	"unknown",
 ] as const;
 /** Why an agent exited, as determined by its adapter or backend; with `unknown`, the exit code decides. */
@@ -71,6 +72,8 @@ const KIND_OF_CAUSE: Readonly<Record<ExitCause, ExitKind | "by_code">> = {
 	spawn_error: "spawn_error",
 	// Reeve killed it because it never became ready: a failure like any other crash.
 	start_timeout: "failed",
+	// Reeve stopped it because its health check kept failing.
+	unhealthy: "failed",
 	unknown: "by_code",
 };
 

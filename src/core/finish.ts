@@ -36,8 +36,8 @@ function finishAt(signs: readonly AgentSign[], end: number): Finish | null {
 	);
 	if (atMs === undefined || isOver) return null;
 	const asked = signs.findLastIndex(({ prompt }) => prompt !== undefined);
-	const said = signs.slice(asked + 1).findLast(({ answer }) => answer !== undefined)?.answer;
-	return { atMs, text: said ?? null };
+	const reply = signs.slice(asked + 1).findLast(({ answer }) => answer !== undefined)?.answer;
+	return { atMs, text: reply ?? null };
 }
 
 /** The first sentence of an answer, for notifications and lists. Empty if there is no text. */

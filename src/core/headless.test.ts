@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
 	failed,
 	lastLine,
-	NOTHING_TOLD,
+	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
@@ -131,7 +131,7 @@ test("the last line is the final text", () => {
 });
 
 test.each([
-	["nothing", NOTHING_TOLD, null],
+	["nothing", NOTHING_REPORTED, null],
 	[
 		"the cost alone",
 		{ usage: null, cost_usd: 0.5 },

@@ -40,7 +40,7 @@ export interface HeadlessAnswer {
 /** The usage that a CLI reports for a call, successful or not. */
 export type Spent = Pick<HeadlessAnswer, "usage" | "cost_usd">;
 
-export const NOTHING_TOLD: Spent = Object.freeze({ usage: null, cost_usd: null });
+export const NOTHING_REPORTED: Spent = Object.freeze({ usage: null, cost_usd: null });
 
 /**
  * The reported usage of a call, as a reading; null for none. `total` names the running total that it

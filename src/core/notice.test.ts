@@ -3,10 +3,12 @@ import type { ReeveEvent } from "./events.js";
 import {
 	decideRoute,
 	NOTICE_KINDS,
+	type Notice,
 	type NoticeRoute,
 	noticeOf,
 	REPEAT_MS,
 	topicOf,
+	withCount,
 } from "./notice.js";
 
 const event = (type: string, data: object, agent: string | null = "web:coder") =>
@@ -67,9 +69,17 @@ describe("events that cause notifications", () => {
 			event("agent.retrying", { cause: "overloaded", detail: "503", attempts: 3, for_ms: 31_000 }),
 		],
 		["usage_limit", event("account.limited", { account: "work", until: null, reason: "why" })],
+		["budget_low", event("agent.budget_low", { reason: "why", until: "tomorrow" })],
 		["over_budget", event("agent.over_budget", { reason: "why", until: "tomorrow" })],
 		["stalled", event("agent.stalled", { step: "notice", after_ms: 1 })],
 		["start_timeout", event("agent.start_timeout", { after_ms: 1, screen: ["Loading"] })],
+		["health", event("agent.unhealthy", { error: "refused", failures: 3, action: "restart" })],
+		["health", event("agent.unhealthy", { error: "refused", failures: 3, action: "notify" })],
+		["health", event("agent.recovered", { unhealthy_ms: 60_000 })],
+		[
+			"schedule_failed",
+			event("schedule.failed", { schedule: "p:s", slot: "1", slot_at: "then", reason: "why" }),
+		],
 		["undelivered", event("inbox.dead", { message: "m", reason: "why" })],
 		["dead_letter", event("task.changed", { ...MOVED, to: "dead_lettered" })],
 		["circuit_open", event("circuit.changed", { from: "closed", to: "open", reason: "why" })],
@@ -81,6 +91,7 @@ describe("events that cause notifications", () => {
 			"service_restarted",
 			event("service.ended", { service: "http", action: "restart", reason: "why" }, null),
 		],
+		["remote_lost", event("remote.lost", { remote: "box", reason: "why" }, null)],
 	];
 
 	test.each(reported)("%s", (kind, about) => {
@@ -128,16 +139,27 @@ describe("events that cause notifications", () => {
 		expect(notice?.title).not.toContain("\n");
 	});
 
-	test("is every dead letter, and one trouble of an agent once", () => {
+	test("has the same topic as others of its kind about its agent", () => {
 		const topic = (about: ReeveEvent, task: string) => {
 			const notice = noticeOf({ ...about, task } as ReeveEvent);
 			return notice === null ? null : topicOf(notice);
 		};
 		const letter = event("task.changed", { ...MOVED, to: "dead_lettered" });
-		expect(topic(letter, "t1")).toBe(topic(letter, "t1"));
-		expect(topic(letter, "t1")).not.toBe(topic(letter, "t2"));
 		const stall = event("agent.stalled", { step: "notice", after_ms: 1 });
-		expect(topic(stall, "t1")).toBe(topic(stall, "t2"));
+		expect(topic(letter, "t1")).toBe(topic(letter, "t2"));
+		expect(topic(letter, "t1")).not.toBe(topic(stall, "t1"));
+	});
+
+	test("reports how many it stands for", () => {
+		const notice = noticeOf(event("agent.stalled", { step: "notice", after_ms: 1 }));
+		if (notice === null) throw new Error("there is a notice");
+		expect(withCount(notice)).toBe(notice);
+		expect(withCount({ ...notice, more: 1 }).text).toContain(
+			"1 earlier notice of this kind about web:coder not sent",
+		);
+		expect(withCount({ ...notice, agent: null, more: 7 }).text).toContain(
+			"7 earlier notices of this kind not sent",
+		);
 	});
 
 	test("is sent once when a circuit opens and once when it closes, regardless of its probes", () => {
@@ -194,10 +216,22 @@ describe("a route", () => {
 		);
 	});
 
-	test("gets the same notification once within a while", () => {
+	test("takes groups of kinds", () => {
+		const about = (type: string, data: object) => noticeOf(event(type, data)) as Notice;
+		const low = about("agent.budget_low", { reason: "80 of 100 tokens", until: "" });
+		const over = about("agent.over_budget", { reason: "100 of 100 tokens", until: "" });
+		const finished = about("agent.turn_finished", { text: null });
+		const takes = (kinds: NoticeRoute["kinds"]) =>
+			[low, over, finished].map((each) => decideRoute({ ...all, kinds }, each, noon) === "send");
+		expect(takes(["budget"])).toEqual([true, true, false]);
+		expect(takes(["needs_you"])).toEqual([false, true, false]);
+		expect(takes(["budget_low", "finished"])).toEqual([true, false, true]);
+	});
+
+	test("gets one notice on a topic within a while, and counts the others", () => {
 		const again = (lastSentAgoMs: number) => decideRoute(all, notice, { ...noon, lastSentAgoMs });
 		expect([again(0), again(REPEAT_MS - 1), again(REPEAT_MS)]).toEqual([
-			...["repeated", "repeated", "send"],
+			...["count", "count", "send"],
 		]);
 	});
 

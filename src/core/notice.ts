@@ -16,16 +16,24 @@ export const NOTICE_KINDS = [
 	"turn_failed",
 	"retrying",
 	"usage_limit",
+	"budget_low",
 	"over_budget",
 	"stalled",
 	"start_timeout",
+	"health",
+	"schedule_failed",
 	"undelivered",
 	"dead_letter",
 	"circuit_open",
 	"circuit_closed",
 	"service_restarted",
+	"remote_lost",
 ] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
+
+/** Kinds and groups of kinds, for the filter of a route. */
+export const ROUTE_KINDS = [...NOTICE_KINDS, "needs_you", "budget"] as const;
+export type RouteKind = (typeof ROUTE_KINDS)[number];
 
 export interface Notice {
 	/** `test` is sent only by `reeve notify test`, over the tested route. */
@@ -43,6 +51,11 @@ export interface Notice {
 	readonly needs_you: boolean;
 	/** The page of the agent; a path until the notification is sent, null if there is no page. */
 	readonly link: string | null;
+	/**
+	 * How many earlier notices of the same kind about the same agent it stands for; 0 for one notice.
+	 * Omitted in notices stored by older versions.
+	 */
+	readonly more?: number;
 	/** The question that it reports, for clients that can answer it; null if there is none. */
 	readonly question: {
 		readonly id: string;
@@ -68,7 +81,7 @@ function agentPath(agent: string): string {
 export interface NoticeRoute {
 	readonly name: string;
 	/** Null for all. */
-	readonly kinds: readonly NoticeKind[] | null;
+	readonly kinds: readonly RouteKind[] | null;
 	/** Agents or projects; null for all. */
 	readonly agents: readonly string[] | null;
 	/** From and to, in minutes of the day; spans midnight if `from` is later. */
@@ -91,6 +104,7 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 		...about,
 		needs_you: NEEDS_YOU.has(kind),
 		link: about.agent === null ? null : agentPath(about.agent),
+		more: 0,
 		question: null,
 	});
 	switch (event.type) {
@@ -132,6 +146,8 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			const text = until === null ? reason : `${reason}; until ${until}`;
 			return make("usage_limit", `${who} has hit its usage limit`, text);
 		}
+		case "agent.budget_low":
+			return make("budget_low", `${who} has used most of its budget`, `${event.data.reason}.`);
 		case "agent.over_budget":
 			return make("over_budget", `${who} has used up its budget`, `${event.data.reason}.`);
 		case "agent.stalled":
@@ -140,6 +156,24 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			const { after_ms: afterMs, screen } = event.data;
 			const text = `It was not ready after ${renderDuration(afterMs)}. Reeve kills it.`;
 			return make("start_timeout", `${who} did not start`, [text, ...screen].join("\n"));
+		}
+		case "agent.unhealthy": {
+			const { error, failures, action } = event.data;
+			const next = action === "restart" ? "Reeve restarts it." : "It keeps running.";
+			const title = `The health check of ${who} fails`;
+			return make("health", title, `${failures} times in a row: ${error}. ${next}`);
+		}
+		case "agent.recovered": {
+			const after = renderDuration(event.data.unhealthy_ms);
+			return make("health", `${who} is healthy again`, `Its health check failed for ${after}.`);
+		}
+		case "schedule.failed": {
+			const { schedule, slot_at: slotAt, reason } = event.data;
+			return make(
+				"schedule_failed",
+				`The schedule ${schedule} failed`,
+				`Slot ${slotAt}: ${reason}`,
+			);
 		}
 		case "inbox.dead":
 			return make("undelivered", `A message for ${who} was not delivered`, event.data.reason);
@@ -161,6 +195,14 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 				`The daemon's ${event.data.service} was restarted`,
 				event.data.reason,
 			);
+		case "remote.lost": {
+			const { remote, reason } = event.data;
+			return make(
+				"remote_lost",
+				`${remote} does not answer`,
+				`${reason}. Its agents may be running.`,
+			);
+		}
 		default:
 			return null;
 	}
@@ -209,14 +251,32 @@ function failedText(
 	return detail === null ? next : `${detail}\n${next}`;
 }
 
-export type RouteDecision = "send" | "not_meant" | "repeated" | "quiet";
+/** `count`: not sent now; it becomes a part of the next notice on its topic. */
+export type RouteDecision = "send" | "not_meant" | "count" | "quiet";
 
-/** Repeated notices on the same topic within this time are sent once. */
-export const REPEAT_MS = 5 * 60_000;
+/** At most one notice on a topic is sent within this time; the others are counted. */
+export const REPEAT_MS = 60_000;
 
-/** Equal for notices of the same kind about the same agent. Each dead letter is a topic of its own. */
-export function topicOf({ kind, agent, task }: Notice): string {
-	return [kind, agent, ...(kind === "dead_letter" ? [task] : [])].join(" ");
+/** Equal for notices of the same kind about the same agent. */
+export function topicOf({ kind, agent }: Notice): string {
+	return `${kind} ${agent}`;
+}
+
+/** Whether it reports a state. Counting an opening after a closing would leave the wrong state last. */
+export function isState({ kind }: Notice): boolean {
+	return kind === "circuit_open" || kind === "circuit_closed";
+}
+
+/** The notice with the number of those that it stands for. */
+export function withCount(notice: Notice): Notice {
+	const { more = 0, text, agent } = notice;
+	if (more === 0) return notice;
+	const about = agent === null ? "" : ` about ${agent}`;
+	const notices = more === 1 ? "1 earlier notice" : `${more} earlier notices`;
+	return {
+		...notice,
+		text: `${text}\n(The last of several: ${notices} of this kind${about} not sent.)`,
+	};
 }
 
 export function decideRoute(
@@ -224,14 +284,19 @@ export function decideRoute(
 	notice: Notice,
 	{ minuteOfDay, lastSentAgoMs }: { minuteOfDay: number; lastSentAgoMs: number | null },
 ): RouteDecision {
-	if (route.kinds?.every((kind) => kind !== notice.kind)) return "not_meant";
+	if (route.kinds?.every((kind) => !isOfKind(notice, kind))) return "not_meant";
 	if (route.agents !== null && !route.agents.some((scope) => isAbout(notice, scope))) {
 		return "not_meant";
 	}
-	// Suppressing a repeated opening after a closing would leave the user with the wrong state.
-	const isState = notice.kind === "circuit_open" || notice.kind === "circuit_closed";
-	if (!isState && lastSentAgoMs !== null && lastSentAgoMs < REPEAT_MS) return "repeated";
-	return route.quiet !== null && isWithin(route.quiet, minuteOfDay) ? "quiet" : "send";
+	if (route.quiet !== null && isWithin(route.quiet, minuteOfDay)) return "quiet";
+	const isSoon = lastSentAgoMs !== null && lastSentAgoMs < REPEAT_MS;
+	return isSoon && !isState(notice) ? "count" : "send";
+}
+
+function isOfKind({ kind, needs_you: needsYou }: Notice, wanted: RouteKind): boolean {
+	if (wanted === "needs_you") return needsYou;
+	if (wanted === "budget") return kind === "budget_low" || kind === "over_budget";
+	return kind === wanted;
 }
 
 function isAbout({ agent }: Notice, scope: string): boolean {

@@ -194,7 +194,7 @@ export function classifyResponse(requestId: string, response: ActionResponse): O
 		return { ok: true, result: response.result };
 	}
 	const reported = `agent returned ${response.status} with code ${response.code}`;
-	const why = wordsOf(response.error);
+	const why = textOf(response.error);
 	const reason = why === null ? reported : `${reported}: ${why}`;
 	const failed = failure(errorOfCode(response.code), reason, response.retry_after_ms);
 	return { ...failed, response: keptResponse(response) };
@@ -204,12 +204,12 @@ export function classifyResponse(requestId: string, response: ActionResponse): O
 export const RESPONSE_CHARS_MAX = 256 * 1_024;
 
 function keptResponse({ status, code, result, error }: ActionResponse): AgentResponse {
-	const said = {
+	const shown = {
 		...(result !== undefined && { result }),
 		...(error !== undefined && { error }),
 	};
-	const isLarge = JSON.stringify(said).length > RESPONSE_CHARS_MAX;
-	return { status, code, ...(isLarge ? { truncated: true } : said) };
+	const isLarge = JSON.stringify(shown).length > RESPONSE_CHARS_MAX;
+	return { status, code, ...(isLarge ? { truncated: true } : shown) };
 }
 
 /** The outcome of an attempt whose process failed before it responded. */
@@ -223,7 +223,7 @@ export function classifyProcessFailure(problem: ProcessFailure): Outcome {
  * The outcome of an attempt under a caller's own deadline. If the agent's `timeout` is longer, a missing response is
  * the caller's choice and proves nothing about the agent. A 504 that the agent returned itself still counts.
  */
-export function judgeDeadline(
+export function classifyDeadline(
 	outcome: Outcome,
 	deadline: { readonly timeoutMs: number; readonly agentTimeoutMs: number },
 ): Outcome {
@@ -240,7 +240,7 @@ export function countsAgainstAgent(outcome: Extract<Outcome, { ok: false }>): bo
 const WORDS_LENGTH_MAX = 500;
 
 /** The agent's error text: a string, or the `message` of an object. */
-function wordsOf(error: unknown): string | null {
+function textOf(error: unknown): string | null {
 	const message = typeof error === "object" && error !== null ? Object(error).message : error;
 	return typeof message === "string" && message !== "" ? message.slice(0, WORDS_LENGTH_MAX) : null;
 }

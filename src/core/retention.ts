@@ -18,6 +18,9 @@ export interface Retention {
 	/** Finished tasks, with all their data, and plans. Dead letters are kept for the operator. */
 	readonly tasksMax: number;
 	readonly tasksMin: number;
+	/** Decided slots, per schedule. */
+	readonly slotsMax: number;
+	readonly slotsMin: number;
 }
 
 export const DEFAULT_RETENTION: Retention = Object.freeze({
@@ -28,6 +31,8 @@ export const DEFAULT_RETENTION: Retention = Object.freeze({
 	exitsMin: 20,
 	tasksMax: 50_000,
 	tasksMin: 1_000,
+	slotsMax: 1_000,
+	slotsMin: 50,
 });
 
 /**

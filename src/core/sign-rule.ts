@@ -58,8 +58,8 @@ function endOf(
 	if (rule.turn === undefined && rule.cause === undefined && !isAttempt) return reported;
 	const status = Number(textAt(data, rule.status) ?? 0) || null;
 	const { cause } = failureOf({ text: words, status, cause: rule.cause, texts, readReset }).failure;
-	const told = textAt(data, rule.resetsAt) ?? words;
-	const resetAtMs = cause === "usage_limit" ? timeOf(told, readReset) : null;
+	const resetText = textAt(data, rule.resetsAt) ?? words;
+	const resetAtMs = cause === "usage_limit" ? timeOf(resetText, readReset) : null;
 	const failed = { cause, resetAtMs };
 	return { ...reported, ...(isAttempt ? { attempt: failed } : { failure: failed }) };
 }

@@ -84,7 +84,7 @@ export type CircuitState = (typeof CIRCUIT_STATES)[number];
 
 /** Every health of an agent. */
 export const HEALTH_STATES = ["healthy", "degraded", "unhealthy"] as const;
-/** The health of an agent: the worse of its runs and the calls to it. */
+/** The health of an agent: the worst of its runs, the calls to it, and its health check. */
 export type Health = (typeof HEALTH_STATES)[number];
 
 const HEALTH_OF_POLICY: Readonly<Record<PolicyState, Health>> = {
@@ -93,7 +93,8 @@ const HEALTH_OF_POLICY: Readonly<Record<PolicyState, Health>> = {
 	halted: "unhealthy",
 };
 
-export function overallHealth(policy: PolicyState, calls: Health): Health {
-	const runs = HEALTH_OF_POLICY[policy];
-	return HEALTH_STATES.indexOf(runs) > HEALTH_STATES.indexOf(calls) ? runs : calls;
+/** The worst of its runs, the calls to it, and its health check. */
+export function overallHealth(policy: PolicyState, calls: Health, isUnhealthy: boolean): Health {
+	const all = [HEALTH_OF_POLICY[policy], calls, isUnhealthy ? "unhealthy" : "healthy"];
+	return HEALTH_STATES.findLast((each) => all.includes(each)) ?? "healthy";
 }

@@ -50,6 +50,11 @@ describe("a turn that failed because the service was overloaded", () => {
 		expect(retryAt([asked(0), failed(10), failed(10.4)])).toBe(25.4);
 	});
 
+	test("is counted once, although its CLI tried it several times", () => {
+		expect(retryAt([asked(0), failed(10), failed(30), failed(60)])).toBe(75);
+		expect(retryAt([asked(0), failed(10), failed(30), asked(60), failed(70)])).toBe(100);
+	});
+
 	test("is left alone once another turn has begun", () => {
 		expect(retryAt([failed(10), asked(11)])).toBeNull();
 		expect(retryAt([failed(10), at(11, { activity: "busy" })])).toBeNull();

@@ -61,13 +61,19 @@ export function decideTurnRetry(
 	return { failedAtMs, atMs: failedAtMs + backoffDelayMs(settings, attempts, random) };
 }
 
+/** Several failures after one prompt are the CLI's own retries of that turn. */
 function failuresInARow(signs: readonly AgentSign[]): number {
 	let count = 0;
 	let beforeMs = Number.POSITIVE_INFINITY;
-	for (const { failure, atMs } of signs.toReversed()) {
+	let isOtherTurn = true;
+	for (const { failure, prompt, atMs } of signs.toReversed()) {
+		if (prompt !== undefined) isOtherTurn = true;
 		if (failure === undefined) continue;
 		if (failure === null || failure.cause !== "overloaded") break;
-		if (beforeMs - atMs >= ONE_TURN_MS) count++;
+		if (isOtherTurn && beforeMs - atMs >= ONE_TURN_MS) {
+			count++;
+			isOtherTurn = false;
+		}
 		beforeMs = Math.min(beforeMs, atMs);
 	}
 	return count;

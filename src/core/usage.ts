@@ -104,10 +104,10 @@ export function countReading(
 ): { readonly added: Usage; readonly seen: UsageCursor["seen"] } {
 	const usage = combine(NO_USAGE, reading, (_, reported) => reported);
 	const before = seen.find(([known]) => known === key)?.[1] ?? NO_USAGE;
-	const beganAnew =
+	const isRestarted =
 		isTotal && (tokensOf(usage) < tokensOf(before) || (usage.costUsd ?? 0) < (before.costUsd ?? 0));
-	const most = beganAnew ? usage : combine(usage, before, Math.max);
-	const added = beganAnew ? usage : combine(most, before, (now, then) => now - then);
+	const most = isRestarted ? usage : combine(usage, before, Math.max);
+	const added = isRestarted ? usage : combine(most, before, (now, then) => now - then);
 	const others = seen.filter(([known]) => known !== key);
 	return { added, seen: [...others, [key, most] as const].slice(-SEEN_MAX) };
 }

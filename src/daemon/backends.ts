@@ -22,19 +22,16 @@ import { findUserManager, type UserManager } from "../backends/systemd/user-mana
 import { createTmuxBackend, type TmuxBackendOptions } from "../backends/tmux/tmux-backend.js";
 import { explainTmuxProblem } from "../backends/tmux/tmux-server.js";
 import type { AgentSpec } from "../config/spec.js";
+import type { RunBackends } from "../engine/runs/life-world.js";
 import { describeLimits, type LimitSupport } from "../host/cgroup.js";
 import { describeShim, type Shim } from "../native/find-binary.js";
 import type { Backend, RunExit } from "../ports/backend.js";
 
-export interface Backends {
+export interface Backends extends RunBackends {
 	/** The backends of this host, best first. */
 	readonly support: readonly BackendSupport[];
 	/** The limits of runs on the backend that `auto` selects for agents with limits. */
 	describeLimits(): readonly LimitSupport[];
-	/** The backend for a new run of this agent, or why there is none. */
-	choose(spec: AgentSpec): { readonly name: string; readonly refused: string | null };
-	/** By name, including one that is no longer selected: it may still have runs. */
-	get(name: string): Backend;
 	onExit(listener: (exit: RunExit) => void): void;
 	close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** The critical services: if one fails, the daemon exits. */
 
 import type { Engine } from "../engine/engine.js";
+import type { Schedules } from "../engine/schedules/schedules.js";
 import type { Tasks } from "../engine/tasks/tasks.js";
 import { drainMsOf, type Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
@@ -21,6 +22,20 @@ export function engineService(engine: Engine, recovered: () => void): Service {
 			ready();
 			await aborted(signal);
 			engine.close();
+		},
+	};
+}
+
+/** Fires the slots of schedules, once tasks are accepted. */
+export function schedulerService(taking: Promise<void>, schedules: Schedules): Service {
+	return {
+		name: "scheduler",
+		policy: "critical",
+		settings: { startTimeoutMs: RECOVERY_MS_MAX },
+		async run(signal, ready) {
+			await Promise.race([taking, aborted(signal)]);
+			ready();
+			await schedules.run(signal);
 		},
 	};
 }

@@ -29,11 +29,11 @@ import { redactStore } from "../store/redacted-store.js";
 import { openStore } from "../store/sqlite/open-store.js";
 import { describeConfig } from "./agent-config.js";
 import { createBackends } from "./backends.js";
-import { dispatcherService, engineService } from "./core-services.js";
+import { dispatcherService, engineService, schedulerService } from "./core-services.js";
+import { createEngine, ownerOf } from "./create-engine.js";
 import { type DaemonLog, openDaemonLog } from "./daemon-log.js";
 import { createDamagedFiles, type DamagedFiles } from "./damaged-files.js";
 import { explainStartFailure, StartRefused, watchEnds } from "./ends.js";
-import { createEngine, ownerOf } from "./engine-parts.js";
 import { historyService } from "./history-service.js";
 import { createHostFacts } from "./host-facts.js";
 import { explainForgottenRuns } from "./inspection/forgotten-runs.js";
@@ -42,6 +42,8 @@ import { type NetworkState, networkService } from "./network-service.js";
 import { notifierService, testNotify } from "./notifier-service.js";
 import { openPush } from "./push-desk.js";
 import { createPushFiles } from "./push-files.js";
+import { createDaemonRemotes, remotesService } from "./remotes-service.js";
+import { searchIndexService } from "./search-index-service.js";
 import { CrashReporter } from "./self-care/crash-reporter.js";
 import { createHomeClaim, type HomeClaim } from "./self-care/home-claim.js";
 import {
@@ -109,7 +111,7 @@ async function main(): Promise<number> {
 	if (forgotten !== null) throw new StartRefused(forgotten);
 	const opened = await openStore(home.database, { program: identity.version });
 	if (opened.ok) reporter.watchEvents(opened.store);
-	if (left !== null && death !== null) tellOfDeath(left, death);
+	if (left !== null && death !== null) reportDeath(left, death);
 	if (!opened.ok) throw new StartRefused(`${opened.reason} ${opened.hint}`);
 	settings = await Settings.read(home);
 	const { problem } = settings;
@@ -173,6 +175,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	if (managerEnv !== null) manager = createManager(managerEnv, status);
 	const auth = await createAuth(damaged, (data) => note({ type: "operator.refused", data }));
 	const push = await openPush(createPushFiles(home, damaged.add), auth.tokens, Date.now);
+	const remotes = createDaemonRemotes({ home, onDamage: damaged.add, note, logger });
 	const api = createApi({
 		engine,
 		store,
@@ -183,10 +186,12 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		recovery: { isOver: () => isTaking, over: taking.promise },
 		...auth,
 		push,
+		remotes,
 		shutDown: () => setImmediate(() => supervisor.stop()),
 		reload,
 		testNotify: (route) => testNotify(settings, route),
 		logDirOf: (id) => logDirOf(home.logs, id),
+		indexes: home.search,
 		redact: secrets.redact,
 		meter: createResourceMeter(),
 		describeHost: createHostFacts(home),
@@ -199,13 +204,16 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 	const services = [
 		engineService(engine, recovered.resolve),
 		dispatcherService(recovered.promise, engine.tasks, taking.resolve),
+		schedulerService(taking.promise, engine.schedules),
 		socketService(api, home, claim),
 		networkService(api, settings, network),
 		notifierService({
 			...{ store, settings, push, pageUrl: () => network.url },
 			onError: (error) => logger.error("notification failed", error),
 		}),
+		remotesService(remotes, home),
 		historyService(store, settings, logger),
+		searchIndexService(engine, home, logger),
 		watchdogService(home, settings, () => reporter.snapshot()),
 		...(manager === null ? [] : [manager.service()]),
 	];
@@ -259,7 +267,7 @@ function createManager(env: ManagerEnv, status: () => DaemonJson): ServiceManage
 	return new ServiceManager(env, view, (message) => logger.info(message));
 }
 
-function tellOfDeath(left: Marker, death: ReturnType<typeof causeOf>): void {
+function reportDeath(left: Marker, death: ReturnType<typeof causeOf>): void {
 	if (hostRestarted(left)) {
 		logger.info("the host was shut down while a daemon was running", { pid: left.pid });
 		return;

@@ -6,6 +6,7 @@ import type { NotifySetting } from "../config/settings-schema.js";
 import { ReeveError } from "../core/errors.js";
 import { type NoticeRoute, PUSH_KINDS } from "../core/notice.js";
 import { type NotifierParts, runNotifier } from "../engine/notifier.js";
+import { localCalendar } from "../host/local-calendar.js";
 import { createCommand } from "../notify/command.js";
 import { createDesktop } from "../notify/desktop.js";
 import { createWebhook } from "../notify/webhook.js";
@@ -14,7 +15,6 @@ import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Service } from "../services/supervise.js";
 import { aborted } from "./aborted.js";
-import { minuteOfDay } from "./minute-of-day.js";
 import type { Push } from "./push-desk.js";
 import type { Settings } from "./settings.js";
 
@@ -50,18 +50,18 @@ export function notifierService(parts: NotifierServiceParts): Service {
 				);
 				const routes = [...configured, ...browsers];
 				if (routes.length === 0) await aborted(until);
-				else await keepTelling({ store, routes, pageUrl }, until, onError);
+				else await keepNotifying({ store, routes, pageUrl }, until, onError);
 			}
 		},
 	};
 }
 
-async function keepTelling(
+async function keepNotifying(
 	parts: Pick<NotifierParts, "store" | "routes" | "pageUrl">,
 	signal: AbortSignal,
 	onError: (error: unknown) => void,
 ): Promise<void> {
-	const all = { ...parts, clock: realClock, random: Math.random, minuteOfDay };
+	const all = { ...parts, clock: realClock, random: Math.random, calendar: localCalendar };
 	while (!signal.aborted) {
 		// Storing may fail. Agents must not stop because a notification cannot be sent.
 		await runNotifier(all, signal).catch(onError);
@@ -134,5 +134,11 @@ async function createChannel(setting: NotifySetting): Promise<Channel> {
 			return createCommand(argv);
 		case "desktop":
 			return createDesktop(process.platform);
+		case "email": {
+			const { smtp = "", from = "", to = [], user = null } = setting;
+			const password = file === undefined ? null : (await readFile(file, "utf8")).trim();
+			const { createEmail } = await import("../notify/email.js");
+			return createEmail({ url: smtp, from, to, user, password });
+		}
 	}
 }

@@ -38,7 +38,7 @@ export function viewOf(
 
 /** A view without secrets that the agent has printed: memory contains its original text (A10). */
 export function redactView(view: AgentView, redact: (text: string) => string): AgentView {
-	const { agent, lastExit, known, hold, question, finished } = view;
+	const { agent, lastExit, known, health, hold, question, finished } = view;
 	const withReason = <T extends { readonly reason: string }>(row: T): T => ({
 		...row,
 		reason: redact(row.reason),
@@ -48,6 +48,10 @@ export function redactView(view: AgentView, redact: (text: string) => string): A
 		agent: withReason(agent),
 		blocked: view.blocked === null ? null : redact(view.blocked),
 		lastExit: lastExit === null ? null : withReason(lastExit),
+		health:
+			health?.last?.error == null
+				? health
+				: { ...health, last: { ...health.last, error: redact(health.last.error) } },
 		known:
 			known === null || known.detail === null ? known : { ...known, detail: redact(known.detail) },
 		hold: hold === null ? null : withReason(hold),

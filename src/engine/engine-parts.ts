@@ -4,14 +4,20 @@ import type { AgentChange } from "../config/diff.js";
 import type { AgentSpec } from "../config/spec.js";
 import type { HoldKind, PolicyState } from "../core/states.js";
 import type { Usage } from "../core/usage.js";
-import type { Backend } from "../ports/backend.js";
-import type { Clock } from "../ports/clock.js";
+import type { Calendar, Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store } from "../ports/store.js";
 import type { AccountView } from "./limits/accounts.js";
-import type { UsageWorld } from "./limits/usage-book.js";
-import type { RunnerWorld } from "./runs/agent-runner.js";
-import type { LifeWorld, StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
+import type {
+	LifeWorld,
+	RunBackends,
+	StartOutcome,
+	StartReport,
+	StopReport,
+} from "./runs/life-world.js";
+import type { SessionWorld } from "./runs/session-world.js";
+import type { ScheduleChange } from "./schedules/diff-schedules.js";
+import type { ScheduleWorld } from "./schedules/schedules.js";
 import type { CallWorld } from "./tasks/agent-calls.js";
 import type { TaskLog, TasksWorld } from "./tasks/tasks-world.js";
 
@@ -20,13 +26,10 @@ export interface EngineParts extends CallWorld {
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly vault: EnvVault;
-	readonly chooseBackend: (spec: AgentSpec) => Backend;
-	readonly backendNamed: (name: string) => Backend;
+	readonly backends: RunBackends;
 	readonly random: () => number;
 	readonly newRunId: () => string;
-	/** Of the host's own clock. */
-	readonly minuteOfDay: (wallMs: number) => number;
-	readonly checkStart: RunnerWorld["checkStart"];
+	readonly calendar: Calendar;
 	/** The values of agents' environments, so that no text of an agent shows them (A10). */
 	readonly secrets: {
 		/** Called for each recorded agent before its data is read. */
@@ -34,9 +37,11 @@ export interface EngineParts extends CallWorld {
 		redact(text: string): string;
 	};
 	readonly watchReady: LifeWorld["watchReady"];
-	readonly sessions: LifeWorld["sessions"];
-	/** The day of a time in the host's calendar. */
-	readonly dayOf: UsageWorld["dayOf"];
+	readonly checkHealth: LifeWorld["checkHealth"];
+	readonly sessions: SessionWorld;
+	/** Of this host, for schedules without one of their own. */
+	readonly timezone: string;
+	readonly readPlan: ScheduleWorld["readPlan"];
 	readonly concurrency: TasksWorld["concurrency"];
 	readonly log: TaskLog;
 	/** A failure without a waiting caller. */
@@ -69,6 +74,11 @@ export interface Started {
 export type Stopped = { readonly id: string } & StopReport;
 /** The start is null if none was attempted. */
 export type RestartedAgent = Stopped & { readonly start: StartReport | null };
+/** The effect of a reload. */
+export interface FleetChanges<Agent extends AgentChange> {
+	readonly agents: readonly Agent[];
+	readonly schedules: readonly ScheduleChange[];
+}
 export type Reloaded = AgentChange & {
 	readonly stopped: StopReport | null;
 	readonly start: StartReport | null;

@@ -20,9 +20,11 @@ import { Questions } from "./attending/questions.js";
 import { ScreenQuestions } from "./attending/screen-questions.js";
 import { Terminals } from "./attending/terminals.js";
 import { Typing } from "./attending/typing.js";
+import { Viewers } from "./attending/viewers.js";
 import type {
 	EngineParts,
 	EngineUsage,
+	FleetChanges,
 	Reloaded,
 	RestartedAgent,
 	ResumedAgent,
@@ -42,18 +44,16 @@ import {
 	type RunnerWorld,
 } from "./runs/agent-runner.js";
 import { type Agent, whyBlocked, willNotStart } from "./runs/agent-state.js";
+import { AwaitedStarts } from "./runs/awaited-starts.js";
 import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
 import { PersistedAgent } from "./runs/persisted-agent.js";
+import { type RestartResult, Schedules } from "./schedules/schedules.js";
 import { dependsOn, resolveLasting, type Scope, stopInOrder } from "./scope.js";
 import { StartGate } from "./start-gate.js";
 import { AgentCalls } from "./tasks/agent-calls.js";
 import { Tasks } from "./tasks/tasks.js";
-import { withDeadline } from "./waiting.js";
 
 const EXITS_READ = 20;
-/** How long `up` waits for a start before it reports that the agent is still waiting. */
-const START_WAIT_MS = 60_000;
-const START_LOOK_MS = 250;
 
 export class Engine {
 	readonly #parts: EngineParts;
@@ -70,10 +70,12 @@ export class Engine {
 	/** Open questions of any kind, and their answers. */
 	readonly people: PeopleView;
 	readonly finished: FinishedTurns;
+	readonly schedules: Schedules;
 	readonly #screenQuestions: ScreenQuestions;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
 	readonly #runnerWorld: RunnerWorld;
+	readonly #awaited: AwaitedStarts;
 	#recovered = 0;
 
 	constructor(parts: EngineParts) {
@@ -81,6 +83,7 @@ export class Engine {
 		const { store, clock } = parts;
 		const drafts = new Drafts(clock);
 		this.#parts = parts;
+		this.#awaited = new AwaitedStarts(clock);
 		const typing = new Typing(clock);
 		this.inbox = new Inbox(store, clock, parts.newRunId);
 		this.questions = new Questions(store, clock);
@@ -91,14 +94,28 @@ export class Engine {
 			screen: this.#screenQuestions,
 			decide: (id, answer) => this.answer(id, answer),
 		});
-		this.#usage = new UsageBook(parts);
+		const accountOf = (id: string) => {
+			const spec = agents.get(id)?.spec;
+			return spec === undefined || spec.kind === "worker" ? null : spec.account;
+		};
+		this.#usage = new UsageBook({ ...parts, accountOf });
 		const people = { questions: this.#screenQuestions, finished: this.finished };
-		const typed = { drafts, typing, inbox: this.inbox, people };
-		const shared = { ...parts, agents, ...typed, usage: this.#usage };
+		const viewers = new Viewers();
+		const typed = { drafts, typing, viewers, inbox: this.inbox, people };
+		const shared = {
+			...{ ...parts, agents, ...typed, usage: this.#usage },
+			wake: (id: string) => this.#wakeToAttach(id),
+			hasQuestion: (id: string, runId: string) =>
+				(this.#screenQuestions.of(id, runId) ?? this.questions.openQuestion(id, runId)) !== null,
+		};
+		this.inbox.onAccepted((id) => this.#wakeForMessage(id));
 		this.terminals = new Terminals(shared);
 		this.#accounts = new Accounts(shared);
 		this.#gate = new StartGate({ ...shared, accounts: this.#accounts });
-		this.#runnerWorld = { ...shared, accounts: this.#accounts, gate: this.#gate };
+		this.#runnerWorld = {
+			...{ ...shared, accounts: this.#accounts, gate: this.#gate },
+			ownersOfRuns: new Map(),
+		};
 		this.#fleets = new PinnedFleets({
 			...shared,
 			added: (agent) => this.#add(agent, null),
@@ -107,6 +124,12 @@ export class Engine {
 		this.#usageWatch = new UsageWatch(shared);
 		this.calls = new AgentCalls(parts, agents, this.#usage, this.#accounts);
 		this.tasks = new Tasks({ ...parts, newId: parts.newRunId, agents: this.calls });
+		this.schedules = new Schedules({
+			...{ ...parts, agents, inbox: this.inbox, tasks: this.tasks, finished: this.finished },
+			restart: (id, runId) => this.#restartDecided(id, runId),
+			hasInbox: (id) => this.terminals.hasInbox(id),
+			type: async (id, message) => void (await this.terminals.send(id, message, true)),
+		});
 	}
 
 	/** How many agents of an earlier daemon are recovered so far. */
@@ -122,6 +145,7 @@ export class Engine {
 		this.questions.recover();
 		this.#screenQuestions.recover();
 		this.finished.recover();
+		this.schedules.recover();
 		this.#accounts.recover();
 		this.#usage.recover();
 		const runs = new Map<string, StoredRun[]>();
@@ -148,6 +172,29 @@ export class Engine {
 			}),
 		);
 		this.#usageWatch.start();
+		// Accepted right before the earlier daemon died.
+		for (const runner of this.#agents.values()) {
+			if (runner.snapshot().run === null) this.#wakeForMessage(runner.id);
+		}
+	}
+
+	#wakeForMessage(id: string): void {
+		const runner = this.#agents.get(id);
+		if (!runner?.snapshot().agent.hibernation || this.inbox.head(id) === null) return;
+		this.#parts.store
+			.detach(() => runner.wake("message"))
+			.catch((error: unknown) => this.#parts.onError(id, error));
+	}
+
+	/** An agent that cannot start is reported by what needs it. */
+	async #wakeToAttach(id: string): Promise<void> {
+		const runner = this.#agents.require(id);
+		if (runner.snapshot().agent.hibernation) {
+			await this.#startedOrWaiting(
+				id,
+				runner.wake("attach").then((outcome) => outcome ?? "started"),
+			);
+		}
 	}
 
 	list(): readonly AgentView[] {
@@ -159,15 +206,17 @@ export class Engine {
 	}
 
 	/** Applies a fleet, without disturbing running agents, and starts the agents in scope. */
-	async up(fleet: FleetSpec, scope: Scope): Promise<readonly Started[]> {
+	async up(fleet: FleetSpec, scope: Scope, waitMs?: number): Promise<readonly Started[]> {
 		const ids = resolveLasting(scope, fleet.agents);
 		const mayChange = ({ id, change }: AgentChange) =>
 			change === "add" ||
 			(change === "change" && (this.#agents.get(id)?.snapshot().run ?? null) === null);
+		this.schedules.diff(fleet);
 		const changes = await this.#fleets.pin(fleet, mayChange, { unlessRunning: true });
+		await this.schedules.pin(fleet, { removes: false });
 		return Promise.all(
 			ids.map(async (id) => {
-				const start = await this.#startOf(id, this.#agents.require(id).up("operator"));
+				const start = await this.#startOf(id, this.#agents.require(id).up("operator"), waitMs);
 				const changed = changes.some((each) => each.id === id && each.change === "change");
 				if (!changed || start.outcome !== "already_running") return { id, ...start };
 				const reason = "running with its old settings";
@@ -188,23 +237,24 @@ export class Engine {
 		return (await Promise.all(started)).flat();
 	}
 
-	async #startOf(id: string, start: Promise<StartOutcome>): Promise<StartReport> {
-		return { outcome: await this.#startedOrWaiting(id, start), reason: null };
+	async #startOf(id: string, start: Promise<StartOutcome>, waitMs?: number): Promise<StartReport> {
+		return { outcome: await this.#startedOrWaiting(id, start, waitMs), reason: null };
 	}
 
 	/** `waiting` if the start does not happen for a reason that may take long, or never ends. */
-	async #startedOrWaiting(id: string, start: Promise<StartOutcome>): Promise<StartOutcome> {
-		const { clock } = this.#parts;
-		const untilMs = clock.now().steadyMs + START_WAIT_MS;
-		while ((await withDeadline(clock, start, START_LOOK_MS)) === "late") {
-			// Not a whole view of the agent: many starts are polled at once.
+	#startedOrWaiting(
+		id: string,
+		start: Promise<StartOutcome>,
+		waitMs?: number,
+	): Promise<StartOutcome> {
+		const waitsLong = () => {
 			const agent = this.#agents.require(id);
-			const waitsLong =
+			return (
 				this.#accounts.holdOf(agent.spec) !== null ||
-				this.#missing(agent).some((each) => willNotStart(this.#agents, each, this.#usage));
-			if (waitsLong || clock.now().steadyMs >= untilMs) return "waiting";
-		}
-		return start;
+				this.#missing(agent).some((each) => willNotStart(this.#agents, each, this.#usage))
+			);
+		};
+		return this.#awaited.outcomeOf(start, waitsLong, waitMs);
 	}
 
 	/** Stops agents, dependents first (S7). */
@@ -230,17 +280,20 @@ export class Engine {
 	}
 
 	/** The effect of a reload. Changes nothing. */
-	plan(fleet: FleetSpec): readonly AgentChange[] {
-		return this.#fleets.diff(fleet);
+	plan(fleet: FleetSpec): FleetChanges<AgentChange> {
+		return { agents: this.#fleets.diff(fleet), schedules: this.schedules.diff(fleet) };
 	}
 
 	/** Applies the changes of the file. Unchanged agents are not disturbed. */
-	reload(fleet: FleetSpec): Promise<readonly Reloaded[]> {
-		const { checkStart } = this.#parts;
-		return reloadFleet(fleet, {
-			...{ agents: this.#agents, fleets: this.#fleets, checkStart },
+	async reload(fleet: FleetSpec): Promise<FleetChanges<Reloaded>> {
+		const { sessions } = this.#parts;
+		// Before anything is stopped: a schedule that belongs to another file refuses the whole reload.
+		this.schedules.diff(fleet);
+		const agents = await reloadFleet(fleet, {
+			...{ agents: this.#agents, fleets: this.#fleets, sessions },
 			startOf: (id, start) => this.#startOf(id, start),
 		});
+		return { agents, schedules: await this.schedules.pin(fleet, { removes: true }) };
 	}
 
 	async resume(id: string): Promise<ResumedAgent> {
@@ -265,6 +318,30 @@ export class Engine {
 		throw new ReeveError("not_waiting", `${id} is not waiting for an answer`);
 	}
 
+	/**
+	 * A restart that was decided while this run was the newest, perhaps by an earlier daemon: it is done only if no later
+	 * run exists.
+	 */
+	async #restartDecided(id: string, runId: string | null): Promise<RestartResult> {
+		const runner = this.#agents.get(id);
+		if (runner === undefined) return { ok: false, reason: `${id} does not exist any more` };
+		const stopped = await runner.stopDecided(runId, "reeve");
+		if (stopped === null) {
+			const { desired } = runner.snapshot().agent;
+			if (desired === "down") return { ok: false, reason: `${id} was taken down` };
+			return { ok: true, reason: "a later run has started already" };
+		}
+		if (stopped.outcome === "not_proven") {
+			return { ok: false, reason: stopped.reason ?? "its processes may be left" };
+		}
+		const { outcome } = await this.#startOf(id, runner.startAgain(true));
+		if (outcome === "started" || outcome === "already_running") {
+			return { ok: true, reason: "restarted" };
+		}
+		const { reason } = runner.snapshot().agent;
+		return { ok: false, reason: `stopped, and not started again: ${reason}` };
+	}
+
 	/** Why an agent waits for its account; null if it does not. */
 	holdOf(id: string): Hold | null {
 		const spec = this.#agents.get(id)?.spec;
@@ -273,13 +350,20 @@ export class Engine {
 
 	/** The usage of agents by day, and their accounts. */
 	usage(): EngineUsage {
-		const { clock, dayOf, secrets } = this.#parts;
+		const { clock, calendar, secrets } = this.#parts;
 		const accounts = this.#accounts.describe().map(({ hold, ...account }) => ({
 			...account,
 			hold: hold === null ? null : { ...hold, reason: secrets.redact(hold.reason) },
 		}));
-		const today = dayOf(clock.now().wallMs).day;
+		const today = calendar.dayOf(clock.now().wallMs).day;
 		return { today, accounts, daysOf: (id) => this.#usage.days(id) };
+	}
+
+	/** The files of the transcript of an agent's conversation. */
+	async transcriptsOf(id: string): Promise<readonly string[]> {
+		const { spec, conversation } = this.get(id).agent;
+		if (spec.kind !== "session") return [];
+		return this.#parts.sessions.transcripts(spec, conversation ?? null);
 	}
 
 	/** Releases everything without stopping an agent. */
@@ -297,22 +381,25 @@ export class Engine {
 	async lastOutput(id: string): Promise<string> {
 		const { agent, process, lastExit } = this.get(id);
 		if (agent.spec.kind === "call" || process !== "stopped" || lastExit === null) return "";
+		const { outputFrom = 0 } = lastExit;
+		if (outputFrom === null) return "";
 		const { sessions, secrets } = this.#parts;
-		return secrets.redact(await sessions.lastWords(agent.spec).catch(() => ""));
+		return secrets.redact(await sessions.lastOutput(agent.spec, outputFrom).catch(() => ""));
 	}
 
 	/** Called for every exit that a backend reports. */
 	exited(exit: RunExit): void {
-		for (const { id, session } of this.#agents.values()) {
-			if (!session?.hasRun(exit.runId)) continue;
-			session.exited(exit).catch((error: unknown) => this.#parts.onError(id, error));
-		}
+		const owner = this.#runnerWorld.ownersOfRuns.get(exit.runId);
+		owner?.exited(exit).catch((error: unknown) => this.#parts.onError(owner.id, error));
 	}
 
 	#view(agent: AgentRunner): AgentView {
 		const { spec } = agent;
 		const missing = this.#missing(agent);
-		const view = viewOf(agent, missing, this.#accounts.holdOf(spec), {
+		// An agent that hibernates waits for no limit.
+		const hibernates = agent.snapshot().agent.hibernation != null;
+		const hold = hibernates ? null : this.#accounts.holdOf(spec);
+		const view = viewOf(agent, missing, hold, {
 			blocked:
 				missing
 					.map((id) => whyBlocked(this.#agents, id, this.#usage))
@@ -348,6 +435,8 @@ export class Engine {
 	}
 
 	async #forget(id: string): Promise<void> {
+		const run = this.#agents.get(id)?.snapshot().run ?? null;
+		if (run !== null) this.#runnerWorld.ownersOfRuns.delete(run.runId);
 		this.#agents.delete(id);
 		await this.inbox.forget(id);
 		await this.#screenQuestions.forget(id);

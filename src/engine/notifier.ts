@@ -6,8 +6,17 @@
  */
 
 import { backoffDelayMs } from "../core/backoff.js";
-import { decideRoute, type Notice, type NoticeRoute, noticeOf, topicOf } from "../core/notice.js";
-import type { Clock } from "../ports/clock.js";
+import {
+	decideRoute,
+	isState,
+	type Notice,
+	type NoticeRoute,
+	noticeOf,
+	REPEAT_MS,
+	topicOf,
+	withCount,
+} from "../core/notice.js";
+import type { Calendar, Clock } from "../ports/clock.js";
 import type { Channel, SendResult } from "../ports/notifier.js";
 import type { EffectOf, Store } from "../ports/store.js";
 import { createSignal } from "./waiting.js";
@@ -19,8 +28,7 @@ export interface NotifierParts {
 	readonly routes: readonly { readonly route: NoticeRoute; readonly channel: Channel }[];
 	/** The address of the daemon's page; null if it has none. */
 	readonly pageUrl: () => string | null;
-	/** Of a wall time, in local time. */
-	readonly minuteOfDay: (wallMs: number) => number;
+	readonly calendar: Pick<Calendar, "minuteOfDay">;
 }
 
 const READER = "notify";
@@ -35,7 +43,12 @@ const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 })
 const LOOK_MS_MAX = 60_000;
 const REMEMBERED_MAX = 1_000;
 
+/** Keys of notifications that stand for several. */
+const DIGEST = "notify-digest:";
+
 type Notification = EffectOf<"notification">;
+
+const digestKey = (route: string, notice: Notice) => `${DIGEST}${route}:${topicOf(notice)}`;
 
 /** Runs until the signal aborts. */
 export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Promise<void> {
@@ -66,13 +79,18 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 class Notifier {
 	readonly #parts: NotifierParts;
 	/** When each route was last notified of the same topic. */
-	readonly #told = new Map<string, number>();
+	readonly #notified = new Map<string, number>();
+	/** Stored notifications that stand for several, by key. */
+	readonly #digests = new Map<string, Notification>();
 	/** The last processed event, and the last stored cursor. */
 	#seq: number | null = null;
 	#stored = 0;
 
 	constructor(parts: NotifierParts) {
 		this.#parts = parts;
+		for (const effect of parts.store.readEffects("notification")) {
+			if (effect.key.startsWith(DIGEST)) this.#digests.set(effect.key, effect);
+		}
 	}
 
 	/**
@@ -111,22 +129,42 @@ class Notifier {
 
 	/** The notifications to send for an event: routes and times. */
 	#route(notice: Notice): Notification[] {
-		const { routes, clock, minuteOfDay } = this.#parts;
+		const { routes, clock, calendar } = this.#parts;
 		const nowMs = clock.now().wallMs;
-		const minute = minuteOfDay(nowMs);
-		return routes.flatMap(({ route }) => {
+		const minute = calendar.minuteOfDay(nowMs);
+		return routes.flatMap(({ route }): Notification[] => {
 			const topic = `${route.name} ${topicOf(notice)}`;
-			const lastMs = this.#told.get(topic);
+			const lastMs = this.#notified.get(topic);
 			const lastSentAgoMs = lastMs === undefined ? null : nowMs - lastMs;
 			const decision = decideRoute(route, notice, { minuteOfDay: minute, lastSentAgoMs });
-			if (decision === "not_meant" || decision === "repeated") return [];
-			this.#remember(topic, nowMs);
-			const until = decision === "quiet" ? (route.quiet?.toMinute ?? minute) : minute;
-			const quietMs = ((until - minute + 1_440) % 1_440) * 60_000;
-			const payload = { route: route.name, notice, attempts: 0 };
-			const key = `notify:${route.name}:${notice.seq}`;
-			return [{ key, type: "notification", dueAtMs: nowMs + quietMs, payload }];
+			if (decision === "not_meant") return [];
+			const quietMs = (((route.quiet?.toMinute ?? minute) - minute + 1_440) % 1_440) * 60_000;
+			// One that is due counts this one, so that not both are sent.
+			const isCounting = this.#digests.has(digestKey(route.name, notice));
+			if (isState(notice) || (decision === "send" && !isCounting)) {
+				if (decision === "send") this.#remember(topic, nowMs);
+				const dueAtMs = nowMs + (decision === "quiet" ? quietMs : 0);
+				const payload = { route: route.name, notice, attempts: 0 };
+				return [
+					{ key: `notify:${route.name}:${notice.seq}`, type: "notification", dueAtMs, payload },
+				];
+			}
+			const dueAtMs = decision === "quiet" ? nowMs + quietMs : (lastMs ?? nowMs) + REPEAT_MS;
+			return [this.#count(route.name, notice, dueAtMs)];
 		});
+	}
+
+	/** The one notification that stands for all on its topic until it is sent. */
+	#count(route: string, notice: Notice, dueAtMs: number): Notification {
+		const key = digestKey(route, notice);
+		const before = this.#digests.get(key);
+		const more = before === undefined ? 0 : (before.payload.notice.more ?? 0) + 1;
+		const digest: Notification = {
+			...{ key, type: "notification", dueAtMs: before?.dueAtMs ?? dueAtMs },
+			payload: { route, notice: { ...notice, more }, attempts: before?.payload.attempts ?? 0 },
+		};
+		this.#digests.set(key, digest);
+		return digest;
 	}
 
 	async #send(effect: Notification): Promise<void> {
@@ -134,14 +172,19 @@ class Notifier {
 		const delivery = effect.payload;
 		const found = routes.find(({ route }) => route.name === delivery.route);
 		const gone: SendResult = { ok: false, reason: "unknown route", retryable: false };
-		const result = (await found?.channel.send(this.#linked(delivery.notice))) ?? gone;
+		const result = (await found?.channel.send(withCount(this.#linked(delivery.notice)))) ?? gone;
 		const attempts = delivery.attempts + 1;
 		const nowMs = clock.now().wallMs;
 		await store.commit((transaction) => {
 			if (!result.ok && result.retryable && attempts < ATTEMPTS_MAX) {
 				const dueAtMs = nowMs + backoffDelayMs(BACKOFF, attempts, random());
-				transaction.putEffect({ ...effect, dueAtMs, payload: { ...delivery, attempts } });
+				const again = { ...effect, dueAtMs, payload: { ...delivery, attempts } };
+				transaction.putEffect(again);
+				if (this.#digests.has(effect.key)) this.#digests.set(effect.key, again);
 				return;
+			}
+			if (this.#digests.delete(effect.key)) {
+				this.#remember(`${delivery.route} ${topicOf(delivery.notice)}`, nowMs);
 			}
 			transaction.removeEffect(effect.key);
 			if (result.ok) return;
@@ -177,9 +220,9 @@ class Notifier {
 	}
 
 	#remember(topic: string, nowMs: number): void {
-		this.#told.delete(topic);
-		this.#told.set(topic, nowMs);
-		const [oldest] = this.#told.keys();
-		if (this.#told.size > REMEMBERED_MAX && oldest !== undefined) this.#told.delete(oldest);
+		this.#notified.delete(topic);
+		this.#notified.set(topic, nowMs);
+		const [oldest] = this.#notified.keys();
+		if (this.#notified.size > REMEMBERED_MAX && oldest !== undefined) this.#notified.delete(oldest);
 	}
 }

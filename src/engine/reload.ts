@@ -11,7 +11,7 @@ import type { PinnedFleets } from "./pinned-fleets.js";
 import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
 import { dependsOn, stopInOrder } from "./scope.js";
 
-interface ReloadWorld extends Pick<EngineParts, "checkStart"> {
+interface ReloadWorld extends Pick<EngineParts, "sessions"> {
 	readonly agents: Agents;
 	readonly fleets: PinnedFleets;
 	/** The result of a start, or that it waits for something. */
@@ -66,7 +66,7 @@ const agentOf = (agents: ReloadWorld["agents"], id: string) => agents.get(id)?.s
 /** Running agents that could not be started with their new settings, with the reason. */
 async function checkChanged(
 	fleet: FleetSpec,
-	{ agents, fleets, checkStart }: ReloadWorld,
+	{ agents, fleets, sessions }: ReloadWorld,
 ): Promise<ReadonlyMap<string, string>> {
 	const specs = new Map(fleet.agents.map((spec) => [spec.id, spec]));
 	const refused = new Map<string, string>();
@@ -74,7 +74,7 @@ async function checkChanged(
 		const spec = specs.get(id);
 		const runs = (agents.get(id)?.snapshot().run ?? null) !== null;
 		if (change !== "change" || spec === undefined || spec.kind === "call" || !runs) continue;
-		const problem = await checkStart(spec);
+		const problem = await sessions.checkStart(spec);
 		if (problem !== null) refused.set(id, problem);
 	}
 	return refused;

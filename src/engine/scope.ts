@@ -16,6 +16,14 @@ function resolveScope(scope: Scope, ids: readonly string[]): readonly string[] {
 	throw new ReeveError("agent_not_found", `unknown agent or project ${scope}`, known);
 }
 
+/** The agents in these scopes, in the order of the scopes. */
+export function agentsInScopes(
+	scopes: readonly Scope[],
+	ids: readonly string[],
+): readonly string[] {
+	return [...new Set(scopes.flatMap((scope) => resolveScope(scope, ids)))];
+}
+
 /** The agents in scope that are started and stopped, without call agents. */
 export function resolveLasting(scope: Scope, specs: readonly AgentSpec[]): readonly string[] {
 	const lasting = new Set(specs.filter(({ kind }) => kind !== "call").map(({ id }) => id));

@@ -7,6 +7,7 @@
  */
 
 import type { AgentSpec } from "../config/spec.js";
+import type { WakeCause } from "../core/hibernation.js";
 import { DEFAULT_START_LIMIT, decideStart, type StartLog } from "../core/start-limit.js";
 import type { Clock } from "../ports/clock.js";
 import type { Store } from "../ports/store.js";
@@ -14,12 +15,15 @@ import type { Accounts } from "./limits/accounts.js";
 import { hasCompleted, type KnownAgent } from "./runs/agent-state.js";
 import { dependenciesOf } from "./scope.js";
 
+const NO_AGENT = { spec: null, life: null };
+
 /** Starts under way at the same time; the starter of `pty` takes as many. */
 const STARTING_MAX = 64;
 
 interface StartableAgent extends KnownAgent {
 	/** Null for a call agent, which never starts. */
 	readonly life: { readonly wantsStart: boolean; start(): Promise<void> } | null;
+	wake(by: WakeCause): Promise<unknown>;
 }
 
 interface StartGateWorld {
@@ -33,6 +37,9 @@ interface StartGateWorld {
 export class StartGate {
 	readonly #world: StartGateWorld;
 	readonly #starting = new Set<string>();
+	/** Agents that may want to start, in the order of their requests. Others are never looked at. */
+	readonly #asked = new Set<string>();
+	readonly #waking = new Set<string>();
 	#log: StartLog = [];
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
@@ -42,13 +49,23 @@ export class StartGate {
 		world.accounts.onRelease(() => this.startWaiting());
 	}
 
+	/** An agent requests a start, which it gets when it may. It may have changed its mind by then. */
+	ask(id: string): void {
+		this.#asked.add(id);
+		this.startWaiting();
+	}
+
 	/** Starts the waiting agents that may start now: one has requested it, or became ready, or ended. */
 	startWaiting(): void {
 		const { agents, clock, store, onError } = this.#world;
-		for (const { id, spec, life } of agents.values()) {
-			// Asked for at every change of any agent, and most do not want to start.
-			if (!life?.wantsStart) continue;
+		for (const id of this.#asked) {
 			if (this.#isFull) return;
+			const { spec, life } = agents.get(id) ?? NO_AGENT;
+			if (!life?.wantsStart) {
+				// Whatever makes it want to start again requests it again.
+				this.#asked.delete(id);
+				continue;
+			}
 			const entered = this.#enter(spec);
 			if (entered === true) {
 				// Starts belong to no request: another request, or a timer, may have triggered them.
@@ -86,6 +103,30 @@ export class StartGate {
 			.map(({ agent }) => agent);
 	}
 
+	/** The agents that are up and depend on this one. */
+	dependentsOf(id: string): readonly string[] {
+		return [...this.#world.agents.values()]
+			.filter(({ spec }) => dependenciesOf(spec).some(({ agent }) => agent === id))
+			.map((agent) => agent.snapshot())
+			.filter(({ agent }) => agent.desired === "up" && !agent.hibernation)
+			.map(({ agent }) => agent.id);
+	}
+
+	/** A start waits for agents that hibernate. */
+	#wakeMissing(ids: readonly string[]): void {
+		const { agents, onError, store } = this.#world;
+		for (const id of ids) {
+			const agent = agents.get(id);
+			if (agent === undefined || !agent.snapshot().agent.hibernation || this.#waking.has(id))
+				continue;
+			this.#waking.add(id);
+			store
+				.detach(() => agent.wake("dependent"))
+				.catch((error: unknown) => onError(id, error))
+				.finally(() => this.#waking.delete(id));
+		}
+	}
+
 	close(): void {
 		this.#closed = true;
 		this.#cancelLook?.();
@@ -97,7 +138,10 @@ export class StartGate {
 
 	/** Whether it may start now; how long the host's limit keeps it, if it is only that. */
 	#enter(spec: AgentSpec): boolean | number {
-		if (this.#starting.has(spec.id) || this.missing(spec).length > 0) return false;
+		if (this.#starting.has(spec.id)) return false;
+		const missing = this.missing(spec);
+		this.#wakeMissing(missing);
+		if (missing.length > 0) return false;
 		if (!this.#world.accounts.mayGo(spec)) return false;
 		const { steadyMs } = this.#world.clock.now();
 		const decision = decideStart(this.#log, steadyMs, DEFAULT_START_LIMIT);

@@ -73,7 +73,7 @@ export async function callProgram(
 		if (!gone.ok) return failedAt({ type: "left_alive", detail: gone.reason }, log);
 		const end = await running.exited;
 		const answered = { request, adapter, ...output.read() };
-		const outcome = judge(attempt, why, end, answered, world.bounds);
+		const outcome = classify(attempt, why, end, answered, world.bounds);
 		return { outcome, log, ...usedBy(adapter, answered) };
 	} finally {
 		takeBackDeadline();
@@ -163,7 +163,7 @@ interface Answered extends Collected {
 	readonly stderr: string;
 }
 
-function judge(
+function classify(
 	{ program, request, timeoutMs }: CallAttempt,
 	why: Stop,
 	end: ProgramEnd,
@@ -175,7 +175,7 @@ function judge(
 		return classifyProcessFailure({ type: "bad_answer", detail });
 	}
 	const { adapter, stdout } = answered;
-	if (adapter !== null && why === "exited") return judgeAdapted(adapter, end, answered);
+	if (adapter !== null && why === "exited") return classifyAdapted(adapter, end, answered);
 	if (adapter === null && stdout.length > 0) {
 		const answer = parseAnswer(stdout, request.request_id, program.extraOutput);
 		const isOurs = answer.ok && answer.response.request_id === request.request_id;
@@ -189,7 +189,7 @@ function judge(
 	return classifyUnanswered(end, answered, null);
 }
 
-function judgeAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered): Outcome {
+function classifyAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered): Outcome {
 	const { request, stdout, stderr } = answered;
 	if (end.outOfMemory || answered.ioError !== null) return classifyUnanswered(end, answered, null);
 	const { code, signal } = end;
@@ -229,12 +229,12 @@ function usedBy(adapter: CallAdapter | null, { stdout }: Answered): Pick<Attempt
 	}
 }
 
-function isUnusable(said: unknown): said is Unusable {
-	return typeof (said as Partial<Unusable> | null)?.unusable === "string";
+function isUnusable(prepared: unknown): prepared is Unusable {
+	return typeof (prepared as Partial<Unusable> | null)?.unusable === "string";
 }
 
-function isLimited(said: unknown): said is Limited {
-	return typeof (said as Partial<Limited> | null)?.limited === "string";
+function isLimited(prepared: unknown): prepared is Limited {
+	return typeof (prepared as Partial<Limited> | null)?.limited === "string";
 }
 
 /** `bad` describes the output that is not a response, if any. */

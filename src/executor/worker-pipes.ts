@@ -34,12 +34,12 @@ export function watchPipes(
 	});
 
 	/** A normal exit closes its pipes a moment before it is reported. */
-	async function judgeClosing(reason: string): Promise<void> {
+	async function classifyClosing(reason: string): Promise<void> {
 		if (isClosingExpected() || (await isInTime(exited, CLOSING_MS))) return;
 		onTrouble(reason);
 	}
-	stdout.once("close", () => void judgeClosing("closed its stdout"));
-	stdin.once("error", () => void judgeClosing("closed its stdin"));
+	stdout.once("close", () => void classifyClosing("closed its stdout"));
+	stdin.once("error", () => void classifyClosing("closed its stdin"));
 }
 
 const NEWLINE = 0x0a;

@@ -87,6 +87,10 @@ class ProcessWorker implements Worker {
 		this.ended = this.#live();
 	}
 
+	get outputFrom(): number {
+		return this.#log.from;
+	}
+
 	get isOpen(): boolean {
 		return !this.#isStopping && this.#ending === null && this.#program.end === null;
 	}

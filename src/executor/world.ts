@@ -66,7 +66,7 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 
 	/** Logs each message once: a limit that cannot be set fails for every call. */
 	function logOnce(message: string): void {
-		if (reported.has(message) || reported.size >= TOLD_MAX) return;
+		if (reported.has(message) || reported.size >= SHOWN_MAX) return;
 		reported.add(message);
 		onTrouble(message);
 	}
@@ -111,4 +111,4 @@ export function createWorld({ owner, bounds, onTrouble }: WorldOptions): World {
 	};
 }
 
-const TOLD_MAX = 1_000;
+const SHOWN_MAX = 1_000;

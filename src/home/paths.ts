@@ -15,6 +15,8 @@ export interface Home {
 	readonly daemonLog: string;
 	/** Output of agents, one directory each. */
 	readonly logs: string;
+	/** Indexes that make logs and transcripts fast to search; they can be deleted. */
+	readonly search: string;
 	/** Files of adapters, one directory per agent. */
 	readonly agents: string;
 	/** Temporary files of agents, one directory each. */
@@ -32,6 +34,8 @@ export interface Home {
 	readonly pushSubscriptions: string;
 	/** The daemon's settings: its address, its notification routes. */
 	readonly settings: string;
+	/** The daemons of other hosts. */
+	readonly remotes: string;
 	/** Exists while a daemon is running. */
 	readonly marker: string;
 	/** Crash reports of daemons. */
@@ -60,6 +64,7 @@ export function resolveHome(env: Variables): Home {
 		locks: join(dir, "locks"),
 		daemonLog: join(dir, "daemon.log"),
 		logs: join(dir, "logs"),
+		search: join(dir, "search"),
 		agents: join(dir, "agents"),
 		temporary: join(dir, "tmp"),
 		runtime: join(dir, "run"),
@@ -69,6 +74,7 @@ export function resolveHome(env: Variables): Home {
 		pushSubscriptions: join(dir, "push-subscriptions.json"),
 		token: join(dir, "token"),
 		settings: join(dir, "daemon.json"),
+		remotes: join(dir, "remotes.json"),
 		marker: join(dir, "running.json"),
 		crashes: join(dir, "crashes"),
 	};

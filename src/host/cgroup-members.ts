@@ -1,6 +1,6 @@
 /** The members of a run's control group, and how to kill them. Works from the group's path alone. */
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** The directory below which all of Reeve's groups are. */
@@ -49,11 +49,14 @@ export function oomCountersOf(group: string): readonly string[] {
 /** How many processes of a group the kernel has killed because memory ran out. */
 export function readOomKills(folder: string): number {
 	for (const file of ["memory.events", "memory.oom_control"]) {
+		const path = join(folder, file);
+		// At most one is there, and an exception for each exit of hundreds would be felt.
+		if (!existsSync(path)) continue;
 		try {
-			const found = /^oom_kill (\d+)$/m.exec(readFileSync(join(folder, file), "utf8"));
+			const found = /^oom_kill (\d+)$/m.exec(readFileSync(path, "utf8"));
 			if (found !== null) return Number(found[1]);
 		} catch {
-			// The file of the other version.
+			// Removed in the meantime.
 		}
 	}
 	return 0;

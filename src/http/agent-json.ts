@@ -2,13 +2,21 @@
 
 import { needsFix } from "../core/attention.js";
 import { renderExit } from "../core/exit.js";
+import { renderUnhealthy } from "../core/health.js";
 import { type Activity, type Health, overallHealth } from "../core/states.js";
 import { restartingAt } from "../core/units.js";
 import { tokensOf } from "../core/usage.js";
 import type { AgentView } from "../engine/agent-view.js";
 import type { CallsView, Circuit } from "../engine/tasks/tasks.js";
 import type { StoredExit } from "../ports/store.js";
-import type { AgentJson, ExitJson, ResourcesJson, UsageJson } from "./contract/agents.js";
+import type {
+	AgentJson,
+	ExitJson,
+	HealthCheckJson,
+	HibernationJson,
+	ResourcesJson,
+	UsageJson,
+} from "./contract/agents.js";
 import { renderPeople } from "./people-json.js";
 
 export interface AgentContext {
@@ -47,6 +55,8 @@ export function renderAgent(
 		turn_failure: view.process === "running" ? (view.known?.failure ?? null) : null,
 		circuit: circuit.circuit,
 		health: healthOf(view, circuit),
+		hibernation: renderHibernating(view),
+		health_check: renderHealthCheck(view.health),
 		pid: alive?.process.pid ?? null,
 		run_id: run?.runId ?? null,
 		started_at: startedAtMs === null ? null : isoTime(startedAtMs),
@@ -73,8 +83,49 @@ export function renderAgent(
 }
 
 /** The health of an agent, over its runs and the calls to it. */
-export function healthOf({ agent }: AgentView, circuit: Circuit): Health {
-	return overallHealth(agent.crash.policy, circuit.health);
+export function healthOf({ agent, health }: AgentView, circuit: Circuit): Health {
+	const isUnhealthy = health !== null && health.unhealthySinceMs !== null;
+	return overallHealth(agent.crash.policy, circuit.health, isUnhealthy);
+}
+
+/** Null for an agent that never hibernates. */
+function renderHibernating({ agent, run, hibernation: watch }: AgentView): HibernationJson | null {
+	const { spec, hibernation = null } = agent;
+	if (spec.kind !== "session" || (spec.hibernate === undefined && hibernation === null))
+		return null;
+	const isDone = hibernation !== null && run === null;
+	return {
+		state: isDone ? "hibernated" : hibernation === null ? "awake" : "stopping",
+		after_ms: spec.hibernate?.afterMs ?? null,
+		since: timeOrNull(hibernation?.sinceMs ?? null),
+		idle_ms: hibernation?.idleMs ?? watch?.idleMs ?? null,
+		freed_bytes: hibernation?.freedBytes ?? null,
+		why_awake: hibernation === null ? (watch?.reason ?? null) : null,
+	};
+}
+
+function renderHealthCheck(view: AgentView["health"]): HealthCheckJson | null {
+	if (view === null) return null;
+	const { spec, last, failures, unhealthySinceMs, waits } = view;
+	return {
+		state: healthCheckState(view),
+		at: timeOrNull(last?.atMs ?? null),
+		error: last?.error ?? null,
+		consecutive_failures: failures,
+		failures: spec.failures,
+		unhealthy_since: timeOrNull(unhealthySinceMs),
+		action: spec.action,
+		waits,
+	};
+}
+
+function healthCheckState({
+	last,
+	unhealthySinceMs,
+}: NonNullable<AgentView["health"]>): HealthCheckJson["state"] {
+	if (last === null) return "pending";
+	if (last.error === null) return "passing";
+	return unhealthySinceMs === null ? "failing" : "unhealthy";
 }
 
 function laterOf(a: number | null, b: number | null): number | null {
@@ -111,6 +162,10 @@ function renderReason(view: AgentView, circuit: Circuit): string {
 			? `; fix the cause, then run \`reeve resume ${agent.id}\``
 			: "";
 		return `the last turn failed (${known.failure}${words})${next}`;
+	}
+	if (view.process === "running" && view.health !== null && view.health.unhealthySinceMs !== null) {
+		const { waits } = view.health;
+		return `${renderUnhealthy(view.health)}${waits === null ? "" : `; ${waits}`}`;
 	}
 	if (view.process === "stopped" && view.nextStartAtMs !== null) {
 		return `${restartingAt(isoTime(view.nextStartAtMs))}${agent.reason}`;

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AgentSpec } from "../config/spec.js";
 import type { Engine } from "../engine/engine.js";
 import type { Clock } from "../ports/clock.js";
+import type { Remotes } from "../ports/remotes.js";
 import type { ResourceMeter } from "../ports/resources.js";
 import type { Store } from "../ports/store.js";
 import type { Caller, Sight } from "./auth/gate.js";
@@ -54,7 +55,11 @@ export interface HttpParts {
 	/** Sends a test notification over the route with this name; null for all. */
 	readonly testNotify: (route: string | null) => Promise<readonly TestedRouteJson[]>;
 	readonly push: PushDesk;
+	/** The daemons of other hosts. */
+	readonly remotes: Remotes;
 	readonly logDirOf: (agentId: string) => string;
+	/** The folder with the indexes for searches. */
+	readonly indexes: string;
 	/** Removes the secrets of agents from a text (A10). */
 	readonly redact: (text: string) => string;
 	readonly meter: ResourceMeter;

@@ -5,6 +5,11 @@ import { type FileHandle, open } from "node:fs/promises";
 /** The number of older files kept next to the current one. */
 export const OLDER_FILES = 4;
 
+/** The names of all files, newest first. */
+export const LOG_FILES: readonly string[] = Array.from({ length: OLDER_FILES + 1 }, (_, age) =>
+	age === 0 ? "current.log" : `current.log.${age}`,
+);
+
 /** Identifies a file by its inode and creation time, because inodes are reused. */
 export async function logFileName(file: FileHandle): Promise<string> {
 	const { ino, birthtimeMs } = await file.stat({ bigint: true });

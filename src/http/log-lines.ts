@@ -1,23 +1,22 @@
 /**
- * An agent's log as lines of text: pages in both directions, and search from the end. Each request reads a
- * bounded number of bytes for a bounded time and returns the position where the next one continues (A6).
+ * An agent's log as lines of text: pages in both directions. Each request reads a bounded number of bytes
+ * and returns the position where the next one continues (A6).
  */
 
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
+import type { Arrival } from "../core/log-times.js";
 import { screenText } from "../core/safe-text.js";
 import type { LogLineJson } from "./contract/logs.js";
 import type { Routes } from "./contract/routes.js";
 import { logFileName, openKept } from "./log-files.js";
+import { FileTimes } from "./log-reader.js";
 
 type LinesRoute = Routes["GET /api/v1/agents/:id/logs/lines"];
-type SearchRoute = Routes["GET /api/v1/agents/:id/logs/search"];
 type Redact = (text: string) => string;
 
 const BLOCK_BYTES = 128 * 1024;
 const PAGE_BYTES_MAX = 1024 * 1024;
-const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
-const SEARCH_MS_MAX = 500;
 /** The rest of a longer line is not read. */
 const LINE_BYTES_MAX = 64 * 1024;
 const TEXT_LENGTH_MAX = 2_000;
@@ -63,29 +62,29 @@ export async function readLogLines(
 	});
 }
 
-export async function searchLog(
+/** Where the last accepted lines start; null if everything that is stored belongs to them. */
+export async function findLastLines(
 	logDir: string,
-	{ text, before, limit }: SearchRoute["query"],
+	count: number,
+	accepts: ((text: string, arrival: Arrival) => boolean) | null,
 	redact: Redact,
-): Promise<SearchRoute["reply"]> {
-	const wanted = text.toLowerCase();
-	const untilMs = performance.now() + SEARCH_MS_MAX;
+): Promise<string | null> {
 	return withFiles(logDir, async (files) => {
-		const matches: LogLineJson[] = [];
-		let searched = 0;
-		for await (const line of linesBefore(files, resolveEnd(files, before))) {
-			searched += line.bytes.length + 1;
-			const found = renderMatch(line, wanted, redact);
-			if (found !== null) matches.push(found);
-			const isOver =
-				matches.length >= limit || searched >= SEARCH_BYTES_MAX || performance.now() > untilMs;
-			if (isOver && !line.isFirst) {
-				return { matches, next: line.position, searched_bytes: searched };
-			}
+		const times = new Map(files.map(({ name, file }) => [name, new FileTimes(logDir, file)]));
+		for (const each of times.values()) await each.read();
+		let left = count;
+		for await (const line of linesBefore(files, resolveEnd(files, undefined))) {
+			const [name = "", offset] = line.position.split(":");
+			const arrival = times.get(name)?.arrivalAt(Number(offset)) ?? NO_ARRIVAL;
+			if (accepts !== null && !accepts(textOf(line, redact), arrival)) continue;
+			left -= 1;
+			if (left <= 0) return line.position;
 		}
-		return { matches, next: null, searched_bytes: searched };
+		return null;
 	});
 }
+
+const NO_ARRIVAL: Arrival = { atMs: 0, untilMs: null };
 
 async function withFiles<T>(logDir: string, read: (files: readonly LogFile[]) => Promise<T>) {
 	const opened = await openKept(join(logDir, "current.log"));
@@ -248,7 +247,7 @@ async function endOf(files: readonly LogFile[], { index, offset }: Place): Promi
 }
 
 /** One line without sequences; lines that overwrite each other are joined. */
-function textOf({ bytes }: RawLine, redact: Redact): string {
+export function textOf({ bytes }: Pick<RawLine, "bytes">, redact: Redact): string {
 	return redact(screenText(bytes.toString("utf8")))
 		.replaceAll("\n", " ")
 		.trimEnd();
@@ -258,16 +257,5 @@ function renderLine(line: RawLine, redact: Redact): LogLineJson {
 	const text = textOf(line, redact);
 	const isCut = line.isCut || text.length > TEXT_LENGTH_MAX;
 	const shown = text.slice(0, TEXT_LENGTH_MAX);
-	return { position: line.position, text: shown, ...(isCut && { cut: true as const }) };
-}
-
-/** The part of a long line around the match; null without one. */
-function renderMatch(line: RawLine, wanted: string, redact: Redact): LogLineJson | null {
-	const text = textOf(line, redact);
-	const at = text.toLowerCase().indexOf(wanted);
-	if (at === -1) return null;
-	const start = text.length <= TEXT_LENGTH_MAX ? 0 : Math.max(0, at - TEXT_LENGTH_MAX / 4);
-	const shown = text.slice(start, start + TEXT_LENGTH_MAX);
-	const isCut = line.isCut || shown.length < text.length;
 	return { position: line.position, text: shown, ...(isCut && { cut: true as const }) };
 }

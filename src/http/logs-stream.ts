@@ -111,16 +111,29 @@ async function followFrom(
 				if ((await file.stat()).size < offset) offset = 0;
 				continue;
 			}
-			// The log was rotated: first the rest of the old file, then the new one from its start.
-			if (file !== null) {
-				await copyFrom(file, offset, response, gone);
-				await file.close();
+			if (file === null) {
+				[file, offset] = [current, 0];
+				continue;
 			}
-			[file, offset] = [current, 0];
+			// The log was rotated: first the rest of the old file, then its successors from their start.
+			await current.close();
+			await copyFrom(file, offset, response, gone);
+			[file, offset] = [await openNext(path, file), 0];
 		}
 	} finally {
 		await file?.close();
 	}
+}
+
+/** The file after this one, which may have been rotated away too; the oldest if this one is gone. */
+async function openNext(path: string, file: FileHandle): Promise<FileHandle | null> {
+	const name = await logFileName(file);
+	await file.close();
+	const kept = await openKept(path);
+	const names = await Promise.all(kept.map(logFileName));
+	const next = kept[names.indexOf(name) + 1] ?? null;
+	for (const each of kept) if (each !== next) await each.close();
+	return next;
 }
 
 interface Opened {

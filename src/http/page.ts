@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
 	".webmanifest": "application/manifest+json",
 };
 
-/** The best first. */
+/** Encodings of a file, the best one first. */
 const ENCODINGS = [
 	{ name: "br", ending: ".br" },
 	{ name: "gzip", ending: ".gz" },

@@ -67,6 +67,8 @@ function factsOf(
 		missing: view.missing,
 		startedAtMs: gone === null ? (run?.handle?.startedAtMs ?? null) : null,
 		stalledSinceMs: known?.stalledSinceMs ?? null,
+		hibernatedSinceMs: agent.hibernation?.sinceMs ?? null,
+		unhealthySinceMs: view.health?.unhealthySinceMs ?? null,
 		circuit: calls.circuit,
 		circuitOpenUntilMs: calls.openUntilMs,
 		lastFailureAtMs: calls.lastFailureAtMs,

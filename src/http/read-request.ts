@@ -8,7 +8,7 @@ import { isTooDeep, JSON_DEPTH_MAX } from "../core/json-depth.js";
 
 /** Many times the size of a fleet with hundreds of agents. */
 const BODY_BYTES_MAX = 8 * 1_048_576;
-const ISSUES_TOLD_MAX = 20;
+const ISSUES_SHOWN_MAX = 20;
 
 export interface RequestIds {
 	readonly requestId: string;
@@ -93,7 +93,7 @@ export function check<Schema extends z.ZodType>(
 			`the ${part} contains the reserved key ${dropped}: rename it`,
 		);
 	}
-	const issues = parsed.error.issues.slice(0, ISSUES_TOLD_MAX).map(({ path, message }) => ({
+	const issues = parsed.error.issues.slice(0, ISSUES_SHOWN_MAX).map(({ path, message }) => ({
 		in: part,
 		path: path.map(String).join("."),
 		message,

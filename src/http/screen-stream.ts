@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../engine/engine.js";
 import type { ScreenWatch, StyledScreen } from "../ports/backend.js";
 import type { ChangedRowsJson, ScreenMessages, StyledScreenJson } from "./contract/screens.js";
+import type { Keyboards, Watcher } from "./keyboards.js";
 import { createOutlet, READER_LIMITS, type ReaderLimits } from "./outlet.js";
 
 /** At most ten messages a second. */
@@ -37,6 +38,7 @@ export interface WatchedScreen {
 /** Throws if the agent has no screen. */
 export async function watchScreen(
 	terminals: Terminals,
+	keyboards: Pick<Keyboards, "watch" | "leave">,
 	id: string,
 	limits: ReaderLimits = READER_LIMITS,
 ): Promise<WatchedScreen> {
@@ -54,7 +56,17 @@ export async function watchScreen(
 		},
 	});
 
+	/** Who types, if the reader does not know it yet. */
+	let typing: ScreenMessages["keyboard"] | null = null;
+	const seat: Watcher = {
+		notify(_, holder) {
+			typing = { holder };
+			wake();
+		},
+	};
+
 	async function send(to: Writable, gone: AbortSignal): Promise<void> {
+		keyboards.watch(id, seat);
 		const out = createOutlet(to, gone, limits);
 		const beat = setInterval(() => {
 			if (!out.busy()) out.write(": still here\n\n").catch(() => {});
@@ -62,11 +74,16 @@ export async function watchScreen(
 		let sent: StyledScreen | null = null;
 		try {
 			while (!out.ended()) {
-				if (hasChanged) {
-					hasChanged = false;
-					const screen = await readOrNull(watch);
-					await out.write(screen === null ? "" : messageOf(sent, screen));
-					sent = screen ?? sent;
+				if (hasChanged || typing !== null) {
+					if (hasChanged) {
+						hasChanged = false;
+						const screen = await readOrNull(watch);
+						await out.write(screen === null ? "" : messageOf(sent, screen));
+						sent = screen ?? sent;
+					}
+					const keyboard = typing;
+					typing = null;
+					await out.write(keyboard === null ? "" : encode("keyboard", keyboard));
 					await sleep(EVERY_MS, undefined, { signal: gone }).catch(() => {});
 				} else if (closed !== null) {
 					await out.write(encode("closed", { reason: closed }));
@@ -80,6 +97,7 @@ export async function watchScreen(
 			}
 		} finally {
 			clearInterval(beat);
+			keyboards.leave(id, seat);
 			watch.close();
 		}
 	}

@@ -7,18 +7,22 @@
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
+import { labelHolder } from "../core/keyboard.js";
+import { joinHost } from "../core/remote.js";
 import { storing } from "../engine/store-guard.js";
 import { createHandlers } from "./all-handlers.js";
-import { type Act, isAction, renderAct } from "./audit.js";
+import { type Act, byOf, isAction, renderAct, whoOf } from "./audit.js";
 import { type Gate, mayAct, sightOf } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
 import { subjectsOf } from "./auth/subjects.js";
 import { limitConnections } from "./connections.js";
 import type { RouteName } from "./contract/routes.js";
 import type { Asked, HttpParts } from "./handler.js";
+import { createKeyboards } from "./keyboards.js";
 import type { Page } from "./page.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
 import { untilRecovered } from "./recovery.js";
+import { createRemoteProxy, parseRemotePath, remoteNeed } from "./remote-proxy.js";
 import {
 	explainError,
 	PreparedJson,
@@ -59,8 +63,10 @@ type AnyHandlers = Readonly<Record<string, AnyHandler>>;
 
 export function createApi(parts: ApiParts): Api {
 	const { gate, onError } = parts;
-	const handlers = createHandlers(parts) as unknown as AnyHandlers;
-	const terminals = createTerminalHub(parts.engine);
+	const keyboards = createKeyboards(() => new Date(parts.clock.now().wallMs).toISOString());
+	const handlers = createHandlers(parts, keyboards) as unknown as AnyHandlers;
+	const terminals = createTerminalHub(parts.engine, keyboards);
+	const proxy = createRemoteProxy(parts.remotes);
 
 	/** Not awaited: the action is done, even if nothing can be stored. */
 	function recordAction(act: Act): void {
@@ -79,7 +85,11 @@ export function createApi(parts: ApiParts): Api {
 		const { via } = door;
 		const url = parseTarget(request.url ?? "/");
 		if (parts.page.answer(request, response, url.pathname, via)) return;
-		const { route, params } = locate(request, url);
+		const elsewhere = parseRemotePath(url.pathname);
+		if (elsewhere !== null) {
+			return forward(request, response, door, { ...elsewhere, url, correlationId });
+		}
+		const { route, params } = locate(request, url.pathname);
 		const caller = gate.admit(request, via, route.spec, params);
 		const handler = handlers[route.name];
 		if (handler === undefined) {
@@ -112,6 +122,48 @@ export function createApi(parts: ApiParts): Api {
 		sendReply(request, response, route, reply);
 	}
 
+	/** Passes the request on to the daemon of a remote. Its response is not read. */
+	async function forward(
+		request: IncomingMessage,
+		response: ServerResponse,
+		door: Door,
+		{ remote, path, url, correlationId }: Elsewhere,
+	): Promise<void> {
+		const { route, params } = locate(request, path);
+		const caller = gate.admit(request, door.via, remoteNeed(route), params);
+		if (handlers[route.name] === undefined) {
+			throw new ReeveError("upgrade_required", `${path} is a WebSocket`);
+		}
+		const { gone: signal } = watchCaller(response, gate.untilInvalid(caller), door);
+		const note = (error: string | null) => {
+			if (!isAction(route)) return;
+			recordAction({ route, params: onRemote(remote, params), caller, correlationId, error });
+		};
+		const target = `${path}${url.search}`;
+		await noted(
+			() => proxy.forward(request, response, { remote, target, correlationId, signal }),
+			note,
+		);
+	}
+
+	async function upgradeElsewhere(
+		{ request, socket, head }: Handshake,
+		door: Door,
+		{ remote, path, url, correlationId }: Elsewhere,
+	): Promise<void> {
+		const { route, params } = locate(request, path);
+		const caller = gate.admit(request, door.via, remoteNeed(route), params);
+		// The remote knows this daemon only, and would let it type.
+		if (!mayAct(caller)) url.searchParams.set("ro", "1");
+		const invalid = gate.untilInvalid(caller);
+		const signal = invalid === null ? door.closing : AbortSignal.any([invalid, door.closing]);
+		const target = `${path}?${url.searchParams}`;
+		await proxy.upgrade(request, socket, head, { remote, target, correlationId, signal });
+		if (mayAct(caller) && url.searchParams.get("ro") !== "1") {
+			recordAction({ route, params: onRemote(remote, params), caller, correlationId, error: null });
+		}
+	}
+
 	function onRequest(request: IncomingMessage, response: ServerResponse, door: Door): void {
 		const { via } = door;
 		const ids = readIds(request);
@@ -131,7 +183,13 @@ export function createApi(parts: ApiParts): Api {
 		const ids = readIds(request);
 		try {
 			const url = parseTarget(request.url ?? "/");
-			const { route, params } = locate(request, url);
+			const elsewhere = parseRemotePath(url.pathname);
+			if (elsewhere !== null) {
+				const { correlationId } = ids;
+				const handshake = { request, socket, head };
+				return await upgradeElsewhere(handshake, door, { ...elsewhere, url, correlationId });
+			}
+			const { route, params } = locate(request, url.pathname);
 			const caller = gate.admit(request, door.via, route.spec, params);
 			if (route.name !== "GET /api/v1/agents/:id/terminal") {
 				throw new ReeveError("no_route", `${url.pathname} is not a WebSocket`);
@@ -144,6 +202,12 @@ export function createApi(parts: ApiParts): Api {
 				head,
 				closing: door.closing,
 				mayType: mayAct(caller),
+				by: byOf(caller),
+				who: whoOf(caller),
+				label: labelHolder({
+					by: byOf(caller),
+					name: "token" in caller ? (caller.token.name ?? null) : null,
+				}),
 				invalid: gate.untilInvalid(caller),
 				recheck: () => gate.recheck(caller),
 				onTyping: () => recordAction({ route, params, caller, ...ids, error: null }),
@@ -215,15 +279,28 @@ interface Located {
 	readonly params: Record<string, string>;
 }
 
-function locate(request: IncomingMessage, url: URL): Located {
+/** A request for the daemon of a remote. */
+interface Elsewhere {
+	readonly remote: string;
+	readonly path: string;
+	readonly url: URL;
+	readonly correlationId: string;
+}
+
+/** The same parameters, as this daemon's log names them. */
+function onRemote(remote: string, params: Record<string, string>): Record<string, string> {
+	return { target: joinHost(remote, Object.values(params)[0] ?? "") };
+}
+
+function locate(request: IncomingMessage, path: string): Located {
 	const method = request.method ?? "";
-	const found = findRoute(method, url.pathname);
+	const found = findRoute(method, path);
 	if (found.type === "route") return { route: found.route, params: found.params };
 	if (found.type === "nothing") {
-		throw new ReeveError("no_route", `unknown route ${method} ${url.pathname}`);
+		throw new ReeveError("no_route", `unknown route ${method} ${path}`);
 	}
 	const allowed = found.allowed.join(", ");
-	throw new ReeveError("method_not_allowed", `${url.pathname} takes ${allowed}, not ${method}`);
+	throw new ReeveError("method_not_allowed", `${path} takes ${allowed}, not ${method}`);
 }
 
 function parseTarget(target: string): URL {

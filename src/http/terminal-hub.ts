@@ -1,7 +1,6 @@
 /**
- * Terminals for viewers: any number may watch an agent, one may type. A viewer can take over the input,
- * and the previous one is notified. A viewer that falls behind gets a snapshot instead of the missed
- * output (A6).
+ * Terminals for viewers: any number may watch an agent, one may type, and all know who. Only the one that types
+ * sets the size. A viewer that falls behind gets a snapshot instead of the missed output (A6).
  */
 
 import type { IncomingMessage } from "node:http";
@@ -10,6 +9,7 @@ import type { WebSocket, WebSocketServer } from "ws";
 import type { Engine } from "../engine/engine.js";
 import type { TerminalConnection, TerminalSize } from "../ports/backend.js";
 import type { TerminalMessage } from "./contract/streams.js";
+import type { Keyboards, Viewer } from "./keyboards.js";
 
 const BEHIND_BYTES_MAX = 1_048_576;
 const INPUT_BYTES_MAX = 65_536;
@@ -20,7 +20,7 @@ const GOING_AWAY = 1_001;
 const POLICY_VIOLATION = 1_008;
 
 /** A request that becomes a WebSocket. */
-export interface Upgrade {
+export interface Upgrade extends Pick<Viewer, "by" | "who" | "label"> {
 	readonly request: IncomingMessage;
 	readonly socket: Duplex;
 	readonly head: Buffer;
@@ -41,33 +41,42 @@ export interface TerminalHub {
 	upgrade(id: string, query: URLSearchParams, upgrade: Upgrade): Promise<void>;
 }
 
-export function createTerminalHub(engine: Engine): TerminalHub {
+export function createTerminalHub(engine: Engine, keyboards: Keyboards): TerminalHub {
 	let sockets: Promise<WebSocketServer> | null = null;
-	const writers = new Map<string, WebSocket>();
-
-	function takeOver(id: string, socket: WebSocket): void {
-		const before = writers.get(id);
-		if (before !== undefined && before !== socket) tell(before, { type: "writer", you: false });
-		writers.set(id, socket);
-		tell(socket, { type: "writer", you: true });
-	}
 
 	async function serve(
 		id: string,
 		query: URLSearchParams,
 		socket: WebSocket,
-		{ mayType, onTyping, recheck }: Pick<Upgrade, "mayType" | "onTyping" | "recheck">,
+		{
+			mayType,
+			onTyping,
+			recheck,
+			...person
+		}: Pick<Upgrade, "mayType" | "onTyping" | "recheck" | "by" | "who" | "label">,
 	): Promise<void> {
 		let hasTyped = false;
+		/** Asked for before the terminal was there. */
+		let takesOver = false;
 		const readOnly = query.get("ro") === "1" || !mayType;
-		const size = sizeOf(query.get("columns"), query.get("rows"));
+		const isAnswering = query.get("answers") !== "0";
+		let size = sizeOf(query.get("columns"), query.get("rows"));
 		let connection: TerminalConnection | null = null;
 		let behind = false;
+		const seat: Viewer = {
+			...person,
+			notify(you, holder) {
+				sendTo(socket, { type: "writer", you, holder });
+				if (you && size !== null) connection?.resize(size);
+			},
+		};
+		const isWriter = () => keyboards.has(id, seat);
 		const viewer = {
+			answers: () => isAnswering && isWriter(),
 			onSnapshot(bytes: Uint8Array, at: TerminalSize) {
 				behind = false;
 				if (socket.readyState !== socket.OPEN) return;
-				tell(socket, { type: "snapshot", columns: at.columns, rows: at.rows });
+				sendTo(socket, { type: "snapshot", columns: at.columns, rows: at.rows });
 				socket.send(bytes);
 			},
 			onOutput(bytes: Uint8Array) {
@@ -77,16 +86,17 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				resync().catch((error: unknown) => failTerminal(socket, error));
 			},
 			onClose(reason: string) {
-				tell(socket, { type: "closed", reason });
+				sendTo(socket, { type: "closed", reason });
 				socket.close();
 			},
 		};
-		/** Null if the viewer has disconnected in the meantime. */
-		async function connect(): Promise<TerminalConnection | null> {
-			const opened = await engine.terminals.attach(id, viewer, readOnly ? null : size);
-			if (socket.readyState === socket.OPEN) return opened;
-			opened.close();
-			return null;
+		async function connect(): Promise<void> {
+			const given = isWriter() ? size : null;
+			const opened = await engine.terminals.attach(id, viewer, given);
+			if (socket.readyState !== socket.OPEN) return opened.close();
+			connection = opened;
+			// It may have got the keyboard, or another window, in the meantime.
+			if (isWriter() && size !== null && size !== given) opened.resize(size);
 		}
 		/** Waits until the viewer has read everything, then restarts with a snapshot. */
 		async function resync(): Promise<void> {
@@ -94,13 +104,9 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 			while (socket.readyState === socket.OPEN && socket.bufferedAmount > 0) {
 				await new Promise((resolve) => setTimeout(resolve, 50));
 			}
-			if (socket.readyState === socket.OPEN) connection = await connect();
+			if (socket.readyState === socket.OPEN) await connect();
 		}
 
-		connection = await connect();
-		if (connection === null) return;
-		if (readOnly) tell(socket, { type: "writer", you: false });
-		else takeOver(id, socket);
 		socket.on("message", (data: Buffer, isBinary) => {
 			if (readOnly || socket.readyState !== socket.OPEN) return;
 			try {
@@ -109,20 +115,31 @@ export function createTerminalHub(engine: Engine): TerminalHub {
 				return void failTerminal(socket, error, POLICY_VIOLATION);
 			}
 			if (isBinary) {
-				if (writers.get(id) !== socket) return;
+				if (!isWriter()) return;
 				if (!hasTyped) onTyping();
 				hasTyped = true;
 				connection?.write(data);
 				return;
 			}
 			const message = parseMessage(data);
-			if (message?.type === "take_over") takeOver(id, socket);
-			if (message?.type === "resize" && writers.get(id) === socket) connection?.resize(message);
+			if (message?.type === "take_over") {
+				if (connection === null) takesOver = true;
+				else keyboards.take(id, seat);
+			}
+			if (message?.type !== "resize") return;
+			size = { columns: message.columns, rows: message.rows };
+			if (isWriter()) connection?.resize(size);
 		});
 		socket.on("close", () => {
 			connection?.close();
-			if (writers.get(id) === socket) writers.delete(id);
+			keyboards.leave(id, seat);
 		});
+		await connect();
+		// Not earlier: keys that a viewer types once it has the keyboard must arrive.
+		if (socket.readyState !== socket.OPEN) return;
+		if (readOnly) keyboards.watch(id, seat);
+		else if (takesOver) keyboards.take(id, seat);
+		else keyboards.join(id, seat);
 	}
 
 	return {
@@ -157,7 +174,10 @@ async function untilLoaded<T>(raw: Duplex, loading: Promise<T>): Promise<T> {
 }
 
 function failTerminal(socket: WebSocket, error: unknown, code?: number): void {
-	tell(socket, { type: "closed", reason: error instanceof Error ? error.message : String(error) });
+	sendTo(socket, {
+		type: "closed",
+		reason: error instanceof Error ? error.message : String(error),
+	});
 	endSocket(socket, code);
 }
 
@@ -190,7 +210,7 @@ function endSocket(socket: WebSocket, code?: number): void {
 	setTimeout(() => socket.terminate(), CLOSE_MS_MAX).unref();
 }
 
-function tell(socket: WebSocket, message: TerminalMessage): void {
+function sendTo(socket: WebSocket, message: TerminalMessage): void {
 	if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 }
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "log_files.h"
-#include "platform.h"
 #include "text.h"
 #include "util.h"
 
@@ -20,7 +19,7 @@ static int open_files(struct log *log) {
 	struct stat found;
 	int failed = log->folder >= 0 ? 0 : log_open_folder(log->path, true, &log->folder);
 	if (failed != 0) return failed;
-	int fd = log_open_file(log->folder, LOG_CURRENT, 0);
+	int fd = log_open_file(log->folder, LOG_CURRENT, O_APPEND);
 	if (fd < 0) return errno;
 	if (fstat(fd, &found) != 0) failed = errno;
 	else failed = log_read_offsets(log->folder, log->files, &log->base);
@@ -30,11 +29,13 @@ static int open_files(struct log *log) {
 	}
 	log->fd = fd;
 	log->size = (uint64_t)found.st_size;
+	log_times_open(&log->times, log->folder, fd);
 	return 0;
 }
 
 int log_open(struct log *log, const char *folder, uint64_t limit, uint32_t files, bool terminal) {
 	*log = (struct log){.folder = -1, .fd = -1, .limit = limit, .rotate_at = limit, .files = files, .terminal = terminal};
+	log->times.fd = -1;
 	log->at_line_start = true;
 	log->path = strdup(folder);
 	if (log->path == NULL) return ENOMEM;
@@ -50,12 +51,16 @@ static bool is_there(struct log *log) {
 	return log->fd >= 0;
 }
 
-/* Appends without O_APPEND, which splice does not take. Only the holder of the lock writes, and a log that was
- * truncated by hand goes on at its new end. */
+static void note_time(struct log *log) {
+	off_t end = lseek(log->fd, 0, SEEK_END);
+	if (end >= 0) log_times_note(&log->times, (uint64_t)end);
+}
+
+/* Opened for appending: a log that was truncated by hand goes on at its new end. */
 static ssize_t write_at_end(struct log *log, const void *bytes, size_t count) {
 	ssize_t written;
 	if (!is_there(log)) return -1;
-	lseek(log->fd, 0, SEEK_END);
+	note_time(log);
 	do written = write(log->fd, bytes, count);
 	while (written < 0 && errno == EINTR);
 	return written;
@@ -127,6 +132,8 @@ static void rotate(struct log *log, const struct modes *modes) {
 	}
 	close(log->fd);
 	log->fd = fd;
+	log_times_close(&log->times);
+	log_times_open(&log->times, log->folder, fd);
 	log->base += log->size;
 	log->size = 0;
 	log->rotate_at = log->limit;
@@ -151,18 +158,4 @@ void log_append(struct log *log, struct modes *modes, const uint8_t *bytes, size
 		bytes += take;
 		count -= take;
 	}
-}
-
-ssize_t log_move(struct log *log, int pipe, size_t count) {
-	if (!is_there(log)) return -1;
-	if (log->size >= log->rotate_at) rotate(log, NULL);
-	if (log->size < log->rotate_at && count > log->rotate_at - log->size) count = (size_t)(log->rotate_at - log->size);
-	lseek(log->fd, 0, SEEK_END);
-	ssize_t moved = platform_move(pipe, log->fd, count);
-	if (moved > 0) {
-		log->size += (uint64_t)moved;
-		/* The bytes were not parsed. At worst a marker begins with an empty line. */
-		log->at_line_start = false;
-	}
-	return moved;
 }

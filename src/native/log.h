@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
+#include "log_times.h"
 #include "modes.h"
 
 struct log {
@@ -21,6 +21,7 @@ struct log {
 	uint32_t files;
 	bool terminal; /* lines end with CR LF, and `modes` counts */
 	bool at_line_start;
+	struct log_times times;
 	uint64_t dropped; /* since the last marker */
 	int dropped_for; /* errno of the write that failed */
 	uint64_t lost; /* in this run, marked or not */
@@ -35,8 +36,6 @@ static inline uint64_t log_offset(const struct log *log) { return log->base + lo
 /* Appends, feeds the modes (terminal only) and rotates where it is time. Never fails: see `dropped`. The caller first
  * gives log_note_dropped its chance, so that `log_offset` is where these bytes begin. */
 void log_append(struct log *log, struct modes *modes, const uint8_t *bytes, size_t count);
-/* Moves bytes from a pipe without reading them. Returns the result of splice; 0 at the end of the pipe. */
-ssize_t log_move(struct log *log, int pipe, size_t count);
 /* Writes the marker of dropped output, if there is one to write and space for it. True where it did. */
 bool log_note_dropped(struct log *log, const struct modes *modes);
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "log_times.h"
 #include "modes.h"
 #include "spec.h"
 #include "text.h"
@@ -50,7 +51,8 @@ bool log_is_new(int folder) {
 
 int log_open_file(int folder, const char *name, int flags) {
 	struct stat found;
-	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
+	int access = (flags & O_ACCMODE) == O_RDWR ? 0 : O_WRONLY;
+	int fd = openat(folder, name, access | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600);
 	if (fd < 0) return -1;
 	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid()) return fd;
 	close(fd);
@@ -58,12 +60,16 @@ int log_open_file(int folder, const char *name, int flags) {
 	return -1;
 }
 
-static void file_name(char out[NAME_BYTES], uint32_t number) {
+static void numbered(char out[NAME_BYTES], const char *name, uint32_t number) {
 	struct text text = text_in(out, NAME_BYTES);
-	text_add(&text, LOG_CURRENT);
+	text_add(&text, name);
 	if (number == 0) return;
 	text_add(&text, ".");
 	text_add_number(&text, number);
+}
+
+static void file_name(char out[NAME_BYTES], uint32_t number) {
+	numbered(out, LOG_CURRENT, number);
 }
 
 static bool file_size(int folder, uint32_t number, uint64_t *size) {
@@ -162,9 +168,15 @@ int log_read_offsets(int folder, uint32_t files, uint64_t *base) {
 
 static void rename_files(int folder, uint32_t files) {
 	char from[NAME_BYTES], to[NAME_BYTES];
+	/* Not replaced by the rename: ext4 then writes the renamed file to the disk at once. */
+	file_name(to, files - 1);
+	if (files > 1) unlinkat(folder, to, 0);
 	for (uint32_t number = files - 1; number > 0; number--) {
 		file_name(from, number - 1);
 		file_name(to, number);
+		renameat(folder, from, folder, to);
+		numbered(from, LOG_TIMES, number - 1);
+		numbered(to, LOG_TIMES, number);
 		renameat(folder, from, folder, to);
 	}
 }
@@ -188,7 +200,7 @@ int log_rotate_files(int folder, uint32_t files, uint64_t offset, const char *mo
 			if (!next_line(&at, &ignored)) break;
 			text_add_bytes(&text, line, (size_t)(at - line));
 		}
-		if (write_offsets(folder, bytes, text.used)) fd = log_open_file(folder, CURRENT_NEW, O_TRUNC);
+		if (write_offsets(folder, bytes, text.used)) fd = log_open_file(folder, CURRENT_NEW, O_TRUNC | O_APPEND);
 	}
 	free(old);
 	free(bytes);

@@ -50,9 +50,6 @@ int platform_open_slave(int master);
 
 /* Enlarges a pipe that turned out to be busy. */
 void platform_grow_pipe(int fd);
-/* Moves up to `count` bytes from a pipe to the end of a file without copying them through this process.
- * -1 with ENOSYS where there is no such call. */
-ssize_t platform_move(int pipe, int file, size_t count);
 
 /* The path to execute this program again. */
 const char *platform_own_path(void);

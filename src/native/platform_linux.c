@@ -194,10 +194,6 @@ int platform_open_slave(int master) { return ioctl(master, TIOCGPTPEER, O_RDWR |
 
 void platform_grow_pipe(int fd) { fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); }
 
-ssize_t platform_move(int pipe, int file, size_t count) {
-	return splice(pipe, NULL, file, NULL, count, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-}
-
 /* The running binary, also after an upgrade has replaced or removed its file. */
 const char *platform_own_path(void) { return "/proc/self/exe"; }
 

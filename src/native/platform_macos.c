@@ -124,14 +124,6 @@ int platform_open_slave(int master) {
 
 void platform_grow_pipe(int fd) { (void)fd; }
 
-ssize_t platform_move(int pipe, int file, size_t count) {
-	(void)pipe;
-	(void)file;
-	(void)count;
-	errno = ENOSYS;
-	return -1;
-}
-
 const char *platform_own_path(void) {
 	static char path[PATH_MAX];
 	uint32_t size = sizeof path;

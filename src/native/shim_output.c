@@ -10,7 +10,6 @@
 #include "util.h"
 
 #define CHUNK 65536
-#define MOVE_MAX (1024 * 1024)
 
 static uint8_t chunk[CHUNK];
 static bool pipe_grown;
@@ -77,24 +76,18 @@ static size_t read_chunk(void) {
 	return used;
 }
 
-/* A pipe without followers is moved to the log without copying. Returns the moved bytes, 0 if it must be read. */
-static size_t move_chunk(void) {
-	if (shim.record.terminal || shim.log.dropped > 0 || shim.channel.ours < 0 || has_follower(false)) return 0;
-	ssize_t moved = log_move(&shim.log, shim.channel.ours, MOVE_MAX);
-	if (moved > 0 && moved >= CHUNK && !pipe_grown) {
-		/* Only busy pipes grow: the sum of all pipes of a user is limited. */
-		pipe_grown = true;
-		platform_grow_pipe(shim.channel.ours);
-	}
-	return moved > 0 ? (size_t)moved : 0;
+/* Only busy pipes grow: the sum of all pipes of a user is limited. */
+static void grow_if_full(size_t count) {
+	if (shim.record.terminal || count < CHUNK || pipe_grown || shim.channel.ours < 0) return;
+	pipe_grown = true;
+	platform_grow_pipe(shim.channel.ours);
 }
 
 /* Returns how many bytes were there. */
 static size_t pump_once(void) {
-	size_t count = move_chunk();
-	if (count > 0) return count;
-	count = read_chunk();
+	size_t count = read_chunk();
 	if (count == 0) return 0;
+	grow_if_full(count);
 	redraw_if_noted();
 	uint64_t offset = log_offset(&shim.log);
 	log_append(&shim.log, &shim.modes, chunk, count);

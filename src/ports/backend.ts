@@ -54,6 +54,8 @@ export interface RunHandle {
 	readonly process: ProcessIdentity;
 	/** Wall time. */
 	readonly startedAtMs: number;
+	/** Where its output begins in the log of its agent. Omitted where that is unknown. */
+	readonly outputFrom?: number;
 	/** Additional data of the backend, such as the name of its session. */
 	readonly data: Readonly<Record<string, string | number>>;
 }
@@ -140,6 +142,11 @@ export interface ScreenText {
 }
 
 export interface TerminalViewer {
+	/**
+	 * Whether it answers what the program asks its terminal, such as the position of the cursor. While no viewer does,
+	 * the backend answers. A viewer without this never does.
+	 */
+	answers?(): boolean;
 	/**
 	 * The current screen, as bytes that draw it; may be sent again after the viewer fell behind. It is
 	 * incomplete if the program printed more than is kept, or a part of the terminal's state could not be
@@ -240,6 +247,10 @@ export interface Backend {
 	 */
 	paste(handle: RunHandle, text: string): Promise<void>;
 	screen(handle: RunHandle): Promise<ScreenText>;
+	/** Terminals attached without the daemon, and when one last was (wall time). Missing where that is impossible. */
+	viewers?(
+		handle: RunHandle,
+	): Promise<{ readonly count: number; readonly lastAtMs: number | null }>;
 	/** Watches the screen with its styles. Rejects if the run has no terminal. */
 	watchScreen(handle: RunHandle, watcher: ScreenWatcher): Promise<ScreenWatch>;
 	attach(

@@ -117,6 +117,8 @@ export interface Worker {
 	readonly process: ProcessIdentity;
 	/** Wall time. */
 	readonly startedAtMs: number;
+	/** Where its output begins in the log of its agent. */
+	readonly outputFrom: number;
 	/** Whether it accepts requests: it is running and was not asked to stop. */
 	readonly isOpen: boolean;
 	/** Requests without a response. */

@@ -8,11 +8,13 @@
 import type { CrashState, ExitClass } from "../core/crash-state.js";
 import type { EventMap, EventType, ReeveEvent } from "../core/events.js";
 import type { Asker, ExitCause, ExitKind } from "../core/exit.js";
+import type { Hibernation } from "../core/hibernation.js";
 import type { Notice } from "../core/notice.js";
 import type { Retention } from "../core/retention.js";
 import type { ConversationLease } from "./adapter.js";
 import type { AgentStateReads, AgentStateWrites } from "./agent-store.js";
 import type { RunHandle } from "./backend.js";
+import type { ScheduleReads, ScheduleWrites } from "./schedule-store.js";
 import type { TaskReads, TaskWrites } from "./task-store.js";
 
 export interface StoredAgent {
@@ -36,6 +38,8 @@ export interface StoredAgent {
 	readonly lastFailureAtMs?: number | null;
 	/** The conversation that its next start resumes. */
 	readonly conversation?: string | null;
+	/** Set while it hibernates, from the decision on. Omitted by older versions. */
+	readonly hibernation?: Hibernation | null;
 }
 
 export interface StoredRun {
@@ -57,6 +61,15 @@ export interface StoredRun {
 	 * Its exit is recorded, but its process tree is not proven gone: the run stays open only for that.
 	 */
 	readonly exitRecorded?: boolean;
+	/** Why Reeve ends it; recorded before that, so that the next daemon knows the cause of the exit. */
+	readonly failing?: RunFailure;
+}
+
+/** A run that Reeve ends because it has failed. */
+export interface RunFailure {
+	readonly cause: Extract<ExitCause, "start_timeout" | "unhealthy">;
+	/** As text. */
+	readonly detail: string;
 }
 
 export interface RunConversation {
@@ -79,6 +92,8 @@ export interface StoredExit {
 	readonly uptimeMs: number;
 	readonly atMs: number;
 	readonly reason: string;
+	/** Where its output begins in the log of its agent; null if nothing ran. Omitted by older versions. */
+	readonly outputFrom?: number | null;
 }
 
 /** The data of each type of pending effect. */
@@ -112,7 +127,7 @@ export type NewEvent = {
 	};
 }[EventType];
 
-export interface StoreTransaction extends TaskWrites, AgentStateWrites {
+export interface StoreTransaction extends TaskWrites, AgentStateWrites, ScheduleWrites {
 	putAgent(agent: StoredAgent): void;
 	removeAgent(id: string): void;
 	putRun(run: StoredRun): void;
@@ -158,6 +173,7 @@ export interface Pruned {
 	readonly runs: number;
 	readonly tasks: number;
 	readonly plans: number;
+	readonly slots: number;
 }
 
 export type StoreHealth =
@@ -172,7 +188,7 @@ export interface StoreRequest {
 }
 
 /** The persistent state. Reads are synchronous, all writes go through `commit`. */
-export interface Store extends TaskReads, AgentStateReads {
+export interface Store extends TaskReads, AgentStateReads, ScheduleReads {
 	readAgents(): readonly StoredAgent[];
 	/** Runs that have not ended. */
 	readOpenRuns(): readonly StoredRun[];

@@ -219,7 +219,7 @@ class Supervision implements Supervisor {
 		const { action, reason } = decision;
 		part.state = decision.state;
 		part.reason = reason;
-		this.#tell({ service: name, action: action.type, reason });
+		this.#report({ service: name, action: action.type, reason });
 		if (action.type === "fatal") this.#shutDown("fatal", `${name}: ${reason}`);
 		if (action.type === "restart" && !this.#stopping.signal.aborted) {
 			part.cancel = this.#clock.schedule(action.afterMs, () => this.#startWhenFree(part));
@@ -268,7 +268,7 @@ class Supervision implements Supervisor {
 		});
 	}
 
-	#tell(end: ServiceEnd): void {
+	#report(end: ServiceEnd): void {
 		try {
 			this.#onEnd(end);
 		} catch (error) {

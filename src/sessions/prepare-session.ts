@@ -51,7 +51,8 @@ export async function prepareSession(
 ): Promise<PreparedSession> {
 	const adapter = adapterOf(spec);
 	const { profile, readRecord } = adapter;
-	const values = await sessionValues(spec, env, folder);
+	// Nothing of a plain profile has placeholders.
+	const values = profile === PLAIN_PROFILE ? {} : await sessionValues(spec, env, folder);
 	const conversation = await chooseConversation(profile, intent, values);
 	const all = { ...values, ...conversationValues(conversation.id) };
 	const hasHooks = readRecord !== undefined;

@@ -1,11 +1,12 @@
 /** Probes of readiness conditions on this host. */
 
 import { spawn } from "node:child_process";
-import { open, stat } from "node:fs/promises";
+import { get as httpGet } from "node:http";
+import { get as httpsGet } from "node:https";
 import { connect } from "node:net";
-import { join } from "node:path";
 import type { AgentSpec } from "../config/spec.js";
 import type { ReadinessProbes } from "../engine/runs/readiness.js";
+import { readLogEnd } from "../home/log-bytes.js";
 import type { Environments } from "./agent-environment.js";
 
 const CONNECT_MS = 1_000;
@@ -13,22 +14,16 @@ const HTTP_MS = 5_000;
 const COMMAND_MS = 10_000;
 const LOG_BYTES_MAX = 1_048_576;
 
-/** Probes for a run that starts now: earlier lines of the log do not belong to it. */
+/** Probes for a run whose output begins at an offset of the log. */
 export function createProbes(
 	spec: AgentSpec,
 	logDir: string,
+	outputFrom: number,
 	environments: Environments,
 ): ReadinessProbes {
-	const path = join(logDir, "current.log");
-	const waitsForLine = spec.kind !== "call" && spec.ready?.log != null;
-	const before = waitsForLine ? stat(path).catch(() => null) : null;
 	return {
-		async logMatches(pattern) {
-			const [old, now] = [await before, await stat(path)];
-			// After a rotation the whole file is new.
-			const from = old !== null && old.ino === now.ino ? old.size : 0;
-			return pattern.test(await readTail(path, from, now.size));
-		},
+		logMatches: async (pattern) =>
+			pattern.test((await readLogEnd(logDir, outputFrom, LOG_BYTES_MAX)).toString("utf8")),
 		portListens,
 		httpAnswers,
 		// In the agent's own environment: it may need the agent's port or password.
@@ -36,21 +31,17 @@ export function createProbes(
 	};
 }
 
-async function readTail(path: string, from: number, to: number): Promise<string> {
-	const start = Math.max(from, to - LOG_BYTES_MAX);
-	const file = await open(path, "r");
-	try {
-		const buffer = Buffer.alloc(Math.max(0, to - start));
-		const { bytesRead } = await file.read(buffer, 0, buffer.length, start);
-		return buffer.toString("utf8", 0, bytesRead);
-	} finally {
-		await file.close();
-	}
+/** A server on `localhost` may listen on one of the two only. */
+const LOOPBACK = ["127.0.0.1", "::1"];
+
+async function portListens(port: number): Promise<boolean> {
+	const found = await Promise.all(LOOPBACK.map((host) => accepts(host, port)));
+	return found.includes(true);
 }
 
-function portListens(port: number): Promise<boolean> {
+function accepts(host: string, port: number): Promise<boolean> {
 	return new Promise((resolve) => {
-		const socket = connect({ port, host: "127.0.0.1", timeout: CONNECT_MS });
+		const socket = connect({ port, host, timeout: CONNECT_MS });
 		const end = (listens: boolean) => {
 			socket.destroy();
 			resolve(listens);
@@ -61,12 +52,17 @@ function portListens(port: number): Promise<boolean> {
 	});
 }
 
-/** A success or a redirect: the server works, whatever it would show next. */
-async function httpAnswers(url: string): Promise<boolean> {
-	const signal = AbortSignal.timeout(HTTP_MS);
-	const reply = await fetch(url, { redirect: "manual", signal });
-	await reply.body?.cancel();
-	return reply.status >= 200 && reply.status < 400;
+/** A success or a redirect: the server works, whatever it would show next. Not `fetch`, which refuses some ports. */
+function httpAnswers(url: string): Promise<boolean> {
+	const get = url.startsWith("https:") ? httpsGet : httpGet;
+	return new Promise((resolve, reject) => {
+		const asked = get(url, { agent: false, signal: AbortSignal.timeout(HTTP_MS) }, (reply) => {
+			const { statusCode = 0 } = reply;
+			reply.destroy();
+			resolve(statusCode >= 200 && statusCode < 400);
+		});
+		asked.on("error", reject);
+	});
 }
 
 function commandSucceeds(

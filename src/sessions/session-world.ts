@@ -1,35 +1,38 @@
 /** The engine's access to the agent CLIs of this host. */
 
-import { open, realpath } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { realpath } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { AgentSpec } from "../config/spec.js";
 import { fillFirst } from "../core/adapter.js";
 import { findConversation } from "../core/conversation.js";
 import { screenText } from "../core/safe-text.js";
 import { type AgentSign, refineFailures } from "../core/sign.js";
 import type { UsageCursor } from "../core/usage.js";
+import type { RunBackends } from "../engine/runs/life-world.js";
 import type { SessionWorld } from "../engine/runs/session-world.js";
+import { readLogEnd } from "../home/log-bytes.js";
 import type { Home } from "../home/paths.js";
 import { readConnections } from "../host/connections.js";
+import { offsetOfZone } from "../host/local-calendar.js";
 import { readOpenFiles } from "../host/open-files.js";
+import { readRunMemory } from "../host/run-memory.js";
 import { readToolWork } from "../host/tool-work.js";
 import type { SignReaderAt, UsageSource } from "../ports/adapter.js";
 import { adapterOf } from "./adapters.js";
-import type { Environments } from "./agent-environment.js";
 import { createConversationLeases } from "./conversation-leases.js";
 import { chooseFiles, findFiles } from "./find-files.js";
 import { conversationValues, sessionValues } from "./prepare-session.js";
-import { logDirOf } from "./prepare-start.js";
+import { checkStart, logDirOf, prepareStart, type StartPlace } from "./prepare-start.js";
 import { parseResetTime } from "./reset-time.js";
 import type { Values } from "./session-files.js";
 import { createSessionLogReader, type SessionLogReader } from "./session-logs.js";
 import { createSpoolReader, type SpoolReader } from "./spool.js";
 import { createTranscriptReader } from "./transcript.js";
 import { readUsage } from "./usage-files.js";
-import { offsetOfZone } from "./zone-offset.js";
 
 const SEARCH_EVERY_MS = 5_000;
 const PLACES_MAX = 1_000;
+const LAST_OUTPUT_BYTES_MAX = 16_384;
 /** Per record. */
 const FILES_MAX = 4;
 /**
@@ -49,12 +52,16 @@ function needsSearch({ paths, atMs }: Places, startedAtMs: number, nowMs: number
 	return paths.length === 0 || atMs < startedAtMs + FILES_ADDED_WITHIN_MS;
 }
 
-export function createSessionWorld(
-	home: Pick<Home, "logs" | "agents">,
-	leases: string,
-	{ values: environmentOf }: Environments,
-	nativeProgram: () => string,
-): SessionWorld {
+export interface SessionHost extends StartPlace {
+	readonly backends: Pick<RunBackends, "choose">;
+	/** The folder with the leases of conversations. */
+	readonly leases: string;
+	/** The path of the native program. */
+	readonly nativeProgram: () => string;
+}
+
+export function createSessionWorld(host: SessionHost): SessionWorld {
+	const { home, backends, environments, nativeProgram } = host;
 	const transcripts = createTranscriptReader();
 	const readers = createAgentReaders(home, valuesFor);
 
@@ -74,7 +81,7 @@ export function createSessionWorld(
 	}
 
 	async function valuesFor(spec: AgentSpec) {
-		return sessionValues(spec, await environmentOf(spec), logDirOf(home.agents, spec.id));
+		return sessionValues(spec, await environments.values(spec), logDirOf(home.agents, spec.id));
 	}
 
 	async function searchRecord(spec: AgentSpec, conversation: string): Promise<readonly string[]> {
@@ -99,9 +106,19 @@ export function createSessionWorld(
 	}
 
 	return {
+		async prepare(spec, intent) {
+			const { refused } = backends.choose(spec);
+			if (refused !== null) return { ok: false, detail: refused };
+			return prepareStart(spec, intent, host);
+		},
+		checkStart: async (spec) =>
+			backends.choose(spec).refused ?? (await checkStart(spec, environments)),
 		adapterOf,
-		leases: createConversationLeases(leases),
-		lastWords: (spec) => readLastWords(logDirOf(home.logs, spec.id)),
+		leases: createConversationLeases(host.leases),
+		async lastOutput(spec, outputFrom) {
+			const end = await readLogEnd(logDirOf(home.logs, spec.id), outputFrom, LAST_OUTPUT_BYTES_MAX);
+			return screenText(end.toString("utf8"));
+		},
 		async signs(spec, conversation, sinceMs) {
 			const adapter = adapterOf(spec);
 			const reported = await readers.readSpool(spec);
@@ -123,6 +140,7 @@ export function createSessionWorld(
 			if (path === null) return null;
 			return readUsage(path, usage, from);
 		},
+		transcripts: (spec, conversation) => recordOf(spec, conversation).catch(() => []),
 		async isRecorded(spec, conversation) {
 			if (adapterOf(spec).profile.conversation.transcript.length === 0) return null;
 			return (await searchRecord(spec, conversation)).length > 0;
@@ -135,6 +153,7 @@ export function createSessionWorld(
 			return findConversation(await trueName(record), await readOpenFiles(runId, process));
 		},
 		toolWork: readToolWork,
+		memory: readRunMemory,
 		connections: (runId, process) => readConnections(runId, process, nativeProgram),
 		readReset: (spec, text, atMs) => readerOf(spec)(atMs).resetAtMs(text),
 	};
@@ -146,6 +165,8 @@ function readerOf({ env }: AgentSpec): SignReaderAt {
 		offsetOfZone(zone ?? env["TZ"] ?? null, atMs);
 	return (atMs) => ({ resetAtMs: (text) => parseResetTime(text, atMs, offsetOf) });
 }
+
+const NO_PATH = Promise.resolve(null);
 
 /** Readers of the files that one agent's CLI writes for Reeve. */
 interface AgentReaders {
@@ -168,14 +189,17 @@ function createAgentReaders(
 		if (known?.spec === spec) return known;
 		const folder = logDirOf(home.agents, spec.id);
 		const adapter = adapterOf(spec);
+		const logPath = () =>
+			valuesFor(spec)
+				.then((values) => fillFirst(adapter.profile.log?.files ?? [], values))
+				.catch(() => null);
+		const hasLog = adapter.readLog !== undefined;
 		const fresh = {
 			spec,
 			spool: createSpoolReader(folder, adapter),
-			log: adapter.readLog === undefined ? null : createSessionLogReader(folder, adapter),
+			log: hasLog ? createSessionLogReader(folder, adapter) : null,
 			// Its variables do not change while the agent runs.
-			logPath: valuesFor(spec)
-				.then((values) => fillFirst(adapter.profile.log?.files ?? [], values))
-				.catch(() => null),
+			logPath: hasLog ? logPath() : NO_PATH,
 		};
 		readers.set(spec.id, fresh);
 		return fresh;
@@ -199,19 +223,4 @@ async function trueName(path: string): Promise<string> {
 
 function lastConversation(signs: readonly AgentSign[]): string | null {
 	return signs.findLast(({ conversation }) => conversation !== undefined)?.conversation ?? null;
-}
-
-const BYTES_MAX = 16_384;
-
-async function readLastWords(logDir: string): Promise<string> {
-	const file = await open(join(logDir, "current.log"), "r");
-	try {
-		const { size } = await file.stat();
-		const length = Math.min(size, BYTES_MAX);
-		const buffer = Buffer.alloc(length);
-		await file.read(buffer, 0, length, size - length);
-		return screenText(buffer.toString("utf8"));
-	} finally {
-		await file.close();
-	}
 }

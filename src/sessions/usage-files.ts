@@ -62,8 +62,8 @@ function readLine(line: string, read: UsageSource["read"]): readonly TimedReadin
 		const data = JSON.parse(line) as JsonRecord;
 		const reading = read(data);
 		if (reading === null) return [];
-		const saidMs = Date.parse(String(data["timestamp"]));
-		return [{ ...reading, atMs: Number.isNaN(saidMs) ? null : saidMs }];
+		const writtenAtMs = Date.parse(String(data["timestamp"]));
+		return [{ ...reading, atMs: Number.isNaN(writtenAtMs) ? null : writtenAtMs }];
 	} catch {
 		return [];
 	}

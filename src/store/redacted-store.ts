@@ -2,7 +2,7 @@
  * A store that never receives a secret that an agent printed (A10). All stored data, and so every
  * event, notification and response made from it, passes through `commit`. Free text is redacted; data
  * that Reeve uses later is not: specs, handles, queued messages, and the input and result of a task,
- * which belong to its caller.
+ * which belong to its caller, and what a schedule does.
  */
 
 import { type Redactor, redactDeep } from "../core/redact.js";
@@ -53,6 +53,9 @@ function redactTransaction(inner: StoreTransaction, redact: Redactor["redact"]):
 		putAttempt: ({ taskId, runId, ...attempt }) =>
 			inner.putAttempt({ taskId, runId, ...redactDeep(attempt, redact) }),
 		putPlan: (plan) => inner.putPlan(reasonOf(plan)),
+		putSchedule: (schedule) => inner.putSchedule(schedule),
+		removeSchedule: (id) => inner.removeSchedule(id),
+		putSlot: (slot) => inner.putSlot(reasonOf(slot)),
 		putBreaker: (breaker) => inner.putBreaker(breaker),
 		onRollback: (undo) => inner.onRollback(undo),
 	};

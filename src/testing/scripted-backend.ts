@@ -70,7 +70,7 @@ export interface ScriptedBackend extends Backend {
 	/** The scripts of an agent's next runs, one after the other; the last one repeats. */
 	script(agentId: string, ...lives: readonly Partial<ScriptedLife>[]): void;
 	/** While there is a reason, lookups of runs return "unknown". */
-	cannotTell(reason: string | null): void;
+	setUnknown(reason: string | null): void;
 	/** Makes lookups of a run fail with this message; null stops that. */
 	failsToLook(message: string | null): void;
 	/** Simulates a reboot: no process of any run is left, and no exit was reported. */
@@ -81,6 +81,8 @@ export interface ScriptedBackend extends Backend {
 	readonly started: readonly StartRequest[];
 	/** The input that was typed into a run. */
 	typed(runId: string): Uint8Array;
+	/** The sizes that viewers gave to a run's terminal, as `100x30`. */
+	sizes(runId: string): readonly string[];
 	/** Makes a run print output. */
 	print(runId: string, text: string): void;
 	/** Replaces the screen of a run. */
@@ -92,6 +94,7 @@ interface ScriptedRun {
 	readonly life: ScriptedLife;
 	readonly viewers: Set<TerminalViewer>;
 	readonly typed: Uint8Array[];
+	readonly sizes: string[];
 	printed: string;
 	size: TerminalSize;
 	exit: RunExit | null;
@@ -144,7 +147,7 @@ function endRun(host: ScriptedHost, run: ScriptedRun, how: Omit<RunExit, "runId"
 	}
 	for (const viewer of run.viewers) viewer.onClose("the agent has ended");
 	run.viewers.clear();
-	for (const client of host.clients) client.hear(run.exit);
+	for (const client of host.clients) client.reportExit(run.exit);
 }
 
 const ownProcess = ({ handle: { process } }: ScriptedRun): RunProcess => ({
@@ -180,7 +183,7 @@ class Client implements ScriptedBackend {
 		);
 	}
 
-	cannotTell(reason: string | null): void {
+	setUnknown(reason: string | null): void {
 		this.#host.unknownReason = reason;
 	}
 
@@ -202,6 +205,10 @@ class Client implements ScriptedBackend {
 
 	typed(runId: string): Uint8Array {
 		return Buffer.concat(this.#host.runs.get(runId)?.typed ?? []);
+	}
+
+	sizes(runId: string): readonly string[] {
+		return this.#host.runs.get(runId)?.sizes ?? [];
 	}
 
 	print(runId: string, text: string): void {
@@ -237,6 +244,7 @@ class Client implements ScriptedBackend {
 			life,
 			viewers: new Set(),
 			typed: [],
+			sizes: [],
 			printed: "",
 			size: request.size,
 			exit: null,
@@ -270,7 +278,7 @@ class Client implements ScriptedBackend {
 	}
 
 	/** Called by the host for every run that ends. */
-	hear(exit: RunExit): void {
+	reportExit(exit: RunExit): void {
 		if (!this.#watched.delete(exit.runId)) return;
 		for (const listener of this.#listeners) listener(exit);
 	}
@@ -361,14 +369,16 @@ class Client implements ScriptedBackend {
 		size: TerminalSize | null,
 	): Promise<TerminalConnection> {
 		const run = this.#runOf(runId);
-		if (size !== null) run.size = size;
+		const resize = (to: TerminalSize) => {
+			run.size = to;
+			run.sizes.push(`${to.columns}x${to.rows}`);
+		};
+		if (size !== null) resize(size);
 		run.viewers.add(viewer);
 		viewer.onSnapshot(Buffer.from(run.printed), run.size);
 		return {
 			write: (bytes) => void run.typed.push(bytes.slice()),
-			resize: (to) => {
-				run.size = to;
-			},
+			resize,
 			close: () => run.viewers.delete(viewer),
 		};
 	}

@@ -40,8 +40,8 @@ describe("copilot, by its record and its log", () => {
 	});
 
 	it("reports the start and the end of a tool", () => {
-		const told = meanings.filter(({ activity, inTool }) => inTool !== undefined && !activity);
-		expect(told).toEqual([{ inTool: true }, { inTool: false }]);
+		const reported = meanings.filter(({ activity, inTool }) => inTool !== undefined && !activity);
+		expect(reported).toEqual([{ inTool: true }, { inTool: false }]);
 	});
 
 	it("reports why turns failed, and which ones succeeded", () => {
@@ -72,10 +72,12 @@ describe("qwen, by its hooks and its record", () => {
 
 	it("reports its turns by hooks", () => {
 		const records = linesOf("qwen-hooks.jsonl");
-		const told = records.map(({ event, data }) => readRecord?.(String(event), Object(data), read));
+		const reported = records.map(({ event, data }) =>
+			readRecord?.(String(event), Object(data), read),
+		);
 		// Its start, which it reports before it accepts a message.
-		expect(told.shift()).toBeNull();
-		expect(told).toMatchObject([
+		expect(reported.shift()).toBeNull();
+		expect(reported).toMatchObject([
 			{ activity: "busy", prompt: "say hello" },
 			{ activity: "ready", failure: null },
 			{ activity: "busy", prompt: "use the tool" },
@@ -85,13 +87,13 @@ describe("qwen, by its hooks and its record", () => {
 			{ activity: "ready", failure: null },
 		]);
 		// It runs the hook again when it continues after a tool, without a prompt.
-		expect(told[3]).not.toHaveProperty("prompt");
+		expect(reported[3]).not.toHaveProperty("prompt");
 	});
 
 	it("reports in its transcript why it retries", () => {
-		const told = linesOf("qwen.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
+		const reported = linesOf("qwen.jsonl").flatMap((line) => readTranscript?.(line, read) ?? []);
 		// Its record has the prompts too, which carry no reason.
-		const words = new Set(told.flatMap(({ detail }) => detail ?? []));
+		const words = new Set(reported.flatMap(({ detail }) => detail ?? []));
 		expect([...words]).toEqual([
 			...["401 invalid key", "529 Overloaded", "500 oh no"],
 			"terminated (cause: UND_ERR_SOCKET: other side closed)",

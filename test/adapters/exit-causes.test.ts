@@ -21,7 +21,10 @@ interface End {
 	readonly agoMs?: number;
 }
 
-function judge(name: string, { words = "", records = [], lines = [], agoMs = 10, ...facts }: End) {
+function explain(
+	name: string,
+	{ words = "", records = [], lines = [], agoMs = 10, ...facts }: End,
+) {
 	const adapter = named(name);
 	const meanings = [
 		...records.map(([event, data]) => adapter.readRecord?.(event, { ...data }, reader) ?? null),
@@ -30,7 +33,7 @@ function judge(name: string, { words = "", records = [], lines = [], agoMs = 10,
 	const signs = meanings.flatMap((meaning): AgentSign[] =>
 		meaning === null ? [] : [{ ...meaning, source: "hook", name: "x", atMs: NOW - agoMs }],
 	);
-	const evidence = { signs, lastWords: words, atMs: NOW, readReset: reader.resetAtMs };
+	const evidence = { signs, lastOutput: words, atMs: NOW, readReset: reader.resetAtMs };
 	return explainExit(adapter.profile, exitReport({ uptimeMs: 60_000, ...facts }), evidence);
 }
 
@@ -280,7 +283,7 @@ describe.each([
 	"%s",
 	(name, ends) => {
 		it.each(ends as readonly (readonly [string, End, string])[])("%s", (_, end, cause) => {
-			expect(judge(name, end).cause).toBe(cause);
+			expect(explain(name, end).cause).toBe(cause);
 		});
 	},
 );
@@ -288,17 +291,17 @@ describe.each([
 describe("a reported cause", () => {
 	it("is when the limit lifts", () => {
 		const end = { code: 173, words: "You've hit your limit · resets 3pm" };
-		expect(judge("gemini", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
+		expect(explain("gemini", end)).toMatchObject({ cause: "usage_limit", resetInMs: 5_000 });
 	});
 
 	it("is the hint", () => {
 		const words = "cannot be used with root/sudo privileges";
-		expect(judge("claude", { code: 1, words }).detail).toContain("IS_SANDBOX");
+		expect(explain("claude", { code: 1, words }).detail).toContain("IS_SANDBOX");
 	});
 
 	it("does not replace the facts of the backend", () => {
 		const report = exitReport({ uptimeMs: 1, code: 137, cause: "out_of_memory" });
-		const evidence = { signs: [], lastWords: "401", atMs: NOW, readReset: reader.resetAtMs };
+		const evidence = { signs: [], lastOutput: "401", atMs: NOW, readReset: reader.resetAtMs };
 		expect(explainExit(named("claude").profile, report, evidence).cause).toBe("out_of_memory");
 	});
 });

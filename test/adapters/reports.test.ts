@@ -4,6 +4,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { lastTurn } from "../../src/core/account.js";
+import type { KnownActivity } from "../../src/core/activity.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 import { createSpoolReader, spoolOf } from "../../src/sessions/spool.js";
 
@@ -149,6 +151,24 @@ describe("opencode", () => {
 		expect(await last("opencode")).toMatchObject({ failure: { cause } });
 	});
 
+	it("keeps each failed turn, so that the attempts to continue can be counted", async () => {
+		const { prompt, idle, event } = await openOpencode();
+		const error = { name: "APIError", data: { message: "oh no", statusCode: 500 } };
+		for (const text of ["one", "two"]) {
+			await prompt(text);
+			await event("session.error", { sessionID: "s", error });
+			await idle();
+		}
+		const failed = (await signs("opencode")).filter(({ failure }) => failure != null);
+		expect(failed).toHaveLength(2);
+		await prompt("three");
+		await event("message.updated", {
+			...{ sessionID: "s", info: { role: "assistant", finish: "stop" } },
+		});
+		await idle();
+		expect(await last("opencode")).toMatchObject({ activity: "ready", failure: null });
+	});
+
 	it("shows that it tries again, and waits for a limit that lasts", async () => {
 		const { status } = await openOpencode();
 		const soon = { type: "retry", attempt: 2, message: "usage limit reached" };
@@ -245,6 +265,10 @@ describe("opencode", () => {
 
 type Handler = (event: object) => void;
 
+const READY: KnownActivity = {
+	...{ activity: "ready", source: "hook", atMs: 0, failure: null, failedTurn: null, detail: null },
+};
+
 async function openPi() {
 	const { default: extend } = (await load("pi")) as { default: (pi: object) => void };
 	const handlers = new Map<string, Handler>();
@@ -257,30 +281,30 @@ const LATER = { timeout: 10_000 };
 
 describe("pi", () => {
 	it("reports prompts and how a turn ended", async () => {
-		const tell = await openPi();
-		tell("session_start");
+		const emit = await openPi();
+		emit("session_start");
 		expect(await last("pi")).toMatchObject({ activity: "ready" });
-		tell("input", { text: "say\nhello" });
-		tell("agent_start");
+		emit("input", { text: "say\nhello" });
+		emit("agent_start");
 		expect(await signs("pi")).toMatchObject([
 			{ activity: "ready" },
 			{ activity: "busy", prompt: "say\nhello" },
 			{ activity: "busy" },
 		]);
 		const answer = { role: "assistant", stopReason: "stop", content: [{ type: "text" }] };
-		tell("agent_end", { messages: [{ role: "user" }, answer] });
+		emit("agent_end", { messages: [{ role: "user" }, answer] });
 		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });
 	});
 
 	it("reports an answer that has nothing in it", async () => {
-		const tell = await openPi();
+		const emit = await openPi();
 		const answer = { role: "assistant", stopReason: "stop", content: [], usage: { output: 0 } };
-		tell("agent_end", { messages: [{ role: "user" }, answer] });
+		emit("agent_end", { messages: [{ role: "user" }, answer] });
 		expect(await last("pi")).toMatchObject({
 			...{ activity: "ready", failure: { cause: "unknown" } },
 			detail: expect.stringContaining("empty response"),
 		});
-		tell("agent_end", { messages: [{ ...answer, usage: { output: 2 } }] });
+		emit("agent_end", { messages: [{ ...answer, usage: { output: 2 } }] });
 		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });
 	});
 
@@ -290,10 +314,10 @@ describe("pi", () => {
 	])(
 		"distinguishes a refusal from an unknown error where its API allows that: %s",
 		async (api, cause) => {
-			const tell = await openPi();
+			const emit = await openPi();
 			const errorMessage = "An unknown error occurred";
 			const answer = { role: "assistant", stopReason: "error", errorMessage, api };
-			tell("agent_end", { messages: [answer] });
+			emit("agent_end", { messages: [answer] });
 			await vi.waitFor(
 				async () =>
 					expect(await last("pi")).toMatchObject({ failure: { cause }, detail: errorMessage }),
@@ -309,8 +333,8 @@ describe("pi", () => {
 		['500 {"type":"error","error":{"type":"api_error","message":"oh no"}}', "overloaded"],
 		["terminated", "overloaded"],
 	])("reports why it failed: %s", async (errorMessage, cause) => {
-		const tell = await openPi();
-		tell("agent_end", { messages: [{ role: "assistant", stopReason: "error", errorMessage }] });
+		const emit = await openPi();
+		emit("agent_end", { messages: [{ role: "assistant", stopReason: "error", errorMessage }] });
 		await vi.waitFor(
 			async () =>
 				expect(await last("pi")).toMatchObject({
@@ -320,22 +344,41 @@ describe("pi", () => {
 		);
 	});
 
-	it("reports no failure of a turn that it has begun again", async () => {
+	it("keeps each failure, so that retries are counted and a success after a limit is known", async () => {
 		const tell = await openPi();
-		const answer = { role: "assistant", stopReason: "error", errorMessage: "529" };
-		tell("agent_end", { messages: [answer] });
+		const errorMessage = '429 {"type":"error","error":{"type":"rate_limit_error"}}';
+		tell("input", { text: "go" });
+		for (const count of [1, 2]) {
+			tell("agent_start");
+			tell("agent_end", { messages: [{ role: "assistant", stopReason: "error", errorMessage }] });
+			const limits = async () =>
+				(await signs("pi")).filter(({ failure }) => failure?.cause === "usage_limit").length;
+			await vi.waitFor(async () => expect(await limits()).toBe(count), LATER);
+		}
 		tell("agent_start");
+		const answer = { role: "assistant", stopReason: "stop", content: [{ type: "text" }] };
+		tell("agent_end", { messages: [answer] });
+		expect(lastTurn(await signs("pi"), READY, () => null)).toMatchObject({
+			...{ limit: null, afterLimit: true },
+		});
+	});
+
+	it("reports no failure of a turn that it has begun again", async () => {
+		const emit = await openPi();
+		const answer = { role: "assistant", stopReason: "error", errorMessage: "529" };
+		emit("agent_end", { messages: [answer] });
+		emit("agent_start");
 		await new Promise((resolve) => setTimeout(resolve, 900));
 		expect(await signs("pi")).toMatchObject([{ activity: "busy" }]);
 	});
 
 	it("reports whether a tool is running, until its turn is aborted", async () => {
-		const tell = await openPi();
-		tell("tool_execution_start", { toolCallId: "a" });
-		tell("tool_execution_start", { toolCallId: "b" });
-		tell("tool_execution_end", { toolCallId: "a" });
+		const emit = await openPi();
+		emit("tool_execution_start", { toolCallId: "a" });
+		emit("tool_execution_start", { toolCallId: "b" });
+		emit("tool_execution_end", { toolCallId: "a" });
 		expect(await last("pi")).toMatchObject({ activity: "busy", inTool: true });
-		tell("agent_end", { messages: [{ role: "assistant", stopReason: "aborted" }] });
+		emit("agent_end", { messages: [{ role: "assistant", stopReason: "aborted" }] });
 		const aborted = await last("pi");
 		expect(aborted).toMatchObject({ activity: "ready", inTool: false });
 		expect(aborted).not.toHaveProperty("failure");

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ScreenProfile } from "../../src/core/adapter.js";
 import { nextKey, readScreen } from "../../src/core/screen.js";
+import { causeOfText } from "../../src/core/turn-failure.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures");
@@ -115,4 +116,17 @@ describe("questions that Reeve answers", () => {
 		]);
 		expect(nextKey("Go on? (y/n)", dialog)).toBeNull();
 	});
+});
+
+test.each([
+	["✻ 529 Overloaded · Retrying in 13s · attempt 8/10", "overloaded"],
+	["✻ 401 This key was revoked. · Retrying in 1m 5s · attempt 3/10", "auth"],
+	["✻ 5-hour limit reached · Retrying in 11s (10:26pm) · attempt 8/10", "usage_limit"],
+	["✻ Weekly limit reached · Retrying in 2h 3m (Nov 20, 4am) · attempt 2/10", "usage_limit"],
+])("the line of a retry of claude has its cause: %s", (line, cause) => {
+	const rule = "─".repeat(80);
+	const text = `❯ go on\n\n${line}\n\n${rule}\n❯ \n${rule}\n  ? for shortcuts · esc to interrupt\n`;
+	const { retrying, activity } = readScreen(profileOf("claude"), text);
+	expect({ retrying, activity }).toEqual({ retrying: line, activity: "busy" });
+	expect(causeOfText(line)).toBe(cause);
 });

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { reportsTokens } from "../../src/core/budget.js";
+import { reportsTokens } from "../../src/config/known-adapters.js";
 import { ADAPTERS } from "../../src/core/states.js";
 import {
 	addUsage,
@@ -132,8 +132,8 @@ test.each(["claude", "codex", "gemini", "opencode", "pi"])(
 );
 
 test("adapters report their tokens exactly where a budget relies on it", () => {
-	const telling = ADAPTERS.filter((adapter) => adapterOf({ adapter, profile: null }).usage);
-	expect(telling).toEqual(ADAPTERS.filter(reportsTokens));
+	const reporting = ADAPTERS.filter((adapter) => adapterOf({ adapter, profile: null }).usage);
+	expect(reporting).toEqual(ADAPTERS.filter(reportsTokens));
 });
 
 describe("a call", () => {
@@ -184,14 +184,14 @@ describe("a call", () => {
 	});
 
 	test("that was killed halfway counts the usage reported by then", () => {
-		const told = (adapter: string) => {
+		const reported = (adapter: string) => {
 			const lines = readFileSync(join(STREAMS, adapter, "tool.jsonl"), "utf8").split("\n");
 			return usedIn(adapter, "tool", lines.length - 2)?.input;
 		};
-		expect(told("claude")).toBe(23_175);
-		expect(told("opencode")).toBe(7_684);
-		expect(told("pi")).toBe(2_891);
-		expect(told("codex")).toBeUndefined();
+		expect(reported("claude")).toBe(23_175);
+		expect(reported("opencode")).toBe(7_684);
+		expect(reported("pi")).toBe(2_891);
+		expect(reported("codex")).toBeUndefined();
 	});
 });
 

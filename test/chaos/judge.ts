@@ -373,7 +373,7 @@ function judgeFiles({ world, book }: Case): void {
 	if (temporary.length > 0) book.violated("nothing is left in the temporary folder", temporary);
 }
 
-/** After the fleet was stopped with its daemon, nothing of it is left. */
+/** After the fleet was stopped with its daemon, no process and no file is left. */
 export async function judgeLeftovers(
 	world: ChaosWorld,
 	book: Book,

@@ -56,12 +56,18 @@ export const SWITCHED = "flip";
 export const TALKERS = ["talk1", "talk2"] as const;
 export const CALLABLE = ["call", "once", "pool", "breaks"] as const;
 
+/** More than hours of chaos write; the default of 50,000 is reached within half an hour. */
+const EVENTS_KEPT = 10_000_000;
+
 export async function createChaosWorld(seed: number): Promise<ChaosWorld> {
 	const disk = mountDisk(DISK_KIB);
 	if (typeof disk === "string") throw new Error(disk);
 	const folder = mkdtempSync(join(tmpdir(), `reeve-chaos-${seed}-`));
 	const home = join(disk.folder, "home");
 	for (const name of ["tmp", "locks", "ledgers"]) mkdirSync(join(folder, name));
+	// The judge counts the events of every run and task, from the first to the last: none may be removed by age or number.
+	mkdirSync(home, { mode: 0o700 });
+	writeFileSync(join(home, "daemon.json"), JSON.stringify({ history: { events: EVENTS_KEPT } }));
 	const more = {
 		...{ REEVE_HOME: home, TMPDIR: join(folder, "tmp") },
 		// Warnings contain their origin.

@@ -61,6 +61,29 @@ export const PROSE_VIOLATIONS: readonly Violation[] = [
 		says: "permanently",
 	},
 	{
+		title: "old idioms for checks and failures",
+		plant: {
+			"src/core/planted.ts": `// The next look waits in vain, for those who spoil it.\n${LEAF}`,
+		},
+		finds: [
+			...["src/core/planted.ts: for those who", "src/core/planted.ts: in vain"],
+			...["src/core/planted.ts: next look", "src/core/planted.ts: spoil"],
+		],
+		says: "check, reading",
+	},
+	{
+		title: "a banned phrase on the web page and in an example",
+		plant: {
+			"dashboard/src/planted.tsx": "export const Planted = () => <p>Nobody is here.</p>;\n",
+			"examples/planted.yaml": "# What waits is begun anew.\nversion: 1\n",
+		},
+		finds: [
+			...["dashboard/src/planted.tsx: Nobody", "examples/planted.yaml: What waits"],
+			"examples/planted.yaml: anew",
+		],
+		says: "name the actor",
+	},
+	{
 		title: "a banned phrase in C and in a shell script",
 		plant: {
 			"src/native/planted.c": "/* The starter takes up the rest. */\n",

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { WebSocket } from "ws";
-import type { AgentDetailJson } from "../../src/http/contract/agents.js";
+import type { AgentDetailJson, KeyboardJson } from "../../src/http/contract/agents.js";
 import type { TerminalMessage } from "../../src/http/contract/streams.js";
 import { agentDetail, DOWN } from "../support/agents.js";
 import { startFakeDaemon } from "../support/fake-daemon.js";
@@ -65,8 +65,13 @@ async function openDesk(
 	return desk;
 }
 
+const HOLDER: KeyboardJson = {
+	...{ by: "token" as const, who: "token ab12", label: "token laptop" },
+	since: "2031-04-05T06:07:08.000Z",
+};
+
 const SNAPSHOT: readonly (TerminalMessage | string)[] = [
-	{ type: "writer", you: true },
+	{ type: "writer", you: true, holder: null },
 	{ type: "snapshot", columns: 100, rows: 30 },
 	`${MESS}${ESC}[HHELLO-FROM-THE-AGENT `,
 ];
@@ -113,7 +118,7 @@ describeWithTmux("reeve attach", () => {
 		terminal.type("ab", "C-c", "C-z", "C-\\", "Escape");
 		await until(() => desk.typed.endsWith(ESC));
 		expect(desk.typed).toBe(`ab\u0003\u001a\u001c${ESC}`);
-		expect(desk.messages).toContainEqual({ type: "take_over" });
+		expect(desk.messages, "a free keyboard needs no taking").toEqual([]);
 		expect(desk.queries).toEqual([QUERY]);
 
 		terminal.type("C-]");
@@ -156,13 +161,52 @@ describeWithTmux("reeve attach", () => {
 		const desk = await openDesk();
 		const terminal = attach(desk);
 		await terminal.waitFor("HELLO");
-		desk.tell({ type: "writer", you: false });
-		await terminal.waitFor("another client has taken over");
-		for (let looks = 0; looks < 100 && terminal.screen().includes("another client"); looks++) {
+		desk.tell({ type: "writer", you: false, holder: HOLDER });
+		await terminal.waitFor("token laptop has the keyboard");
+		for (let looks = 0; looks < 100 && terminal.screen().includes("token laptop"); looks++) {
 			await sleep(50);
 		}
 		expect(terminal.screen()).toContain("HELLO-FROM-THE-AGENT");
-		expect(terminal.screen()).not.toContain("another client");
+		expect(terminal.screen()).not.toContain("token laptop");
+	});
+
+	describe("while another client has the keyboard", () => {
+		async function whileHeld(...args: string[]) {
+			const desk = await openDesk(SNAPSHOT, { keyboard: HOLDER });
+			return { desk, terminal: attach(desk, ...args) };
+		}
+
+		test("names it and asks; yes takes over", async () => {
+			const { desk, terminal } = await whileHeld();
+			const screen = await terminal.waitFor("Take it over?");
+			expect(screen).toMatch(/web:coder: token laptop has the keyboard since 04-05 \d\d:07/);
+			expect(desk.queries, "nothing happens before the answer").toEqual([]);
+			terminal.type("y", "Enter");
+			await terminal.waitFor("HELLO");
+			await until(() => desk.messages.length > 0);
+			expect(desk.messages).toEqual([{ type: "take_over" }]);
+			terminal.type("C-]");
+			await terminal.waitFor("THE-END 0");
+		});
+
+		test.each([["Enter"], ["n"], ["C-c"]])("%s only watches", async (key) => {
+			const { desk, terminal } = await whileHeld();
+			await terminal.waitFor("Take it over?");
+			terminal.type(key);
+			if (key === "n") terminal.type("Enter");
+			await terminal.waitFor("read only");
+			terminal.type("rm", "C-]");
+			await terminal.waitFor("THE-END 0");
+			expect([desk.typed, desk.messages]).toEqual(["", []]);
+			expect(desk.queries[0]).toContain("ro=1");
+		});
+
+		test("--take-over does not ask", async () => {
+			const { desk, terminal } = await whileHeld("--take-over");
+			await terminal.waitFor("HELLO");
+			await until(() => desk.messages.length > 0);
+			expect(desk.messages).toEqual([{ type: "take_over" }]);
+		});
 	});
 
 	test("an agent that ends closes it with the reason", async () => {

@@ -22,8 +22,8 @@ import {
 	checkLog,
 } from "../../src/cli/checks/daemon.js";
 import { checkDatabase, checkStrays } from "../../src/cli/checks/inspected.js";
-import { checkFiles, checkHome, checkSocket, judgeRoom } from "../../src/cli/checks/places.js";
-import { checkAgentClis, checkNode, judgeTmux } from "../../src/cli/checks/programs.js";
+import { checkFiles, checkHome, checkRoom, checkSocket } from "../../src/cli/checks/places.js";
+import { checkAgentClis, checkNode, checkTmuxVersion } from "../../src/cli/checks/programs.js";
 import { checkService } from "../../src/cli/checks/service.js";
 import type { Inspection } from "../../src/client/inspection.js";
 import { ReeveError } from "../../src/core/errors.js";
@@ -75,7 +75,7 @@ describe("programs", () => {
 		["tmux 2.9", "warn"],
 		["tmux 1.8", "warn"],
 	])("%s is %s", (version, status) => {
-		expect(judgeTmux(version).status).toBe(status);
+		expect(checkTmuxVersion(version).status).toBe(status);
 	});
 
 	test("agent CLIs are named with their version, also one that takes too long or fails", async () => {
@@ -146,7 +146,7 @@ describe("places", () => {
 		[2 ** 40, 3, "fail"],
 		[2 ** 40, null, "ok"],
 	])("%d bytes and %s inodes free is %s", (freeBytes, freeFiles, status) => {
-		expect(judgeRoom({ freeBytes, freeFiles }).status).toBe(status);
+		expect(checkRoom({ freeBytes, freeFiles }).status).toBe(status);
 	});
 
 	test("a home that others may enter is a failure", async () => {
@@ -266,7 +266,7 @@ describe("the database", () => {
 		});
 	});
 
-	test("a look that fails is no verdict", async () => {
+	test("a failed check is no result", async () => {
 		const inspection = Promise.reject(new Error("no answer within 10 s"));
 		inspection.catch(() => {});
 		await expect(checkDatabase(contextOf({ inspection }))).rejects.toThrow("no answer");

@@ -123,15 +123,19 @@ describe("reeve doctor", () => {
 
 	test("a daemon may be well, of another version, not ready, or hang", async () => {
 		const home = temporaryFolder();
-		let told = daemonJson(home);
+		let reported = daemonJson(home);
 		let silent = false;
-		await startFakeDaemon({ "GET /api/v1/daemon": () => told }, { intercept: () => silent }, home);
+		await startFakeDaemon(
+			{ "GET /api/v1/daemon": () => reported },
+			{ intercept: () => silent },
+			home,
+		);
 		expect((await examine(home)).check("daemon")).toMatchObject({ status: "ok" });
-		told = daemonJson(home, { version: "0.0.9" });
+		reported = daemonJson(home, { version: "0.0.9" });
 		expect((await examine(home)).check("daemon")).toMatchObject({
 			...{ status: "warn", fix: expect.stringContaining("reeve daemon restart") },
 		});
-		told = daemonJson(home, { ready: false, problems: ["the store is read only"] });
+		reported = daemonJson(home, { ready: false, problems: ["the store is read only"] });
 		expect((await examine(home)).check("daemon")?.detail).toContain("the store is read only");
 		silent = true;
 		const hung = await examine(home);

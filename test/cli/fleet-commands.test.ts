@@ -116,7 +116,7 @@ describe("reeve up", () => {
 	test.each([
 		[["up", "wbe"], 4, "Did you mean web?"],
 		[["up", "web:codr"], 4, "Did you mean web:coder?"],
-		[["up", "a/b"], 2, "`a/b` is not a valid scope"],
+		[["up", "a/b"], 4, "unknown remote a"],
 		[["up", "-f", "nowhere.yaml"], 2, "fleet file not found: nowhere.yaml"],
 		[["up", "web", "--all"], 2, "scopes and --all cannot be combined"],
 	])("%j is refused before anything is started", async (args, code, message) => {
@@ -272,7 +272,9 @@ describe("reeve reload", () => {
 	] as const satisfies readonly ReloadedJson[];
 
 	test("shows changed agents, and only counts unchanged ones", async () => {
-		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/reload": () => ({ changes, schedules: [] }),
+		});
 		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
 		expect([ran.code, ran.stderr]).toEqual([0, ""]);
 		expect(ran.stdout).toMatch(/^AGENT +CHANGE +STOP +START +DETAIL +KEYS$/m);
@@ -288,7 +290,9 @@ describe("reeve reload", () => {
 	});
 
 	test("--dry-run reports that nothing was changed", async () => {
-		const daemon = await startFakeDaemon({ "POST /api/v1/fleet/reload": () => ({ changes }) });
+		const daemon = await startFakeDaemon({
+			"POST /api/v1/fleet/reload": () => ({ changes, schedules: [] }),
+		});
 		const ran = await runReeve(["reload", "--dry-run"], { cwd: fleetFolder(), env: daemon.env });
 		expect(ran.stdout).toContain("nothing was changed");
 		expect(daemon.calls.at(-1)?.body).toMatchObject({ dry_run: true });
@@ -298,7 +302,7 @@ describe("reeve reload", () => {
 
 	test("reports when there is nothing to do", async () => {
 		const daemon = await startFakeDaemon({
-			"POST /api/v1/fleet/reload": () => ({ changes: changes.slice(3) }),
+			"POST /api/v1/fleet/reload": () => ({ changes: changes.slice(3), schedules: [] }),
 		});
 		const ran = await runReeve(["reload"], { cwd: fleetFolder(), env: daemon.env });
 		expect(ran.stdout).toBe("nothing to do: 1 agent unchanged\n");

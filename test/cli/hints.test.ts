@@ -33,7 +33,7 @@ describe("reeve logs of an agent that printed nothing", () => {
 			{ logs: () => [] },
 		);
 		const { output, said, results } = recordedOutput();
-		await runLogs("web:git", { lines: "10", reconnect: "0s", ...options }, output, env).catch(
+		await runLogs(["web:git"], { lines: "10", reconnect: "0s", ...options }, output, env).catch(
 			() => {},
 		);
 		return { said: said(), results: results() };

@@ -136,7 +136,12 @@ describe("reeve logs", () => {
 
 	test.each([
 		[["logs", "web:missing"], 4, "unknown agent web:missing"],
-		[["logs", "web"], 2, "`web` is ambiguous, it matches 2 agents: web:coder, web:db"],
+		[["logs", "wbe"], 4, "the daemon has no project or agent wbe"],
+		[["logs", "web", "--raw"], 2, "--raw shows all output of one agent only"],
+		[["logs", "web", "--since", "yesterday"], 2, "invalid value for --since: `yesterday`"],
+		[["logs", "web", "--since", "1h", "-n", "5"], 2, "--lines and --since cannot be combined"],
+		[["logs", "web", "--until", "1h", "-f"], 2, "--until and --follow cannot be combined"],
+		[["logs", "web", "-i"], 2, "--ignore-case needs --grep"],
 		[["logs", "web:coder", "-n", "many"], 2, "invalid value for --lines: `many`"],
 		[["logs", "web:coder", "--raw", "--json"], 2, "cannot be combined"],
 	])("%j is refused", async (args, code, message) => {

@@ -1,4 +1,4 @@
-/** A world whose runs are jobs of a launchd that is played, with real shims and real programs. */
+/** A world whose runs are jobs of a simulated launchd, with real shims and real programs. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";

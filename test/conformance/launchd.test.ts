@@ -1,5 +1,5 @@
 /**
- * The launchd backend, over a launchd that is played. Every run has a starter of its own, which costs; so the suites
+ * The launchd backend, over a simulated launchd. Every run has a starter of its own, which costs; so the suites
  * about processes, which are the business of the pty backend, run over it only when they are asked for.
  */
 

@@ -116,10 +116,10 @@ function processLimitsSuite(create: () => Promise<LimitedWorld>): void {
 				limits: { memoryBytes: 100e6, cpuPercent: 50, pids: 60 },
 			});
 			const handle = await startOk(backend, request);
-			const told = String(handle.data["missingLimits"]);
-			expect(told).toMatch(/no common limit on memory: .*RLIMIT_DATA/);
-			expect(told).toMatch(/no limit on pids: .*all processes of the user/);
-			expect(told).toMatch(/no limit on cpu: /);
+			const reported = String(handle.data["missingLimits"]);
+			expect(reported).toMatch(/no common limit on memory: .*RLIMIT_DATA/);
+			expect(reported).toMatch(/no limit on pids: .*all processes of the user/);
+			expect(reported).toMatch(/no limit on cpu: /);
 			expect((await eventually(() => exits.first(request.runId))).code).not.toBe(0);
 			expect(world.log(request.runId).toString()).not.toContain("grown");
 		});

@@ -268,6 +268,46 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				expect(readFileSync(file, "utf8")).toMatch(/^50 200\n/);
 			});
 
+			test("shows every viewer the size that one of them has set", async () => {
+				const backend = world.connect();
+				const handle = await startOk(backend, world.run(["cat"]));
+				const sizes: string[] = [];
+				const onSnapshot = (_: Uint8Array, size: TerminalSize) =>
+					void sizes.push(`${size.columns}x${size.rows}`);
+				await backend.attach(handle, { onSnapshot, onOutput() {}, onClose() {} }, null);
+				const { connection } = await watch(backend, handle, { columns: 100, rows: 30 });
+				await eventually(() => sizes.at(-1) === "100x30");
+				connection.resize({ columns: 90, rows: 20 });
+				await eventually(() => sizes.at(-1) === "90x20");
+			});
+
+			test("answers what the program asks its terminal unless a viewer does", async () => {
+				const backend = world.connect();
+				const program = String.raw`process.stdin.setRawMode(true);
+					process.stdin.on("data", (data) => {
+						if (/\[\d+;\d+R/.test(data)) console.log("answered " + data.toString().slice(1));
+						else process.stdout.write("\x1b[6n");
+					});
+					console.log("ready");`;
+				const handle = await startOk(backend, world.run([node, "-e", program]));
+				const { text } = await watch(backend, handle);
+				await eventually(() => text().includes("ready"));
+				const ask = () => backend.input(handle, Buffer.from("?"));
+				await ask();
+				await eventually(() => text().includes("answered [2;1R"));
+
+				const answering = await backend.attach(
+					handle,
+					{ answers: () => true, onSnapshot() {}, onOutput() {}, onClose() {} },
+					null,
+				);
+				await ask();
+				await eventually(() => text().split("\u001b[6n").length > 2);
+				answering.write(Buffer.from("\u001b[77;7R"));
+				await eventually(() => text().includes("answered [77;7R"));
+				expect(text().match(/answered/g)).toHaveLength(2);
+			});
+
 			test("to an ended run reports an error", async () => {
 				const backend = world.connect();
 				const exits = listen(backend);

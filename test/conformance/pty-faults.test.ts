@@ -7,14 +7,17 @@ import {
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	statSync,
 	writeFileSync,
 } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { AgentFolders, folderName } from "../../src/backends/pty/agent-folder.js";
 import { openConnection } from "../../src/backends/pty/connection.js";
 import { createPtyBackend } from "../../src/backends/pty/pty-backend.js";
 import { readRecord } from "../../src/backends/pty/run-record.js";
@@ -54,6 +57,50 @@ async function killAndWait(identity: ProcessIdentity): Promise<void> {
 }
 
 const killShim = (handle: RunHandle) => killAndWait(shimOf(handle));
+
+describe("when an agent exits while a daemon connects to its shim", options, () => {
+	test("the exit is reported, although the shim greeted before it and reported it before our greeting", async () => {
+		const first = world.connect();
+		const argv = ["sh", "-c", "sleep 1000 & exec sleep 1000"] as const;
+		const request = world.run([...argv], { terminal: false });
+		const handle = await startOk(first, request);
+		await first.close();
+		const folders = new AgentFolders(world.backendFolder);
+		const [agent, path] = [
+			folderName(request.agentId),
+			folders.socketOf(folderName(request.agentId)),
+		];
+		renameSync(path, `${path}.real`);
+		// Passes on the shim's greeting at once, and ours only after the exit.
+		const between = createServer((client) => {
+			const shim = connect(`${path}.real`);
+			shim.pipe(client);
+			client.pause();
+			client.on("error", () => shim.destroy());
+			shim.on("error", () => client.destroy());
+			shim.once("data", async () => {
+				signalVerified(handle.process, "SIGKILL");
+				await eventually(() => readRecord(folders.pathOf(agent))?.exit != null);
+				client.pipe(shim);
+			});
+		});
+		await new Promise<void>((listening) => between.listen(path, listening));
+		try {
+			const second = world.connect();
+			const exits = listen(second);
+			const found = await second.recover(handle.runId, handle);
+			const exit =
+				found.state === "exited"
+					? found.exit
+					: await eventually(() => exits.first(handle.runId), { what: "the exit" });
+			expect(exit).toMatchObject({ signal: "SIGKILL", treeGone: false });
+			expect(await second.kill(runOf(handle))).toMatchObject({ ok: true });
+		} finally {
+			between.close();
+			rmSync(`${path}.real`, { force: true });
+		}
+	});
+});
 
 describe("when a shim is killed", options, () => {
 	test("only its run ends, and is reported once, with an unknown exit (S17)", async () => {

@@ -60,7 +60,7 @@ async function createScriptedWorld(): Promise<BackendWorld> {
 	return {
 		connect: () => host.reconnect(),
 		async connectBlind() {
-			host.cannotTell("a test");
+			host.setUnknown("a test");
 			return host.reconnect();
 		},
 		request(behaviour) {

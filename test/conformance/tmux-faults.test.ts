@@ -229,10 +229,10 @@ describeWithTmux("runs that an earlier version has started in tmux", () => {
 			"remain-on-exit",
 			"on",
 		);
-		const pids = await eventually(
-			() => existsSync(`${base}.started`) && readFileSync(`${base}.started`, "utf8"),
-		);
-		const process = readIdentity(Number(pids.split(" ")[0])) as ProcessIdentity;
+		const process = await eventually(() => {
+			const pids = existsSync(`${base}.started`) ? readFileSync(`${base}.started`, "utf8") : "";
+			return /^\d+ \d+ 0 1\n$/.test(pids) && readIdentity(Number(pids.split(" ")[0]));
+		});
 		const server = readIdentity(Number(tmux("display-message", "-p", "#{pid}"))) as ProcessIdentity;
 		const data = {
 			session: runId,

@@ -1,4 +1,4 @@
-/** `reeve daemon install` and `uninstall`, against systemd and launchd that are played, with a real daemon. */
+/** `reeve daemon install` and `uninstall`, against a simulated systemd and launchd, with a real daemon. */
 
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
@@ -80,9 +80,9 @@ describe("with systemd", () => {
 		const world = createServiceWorld("linux");
 		const byHand = await startByHand(world);
 		const { result } = await world.install({ json: true });
-		const told = JSON.parse(result) as { pid: number };
-		expect(told).toMatchObject({ handed_over: byHand, updated: false });
-		expect((await statusOf(world)).pid).toBe(told.pid);
+		const reported = JSON.parse(result) as { pid: number };
+		expect(reported).toMatchObject({ handed_over: byHand, updated: false });
+		expect((await statusOf(world)).pid).toBe(reported.pid);
 	});
 
 	test("once it is installed, `daemon start` uses it", async () => {

@@ -8,7 +8,11 @@ import { describe, expect, test } from "vitest";
 import { DAEMON_FLAGS } from "../../src/cli/daemon-program.js";
 import { parseLaunchdPlist, renderLaunchdPlist } from "../../src/cli/service/launchd-manager.js";
 import type { ServiceFacts } from "../../src/cli/service/service.js";
-import { parseSystemdUnit, renderSystemdUnit } from "../../src/cli/service/systemd-manager.js";
+import {
+	explainLingerBug,
+	parseSystemdUnit,
+	renderSystemdUnit,
+} from "../../src/cli/service/systemd-manager.js";
 import { describeWithPython } from "../support/needs.js";
 import { temporaryFolder } from "../support/reeve.js";
 
@@ -154,5 +158,21 @@ describeWithPython("the property list, as Python reads it", () => {
 		expect(readPlist(renderLaunchdPlist(ofHost))).toMatchObject({
 			...{ UserName: "ada", EnvironmentVariables: { HOME: "/home/ada" } },
 		});
+	});
+});
+
+describe("systemd that stops a lingering user at the last logout", () => {
+	test.each([
+		["systemd 255 (255.4-1ubuntu8.4)\n+PAM +AUDIT", true],
+		["systemd 255\n", true],
+		["systemd 256 (256.2-1)", true],
+		["systemd 256 (256.3-1)", false],
+		["systemd 257 (257.1)", false],
+		["systemd 252 (252.22-1~deb12u1)", false],
+		["", false],
+	])("%j: %s", (output, isAffected) => {
+		const advice = explainLingerBug(output);
+		expect(advice !== null).toBe(isAffected);
+		if (advice !== null) expect(advice.fix).toBe("sudo reeve daemon install --system");
 	});
 });

@@ -29,7 +29,7 @@ describe.runIf(process.platform === "linux").each(["a path", "an abstract name"]
 		test("arrive whole and in order, and a relay that dies is replaced", async () => {
 			const folder = temporaryFolder();
 			const path = kind === "a path" ? join(folder, "socket") : `@reeve-test-${process.pid}`;
-			const heard = await listenAt(path, folder);
+			const received = await listenAt(path, folder);
 			const trouble: string[] = [];
 			const relay = createNotifyRelay({
 				path,
@@ -38,15 +38,15 @@ describe.runIf(process.platform === "linux").each(["a path", "an abstract name"]
 			});
 			const texts = Array.from({ length: 200 }, (_, number) => `N=${number}\nTEXT=ä b`);
 			for (const text of texts) relay.send(text);
-			await eventually(() => heard().length === 200, "all have arrived");
-			expect(heard()).toEqual(texts);
+			await eventually(() => received().length === 200, "all have arrived");
+			expect(received()).toEqual(texts);
 			const before = relay.pid ?? 0;
 			process.kill(before, "SIGKILL");
-			await eventually(() => heard().at(-1) === "back", "another relay stands");
+			await eventually(() => received().at(-1) === "back", "another relay stands");
 			expect(relay.pid).not.toBe(before);
 			relay.send("last");
 			await relay.close();
-			await eventually(() => heard().at(-1) === "last", "the last has arrived");
+			await eventually(() => received().at(-1) === "last", "the last has arrived");
 			expect(trouble).toEqual([]);
 		});
 	},
@@ -89,20 +89,23 @@ test("a service manager is notified of the start, a reload and the stop, and get
 }, async () => {
 	const folder = temporaryFolder();
 	const path = join(folder, "notify");
-	const heard = await listenAt(path, folder);
+	const received = await listenAt(path, folder);
 	const broken = createBrokenHome({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "600000" });
 	onTestFinished(() => broken.close(), 120_000);
 	const { home, fleet, client } = broken;
 	writeFileSync(home.settings, JSON.stringify({ watchdog: "3s" }));
 	const first = await broken.startChild();
 	const ready = "READY=1\nSTATUS=ready";
-	await eventually(() => heard().includes(ready), "it is ready");
-	await eventually(() => heard().filter((text) => text === "WATCHDOG=1").length >= 3, "it lives");
+	await eventually(() => received().includes(ready), "it is ready");
+	await eventually(
+		() => received().filter((text) => text === "WATCHDOG=1").length >= 3,
+		"it lives",
+	);
 	await client.call("POST /api/v1/daemon/reload");
-	await eventually(() => heard().includes("READY=1"), "the reload is over");
-	const words = heard().map((text) => text.split("\n")[0]);
+	await eventually(() => received().includes("READY=1"), "the reload is over");
+	const words = received().map((text) => text.split("\n")[0]);
 	expect(words.indexOf("RELOADING=1")).toBeLessThan(words.lastIndexOf("READY=1"));
-	expect(heard().find((text) => text.startsWith("RELOADING"))).toMatch(/\nMONOTONIC_USEC=\d+$/);
+	expect(received().find((text) => text.startsWith("RELOADING"))).toMatch(/\nMONOTONIC_USEC=\d+$/);
 
 	fleet.writeFleet(`a: { command: [sleep, "1000"] }`);
 	await fleet.must("up");
@@ -113,14 +116,17 @@ test("a service manager is notified of the start, a reload and the stop, and get
 	first.child.kill("SIGTERM");
 	await first.ended;
 	const stopping = "STOPPING=1\nSTATUS=stopping";
-	await eventually(() => heard().at(-1) === stopping, "it says that it stops, and nothing after");
+	await eventually(
+		() => received().at(-1) === stopping,
+		"it says that it stops, and nothing after",
+	);
 
 	const second = await broken.startChild();
 	await broken.breakDaemon("block");
 	await eventually(() => existsSync(`${fleet.env["BREAKS"]}.blocked`), "it is blocked");
-	const before = heard().length;
+	const before = received().length;
 	await second.ended;
 	// The watchdog within needed 3 s to end it: ten beats, if beats came from elsewhere than the loop. What
 	// was sent before may still have been on its way.
-	expect(heard().length - before).toBeLessThanOrEqual(3);
+	expect(received().length - before).toBeLessThanOrEqual(3);
 });

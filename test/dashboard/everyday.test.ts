@@ -191,6 +191,35 @@ describeWithChromium("the page of a real daemon", () => {
 		await page.getByText("Live", { exact: false }).first().waitFor();
 	}
 
+	test("names the browser that has the keyboard, and asks before it takes over", {
+		timeout: 180_000,
+	}, async () => {
+		const pages: Page[] = [];
+		for (const view of [{ size: WIDE }, { size: PHONE, touch: true }]) {
+			const { page } = await browser.open(await login(), view);
+			await go(page, "#/agents/p:parrot");
+			pages.push(page);
+		}
+		const [wide, phone] = pages as [Page, Page];
+		const mine = (page: Page) => page.getByText("You have the keyboard");
+		await wide.getByRole("button", { name: "Take control" }).click();
+		await mine(wide).waitFor();
+		await phone.getByText(/A browser has the keyboard since \d\d:\d\d/).waitFor();
+
+		await phone.getByRole("button", { name: "Take over…" }).click();
+		const dialog = phone.getByRole("dialog", { name: "Take over the keyboard of p:parrot?" });
+		await dialog.getByRole("button", { name: "Keep watching" }).click();
+		expect(await mine(wide).count(), "nothing changes before the answer").toBe(1);
+		await phone.getByRole("button", { name: "Take over…" }).click();
+		await dialog.getByRole("button", { name: "Take over", exact: true }).click();
+		await mine(phone).waitFor();
+		await wide.getByText(/A browser has the keyboard since .* Watching/).waitFor();
+		await wide.getByRole("button", { name: "Take over…" }).waitFor();
+
+		await phone.getByRole("button", { name: "Give back" }).click();
+		await wide.getByRole("button", { name: "Take control" }).waitFor();
+	});
+
 	test("refuses a browser without a login, and a link that was used", {
 		timeout: 120_000,
 	}, async () => {

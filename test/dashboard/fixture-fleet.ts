@@ -55,6 +55,7 @@ export function fixtureAgent(id: string, about: Described): AgentJson {
 		...{ uptime_ms: 11 * HOUR, restarts: 5, consecutive_failures: 0, last_failure_at: null },
 		...{ last_success_at: null, circuit_open_until: null, processes: runs ? 1 : 0 },
 		...{ last_exit: null, next_restart_at: null, waiting: state === "ended", ready: true },
+		blocked: null,
 		conversation: "827b4261-0000-4000-8000-000000000000",
 		usage:
 			about.tokens === undefined

@@ -66,7 +66,7 @@ export async function startFixtureServer(
 		sockets.handleUpgrade(request, socket, head, (opened) => {
 			opened.send(JSON.stringify({ type: "snapshot", columns: 120, rows: 30 }));
 			opened.send(Buffer.from(TERMINAL.join("\r\n")));
-			opened.send(JSON.stringify({ type: "writer", you: false }));
+			opened.send(JSON.stringify({ type: "writer", you: false, holder: null }));
 		});
 	});
 	server.listen(0, "127.0.0.1");
@@ -314,6 +314,7 @@ function answersOf(
 				agents: [...agents.keys()].map(fixtureHistory),
 			}),
 		],
+		[/\/questions\/[^/]+\/answer$/, () => ({ label: "Yes" })],
 		[/\/runs$/, () => ({ runs: RUNS, next: null })],
 		[
 			/\/config$/,

@@ -60,6 +60,13 @@ const SHOTS: readonly Shot[] = [
 		view: { size: { width: 2560, height: 1200 } },
 	},
 	{ name: "fleet-500", path: "/", shows: "500 agents", fleet: largeFleet(500) },
+	{
+		name: "fleet-500-2560",
+		path: "/",
+		shows: "500 agents",
+		fleet: largeFleet(500),
+		view: { size: { width: 2560, height: 1000 } },
+	},
 	{ name: "fleet-500-phone", path: "/", shows: "500 agents", fleet: largeFleet(500), view: phone },
 	{ name: "trouble-light", path: "/", shows: "36 need you", fleet: troubledFleet() },
 	{ name: "trouble-phone", path: "/", shows: "36 need you", fleet: troubledFleet(), view: phone },
@@ -122,6 +129,27 @@ const SHOTS: readonly Shot[] = [
 	{ name: "host-phone", path: "/#/host", shows: "loginctl enable-linger", view: phone },
 	{ name: "access-light", path: "/#/access", shows: "This browser" },
 	{ name: "access-phone", path: "/#/access", shows: "This browser", view: phone },
+	{
+		name: "one-shots-light",
+		path: "/",
+		shows: "Completed",
+		fleet: [
+			fixtureAgent("web:migrate", {
+				...{ state: "completed", why: "exit code 0 after 41s: completed", sinceMs: 60_000 },
+			}),
+			fixtureAgent("web:build", {
+				...{ state: "waits_for_dependency", why: "waits for web:db; web:db is halted" },
+				more: { blocked: "web:db is halted", process: "stopped" },
+			}),
+			fixtureAgent("web:api", {
+				...{ state: "waits_for_dependency", why: "waits for web:db" },
+				more: { process: "stopped" },
+			}),
+			fixtureAgent("web:oncall", {
+				...{ state: "hibernated", why: "612 MB freed", sinceMs: 7_200_000 },
+			}),
+		],
+	},
 	{ name: "more-phone", path: "/#/more", shows: "Access", view: phone },
 ];
 
@@ -163,6 +191,7 @@ describeWithChromium("the page in a browser", () => {
 			expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(
 				width,
 			);
+			expect(await tablesWithGaps(page)).toEqual([]);
 			expect(await seriousViolations(page)).toEqual([]);
 			expect(problems).toEqual([]);
 		});
@@ -207,6 +236,29 @@ describeWithChromium("the page in a browser", () => {
 			expect(await page.getByRole("article", { name: "shop:tests is halted" }).count()).toBe(0);
 			await page.getByRole("button", { name: "1 new, show" }).click();
 			await page.getByRole("article", { name: "shop:tests is halted" }).waitFor();
+		});
+	});
+
+	test("asks the same of several agents one after the other, and never moves on by itself", async () => {
+		const shot = { path: "/", shows: "500 agents", fleet: largeFleet(500) };
+		await opened(shot, async (page) => {
+			await page.getByRole("button", { name: "Go through all 7…" }).click();
+			const dialog = page.getByRole("dialog");
+			await dialog.getByRole("heading", { name: "Question 1 of 7" }).waitFor();
+			const first = await dialog.locator(".cell-mark b").textContent();
+			await dialog.getByText("git push origin agent/*").waitFor();
+			await page.keyboard.press("1");
+			await dialog.getByText("Answered: Yes").waitFor();
+			expect(await dialog.locator(".cell-mark b").textContent(), "it stays").toBe(first);
+			expect(await dialog.locator("[data-choice]").count()).toBe(0);
+			await page.keyboard.press("Enter");
+			await dialog.getByRole("heading", { name: "Question 2 of 7" }).waitFor();
+			expect(await dialog.locator(".cell-mark b").textContent()).not.toBe(first);
+			if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, "go-through.png") });
+			await dialog.getByRole("button", { name: "Skip" }).click();
+			await dialog.getByRole("heading", { name: "Question 3 of 7" }).waitFor();
+			await page.keyboard.press("Escape");
+			await dialog.waitFor({ state: "detached" });
 		});
 	});
 
@@ -302,6 +354,15 @@ describeWithChromium("the page in a browser", () => {
 		});
 	});
 });
+
+/** Tables whose columns do not fill them: a row with another number of cells adds a column. */
+function tablesWithGaps(page: Page): Promise<unknown> {
+	return page.evaluate(`[...document.querySelectorAll("table")]
+		.filter((table) => table.tHead?.checkVisibility())
+		.map((table) => [table, [...table.tHead.rows[0].cells].filter((cell) => cell.checkVisibility()).at(-1)])
+		.filter(([table, last]) => last && table.getBoundingClientRect().right - last.getBoundingClientRect().right > 2)
+		.map(([table]) => table.className + ": " + table.tHead.textContent)`);
+}
 
 async function seriousViolations(page: Page): Promise<unknown> {
 	// Evaluated by the tool, not by the page: its policy refuses scripts that are not its own.

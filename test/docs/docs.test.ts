@@ -59,6 +59,21 @@ describe("the documentation", () => {
 		}
 	});
 
+	test("lists the paths through the code with functions that exist", () => {
+		const page = readFileSync("docs/architecture.md", "utf8");
+		const section = page.split("## Three paths through the code")[1]?.split("\n## ")[0] ?? "";
+		const steps = [...section.matchAll(/`([a-z0-9/-]+):(\w+)`/g)];
+		expect(steps.length).toBeGreaterThan(60);
+		const missing = steps.filter(([, file, name]) => {
+			const path = `src/${file}.ts`;
+			return (
+				!existsSync(path) ||
+				!new RegExp(`\\b${name}\\b[<(:]|class ${name}\\b`).test(readFileSync(path, "utf8"))
+			);
+		});
+		expect(missing.map(([step]) => step)).toEqual([]);
+	});
+
 	test("mentions only npm scripts that exist", () => {
 		const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
 			scripts: Record<string, string>;

@@ -212,24 +212,24 @@ describe("agents that live through a limit", () => {
 		world.backend.show(view(name).run?.runId ?? "", text);
 	const typed = (name: string) =>
 		Buffer.from(world.backend.typed(view(name).run?.runId ?? "")).toString();
-	const tell = (about: Partial<AgentSign>, only: string) => {
+	const reportSign = (about: Partial<AgentSign>, only: string) => {
 		const sign = { source: "hook", name: "Stop", atMs: world.clock.now().wallMs } as const;
-		told.push([only, { ...sign, activity: "ready", ...about }]);
+		reported.push([only, { ...sign, activity: "ready", ...about }]);
 	};
-	let told: [string, AgentSign][];
+	let reported: [string, AgentSign][];
 
 	beforeEach(async () => {
-		told = [];
+		reported = [];
 		sessions.profile = { ...sessions.profile, screen };
 		Object.assign(sessions, {
 			signs: async ({ name }: AgentSpec) =>
-				told.filter(([who]) => who === name).map(([, sign]) => sign),
+				reported.filter(([who]) => who === name).map(([, sign]) => sign),
 		});
 		await up();
 		for (const name of FIVE) show(name, "❯");
 		await passFinely(2_000);
 		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
-		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		reportSign({ failure: { cause: "usage_limit", resetAtMs } }, "c");
 		// The words stay on its screen for as long as nothing pushes them out.
 		show("c", "You've hit your limit\n❯");
 		await passFinely(3_000);
@@ -244,7 +244,7 @@ describe("agents that live through a limit", () => {
 		await passFinely(65_000);
 		const [probe = "", ...more] = FIVE.filter((name) => typed(name) !== "");
 		expect([probe === "", more]).toEqual([false, []]);
-		tell({ failure: null }, probe);
+		reportSign({ failure: null }, probe);
 		await passFinely(8_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toHaveLength(2);
 		await passFinely(25_000);
@@ -253,7 +253,7 @@ describe("agents that live through a limit", () => {
 	});
 
 	test("and only show so are typed into afterwards, but not where a question is on the screen too", async () => {
-		told = [];
+		reported = [];
 		await passFinely(HOUR_MS + 600_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 		const before = typed("c");
@@ -270,7 +270,7 @@ describe("agents that live through a limit", () => {
 		await world.engine.resume("p:c");
 		await passFinely(5_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(["c"]);
-		tell({ failure: null }, "c");
+		reportSign({ failure: null }, "c");
 		await passFinely(30_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 	});
@@ -278,14 +278,14 @@ describe("agents that live through a limit", () => {
 	test("are free after that for a later daemon too, which reads the old turn again", async () => {
 		await world.engine.resume("p:a");
 		await passFinely(5_000);
-		tell({ failure: null }, "a");
+		reportSign({ failure: null }, "a");
 		await passFinely(40_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(FIVE);
 		await world.killAndRestart(1_000);
 		await passFinely(5_000);
 		expect(FIVE.map((name) => view(name).hold)).toEqual(FIVE.map(() => null));
 		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
-		tell({ failure: { cause: "usage_limit", resetAtMs } }, "c");
+		reportSign({ failure: { cause: "usage_limit", resetAtMs } }, "c");
 		await passFinely(3_000);
 		expect(view("a").hold?.untilMs).toBeGreaterThan(resetAtMs - 1);
 	});
@@ -295,7 +295,7 @@ describe("agents that live through a limit", () => {
 		await passFinely(25_000);
 		const [probe = ""] = FIVE.filter((name) => typed(name) !== "");
 		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
-		tell({ failure: { cause: "usage_limit", resetAtMs } }, probe);
+		reportSign({ failure: { cause: "usage_limit", resetAtMs } }, probe);
 		await world.killAndRestart(1_000);
 		await passFinely(120_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual([probe]);

@@ -31,7 +31,7 @@ const data = (type: string) =>
 	world.store.events.flatMap((event) => (event.type === type ? [event.data] : []));
 const activity = () => world.engine.get("p:a").known?.activity;
 const sign = (name: string, meaning: object) =>
-	sessions.told.push({ source: "hook", name, atMs: world.clock.now().wallMs, ...meaning });
+	sessions.reported.push({ source: "hook", name, atMs: world.clock.now().wallMs, ...meaning });
 
 async function up(agent = "a: { command: [x] }"): Promise<void> {
 	const started = world.engine.up(fleetOf(agent), "p:a");
@@ -263,13 +263,13 @@ describe("a person is notified", () => {
 		await world.pass(5_000);
 		await world.killAndRestart(1_000);
 		await world.pass(5_000);
-		const told = { cause: "auth", detail: "401 invalid key", retry_in_ms: null };
-		expect(data("agent.turn_failed")).toEqual([told]);
+		const reported = { cause: "auth", detail: "401 invalid key", retry_in_ms: null };
+		expect(data("agent.turn_failed")).toEqual([reported]);
 		sign("UserPromptSubmit", { activity: "busy" });
 		await world.pass(2_000);
 		sign("StopFailure", { activity: "ready", failure, detail: "401 invalid key" });
 		await world.pass(5_000);
-		expect(data("agent.turn_failed")).toEqual([told, told]);
+		expect(data("agent.turn_failed")).toEqual([reported, reported]);
 	});
 });
 

@@ -3,14 +3,14 @@
  * at any moment: from then on nothing it had begun has any effect, as with a real `kill -9`.
  */
 
+import { loadPlan } from "../../src/config/load.js";
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
 import { Engine } from "../../src/engine/engine.js";
-import type { Day } from "../../src/engine/limits/usage-book.js";
 import { watchReadiness } from "../../src/engine/runs/readiness.js";
 import type { TaskLog } from "../../src/engine/tasks/tasks-world.js";
 import type { Backend } from "../../src/ports/backend.js";
-import type { Clock } from "../../src/ports/clock.js";
+import type { Calendar, Clock } from "../../src/ports/clock.js";
 import type { AgentEnv, EnvVault } from "../../src/ports/env-vault.js";
 import type { Executor } from "../../src/ports/executor.js";
 import type { Store } from "../../src/ports/store.js";
@@ -33,6 +33,8 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly store: S;
 	/** The daemon that is alive. */
 	engine: Engine;
+	/** Why the health check of an agent fails; without an entry it succeeds. */
+	readonly healthErrors: Map<string, string>;
 	/** Failures without a waiting caller. */
 	readonly errors: unknown[];
 	/** Lets time pass, in small steps, so that what follows from one moment is done before the next. */
@@ -94,32 +96,23 @@ export async function createDaemonWorldOn<S extends Store>(
 			store: mortal(store as Store, life),
 			clock: mortalClock,
 			vault: mortal(vault, life),
-			chooseBackend: () => mortal(own as Backend, life),
-			backendNamed: () => mortal(own as Backend, life),
+			backends: {
+				choose: () => ({ name: own.name, refused: null }),
+				get: () => mortal(own as Backend, life),
+			},
 			random,
 			executor: mortal(executor, life),
 			adapterFor: headlessFor,
-			minuteOfDay: (wallMs) => Math.floor(wallMs / 60_000) % 1_440,
 			newRunId: () => `run-${++runs}`,
-			prepare: async (spec, intent) => ({
-				ok: true,
-				conversation: sessions.converse(spec, intent),
-				request: {
-					agentId: spec.id,
-					argv: ["program", ...(spec.kind === "session" ? spec.args : [])],
-					cwd: "/",
-					env: {},
-					terminal: true,
-					size: { columns: 80, rows: 24 },
-					logDir: "/logs",
-					limits: { memoryBytes: null, cpuPercent: null, pids: null },
-				},
-			}),
-			checkStart: async () => null,
-			watchReady: (spec, onReady) =>
-				watchReadiness(spec.kind === "call" ? null : spec.ready, mortalClock, NO_PROBES, onReady),
+			watchReady: (spec, { upMs }, onReady) => {
+				const ready = spec.kind === "call" ? null : spec.ready;
+				return watchReadiness(ready, upMs, mortalClock, NO_PROBES, onReady);
+			},
+			checkHealth: async (spec) => world.healthErrors.get(spec.id) ?? null,
 			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
-			dayOf: dayInUtc,
+			calendar: CALENDAR,
+			timezone: "UTC",
+			readPlan: (file) => loadPlan(file),
 			concurrency: { call: 16, worker: 16 },
 			log: NO_TASK_LOG,
 			onError: (agent, error) => errors.push(`${agent}: ${String(error)}`),
@@ -129,7 +122,7 @@ export async function createDaemonWorldOn<S extends Store>(
 	}
 
 	const world: DaemonWorld<S> = {
-		...{ clock, backend, store, errors },
+		...{ clock, backend, store, errors, healthErrors: new Map<string, string>() },
 		engine: start(),
 		async settle() {
 			// Everything here is promises; a few turns of the loop are enough for the longest chain.
@@ -165,10 +158,13 @@ function createNoExecutor(): Executor {
 const DAY_MS = 86_400_000;
 
 /** The calendar of a host in UTC. */
-function dayInUtc(wallMs: number): Day {
-	const beganMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
-	return { day: new Date(wallMs).toISOString().slice(0, 10), endsAtMs: beganMs + DAY_MS };
-}
+const CALENDAR: Calendar = {
+	dayOf(wallMs) {
+		const beganMs = Math.floor(wallMs / DAY_MS) * DAY_MS;
+		return { day: new Date(wallMs).toISOString().slice(0, 10), endsAtMs: beganMs + DAY_MS };
+	},
+	minuteOfDay: (wallMs) => Math.floor(wallMs / 60_000) % 1_440,
+};
 
 const NO_PROBES = {
 	logMatches: async () => false,

@@ -129,7 +129,7 @@ describe("a message whose confirmation overtakes the daemon", () => {
 		expect(enters).toBeLessThanOrEqual(2);
 	});
 
-	test("is delivered after a daemon died between the second Enter and the next look", async () => {
+	test("is delivered after a daemon died between the second Enter and the next check", async () => {
 		await inbox.accept("p:a", "go on");
 		onEnter = () => {};
 		await look();
@@ -182,7 +182,7 @@ test("nothing is typed while output is missing on the screen, and then it is", a
 });
 
 describe("a CLI that reads its input slowly", () => {
-	/** Shows its input line, and reads what was typed only when it comes to it. */
+	/** Shows its input line, and reads typed input only later. */
 	function slowWorld(readsAtMs: number): DeliveryWorld {
 		const world = worldOf();
 		const waiting: string[] = [];

@@ -95,6 +95,23 @@ b: { command: [x], ready: { delay: 5s } }`);
 		expect(world.backend.started.map((request) => request.agentId)).toEqual(["p:b", "p:a"]);
 	});
 
+	test("that was called off before it started leaves a completed agent completed, with its reason", async () => {
+		const fleet = fleetOf(`db: { command: [x] }
+job: { command: [x], on_clean_exit: complete, depends_on: [db] }`);
+		world.backend.script("p:job", { livesMs: 1_000, code: 0 });
+		await finish(world.engine.up(fleet, "*"));
+		await world.pass(2_000);
+		const { reason } = view("p:job").agent;
+		expect(reason).toMatch(/: completed$/);
+		await finish(world.engine.down("p:db"));
+		const again = world.engine.up(fleet, "p:job");
+		await world.settle();
+		expect(view("p:job")).toMatchObject({ process: "starting", missing: ["p:db"] });
+		await finish(world.engine.down("p:job"));
+		await again;
+		expect(view("p:job").agent).toMatchObject({ desired: "down", reason });
+	});
+
 	test("spreads the starts of many over time (S4)", async () => {
 		const { burst } = DEFAULT_START_LIMIT;
 		const count = 3 * burst;
@@ -135,8 +152,8 @@ b: { command: [x], ready: { delay: 5s } }`);
 		await finish(world.engine.up(ONE, "*"));
 		await world.pass(10_000);
 		expect(world.backend.started.length).toBeGreaterThan(1);
-		const told = world.store.events.filter(({ type }) => type === "agent.limits_missing");
-		expect(told).toMatchObject([{ agent: "p:a", data: { missing } }]);
+		const reported = world.store.events.filter(({ type }) => type === "agent.limits_missing");
+		expect(reported).toMatchObject([{ agent: "p:a", data: { missing } }]);
 	});
 
 	test("refuses an agent that another fleet file keeps", async () => {
@@ -309,6 +326,22 @@ describe("a daemon that died", () => {
 		expect(types().at(-1)).toBe("agent.adopted");
 	});
 
+	test("does not make an agent ready whose condition is not met (S7, S19)", async () => {
+		const fleet = fleetOf(`a: { command: [x], depends_on: [b] }
+b: { command: [x], ready: { delay: 20s } }`);
+		void world.engine.up(fleet, "*").catch(() => {});
+		await world.pass(5_000);
+		await world.killAndRestart(5_000);
+		await world.pass(5_000);
+		expect(view("p:b")).toMatchObject({ process: "running", ready: false });
+		expect(view("p:a")).toMatchObject({ process: "starting", missing: ["p:b"] });
+		await world.pass(6_000);
+		expect(view("p:b")).toMatchObject({ ready: true });
+		expect(view("p:a")).toMatchObject({ process: "running" });
+		const ready = world.store.events.find(({ type }) => type === "agent.ready");
+		expect(ready?.data).toMatchObject({ after_ms: 20_000 });
+	});
+
 	test("classifies runs that ended meanwhile once, with their true time", async () => {
 		world.backend.script("p:a", { livesMs: 10_000, code: 3 }, {});
 		await finish(world.engine.up(ONE, "*"));
@@ -326,12 +359,12 @@ describe("a daemon that died", () => {
 
 	test("does not treat an unknown run as stopped", async () => {
 		await finish(world.engine.up(ONE, "*"));
-		world.backend.cannotTell("permission denied");
+		world.backend.setUnknown("permission denied");
 		await world.killAndRestart();
 		await world.pass(30_000);
 		expect(view()).toMatchObject({ process: "unknown", agent: { reason: "permission denied" } });
 		expect(world.backend.started).toHaveLength(1);
-		world.backend.cannotTell(null);
+		world.backend.setUnknown(null);
 		await world.pass(2_000);
 		expect(view().process).toBe("running");
 	});
@@ -368,10 +401,10 @@ test("up does not record new settings for a run that begins with the old ones me
 	const started = world.engine.up(changed, "*");
 	await world.pass(1_000);
 	expect(await started).toMatchObject([{ outcome: "old_settings" }]);
-	expect(world.engine.plan(changed)).toMatchObject([{ change: "change" }]);
+	expect(world.engine.plan(changed).agents).toMatchObject([{ change: "change" }]);
 	await finish(world.engine.reload(changed));
 	expect(world.backend.started).toHaveLength(3);
-	expect(world.engine.plan(changed)).toMatchObject([{ change: "keep" }]);
+	expect(world.engine.plan(changed).agents).toMatchObject([{ change: "keep" }]);
 });
 
 describe("a backend that fails to look for a run", () => {
@@ -409,7 +442,7 @@ describe("reloading", () => {
 
 	test("plans without touching anything", async () => {
 		await finish(world.engine.up(before, "*"));
-		expect(world.engine.plan(after)).toEqual([
+		expect(world.engine.plan(after).agents).toEqual([
 			{ id: "p:b", change: "change", keys: ["args"] },
 			{ id: "p:c", change: "keep", keys: [] },
 			{ id: "p:d", change: "add", keys: [] },
@@ -421,7 +454,7 @@ describe("reloading", () => {
 	test("adds, changes and removes agents, and does not disturb unchanged ones", async () => {
 		await finish(world.engine.up(before, "*"));
 		const kept = view("p:c").run?.runId;
-		const changes = await finish(world.engine.reload(after));
+		const { agents: changes } = await finish(world.engine.reload(after));
 		await world.pass(1_000);
 		expect(changes.map(({ id, stopped }) => [id, stopped?.outcome ?? null])).toEqual([
 			["p:b", "graceful"],
@@ -460,7 +493,7 @@ describe("reloading", () => {
 		const { run, process } = view("p:b");
 		const started = world.backend.started.find(({ runId }) => runId === run?.runId);
 		expect([process, started?.argv]).toEqual(["running", ["program", "y"]]);
-		expect(world.engine.plan(after).every(({ change }) => change === "keep")).toBe(true);
+		expect(world.engine.plan(after).agents.every(({ change }) => change === "keep")).toBe(true);
 	});
 
 	test("does not start a stopped agent", async () => {

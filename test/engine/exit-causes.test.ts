@@ -82,7 +82,7 @@ test("reports of the CLI count more than its output", async () => {
 	await up();
 	const { wallMs } = world.clock.now();
 	const failure = { cause: "auth", resetAtMs: null } as const;
-	sessions.told = [{ source: "hook", name: "StopFailure", atMs: wallMs + 500, failure }];
+	sessions.reported = [{ source: "hook", name: "StopFailure", atMs: wallMs + 500, failure }];
 	await world.pass(2_000);
 	expect(view().lastExit).toMatchObject({ cause: "auth" });
 });
@@ -91,7 +91,7 @@ test("a conversation that the CLI has reported is resumed by the next run", asyn
 	world.backend.script("p:a", { livesMs: 60_000, code: 1 }, {});
 	await up();
 	const atMs = world.clock.now().wallMs;
-	sessions.told = [{ source: "hook", name: "notify", atMs, conversation: "thread-7" }];
+	sessions.reported = [{ source: "hook", name: "notify", atMs, conversation: "thread-7" }];
 	await world.pass(64_000);
 	expect(view().agent.conversation).toBe("thread-7");
 	expect(world.store.events.filter(({ type }) => type === "agent.conversation")).toMatchObject([

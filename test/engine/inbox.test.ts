@@ -28,7 +28,7 @@ const typed = () => Buffer.from(world.backend.typed(runId())).toString();
 const types = () =>
 	world.store.events.map(({ type }) => type).filter((type) => type.startsWith("inbox"));
 const confirm = (prompt: string) =>
-	sessions.told.push({ source: "hook", name: "U", atMs: world.clock.now().wallMs, prompt });
+	sessions.reported.push({ source: "hook", name: "U", atMs: world.clock.now().wallMs, prompt });
 const PASTED = "\u001b[200~go on\u001b[201~";
 
 describe("a text that was accepted", () => {
@@ -96,7 +96,13 @@ describe("a text that was accepted", () => {
 		show("❯");
 		const atMs = world.clock.now().wallMs;
 		const failure = { cause: "auth", resetAtMs: null } as const;
-		sessions.told.push({ source: "hook", name: "StopFailure", activity: "ready", atMs, failure });
+		sessions.reported.push({
+			source: "hook",
+			name: "StopFailure",
+			activity: "ready",
+			atMs,
+			failure,
+		});
 		await world.engine.inbox.accept("p:a", "go on");
 		await world.pass(60_000);
 		expect(typed()).toBe("");
@@ -142,7 +148,7 @@ describe("a text that was accepted", () => {
 		await world.backend.kill({ runId: first } as never);
 		await world.pass(5_000);
 		expect(runId()).not.toBe(first);
-		sessions.told.push({ source: "hook", name: "U", atMs: submittedAtMs, prompt: "go on" });
+		sessions.reported.push({ source: "hook", name: "U", atMs: submittedAtMs, prompt: "go on" });
 		show("❯");
 		await world.pass(60_000);
 		expect(typed()).toBe("");

@@ -39,7 +39,11 @@ function createWorld(route: NoticeRoute = ALL) {
 		const stop = new AbortController();
 		const parts = { store, clock, random: () => 0, routes: [{ route, channel }] };
 		void runNotifier(
-			{ ...parts, pageUrl: () => "http://127.0.0.1:7777", minuteOfDay: () => world.minute },
+			{
+				...parts,
+				pageUrl: () => "http://127.0.0.1:7777",
+				calendar: { minuteOfDay: () => world.minute },
+			},
 			stop.signal,
 		);
 		return async () => {
@@ -65,17 +69,71 @@ const halt = (store: MemoryStore, agent: string) =>
 const pending = (store: MemoryStore) => store.readEffects("notification").length;
 
 describe("people", () => {
+	test("are notified of a flood once a minute, with the number of the others, also across daemons", async () => {
+		const { store, sent, start, clock } = createWorld();
+		const stop = start();
+		await settle();
+		for (let n = 0; n < 5; n++) await halt(store, "web:coder");
+		await halt(store, "web:other");
+		await settle();
+		expect(sent.map(({ agent }) => agent)).toEqual(["web:coder", "web:other"]);
+		await stop();
+		const next = start();
+		await settle();
+		await halt(store, "web:third");
+		await settle();
+		clock.advance(60_000);
+		await settle();
+		expect(sent.map(({ agent, more }) => [agent, more])).toEqual([
+			...[
+				["web:coder", 0],
+				["web:other", 0],
+				["web:third", 0],
+				["web:coder", 3],
+			],
+		]);
+		expect(sent.at(-1)?.text).toContain("3 earlier notices of this kind about web:coder not sent");
+		await halt(store, "web:coder");
+		await settle();
+		expect(sent).toHaveLength(4);
+		clock.advance(60_000);
+		await settle();
+		expect(sent.at(-1)).toMatchObject({ agent: "web:coder", more: 0 });
+		expect([sent.length, pending(store)]).toEqual([5, 0]);
+		await next();
+	});
+
+	test("get one notice per agent and kind for a night", async () => {
+		const { store, sent, clock, world, start } = createWorld({
+			...ALL,
+			quiet: { fromMinute: 1_320, toMinute: 420 },
+		});
+		world.minute = 419;
+		const stop = start();
+		await settle();
+		for (let n = 0; n < 9; n++) await halt(store, "web:coder");
+		await settle();
+		expect([sent.length, pending(store)]).toEqual([0, 1]);
+		world.minute = 420;
+		clock.advance(60_000);
+		await settle();
+		expect(sent.map(({ more }) => more)).toEqual([8]);
+		await stop();
+	});
+
 	test("are notified once, and not again of the same for a while", async () => {
 		const { store, sent, start, clock } = createWorld();
 		await halt(store, "web:past");
 		const stop = start();
 		await settle();
 		await halt(store, "web:coder");
-		await halt(store, "web:coder");
 		await settle();
 		expect(sent.map(({ agent, kind }) => [agent, kind])).toEqual([["web:coder", "halted"]]);
-		clock.advance(6 * 60_000);
+		clock.advance(59_999);
 		await halt(store, "web:coder");
+		await settle();
+		expect(sent).toHaveLength(1);
+		clock.advance(1);
 		await settle();
 		expect(sent).toHaveLength(2);
 		expect(pending(store)).toBe(0);

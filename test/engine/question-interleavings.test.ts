@@ -176,7 +176,7 @@ function ask(round: Round): void {
 	// Without a report, two equal questions in a row are the same one on any screen.
 	program.ask(isReported ? question : { ...question, title: `#${question.n}\n${question.title}` });
 	if (isReported) {
-		sessions.told.push({
+		sessions.reported.push({
 			...{ source: "hook", name: "PermissionRequest", activity: "waiting_input" },
 			atMs: program.world.clock.now().wallMs,
 			question: { kind: "permission", text: `Bash: ${question.title}` },

@@ -15,9 +15,11 @@ export interface ScriptedSessions extends SessionWorld {
 	/** The last output of the next agent that exits. */
 	words: string;
 	/** The reports of the agents' CLIs. */
-	told: AgentSign[];
+	reported: AgentSign[];
 	/** Lines about usage in the record of every agent. */
 	spent: TimedReading[];
+	/** The files of every conversation's transcript. */
+	files: readonly string[];
 	/** Whether there is a record of a conversation. */
 	recorded: boolean | null;
 	/** The activity of every agent's tools. */
@@ -39,9 +41,10 @@ export function createScriptedSessions(): ScriptedSessions {
 	const sessions: ScriptedSessions = {
 		profile: PLAIN_PROFILE,
 		words: "",
-		told: [],
+		reported: [],
 		spent: [],
 		recorded: null,
+		files: [],
 		open: null,
 		tools: { processes: "", cpuMs: 0 },
 		network: [],
@@ -52,17 +55,34 @@ export function createScriptedSessions(): ScriptedSessions {
 			const { recorded } = sessions;
 			return decideConversation(sessions.profile, { known, withContinue, recorded, newId, cwd });
 		},
+		prepare: async (spec, intent) => ({
+			ok: true,
+			conversation: sessions.converse(spec, intent),
+			request: {
+				agentId: spec.id,
+				argv: ["program", ...(spec.kind === "session" ? spec.args : [])],
+				cwd: "/",
+				env: {},
+				terminal: true,
+				size: { columns: 80, rows: 24 },
+				logDir: "/logs",
+				limits: { memoryBytes: null, cpuPercent: null, pids: null },
+			},
+		}),
+		checkStart: async () => null,
 		adapterOf: () => ({ name: "scripted", profile: sessions.profile }),
-		lastWords: async () => sessions.words,
-		signs: async (_spec, _id, sinceMs) => sessions.told.filter(({ atMs }) => atMs >= sinceMs),
+		lastOutput: async () => sessions.words,
+		signs: async (_spec, _id, sinceMs) => sessions.reported.filter(({ atMs }) => atMs >= sinceMs),
 		async usage(_spec, _id, from) {
 			const [path, offset] = ["record", sessions.spent.length];
 			const readings = sessions.spent.slice(from?.offset ?? 0);
 			return readings.length === 0 ? null : { path, offset, beside: null, readings };
 		},
+		transcripts: async (_spec, conversation) => (conversation === null ? [] : sessions.files),
 		isRecorded: async () => sessions.recorded,
 		heldConversation: async () => sessions.open,
 		toolWork: async () => sessions.tools,
+		memory: async () => 100_000_000,
 		connections: async () => sessions.network,
 		readReset: (_, text, atMs) => parseResetTime(text, atMs, () => 0),
 		nowMs: () => 0,

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const view = () => world.engine.get(ID);
 const tokensToday = () => tokensOf(view().usage?.today ?? NO_USAGE);
-const told = () => world.store.events.filter(({ type }) => type === "agent.over_budget");
+const reported = () => world.store.events.filter(({ type }) => type === "agent.over_budget");
 const starts = () => world.store.events.filter(({ type }) => type === "agent.started").length;
 const spend = (key: string, input: number, atMs: number | null = world.clock.now().wallMs) =>
 	sessions.spent.push({ ...NO_USAGE, key, input, isTotal: false, atMs });
@@ -33,7 +33,7 @@ async function up(agent = BUDGETED): Promise<void> {
 	await started;
 }
 
-/** Long enough for a look and for what follows from it. */
+/** Long enough for a check and its consequences. */
 const look = () => world.pass(8_000);
 
 describe("the usage of a session", () => {
@@ -93,9 +93,9 @@ describe("a session whose budget is spent", () => {
 		expect(view()).toMatchObject({ process: "stopped", agent: { desired: "up" } });
 		expect(view().agent.crash.policy).toBe("healthy");
 		const reason = expect.stringContaining("120 of 100 tokens");
-		expect(told()).toMatchObject([{ agent: ID, data: { reason } }]);
+		expect(reported()).toMatchObject([{ agent: ID, data: { reason } }]);
 		await world.pass(60_000);
-		expect(told()).toHaveLength(1);
+		expect(reported()).toHaveLength(1);
 		expect(starts()).toBe(1);
 	});
 
@@ -133,7 +133,7 @@ describe("a session whose budget is spent", () => {
 		spend("m3", 100);
 		await look();
 		expect(view().process).toBe("stopped");
-		expect(told()).toHaveLength(2);
+		expect(reported()).toHaveLength(2);
 	});
 
 	test("continues when its budget is raised", async () => {
@@ -159,7 +159,7 @@ test("a daemon that dies while it stops such a session leaves that to the next o
 	await world.killAndRestart(100);
 	await look();
 	expect(view().process).toBe("stopped");
-	expect(told()).toHaveLength(1);
+	expect(reported()).toHaveLength(1);
 });
 
 test("files of subagents count for the session, each from its last read position", async () => {
@@ -233,7 +233,7 @@ describe("calls to an agent CLI", () => {
 		await Promise.all([call(), call()]);
 		expect(view().usage?.today.costUsd).toBe(0.75);
 		expect(world.engine.calls.overBudget(ID)).toMatch(/\$0\.75 of \$0\.50/);
-		expect(told()).toHaveLength(1);
+		expect(reported()).toHaveLength(1);
 		await world.killAndRestart(1_000);
 		expect(world.engine.calls.overBudget(ID)).toMatch(/used up/);
 		await world.pass(DAY_MS);
@@ -242,5 +242,44 @@ describe("calls to an agent CLI", () => {
 		expect(world.engine.calls.overBudget(ID)).toMatch(/used up/);
 		await world.engine.resume(ID);
 		expect(world.engine.calls.overBudget(ID)).toBeNull();
+	});
+});
+
+describe("a budget of a project or an account", () => {
+	const lows = () =>
+		world.store.events.flatMap((event) =>
+			event.type === "agent.budget_low" ? [event.data.reason] : [],
+		);
+
+	test("counts all of its agents, is reported at 80 %, and stops each of them when it is used up", async () => {
+		const agents = "a: { adapter: claude, account: work }\nb: { adapter: claude, account: work }";
+		const fleet = fleetOf(agents);
+		const shared = { of: "account", name: "work", tokensPerDay: 100, usdPerDay: null } as const;
+		const started = world.engine.up(
+			{ ...fleet, agents: fleet.agents.map((spec) => ({ ...spec, sharedBudgets: [shared] })) },
+			"p",
+		);
+		await world.pass(250);
+		await started;
+		// Both agents read the same record, so each line counts twice.
+		spend("m1", 41);
+		await look();
+		expect(lows()).toEqual(["daily budget of account work at 82 %: 82 of 100 tokens"]);
+		expect(world.engine.get("p:a").usage?.held).toBeNull();
+		spend("m2", 10);
+		await look();
+		const reason = "daily budget of account work used up: 102 of 100 tokens";
+		expect(["p:a", "p:b"].map((id) => world.engine.get(id).usage?.held?.reason)).toEqual([
+			...[reason, reason],
+		]);
+		expect(["p:a", "p:b"].map((id) => world.engine.get(id).process)).toEqual([
+			"stopped",
+			"stopped",
+		]);
+		expect(lows()).toHaveLength(1);
+		await world.killAndRestart(DAY_MS);
+		await look();
+		expect(world.engine.get("p:a").usage?.held).toBeNull();
+		expect(world.errors).toEqual([]);
 	});
 });

@@ -146,7 +146,7 @@ describe("a worker agent", () => {
 		expect(world.engine.get("p:db").agent).toMatchObject({ crash: { policy: "halted" } });
 	});
 
-	test("is stopped and asked in vain until it is up again (S2)", async () => {
+	test("is stopped, and refuses requests until it is up again (S2)", async () => {
 		const { world, workers, ask } = await createPool("workers: { min: 1, max: 1 }");
 		const [stopped] = await world.engine.down("p:db");
 		expect(stopped).toMatchObject({ id: "p:db", outcome: "graceful" });

@@ -115,7 +115,7 @@ describe("other output of a worker", () => {
 		expect(readLog(logDir).split("\n").length).toBeGreaterThan(2);
 	});
 
-	test("without end is bounded: it is ended (A6)", async () => {
+	test("of unlimited length ends the worker (A6)", async () => {
 		const { worker } = await startWorker(openExecutor({ answerBytesMax: 1024 * 1024 }));
 		const end = await ask(worker, "print-without-end");
 		expect(ending(end)).toBe("backend_failure");

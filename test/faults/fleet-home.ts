@@ -92,7 +92,7 @@ export async function eventually(
 ): Promise<void> {
 	const untilMs = performance.now() + withinMs;
 	while (!(await holds())) {
-		if (performance.now() > untilMs) throw new Error(`waited in vain: ${what}`);
+		if (performance.now() > untilMs) throw new Error(`waited too long: ${what}`);
 		await sleep(everyMs);
 	}
 }

@@ -52,9 +52,9 @@ test.skipIf(process.getuid?.() !== 0).each(["pty", "tmux"])(
 			await sleep(1_000);
 			return statSync(log).size === before;
 		}, "its output is lost");
-		const told = () => readFileSync(ledger, "utf8");
-		process.kill(Number(/"tool_pid":(\d+)/.exec(told())?.[1]), "SIGTERM");
-		await eventually(() => told().includes('"Stop"'), "its turn is over");
+		const reported = () => readFileSync(ledger, "utf8");
+		process.kill(Number(/"tool_pid":(\d+)/.exec(reported())?.[1]), "SIGTERM");
+		await eventually(() => reported().includes('"Stop"'), "its turn is over");
 		// Drawing the end of the turn comes after its report.
 		await sleep(500);
 		writeFileSync(ballast, "");
@@ -62,7 +62,7 @@ test.skipIf(process.getuid?.() !== 0).each(["pty", "tmux"])(
 		await home.must("daemon", "start");
 		await eventually(async () => (await agent())?.activity === "ready", "it is known to be ready");
 		await home.must("send", "p:a", "the second");
-		await eventually(() => told().includes('"prompt":"the second"'), "the message has arrived");
+		await eventually(() => reported().includes('"prompt":"the second"'), "the message has arrived");
 		const { lines, incomplete } = JSON.parse(await home.must("screen", "p:a", "--json")) as {
 			readonly lines: readonly string[];
 			readonly incomplete: boolean;

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type Client, createClient } from "../../src/client/client.js";
+import { ReeveError } from "../../src/core/errors.js";
 import { classifyProcessFailure } from "../../src/core/outcome.js";
 import { openPush } from "../../src/daemon/push-desk.js";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
@@ -19,6 +20,7 @@ import { createPage } from "../../src/http/page.js";
 import { createApi } from "../../src/http/server.js";
 import type { Executor } from "../../src/ports/executor.js";
 import type { PushKeys, PushStore, PushSubscription } from "../../src/ports/push-store.js";
+import type { Remotes, RemoteView } from "../../src/ports/remotes.js";
 import type { StoredToken, TokenStore } from "../../src/ports/token-store.js";
 import { createDaemonWorld, type DaemonWorld, fleetOf } from "../engine/daemon-world.js";
 import { createScriptedSessions, type ScriptedSessions } from "../engine/scripted-sessions.js";
@@ -77,7 +79,10 @@ const HOST_FACTS = {
 };
 
 /** An API over a fleet: `p:web` runs, `p:db` does not, and `p:tool` takes requests. */
-export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWorld> {
+export async function createApiWorld(
+	modules: ApiModules = REAL,
+	{ remotes = createNoRemotes() }: { readonly remotes?: Remotes } = {},
+): Promise<ApiWorld> {
 	const { createApi, createGate, openTokens, createLoginLinks } = modules;
 	const sessions = createScriptedSessions();
 	const schedule = (ms: number, task: () => void) => {
@@ -116,7 +121,9 @@ export async function createApiWorld(modules: ApiModules = REAL): Promise<ApiWor
 		reload: async () => ({ changed: true, keys: ["listen"], problem: null }),
 		testNotify: async () => [{ name: "phone", type: "ntfy", ok: true, reason: null }],
 		push: await openPush(createMemoryPush(), tokens, () => world.clock.now().wallMs),
-		logDirOf: () => logs,
+		remotes,
+		logDirOf: (id) => (id === "p:web" ? logs : join(logs, id)),
+		indexes: join(folder, "search"),
 		redact: (text) => text.replaceAll("hunter2", "***"),
 		meter: { measure: async () => new Map() },
 		describeHost: async () => HOST_FACTS,
@@ -225,6 +232,34 @@ async function rawRequest(
 		status: response.statusCode ?? 0,
 		headers: response.headers,
 		body: await text(response),
+	};
+}
+
+/** Keeps remotes in memory; none can be reached. */
+export function createNoRemotes(): Remotes {
+	const all = new Map<string, RemoteView>();
+	const find = (name: string) => {
+		const found = all.get(name);
+		if (found === undefined) throw new ReeveError("remote_not_found", `unknown remote ${name}`);
+		return found;
+	};
+	return {
+		list: () => [...all.values()],
+		async add(remote) {
+			const view: RemoteView = {
+				...{ ...remote, state: "unreachable", sinceMs: 0, seenAtMs: null },
+				...{ reason: "it is a test", version: null },
+			};
+			all.set(remote.name, view);
+			return view;
+		},
+		async remove(name) {
+			all.delete(find(name).name);
+		},
+		reconnect: async (name) => find(name),
+		async target(name) {
+			throw new ReeveError("remote_unreachable", `${name} does not answer: it is a test`);
+		},
 	};
 }
 

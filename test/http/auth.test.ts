@@ -4,9 +4,22 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createFailureLimit } from "../../src/http/auth/failure-limit.js";
+import type { RouteName } from "../../src/http/contract/routes.js";
+import { parseRemotePath, remoteNeed } from "../../src/http/remote-proxy.js";
 import { ALL_ROUTES } from "../../src/http/router.js";
 import { type ApiModules, COOKIE, createApiWorld } from "./api-world.js";
 import { walk } from "./walk.js";
+
+/** No route of the walk's own lists, which concern this daemon only. */
+const REMOTE = "a route of a remote" as RouteName;
+
+function isForwarded(path: string): boolean {
+	try {
+		return parseRemotePath(path) !== null;
+	} catch {
+		return false;
+	}
+}
 
 async function walkAll(modules?: ApiModules, routes = ALL_ROUTES) {
 	const { port, tokens, world } = await createApiWorld(modules);
@@ -22,6 +35,22 @@ describe("walking every route", { timeout: 120_000 }, () => {
 		// So that it is known to have tried, and not to have been refused for another reason.
 		expect(requests).toBeGreaterThan(ALL_ROUTES.length * 2 * 30);
 		expect(letIn).toBeGreaterThan(ALL_ROUTES.length);
+	});
+
+	test("finds no way to a remote without the right token, Host and Origin (A4)", async () => {
+		const { port, tokens, world } = await createApiWorld();
+		const routes = ALL_ROUTES.flatMap((route) => {
+			const path = `/remotes/box${route.path}`;
+			const forwarded = isForwarded(path);
+			// A public route of a remote needs a token here, and tokens with limits know no other host.
+			return forwarded ? [{ ...route, path, spec: remoteNeed(route), name: REMOTE }] : [];
+		});
+		expect(routes.length).toBeGreaterThan(40);
+		const wallMs = () => world.clock.now().wallMs;
+		const pass = (ms: number) => world.clock.advance(ms);
+		const { holes, letIn } = await walk({ port, cookie: COOKIE, tokens, routes, wallMs, pass });
+		expect(holes).toEqual([]);
+		expect(letIn).toBeGreaterThan(routes.length);
 	});
 
 	const BUGS: readonly (readonly [string, string, string, string, RegExp])[] = [

@@ -118,11 +118,11 @@ describe.each(Object.keys(WAYS))("a credential that is %s", { timeout: 60_000 },
 		const { api, credential } = await prepare();
 		const url = `ws://127.0.0.1:${api.port}/api/v1/agents/p:web/terminal`;
 		const socket = new WebSocket(url, { headers: credential.headers });
-		const told: string[] = [];
+		const reported: string[] = [];
 		let bytes = 0;
 		socket.on("message", (data: Buffer, isBinary) => {
 			if (isBinary) bytes += data.length;
-			else told.push(String(data));
+			else reported.push(String(data));
 		});
 		await once(socket, "open");
 		socket.send(Buffer.from("before "));
@@ -132,7 +132,7 @@ describe.each(Object.keys(WAYS))("a credential that is %s", { timeout: 60_000 },
 		socket.send(Buffer.from("after"));
 		const [code] = await closed;
 		expect(code).toBe(1008);
-		expect(told.at(-1)).toContain("no longer valid");
+		expect(reported.at(-1)).toContain("no longer valid");
 		const seen = bytes;
 		api.world.backend.print(api.world.engine.get("p:web").run?.runId ?? "", "secret");
 		await new Promise((resolve) => setTimeout(resolve, 100));
@@ -159,6 +159,20 @@ describe.each(Object.keys(WAYS))("a credential that is %s", { timeout: 60_000 },
 		await eventually(() => stream.isClosed(), "the stream is closed");
 		writeFileSync(log, "before\nafter\n");
 		expect(stream.body()).toBe("before\n");
+	});
+
+	test("no longer receives an agent's screen (A8)", async () => {
+		const { api, credential } = await prepare();
+		const runId = api.world.engine.get("p:web").run?.runId ?? "";
+		api.world.backend.print(runId, "before");
+		const path = "/api/v1/agents/p:web/screen/stream";
+		const stream = await open(api, path, credential.headers);
+		await eventually(() => stream.body().includes("before"), "the screen arrives");
+		await credential.end();
+		await eventually(() => stream.isClosed(), "the stream is closed");
+		api.world.backend.print(runId, "secret");
+		await new Promise((resolve) => setTimeout(resolve, 150));
+		expect(stream.body()).not.toContain("secret");
 	});
 
 	test("no longer waits for a task's result (A8)", async () => {

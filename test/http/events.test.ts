@@ -100,10 +100,10 @@ describe("events", { timeout: 300_000 }, () => {
 		const { store, port, responses } = await serve();
 		const stalled = await connect(port);
 		stalled.pause();
-		const heard: number[][] = [];
+		const received: number[][] = [];
 		for (let reader = 1; reader < READERS; reader++) {
 			const seqs: number[] = [];
-			heard.push(seqs);
+			received.push(seqs);
 			listen(await connect(port), seqs);
 		}
 		let bufferedMax = 0;
@@ -113,9 +113,9 @@ describe("events", { timeout: 300_000 }, () => {
 			await new Promise(setImmediate);
 			bufferedMax = Math.max(bufferedMax, responses[0]?.writableLength ?? 0);
 		}
-		const isWhole = () => heard.every((seqs) => seqs.length >= EVENTS);
+		const isWhole = () => received.every((seqs) => seqs.length >= EVENTS);
 		await eventually(isWhole, "every reader has every event", 240_000);
-		expect(heard.filter((seqs) => seqs.join() !== upTo(EVENTS).join())).toEqual([]);
+		expect(received.filter((seqs) => seqs.join() !== upTo(EVENTS).join())).toEqual([]);
 		expect(responses[0]?.writableNeedDrain).toBe(true);
 		expect(bufferedMax).toBeLessThan(BUFFERED_BYTES_MAX + PAGE_OF_EVENTS * REASON.length);
 		// When it reads at last, nothing is missing for it either.

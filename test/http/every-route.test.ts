@@ -96,6 +96,31 @@ describe("through the typed client", () => {
 		await expect(nobody).rejects.toMatchObject({ code: "agent_not_found" });
 	});
 
+	test("a remote is added, listed, connected again and removed", async () => {
+		const api = await createApiWorld();
+		const address = { type: "ssh" as const, target: "me@box", socket: "/home/me/reeve.sock" };
+		const added = await ask(api, "POST /api/v1/remotes", { body: { name: "box", address } });
+		expect(added).toMatchObject({ name: "box", address: "me@box", state: "unreachable" });
+		await ask(api, "POST /api/v1/remotes/:remote/connect", { place: "box", body: {} });
+		expect((await ask(api, "GET /api/v1/remotes")).remotes).toEqual([added]);
+		await ask(api, "POST /api/v1/remotes/:remote/remove", { place: "box" });
+		expect((await ask(api, "GET /api/v1/remotes")).remotes).toEqual([]);
+		const target = "-oProxyCommand=touch /tmp/x";
+		const body = { name: "evil", address: { ...address, target } };
+		const evil = api.client.call("POST /api/v1/remotes", { body });
+		await expect(evil).rejects.toMatchObject({ code: "validation_failed" });
+		for (const url of [
+			"http://box:7443",
+			"https://box/path",
+			"https://me:secret@box",
+			"ftp://box",
+		]) {
+			const address = { type: "url" as const, url, token_file: "/token" };
+			const open = api.client.call("POST /api/v1/remotes", { body: { name: "open", address } });
+			await expect(open, url).rejects.toMatchObject({ code: "validation_failed" });
+		}
+	});
+
 	test("a fleet is applied and reloaded", async () => {
 		const api = await createApiWorld();
 		const up = await ask(api, "POST /api/v1/fleet/up", {
@@ -185,6 +210,11 @@ describe("through the typed client", () => {
 		for await (const part of client.logs("p:web", { lines: 2, follow: false })) written += part;
 		noted("GET /api/v1/agents/:id/logs");
 		expect(written).toBe("two\nthree\n");
+		const merged: string[] = [];
+		const options = { agents: ["p:web"], lines: 1, follow: false };
+		for await (const { text } of client.mergedLogs(options)) merged.push(text);
+		noted("GET /api/v1/logs");
+		expect(merged).toEqual(["three"]);
 	});
 
 	test("a screen is streamed", async () => {
@@ -229,6 +259,8 @@ describe("through the typed client", () => {
 		const query = { text: "T" };
 		const { matches } = await ask(api, "GET /api/v1/agents/:id/logs/search", { place, query });
 		expect(matches.map(({ text }) => text)).toEqual(["three", "two"]);
+		const all = await ask(api, "GET /api/v1/search", { query: { text: "T", limit: 1 } });
+		expect(all.matches.map(({ agent, text }) => [agent, text])).toEqual([["p:web", "three"]]);
 	});
 
 	test("the host and the settings of an agent are described", async () => {
@@ -376,6 +408,35 @@ describe("through the typed client", () => {
 		expect((await ask(api, "GET /api/v1/inbox")).messages).toEqual([]);
 		const again = api.client.call("POST /api/v1/inbox/:message/discard", { place: id });
 		await expect(again).rejects.toMatchObject({ code: "message_not_found" });
+	});
+
+	test("a schedule is listed, shown, run, paused and resumed", async () => {
+		const api = await createApiWorld();
+		const action = { type: "call", agent: "p:tool", action: "echo", payload: '{"a":1}' } as const;
+		const schedules = [
+			{
+				...{ id: "p:nightly", project: "p", name: "nightly", action, everyMs: null },
+				...{ cron: "0 3 * * *", timezone: "UTC", jitterMs: 0 },
+				...({ overlap: "skip", catchUp: "none" } as const),
+			},
+		];
+		const body = { fleet: fleetToJson({ ...FLEET, schedules }), scope: "p:db" };
+		await ask(api, "POST /api/v1/fleet/up", { body });
+		const listed = await ask(api, "GET /api/v1/schedules");
+		expect(listed.schedules).toMatchObject([
+			{ id: "p:nightly", action, timezone: "UTC", paused_at: null, blocked: null, last: null },
+		]);
+		const place = "p:nightly";
+		const slot = await ask(api, "POST /api/v1/schedules/:id/run", { place });
+		expect(slot).toMatchObject({ manual: true, started: { type: "task" } });
+		const shown = await ask(api, "GET /api/v1/schedules/:id", { place, query: { limit: 5 } });
+		expect(shown.slots.map(({ id }) => id)).toEqual([slot.id]);
+		const paused = await ask(api, "POST /api/v1/schedules/:id/pause", { place });
+		expect(paused).toMatchObject({ changed: true, schedule: { next_at: null } });
+		const resumed = await ask(api, "POST /api/v1/schedules/:id/resume", { place });
+		expect(resumed).toMatchObject({ changed: true, schedule: { paused_at: null } });
+		const unknown = api.client.call("POST /api/v1/schedules/:id/run", { place: "p:other" });
+		await expect(unknown).rejects.toMatchObject({ code: "schedule_not_found" });
 	});
 
 	test("the API describes itself", async () => {

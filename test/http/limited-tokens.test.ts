@@ -3,10 +3,11 @@
 import { expect, test } from "vitest";
 import WebSocket from "ws";
 import { createClient } from "../../src/client/client.js";
+import { fleetToJson } from "../../src/config/spec-schema.js";
 import { parseTokenScope, type TokenScope } from "../../src/core/access.js";
 import { subjectsOf } from "../../src/http/auth/subjects.js";
 import { ALL_ROUTES } from "../../src/http/router.js";
-import { createApiWorld } from "./api-world.js";
+import { createApiWorld, FLEET } from "./api-world.js";
 
 async function createLimited(scope: string) {
 	const api = await createApiWorld();
@@ -62,6 +63,32 @@ test("resources of another agent are rejected, by path, by body and by id", asyn
 		client.call("GET /api/v1/tokens"),
 	];
 	for (const each of refused) await expect(each).rejects.toEqual(FORBIDDEN);
+});
+
+test("schedules of other agents, and plans that may call any agent, are out of reach", async () => {
+	const { client, owner } = await createLimited("operate:p:web");
+	const common = {
+		...{ project: "p", cron: "0 3 * * *", everyMs: null, timezone: "UTC", jitterMs: 0 },
+		...({ overlap: "skip", catchUp: "none" } as const),
+	};
+	const restart = (agent: string) => ({ type: "restart", agent }) as const;
+	const schedules = [
+		{ ...common, id: "p:own", name: "own", action: restart("p:web") },
+		{ ...common, id: "p:other", name: "other", action: restart("p:db") },
+		{ ...common, id: "p:plan", name: "plan", action: { type: "plan", file: "/x" } as const },
+	];
+	const fleet = fleetToJson({ ...FLEET, schedules });
+	await owner.call("POST /api/v1/fleet/up", { body: { fleet, scope: "p:web" } });
+	const listed = await client.call("GET /api/v1/schedules");
+	expect(listed.schedules.map(({ id }) => id)).toEqual(["p:own"]);
+	await client.call("POST /api/v1/schedules/:id/pause", { place: "p:own" });
+	for (const place of ["p:other", "p:plan"]) {
+		for (const verb of ["run", "pause", "resume"] as const) {
+			const refused = client.call(`POST /api/v1/schedules/:id/${verb}`, { place });
+			await expect(refused).rejects.toEqual(FORBIDDEN);
+		}
+		await expect(client.call("GET /api/v1/schedules/:id", { place })).rejects.toEqual(FORBIDDEN);
+	}
 });
 
 test("a token of a project acts on its agents and reads their tasks", async () => {

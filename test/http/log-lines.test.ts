@@ -4,7 +4,8 @@ import { createWriteStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, expect, test } from "vitest";
-import { readLogLines, searchLog } from "../../src/http/log-lines.js";
+import { readLogLines } from "../../src/http/log-lines.js";
+import { searchLog } from "../../src/http/search.js";
 import { temporaryFolder } from "../support/reeve.js";
 
 const asIs = (text: string) => text;
@@ -18,6 +19,8 @@ function logOf(...files: readonly string[]): string {
 	}
 	return folder;
 }
+
+const SEARCH = { redact: asIs, indexes: "/there/is/none" };
 
 describe("a log", () => {
 	test("is read backwards page by page, across rotations, without gap or repeat", async () => {
@@ -67,14 +70,14 @@ describe("a log", () => {
 
 	test("is searched from its end, ignoring case and sequences", async () => {
 		const folder = logOf("Error one\nfine\nan \u001b[1mER\u001b[0mROR two\n", "old error\n");
-		const all = await searchLog(folder, { text: "error", limit: 10 }, asIs);
+		const all = await searchLog(folder, { text: "error", limit: 10 }, SEARCH);
 		expect(all.matches.map(({ text }) => text)).toEqual(["an ERROR two", "Error one", "old error"]);
 		expect(all.next).toBeNull();
-		const first = await searchLog(folder, { text: "error", limit: 1 }, asIs);
+		const first = await searchLog(folder, { text: "error", limit: 1 }, SEARCH);
 		const rest = await searchLog(
 			folder,
 			{ text: "error", limit: 9, before: first.next ?? "" },
-			asIs,
+			SEARCH,
 		);
 		expect([...first.matches, ...rest.matches]).toEqual(all.matches);
 	});
@@ -92,7 +95,11 @@ describe("a log", () => {
 		let before: string | undefined;
 		const found: string[] = [];
 		for (let steps = 0; steps < 1_000; steps++) {
-			const { matches, next } = await searchLog(folder, { text: "needle", limit: 5, before }, asIs);
+			const { matches, next } = await searchLog(
+				folder,
+				{ text: "needle", limit: 5, before },
+				SEARCH,
+			);
 			found.push(...matches.map(({ text }) => text));
 			if (next === null) break;
 			before = next;

@@ -56,9 +56,9 @@ test("every route answers odd bodies, places and queries without failing itself"
 		const late = new Promise<never>((_, reject) => {
 			setTimeout(() => reject(new Error(`no answer: ${method} ${path} ${body}`)), 20_000).unref();
 		});
-		const { status, body: told } = await Promise.race([answer, late]);
+		const { status, body: reported } = await Promise.race([answer, late]);
 		if (status >= 500 && status !== 503 && status !== 502) {
-			failed.push(`${method} ${path} ${body?.slice(0, 100)}: ${status} ${told.slice(0, 200)}`);
+			failed.push(`${method} ${path} ${body?.slice(0, 100)}: ${status} ${reported.slice(0, 200)}`);
 		}
 	};
 	for (const { name, method, path } of ALL_ROUTES) {

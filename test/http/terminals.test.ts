@@ -9,7 +9,7 @@ import { type ApiWorld, createApiWorld } from "./api-world.js";
 
 interface Viewer {
 	readonly socket: WebSocket;
-	readonly told: TerminalMessage[];
+	readonly reported: TerminalMessage[];
 	/** Bytes that came, after the last snapshot. */
 	shown: number;
 	received: number;
@@ -18,7 +18,7 @@ interface Viewer {
 async function view(api: ApiWorld, token: string, query = ""): Promise<Viewer> {
 	const url = `ws://127.0.0.1:${api.port}/api/v1/agents/p:web/terminal${query}`;
 	const socket = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
-	const viewer: Viewer = { socket, told: [], shown: 0, received: 0 };
+	const viewer: Viewer = { socket, reported: [], shown: 0, received: 0 };
 	socket.on("message", (data: Buffer, isBinary) => {
 		if (isBinary) {
 			viewer.shown += data.length;
@@ -27,34 +27,52 @@ async function view(api: ApiWorld, token: string, query = ""): Promise<Viewer> {
 		}
 		const message = JSON.parse(String(data)) as TerminalMessage;
 		if (message.type === "snapshot") viewer.shown = 0;
-		viewer.told.push(message);
+		viewer.reported.push(message);
 	});
 	await once(socket, "open");
-	const isSet = () => viewer.told.some(({ type }) => type === "writer");
+	const isSet = () => viewer.reported.some(({ type }) => type === "writer");
 	await eventually(isSet, "it is known who types");
 	return viewer;
 }
 
-const isWriter = ({ told }: Viewer) =>
-	told.findLast((message) => message.type === "writer")?.you === true;
+const isWriter = ({ reported }: Viewer) =>
+	reported.findLast((message) => message.type === "writer")?.you === true;
 
 const typed = ({ world }: ApiWorld) =>
 	Buffer.from(world.backend.typed(world.engine.get("p:web").run?.runId ?? "")).toString();
 
 describe("a terminal", { timeout: 60_000 }, () => {
-	test("has one writer, and any viewer can take over", async () => {
+	test("has one writer, and any viewer can take over, but none by merely connecting", async () => {
 		const api = await createApiWorld();
 		const token = await api.tokens.showDefault();
-		const [first, second] = [await view(api, token), await view(api, token)];
+		const scope = { type: "operate" } as const;
+		const { token: named } = await api.tokens.create({
+			...{ kind: "token", name: "laptop", scope, expiresAtMs: null },
+		});
+		const [first, second] = [await view(api, token), await view(api, named)];
+		expect([isWriter(first), isWriter(second)]).toEqual([true, false]);
+		second.socket.send(Buffer.from("not taken"));
+		second.socket.send(JSON.stringify({ type: "take_over" }));
 		await eventually(() => !isWriter(first) && isWriter(second), "the second one types");
+		expect(first.reported.at(-1), "the first one knows who").toMatchObject({
+			holder: { by: "token", label: "token laptop", who: expect.stringMatching(/^token /) },
+		});
+		const shown = await api.client.call("GET /api/v1/agents/:id", { place: "p:web" });
+		expect(shown.keyboard).toMatchObject({ by: "token", label: "token laptop" });
 		first.socket.send(Buffer.from("not taken"));
 		second.socket.send(Buffer.from("taken "));
 		await eventually(() => typed(api).includes("taken "), "it arrives");
-		first.socket.send(JSON.stringify({ type: "take_over" }));
-		await eventually(() => isWriter(first) && !isWriter(second), "the first one types again");
+		second.socket.close();
+		await eventually(() => isWriter(first), "the keyboard returns to the first one");
 		first.socket.send(Buffer.from("back"));
 		await eventually(() => typed(api).endsWith("back"), "it arrives");
 		expect(typed(api)).toBe("taken back");
+		first.socket.close();
+		await eventually(
+			async () =>
+				(await api.client.call("GET /api/v1/agents/:id", { place: "p:web" })).keyboard === null,
+			"it is free",
+		);
 		const acts = api.world.store.events.filter(({ type }) => type === "operator.acted");
 		const route = "GET /api/v1/agents/:id/terminal";
 		expect(acts, "each viewer who typed is recorded once").toMatchObject([
@@ -79,6 +97,23 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		await eventually(() => typed(api).includes("yes"), "the writer's arrives");
 		expect(isWriter(writer)).toBe(true);
 		expect(typed(api)).toBe("yes");
+	});
+
+	test("has the size of the writer's window, never of a viewer's", async () => {
+		const api = await createApiWorld();
+		const token = await api.tokens.showDefault();
+		const sizes = () => api.world.backend.sizes(api.world.engine.get("p:web").run?.runId ?? "");
+		const first = await view(api, token, "?columns=100&rows=30");
+		await eventually(() => sizes().at(-1) === "100x30", "the writer's");
+		const second = await view(api, token, "?columns=90&rows=20");
+		second.socket.send(JSON.stringify({ type: "resize", columns: 91, rows: 21 }));
+		await view(api, token, "?ro=1&columns=80&rows=24");
+		first.socket.send(JSON.stringify({ type: "resize", columns: 101, rows: 31 }));
+		await eventually(() => sizes().at(-1) === "101x31", "the writer's new one");
+		expect(new Set(sizes())).toEqual(new Set(["100x30", "101x31"]));
+		first.socket.close();
+		second.socket.send(JSON.stringify({ type: "take_over" }));
+		await eventually(() => sizes().at(-1) === "91x21", "that of the new writer");
 	});
 
 	test("of a client that floods it is closed, and no other connection", async () => {
@@ -107,11 +142,11 @@ describe("a terminal", { timeout: 60_000 }, () => {
 		const all = 400 * chunk.length;
 		await eventually(() => quick.received - before >= all, "the quick one has it all");
 		slow.socket.resume();
-		const snapshots = () => slow.told.filter(({ type }) => type === "snapshot").length;
+		const snapshots = () => slow.reported.filter(({ type }) => type === "snapshot").length;
 		await eventually(() => snapshots() > 1, "the slow one is given a snapshot");
 		api.world.backend.print(runId, "the end");
 		const whole = all + "the end".length;
 		await eventually(() => slow.shown === whole && quick.shown === whole, "both show the same");
-		expect(quick.told.filter(({ type }) => type === "snapshot")).toHaveLength(1);
+		expect(quick.reported.filter(({ type }) => type === "snapshot")).toHaveLength(1);
 	});
 });

@@ -22,12 +22,15 @@ const FOR_LIMITED = [
 	...["GET /api/v1/needs-you", "GET /api/v1/push/key", "POST /api/v1/push/subscriptions"],
 	"DELETE /api/v1/push/subscriptions/:subscription",
 	...["GET /api/v1/tasks", "GET /api/v1/dead-letters", "GET /api/v1/plans"],
+	...["GET /api/v1/logs", "GET /api/v1/search"],
 	...["GET /api/v1/history", "GET /api/v1/usage", "GET /api/v1/events/list"],
 	...["GET /api/v1/openapi.json", "GET /api/v1/caller", "POST /api/v1/logout"],
 	...["POST /api/v1/tasks", "GET /api/v1/tasks/:id", "POST /api/v1/tasks/:id/cancel"],
 	...["POST /api/v1/dead-letters/:id/replay", "POST /api/v1/dead-letters/:id/discard"],
 	...["POST /api/v1/plans", "GET /api/v1/plans/:id", "POST /api/v1/plans/:id/cancel"],
 	"POST /api/v1/inbox/:message/discard",
+	...["GET /api/v1/schedules", "GET /api/v1/schedules/:id", "POST /api/v1/schedules/:id/run"],
+	...["POST /api/v1/schedules/:id/pause", "POST /api/v1/schedules/:id/resume"],
 ];
 
 /** Answers by which a request is kept out. */

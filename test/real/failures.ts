@@ -39,9 +39,9 @@ export interface Expected {
 	readonly because?: string;
 }
 
-const told = (failure: KnownCause): Expected => ({ activity: "ready", failure });
+const reported = (failure: KnownCause): Expected => ({ activity: "ready", failure });
 /** Messages wait until the operator confirms that the login is fixed. */
-const LOCKED_OUT: Expected = { ...told("auth"), steps: ["resume"] };
+const LOCKED_OUT: Expected = { ...reported("auth"), steps: ["resume"] };
 const LIMITED: Expected = { activity: "rate_limited", failure: "usage_limit", steps: ["resume"] };
 const retries = (because: string): Expected => ({
 	...{ activity: "busy", failure: null, asksAgain: true, steps: ["interrupt"], because },
@@ -68,17 +68,17 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		"401": LOCKED_OUT,
 		"429": LIMITED,
 		limit: LIMITED,
-		"529": told("overloaded"),
-		"500": told("overloaded"),
-		dropped: told("overloaded"),
+		"529": reported("overloaded"),
+		"500": reported("overloaded"),
+		dropped: reported("overloaded"),
 	},
 	codex: {
 		"401": LOCKED_OUT,
 		"429": LIMITED,
 		limit: LIMITED,
-		"529": told("overloaded"),
-		"500": told("overloaded"),
-		dropped: told("overloaded"),
+		"529": reported("overloaded"),
+		"500": reported("overloaded"),
+		dropped: reported("overloaded"),
 	},
 	gemini: {
 		"401": LOCKED_OUT,
@@ -89,7 +89,7 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		},
 		"529": retries(GEMINI_RETRIES),
 		"500": retries(GEMINI_RETRIES),
-		dropped: told("overloaded"),
+		dropped: reported("overloaded"),
 	},
 	opencode: {
 		"401": LOCKED_OUT,
@@ -103,9 +103,9 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		"401": LOCKED_OUT,
 		"429": LIMITED,
 		limit: LIMITED,
-		"529": told("overloaded"),
-		"500": told("overloaded"),
-		dropped: told("overloaded"),
+		"529": reported("overloaded"),
+		"500": reported("overloaded"),
+		dropped: reported("overloaded"),
 	},
 	qwen: {
 		"401": LOCKED_OUT,
@@ -130,6 +130,6 @@ export const EXPECTED: Readonly<Record<string, Readonly<Record<FailureName, Expe
 		limit: COPILOT_RETRIES,
 		"529": COPILOT_RETRIES,
 		"500": COPILOT_RETRIES,
-		dropped: told("overloaded"),
+		dropped: reported("overloaded"),
 	},
 };

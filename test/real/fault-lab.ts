@@ -121,9 +121,16 @@ export class FaultLab {
 	/** The service works again: what becomes of the agent and of the next message. */
 	async #follow(session: Session, fault: Fault, watch: EventWatch, seen: Seen): Promise<void> {
 		const { agent, home, until, ask } = session;
-		const isRetrying = seen.reported.startsWith("busy, retried");
-		if (isRetrying) {
-			await until("the turn continues", async () => isIdle(await agent()), 240_000);
+		if (seen.reported.startsWith("busy, retried")) {
+			const continues = async () => {
+				await watch.refresh();
+				return watch.failures().length > 0 || isIdle(await agent());
+			};
+			await until("the turn continues", continues, 240_000);
+			// It gave up before the service worked again.
+			if (watch.failures().length > 0) await fails(session, fault, watch, seen);
+		}
+		if (seen.reported.startsWith("busy, retried")) {
 			seen.followed = "the CLI's own retry";
 		} else if (seen.reported.startsWith("overloaded")) {
 			const isAsked = () => session.asked(CONTINUE).length > 0;
@@ -283,7 +290,7 @@ async function endsWell(
 	marker: string,
 ): Promise<void> {
 	await until("it is asked", () => asked(prompt).length > 0);
-	// A short turn may be over before the first look.
+	// A short turn may be over before the first check.
 	const hasBegun = async () => (await agent()).activity === "busy" || asked("").length > 1;
 	await until("it is busy", hasBegun, 30_000).catch(wrong("never busy"));
 	await until("the turn ends", async () => isIdle(await agent()), 300_000).catch(wrong("no end"));

@@ -21,7 +21,7 @@ export type Followup =
 
 export interface Fault {
 	readonly name: string;
-	/** The causes that are right. */
+	/** The correct causes. */
 	readonly causes: readonly TurnCause[];
 	readonly follow: Followup;
 	/** The reply to every request of the turn; `refused` closes the port instead. */

@@ -16,8 +16,17 @@ export interface Package {
 	readonly bin: string;
 }
 
+const installing = new Map<string, Promise<string>>();
+
 /** The program's path. Installs it when it is not there yet. */
-export async function install({ name, version, bin }: Package): Promise<string> {
+export function install(wanted: Package): Promise<string> {
+	// Concurrent tests of one CLI share an installation.
+	const known = installing.get(wanted.name) ?? fetchPackage(wanted);
+	installing.set(wanted.name, known);
+	return known;
+}
+
+async function fetchPackage({ name, version, bin }: Package): Promise<string> {
 	const folder = join(CACHE, `${name.replace(/^@/, "").replace("/", "-")}@${version}`);
 	const program = join(folder, "node_modules", ".bin", bin);
 	if (existsSync(program)) return program;

@@ -6,6 +6,9 @@ import { type Bench, openBench, type Terminal } from "./bench.js";
 import { CLIS, type RealCli } from "./clis.js";
 import { recordScreen } from "./fixtures.js";
 
+/** opencode takes minutes for its start on a loaded machine. */
+const START_MS = 200_000;
+
 /**
  * The only way of submitting that works for all of them: a paste, and a separate Enter. Repeated until
  * the model gets a request, since an early one may be swallowed.
@@ -47,7 +50,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 	test("is ready, works, is interrupted, and answers", async () => {
 		const on = await bench(cli);
 		const terminal = await on.open(cli.terminal);
-		await terminal.shows(cli.ready);
+		await terminal.shows(cli.ready, START_MS);
 		await look(terminal, cli, on, "ready-first", { label: "ready", how: "just started" });
 		on.api.script({ when: "take your time", withTools: true, times: 1, reply: SLOW });
 		await submit(on, terminal, "take your time");
@@ -70,7 +73,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 			.toBe(false);
 		await look(terminal, cli, on, "ready-interrupted", { label: "ready", how: "interrupted" });
 		const fresh = await on.open(cli.terminal);
-		await fresh.shows(cli.ready);
+		await fresh.shows(cli.ready, START_MS);
 		await submit(on, fresh, "say hello");
 		await fresh.shows(/The mock heard: "?say hello/);
 		await sleep(2_000);
@@ -80,7 +83,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 	test("waits for an answer that does not come", async () => {
 		const on = await bench(cli);
 		const terminal = await on.open(cli.terminal);
-		await terminal.shows(cli.ready);
+		await terminal.shows(cli.ready, START_MS);
 		on.api.script({ when: "hang", withTools: true, reply: { connection: "silence" } });
 		await submit(on, terminal, "please hang");
 		await terminal.shows(cli.busy);
@@ -90,7 +93,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 	test("runs a tool", async () => {
 		const on = await bench(cli);
 		const terminal = await on.open(cli.terminal);
-		await terminal.shows(cli.ready);
+		await terminal.shows(cli.ready, START_MS);
 		const reply = { tool: cli.shell("echo begun; sleep 60") };
 		on.api.script({ when: "use the tool", withTools: true, times: 1, reply });
 		await submit(on, terminal, "use the tool");
@@ -103,7 +106,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		const { terminal: args, seeds, shows, input } = cli.asking as NonNullable<RealCli["asking"]>;
 		const on = await bench(cli, seeds);
 		const terminal = await on.open(args);
-		await terminal.shows(cli.ready);
+		await terminal.shows(cli.ready, START_MS);
 		const { name, input: plain } = cli.shell(`touch ${on.place.home}/touched`);
 		const reply = { tool: { name, input: { ...plain, ...input } } };
 		on.api.script({ when: "use the tool", withTools: true, times: 1, reply });
@@ -121,7 +124,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 	])("shows %s", async (name, reply) => {
 		const on = await bench(cli);
 		const terminal = await on.open(cli.terminal);
-		await terminal.shows(cli.ready);
+		await terminal.shows(cli.ready, START_MS);
 		on.api.script({ when: "please fail", withTools: true, reply });
 		await submit(on, terminal, "please fail");
 		await expect.poll(() => on.api.requests.length, { timeout: 60_000 }).toBeGreaterThan(0);

@@ -80,7 +80,7 @@ function writeFleet(
 }
 
 function attend(bench: Bench, home: FleetHome, client: Client): Omit<Session, "close"> {
-	// Asked of the daemon directly: a process of the CLI for every look would be most of the load.
+	// Asked of the daemon directly: a process of the CLI for every check would be most of the load.
 	const agent = async () => (await client.call("GET /api/v1/agents")).agents[0] as AgentJson;
 	const screen = async () => {
 		try {

@@ -4,7 +4,7 @@ import { existsSync, lstatSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { reportsCost } from "../../src/core/budget.js";
+import { reportsCost } from "../../src/config/known-adapters.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
 import { killProcess } from "../support/kill.js";
 import { CLIS, type RealCli } from "./clis.js";
@@ -68,8 +68,8 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			const { agent, until } = session;
 			// The usage report of a custom CLI is unknown.
 			if ("adapter" in cli) return expect((await agent()).usage).toBeNull();
-			const isTold = async () => ((await agent()).usage?.tokens_today ?? 0) > 100;
-			await until("its tokens are counted", isTold);
+			const isReported = async () => ((await agent()).usage?.tokens_today ?? 0) > 100;
+			await until("its tokens are counted", isReported);
 			const { usage } = await agent();
 			if (reportsCost("session", name)) expect(usage?.usd_today).not.toBeNull();
 		});
@@ -149,7 +149,12 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			bench.api.script({ when: "use the tool", withTools: true, times: 1, reply });
 			await session.send("use the tool");
 			await until("the tool runs", () => running(marker).length > 0);
+			const sinceMs = performance.now();
 			const down = JSON.parse(await home.must("down", "p", "--json"));
+			const steps = await session.events("agent.drain_step");
+			const tookS = ((performance.now() - sinceMs) / 1_000).toFixed(1);
+			const told = `${name}: ${tookS} s, ${steps.map(({ data }) => JSON.stringify(data))}`;
+			console.log(`${told}, ${JSON.stringify(down)}`);
 			expect(down).toMatchObject([{ outcome: "graceful" }]);
 			expect(running(marker)).toEqual([]);
 			expect(running(bench.place.home)).toEqual([]);

@@ -22,9 +22,11 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 function newDaemon() {
-	const home = { logs: join(root, "logs"), agents: join(root, "agents") };
-	const environments = { values: async () => ({ HOME: root }) };
-	return createSessionWorld(home, join(root, "leases"), environments as never, () => "");
+	return createSessionWorld({
+		home: { logs: join(root, "logs"), agents: join(root, "agents") },
+		environments: { values: async () => ({ HOME: root }) },
+		leases: join(root, "leases"),
+	} as never);
 }
 
 const fileAt = (time: string) => join(chats, `session-2026-11-18T${time}-304bea46.jsonl`);

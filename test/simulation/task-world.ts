@@ -61,7 +61,7 @@ export const taskWorld: World<TaskPolicies> = (policies, random, trace) => {
 		steps++;
 		const decision = policies.decidePlan(planTasks(tasks), mode);
 		for (const name of decision.release) release(tasks, name, trace);
-		for (const name of decision.cancel) tell(policies, tasks, name, { type: "cancel" }, trace);
+		for (const name of decision.cancel) applyStep(policies, tasks, name, { type: "cancel" }, trace);
 		if (decision.end !== null) {
 			status = policies.applyPlanEvent(status, decision.end).status;
 			break;
@@ -87,7 +87,7 @@ function stepTask(
 	random: SeededRandom,
 	trace: Trace,
 ): void {
-	const say = (event: TaskEvent) => tell(policies, tasks, name, event, trace);
+	const say = (event: TaskEvent) => applyStep(policies, tasks, name, event, trace);
 	const { status, attempts: attempt } = task.progress;
 	if (random.chance(0.02)) {
 		say({ type: "cancel" });
@@ -150,7 +150,7 @@ function checkRetry(
 	);
 }
 
-function tell(
+function applyStep(
 	policies: TaskPolicies,
 	tasks: ReadonlyMap<string, SimulatedTask>,
 	name: string,

@@ -123,15 +123,15 @@ describe.each(DRIVERS)("group commit in %s", (driver) => {
 	test("a listener that throws breaks neither other listeners nor the commit", async () => {
 		const onListenerError = vi.fn();
 		const store = await open(newPath(), { driver, onListenerError });
-		const heard: number[] = [];
+		const received: number[] = [];
 		const leave = store.onCommit(() => {
 			throw new Error("bad listener");
 		});
-		store.onCommit((events) => heard.push(...events.map(({ seq }) => seq)));
+		store.onCommit((events) => received.push(...events.map(({ seq }) => seq)));
 		await store.commit(append(1));
 		leave();
 		await store.commit(append(2));
-		expect(heard).toEqual([1, 2]);
+		expect(received).toEqual([1, 2]);
 		expect(onListenerError).toHaveBeenCalledTimes(1);
 	});
 

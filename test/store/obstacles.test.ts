@@ -25,12 +25,12 @@ import {
 function watch(store: Store) {
 	const seen = {
 		answered: [] as number[],
-		heard: [] as number[],
+		received: [] as number[],
 		refused: [] as unknown[],
 		ran: 0,
 	};
 	store.onCommit((events: readonly ReeveEvent[]) => {
-		for (const event of events) seen.heard.push((event.data as { pid: number }).pid);
+		for (const event of events) seen.received.push((event.data as { pid: number }).pid);
 	});
 	const commit = (number: number, also: (transaction: StoreTransaction) => void = () => {}) =>
 		store
@@ -68,12 +68,12 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		answers.push(...range(10).map((number) => commit(number + 41)));
 		await wait(150);
 		expect(reasonOf(store)).toContain("the database is locked by another program");
-		expect(seen).toMatchObject({ answered: [0], heard: [0], refused: [] });
+		expect(seen).toMatchObject({ answered: [0], received: [0], refused: [] });
 		expect(numbersIn(store)).toEqual([0]);
 		other.exec("ROLLBACK");
 		await Promise.all(answers);
 		expect(store.health()).toEqual({ ok: true });
-		expect(seen).toMatchObject({ answered: range(51), heard: range(51), ran: 51 });
+		expect(seen).toMatchObject({ answered: range(51), received: range(51), ran: 51 });
 		expect(numbersIn(store)).toEqual(range(51));
 	});
 
@@ -87,7 +87,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(seen.answered).toEqual([]);
 		database.exec("PRAGMA query_only = OFF");
 		await Promise.all(answers);
-		expect(seen).toMatchObject({ answered: range(5), heard: range(5), ran: 5 });
+		expect(seen).toMatchObject({ answered: range(5), received: range(5), ran: 5 });
 		expect(store.health()).toEqual({ ok: true });
 	});
 
@@ -105,12 +105,12 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		await until(() => !store.health().ok);
 		await wait(100);
 		expect(reasonOf(store)).toContain("the disk is full");
-		expect(seen).toMatchObject({ answered: [], heard: [] });
+		expect(seen).toMatchObject({ answered: [], received: [] });
 		expect(numbersIn(store)).toEqual([]);
 		expect(store.readEffects("start")).toEqual([]);
 		database.exec("PRAGMA max_page_count = 1000000");
 		await Promise.all(answers);
-		expect(seen).toMatchObject({ answered: range(30), heard: range(30), refused: [], ran: 30 });
+		expect(seen).toMatchObject({ answered: range(30), received: range(30), refused: [], ran: 30 });
 		expect(numbersIn(store)).toEqual(range(30));
 		expect(store.readAgents()).toHaveLength(30);
 		expect(store.readEffects("start")).toHaveLength(30);
@@ -134,7 +134,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(numbersIn(store)).toEqual([0]);
 		rmSync(join(disk.folder, "ballast"));
 		await Promise.all(answers);
-		expect(seen).toMatchObject({ answered: range(21), heard: range(21), ran: 21 });
+		expect(seen).toMatchObject({ answered: range(21), received: range(21), ran: 21 });
 		expect(numbersIn(store)).toEqual(range(21));
 		expect(store.health()).toEqual({ ok: true });
 	});
@@ -156,7 +156,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 			answers.push(commit(3));
 			await expect(thrown).rejects.toThrow("its own fault");
 			await Promise.all(answers);
-			expect(seen).toMatchObject({ answered: range(4), heard: range(4), refused: [], ran: 4 });
+			expect(seen).toMatchObject({ answered: range(4), received: range(4), refused: [], ran: 4 });
 			expect(store.lastSeq()).toBe(before + 4);
 			numbersIn(store);
 			await store.close();
@@ -219,7 +219,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		const answers = range(3).map((number) => commit(number));
 		for (const each of refused) await expect(each).rejects.toThrow(/attempts/);
 		await Promise.all(answers);
-		expect(seen).toMatchObject({ answered: range(3), heard: range(3), refused: [], ran: 3 });
+		expect(seen).toMatchObject({ answered: range(3), received: range(3), refused: [], ran: 3 });
 		expect(numbersIn(store)).toEqual(range(3));
 		expect(store.lastSeq()).toBe(3);
 	});
@@ -241,7 +241,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		});
 		other.exec("ROLLBACK");
 		await Promise.all([...first, ...more]);
-		expect(seen).toMatchObject({ answered: range(25), heard: range(25) });
+		expect(seen).toMatchObject({ answered: range(25), received: range(25) });
 		expect(numbersIn(store)).toEqual(range(25));
 	});
 
@@ -291,7 +291,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 			expect(store.health().ok).toBe(false);
 			renameSync(`${path}.away`, `${path}${end}`);
 			await waiting;
-			expect(seen).toMatchObject({ answered: [1, 2], heard: [1, 2] });
+			expect(seen).toMatchObject({ answered: [1, 2], received: [1, 2] });
 			await store.close();
 			expect(numbersIn(await open(path, { driver }))).toEqual([1, 2]);
 		},

@@ -6,6 +6,7 @@ import {
 	eventWith,
 	exitOf,
 	runNumbered,
+	slotNumbered,
 	taskNumbered,
 } from "../../src/testing/conformance/store-records.js";
 import { DRIVERS, newPath, open, range } from "./support.js";
@@ -13,7 +14,7 @@ import { DRIVERS, newPath, open, range } from "./support.js";
 const NOW_MS = 1_700_000_000_000;
 const KEPT = {
 	...{ ageMsMax: 1_000, eventsMax: 1_500, eventsMin: 5 },
-	...{ exitsMax: 10, exitsMin: 2, tasksMax: 20, tasksMin: 5 },
+	...{ exitsMax: 10, exitsMin: 2, tasksMax: 20, tasksMin: 5, slotsMax: 8, slotsMin: 3 },
 };
 
 const seqs = (store: Store) => store.readEvents({ afterSeq: 0, limit: 1e6 }).map(({ seq }) => seq);
@@ -79,11 +80,31 @@ describe.each(DRIVERS)("history in %s", (driver) => {
 		expect(store.readAgents()).toEqual(agents);
 	});
 
+	test("keeps the newest slots of each schedule, and every open one", async () => {
+		const store = await open(newPath(), { driver });
+		await store.commit((transaction) => {
+			for (const number of range(20)) {
+				const status = number === 0 ? "fired" : "succeeded";
+				transaction.putSlot(slotNumbered(number, { status, decidedAtMs: NOW_MS }));
+			}
+			for (const number of range(5)) {
+				const old = { schedule: "web:old", decidedAtMs: NOW_MS - 5_000 };
+				transaction.putSlot(slotNumbered(100 + number, old));
+			}
+		});
+		expect(await store.prune(KEPT, NOW_MS)).toMatchObject({ slots: 13 });
+		const kept = (schedule: string) => store.readSlots(schedule, 99).map(({ id }) => id);
+		expect(kept("web:nightly")).toEqual(
+			[19, 18, 17, 16, 15, 14, 13, 12, 0].map((n) => `slot-${n}`),
+		);
+		expect(kept("web:old")).toEqual(["slot-104", "slot-103", "slot-102"]);
+	});
+
 	test("is kept whole by the defaults while it is small", async () => {
 		const store = await open(newPath(), { driver });
 		await append(store, 50);
 		await end(store, range(50), "web:a");
-		const none = { events: 0, exits: 0, runs: 0, tasks: 0, plans: 0 };
+		const none = { events: 0, exits: 0, runs: 0, tasks: 0, plans: 0, slots: 0 };
 		expect(await store.prune(DEFAULT_RETENTION, NOW_MS)).toEqual(none);
 	});
 

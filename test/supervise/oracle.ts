@@ -94,10 +94,10 @@ function endOf(runs: readonly Run[], stopMs: number): { goneMs: number; threw: b
 	const run = runs.findLast(({ startMs, goneMs }) => startMs < stopMs && goneMs > stopMs);
 	if (run === undefined) return { goneMs: stopMs, threw: false };
 	if (run.overMs <= stopMs) return { goneMs: run.goneMs, threw: false };
-	const { obeyMs, throws, throwsWhenTold, startMs, runMs } = run.life;
+	const { obeyMs, throws, throwsWhenNotified, startMs, runMs } = run.life;
 	const obeyedMs = obeyMs === null ? NEVER : stopMs + obeyMs;
 	// A service whose start would have been cut short also continues with it when it is asked to stop.
 	const endMs = startMs === null || runMs === null ? NEVER : run.startMs + startMs + runMs;
-	if (obeyedMs < endMs) return { goneMs: obeyedMs, threw: throwsWhenTold };
+	if (obeyedMs < endMs) return { goneMs: obeyedMs, threw: throwsWhenNotified };
 	return { goneMs: endMs, threw: endMs !== NEVER && throws };
 }

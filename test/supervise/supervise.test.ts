@@ -9,7 +9,7 @@ import { createSteppedClock, type Life, observe, type Script } from "./world.js"
 
 const SERVES: Life = {
 	...{ startMs: 1, runMs: null, throws: false },
-	...{ obeyMs: 5, throwsWhenTold: false },
+	...{ obeyMs: 5, throwsWhenNotified: false },
 };
 const DIES: Life = { ...SERVES, runMs: 0, throws: true };
 const HANGS: Life = { ...SERVES, startMs: null };
@@ -28,7 +28,7 @@ const lives: fc.Arbitrary<Life> = fc.record({
 	runMs: orNever(ms(oneOf(0, 1_000, 100_000, 299_998, 300_001, 400_000))),
 	throws: fc.boolean(),
 	obeyMs: orNever(ms(oneOf(0, 10, 2_000, 4_000, 9_000, 12_000, 35_000))),
-	throwsWhenTold: fc.boolean(),
+	throwsWhenNotified: fc.boolean(),
 });
 const scripts: fc.Arbitrary<Script> = fc.record({
 	policy: fc.constantFrom("restartable", "restartable", "restartable", "critical", "tolerated"),
@@ -130,7 +130,7 @@ describe("a bug in the supervisor is found", { timeout: 120_000 }, () => {
 			},
 		],
 		[
-			"a service that never stops is waited for without end",
+			"the supervisor waits forever for a service that never stops",
 			{
 				...{ file: SUPERVISE, find: 'this.#decide(part, { type: "lingered" });', replace: "" },
 			},

@@ -13,7 +13,7 @@ export interface Life {
 	readonly throws: boolean;
 	/** Until it stops after it was asked to; null if it ignores that. */
 	readonly obeyMs: number | null;
-	readonly throwsWhenTold: boolean;
+	readonly throwsWhenNotified: boolean;
 }
 
 export interface Script extends Pick<Service, "policy" | "settings"> {
@@ -124,7 +124,7 @@ function live(life: Life, clock: Clock, signal: AbortSignal, ready: () => void):
 			});
 		}
 		signal.addEventListener("abort", () => {
-			if (life.obeyMs !== null) clock.schedule(life.obeyMs, () => end(life.throwsWhenTold));
+			if (life.obeyMs !== null) clock.schedule(life.obeyMs, () => end(life.throwsWhenNotified));
 		});
 	});
 }

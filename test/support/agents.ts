@@ -36,6 +36,7 @@ export function exitJson(facts: Partial<ExitJson> = {}): ExitJson {
 export function agentDetail(id: string, facts: Partial<AgentDetailJson> = {}): AgentDetailJson {
 	return {
 		...agentJson(id),
+		keyboard: null,
 		exits: [],
 		crash: {
 			state: toSnakeKeys(NEW_AGENT),

@@ -9,6 +9,7 @@ import type {
 	StoredScreenQuestion,
 	StoredUsage,
 } from "../../src/ports/agent-store.js";
+import type { StoredSchedule, StoredSlot } from "../../src/ports/schedule-store.js";
 import type {
 	EffectOf,
 	EffectPayloads,
@@ -40,6 +41,8 @@ export function createMemoryStore(): MemoryStore {
 	const usage = new Map<string, StoredUsage>();
 	const screenQuestions = new Map<string, StoredScreenQuestion>();
 	const finishedTurns = new Map<string, StoredFinishedTurn>();
+	const schedules = new Map<string, StoredSchedule>();
+	const slots = new Map<string, StoredSlot>();
 	const events: ReeveEvent[] = [];
 	const listeners = new Set<(events: readonly ReeveEvent[]) => void>();
 	const journal = createJournal();
@@ -68,6 +71,20 @@ export function createMemoryStore(): MemoryStore {
 		removeFinishedTurn: (agentId) => journal.delete(finishedTurns, agentId),
 		putUsage: (row) => journal.set(usage, row.agentId, copy(row)),
 		removeUsage: (agentId) => journal.delete(usage, agentId),
+		putSchedule: (schedule) => journal.set(schedules, schedule.id, copy(schedule)),
+		removeSchedule(id) {
+			for (const slot of [...slots.values()]) {
+				if (slot.schedule === id) journal.delete(slots, slot.id);
+			}
+			journal.delete(schedules, id);
+		},
+		putSlot(slot) {
+			const before = slots.get(slot.id)?.status;
+			if (before !== undefined && !isOpen(before) && before !== slot.status) {
+				throw new Error(`slot ${slot.id} has ended: ${before}, then ${slot.status}`);
+			}
+			journal.set(slots, slot.id, copy(slot));
+		},
 		appendEvent(event, atMs) {
 			const seq = events.length + 1;
 			journal.onUndo(() => events.pop());
@@ -80,10 +97,7 @@ export function createMemoryStore(): MemoryStore {
 		events,
 		exits,
 		runs,
-		readAgents: () =>
-			[...agents.values()].sort((a, b) =>
-				a.fleetFile === b.fleetFile ? a.position - b.position : a.fleetFile < b.fleetFile ? -1 : 1,
-			),
+		readAgents: () => [...agents.values()].sort(inFleetOrder),
 		readOpenRuns: () => [...runs.values()].filter((run) => run.state !== "ended"),
 		readExits: (id, limit) =>
 			[...exits.values()]
@@ -107,6 +121,13 @@ export function createMemoryStore(): MemoryStore {
 		readScreenQuestions: () => [...screenQuestions.values()],
 		readFinishedTurns: () => [...finishedTurns.values()],
 		readUsage: () => [...usage.values()],
+		readSchedules: () => [...schedules.values()].sort(inFleetOrder),
+		readOpenSlots: () => [...slots.values()].filter(({ status }) => isOpen(status)),
+		readSlots: (schedule, limit) =>
+			[...slots.values()]
+				.filter((slot) => slot.schedule === schedule)
+				.toReversed()
+				.slice(0, limit),
 		readEvents: ({ afterSeq, limit, agent, types }) =>
 			events
 				.filter(
@@ -124,7 +145,7 @@ export function createMemoryStore(): MemoryStore {
 		seqAt: (atMs) => events.find(({ at }) => Date.parse(at) >= atMs)?.seq ?? events.length + 1,
 		lastSeq: () => events.length,
 		firstSeq: () => 1,
-		prune: async () => ({ events: 0, exits: 0, runs: 0, tasks: 0, plans: 0 }),
+		prune: async () => ({ events: 0, exits: 0, runs: 0, tasks: 0, plans: 0, slots: 0 }),
 		async commit(change) {
 			await Promise.resolve();
 			const before = events.length;
@@ -151,6 +172,12 @@ function isOf<Type extends keyof EffectPayloads>(
 ): effect is EffectOf<Type> & PendingEffect {
 	return effect.type === type;
 }
+
+const isOpen = (status: StoredSlot["status"]) => status === "queued" || status === "fired";
+
+type Placed = Pick<StoredSchedule, "fleetFile" | "position">;
+const inFleetOrder = (a: Placed, b: Placed) =>
+	a.fleetFile === b.fleetFile ? a.position - b.position : a.fleetFile < b.fleetFile ? -1 : 1;
 
 /** As if it had been written to disk and read back. */
 function copy<T>(value: T): T {

@@ -51,7 +51,7 @@ export async function followScreen(
 				if (holds(messages())) return messages();
 				await sleep(50);
 			}
-			throw new Error(`waited in vain; received: ${text.slice(-2_000)}`);
+			throw new Error(`waited too long; received: ${text.slice(-2_000)}`);
 		},
 		ended: new Promise<void>((resolve) => response.once("close", () => resolve())),
 		response,

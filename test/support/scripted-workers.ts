@@ -55,6 +55,7 @@ export function createScriptedWorkers(clock: () => Clock): ScriptedWorkers {
 			...{ runId, held, ended },
 			process: { bootId: "boot", pid: ++pids, startTime: "0" },
 			startedAtMs: clock().now().wallMs,
+			outputFrom: 0,
 			get isOpen() {
 				return isOpen;
 			},

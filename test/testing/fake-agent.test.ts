@@ -1,6 +1,6 @@
 /** The fake agent as a real process, with and without a terminal. */
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { FakeAgentScript } from "../../src/testing/fake-agent/script.js";
@@ -266,4 +266,13 @@ describe("a fake agent without a terminal", () => {
 		const { code, stderr } = await headless({ dialog: [] } as FakeAgentScript, ["-p", "hi"]);
 		expect([code, stderr]).toEqual([2, expect.stringContaining('Unrecognized key: "dialog"')]);
 	});
+});
+
+test("reads its script from a YAML file, also in the package", async () => {
+	const home = temporaryFolder();
+	const file = join(home, "script.yaml");
+	writeFileSync(file, "# a comment, which JSON has not\nturns: []\n");
+	const args = ["--script", file, "-p", "hello"];
+	const ran = await runReeve(args, { program: PROGRAM, cwd: home, env: { HOME: home } });
+	expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("hello") });
 });

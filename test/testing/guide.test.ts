@@ -14,7 +14,7 @@ const blocks = (language: string) =>
 		([, text]) => text ?? "",
 	);
 
-/** Runs a program of the guide with the command `reeve` at hand. */
+/** Runs a program of the guide with the command `reeve` on its PATH. */
 function run(text: string): string {
 	const bin = temporaryFolder();
 	writeFileSync(join(bin, "reeve"), `#!/bin/sh\nexec ${process.execPath} ${REEVE} "$@"\n`);

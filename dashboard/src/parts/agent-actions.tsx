@@ -29,11 +29,11 @@ export function AgentActions({ agent }: { agent: Agent }) {
 			</div>
 		);
 	}
-	if (desired === "down" || status.state === "ended") {
+	if (desired === "down" || status.state === "ended" || status.state === "completed") {
 		return (
 			<div class="buttons">
 				<Button do={() => start(id)} failed="Not started">
-					Start
+					{status.state === "completed" ? "Run again" : "Start"}
 				</Button>
 			</div>
 		);

@@ -1,4 +1,4 @@
-/** Buttons that act. While not connected, or with access to read only, they are disabled and say why. */
+/** Buttons that act. While not connected, or with access to read only, they are disabled and show why. */
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

@@ -11,8 +11,9 @@ import { call } from "../api.js";
 import type { Card } from "../cards.js";
 import type { Agent } from "../fleet.js";
 import { countOf, sentence } from "../format.js";
-import { letters } from "../inbox.js";
-import { agentLink, go, linkTo } from "../route.js";
+import { goThrough } from "../going.js";
+import { letterReasons, letters } from "../inbox.js";
+import { agentLink, linkTo } from "../route.js";
 import { cliOf } from "../state-words.js";
 import { Button } from "./button.js";
 import { focusCard } from "./card-focus.js";
@@ -95,7 +96,7 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 		case "halted":
 		case "login_lost":
 		case "turn_failed":
-			return <HaltedBody agent={agent} />;
+			return <HaltedBody agent={agent} kind={card.kind} />;
 		case "circuit_open":
 			return <CircuitBody agent={agent} />;
 		case "dead_letters":
@@ -260,16 +261,31 @@ function FreeAnswer({ id, send }: { id: string; send: Send }) {
 	);
 }
 
-function HaltedBody({ agent }: { agent: Agent }) {
+const REMEDIES = {
+	halted: "Reeve no longer restarts it. Fix the cause, then resume:",
+	login_lost: "Log in with its CLI, then resume:",
+	turn_failed: "Fix the cause, then resume:",
+} as const;
+
+function HaltedBody({ agent, kind }: { agent: Agent; kind: keyof typeof REMEDIES }) {
 	const error = useLastOutput(agent);
+	// The hint with the command repeats what the buttons do.
+	const why = agent.status.why.replace(/; fix the cause, then run `[^`]*`$/, "");
 	return (
 		<>
-			<Reason>{agent.status.why}</Reason>
+			<p class="soft">
+				<Words>{sentence(why)}</Words>. {REMEDIES[kind]}
+			</p>
 			{error !== null && <Code>{error}</Code>}
 			<Actions>
 				<Button do={() => resume(agent.id)} failed="Not resumed">
 					Resume
 				</Button>
+				{kind === "login_lost" && agent.process === "running" && (
+					<a class="button" href={agentLink(agent.id)}>
+						Open terminal
+					</a>
+				)}
 				<a class="link" href={agentLink(agent.id, "log")}>
 					Log
 				</a>
@@ -323,17 +339,9 @@ function CircuitBody({ agent }: { agent: Agent }) {
 
 function LettersBody({ agent }: { agent: Agent }) {
 	const found = lettersOf(agent.id);
-	const reasons = new Map<string, number>();
-	for (const { action, error, reason } of found) {
-		const text = `${action}: ${error?.message ?? reason}`;
-		reasons.set(text, (reasons.get(text) ?? 0) + 1);
-	}
-	const lines = [...reasons]
-		.slice(0, 3)
-		.map(([text, count]) => (count === 1 ? text : `${text} (${count})`));
 	return (
 		<>
-			{lines.map((line) => (
+			{letterReasons(agent.id).map((line) => (
 				// Not as a sentence: a line starts with the name of an action.
 				<p key={line} class="soft">
 					<Words>{line}</Words>
@@ -424,11 +432,7 @@ function Several({ card }: { card: Card }) {
 
 function SeveralActions({ card, ids }: { card: Card; ids: readonly string[] }) {
 	if (card.kind === "question") {
-		return (
-			<Button harmless do={() => void go(agentLink(ids[0] ?? ""))}>
-				Go through all {ids.length}
-			</Button>
-		);
+		return <Button do={() => goThrough(card.agents)}>Go through all {ids.length}…</Button>;
 	}
 	if (card.kind === "ended") {
 		return (

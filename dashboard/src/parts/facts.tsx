@@ -84,8 +84,18 @@ function Next({ agent }: { agent: Agent }) {
 		case "halted":
 		case "login_lost":
 			return <>Nothing until you resume it.</>;
+		case "waits_for_dependency":
+			return agent.blocked === null ? (
+				<>It starts when what it waits for is there.</>
+			) : (
+				<>
+					Nothing by itself: <Words>{agent.blocked}</Words>.
+				</>
+			);
 		case "stopped":
 			return <>Nothing until you start it.</>;
+		case "completed":
+			return <>Nothing: its work is done. You can run it again.</>;
 		case "working":
 			return <>It works until its turn ends. Then the waiting messages are typed.</>;
 		case "ready":
@@ -100,7 +110,7 @@ function Next({ agent }: { agent: Agent }) {
 	}
 }
 
-/** The policy in words: how close it is to being slowed down or halted, and what follows an exit. */
+/** The policy as text: how close it is to being slowed down or halted, and what follows an exit. */
 function Health({ detail }: { detail: AgentDetailJson }) {
 	const { state, settings, on_clean_exit: onClean } = detail.crash;
 	if (settings === null) return null;

@@ -13,6 +13,7 @@ import { histories } from "../history.js";
 import { agentLink, go } from "../route.js";
 import { cliOf, StateLine, StateWord, whyOf } from "../state-words.js";
 import { type Group, groupAgents, type Order, orders, wanted } from "../table-order.js";
+import { isVeryWide } from "../viewport.js";
 import { StateMark } from "./mark.js";
 import { Strip } from "./strip.js";
 import { Words } from "./text.js";
@@ -29,6 +30,8 @@ const order = signal<Order>("project");
 const opened = signal<ReadonlyMap<string, boolean>>(new Map());
 
 const dense = computed(() => list.value.length >= DENSE_FROM);
+/** With the columns that only very wide windows have room for. */
+const full = computed(() => dense.value && isVeryWide.value);
 const shown = computed(() => {
 	const states = chip.value === null ? null : CHIPS[chip.value].states;
 	return list.value.filter(
@@ -222,6 +225,11 @@ function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
 					<th scope="col" class="c-state">
 						{dense.value ? "State" : "State and why"}
 					</th>
+					{full.value && (
+						<th scope="col" class="c-cli">
+							CLI
+						</th>
+					)}
 					{dense.value && (
 						<th scope="col" class="c-why">
 							Why, or what it does
@@ -238,6 +246,11 @@ function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
 					{dense.value && (
 						<th scope="col" class="c-cpu num">
 							CPU
+						</th>
+					)}
+					{full.value && (
+						<th scope="col" class="c-tokens num">
+							Tokens
 						</th>
 					)}
 					<th scope="col" class="c-today num">
@@ -281,7 +294,7 @@ function GroupRow({ group, open }: { group: Group; open: boolean }) {
 	};
 	return (
 		<tr class="group">
-			<th scope="rowgroup" colSpan={dense.value ? 4 : 3}>
+			<th scope="rowgroup" colSpan={full.value ? 5 : dense.value ? 4 : 3}>
 				{dense.value && (
 					<button
 						type="button"
@@ -318,6 +331,7 @@ function GroupRow({ group, open }: { group: Group; open: boolean }) {
 			<td class="c-strip" />
 			<td class="c-mem num soft">{memoryBytes === null ? "" : renderBytes(memoryBytes)}</td>
 			{dense.value && <td class="c-cpu" />}
+			{full.value && <td class="c-tokens" />}
 			<td class="c-today num soft">{usd === null ? "" : renderUsd(usd)}</td>
 		</tr>
 	);
@@ -327,7 +341,7 @@ function MoreRow({ group, count }: { group: Group; count: number }) {
 	return (
 		<tr class="more">
 			<td class="c-mark" />
-			<td colSpan={7} class="faint">
+			<td colSpan={full.value ? 9 : 7} class="faint">
 				{count} more in {group.name} ·{" "}
 				<button
 					type="button"
@@ -466,6 +480,11 @@ function DenseRow({ agent, strip, restarts }: RowProps) {
 					<Words>{why}</Words>
 				</div>
 			</td>
+			{full.value && (
+				<td class="c-cli">
+					<div class="clip soft">{cliOf(agent)}</div>
+				</td>
+			)}
 			<td class="c-why">
 				<div class="clip soft" title={why}>
 					<Words>{why}</Words>
@@ -479,6 +498,9 @@ function DenseRow({ agent, strip, restarts }: RowProps) {
 			</td>
 			<td class="c-mem num">{memory === undefined ? "" : renderBytes(memory)}</td>
 			<td class="c-cpu num">{cpu === undefined || cpu === null ? "" : `${Math.round(cpu)} %`}</td>
+			{full.value && (
+				<td class="c-tokens num">{usage === null ? "" : renderCount(usage.tokens_today)}</td>
+			)}
 			<td class="c-today num">
 				{usage === null
 					? ""

@@ -5,6 +5,7 @@ import { mayAct, whyNot } from "../access.js";
 import { call } from "../api.js";
 import type { Agent } from "../fleet.js";
 import { visible } from "../format.js";
+import { askTakeOver, holderWords } from "../keyboard.js";
 import { agentLink } from "../route.js";
 import { Button } from "./button.js";
 import { LogView } from "./log-view.js";
@@ -50,7 +51,7 @@ export function Frame({ agent, tab, detail }: Props) {
 }
 
 function Mode({ agent, state, runs }: { agent: Agent; state: TerminalState; runs: boolean }) {
-	const { mine, size, closed, wanted, spoken } = state;
+	const { mine, holder, size, closed, wanted, spoken } = state;
 	if (!runs) {
 		return (
 			<span>
@@ -63,6 +64,7 @@ function Mode({ agent, state, runs }: { agent: Agent; state: TerminalState; runs
 			</span>
 		);
 	}
+	const other = mine.value ? null : holder.value;
 	return (
 		<>
 			{mine.value ? (
@@ -72,9 +74,11 @@ function Mode({ agent, state, runs }: { agent: Agent; state: TerminalState; runs
 			) : (
 				<span>
 					{size}
-					{closed.value === null
-						? ". Watching; your window does not resize it."
-						: ` ${closed.value}`}
+					{closed.value !== null
+						? ` ${closed.value}`
+						: other !== null
+							? `. ${holderWords(other)}. Watching.`
+							: ". Watching; your window does not resize it."}
 				</span>
 			)}
 			<span class="push" />
@@ -108,10 +112,14 @@ function Mode({ agent, state, runs }: { agent: Agent; state: TerminalState; runs
 				disabled={!mayAct.value && !mine.value}
 				title={mayAct.value ? undefined : whyNot.value}
 				onClick={() => {
-					wanted.value = !mine.value;
+					if (other === null) wanted.value = mine.value ? "watch" : "type";
+					else
+						askTakeOver(agent.id, other, () => {
+							wanted.value = "take_over";
+						});
 				}}
 			>
-				{mine.value ? "Give back" : "Take control"}
+				{mine.value ? "Give back" : other === null ? "Take control" : "Take over…"}
 			</button>
 		</>
 	);

@@ -50,7 +50,7 @@ export function NeedsList() {
 				))}
 			</ul>
 			{shown.length > SHOWN_MAX && (
-				<p class="faint pad">{shown.length - SHOWN_MAX} more, after these are answered.</p>
+				<p class="faint pad">{shown.length - SHOWN_MAX} more are shown when these are answered.</p>
 			)}
 		</div>
 	);

@@ -10,6 +10,7 @@ import { countOf, renderClock, renderTook, renderWhen, sentence, visibleLine } f
 import { histories } from "../history.js";
 import { tickOf } from "../ticks.js";
 import { useRead } from "../use-read.js";
+import { Button } from "./button.js";
 import { Hatch, useWidth } from "./day-strip.js";
 import { Mark, type MarkProps } from "./mark.js";
 import { summarize } from "./strip.js";
@@ -18,19 +19,49 @@ import { When } from "./time.js";
 
 const PAGE = 30;
 
-export function useRuns(agent: Agent) {
-	return useRead(
-		(signal) =>
-			call("GET /api/v1/agents/:id/runs", { place: [agent.id], query: { limit: PAGE }, signal }),
-		agent.id,
-		({ type, agent: about }) => about === agent.id && /started|exited|decided/.test(type),
+/** The newest runs, and older ones on request. */
+export function useRuns({ id }: Agent) {
+	const older = useSignal<readonly RunJson[]>([]);
+	const next = useSignal<number | null>(null);
+	const readPage = (query: { readonly before?: number }, signal?: AbortSignal) =>
+		call("GET /api/v1/agents/:id/runs", {
+			place: [id],
+			query: { limit: PAGE, ...query },
+			...(signal && { signal }),
+		});
+	const { value, problem } = useRead(
+		async (signal) => {
+			const page = await readPage({}, signal);
+			older.value = [];
+			next.value = page.next;
+			return page;
+		},
+		id,
+		({ type, agent: about }) => about === id && /started|exited|decided/.test(type),
+	);
+	const more = async () => {
+		if (next.value === null) return undefined;
+		const page = await readPage({ before: next.value });
+		older.value = [...older.value, ...page.runs];
+		next.value = page.next;
+		return undefined;
+	};
+	const runs = value.value === null ? null : [...value.value.runs, ...older.value];
+	return { runs, problem, more: next.value === null ? null : more };
+}
+
+function OlderRuns({ more }: { more: (() => Promise<undefined>) | null }) {
+	return more === null ? null : (
+		<Button look="link" harmless do={more} failed="Not read">
+			Older runs
+		</Button>
 	);
 }
 
 export function RunsPanel({ agent }: { agent: Agent }) {
-	const { value, problem } = useRuns(agent);
+	const { runs: read, problem, more } = useRuns(agent);
 	const crashesOnly = useSignal(false);
-	const runs = value.value?.runs ?? [];
+	const runs = read ?? [];
 	const shown = crashesOnly.value ? runs.filter(isCrash) : runs;
 	const history = histories.value.byId.get(agent.id);
 	return (
@@ -52,11 +83,12 @@ export function RunsPanel({ agent }: { agent: Agent }) {
 			</header>
 			<Zoom runs={runs} />
 			{problem.value !== null && <p class="soft">{problem}</p>}
-			{value.value !== null && shown.length === 0 ? (
+			{read !== null && shown.length === 0 ? (
 				<p class="soft">{runs.length === 0 ? "No runs yet." : "No crash in these runs."}</p>
 			) : (
 				<RunTable runs={shown} />
 			)}
+			<OlderRuns more={more} />
 		</section>
 	);
 }
@@ -102,7 +134,17 @@ function RunTable({ runs }: { runs: readonly RunJson[] }) {
 }
 
 /** The same for a phone. */
-export function RunCards({ runs }: { runs: readonly RunJson[] }) {
+export function RunCards({ agent }: { agent: Agent }) {
+	const { runs, more } = useRuns(agent);
+	return (
+		<>
+			<RunList runs={runs ?? []} />
+			<OlderRuns more={more} />
+		</>
+	);
+}
+
+function RunList({ runs }: { runs: readonly RunJson[] }) {
 	return (
 		<ul class="cards">
 			{runs.map((run) => (

@@ -11,10 +11,13 @@ import type {
 import { explain } from "../act.js";
 import { colorOf, GROUND, INK } from "../colors.js";
 import { visible } from "../format.js";
+import type { Keyboard } from "../keyboard.js";
 import { readSse } from "../sse.js";
 
 export interface ScreenStream {
 	readonly screen: Signal<StyledScreenJson | null>;
+	/** Who types; null if no client does. */
+	readonly holder: Signal<Keyboard | null>;
 	/** Why there is none; null while it streams. */
 	readonly ended: Signal<string | null>;
 }
@@ -22,6 +25,7 @@ export interface ScreenStream {
 /** Streams the screen of an agent while it runs. */
 export function useScreen(id: string, run: string | null): ScreenStream {
 	const screen = useSignal<StyledScreenJson | null>(null);
+	const holder = useSignal<Keyboard | null>(null);
 	const ended = useSignal<string | null>(null);
 	useEffect(() => {
 		if (run === null) return undefined;
@@ -35,6 +39,7 @@ export function useScreen(id: string, run: string | null): ScreenStream {
 				if (event === "screen") screen.value = message as ScreenMessages["screen"];
 				if (event === "rows")
 					screen.value = change(screen.value, message as ScreenMessages["rows"]);
+				if (event === "keyboard") holder.value = (message as ScreenMessages["keyboard"]).holder;
 				if (event === "closed") ended.value = (message as ScreenMessages["closed"]).reason;
 			},
 		}).then(
@@ -47,7 +52,7 @@ export function useScreen(id: string, run: string | null): ScreenStream {
 		);
 		return () => over.abort();
 	}, [id, run]);
-	return { screen, ended };
+	return { screen, holder, ended };
 }
 
 function change(

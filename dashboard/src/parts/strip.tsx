@@ -1,5 +1,5 @@
 /**
- * Time as a drawing: a grey band ran, green worked, a thin blue line waited, nothing was not up; a tick is an exit.
+ * Time as a drawing: a grey band means that the agent ran, green that it worked, a thin blue line that it waited, no band that it was down; a tick is an exit.
  * The strip of a row and the day of an agent are the same drawing at different scales.
  */
 

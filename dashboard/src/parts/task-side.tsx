@@ -99,7 +99,7 @@ function Head({ task }: { task: TaskDetailJson }) {
 function askCancel({ task_id: id, agent, action }: TaskDetailJson): undefined {
 	return ask({
 		title: `Cancel ${agent} ${action}?`,
-		text: "Its running attempt is ended with everything it started. Tasks that wait for it are cancelled too.",
+		text: "Its running attempt is killed with all processes that it started. Tasks that wait for it are cancelled too.",
 		safe: "Keep running",
 		verb: "Cancel it",
 		failed: "Not cancelled",

@@ -1,4 +1,4 @@
-/** Tasks and plans in words and marks. */
+/** Tasks and plans as text and marks. */
 
 import type { PlanJson } from "../../../src/http/contract/plans.js";
 import type { TaskJson } from "../../../src/http/contract/tasks.js";

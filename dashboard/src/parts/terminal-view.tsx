@@ -5,6 +5,7 @@
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { holderWords, type Keyboard } from "../keyboard.js";
 import { openTerminal, type TerminalSocket } from "../terminal-socket.js";
 import { announce } from "./announcer.js";
 import type { Emulator } from "./xterm.js";
@@ -13,10 +14,12 @@ export interface TerminalState {
 	/** `120 × 36`; empty before the first screen. */
 	readonly size: Signal<string>;
 	readonly mine: Signal<boolean>;
+	/** Who types; null if no client does. */
+	readonly holder: Signal<Keyboard | null>;
 	/** Why it is not connected; null while it is. */
 	readonly closed: Signal<string | null>;
-	/** Whether control was asked for. */
-	readonly wanted: Signal<boolean>;
+	/** Whether control was asked for, also from another client. */
+	readonly wanted: Signal<"watch" | "type" | "take_over">;
 	readonly spoken: Signal<boolean>;
 }
 
@@ -24,8 +27,9 @@ export function useTerminalState(): TerminalState {
 	return {
 		size: useSignal(""),
 		mine: useSignal(false),
+		holder: useSignal<Keyboard | null>(null),
 		closed: useSignal<string | null>(null),
-		wanted: useSignal(false),
+		wanted: useSignal<"watch" | "type" | "take_over">("watch"),
 		spoken: useSignal(false),
 	};
 }
@@ -43,7 +47,7 @@ export function TerminalView({
 	state: TerminalState;
 }) {
 	const place = useRef<HTMLDivElement>(null);
-	const { wanted, mine, size, closed, spoken } = state;
+	const { wanted, mine, holder, size, closed, spoken } = state;
 	const emulator = useRef<Emulator | null>(null);
 	const turn = useSignal(0);
 	useEffect(() => {
@@ -51,7 +55,7 @@ export function TerminalView({
 		let over = false;
 		let retry = 0;
 		let stopInput = () => {};
-		const control = wanted.value;
+		const want = wanted.value;
 		mine.value = false;
 		void import("./xterm.js").then(({ createEmulator, shrinkToFit }) => {
 			const element = place.current;
@@ -59,10 +63,11 @@ export function TerminalView({
 			emulator.current ??= createEmulator(element);
 			const { terminal } = emulator.current;
 			terminal.options.fontSize = 13;
-			const proposed = control ? emulator.current.propose() : null;
+			const proposed = want === "watch" ? null : emulator.current.propose();
+			let isFirst = true;
 			socket = openTerminal(
 				id,
-				{ readOnly: !control, ...(proposed && { size: proposed }) },
+				{ want, answers: true, ...(proposed && { size: proposed }) },
 				{
 					onSnapshot(columns, rows) {
 						closed.value = null;
@@ -72,21 +77,24 @@ export function TerminalView({
 						if (emulator.current !== null) shrinkToFit(emulator.current, element);
 					},
 					onBytes: (bytes) => terminal.write(bytes),
-					onWriter(you) {
-						const lost = mine.value && !you;
+					onWriter(you, by) {
+						// Before it takes over, the client learns who has the keyboard.
+						const isWaiting = isFirst && want === "take_over";
+						isFirst = false;
 						mine.value = you;
+						holder.value = by;
 						terminal.options.disableStdin = !you;
 						if (you) terminal.focus();
-						if (lost) {
-							wanted.value = false;
-							announce("Someone else took the keyboard");
-						}
+						if (you || isWaiting || want === "watch") return;
+						wanted.value = "watch";
+						if (by !== null) announce(holderWords(by), true);
 					},
 					onClose(reason) {
 						mine.value = false;
 						terminal.options.disableStdin = true;
 						closed.value = reason;
-						wanted.value = false;
+						holder.value = null;
+						wanted.value = "watch";
 						retry = setTimeout(() => {
 							turn.value += 1;
 						}, TRY_AGAIN_MS);
@@ -99,7 +107,7 @@ export function TerminalView({
 			stopInput = () => input.dispose();
 			terminal.attachCustomKeyEventHandler((event) => {
 				if (event.ctrlKey && event.key === GIVE_BACK) {
-					wanted.value = false;
+					wanted.value = "watch";
 					terminal.blur();
 					return false;
 				}

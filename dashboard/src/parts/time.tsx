@@ -23,16 +23,19 @@ export function Age({ since }: { since: string | number }) {
 /** `in 24 s`, `at 15:40` or `until 15:40`; while not connected, a clock time. */
 export function Until({ at, before = "in" }: { at: string; before?: "in" | "until" }) {
 	const atMs = Date.parse(at);
-	const text = useComputed(() => {
-		const left = atMs - now.value;
-		const clockWord = before === "until" ? "until" : "at";
-		if (!isLive.value) return `${clockWord} ${renderClock(atMs, true)}`;
-		if (left > COUNTDOWN_MS_MAX || before === "until") {
-			return `${clockWord} ${renderWhen(atMs, now.value, false)}`;
-		}
-		return `${before} ${renderLeft(left)}`;
+	const isCountdown = useComputed(
+		() => isLive.value && before === "in" && atMs - now.value <= COUNTDOWN_MS_MAX,
+	);
+	const word = useComputed(() => (isCountdown.value ? "in" : before === "in" ? "at" : "until"));
+	const time = useComputed(() => {
+		if (isCountdown.value) return renderLeft(atMs - now.value);
+		return isLive.value ? renderWhen(atMs, now.value, false) : renderClock(atMs, true);
 	});
-	return <span class="until">{text}</span>;
+	return (
+		<span>
+			{word} <span class="until">{time}</span>
+		</span>
+	);
 }
 
 /** The time that is left until then: `1 h 12 min`. */

@@ -7,6 +7,7 @@ import { mayAct } from "../access.js";
 import type { Agent } from "../fleet.js";
 import { visible } from "../format.js";
 import { histories } from "../history.js";
+import { askTakeOver, holderWords } from "../keyboard.js";
 import { AgentActions, cardsFor } from "../parts/agent-actions.js";
 import { NeedCard } from "../parts/card.js";
 import { Composer, Messages } from "../parts/composer.js";
@@ -15,7 +16,7 @@ import { Dialog } from "../parts/dialog.js";
 import { SettingsPanel, UsagePanel, useDetail, WhyPanel } from "../parts/facts.js";
 import { LogView } from "../parts/log-view.js";
 import { StateMark } from "../parts/mark.js";
-import { RunCards, useRuns } from "../parts/runs-panel.js";
+import { RunCards } from "../parts/runs-panel.js";
 import { ScreenView, useScreen } from "../parts/screen-view.js";
 import { summarize } from "../parts/strip.js";
 import { Words } from "../parts/text.js";
@@ -146,7 +147,6 @@ function RunsTab({
 	agent: Agent;
 	detail: Parameters<typeof WhyPanel>[0]["detail"];
 }) {
-	const { value } = useRuns(agent);
 	const history = histories.value.byId.get(agent.id);
 	return (
 		<Scroll label="Runs">
@@ -155,34 +155,40 @@ function RunsTab({
 				<DayStrip agent={agent} labels={false} />
 			</div>
 			<WhyPanel agent={agent} detail={detail} />
-			<RunCards runs={value.value?.runs ?? []} />
+			<RunCards agent={agent} />
 		</Scroll>
 	);
 }
 
 function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly string[] }) {
 	const exact = useSignal(false);
-	const wanted = useSignal(false);
+	const wanted = useSignal<"watch" | "type" | "take_over">("watch");
 	const mine = useSignal(false);
 	const socket = useRef<TerminalSocket | null>(null);
 	const { id, run_id: run, process, kind } = agent;
 	const runs = kind === "session" && process === "running";
-	const { screen, ended } = useScreen(id, runs ? run : null);
+	const { screen, holder, ended } = useScreen(id, runs ? run : null);
 	useEffect(() => {
-		if (!wanted.value || !runs) return undefined;
+		const want = wanted.value;
+		if (want === "watch" || !runs) return undefined;
+		let isFirst = true;
 		const over = () => {
 			mine.value = false;
-			wanted.value = false;
+			wanted.value = "watch";
 		};
 		socket.current = openTerminal(
 			id,
-			{ readOnly: false },
+			// Without an emulator, nothing here answers the program.
+			{ want, answers: false },
 			{
 				onSnapshot: () => {},
 				onBytes: () => {},
 				onWriter(you) {
+					// Before it takes over, the client learns who has the keyboard.
+					const isWaiting = isFirst && want === "take_over";
+					isFirst = false;
 					if (you) mine.value = true;
-					else over();
+					else if (!isWaiting) over();
 				},
 				onClose: over,
 			},
@@ -194,6 +200,7 @@ function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly s
 		};
 	}, [id, run, wanted.value, runs]);
 	const cards = cardsFor(agent);
+	const other = mine.value ? null : holder.value;
 	return (
 		<>
 			<section class={mine.value ? "frame mine" : "frame"} aria-label="Screen of the agent">
@@ -203,7 +210,7 @@ function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly s
 					) : (
 						<span>
 							{runs ? (
-								`${ended.value ?? "Live"} · ${exact.value ? "as it is" : "wrapped"}`
+								`${ended.value ?? (other === null ? "Live" : holderWords(other))} · ${exact.value ? "as it is" : "wrapped"}`
 							) : (
 								<Stopped agent={agent} />
 							)}
@@ -228,10 +235,14 @@ function ScreenTab({ agent, lastOutput }: { agent: Agent; lastOutput: readonly s
 							data-take-control
 							disabled={!mayAct.value}
 							onClick={() => {
-								wanted.value = !mine.value;
+								if (other === null) wanted.value = mine.value ? "watch" : "type";
+								else
+									askTakeOver(id, other, () => {
+										wanted.value = "take_over";
+									});
 							}}
 						>
-							{mine.value ? "Give back" : "Take control"}
+							{mine.value ? "Give back" : other === null ? "Take control" : "Take over…"}
 						</button>
 					)}
 				</header>

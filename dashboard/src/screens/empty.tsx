@@ -23,8 +23,8 @@ export function Empty() {
 		<main class="empty" id="main">
 			<h1>No agents yet</h1>
 			<p class="soft">
-				The daemon runs on {daemon.value?.host ?? "this host"} and has nothing to look after. In a
-				terminal, in your project's folder:
+				The daemon runs on {daemon.value?.host ?? "this host"} and has no agents yet. In a terminal,
+				in your project's folder:
 			</p>
 			<ol>
 				{STEPS.map(([what, more, command]) => (

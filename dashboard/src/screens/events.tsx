@@ -1,6 +1,7 @@
 /** The events: a time window and filters on the server, newest at the bottom, followed while it is open. */
 
 import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ReeveEvent } from "../../../src/core/events.js";
 import { explain } from "../act.js";
@@ -17,6 +18,7 @@ import { AgentSelect } from "./tasks.js";
 const PAGE = 100;
 /** The tab never holds a whole history. */
 const EVENTS_MAX = 1_000;
+const SHOW_EVERY_MS = 250;
 
 const WINDOWS = {
 	"15": "Last 15 minutes",
@@ -85,11 +87,22 @@ export function Events() {
 				problem.value = explain(error);
 			},
 		);
-		return onEvent((event) => {
+		let waiting: Shown[] = [];
+		let timer: number | null = null;
+		const stop = onEvent((event) => {
 			if (!isWanted(event, type.value, agent.value)) return;
-			events.value = [...events.value, event].slice(-EVENTS_MAX);
-			toEnd();
+			waiting.push(event);
+			timer ??= setTimeout(() => {
+				timer = null;
+				events.value = [...events.value, ...waiting].slice(-EVENTS_MAX);
+				waiting = [];
+				toEnd();
+			}, SHOW_EVERY_MS);
 		});
+		return () => {
+			stop();
+			if (timer !== null) clearTimeout(timer);
+		};
 	}, [key]);
 	return (
 		<main id="main" class="sheet events">
@@ -192,24 +205,33 @@ function EventTable({ events }: { events: readonly Shown[] }) {
 					<th scope="col">Details</th>
 				</tr>
 			</thead>
-			<tbody>
-				{events.map((event) => (
-					<tr key={event.seq}>
-						<td class="faint">
-							<When at={event.at} />
-						</td>
-						<td>
-							<Subject event={event} />
-						</td>
-						<td>{event.type.replace(/^\w+\./, "").replaceAll("_", " ")}</td>
-						<td class="soft full">
-							<Words>{detailsOf(event)}</Words>
-						</td>
-					</tr>
-				))}
-			</tbody>
+			<tbody>{events.map(rowOf)}</tbody>
 		</table>
 	);
+}
+
+/** An event never changes, and Preact skips an element that it has drawn before. */
+const rows = new WeakMap<Shown, JSX.Element>();
+
+function rowOf(event: Shown): JSX.Element {
+	const known = rows.get(event);
+	if (known !== undefined) return known;
+	const row = (
+		<tr key={event.seq}>
+			<td class="faint">
+				<When at={event.at} />
+			</td>
+			<td>
+				<Subject event={event} />
+			</td>
+			<td>{event.type.replace(/^\w+\./, "").replaceAll("_", " ")}</td>
+			<td class="soft full">
+				<Words>{detailsOf(event)}</Words>
+			</td>
+		</tr>
+	);
+	rows.set(event, row);
+	return row;
 }
 
 function Subject({ event }: { event: Shown }) {

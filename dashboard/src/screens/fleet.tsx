@@ -90,7 +90,7 @@ function Finished() {
 	return (
 		<section id="finished" class="finished">
 			<header>
-				<h2>{found.length} finished, not looked at</h2>
+				<h2>{found.length} finished, not seen yet</h2>
 				<Button look="link" do={() => markSeen(ids)} failed="Not marked">
 					{found.length === 1
 						? "Mark as seen"

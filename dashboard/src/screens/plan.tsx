@@ -79,7 +79,7 @@ function Title({ plan }: { plan: PlanDetailJson }) {
 					do={() =>
 						ask({
 							title: `Cancel the plan ${name}?`,
-							text: "Running tasks are ended with everything they started. Finished ones keep their results.",
+							text: "Running tasks are killed with all processes that they started. Finished ones keep their results.",
 							safe: "Keep running",
 							verb: "Cancel the plan",
 							failed: "Not cancelled",

@@ -481,7 +481,9 @@ function Circuits() {
 		<section>
 			<div class="title-line">
 				<h2 class="big">Circuits</h2>
-				<span class="soft">After failures in a row, calls fail at once until a try succeeds.</span>
+				<span class="soft">
+					After several failures in a row, calls fail at once until a test call succeeds.
+				</span>
 			</div>
 			<table class="cards-table">
 				<thead>

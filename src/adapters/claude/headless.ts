@@ -74,7 +74,7 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 	const result = events.findLast((event) => event["type"] === "result") as Result | undefined;
 	// It prints nothing else if its own flags or settings are wrong.
 	if (result === undefined) {
-		return ofWords(lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout)));
+		return endFromMessage(lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout)));
 	}
 	if (!result.is_error) return answered(result, spentOf(events));
 	const message = result.result ?? result.errors?.join("; ") ?? result.subtype;
@@ -87,10 +87,10 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 		return failed("usage_limit", message, untilMs);
 	}
 	const status = result.api_error_status ?? null;
-	return status === null ? ofWords(message) : failed(troubleOf(message, status), message);
+	return status === null ? endFromMessage(message) : failed(troubleOf(message, status), message);
 }
 
-function ofWords(message: string): HeadlessEnd {
+function endFromMessage(message: string): HeadlessEnd {
 	if (message.includes("No conversation found")) return failed("conversation_gone", message);
 	if (/Connection to the API|ECONN|timed out/i.test(message)) return failed("connection", message);
 	if (/\/login|API key|not logged in/i.test(message)) return failed("auth", message);
@@ -122,7 +122,7 @@ function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
 	const models = results.flatMap((each) => Object.values(each.model_usage_since_last_result ?? {}));
 	const { usage, total_cost_usd: cost } = results.at(-1) as Result;
 	if (models.length === 0) {
-		return { usage: usage === undefined ? null : toldBy([usage]), cost_usd: cost ?? null };
+		return { usage: usage === undefined ? null : reportedBy([usage]), cost_usd: cost ?? null };
 	}
 	const usages = models.map((model) => ({
 		input_tokens: model.inputTokens,
@@ -131,7 +131,7 @@ function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
 		cache_creation_input_tokens: model.cacheCreationInputTokens,
 	}));
 	const cost_usd = models.reduce((sum, { costUSD }) => sum + costUSD, 0);
-	return { usage: toldBy(usages), cost_usd };
+	return { usage: reportedBy(usages), cost_usd };
 }
 
 /** The usage of a call that was stopped before its result. Messages are repeated as they grow. */
@@ -140,10 +140,10 @@ function usageOfMessages(events: readonly Readonly<Record<string, unknown>>[]) {
 		type === "assistant" ? [message as { readonly id: string; readonly usage: ApiUsage }] : [],
 	);
 	if (messages.length === 0) return null;
-	return toldBy([...new Map(messages.map(({ id, usage }) => [id, usage])).values()]);
+	return reportedBy([...new Map(messages.map(({ id, usage }) => [id, usage])).values()]);
 }
 
-function toldBy(usages: readonly ApiUsage[]): HeadlessUsage {
+function reportedBy(usages: readonly ApiUsage[]): HeadlessUsage {
 	const sum = (of: (usage: ApiUsage) => number | undefined) =>
 		usages.reduce((total, usage) => total + (of(usage) ?? 0), 0);
 	const cached = sum((usage) => usage.cache_read_input_tokens);

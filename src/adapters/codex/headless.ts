@@ -4,7 +4,7 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
-	NOTHING_TOLD,
+	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
@@ -55,27 +55,27 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 	const events = parseEvents(stdout) as readonly CodexEvent[];
 	const last = events.findLast(({ type }) => type === "turn.completed" || type === "turn.failed");
 	if (last?.type === "turn.completed") {
-		const said = events.findLast(({ item }) => item?.type === "agent_message")?.item;
-		const [text, conversation] = [said?.text ?? "", conversationOf(events)];
+		const lastItem = events.findLast(({ item }) => item?.type === "agent_message")?.item;
+		const [text, conversation] = [lastItem?.text ?? "", conversationOf(events)];
 		return {
 			type: "answered",
 			answer: { text, conversation, ...spentOf(events), denied_tools: [] },
 		};
 	}
-	return ofWords(last?.error?.message ?? lastLine(stderr), atMs);
+	return endFromMessage(last?.error?.message ?? lastLine(stderr), atMs);
 }
 
 const conversationOf = (events: readonly CodexEvent[]) =>
 	events.find(({ thread_id }) => thread_id !== undefined)?.thread_id ?? null;
 
 function spentOf(events: readonly CodexEvent[]): Spent {
-	const told = events.findLast(({ usage }) => usage !== undefined)?.usage;
-	if (told === undefined) return NOTHING_TOLD;
-	const { input_tokens, output_tokens, cached_input_tokens = 0 } = told;
+	const reported = events.findLast(({ usage }) => usage !== undefined)?.usage;
+	if (reported === undefined) return NOTHING_REPORTED;
+	const { input_tokens, output_tokens, cached_input_tokens = 0 } = reported;
 	return { usage: { input_tokens, output_tokens, cached_input_tokens }, cost_usd: null };
 }
 
-function ofWords(message: string, atMs: number): HeadlessEnd {
+function endFromMessage(message: string, atMs: number): HeadlessEnd {
 	// The only text for an account without credit.
 	if (message.startsWith("Quota exceeded.")) return failed("billing", message);
 	if (/usage limit/i.test(message)) {

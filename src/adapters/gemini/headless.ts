@@ -4,7 +4,7 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
-	NOTHING_TOLD,
+	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
@@ -87,18 +87,18 @@ function read(ended: EndedCall): HeadlessEnd {
 
 /** From its text, otherwise from its exit code, which is ambiguous. */
 function statusOf(message: string, code: number | null): number | null {
-	const told = /"code":(\d{3})/.exec(message)?.[1];
-	if (told !== undefined) return Number(told);
+	const reported = /"code":(\d{3})/.exec(message)?.[1];
+	if (reported !== undefined) return Number(reported);
 	if (code === null || Object.hasOwn(CODES, code)) return null;
 	return STATUSES.get(code) ?? null;
 }
 
 function answered(events: readonly GeminiEvent[]): HeadlessEnd {
-	const said = events.filter(({ type, role }) => type === "message" && role === "assistant");
+	const replies = events.filter(({ type, role }) => type === "message" && role === "assistant");
 	return {
 		type: "answered",
 		answer: {
-			text: said.map(({ content }) => content ?? "").join(""),
+			text: replies.map(({ content }) => content ?? "").join(""),
 			conversation: events.find(({ type }) => type === "init")?.session_id ?? null,
 			...spentOf(events),
 			denied_tools: [],
@@ -108,7 +108,7 @@ function answered(events: readonly GeminiEvent[]): HeadlessEnd {
 
 function spentOf(events: readonly GeminiEvent[]): Spent {
 	const stats = events.findLast(({ type }) => type === "result")?.stats;
-	if (stats === undefined) return NOTHING_TOLD;
+	if (stats === undefined) return NOTHING_REPORTED;
 	const { input_tokens = 0, output_tokens = 0, cached = 0 } = stats;
 	return { usage: { input_tokens, output_tokens, cached_input_tokens: cached }, cost_usd: null };
 }

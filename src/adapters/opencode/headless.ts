@@ -4,7 +4,7 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
-	NOTHING_TOLD,
+	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
@@ -83,11 +83,11 @@ function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): Head
 }
 
 function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
-	const said = events.filter(({ type }) => type === "text");
+	const texts = events.filter(({ type }) => type === "text");
 	return {
 		type: "answered",
 		answer: {
-			text: said.map(({ part }) => part?.text ?? "").join("\n"),
+			text: texts.map(({ part }) => part?.text ?? "").join("\n"),
 			conversation: events.find(({ type }) => type === "step_finish")?.sessionID ?? null,
 			...spentOf(events),
 			denied_tools: [],
@@ -97,7 +97,7 @@ function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
 
 function spentOf(events: readonly OpencodeEvent[]): Spent {
 	const steps = events.filter(({ type }) => type === "step_finish");
-	if (steps.length === 0) return NOTHING_TOLD;
+	if (steps.length === 0) return NOTHING_REPORTED;
 	const sum = (of: (step: OpencodeEvent) => number | undefined) =>
 		steps.reduce((total, step) => total + (of(step) ?? 0), 0);
 	return {

@@ -215,7 +215,8 @@ const LISTENERS = {
 	},
 	"session.idle": ({ sessionID }) => {
 		tools.clear();
-		report("idle", { sessionID, ...turn });
+		// Each failure: they show how often turns have failed in a row.
+		report("idle", { sessionID, ...turn }, turn.error ? "each" : "last");
 	},
 	"permission.asked": ({ sessionID, id, permission, patterns }) =>
 		report("permission.asked", { sessionID, id, permission, patterns }),

@@ -4,7 +4,7 @@ import {
 	failed,
 	type HeadlessEnd,
 	lastLine,
-	NOTHING_TOLD,
+	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
@@ -55,9 +55,9 @@ function read({ stdout, stderr }: EndedCall): HeadlessEnd {
 	const events = parseEvents(stdout) as readonly PiEvent[];
 	const last = answersIn(events).at(-1);
 	const isOver = events.some(({ type }) => type === "agent_end");
-	if (last === undefined || !isOver) return ofWords(lastLine(stderr) || lastLine(stdout));
+	if (last === undefined || !isOver) return endFromMessage(lastLine(stderr) || lastLine(stdout));
 	if (last.stopReason === "error" || last.stopReason === "aborted") {
-		return ofWords(last.errorMessage ?? last.stopReason);
+		return endFromMessage(last.errorMessage ?? last.stopReason);
 	}
 	const texts = last.content?.filter(({ type }) => type === "text") ?? [];
 	return {
@@ -78,7 +78,7 @@ const answersIn = (events: readonly PiEvent[]) =>
 
 function spentOf(events: readonly PiEvent[]): Spent {
 	const answers = answersIn(events);
-	if (answers.length === 0) return NOTHING_TOLD;
+	if (answers.length === 0) return NOTHING_REPORTED;
 	const sum = (of: (message: Message) => number | undefined) =>
 		answers.reduce((total, message) => total + (of(message) ?? 0), 0);
 	return {
@@ -91,7 +91,7 @@ function spentOf(events: readonly PiEvent[]): Spent {
 	};
 }
 
-function ofWords(message: string): HeadlessEnd {
+function endFromMessage(message: string): HeadlessEnd {
 	const status = Number(/^(\d{3}) /.exec(message)?.[1]);
 	if (/usage limit/i.test(message)) return failed("usage_limit", message);
 	if (Number.isInteger(status)) return failed(troubleOf(message, status), message);

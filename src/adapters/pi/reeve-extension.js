@@ -95,7 +95,8 @@ export default function reeve(pi) {
 		const answer = texts.join("\n").slice(0, ANSWER_LENGTH_MAX);
 		const end = { stopReason, errorMessage, isEmpty, isRefused, empty: EMPTY, answer };
 		if (stopReason === "error") {
-			failing = setTimeout(() => report("agent_end", end), RETRY_SHOWN_MS);
+			// Each one: they show how often turns have failed in a row, and that a retry succeeded after a limit.
+			failing = setTimeout(() => report("agent_end", end, "each"), RETRY_SHOWN_MS);
 		} else report("agent_end", end);
 	});
 	pi.on("tool_execution_start", ({ toolCallId }) => {

@@ -13,7 +13,7 @@ import { existsSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { renderPropertyList } from "../../core/property-list.js";
+import { renderPropertyList } from "../../home/property-list.js";
 import { replaceFileSync } from "../../home/replace-file.js";
 import { readBootId } from "../../host/process-identity.js";
 import { makePrivateFolder } from "../../host/socket-path.js";
@@ -79,7 +79,7 @@ class JobBackend implements Backend {
 	readonly #kept = new Map<string, Kept>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
 	/** Exits that arrived before a listener was registered. */
-	#unheard: RunExit[] = [];
+	#unreported: RunExit[] = [];
 
 	constructor(options: LaunchdBackendOptions) {
 		this.#options = options;
@@ -124,8 +124,8 @@ class JobBackend implements Backend {
 
 	onExit(listener: (exit: RunExit) => void): void {
 		this.#listeners.push(listener);
-		const late = this.#unheard;
-		this.#unheard = [];
+		const late = this.#unreported;
+		this.#unreported = [];
 		for (const exit of late) listener(exit);
 	}
 
@@ -267,7 +267,7 @@ class JobBackend implements Backend {
 	}
 
 	#report(exit: RunExit): void {
-		if (this.#listeners.length === 0) this.#unheard.push(exit);
+		if (this.#listeners.length === 0) this.#unreported.push(exit);
 		for (const listener of this.#listeners) listener(exit);
 	}
 }

@@ -9,6 +9,7 @@ export interface HandleFacts {
 	readonly runId: string;
 	readonly process: ProcessIdentity;
 	readonly startedAtMs: number;
+	readonly outputFrom: number;
 	/** The name of the agent's directory. */
 	readonly agent: string;
 	readonly groups: readonly string[];
@@ -16,9 +17,10 @@ export interface HandleFacts {
 }
 
 export function createHandle(facts: HandleFacts): RunHandle {
-	const { backend, runId, process, startedAtMs, agent, groups, missingLimits } = facts;
+	const { backend, runId, process, startedAtMs, outputFrom } = facts;
+	const { agent, groups, missingLimits } = facts;
 	return {
-		...{ backend, runId, process, startedAtMs },
+		...{ backend, runId, process, startedAtMs, outputFrom },
 		data: {
 			agent,
 			...(groups.length > 0 ? { groups: groups.join(":") } : {}),

@@ -79,13 +79,14 @@ export class KeptRuns {
 		missingLimits: readonly string[] = [],
 	): RunHandle {
 		const facts = found.state === "held" ? found.shim.status : found.record;
-		const { agentPid, agentStart, startedAtMs, shimPid } = facts;
+		const { agentPid, agentStart, startedAtMs, firstOffset, shimPid } = facts;
 		const groups = known ?? this.#world.findGroups(runId, shimPid);
 		return createHandle({
 			...{
 				backend: this.#world.backend,
 				runId,
 				startedAtMs,
+				outputFrom: firstOffset,
 				agent: found.agent,
 				groups,
 				missingLimits,

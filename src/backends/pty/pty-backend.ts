@@ -8,9 +8,9 @@
  * the shim itself was killed, they go to processes by identity.
  */
 
+import { rmdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Argv, Groups } from "../../host/cgroup.js";
-import { removeGroup } from "../../host/cgroup-folders.js";
 import { isAlive, readBootId } from "../../host/process-identity.js";
 import { signalVerified } from "../../host/process-tree.js";
 import { RunTrees } from "../../host/run-trees.js";
@@ -140,7 +140,7 @@ class ShimBackend implements Backend {
 	readonly #starting = new Map<string, Promise<StartResult>>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
 	/** Exits that arrived before a listener was registered. */
-	#unheard: RunExit[] = [];
+	#unreported: RunExit[] = [];
 	#isClosed = false;
 
 	constructor(options: PtyBackendOptions) {
@@ -206,8 +206,8 @@ class ShimBackend implements Backend {
 
 	onExit(listener: (exit: RunExit) => void): void {
 		this.#listeners.push(listener);
-		const late = this.#unheard;
-		this.#unheard = [];
+		const late = this.#unreported;
+		this.#unreported = [];
 		for (const exit of late) listener(exit);
 	}
 
@@ -299,7 +299,7 @@ class ShimBackend implements Backend {
 		this.#left.remove(runId);
 		if (isRunId(runId)) this.#earlier.forget(runId);
 		const run = this.#runs.forget(runId);
-		if (run !== undefined) this.#removeGroups(groupsOf(run.handle));
+		if (run !== undefined) await this.#removeGroups(groupsOf(run.handle));
 	}
 
 	async close(): Promise<void> {
@@ -444,15 +444,16 @@ class ShimBackend implements Backend {
 		return this.#starterGroups.find(runId, shimPid);
 	}
 
-	#removeGroups(paths: readonly string[]): void {
+	/** Off the daemon's own thread: the kernel may need long for it, and the next run need not wait. */
+	async #removeGroups(paths: readonly string[]): Promise<void> {
 		if (this.#ownGroups !== null) this.#ownGroups.remove(paths);
 		// Also where this client has never needed the starter.
-		else for (const path of paths) removeGroup(path);
+		else for (const path of paths) await rmdir(path).catch(() => {});
 	}
 
 	#report(exit: RunExit): void {
 		if (this.#isClosed) return;
-		if (this.#listeners.length === 0) this.#unheard.push(exit);
+		if (this.#listeners.length === 0) this.#unreported.push(exit);
 		for (const listener of this.#listeners) listener(exit);
 	}
 }

@@ -13,6 +13,8 @@ export interface RunRecord {
 	readonly agentPid: number;
 	readonly agentStart: string;
 	readonly startedAtMs: number;
+	/** Absolute offset in the log where the output of this run begins. */
+	readonly firstOffset: number;
 	readonly terminal: boolean;
 	/** Null until the agent's own process has exited. */
 	readonly exit: ShimExit | null;
@@ -59,6 +61,7 @@ function parseRecord(text: string): RunRecord {
 		agentPid: number("agent"),
 		agentStart: string("agent_start"),
 		startedAtMs: number("started_at"),
+		firstOffset: number("first_offset"),
 		terminal: raw["terminal"] === true,
 		exit:
 			typeof status === "number" && state === "ended"

@@ -16,6 +16,7 @@ import {
 	readStatus,
 	type ShimStatus,
 	SIGNAL,
+	STATUS,
 	TO_WORKERS,
 	TREE,
 } from "./shim-messages.js";
@@ -30,13 +31,24 @@ const NOTHING = Buffer.alloc(0);
 const INPUT_BYTES_MAX = 32 * 1024;
 /** A stopped shim, or an overloaded host, must not delay process listings. */
 const TREE_MS_MAX = 5_000;
+const STATUS_MS_MAX = 10_000;
 
-/** Rejects with the system's error if no process listens there. */
+/**
+ * Rejects with the system's error if no process listens there.
+ *
+ * The shim greets before it has read our greeting, and reports exits and queries only to connections whose greeting it
+ * has read. What happens in between is only in a status that was requested afterwards.
+ */
 export async function openShim(path: string): Promise<ShimConnection> {
 	const peer = { name: "shim", path, payloadMax: SHIM_PAYLOAD_MAX, answers: ANSWERS };
 	const connection = await openConnection(peer);
 	try {
-		return { connection, status: readStatus(connection.hello) };
+		const answer = await connection.ask(STATUS, NOTHING, STATUS_MS_MAX).catch((error: unknown) => {
+			// A shim that has just exited: its record shows the rest.
+			if (connection.isClosed) return null;
+			throw error;
+		});
+		return { connection, status: readStatus(answer?.payload ?? connection.hello) };
 	} catch (error) {
 		connection.close();
 		throw error;

@@ -47,6 +47,8 @@ export interface ShimStatus {
 	readonly terminal: boolean;
 	readonly size: TerminalSize;
 	readonly startedAtMs: number;
+	/** Absolute offset in the log where the output of this run begins. */
+	readonly firstOffset: number;
 	/** The offset of the oldest unanswered query. */
 	readonly queryOffset: number | null;
 	/** Of an agent that has exited while processes of its tree are left. */
@@ -65,12 +67,12 @@ export function readStatus(payload: PayloadReader): ShimStatus {
 	payload.u8();
 	const startedAtMs = payload.u64();
 	payload.u64();
-	payload.u64();
+	const firstOffset = payload.u64();
 	const queryOffset = payload.u64OrNone();
 	const exit = state === EXITED_WITH_PROCESSES_LEFT ? readExit(payload) : null;
 	return {
 		...{ runId, shimPid, shimStart, agentPid, agentStart },
-		...{ terminal, size, startedAtMs, queryOffset, exit },
+		...{ terminal, size, startedAtMs, firstOffset, queryOffset, exit },
 	};
 }
 

@@ -1,6 +1,6 @@
 /**
  * Connects to the starter of a directory, and starts one if there is none: in its own session and with
- * its own environment, so that nothing of this process is passed on (A5).
+ * its own environment, so that no variable of this process is passed on (A5).
  */
 
 import { spawn } from "node:child_process";
@@ -76,7 +76,7 @@ interface StartedProcess {
 	readonly left: boolean;
 }
 
-/** Nothing of the environment of this process: agents get theirs with each request. */
+/** Without the environment of this process: agents get theirs with each request. */
 export const starterEnvironment = (more: Readonly<Record<string, string>>) => ({
 	PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
 	...more,

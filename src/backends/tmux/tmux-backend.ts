@@ -58,7 +58,7 @@ interface Shown {
 }
 
 const LOOK_MS = 2_000;
-/** A session that lasts this long was not opened in vain. */
+/** A session that lasts this long resets the delay before the next one. */
 const LASTED_MS = 60_000;
 const PAUSE_MS_MAX = 5 * 60_000;
 const SIZE: TerminalSize = { columns: 200, rows: 50 };
@@ -166,6 +166,10 @@ class SessionBackend implements Backend {
 		return { write: connection.write, resize, close: connection.close };
 	}
 
+	viewers(handle: RunHandle) {
+		return this.#server.viewers(sessionOf(handle.runId));
+	}
+
 	async forget(runId: string): Promise<void> {
 		this.#shown.delete(runId);
 		await this.#inner.forget(runId);
@@ -202,7 +206,7 @@ class SessionBackend implements Backend {
 		try {
 			open = await this.#server.sessions();
 		} catch {
-			// tmux does not answer now; the next look asks again.
+			// tmux does not answer now; the next check asks again.
 			return;
 		}
 		for (const [runId, shown] of runs) {
@@ -224,7 +228,7 @@ class SessionBackend implements Backend {
 			try {
 				await this.#openNow(runId, shown);
 			} catch {
-				// The next look tries again, later each time.
+				// The next check tries again, later each time.
 			} finally {
 				shown.openedAtMs = performance.now();
 				shown.isOpening = false;

@@ -89,6 +89,16 @@ export class TmuxServer {
 		}
 	}
 
+	/** How many clients show a session, and when one last attached. */
+	async viewers(
+		name: string,
+	): Promise<{ readonly count: number; readonly lastAtMs: number | null }> {
+		const format = "#{session_attached} #{session_last_attached}";
+		const shown = await this.#run(["display-message", "-p", "-t", `=${name}:`, format]);
+		const [count = "", lastS = ""] = shown.trim().split(" ");
+		return { count: Number(count), lastAtMs: lastS === "" ? null : Number(lastS) * 1_000 };
+	}
+
 	async resize(name: string, { columns, rows }: TerminalSize): Promise<void> {
 		const size = ["-x", String(columns), "-y", String(rows)];
 		await this.#run(["resize-window", "-t", `=${name}:`, ...size]);
@@ -122,7 +132,7 @@ const literal = (text: string) => text.replace(/;$/, "\\;");
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/opt/homebrew/bin";
 
-/** Nothing of this process's environment but PATH reaches the server, or secrets would (A5). */
+/** The server gets only PATH from this process's environment, so that it gets no secrets (A5). */
 const serverEnvironment = () => ({
 	PATH: process.env["PATH"] ?? SYSTEM_PATH,
 	TERM: "xterm-256color",

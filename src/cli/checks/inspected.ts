@@ -33,7 +33,7 @@ export async function checkDatabase({ inspection, home }: CheckContext): Promise
 	return ok(`${home.database} opens (${size}: too large for a full check here; run \`${look}\`)`);
 }
 
-const TOLD_MAX = 5;
+const SHOWN_MAX = 5;
 
 export async function checkStrays({ inspection }: CheckContext): Promise<Finding> {
 	const { strays } = await inspection;
@@ -61,8 +61,8 @@ const pidsOf = (strays: readonly Stray[], between: string) =>
 	strays.map(({ pid }) => pid).join(between);
 
 function some(words: readonly (string | null)[]): string {
-	const more = words.length > TOLD_MAX ? ` and ${words.length - TOLD_MAX} more` : "";
-	return `${words.slice(0, TOLD_MAX).join(", ")}${more}`;
+	const more = words.length > SHOWN_MAX ? ` and ${words.length - SHOWN_MAX} more` : "";
+	return `${words.slice(0, SHOWN_MAX).join(", ")}${more}`;
 }
 
 function renderStray({ what, pid, runId, of }: Stray): string {

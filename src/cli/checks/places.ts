@@ -35,7 +35,7 @@ const renderMode = (mode: number) => (mode & 0o777).toString(8).padStart(3, "0")
 export async function checkFiles({ home }: CheckContext): Promise<Finding> {
 	const files = [home.database, home.vault, home.tokens, home.token, home.settings, home.daemonLog];
 	const all = [...files, `${home.database}-wal`, home.logs, home.runtime, home.crashes];
-	const open = (await Promise.all(all.map(judgeFile))).filter((each) => each !== null);
+	const open = (await Promise.all(all.map(checkFile))).filter((each) => each !== null);
 	const wrong = open.length > 0 ? open : await findDamaged(home);
 	if (wrong.length > 0) {
 		const fixes = [...new Set(wrong.map(({ fix }) => fix))];
@@ -84,7 +84,7 @@ interface Wrong {
 	readonly fix: string;
 }
 
-async function judgeFile(path: string): Promise<Wrong | null> {
+async function checkFile(path: string): Promise<Wrong | null> {
 	const found = await lstat(path).catch(() => null);
 	if (found === null) return null;
 	if (found.isSymbolicLink()) {
@@ -144,11 +144,11 @@ function isListening(path: string): Promise<boolean> {
 
 export async function checkDisk({ home: { dir } }: CheckContext): Promise<Finding> {
 	const { bavail, bsize, ffree, files } = await statfs(await nearestExisting(dir));
-	return judgeRoom({ freeBytes: bavail * bsize, freeFiles: files === 0 ? null : ffree });
+	return checkRoom({ freeBytes: bavail * bsize, freeFiles: files === 0 ? null : ffree });
 }
 
 /** `freeFiles` is null on filesystems that do not report them. */
-export function judgeRoom(room: {
+export function checkRoom(room: {
 	readonly freeBytes: number;
 	readonly freeFiles: number | null;
 }): Finding {

@@ -26,10 +26,10 @@ export async function checkTmux({ env }: CheckContext): Promise<Finding> {
 	if (problem === "missing")
 		return warn("tmux is not installed: sessions use the pty backend", install);
 	if (code !== 0) return warn("tmux is installed but does not run", "try `tmux -V`");
-	return judgeTmux(stdout.trim());
+	return checkTmuxVersion(stdout.trim());
 }
 
-export function judgeTmux(version: string): Finding {
+export function checkTmuxVersion(version: string): Finding {
 	// `tmux next-3.6` and `tmux master` are newer than any release.
 	const number = /(\d+\.\d+)/.exec(version)?.[1];
 	if (number === undefined) return ok(version);

@@ -15,7 +15,7 @@ export async function checkService(
 		return ok("not supported on this system");
 	for (const scope of ["user", "system"] as const) {
 		const manager = createManager(scope, env, host);
-		if ((await manager.readHome()) === home.dir) return judgeInstalled(manager, scope, host);
+		if ((await manager.readHome()) === home.dir) return checkInstalled(manager, scope, host);
 	}
 	const manager = createManager("user", env, host);
 	try {
@@ -27,7 +27,7 @@ export async function checkService(
 	}
 }
 
-async function judgeInstalled(
+async function checkInstalled(
 	manager: ServiceManager,
 	scope: ServiceScope,
 	host: ReturnType<typeof thisHost>,
@@ -50,9 +50,9 @@ async function judgeInstalled(
 			return warn(`${detail}, but it runs ${program} and this is ${host.program}`, again);
 		}
 		const advice = await manager.advice();
-		return advice.length === 0
-			? ok(detail)
-			: warn(`${detail}; ${advice.join("; ")}`, "loginctl enable-linger");
+		const [first] = advice;
+		if (first === undefined) return ok(detail);
+		return warn([detail, ...advice.map(({ text }) => text)].join("; "), first.fix);
 	} catch (error) {
 		if (!(error instanceof ReeveError)) throw error;
 		return warn(`installed, but ${error.message}`, error.hint);

@@ -24,6 +24,7 @@ import {
 } from "../raw-terminal.js";
 import { resolveAgent } from "../resolve.js";
 import { START_WORDS } from "../start-report.js";
+import { renderClock } from "../top/words.js";
 
 /** The limit of one message; a paste may be longer. */
 const INPUT_BYTES_MAX = 16_384;
@@ -31,6 +32,8 @@ const LEAVE_MS_MAX = 1_000;
 
 export interface AttachOptions {
 	readonly ro?: boolean;
+	/** Types without asking, even if another client has the keyboard. */
+	readonly takeOver?: boolean;
 	readonly detachKeys: string;
 	readonly json?: boolean;
 }
@@ -40,9 +43,12 @@ const NEEDS_TERMINAL = {
 	instead: "Without one, use `reeve logs -f` to read its output and `reeve send` to send messages.",
 };
 
+/** How to begin: `type` uses the keyboard if it is free, `take_over` also if another client has it. */
+type Start = "watch" | "type" | "take_over";
+
 interface Conversation {
 	readonly keys: DetachKeys;
-	readonly readOnly: boolean;
+	readonly start: Start;
 	readonly greeting: string;
 }
 
@@ -80,22 +86,43 @@ async function attachOnce(
 	options: AttachOptions,
 	output: Output,
 ): Promise<{ readonly ending: Ending; readonly attached: Promise<string | null> }> {
-	const readOnly = options.ro === true;
+	const start = await chooseStart(client, agent, options, output);
+	const readOnly = start === "watch";
 	const size = sizeOf(streams.stdout);
 	const socket = await client.terminal(agent, { ...size, readOnly });
 	const attached = client.call("GET /api/v1/agents/:id", { place: agent }).then(
 		({ run_id }) => run_id,
 		() => null,
 	);
-	const greeting = `attached to ${agent}${readOnly ? ", read only" : ""}; ${keys.name} detaches`;
+	const mode = readOnly ? ", read only" : "";
+	const greeting = `attached to ${agent}${mode}; ${keys.name} detaches`;
 	const terminal = enterRawTerminal(streams, () => output.say(greeting));
 	try {
-		const ending = await converse(socket, terminal, streams, { keys, readOnly, greeting });
+		const ending = await converse(socket, terminal, streams, { keys, start, greeting });
 		return { ending, attached };
 	} finally {
 		terminal.restore();
 		await leave(socket);
 	}
+}
+
+/** Asks before it takes the keyboard from another client. */
+async function chooseStart(
+	client: Client,
+	id: string,
+	{ ro, takeOver, json }: AttachOptions,
+	output: Output,
+): Promise<Start> {
+	if (ro) return "watch";
+	if (takeOver) return "take_over";
+	const { keyboard } = await client.call("GET /api/v1/agents/:id", { place: id });
+	if (keyboard === null || json) return "type";
+	const since = renderClock(Date.parse(keyboard.since), Date.now());
+	output.say(`${id}: ${plainLine(keyboard.label)} has the keyboard since ${since}.`);
+	const isTaken = await askLine("Take it over? [y/N, Enter to watch] ", (line) =>
+		line === "" ? null : /^y(es)?$/.test(line) ? true : /^no?$/.test(line) ? false : undefined,
+	);
+	return isTaken === true ? "take_over" : "watch";
 }
 
 /** Flushes first: the last keys before the detach keys are still in flight. */
@@ -131,15 +158,16 @@ async function converse(
 	socket: TerminalSocket,
 	terminal: RawTerminal,
 	{ stdin, stdout }: TerminalStreams,
-	{ keys, readOnly, greeting }: Conversation,
+	{ keys, start, greeting }: Conversation,
 ): Promise<Ending> {
+	const readOnly = start === "watch";
 	const matcher = createDetachMatcher(keys);
 	const write = (bytes: Buffer) => writeSlowly(socket, stdout, bytes);
 	const screen = createAttachedScreen(write, terminal, { greeting, readOnly });
-	const tell = (message: TerminalMessage) => {
+	const sendMessage = (message: TerminalMessage) => {
 		if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
 	};
-	const onResize = () => tell({ type: "resize", ...terminal.size() });
+	const onResize = () => sendMessage({ type: "resize", ...terminal.size() });
 	let onInput = (_: Buffer) => {};
 	try {
 		return await new Promise<Ending>((resolve) => {
@@ -163,7 +191,7 @@ async function converse(
 			stdin.once("end", () => resolve({ type: "detached" }));
 			if (!readOnly) stdout.on("resize", onResize);
 			socket.resume();
-			if (!readOnly) tell({ type: "take_over" });
+			if (start === "take_over") sendMessage({ type: "take_over" });
 		});
 	} finally {
 		screen.end();
@@ -270,19 +298,31 @@ function hintOf({ id, policy, desired, process }: AgentJson): string | null {
 }
 
 /** Null if the user leaves the question open with Enter, Ctrl-C or Ctrl-D. */
-async function askOperator(): Promise<Answer | null> {
+function askOperator(): Promise<Answer | null> {
+	const question =
+		"Start a fresh conversation, continue, or stop? [fresh/continue/stop, Enter to decide later] ";
+	return askLine(question, (line) =>
+		line === "" ? null : ANSWERS.find((answer) => answer.startsWith(line)),
+	);
+}
+
+/**
+ * Asks until `parse` understands the answer. It gets an empty line for Enter; null is for a user who leaves with
+ * Ctrl-C or Ctrl-D.
+ */
+async function askLine<T>(
+	question: string,
+	parse: (line: string) => T | null | undefined,
+): Promise<T | null> {
 	const lines = createInterface({ input: process.stdin, output: process.stderr });
 	const closed = new Promise<null>((resolve) => lines.once("close", () => resolve(null)));
 	lines.once("SIGINT", () => lines.close());
-	const question =
-		"Start a fresh conversation, continue, or stop? [fresh/continue/stop, Enter to decide later] ";
 	try {
 		for (;;) {
 			const line = await Promise.race([lines.question(question).catch(() => null), closed]);
-			const given = line?.trim().toLowerCase() ?? "";
-			if (given === "") return null;
-			const fits = ANSWERS.find((answer) => answer.startsWith(given));
-			if (fits !== undefined) return fits;
+			if (line === null) return null;
+			const answer = parse(line.trim().toLowerCase());
+			if (answer !== undefined) return answer;
 		}
 	} finally {
 		lines.close();

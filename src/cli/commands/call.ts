@@ -12,7 +12,7 @@ import { checkKey, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
-import { LOOK_MS, sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
+import { LOOK_MS, printOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
 export interface CallCommandOptions {
 	readonly payload?: string;
@@ -56,7 +56,7 @@ export async function runCall(
 			query: { wait: `${LOOK_MS}ms` },
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
-	const ended = await sayOnInterrupt(
+	const ended = await printOnInterrupt(
 		() => output.say(`\nthe task continues: \`reeve tasks show ${place}\``),
 		waitForEnd(
 			look,
@@ -65,7 +65,7 @@ export async function runCall(
 			`reeve tasks show ${place}`,
 		),
 	);
-	return tellEnd(ended, options, output);
+	return printEnd(ended, options, output);
 }
 
 async function readSubmission(options: CallCommandOptions) {
@@ -98,7 +98,7 @@ function hintFor({ task_id: id, agent, attempts, error }: TaskDetailJson): strin
 	return `\`reeve explain ${agent}\` shows the cause, \`reeve dead-letters replay ${id}\` runs it again`;
 }
 
-function tellEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Output): number {
+function printEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Output): number {
 	if (json) output.json(task);
 	if (task.status === "succeeded") {
 		if (!json) output.result(safeJson(task.result ?? null, 2));

@@ -19,7 +19,7 @@ test.each([
 	["down ", true],
 	["stop p:a ", true],
 	["logs -n 5 ", true],
-	["logs p:a ", false],
+	["logs p:a ", true],
 	["logs -n ", false],
 	["up -f ", false],
 	["call p:a ", false],

@@ -41,7 +41,7 @@ export async function runDaemonInstall(
 	const manager = createManager(scope, env, host);
 	const installer = await gatherFacts(scope, env, host, options);
 	checkSocketPath(installer.home);
-	if (options.dryRun) return tellPlan(manager, installer, options, output);
+	if (options.dryRun) return printPlan(manager, installer, options, output);
 	requireRoot(scope, host);
 	const before = await manager.inspect();
 	refuseForeign(before);
@@ -55,7 +55,8 @@ export async function runDaemonInstall(
 	for (const command of manager.installCommands(before)) await manager.run(command);
 	const pid = await waitForAnswer(client, manager);
 
-	const warnings = [...installer.warnings, ...(await manager.advice())];
+	const advice = await manager.advice();
+	const warnings = [...installer.warnings, ...advice.map(({ text }) => text)];
 	const updated = before.installed === "yes";
 	if (options.json) {
 		output.json({
@@ -73,7 +74,7 @@ export async function runDaemonInstall(
 	const replaced = handedOver === null ? "" : `, replacing pid ${handedOver}`;
 	const what = updated ? "updated" : "installed";
 	output.result(`${what} ${manager.file}; the daemon is running (pid ${pid}${replaced})`);
-	for (const warning of warnings) tellWarning(warning, output);
+	for (const warning of warnings) printWarning(warning, output);
 	return CLI_EXIT.done;
 }
 
@@ -118,7 +119,7 @@ export async function runDaemonUninstall(
 
 const scopeOf = ({ system }: InstallOptions): ServiceScope => (system ? "system" : "user");
 
-function tellPlan(
+function printPlan(
 	manager: ServiceManager,
 	{ facts, warnings }: Installer,
 	{ json }: InstallOptions,
@@ -135,11 +136,11 @@ function tellPlan(
 	output.result(text.trimEnd());
 	output.say("and run:");
 	for (const command of commands) output.result(renderCommand(command));
-	for (const warning of warnings) tellWarning(warning, output);
+	for (const warning of warnings) printWarning(warning, output);
 	return CLI_EXIT.done;
 }
 
-function tellWarning(warning: string, output: Output): void {
+function printWarning(warning: string, output: Output): void {
 	output.say(`${output.sayColors.yellow("note")}: ${warning}`);
 }
 

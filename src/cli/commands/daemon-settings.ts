@@ -60,10 +60,10 @@ function renderSettings({ listen, tls, allowHosts, retention, ...rest }: DaemonS
 		allow_hosts: allowHosts,
 		history: { events: retention.eventsMax, age: renderDuration(retention.ageMsMax) },
 		watchdog: renderDuration(rest.watchdogMs),
-		notify: rest.notify.map(({ name, type, url, argv, kinds, agents, quiet }) => ({
+		notify: rest.notify.map(({ name, type, url, argv, to, kinds, agents, quiet }) => ({
 			name,
 			type,
-			to: url === undefined ? (argv?.[0] ?? "-") : hostOf(url),
+			to: url === undefined ? (to?.join(", ") ?? argv?.[0] ?? "-") : hostOf(url),
 			kinds: kinds?.join(", ") ?? "all",
 			agents: agents?.join(", ") ?? "all",
 			quiet: quiet === undefined ? "-" : `${clock(quiet.fromMinute)}-${clock(quiet.toMinute)}`,

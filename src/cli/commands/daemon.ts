@@ -16,7 +16,7 @@ import { asksToListen, type ListenOptions, rememberListen } from "../listen-sett
 import type { Output } from "../output.js";
 import { renderTable } from "../table.js";
 import { warnOfProblems } from "../warn-of-problems.js";
-import { exitOf, tellStopped } from "./down.js";
+import { exitOf, printStopped } from "./down.js";
 import { localTime } from "./ps.js";
 
 interface JsonOption {
@@ -94,7 +94,7 @@ export async function runDaemonStop(
 	if (options.json) {
 		output.json({ pid, stopped });
 	} else {
-		if (stopped.length > 0) tellStopped(stopped, output);
+		if (stopped.length > 0) printStopped(stopped, output);
 		const rest =
 			left === 0 ? "" : `; ${countOf(left, "agent")} ${left === 1 ? "keeps" : "keep"} running`;
 		output.result(`daemon stopped (pid ${pid})${rest}`);
@@ -176,11 +176,11 @@ export async function runDaemonStatus(
 		return CLI_EXIT.no_daemon;
 	}
 	if (options.json) output.json(status);
-	else tellStatus(status, output);
+	else printStatus(status, output);
 	return CLI_EXIT.done;
 }
 
-function tellStatus(status: DaemonJson, output: Output): void {
+function printStatus(status: DaemonJson, output: Output): void {
 	const { colors } = output;
 	const uptime = renderElapsed(Math.max(0, Date.now() - Date.parse(status.started_at)));
 	const facts: (readonly [string, string])[] = [

@@ -88,7 +88,8 @@ async function chooseLetters(
 		const query = { ...choice, limit: PAGE, ...(before !== null && { before }) };
 		const page: { tasks: readonly { task_id: string }[]; next: string | null } = await client.call(
 			"GET /api/v1/dead-letters",
-			{ query },
+			// `--all` means this host: remotes have people of their own.
+			{ query, ownOnly: true },
 		);
 		chosen.push(...page.tasks.map(({ task_id: id }) => id));
 		before = page.next;

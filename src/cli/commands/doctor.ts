@@ -37,11 +37,11 @@ export async function runDoctor(
 	const checks = await runChecks(options.file, env);
 	const failed = checks.some(({ status }) => status === "fail");
 	if (options.json) output.json({ ok: !failed, checks });
-	else tellChecks(checks, output);
+	else printChecks(checks, output);
 	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
-function tellChecks(checks: readonly Check[], output: Output): void {
+function printChecks(checks: readonly Check[], output: Output): void {
 	const { colors } = output;
 	const paints = { ok: colors.green, warn: colors.yellow, fail: colors.red };
 	const width = Math.max(...checks.map(({ name }) => name.length));

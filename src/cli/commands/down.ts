@@ -11,7 +11,7 @@ import { countOf, isWithin, parseScopes, parseTimeout } from "../arguments.js";
 import { connectOrStart } from "../connect-or-start.js";
 import type { Output } from "../output.js";
 import { resolveScopes } from "../resolve.js";
-import { isFailedStart, sayStartHints, startCell, startDetail } from "../start-report.js";
+import { isFailedStart, printStartHints, startCell, startDetail } from "../start-report.js";
 import { renderTable } from "../table.js";
 import { withProgress } from "../watch-progress.js";
 import { firstOfEach } from "./up.js";
@@ -38,7 +38,7 @@ export async function runDown(
 			options,
 			output,
 			env,
-			tell: tellStopped,
+			print: printStopped,
 			exitOf,
 			request: async (client, scope) =>
 				(await client.call("POST /api/v1/agents/:scope/down", { place: scope, body })).agents,
@@ -67,7 +67,7 @@ export async function runRestart(
 			options,
 			output,
 			env,
-			tell: tellRestarted,
+			print: printRestarted,
 			exitOf: exitOfStarts,
 			request: async (client, scope) =>
 				(await client.call("POST /api/v1/agents/:scope/restart", { place: scope, body })).agents,
@@ -84,12 +84,12 @@ interface Stop<Item extends StoppedJson> {
 	readonly output: Output;
 	readonly env: NodeJS.ProcessEnv;
 	readonly request: (client: Client, scope: string) => Promise<readonly Item[]>;
-	readonly tell: (stopped: readonly Item[], output: Output) => void;
+	readonly print: (stopped: readonly Item[], output: Output) => void;
 	readonly exitOf: (stopped: readonly Item[]) => number;
 }
 
 async function stop<Item extends StoppedJson>(
-	{ command, word, scopes, options, output, env, request, tell, exitOf: exit }: Stop<Item>,
+	{ command, word, scopes, options, output, env, request, print, exitOf: exit }: Stop<Item>,
 	isDone: (agent: AgentJson) => boolean,
 ): Promise<number> {
 	const wanted = parseScopes(scopes, options.all, command);
@@ -103,7 +103,7 @@ async function stop<Item extends StoppedJson>(
 		(await withProgress(replies, { ids, word, isDone }, client, output)).flat(),
 	);
 	if (options.json) output.json(stopped);
-	else tell(stopped, output);
+	else print(stopped, output);
 	return exit(stopped);
 }
 
@@ -148,7 +148,7 @@ export function exitOf(stopped: readonly { readonly outcome: DrainOutcome | null
 	return unproven ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
-export function tellStopped(stopped: readonly StoppedJson[], output: Output): void {
+export function printStopped(stopped: readonly StoppedJson[], output: Output): void {
 	if (stopped.length === 0) {
 		output.result("no agents: nothing to do");
 		return;
@@ -179,7 +179,7 @@ export function exitOfStarts(items: readonly WithStart[]): number {
 	return failed ? CLI_EXIT.failed : exitOf(items);
 }
 
-function tellRestarted(restarted: readonly RestartedJson[], output: Output): void {
+function printRestarted(restarted: readonly RestartedJson[], output: Output): void {
 	if (restarted.length === 0) {
 		output.result("no agents: nothing to do");
 		return;
@@ -194,7 +194,7 @@ function tellRestarted(restarted: readonly RestartedJson[], output: Output): voi
 	]);
 	const header = ["AGENT", "STOP", "TOOK", "START", "DETAIL"];
 	for (const line of renderTable(header, rows, output.columns)) output.result(line);
-	sayStartHints(
+	printStartHints(
 		restarted.flatMap(({ start }) => start ?? []),
 		output,
 	);

@@ -118,5 +118,14 @@ function renderFact(key: string, value: unknown): string[] {
 	if (key.endsWith("_ms") && typeof value === "number") {
 		return [`${key.slice(0, -3)}=${renderElapsed(value)}`];
 	}
-	return [`${key}=${plainLine(Array.isArray(value) ? value.join(",") : String(value))}`];
+	return [
+		`${key}=${plainLine(Array.isArray(value) ? value.map(renderItem).join(",") : renderItem(value))}`,
+	];
+}
+
+/** `node (pid 42)` for a process. */
+function renderItem(value: unknown): string {
+	if (typeof value !== "object" || value === null) return String(value);
+	const { pid, name } = value as { readonly pid?: unknown; readonly name?: unknown };
+	return pid === undefined ? JSON.stringify(value) : `${name} (pid ${pid})`;
 }

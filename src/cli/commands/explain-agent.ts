@@ -10,7 +10,12 @@ import { toCamelKeys } from "../../core/key-case.js";
 import { type RehearsalRow, type RehearsalStep, rehearse } from "../../core/rehearse.js";
 import { plainLine } from "../../core/safe-text.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
-import type { AgentDetailJson, UsageJson } from "../../http/contract/agents.js";
+import type {
+	AgentDetailJson,
+	HealthCheckJson,
+	HibernationJson,
+	UsageJson,
+} from "../../http/contract/agents.js";
 import {
 	reasonBesideState,
 	renderExitShort,
@@ -51,11 +56,11 @@ export async function runExplainAgent(
 		output.json({ ...detail, what_if: policyJson(rows) });
 		return CLI_EXIT.done;
 	}
-	tellNow(detail, crash, output);
+	printState(detail, crash, output);
 	printEnvironment(detail, output);
-	tellExits(detail, output);
-	tellOutput(detail.last_output, output);
-	if (crash !== null) tellWhatIf(detail, rows, output);
+	printExits(detail, output);
+	printOutput(detail.last_output, output);
+	if (crash !== null) printSimulation(detail, rows, output);
 	return CLI_EXIT.done;
 }
 
@@ -92,7 +97,7 @@ function whatIf(
 	return rehearse(state, [{ ...step, report: { ...step.report, uptimeMs } }], context).rows;
 }
 
-function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): void {
+function printState(detail: AgentDetailJson, crash: Crash | null, output: Output): void {
 	const { colors } = output;
 	const running = detail.uptime_ms === null ? "" : ` for ${renderElapsed(detail.uptime_ms)}`;
 	const pid = detail.pid === null ? "" : `, pid ${detail.pid}`;
@@ -108,6 +113,8 @@ function tellNow(detail: AgentDetailJson, crash: Crash | null, output: Output): 
 		...(detail.kind === "session" ? [] : [["circuit", renderCircuit(detail)] as const]),
 		...(detail.depends_on.length === 0 ? [] : [["needs", detail.depends_on.join(", ")] as const]),
 		...(detail.usage ? [["usage", renderUsage(detail.usage)] as const] : []),
+		...(detail.hibernation ? [["hibernate", renderHibernation(detail.hibernation)] as const] : []),
+		...(detail.health_check ? [["health", renderHealthCheck(detail.health_check)] as const] : []),
 		["restarts", String(detail.restarts)],
 		["logs", plainLine(detail.log_dir)],
 	];
@@ -133,6 +140,30 @@ function renderUsage(usage: UsageJson): string {
 	const held = usage.held_until;
 	const spent = held === null ? "" : `; budget used up until ${localTime(held)}`;
 	return `${tokens}, ${cost}${bound} today${spent}`;
+}
+
+/** `awake: a terminal is attached`, `since 05 Apr 03:12, after 45m of idle time, freed 412 MB`. */
+function renderHibernation(hibernation: HibernationJson): string {
+	const { state, since, idle_ms: idleMs, freed_bytes: freed, why_awake: why } = hibernation;
+	const idle = renderElapsed(idleMs ?? 0);
+	if (state === "awake") return why === null ? "awake" : `awake, idle for ${idle}: ${why}`;
+	const memory = freed === null ? "" : `, freed ${Math.round(freed / 1_000_000)} MB`;
+	const begun = since === null ? "" : ` since ${localTime(since)}`;
+	if (state === "stopping") return `stopping${begun}, after ${idle} of idle time`;
+	return `hibernated${begun}, after ${idle} of idle time${memory}`;
+}
+
+/** `unhealthy since 05 Apr 03:12: no answer within 10s (failed 4 times in a row, checked 12s ago)`. */
+function renderHealthCheck(check: HealthCheckJson): string {
+	const { state, at, error, consecutive_failures: failures, failures: limit, waits } = check;
+	if (at === null) return "not checked yet";
+	const checked = `checked ${renderElapsed(Math.max(0, Date.now() - Date.parse(at)))} ago`;
+	if (error === null) return `${state}, ${checked}`;
+	const since = check.unhealthy_since;
+	const how = since === null ? state : `${state} since ${localTime(since)}`;
+	const next = waits === null ? "" : `; ${waits}`;
+	const until = since === null ? `, unhealthy from ${limit}` : "";
+	return `${how}: ${plainLine(error)} (failed ${failures} times in a row${until}, ${checked})${next}`;
 }
 
 /** Whether calls are admitted, since when not, and how to admit them. */
@@ -185,7 +216,7 @@ function printEnvironment({ environment }: AgentDetailJson, output: Output): voi
 	}
 }
 
-function tellExits({ exits }: AgentDetailJson, output: Output): void {
+function printExits({ exits }: AgentDetailJson, output: Output): void {
 	output.result("");
 	if (exits.length === 0) {
 		output.result("No exits yet.");
@@ -207,14 +238,18 @@ function tellExits({ exits }: AgentDetailJson, output: Output): void {
 	for (const line of renderTable(head, rows, output.columns, ["CLASS", "RAN"])) output.result(line);
 }
 
-function tellOutput(lines: readonly string[], output: Output): void {
+function printOutput(lines: readonly string[], output: Output): void {
 	if (lines.length === 0) return;
 	output.result("");
 	output.result(output.colors.bold("Last output before the exit"));
 	for (const line of lines) output.result(`  ${plainLine(line)}`);
 }
 
-function tellWhatIf(detail: AgentDetailJson, rows: readonly RehearsalRow[], output: Output): void {
+function printSimulation(
+	detail: AgentDetailJson,
+	rows: readonly RehearsalRow[],
+	output: Output,
+): void {
 	output.result("");
 	if (rows.length === 0) {
 		const { id, last_exit } = detail;

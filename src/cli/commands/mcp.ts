@@ -63,7 +63,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 	server.registerTool(
 		"list_agents",
 		{ description: "Lists every agent of the fleet with its state and kind." },
-		() => told(async () => (await client.call("GET /api/v1/agents")).agents),
+		() => toolResult(async () => (await client.call("GET /api/v1/agents")).agents),
 	);
 	server.registerTool(
 		"read_logs",
@@ -71,7 +71,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 			description: "Returns the last lines of your own output, as your operator sees it.",
 			inputSchema: { lines: z.number().int().min(1).max(LOG_LINES_MAX).default(100) },
 		},
-		({ lines }) => told(() => readLogs(client, agent, lines)),
+		({ lines }) => toolResult(() => readLogs(client, agent, lines)),
 	);
 	server.registerTool(
 		"call_agent",
@@ -84,7 +84,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 			},
 		},
 		(body) =>
-			told(async () => {
+			toolResult(async () => {
 				const query = { wait: CALL_WAIT };
 				return (await client.call("POST /api/v1/tasks", { body, query })).result ?? null;
 			}),
@@ -95,7 +95,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 			description: "Reports your progress to your operator.",
 			inputSchema: { message: z.string() },
 		},
-		(body) => told(() => client.call("POST /api/v1/agents/:id/report", { ...self, body })),
+		(body) => toolResult(() => client.call("POST /api/v1/agents/:id/report", { ...self, body })),
 	);
 	server.registerTool(
 		"ask_operator",
@@ -105,7 +105,7 @@ function addTools(server: McpServer, client: Client, agent: string): void {
 			inputSchema: { question: z.string() },
 		},
 		(body) =>
-			told(() => {
+			toolResult(() => {
 				const query = { wait: ASK_WAIT };
 				return client.call("POST /api/v1/agents/:id/ask", { ...self, body, query });
 			}),
@@ -122,7 +122,7 @@ async function readLogs(client: Client, agent: string, lines: number): Promise<s
 }
 
 /** The result or the error, in the form of the protocol. */
-async function told(act: () => Promise<unknown>) {
+async function toolResult(act: () => Promise<unknown>) {
 	try {
 		const result = await act();
 		const text = typeof result === "string" ? result : JSON.stringify(result);

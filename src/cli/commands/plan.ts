@@ -12,7 +12,7 @@ import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolvePlan } from "../resolve.js";
 import { renderPlanTable, renderPlanTree } from "../task-table.js";
-import { sayOnInterrupt, waitForEnd } from "../wait-for-end.js";
+import { printOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
 /** Short, so that the display is up to date. */
 const LOOK_MS = 500;
@@ -45,12 +45,12 @@ export async function runPlan(
 			query: { wait: `${LOOK_MS}ms` },
 			signal: AbortSignal.timeout(LOOK_MS + 10_000),
 		});
-	const ended = await sayOnInterrupt(
+	const ended = await printOnInterrupt(
 		() => output.say(`\nthe plan continues: \`reeve plan show ${place}\``),
 		waitForEnd(look, isOver, (plan) => watch.show(plan), `reeve plan show ${place}`),
 	);
 	watch.end();
-	tellPlan(ended, options, output);
+	printPlan(ended, options, output);
 	return ended.status === "succeeded" ? CLI_EXIT.done : CLI_EXIT.failed;
 }
 
@@ -91,7 +91,7 @@ export async function runPlanShow(
 ): Promise<number> {
 	const { client } = connect(env);
 	const place = await resolvePlan(id, client);
-	tellPlan(await client.call("GET /api/v1/plans/:id", { place }), options, output);
+	printPlan(await client.call("GET /api/v1/plans/:id", { place }), options, output);
 	return CLI_EXIT.done;
 }
 
@@ -104,7 +104,7 @@ export async function runPlanCancel(
 	const { client } = connect(env);
 	const place = await resolvePlan(id, client);
 	const plan = await client.call("POST /api/v1/plans/:id/cancel", { place });
-	tellPlan(plan, options, output);
+	printPlan(plan, options, output);
 	return plan.status === "cancelled" ? CLI_EXIT.done : CLI_EXIT.failed;
 }
 
@@ -113,7 +113,7 @@ function isOver({ ended_at: endedAt, tasks }: PlanDetailJson): boolean {
 	return endedAt !== null && tasks.every((task) => task.ended_at !== null);
 }
 
-function tellPlan(plan: PlanDetailJson, { json }: { json?: boolean }, output: Output): void {
+function printPlan(plan: PlanDetailJson, { json }: { json?: boolean }, output: Output): void {
 	if (json) {
 		output.json(plan);
 		return;

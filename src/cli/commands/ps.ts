@@ -2,8 +2,9 @@
 
 import type { Client } from "../../client/client.js";
 import { CLI_EXIT } from "../../core/errors.js";
+import { splitHost } from "../../core/remote.js";
 import type { AgentJson } from "../../http/contract/agents.js";
-import { renderAgentTable, renderTally } from "../agent-table.js";
+import { renderAgentTable, renderTally, type SilentRemote } from "../agent-table.js";
 import { checkScopes } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
@@ -15,18 +16,29 @@ export async function runPs(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const agents = await readAgents(scopes, connect(env).client);
+	const silent: SilentRemote[] = [];
+	const { client } = connect(env, (name, { message }) => {
+		if (options.json) output.say(`note: ${message}`);
+		silent.push({ name, reason: message });
+	});
+	const agents = await readAgents(scopes, client, silent);
 	if (options.json) {
 		output.json(agents);
 		return CLI_EXIT.done;
 	}
-	if (agents.length === 0) {
+	const missing = silent.filter(({ name }) => concerns(name, scopes));
+	if (agents.length === 0 && missing.length === 0) {
 		output.say(NO_AGENTS);
 		return CLI_EXIT.done;
 	}
-	for (const line of renderAgentTable(agents, output, Date.now())) output.result(line);
+	for (const line of renderAgentTable(agents, output, Date.now(), missing)) output.result(line);
 	if (output.columns !== null) output.say(output.sayColors.dim(renderTally(agents)));
 	return CLI_EXIT.done;
+}
+
+/** Whether agents of this remote would be shown. */
+function concerns(remote: string, scopes: readonly string[]): boolean {
+	return scopes.length === 0 || scopes.some((scope) => splitHost(scope).host === remote);
 }
 
 export const NO_AGENTS =
@@ -35,9 +47,15 @@ export const NO_AGENTS =
 export async function readAgents(
 	scopes: readonly string[],
 	client: Client,
+	/** Remotes that did not answer: whether they have such agents is unknown. */
+	silent: readonly SilentRemote[] = [],
 ): Promise<readonly AgentJson[]> {
-	const wanted = scopes.length === 0 ? ["*"] : checkScopes(scopes);
+	const checked = checkScopes(scopes);
 	const { agents } = await client.call("GET /api/v1/agents");
+	if (scopes.length === 0) return agents;
+	const wanted = checked.filter(
+		(scope) => !silent.some(({ name }) => name === splitHost(scope).host),
+	);
 	const ids = new Set(
 		selectIds(
 			wanted,

@@ -1,14 +1,14 @@
 /** `reeve reload`: applies the changes of the fleet file, or shows them. */
 
 import { fleetToJson } from "../../config/spec-schema.js";
-import type { ReloadedJson } from "../../http/contract/fleet.js";
+import type { ReloadedJson, ReloadedScheduleJson } from "../../http/contract/fleet.js";
 import { tally } from "../agent-table.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
-import { checkEnvFiles, sayNotPassed, sayUnset, sayWarnings } from "../environment-notes.js";
+import { checkEnvFiles, printNotPassed, printUnset, printWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
-import { sayStartHints, startCell, startDetail } from "../start-report.js";
+import { printStartHints, startCell, startDetail } from "../start-report.js";
 import { renderTable } from "../table.js";
 import { describeKilled, exitOfStarts, joinDetails, outcomePaint, outcomeWords } from "./down.js";
 
@@ -19,18 +19,25 @@ export async function runReload(
 ): Promise<number> {
 	const fleet = await readFleet(options.file, env);
 	const dryRun = options.dryRun === true;
-	sayWarnings(await checkEnvFiles(fleet), output);
-	await sayNotPassed(fleet, env, output);
+	printWarnings(await checkEnvFiles(fleet), output);
+	await printNotPassed(fleet, env, output);
 	const body = { fleet: fleetToJson(fleet), dry_run: dryRun };
 	const { client } = connect(env);
-	const { changes } = await client.call("POST /api/v1/fleet/reload", { body });
-	if (!dryRun) await sayUnset(fleet, client, output);
+	const { changes, schedules } = await client.call("POST /api/v1/fleet/reload", { body });
+	if (!dryRun) await printUnset(fleet, client, output);
 	if (options.json) output.json(changes);
-	else tellReloaded(changes, dryRun, output);
+	else printReloaded(changes, schedules, dryRun, output);
 	return exitOfStarts(changes);
 }
 
-function tellReloaded(changes: readonly ReloadedJson[], dryRun: boolean, output: Output): void {
+const CHANGED = { add: "added", change: "changed", remove: "removed", keep: "kept" } as const;
+
+function printReloaded(
+	changes: readonly ReloadedJson[],
+	schedules: readonly ReloadedScheduleJson[],
+	dryRun: boolean,
+	output: Output,
+): void {
 	const { colors } = output;
 	const paints = { add: colors.green, change: colors.yellow, remove: colors.red, keep: colors.dim };
 	const paintOutcome = outcomePaint(output);
@@ -47,16 +54,21 @@ function tellReloaded(changes: readonly ReloadedJson[], dryRun: boolean, output:
 			{ text: joinDetails(start && startDetail(start), describeKilled(killed)) },
 			{ text: keys.join(", ") },
 		]);
+	const changed = schedules.filter(({ change }) => change !== "keep");
+	for (const { id, change } of changed) output.result(`schedule ${id}: ${CHANGED[change]}`);
+	if (rows.length === 0 && changed.length > 0) {
+		if (dryRun) output.result("dry run: nothing was changed");
+		return;
+	}
 	if (rows.length === 0) {
 		output.result(`nothing to do: ${countOf(changes.length, "agent")} unchanged`);
 		return;
 	}
 	const header = ["AGENT", "CHANGE", "STOP", "START", "DETAIL", "KEYS"];
 	for (const line of renderTable(header, rows, output.columns)) output.result(line);
-	const words = { add: "added", change: "changed", remove: "removed", keep: "kept" };
 	const left = changes.filter(isLeftAlone);
 	const counts = tally(
-		changes.map((each) => (isLeftAlone(each) ? "not changed" : words[each.change])),
+		changes.map((each) => (isLeftAlone(each) ? "not changed" : CHANGED[each.change])),
 	);
 	output.result(dryRun ? `dry run: ${counts}; nothing was changed` : counts);
 	if (left.length > 0) {
@@ -64,7 +76,7 @@ function tellReloaded(changes: readonly ReloadedJson[], dryRun: boolean, output:
 			"hint: agents that cannot start with the new settings keep their old ones; fix them and reload",
 		);
 	}
-	sayStartHints(
+	printStartHints(
 		changes.flatMap((each) => (isLeftAlone(each) ? [] : (each.start ?? []))),
 		output,
 	);

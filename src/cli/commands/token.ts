@@ -22,7 +22,7 @@ export async function runTokenShow(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { token } = await connect(env).client.call("GET /api/v1/tokens/default");
-	return tellToken(token, options, output);
+	return printToken(token, options, output);
 }
 
 export async function runTokenRotate(
@@ -32,10 +32,10 @@ export async function runTokenRotate(
 ): Promise<number> {
 	const { token } = await connect(env).client.call("POST /api/v1/tokens/rotate");
 	output.say("the old token is revoked");
-	return tellToken(token, options, output);
+	return printToken(token, options, output);
 }
 
-function tellToken(token: string, { json }: JsonOption, output: Output): number {
+function printToken(token: string, { json }: JsonOption, output: Output): number {
 	if (json) output.json({ token });
 	else output.result(token);
 	return CLI_EXIT.done;
@@ -58,7 +58,7 @@ export async function runTokenCreate(
 	};
 	const { client } = connect(env);
 	const { token, info } = await client.call("POST /api/v1/tokens", { body });
-	await sayIfUnknown(client, body.scope, output);
+	await printIfUnknown(client, body.scope, output);
 	if (options.json) output.json({ token, ...info });
 	else {
 		const until = info.expires_at === null ? "" : `, until ${localTime(info.expires_at)}`;
@@ -69,7 +69,7 @@ export async function runTokenCreate(
 }
 
 /** Only a note: the agent may be defined later in a fleet file. */
-async function sayIfUnknown(client: Client, scope: string, output: Output): Promise<void> {
+async function printIfUnknown(client: Client, scope: string, output: Output): Promise<void> {
 	const id = /^\w+:(.*)$/.exec(scope)?.[1];
 	if (id === undefined) return;
 	const { agents } = await client.call("GET /api/v1/agents");

@@ -12,7 +12,8 @@ export async function runTop(
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
-	const { client } = connect(env);
+	const silent = new Set<string>();
+	const { client } = connect(env, (remote) => silent.add(remote));
 	if (options.json) {
 		const { agents } = await client.call("GET /api/v1/agents");
 		output.json(orderAgents(agents));
@@ -21,6 +22,6 @@ export async function runTop(
 	const streams = checkTerminal(process.stdin, process.stdout, {
 		...{ command: "reeve top", instead: "Without one, `reeve ps` lists the agents." },
 	});
-	await new TopApp(client, streams, output, env).run();
+	await new TopApp({ client, silent }, streams, output, env).run();
 	return CLI_EXIT.done;
 }

@@ -2,36 +2,50 @@
 
 import type { FleetSpec } from "../../config/spec.js";
 import { fleetToJson } from "../../config/spec-schema.js";
-import { CLI_EXIT } from "../../core/errors.js";
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { splitHost } from "../../core/remote.js";
 import type { StartedJson } from "../../http/contract/agents.js";
 import { tally } from "../agent-table.js";
 import { countOf, parseScopes } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
-import { checkEnvFiles, sayNotPassed, sayUnset, sayWarnings } from "../environment-notes.js";
+import { checkEnvFiles, printNotPassed, printUnset, printWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
 import { resolveScopes, selectIds } from "../resolve.js";
-import { isFailedStart, START_WORDS, sayStartHints, startCell } from "../start-report.js";
+import { isFailedStart, printStartHints, START_WORDS, startCell } from "../start-report.js";
 import { renderTable } from "../table.js";
 import { parseWaitTimeout, waitUntilUp } from "../wait-until-up.js";
 import { warnOfProblems } from "../warn-of-problems.js";
 import { withProgress } from "../watch-progress.js";
 
+/** With `--wait`: how long the request itself waits for starts. */
+const STARTS_MS_MAX = 1_000;
+
+export interface UpOptions {
+	readonly file: string;
+	readonly all?: boolean;
+	readonly wait?: boolean;
+	readonly timeout?: string;
+	readonly json?: boolean;
+}
+
 export async function runUp(
 	scopes: readonly string[],
-	options: { file: string; all?: boolean; wait?: boolean; timeout?: string; json?: boolean },
+	options: UpOptions,
 	output: Output,
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const asked = parseScopes(scopes, options.all === true || scopes.length === 0, "up");
 	const timeoutMs = parseWaitTimeout(options);
+	const onRemotes = asked.filter((scope) => env["REEVE_HOST"] || splitHost(scope).host !== null);
+	if (onRemotes.length > 0) return upOnRemotes(asked, onRemotes, options, output, env);
 	const fleet = await readFleet(options.file, env);
 	const ids = fleet.agents.map(({ id }) => id);
 	const wanted = resolveScopes(asked, ids, options.file);
 	const { lasting, onCall } = selectAgents(fleet, wanted, options.file);
-	sayWarnings(await checkEnvFiles(fleet), output);
-	await sayNotPassed(fleet, env, output);
+	printWarnings(await checkEnvFiles(fleet), output);
+	await printNotPassed(fleet, env, output);
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });
 	if (started !== null) {
@@ -42,17 +56,21 @@ export async function runUp(
 	const work = async () => {
 		const replies: StartedJson[] = [];
 		for (const scope of wanted) {
-			const body = { fleet: fleetToJson(fleet), scope };
+			const body = {
+				...{ fleet: fleetToJson(fleet), scope },
+				// The wait that follows knows more: what is ready, what has failed, and the time limit.
+				...(options.wait === true && { wait_ms: Math.min(timeoutMs, STARTS_MS_MAX) }),
+			};
 			replies.push(...(await client.call("POST /api/v1/fleet/up", { body })).agents);
 		}
 		return firstOfEach(replies);
 	};
 	const watched = { ids: lasting, word: "up", isDone: isUp };
 	const agents = await withProgress(work(), watched, client, output);
-	await sayUnset(fleet, client, output);
+	await printUnset(fleet, client, output);
 
 	if (options.json) output.json(agents);
-	else tellStarted(agents, onCall, output);
+	else printStarted(agents, onCall, output);
 	const failed = agents.some(({ outcome }) => isFailedStart(outcome));
 	if (options.wait === true && !failed) {
 		const finishing = new Set(fleet.agents.filter(isOneShot).map(({ id }) => id));
@@ -60,6 +78,32 @@ export async function runUp(
 		return waitUntilUp(waited, client, output, options.json === true);
 	}
 	return failed ? CLI_EXIT.failed : CLI_EXIT.done;
+}
+
+/** Starts agents of the fleets that other daemons know: their fleet files are on their hosts. */
+async function upOnRemotes(
+	asked: readonly string[],
+	onRemotes: readonly string[],
+	options: UpOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	if (onRemotes.length < asked.length) {
+		const hint = "Run `reeve up` once for this host and once for the remotes.";
+		throw new ReeveError("usage", "agents of this host and of remotes cannot be combined", hint);
+	}
+	if (options.wait === true) {
+		throw new ReeveError("usage", "--wait does not work on remotes", "Run it on that host.");
+	}
+	const { client } = connect(env);
+	const agents: StartedJson[] = [];
+	for (const place of onRemotes) {
+		agents.push(...(await client.call("POST /api/v1/agents/:scope/up", { place })).agents);
+	}
+	const each = firstOfEach(agents);
+	if (options.json) output.json(each);
+	else printStarted(each, 0, output);
+	return each.some(({ outcome }) => isFailedStart(outcome)) ? CLI_EXIT.failed : CLI_EXIT.done;
 }
 
 /** A worker agent without a minimum starts its processes with the first request. */
@@ -94,7 +138,7 @@ export function firstOfEach<Item extends { readonly id: string }>(items: readonl
 	return [...byId.values()];
 }
 
-function tellStarted(agents: readonly StartedJson[], onCall: number, output: Output): void {
+function printStarted(agents: readonly StartedJson[], onCall: number, output: Output): void {
 	const rows = agents
 		.filter(({ outcome }) => outcome !== "started" && outcome !== "already_running")
 		.map((agent) => [{ text: agent.id }, startCell(agent, output), { text: agent.reason }]);
@@ -112,5 +156,5 @@ function tellStarted(agents: readonly StartedJson[], onCall: number, output: Out
 	output.result(
 		`${countOf(all, "agent")}: ${[...(all > onCall ? [tally(words)] : []), ...ready].join(", ")}`,
 	);
-	sayStartHints(agents, output);
+	printStartHints(agents, output);
 }

@@ -2,7 +2,7 @@
 
 import { escapeText, renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/errors.js";
-import { checkEnvFiles, sayNotPassed, sayWarnings } from "../environment-notes.js";
+import { checkEnvFiles, printNotPassed, printWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";
 
@@ -23,8 +23,8 @@ export async function runValidate(
 		return loaded.ok ? CLI_EXIT.done : CLI_EXIT.usage;
 	}
 	if (loaded.ok) {
-		sayWarnings(warnings, output);
-		await sayNotPassed(loaded.fleet, env, output);
+		printWarnings(warnings, output);
+		await printNotPassed(loaded.fleet, env, output);
 		const warned = warnings.length === 0 ? "" : `, ${count(warnings.length, "warning")}`;
 		output.result(`${shown}: valid, ${count(loaded.fleet.agents.length, "agent")}${warned}`);
 		return CLI_EXIT.done;

@@ -32,6 +32,16 @@ const addLists: AddCommands = (program, run) => {
 		.action(run(async () => (await import("../commands/top.js")).runTop));
 
 	program
+		.command("usage")
+		.description("Show tokens and cost over time, as reported by the agent CLIs.")
+		.argument("[scope...]", SCOPES)
+		.option("--since <day>", "from this many days ago, or from a date: 7d, 2031-04-05", "7d")
+		.option("--by <group>", "sum by `day`, `agent`, `project` or `account`", "day")
+		.option("--csv", "print the result as CSV")
+		.option(...JSON_OPTION)
+		.action(run(async () => (await import("../commands/usage.js")).runUsage));
+
+	program
 		.command("sessions")
 		.description("List the current runs with their backend and process.")
 		.argument("[scope...]", SCOPES)
@@ -42,14 +52,31 @@ const addLists: AddCommands = (program, run) => {
 const addStreams: AddCommands = (program, run) => {
 	program
 		.command("logs")
-		.description("Show the output of an agent, with control sequences removed.")
-		.argument(...AGENT_ARGUMENT)
+		.description("Show the output of agents, merged by time, with control sequences removed.")
+		.argument("[scope...]", SCOPES)
 		.option("-f, --follow", "continue with new output, across restarts of agent and daemon")
-		.option("-n, --lines <count>", "number of last lines", "200")
+		.option("-n, --lines <count>", "number of last lines of each agent (default: 200)")
+		.option("--since <time>", "lines from this age or time on, such as 2h or 2031-04-05T06:00Z")
+		.option("--until <time>", "lines before this age or time")
+		.option("--grep <pattern>", "only lines that match this pattern (RE2); -n counts these")
+		.option("-i, --ignore-case", "ignore the case of letters in --grep")
+		.option("--around <position>", "the lines before and after a place that `reeve search` found")
+		.option("-t, --time", "print the time of each line; always with several agents")
 		.option(...RECONNECT_OPTION)
 		.option("--raw", "print the raw bytes")
 		.option("--json", "print the result as JSON; with -f, one JSON line per log line")
 		.action(run(async () => (await import("../commands/logs.js")).runLogs));
+
+	program
+		.command("search")
+		.description("Search the logs and transcripts of agents for a text, ignoring case.")
+		.argument("<text>", "the text")
+		.argument("[scope...]", SCOPES)
+		.option("-n, --lines <count>", "maximum number of matches", "50")
+		.option("-C, --context <count>", "lines before and after each match, at most 10", "0")
+		.option("--kind <kind>", "only `log` or `transcript`")
+		.option(...JSON_OPTION)
+		.action(run(async () => (await import("../commands/search.js")).runSearch));
 
 	program
 		.command("events")
@@ -73,6 +100,7 @@ const addTerminal: AddCommands = (program, run) => {
 		.description("Attach to an agent's terminal. The agent keeps running when you detach.")
 		.argument(...AGENT_ARGUMENT)
 		.option("--ro", "read only")
+		.option("--take-over", "type without asking, even if another client has the keyboard")
 		.option(
 			"--detach-keys <keys>",
 			"the key sequence that detaches, such as `ctrl-p,ctrl-q`",

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ReeveError } from "../../core/errors.js";
-import { type PropertyValue, renderPropertyList, unescapeXml } from "../../core/property-list.js";
+import { type PropertyValue, renderPropertyList, unescapeXml } from "../../home/property-list.js";
 import { DAEMON_FLAGS } from "../daemon-program.js";
 import { type Answer, runProgram } from "./run-program.js";
 import {
@@ -56,7 +56,7 @@ export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
 		readHome: async () => parseLaunchdPlist((await readIfThere(file)) ?? "")?.home ?? null,
 		async inspect() {
 			domain = await findDomain(ask, scope, uid);
-			return judgeJob(await ask("print", target()), file);
+			return checkJob(await ask("print", target()), file);
 		},
 		installCommands: (state) => [
 			...(isLoaded(state) ? [["launchctl", "bootout", target()] as const] : []),
@@ -106,7 +106,7 @@ function fieldOf({ stdout }: Answer, name: string): string | undefined {
 	return new RegExp(`^\\t${name} = (.*)$`, "m").exec(stdout)?.[1];
 }
 
-async function judgeJob(printed: Answer, file: string): Promise<ServiceState> {
+async function checkJob(printed: Answer, file: string): Promise<ServiceState> {
 	if (printed.code !== 0 && printed.code !== NOT_LOADED) {
 		throw explainFailure(["launchctl", "print"], printed);
 	}

@@ -47,6 +47,13 @@ export type ServiceState =
 
 export type Command = readonly [program: string, ...args: string[]];
 
+/** A reason why the service may not run when it should. */
+export interface Advice {
+	readonly text: string;
+	/** The command that helps. */
+	readonly fix: string;
+}
+
 export interface ServiceManager {
 	readonly name: "systemd" | "launchd";
 	/** The path of its file. */
@@ -66,7 +73,7 @@ export interface ServiceManager {
 	/** Runs one of the commands above. */
 	run(command: Command): Promise<void>;
 	/** Advice for the user after the installation. */
-	advice(): Promise<readonly string[]>;
+	advice(): Promise<readonly Advice[]>;
 }
 
 /** Identifies files written by Reeve. */

@@ -5,6 +5,7 @@ import { ReeveError } from "../../core/errors.js";
 import { DAEMON_FLAGS } from "../daemon-program.js";
 import { type Answer, runProgram } from "./run-program.js";
 import {
+	type Advice,
 	type Command,
 	MARK,
 	readIfThere,
@@ -51,7 +52,7 @@ export function createSystemdManager(options: SystemdOptions): ServiceManager {
 		async inspect() {
 			const answer = await ask(systemctl("show", `--property=${PROPERTIES.join(",")}`, UNIT));
 			if (answer.code !== 0) throw explainUnreachable(answer, scope);
-			return judgeUnit(parseProperties(answer.stdout), file);
+			return checkUnit(parseProperties(answer.stdout), file);
 		},
 		installCommands: (state) => [
 			systemctl("daemon-reload"),
@@ -77,12 +78,30 @@ export function createSystemdManager(options: SystemdOptions): ServiceManager {
 		async advice() {
 			if (scope === "system") return [];
 			const answer = await ask(["loginctl", "show-user", "--property=Linger", env["USER"] ?? ""]);
-			if (!answer.stdout.includes("Linger=no")) return [];
-			return [
-				"the daemon and its agents stop when you log out and start at your next login: run `loginctl enable-linger` to keep them running",
-			];
+			if (answer.stdout.includes("Linger=no")) return [STOPS_AT_LOGOUT];
+			const { stdout } = await ask(["systemctl", "--version"]);
+			const bug = answer.stdout.includes("Linger=yes") ? explainLingerBug(stdout) : null;
+			return bug === null ? [] : [bug];
 		},
 	};
+}
+
+const STOPS_AT_LOGOUT: Advice = {
+	text: "the daemon and its agents stop when you log out and start at your next login: run `loginctl enable-linger` to keep them running",
+	fix: "loginctl enable-linger",
+};
+
+/**
+ * systemd 255 may stop the user manager at the last logout although lingering is enabled; 256.3 fixed it. From the output
+ * of `systemctl --version`.
+ */
+export function explainLingerBug(output: string): Advice | null {
+	const [, whole = "", exact = whole] = /^systemd (\d+)(?: \((\d+(?:\.\d+)?))?/.exec(output) ?? [];
+	const [major = 0, minor = 0] = exact.split(".").map(Number);
+	if (major < 255 || major > 256 || (major === 256 && minor >= 3)) return null;
+	const fix = "sudo reeve daemon install --system";
+	const text = `systemd ${exact} may stop the daemon and its agents at your last logout although lingering is enabled (fixed in 256.3): run \`${fix}\`, whose units do not depend on a login`;
+	return { text, fix };
 }
 
 const PROPERTIES = ["LoadState", "FragmentPath", "ActiveState", "MainPID"] as const;
@@ -94,7 +113,7 @@ function parseProperties(text: string): Partial<Record<string, string>> {
 	);
 }
 
-async function judgeUnit(
+async function checkUnit(
 	shown: Partial<Record<string, string>>,
 	file: string,
 ): Promise<ServiceState> {
@@ -132,9 +151,9 @@ async function explainFailure(
 	answer: Answer,
 	readLog: () => Promise<Answer>,
 ): Promise<ReeveError> {
-	const said = answer.problem === "timeout" ? "it did not exit in time" : answer.stderr.trim();
+	const message = answer.problem === "timeout" ? "it did not exit in time" : answer.stderr.trim();
 	const log = (await readLog()).stdout.trim();
-	const lines = [...said.split("\n"), ...log.split("\n")].filter((line) => line.trim() !== "");
+	const lines = [...message.split("\n"), ...log.split("\n")].filter((line) => line.trim() !== "");
 	return new ReeveError(
 		"service_failed",
 		[`\`${command.join(" ")}\` failed`, ...lines].join("\n  "),

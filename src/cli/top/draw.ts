@@ -65,7 +65,9 @@ function drawHead(state: TopState, view: View): Line {
 				text: `not connected since ${renderClock(staleSinceMs, nowMs)}`,
 				sgr: tone(look, "amber", true),
 			}
-		: { text: `${look.mark("ring")} live` };
+		: state.silent.length > 0
+			? { text: `${state.silent.join(", ")} unreachable`, sgr: tone(look, "amber", true) }
+			: { text: `${look.mark("ring")} live` };
 	const name = `Reeve · ${plainLine(state.host)}`;
 	const right = `${cost}${live.text}`;
 	const middle = counts.join(" · ");

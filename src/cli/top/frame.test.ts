@@ -36,3 +36,10 @@ test("text is cut with a mark only if it does not fit", () => {
 	expect(cutText("hello!", 5, "…")).toBe("hell…");
 	expect(cutText("hello!", 0, "…")).toBe("");
 });
+
+test("no text writes a control character to the terminal (A10)", () => {
+	const hostile = "a\u001b[2Jb\u009b8mc\u0007\u009d52;c;aGk=\u009cd\u0000";
+	const shown = renderChanges(null, createFrame([[{ text: hostile }]], 40, 1));
+	const own = "\u001b[0m\u001b[H\u001b[2J\u001b[1;1H";
+	expect(shown).toBe(`${own}a[2Jb8mc52;c;aGk=d`);
+});

@@ -1,6 +1,6 @@
 /**
  * A frame of the terminal as cells, and the escape sequences that turn one frame into the next: only changed
- * cells are written, so that a slow connection is enough.
+ * cells are written, so that a slow connection is enough. No cell contains a control character, whatever the text (A10).
  */
 
 export interface Segment {
@@ -75,6 +75,7 @@ function fillRow(line: Line, columns: number): readonly Cell[] {
 	const cells: Cell[] = [];
 	for (const { text, sgr = "" } of line) {
 		for (const letter of text) {
+			if (/\p{Control}/u.test(letter)) continue;
 			const width = widthOf(letter);
 			const last = cells.at(-1);
 			if (width === 0 && last !== undefined && last.text !== "") {

@@ -1,6 +1,7 @@
 /**
  * The agents of the daemon, kept current by its events: one list at the start, then only the agents that an
- * event names. Nothing is polled. After a lost connection the list is read again.
+ * event names, and those that wait for another agent, whose reason changes with it. Nothing is polled. After a lost
+ * connection the list is read again.
  */
 
 import type { Client, ConnectionChange } from "../../client/client.js";
@@ -10,6 +11,8 @@ import type { AgentJson } from "../../http/contract/agents.js";
 import type { LiveResources } from "../../http/contract/streams.js";
 
 export interface FleetListener {
+	/** Called before all agents are read. */
+	beforeList(): void;
 	/** All agents. */
 	onAgents(agents: readonly AgentJson[]): void;
 	/** The current state of these agents; those that are missing were removed. */
@@ -53,23 +56,36 @@ export async function followFleet(
 	}
 }
 
-/** Events that change the view of every agent of an account. */
-const OF_ALL = /^account\./;
+/** Events that change the view of every agent of an account or a remote. */
+const OF_ALL = /^(account|remote)\./;
 
 function createReader(client: Client, listener: FleetListener, signal: AbortSignal) {
 	let changed = new Set<string>();
 	let isAll = false;
 	let timer: NodeJS.Timeout | undefined;
+	/** Agents that wait for another one: what happens to that one changes their state without an event of theirs. */
+	const waiting = new Set<string>();
+
+	function noteWaiting(agents: readonly AgentJson[]): void {
+		for (const { id, status, blocked } of agents) {
+			if (blocked !== null || status.state === "waits_for_dependency") waiting.add(id);
+			else waiting.delete(id);
+		}
+	}
 
 	/** Returns the number of the last event before the list. */
 	async function readAll(): Promise<number> {
+		listener.beforeList();
 		const { agents, seq } = await client.call("GET /api/v1/agents");
+		waiting.clear();
+		noteWaiting(agents);
 		listener.onAgents(agents);
 		return seq ?? 0;
 	}
 
 	async function readChanged(): Promise<void> {
-		const [asked, all] = [changed, isAll || changed.size > BATCH_MAX];
+		const asked = new Set([...changed, ...waiting]);
+		const all = isAll || asked.size > BATCH_MAX;
 		changed = new Set();
 		isAll = false;
 		try {
@@ -77,6 +93,8 @@ function createReader(client: Client, listener: FleetListener, signal: AbortSign
 			else {
 				const query = { ids: [...asked].join(",") };
 				const { agents } = await client.call("GET /api/v1/agents", { query });
+				for (const id of asked) waiting.delete(id);
+				noteWaiting(agents);
 				listener.onChanged(agents, asked);
 			}
 			timer = undefined;

@@ -1,6 +1,6 @@
 /** The state of `reeve top`: the agents in their order, the selected one, and the current mode. Pure. */
 
-import type { AgentStatusState } from "../../core/agent-status.js";
+import { ATTENTION_ORDER } from "../../core/agent-status.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import type { LiveResources } from "../../http/contract/streams.js";
 
@@ -35,24 +35,18 @@ export interface TopState {
 	readonly mode: Mode;
 	/** Since when the daemon is not connected; null while it is. */
 	readonly staleSinceMs: number | null;
+	/** Remotes that do not answer, so their agents are missing. */
+	readonly silent: readonly string[];
 	readonly toast: { readonly text: string; readonly untilMs: number } | null;
 }
 
 export const EMPTY: TopState = Object.freeze({
 	...{ agents: [], resources: {}, host: "", filter: "", selected: null },
-	...{ mode: { type: "table" } as const, staleSinceMs: null, toast: null },
+	...{ mode: { type: "table" } as const, staleSinceMs: null, silent: [], toast: null },
 });
 
-/** Questions, then failures, then finished turns, then waits, then work. */
-const ORDER: readonly AgentStatusState[] = [
-	...(["asks_permission", "asks_you", "ended", "login_lost", "halted", "over_budget"] as const),
-	...(["circuit_open", "stalled", "dead_letters", "finished", "degraded", "restarting"] as const),
-	...(["limited", "waits_for_dependency", "starting", "stopping", "working", "ready"] as const),
-	...(["running", "unknown", "hibernated", "completed", "stopped"] as const),
-];
-
 const rankOf = ({ status }: AgentJson) =>
-	(status.needs_you ? 0 : 100) + ORDER.indexOf(status.state);
+	(status.needs_you ? 0 : 100) + ATTENTION_ORDER.indexOf(status.state);
 
 /** Those that need a person first, the oldest of each kind first; the rest by kind and name. */
 export function orderAgents(agents: readonly AgentJson[]): readonly AgentJson[] {

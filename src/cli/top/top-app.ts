@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import type { Client } from "../../client/client.js";
 import { ReeveError } from "../../core/errors.js";
+import { splitHost } from "../../core/remote.js";
 import { createSanitizer } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { NO_COLORS, type Output } from "../output.js";
@@ -38,8 +39,16 @@ const TOAST_MS = 6_000;
 const LOG_LINES_MAX = 1_000;
 const PAGE = 10;
 
+/** The daemons whose agents are shown. */
+export interface TopDaemons {
+	readonly client: Client;
+	/** The remotes that did not answer; cleared before each list. */
+	readonly silent: Set<string>;
+}
+
 export class TopApp {
 	readonly #client: Client;
+	readonly #silent: Set<string>;
 	readonly #streams: TerminalStreams;
 	readonly #output: Output;
 	readonly #env: NodeJS.ProcessEnv;
@@ -54,8 +63,14 @@ export class TopApp {
 	/** Ends the log that a page shows. */
 	#endPage: (() => void) | null = null;
 
-	constructor(client: Client, streams: TerminalStreams, output: Output, env: NodeJS.ProcessEnv) {
+	constructor(
+		{ client, silent }: TopDaemons,
+		streams: TerminalStreams,
+		output: Output,
+		env: NodeJS.ProcessEnv,
+	) {
 		this.#client = client;
+		this.#silent = silent;
 		this.#streams = streams;
 		this.#output = output;
 		this.#env = env;
@@ -86,11 +101,14 @@ export class TopApp {
 	#listener() {
 		const change = (state: TopState) => this.#set(state);
 		return {
+			beforeList: () => this.#silent.clear(),
 			onAgents: (agents: readonly AgentJson[]) => {
-				const host = agents[0]?.host ?? this.#state.host;
+				const own = agents.find(({ id }) => splitHost(id).host === null);
+				const host = own?.host ?? this.#state.host;
+				const silent = [...this.#silent].sort();
 				// The first answer opens the screen: an error before it is printed as usual.
 				if (this.#terminal === null && !this.#over.signal.aborted) this.#enter();
-				change(keepSelection({ ...this.#state, agents, host, staleSinceMs: null }));
+				change(keepSelection({ ...this.#state, agents, host, silent, staleSinceMs: null }));
 			},
 			onChanged: (agents: readonly AgentJson[], asked: ReadonlySet<string>) =>
 				change(mergeAgents(this.#state, agents, asked)),

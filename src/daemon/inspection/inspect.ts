@@ -21,10 +21,10 @@ async function inspect(): Promise<Inspection> {
 		runs: "runs" in database ? database.runs : [],
 		hasDaemon: await hasDaemon(),
 	});
-	return { database: tell(database), limits: renderLimits(describeLimits()), strays };
+	return { database: renderDatabase(database), limits: renderLimits(describeLimits()), strays };
 }
 
-function tell(look: DatabaseLook): DatabaseFinding {
+function renderDatabase(look: DatabaseLook): DatabaseFinding {
 	return look.state === "sound" || look.state === "unread"
 		? { state: look.state, bytes: look.bytes }
 		: look;

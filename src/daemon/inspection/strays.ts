@@ -46,7 +46,7 @@ export function findStrays(facts: StrayFacts): Stray[] {
 		return false;
 	}
 
-	function judge({ pid, ppid, runId }: SeenProcess): Stray[] {
+	function straysFrom({ pid, ppid, runId }: SeenProcess): Stray[] {
 		// The oldest process of a run represents it.
 		if (runId === null || processes.some((each) => each.pid === ppid && each.runId === runId)) {
 			return [];
@@ -64,7 +64,7 @@ export function findStrays(facts: StrayFacts): Stray[] {
 		...holders
 			.filter(({ folderIsThere }) => !folderIsThere)
 			.map(({ pid, folder }) => ({ what: "holder" as const, pid, runId: null, of: folder })),
-		...processes.flatMap(judge),
+		...processes.flatMap(straysFrom),
 	];
 }
 

@@ -64,6 +64,10 @@ export interface AttendedRun {
 	readonly wasReady: boolean;
 	readonly note: (events: readonly NewEvent[]) => Promise<void>;
 	readonly onReady: () => void;
+	/** Whether it is being stopped: what is typed now would be lost or repeated. */
+	readonly isEnding: () => boolean;
+	/** At the end of each check. */
+	readonly onLooked: (known: KnownActivity, signs: readonly AgentSign[]) => Promise<void>;
 	/** The CLI has reported its conversation. */
 	readonly onConversation: (id: string) => void;
 	/** It is stalled, and the configured step is a restart. */
@@ -96,7 +100,7 @@ export class Attendant {
 	#inputSeenMs: number | null = null;
 	#dialogKeys = 0;
 	#dialog: DialogState;
-	#heardTurnMs = 0;
+	#notedTurnMs = 0;
 	/** When the turn failed after which the agent was last asked to continue. */
 	#continuedMs = 0;
 	/** Spreads the retries of agents that failed together. */
@@ -152,11 +156,16 @@ export class Attendant {
 		// A screen with a gap does not show whether its question is still there.
 		if (!isIncomplete) await this.#reportQuestion(mark, signs, text, reading);
 		await this.#decide(signs, reading, isIncomplete);
-		await this.#hearLimit(signs, text);
+		await this.#noteLimit(signs, text);
 		await this.#continueTurn(signs);
 		const { activity: now } = this.#known;
 		await this.#progress.look({ activity: now, signs, text, inTool: reading?.inTool ?? false });
-		const { runId, inbox, clock, accounts } = this.#run;
+		if (!this.#run.isEnding()) await this.#deliver(signs, reading);
+		if (!this.#stopped) await this.#run.onLooked(this.known, signs);
+	}
+
+	async #deliver(signs: readonly AgentSign[], reading: ScreenReading | null): Promise<void> {
+		const { spec, runId, backend, handle, inbox, clock, accounts } = this.#run;
 		const { profile } = this.#adapter;
 		const world = { inbox, agentId: spec.id, runId, backend, handle, clock, profile };
 		const { activity, source } = this.#known;
@@ -243,7 +252,7 @@ export class Attendant {
 		return this.#known.retrying != null;
 	}
 
-	async #hearLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {
+	async #noteLimit(signs: readonly AgentSign[], text: string | null): Promise<void> {
 		const { spec, sessions, accounts } = this.#run;
 		const { screen } = this.#adapter.profile;
 		const turn = lastTurn(signs, this.#known, () => {
@@ -252,9 +261,9 @@ export class Attendant {
 		});
 		// A limit that the CLI retries by itself does not concern the account yet.
 		if (turn?.limit && this.#isRetrying()) return;
-		if (turn === null || turn.atMs === this.#heardTurnMs) return;
-		await accounts.hear(spec, turn);
-		this.#heardTurnMs = turn.atMs;
+		if (turn === null || turn.atMs === this.#notedTurnMs) return;
+		await accounts.noteTurn(spec, turn);
+		this.#notedTurnMs = turn.atMs;
 	}
 
 	/**
@@ -294,8 +303,8 @@ export class Attendant {
 		const { conversation, onConversation, sessions, spec, runId, handle } = this.#run;
 		if (conversation() !== null) return;
 		// Some CLIs also report background conversations: the one with a transcript is used.
-		const told = new Set(signs.flatMap((sign) => sign.conversation ?? []));
-		for (const id of told) onConversation(id);
+		const reported = new Set(signs.flatMap((sign) => sign.conversation ?? []));
+		for (const id of reported) onConversation(id);
 		if (!this.#adapter.profile.conversation.heldOpen || text === this.#searchedAt) return;
 		// Reads all processes; skipped while the screen is unchanged.
 		const held = await sessions.heldConversation(spec, runId, handle.process);

@@ -46,8 +46,8 @@ export async function deliver(
  */
 async function enterAgain(world: DeliveryWorld, message: Message): Promise<void> {
 	const { inbox, clock } = world;
-	await inbox.save({ ...message, enters: message.enters + 1, atMs: clock.now().wallMs });
-	await pressEnter(world);
+	const pressed = { ...message, enters: message.enters + 1, atMs: clock.now().wallMs };
+	if (await inbox.save(pressed)) await pressEnter(world);
 }
 
 async function type(world: DeliveryWorld, message: Message): Promise<void> {
@@ -59,7 +59,7 @@ async function type(world: DeliveryWorld, message: Message): Promise<void> {
 		...message,
 		...{ phase: "typing", attempts, enters: 0, runId, atMs, typedAtMs },
 	};
-	await inbox.save(typing);
+	if (!(await inbox.save(typing))) return;
 	const typed = await typeMessage(world, message.text);
 	await inbox.save(typed ? { ...typing, phase: "typed" } : message);
 }

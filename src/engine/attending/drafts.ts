@@ -12,9 +12,13 @@ export class Drafts {
 	readonly #clock: Clock;
 	/** When a user last typed into it, in wall time. */
 	readonly #typedAtMs = new Map<string, number>();
+	/** Agents of whose input this daemon knows everything. */
+	readonly #known = new Set<string>();
+	readonly #sinceMs: number;
 
 	constructor(clock: Clock) {
 		this.#clock = clock;
+		this.#sinceMs = clock.now().wallMs;
 	}
 
 	typed(agentId: string, bytes: Uint8Array): void {
@@ -28,6 +32,9 @@ export class Drafts {
 	 * longer a draft.
 	 */
 	has(agentId: string, signs: readonly AgentSign[]): boolean {
+		// Its input was empty then.
+		const prompted = signs.some(({ atMs, prompt }) => atMs > this.#sinceMs && prompt !== undefined);
+		if (prompted) this.#known.add(agentId);
 		const typedAtMs = this.#typedAtMs.get(agentId);
 		if (typedAtMs === undefined) return false;
 		const isTaken = signs.some(({ atMs, prompt }) => atMs > typedAtMs && prompt !== undefined);
@@ -35,7 +42,18 @@ export class Drafts {
 		return !isTaken;
 	}
 
+	/** Whether an earlier daemon cannot have seen a draft that this one does not know. */
+	isKnown(agentId: string): boolean {
+		return this.#known.has(agentId);
+	}
+
 	/** A new process has an empty input. */
+	started(agentId: string): void {
+		this.#known.add(agentId);
+		this.forget(agentId);
+	}
+
+	/** The typed keys were no draft. */
 	forget(agentId: string): void {
 		this.#typedAtMs.delete(agentId);
 	}

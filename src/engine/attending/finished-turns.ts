@@ -29,6 +29,11 @@ export class FinishedTurns {
 		return turn === undefined || turn.isOver ? null : turn;
 	}
 
+	/** When its last known turn has ended, in wall time, also if another one has started since. */
+	lastAtMs(agentId: string): number | null {
+		return this.#turns.get(agentId)?.atMs ?? null;
+	}
+
 	/** A turn has ended at this time; known turns are ignored. */
 	async finished(
 		about: { readonly agent: string; readonly run_id: string },

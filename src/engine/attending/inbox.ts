@@ -7,16 +7,34 @@ import { ReeveError } from "../../core/errors.js";
 import { hasText, type Message } from "../../core/inbox.js";
 import type { AgentSign } from "../../core/sign.js";
 import type { Clock } from "../../ports/clock.js";
-import type { NewEvent, Store } from "../../ports/store.js";
+import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
 
 /** Per agent, including undeliverable ones (A6). */
 const MESSAGES_MAX = 200;
+
+/** How a message has left the inbox, or that it never will. */
+export type MessageEnd =
+	| { readonly type: "delivered"; readonly confirmed: boolean }
+	| { readonly type: "dead"; readonly reason: string }
+	| { readonly type: "discarded" };
+
+/** Writes in the commit of the end of a message. */
+type EndListener = (transaction: StoreTransaction, message: Message, end: MessageEnd) => void;
+
+export interface AcceptOptions {
+	/** Another message that is discarded for it, unless the daemon has begun to type it. */
+	readonly replaces?: string | null;
+	/** Writes in the commit that accepts the message. */
+	readonly alongside?: (transaction: StoreTransaction, message: Message) => void;
+}
 
 export class Inbox {
 	readonly #store: Store;
 	readonly #clock: Clock;
 	readonly #newId: () => string;
 	readonly #messages = new Map<string, Message>();
+	#onAccepted: (agentId: string) => void = () => {};
+	#onEnd: EndListener = () => {};
 
 	constructor(store: Store, clock: Clock, newId: () => string) {
 		this.#store = store;
@@ -24,16 +42,30 @@ export class Inbox {
 		this.#newId = newId;
 	}
 
+	/** Calls back when an agent has a new message. */
+	onAccepted(listener: (agentId: string) => void): void {
+		this.#onAccepted = listener;
+	}
+
 	/** Restores the messages that an earlier daemon accepted. */
 	recover(): void {
 		for (const message of this.#store.readMessages()) this.#messages.set(message.id, message);
+	}
+
+	/** There is one listener. */
+	listen(onEnd: EndListener): void {
+		this.#onEnd = onEnd;
 	}
 
 	list(): readonly Message[] {
 		return [...this.#messages.values()];
 	}
 
-	async accept(agentId: string, text: string): Promise<Message> {
+	async accept(
+		agentId: string,
+		text: string,
+		{ replaces = null, alongside = () => {} }: AcceptOptions = {},
+	): Promise<Message> {
 		if (this.list().filter((each) => each.agentId === agentId).length >= MESSAGES_MAX) {
 			const hint = "Wait until some are delivered, or discard some: `reeve inbox --discard ID`.";
 			throw new ReeveError(
@@ -48,7 +80,15 @@ export class Inbox {
 			...{ attempts: 0, enters: 0, runId: null, atMs, typedAtMs: null, reason: null },
 		};
 		const bytes = Buffer.byteLength(text);
-		await this.#put(message, { type: "inbox.accepted", data: { message: message.id, bytes } });
+		await this.#store.commit((transaction) => {
+			const replaced = replaces === null ? undefined : this.#messages.get(replaces);
+			if (replaced?.phase === "queued") this.#end(transaction, replaced, { type: "discarded" });
+			this.#write(transaction, message);
+			const event = { type: "inbox.accepted", data: { message: message.id, bytes } } as const;
+			transaction.appendEvent(about(message, event), atMs);
+			alongside(transaction, message);
+		});
+		this.#onAccepted(agentId);
 		return message;
 	}
 
@@ -73,26 +113,33 @@ export class Inbox {
 		await this.delivered(message, true);
 	}
 
-	async save(message: Message): Promise<void> {
-		await this.#put(message, null);
-	}
-
-	async delivered(message: Message, confirmed: boolean): Promise<void> {
-		await this.#remove(message, {
-			type: "inbox.delivered",
-			data: { message: message.id, confirmed },
+	/** False if it was discarded in the meantime. */
+	save(message: Message): Promise<boolean> {
+		return this.#store.commit((transaction) => {
+			const isHere = this.#messages.has(message.id);
+			if (isHere) this.#write(transaction, message);
+			return isHere;
 		});
 	}
 
+	async delivered(message: Message, confirmed: boolean): Promise<void> {
+		await this.#store.commit((transaction) =>
+			this.#end(transaction, message, { type: "delivered", confirmed }),
+		);
+	}
+
 	async dead(message: Message, reason: string): Promise<void> {
-		const event = { type: "inbox.dead", data: { message: message.id, reason } } as const;
-		await this.#put({ ...message, phase: "dead", reason }, event);
+		await this.#store.commit((transaction) =>
+			this.#end(transaction, message, { type: "dead", reason }),
+		);
 	}
 
 	async discard(id: string): Promise<void> {
 		const message = this.#messages.get(id);
 		if (message === undefined) throw new ReeveError("message_not_found", `unknown message ${id}`);
-		await this.#remove(message, { type: "inbox.discarded", data: { message: id } });
+		await this.#store.commit((transaction) =>
+			this.#end(transaction, message, { type: "discarded" }),
+		);
 	}
 
 	/** An agent was removed, so its messages are discarded. */
@@ -102,20 +149,41 @@ export class Inbox {
 		}
 	}
 
-	async #put(message: Message, event: InboxEvent | null): Promise<void> {
-		await this.#store.commit((transaction) => {
-			transaction.putMessage(message);
-			if (event !== null) transaction.appendEvent(about(message, event), this.#clock.now().wallMs);
-		});
-		this.#messages.set(message.id, message);
+	/** Ends a message once: the row, the memory and the event belong to one commit. */
+	#end(transaction: StoreTransaction, message: Message, end: MessageEnd): void {
+		if (!this.#messages.has(message.id)) return;
+		const { id } = message;
+		if (end.type === "dead") {
+			this.#write(transaction, { ...message, phase: "dead", reason: end.reason });
+		} else {
+			transaction.removeMessage(id);
+			this.#messages.delete(id);
+			transaction.onRollback(() => this.#messages.set(id, message));
+		}
+		transaction.appendEvent(about(message, eventOf(id, end)), this.#clock.now().wallMs);
+		this.#onEnd(transaction, message, end);
 	}
 
-	async #remove(message: Message, event: InboxEvent): Promise<void> {
-		await this.#store.commit((transaction) => {
-			transaction.removeMessage(message.id);
-			transaction.appendEvent(about(message, event), this.#clock.now().wallMs);
+	#write(transaction: StoreTransaction, message: Message): void {
+		const { id } = message;
+		const before = this.#messages.get(id);
+		transaction.putMessage(message);
+		this.#messages.set(id, message);
+		transaction.onRollback(() => {
+			if (before === undefined) this.#messages.delete(id);
+			else this.#messages.set(id, before);
 		});
-		this.#messages.delete(message.id);
+	}
+}
+
+function eventOf(id: string, end: MessageEnd): InboxEvent {
+	switch (end.type) {
+		case "delivered":
+			return { type: "inbox.delivered", data: { message: id, confirmed: end.confirmed } };
+		case "dead":
+			return { type: "inbox.dead", data: { message: id, reason: end.reason } };
+		case "discarded":
+			return { type: "inbox.discarded", data: { message: id } };
 	}
 }
 

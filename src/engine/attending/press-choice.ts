@@ -61,7 +61,7 @@ export async function pressChoice(press: Press): Promise<Pressed> {
 			return confirmed ? "answered" : "gone";
 		}
 		if (shown === null || confirmed) continue;
-		// Nothing may happen between this look and the key.
+		// Nothing may happen between this check and the key.
 		inUse = press.typed() !== typed || press.quietForMs() < QUIET_MS;
 		if (inUse) continue;
 		const key = keyTowards(shown, wanted);

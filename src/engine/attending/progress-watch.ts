@@ -98,8 +98,8 @@ export class ProgressWatch {
 		if (activity !== "busy") this.#showsWork = false;
 		await this.#nudgeAgain(signs);
 		const progress = this.#hasMoved(sight) || (await this.#hasWorkedUnseen(activity));
-		const told = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
-		const inTool = told ?? sight.inTool;
+		const reported = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
+		const inTool = reported ?? sight.inTool;
 		const facts = { activity, progress, inTool, nowMs: this.#nowMs() };
 		const { state, step } = decideStall(this.#stall, facts, spec.stall);
 		this.#stall = state;

@@ -1,6 +1,6 @@
 /**
  * Questions that agents ask the operator, and what agents report. An open question is stored: it outlives
- * the daemon, and an agent that asks it again, after whatever interrupted it, waits on for the same answer.
+ * the daemon, and an agent that asks it again after an interruption waits for the same answer.
  */
 
 import { createHash } from "node:crypto";

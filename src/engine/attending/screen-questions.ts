@@ -17,7 +17,7 @@ import { createMailbox, type Mailbox } from "../mailbox.js";
 import { pressChoice } from "./press-choice.js";
 import type { Typing } from "./typing.js";
 
-/** One look at the screen of a run. */
+/** One reading of the screen of a run. */
 export interface QuestionLook {
 	readonly agentId: string;
 	readonly runId: string;
@@ -247,7 +247,7 @@ function isAbout(reported: string, { key }: ShownQuestion): boolean {
 	return squash(key).includes(subject);
 }
 
-/** Whether a look shows the kept question: the same run, content and report. */
+/** Whether a reading of the screen shows the kept question: the same run, content and report. */
 function isSame({ question, hash, anchor }: StoredScreenQuestion, look: QuestionLook): boolean {
 	if (question.runId !== look.runId || look.shown === null) return false;
 	if (hashOf(look.shown.key) !== hash) return false;

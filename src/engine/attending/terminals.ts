@@ -24,6 +24,7 @@ import type { Drafts } from "./drafts.js";
 import type { Inbox } from "./inbox.js";
 import { SUBMIT_AFTER_MS } from "./type-message.js";
 import type { Typing } from "./typing.js";
+import type { Viewers } from "./viewers.js";
 
 /** Programs read what is typed at once; one that takes this long does not read at all. */
 const INPUT_MS_MAX = 10_000;
@@ -34,6 +35,9 @@ interface TerminalsWorld {
 	readonly inbox: Inbox;
 	readonly drafts: Drafts;
 	readonly typing: Typing;
+	readonly viewers: Viewers;
+	/** Starts an agent that hibernates; returns when that has happened. */
+	readonly wake: (id: string) => Promise<void>;
 	readonly store: Store;
 	readonly clock: Clock;
 }
@@ -57,7 +61,7 @@ export class Terminals {
 		this.#typing.set(id, typing);
 		return typing.run(async () => {
 			refuseToType(id, spec.kind);
-			if (submit && message !== "" && this.#hasInbox(id)) {
+			if (submit && message !== "" && this.hasInbox(id)) {
 				const { store, inbox } = this.#world;
 				return (await storing(store, () => inbox.accept(id, message))).id;
 			}
@@ -70,7 +74,8 @@ export class Terminals {
 		});
 	}
 
-	#hasInbox(id: string): boolean {
+	/** Whether messages wait until they can be typed, rather than being typed at once. */
+	hasInbox(id: string): boolean {
 		const { agents, sessions } = this.#world;
 		const { spec } = agents.require(id);
 		return spec.kind === "session" && spec.terminal && isAttended(sessions.adapterOf(spec));
@@ -78,6 +83,7 @@ export class Terminals {
 
 	/** Types bytes, exactly as they are. */
 	async input(id: string, bytes: Uint8Array): Promise<void> {
+		await this.#world.wake(id);
 		const { backend, handle } = this.#held(id);
 		this.#noteTyping(id, bytes);
 		const given = backend.input(handle, bytes).catch((error: unknown) => {
@@ -110,15 +116,24 @@ export class Terminals {
 		viewer: TerminalViewer,
 		size: TerminalSize | null,
 	): Promise<TerminalConnection> {
+		await this.#world.wake(id);
 		const { backend, handle } = this.#held(id);
-		const connection = await backend.attach(handle, viewer, size);
+		// Before anything is awaited: an agent with a viewer does not hibernate.
+		const leave = this.#world.viewers.add(id);
+		const connection = await backend.attach(handle, viewer, size).catch((error: unknown) => {
+			leave();
+			throw error;
+		});
 		return {
 			write: (bytes) => {
 				this.#noteTyping(id, bytes);
 				connection.write(bytes);
 			},
 			resize: (to) => connection.resize(to),
-			close: () => connection.close(),
+			close: () => {
+				leave();
+				connection.close();
+			},
 		};
 	}
 

@@ -20,7 +20,7 @@ import {
 import type { CrashAction } from "../../core/crash-state.js";
 import type { ExitReport } from "../../core/exit.js";
 import type { Outcome } from "../../core/outcome.js";
-import type { Clock } from "../../ports/clock.js";
+import type { Calendar, Clock } from "../../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
 import type { Inbox } from "../attending/inbox.js";
 import { type KnownAgents, willNotStart } from "../runs/agent-state.js";
@@ -32,8 +32,7 @@ export interface AccountsWorld {
 	readonly store: Store;
 	readonly clock: Clock;
 	readonly random: () => number;
-	/** Of the host's own clock. */
-	readonly minuteOfDay: (wallMs: number) => number;
+	readonly calendar: Calendar;
 	readonly agents: KnownAgents;
 	readonly inbox: Inbox;
 	readonly usage: UsageBook;
@@ -168,7 +167,7 @@ export class Accounts {
 	}
 
 	/** Processes the outcome of a turn of a running agent. */
-	async hear(spec: AccountedSpec, turn: Turn): Promise<void> {
+	async noteTurn(spec: AccountedSpec, turn: Turn): Promise<void> {
 		const account = accountOf(spec) ?? spec.id;
 		if (turn.limit === null) {
 			const state = this.#states.get(account) ?? null;
@@ -190,7 +189,7 @@ export class Accounts {
 			outcome.ok || outcome.retryAfterMs === null ? null : atMs + outcome.retryAfterMs;
 		const begin = { beganAtMs: null, afterLimit: false };
 		const turn = { ...begin, atMs, limit: isLimited ? { resetAtMs } : null };
-		await this.hear(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
+		await this.noteTurn(spec, turn).catch((error: unknown) => this.#world.onError(spec.id, error));
 	}
 
 	/** When the operator last resumed this agent, in wall time; 0 for never. */
@@ -226,7 +225,8 @@ export class Accounts {
 	}
 
 	#meet(spec: AccountedSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
-		const { minuteOfDay, random } = this.#world;
+		const { calendar, random } = this.#world;
+		const { minuteOfDay } = calendar;
 		const account = accountOf(spec) ?? spec.id;
 		const before = this.#states.get(account) ?? null;
 		const freedAtMs = this.#freedAtMs.get(account) ?? 0;
@@ -254,13 +254,15 @@ export class Accounts {
 		// A call agent is ready whenever it is called.
 		if (agent?.spec.kind === "call") return "ready";
 		if (willNotStart(agents, id, usage)) return "gone";
+		// It has no work, so the others do not wait for it.
+		if (agent?.snapshot().agent.hibernation) return "gone";
 		return agent?.snapshot().ready === true ? "ready" : "not_ready";
 	};
 
 	#advance(account: string): void {
 		const state = this.#states.get(account);
 		if (state === undefined) return;
-		const { minuteOfDay } = this.#world;
+		const { minuteOfDay } = this.#world.calendar;
 		const facts = { nowMs: this.#nowMs(), members: this.#membersOf(account) };
 		const after = decideAdvance(state, { ...facts, minuteOfDay, lookAt: this.#lookAt });
 		this.#change(account, null, after);
@@ -294,7 +296,7 @@ export class Accounts {
 		this.#lookLater();
 		return (transaction) => {
 			transaction.putAccount({ account, state: after, freedAtMs: atMs });
-			for (const event of newsOf(account, agent, before, after)) {
+			for (const event of changeEvents(account, agent, before, after)) {
 				transaction.appendEvent(event, atMs);
 			}
 		};
@@ -314,7 +316,7 @@ export class Accounts {
 	}
 }
 
-function newsOf(
+function changeEvents(
 	account: string,
 	agent: string | null,
 	before: AccountState | null,

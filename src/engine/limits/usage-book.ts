@@ -4,34 +4,39 @@
  * the day.
  */
 
+import { reportsTokens } from "../../config/known-adapters.js";
 import type { AgentSpec } from "../../config/spec.js";
-import { type DailyBudget, decideBudget, reportsTokens } from "../../core/budget.js";
+import {
+	type DailyBudget,
+	decideBudget,
+	decideLow,
+	type SharedBudget,
+	type UsedBudget,
+	useOf,
+} from "../../core/budget.js";
 import {
 	type AgentUsage,
+	addUsage,
 	countReading,
 	countUsage,
 	NEVER_USED,
+	NO_USAGE,
 	type Usage,
 	type UsageCursor,
 	type UsageReading,
 	usageOn,
 } from "../../core/usage.js";
-import type { Clock } from "../../ports/clock.js";
+import type { Calendar, Clock, Day } from "../../ports/clock.js";
 import type { NewEvent, Store } from "../../ports/store.js";
 import { createMailbox } from "../mailbox.js";
 import type { NewUsage } from "../runs/session-world.js";
 
-/** A day in the host's calendar. */
-export interface Day {
-	/** `2031-04-05`. */
-	readonly day: string;
-	readonly endsAtMs: number;
-}
-
 export interface UsageWorld {
 	readonly store: Store;
 	readonly clock: Clock;
-	readonly dayOf: (wallMs: number) => Day;
+	readonly calendar: Calendar;
+	/** The account of an agent, by its id; null without one. */
+	readonly accountOf: (agentId: string) => string | null;
 }
 
 /** An agent's usage as shown by the API. */
@@ -85,8 +90,35 @@ export class UsageBook {
 
 	/** Why the agent may not continue today; null if it may. */
 	held(spec: AgentSpec): string | null {
-		const budget = spec.kind === "worker" ? null : (spec.budget ?? null);
-		return decideBudget(this.of(spec.id), budget, this.#today().day);
+		const { day } = this.#today();
+		const usage = this.of(spec.id);
+		return decideBudget(this.#budgets(spec, usage, day), usage.releasedOn, day);
+	}
+
+	/** The budgets that apply to an agent, if its usage were this. */
+	#budgets(spec: AgentSpec, usage: AgentUsage, day: string): readonly UsedBudget[] {
+		if (spec.kind === "worker") return [];
+		const { budget, sharedBudgets = [] } = spec;
+		const own = usageOn(usage, day);
+		return [
+			...(budget === undefined ? [] : [{ owner: null, use: useOf(own, budget) }]),
+			...sharedBudgets.map((shared) => ({
+				owner: shared,
+				use: useOf(addUsage(own, this.#usageOfOthers(spec.id, shared, day)), shared),
+			})),
+		];
+	}
+
+	/** The usage of the other agents of a project or an account. */
+	#usageOfOthers(agentId: string, { of, name }: SharedBudget, day: string): Usage {
+		let sum = NO_USAGE;
+		for (const [id, usage] of this.#usage) {
+			if (id === agentId) continue;
+			const isMember =
+				of === "project" ? id.startsWith(`${name}:`) : this.#world.accountOf(id) === name;
+			if (isMember) sum = addUsage(sum, usageOn(usage, day));
+		}
+		return sum;
 	}
 
 	/** Counts new lines of a session's record, together with the read position. */
@@ -99,7 +131,7 @@ export class UsageBook {
 			for (const reading of added.readings) {
 				const counted = countReading(seen, reading);
 				seen = counted.seen;
-				const day = reading.atMs === null ? today : this.#world.dayOf(reading.atMs).day;
+				const day = reading.atMs === null ? today : this.#world.calendar.dayOf(reading.atMs).day;
 				usage = countUsage(usage, counted.added, day, today);
 			}
 			return { ...usage, cursor: { ...cursor, ...placeOf(cursor, added), seen } };
@@ -132,22 +164,28 @@ export class UsageBook {
 	}
 
 	#today(): Day {
-		return this.#world.dayOf(this.#world.clock.now().wallMs);
+		return this.#world.calendar.dayOf(this.#world.clock.now().wallMs);
 	}
 
 	#change(spec: AgentSpec, change: (before: AgentUsage) => AgentUsage): Promise<void> {
 		return this.#turns.run(async () => {
 			const { store, clock } = this.#world;
 			const today = this.#today();
-			const changed = change(this.of(spec.id));
-			const budget = spec.kind === "worker" ? null : (spec.budget ?? null);
-			const reason = decideBudget(changed, budget, today.day);
+			const before = this.of(spec.id);
+			const changed = change(before);
+			const budgets = this.#budgets(spec, changed, today.day);
+			const low = decideLow(this.#budgets(spec, before, today.day), budgets);
+			const reason = decideBudget(budgets, changed.releasedOn, today.day);
 			const isNews = reason !== null && changed.toldOn !== today.day;
 			const usage = isNews ? { ...changed, toldOn: today.day } : changed;
 			await store.commit((transaction) => {
 				transaction.putUsage({ agentId: spec.id, usage });
+				const nowMs = clock.now().wallMs;
+				if (low !== null) {
+					transaction.appendEvent(budgetEvent("agent.budget_low", spec.id, low, today), nowMs);
+				}
 				if (!isNews) return;
-				transaction.appendEvent(overBudget(spec.id, reason, today), clock.now().wallMs);
+				transaction.appendEvent(budgetEvent("agent.over_budget", spec.id, reason, today), nowMs);
 			});
 			this.#usage.set(spec.id, usage);
 		});
@@ -161,7 +199,11 @@ function placeOf(cursor: UsageCursor, { beside, offset }: NewUsage): Partial<Usa
 	return beside === null ? { offset } : { beside: { ...cursor.beside, [beside]: offset } };
 }
 
-function overBudget(agent: string, reason: string, { endsAtMs }: Day): NewEvent {
-	const until = new Date(endsAtMs).toISOString();
-	return { type: "agent.over_budget", agent, data: { reason, until } };
+function budgetEvent(
+	type: "agent.budget_low" | "agent.over_budget",
+	agent: string,
+	reason: string,
+	{ endsAtMs }: Day,
+): NewEvent {
+	return { type, agent, data: { reason, until: new Date(endsAtMs).toISOString() } };
 }

@@ -104,7 +104,7 @@ export abstract class AgentLife<R extends Run = Run> {
 
 	#ask(withContinue: boolean): Promise<StartOutcome> {
 		const outcome = this.next.ask(withContinue);
-		this.world.gate.startWaiting();
+		this.world.gate.ask(this.id);
 		return outcome;
 	}
 
@@ -182,7 +182,7 @@ export abstract class AgentLife<R extends Run = Run> {
 		});
 		const parked = park(decision.action);
 		const times = { atMs, nowMs: this.nowMs() };
-		const record = recordExit(agent.now, run.runId, report, decision, times, parked);
+		const record = recordExit(agent.now, run, report, decision, times, parked);
 		const isDirect = record.planned?.afterMs === 0 && !run.exitRecorded && isUp(record.changes);
 		const successor = isDirect ? this.succeed() : null;
 		const planned = successor === null ? record.planned : null;

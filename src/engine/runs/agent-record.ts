@@ -70,12 +70,11 @@ export function reportOf(
 	const wallMs = exit.atMs - (run.handle?.startedAtMs ?? run.intendedAtMs);
 	// The steady clock if this daemon saw the start: the wall clock may have been set since.
 	const uptimeMs = run.startedSteadyMs === null ? wallMs : nowSteadyMs - run.startedSteadyMs;
-	const isGivenUp = run.startTimedOut !== null;
 	return exitReport({
 		code: exit.code,
 		signal: exit.signal,
-		cause: exit.outOfMemory ? "out_of_memory" : isGivenUp ? "start_timeout" : "unknown",
-		detail: isGivenUp ? run.startTimedOut : (exit.replaced ?? null),
+		cause: exit.outOfMemory ? "out_of_memory" : (run.failing?.cause ?? "unknown"),
+		detail: run.failing?.detail ?? exit.replaced ?? null,
 		askedBy: run.askedBy ?? (exit.replaced === undefined ? null : "reeve"),
 		uptimeMs: Math.max(0, uptimeMs),
 	});
@@ -84,7 +83,7 @@ export function reportOf(
 /** The rows and events of an exit, and the start that the decision plans. */
 export function recordExit(
 	agent: Agent,
-	runId: string,
+	{ runId, handle }: Pick<Run, "runId" | "handle">,
 	report: ExitReport,
 	decision: CrashDecision,
 	{ atMs, nowMs }: { atMs: number; nowMs: number },
@@ -132,6 +131,7 @@ export function recordExit(
 		exit: {
 			...{ runId, agentId: agent.id, code, signal, cause, askedBy, kind },
 			...{ class: exitClass, uptimeMs, atMs, reason },
+			outputFrom: handle === null ? null : (handle.outputFrom ?? 0),
 		},
 		planned: parked !== null || afterMs === null ? null : { afterMs, dueAtMs: nowMs + afterMs },
 		events: [
@@ -178,12 +178,12 @@ export function settledAgent(
 
 /** Reports of unenforced limits: once, not at every restart. */
 export function createLimitsNews() {
-	let told = "";
+	let reported = "";
 	return {
 		of(handle: RunHandle, about: { agent: string; run_id: string }): readonly NewEvent[] {
 			const missing = String(handle.data["missingLimits"] ?? "");
-			const isNews = missing !== told && missing !== "";
-			told = missing;
+			const isNews = missing !== reported && missing !== "";
+			reported = missing;
 			return isNews ? [{ ...about, type: "agent.limits_missing", data: { missing } }] : [];
 		},
 	};

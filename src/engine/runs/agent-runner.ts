@@ -7,12 +7,13 @@ import type { AgentSpec } from "../../config/spec.js";
 import { decideResume } from "../../core/crash-policy.js";
 import { type CrashState, NEW_AGENT } from "../../core/crash-state.js";
 import type { Asker } from "../../core/exit.js";
+import type { WakeCause } from "../../core/hibernation.js";
 import type { PolicyState } from "../../core/states.js";
 import type { Executor } from "../../ports/executor.js";
 import type { NewEvent, StoreTransaction } from "../../ports/store.js";
 import { createMailbox } from "../mailbox.js";
 import { drainedEvent, policyChange, startEffectKey } from "./agent-record.js";
-import { type Agent, type AgentSnapshot, hasCompleted, NO_RUN } from "./agent-state.js";
+import { type Agent, type AgentSnapshot, hasCompleted, NO_RUN, newestRun } from "./agent-state.js";
 import {
 	type LifeWorld,
 	NOTHING_STOPPED,
@@ -21,6 +22,7 @@ import {
 } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
 import { type Operations, SessionLife } from "./session-life.js";
+import type { SessionWorld } from "./session-world.js";
 import { WorkerLife } from "./worker-life.js";
 
 export interface RestartOptions {
@@ -45,11 +47,6 @@ export type Answer = "fresh" | "continue" | "stop";
 
 export interface RunnerWorld extends LifeWorld {
 	readonly executor: Executor;
-	/**
-	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it.
-	 * Changes nothing.
-	 */
-	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
 }
 
 export class AgentRunner implements Operations {
@@ -57,11 +54,18 @@ export class AgentRunner implements Operations {
 	/** Its runs; null for a call agent, which has none. */
 	readonly life: SessionLife | WorkerLife | null;
 	readonly #verbs = createMailbox();
-	readonly #checkStart: RunnerWorld["checkStart"];
+	/** The cause to start it now, if it hibernates; null if there is none. */
+	readonly #needed: () => WakeCause | null;
+	readonly #sessions: SessionWorld;
 
 	constructor(agent: PersistedAgent, world: RunnerWorld) {
 		this.#agent = agent;
-		this.#checkStart = world.checkStart;
+		this.#sessions = world.sessions;
+		this.#needed = () => {
+			const { id } = agent.now;
+			if (world.inbox.head(id) !== null) return "message";
+			return world.viewers.count(id) > 0 || world.drafts.has(id, []) ? "attach" : null;
+		};
 		this.life = {
 			session: () => new SessionLife(agent, world, this),
 			worker: () => new WorkerLife(agent, world, world.executor),
@@ -120,6 +124,20 @@ export class AgentRunner implements Operations {
 		});
 	}
 
+	/**
+	 * Stops the run that was the newest when a restart was decided, for `startAgain` to follow. Null if a later run
+	 * exists: then the agent was restarted already, perhaps by an earlier daemon.
+	 */
+	stopDecided(runId: string | null, by: Asker): Promise<StopReport | null> {
+		return this.#verbs.run(async () => {
+			const snapshot = this.snapshot();
+			if (newestRun(snapshot) !== runId) return null;
+			if (snapshot.agent.desired === "down" && !hasCompleted(snapshot)) return null;
+			await this.#want("up", by);
+			return this.stop(by);
+		});
+	}
+
 	/** The second half. A `down` in between takes precedence. */
 	async startAgain(withContinue: boolean): Promise<StartOutcome> {
 		const { start } = await this.#verbs.run(async () => {
@@ -149,6 +167,7 @@ export class AgentRunner implements Operations {
 	resume(endsHold: boolean): Promise<Resumed> {
 		return this.#verbs.run(async () => {
 			let from: PolicyState = "healthy";
+			await this.session?.endHibernation("operator");
 			await this.#record(
 				(agent) => {
 					const { state: crash, reason } = decideResume(agent.crash, endsHold);
@@ -225,6 +244,32 @@ export class AgentRunner implements Operations {
 		return start;
 	}
 
+	async finishHibernation(runId: string): Promise<void> {
+		await this.#verbs.run(async () => {
+			const { agent, run } = this.snapshot();
+			// Something may have needed it since the decision.
+			if (agent.hibernation?.runId !== runId || run?.runId !== runId) return;
+			const needed = this.#needed();
+			if (needed === null) await this.stop("reeve");
+			else await this.session?.endHibernation(needed);
+		});
+	}
+
+	async wakeIfNeeded(): Promise<void> {
+		const needed = this.#needed();
+		if (needed !== null) await this.wake(needed);
+	}
+
+	/** Starts a hibernated agent; null if it does not hibernate. */
+	async wake(by: WakeCause): Promise<StartOutcome | null> {
+		const { start } = await this.#verbs.run(async () => {
+			if (!this.snapshot().agent.hibernation) return { start: Promise.resolve(null) };
+			await this.session?.endHibernation(by);
+			return { start: this.#requestStart(true) };
+		});
+		return start;
+	}
+
 	/** Completes a stop or restart that an earlier daemon had begun. */
 	async finishStop(by: Asker): Promise<void> {
 		if (this.snapshot().agent.desired === "down") {
@@ -242,7 +287,7 @@ export class AgentRunner implements Operations {
 	async #recheck(): Promise<void> {
 		const { agent, lastExit } = this.snapshot();
 		if (agent.crash.policy !== "halted" || lastExit?.cause !== "spawn_error") return;
-		const problem = await this.#checkStart(agent.spec);
+		const problem = await this.#sessions.checkStart(agent.spec);
 		await this.#record(({ crash }) =>
 			problem === null
 				? this.#fresh(crash, "the cause of the failed start is fixed")
@@ -274,19 +319,20 @@ export class AgentRunner implements Operations {
 		});
 	}
 
-	#want(desired: "up" | "down", by: Asker): Promise<void> {
+	async #want(desired: "up" | "down", by: Asker): Promise<void> {
+		await this.session?.endHibernation(by === "operator" ? "operator" : "settings");
 		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
-		// The exit of a current run has its own reason; a halted agent keeps the one it was halted for.
-		const snapshot = this.snapshot();
-		const isIdle = snapshot.run === null && !hasCompleted(snapshot);
 		return this.#record((agent) => [
-			{
-				...{ desired, waiting: false },
-				...(desired === "down" &&
-					isIdle &&
-					agent.crash.policy !== "halted" && { reason: STOPPED_BY[by] }),
-			},
+			{ desired, waiting: false, ...(desired === "down" ? this.#reasonWhenDown(by) : {}) },
 			agent.desired === desired ? [] : [event],
 		]);
+	}
+
+	/** The exit of a current run has its own reason; a halted agent keeps the one it was halted for. */
+	#reasonWhenDown(by: Asker): Partial<Agent> {
+		const { agent, run, lastExit } = this.snapshot();
+		if (run !== null || agent.crash.policy === "halted") return {};
+		const isCompleted = hasCompleted({ agent: { ...agent, desired: "down" }, run, lastExit });
+		return { reason: isCompleted && lastExit !== null ? lastExit.reason : STOPPED_BY[by] };
 	}
 }

@@ -2,8 +2,10 @@
 
 import type { AgentSpec } from "../../config/spec.js";
 import type { KnownActivity } from "../../core/activity.js";
+import type { HibernationView } from "../../core/hibernation.js";
 import type { ProcessState } from "../../core/states.js";
 import type { StoredAgent, StoredExit } from "../../ports/store.js";
+import type { HealthView } from "./health-watch.js";
 import type { ProcessEnd, Run, SessionRun } from "./run.js";
 
 /** A stored agent with a validated spec and the values of its environment. */
@@ -23,6 +25,10 @@ export interface AgentSnapshot {
 	readonly gone: ProcessEnd | null;
 	/** Its activity; null if the session is not attended. */
 	readonly known: KnownActivity | null;
+	/** Why it does not hibernate yet; null if it does, does not run, or never hibernates. */
+	readonly hibernation: HibernationView | null;
+	/** The checks of its health; null if it is not checked. */
+	readonly health: HealthView | null;
 	readonly lastExit: StoredExit | null;
 	/** Wall time of the next start, if one is planned. */
 	readonly nextStartAtMs: number | null;
@@ -63,6 +69,14 @@ export function hasCompleted({
 	return desired === "down" && run === null && lastExit?.kind === "clean";
 }
 
+/** The id of its current run, or of its last one; null before the first. */
+export function newestRun({
+	run,
+	lastExit,
+}: Pick<AgentSnapshot, "run" | "lastExit">): string | null {
+	return run?.runId ?? lastExit?.runId ?? null;
+}
+
 /**
  * Why an agent that others wait for will not start or finish by itself, as text; null if it may.
  */
@@ -88,7 +102,15 @@ export function withoutSecrets(spec: AgentSpec): AgentSpec {
 
 type RunSnapshot = Pick<
 	AgentSnapshot,
-	"process" | "run" | "processes" | "ready" | "gone" | "known" | "nextStartAtMs"
+	| "process"
+	| "run"
+	| "processes"
+	| "ready"
+	| "gone"
+	| "known"
+	| "health"
+	| "hibernation"
+	| "nextStartAtMs"
 >;
 
 /** An agent without runs. */
@@ -99,6 +121,8 @@ export const NO_RUN: RunSnapshot = {
 	ready: false,
 	gone: null,
 	known: null,
+	health: null,
+	hibernation: null,
 	nextStartAtMs: null,
 };
 
@@ -108,12 +132,18 @@ interface RunFacts {
 	readonly isEnding: boolean;
 }
 
+interface WatchedRun {
+	readonly known: () => KnownActivity | null;
+	readonly health: () => HealthView | null;
+	readonly hibernation: () => HibernationView | null;
+}
+
 /** The run in a snapshot: a process that is gone is neither ready nor active. */
 export function snapshotOfRun(
 	run: SessionRun | null,
 	facts: RunFacts,
 	ready: boolean,
-	watch: { readonly known: () => KnownActivity | null } | null,
+	watch: WatchedRun | null,
 ): Omit<RunSnapshot, "nextStartAtMs"> {
 	const gone = run?.gone ?? null;
 	return {
@@ -121,6 +151,8 @@ export function snapshotOfRun(
 		processes: run?.handle && gone === null ? 1 : 0,
 		ready: ready && gone === null,
 		known: run === null || gone !== null ? null : (watch?.known() ?? null),
+		health: run === null || gone !== null ? null : (watch?.health() ?? null),
+		hibernation: run === null || gone !== null ? null : (watch?.hibernation() ?? null),
 	};
 }
 

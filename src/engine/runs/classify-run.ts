@@ -12,35 +12,35 @@ import type { SessionWorld } from "./session-world.js";
 export interface ClassifiedRun {
 	readonly report: ExitReport;
 	readonly signs: readonly AgentSign[];
-	readonly lastWords: string;
+	readonly lastOutput: string;
 }
 
 /** Unreadable evidence is ignored. */
 export async function classifyRun(
-	{ adapterOf, signs: readSigns, lastWords: readWords, readReset }: SessionWorld,
+	{ adapterOf, signs: readSigns, lastOutput: readOutput, readReset }: SessionWorld,
 	spec: AgentSpec,
 	run: SessionRun,
 	facts: ExitReport,
 	atMs: number,
 ): Promise<ClassifiedRun> {
 	// Nothing has run, so all readable evidence belongs to an earlier run.
-	if (run.handle === null) return { report: facts, signs: [], lastWords: "" };
+	if (run.handle === null) return { report: facts, signs: [], lastOutput: "" };
 	const { profile } = adapterOf(spec);
 	const conversation = run.conversation?.id ?? null;
 	const signs = await readSigns(spec, conversation, run.handle.startedAtMs).catch(() => []);
-	const lastWords =
+	const lastOutput =
 		profile.exits === null && run.conversation === null
 			? ""
-			: await readWords(spec).catch(() => "");
+			: await readOutput(spec, run.handle.outputFrom ?? 0).catch(() => "");
 	// The CLI itself reports that this conversation does not exist: a new one is started, whatever its
 	// exit code means.
-	const saysSo = profile.conversation.gone.length > 0 && run.conversation?.mode === "resume";
-	if (isConversationGone(profile, saysSo, facts, lastWords)) {
+	const isResumed = profile.conversation.gone.length > 0 && run.conversation?.mode === "resume";
+	if (isConversationGone(profile, isResumed, facts, lastOutput)) {
 		const report = { ...facts, cause: "crash", detail: "its conversation does not exist" } as const;
-		return { report, signs, lastWords };
+		return { report, signs, lastOutput };
 	}
 	const readAtExit = (text: string) => readReset(spec, text, atMs);
-	const evidence = { signs, lastWords, atMs, readReset: readAtExit };
-	const judged = { ...facts, ...explainExit(profile, facts, evidence) };
-	return { report: { ...judged, detail: judged.detail ?? facts.detail }, signs, lastWords };
+	const evidence = { signs, lastOutput, atMs, readReset: readAtExit };
+	const explained = { ...facts, ...explainExit(profile, facts, evidence) };
+	return { report: { ...explained, detail: explained.detail ?? facts.detail }, signs, lastOutput };
 }

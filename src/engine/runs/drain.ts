@@ -65,6 +65,18 @@ export async function drainRun(
 	return drainedAs(end);
 }
 
+/** Asks the agent's own process to exit. Returns when it is gone, or the time is up; kills nothing. */
+export async function askToExit(
+	run: SessionRun,
+	timeoutMs: number,
+	clock: Clock,
+	ways: DrainSteps,
+): Promise<void> {
+	const untilMs = clock.now().steadyMs + timeoutMs;
+	const ending = { untilMs, asked: new Set<string>(), onKill: async () => {}, isCalledOff: false };
+	if (run.handle !== null) await climb(run, run.handle, ending, clock, ways);
+}
+
 export function drainedAs(end: TreeEnd): Drained {
 	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
 	const { killed } = end;

@@ -40,7 +40,7 @@ async function prepareRun(
 ): Promise<Launched | { readonly request: Omit<StartRequest, "runId"> }> {
 	const { spec, conversation = null } = agent.now;
 	const { withContinue, runId } = run;
-	const prepared = await world.prepare(spec, { withContinue, conversation });
+	const prepared = await world.sessions.prepare(spec, { withContinue, conversation });
 	if (!prepared.ok) return failed(true, prepared.detail);
 	const taken = await takeConversation(
 		world.sessions,

@@ -25,12 +25,14 @@ export interface ReadinessProbes {
 /** Calls back once, when the condition is met. The returned function stops checking. */
 export function watchReadiness(
 	ready: ReadySpec | null,
+	/** How long it has been running. */
+	upMs: number,
 	clock: Clock,
 	probes: ReadinessProbes,
 	onReady: () => void,
 ): () => void {
 	if (ready === null) return waitFor(clock, 0, onReady);
-	if (ready.delayMs !== null) return waitFor(clock, ready.delayMs, onReady);
+	if (ready.delayMs !== null) return waitFor(clock, Math.max(0, ready.delayMs - upMs), onReady);
 	const { log, port, http, command } = ready;
 	if (log !== null) {
 		const pattern = compilePattern(log);

@@ -88,7 +88,7 @@ export async function endConversation(
 	const { adapterOf, isRecorded } = sessions;
 	const { runId, conversation } = run;
 	const none = { changes: {}, events: [] };
-	const { report, lastWords } = classified;
+	const { report, lastOutput } = classified;
 	if (conversation === null) return none;
 	await releaseConversation(sessions, run);
 	const reported = reportedConversation(conversation, classified.signs);
@@ -99,7 +99,7 @@ export async function endConversation(
 	const { id, mode } = conversation;
 	if (mode !== "resume" || id === null || report.code === 0) return none;
 	const { profile } = adapterOf(spec);
-	if (!isConversationGone(profile, true, report, lastWords)) return none;
+	if (!isConversationGone(profile, true, report, lastOutput)) return none;
 	const reason = `it exited right after a start that resumed conversation ${id}; the next start begins a new one`;
 	const about = { agent: agentId, run_id: runId } as const;
 	const data = { conversation: id, reason };

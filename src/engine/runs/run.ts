@@ -2,7 +2,7 @@
 
 import type { Asker, ExitReport } from "../../core/exit.js";
 import type { Backend, RunHandle } from "../../ports/backend.js";
-import type { RunConversation, StoredExit, StoredRun } from "../../ports/store.js";
+import type { RunConversation, RunFailure, StoredExit, StoredRun } from "../../ports/store.js";
 import { createSignal, type Signal } from "../waiting.js";
 
 export type ProcessEnd = Pick<ExitReport, "code" | "signal">;
@@ -28,6 +28,8 @@ export interface Run {
 	exitRecorded: boolean;
 	/** The exit of its process, as soon as it is known; it is recorded later. */
 	gone: ProcessEnd | null;
+	/** Why Reeve ends it, which counts as a failure; null if it does not. */
+	failing: RunFailure | null;
 	/** Resolves once its exit is recorded. */
 	readonly ended: Signal<void>;
 }
@@ -35,12 +37,12 @@ export interface Run {
 /** A run that a backend holds, so that it outlives the daemon. */
 export interface SessionRun extends Run {
 	readonly backend: Backend;
-	/** Why its start timed out; null if it did not. */
-	startTimedOut: string | null;
 	/** The backend could not determine whether it runs. Nothing is started until that is known. */
 	isUnknown: boolean;
 	/** This daemon saw its own process exit. */
 	exitSeen: boolean;
+	/** This daemon has begun to stop it. */
+	isAsked: boolean;
 	/** The backend has proven that no process of its tree is left. */
 	treeGone: boolean;
 }
@@ -59,6 +61,7 @@ export function newRun(runId: string, intendedAtMs: number): Run & { readonly ba
 		ready: false,
 		exitRecorded: false,
 		gone: null,
+		failing: null,
 		ended: createSignal(),
 	};
 }
@@ -69,21 +72,21 @@ export function newSessionRun(
 	withContinue: boolean,
 	intendedAtMs: number,
 ): SessionRun {
-	const seen = { startTimedOut: null, isUnknown: false, exitSeen: false, treeGone: false };
+	const seen = { isUnknown: false, exitSeen: false, isAsked: false, treeGone: false };
 	return { ...newRun(runId, intendedAtMs), backend, withContinue, ...seen };
 }
 
 /** A run that an earlier daemon left open. */
 export function recoveredRun(stored: StoredRun, backend: Backend): SessionRun {
 	const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
-	const { conversation = null, ready = false, exitRecorded = false } = stored;
+	const { conversation = null, ready = false, exitRecorded = false, failing = null } = stored;
 	const run = newSessionRun(runId, backend, withContinue, intendedAtMs);
-	return { ...run, handle, askedBy, conversation, ready, exitRecorded };
+	return { ...run, handle, askedBy, conversation, ready, exitRecorded, failing };
 }
 
 export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]): StoredRun {
 	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = run;
-	const { exitRecorded } = run;
+	const { exitRecorded, failing } = run;
 	return {
 		runId,
 		agentId,
@@ -96,6 +99,7 @@ export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]
 		conversation,
 		ready,
 		...(exitRecorded ? { exitRecorded } : {}),
+		...(failing === null ? {} : { failing }),
 	};
 }
 

@@ -7,15 +7,25 @@
  */
 
 import { type Asker, type ExitReport, exitReport } from "../../core/exit.js";
+import { renderHibernation, type WakeCause, WOKEN_BY } from "../../core/hibernation.js";
+import { renderElapsed } from "../../core/units.js";
 import type { Backend, RunExit, RunHandle, StartFailure } from "../../ports/backend.js";
 import type { NewEvent, StoredRun } from "../../ports/store.js";
 import { scheduleLong } from "../waiting.js";
-import { AgentLife, type Successor } from "./agent-life.js";
+import { AgentLife, type ExitConsequences, type Successor } from "./agent-life.js";
 import { createLimitsNews, type PlannedStart, reportOf, restOf } from "./agent-record.js";
 import { type AgentSnapshot, snapshotOfRun } from "./agent-state.js";
 import { classifyRun } from "./classify-run.js";
-import { type Drained, type DrainSteps, drainedAs, drainRun, drainStepsOf } from "./drain.js";
+import {
+	askToExit,
+	type Drained,
+	type DrainSteps,
+	drainedAs,
+	drainRun,
+	drainStepsOf,
+} from "./drain.js";
 import { isTreeGone } from "./end-tree.js";
+import { killFailing, recordFailing, renderStartTimeout } from "./fail-run.js";
 import { launchRun } from "./launch-run.js";
 import { forgetRun, LeftTree, recordTreeGone } from "./left-tree.js";
 import {
@@ -38,8 +48,7 @@ import {
 	recordConversation,
 	releaseConversation,
 } from "./run-conversation.js";
-import { type RunWatch, watchRun } from "./run-watch.js";
-import { failStart } from "./start-watch.js";
+import { isReadyByStart, type RunWatch, watchRun } from "./run-watch.js";
 
 const RECOVER_AGAIN_MS = 1_000;
 const INTENT_AGAIN_MS = 1_000;
@@ -51,6 +60,10 @@ type Begun = Pick<Extract<NewEvent, { type: "agent.started" | "agent.adopted" }>
 export interface Operations {
 	/** Completes a stop or restart that an earlier daemon had begun, or that its run needs. */
 	finishStop(by: Asker): Promise<void>;
+	/** Stops a run whose hibernation is recorded. */
+	finishHibernation(runId: string): Promise<void>;
+	/** Starts an agent that hibernates if something has come for it in the meantime. */
+	wakeIfNeeded(): Promise<void>;
 }
 
 export class SessionLife extends AgentLife<SessionRun> {
@@ -102,11 +115,6 @@ export class SessionLife extends AgentLife<SessionRun> {
 		});
 	}
 
-	/** Whether this is the agent's run. */
-	hasRun(runId: string): boolean {
-		return this.#run?.runId === runId;
-	}
-
 	/** The backend reports the exit of a run of this agent. */
 	exited(exit: RunExit): Promise<void> {
 		// Shown immediately: recording it may have to wait for the store.
@@ -124,7 +132,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 		return this.agent.inTurn(async () => {
 			if (stored === undefined) this.#resumeStart(planned);
 			else if (stored.exitRecorded) {
-				this.#endLeft(recoveredRun(stored, this.world.backendNamed(stored.backend)));
+				this.#endLeft(recoveredRun(stored, this.world.backends.get(stored.backend)));
 				this.#resumeStart(planned);
 			} else await this.#recover(stored);
 		});
@@ -148,6 +156,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 		if (typeof this.#left?.stuck === "string") return "not_gone";
 		const { desired, crash, waiting } = this.agent.now;
 		if (desired === "down") return "stopped";
+		if (this.agent.now.hibernation) return "hibernated";
 		if (crash.policy === "halted") return "halted";
 		if (this.world.usage.held(this.spec) !== null) return "over_budget";
 		return waiting ? "waiting" : null;
@@ -157,14 +166,23 @@ export class SessionLife extends AgentLife<SessionRun> {
 		return this.#run === null ? [] : [this.#run];
 	}
 
+	/** Replaces the current run. */
+	#keep(run: SessionRun | null): void {
+		const { ownersOfRuns } = this.world;
+		if (this.#run !== null) ownersOfRuns.delete(this.#run.runId);
+		if (run !== null) ownersOfRuns.set(run.runId, this);
+		this.#run = run;
+	}
+
 	#newRun(withContinue: boolean): SessionRun {
-		const { newRunId, chooseBackend } = this.world;
-		return newSessionRun(newRunId(), chooseBackend(this.spec), withContinue, this.nowMs());
+		const { newRunId, backends } = this.world;
+		const backend = backends.get(backends.choose(this.spec).name);
+		return newSessionRun(newRunId(), backend, withContinue, this.nowMs());
 	}
 
 	/** Starts a run that is recorded as intended. */
 	async #startRun(run: SessionRun, report: (outcome: StartOutcome) => void): Promise<void> {
-		this.#run = run;
+		this.#keep(run);
 		const launched = await launchRun(this.world, this.agent, run);
 		switch (launched.outcome) {
 			case "unknown":
@@ -202,23 +220,125 @@ export class SessionLife extends AgentLife<SessionRun> {
 		const holds = await bindConversation(sessions, run.conversation?.lease, handle.process);
 		const about = { agent: this.id, run_id: run.runId };
 		const events = [{ ...about, ...event } as NewEvent, ...this.#limitsNews.of(handle, about)];
+		if (event.type === "agent.started" && isReadyByStart(this.world, this.spec)) {
+			// In the same commit.
+			run.ready = true;
+			events.push({ ...about, type: "agent.ready", data: { after_ms: 0 } });
+		}
 		await this.recordRunning(run, handle, events);
 		// Another holder has the conversation by now: two processes would damage it.
 		if (!holds) run.askedBy ??= "reeve";
-		if (run.askedBy !== null) this.#finishStop(run.askedBy);
+		if (this.#isHibernating(run)) this.#settleHibernation(run);
+		else if (run.askedBy !== null) this.#finishStop(run.askedBy);
+		// The earlier daemon died after it had recorded a `down`, and before it had recorded the stop (S2).
+		else if (event.type === "agent.adopted" && this.agent.now.desired === "down") {
+			this.#finishStop("operator");
+		} else if (run.failing !== null) this.#endFailing(run);
 		const ifCurrent = (task: () => Promise<void>) =>
 			void this.agent.inTurn(async () => this.#run === run && task());
 		this.#watch = watchRun(this.world, this.spec, run, event.type === "agent.adopted", {
 			onReady: (afterMs) => ifCurrent(() => this.recordReady(run, afterMs)),
 			onStable: () => ifCurrent(() => this.recordStable()),
 			onConversation: (id) => ifCurrent(() => recordConversation(sessions, this.agent, run, id)),
-			onStartTimeout: (afterMs, screen) =>
-				ifCurrent(() => failStart(this.agent, run, afterMs, screen)),
+			onUnhealthy: (detail) => ifCurrent(() => this.#failUnhealthy(run, detail)),
+			onStartTimeout: (afterMs, screen) => ifCurrent(() => this.#failStart(run, afterMs, screen)),
 			onRestart: () => this.#finishStop("reeve"),
+			onHibernate: (idleMs, memoryBytes) =>
+				this.agent.inTurn(() => this.#hibernate(run, idleMs, memoryBytes)),
 		});
 		if (!this.#watch.readyAtOnce) return;
 		this.ready = true;
 		this.world.gate.startWaiting();
+	}
+
+	#isHibernating({ runId, askedBy }: SessionRun): boolean {
+		return askedBy === "reeve" && this.agent.now.hibernation?.runId === runId;
+	}
+
+	/**
+	 * Records the decision; from then on nothing is typed into the agent. Checked again in turn, because a
+	 * message or a terminal may have come since the look.
+	 */
+	async #hibernate(run: SessionRun, idleMs: number, freedBytes: number | null): Promise<void> {
+		const { inbox, viewers, drafts } = this.world;
+		const isEnding = run.askedBy !== null || run.failing !== null || run.gone !== null;
+		if (this.#run !== run || isEnding || this.agent.now.desired === "down") return;
+		if (inbox.head(this.id) !== null || viewers.count(this.id) > 0 || drafts.has(this.id, []))
+			return;
+		// Before the commit, during which nothing may be typed either.
+		run.askedBy = "reeve";
+		const hibernation = { runId: run.runId, sinceMs: this.nowMs(), idleMs, freedBytes };
+		const reason = `idle for ${renderElapsed(idleMs)}: hibernates`;
+		try {
+			await this.agent.save({ hibernation, reason }, [], (transaction) =>
+				transaction.putRun(toStoredRun(this.id, run, "running")),
+			);
+		} catch (error) {
+			run.askedBy = null;
+			throw error;
+		}
+		this.#operations
+			.finishHibernation(run.runId)
+			.catch((error: unknown) => this.world.onError(this.id, error));
+	}
+
+	/**
+	 * An earlier daemon died between its decision and the exit. If it had asked the agent to exit, that
+	 * completes within the time of a drain; otherwise the agent keeps running, since it may have work by now.
+	 */
+	#settleHibernation(run: SessionRun): void {
+		this.#cancelLook = scheduleLong(this.world.clock, this.spec.drain.timeoutMs, () => {
+			if (this.#run !== run || run.gone !== null || !this.#isHibernating(run)) return;
+			this.endHibernation("not_stopped").catch((error: unknown) =>
+				this.world.onError(this.id, error),
+			);
+		});
+	}
+
+	/** It hibernates no longer. A run that was not asked to exit yet goes on; a stopped one needs a start. */
+	endHibernation(by: WakeCause): Promise<void> {
+		return this.agent.inTurn(async () => {
+			const { hibernation } = this.agent.now;
+			if (!hibernation) return;
+			const run = this.#run;
+			const goesOn = run !== null && this.#isHibernating(run) && !run.isAsked && run.gone === null;
+			const asleepMs = Math.max(0, this.nowMs() - hibernation.sinceMs);
+			const data = { by, asleep_ms: asleepMs };
+			const reason = goesOn ? "running" : WOKEN_BY[by];
+			await this.agent.save(
+				{ hibernation: null, reason },
+				[{ type: "agent.woken", agent: this.id, data }],
+				(transaction) => {
+					if (!goesOn) return;
+					transaction.putRun(toStoredRun(this.id, { ...run, askedBy: null }, "running"));
+				},
+			);
+			if (goesOn) run.askedBy = null;
+		});
+	}
+
+	async #failStart(run: SessionRun, afterMs: number, screen: readonly string[]): Promise<void> {
+		if (run.ready) return;
+		const event = { type: "agent.start_timeout", data: { after_ms: afterMs, screen } } as const;
+		const about = { agent: this.id, run_id: run.runId };
+		const detail = renderStartTimeout(afterMs, screen);
+		const failing = { cause: "start_timeout", detail } as const;
+		if (await recordFailing(this.agent, run, failing, [{ ...about, ...event }])) {
+			await killFailing(this.agent, run);
+		}
+	}
+
+	async #failUnhealthy(run: SessionRun, detail: string): Promise<void> {
+		const failing = { cause: "unhealthy", detail } as const;
+		if (await recordFailing(this.agent, run, failing, [])) this.#endFailing(run);
+	}
+
+	/** Gives an agent that was working the time of a drain, then kills it. */
+	#endFailing(run: SessionRun): void {
+		const { timeoutMs } = this.spec.drain;
+		askToExit(run, timeoutMs, this.world.clock, this.#drainSteps(run.runId))
+			.then(() => this.agent.inTurn(() => killFailing(this.agent, run)))
+			.catch((error: unknown) => this.world.onError(this.id, error));
 	}
 
 	#finishStop(by: Asker): void {
@@ -234,20 +354,37 @@ export class SessionLife extends AgentLife<SessionRun> {
 		const classified = await classifyRun(sessions, this.spec, run, facts, atMs);
 		await inbox.settle(this.id, classified.signs);
 		const { report } = classified;
+		const conversation = await endConversation(sessions, this.agent.now, run, classified);
 		const { planned, successor, isParked } = await this.recordEnd(run, report, atMs, {
-			...(await endConversation(sessions, this.agent.now, run, classified)),
+			changes: { ...conversation.changes, ...this.#hibernated(run).changes },
+			events: [...conversation.events, ...this.#hibernated(run).events],
 			park: (action) => accounts.ended(this.spec, action, report, atMs),
 		});
-		this.#run = successor?.run ?? null;
+		this.#keep(successor?.run ?? null);
 		this.ready = false;
 		this.#watch?.stop();
 		run.ended.resolve();
 		if (!run.exitRecorded) forgetRun(run);
 		else if (this.#draining !== run) this.#endLeft(run);
+		if (this.agent.now.hibernation?.runId === run.runId) {
+			this.#operations.wakeIfNeeded().catch((error) => this.world.onError(this.id, error));
+		}
 		if (planned !== null) this.next.plan(planned);
 		if (isParked) void this.requestStart(true);
 		this.world.gate.startWaiting();
 		if (successor !== null) await this.#startRun(successor.run, () => {}).finally(successor.leave);
+	}
+
+	/** The consequences of an exit for the hibernation that it completes. */
+	#hibernated({ runId }: SessionRun): Pick<ExitConsequences, "changes" | "events"> {
+		const { hibernation } = this.agent.now;
+		if (hibernation?.runId !== runId) return { changes: {}, events: [] };
+		const { idleMs, freedBytes } = hibernation;
+		const data = { idle_ms: idleMs, freed_bytes: freedBytes };
+		return {
+			changes: { reason: renderHibernation(hibernation) },
+			events: [{ type: "agent.hibernated", agent: this.id, run_id: runId, data }],
+		};
 	}
 
 	/** Kills the processes that outlived the agent. The agent does not start before that is done. */
@@ -256,7 +393,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 			onGone: (wasStuck) => {
 				this.#left = null;
 				if (wasStuck) this.#resumeStart(null);
-				this.world.gate.startWaiting();
+				this.world.gate.ask(this.id);
 			},
 			onStuck: () => this.next.refuse("not_gone"),
 		});
@@ -289,6 +426,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 
 	async #drainRun(run: SessionRun, graceMs: number): Promise<Drained> {
 		this.#draining = run;
+		run.isAsked = true;
 		const steps = this.#drainSteps(run.runId);
 		const drained = await drainRun(run, graceMs, this.world.clock, steps).finally(() => {
 			this.#draining = null;
@@ -319,9 +457,9 @@ export class SessionLife extends AgentLife<SessionRun> {
 	}
 
 	async #recover(stored: StoredRun): Promise<void> {
-		const backend = this.world.backendNamed(stored.backend);
+		const backend = this.world.backends.get(stored.backend);
 		const run = recoveredRun(stored, backend);
-		this.#run = run;
+		this.#keep(run);
 		// A failed lookup proves nothing, and is repeated like an unknown result.
 		const found = await backend
 			.recover(stored.runId, stored.handle)
@@ -360,7 +498,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 				transaction.putRun(toStoredRun(this.id, run, "ended")),
 			);
 			await releaseConversation(this.world.sessions, run);
-			this.#run = null;
+			this.#keep(null);
 			return;
 		}
 		if (rebooted) run.askedBy ??= "host";

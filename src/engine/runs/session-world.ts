@@ -38,10 +38,17 @@ export interface NewUsage extends Pick<UsageCursor, "path" | "offset"> {
 
 /** Knowledge about agent CLIs, and their files. */
 export interface SessionWorld {
+	/** Everything needed to start this agent now, or why it cannot be started. */
+	readonly prepare: (spec: AgentSpec, intent: StartIntent) => Promise<Prepared>;
+	/**
+	 * Why the agent cannot be started now (program, directory, permission); null if nothing prevents it.
+	 * Changes nothing.
+	 */
+	readonly checkStart: (spec: AgentSpec) => Promise<string | null>;
 	readonly adapterOf: (spec: AgentSpec) => AgentAdapter;
 	readonly leases: ConversationLeases;
-	/** The end of an agent's output, as plain text. */
-	readonly lastWords: (spec: AgentSpec) => Promise<string>;
+	/** The end of an agent's output since an offset of its log, as plain text. */
+	readonly lastOutput: (spec: AgentSpec, outputFrom: number) => Promise<string>;
 	/** The reports of the agent's CLI since a time, oldest first. */
 	readonly signs: (
 		spec: AgentSpec,
@@ -54,6 +61,11 @@ export interface SessionWorld {
 		conversation: string | null,
 		from: UsageCursor | null,
 	) => Promise<NewUsage | null>;
+	/** The files of a conversation's transcript. */
+	readonly transcripts: (
+		spec: AgentSpec,
+		conversation: string | null,
+	) => Promise<readonly string[]>;
 	/** Whether a transcript of a conversation exists; null if that is unknown. */
 	readonly isRecorded: (spec: AgentSpec, conversation: string) => Promise<boolean | null>;
 	/**
@@ -66,6 +78,8 @@ export interface SessionWorld {
 	) => Promise<string | null>;
 	/** The activity of a run's tools. */
 	readonly toolWork: (runId: string, process: ProcessIdentity) => Promise<ToolWork>;
+	/** The memory of a run's processes, in bytes; null if it is not known. */
+	readonly memory: (runId: string, process: ProcessIdentity) => Promise<number | null>;
 	/** The network connections of a run's CLI, without those of its tools; empty where the system does not report them. */
 	readonly connections: (runId: string, process: ProcessIdentity) => Promise<readonly Connection[]>;
 	/** The wall time at which a limit lifts, from a text that the agent's CLI printed at `atMs`. */

@@ -3,10 +3,8 @@
 import type { SessionSpec } from "../../config/spec.js";
 import type { KnownActivity } from "../../core/activity.js";
 import { lastLines, startSinceMs, startTimeoutMs } from "../../core/start-timeout.js";
-import { renderDuration } from "../../core/units.js";
 import type { LifeWorld } from "./life-world.js";
-import type { PersistedAgent } from "./persisted-agent.js";
-import type { Run, SessionRun } from "./run.js";
+import type { Run } from "./run.js";
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -44,7 +42,9 @@ export function watchStart(
 	}
 
 	const readShown = async () =>
-		spec.terminal ? (await backend.screen(handle)).text : sessions.lastWords(spec);
+		spec.terminal
+			? (await backend.screen(handle)).text
+			: sessions.lastOutput(spec, handle.outputFrom ?? 0);
 
 	async function giveUp(): Promise<void> {
 		const text = await readShown().catch((error: unknown) => {
@@ -61,25 +61,4 @@ export function watchStart(
 			cancel();
 		},
 	};
-}
-
-/** A start that never became ready has failed: the agent is killed, and its exit goes to the crash policy. */
-export async function failStart(
-	agent: PersistedAgent,
-	run: SessionRun,
-	afterMs: number,
-	screen: readonly string[],
-): Promise<void> {
-	const { backend, handle, runId } = run;
-	if (handle === null || run.ready || run.askedBy !== null) return;
-	const last = screen.at(-1);
-	const shown = last === undefined ? "its screen is empty" : `the last line of its screen: ${last}`;
-	const detail = `it was not ready after ${renderDuration(afterMs)}; ${shown}`;
-	const data = { after_ms: afterMs, screen };
-	const about = { agent: agent.now.id, run_id: runId };
-	await agent.save({ reason: detail }, [{ ...about, type: "agent.start_timeout", data }]);
-	run.startTimedOut = detail;
-	const killed = await backend.kill({ runId, handle });
-	if (!killed.ok)
-		await agent.save({ reason: `${detail}; it cannot be killed: ${killed.reason}` }, []);
 }

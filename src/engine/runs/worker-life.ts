@@ -16,6 +16,7 @@ import type { NewEvent, StoredRun } from "../../ports/store.js";
 import { AgentLife } from "./agent-life.js";
 import { type PlannedStart, restOf } from "./agent-record.js";
 import type { Agent, AgentSnapshot } from "./agent-state.js";
+import { type HealthWatch, NO_HEALTH_WATCH, watchHealth } from "./health-watch.js";
 import type { LifeWorld, StartOutcome, StopReport } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
 import { HELD_BY_DAEMON } from "./run.js";
@@ -26,6 +27,7 @@ import { newWorkerRun, WorkerPool, type WorkerRun } from "./worker-pool.js";
 export class WorkerLife extends AgentLife<WorkerRun> {
 	readonly #executor: Executor;
 	readonly #pool: WorkerPool;
+	#health = NO_HEALTH_WATCH;
 	#stopping = false;
 	/** The daemon exits, and its workers with it; the next one records their end. */
 	#gone = false;
@@ -37,7 +39,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 			clock: world.clock,
 			spec: () => this.spec,
 			refused: () => this.#explainRefusal(),
-			wantMore: () => world.gate.startWaiting(),
+			wantMore: () => world.gate.ask(this.id),
 		});
 	}
 
@@ -66,6 +68,8 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 			ready: this.ready && alive.length > 0,
 			gone: first?.gone ?? null,
 			known: null,
+			hibernation: null,
+			health: alive.length > 0 ? this.#health.view() : null,
 			lastExit: this.agent.lastExit,
 			nextStartAtMs: this.next.plannedAtMs,
 		};
@@ -86,7 +90,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 			for (const run of runs) await this.#endLeft(run);
 			if (this.#refused() !== null) return;
 			this.#pool.fill();
-			if (planned === null) this.world.gate.startWaiting();
+			if (planned === null) this.world.gate.ask(this.id);
 			else this.next.plan(restOf(planned, this.nowMs()));
 		});
 	}
@@ -129,6 +133,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		this.#gone = true;
 		this.#stopping = true;
 		this.next.release();
+		this.#health.stop();
 		for (const run of this.openRuns()) unwatch(run);
 		this.#pool.notify();
 	}
@@ -188,7 +193,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		const run = newWorkerRun(this.world.newRunId(), this.nowMs());
 		await this.recordIntent(run);
 		this.#pool.runs.set(run.runId, run);
-		const prepared = await this.world.prepare(this.spec, NO_CONVERSATION);
+		const prepared = await this.world.sessions.prepare(this.spec, NO_CONVERSATION);
 		if (!prepared.ok) return this.#failedToStart(run, true, prepared.detail);
 		const { request } = prepared;
 		const started = await this.#executor.startWorker({
@@ -215,12 +220,13 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 
 	async #began(run: WorkerRun, worker: Worker): Promise<void> {
 		const { runId } = run;
-		const { process, startedAtMs } = worker;
+		const { process, startedAtMs, outputFrom } = worker;
 		run.worker = worker;
 		run.startedSteadyMs = this.world.clock.now().steadyMs;
 		const data = { pid: process.pid, with_continue: false };
 		const event: NewEvent = { type: "agent.started", agent: this.id, run_id: runId, data };
-		const handle = { backend: HELD_BY_DAEMON, runId, process, startedAtMs, data: {} };
+		const place = { backend: HELD_BY_DAEMON, runId, process };
+		const handle = { ...place, startedAtMs, outputFrom, data: {} };
 		await this.recordRunning(run, handle, [event]);
 		worker.ended
 			.then((end) => {
@@ -235,8 +241,42 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 			onStable: () => ifOpen(() => this.recordStable()),
 		});
 		run.unwatch = () => watch.stop();
+		if (this.#health === NO_HEALTH_WATCH) this.#health = this.#watchHealth();
 		this.#pool.notify();
-		this.world.gate.startWaiting();
+		this.world.gate.ask(this.id);
+	}
+
+	/** One check for all processes: it asks what the agent serves, not a process of the pool. */
+	#watchHealth(): HealthWatch {
+		const { clock, store } = this.world;
+		const sinceMs = clock.now().steadyMs;
+		return watchHealth(this.spec, {
+			...this.world,
+			look: () => ({
+				...{ isReady: this.ready, upMs: clock.now().steadyMs - sinceMs },
+				...{ activity: null, isDelivering: false },
+			}),
+			note: (event) => store.commit((transaction) => transaction.appendEvent(event, this.nowMs())),
+			onRestart: (detail) => void this.agent.inTurn(async () => this.#replaceUnhealthy(detail)),
+			onError: (error) => this.world.onError(this.id, error),
+		});
+	}
+
+	/** Stops all processes, each after its requests. The crash policy counts them as one failure. */
+	#replaceUnhealthy(detail: string): void {
+		this.#stopHealth();
+		const running = this.openRuns().filter(({ worker, askedBy }) => worker && askedBy === null);
+		for (const [index, run] of running.entries()) {
+			if (index === 0) run.failing = { cause: "unhealthy", detail };
+			else run.askedBy = "reeve";
+			void run.worker?.stop(this.spec.drain.timeoutMs);
+		}
+		this.#pool.notify();
+	}
+
+	#stopHealth(): void {
+		this.#health.stop();
+		this.#health = NO_HEALTH_WATCH;
 	}
 
 	/** Processes that were killed because of a cancelled request do not count as failed. */
@@ -246,10 +286,10 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		const report = exitReport({
 			code: end.code,
 			signal: end.signal,
-			cause: end.outOfMemory ? "out_of_memory" : "unknown",
+			cause: end.outOfMemory ? "out_of_memory" : (run.failing?.cause ?? "unknown"),
 			askedBy: run.askedBy,
 			uptimeMs: Math.max(0, upMs),
-			detail: end.cause === "exited" || end.cause === "stopped" ? null : end.reason,
+			detail: run.failing?.detail ?? (isOrdinary(end) ? null : end.reason),
 		});
 		return this.#end(run, report, end.atMs);
 	}
@@ -267,12 +307,17 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		this.#pool.runs.delete(run.runId);
 		unwatch(run);
 		run.ended.resolve();
-		if (this.#pool.runs.size === 0) this.ready = false;
+		if (this.#pool.runs.size === 0) {
+			this.ready = false;
+			this.#stopHealth();
+		}
 		if (planned !== null) this.next.plan(planned);
 		this.#pool.notify();
-		this.world.gate.startWaiting();
+		this.world.gate.ask(this.id);
 	}
 }
+
+const isOrdinary = ({ cause }: WorkerEnd) => cause === "exited" || cause === "stopped";
 
 function unwatch(run: WorkerRun): void {
 	run.cancelIdle();

@@ -1,7 +1,7 @@
 /** Attempts at requests: uses a worker of the agent's pool, or runs one process for each. */
 
 import type { AgentSpec } from "../../config/spec.js";
-import { classifyProcessFailure, judgeDeadline } from "../../core/outcome.js";
+import { classifyDeadline, classifyProcessFailure } from "../../core/outcome.js";
 import { redactDeep } from "../../core/redact.js";
 import type { AttemptEnd, CallAdapter, Executor } from "../../ports/executor.js";
 import type { Agents } from "../agents.js";
@@ -11,7 +11,7 @@ import type { LifeWorld } from "../runs/life-world.js";
 import { NO_CONVERSATION } from "../runs/session-world.js";
 import type { AttemptOrder, CallableSpec, TaskAgents } from "./tasks-world.js";
 
-export interface CallWorld extends Pick<LifeWorld, "prepare" | "onError"> {
+export interface CallWorld extends Pick<LifeWorld, "sessions" | "onError"> {
 	readonly executor: Executor;
 	/** How to call an agent CLI that does not speak the protocol itself; null for one that does. */
 	readonly adapterFor: (spec: CallableSpec) => CallAdapter | null;
@@ -49,7 +49,7 @@ export class AgentCalls implements TaskAgents {
 		const { spec, timeoutMs } = order;
 		const end = await this.#attempt(order, signal);
 		const deadline = { timeoutMs, agentTimeoutMs: spec.timeoutMs };
-		const outcome = end.outcome === null ? null : judgeDeadline(end.outcome, deadline);
+		const outcome = end.outcome === null ? null : classifyDeadline(end.outcome, deadline);
 		await this.#countUsage(spec, end);
 		await this.#accounts.called(spec, outcome);
 		const { redact } = this.#world.secrets;
@@ -62,10 +62,10 @@ export class AgentCalls implements TaskAgents {
 		{ spec, runId, request, timeoutMs }: AttemptOrder,
 		signal: AbortSignal,
 	): Promise<AttemptEnd> {
-		const { prepare, executor, adapterFor } = this.#world;
+		const { sessions, executor, adapterFor } = this.#world;
 		const worker = this.#agents.get(spec.id)?.worker ?? null;
 		if (worker !== null) return worker.ask(request, timeoutMs, signal);
-		const prepared = await prepare(spec, NO_CONVERSATION);
+		const prepared = await sessions.prepare(spec, NO_CONVERSATION);
 		if (!prepared.ok) {
 			const outcome = classifyProcessFailure({ type: "spawn_error", detail: prepared.detail });
 			return { outcome, log: "" };

@@ -34,6 +34,11 @@ export interface Change {
 	readonly onRollback: (undo: () => void) => void;
 }
 
+/** A task or plan that has ended. */
+export type EndedWork =
+	| { readonly type: "task"; readonly task: StoredTask }
+	| { readonly type: "plan"; readonly plan: StoredPlan };
+
 export class Book {
 	readonly #store: Store;
 	readonly #clock: Clock;
@@ -42,10 +47,16 @@ export class Book {
 	readonly #waiters = new Map<string, Set<() => void>>();
 	/** Set while the daemon stops: whether waiting for this task or plan still makes sense. */
 	#mayEnd: ((id: string) => boolean) | null = null;
+	#onEnd: (change: Change, ended: EndedWork) => void = () => {};
 
 	constructor(store: Store, clock: Clock) {
 		this.#store = store;
 		this.#clock = clock;
+	}
+
+	/** Writes in the commit that ends a task or plan. There is one listener. */
+	listen(onEnd: (change: Change, ended: EndedWork) => void): void {
+		this.#onEnd = onEnd;
 	}
 
 	/** Restores the stored tasks and plans. */
@@ -115,7 +126,9 @@ export class Book {
 		if (plan !== undefined) replaceIn(change, plan.tasks, task.name, task);
 		const isOpen = !isEnded(task.status);
 		replaceIn(change, this.#tasks, task.taskId, isOpen ? task : undefined);
-		if (!isOpen) after(() => this.#wake(task.taskId));
+		if (isOpen) return;
+		after(() => this.#wake(task.taskId));
+		this.#onEnd(change, { type: "task", task });
 	}
 
 	putNewPlan(
@@ -151,6 +164,7 @@ export class Book {
 		if (!ended) return;
 		replaceIn(change, this.#plans, planId, undefined);
 		after(() => this.#wake(planId));
+		this.#onEnd(change, { type: "plan", plan: open.plan });
 	}
 
 	/**

@@ -1,5 +1,5 @@
 /**
- * Selects the next task, runs it, and records the outcome. The start of an attempt is recorded before
+ * Selects the next task and runs it; `attempt-ends` records the outcome. The start of an attempt is recorded before
  * anything is started, so that a daemon that dies in between never exceeds the number of attempts; the
  * delay before the next attempt is a stored deadline, so it survives the daemon too.
  *
@@ -8,19 +8,19 @@
  */
 
 import type { Permit } from "../../core/breaker.js";
-import type { Outcome } from "../../core/outcome.js";
-import { decideRetry, longestTaskMs, type RetryDecision } from "../../core/retry.js";
+import { longestTaskMs } from "../../core/retry.js";
 import { renderElapsed } from "../../core/units.js";
 import type { AttemptEnd } from "../../ports/executor.js";
 import type { StoredTask, TaskInput } from "../../ports/task-store.js";
 import { scheduleLong } from "../waiting.js";
-import { beginAttempt, endedAttempt, lastErrorOf, requestFor, withoutLimits } from "./attempt.js";
-import { type Book, type Change, replaceIn } from "./book.js";
+import { beginAttempt, lastErrorOf, requestFor } from "./attempt.js";
+import { AttemptEnds } from "./attempt-ends.js";
+import type { Book, Change } from "./book.js";
 import type { Breakers, BreakerWrite } from "./breakers.js";
 import { CircuitGate } from "./circuit-gate.js";
-import { advancePlan, type PlanWorld } from "./plan-steps.js";
+import type { PlanWorld } from "./plan-steps.js";
 import { ReadyQueue } from "./ready-queue.js";
-import { stepTask, type TaskStep, taskErrorOf, untriedError } from "./task-state.js";
+import { stepTask, type TaskStep, untriedError } from "./task-state.js";
 import { type CallableSpec, callable, type TasksWorld } from "./tasks-world.js";
 import { UnderWay } from "./under-way.js";
 
@@ -37,6 +37,7 @@ export class Dispatcher {
 	readonly #underWay = new UnderWay();
 	readonly #delayed = new Map<string, () => void>();
 	readonly plans: PlanWorld;
+	readonly ends: AttemptEnds;
 	#number = 0;
 	#cancelLook: (() => void) | null = null;
 	#closed = false;
@@ -60,6 +61,7 @@ export class Dispatcher {
 			enqueue: (task) => this.enqueue(task),
 			abort: (taskId) => this.#underWay.callOff(taskId),
 		};
+		this.ends = new AttemptEnds(world, breakers, this.#gate, this.plans);
 	}
 
 	/** Queues a task, now or when it is due. */
@@ -241,7 +243,7 @@ export class Dispatcher {
 				const reason = [why, ...lastErrorOf(current)].join("; ");
 				const error = untriedError("agent_unavailable", reason);
 				const letter = { type: "dead_letter", attempt: null } as const;
-				this.#finish(
+				this.ends.finish(
 					change,
 					current,
 					stepTask(current, letter, change.atMs, { reason, with: { error } }),
@@ -304,7 +306,7 @@ export class Dispatcher {
 	async #settleSurely(task: StoredTask, permit: Permit | null, end: AttemptEnd): Promise<void> {
 		for (;;) {
 			try {
-				await this.settle(task.taskId, permit, end);
+				await this.ends.record(task.taskId, permit, end);
 				return;
 			} catch (error) {
 				if (this.#closed) throw error;
@@ -312,104 +314,6 @@ export class Dispatcher {
 				await new Promise<void>((resolve) => this.#world.clock.schedule(STORE_AGAIN_MS, resolve));
 			}
 		}
-	}
-
-	/** Records the outcome of an attempt, with all consequences. */
-	async settle(taskId: string, permit: Permit | null, end: AttemptEnd): Promise<void> {
-		await this.#book.commit((change) => {
-			const found = this.#book.task(taskId);
-			if (found === undefined) return;
-			const { outcome } = end;
-			const task = outcome === null ? found : withoutLimits(found, outcome);
-			const decision = outcome === null ? null : this.#decideRetry(change, task, outcome);
-			if (permit !== null) {
-				const ended = outcome === null || decision === null ? null : { outcome, decision };
-				this.#breakers.settleIn(change, task.agentId, permit, ended);
-			}
-			if (task.running === null) return;
-			const durationMs = Math.max(0, change.atMs - task.running.startedAtMs);
-			change.transaction.putAttempt(endedAttempt(task, end, change.atMs));
-			if (outcome === null || decision === null) {
-				const cancelled = { reason: "cancelled while running", durationMs };
-				this.#finish(change, task, stepTask(task, { type: "cancel" }, change.atMs, cancelled));
-			} else if (outcome.ok) {
-				this.#succeed(change, task, outcome.result, { reason: decision.reason, durationMs });
-			} else {
-				// Before the retry is enqueued, which needs it.
-				if (decision.type === "retry") change.after(() => this.#gate.keep(taskId, permit));
-				this.#fail(change, task, { outcome, decision, durationMs }, end.over);
-			}
-		});
-	}
-
-	#decideRetry(change: Change, task: StoredTask, outcome: Outcome): RetryDecision {
-		const { attempts: attempt, idempotent, agentId, taskId, correlationId } = task;
-		const facts = { attempt, outcome, idempotent, random: this.#world.random() };
-		const decision = decideRetry(facts, task.retry);
-		const ids = { agent: agentId, task: taskId, correlation_id: correlationId };
-		// A line for each success would crowd out everything else in the log; the task's record contains
-		// them.
-		if (!outcome.ok) change.after(() => this.#world.log.attemptFailed(decision.reason, ids));
-		return decision;
-	}
-
-	#succeed(
-		change: Change,
-		task: StoredTask,
-		result: unknown,
-		details: { readonly reason: string; readonly durationMs: number },
-	): void {
-		const { taskId, attempts: attempt } = task;
-		change.transaction.putTaskResult(taskId, result);
-		const plan = this.#book.plan(task.planId);
-		if (plan !== undefined) replaceIn(change, plan.results, task.name, result ?? null);
-		const step = stepTask(task, { type: "succeed", attempt }, change.atMs, details);
-		this.#finish(change, task, step);
-	}
-
-	#fail(
-		change: Change,
-		task: StoredTask,
-		{
-			outcome,
-			decision,
-			durationMs,
-		}: {
-			readonly outcome: Extract<Outcome, { ok: false }>;
-			readonly decision: RetryDecision;
-			readonly durationMs: number;
-		},
-		/** When all processes of the attempt are gone, if that is later (T6). */
-		over: Promise<void> | undefined,
-	): void {
-		const { atMs } = change;
-		const { attempts: attempt } = task;
-		const failed = { reason: decision.reason, durationMs, error: outcome.error };
-		const error = taskErrorOf(outcome);
-		if (decision.type !== "retry") {
-			const letter = { type: "dead_letter", attempt } as const;
-			this.#finish(change, task, stepTask(task, letter, atMs, { ...failed, with: { error } }));
-			return;
-		}
-		const { afterMs } = decision;
-		const next = { dueAtMs: atMs + afterMs, afterMs };
-		const step = stepTask(task, { type: "retry", attempt }, atMs, {
-			...failed,
-			with: { error, next },
-		});
-		this.#book.putTask(change, step);
-		change.after(() => {
-			if (over === undefined) this.enqueue(step.task);
-			else void over.then(() => this.enqueue(step.task));
-		});
-	}
-
-	/** Writes a task's final state and advances its plan. */
-	#finish(change: Change, task: StoredTask, step: ReturnType<typeof stepTask>): void {
-		if (!step.changed) return;
-		this.#book.putTask(change, step);
-		const plan = this.#book.plan(task.planId);
-		if (plan !== undefined) advancePlan(this.plans, change, plan);
 	}
 }
 

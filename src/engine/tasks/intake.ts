@@ -116,6 +116,7 @@ export class Intake {
 			const events = [accepted, ...(begun?.events ?? [])];
 			this.#book.putTask(change, { task: begun?.task ?? task, events });
 			if (begun === null) after(() => this.#dispatcher.enqueue(task));
+			context.options.alongside?.(change, task.taskId);
 		}, context.options.request);
 		return task.taskId;
 	}
@@ -138,6 +139,7 @@ export class Intake {
 				this.#book.putTask(change, { task, events });
 			}
 			advancePlan(this.#dispatcher.plans, change, open);
+			context.options.alongside?.(change, plan.planId);
 		});
 		return plan.planId;
 	}

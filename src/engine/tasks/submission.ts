@@ -11,6 +11,7 @@ import type { FailureMode } from "../../core/plan.js";
 import { findReferences } from "../../core/template.js";
 import type { StoreRequest } from "../../ports/store.js";
 import type { StoredPlan, StoredTask, TaskInput } from "../../ports/task-store.js";
+import type { Change } from "./book.js";
 import type { CallableSpec } from "./tasks-world.js";
 
 /** One request to a call or worker agent. */
@@ -36,6 +37,8 @@ export interface SubmitOptions {
 	readonly by?: string | undefined;
 	/** The external request, for the store. */
 	readonly request?: StoreRequest | undefined;
+	/** Runs in the commit that accepts the task or plan, with its id. */
+	readonly alongside?: ((change: Change, id: string) => void) | undefined;
 }
 
 export interface PlannedTask extends TaskSubmission {

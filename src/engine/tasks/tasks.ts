@@ -19,7 +19,7 @@ import type {
 	TaskQuery,
 } from "../../ports/task-store.js";
 import { endedAttempt, interruptedWith } from "./attempt.js";
-import { Book, type Change, type OpenPlan } from "./book.js";
+import { Book, type Change, type EndedWork, type OpenPlan } from "./book.js";
 import { Breakers } from "./breakers.js";
 import { DeadLetters } from "./dead-letters.js";
 import { Dispatcher } from "./dispatcher.js";
@@ -180,7 +180,9 @@ export class Tasks {
 		if (this.#book.plan(planId) === undefined) throw alreadyEnded(`plan ${planId}`, plan.status);
 		const running = await this.#book.commit((change) => {
 			const open = this.#book.plan(planId);
-			return open === undefined ? [] : this.#cancelOpenPlan(change, open);
+			return open === undefined
+				? []
+				: this.#cancelOpenPlan(change, open, "cancelled by the operator");
 		});
 		// The plan is cancelled; its processes are gone only when its tasks have finished.
 		await Promise.all(running.map((taskId) => this.#book.waitForEnd(taskId, withinMs)));
@@ -209,6 +211,24 @@ export class Tasks {
 			running: this.#dispatcher.runningOf(agentId),
 			deadLetters: letters.get(agentId) ?? NO_LETTERS,
 		});
+	}
+
+	/** Cancels a task or plan as part of another change; nothing if it has ended. */
+	cancelIn(
+		change: Change,
+		{ type, id }: { readonly type: "task" | "plan"; readonly id: string },
+		reason: string,
+	): void {
+		const task = type === "task" ? this.#book.task(id) : undefined;
+		if (task !== undefined) cancelTask(this.#dispatcher.plans, change, task, reason);
+		const plan = type === "plan" ? this.#book.plan(id) : undefined;
+		if (plan !== undefined) this.#cancelOpenPlan(change, plan, reason);
+		change.after(() => this.#dispatcher.pump());
+	}
+
+	/** Writes in the commit that ends a task or plan. */
+	listen(onEnd: (change: Change, ended: EndedWork) => void): void {
+		this.#book.listen(onEnd);
 	}
 
 	/** The operator closes an agent's circuit; returns its previous state. */
@@ -241,7 +261,7 @@ export class Tasks {
 			// Its plan finished while it ran, so its result is not needed.
 			await this.#step(task, { type: "cancel" }, "its plan is finished", interrupted);
 		} else if (task.status === "in_progress") {
-			await this.#dispatcher.settle(task.taskId, null, interrupted);
+			await this.#dispatcher.ends.record(task.taskId, null, interrupted);
 		} else if (task.status === "dispatched") {
 			await this.#step(task, { type: "requeue" }, "the daemon stopped before it started");
 			this.#dispatcher.enqueue(task);
@@ -259,8 +279,7 @@ export class Tasks {
 		});
 	}
 
-	#cancelOpenPlan(change: Change, open: OpenPlan): readonly string[] {
-		const reason = "cancelled by the operator";
+	#cancelOpenPlan(change: Change, open: OpenPlan, reason: string): readonly string[] {
 		const running = [...open.tasks.values()].filter(
 			({ status }) => status === "in_progress" || status === "dispatched",
 		);

@@ -19,7 +19,7 @@ export interface Failed {
 	 * The first recent failure, and the first one over the limit. Only these are reported, to avoid a
 	 * flood.
 	 */
-	readonly isNews: boolean;
+	readonly isNew: boolean;
 }
 
 export interface FailureLimit {
@@ -44,7 +44,7 @@ export function createFailureLimit(steadyMs: () => number): FailureLimit {
 			return {
 				failures,
 				waitMs: failures > FAILURES_MAX ? window.sinceMs + WITHIN_MS - nowMs : null,
-				isNews: failures === 1 || failures === FAILURES_MAX + 1,
+				isNew: failures === 1 || failures === FAILURES_MAX + 1,
 			};
 		},
 	};

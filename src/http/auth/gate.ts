@@ -57,8 +57,8 @@ export function createGate(
 	function refuse(request: IncomingMessage, reason: string): never {
 		// Clients of the socket have no address.
 		const from = request.socket.remoteAddress ?? "socket";
-		const { failures, waitMs, isNews } = limit.failed(from);
-		if (isNews) onRefusal({ from, reason, failures });
+		const { failures, waitMs, isNew } = limit.failed(from);
+		if (isNew) onRefusal({ from, reason, failures });
 		if (waitMs === null) throw new ReeveError("unauthorized", reason);
 		const seconds = Math.ceil(waitMs / 1_000);
 		throw new ReeveError("rate_limited", "too many failed logins", undefined, {

@@ -4,7 +4,10 @@
  */
 
 import type { Engine } from "../../engine/engine.js";
+import { agentOf } from "../../engine/schedules/slot-book.js";
+import { agentsInScopes } from "../../engine/scope.js";
 import type { RouteName, Routes } from "../contract/routes.js";
+import type { Sight } from "./gate.js";
 
 interface Request {
 	readonly params: unknown;
@@ -22,6 +25,12 @@ const ofTask: Find = ({ engine }, request) => [engine.tasks.task(idOf(request)).
 const ofPlan: Find = ({ engine }, request) =>
 	engine.tasks.plan(idOf(request)).tasks.map(({ task }) => task.agentId);
 
+const ofSchedule: Find = ({ engine }, request) => {
+	const { spec } = engine.schedules.get(idOf(request));
+	// The plan of a schedule may call any agent.
+	return [agentOf(spec) ?? "*"];
+};
+
 const SUBJECTS: Readonly<Partial<Record<RouteName, Find>>> = {
 	"POST /api/v1/tasks": (_, { body }) => [
 		(body as Routes["POST /api/v1/tasks"]["parsedBody"]).agent,
@@ -36,6 +45,10 @@ const SUBJECTS: Readonly<Partial<Record<RouteName, Find>>> = {
 	"POST /api/v1/dead-letters/:id/discard": ofTask,
 	"GET /api/v1/plans/:id": ofPlan,
 	"POST /api/v1/plans/:id/cancel": ofPlan,
+	"GET /api/v1/schedules/:id": ofSchedule,
+	"POST /api/v1/schedules/:id/run": ofSchedule,
+	"POST /api/v1/schedules/:id/pause": ofSchedule,
+	"POST /api/v1/schedules/:id/resume": ofSchedule,
 	"POST /api/v1/inbox/:message/discard": ({ engine }, { params }) => {
 		const { message } = params as { readonly message: string };
 		return engine.inbox
@@ -52,4 +65,15 @@ export function subjectsOf(
 	request: Request,
 ): readonly string[] | null {
 	return SUBJECTS[name]?.(world, request) ?? null;
+}
+
+/** The agents of a list of scopes, separated by commas, that the caller may see; all without a list. */
+export function agentsInSight(
+	{ engine }: World,
+	scopes: string | undefined,
+	sight: Sight | null,
+): readonly string[] {
+	const ids = engine.list().map(({ agent }) => agent.id);
+	const seen = ids.filter((id) => sight?.sees(id) ?? true);
+	return scopes === undefined ? seen : agentsInScopes(scopes.split(","), seen);
 }

@@ -5,6 +5,7 @@ import { crashPolicySchema } from "../../config/spec-schema.js";
 import { TURN_CAUSES } from "../../core/adapter.js";
 import { ENV_SOURCES } from "../../core/environment.js";
 import { EXIT_CAUSES } from "../../core/exit.js";
+import { HEALTH_ACTIONS } from "../../core/health.js";
 import { SIGN_SOURCES } from "../../core/sign.js";
 import {
 	ACTIVITIES,
@@ -78,6 +79,45 @@ const resources = z
 /** CPU and memory of an agent's process tree. */
 export type ResourcesJson = z.output<typeof resources>;
 
+const healthCheck = z
+	.object({
+		state: z
+			.enum(["pending", "passing", "failing", "unhealthy"])
+			.describe(
+				"`pending` before the first check; `failing` until it has failed `failures` times in a row",
+			),
+		at: time.nullable().describe("when the last check ended"),
+		error: z.string().nullable().describe("why the last check failed; null if it succeeded"),
+		consecutive_failures: z.number(),
+		failures: z.number().describe("how many failures in a row make the agent unhealthy"),
+		unhealthy_since: time.nullable(),
+		action: z.enum(HEALTH_ACTIONS),
+		waits: z.string().nullable().describe("why an unhealthy agent is not restarted yet, as text"),
+	})
+	.readonly()
+	.meta({ id: "HealthCheck" });
+/** The checks of an agent's health since its current start. */
+export type HealthCheckJson = z.output<typeof healthCheck>;
+
+const hibernation = z
+	.object({
+		state: z
+			.enum(["awake", "stopping", "hibernated"])
+			.describe("`stopping` from the decision until its process is gone"),
+		after_ms: z.number().nullable().describe("`hibernate.after`; null if that was removed since"),
+		since: time.nullable().describe("when it was decided that it hibernates"),
+		idle_ms: z.number().nullable().describe("how long it has been idle, or was then"),
+		freed_bytes: z
+			.number()
+			.nullable()
+			.describe("the memory of its processes before they were stopped; null if it is not known"),
+		why_awake: z.string().nullable().describe("why it does not hibernate yet, as text"),
+	})
+	.readonly()
+	.meta({ id: "Hibernation" });
+/** Whether an agent hibernates, and why not. */
+export type HibernationJson = z.output<typeof hibernation>;
+
 const agentShape = z.object({
 	id: z.string(),
 	agent_id: z.string().describe("same as `id`"),
@@ -103,7 +143,17 @@ const agentShape = z.object({
 	health: z
 		.enum(HEALTH_STATES)
 		.describe(
-			"the worse of its policy state (degraded, or halted: `unhealthy`) and its recent calls",
+			"the worst of its policy state (degraded, or halted: `unhealthy`), its recent calls and its health check",
+		),
+	hibernation: hibernation
+		.nullable()
+		.optional()
+		.describe("null for an agent that never hibernates; older daemons do not send it"),
+	health_check: healthCheck
+		.nullable()
+		.optional()
+		.describe(
+			"null without `health`, and while the agent does not run; older daemons do not send it",
 		),
 	pid: z.number().nullable(),
 	run_id: z.string().nullable(),
@@ -192,8 +242,23 @@ const crashState = z
 	.readonly()
 	.describe("times are the agent's own running time, in milliseconds");
 
+const keyboard = z
+	.object({
+		by: z.enum(["owner", "token", "session"]).describe("`session` is a browser"),
+		who: z.string().describe("`uid 1000` or `token ID`"),
+		label: z.string().describe("the same for people: `token laptop`, `a browser`"),
+		since: time,
+	})
+	.readonly()
+	.meta({ id: "Keyboard" });
+/** The client that types into an agent's terminal. */
+export type KeyboardJson = z.output<typeof keyboard>;
+
 const agentDetail = agentShape
 	.extend({
+		keyboard: keyboard
+			.nullable()
+			.describe("the client that types into its terminal at the moment; null if no client does"),
 		exits: listOf(exit).describe("newest first"),
 		crash: z
 			.object({
@@ -250,7 +315,7 @@ const setting = z
 			.nullable()
 			.describe("as written in the fleet file; null for no value. Secret values are `***`"),
 		source: z
-			.enum(["agent", "project", "defaults", "default", "applied"])
+			.enum(["agent", "project", "account", "defaults", "default", "applied"])
 			.describe(
 				"where the fleet file sets it; `default` is Reeve's default, `applied` a value that the file has changed since",
 			),
@@ -395,31 +460,5 @@ export const agentRoutes = defineRoutes({
 		body: z.object({ answer: z.enum(["fresh", "continue", "stop"]) }),
 		reply: z.object({ outcome: z.enum(START_OUTCOMES) }),
 		errors: ["agent_not_found", "not_waiting"],
-	},
-	"POST /api/v1/agents/:id/send": {
-		summary:
-			"Sends a message to an agent. If its adapter can detect when the agent is ready, the message is queued and typed then. Otherwise it is typed immediately, unchanged.",
-		access: "operate",
-		stores: "sometimes",
-		limited: "path",
-		params: agentParams,
-		body: z.object({
-			text: z.string(),
-			submit: z.boolean().default(true).describe("press Enter after it"),
-		}),
-		reply: z.object({
-			bytes: z.number(),
-			message: z
-				.string()
-				.nullable()
-				.optional()
-				.describe("its id in the inbox; null if it was typed immediately"),
-			process: z
-				.enum(PROCESS_STATES)
-				.optional()
-				.describe("state of the agent: messages for a stopped agent are queued until it runs"),
-			desired: z.enum(["up", "down"]).optional().describe("whether the agent should run"),
-		}),
-		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full", "input_not_read"],
 	},
 });

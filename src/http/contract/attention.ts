@@ -9,7 +9,7 @@ import { agentParams, listOf, START_OUTCOMES, time } from "./shapes.js";
 
 export const status = z
 	.object({
-		state: z.enum(AGENT_STATUS_STATES).describe("the one state to show; `hibernated` is reserved"),
+		state: z.enum(AGENT_STATUS_STATES).describe("the one state to show"),
 		needs_you: z.boolean().describe("whether it waits for a person, or cannot recover without one"),
 		since: time.nullable().describe("null if that is not known"),
 		until: time.nullable().describe("when the state ends by itself; null if that is not known"),

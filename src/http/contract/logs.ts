@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { defineRoutes } from "./route.js";
-import { agentParams, listOf } from "./shapes.js";
+import { agentParams, listOf, time } from "./shapes.js";
 
 /** `FILE:OFFSET`, as in the header `X-Log-Position`. */
 export const logPosition = z.string().regex(/^[\w.]{1,60}:\d{1,15}$/);
@@ -18,7 +18,64 @@ const logLine = z
 /** A line of an agent's log. */
 export type LogLineJson = z.output<typeof logLine>;
 
+const searchMatch = z
+	.object({
+		agent: z.string(),
+		kind: z.enum(["log", "transcript"]),
+		text: z
+			.string()
+			.describe("the line, or a part of it, without control sequences and known secrets"),
+		cut: z.literal(true).optional().describe("the line is longer than the text"),
+		before: listOf(z.string()).describe("lines before it, oldest first"),
+		after: listOf(z.string()),
+		at: time.nullable().describe("when it arrived; null if unknown"),
+		until: time.nullable().describe("the latest possible time, if `at` is not exact"),
+		position: z
+			.string()
+			.nullable()
+			.describe("of a line of a log: the `after` of `agents/:id/logs/lines`; null for transcripts"),
+		file: z.string().nullable().describe("the path of a transcript"),
+		offset: z.number().nullable().describe("of the record in the transcript, in bytes"),
+	})
+	.readonly()
+	.meta({ id: "SearchMatch" });
+/** A match in a log or a transcript. */
+export type SearchMatchJson = z.output<typeof searchMatch>;
+
 export const logRoutes = defineRoutes({
+	"GET /api/v1/search": {
+		summary: "Searches the logs and transcripts of all agents for a text, ignoring case.",
+		access: "read",
+		stores: "never",
+		limited: "filtered",
+		query: z.object({
+			text: z.string().min(1).max(200),
+			agents: z
+				.string()
+				.max(12_000)
+				.optional()
+				.describe("agents as `project:agent` or projects, separated by commas; default: all"),
+			kind: z.enum(["log", "transcript"]).optional().describe("only these files; default: both"),
+			limit: z.coerce.number().int().min(1).max(500).default(50),
+			context: z.coerce
+				.number()
+				.int()
+				.min(0)
+				.max(10)
+				.default(0)
+				.describe("lines before and after each match, at most; fewer at the edge of a block"),
+		}),
+		reply: z.object({
+			matches: listOf(searchMatch).describe("newest first; those without a time last"),
+			incomplete: listOf(z.string()).describe(
+				"agents with files that were not searched completely, because of the limit or the time",
+			),
+			bytes: z.number().describe("the size of all files"),
+			read_bytes: z.number().describe("how much of them was read: the index excludes the rest"),
+			took_ms: z.number(),
+		}),
+		errors: ["agent_not_found"],
+	},
 	"GET /api/v1/agents/:id/logs/lines": {
 		summary: "Returns a page of an agent's log as text, oldest line first.",
 		access: "read",

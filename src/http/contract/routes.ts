@@ -7,11 +7,13 @@ import { daemonRoutes } from "./daemon.js";
 import { fleetRoutes } from "./fleet.js";
 import { historyRoutes } from "./history.js";
 import { logRoutes } from "./logs.js";
+import { messageRoutes } from "./messages.js";
 import { planRoutes } from "./plans.js";
+import { remoteRoutes } from "./remotes.js";
 import type { RouteTypes } from "./route.js";
+import { scheduleRoutes } from "./schedules.js";
 import { screenRoutes } from "./screens.js";
 import { streamRoutes } from "./streams.js";
-import { talkRoutes } from "./talk.js";
 import { taskRoutes } from "./tasks.js";
 import { tokenRoutes } from "./tokens.js";
 
@@ -21,13 +23,15 @@ export const ROUTES = {
 	...fleetRoutes,
 	...taskRoutes,
 	...planRoutes,
+	...scheduleRoutes,
 	...streamRoutes,
 	...screenRoutes,
 	...logRoutes,
 	...historyRoutes,
 	...tokenRoutes,
-	...talkRoutes,
+	...messageRoutes,
 	...attentionRoutes,
+	...remoteRoutes,
 };
 
 type Specs = typeof ROUTES;

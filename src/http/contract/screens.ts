@@ -1,6 +1,7 @@
 /** The routes of screens: the text of a terminal, with its styles, once or as a stream. Watching never resizes it. */
 
 import { z } from "zod";
+import type { KeyboardJson } from "./agents.js";
 import { defineRoutes } from "./route.js";
 import { agentParams, listOf } from "./shapes.js";
 
@@ -57,6 +58,7 @@ export type ChangedRowsJson = z.output<typeof changedRows>;
 export interface ScreenMessages {
 	readonly screen: StyledScreenJson;
 	readonly rows: ChangedRowsJson;
+	readonly keyboard: { readonly holder: KeyboardJson | null };
 	readonly closed: { readonly reason: string };
 }
 
@@ -92,7 +94,7 @@ export const screenRoutes = defineRoutes({
 			stream: "events",
 			contentType: "text/event-stream",
 			meaning:
-				"Server-sent events: `screen` with a `StyledScreen` at the start and after a resize, `rows` with `ChangedRows` at most ten times a second, and `closed` with a `reason` before the stream ends. A slow reader gets fewer, larger messages.",
+				"Server-sent events: `screen` with a `StyledScreen` at the start and after a resize, `rows` with `ChangedRows` at most ten times a second, `keyboard` with the `holder` of the keyboard (a `Keyboard` or null) at the start and after each change, and `closed` with a `reason` before the stream ends. A slow reader gets fewer, larger messages.",
 		},
 		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},

@@ -55,6 +55,7 @@ export const START_OUTCOMES = [
 	"halted",
 	"stopped",
 	"over_budget",
+	"hibernated",
 	"not_gone",
 	"waiting",
 	"old_settings",

@@ -1,6 +1,7 @@
 /** The streaming routes: events, logs, terminals. */
 
 import { z } from "zod";
+import type { KeyboardJson } from "./agents.js";
 import { logPosition } from "./logs.js";
 import { defineRoutes } from "./route.js";
 import { agentParams } from "./shapes.js";
@@ -72,16 +73,67 @@ export const streamRoutes = defineRoutes({
 		},
 		errors: ["agent_not_found"],
 	},
+	"GET /api/v1/logs": {
+		summary:
+			"Streams the output of several agents as lines of text with their times, merged by time.",
+		access: "read",
+		stores: "never",
+		limited: "filtered",
+		query: z.object({
+			agents: z
+				.string()
+				.max(12_000)
+				.optional()
+				.describe("agents as `project:agent` or projects, separated by commas; default: all"),
+			lines: count
+				.default(200)
+				.describe("number of last lines of each agent that match; not used with `since` or `from`"),
+			since: z.iso
+				.datetime({ offset: true })
+				.optional()
+				.describe("all lines that arrived at or after this time"),
+			until: z.iso
+				.datetime({ offset: true })
+				.optional()
+				.describe("only lines that arrived before this time"),
+			grep: text.describe("only lines that match this pattern, in the syntax of RE2"),
+			ignore_case: flag.describe("`1` ignores the case of letters in `grep`"),
+			follow: flag.describe("`1` continues with new output"),
+			from: z
+				.string()
+				.max(12_000)
+				.optional()
+				.describe(
+					"continues at these positions instead: the last `next` of each of the `agents`, in their order, separated by commas",
+				),
+		}),
+		reply: {
+			stream: "json",
+			contentType: "application/x-ndjson",
+			meaning:
+				"One JSON document per line. `agent`, `text`, `at` and `next` are a line of an agent, without control sequences and known secrets; `until` is there if the line arrived at an unknown moment between `at` and `until`. Documents with `next` and without `text` name the position where an agent starts; `removed` reports that older output was removed before it could be sent. The lines of one agent are never reordered. A long line is sent in pieces. With `follow`, an empty line is sent every 15 seconds without output.",
+		},
+		errors: ["agent_not_found", "usage"],
+	},
 	"GET /api/v1/agents/:id/terminal": {
-		summary: "Opens an agent's terminal over a WebSocket.",
+		summary:
+			"Opens an agent's terminal over a WebSocket. One client types, any number watch. A new client may type if no other does, or after `take_over`.",
 		access: "read",
 		stores: "never",
 		limited: "path",
 		params: agentParams,
 		query: z.object({
-			columns: z.coerce.number().optional(),
+			columns: z.coerce
+				.number()
+				.optional()
+				.describe(
+					"the size that the terminal gets while this client types; watching changes nothing",
+				),
 			rows: z.coerce.number().optional(),
 			ro: flag.describe("`1` is read only; tokens that can only read are always read only"),
+			answers: flag.describe(
+				"`0` if your client does not answer what a program asks its terminal, such as the position of the cursor; the daemon then answers",
+			),
 		}),
 		reply: {
 			stream: "websocket",
@@ -92,6 +144,20 @@ export const streamRoutes = defineRoutes({
 		errors: ["agent_not_found", "not_running", "no_terminal"],
 	},
 });
+
+/** A document of the stream of merged logs. */
+export interface MergedLogJson {
+	readonly agent: string;
+	/** The position of the agent's next line. */
+	readonly next: string;
+	/** Missing where only a position is reported. */
+	readonly text?: string;
+	readonly at?: string;
+	/** The latest time at which it can have arrived; missing if `at` is exact. */
+	readonly until?: string;
+	/** Older output was removed before it could be sent. */
+	readonly removed?: true;
+}
 
 /** The data of an event `resources`: memory in bytes and CPU in percent of one CPU by agent. */
 export interface LiveResources {
@@ -104,10 +170,10 @@ export interface LiveResources {
 export type TerminalMessage =
 	/** From the daemon: the next binary frame draws the whole screen of this size. */
 	| { readonly type: "snapshot"; readonly columns: number; readonly rows: number }
-	/** From the daemon: whether your input is accepted. */
-	| { readonly type: "writer"; readonly you: boolean }
+	/** From the daemon, after every change: whether your input is accepted, and whose is; null if no client types. */
+	| { readonly type: "writer"; readonly you: boolean; readonly holder: KeyboardJson | null }
 	| { readonly type: "closed"; readonly reason: string }
-	/** To the daemon. */
+	/** To the daemon: the size of your window, for while you type. */
 	| { readonly type: "resize"; readonly columns: number; readonly rows: number }
-	/** To the daemon: take over the input. */
+	/** To the daemon: take over the input from the client that has it. It returns there when you leave. */
 	| { readonly type: "take_over" };

@@ -10,6 +10,7 @@ import type { Sight } from "../auth/gate.js";
 import type { AgentDetailJson, AgentJson, agentRoutes } from "../contract/agents.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import type { Keyboards } from "../keyboards.js";
 import type { LiveResources } from "../live-resources.js";
 import { PreparedJson } from "../replies.js";
 import { renderRestarted, renderStarted, renderStopped } from "./render-outcome.js";
@@ -21,12 +22,16 @@ const EXITS_SHOWN = 20;
 export function createAgentHandlers(
 	parts: HttpParts,
 	resources: Pick<LiveResources, "of">,
+	keyboards: Pick<Keyboards, "holderOf">,
 ): Handlers<keyof typeof agentRoutes> {
 	const { engine } = parts;
 	const list = createAgentsList(parts, resources);
 	return {
 		"GET /api/v1/agents": ({ query, sight }) => list(query, sight),
-		"GET /api/v1/agents/:id": ({ params }) => describeAgent(parts, params.id, resources),
+		"GET /api/v1/agents/:id": async ({ params: { id } }) => ({
+			...(await describeAgent(parts, id, resources)),
+			keyboard: keyboards.holderOf(id),
+		}),
 		"GET /api/v1/agents/:id/config": ({ params }) =>
 			parts.describeConfig(engine.get(params.id).agent),
 		"POST /api/v1/agents/:scope/up": async ({ params }) => ({
@@ -47,13 +52,6 @@ export function createAgentHandlers(
 		"POST /api/v1/agents/:id/answer": async ({ params, body }) => ({
 			outcome: await engine.answer(params.id, body.answer),
 		}),
-		"POST /api/v1/agents/:id/send": async ({ params: { id }, body }) => {
-			const message = await engine.terminals.send(id, body.text, body.submit);
-			const bytes = Buffer.byteLength(body.text);
-			if (message === null) return { bytes, message };
-			const { process, agent } = engine.get(id);
-			return { bytes, message, process, desired: agent.desired };
-		},
 	};
 }
 
@@ -61,7 +59,7 @@ async function describeAgent(
 	parts: HttpParts,
 	id: string,
 	resources: Pick<LiveResources, "of">,
-): Promise<AgentDetailJson> {
+): Promise<Omit<AgentDetailJson, "keyboard">> {
 	const { engine, store, clock, host, logDirOf } = parts;
 	const view = engine.get(id);
 	const { spec, crash } = view.agent;

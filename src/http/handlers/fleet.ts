@@ -5,19 +5,28 @@ import type { fleetRoutes } from "../contract/fleet.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import { renderKilled, renderStarted } from "./render-outcome.js";
 
+/** A reload of which nothing has been done. */
+function planned({ agents, schedules }: ReturnType<HttpParts["engine"]["plan"]>) {
+	return {
+		schedules,
+		agents: agents.map((change) => ({ ...change, stopped: null, start: null })),
+	};
+}
+
 export function createFleetHandlers({ engine }: HttpParts): Handlers<keyof typeof fleetRoutes> {
 	return {
 		"POST /api/v1/fleet/up": async ({ body }) => {
-			const started = await engine.up(fleetFromJson(body.fleet), body.scope);
+			const started = await engine.up(fleetFromJson(body.fleet), body.scope, body.wait_ms);
 			return { agents: started.map((each) => renderStarted(engine, each)) };
 		},
 		"POST /api/v1/fleet/reload": async ({ body }) => {
 			const spec = fleetFromJson(body.fleet);
-			const changes = body.dry_run
-				? engine.plan(spec).map((change) => ({ ...change, stopped: null, start: null }))
+			const { agents, schedules } = body.dry_run
+				? planned(engine.plan(spec))
 				: await engine.reload(spec);
 			return {
-				changes: changes.map(({ id, change, keys, stopped, start }) => ({
+				schedules,
+				changes: agents.map(({ id, change, keys, stopped, start }) => ({
 					id,
 					change,
 					keys,

@@ -1,10 +1,11 @@
 /** Handlers of logs as text. */
 
+import { agentsInSight } from "../auth/subjects.js";
 import type { logRoutes } from "../contract/logs.js";
 import type { Handlers, HttpParts } from "../handler.js";
 
 export function createLogHandlers(parts: HttpParts): Handlers<keyof typeof logRoutes> {
-	const { engine, logDirOf, redact } = parts;
+	const { engine, logDirOf, redact, indexes } = parts;
 	const load = () => import("../log-lines.js");
 	return {
 		"GET /api/v1/agents/:id/logs/lines": async ({ params, query }) => {
@@ -13,7 +14,19 @@ export function createLogHandlers(parts: HttpParts): Handlers<keyof typeof logRo
 		},
 		"GET /api/v1/agents/:id/logs/search": async ({ params, query }) => {
 			engine.get(params.id);
-			return (await load()).searchLog(logDirOf(params.id), query, redact);
+			const { searchLog } = await import("../search.js");
+			return searchLog(logDirOf(params.id), query, { redact, indexes });
+		},
+		"GET /api/v1/search": async ({ query, sight }) => {
+			const { searchAgents } = await import("../search.js");
+			const ids = agentsInSight(parts, query.agents, sight);
+			const agents = await Promise.all(
+				ids.map(async (id) => ({
+					...{ id, logDir: query.kind === "transcript" ? null : logDirOf(id) },
+					transcripts: query.kind === "log" ? [] : await engine.transcriptsOf(id),
+				})),
+			);
+			return searchAgents(agents, query, { redact, indexes });
 		},
 	};
 }

@@ -2,9 +2,13 @@
 
 import type { screenRoutes } from "../contract/screens.js";
 import type { Handlers, HttpParts } from "../handler.js";
+import type { Keyboards } from "../keyboards.js";
 import { NO_LONGER_VALID, openEventStream } from "../outlet.js";
 
-export function createScreenHandlers({ engine }: HttpParts): Handlers<keyof typeof screenRoutes> {
+export function createScreenHandlers(
+	{ engine }: HttpParts,
+	keyboards: Keyboards,
+): Handlers<keyof typeof screenRoutes> {
 	const { terminals } = engine;
 	return {
 		"GET /api/v1/agents/:id/screen": async ({ params: { id }, query }) => {
@@ -15,7 +19,7 @@ export function createScreenHandlers({ engine }: HttpParts): Handlers<keyof type
 		},
 		"GET /api/v1/agents/:id/screen/stream": async ({ params, gone, dropped }, response) => {
 			const { watchScreen } = await import("../screen-stream.js");
-			const screen = await watchScreen(terminals, params.id);
+			const screen = await watchScreen(terminals, keyboards, params.id);
 			if (gone.aborted) return screen.close();
 			openEventStream(response);
 			await screen.send(response, gone);

@@ -1,13 +1,15 @@
 /** Handlers of streams. */
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { ReeveError } from "../../core/errors.js";
 import type { Sight } from "../auth/gate.js";
+import { agentsInSight } from "../auth/subjects.js";
 import type { streamRoutes } from "../contract/streams.js";
 import { createEventReaders, filterOf } from "../event-readers.js";
 import type { Handlers, HttpParts } from "../handler.js";
 import type { LiveResources } from "../live-resources.js";
 import { streamLogs } from "../logs-stream.js";
-import { NO_LONGER_VALID, openEventStream } from "../outlet.js";
+import { createOutlet, NO_LONGER_VALID, openEventStream } from "../outlet.js";
 
 export function createStreamHandlers(
 	parts: HttpParts,
@@ -34,6 +36,21 @@ export function createStreamHandlers(
 			parts.engine.get(params.id);
 			return streamLogs(parts.logDirOf(params.id), query, response, gone);
 		},
+		"GET /api/v1/logs": async ({ query, sight, gone }, response) => {
+			const merged = await import("../merged-logs.js");
+			merged.checkMergedQuery(query);
+			const agents = agentsWithLogs(parts, query.agents, sight);
+			if (agents.length > merged.MERGED_AGENTS_MAX) {
+				const hint = `Name at most ${merged.MERGED_AGENTS_MAX} agents, or a project.`;
+				throw new ReeveError("usage", `${agents.length} agents are too many at once`, hint);
+			}
+			response.writeHead(200, { "content-type": "application/x-ndjson" });
+			response.flushHeaders();
+			const { logDirOf, redact } = parts;
+			const outlet = createOutlet(response, gone);
+			await merged.streamMergedLogs({ agents, logDirOf, redact }, query, outlet, gone);
+			response.end();
+		},
 	};
 }
 
@@ -49,6 +66,17 @@ function sendResources(
 		const data = JSON.stringify({ agents: Object.fromEntries(seen) });
 		response.write(`event: resources\ndata: ${data}\n\n`);
 	});
+}
+
+/** Without those that only run when they are called, unless the query names agents. */
+function agentsWithLogs(
+	parts: HttpParts,
+	scopes: string | undefined,
+	sight: Sight | null,
+): readonly string[] {
+	const ids = agentsInSight(parts, scopes, sight);
+	const { engine } = parts;
+	return ids.filter((id) => scopes !== undefined || engine.get(id).agent.spec.kind !== "call");
 }
 
 function lastSeen(headers: IncomingHttpHeaders): number | null {

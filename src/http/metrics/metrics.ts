@@ -26,6 +26,11 @@ export const METRICS = {
 	restarts: { name: "reeve_agent_restarts_total", help: "Total restarts of an agent." },
 	policy: { name: "reeve_agent_policy_state", help: "1 for the current policy state." },
 	health: { name: "reeve_agent_health", help: "1 for the current health." },
+	hibernated: { name: "reeve_agent_hibernated", help: "1 while the agent hibernates." },
+	healthFailures: {
+		name: "reeve_agent_health_check_failures",
+		help: "Failed health checks in a row, for a running agent with `health`.",
+	},
 	running: { name: "reeve_agent_running", help: "1 while the agent runs." },
 	completed: {
 		name: "reeve_agent_completed",
@@ -64,6 +69,10 @@ export const METRICS = {
 		name: "reeve_plan_cancelled_total",
 		help: "Cancelled plans of several tasks.",
 	},
+	slots: {
+		name: "reeve_schedule_slots_total",
+		help: "Slots of schedules that have ended or were skipped, by status.",
+	},
 	serviceRestarts: {
 		name: "reeve_service_restarts_total",
 		help: "Restarts of a service of the daemon.",
@@ -94,6 +103,7 @@ function createCounts() {
 	const finished = createCounter(METRICS.taskFinished);
 	const failures = createCounter(METRICS.attemptFailures);
 	const durations = createHistogram(METRICS.taskDuration, DURATION_BUCKETS_S);
+	const slots = createCounter(METRICS.slots);
 	const plans = {
 		started: createCounter(METRICS.planStarted),
 		succeeded: createCounter(METRICS.planSucceeded),
@@ -117,24 +127,41 @@ function createCounts() {
 		if (atMs !== undefined) durations.observe({ agent }, (Date.parse(event.at) - atMs) / 1_000);
 	}
 
+	function noteSlot(event: ReeveEvent): void {
+		switch (event.type) {
+			case "schedule.succeeded":
+			case "schedule.failed":
+			case "schedule.cancelled":
+			case "schedule.skipped": {
+				const status = event.type.slice("schedule.".length);
+				const count = event.type === "schedule.skipped" ? event.data.count : 1;
+				slots.add({ schedule: event.data.schedule, status }, count);
+				return;
+			}
+			case "schedule.removed":
+				slots.forget("schedule", event.data.schedule);
+		}
+	}
+
 	return {
 		note(event: ReeveEvent): void {
 			const { agent = "" } = event;
 			if (event.type === "agent.exited") {
-				const { cause, class: judged, kind } = event.data;
-				exits.add({ agent, cause, class: judged ?? kind });
+				const { cause, class: exitClass, kind } = event.data;
+				exits.add({ agent, cause, class: exitClass ?? kind });
 			}
 			if (event.type === "agent.removed") for (const each of perAgent) each.forget("agent", agent);
 			if (event.type === "task.accepted" && since.size < OPEN_TASKS_MAX) {
 				since.set(event.task ?? "", Date.parse(event.at));
 			}
 			if (event.type === "task.changed") noteTask(event);
+			noteSlot(event);
 			if (event.type === "plan.accepted") plans.started.add({});
 			if (event.type !== "plan.changed") return;
 			const { to } = event.data;
 			if (to === "succeeded" || to === "failed" || to === "cancelled") plans[to].add({});
 		},
-		render: () => [...perAgent, ...Object.values(plans)].map((each) => each.render()),
+		render: () => [...perAgent, slots, ...Object.values(plans)].map((each) => each.render()),
 	};
 }
 
@@ -174,6 +201,20 @@ function renderPresent({ engine, store, status, version }: Parts): string[] {
 		renderGauge(
 			METRICS.health,
 			states(HEALTH_STATES, (view) => healthOf(view, engine.tasks.circuit(view.agent.id))),
+		),
+		renderGauge(
+			METRICS.hibernated,
+			views.flatMap(({ agent, run }) => {
+				const isAble = agent.spec.kind === "session" && agent.spec.hibernate !== undefined;
+				const isAsleep = agent.hibernation != null && run === null;
+				return isAble ? [[{ agent: agent.id }, isAsleep ? 1 : 0] as const] : [];
+			}),
+		),
+		renderGauge(
+			METRICS.healthFailures,
+			views.flatMap(({ agent, health }) =>
+				health === null ? [] : [[{ agent: agent.id }, health.failures] as const],
+			),
 		),
 		renderGauge(
 			METRICS.running,

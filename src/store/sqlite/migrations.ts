@@ -212,6 +212,32 @@ export const MIGRATIONS: readonly Migration[] = [
 			DELETE FROM effects WHERE type NOT IN ('start', 'notification');
 		`,
 	},
+	{
+		version: 6,
+		sql: `
+			CREATE TABLE schedules (
+				id TEXT PRIMARY KEY,
+				fleet_file TEXT NOT NULL,
+				position INTEGER NOT NULL,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE TABLE slots (
+				number INTEGER PRIMARY KEY,
+				slot_id TEXT NOT NULL UNIQUE,
+				schedule TEXT NOT NULL,
+				status TEXT NOT NULL,
+				decided_at_ms REAL NOT NULL,
+				record TEXT NOT NULL
+			) STRICT;
+			CREATE INDEX slots_by_schedule ON slots (schedule, number);
+			CREATE INDEX slots_open ON slots (number) WHERE status IN ('queued', 'fired');
+
+			-- Whatever the program believes, what became of a slot is final.
+			CREATE TRIGGER slots_end_once BEFORE UPDATE OF status ON slots
+			WHEN OLD.status NOT IN ('queued', 'fired') AND NEW.status <> OLD.status
+			BEGIN SELECT raise(ABORT, 'a slot that has ended stays so'); END;
+		`,
+	},
 ];
 
 export function readPragma(database: Database, name: string): unknown {

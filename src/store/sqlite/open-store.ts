@@ -15,6 +15,7 @@ import type {
 	StoredScreenQuestion,
 	StoredUsage,
 } from "../../ports/agent-store.js";
+import type { ScheduleReads, StoredSchedule, StoredSlot } from "../../ports/schedule-store.js";
 import type {
 	EarlierEventQuery,
 	EffectOf,
@@ -127,7 +128,8 @@ type Reads = Pick<
 	| "readEvents"
 	| "readEventsBefore"
 > &
-	AgentStateReads;
+	AgentStateReads &
+	ScheduleReads;
 
 function createReads(database: Database): Reads {
 	const agents = database.prepare("SELECT record FROM agents ORDER BY fleet_file, position, id");
@@ -147,6 +149,12 @@ function createReads(database: Database): Reads {
 		const all = database.prepare(`SELECT record FROM ${table} ORDER BY ${key}`);
 		return () => all.all().map((row) => decodeRecord<T>(row));
 	};
+	const openSlots = database.prepare(
+		"SELECT record FROM slots WHERE status IN ('queued', 'fired') ORDER BY number",
+	);
+	const slots = database.prepare(
+		"SELECT record FROM slots WHERE schedule = ? ORDER BY number DESC LIMIT ?",
+	);
 	const events = database.prepare(
 		"SELECT seq, at_ms, record FROM events WHERE seq > ? ORDER BY seq LIMIT ?",
 	);
@@ -193,6 +201,10 @@ function createReads(database: Database): Reads {
 		readFinishedTurns: rows<StoredFinishedTurn>("finished_turns", "agent_id"),
 		readAccounts: rows<StoredAccount>("accounts", "account"),
 		readUsage: rows<StoredUsage>("usage", "agent_id"),
+		readSchedules: rows<StoredSchedule>("schedules", "fleet_file, position, id"),
+		readOpenSlots: () => openSlots.all().map((row) => decodeRecord<StoredSlot>(row)),
+		readSlots: (schedule, limit) =>
+			slots.all(schedule, rowLimit(limit)).map((row) => decodeRecord<StoredSlot>(row)),
 		readEvents: (query) => read(query).map(decodeEvent),
 		readEventsBefore: ({ beforeSeq, limit, agent }: EarlierEventQuery) =>
 			(agent === undefined

@@ -55,6 +55,15 @@ export const WRITES = {
 		ON CONFLICT (plan_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
 	putBreaker: `INSERT INTO breakers (agent_id, record) VALUES (?, ?)
 		ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record`,
+	putSchedule: `INSERT INTO schedules (id, fleet_file, position, record) VALUES (?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET
+			fleet_file = excluded.fleet_file, position = excluded.position, record = excluded.record`,
+	removeSchedule: "DELETE FROM schedules WHERE id = ?",
+	removeSlotsOf: "DELETE FROM slots WHERE schedule = ?",
+	putSlot: `INSERT INTO slots (slot_id, schedule, status, decided_at_ms, record)
+		VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (slot_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
+	removeSlots: "DELETE FROM slots WHERE number IN (SELECT value FROM json_each(?))",
 	removeEventsThrough: "DELETE FROM events WHERE seq <= ?",
 	removeExits: "DELETE FROM exits WHERE number IN (SELECT value FROM json_each(?))",
 	removeRuns:
@@ -85,6 +94,7 @@ export interface SqliteTransaction extends StoreTransaction {
 	/** With all their data. */
 	removeTasks(ids: readonly string[]): void;
 	removePlans(ids: readonly string[]): void;
+	removeSlots(numbers: readonly number[]): void;
 }
 
 /** The transaction object of a change: records each operation. */
@@ -137,6 +147,21 @@ export function createRecorder(
 				JSON.stringify(plan),
 			),
 		putBreaker: (breaker) => write("putBreaker", breaker.agentId, JSON.stringify(breaker)),
+		putSchedule: (schedule) =>
+			write(
+				"putSchedule",
+				...[schedule.id, schedule.fleetFile, schedule.position, JSON.stringify(schedule)],
+			),
+		removeSchedule(id) {
+			write("removeSlotsOf", id);
+			write("removeSchedule", id);
+		},
+		putSlot: (slot) =>
+			write(
+				"putSlot",
+				...[slot.id, slot.schedule, slot.status, slot.decidedAtMs, JSON.stringify(slot)],
+			),
+		removeSlots: (numbers) => write("removeSlots", JSON.stringify(numbers)),
 		removeEventsThrough: (seq) => write("removeEventsThrough", seq),
 		removeExits: (numbers) => write("removeExits", JSON.stringify(numbers)),
 		removeRuns: (numbers) => write("removeRuns", JSON.stringify(numbers)),

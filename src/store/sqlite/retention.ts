@@ -44,6 +44,14 @@ const OLD_PLANS = `
 		AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.plan_id = plans.plan_id)
 	LIMIT ${ROWS_PER_COMMIT}`;
 
+const OLD_SLOTS = `
+	SELECT number FROM (
+		SELECT number, status, decided_at_ms,
+			row_number() OVER (PARTITION BY schedule ORDER BY number DESC) AS place
+		FROM slots
+	) WHERE status NOT IN ('queued', 'fired') AND (place > ? OR (decided_at_ms < ? AND place > ?))
+	LIMIT ${ROWS_PER_COMMIT}`;
+
 export interface Pruner {
 	firstSeq(): number;
 	seqAt(atMs: number): number;
@@ -62,6 +70,7 @@ export function createPruner(
 	const runs = database.prepare(OLD_RUNS);
 	const tasks = database.prepare(OLD_TASKS);
 	const plans = database.prepare(OLD_PLANS);
+	const slots = database.prepare(OLD_SLOTS);
 	const firstSeq = () => Number(first.get()?.["seq"] ?? 0) || lastSeq() + 1;
 
 	/** Numbers have no gaps, so the time of any of them can be looked up. */
@@ -105,7 +114,7 @@ export function createPruner(
 		seqAt,
 		async prune(retention, nowMs) {
 			const oldestMs = nowMs - retention.ageMsMax;
-			const { exitsMax, exitsMin, tasksMax, tasksMin } = retention;
+			const { exitsMax, exitsMin, tasksMax, tasksMin, slotsMax, slotsMin } = retention;
 			return {
 				events: await pruneEvents(retention, oldestMs),
 				exits: await pruneRows(
@@ -123,6 +132,10 @@ export function createPruner(
 				plans: await pruneRows(
 					() => plans.all().map((row) => String(row["plan_id"])),
 					(transaction, ids) => transaction.removePlans(ids),
+				),
+				slots: await pruneRows(
+					() => numbersOf(slots.all(slotsMax, oldestMs, slotsMin)),
+					(transaction, numbers) => transaction.removeSlots(numbers),
 				),
 			};
 		},

@@ -21,7 +21,9 @@ import {
 	putAgentStates,
 	QUESTION,
 	runNumbered,
+	SCHEDULE,
 	SCREEN_QUESTION,
+	slotNumbered,
 	taskNumbered,
 	USAGE,
 } from "./store-records.js";
@@ -150,6 +152,48 @@ const RECORDS: Bodies = {
 		assert.deepEqual(again.readUsage(), [USAGE]);
 		assert.equal(again.readCursor("reader"), 8);
 		assert.equal(again.readCursor("other"), null);
+	},
+
+	async "returns schedules in fleet order, their open slots, and the newest of all"(world) {
+		const store = await world.open();
+		const other = { ...SCHEDULE, id: "web:a", position: 1 };
+		await store.commit((transaction) => {
+			transaction.putSchedule({ ...SCHEDULE, pausedAtMs: 1 });
+			transaction.putSchedule(other);
+			transaction.putSchedule(SCHEDULE);
+			transaction.putSchedule({ ...other, id: "web:removed", position: 2 });
+			transaction.putSlot(slotNumbered(1));
+			transaction.putSlot(slotNumbered(2, { status: "queued" }));
+			transaction.putSlot(slotNumbered(3, { status: "fired" }));
+			transaction.putSlot(slotNumbered(2, { status: "fired" }));
+			transaction.putSlot(slotNumbered(4, { schedule: "web:removed", status: "fired" }));
+			transaction.removeSchedule("web:removed");
+		});
+		const again = await reopen(world, store);
+		assert.deepEqual(again.readSchedules(), [SCHEDULE, other]);
+		assert.deepEqual(
+			again.readOpenSlots().map(({ id, status }) => [id, status]),
+			[
+				["slot-2", "fired"],
+				["slot-3", "fired"],
+			],
+		);
+		assert.deepEqual(
+			again.readSlots(SCHEDULE.id, 2).map(({ id }) => id),
+			["slot-3", "slot-2"],
+		);
+		assert.deepEqual(again.readSlots("web:removed", 9), []);
+		assert.deepEqual(again.readSlots(SCHEDULE.id, 9).at(-1), slotNumbered(1));
+	},
+
+	async "keeps what became of a slot"(world) {
+		const store = await world.open();
+		await store.commit((transaction) => transaction.putSlot(slotNumbered(1)));
+		const again = store.commit((transaction) =>
+			transaction.putSlot(slotNumbered(1, { status: "fired" })),
+		);
+		await assert.rejects(again, /has ended/);
+		assert.deepEqual(store.readSlots(SCHEDULE.id, 9), [slotNumbered(1)]);
 	},
 
 	async "numbers events from 1 and finds them by position and agent (A3)"(world) {

@@ -11,6 +11,7 @@ import type {
 	StoredScreenQuestion,
 	StoredUsage,
 } from "../../ports/agent-store.js";
+import type { StoredSchedule, StoredSlot } from "../../ports/schedule-store.js";
 import type {
 	EffectOf,
 	NewEvent,
@@ -162,6 +163,21 @@ export const FINISHED_TURN: StoredFinishedTurn = {
 };
 export const ACCOUNT: StoredAccount = { account: "team", state: null, freedAtMs: 3 };
 export const USAGE: StoredUsage = { agentId: "web:a", usage: NEVER_USED };
+
+export const SCHEDULE: StoredSchedule = {
+	...{ id: "web:nightly", fleetFile: "/fleet.yaml", position: 0, spec: { cron: "0 3 * * *" } },
+	plan: { slotMs: 9, dueAtMs: 10, lastMs: null, era: 0 },
+	pausedAtMs: null,
+};
+
+export function slotNumbered(number: number, more: Partial<StoredSlot> = {}): StoredSlot {
+	return {
+		...{ id: `slot-${number}`, schedule: SCHEDULE.id, slotMs: number, manual: false },
+		...{ status: "succeeded", action: "call", reason: "on time", decidedAtMs: number },
+		...{ endedAtMs: number, missed: null, started: { type: "task", id: `task-${number}` } },
+		...more,
+	};
+}
 
 /** Stores the records above; some of them replace earlier ones, and others are removed again. */
 export function putAgentStates(transaction: StoreTransaction): void {

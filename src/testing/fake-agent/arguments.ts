@@ -70,8 +70,9 @@ async function parseScript(text: string): Promise<unknown> {
 	try {
 		return JSON.parse(text);
 	} catch {
-		const { parse } = await import("yaml");
-		return parse(text);
+		// The bundle has no named exports of this package.
+		const { default: yaml } = await import("yaml");
+		return yaml.parse(text);
 	}
 }
 

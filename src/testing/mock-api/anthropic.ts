@@ -1,6 +1,6 @@
 /** Anthropic Messages: `POST /v1/messages`, and its token count. */
 
-import { type Dialect, type FullAnswer, hearMessages, type SseEvent, textOf } from "./dialect.js";
+import { type Dialect, type FullAnswer, readMessages, type SseEvent, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";
 
 interface Body {
@@ -24,7 +24,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
 export const anthropic: Dialect = {
 	name: "anthropic",
 	fits: (path) => /\/v1\/messages$/.test(path),
-	hear(body) {
+	readRequest(body) {
 		const { model = "", stream = false, messages = [], tools = [], output_config } = body as Body;
 		const reported = messages.map(({ role, content }) => ({
 			isUser: role === "user",
@@ -33,7 +33,7 @@ export const anthropic: Dialect = {
 		const parts = messages.at(-1)?.content;
 		const isToolResult = Array.isArray(parts) && parts.some((part) => part.type === "tool_result");
 		return {
-			...hearMessages(reported, isToolResult),
+			...readMessages(reported, isToolResult),
 			schema: output_config?.format?.schema ?? null,
 			model,
 			isStream: stream,

@@ -4,7 +4,7 @@ import type { VendorError } from "./faults.js";
 import type { MockAnswer, MockFailure, MockRequest } from "./script.js";
 
 /** The contents of a request body, in common terms. */
-export type Heard = Pick<
+export type ReceivedRequest = Pick<
 	MockRequest,
 	"model" | "isStream" | "prompt" | "userMessages" | "isToolResult" | "tools" | "schema"
 >;
@@ -38,7 +38,7 @@ export interface Dialect {
 	readonly name: MockRequest["api"];
 	/** Whether this API has such a path. */
 	fits(path: string): boolean;
-	hear(body: unknown, path: string): Heard;
+	readRequest(body: unknown, path: string): ReceivedRequest;
 	answer(answer: FullAnswer): unknown;
 	/** The same response as a stream. */
 	stream(answer: FullAnswer): readonly SseEvent[];
@@ -68,10 +68,10 @@ export function textOf(content: unknown): string {
 }
 
 /** The facts that only the user messages of a request contain. */
-export function hearMessages(
+export function readMessages(
 	messages: readonly { readonly isUser: boolean; readonly text: string }[],
 	lastIsToolResult: boolean,
-): Pick<Heard, "prompt" | "userMessages" | "isToolResult"> {
+): Pick<ReceivedRequest, "prompt" | "userMessages" | "isToolResult"> {
 	const reported = messages.filter(({ isUser, text }) => isUser && text !== "");
 	return {
 		prompt: reported.at(-1)?.text ?? "",

@@ -1,6 +1,6 @@
 /** Gemini: `POST /v1beta/models/<model>:generateContent` and `:streamGenerateContent`. */
 
-import { type Dialect, type FullAnswer, hearMessages, textOf } from "./dialect.js";
+import { type Dialect, type FullAnswer, readMessages, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";
 
 interface Body {
@@ -35,7 +35,7 @@ const PATH = /\/models\/([^/:]+):(generateContent|streamGenerateContent)$/;
 export const gemini: Dialect = {
 	name: "gemini",
 	fits: (path) => PATH.test(path),
-	hear(body, path) {
+	readRequest(body, path) {
 		const { contents = [], tools = [], generationConfig: wanted } = body as Body;
 		const isJson = wanted?.responseMimeType === "application/json";
 		const reported = contents.map(({ role = "user", parts }) => ({
@@ -46,7 +46,7 @@ export const gemini: Dialect = {
 			contents.at(-1)?.parts?.some((part) => part.functionResponse !== undefined) === true;
 		const [, model = "", method] = PATH.exec(path) ?? [];
 		return {
-			...hearMessages(reported, isToolResult),
+			...readMessages(reported, isToolResult),
 			schema: isJson ? (wanted.responseJsonSchema ?? wanted.responseSchema ?? {}) : null,
 			model,
 			isStream: method === "streamGenerateContent",

@@ -71,7 +71,7 @@ export async function createMockApi({
 			return;
 		}
 		const received = { api: dialect.name, path, headers: headersOf(request), body };
-		const asked = { ...received, ...dialect.hear(body, path), atMs: Date.now() };
+		const asked = { ...received, ...dialect.readRequest(body, path), atMs: Date.now() };
 		requests.push(asked);
 		const reply = chooseReply(states, asked);
 		await perform(reply, { dialect, asked, number: requests.length, response }, closing.signal);

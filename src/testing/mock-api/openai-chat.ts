@@ -1,6 +1,6 @@
 /** OpenAI Chat Completions: `POST /v1/chat/completions`, which many other services imitate. */
 
-import { type Dialect, type FullAnswer, hearMessages, type SseEvent, textOf } from "./dialect.js";
+import { type Dialect, type FullAnswer, readMessages, type SseEvent, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";
 
 interface Body {
@@ -14,14 +14,14 @@ interface Body {
 export const openaiChat: Dialect = {
 	name: "openai-chat",
 	fits: (path) => /\/chat\/completions$/.test(path),
-	hear(body) {
+	readRequest(body) {
 		const { model = "", stream = false, messages = [], tools = [], response_format } = body as Body;
 		const reported = messages.map(({ role, content }) => ({
 			isUser: role === "user",
 			text: textOf(content),
 		}));
 		return {
-			...hearMessages(reported, messages.at(-1)?.role === "tool"),
+			...readMessages(reported, messages.at(-1)?.role === "tool"),
 			schema: response_format?.json_schema?.schema ?? null,
 			model,
 			isStream: stream,

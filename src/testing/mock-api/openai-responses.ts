@@ -1,6 +1,6 @@
 /** OpenAI Responses: `POST /v1/responses`, as used by Codex. */
 
-import { type Dialect, type FullAnswer, hearMessages, type SseEvent, textOf } from "./dialect.js";
+import { type Dialect, type FullAnswer, readMessages, type SseEvent, textOf } from "./dialect.js";
 import type { MockFailure } from "./script.js";
 
 interface Item {
@@ -20,7 +20,7 @@ interface Body {
 export const openaiResponses: Dialect = {
 	name: "openai-responses",
 	fits: (path) => /\/responses$/.test(path),
-	hear(body) {
+	readRequest(body) {
 		const { model = "", stream = false, input = [], tools = [], text } = body as Body;
 		const items: readonly Item[] =
 			typeof input === "string" ? [{ role: "user", content: input }] : input;
@@ -30,7 +30,7 @@ export const openaiResponses: Dialect = {
 		}));
 		const isToolResult = items.at(-1)?.type?.endsWith("_output") === true;
 		return {
-			...hearMessages(reported, isToolResult),
+			...readMessages(reported, isToolResult),
 			schema: text?.format?.schema ?? null,
 			model,
 			isStream: stream,

@@ -138,13 +138,13 @@ export function chooseReply(rules: readonly RuleState[], request: MockRequest): 
 		return state.rule.reply;
 	}
 	if (request.schema !== null) return { text: JSON.stringify(fillSchema(request.schema)) };
-	return { text: `The mock heard: ${lastWords(request.prompt)}` };
+	return { text: `The mock heard: ${lastLine(request.prompt)}` };
 }
 
 const isAnswer = (reply: MockReply) => "text" in reply || "tool" in reply;
 
 /** Agents wrap prompts in their own instructions; the typed text comes last. */
-function lastWords(prompt: string): string {
+function lastLine(prompt: string): string {
 	return prompt.trim().split("\n").at(-1)?.slice(-200) ?? "";
 }
 

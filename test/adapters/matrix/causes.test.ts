@@ -25,7 +25,7 @@ interface Row {
 
 let fleet: MatrixFleet;
 
-/** Given a prompt at every start, and this turn for the first one of them. */
+/** Gets a prompt at every start, and this turn at the first start. */
 const inTurn =
 	(adapter: string, turn: object, more: object = {}) =>
 	(name: string, folder: string) => {
@@ -90,6 +90,14 @@ const ROWS: readonly Row[] = [
 		...{ follows: "restarts", says: /not ready/ },
 		agent: () => ({
 			...{ adapter: "claude", script: { start: { hangs: true } }, start_timeout: "3s" },
+		}),
+	},
+	{
+		...{ title: "claude whose health check fails", cause: "unhealthy" },
+		...{ follows: "restarts", says: /its health check failed 2 times in a row: exit code 1/ },
+		agent: () => ({
+			...{ adapter: "claude" },
+			health: { command: ["false"], every: "500ms", failures: 2, action: "restart" },
 		}),
 	},
 	{
@@ -207,7 +215,7 @@ describe("an end", () => {
 	test("counts against the crash budget only as a crash, or with an unknown cause", async () => {
 		for (const { name, cause, title } of named.filter(isPossible)) {
 			const { state } = (await fleet.detail(name)).crash;
-			const spends = cause === "crash" || cause === "unknown" || cause === "start_timeout";
+			const spends = ["crash", "unknown", "start_timeout", "unhealthy"].includes(cause);
 			expect(state.budget_spent_at.length > 0, title).toBe(spends);
 		}
 	});

@@ -30,13 +30,13 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => fleet.close(), 60_000);
 
-interface Told<Type extends EventType> {
+interface Reported<Type extends EventType> {
 	readonly atMs: number;
 	readonly agent: string | undefined;
 	readonly data: EventMap[Type];
 }
 
-async function told<Type extends EventType>(type: Type): Promise<readonly Told<Type>[]> {
+async function reported<Type extends EventType>(type: Type): Promise<readonly Reported<Type>[]> {
 	const events = (await fleet.events()).filter((event) => event.type === type);
 	return events.map(({ at, agent, data }) => ({
 		...{ atMs: Date.parse(at), agent: agent?.replace("p:", ""), data: data as EventMap[Type] },
@@ -63,7 +63,7 @@ async function give(name = ""): Promise<void> {
 
 const limits = (times: number) =>
 	until(
-		async () => (await told("account.limited")).length >= times,
+		async () => (await reported("account.limited")).length >= times,
 		`the limit is met ${times} times`,
 		WAIT_MS,
 	);
@@ -84,9 +84,9 @@ test("a limit that moves twice is probed once each time, and then the other agen
 	await until(() => requests().length >= all, "all texts have arrived", WAIT_MS);
 	await fleet.isReady(...NAMES);
 
-	const limited = await told("account.limited");
+	const limited = await reported("account.limited");
 	expect(limited).toHaveLength(REFUSED);
-	const probes = await told("account.probing");
+	const probes = await reported("account.probing");
 	expect(probes).toHaveLength(REFUSED);
 	const asked = requests();
 	expect(asked).toHaveLength(all);
@@ -99,7 +99,7 @@ test("a limit that moves twice is probed once each time, and then the other agen
 		expect(asked[n + 1]?.atMs).toBeGreaterThanOrEqual(untilMs);
 	}
 	// The last probe succeeded. No other agent has sent a request by then.
-	const [released, ...more] = await told("account.released");
+	const [released, ...more] = await reported("account.released");
 	expect(more).toEqual([]);
 	const releasedAtMs = released?.atMs ?? 0;
 	expect(asked.filter(({ atMs }) => atMs < releasedAtMs)).toHaveLength(REFUSED + 1);

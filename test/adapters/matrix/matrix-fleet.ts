@@ -97,9 +97,9 @@ export function createMatrixFleet(
 	const place = (name: string) => ({ place: `p:${name}` });
 	const detail = (name: string) => client.call("GET /api/v1/agents/:id", place(name));
 	const events = async () => {
-		const told: ReeveEvent[] = [];
-		for await (const event of client.events({ after: 0, follow: false })) told.push(event);
-		return told;
+		const reported: ReeveEvent[] = [];
+		for await (const event of client.events({ after: 0, follow: false })) reported.push(event);
+		return reported;
 	};
 	const ledgerOf = (name: string) => readLedger(ledgerPath(name));
 	const daemonPid = async () => (await client.call("GET /api/v1/daemon")).pid;

@@ -157,8 +157,8 @@ describe("being taken down in the middle of a turn", () => {
 	}
 
 	test("lets a turn that finishes print its answer", () => {
-		const told = fleet.ledgerOf("r0").flatMap((line) => line.last_assistant_message ?? []);
-		expect(told).toEqual(["done"]);
+		const reported = fleet.ledgerOf("r0").flatMap((line) => line.last_assistant_message ?? []);
+		expect(reported).toEqual(["done"]);
 	});
 });
 

@@ -64,6 +64,8 @@ export function treeSuite(world: () => World): void {
 		const names = async () => (await run.client.tree()).map(nameOf).sort();
 		const expected = ["sh", "sh", "sleep", "sleep", "sleep", "sleep"];
 		await until(async () => (await names()).join() === expected.join());
+		// One is in its own session, and the world ends only the processes it knows.
+		expect((await run.client.kill()).proven).toBe(true);
 	});
 
 	it("signals the agent, its groups, or everything", async () => {

@@ -18,7 +18,7 @@ export class Client {
 	private readonly closing: (() => void)[] = [];
 	private nextId = 1;
 	readonly socket: Socket;
-	/** Called with each frame, for those who do not want to keep them all. */
+	/** Called with each frame, for tests that do not keep them all. */
 	onFrame: ((frame: Frame) => boolean) | undefined;
 
 	private constructor(socket: Socket) {

@@ -6,6 +6,7 @@
  * skips it and is marked as incomplete (A6).
  */
 
+import { readLogBytes, readLogTable } from "../../../home/log-bytes.js";
 import type {
 	ScreenText,
 	ScreenWatch,
@@ -30,7 +31,6 @@ import {
 	STATUS,
 } from "../shim-messages.js";
 import { createEmulator, type Emulator } from "./emulator.js";
-import { readLogBytes, readLogTable } from "./log-bytes.js";
 import { chooseReplay, cutSegments } from "./replay.js";
 
 export interface ScreenSource {
@@ -163,10 +163,7 @@ export class LiveScreen {
 
 	/** In order with the output. */
 	resize(size: TerminalSize): void {
-		this.#emulator?.settle(() => {
-			this.#emulator?.resize(size);
-			this.#changed();
-		});
+		this.#onResized(size);
 	}
 
 	close(reason: string): void {
@@ -263,7 +260,7 @@ export class LiveScreen {
 		for (const watcher of this.#viewers) watcher.onOutput(bytes);
 	}
 
-	/** Another connection has set the size. */
+	/** Every viewer must draw the new size. */
 	#onResized(size: TerminalSize): void {
 		this.#emulator?.settle(() => {
 			const before = this.#emulator?.size;
@@ -324,8 +321,8 @@ export class LiveScreen {
 	}
 
 	#answer(bytes: Buffer): void {
-		// A viewer's terminal responds itself.
-		if (this.#isAnswering && this.#viewers.size === 0) this.#source.answer(bytes);
+		const isAnswered = [...this.#viewers].some((watcher) => watcher.answers());
+		if (this.#isAnswering && !isAnswered) this.#source.answer(bytes);
 	}
 }
 
@@ -334,6 +331,7 @@ const written = (emulator: Emulator, bytes: Buffer) =>
 
 /** A viewer, and its state: waiting for the screen, or following. */
 interface Watcher {
+	answers(): boolean;
 	onOutput(bytes: Buffer): void;
 	/** The complete screen, because output was skipped. */
 	refresh(): void;
@@ -350,6 +348,7 @@ function createWatcher(
 	let meanwhile: Buffer[] = [];
 	let isOver = false;
 	const watcher: Watcher = {
+		answers: () => viewer.answers?.() === true,
 		onOutput(bytes) {
 			if (isOver) return;
 			if (isWaiting) meanwhile.push(Buffer.from(bytes));

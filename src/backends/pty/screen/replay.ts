@@ -3,9 +3,9 @@
  * whose modes are known.
  */
 
+import type { LogFile } from "../../../home/log-bytes.js";
 import type { TerminalSize } from "../../../ports/backend.js";
 import type { Following } from "../shim-messages.js";
-import type { LogFile } from "./log-bytes.js";
 
 export interface Replay {
 	readonly from: number;

@@ -1,11 +1,18 @@
-/** Questions and reports of agents, and the messages that wait for them. */
+/** Handlers of messages to agents, and of the reports and questions of agents. */
 
-import type { talkRoutes } from "../contract/talk.js";
+import type { messageRoutes } from "../contract/messages.js";
 import type { Handlers, HttpParts } from "../handler.js";
 
-export function createTalkHandlers({ engine }: HttpParts): Handlers<keyof typeof talkRoutes> {
+export function createMessageHandlers({ engine }: HttpParts): Handlers<keyof typeof messageRoutes> {
 	const { questions, inbox } = engine;
 	return {
+		"POST /api/v1/agents/:id/send": async ({ params: { id }, body }) => {
+			const message = await engine.terminals.send(id, body.text, body.submit);
+			const bytes = Buffer.byteLength(body.text);
+			if (message === null) return { bytes, message };
+			const { process, agent } = engine.get(id);
+			return { bytes, message, process, desired: agent.desired };
+		},
 		"POST /api/v1/agents/:id/report": async ({ params: { id }, body, correlationId }) => {
 			engine.get(id);
 			await questions.report(id, body, correlationId);

@@ -1,11 +1,14 @@
 /** Constructs the engine with the resources of this host. */
 
 import { createHash } from "node:crypto";
+import { localTimezone } from "../config/cron.js";
+import { loadPlan } from "../config/load.js";
 import { Engine } from "../engine/engine.js";
 import { watchReadiness } from "../engine/runs/readiness.js";
 import { DEFAULT_CONCURRENCY, type TaskLog } from "../engine/tasks/tasks-world.js";
 import type { FileDamage } from "../home/json-file.js";
 import { type Home, resolveLeases } from "../home/paths.js";
+import { localCalendar } from "../host/local-calendar.js";
 import { createIds } from "../host/ordered-id.js";
 import { shimPath } from "../native/find-binary.js";
 import type { Executor } from "../ports/executor.js";
@@ -13,14 +16,13 @@ import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Environments } from "../sessions/agent-environment.js";
 import { headlessFor } from "../sessions/headless.js";
-import { localDay } from "../sessions/local-day.js";
-import { checkStart, logDirOf, prepareStart } from "../sessions/prepare-start.js";
+import { createHealthProbe } from "../sessions/health-probe.js";
+import { logDirOf } from "../sessions/prepare-start.js";
 import { createProbes } from "../sessions/probes.js";
 import { createSessionWorld } from "../sessions/session-world.js";
 import { createFileVault } from "../store/vault/file-vault.js";
 import type { Backends } from "./backends.js";
 import type { Logger } from "./logger.js";
-import { minuteOfDay } from "./minute-of-day.js";
 
 const newOrderedId = createIds();
 
@@ -37,7 +39,6 @@ export function createEngine(parts: {
 }): Engine {
 	const { home, store, backends, executor, logger, onDamage, environments, redact } = parts;
 	const vault = createFileVault(home.vault, { locks: home.locks, onDamage });
-	const onTrouble = (message: string) => logger.info(message);
 	return new Engine({
 		store,
 		clock: realClock,
@@ -45,25 +46,24 @@ export function createEngine(parts: {
 		executor,
 		adapterFor: headlessFor,
 		secrets: { learn: async (spec) => void (await environments.read(spec)), redact },
-		chooseBackend: (spec) => backends.get(backends.choose(spec).name),
-		backendNamed: backends.get,
+		backends,
 		random: Math.random,
 		newRunId: newOrderedId,
-		minuteOfDay,
-		async prepare(spec, intent) {
-			const { refused } = backends.choose(spec);
-			if (refused !== null) return { ok: false, detail: refused };
-			return prepareStart(spec, intent, { environments, home, onTrouble });
-		},
-		checkStart: async (spec) =>
-			backends.choose(spec).refused ?? (await checkStart(spec, environments)),
-		sessions: createSessionWorld(home, resolveLeases(process.env), environments, shimPath),
-		dayOf: localDay,
-		watchReady: (spec, onReady) => {
+		calendar: localCalendar,
+		sessions: createSessionWorld({
+			...{ home, backends, environments },
+			leases: resolveLeases(process.env),
+			nativeProgram: shimPath,
+			onTrouble: (message) => logger.info(message),
+		}),
+		watchReady: (spec, { outputFrom, upMs }, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
-			const probes = createProbes(spec, logDirOf(home.logs, spec.id), environments);
-			return watchReadiness(ready, realClock, probes, onReady);
+			const probes = createProbes(spec, logDirOf(home.logs, spec.id), outputFrom, environments);
+			return watchReadiness(ready, upMs, realClock, probes, onReady);
 		},
+		checkHealth: createHealthProbe(environments, ownerOf(home.dir)),
+		timezone: localTimezone(),
+		readPlan: (file) => loadPlan(file),
 		concurrency: DEFAULT_CONCURRENCY,
 		log: createTaskLog(logger),
 		onError: (agent, error) => logger.error("failed", error, { agent }),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { offsetOfZone } from "./zone-offset.js";
+import { offsetOfZone } from "./local-calendar.js";
 
 test.each([0, 29_999, 30_000, 59_999])(
 	"the offset of a zone does not depend on the seconds of the moment: %i ms into the minute",

@@ -1,4 +1,4 @@
-/** Renders property lists for launchd. */
+/** Renders property lists, the files that launchd reads. */
 
 export type PropertyValue =
 	| string

@@ -3,7 +3,7 @@
  * reading, so the table of offsets is read before and after, and a read across a rotation is repeated.
  */
 
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { type FileHandle, open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface LogFile {
@@ -80,4 +80,24 @@ async function readPiece(file: FileHandle | null, at: number, length: number): P
 		read += bytesRead;
 	}
 	return space.subarray(0, read);
+}
+
+/**
+ * The newest bytes of a log, at most so many and none before an offset: the end of what one run has printed.
+ * Without a table, offsets count the bytes of the only file.
+ */
+export async function readLogEnd(folder: string, from: number, bytesMax: number): Promise<Buffer> {
+	const table = await readLogTable(folder);
+	const path = join(folder, "current.log");
+	const base = table[0]?.offset ?? 0;
+	const end = base + (await stat(path)).size;
+	// Behind the end, because the file was replaced: all of it is newer.
+	const start = Math.max(from > end ? base : from, end - bytesMax);
+	if (table.length > 0) return readLogBytes(folder, start, end);
+	const file = await open(path, "r");
+	try {
+		return await readPiece(file, start, end - start);
+	} finally {
+		await file.close();
+	}
 }

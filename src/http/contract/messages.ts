@@ -2,11 +2,12 @@
 
 import { z } from "zod";
 import { MESSAGE_PHASES } from "../../core/inbox.js";
+import { PROCESS_STATES } from "../../core/states.js";
 import { defineRoutes } from "./route.js";
 import { agentParams, listOf, time } from "./shapes.js";
 import { wait } from "./tasks.js";
 
-const words = z.string().trim().min(1).max(4_000);
+const shortText = z.string().trim().min(1).max(4_000);
 
 const question = z
 	.object({ agent: z.string(), question: z.string(), asked_at: time })
@@ -26,7 +27,33 @@ const message = z
 	.readonly()
 	.meta({ id: "Message" });
 
-export const talkRoutes = defineRoutes({
+export const messageRoutes = defineRoutes({
+	"POST /api/v1/agents/:id/send": {
+		summary:
+			"Sends a message to an agent. If its adapter can detect when the agent is ready, the message is queued and typed then. Otherwise it is typed immediately, unchanged.",
+		access: "operate",
+		stores: "sometimes",
+		limited: "path",
+		params: agentParams,
+		body: z.object({
+			text: z.string(),
+			submit: z.boolean().default(true).describe("press Enter after it"),
+		}),
+		reply: z.object({
+			bytes: z.number(),
+			message: z
+				.string()
+				.nullable()
+				.optional()
+				.describe("its id in the inbox; null if it was typed immediately"),
+			process: z
+				.enum(PROCESS_STATES)
+				.optional()
+				.describe("state of the agent: messages for a stopped agent are queued until it runs"),
+			desired: z.enum(["up", "down"]).optional().describe("whether the agent should run"),
+		}),
+		errors: ["agent_not_found", "not_running", "no_terminal", "inbox_full", "input_not_read"],
+	},
 	"GET /api/v1/inbox": {
 		summary: "Lists messages that are queued for agents or could not be delivered.",
 		access: "read",
@@ -52,7 +79,7 @@ export const talkRoutes = defineRoutes({
 		agents: "itself",
 		quiet: true,
 		params: agentParams,
-		body: z.object({ message: words }),
+		body: z.object({ message: shortText }),
 		reply: z.object({ noted: z.literal(true) }),
 		errors: ["agent_not_found", "write_failed"],
 	},
@@ -66,7 +93,7 @@ export const talkRoutes = defineRoutes({
 		quiet: true,
 		params: agentParams,
 		query: z.object({ wait }),
-		body: z.object({ question: words }),
+		body: z.object({ question: shortText }),
 		reply: z.object({ answer: z.string().nullable().describe("null while there is no answer") }),
 		errors: ["agent_not_found", "write_failed"],
 	},
@@ -84,7 +111,7 @@ export const talkRoutes = defineRoutes({
 		stores: "always",
 		limited: "path",
 		params: agentParams,
-		body: z.object({ answer: words }),
+		body: z.object({ answer: shortText }),
 		reply: z.object({ question: z.string().describe("the question that was answered") }),
 		errors: ["agent_not_found", "no_question", "write_failed"],
 	},

@@ -1,0 +1,88 @@
+/** `reeve search`: a text in the logs and transcripts of all agents. */
+
+import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import type { SearchMatchJson } from "../../http/contract/logs.js";
+import { checkScopes, countOf, parseCount, parsePositive } from "../arguments.js";
+import { connect } from "../connect.js";
+import type { Output } from "../output.js";
+import { selectIds } from "../resolve.js";
+import { renderMoment } from "./logs.js";
+
+export interface SearchOptions {
+	readonly lines: string;
+	readonly context: string;
+	readonly kind?: string;
+	readonly json?: boolean;
+}
+
+const MATCHES_MAX = 500;
+const CONTEXT_MAX = 10;
+
+export async function runSearch(
+	text: string,
+	scopes: readonly string[],
+	{ lines, context, kind, json }: SearchOptions,
+	output: Output,
+	env: NodeJS.ProcessEnv,
+): Promise<number> {
+	if (text === "" || text.length > 200) {
+		throw new ReeveError("usage", "the text must have 1 to 200 characters");
+	}
+	if (kind !== undefined && kind !== "log" && kind !== "transcript") {
+		throw new ReeveError(
+			"usage",
+			`invalid value for --kind: \`${kind}\``,
+			"Use log or transcript.",
+		);
+	}
+	const limit = Math.min(parsePositive(lines, "--lines"), MATCHES_MAX);
+	const around = Math.min(parseCount(context, "--context"), CONTEXT_MAX);
+	const { client } = connect(env);
+	const agents = scopes.length === 0 ? null : await chooseAgents(scopes, client);
+	const found = await client.call("GET /api/v1/search", {
+		query: {
+			...{ text, limit, context: around },
+			...(kind !== undefined && { kind }),
+			...(agents !== null && { agents: agents.join(",") }),
+		},
+	});
+	const { matches, incomplete } = found;
+	if (json) output.json(found);
+	else for (const match of matches) printMatch(match, output);
+	if (json) return matches.length > 0 ? CLI_EXIT.done : CLI_EXIT.failed;
+	if (incomplete.length > 0) {
+		output.say(
+			`there may be more matches: ${countOf(incomplete.length, "agent")} not searched completely (${incomplete.slice(0, 5).join(", ")}${incomplete.length > 5 ? ", …" : ""}). Use a longer text, fewer agents or a larger -n.`,
+		);
+	} else if (matches.length === 0) output.say("no line matches");
+	return matches.length > 0 ? CLI_EXIT.done : CLI_EXIT.failed;
+}
+
+async function chooseAgents(
+	scopes: readonly string[],
+	client: ReturnType<typeof connect>["client"],
+) {
+	const { agents } = await client.call("GET /api/v1/agents");
+	const ids = agents.map(({ id }) => id);
+	return selectIds(checkScopes(scopes), ids, "the daemon");
+}
+
+function printMatch(match: SearchMatchJson, { colors, result }: Output): void {
+	const { agent, kind, at, until, before, text, after } = match;
+	const span = [at, until].flatMap((each) => (each === null ? [] : [renderMoment(each)]));
+	result([colors.cyan(agent), kind, colors.dim(span.join("..") || "unknown time")].join("  "));
+	for (const line of before) result(`    ${line}`);
+	result(colors.bold(`  > ${text}`));
+	for (const line of after) result(`    ${line}`);
+	result(colors.dim(`    ${openCommand(match)}`));
+}
+
+/** The command that shows the place. */
+function openCommand({ agent, position, file, offset }: SearchMatchJson): string {
+	if (position !== null) return `reeve logs ${agent} --around ${position}`;
+	return `tail -c +${(offset ?? 0) + 1} ${quote(file ?? "")} | head -n 1`;
+}
+
+function quote(path: string): string {
+	return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

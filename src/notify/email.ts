@@ -1,0 +1,81 @@
+/**
+ * Sends notifications by email, over SMTP. Passwords and messages are only sent encrypted: a server that
+ * offers no STARTTLS is refused, except on this host.
+ */
+
+import { createTransport } from "nodemailer";
+import type { Notice } from "../core/notice.js";
+import { plainLine } from "../core/safe-text.js";
+import type { Channel, SendResult } from "../ports/notifier.js";
+
+const TIMEOUT_MS = 15_000;
+const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "::1"]);
+
+export interface EmailOptions {
+	/** `smtp://HOST:PORT` with STARTTLS, or `smtps://HOST:PORT`. */
+	readonly url: string;
+	readonly from: string;
+	readonly to: readonly string[];
+	readonly user: string | null;
+	readonly password: string | null;
+	/** Certificates to trust besides those of the system, PEM; for tests. */
+	readonly ca?: string;
+}
+
+export function createEmail({ url, from, to, user, password, ca }: EmailOptions): Channel {
+	const { protocol, hostname, port } = new URL(url);
+	const host = hostname.replace(/^\[(.*)\]$/, "$1");
+	const isTls = protocol === "smtps:";
+	const transport = createTransport({
+		...{ host, port: Number(port) || (isTls ? 465 : 587), secure: isTls },
+		requireTLS: !isTls && !LOOPBACK.has(host),
+		...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
+		...(ca !== undefined && { tls: { ca } }),
+		...(user !== null && { auth: { user, pass: password ?? "" } }),
+		disableFileAccess: true,
+		disableUrlAccess: true,
+	});
+	return {
+		async send(notice) {
+			try {
+				await transport.sendMail({
+					...{ from, to: [...to], subject: `[Reeve] ${plainLine(notice.title)}` },
+					text: bodyOf(notice),
+					headers: { "Auto-Submitted": "auto-generated", "X-Reeve-Kind": notice.kind },
+				});
+				return { ok: true };
+			} catch (error) {
+				return resultOf(error);
+			}
+		},
+	};
+}
+
+function bodyOf({ text, link, at, agent }: Notice): string {
+	const about = agent === null ? at : `${agent}, ${at}`;
+	return [text, "", ...(link === null ? [] : [link, ""]), about].join("\n");
+}
+
+interface MailError {
+	readonly code?: string;
+	readonly responseCode?: number;
+}
+
+/** Responses of servers may repeat the message or the user name, so only their code is reported (A5). */
+function resultOf(error: unknown): SendResult {
+	const { code = "unknown", responseCode } = error as MailError;
+	if (responseCode !== undefined) {
+		const what = code === "EAUTH" ? "the login was refused" : "the mail server refused the message";
+		const retryable = responseCode >= 400 && responseCode < 500;
+		return { ok: false, reason: `${what}: SMTP status ${responseCode}`, retryable };
+	}
+	if (code === "EAUTH") return { ok: false, reason: "the login was refused", retryable: false };
+	if (code === "ETLS") {
+		return {
+			ok: false,
+			reason: "no encrypted connection: STARTTLS or the certificate failed",
+			retryable: false,
+		};
+	}
+	return { ok: false, reason: `no connection to the mail server: ${code}`, retryable: true };
+}
