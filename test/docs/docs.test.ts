@@ -74,6 +74,15 @@ describe("the documentation", () => {
 		expect(missing.map(([step]) => step)).toEqual([]);
 	});
 
+	test("lists each change and each heading of the changelog once", () => {
+		const { text } = pages.find(({ path }) => path === "CHANGELOG.md") ?? { text: "" };
+		const headings = text.match(/^#{2,4} .*$/gm) ?? [];
+		const entries = text.split(/^(?=- |#)/m).filter((part) => part.startsWith("- "));
+		expect(entries.length).toBeGreaterThan(100);
+		const twice = (parts: string[]) => parts.filter((part, at) => parts.indexOf(part) !== at);
+		expect(twice([...headings, ...entries.map((entry) => entry.trim())])).toEqual([]);
+	});
+
 	test("mentions only npm scripts that exist", () => {
 		const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as {
 			scripts: Record<string, string>;
