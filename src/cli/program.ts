@@ -59,6 +59,7 @@ function envOf(program: Command): NodeJS.ProcessEnv {
 const ON_REMOTES: ReadonlySet<string> = new Set([
 	...["ps", "up", "down", "restart", "resume", "answer", "reply", "send", "inbox", "screen"],
 	...["attach", "logs", "events", "explain", "top", "call", "tasks", "plan", "dead-letters"],
+	...["schedule", "search", "usage"],
 ]);
 
 function refuseOnRemote(program: Command, action: Command): void {

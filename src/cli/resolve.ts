@@ -6,13 +6,45 @@
 import type { Client } from "../client/client.js";
 import { nearest } from "../config/did-you-mean.js";
 import { ReeveError } from "../core/errors.js";
-import { splitHost } from "../core/remote.js";
+import { joinHost, splitHost } from "../core/remote.js";
+import type { AgentJson } from "../http/contract/agents.js";
 import { isWithin } from "./arguments.js";
 
 const NAME = "[a-z0-9][a-z0-9_-]{0,62}";
 const AGENT_ID = new RegExp(`^(${NAME}/)?${NAME}:${NAME}$`);
 const NAME_ONLY = new RegExp(`^(${NAME}/)?${NAME}$`);
 const SHOWN_MAX = 12;
+
+/** All agents, of remotes too. */
+export async function listAgents(
+	client: Client,
+	scopes: readonly string[],
+): Promise<readonly AgentJson[]> {
+	const { agents } = await client.call("GET /api/v1/agents");
+	await checkRemotes(
+		client,
+		scopes,
+		agents.map(({ id }) => id),
+	);
+	return agents;
+}
+
+/**
+ * Throws if a remote that the texts name does not answer. Lists leave such a remote out, so without
+ * this check the error would be that its agents do not exist.
+ */
+export async function checkRemotes(
+	client: Client,
+	texts: readonly string[],
+	listed: readonly string[],
+): Promise<void> {
+	const answered = new Set(listed.map((id) => splitHost(id).host));
+	const named = new Set(texts.map((text) => splitHost(text).host));
+	for (const host of named) {
+		if (host === null || answered.has(host)) continue;
+		await client.call("GET /api/v1/agents", { query: { ids: joinHost(host, "none:none") } });
+	}
+}
 
 /** The id of the agent. A full id is used unchanged; a name is looked up at the daemon. */
 export async function resolveAgent(text: string, client: Client): Promise<string> {
@@ -21,7 +53,7 @@ export async function resolveAgent(text: string, client: Client): Promise<string
 		const hint = "Use `project:agent` or the agent's name. `reeve ps` lists the agents.";
 		throw new ReeveError("usage", `\`${text}\` is not a valid agent id`, hint);
 	}
-	const { agents } = await client.call("GET /api/v1/agents");
+	const agents = await listAgents(client, [text]);
 	return findAgent(
 		text,
 		agents.map(({ id }) => id),
@@ -41,7 +73,7 @@ export function findAgent(text: string, ids: readonly string[], where: string): 
 /** Rejects an unknown agent. Called only if there is nothing to show, because tasks outlive agents. */
 export async function refuseUnknownAgent(client: Client, agent: string | undefined): Promise<void> {
 	if (agent === undefined) return;
-	const { agents } = await client.call("GET /api/v1/agents");
+	const agents = await listAgents(client, [agent]);
 	resolveScopes(
 		[agent],
 		agents.map(({ id }) => id),

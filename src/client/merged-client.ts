@@ -7,10 +7,17 @@
 
 import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
-import { joinHost, splitHost } from "../core/remote.js";
+import { splitHost } from "../core/remote.js";
 import type { JsonRouteName } from "../http/contract/routes.js";
 import type { LiveResources } from "../http/contract/streams.js";
-import type { CallOptions, Client } from "./client.js";
+import type { Client } from "./client.js";
+import {
+	type AnyOptions,
+	agentsOf,
+	askAny,
+	createPrefixedClient,
+	FILTERS,
+} from "./prefixed-client.js";
 import type { EventOptions, MergedLine } from "./streams.js";
 
 export interface MergedParts {
@@ -67,29 +74,31 @@ export function createMergedClient(parts: MergedParts): Client {
 		return mergeLists(key, first as Page, others as (Page | null)[], options.query?.["limit"]);
 	}
 
-	/** Agents of several hosts, from each host its own. */
-	async function listByIds(
+	/** A list about agents of several hosts, from each host about its own. */
+	async function listByHost(
 		name: JsonRouteName,
-		byHost: ReadonlyMap<string | null, readonly string[]>,
+		key: string,
+		{ filter, byHost }: HostFilter,
 		options: AnyOptions,
 	): Promise<unknown> {
 		const pages = await Promise.all(
 			[...byHost].map(async ([host, ids]) => {
-				const query = { ...options.query, ids: ids.join(",") };
+				const query = { ...options.query, [filter]: ids.join(",") };
 				if (host === null) return askAny(own, name, { ...options, query });
 				return askRemote(host, name, { ...options, query });
 			}),
 		);
 		const answered = pages.filter((page) => page !== null) as Page[];
-		return mergeLists("agents", answered[0] ?? { agents: [] }, answered.slice(1), undefined);
+		const [first = { [key]: [] }, ...others] = answered;
+		return mergeLists(key, first, others, options.query?.["limit"]);
 	}
 
 	async function call(name: JsonRouteName, options: AnyOptions = {}): Promise<unknown> {
-		const byHost = splitIds(options);
-		if (byHost !== null) return listByIds(name, byHost, options);
+		const key = LISTS[name];
+		const split = key === undefined ? null : splitByHost(options);
+		if (key !== undefined && split !== null) return listByHost(name, key, split, options);
 		const remote = remoteOf(options);
 		if (remote !== null) return askAny(clientOf(remote), name, options);
-		const key = LISTS[name];
 		if (key === undefined || options.ownOnly === true) return askAny(own, name, options);
 		return list(name, key, options);
 	}
@@ -126,19 +135,6 @@ export function createMergedClient(parts: MergedParts): Client {
 	};
 }
 
-interface AnyOptions {
-	readonly place?: string | readonly string[];
-	readonly query?: Readonly<Record<string, unknown>>;
-	readonly body?: unknown;
-	readonly idempotencyKey?: string;
-	readonly correlationId?: string;
-	readonly signal?: AbortSignal;
-	readonly ownOnly?: boolean;
-}
-
-const askAny = (client: Client, name: JsonRouteName, options: AnyOptions): Promise<unknown> =>
-	client.call(name, options as CallOptions<JsonRouteName>);
-
 /** The lists that are merged, and the key of their entries. Every other request goes to one daemon. */
 const LISTS: Partial<Readonly<Record<JsonRouteName, string>>> = {
 	"GET /api/v1/agents": "agents",
@@ -148,6 +144,9 @@ const LISTS: Partial<Readonly<Record<JsonRouteName, string>>> = {
 	"GET /api/v1/inbox": "messages",
 	"GET /api/v1/needs-you": "items",
 	"GET /api/v1/questions": "questions",
+	"GET /api/v1/schedules": "schedules",
+	"GET /api/v1/search": "matches",
+	"GET /api/v1/usage": "days",
 };
 
 type Page = Readonly<Record<string, unknown>>;
@@ -160,21 +159,31 @@ function mergeLists(
 ): unknown {
 	const pages = [own, ...others.filter((page) => page !== null)];
 	const items = pages.flatMap((page) => (page[key] ?? []) as readonly Page[]);
-	if (key === "tasks" || key === "plans") {
-		// Ids contain the time of their creation.
-		items.sort((a, b) => (idOf(b, key) > idOf(a, key) ? 1 : -1));
+	const order = NEWEST_FIRST[key];
+	if (order !== undefined && pages.length > 1) {
+		items.sort((a, b) => (order(a) < order(b) ? 1 : order(a) > order(b) ? -1 : 0));
 	}
 	const shown = typeof limit === "number" ? items.slice(0, limit) : items;
 	const merged: Record<string, unknown> = { ...own, [key]: shown };
 	// A position in the list of one daemon means nothing to another.
 	if ("next" in own) merged["next"] = null;
 	if ("counts" in own) merged["counts"] = sumCounts(pages);
+	if (key === "matches") {
+		merged["incomplete"] = pages.flatMap((page) => page["incomplete"] ?? []);
+		for (const sum of ["bytes", "read_bytes"]) {
+			merged[sum] = pages.reduce((total, page) => total + Number(page[sum] ?? 0), 0);
+		}
+	}
 	return merged;
 }
 
-function idOf(item: Page, key: string): string {
-	return splitHost(String(key === "tasks" ? item["task_id"] : item["plan_id"])).rest;
-}
+/** The lists that are newest first, and what sorts them. Ids contain the time of their creation. */
+const NEWEST_FIRST: Readonly<Record<string, (item: Page) => string>> = {
+	tasks: (item) => splitHost(String(item["task_id"])).rest,
+	plans: (item) => splitHost(String(item["plan_id"])).rest,
+	matches: (item) => String(item["at"] ?? ""),
+	days: (item) => String(item["day"]),
+};
 
 function sumCounts(pages: readonly Page[]): Readonly<Record<string, number>> {
 	const sum: Record<string, number> = {};
@@ -185,16 +194,23 @@ function sumCounts(pages: readonly Page[]): Readonly<Record<string, number>> {
 	return sum;
 }
 
-/** The agents of a list by their hosts; null unless the list names agents of several hosts. */
-function splitIds({ query }: AnyOptions): ReadonlyMap<string | null, readonly string[]> | null {
-	const ids = query?.["ids"];
-	if (typeof ids !== "string") return null;
+/** A filter that names agents, and these by their hosts. */
+interface HostFilter {
+	readonly filter: "ids" | "agents";
+	readonly byHost: ReadonlyMap<string | null, readonly string[]>;
+}
+
+/** Null unless the list names agents of several hosts. */
+function splitByHost({ query }: AnyOptions): HostFilter | null {
+	const filter = query?.["ids"] === undefined ? "agents" : "ids";
+	const named = query?.[filter];
+	if (typeof named !== "string") return null;
 	const byHost = new Map<string | null, string[]>();
-	for (const id of ids.split(",")) {
+	for (const id of named.split(",")) {
 		const { host } = splitHost(id);
 		byHost.set(host, [...(byHost.get(host) ?? []), id]);
 	}
-	return byHost.size > 1 ? byHost : null;
+	return byHost.size > 1 ? { filter, byHost } : null;
 }
 
 /** The remote that the request names; null for none. Throws if it names several. */
@@ -215,151 +231,6 @@ function remoteOf({ place, query, body }: AnyOptions): string | null {
 		`one request cannot concern several hosts: ${shown}`,
 		"Send one request per host.",
 	);
-}
-
-/** Filters that name agents, plans or tasks. */
-const FILTERS = ["agent", "plan", "project", "ids"] as const;
-
-interface WithAgents {
-	readonly agent?: unknown;
-	readonly tasks?: Readonly<Record<string, { readonly agent?: unknown }>>;
-}
-
-function agentsOf(body: unknown): readonly string[] {
-	const { agent, tasks } = (body ?? {}) as WithAgents;
-	const all = [agent, ...Object.values(tasks ?? {}).map((task) => task?.agent)];
-	return all.filter((each) => typeof each === "string");
-}
-
-/** A client of one remote, with its name in front of every id. Its errors are `ReeveError`s. */
-function createPrefixedClient(remote: string, client: Client): Client {
-	const call = async (name: JsonRouteName, options: AnyOptions = {}) => {
-		try {
-			return prefixed(remote, await askAny(client, name, strip(options)));
-		} catch (error) {
-			throw asReeveError(remote, error);
-		}
-	};
-	return {
-		call: call as Client["call"],
-		openApi: () => client.openApi(),
-		metrics: () => client.metrics(),
-		events: (options) =>
-			withErrors(remote, prefixEvents(remote, client.events(stripEvents(remote, options)))),
-		logs: (id, options) => withErrors(remote, client.logs(splitHost(id).rest, options)),
-		mergedLogs(options) {
-			const agents = options.agents.map((id) => splitHost(id).rest);
-			return withErrors(remote, prefixLines(remote, client.mergedLogs({ ...options, agents })));
-		},
-		terminal: (id, options) =>
-			client.terminal(splitHost(id).rest, options).catch((error: unknown) => {
-				throw asReeveError(remote, error);
-			}),
-	};
-}
-
-function stripEvents(remote: string, options: EventOptions): EventOptions {
-	const { agent, onResources } = options;
-	return {
-		...options,
-		...(agent !== undefined && { agent: splitHost(agent).rest }),
-		onResources:
-			onResources &&
-			(({ agents }) => {
-				const entries = Object.entries(agents);
-				onResources({
-					agents: Object.fromEntries(entries.map(([id, each]) => [joinHost(remote, id), each])),
-				});
-			}),
-	};
-}
-
-/** The same request, without the name of the remote. */
-function strip(options: AnyOptions): AnyOptions {
-	const { place, query, body } = options;
-	const rest = (text: string) => splitHost(text).rest;
-	const stripped: Record<string, unknown> = { ...options };
-	if (typeof place === "string") stripped["place"] = rest(place);
-	else if (place !== undefined)
-		stripped["place"] = place.map((each, at) => (at === 0 ? rest(each) : each));
-	if (query !== undefined) {
-		const entries = Object.entries(query).map(([key, value]) => {
-			const isId = FILTERS.some((filter) => filter === key) && typeof value === "string";
-			return [key, isId ? value.split(",").map(rest).join(",") : value];
-		});
-		stripped["query"] = Object.fromEntries(entries);
-	}
-	if (agentsOf(body).length > 0) stripped["body"] = stripBody(body as WithAgents, rest);
-	return stripped;
-}
-
-function stripBody(body: WithAgents, rest: (text: string) => string): unknown {
-	const strip = <T extends { readonly agent?: unknown }>(each: T): T =>
-		typeof each?.agent === "string" ? { ...each, agent: rest(each.agent) } : each;
-	if (body.tasks === undefined) return strip(body);
-	const tasks = Object.entries(body.tasks).map(([name, task]) => [name, strip(task)]);
-	return { ...strip(body), tasks: Object.fromEntries(tasks) };
-}
-
-/** Keys of ids in responses. `agent` and `id` are also used for names and for other ids. */
-const ID_KEYS: ReadonlySet<string> = new Set([
-	...["agent_id", "project", "task_id", "plan_id", "replay_of", "replayed_as"],
-]);
-const AGENT_ID = /^[a-z0-9][a-z0-9_-]*:[a-z0-9][a-z0-9_-]*$/;
-/** Content of agents and users, which is not Reeve's. */
-const OPAQUE: ReadonlySet<string> = new Set([
-	...["payload", "result", "context", "response", "settings", "data", "env"],
-]);
-
-/** The response with the name of the remote in front of every id, also in commands that it suggests. */
-function prefixed(remote: string, value: unknown, key = ""): unknown {
-	if (typeof value === "string") return prefixText(remote, key, value);
-	if (Array.isArray(value)) return value.map((each) => prefixed(remote, each, key));
-	if (typeof value !== "object" || value === null) return value;
-	const entries = Object.entries(value).map(([name, each]) => [
-		name,
-		OPAQUE.has(name) ? each : prefixed(remote, each, name),
-	]);
-	// Messages are the only objects whose own id is sent back without an agent.
-	const copy = Object.fromEntries(entries);
-	if ("phase" in copy && typeof copy.id === "string") copy.id = joinHost(remote, copy.id);
-	return copy;
-}
-
-function prefixText(remote: string, key: string, text: string): string {
-	const isAgent = (key === "id" || key === "agent" || key === "agents") && AGENT_ID.test(text);
-	if (isAgent || ID_KEYS.has(key)) return joinHost(remote, text);
-	return prefixCommands(remote, text);
-}
-
-/** `reeve resume web:coder` only works with the name of the remote. */
-function prefixCommands(remote: string, text: string): string {
-	return text.replace(/`reeve [^`]*`/g, (command) =>
-		command.replace(/(?<= )([a-z0-9][a-z0-9_-]*:[a-z0-9][a-z0-9_-]*)/g, `${remote}/$1`),
-	);
-}
-
-async function* prefixEvents(
-	remote: string,
-	events: AsyncIterable<ReeveEvent>,
-): AsyncGenerator<ReeveEvent> {
-	for await (const event of events) {
-		const { agent, task, plan } = event;
-		yield {
-			...event,
-			...(agent !== undefined && { agent: joinHost(remote, agent) }),
-			...(task !== undefined && { task: joinHost(remote, task) }),
-			...(plan !== undefined && { plan: joinHost(remote, plan) }),
-			host: remote,
-		} as ReeveEvent;
-	}
-}
-
-async function* prefixLines(
-	remote: string,
-	lines: AsyncIterable<MergedLine>,
-): AsyncGenerator<MergedLine> {
-	for await (const line of lines) yield { ...line, agent: joinHost(remote, line.agent) };
 }
 
 /** The lines of several hosts: stored ones by time, new ones as they arrive. Each host keeps its order. */
@@ -390,34 +261,6 @@ async function* mergeLines(
 
 async function nextOf(stream: AsyncGenerator<MergedLine>) {
 	return { stream, result: await stream.next() };
-}
-
-async function* withErrors<T>(remote: string, items: AsyncIterable<T>): AsyncGenerator<T> {
-	try {
-		yield* items;
-	} catch (error) {
-		throw asReeveError(remote, error);
-	}
-}
-
-/** The error, with the remote that it comes from. */
-function asReeveError(remote: string, error: unknown): ReeveError {
-	if (!(error instanceof ReeveError)) {
-		const message = error instanceof Error ? error.message : String(error);
-		return new ReeveError("remote_unreachable", `${remote} does not answer: ${message}`);
-	}
-	// This daemon reports the remotes that it cannot reach by name.
-	if (error.code === "remote_unreachable" || error.code === "remote_not_found") return error;
-	if (error.code === "timeout") {
-		return new ReeveError("remote_unreachable", `${remote} does not answer in time`);
-	}
-	const hint = prefixCommands(remote, error.hint);
-	return new ReeveError(
-		error.code,
-		`${remote}: ${prefixCommands(remote, error.message)}`,
-		hint,
-		error.details,
-	);
 }
 
 /**

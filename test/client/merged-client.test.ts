@@ -85,7 +85,10 @@ test("a remote that fails or never answers is reported, and the others are liste
 	);
 	const { agents } = await client.call(AGENTS);
 	expect(agents.map(({ id }) => id)).toEqual(["web:a", "box/web:b"]);
-	expect(silent).toEqual(["gone: gone does not answer: refused", "old: old: unknown route"]);
+	expect(silent).toEqual([
+		"gone: gone does not answer: refused",
+		"old: old: unknown route. It runs another version of Reeve",
+	]);
 });
 
 test("a request goes to the host that it names, without the name", async () => {
@@ -149,6 +152,26 @@ test("tasks of all hosts are listed newest first, up to the limit, and counted t
 	expect(counts).toEqual({ queued: 3, succeeded: 4 });
 	const own = await client.call("GET /api/v1/tasks", { query, ownOnly: true });
 	expect(own.tasks.map(({ task_id: id }) => id)).toEqual(["05", "01"]);
+});
+
+test("a search and the usage of all hosts are merged, or split by the agents that they name", async () => {
+	const found = (match: unknown, incomplete: readonly string[]) => ({
+		"GET /api/v1/search": { matches: [match], incomplete, bytes: 10, read_bytes: 5, took_ms: 1 },
+	});
+	const { client, here, there } = createHosts(found({ agent: "web:a", at: "2031-01-01" }, []), {
+		box: found({ agent: "web:a", at: "2031-01-02" }, ["web:b"]),
+	});
+	const all = await client.call("GET /api/v1/search", { query: { text: "x" } });
+	expect(all).toMatchObject({
+		matches: [{ agent: "box/web:a" }, { agent: "web:a" }],
+		...{ incomplete: ["box/web:b"], bytes: 20, read_bytes: 10 },
+	});
+	const agents = "web:a,box/web:a,box/ci";
+	await client.call("GET /api/v1/search", { query: { text: "x", agents } });
+	expect(here.asked.at(-1)?.options.query).toEqual({ text: "x", agents: "web:a" });
+	expect(there.get("box")?.asked.at(-1)?.options.query).toEqual({ text: "x", agents: "web:a,ci" });
+	await client.call("GET /api/v1/search", { query: { text: "x", agents: "box/ci" } });
+	expect(here.asked).toHaveLength(2);
 });
 
 test("an error of a remote names it, also in the commands that it suggests", async () => {

@@ -1,6 +1,6 @@
 /** Remotes over a real ssh: all commands work on them, and one that is frozen or gone disturbs nothing else. */
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { AgentJson } from "../../src/http/contract/agents.js";
@@ -23,6 +23,9 @@ async function createHost(name: string, env: Readonly<Record<string, string>> = 
 	home.writeFleet(
 		`cat: { command: [cat] }\ncall: { kind: call, command: ${call}, env: { WHERE: ${name} } }`,
 	);
+	const schedules =
+		"    schedules:\n      hi: { cron: 0 3 * * *, send: { agent: cat, message: hi } }\n";
+	appendFileSync(join(home.folder, "reeve.yaml"), schedules);
 	await home.must("up");
 	return home;
 }
@@ -96,6 +99,11 @@ test("agents of another host are listed, started, stopped, called and typed at t
 	writeFileSync(plan, "version: 1\nname: there\ntasks:\n  a: { agent: box/p:call, action: x }\n");
 	expect(await here.must("plan", "run", plan)).toContain("succeeded");
 
+	expect(await here.must("search", "hello from", "box/p")).toContain("box/p:cat");
+	expect(await here.must("schedule", "run", "box/p:hi")).toContain("box/p:hi: fired");
+	expect(await here.must("--host", "box", "schedule", "ls")).toMatch(/^p:hi /m);
+	expect((await here.reeve("usage", "box/p")).stderr).toContain("no usage since");
+
 	const refused = await here.reeve("--host", "box", "daemon", "stop");
 	expect(refused).toMatchObject({ code: 2 });
 	expect((await here.reeve("send", "bux/p:cat", "x")).code).toBe(4);
@@ -135,6 +143,11 @@ test("a remote whose daemon is frozen, killed, or whose host is gone, is one row
 	const gone = await here.reeve("ps", "box/p");
 	expect(gone.stdout).toMatch(/^box\/\* +unreachable .*last seen .* ago/m);
 	expect((await here.reeve("send", "box/p:cat", "x")).code).toBe(3);
+	for (const command of ["down", "search x", "usage", "schedule run"]) {
+		const refused = await here.reeve(...command.split(" "), "box/p:cat");
+		expect(refused.stderr).toContain("error: box does not answer");
+		expect(refused.code).toBe(3);
+	}
 	await ssh.start();
 	await here.must("remote", "connect", "box");
 	expect(idsOf(await here.ps())).toContain("box/p:cat");

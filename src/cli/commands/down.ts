@@ -10,7 +10,7 @@ import { tally } from "../agent-table.js";
 import { countOf, isWithin, parseScopes, parseTimeout } from "../arguments.js";
 import { connectOrStart } from "../connect-or-start.js";
 import type { Output } from "../output.js";
-import { resolveScopes } from "../resolve.js";
+import { listAgents, resolveScopes } from "../resolve.js";
 import { isFailedStart, printStartHints, startCell, startDetail } from "../start-report.js";
 import { renderTable } from "../table.js";
 import { withProgress } from "../watch-progress.js";
@@ -95,7 +95,7 @@ async function stop<Item extends StoppedJson>(
 	const wanted = parseScopes(scopes, options.all, command);
 	const { client } = await connectOrStart(env, output, options);
 	// All scopes are looked up first, so that a typo in the last one does not leave the work half done.
-	const { agents } = await client.call("GET /api/v1/agents");
+	const agents = await listAgents(client, wanted);
 	const lasting = selectLasting(wanted, agents, output);
 	const { ids } = lasting;
 	const replies = Promise.all(lasting.scopes.map((scope) => request(client, scope)));

@@ -7,7 +7,7 @@ import { checkScopes, parseCount, parseMoment, parsePositive } from "../argument
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { reconnecting } from "../reconnecting.js";
-import { resolveAgent, selectIds } from "../resolve.js";
+import { listAgents, resolveAgent, selectIds } from "../resolve.js";
 
 export interface LogsOptions {
 	readonly follow?: boolean;
@@ -74,7 +74,7 @@ async function chooseAgents(scopes: readonly string[], client: Client): Promise<
 	if (only !== undefined && scopes.length === 1 && only.includes(":")) {
 		return [await resolveAgent(only, client)];
 	}
-	const { agents } = await client.call("GET /api/v1/agents");
+	const agents = await listAgents(client, scopes);
 	const all = agents.map(({ id }) => id);
 	const ids = selectIds(scopes.length === 0 ? ["*"] : checkScopes(scopes), all, "the daemon");
 	const calls = new Set(agents.filter(({ kind }) => kind === "call").map(({ id }) => id));

@@ -9,6 +9,7 @@ import type { ScheduleJson, ScheduleSlotJson } from "../../http/contract/schedul
 import { parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
+import { checkRemotes } from "../resolve.js";
 import { type Cell, renderTable } from "../table.js";
 import { localTime } from "./ps.js";
 
@@ -133,8 +134,7 @@ async function changeEach(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { client } = connect(env);
-	const { schedules } = await client.call("GET /api/v1/schedules");
-	const ids = schedules.map(({ id }) => id);
+	const ids = await listSchedules(client, texts);
 	const chosen = new Set(
 		texts.flatMap((text) => {
 			const own = ids.filter((id) => id.startsWith(`${text}:`));
@@ -156,11 +156,14 @@ async function changeEach(
 }
 
 async function resolveSchedule(text: string, client: Client): Promise<string> {
+	return findSchedule(text, await listSchedules(client, [text]));
+}
+
+async function listSchedules(client: Client, texts: readonly string[]): Promise<readonly string[]> {
 	const { schedules } = await client.call("GET /api/v1/schedules");
-	return findSchedule(
-		text,
-		schedules.map(({ id }) => id),
-	);
+	const ids = schedules.map(({ id }) => id);
+	await checkRemotes(client, texts, ids);
+	return ids;
 }
 
 function findSchedule(text: string, ids: readonly string[]): string {

@@ -1,11 +1,12 @@
 /** `reeve search`: a text in the logs and transcripts of all agents. */
 
 import { CLI_EXIT, ReeveError } from "../../core/errors.js";
+import { splitHost } from "../../core/remote.js";
 import type { SearchMatchJson } from "../../http/contract/logs.js";
 import { checkScopes, countOf, parseCount, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { selectIds } from "../resolve.js";
+import { listAgents, selectIds } from "../resolve.js";
 import { renderMoment } from "./logs.js";
 
 export interface SearchOptions {
@@ -62,7 +63,7 @@ async function chooseAgents(
 	scopes: readonly string[],
 	client: ReturnType<typeof connect>["client"],
 ) {
-	const { agents } = await client.call("GET /api/v1/agents");
+	const agents = await listAgents(client, scopes);
 	const ids = agents.map(({ id }) => id);
 	return selectIds(checkScopes(scopes), ids, "the daemon");
 }
@@ -80,7 +81,9 @@ function printMatch(match: SearchMatchJson, { colors, result }: Output): void {
 /** The command that shows the place. */
 function openCommand({ agent, position, file, offset }: SearchMatchJson): string {
 	if (position !== null) return `reeve logs ${agent} --around ${position}`;
-	return `tail -c +${(offset ?? 0) + 1} ${quote(file ?? "")} | head -n 1`;
+	const command = `tail -c +${(offset ?? 0) + 1} ${quote(file ?? "")} | head -n 1`;
+	const { host } = splitHost(agent);
+	return host === null ? command : `on ${host}: ${command}`;
 }
 
 function quote(path: string): string {

@@ -6,7 +6,7 @@ import { parseDuration } from "../../core/units.js";
 import { checkScopes, isWithin } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { resolveScopes } from "../resolve.js";
+import { listAgents, resolveScopes } from "../resolve.js";
 import { renderTable } from "../table.js";
 import {
 	renderCsv,
@@ -113,7 +113,7 @@ async function chooseScopes(
 	client: ReturnType<typeof connect>["client"],
 ): Promise<readonly string[]> {
 	if (scopes.length === 0) return ["*"];
-	const { agents } = await client.call("GET /api/v1/agents");
+	const agents = await listAgents(client, scopes);
 	const ids = agents.map(({ id }) => id);
 	return resolveScopes(checkScopes(scopes), ids, "the daemon");
 }
