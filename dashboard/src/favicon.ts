@@ -4,7 +4,7 @@ import { computed, effect } from "@preact/signals";
 import {
 	type AgentStatusState,
 	ATTENTION_ORDER,
-	STATUS_LOOKS,
+	STATUS_STYLES,
 } from "../../src/core/agent-status.js";
 import { list } from "./fleet.js";
 import { isLive } from "./live.js";
@@ -36,7 +36,7 @@ export function followFavicon(): void {
 		document.title = count === 0 ? "Reeve" : `(${count}) Reeve`;
 	});
 	effect(() => {
-		const { tone } = STATUS_LOOKS[worstState.value];
+		const { tone } = STATUS_STYLES[worstState.value];
 		const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="${COLORS[tone]}" color="${COLORS[tone]}">${ICONS[tone] ?? RING}</svg>`;
 		const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
 		if (link !== null) link.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;

@@ -5,13 +5,13 @@ export interface PlanNode {
 	readonly depends_on: readonly string[];
 }
 
-export interface Spot {
+export interface NodePosition {
 	readonly x: number;
 	readonly y: number;
 }
 
 export interface Layout {
-	readonly spots: ReadonlyMap<string, Spot>;
+	readonly spots: ReadonlyMap<string, NodePosition>;
 	readonly width: number;
 	readonly height: number;
 }
@@ -28,7 +28,7 @@ export function layOut(nodes: readonly PlanNode[]): Layout {
 	}
 	const rows = Math.max(...[...columns.values()].map((column) => column.length), 1);
 	const height = rows * (NODE.height + GAP.y) - GAP.y;
-	const spots = new Map<string, Spot>();
+	const spots = new Map<string, NodePosition>();
 	for (const [depth, column] of [...columns].sort(([a], [b]) => a - b)) {
 		const middle = ({ depends_on: needs }: PlanNode) => {
 			const ys = needs.flatMap((name) => spots.get(name)?.y ?? []);
@@ -64,7 +64,7 @@ function depthsOf(nodes: readonly PlanNode[]): ReadonlyMap<string, number> {
 }
 
 /** A curve from the right side of one node to the left side of another. */
-export function edgePath(from: Spot, to: Spot): string {
+export function edgePath(from: NodePosition, to: NodePosition): string {
 	const [x1, y1] = [from.x + NODE.width, from.y + NODE.height / 2];
 	const [x2, y2] = [to.x, to.y + NODE.height / 2];
 	const bend = x2 - GAP.x;

@@ -1,6 +1,6 @@
 /** The state of an agent as text: the same everywhere. */
 
-import { STATUS_LOOKS } from "../../src/core/agent-status.js";
+import { STATUS_STYLES } from "../../src/core/agent-status.js";
 import type { Agent } from "./fleet.js";
 import { countOf, sentence, visibleLine } from "./format.js";
 import { letterCounts, letterReasons } from "./inbox.js";
@@ -9,7 +9,7 @@ import { Age, Left, Until } from "./parts/time.js";
 /** `Asks permission`, `Restarts in 24 s`, `3 dead letters`. */
 export function StateWord({ agent }: { agent: Agent }) {
 	const { state, until, why } = agent.status;
-	const { word, tone, shape } = STATUS_LOOKS[state];
+	const { word, tone, shape } = STATUS_STYLES[state];
 	const urgent = tone === "red" || (tone === "amber" && shape !== "ring");
 	const base = wordOf(agent, word, why);
 	return (

@@ -19,7 +19,7 @@ function openScreen(readOnly = false) {
 	);
 	const draw = (text: string) => screen.draw(Buffer.from(text));
 	const snapshot = (text: string) => {
-		screen.hear({ type: "snapshot", columns: 80, rows: 24 });
+		screen.onMessage({ type: "snapshot", columns: 80, rows: 24 });
 		draw(text);
 	};
 	return { screen, draw, snapshot };
@@ -73,7 +73,7 @@ describe("a notice never mixes with the agent's output", () => {
 		snapshot("screen");
 		vi.advanceTimersByTime(2_000);
 		draw("one");
-		screen.hear({ type: "writer", you: false, holder: null });
+		screen.onMessage({ type: "writer", you: false, holder: null });
 		expect(shown.slice(5)).toEqual([
 			expect.stringMatching(/^TITLE another client has the keyboard/),
 		]);
@@ -82,24 +82,24 @@ describe("a notice never mixes with the agent's output", () => {
 
 test("a change of the client that may type is shown once", () => {
 	const { screen } = openScreen();
-	screen.hear({ type: "writer", you: true, holder: null });
+	screen.onMessage({ type: "writer", you: true, holder: null });
 	expect(shown).toEqual([]);
-	screen.hear({ type: "writer", you: false, holder: null });
-	screen.hear({ type: "writer", you: false, holder: null });
+	screen.onMessage({ type: "writer", you: false, holder: null });
+	screen.onMessage({ type: "writer", you: false, holder: null });
 	expect(shown).toEqual([expect.stringContaining("your keys are ignored")]);
-	screen.hear({ type: "writer", you: true, holder: null });
+	screen.onMessage({ type: "writer", you: true, holder: null });
 	expect(shown[1]).toBe("TITLE you can type again");
 });
 
 test("a viewer that only watches gets no notice about ignored keys", () => {
-	openScreen(true).screen.hear({ type: "writer", you: false, holder: null });
+	openScreen(true).screen.onMessage({ type: "writer", you: false, holder: null });
 	expect(shown).toEqual([]);
 });
 
 test("the reason of a close is kept, and whether anything was shown", () => {
 	const { screen } = openScreen();
-	screen.hear(null);
+	screen.onMessage(null);
 	expect([screen.closedFor, screen.seen]).toEqual([null, false]);
-	screen.hear({ type: "closed", reason: "the agent has ended" });
+	screen.onMessage({ type: "closed", reason: "the agent has ended" });
 	expect(screen.closedFor).toBe("the agent has ended");
 });

@@ -17,7 +17,7 @@ const HELD_BYTES_MAX = 262_144;
 export interface AttachedScreen {
 	/** The output for these bytes of the agent. */
 	draw(bytes: Buffer): void;
-	hear(message: TerminalMessage | null): void;
+	onMessage(message: TerminalMessage | null): void;
 	/** A key was pressed: the user wants to see its effect. */
 	typed(): void;
 	/** Why the daemon closed the terminal, if it reported that. */
@@ -73,7 +73,7 @@ export function createAttachedScreen(
 		write(snapshot);
 	}
 
-	function hearWriter({ you, holder }: Extract<TerminalMessage, { type: "writer" }>): void {
+	function onWriter({ you, holder }: Extract<TerminalMessage, { type: "writer" }>): void {
 		if (readOnly || you === mayWrite) return;
 		mayWrite = you;
 		const who = holder === null ? "another client" : plainLine(holder.label);
@@ -93,9 +93,9 @@ export function createAttachedScreen(
 			if (!seen) notice(greeting);
 			seen = true;
 		},
-		hear(message) {
+		onMessage(message) {
 			if (message?.type === "snapshot") snapshotNext = true;
-			else if (message?.type === "writer") hearWriter(message);
+			else if (message?.type === "writer") onWriter(message);
 			else if (message?.type === "closed") closedFor = message.reason;
 		},
 		typed: endNotice,

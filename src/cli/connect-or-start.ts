@@ -21,7 +21,7 @@ export async function connectOrStart(
 	const { ensureDaemon } = await import("./daemon-process.js");
 	const { started } = await ensureDaemon({ home, env });
 	if (started === null) return connected;
-	if (!json) output.say(`no daemon was running; started one (pid ${started.pid})`);
+	if (!json) output.note(`no daemon was running; started one (pid ${started.pid})`);
 	const { warnOfProblems } = await import("./warn-of-problems.js");
 	await warnOfProblems(home, client, output);
 	return connected;

@@ -66,7 +66,7 @@ function printSilent(env: NodeJS.ProcessEnv): OnSilent {
 		if (printed.has(remote)) return;
 		printed.add(remote);
 		const output = createProcessOutput(env);
-		output.say(`${output.sayColors.yellow("note")}: ${message}`);
+		output.note(`${output.sayColors.yellow("note")}: ${message}`);
 	};
 }
 

@@ -16,7 +16,7 @@ import type { Home } from "../home/paths.js";
 import type { DaemonJson } from "../http/contract/daemon.js";
 import { DAEMON_FLAGS, DAEMON_PROGRAM } from "./daemon-program.js";
 
-const LOOK_EVERY_MS = 25;
+const POLL_MS = 25;
 const ANSWER_MS_MAX = 2_000;
 /** A busy machine, or many simultaneous commands, can delay a response without a hang. */
 const BUSY_MS_MAX = 15_000;
@@ -187,7 +187,7 @@ async function waitForAnswer(
 		if (endedMs !== null && !ended.isServed && nowMs - endedMs > RIVAL_MS_MAX) return "ended";
 		// A daemon with many agents keeps recovering them; its status shows how far it is.
 		if (nowMs - startedMs > startMsMax) return seen === "recovers" ? "answers" : "silent";
-		await sleep(LOOK_EVERY_MS);
+		await sleep(POLL_MS);
 	}
 }
 
@@ -255,7 +255,7 @@ export async function waitForEnd(
 				hint,
 			);
 		}
-		await sleep(LOOK_EVERY_MS);
+		await sleep(POLL_MS);
 	}
 }
 

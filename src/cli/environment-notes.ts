@@ -2,9 +2,9 @@
 
 import type { Client } from "../client/client.js";
 import { readEnvFile } from "../config/env-file.js";
-import { OFTEN_PASSED } from "../config/known-adapters.js";
+import { USUAL_PASS_ENV } from "../config/known-adapters.js";
 import { type Problem, renderProblem } from "../config/problem.js";
-import { unsetPassed } from "../config/resolve.js";
+import { unsetPassEnv } from "../config/resolve.js";
 import type { FleetSpec } from "../config/spec.js";
 import { plainLine } from "../core/safe-text.js";
 import type { Output } from "./output.js";
@@ -23,19 +23,19 @@ export async function checkEnvFiles(fleet: FleetSpec): Promise<readonly Problem[
 
 export function printWarnings(warnings: readonly Problem[], output: Output): void {
 	for (const warning of warnings) {
-		output.say(`${output.sayColors.yellow("warning")}: ${renderProblem(warning)}`);
+		output.note(`${output.sayColors.yellow("warning")}: ${renderProblem(warning)}`);
 	}
 }
 
 /** Credentials and proxies of this shell that an agent CLI would use but does not get. */
-export async function printNotPassed(
+export async function printUnlistedPassEnv(
 	fleet: FleetSpec,
 	env: NodeJS.ProcessEnv,
 	output: Output,
 ): Promise<void> {
 	for (const spec of fleet.agents) {
 		// Custom adapters may have any name, including `constructor`.
-		const often = Object.hasOwn(OFTEN_PASSED, spec.adapter) ? OFTEN_PASSED[spec.adapter] : [];
+		const often = Object.hasOwn(USUAL_PASS_ENV, spec.adapter) ? USUAL_PASS_ENV[spec.adapter] : [];
 		const wanted = often?.filter((name) => env[name]) ?? [];
 		if (wanted.length === 0) continue;
 		const file = spec.envFile === null ? null : await readEnvFile(spec.envFile);
@@ -47,7 +47,7 @@ export async function printNotPassed(
 		const names = wanted.filter((name) => !given.has(name)).join(", ");
 		if (names === "") continue;
 		const way = `add \`pass_env: [${names}]\` if it needs that`;
-		output.say(`note: ${spec.id} does not get ${names} from this shell; ${way}`);
+		output.note(`note: ${spec.id} does not get ${names} from this shell; ${way}`);
 	}
 }
 
@@ -55,7 +55,7 @@ export async function printNotPassed(
 export async function printUnset(fleet: FleetSpec, client: Client, output: Output): Promise<void> {
 	const yellow = output.sayColors.yellow;
 	for (const spec of fleet.agents) {
-		const unset = unsetPassed(spec);
+		const unset = unsetPassEnv(spec);
 		if (unset.length === 0) continue;
 		const { environment } = await client.call("GET /api/v1/agents/:id", { place: spec.id });
 		for (const name of unset) {
@@ -67,7 +67,7 @@ export async function printUnset(fleet: FleetSpec, client: Client, output: Outpu
 						? "keeps the value from an earlier `reeve up` or `reeve reload`"
 						: `gets it from ${known.source}`;
 			const about = `${name} is not set in this shell: ${spec.id} ${then}`;
-			output.say(`${yellow("warning")}: ${plainLine(about)}`);
+			output.note(`${yellow("warning")}: ${plainLine(about)}`);
 		}
 	}
 }

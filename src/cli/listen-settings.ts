@@ -16,7 +16,7 @@ export interface ListenOptions {
 	readonly allowHost?: readonly string[];
 }
 
-export function asksToListen({ listen }: ListenOptions): boolean {
+export function hasListenOption({ listen }: ListenOptions): boolean {
 	return typeof listen === "string" || listen === false;
 }
 
@@ -71,7 +71,7 @@ export async function rememberListen(home: Home, options: ListenOptions): Promis
 }
 
 /** Whether the daemon should listen on the network, as far as the file is readable. */
-export async function isToListen(home: Home): Promise<boolean> {
+export async function isListenConfigured(home: Home): Promise<boolean> {
 	try {
 		const text = await readFile(home.settings, "utf8");
 		return typeof parseSettingsFile(home, text).listen === "string";

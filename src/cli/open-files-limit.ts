@@ -26,8 +26,8 @@ export async function printProblem(problem: ReeveError, asJson: boolean): Promis
 	const { code, message, hint } = problem;
 	if (asJson) await output.jsonLine({ error: { code, message, hint } });
 	else {
-		output.say(`error: ${message}`);
-		output.say(`hint: ${hint}`);
+		output.note(`error: ${message}`);
+		output.note(`hint: ${hint}`);
 	}
 	return CLI_EXIT.failed;
 }

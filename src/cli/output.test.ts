@@ -29,7 +29,7 @@ describe("no command prints control characters to the terminal (A10)", () => {
 	test("in lines, parts and JSON", async () => {
 		const { output, printed } = record();
 		output.result(HOSTILE);
-		output.say(HOSTILE);
+		output.note(HOSTILE);
 		await output.write(HOSTILE);
 		output.json({ [HOSTILE]: [HOSTILE] });
 		await output.jsonLine({ text: HOSTILE });
@@ -40,7 +40,7 @@ describe("no command prints control characters to the terminal (A10)", () => {
 
 	test("on a terminal, between the colours of the command itself", async () => {
 		const { output, printed } = record({ FORCE_COLOR: "1" }, true);
-		output.say(`${output.sayColors.red("error")}: ${output.sayColors.dim(HOSTILE)}`);
+		output.note(`${output.sayColors.red("error")}: ${output.sayColors.dim(HOSTILE)}`);
 		output.progress?.(HOSTILE);
 		output.redraw([HOSTILE]);
 		await new Promise(setImmediate);

@@ -20,7 +20,7 @@ export interface Output {
 	/** A line of the command's result. */
 	result(line: string): void;
 	/** A line for the user at the terminal, besides the result. */
-	say(line: string): void;
+	note(line: string): void;
 	/** The result as one JSON document. */
 	json(value: unknown): void;
 	/** One of many results, as JSON on its own line. Waits for a slow reader. */
@@ -82,7 +82,7 @@ export function createOutput(
 	let drawn = 0;
 	return {
 		result: (line) => stdout.write(`${safe(line)}\n`),
-		say: (line) => stderr.write(`${safe(line)}\n`),
+		note: (line) => stderr.write(`${safe(line)}\n`),
 		json: (value) => stdout.write(`${safeJson(value, 2)}\n`),
 		jsonLine: (value) => write(`${safeJson(value)}\n`),
 		write: (part) => write(safe(part)),

@@ -15,8 +15,8 @@ export function printError(error: unknown, output: Output, asJson: boolean): num
 	if (asJson) {
 		printJsonError(known, output);
 	} else {
-		output.say(`${output.sayColors.red("error")}: ${known.message}`);
-		output.say(`${output.sayColors.dim("hint")}: ${known.hint}`);
+		output.note(`${output.sayColors.red("error")}: ${known.message}`);
+		output.note(`${output.sayColors.dim("hint")}: ${known.hint}`);
 	}
 	return ERRORS[known.code].cliExit;
 }

@@ -26,7 +26,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 		exitCode = await command(...args.slice(0, -1), output, envOf(program));
 	}).configureOutput({
 		writeOut: (text) => output.result(text.replace(/\n$/, "")),
-		writeErr: (text) => output.say(text.trimEnd()),
+		writeErr: (text) => output.note(text.trimEnd()),
 	});
 	const asJson = wantsJson(args);
 	// Without this, Node would print the message of such an error unsanitized.

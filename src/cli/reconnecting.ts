@@ -19,19 +19,19 @@ export function reconnecting(
 		reconnectForMs,
 		onConnection(change) {
 			if (change.state === "lost") {
-				output.say(`${change.reason}; reconnecting for up to ${renderElapsed(reconnectForMs)}`);
+				output.note(`${change.reason}; reconnecting for up to ${renderElapsed(reconnectForMs)}`);
 				return;
 			}
 			const missed = change.gap
 				? "some output in between was already discarded"
 				: "nothing was missed";
-			output.say(`reconnected after ${renderElapsed(change.downMs)}; ${missed}`);
+			output.note(`reconnected after ${renderElapsed(change.downMs)}; ${missed}`);
 		},
 	};
 }
 
 /** The error of a stream whose daemon did not come back, with a hint on how to continue. */
-export function notBack(error: unknown, hint: string): unknown {
+export function withContinueHint(error: unknown, hint: string): unknown {
 	if (!(error instanceof ReeveError)) return error;
 	if (error.code !== "no_daemon" && error.code !== "connection_lost") return error;
 	return new ReeveError(error.code, error.message, `${error.hint} ${hint}`);

@@ -5,7 +5,7 @@ import { printStartHints } from "./start-report.js";
 
 function hints(start: Partial<StartedJson>): readonly string[] {
 	const said: string[] = [];
-	const output = { say: (line: string) => void said.push(line) } as unknown as Output;
+	const output = { note: (line: string) => void said.push(line) } as unknown as Output;
 	const started = { id: "web:a", outcome: "halted", pid: null, reason: "", ...start } as const;
 	printStartHints([started], output);
 	return said;

@@ -58,7 +58,7 @@ export function printStartHints(starts: readonly StartedJson[], output: Output):
 	for (const [outcome, hint] of HINTS) {
 		// Agents that wait for another agent have no question themselves.
 		const hit = starts.find((start) => start.outcome === outcome && !isBlocked(start));
-		if (hit !== undefined) output.say(`hint: ${hint(hit.id, hit.reason)}`);
+		if (hit !== undefined) output.note(`hint: ${hint(hit.id, hit.reason)}`);
 	}
 }
 

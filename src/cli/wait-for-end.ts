@@ -3,8 +3,8 @@
 import { ReeveError } from "../core/errors.js";
 
 /** Each request waits this long for the end. */
-export const LOOK_MS = 2_000;
-const AGAIN_MS = 300;
+export const POLL_MS = 2_000;
+const RETRY_MS = 300;
 /** A daemon that is gone for longer will not come back by itself. */
 const AWAY_MS_MAX = 30_000;
 
@@ -36,7 +36,7 @@ export async function waitForEnd<T>(
 					`It continues when a daemon is running: \`reeve daemon start\`, then \`${show}\`.`,
 				);
 			}
-			await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+			await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
 		}
 	}
 }

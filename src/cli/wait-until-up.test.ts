@@ -17,7 +17,7 @@ const agentOf = (ready: boolean, state = "running") =>
 /** Waits for one agent, with a daemon that gives these answers, the last one again and again. */
 async function wait(timeoutMs: number, ...answers: (AgentJson | ReeveError)[]) {
 	const said: string[] = [];
-	const output = { say: (line: string) => said.push(line) } as unknown as Output;
+	const output = { note: (line: string) => said.push(line) } as unknown as Output;
 	const client = {
 		async call() {
 			const answer = answers.length > 1 ? answers.shift() : answers[0];

@@ -10,7 +10,7 @@ import type { AgentJson } from "../http/contract/agents.js";
 import { countOf } from "./arguments.js";
 import type { Output } from "./output.js";
 
-const LOOK_EVERY_MS = 250;
+const POLL_MS = 250;
 const TIMEOUT_MS = 300_000;
 
 /** As long as streams wait for a daemon that is away. */
@@ -77,7 +77,7 @@ async function poll(
 			const done = seen.filter(({ status }) => status.state === "completed").length;
 			const words = done === 0 ? "ready" : `ready or completed (${done} completed)`;
 			if (!isJson) {
-				output.say(`${countOf(seen.length, "agent")} ${words} after ${renderElapsed(waitedMs)}`);
+				output.note(`${countOf(seen.length, "agent")} ${words} after ${renderElapsed(waitedMs)}`);
 			}
 			return CLI_EXIT.done;
 		}
@@ -86,7 +86,7 @@ async function poll(
 			const names = open.map((agent) => `${agent.id} (${whyNotThere(agent)})`).join("; ");
 			throw failed(`not ready after ${renderDuration(timeoutMs)}: ${names}`);
 		}
-		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+		await new Promise((resolve) => setTimeout(resolve, POLL_MS));
 	}
 }
 
@@ -101,7 +101,7 @@ async function readAgents(
 		try {
 			const { agents } = await client.call("GET /api/v1/agents");
 			if (lostAtMs !== null) {
-				output.say(`reconnected after ${renderElapsed(performance.now() - lostAtMs)}`);
+				output.note(`reconnected after ${renderElapsed(performance.now() - lostAtMs)}`);
 			}
 			return agents;
 		} catch (error) {
@@ -109,12 +109,12 @@ async function readAgents(
 			const nowMs = performance.now();
 			if (lostAtMs === null) {
 				const forMs = Math.max(0, Math.min(AWAY_MS_MAX, untilMs - nowMs));
-				output.say(`${error.message}; reconnecting for up to ${renderElapsed(forMs)}`);
+				output.note(`${error.message}; reconnecting for up to ${renderElapsed(forMs)}`);
 			}
 			lostAtMs ??= nowMs;
 			if (nowMs - lostAtMs >= AWAY_MS_MAX || nowMs >= untilMs) throw error;
 		}
-		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+		await new Promise((resolve) => setTimeout(resolve, POLL_MS));
 	}
 }
 

@@ -4,9 +4,9 @@ import type { Client } from "../client/client.js";
 import type { AgentJson } from "../http/contract/agents.js";
 import type { Output } from "./output.js";
 
-const LOOK_EVERY_MS = 250;
+const POLL_MS = 250;
 /** Shorter waits are over before a user could read the progress. */
-const FIRST_LOOK_MS = 400;
+const FIRST_POLL_MS = 400;
 
 export interface Watched {
 	readonly ids: readonly string[];
@@ -33,9 +33,9 @@ export async function withProgress<Value>(
 		} catch {
 			// The request itself reports any error.
 		}
-		if (!over) timer = setTimeout(look, LOOK_EVERY_MS);
+		if (!over) timer = setTimeout(look, POLL_MS);
 	};
-	let timer = setTimeout(look, FIRST_LOOK_MS);
+	let timer = setTimeout(look, FIRST_POLL_MS);
 	try {
 		return await work;
 	} finally {

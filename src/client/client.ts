@@ -13,8 +13,8 @@ import {
 	readText,
 	remotePath,
 	send,
-	strangeAnswer,
 	tokenHeader,
+	unexpectedResponse,
 } from "./connection.js";
 import {
 	type EventOptions,
@@ -192,6 +192,6 @@ function parseJson(body: string) {
 	try {
 		return JSON.parse(body);
 	} catch {
-		throw strangeAnswer(body);
+		throw unexpectedResponse(body);
 	}
 }

@@ -123,10 +123,10 @@ export function failureOf(body: string): ReeveError {
 	} catch {
 		// Not an error of Reeve: reported unchanged below.
 	}
-	return strangeAnswer(body);
+	return unexpectedResponse(body);
 }
 
-export function strangeAnswer(body: string): ReeveError {
+export function unexpectedResponse(body: string): ReeveError {
 	return new ReeveError("internal", `unexpected response from the daemon: ${body.slice(0, 500)}`);
 }
 

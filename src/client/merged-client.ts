@@ -284,7 +284,7 @@ async function* mergeEvents(
 		queue.push(event);
 		wake();
 		// A slow reader slows the streams down instead of filling the memory.
-		while (queue.length >= QUEUED_MAX && !signal.aborted) await delay(QUEUE_LOOK_MS, signal);
+		while (queue.length >= QUEUED_MAX && !signal.aborted) await delay(QUEUE_POLL_MS, signal);
 	};
 	/** The last readings of each host, which a listener gets together. */
 	const readings = new Map<string | null, LiveResources["agents"]>();
@@ -320,7 +320,7 @@ async function* mergeEvents(
 				if (!isReported) onSilent(remote, error as ReeveError);
 				isReported = true;
 			}
-			await delay(AGAIN_MS, signal);
+			await delay(RETRY_MS, signal);
 		}
 	};
 	followOwn()
@@ -350,8 +350,8 @@ async function* mergeEvents(
 }
 
 const QUEUED_MAX = 1_000;
-const QUEUE_LOOK_MS = 20;
-const AGAIN_MS = 3_000;
+const QUEUE_POLL_MS = 20;
+const RETRY_MS = 3_000;
 
 function delay(ms: number, signal: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {

@@ -6,7 +6,7 @@
 import { DEFAULT_LEAVES } from "./default-leaves.js";
 import { KINDS_OF_KEY } from "./kinds-of-key.js";
 import { renderPath } from "./problem.js";
-import { keepPassed } from "./resolve.js";
+import { inheritPassEnv } from "./resolve.js";
 import type { AgentKey } from "./schema.js";
 import type { AgentSpec, FleetSpec } from "./spec.js";
 
@@ -27,7 +27,7 @@ export interface ComparedFleet {
  * variables that this caller does not have.
  */
 export function compareFleet(recorded: FleetSpec, sent: FleetSpec): ComparedFleet {
-	const fleet = keepPassed(recorded, sent);
+	const fleet = inheritPassEnv(recorded, sent);
 	return { fleet, changes: diffFleets(recorded, fleet) };
 }
 

@@ -31,7 +31,7 @@ const PROXIES = [
 ];
 
 /** Variables that agent CLIs commonly read from a user's shell, by adapter. */
-export const OFTEN_PASSED: Readonly<Record<string, readonly string[]>> = {
+export const USUAL_PASS_ENV: Readonly<Record<string, readonly string[]>> = {
 	claude: [
 		...["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
 		...["CLAUDE_CODE_OAUTH_TOKEN", ...PROXIES],

@@ -2,7 +2,7 @@
 
 import { dirname, resolve } from "node:path";
 import type { Variables } from "./expand.js";
-import { type ParsedFleet, type PlanFilePlace, parseFleet } from "./parse-fleet.js";
+import { type ParsedFleet, type PlanFileReference, parseFleet } from "./parse-fleet.js";
 import { type KnownAgents, type ParsedPlan, parsePlan } from "./plan-file.js";
 import { type Problem, quote } from "./problem.js";
 import { problemOf, readBounded } from "./read-bounded.js";
@@ -46,7 +46,7 @@ export async function loadFleet(path: string, context: LoadContext): Promise<Loa
 /** A plan that a schedule runs is checked together with the fleet, at a time when someone reads the messages. */
 async function checkPlanFile(
 	fleetPath: string,
-	{ file, written, at }: PlanFilePlace,
+	{ file, written, at }: PlanFileReference,
 	agents: KnownAgents,
 ): Promise<readonly Problem[]> {
 	const found = await readBounded(file);

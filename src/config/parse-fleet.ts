@@ -29,7 +29,7 @@ import type { Variables } from "./expand.js";
 import type { Path } from "./outline.js";
 import { type Folders, resolvePath } from "./paths.js";
 import { type Finding, finding, type Problem, problemsOf } from "./problem.js";
-import { deepFreeze, resolveAgent, resolveSchedule, unsetPassed } from "./resolve.js";
+import { deepFreeze, resolveAgent, resolveSchedule, unsetPassEnv } from "./resolve.js";
 import type { AgentSpec, FleetSpec, ScheduleSpec } from "./spec.js";
 import { findTree, locateKey, locateValue, namesIn, type Tree } from "./tree.js";
 import { ENV_NAME_PATTERN } from "./values.js";
@@ -47,12 +47,12 @@ export type ParsedFleet =
 			/** Variables that the file requests and the caller does not have. */
 			readonly warnings: readonly Problem[];
 			/** The plan files of schedules, and where each is written. */
-			readonly planFiles: readonly PlanFilePlace[];
+			readonly planFiles: readonly PlanFileReference[];
 	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** A plan file that a schedule runs. */
-export interface PlanFilePlace {
+export interface PlanFileReference {
 	/** Absolute. */
 	readonly file: string;
 	/** The same as written. */
@@ -109,7 +109,7 @@ function placeOfPlan(
 	tree: Tree,
 	{ path }: WrittenSchedule,
 	spec: ScheduleSpec | undefined,
-): readonly PlanFilePlace[] {
+): readonly PlanFileReference[] {
 	if (spec?.action.type !== "plan") return [];
 	const place = [...path, "plan"];
 	const written = findTree(tree, place);
@@ -126,7 +126,7 @@ function warnOfUnset(
 ): readonly Finding[] {
 	const list = originOf(tree, agent, ["pass_env"]);
 	if (list === null || spec === undefined) return [];
-	return unsetPassed(spec).map((name) => {
+	return unsetPassEnv(spec).map((name) => {
 		const items = findTree(tree, list);
 		const index =
 			items?.type === "list"

@@ -30,7 +30,7 @@ import type {
 } from "./spec.js";
 
 /** Facts about an agent that are not in its settings. */
-export interface AgentPlace {
+export interface ResolveContext {
 	readonly project: string;
 	readonly name: string;
 	/** The project's `cwd`, as written. */
@@ -45,7 +45,7 @@ export interface AgentPlace {
 
 /** The spec of one agent, deeply frozen. */
 export function resolveAgent(
-	place: AgentPlace,
+	place: ResolveContext,
 	settings: AgentSettings,
 	folders: Folders,
 ): AgentSpec {
@@ -53,7 +53,7 @@ export function resolveAgent(
 }
 
 const RESOLVE_BY_KIND: Readonly<
-	Record<AgentKind, (place: AgentPlace, settings: AgentSettings, folders: Folders) => AgentSpec>
+	Record<AgentKind, (place: ResolveContext, settings: AgentSettings, folders: Folders) => AgentSpec>
 > = {
 	session: (place, settings, folders): SessionSpec => ({
 		...commonOf("session", place, settings, folders),
@@ -92,7 +92,7 @@ const RESOLVE_BY_KIND: Readonly<
 
 function commonOf<K extends AgentKind>(
 	kind: K,
-	{ project, name, projectCwd, profile, shell = {} }: AgentPlace,
+	{ project, name, projectCwd, profile, shell = {} }: ResolveContext,
 	settings: AgentSettings,
 	folders: Folders,
 ) {
@@ -127,7 +127,7 @@ function environmentOf({ env, pass_env: names }: AgentSettings, shell: Variables
 }
 
 /** The passed variables without a value: the caller's shell did not set them. */
-export function unsetPassed({ passEnv = [], env }: Pick<AgentSpec, "passEnv" | "env">) {
+export function unsetPassEnv({ passEnv = [], env }: Pick<AgentSpec, "passEnv" | "env">) {
 	return passEnv.filter((name) => !Object.hasOwn(env, name));
 }
 
@@ -135,11 +135,11 @@ export function unsetPassed({ passEnv = [], env }: Pick<AgentSpec, "passEnv" | "
  * A fleet whose passed variables keep their earlier values if this caller has none: a shell without
  * them, or a program that sends the fleet without a shell.
  */
-export function keepPassed(before: FleetSpec, after: FleetSpec): FleetSpec {
+export function inheritPassEnv(before: FleetSpec, after: FleetSpec): FleetSpec {
 	const known = new Map(before.agents.map((spec) => [spec.id, spec]));
 	const agents = after.agents.map((spec) => {
 		const old = known.get(spec.id);
-		const kept = unsetPassed(spec).flatMap((name) => {
+		const kept = unsetPassEnv(spec).flatMap((name) => {
 			const value = old?.passEnv?.includes(name) ? old.env[name] : undefined;
 			return typeof value === "string" ? [[name, value] as const] : [];
 		});
@@ -152,7 +152,7 @@ export function keepPassed(before: FleetSpec, after: FleetSpec): FleetSpec {
 
 /** The spec of one schedule, deeply frozen. Its settings name exactly one time and one action. */
 export function resolveSchedule(
-	{ project, name }: Pick<AgentPlace, "project" | "name">,
+	{ project, name }: Pick<ResolveContext, "project" | "name">,
 	settings: ScheduleSettings,
 	folders: Folders,
 ): ScheduleSpec {
@@ -182,7 +182,7 @@ function scheduleActionOf(
 	return { type: "restart", agent: fullId(restart ?? "", project) };
 }
 
-function lastingOf({ project }: AgentPlace, settings: AgentSettings) {
+function lastingOf({ project }: ResolveContext, settings: AgentSettings) {
 	return {
 		drain: { timeoutMs: settings.drain.timeout },
 		dependsOn: dependsOnOf(settings.depends_on, project),
@@ -277,7 +277,7 @@ function usageLimitOf(limit: AgentSettings["usage_limit"]): UsageLimitSettings {
 }
 
 /** Left out if not set: a spec of an earlier version must not look changed. */
-function budgetsOf({ sharedBudgets = [] }: AgentPlace, { budget, adapter }: AgentSettings) {
+function budgetsOf({ sharedBudgets = [] }: ResolveContext, { budget, adapter }: AgentSettings) {
 	const shared = reportsTokens(adapter) && sharedBudgets.length > 0 ? { sharedBudgets } : {};
 	return budget === undefined ? shared : { budget: budgetOf(budget), ...shared };
 }

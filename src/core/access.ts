@@ -84,7 +84,7 @@ function mayAskLimited({ limited, about }: RouteNeed, within: string): boolean {
  * Whether a token may see this agent. Objects without an agent are visible to tokens without a limit
  * only.
  */
-export function seesAgent(holds: Holds, agent: string | undefined): boolean {
+export function canSeeAgent(holds: Holds, agent: string | undefined): boolean {
 	const within = limitOf(holds);
 	return within === null || (agent !== undefined && isInside(agent, within));
 }

@@ -6,8 +6,8 @@ import {
 	type AgentStatusState,
 	ATTENTION_ORDER,
 	decideStatus,
-	STATUS_LOOKS,
 	STATUS_ROWS,
+	STATUS_STYLES,
 	type StatusFacts,
 } from "./agent-status.js";
 import { EXIT_CAUSES } from "./exit.js";
@@ -227,7 +227,7 @@ describe("the table of states", () => {
 
 	test("every state has a word, a shape and a tone", () => {
 		for (const state of AGENT_STATUS_STATES) {
-			expect(STATUS_LOOKS[state]).toMatchObject({ word: expect.stringMatching(/^[A-Z]/) });
+			expect(STATUS_STYLES[state]).toMatchObject({ word: expect.stringMatching(/^[A-Z]/) });
 		}
 	});
 });

@@ -277,7 +277,7 @@ export const ATTENTION_ORDER: readonly AgentStatusState[] = [
 export type StatusTone = "red" | "amber" | "blue" | "green" | "grey";
 
 /** How a state is shown: one word, one shape, one colour, always together. */
-export interface StatusLook {
+export interface StatusStyle {
 	readonly word: string;
 	readonly shape:
 		| "octagon_keyhole"
@@ -300,7 +300,7 @@ export interface StatusLook {
 	readonly tone: StatusTone;
 }
 
-export const STATUS_LOOKS: Readonly<Record<AgentStatusState, StatusLook>> = {
+export const STATUS_STYLES: Readonly<Record<AgentStatusState, StatusStyle>> = {
 	login_lost: { word: "Login lost", shape: "octagon_keyhole", tone: "red" },
 	halted: { word: "Halted", shape: "octagon_bar", tone: "red" },
 	asks_permission: { word: "Asks permission", shape: "diamond", tone: "amber" },

@@ -25,7 +25,13 @@ import {
 	decideTrouble,
 	decideUsageLimit,
 } from "./own-cause.js";
-import { failureDelayMs, isSpent, lastOf, longestDelayMs, restartAfter } from "./restart-budget.js";
+import {
+	failureDelayMs,
+	isBudgetUsed,
+	lastOf,
+	longestDelayMs,
+	restartAfter,
+} from "./restart-budget.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 type Verdict = Omit<CrashDecision, "kind" | "class"> & { readonly class?: ExitClass };
@@ -193,7 +199,7 @@ function decideCounted(
 		const reason = `${what(report)}: flapping ${flapCount(state.flaps, settings)} without a stable run (${seen})${never}${hint(report)}`;
 		return { ...verdict, ...loops, reason };
 	}
-	if (exitClass !== "clean" && isSpent(budgetSpentAt, settings.budget)) {
+	if (exitClass !== "clean" && isBudgetUsed(budgetSpentAt, settings.budget)) {
 		const { exits, withinMs } = settings.budget;
 		const reason = `${what(report)}: slow-burn budget used up (${exits} failed exits within ${renderDuration(withinMs)} of running time)${never}${hint(report)}`;
 		return { ...verdict, ...loops, reason };

@@ -8,7 +8,7 @@
 
 import type { Key } from "./screen.js";
 
-export interface DialogLook {
+export interface DialogObservation {
 	/** The dialog and which of its choices is selected. */
 	readonly seen: string;
 	/** The next key on the way to the wanted choice. */
@@ -50,7 +50,7 @@ export const NO_DIALOG_KEYS: DialogState = { pending: null, settle: null, lagMs:
 
 export function decideDialogKey(
 	before: DialogState,
-	look: DialogLook,
+	look: DialogObservation,
 ): { readonly state: DialogState; readonly key: Key | null } {
 	const { pending } = before;
 	if (pending?.seen === look.seen) return waitForEffect(before, pending, look);
@@ -66,7 +66,7 @@ export function decideDialogKey(
 
 type PendingKey = NonNullable<DialogState["pending"]>;
 
-const press = ({ seen, nowMs }: DialogLook) => ({
+const press = ({ seen, nowMs }: DialogObservation) => ({
 	seen,
 	firstMs: nowMs,
 	lastMs: nowMs,
@@ -75,13 +75,13 @@ const press = ({ seen, nowMs }: DialogLook) => ({
 
 function hasSettled(
 	{ seen, sinceMs, forMs }: NonNullable<DialogState["settle"]>,
-	look: DialogLook,
+	look: DialogObservation,
 ): boolean {
 	return seen === look.seen && look.nowMs - sinceMs >= forMs;
 }
 
 /** The same choice of the same dialog as before the key. */
-function waitForEffect(state: DialogState, pending: PendingKey, look: DialogLook) {
+function waitForEffect(state: DialogState, pending: PendingKey, look: DialogObservation) {
 	const patienceMs = look.key === "enter" ? ENTER_AGAIN_MS : ARROW_AGAIN_MS;
 	if (look.nowMs - pending.lastMs < Math.max(patienceMs, 2 * state.lagMs)) {
 		return { state, key: null };

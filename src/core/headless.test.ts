@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import {
 	failed,
+	HEADLESS_FAILURES,
+	type HeadlessFailure,
+	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
-	TROUBLES,
-	type Trouble,
-	troubleOf,
 } from "./headless.js";
 import { ATTEMPT_ERROR_TRAITS, classifyProcessFailure, classifyResponse } from "./outcome.js";
 
 const REQUEST = { request_id: "r-1" };
 
-function outcomeOf(trouble: Trouble, retryAfterMs: number | null = null) {
+function outcomeOf(trouble: HeadlessFailure, retryAfterMs: number | null = null) {
 	const reported = renderHeadless(REQUEST, failed(trouble, "the CLI's words", retryAfterMs));
 	if ("unusable" in reported) {
 		return classifyProcessFailure({ type: "unusable", detail: reported.unusable });
@@ -29,7 +29,7 @@ function outcomeOf(trouble: Trouble, retryAfterMs: number | null = null) {
 
 describe("a prompt that failed", () => {
 	/** Whether another attempt follows, and whether it counts for the circuit breaker. */
-	const MEANING: Readonly<Record<Trouble, readonly [string, boolean, boolean]>> = {
+	const MEANING: Readonly<Record<HeadlessFailure, readonly [string, boolean, boolean]>> = {
 		auth: ["unusable", false, true],
 		billing: ["unusable", false, true],
 		config: ["unusable", false, true],
@@ -43,7 +43,7 @@ describe("a prompt that failed", () => {
 		conversation_gone: ["invalid_request", false, false],
 	};
 
-	test.each(TROUBLES)("by %s is retried and counted correctly", (trouble) => {
+	test.each(HEADLESS_FAILURES)("by %s is retried and counted correctly", (trouble) => {
 		const outcome = outcomeOf(trouble);
 		if (outcome.ok) throw new Error("it failed");
 		const { retryable, counts } = ATTEMPT_ERROR_TRAITS[outcome.error];
@@ -73,7 +73,7 @@ describe("a prompt that failed", () => {
 		[413, "bad_request"],
 		[500, "failure"],
 	])("with the status %i is %s", (status, trouble) => {
-		expect(troubleOf("", status)).toBe(trouble);
+		expect(headlessFailureOf("", status)).toBe(trouble);
 	});
 
 	test.each([
@@ -85,7 +85,7 @@ describe("a prompt that failed", () => {
 		["Output blocked by content filtering policy", 400, "refusal"],
 		["something broke", null, "failure"],
 	])("with the text %s and the status %s is %s", (text, status, trouble) => {
-		expect(troubleOf(text, status)).toBe(trouble);
+		expect(headlessFailureOf(text, status)).toBe(trouble);
 	});
 });
 
@@ -147,7 +147,7 @@ test.each([
 	expect(readingOf(spent, "c")).toEqual(usage && { ...usage, key: "c", isTotal: true });
 });
 
-test.each<[string, number | null, Trouble]>([
+test.each<[string, number | null, HeadlessFailure]>([
 	["no", 500, "failure"],
 	["no", 503, "overloaded"],
 	["no", 529, "overloaded"],
@@ -157,5 +157,5 @@ test.each<[string, number | null, Trouble]>([
 	["no", 401, "auth"],
 	["no", 429, "rate_limit"],
 ])("a call that failed with %j and status %s: %s", (message, status, trouble) => {
-	expect(troubleOf(message, status)).toBe(trouble);
+	expect(headlessFailureOf(message, status)).toBe(trouble);
 });

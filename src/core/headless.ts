@@ -38,15 +38,18 @@ export interface HeadlessAnswer {
 }
 
 /** The usage that a CLI reports for a call, successful or not. */
-export type Spent = Pick<HeadlessAnswer, "usage" | "cost_usd">;
+export type CallUsage = Pick<HeadlessAnswer, "usage" | "cost_usd">;
 
-export const NOTHING_REPORTED: Spent = Object.freeze({ usage: null, cost_usd: null });
+export const NOTHING_REPORTED: CallUsage = Object.freeze({ usage: null, cost_usd: null });
 
 /**
  * The reported usage of a call, as a reading; null for none. `total` names the running total that it
  * belongs to, if the CLI only reports a sum over several calls.
  */
-export function readingOf({ usage, cost_usd: cost }: Spent, total?: string): UsageReading | null {
+export function readingOf(
+	{ usage, cost_usd: cost }: CallUsage,
+	total?: string,
+): UsageReading | null {
 	if (usage === null && cost === null) return null;
 	const cacheRead = numberOf(usage?.cached_input_tokens);
 	return {
@@ -60,7 +63,7 @@ export function readingOf({ usage, cost_usd: cost }: Spent, total?: string): Usa
 	};
 }
 
-export const TROUBLES = [
+export const HEADLESS_FAILURES = [
 	"auth",
 	"billing",
 	"config",
@@ -73,13 +76,13 @@ export const TROUBLES = [
 	"conversation_gone",
 	"failure",
 ] as const;
-export type Trouble = (typeof TROUBLES)[number];
+export type HeadlessFailure = (typeof HEADLESS_FAILURES)[number];
 
 export type HeadlessEnd =
 	| { readonly type: "answered"; readonly answer: HeadlessAnswer }
 	| {
 			readonly type: "failed";
-			readonly trouble: Trouble;
+			readonly trouble: HeadlessFailure;
 			/** The CLI's own text. */
 			readonly message: string;
 			/** The wait that it requests. */
@@ -102,7 +105,7 @@ export interface Limited {
  * The protocol code of each kind of trouble: 4xx is the caller's error, 5xx is retried and counts for
  * the circuit breaker. Null: the agent itself is unusable.
  */
-const CODES: Readonly<Record<Exclude<Trouble, "usage_limit">, number | null>> = {
+const CODES: Readonly<Record<Exclude<HeadlessFailure, "usage_limit">, number | null>> = {
 	auth: null,
 	billing: null,
 	config: null,
@@ -115,7 +118,7 @@ const CODES: Readonly<Record<Exclude<Trouble, "usage_limit">, number | null>> = 
 	failure: 500,
 };
 
-const WHAT_TO_DO: Readonly<Partial<Record<Trouble, string>>> = {
+const WHAT_TO_DO: Readonly<Partial<Record<HeadlessFailure, string>>> = {
 	auth: "log in, or fix its API key",
 	billing: "add credit to its account, or change its plan",
 	config: "fix its settings",
@@ -138,7 +141,7 @@ export function renderHeadless(
 }
 
 /** Causes that prompts share with turns of a session. */
-const BY_CAUSE: Readonly<Partial<Record<TurnCause, Trouble>>> = {
+const BY_CAUSE: Readonly<Partial<Record<TurnCause, HeadlessFailure>>> = {
 	auth: "auth",
 	billing: "billing",
 	overloaded: "overloaded",
@@ -151,7 +154,7 @@ const BY_CAUSE: Readonly<Partial<Record<TurnCause, Trouble>>> = {
 };
 
 /** The kind of failure, from the HTTP status if the CLI reports it, and from the error text. */
-export function troubleOf(message: string, status: number | null = null): Trouble {
+export function headlessFailureOf(message: string, status: number | null = null): HeadlessFailure {
 	if (status !== null && status >= 500) return troubleOfStatus(status);
 	const { failure } = failureOf({ text: message, status, readReset: () => null });
 	const trouble = BY_CAUSE[failure.cause];
@@ -159,13 +162,13 @@ export function troubleOf(message: string, status: number | null = null): Troubl
 }
 
 /** The kind of failure for an HTTP status without a known cause. */
-function troubleOfStatus(status: number): Trouble {
+function troubleOfStatus(status: number): HeadlessFailure {
 	if (status === 529 || status === 503) return "overloaded";
 	return status >= 400 && status < 500 ? "bad_request" : "failure";
 }
 
 export function failed(
-	trouble: Trouble,
+	trouble: HeadlessFailure,
 	message: string,
 	retryAfterMs: number | null = null,
 ): HeadlessEnd {

@@ -7,7 +7,13 @@
 import { backoffDelayMs, type Random } from "./backoff.js";
 import type { CrashAction, CrashContext, CrashState } from "./crash-state.js";
 import { type ExitReport, renderExit } from "./exit.js";
-import { failureDelayMs, isSpent, lastOf, longestDelayMs, restartAfter } from "./restart-budget.js";
+import {
+	failureDelayMs,
+	isBudgetUsed,
+	lastOf,
+	longestDelayMs,
+	restartAfter,
+} from "./restart-budget.js";
 import { renderDuration, renderElapsed } from "./units.js";
 
 /** The maximum delay for external problems (overload, an exhausted host). */
@@ -89,7 +95,7 @@ export function decideOutOfMemory(
 	const outOfMemoryAt = lastOf([...state.outOfMemoryAt, state.runningMs], haltThreshold);
 	const failures = (state.failures ?? 0) + 1;
 	const span = `within ${renderDuration(budget.withinMs)} of running time`;
-	const isLoop = isSpent(outOfMemoryAt, { exits: haltThreshold, withinMs: budget.withinMs });
+	const isLoop = isBudgetUsed(outOfMemoryAt, { exits: haltThreshold, withinMs: budget.withinMs });
 	if (isLoop && settings.halt !== "never") {
 		return {
 			state: { ...state, outOfMemoryAt, failures, policy: "halted" },

@@ -4,7 +4,7 @@ import { createRedactor, redactDeep, secretsIn } from "./redact.js";
 
 function knowing(values: Readonly<Record<string, string>>) {
 	const redactor = createRedactor();
-	for (const [name, value] of Object.entries(values)) redactor.learn(name, value);
+	for (const [name, value] of Object.entries(values)) redactor.addValue(name, value);
 	return redactor.redact;
 }
 
@@ -114,7 +114,7 @@ describe("redact", () => {
 	test("A6: forgets the oldest values beyond its bound, and only those", () => {
 		const redactor = createRedactor();
 		const value = (n: number) => `${n % 2 === 0 ? "even" : "odd!"}-secret-${n}-x9`;
-		for (let n = 0; n <= 20_001; n++) redactor.learn("A_KEY", value(n));
+		for (let n = 0; n <= 20_001; n++) redactor.addValue("A_KEY", value(n));
 		expect(redactor.redact(`start ${value(0)} end`)).toContain(value(0));
 		expect(redactor.redact(`start ${value(20_001)} end`)).toBe("start [redacted A_KEY] end");
 		expect(redactor.redact(`start ${value(20_000)} end`)).toBe("start [redacted A_KEY] end");
@@ -122,8 +122,8 @@ describe("redact", () => {
 
 	test("A6: forgets the last value with the same beginning too", () => {
 		const redactor = createRedactor();
-		redactor.learn("A_KEY", "unique-beginning-1");
-		for (let n = 0; n < 20_000; n++) redactor.learn("B_KEY", `value-${n}-xyz`);
+		redactor.addValue("A_KEY", "unique-beginning-1");
+		for (let n = 0; n < 20_000; n++) redactor.addValue("B_KEY", `value-${n}-xyz`);
 		expect(redactor.redact("has unique-beginning-1")).toBe("has unique-beginning-1");
 	});
 

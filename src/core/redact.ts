@@ -23,7 +23,7 @@ const FILE = /^(~|\.{0,2})\/\S*\.[a-z]{2,5}$/i;
 
 export interface Redactor {
 	/** Remembers a value if it looks like a secret. */
-	learn(name: string, value: string): void;
+	addValue(name: string, value: string): void;
 	/** The text with every known value replaced by the name of its variable. */
 	redact(text: string): string;
 }
@@ -103,7 +103,7 @@ export function createRedactor(): Redactor {
 	}
 
 	return {
-		learn(name, value) {
+		addValue(name, value) {
 			for (const secret of secretsIn(name, value)) {
 				add(name, secret);
 				add(name, encodeURIComponent(secret.replaceAll(/\p{Cs}/gu, "\ufffd")));

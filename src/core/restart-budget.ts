@@ -9,7 +9,7 @@ export function lastOf<T>(entries: readonly T[], size: number): readonly T[] {
 }
 
 /** Whether the newest `exits` times, oldest first, are all within one span. */
-export function isSpent(
+export function isBudgetUsed(
 	momentsMs: readonly number[],
 	budget: { readonly exits: number; readonly withinMs: number },
 ): boolean {

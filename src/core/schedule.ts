@@ -54,7 +54,7 @@ export interface SlotPlan {
 	readonly era: number;
 }
 
-export interface Missed {
+export interface MissedSlots {
 	readonly count: number;
 	/** The count stops at a limit. */
 	readonly isMore: boolean;
@@ -75,7 +75,7 @@ export interface SlotDecision {
 	readonly plan: SlotPlan;
 	readonly due: DueSlot | null;
 	/** Earlier slots, which do not fire any more. */
-	readonly missed: Missed | null;
+	readonly missed: MissedSlots | null;
 }
 
 /** A daemon that restarts, or a busy host, is no downtime. */
@@ -182,7 +182,7 @@ function latestSlot(times: SlotTimes, slotMs: number, nowMs: number): number {
 	return times.next(low, slotMs) ?? slotMs;
 }
 
-function countMissed(times: SlotTimes, fromMs: number, latestMs: number): Missed {
+function countMissed(times: SlotTimes, fromMs: number, latestMs: number): MissedSlots {
 	let count = 1;
 	let untilMs = fromMs;
 	for (;;) {
@@ -242,7 +242,7 @@ function firedReason(due: FiringFacts["due"]): string {
 }
 
 /** Why slots that nothing was decided about do not fire any more, as text. */
-export function renderMissed({ count, isMore }: Missed): string {
+export function renderMissed({ count, isMore }: MissedSlots): string {
 	const slots = count === 1 ? "this slot" : `${isMore ? "more than " : ""}${count} slots`;
 	return `a later slot was due before ${slots} could fire`;
 }

@@ -167,7 +167,7 @@ export const BY_STATUS: Readonly<Record<number, TurnCause>> = {
 };
 
 /** Statuses that services use for several causes: the text decides, and this is the fallback. */
-export const OTHERWISE: Readonly<Record<number, TurnCause>> = {
+export const FALLBACK_BY_STATUS: Readonly<Record<number, TurnCause>> = {
 	400: "invalid_request",
 	403: "auth",
 	// Another request was faster. The SDKs of the services repeat it.

@@ -5,7 +5,13 @@
 
 import type { TextCause, TurnCause } from "./adapter.js";
 import { compilePattern } from "./pattern.js";
-import { BY_NAME, BY_STATUS, OTHERWISE, SERVICE_TEXTS, SERVICE_WORDS } from "./service-errors.js";
+import {
+	BY_NAME,
+	BY_STATUS,
+	FALLBACK_BY_STATUS,
+	SERVICE_TEXTS,
+	SERVICE_WORDS,
+} from "./service-errors.js";
 import { type SignMeaning, shorten } from "./sign.js";
 
 /** Causes by precision: if a body names two, the first one in this list is used. */
@@ -80,7 +86,7 @@ function causeOf(turn: FailedTurn): TurnCause {
 	const status = turn.status || statusIn(body) || statusIn(text);
 	const certain = BY_STATUS[status] ?? (status >= 500 ? ofFailingService(named) : named);
 	if (certain != null) return certain;
-	const otherwise = OTHERWISE[status] ?? cause ?? "unknown";
+	const otherwise = FALLBACK_BY_STATUS[status] ?? cause ?? "unknown";
 	const found = textCause(turn, status);
 	const isVague = found === "invalid_request" && otherwise !== "unknown";
 	return found === null || found === "unknown" || isVague ? otherwise : found;

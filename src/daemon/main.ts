@@ -44,6 +44,7 @@ import { openPush } from "./push-desk.js";
 import { createPushFiles } from "./push-files.js";
 import { createDaemonRemotes, remotesService } from "./remotes-service.js";
 import { searchIndexService } from "./search-index-service.js";
+import { acquireHome, prepareHome } from "./self-care/acquire-home.js";
 import { CrashReporter } from "./self-care/crash-reporter.js";
 import { createHomeClaim, type HomeClaim } from "./self-care/home-claim.js";
 import {
@@ -54,7 +55,6 @@ import {
 	removeMarker,
 } from "./self-care/running-marker.js";
 import { type ManagerEnv, ServiceManager, takeManagerEnv } from "./self-care/service-manager.js";
-import { prepareHome, takeHome } from "./self-care/take-home.js";
 import { trimMemory } from "./self-care/trim-memory.js";
 import { watchdogService } from "./self-care/watchdog-service.js";
 import { type ReloadedSettings, Settings } from "./settings.js";
@@ -93,7 +93,7 @@ process.exit();
 async function main(): Promise<number> {
 	await prepareHome(home);
 	log = openDaemonLog(home.daemonLog);
-	const taken = await takeHome(home);
+	const taken = await acquireHome(home);
 	if (taken.outcome === "failed") throw new StartRefused(taken.reason);
 	if (taken.outcome === "served") {
 		logger.info("another daemon is running for this home", { home: home.dir, pid: taken.pid });
@@ -136,7 +136,7 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		owner: ownerOf(home.dir),
 		onTrouble: (message) => logger.info(message),
 	});
-	const environments = createEnvironments(process.env, secrets.learn);
+	const environments = createEnvironments(process.env, secrets.addValue);
 	const engine = createEngine({
 		home,
 		store,
@@ -284,7 +284,7 @@ async function createAuth(damaged: DamagedFiles, onRefusal: (refusal: Refusal) =
 	return { tokens, gate, links: createLoginLinks(wallMs) };
 }
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** Stops when the returned function is called. */
 function watchHealth(store: Store, logger: Logger): () => void {
@@ -296,6 +296,6 @@ function watchHealth(store: Store, logger: Logger): () => void {
 		if (reason === null) logger.info("store recovered; queued changes written");
 		else logger.error("cannot write to the store; agents keep running", reason);
 		logged = reason;
-	}, LOOK_MS);
+	}, POLL_MS);
 	return () => clearInterval(timer);
 }

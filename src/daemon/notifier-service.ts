@@ -18,7 +18,7 @@ import { aborted } from "./aborted.js";
 import type { Push } from "./push-desk.js";
 import type { Settings } from "./settings.js";
 
-const AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 
 /** The route to browsers. Its name cannot be one of the settings, which have no spaces. */
 const PUSH_ROUTE: NoticeRoute = { name: "web push", kinds: PUSH_KINDS, agents: null, quiet: null };
@@ -65,7 +65,7 @@ async function keepNotifying(
 	while (!signal.aborted) {
 		// Storing may fail. Agents must not stop because a notification cannot be sent.
 		await runNotifier(all, signal).catch(onError);
-		await sleep(AGAIN_MS, null, { signal }).catch(() => {});
+		await sleep(RETRY_MS, null, { signal }).catch(() => {});
 	}
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { seesAgent } from "../core/access.js";
+import { canSeeAgent } from "../core/access.js";
 import { ReeveError } from "../core/errors.js";
 import type { Notice } from "../core/notice.js";
 import type { Tokens } from "../http/auth/tokens.js";
@@ -66,7 +66,9 @@ export async function openPush(
 		return all.filter(({ tokenId }) => {
 			if (tokenId === null) return true;
 			const scope = valid.get(tokenId);
-			return scope !== undefined && (agent === null || seesAgent({ type: "scope", scope }, agent));
+			return (
+				scope !== undefined && (agent === null || canSeeAgent({ type: "scope", scope }, agent))
+			);
 		});
 	}
 

@@ -9,13 +9,13 @@ import type { Service } from "../services/supervise.js";
 import { closing, listeningPrivately, serving } from "./listening.js";
 import { type HomeClaim, identityOf } from "./self-care/home-claim.js";
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** Rejects when the socket at this path is not this one any more: no command would reach the daemon. */
 async function removal(path: string, own: string | null, signal: AbortSignal): Promise<void> {
 	while (identityOf(path) === own) {
 		// Avoids accumulating listeners on the signal, which lives as long as the daemon.
-		await sleep(LOOK_MS, null, { ref: false, signal }).catch(() => {});
+		await sleep(POLL_MS, null, { ref: false, signal }).catch(() => {});
 		if (signal.aborted) return;
 	}
 	throw new Error(`${path} was removed or replaced`);

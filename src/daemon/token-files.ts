@@ -4,7 +4,7 @@
 
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
 import type { Home } from "../home/paths.js";
-import { readIfThere, updateFile } from "../home/update-file.js";
+import { readIfExists, updateFile } from "../home/update-file.js";
 import type { StoredToken, TokenStore } from "../ports/token-store.js";
 
 export function createTokenFiles(
@@ -23,7 +23,7 @@ export function createTokenFiles(
 	return {
 		read: async () => (await hashes.read()) ?? [],
 		write: async (all) => void (await hashes.update(() => all)),
-		readDefault: async () => (await readIfThere(token))?.trim() ?? null,
+		readDefault: async () => (await readIfExists(token))?.trim() ?? null,
 		writeDefault: (text) => updateFile(token, () => `${text}\n`, { locks, mode: 0o600 }),
 	};
 }

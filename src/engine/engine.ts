@@ -43,7 +43,7 @@ import {
 	type RestartOptions,
 	type RunnerWorld,
 } from "./runs/agent-runner.js";
-import { type Agent, whyBlocked, willNotStart } from "./runs/agent-state.js";
+import { type Agent, blockReason, isHeldDown } from "./runs/agent-state.js";
 import { AwaitedStarts } from "./runs/awaited-starts.js";
 import type { StartOutcome, StartReport, StopReport } from "./runs/life-world.js";
 import { PersistedAgent } from "./runs/persisted-agent.js";
@@ -251,7 +251,7 @@ export class Engine {
 			const agent = this.#agents.require(id);
 			return (
 				this.#accounts.holdOf(agent.spec) !== null ||
-				this.#missing(agent).some((each) => willNotStart(this.#agents, each, this.#usage))
+				this.#missing(agent).some((each) => isHeldDown(this.#agents, each, this.#usage))
 			);
 		};
 		return this.#awaited.outcomeOf(start, waitsLong, waitMs);
@@ -402,7 +402,7 @@ export class Engine {
 		const view = viewOf(agent, missing, hold, {
 			blocked:
 				missing
-					.map((id) => whyBlocked(this.#agents, id, this.#usage))
+					.map((id) => blockReason(this.#agents, id, this.#usage))
 					.find((why) => why !== null) ?? null,
 			usage: this.#usage.view(spec),
 			question: this.people.questionOf(agent.snapshot()),

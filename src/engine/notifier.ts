@@ -40,7 +40,7 @@ const PAGE = 200;
 const CURSOR_LAG_MAX = 1_000;
 const ATTEMPTS_MAX = 8;
 const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 });
-const LOOK_MS_MAX = 60_000;
+const CHECK_MS_MAX = 60_000;
 const REMEMBERED_MAX = 1_000;
 
 /** Keys of notifications that stand for several. */
@@ -65,7 +65,7 @@ export async function runNotifier(parts: NotifierParts, signal: AbortSignal): Pr
 			wake = createSignal();
 			const isNew = await notifier.readEvents();
 			if (isNew || clock.now().wallMs >= nextAtMs) nextAtMs = await notifier.deliver();
-			const waitMs = Math.max(0, Math.min(nextAtMs - clock.now().wallMs, LOOK_MS_MAX));
+			const waitMs = Math.max(0, Math.min(nextAtMs - clock.now().wallMs, CHECK_MS_MAX));
 			const callOff = clock.schedule(waitMs, wake.resolve);
 			if (!signal.aborted) await wake.promise;
 			callOff();

@@ -41,7 +41,7 @@ export class StartGate {
 	readonly #asked = new Set<string>();
 	readonly #waking = new Set<string>();
 	#log: StartLog = [];
-	#cancelLook: (() => void) | null = null;
+	#cancelCheck: (() => void) | null = null;
 	#closed = false;
 
 	constructor(world: StartGateWorld) {
@@ -72,10 +72,10 @@ export class StartGate {
 				store
 					.detach(() => life.start())
 					.catch((error: unknown) => onError(id, error))
-					.finally(() => this.#leave(id));
+					.finally(() => this.#startEnded(id));
 			} else if (entered !== false) {
-				this.#cancelLook ??= clock.schedule(entered, () => {
-					this.#cancelLook = null;
+				this.#cancelCheck ??= clock.schedule(entered, () => {
+					this.#cancelCheck = null;
 					this.startWaiting();
 				});
 				return;
@@ -88,7 +88,7 @@ export class StartGate {
 	 * result is to be called when the start is over.
 	 */
 	admit(spec: AgentSpec): (() => void) | null {
-		return !this.#isFull && this.#enter(spec) === true ? () => this.#leave(spec.id) : null;
+		return !this.#isFull && this.#enter(spec) === true ? () => this.#startEnded(spec.id) : null;
 	}
 
 	/** The dependencies that an agent still waits for. */
@@ -113,7 +113,7 @@ export class StartGate {
 	}
 
 	/** A start waits for agents that hibernate. */
-	#wakeMissing(ids: readonly string[]): void {
+	#wakeHibernated(ids: readonly string[]): void {
 		const { agents, onError, store } = this.#world;
 		for (const id of ids) {
 			const agent = agents.get(id);
@@ -129,7 +129,7 @@ export class StartGate {
 
 	close(): void {
 		this.#closed = true;
-		this.#cancelLook?.();
+		this.#cancelCheck?.();
 	}
 
 	get #isFull(): boolean {
@@ -140,9 +140,9 @@ export class StartGate {
 	#enter(spec: AgentSpec): boolean | number {
 		if (this.#starting.has(spec.id)) return false;
 		const missing = this.missing(spec);
-		this.#wakeMissing(missing);
+		this.#wakeHibernated(missing);
 		if (missing.length > 0) return false;
-		if (!this.#world.accounts.mayGo(spec)) return false;
+		if (!this.#world.accounts.mayProceed(spec)) return false;
 		const { steadyMs } = this.#world.clock.now();
 		const decision = decideStart(this.#log, steadyMs, DEFAULT_START_LIMIT);
 		if (decision.type === "wait") return decision.forMs;
@@ -151,7 +151,7 @@ export class StartGate {
 		return true;
 	}
 
-	#leave(id: string): void {
+	#startEnded(id: string): void {
 		this.#starting.delete(id);
 		this.startWaiting();
 	}

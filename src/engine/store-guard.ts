@@ -7,18 +7,18 @@
 import { ReeveError } from "../core/errors.js";
 import type { Store, StoreRequest } from "../ports/store.js";
 
-export async function storing<T>(store: Store, act: () => T | Promise<T>): Promise<T> {
+export async function acceptWhileWritable<T>(store: Store, act: () => T | Promise<T>): Promise<T> {
 	refuseUnstored(store);
 	return store.accept(act);
 }
 
 /** The same for an action that passes the request to its commits. */
-export async function storingPassed<T>(
+export async function acceptWithRequest<T>(
 	store: Store,
 	act: (request: StoreRequest) => T | Promise<T>,
 ): Promise<T> {
 	refuseUnstored(store);
-	return store.acceptPassing(act);
+	return store.acceptWithRequest(act);
 }
 
 function refuseUnstored(store: Store): void {

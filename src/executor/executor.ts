@@ -48,27 +48,27 @@ export function createExecutor(options: ExecutorOptions): Executor {
  * A forking tree may hide a process from one listing; several listings without it prove that it is
  * gone.
  */
-const LOOKS_MAX = 10;
-const LOOK_AGAIN_MS = 500;
+const CHECKS_MAX = 10;
+const RETRY_MS = 500;
 
 async function endLeft(runIds: readonly string[], world: World): Promise<readonly LeftAlive[]> {
 	if (runIds.length === 0) return [];
 	const wanted = new Set(runIds);
 	const stuck = new Map<string, string>();
-	let emptyLooks = 0;
+	let emptyChecks = 0;
 	let unseen = "";
-	for (let look = 0; emptyLooks < 2 && look < LOOKS_MAX; look++) {
+	for (let look = 0; emptyChecks < 2 && look < CHECKS_MAX; look++) {
 		try {
 			const found = (await findMarked(wanted, world)).filter((runId) => !stuck.has(runId));
-			emptyLooks = found.length === 0 ? emptyLooks + 1 : 0;
+			emptyChecks = found.length === 0 ? emptyChecks + 1 : 0;
 			for (const { runId, reason } of await endMarked(found, world)) stuck.set(runId, reason);
 		} catch (error) {
 			// A failed process listing does not mean that there are no processes.
 			unseen = `cannot list the processes: ${(error as Error).message}`;
-			await sleep(LOOK_AGAIN_MS);
+			await sleep(RETRY_MS);
 		}
 	}
-	if (emptyLooks < 2)
+	if (emptyChecks < 2)
 		for (const runId of wanted) stuck.set(runId, unseen || "new processes keep appearing");
 	return [...stuck].map(([runId, reason]) => ({ runId, reason }));
 }

@@ -10,7 +10,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Groups, RunGroups } from "../host/cgroup.js";
 import { readGroupMembers } from "../host/cgroup-members.js";
-import { createOrphanLook } from "../host/orphans.js";
+import { createOrphanFinder } from "../host/orphans.js";
 import { lookUp, readBootId } from "../host/process-identity.js";
 import { killTree } from "../host/process-tree.js";
 import { checkLaunch, explainSpawnError } from "../host/spawn-errors.js";
@@ -142,7 +142,7 @@ function watchChild(
 	};
 }
 
-const orphans = createOrphanLook();
+const orphans = createOrphanFinder();
 
 /** Called right after the exit. Without a group or listing, a held pipe is noticed later. */
 function mayHaveLeftovers({ runId, pid, groups }: RunningProgram): boolean {

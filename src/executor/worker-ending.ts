@@ -8,7 +8,7 @@ import { type ProgramEnd, renderEnd } from "./program.js";
 export type Ending = Pick<WorkerEnd, "cause" | "reason">;
 
 /** It could not be killed, so its exit is unknown. */
-export const UNSEEN_END = (): ProgramEnd => ({
+export const UNKNOWN_END = (): ProgramEnd => ({
 	code: null,
 	signal: null,
 	outOfMemory: false,
@@ -20,7 +20,7 @@ export function endingOf(end: ProgramEnd, isStopping: boolean): Ending {
 	return { cause: isStopping ? "stopped" : "exited", reason: renderEnd(end) };
 }
 
-export function displaced(detail: string): Outcome {
+export function displacedOutcome(detail: string): Outcome {
 	return classifyProcessFailure({ type: "displaced", detail });
 }
 
@@ -35,7 +35,7 @@ export function classifyHeld(
 		return classifyProcessFailure({ type: "left_alive", detail: left });
 	}
 	if (verdict !== undefined) return verdict;
-	if (!isSent) return displaced("its worker exited before it received the request");
+	if (!isSent) return displacedOutcome("its worker exited before it received the request");
 	switch (cause) {
 		case "exited": {
 			const detail = `its worker ${reason} without a response`;
@@ -45,8 +45,8 @@ export function classifyHeld(
 			return classifyProcessFailure({ type: "bad_answer", detail: `its worker ${reason}` });
 		case "timed_out":
 		case "called_off":
-			return displaced(`its worker was killed: ${reason}`);
+			return displacedOutcome(`its worker was killed: ${reason}`);
 		case "stopped":
-			return displaced("its worker was stopped before it responded");
+			return displacedOutcome("its worker was stopped before it responded");
 	}
 }

@@ -28,7 +28,13 @@ import { isInTime, startDeadline } from "./deadline.js";
 import { createHeldRequests, type HeldRequest, type HeldRequests } from "./held-requests.js";
 import { parseAnswerLine, quote } from "./parse-answer.js";
 import { endLeftovers, endProgram, type RunningProgram } from "./program.js";
-import { classifyHeld, displaced, type Ending, endingOf, UNSEEN_END } from "./worker-ending.js";
+import {
+	classifyHeld,
+	displacedOutcome,
+	type Ending,
+	endingOf,
+	UNKNOWN_END,
+} from "./worker-ending.js";
 import { createWorkerLog, type WorkerLog } from "./worker-log.js";
 import { watchPipes } from "./worker-pipes.js";
 import type { World } from "./world.js";
@@ -80,7 +86,7 @@ class ProcessWorker implements Worker {
 			this.#askToEnd = resolve;
 		});
 		watchPipes(program, answerBytesMax, {
-			onLine: (line) => this.#takeLine(line),
+			onLine: (line) => this.#onLine(line),
 			onTrouble: (reason) => this.#end("sick", reason),
 			isClosingExpected: () => this.#isStopping,
 		});
@@ -107,7 +113,7 @@ class ProcessWorker implements Worker {
 	): Promise<AttemptEnd> {
 		if (signal.aborted) return Promise.resolve({ outcome: null, log: "" });
 		if (!this.isOpen) {
-			const outcome = displaced("its worker accepts no more requests");
+			const outcome = displacedOutcome("its worker accepts no more requests");
 			return Promise.resolve({ outcome, log: "", notGiven: true });
 		}
 		const { request_id } = request;
@@ -160,7 +166,7 @@ class ProcessWorker implements Worker {
 		const gone = await (hasExited ? endLeftovers(this.#program) : endProgram(this.#program));
 		const left = gone.ok ? null : gone.reason;
 		if (left !== null) this.#world.trouble(`${this.runId}: cannot be killed: ${left}`);
-		const facts = this.#program.end ?? UNSEEN_END();
+		const facts = this.#program.end ?? UNKNOWN_END();
 		const why = this.#ending ?? endingOf(facts, this.#isStopping);
 		for (const held of this.#held.all()) this.#finish(held, classifyHeld(held, why, left));
 		await this.#log.close();
@@ -223,12 +229,12 @@ class ProcessWorker implements Worker {
 		return this.#log.tail.textSince(logPosition, REQUEST_LOG_BYTES_MAX);
 	}
 
-	#takeLine(line: Buffer): void {
+	#onLine(line: Buffer): void {
 		// Output of a faulty worker is ignored.
 		if (this.#ending?.cause === "sick") return;
 		const answer = parseAnswerLine(line);
 		if (answer === null) {
-			this.#takeGarbage(line.toString("utf8"));
+			this.#unexpectedLine(line.toString("utf8"));
 			return;
 		}
 		const { requestId, parsed } = answer;
@@ -249,7 +255,7 @@ class ProcessWorker implements Worker {
 		this.#finish(held, outcome);
 	}
 
-	#takeGarbage(text: string): void {
+	#unexpectedLine(text: string): void {
 		if (text.trim() === "") return;
 		const what = "printed a line that is not a response";
 		if (this.#start.program.extraOutput === "refuse") this.#end("sick", `${what}: ${quote(text)}`);

@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAlive, readIdentity } from "../host/process-identity.js";
 import type { ProcessIdentity } from "../ports/backend.js";
-import { createNumbered, newestNumber, numbers } from "./numbered-files.js";
+import { createNumberedFile, newestNumber, numbers } from "./numbered-files.js";
 
 const WAIT_MS_MAX = 30_000;
-const LOOK_MS = 5;
+const POLL_MS = 5;
 
 /** Callers in this process are queued here, in order, without checking files. */
 const queues = new Map<string, Promise<unknown>>();
@@ -53,7 +53,7 @@ async function withLockFile<T>(
 			const who = taken.holder === null ? "another process" : `pid ${taken.holder.pid}`;
 			throw new Error(`${who} has held the lock ${join(folder, name)} for too long`);
 		}
-		await sleep(LOOK_MS);
+		await sleep(POLL_MS);
 		taken = take(folder, name);
 	}
 	try {
@@ -74,7 +74,7 @@ function take(folder: string, name: string): number | { readonly holder: Process
 	}
 	own ??= readIdentity(process.pid);
 	const number = newest + 1;
-	if (!createNumbered(folder, name, number, own)) return { holder: null };
+	if (!createNumberedFile(folder, name, number, own)) return { holder: null };
 	// A newer number means that this one was never the newest.
 	if (newestNumber(folder, name) !== number) return { holder: null };
 	for (const each of numbers(folder, name)) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readIdentity } from "../host/process-identity.js";
 import { makePrivateFolder, SOCKET_PATH_BYTES_MAX, socketPathIn } from "../host/socket-path.js";
-import { takeLock } from "./instance-lock.js";
+import { acquireLock } from "./instance-lock.js";
 
 let folder: string;
 beforeEach(() => {
@@ -15,21 +15,21 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const self = () => readIdentity(process.pid);
 
 test("a lock is taken once, and held by a live owner", () => {
-	expect(takeLock(folder, "lock")).toEqual({ ok: true });
-	expect(takeLock(folder, "lock")).toEqual({ ok: false, owner: self() });
+	expect(acquireLock(folder, "lock")).toEqual({ ok: true });
+	expect(acquireLock(folder, "lock")).toEqual({ ok: false, owner: self() });
 	expect(readdirSync(folder)).toEqual(["lock.1"]);
 });
 
 test("a dead owner's lock is taken over under a new number", () => {
 	writeFileSync(join(folder, "lock.7"), JSON.stringify({ ...self(), startTime: "0" }));
-	expect(takeLock(folder, "lock")).toEqual({ ok: true });
+	expect(acquireLock(folder, "lock")).toEqual({ ok: true });
 	expect(readdirSync(folder)).toEqual(["lock.8"]);
 });
 
 test("a damaged lock counts as held until the caller has made sure that it has no owner", () => {
 	writeFileSync(join(folder, "lock.1"), "{");
-	expect(takeLock(folder, "lock")).toEqual({ ok: false, owner: null, isDamaged: true });
-	expect(takeLock(folder, "lock", true)).toEqual({ ok: true });
+	expect(acquireLock(folder, "lock")).toEqual({ ok: false, owner: null, isDamaged: true });
+	expect(acquireLock(folder, "lock", true)).toEqual({ ok: true });
 	expect(readdirSync(folder)).toEqual(["lock.2"]);
 });
 

@@ -9,7 +9,7 @@ import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, readIdentity } from "../host/process-identity.js";
 import type { ProcessIdentity } from "../ports/backend.js";
-import { createNumbered, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
+import { createNumberedFile, newestNumber, numbers, readJsonFile } from "./numbered-files.js";
 
 export type LockResult =
 	| { readonly ok: true }
@@ -22,7 +22,7 @@ export type LockResult =
  * Acquires the lock for this process; it ends with the process. A damaged lock is acquired only if the
  * caller has verified that it has no owner.
  */
-export function takeLock(folder: string, name: string, takesDamaged = false): LockResult {
+export function acquireLock(folder: string, name: string, takesDamaged = false): LockResult {
 	const newest = newestNumber(folder, name);
 	if (newest > 0) {
 		const path = join(folder, `${name}.${newest}`);
@@ -33,7 +33,7 @@ export function takeLock(folder: string, name: string, takesDamaged = false): Lo
 		if (!isDamaged && (owner === null || isAlive(owner) !== false)) return { ok: false, owner };
 	}
 	const own = newest + 1;
-	if (!createNumbered(folder, name, own, readIdentity(process.pid)))
+	if (!createNumberedFile(folder, name, own, readIdentity(process.pid)))
 		return { ok: false, owner: null };
 	if (newestNumber(folder, name) !== own) {
 		rmSync(join(folder, `${name}.${own}`), { force: true });

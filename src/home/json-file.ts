@@ -6,7 +6,7 @@
 
 import { rename } from "node:fs/promises";
 import { ReeveError } from "../core/errors.js";
-import { previousOf, putFile, readIfThere, withLockOf } from "./update-file.js";
+import { previousOf, putFile, readIfExists, withLockOf } from "./update-file.js";
 
 /** The damage of a file, and the action taken. */
 export interface FileDamage {
@@ -55,10 +55,10 @@ export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): Js
 
 	/** Called with the lock held. Leaves a usable file, or none. */
 	async function readOrRepair(place: string): Promise<{ value: T | null; isThere: boolean }> {
-		const text = await readIfThere(place);
+		const text = await readIfExists(place);
 		let problem: string;
 		if (text === null) {
-			const hasPrevious = restoresPrevious && (await readIfThere(previousOf(place))) !== null;
+			const hasPrevious = restoresPrevious && (await readIfExists(previousOf(place))) !== null;
 			if (!hasPrevious) return { value: null, isThere: false };
 			problem = "it is missing";
 		} else {
@@ -79,7 +79,7 @@ export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): Js
 
 	async function readPrevious(place: string): Promise<{ text: string; value: T } | null> {
 		try {
-			const text = await readIfThere(previousOf(place));
+			const text = await readIfExists(previousOf(place));
 			return text === null ? null : { text, value: parseText(text) };
 		} catch {
 			return null;
@@ -89,8 +89,8 @@ export function createJsonFile<T>(path: string, options: JsonFileOptions<T>): Js
 	return {
 		async read() {
 			// Without a lock, which would fail on a full disk: a reader always sees one complete version.
-			const text = await readIfThere(path);
-			const hasPrevious = text === null && (await readIfThere(previousOf(path))) !== null;
+			const text = await readIfExists(path);
+			const hasPrevious = text === null && (await readIfExists(previousOf(path))) !== null;
 			if (text === null && !(restoresPrevious && hasPrevious)) return null;
 			try {
 				if (text !== null) return parseText(text);

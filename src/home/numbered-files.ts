@@ -23,7 +23,7 @@ export function readJsonFile<T>(path: string): T | null {
 }
 
 /** A link appears with its complete text, or not at all if the number is taken. */
-export function createNumbered(
+export function createNumberedFile(
 	folder: string,
 	name: string,
 	number: number,

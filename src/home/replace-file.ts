@@ -58,7 +58,7 @@ export async function replaceFileIf(
 	try {
 		const file = await open(beside, "wx", OWNER_ONLY);
 		try {
-			if (owner !== undefined) await giveTo(file, owner);
+			if (owner !== undefined) await chownTo(file, owner);
 			await file.chmod(mode);
 			await file.writeFile(text);
 			if (durable) await file.sync();
@@ -79,7 +79,10 @@ export async function replaceFileIf(
 }
 
 /** A daemon of root may change files of another user, who must stay their owner. */
-async function giveTo(file: FileHandle, { uid, gid }: { uid: number; gid: number }): Promise<void> {
+async function chownTo(
+	file: FileHandle,
+	{ uid, gid }: { uid: number; gid: number },
+): Promise<void> {
 	const now = await file.stat();
 	if (now.uid !== uid || now.gid !== gid) await file.chown(uid, gid);
 }

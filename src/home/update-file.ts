@@ -56,10 +56,10 @@ export function updateFile(
 	return withLockOf(path, options, async (place) => {
 		// Programs that change the file without a lock are detected, and their change is kept.
 		for (let tries = 0; tries < TRIES_MAX; tries++) {
-			const before = await readIfThere(place);
+			const before = await readIfExists(place);
 			const text = change(before);
 			if (text === null || text === before) return;
-			const onlyIf = async () => (await readIfThere(place)) === before;
+			const onlyIf = async () => (await readIfExists(place)) === before;
 			if (await putFile(place, text, { ...options, isThere: before !== null, onlyIf })) return;
 		}
 		throw new Error("another program keeps changing it");
@@ -124,7 +124,7 @@ async function keepPrevious(place: string): Promise<void> {
 	}
 }
 
-export async function readIfThere(path: string): Promise<string | null> {
+export async function readIfExists(path: string): Promise<string | null> {
 	try {
 		return await readFile(path, "utf8");
 	} catch (error) {
@@ -141,7 +141,7 @@ export async function readIfThere(path: string): Promise<string | null> {
 
 const STALE_MS = 10_000;
 const WAIT_MS_MAX = 20_000;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 
 /** Throws if another process holds the lock for too long. */
 export async function withLockFolder<T>(
@@ -157,7 +157,7 @@ export async function withLockFolder<T>(
 			throw new Error(`another program has held the lock ${lock} for too long`);
 		}
 		// Randomized, to avoid retrying in step with other processes.
-		await sleep(LOOK_MS * (0.5 + Math.random()));
+		await sleep(POLL_MS * (0.5 + Math.random()));
 		state = await take(lock);
 	}
 	try {

@@ -127,10 +127,11 @@ export function createGroups(
 			const wanted = new Set<Place>();
 			if (typeof tracking !== "string") wanted.add(tracking);
 			for (const [limit, place] of Object.entries(limits) as [Limit, Place | string][]) {
-				if (typeof place !== "string" && askedFor(asked)[limit] !== null) wanted.add(place);
+				if (typeof place !== "string" && requestedLimits(asked)[limit] !== null) wanted.add(place);
 			}
 			// A run that joins by itself also makes its group. Only limits must be there before.
-			const isMadeHere = steps || Object.values(askedFor(asked)).some((value) => value !== null);
+			const isMadeHere =
+				steps || Object.values(requestedLimits(asked)).some((value) => value !== null);
 			return makeRunGroups([...wanted], `${owner}-${runId}`, limits, isMadeHere);
 		},
 		find: (runId) =>
@@ -175,7 +176,7 @@ function describeInstead(name: LimitSupport["name"]): string {
 	return (name === "memory" ? MEMORY_WITHOUT_GROUP : null) ?? NONE_WITHOUT_GROUP[name];
 }
 
-export const askedFor = (limits: ResourceLimits): Record<Limit, number | null> => ({
+export const requestedLimits = (limits: ResourceLimits): Record<Limit, number | null> => ({
 	memory: limits.memoryBytes,
 	pids: limits.pids,
 	cpu: limits.cpuPercent,
@@ -340,8 +341,9 @@ function makeRunGroups(
 			}
 		},
 		applyLimits: (asked) =>
-			(Object.entries(askedFor(asked)) as [Limit, number | null][]).flatMap(([limit, value]) =>
-				value === null ? [] : setLimit(limit, value, folderFor(limit), limits[limit]),
+			(Object.entries(requestedLimits(asked)) as [Limit, number | null][]).flatMap(
+				([limit, value]) =>
+					value === null ? [] : setLimit(limit, value, folderFor(limit), limits[limit]),
 			),
 		countOomKills() {
 			const folder = folderFor("memory");

@@ -15,12 +15,12 @@ import { parseEnviron } from "./process-table.js";
 const BELIEVED_MS = 1_000;
 const ANCESTORS_MAX = 64;
 
-export interface OrphanLook {
+export interface OrphanFinder {
 	/** Whether an orphan carries this mark; also false if the system does not report it. */
 	hasOrphan(runId: string): boolean;
 }
 
-export function createOrphanLook(): OrphanLook {
+export function createOrphanFinder(): OrphanFinder {
 	/** Open files with the children of each ancestor: opening costs more than reading. */
 	let lists: number[] = [];
 	/** Inspected processes, and the run of each. */

@@ -52,7 +52,7 @@ export function watchTree(tree: ProcessTree): TreeWatch {
 	const isAt = (entry: ProcessEntry, who: ProcessIdentity | null) =>
 		entry.pid === who?.pid && entry.startTime === who.startTime;
 
-	function belongsByItself(entry: ProcessEntry, grouped: Set<number>, table: ProcessTable) {
+	function isMarked(entry: ProcessEntry, grouped: Set<number>, table: ProcessTable) {
 		if (seen.has(keyOf(entry)) || grouped.has(entry.pid)) return true;
 		if (leads && (entry.sid === leader?.pid || entry.pgid === leader?.pid)) return true;
 		return !isKernelThread(entry) && table.runIdOf(entry.pid) === tree.runId;
@@ -69,7 +69,7 @@ export function watchTree(tree: ProcessTree): TreeWatch {
 		);
 		const found = new Map(
 			live
-				.filter((entry) => isAt(entry, root) || belongsByItself(entry, grouped, table))
+				.filter((entry) => isAt(entry, root) || isMarked(entry, grouped, table))
 				.map((entry) => [entry.pid, entry]),
 		);
 		addDescendants(found, live);
@@ -135,7 +135,7 @@ const toRunProcess = ({ pid, startTime, name }: ProcessEntry): RunProcess => ({
 	name,
 });
 
-const cannotList = (error: unknown) => ({
+const listFailure = (error: unknown) => ({
 	ok: false as const,
 	reason: `cannot list the processes: ${(error as Error).message}`,
 });
@@ -145,7 +145,7 @@ export async function listTree(watch: TreeWatch): Promise<RunProcesses> {
 	try {
 		return { ok: true, processes: watch.members(await nextProcessTable()).map(toRunProcess) };
 	} catch (error) {
-		return cannotList(error);
+		return listFailure(error);
 	}
 }
 
@@ -185,7 +185,7 @@ export async function killTree(
 	const deadlineMs = performance.now() + timeoutMs;
 	const killed = new Map<string, RunProcess>();
 	let left: ProcessEntry[] = [];
-	let emptyLooks = 0;
+	let emptyChecks = 0;
 	let pauseMs = 0;
 	const note = (entry: ProcessEntry) => killed.set(keyOf(entry), toRunProcess(entry));
 	try {
@@ -194,18 +194,18 @@ export async function killTree(
 		do {
 			for (const group of tree.groups) killGroup(group);
 			left = await stopAll(watch, deadlineMs);
-			emptyLooks = left.length === 0 ? emptyLooks + 1 : 0;
+			emptyChecks = left.length === 0 ? emptyChecks + 1 : 0;
 			for (const entry of left) {
 				note(entry);
 				signalVerified(entry, "SIGKILL");
 			}
-			await sleep(emptyLooks > 0 ? 0 : pauseMs);
+			await sleep(emptyChecks > 0 ? 0 : pauseMs);
 			pauseMs = Math.min(pauseMs + 2, 50);
-		} while (emptyLooks < 2 && performance.now() < deadlineMs);
+		} while (emptyChecks < 2 && performance.now() < deadlineMs);
 	} catch (error) {
-		return cannotList(error);
+		return listFailure(error);
 	}
-	if (emptyLooks >= 2) return { ok: true, killed: [...killed.values()] };
+	if (emptyChecks >= 2) return { ok: true, killed: [...killed.values()] };
 	const pids = left.slice(0, 20).map(({ pid }) => pid);
 	return { ok: false, reason: `still running after ${timeoutMs} ms: pid ${pids.join(", ")}` };
 }
@@ -230,8 +230,8 @@ async function stopAll(watch: TreeWatch, deadlineMs: number): Promise<ProcessEnt
  * they have cleaned up. So such a wrapper is signalled last, when the others have exited.
  */
 
-const LOOK_MS_MIN = 10;
-const LOOK_MS_MAX = 100;
+const CHECK_MS_MIN = 10;
+const CHECK_MS_MAX = 100;
 /**
  * Longer than any practical drain. Processes that are alive by then are signalled and killed by the
  * drain.
@@ -259,8 +259,8 @@ function findWrapper(
 async function whenGone(processes: readonly ProcessEntry[], onGone: () => void): Promise<void> {
 	const bootId = readBootId();
 	const untilMs = performance.now() + WAIT_MS_MAX;
-	for (let pauseMs = LOOK_MS_MIN; performance.now() < untilMs; pauseMs *= 2) {
-		await sleep(Math.min(pauseMs, LOOK_MS_MAX), undefined, { ref: false });
+	for (let pauseMs = CHECK_MS_MIN; performance.now() < untilMs; pauseMs *= 2) {
+		await sleep(Math.min(pauseMs, CHECK_MS_MAX), undefined, { ref: false });
 		const isOver = processes.every(
 			({ pid, startTime }) => isAlive({ bootId, pid, startTime }) === false,
 		);

@@ -25,14 +25,14 @@ export function renderAct({ route, params, caller, correlationId, error }: Act):
 		type: "operator.acted",
 		...(isAgent && { agent: target ?? "" }),
 		correlation_id: correlationId,
-		data: { route: route.name, target, error, by: byOf(caller), who: whoOf(caller) },
+		data: { route: route.name, target, error, by: actorTypeOf(caller), who: actorIdOf(caller) },
 	};
 }
 
-export const byOf = ({ type }: Caller) => (type === "anonymous" ? "token" : type);
+export const actorTypeOf = ({ type }: Caller) => (type === "anonymous" ? "token" : type);
 
 /** Never the token itself (A5). */
-export function whoOf(caller: Caller): string {
+export function actorIdOf(caller: Caller): string {
 	if (caller.type === "owner") return `uid ${caller.uid}`;
 	return caller.type === "anonymous" ? "anonymous" : `token ${caller.token.id}`;
 }

@@ -7,7 +7,7 @@ import type { Clock } from "../ports/clock.js";
 import type { Remotes } from "../ports/remotes.js";
 import type { ResourceMeter } from "../ports/resources.js";
 import type { Store } from "../ports/store.js";
-import type { Caller, Sight } from "./auth/gate.js";
+import type { Caller, Visibility } from "./auth/gate.js";
 import type { LoginLinks } from "./auth/login-links.js";
 import type { Via } from "./auth/places.js";
 import type { Tokens } from "./auth/tokens.js";
@@ -78,7 +78,7 @@ export interface ConfiguredAgent {
 }
 
 /** A request with its route found, access granted and input validated. */
-export interface Asked<Name extends RouteName> {
+export interface HandlerRequest<Name extends RouteName> {
 	readonly params: Routes[Name]["params"];
 	readonly query: Routes[Name]["query"];
 	readonly body: Routes[Name]["parsedBody"];
@@ -87,7 +87,7 @@ export interface Asked<Name extends RouteName> {
 	readonly caller: Caller;
 	readonly via: Via;
 	/** The limit of the caller's token; null for no limit. Routes that are `filtered` apply it. */
-	readonly sight: Sight | null;
+	readonly sight: Visibility | null;
 	/** Counts a failed login, and throws. */
 	readonly refuseLogin: (reason: string) => never;
 	/** The correlation id of events that the request causes. */
@@ -101,8 +101,8 @@ export interface Asked<Name extends RouteName> {
 type Reply<Name extends RouteName> = Routes[Name]["reply"] | PreparedJson;
 
 type Handler<Name extends RouteName> = Name extends JsonRouteName
-	? (asked: Asked<Name>) => Reply<Name> | Promise<Reply<Name>>
-	: (asked: Asked<Name>, response: ServerResponse) => void | Promise<void>;
+	? (asked: HandlerRequest<Name>) => Reply<Name> | Promise<Reply<Name>>
+	: (asked: HandlerRequest<Name>, response: ServerResponse) => void | Promise<void>;
 
 /** A handler for each of these routes; those that become a WebSocket have their own. */
 export type Handlers<Name extends RouteName> = {

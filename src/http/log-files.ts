@@ -17,10 +17,10 @@ export async function logFileName(file: FileHandle): Promise<string> {
 }
 
 /** All kept files, oldest first. A file that is rotated in the meantime is not opened twice. */
-export async function openKept(path: string): Promise<FileHandle[]> {
+export async function openRotatedFiles(path: string): Promise<FileHandle[]> {
 	const files = new Map<string, FileHandle>();
 	for (let age = 0; age <= OLDER_FILES; age++) {
-		const file = await openIfThere(age === 0 ? path : `${path}.${age}`);
+		const file = await openIfExists(age === 0 ? path : `${path}.${age}`);
 		if (file === null) continue;
 		const name = await logFileName(file);
 		if (files.has(name)) await file.close();
@@ -29,7 +29,7 @@ export async function openKept(path: string): Promise<FileHandle[]> {
 	return [...files.values()].reverse();
 }
 
-export async function openIfThere(path: string): Promise<FileHandle | null> {
+export async function openIfExists(path: string): Promise<FileHandle | null> {
 	try {
 		return await open(path, "r");
 	} catch {

@@ -9,7 +9,7 @@ import type { Arrival } from "../core/log-times.js";
 import { screenText } from "../core/safe-text.js";
 import type { LogLineJson } from "./contract/logs.js";
 import type { Routes } from "./contract/routes.js";
-import { logFileName, openKept } from "./log-files.js";
+import { logFileName, openRotatedFiles } from "./log-files.js";
 import { FileTimes } from "./log-reader.js";
 
 type LinesRoute = Routes["GET /api/v1/agents/:id/logs/lines"];
@@ -87,7 +87,7 @@ export async function findLastLines(
 const NO_ARRIVAL: Arrival = { atMs: 0, untilMs: null };
 
 async function withFiles<T>(logDir: string, read: (files: readonly LogFile[]) => Promise<T>) {
-	const opened = await openKept(join(logDir, "current.log"));
+	const opened = await openRotatedFiles(join(logDir, "current.log"));
 	try {
 		const files = await Promise.all(
 			opened.map(async (file) => ({

@@ -17,7 +17,7 @@ import {
 	offsetSince,
 	TIME_RECORD_BYTES,
 } from "../core/log-times.js";
-import { logFileName, OLDER_FILES, openIfThere, openKept } from "./log-files.js";
+import { logFileName, OLDER_FILES, openIfExists, openRotatedFiles } from "./log-files.js";
 
 const CHUNK_BYTES = 65_536;
 /** A longer line is returned in pieces. */
@@ -114,7 +114,7 @@ export class LogReader {
 	async read({ isLast }: { readonly isLast: boolean }): Promise<readonly ReadItem[]> {
 		for (;;) {
 			const items = await this.#readChunk();
-			if (items === null || items.length > 0) return items ?? this.#takeOpenLine(isLast);
+			if (items === null || items.length > 0) return items ?? this.#flushOpenLine(isLast);
 		}
 	}
 
@@ -129,15 +129,15 @@ export class LogReader {
 		if (held === null) return null;
 		const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
 		const { bytesRead } = await held.file.read(chunk, 0, CHUNK_BYTES, held.offset);
-		if (bytesRead === 0) return this.#goOn(held);
+		if (bytesRead === 0) return this.#openNext(held);
 		// Written before the output that they belong to, so they are read after it.
 		await held.times.read();
 		return this.#split(held, chunk.subarray(0, bytesRead));
 	}
 
 	/** At the end of the held file: continues in the next one. Null if there is none. */
-	async #goOn(held: Held): Promise<readonly ReadItem[] | null> {
-		const current = await openIfThere(join(this.#folder, "current.log"));
+	async #openNext(held: Held): Promise<readonly ReadItem[] | null> {
+		const current = await openIfExists(join(this.#folder, "current.log"));
 		if (current === null) return null;
 		const name = await logFileName(current).finally(() => current.close());
 		const { size } = await held.file.stat();
@@ -160,7 +160,7 @@ export class LogReader {
 		await held.file.close();
 		await this.#hold(kept, at + 1, 0);
 		if (isNext) return [];
-		const open = this.#takeOpenLine(true);
+		const open = this.#flushOpenLine(true);
 		return [...open, { removed: true, next: this.position }];
 	}
 
@@ -200,7 +200,7 @@ export class LogReader {
 		return items;
 	}
 
-	#takeOpenLine(isLast: boolean): readonly ReadLine[] {
+	#flushOpenLine(isLast: boolean): readonly ReadLine[] {
 		const rest = this.#rest;
 		if (rest === null || this.#held === null) return [];
 		if (!isLast && performance.now() - rest.sinceMs < OPEN_LINE_MS) return [];
@@ -210,7 +210,7 @@ export class LogReader {
 	}
 
 	async #kept(): Promise<Held[]> {
-		const files = await openKept(join(this.#folder, "current.log"));
+		const files = await openRotatedFiles(join(this.#folder, "current.log"));
 		return Promise.all(
 			files.map(async (file) => ({
 				...{ file, name: await logFileName(file), offset: 0 },

@@ -9,10 +9,10 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Routes } from "./contract/routes.js";
-import { logFileName, OLDER_FILES, openIfThere, openKept } from "./log-files.js";
+import { logFileName, OLDER_FILES, openIfExists, openRotatedFiles } from "./log-files.js";
 
 const CHUNK_BYTES = 65_536;
-const LOOK_EVERY_MS = 150;
+const POLL_MS = 150;
 
 /** The position of the first byte of the response: `FILE:OFFSET`. */
 const POSITION_HEADER = "x-log-position";
@@ -67,7 +67,7 @@ async function positionOf(files: readonly Opened[], asked: string | undefined): 
  */
 async function openAt(path: string, position: string): Promise<Opened[]> {
 	const [wanted, offset] = position.split(":") as [string, string];
-	const files = await openKept(path);
+	const files = await openRotatedFiles(path);
 	const names = await Promise.all(files.map(logFileName));
 	const at = wanted === NO_FILE ? 0 : names.indexOf(wanted);
 	if (at === -1) return files.map((file) => ({ file, from: 0 }));
@@ -100,10 +100,10 @@ async function followFrom(
 	let [file, offset] = [first, from];
 	try {
 		while (!gone.aborted) {
-			await sleep(LOOK_EVERY_MS, null, { signal: gone }).catch(() => {});
+			await sleep(POLL_MS, null, { signal: gone }).catch(() => {});
 			if (gone.aborted) break;
 			if (file !== null) offset = await copyFrom(file, offset, response, gone);
-			const current = await openIfThere(path);
+			const current = await openIfExists(path);
 			if (current === null) continue;
 			if (file !== null && (await logFileName(file)) === (await logFileName(current))) {
 				await current.close();
@@ -129,7 +129,7 @@ async function followFrom(
 async function openNext(path: string, file: FileHandle): Promise<FileHandle | null> {
 	const name = await logFileName(file);
 	await file.close();
-	const kept = await openKept(path);
+	const kept = await openRotatedFiles(path);
 	const names = await Promise.all(kept.map(logFileName));
 	const next = kept[names.indexOf(name) + 1] ?? null;
 	for (const each of kept) if (each !== next) await each.close();
@@ -148,7 +148,7 @@ async function openLast(path: string, lines: number): Promise<Opened[]> {
 	const opened: Opened[] = [];
 	let left = lines;
 	for (let age = 0; age <= OLDER_FILES && (age === 0 || left > 0); age++) {
-		const file = await openIfThere(age === 0 ? path : `${path}.${age}`);
+		const file = await openIfExists(age === 0 ? path : `${path}.${age}`);
 		if (file === null) break;
 		const found = await findLines(file, left, age === 0);
 		opened.unshift({ file, from: found.from });

@@ -16,7 +16,7 @@ import type { Outlet } from "./outlet.js";
 
 type Query = Routes["GET /api/v1/logs"]["query"];
 
-const LOOK_EVERY_MS = 150;
+const POLL_MS = 150;
 const HEARTBEAT_MS = 15_000;
 const ROUND_LINES = 500;
 /** Each holds a file open and a chunk in memory (A6). */
@@ -70,9 +70,9 @@ export async function streamMergedLogs(
 		await sendMerged(sources, send, { isLast: query.follow !== "1", gone });
 		let silentMs = 0;
 		while (query.follow === "1" && !gone.aborted) {
-			await sleep(LOOK_EVERY_MS, null, { signal: gone }).catch(() => {});
+			await sleep(POLL_MS, null, { signal: gone }).catch(() => {});
 			const sent = await sendMerged(sources, send, { isLast: false, gone });
-			silentMs = sent > 0 ? 0 : silentMs + LOOK_EVERY_MS;
+			silentMs = sent > 0 ? 0 : silentMs + POLL_MS;
 			if (silentMs < HEARTBEAT_MS) continue;
 			await outlet.write("\n");
 			silentMs = 0;

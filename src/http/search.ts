@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Arrival } from "../core/log-times.js";
 import { filterBits, foldCase } from "../core/search-filter.js";
 import type { Routes } from "./contract/routes.js";
-import { logFileName, openKept } from "./log-files.js";
+import { logFileName, openRotatedFiles } from "./log-files.js";
 import { FileTimes } from "./log-reader.js";
 import {
 	type Block,
@@ -67,7 +67,7 @@ interface Search {
 
 /** Opens the files of an agent's log, newest first. */
 async function openLogFiles(folder: string): Promise<SearchedFile[]> {
-	const opened = await openKept(join(folder, "current.log"));
+	const opened = await openRotatedFiles(join(folder, "current.log"));
 	const files = await Promise.all(
 		opened.map(async (file) => ({
 			...{ kind: "log" as const, path: folder, file, name: await logFileName(file) },

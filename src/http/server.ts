@@ -9,15 +9,15 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
 import { labelHolder } from "../core/keyboard.js";
 import { joinHost } from "../core/remote.js";
-import { storing } from "../engine/store-guard.js";
+import { acceptWhileWritable } from "../engine/store-guard.js";
 import { createHandlers } from "./all-handlers.js";
-import { type Act, byOf, isAction, renderAct, whoOf } from "./audit.js";
-import { type Gate, mayAct, sightOf } from "./auth/gate.js";
+import { type Act, actorIdOf, actorTypeOf, isAction, renderAct } from "./audit.js";
+import { type Gate, mayAct, visibilityOf } from "./auth/gate.js";
 import type { Via } from "./auth/places.js";
 import { subjectsOf } from "./auth/subjects.js";
 import { limitConnections } from "./connections.js";
 import type { RouteName } from "./contract/routes.js";
-import type { Asked, HttpParts } from "./handler.js";
+import type { HandlerRequest, HttpParts } from "./handler.js";
 import { createKeyboards } from "./keyboards.js";
 import type { Page } from "./page.js";
 import { check, type RequestIds, readIds, readJson } from "./read-request.js";
@@ -58,7 +58,7 @@ export interface ApiParts extends HttpParts {
 	readonly onError: (error: unknown, ids: RequestIds) => void;
 }
 
-type AnyHandler = (asked: Asked<RouteName>, response: ServerResponse) => unknown;
+type AnyHandler = (asked: HandlerRequest<RouteName>, response: ServerResponse) => unknown;
 type AnyHandlers = Readonly<Record<string, AnyHandler>>;
 
 export function createApi(parts: ApiParts): Api {
@@ -110,12 +110,12 @@ export function createApi(parts: ApiParts): Api {
 			caller,
 			via,
 			correlationId,
-			sight: sightOf(caller),
+			sight: visibilityOf(caller),
 			refuseLogin: (reason: string) => gate.refuse(request, reason),
-		}) as Asked<RouteName>;
+		}) as HandlerRequest<RouteName>;
 		const handle = async () => handler(asked, response);
 		const needsStore = route.spec.stores === "always";
-		const act = () => (needsStore ? storing(parts.store, handle) : handle());
+		const act = () => (needsStore ? acceptWhileWritable(parts.store, handle) : handle());
 		const reply = await noted(act, note);
 		// An action is always confirmed; a read only while the caller still has access.
 		if (route.method === "GET" && !response.headersSent) gate.recheck(caller);
@@ -202,10 +202,10 @@ export function createApi(parts: ApiParts): Api {
 				head,
 				closing: door.closing,
 				mayType: mayAct(caller),
-				by: byOf(caller),
-				who: whoOf(caller),
+				by: actorTypeOf(caller),
+				who: actorIdOf(caller),
 				label: labelHolder({
-					by: byOf(caller),
+					by: actorTypeOf(caller),
 					name: "token" in caller ? (caller.token.name ?? null) : null,
 				}),
 				invalid: gate.untilInvalid(caller),

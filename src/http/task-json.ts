@@ -44,7 +44,8 @@ export function renderTask(
 }
 
 /** The reason for a waiting client if the daemon stops before its task or plan is finished. */
-export const GOES_ON = "accepted; the daemon is stopping, and the next daemon continues the task";
+export const CONTINUES_LATER =
+	"accepted; the daemon is stopping, and the next daemon continues the task";
 
 export function renderTaskDetail({ task, input, result, attempts }: TaskDetail): TaskDetailJson {
 	return {

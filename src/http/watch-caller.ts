@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { ReeveError } from "../core/errors.js";
 import type { RouteName } from "./contract/routes.js";
-import type { Asked } from "./handler.js";
+import type { HandlerRequest } from "./handler.js";
 
 /** How long a stream may take to end after its credential has become invalid. */
 const DROP_MS_MAX = 1_000;
@@ -23,7 +23,7 @@ export function watchCaller(
 	response: ServerResponse,
 	invalid: AbortSignal | null,
 	{ closing, watchers }: { readonly closing: AbortSignal; readonly watchers: ClosingWatchers },
-): Pick<Asked<RouteName>, "dropped" | "gone"> {
+): Pick<HandlerRequest<RouteName>, "dropped" | "gone"> {
 	const dropped = createLateSignal();
 	const gone = createLateSignal();
 	const drop = () => {

@@ -43,7 +43,7 @@ export interface ShimMissing {
 }
 
 /** Where to search. */
-export interface Place {
+export interface BinarySearch {
 	/** The directory with the C sources and `prebuilt`. */
 	readonly folder: string;
 	readonly env: Readonly<Record<string, string | undefined>>;
@@ -64,7 +64,7 @@ export function shimPath(): string {
 	return shim.path;
 }
 
-export function findShim(place: Place): Shim | ShimMissing {
+export function findShim(place: BinarySearch): Shim | ShimMissing {
 	const named = place.env["REEVE_SHIM"];
 	if (named !== undefined && named !== "") {
 		if (!isAbsolute(named)) return { path: null, reason: "REEVE_SHIM must be an absolute path." };
@@ -101,7 +101,7 @@ function tryBinary(path: string, origin: Shim["origin"]): Shim | undefined {
 	}
 }
 
-function findBuilt(place: Place, platform: string): Shim | ShimMissing {
+function findBuilt(place: BinarySearch, platform: string): Shim | ShimMissing {
 	const missing = `There is no native binary for ${platform}`;
 	const files = sourceFiles(place.folder);
 	if (files.length === 0)
@@ -122,7 +122,7 @@ function findBuilt(place: Place, platform: string): Shim | ShimMissing {
 	};
 }
 
-function cacheFolder(env: Place["env"]): string {
+function cacheFolder(env: BinarySearch["env"]): string {
 	const cache = env["XDG_CACHE_HOME"];
 	return join(
 		cache !== undefined && isAbsolute(cache) ? cache : join(homedir(), ".cache"),
@@ -157,7 +157,7 @@ interface Flags {
  * complete result.
  */
 function build(
-	place: Place,
+	place: BinarySearch,
 	files: readonly string[],
 	source: string,
 	path: string,

@@ -231,7 +231,7 @@ export interface Store extends TaskReads, AgentStateReads, ScheduleReads {
 	 * context, as `accept` does, slows down every promise of the process, which is too expensive for
 	 * thousands of requests.
 	 */
-	acceptPassing<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T>;
+	acceptWithRequest<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T>;
 	/**
 	 * Runs work that belongs to no request, even if a request caused it: it is not withdrawn with the
 	 * request.

@@ -152,7 +152,7 @@ class Link {
 
 	async reconnect(): Promise<void> {
 		this.#failures = 0;
-		this.#become({ state: "connecting", reason: null });
+		this.#setView({ state: "connecting", reason: null });
 		this.#again.abort();
 		await this.attempted;
 	}
@@ -231,7 +231,7 @@ class Link {
 				if (signal.aborted) return;
 				this.#failures = 0;
 				const seenAtMs = this.#parts.wallMs();
-				this.#become({ state: "reachable", reason: null, version, seenAtMs });
+				this.#setView({ state: "reachable", reason: null, version, seenAtMs });
 			} catch (error) {
 				if (signal.aborted) return;
 				// The files may have changed, so they are read again.
@@ -244,10 +244,10 @@ class Link {
 
 	#fail(error: unknown): void {
 		const reason = error instanceof Error ? error.message : String(error);
-		this.#become({ state: "unreachable", reason });
+		this.#setView({ state: "unreachable", reason });
 	}
 
-	#become(change: Partial<RemoteView>): void {
+	#setView(change: Partial<RemoteView>): void {
 		const before = this.view;
 		const isNew = change.state !== undefined && change.state !== before.state;
 		this.view = { ...before, ...change, ...(isNew && { sinceMs: this.#parts.wallMs() }) };

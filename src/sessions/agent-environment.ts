@@ -6,7 +6,7 @@
 
 import { readEnvFile } from "../config/env-file.js";
 import { type Problem, renderProblemLine } from "../config/problem.js";
-import { unsetPassed } from "../config/resolve.js";
+import { unsetPassEnv } from "../config/resolve.js";
 import type { AgentSpec } from "../config/spec.js";
 import {
 	baseEnvironment,
@@ -89,7 +89,7 @@ export async function describeEnvironment(environments: Environments, spec: Agen
 		source,
 		set: true,
 	}));
-	const unset = unsetPassed(spec).filter((name) => variables.every((each) => each.name !== name));
+	const unset = unsetPassEnv(spec).filter((name) => variables.every((each) => each.name !== name));
 	return {
 		variables: [
 			...variables,

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { renderExit } from "../core/exit.js";
 import { renderNoAnswer } from "../core/health.js";
-import { createOrphanLook } from "../host/orphans.js";
+import { createOrphanFinder } from "../host/orphans.js";
 import { lookUp, readBootId } from "../host/process-identity.js";
 import { killTree } from "../host/process-tree.js";
 import { explainSpawnError } from "../host/spawn-errors.js";
@@ -26,7 +26,7 @@ export interface CheckCommand {
 	readonly mark: string;
 }
 
-const orphans = createOrphanLook();
+const orphans = createOrphanFinder();
 /** The commands that run now. */
 const running = new Set<number>();
 process.on("exit", () => {

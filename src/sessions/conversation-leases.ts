@@ -11,7 +11,7 @@
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createNumbered, newestNumber, numbers, readJsonFile } from "../home/numbered-files.js";
+import { createNumberedFile, newestNumber, numbers, readJsonFile } from "../home/numbered-files.js";
 import { replaceFileSync } from "../home/replace-file.js";
 import { isAlive, readIdentity } from "../host/process-identity.js";
 import { nextProcessTable } from "../host/process-table.js";
@@ -81,7 +81,7 @@ async function tryToTake(
 		if (await isHeld(before)) return { ok: false, detail: renderHolder(conversation, before) };
 	}
 	const token = newest + 1;
-	if (!createNumbered(folder, name, token, holder)) return "again";
+	if (!createNumberedFile(folder, name, token, holder)) return "again";
 	// Numbers only grow, so a newer one means that this one was never the newest.
 	if (newestNumber(folder, name) !== token) return "again";
 	for (const number of numbers(folder, name)) {

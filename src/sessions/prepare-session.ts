@@ -23,7 +23,7 @@ import {
 import { removeOldLogs } from "./session-logs.js";
 import { emptySpool, spoolOf } from "./spool.js";
 
-export interface SessionPlace {
+export interface SessionPaths {
 	/** Private to this agent, kept across its runs. */
 	readonly folder: string;
 	/** For temporary files. */
@@ -47,7 +47,7 @@ export async function prepareSession(
 	spec: SessionSpec,
 	intent: StartIntent,
 	env: Readonly<Record<string, string>>,
-	{ folder, temporary, locks, onTrouble }: SessionPlace,
+	{ folder, temporary, locks, onTrouble }: SessionPaths,
 ): Promise<PreparedSession> {
 	const adapter = adapterOf(spec);
 	const { profile, readRecord } = adapter;

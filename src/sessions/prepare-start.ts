@@ -19,7 +19,7 @@ import { prepareSession } from "./prepare-session.js";
 /** Until a client attaches. */
 const SIZE = { columns: 200, rows: 50 };
 
-export interface StartPlace {
+export interface StartContext {
 	readonly environments: Environments;
 	readonly home: Pick<Home, "logs" | "agents" | "temporary" | "locks" | "socket">;
 	/** A problem that does not prevent the start. */
@@ -34,7 +34,7 @@ export function logDirOf(logs: string, agentId: string): string {
 export async function prepareStart(
 	spec: AgentSpec,
 	intent: StartIntent,
-	{ home, onTrouble, environments }: StartPlace,
+	{ home, onTrouble, environments }: StartContext,
 ): Promise<Prepared> {
 	const environment = await environments.read(spec);
 	if (!environment.ok) return { ok: false, detail: renderProblems(environment.problems) };

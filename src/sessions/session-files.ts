@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fillFirst, fillIn, type LogProfile, type Seed } from "../core/adapter.js";
 import { addToJson, hasInJson, type JsonAddition } from "../core/json-edit.js";
 import { replaceFile } from "../home/replace-file.js";
-import { readIfThere, updateFile } from "../home/update-file.js";
+import { readIfExists, updateFile } from "../home/update-file.js";
 import type { AgentAdapter } from "../ports/adapter.js";
 import { HOOK_SCRIPT } from "./spool.js";
 
@@ -52,7 +52,7 @@ async function readProgram(source: URL): Promise<string> {
 async function writeIfChanged(path: string, text: string, mode: number): Promise<void> {
 	const there = await lstat(path).catch(() => null);
 	const isSound = there?.isFile() === true && (there.mode & 0o777) === mode;
-	if (isSound && there.uid === process.getuid?.() && (await readIfThere(path)) === text) return;
+	if (isSound && there.uid === process.getuid?.() && (await readIfExists(path)) === text) return;
 	await replaceFile(path, text, { mode, durable: false });
 }
 
@@ -92,7 +92,7 @@ export async function hasSetting(settings: LogProfile["unless"], values: Values)
 		const place = fillFirst(file, values);
 		if (place === null) continue;
 		try {
-			const text = await readIfThere(place);
+			const text = await readIfExists(place);
 			if (text !== null && hasInJson(text, path)) return true;
 		} catch {
 			return true;
@@ -115,7 +115,7 @@ async function plant(
 	for (let tries = 1; ; tries++) {
 		try {
 			// Usually nothing is missing, and then no CLI has to wait for the lock.
-			if (change(await readIfThere(path)) === null) return;
+			if (change(await readIfExists(path)) === null) return;
 			await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 			return await updateFile(path, change, { locks, keepsPrevious: true, isShared: true });
 		} catch (error) {

@@ -22,7 +22,7 @@ import { adapterOf } from "./adapters.js";
 import { createConversationLeases } from "./conversation-leases.js";
 import { chooseFiles, findFiles } from "./find-files.js";
 import { conversationValues, sessionValues } from "./prepare-session.js";
-import { checkStart, logDirOf, prepareStart, type StartPlace } from "./prepare-start.js";
+import { checkStart, logDirOf, prepareStart, type StartContext } from "./prepare-start.js";
 import { parseResetTime } from "./reset-time.js";
 import type { Values } from "./session-files.js";
 import { createSessionLogReader, type SessionLogReader } from "./session-logs.js";
@@ -52,7 +52,7 @@ function needsSearch({ paths, atMs }: Places, startedAtMs: number, nowMs: number
 	return paths.length === 0 || atMs < startedAtMs + FILES_ADDED_WITHIN_MS;
 }
 
-export interface SessionHost extends StartPlace {
+export interface SessionHost extends StartContext {
 	readonly backends: Pick<RunBackends, "choose">;
 	/** The folder with the leases of conversations. */
 	readonly leases: string;

@@ -72,7 +72,7 @@ export interface ScriptedBackend extends Backend {
 	/** While there is a reason, lookups of runs return "unknown". */
 	setUnknown(reason: string | null): void;
 	/** Makes lookups of a run fail with this message; null stops that. */
-	failsToLook(message: string | null): void;
+	failLookups(message: string | null): void;
 	/** Simulates a reboot: no process of any run is left, and no exit was reported. */
 	reboot(): void;
 	/** Another client of the same runs, like the next daemon. */
@@ -187,7 +187,7 @@ class Client implements ScriptedBackend {
 		this.#host.unknownReason = reason;
 	}
 
-	failsToLook(message: string | null): void {
+	failLookups(message: string | null): void {
 		this.#host.lookFailure = message;
 	}
 

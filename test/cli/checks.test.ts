@@ -29,7 +29,7 @@ import type { Inspection } from "../../src/client/inspection.js";
 import { ReeveError } from "../../src/core/errors.js";
 import { findStrays, holderFolder, type StrayFacts } from "../../src/daemon/inspection/strays.js";
 import { resolveHome } from "../../src/home/paths.js";
-import { lookAtDatabase } from "../../src/store/sqlite/inspect-database.js";
+import { inspectDatabase } from "../../src/store/sqlite/inspect-database.js";
 import { openStore } from "../../src/store/sqlite/open-store.js";
 import { createServiceWorld } from "../daemon-install/world.js";
 import { daemonJson } from "../support/agents.js";
@@ -235,12 +235,16 @@ describe("the database", () => {
 	}
 
 	test("a missing, a valid and a very large database are distinguished, and not changed", async () => {
-		expect(await lookAtDatabase(pathIn(temporaryFolder()), [])).toEqual({ state: "absent" });
+		expect(await inspectDatabase(pathIn(temporaryFolder()), [])).toEqual({ state: "absent" });
 		const path = await makeDatabase();
 		const before = readFileSync(path);
 		const bytes = statSync(path).size;
-		expect(await lookAtDatabase(path, ["unheard-of"])).toEqual({ state: "sound", bytes, runs: [] });
-		expect(await lookAtDatabase(path, [], 10)).toEqual({ state: "unread", bytes, runs: [] });
+		expect(await inspectDatabase(path, ["unheard-of"])).toEqual({
+			state: "sound",
+			bytes,
+			runs: [],
+		});
+		expect(await inspectDatabase(path, [], 10)).toEqual({ state: "unread", bytes, runs: [] });
 		expect(readFileSync(path)).toEqual(before);
 		const large = await checkDatabase(inspected({ database: { state: "unread", bytes: 2 ** 30 } }));
 		expect(large).toMatchObject({ status: "ok", detail: expect.stringContaining("quick_check") });
@@ -251,7 +255,7 @@ describe("the database", () => {
 		const bytes = readFileSync(path);
 		bytes.writeUInt32BE(9_999, 60);
 		writeFileSync(path, bytes);
-		const newer = await lookAtDatabase(path, []);
+		const newer = await inspectDatabase(path, []);
 		expect(newer).toMatchObject({
 			state: "unusable",
 			reason: expect.stringContaining("newer Reeve"),
@@ -259,7 +263,7 @@ describe("the database", () => {
 		bytes.fill(0x55, 4_096, 12_288);
 		bytes.writeUInt32BE(0, 60);
 		writeFileSync(path, bytes);
-		expect(await lookAtDatabase(path, [])).toMatchObject({ state: "unusable" });
+		expect(await inspectDatabase(path, [])).toMatchObject({ state: "unusable" });
 		const database = { state: "unusable", reason: "it is damaged", hint: "Move it away." } as const;
 		expect(await checkDatabase(inspected({ database }))).toEqual({
 			...{ status: "fail", detail: "it is damaged", fix: "Move it away." },

@@ -14,7 +14,7 @@ import { runTaskList } from "../../src/cli/commands/tasks.js";
 import { runTokenCreate } from "../../src/cli/commands/token.js";
 import { runUp } from "../../src/cli/commands/up.js";
 import { ensureDaemon } from "../../src/cli/daemon-process.js";
-import { prepareHome } from "../../src/daemon/self-care/take-home.js";
+import { prepareHome } from "../../src/daemon/self-care/acquire-home.js";
 import { makeFolder } from "../../src/home/make-folder.js";
 import { resolveHome } from "../../src/home/paths.js";
 import type { AgentDetailJson } from "../../src/http/contract/agents.js";

@@ -29,7 +29,7 @@ export async function createTmuxWorld({ name = "t" } = {}): Promise<TmuxWorld> {
 			inner: createPtyBackend({ ...options, name: "tmux" }),
 			show: (handle) => attachCommand(options, handle),
 			onReopened: ({ agentId }) => reopened.push(agentId),
-			lookMs: 100,
+			pollMs: 100,
 		});
 	const world = await createPtyWorld({ name, create });
 	const tmux = (...args: string[]) =>

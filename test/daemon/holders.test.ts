@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { seeProcesses } from "../../src/daemon/inspection/holders.js";
+import { listProcesses } from "../../src/daemon/inspection/holders.js";
 import { resolveHome } from "../../src/home/paths.js";
 import { temporaryFolder } from "../support/reeve.js";
 
@@ -32,16 +32,16 @@ test("a holder of this home is found, also when its folder was removed", async (
 	const folder = join(home.runtime, "pty");
 	mkdirSync(folder, { recursive: true });
 	const { pid } = await startHolder(folder);
-	expect(seeProcesses(home).holders).toEqual([{ pid, folder, folderIsThere: true }]);
+	expect(listProcesses(home).holders).toEqual([{ pid, folder, folderIsThere: true }]);
 	rmSync(folder, { recursive: true });
-	expect(seeProcesses(home).holders).toEqual([{ pid, folder, folderIsThere: false }]);
+	expect(listProcesses(home).holders).toEqual([{ pid, folder, folderIsThere: false }]);
 });
 
 test("a holder of another home is not ours, whether its folder is there or not", async () => {
 	const folder = join(temporaryFolder(), "run", "pty");
 	await startHolder(folder);
 	const home = resolveHome({ REEVE_HOME: temporaryFolder() });
-	expect(seeProcesses(home).holders).toEqual([]);
+	expect(listProcesses(home).holders).toEqual([]);
 });
 
 test.runIf(process.platform === "linux" && process.getuid?.() === 0)(
@@ -52,8 +52,8 @@ test.runIf(process.platform === "linux" && process.getuid?.() === 0)(
 		const script = `mount -t tmpfs none ${home.dir} && mkdir -p ${folder} && exec "$@"`;
 		await startHolder(folder, ["unshare", "-m", "sh", "-c", script, "sh"]);
 		// Absent here, present there; then present in both.
-		expect(seeProcesses(home).holders).toEqual([]);
+		expect(listProcesses(home).holders).toEqual([]);
 		mkdirSync(folder, { recursive: true });
-		expect(seeProcesses(home).holders).toEqual([]);
+		expect(listProcesses(home).holders).toEqual([]);
 	},
 );

@@ -18,7 +18,7 @@ import { edgePath, layOut } from "../../dashboard/src/plan-layout.js";
 import { crashWords, limitWords } from "../../dashboard/src/policy-words.js";
 import { createParser, type SseMessage } from "../../dashboard/src/sse-parser.js";
 import { groupAgents, wanted } from "../../dashboard/src/table-order.js";
-import { AGENT_STATUS_STATES, STATUS_LOOKS } from "../../src/core/agent-status.js";
+import { AGENT_STATUS_STATES, STATUS_STYLES } from "../../src/core/agent-status.js";
 import { DEFAULT_CRASH_POLICY } from "../../src/core/crash-state.js";
 import { toSnakeKeys } from "../../src/core/key-case.js";
 import { FLEET, fixtureAgent, largeFleet, PERMISSION } from "./fixture-fleet.js";
@@ -245,14 +245,14 @@ test("events are read whatever the pieces in which they arrive", () => {
 
 test("every state has a word, a shape and a colour, and no two look the same but by their words", () => {
 	for (const state of AGENT_STATUS_STATES) {
-		const { word, shape, tone } = STATUS_LOOKS[state];
+		const { word, shape, tone } = STATUS_STYLES[state];
 		expect(
 			[word, shape, tone].every((part) => part.length > 0),
 			state,
 		).toBe(true);
 		expect(word, state).toMatch(/^[A-Z][a-z, ]+$/);
 	}
-	const words = AGENT_STATUS_STATES.map((state) => STATUS_LOOKS[state].word);
+	const words = AGENT_STATUS_STATES.map((state) => STATUS_STYLES[state].word);
 	expect(new Set(words).size).toBe(words.length);
 });
 

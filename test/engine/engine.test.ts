@@ -410,14 +410,14 @@ test("up does not record new settings for a run that begins with the old ones me
 describe("a backend that fails to look for a run", () => {
 	test("is asked again, and the run is adopted (S1)", async () => {
 		await finish(world.engine.up(ONE, "*"));
-		world.backend.failsToLook("ENOSPC: no space left on device, write");
+		world.backend.failLookups("ENOSPC: no space left on device, write");
 		await world.killAndRestart();
 		await world.pass(5_000);
 		expect(view()).toMatchObject({
 			process: "unknown",
 			agent: { reason: "ENOSPC: no space left on device, write" },
 		});
-		world.backend.failsToLook(null);
+		world.backend.failLookups(null);
 		await world.pass(2_000);
 		expect(view().process).toBe("running");
 		expect(world.backend.started).toHaveLength(1);
@@ -425,10 +425,10 @@ describe("a backend that fails to look for a run", () => {
 
 	test("does not affect the next run, when the run is stopped before the next lookup", async () => {
 		await finish(world.engine.up(ONE, "*"));
-		world.backend.failsToLook("tmux does not answer");
+		world.backend.failLookups("tmux does not answer");
 		await world.killAndRestart();
 		expect(view().process).toBe("unknown");
-		world.backend.failsToLook(null);
+		world.backend.failLookups(null);
 		await finish(world.engine.down("*"));
 		expect(view().process).toBe("stopped");
 		await finish(world.engine.up(ONE, "*"));

@@ -17,7 +17,7 @@ import { CACHE } from "./install.js";
 
 /** The machine may be ten times slower. */
 const WITHIN_MS = 120_000;
-const LOOK_EVERY_MS = 200;
+const POLL_MS = 200;
 
 export const PLACE = "p:coder";
 
@@ -94,7 +94,7 @@ function attend(bench: Bench, home: FleetHome, client: Client): Omit<Session, "c
 			(request) => request.tools.length > 0 && request.prompt.includes(prompt),
 		);
 	const until: Session["until"] = (what, holds, withinMs = WITHIN_MS) =>
-		eventually(holds, what, withinMs, LOOK_EVERY_MS).catch(async (error: Error) => {
+		eventually(holds, what, withinMs, POLL_MS).catch(async (error: Error) => {
 			const { reason, ...seen } = await agent();
 			const { activity, activity_source: by, turn_failure: failure, process } = seen;
 			const shown = JSON.stringify({ process, activity, by, failure, reason });

@@ -142,8 +142,8 @@ const CANARIES: readonly Canary[] = [
 		name: "running out of memory never halts",
 		world: "crash",
 		file: "own-cause.ts",
-		find: "isSpent(outOfMemoryAt, {",
-		replace: "outOfMemoryAt.length < 0 && isSpent(outOfMemoryAt, {",
+		find: "isBudgetUsed(outOfMemoryAt, {",
+		replace: "outOfMemoryAt.length < 0 && isBudgetUsed(outOfMemoryAt, {",
 		breaks: /S16/,
 	},
 	{

@@ -5,12 +5,12 @@ import { type ExitReport, exitReport } from "../../src/core/exit.js";
 import type { SeededRandom } from "../../src/testing/random.js";
 
 export interface Child {
-	readonly habit: Habit;
+	readonly habit: Behaviour;
 	/** How its next run ends. */
 	end(random: SeededRandom): ExitReport;
 }
 
-export const HABITS = [
+export const BEHAVIOURS = [
 	"dies at once",
 	"burns slowly",
 	"ends cleanly at once",
@@ -21,7 +21,7 @@ export const HABITS = [
 	"meets limits and overloads",
 	"does anything",
 ] as const;
-export type Habit = (typeof HABITS)[number];
+export type Behaviour = (typeof BEHAVIOURS)[number];
 
 const failed = (random: SeededRandom, uptimeMs: number) =>
 	random.chance(0.2)
@@ -33,9 +33,9 @@ function fastestRunMs(settings: CrashPolicySettings): number {
 	return Math.floor(settings.windowMs / Math.max(1, settings.flapThreshold - 1)) - 1;
 }
 
-export function createChild(habit: Habit, settings: CrashPolicySettings): Child {
+export function createChild(habit: Behaviour, settings: CrashPolicySettings): Child {
 	const { windowMs } = settings;
-	const ends: Record<Habit, (random: SeededRandom) => ExitReport> = {
+	const ends: Record<Behaviour, (random: SeededRandom) => ExitReport> = {
 		"dies at once": (random) => failed(random, random.int(0, fastestRunMs(settings))),
 		"burns slowly": (random) => failed(random, random.int(windowMs / 2, windowMs * 3)),
 		"ends cleanly at once": (random) =>
@@ -60,7 +60,7 @@ export function createChild(habit: Habit, settings: CrashPolicySettings): Child 
 				resetInMs: random.pick([null, random.int(-10_000, 0), random.int(1, 90_000_000)]),
 			}),
 		"does anything": (random) => {
-			const any = random.pick(HABITS.slice(0, -1) as [Habit, ...Habit[]]);
+			const any = random.pick(BEHAVIOURS.slice(0, -1) as [Behaviour, ...Behaviour[]]);
 			return ends[any](random);
 		},
 	};

@@ -17,7 +17,7 @@ import {
 import { type ExitReport, exitReport } from "../../src/core/exit.js";
 import { CLEAN_EXIT_CHOICES } from "../../src/core/states.js";
 import type { SeededRandom } from "../../src/testing/random.js";
-import { createChild, HABITS } from "./children.js";
+import { BEHAVIOURS, createChild } from "./children.js";
 import { createOracle, type Expected, expectKind } from "./crash-oracle.js";
 import type { Trace, World } from "./simulate.js";
 
@@ -32,7 +32,7 @@ const STEPS_PER_LIFE_MAX = 80;
 export const crashWorld: World<CrashPolicy> = (policy, random, trace) => {
 	const settings = random.chance(0.7) ? DEFAULT_CRASH_POLICY : randomSettings(random);
 	const onCleanExit = random.pick(CLEAN_EXIT_CHOICES);
-	const child = createChild(random.pick(HABITS), settings);
+	const child = createChild(random.pick(BEHAVIOURS), settings);
 	trace.note(
 		() => `child that ${child.habit}, on_clean_exit ${onCleanExit}, ${JSON.stringify(settings)}`,
 	);

@@ -155,7 +155,7 @@ export function createMemoryStore(): MemoryStore {
 			return result;
 		},
 		accept: async (act) => act(),
-		acceptPassing: async (act) => act({ hasBegun: false }),
+		acceptWithRequest: async (act) => act({ hasBegun: false }),
 		detach: (act) => act(),
 		onCommit(listener) {
 			listeners.add(listener);

@@ -7,7 +7,7 @@ export function recordedOutput() {
 	const said: string[] = [];
 	const output: Output = {
 		result: (line) => void results.push(line),
-		say: (line) => void said.push(line),
+		note: (line) => void said.push(line),
 		json: (value) => void results.push(JSON.stringify(value, null, 2)),
 		jsonLine: async (value) => void results.push(JSON.stringify(value)),
 		write: async (part) => void results.push(String(part)),

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { REEVE, temporaryFolder } from "./reeve.js";
 
-const LOOK_EVERY_MS = 50;
-const LOOKS_MAX = 300;
+const POLL_MS = 50;
+const CHECKS_MAX = 300;
 
 export interface TestTerminal {
 	/** The screen, with colours. */
@@ -42,10 +42,10 @@ export function openTerminal(
 	return {
 		screen,
 		async waitFor(what) {
-			for (let looks = 0; looks < LOOKS_MAX; looks++) {
+			for (let looks = 0; looks < CHECKS_MAX; looks++) {
 				const text = screen();
 				if (typeof what === "string" ? text.includes(what) : what.test(text)) return text;
-				await sleep(LOOK_EVERY_MS);
+				await sleep(POLL_MS);
 			}
 			throw new Error(`${what} does not come up: ${screen()}`);
 		},

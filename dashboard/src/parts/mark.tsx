@@ -3,13 +3,13 @@
 import type { JSX } from "preact";
 import {
 	type AgentStatusState,
-	STATUS_LOOKS,
-	type StatusLook,
+	STATUS_STYLES,
+	type StatusStyle,
 } from "../../../src/core/agent-status.js";
 
 /** Tasks have a few shapes of their own. */
-export type Shape = StatusLook["shape"] | "check" | "square_stroke";
-export type Tone = StatusLook["tone"];
+export type Shape = StatusStyle["shape"] | "check" | "square_stroke";
+export type Tone = StatusStyle["tone"];
 
 const OCTAGON = <path d="M5.2 1h5.6L15 5.2v5.6L10.8 15H5.2L1 10.8V5.2Z" />;
 const RING = <circle class="line" cx="8" cy="8" r="6.2" />;
@@ -120,6 +120,6 @@ export function Mark({ shape, tone, size = 16 }: MarkProps) {
 }
 
 export function StateMark({ state, size = 16 }: { state: AgentStatusState; size?: number }) {
-	const { shape, tone } = STATUS_LOOKS[state];
+	const { shape, tone } = STATUS_STYLES[state];
 	return <Mark shape={shape} tone={tone} size={size} />;
 }

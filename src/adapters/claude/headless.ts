@@ -1,16 +1,16 @@
 /** Claude Code without a terminal: `claude -p` and its stream of JSON. */
 
 import {
+	type CallUsage,
 	failed,
 	type HeadlessEnd,
 	type HeadlessUsage,
+	headlessFailureOf,
 	lastLine,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
-	type Spent,
-	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -87,7 +87,9 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 		return failed("usage_limit", message, untilMs);
 	}
 	const status = result.api_error_status ?? null;
-	return status === null ? endFromMessage(message) : failed(troubleOf(message, status), message);
+	return status === null
+		? endFromMessage(message)
+		: failed(headlessFailureOf(message, status), message);
 }
 
 function endFromMessage(message: string): HeadlessEnd {
@@ -97,12 +99,12 @@ function endFromMessage(message: string): HeadlessEnd {
 	if (/root\/sudo|unknown option|Invalid settings/i.test(message)) {
 		return failed("config", message);
 	}
-	return failed(troubleOf(message), message || "it exited without a result");
+	return failed(headlessFailureOf(message), message || "it exited without a result");
 }
 
 function answered(
 	{ result = "", session_id, permission_denials }: Result,
-	spent: Spent,
+	spent: CallUsage,
 ): HeadlessEnd {
 	return {
 		type: "answered",
@@ -116,7 +118,7 @@ function answered(
 }
 
 /** It prints a result whenever it is idle, even while subagents are working. */
-function spentOf(events: readonly Readonly<Record<string, unknown>>[]): Spent {
+function spentOf(events: readonly Readonly<Record<string, unknown>>[]): CallUsage {
 	const results = events.filter(({ type }) => type === "result") as unknown as readonly Result[];
 	if (results.length === 0) return { usage: usageOfMessages(events), cost_usd: null };
 	const models = results.flatMap((each) => Object.values(each.model_usage_since_last_result ?? {}));

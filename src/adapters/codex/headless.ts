@@ -1,16 +1,16 @@
 /** Codex without a terminal: `codex exec --json`. */
 
 import {
+	type CallUsage,
 	failed,
 	type HeadlessEnd,
+	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
-	type Spent,
-	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -68,7 +68,7 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 const conversationOf = (events: readonly CodexEvent[]) =>
 	events.find(({ thread_id }) => thread_id !== undefined)?.thread_id ?? null;
 
-function spentOf(events: readonly CodexEvent[]): Spent {
+function spentOf(events: readonly CodexEvent[]): CallUsage {
 	const reported = events.findLast(({ usage }) => usage !== undefined)?.usage;
 	if (reported === undefined) return NOTHING_REPORTED;
 	const { input_tokens, output_tokens, cached_input_tokens = 0 } = reported;
@@ -94,8 +94,8 @@ function endFromMessage(message: string, atMs: number): HeadlessEnd {
 	if (/config\.toml|unexpected argument|missing environment variable/i.test(message))
 		return failed("config", message);
 	const status = Number(/status:? (\d{3})/.exec(message)?.[1]);
-	if (Number.isInteger(status)) return failed(troubleOf(message, status), message);
-	return failed(troubleOf(message), message || "it exited without a result");
+	if (Number.isInteger(status)) return failed(headlessFailureOf(message, status), message);
+	return failed(headlessFailureOf(message), message || "it exited without a result");
 }
 
 const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";

@@ -1,17 +1,17 @@
 /** Gemini CLI without a terminal: a prompt on stdin and `-o stream-json`. */
 
 import {
+	type CallUsage,
 	failed,
 	type HeadlessEnd,
+	type HeadlessFailure,
+	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
-	type Spent,
-	type Trouble,
-	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -30,7 +30,7 @@ interface GeminiEvent {
 }
 
 /** Its own exit codes. Any other is the HTTP status modulo 256, or meaningless. */
-const CODES: Readonly<Record<number, Trouble>> = {
+const CODES: Readonly<Record<number, HeadlessFailure>> = {
 	41: "auth",
 	42: "bad_request",
 	44: "config",
@@ -77,12 +77,12 @@ function read(ended: EndedCall): HeadlessEnd {
 	if (status !== null) {
 		const seconds = /retry after (\d+)s/.exec(message)?.[1];
 		const waitMs = seconds === undefined ? null : Number(seconds) * 1000;
-		return failed(troubleOf(message, status), message, waitMs);
+		return failed(headlessFailureOf(message, status), message, waitMs);
 	}
 	const own = CODES[ended.code ?? 0];
 	if (own !== undefined) return failed(own, message);
 	if (/terminated|ECONN|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(troubleOf(message), message || "it exited without a result");
+	return failed(headlessFailureOf(message), message || "it exited without a result");
 }
 
 /** From its text, otherwise from its exit code, which is ambiguous. */
@@ -106,7 +106,7 @@ function answered(events: readonly GeminiEvent[]): HeadlessEnd {
 	};
 }
 
-function spentOf(events: readonly GeminiEvent[]): Spent {
+function spentOf(events: readonly GeminiEvent[]): CallUsage {
 	const stats = events.findLast(({ type }) => type === "result")?.stats;
 	if (stats === undefined) return NOTHING_REPORTED;
 	const { input_tokens = 0, output_tokens = 0, cached = 0 } = stats;

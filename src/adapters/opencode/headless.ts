@@ -1,16 +1,16 @@
 /** OpenCode without a terminal: `opencode run --format json`. */
 
 import {
+	type CallUsage,
 	failed,
 	type HeadlessEnd,
+	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
-	type Spent,
-	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -63,7 +63,7 @@ function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
 		const message = lastLine(stderr) || lastLine(stdout);
 		if (message.includes("Session not found")) return failed("conversation_gone", message);
 		if (/config/i.test(message)) return failed("config", message);
-		return failed(troubleOf(message), message || "it exited without a result");
+		return failed(headlessFailureOf(message), message || "it exited without a result");
 	}
 	return answered(events);
 }
@@ -78,8 +78,8 @@ function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): Head
 		return failed("usage_limit", message, waitMs);
 	}
 	if (statusCode !== undefined)
-		return failed(troubleOf(`${message} ${responseBody}`, statusCode), message, waitMs);
-	return failed(/connect/i.test(message) ? "connection" : troubleOf(message), message);
+		return failed(headlessFailureOf(`${message} ${responseBody}`, statusCode), message, waitMs);
+	return failed(/connect/i.test(message) ? "connection" : headlessFailureOf(message), message);
 }
 
 function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
@@ -95,7 +95,7 @@ function answered(events: readonly OpencodeEvent[]): HeadlessEnd {
 	};
 }
 
-function spentOf(events: readonly OpencodeEvent[]): Spent {
+function spentOf(events: readonly OpencodeEvent[]): CallUsage {
 	const steps = events.filter(({ type }) => type === "step_finish");
 	if (steps.length === 0) return NOTHING_REPORTED;
 	const sum = (of: (step: OpencodeEvent) => number | undefined) =>

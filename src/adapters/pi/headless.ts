@@ -1,16 +1,16 @@
 /** pi without a terminal: `pi --mode json`. It always exits with 0. */
 
 import {
+	type CallUsage,
 	failed,
 	type HeadlessEnd,
+	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
-	type Spent,
-	troubleOf,
 } from "../../core/headless.js";
 import type { CallAdapter, EndedCall } from "../../ports/executor.js";
 
@@ -76,7 +76,7 @@ const answersIn = (events: readonly PiEvent[]) =>
 		type === "message_end" && message?.role === "assistant" ? [message] : [],
 	);
 
-function spentOf(events: readonly PiEvent[]): Spent {
+function spentOf(events: readonly PiEvent[]): CallUsage {
 	const answers = answersIn(events);
 	if (answers.length === 0) return NOTHING_REPORTED;
 	const sum = (of: (message: Message) => number | undefined) =>
@@ -94,9 +94,9 @@ function spentOf(events: readonly PiEvent[]): Spent {
 function endFromMessage(message: string): HeadlessEnd {
 	const status = Number(/^(\d{3}) /.exec(message)?.[1]);
 	if (/usage limit/i.test(message)) return failed("usage_limit", message);
-	if (Number.isInteger(status)) return failed(troubleOf(message, status), message);
+	if (Number.isInteger(status)) return failed(headlessFailureOf(message, status), message);
 	if (message.includes("No session found")) return failed("conversation_gone", message);
 	if (/No API key|No models available/i.test(message)) return failed("auth", message);
 	if (/terminated|connection|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(troubleOf(message), message || "it exited without a result");
+	return failed(headlessFailureOf(message), message || "it exited without a result");
 }

@@ -69,7 +69,7 @@ interface Kept {
 }
 
 const READY_MS_MAX = 30_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 /** Run ids become names of jobs. */
 const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 
@@ -252,7 +252,7 @@ class JobBackend implements Backend {
 				throw new Error(`the job ${label} exited before it was ready (${job.ended})`);
 			}
 			if (performance.now() > untilMs) throw new Error(`the job ${label} did not become ready`);
-			await sleep(LOOK_MS);
+			await sleep(POLL_MS);
 		}
 	}
 

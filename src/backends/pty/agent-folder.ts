@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makePrivateFolder, socketPathIn } from "../../host/socket-path.js";
-import { type About, readRecord } from "./run-record.js";
+import { type RunSummary, readRecord } from "./run-record.js";
 
 /** Run ids become parts of names. */
 export const isRunId = (text: string) => /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
@@ -22,7 +22,7 @@ const UNUSED_MS_MAX = 30 * 24 * 60 * 60 * 1_000;
 const RECORDED_BYTES_MAX = 2_048;
 
 /** Whether a shim can record it: it leaves out what is long or has control characters. Otherwise the daemon notes it in a file. */
-export function fitsRecord(about: About): boolean {
+export function fitsRecord(about: RunSummary): boolean {
 	const isPlain = !/\p{Cc}/u.test(`${about.agentId}${about.logDir}`);
 	return isPlain && Buffer.byteLength(JSON.stringify(about)) <= RECORDED_BYTES_MAX;
 }
@@ -54,7 +54,7 @@ export class AgentFolders {
 	 * Makes the folder, and notes facts that the shim will not record. Not on the daemon's own thread: file systems may need
 	 * a millisecond for each new file, and hundreds of agents may start at once.
 	 */
-	async prepare(name: string, about: About | null): Promise<void> {
+	async prepare(name: string, about: RunSummary | null): Promise<void> {
 		const text = about === null ? null : JSON.stringify(about);
 		if (this.#made.get(name) === text) return;
 		if (this.#made.size === 0) makePrivateFolder(this.#folder);
@@ -73,7 +73,7 @@ export class AgentFolders {
 		this.#made.delete(name);
 	}
 
-	readAbout(name: string): About | null {
+	readAbout(name: string): RunSummary | null {
 		try {
 			const recorded = readRecord(this.pathOf(name))?.about;
 			if (recorded) return recorded;
@@ -81,7 +81,7 @@ export class AgentFolders {
 			// Damaged; the note may be there.
 		}
 		try {
-			return JSON.parse(readText(join(this.pathOf(name), ABOUT)) ?? "") as About;
+			return JSON.parse(readText(join(this.pathOf(name), ABOUT)) ?? "") as RunSummary;
 		} catch {
 			return null;
 		}

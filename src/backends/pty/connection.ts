@@ -12,7 +12,7 @@ import {
 	type Frame,
 	HELLO,
 	REFUSED,
-	SPOKEN,
+	SUPPORTED_VERSIONS,
 	type VersionRange,
 } from "./frames.js";
 import { PayloadReader, PayloadWriter } from "./payload.js";
@@ -81,7 +81,7 @@ export class Connection {
 	readonly #onRefusal: (error: Error) => void;
 	#hello: PayloadReader | null = null;
 	#problem: Error | null = null;
-	#version = SPOKEN.oldest;
+	#version = SUPPORTED_VERSIONS.oldest;
 	#lastId = 0;
 	#isClosed = false;
 
@@ -133,7 +133,7 @@ export class Connection {
 	}
 
 	greet(): void {
-		const { oldest, newest } = this.#peer.spoken ?? SPOKEN;
+		const { oldest, newest } = this.#peer.spoken ?? SUPPORTED_VERSIONS;
 		this.#socket.write(encodeFrame(HELLO, Uint8Array.of(oldest, newest), oldest));
 	}
 
@@ -217,7 +217,7 @@ export class Connection {
 		}
 		const reader = new PayloadReader(payload);
 		const theirs = { oldest: reader.u8(), newest: reader.u8() };
-		const ours = this.#peer.spoken ?? SPOKEN;
+		const ours = this.#peer.spoken ?? SUPPORTED_VERSIONS;
 		const version = agreeOnVersion(ours, theirs);
 		if (type !== HELLO || version === null) {
 			const versions = `${theirs.oldest} to ${theirs.newest}`;

@@ -26,8 +26,8 @@ export type FoundRun =
 	| { readonly state: "none" }
 	| { readonly state: "unknown"; readonly reason: string };
 
-const LOOKS_MAX = 5;
-const LOOK_AGAIN_MS = 10;
+const CHECKS_MAX = 5;
+const RETRY_MS = 10;
 
 /** `agent` is the name of its directory; null if only the run's id is known. */
 export async function findRun(
@@ -40,9 +40,9 @@ export async function findRun(
 		if (name === null) return { state: "none" };
 		for (let looks = 1; ; looks++) {
 			const found = await look(folders, runId, name);
-			if (found.state !== "unknown" || looks === LOOKS_MAX) return found;
+			if (found.state !== "unknown" || looks === CHECKS_MAX) return found;
 			// Between two steps of the shim: it has closed its socket and is about to exit.
-			await sleep(LOOK_AGAIN_MS * looks);
+			await sleep(RETRY_MS * looks);
 		}
 	} catch (error) {
 		return { state: "unknown", reason: (error as Error).message };

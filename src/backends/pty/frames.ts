@@ -21,7 +21,7 @@ export interface VersionRange {
 	readonly newest: number;
 }
 
-export const SPOKEN: VersionRange = { oldest: 1, newest: 3 };
+export const SUPPORTED_VERSIONS: VersionRange = { oldest: 1, newest: 3 };
 
 export interface Frame {
 	readonly type: number;
@@ -34,7 +34,11 @@ export function agreeOnVersion(ours: VersionRange, theirs: VersionRange): number
 	return version >= ours.oldest && version >= theirs.oldest ? version : null;
 }
 
-export function encodeFrame(type: number, payload: Uint8Array, version = SPOKEN.newest): Buffer {
+export function encodeFrame(
+	type: number,
+	payload: Uint8Array,
+	version = SUPPORTED_VERSIONS.newest,
+): Buffer {
 	const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
 	frame.writeUInt32LE(payload.length, 0);
 	frame.writeUInt8(type, 4);

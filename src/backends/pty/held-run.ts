@@ -38,7 +38,7 @@ export interface HeldRunWorld {
 	/**
 	 * The shim was killed while the agent may still run. Resolves when the agent's own process is gone.
 	 */
-	outlive(run: HeldRun): Promise<void>;
+	waitForAgent(run: HeldRun): Promise<void>;
 }
 
 const RECONNECT_MS_MAX = 1_000;
@@ -90,7 +90,7 @@ export class HeldRun {
 	}
 
 	/** Uses a connection after the handshake with the shim. */
-	hold(shim: ShimConnection): void {
+	useShim(shim: ShimConnection): void {
 		const { connection, status } = shim;
 		this.#shim = shim;
 		connection.listen({
@@ -102,13 +102,13 @@ export class HeldRun {
 	}
 
 	/** The shim is dead, or was dead when this daemon started. */
-	lose(): void {
+	markLost(): void {
 		if (this.#isLost || this.#exit !== null) return;
 		this.#isLost = true;
 		this.#world.onLost(this);
 		this.#screen?.close("the process that held the terminal was killed");
-		void this.#world.outlive(this).then(() => {
-			if (!this.#isClosed) this.#endedUnseen();
+		void this.#world.waitForAgent(this).then(() => {
+			if (!this.#isClosed) this.#endedWithoutStatus();
 		});
 	}
 
@@ -129,7 +129,7 @@ export class HeldRun {
 	}
 
 	/** The exit was not observed, unless a holder of an earlier version has recorded it. */
-	#endedUnseen(): void {
+	#endedWithoutStatus(): void {
 		const isOfEarlier = agentFolderOf(this.handle) === null;
 		const seen = isOfEarlier ? this.#world.earlier.exit(this.runId) : null;
 		const { code, signal, atMs } = seen ?? { code: null, signal: null, atMs: Date.now() };
@@ -165,7 +165,7 @@ export class HeldRun {
 		if (size !== null) await screen.prepared.then(() => resize(size));
 		const leave = await screen.attach(viewer);
 		return {
-			write: (bytes) => void this.#typeQuietly(bytes),
+			write: (bytes) => void this.#tryType(bytes),
 			resize,
 			close: leave,
 		};
@@ -186,7 +186,7 @@ export class HeldRun {
 		return shim;
 	}
 
-	async #typeQuietly(bytes: Uint8Array): Promise<void> {
+	async #tryType(bytes: Uint8Array): Promise<void> {
 		try {
 			await this.type(bytes);
 		} catch {
@@ -213,7 +213,7 @@ export class HeldRun {
 				logDir: folders.readAbout(this.agent)?.logDir ?? "",
 				size: status?.size ?? { columns: 80, rows: 24 },
 				open: async () => (await openShim(folders.socketOf(this.agent))).connection,
-				answer: (bytes) => void this.#typeQuietly(bytes),
+				answer: (bytes) => void this.#tryType(bytes),
 				onClose: () => {
 					if (this.#screen === screen) this.#screen = null;
 				},
@@ -228,15 +228,15 @@ export class HeldRun {
 		if (this.#shim?.connection !== connection) return;
 		this.#shim = null;
 		if (this.#isClosed || (this.#exit !== null && this.#isTreeGone)) return;
-		void this.#findAgain();
+		void this.#reconnect();
 	}
 
 	/** The connection was lost: the shim has exited, was killed, or has cut it off. */
-	async #findAgain(): Promise<void> {
+	async #reconnect(): Promise<void> {
 		for (let pauseMs = 20; !this.#isClosed; pauseMs = Math.min(pauseMs * 2, RECONNECT_MS_MAX)) {
 			const found = await findRun(this.#world.folders, this.runId, this.agent);
 			if (found.state === "held" && this.#isClosed) return found.shim.connection.close();
-			if (found.state === "held") return this.hold(found.shim);
+			if (found.state === "held") return this.useShim(found.shim);
 			if (found.state === "exited") {
 				if (!found.exit.treeEmpty) this.#world.onLost(this);
 				return this.ended(found.exit);
@@ -244,7 +244,7 @@ export class HeldRun {
 			if (found.state !== "unknown") {
 				if (this.#exit !== null) return this.#world.onLost(this);
 				// Without its record, only its process shows when it ends.
-				return this.lose();
+				return this.markLost();
 			}
 			await sleep(pauseMs, undefined, { ref: false });
 		}
@@ -252,4 +252,4 @@ export class HeldRun {
 }
 
 /** Whether the agent's own process may be alive. */
-export const mayLive = ({ handle }: HeldRun) => isAlive(handle.process) !== false;
+export const mayBeAlive = ({ handle }: HeldRun) => isAlive(handle.process) !== false;

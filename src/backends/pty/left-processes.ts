@@ -15,7 +15,7 @@ import type { StarterClient } from "./starter-client.js";
 const KILL_MS_MAX = 10_000;
 /** How long a run waits for the grace periods of the others. */
 const OTHERS_MS_MAX = 60_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 export class LeftProcesses {
 	readonly #trees: RunTrees;
@@ -88,7 +88,7 @@ export class LeftProcesses {
 				const pids = left.processes.map(({ pid }) => pid).join(", ");
 				return { ok: false, reason: `pid ${pids} may belong to several runs that lost their shim` };
 			}
-			await sleep(LOOK_MS);
+			await sleep(POLL_MS);
 		}
 	}
 

@@ -42,12 +42,12 @@ import { createEarlierFiles, type EarlierFiles } from "./earlier-version.js";
 import { type FoundRun, findRun } from "./find-run.js";
 import { agentFolderOf, groupsOf } from "./handle.js";
 import type { HeldRun } from "./held-run.js";
-import { KeptRuns, recoveredAs } from "./kept-runs.js";
+import { KnownRuns, recoveredAs } from "./known-runs.js";
 import { LeftProcesses } from "./left-processes.js";
 import { createStarterGroups, type GroupsOfStarter } from "./run-groups.js";
 import { type RunRecord, readRecord } from "./run-record.js";
 import { killTree, listTree, type ShimConnection, signalWorkers } from "./shim-connection.js";
-import { type Begun, beginRun } from "./start-run.js";
+import { type ShimStart, startShim } from "./start-run.js";
 import { StarterClient } from "./starter-client.js";
 import {
 	starterArgv,
@@ -118,8 +118,8 @@ const TAKEN_TRIES_MAX = 3;
 /**
  * How often, and for how long in total, an empty list of processes is requested again: 100 times, 1 s.
  */
-const EMPTY_LOOKS_MAX = 100;
-const EMPTY_LOOK_MS = 10;
+const EMPTY_CHECKS_MAX = 100;
+const EMPTY_POLL_MS = 10;
 
 class ShimBackend implements Backend {
 	readonly name: string;
@@ -136,7 +136,7 @@ class ShimBackend implements Backend {
 	}));
 	readonly #left: LeftProcesses;
 	readonly #earlier: EarlierFiles;
-	readonly #runs: KeptRuns;
+	readonly #runs: KnownRuns;
 	readonly #starting = new Map<string, Promise<StartResult>>();
 	readonly #listeners: ((exit: RunExit) => void)[] = [];
 	/** Exits that arrived before a listener was registered. */
@@ -160,7 +160,7 @@ class ShimBackend implements Backend {
 		this.#groups = typeof groups === "object" ? () => groups : of;
 		this.#left = new LeftProcesses(this.#trees, this.#starter);
 		this.#earlier = createEarlierFiles(folder, this.name);
-		this.#runs = new KeptRuns({
+		this.#runs = new KnownRuns({
 			backend: this.name,
 			folders: this.#folders,
 			trees: this.#trees,
@@ -201,7 +201,7 @@ class ShimBackend implements Backend {
 		}
 		const agent = handle === null ? null : agentFolderOf(handle);
 		const found = await findRun(this.#folders, runId, agent);
-		return this.#runs.take(runId, handle, found);
+		return this.#runs.adopt(runId, handle, found);
 	}
 
 	onExit(listener: (exit: RunExit) => void): void {
@@ -244,13 +244,13 @@ class ShimBackend implements Backend {
 			);
 			if (listed === null) break;
 			if (listed.length > 0) return { ok: true, processes: listed };
-			if (look === EMPTY_LOOKS_MAX) {
+			if (look === EMPTY_CHECKS_MAX) {
 				return {
 					ok: false,
 					reason: "the shim lists no process, but has not seen the last one exit",
 				};
 			}
-			await sleep(EMPTY_LOOK_MS);
+			await sleep(EMPTY_POLL_MS);
 		}
 		// The shim may have reported the end during the request.
 		if (this.#isProvenGone(run)) return { ok: true, processes: [] };
@@ -317,7 +317,7 @@ class ShimBackend implements Backend {
 		const earlier = await this.#startedBefore(request);
 		if (earlier !== null) return earlier;
 		for (let tries = 1; ; tries++) {
-			let begun: Begun;
+			let begun: ShimStart;
 			try {
 				begun = await this.#beginOnce(request);
 			} catch (error) {
@@ -331,7 +331,7 @@ class ShimBackend implements Backend {
 			}
 			if (begun.outcome === "failed") return { ok: false, failure: begun.failure };
 			if (begun.outcome === "started") return this.#began(request, begun);
-			const other = await this.#settleTaken(request);
+			const other = await this.#resolveConflict(request);
 			if (other !== null) return other;
 			if (tries >= TAKEN_TRIES_MAX) {
 				return refused(
@@ -342,9 +342,9 @@ class ShimBackend implements Backend {
 		}
 	}
 
-	#beginOnce(request: StartRequest): Promise<Begun> {
+	#beginOnce(request: StartRequest): Promise<ShimStart> {
 		const place = { folders: this.#folders, starter: this.#starter, groups: this.#groups };
-		return beginRun(place, request);
+		return startShim(place, request);
 	}
 
 	/** The same run, if it was started by an earlier client or on a connection that was lost. */
@@ -369,12 +369,12 @@ class ShimBackend implements Backend {
 			run.ended(found.exit);
 			return { ok: true, handle: run.handle };
 		}
-		const taken = await this.#runs.take(runId, null, found);
+		const taken = await this.#runs.adopt(runId, null, found);
 		return taken.state === "running" ? { ok: true, handle: taken.handle } : null;
 	}
 
 	/** A live shim owns the agent's directory. One of an abandoned run is stopped first (S1). */
-	async #settleTaken({ runId, agentId }: StartRequest): Promise<StartResult | null> {
+	async #resolveConflict({ runId, agentId }: StartRequest): Promise<StartResult | null> {
 		const agent = folderName(agentId);
 		const found = await findRun(this.#folders, runId, agent);
 		if (found.state !== "none") return this.#adoptOrReport(runId, found);
@@ -390,7 +390,7 @@ class ShimBackend implements Backend {
 
 	async #began(
 		{ runId, agentId }: StartRequest,
-		{ groups, missingLimits }: Extract<Begun, { outcome: "started" }>,
+		{ groups, missingLimits }: Extract<ShimStart, { outcome: "started" }>,
 	): Promise<StartResult> {
 		const agent = folderName(agentId);
 		this.#runs.reuse(agent);
@@ -401,9 +401,9 @@ class ShimBackend implements Backend {
 		}
 		const handle = this.#runs.handleFrom(runId, found, groups, missingLimits);
 		const run = this.#runs.keep(handle, agent);
-		if (found.state === "held") run.hold(found.shim);
+		if (found.state === "held") run.useShim(found.shim);
 		else if (found.state === "exited") run.ended(found.exit);
-		else run.lose();
+		else run.markLost();
 		return { ok: true, handle };
 	}
 

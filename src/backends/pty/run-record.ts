@@ -19,11 +19,11 @@ export interface RunRecord {
 	/** Null until the agent's own process has exited. */
 	readonly exit: ShimExit | null;
 	/** Null where the shim did not know it, or it did not fit. */
-	readonly about: About | null;
+	readonly about: RunSummary | null;
 }
 
 /** Facts about the agent, the same for all its runs. */
-export interface About {
+export interface RunSummary {
 	readonly agentId: string;
 	readonly logDir: string;
 }

@@ -25,7 +25,7 @@ import {
 const LOG_BYTES = 10 * 1024 * 1024;
 const LOG_FILES = 5;
 
-export type Begun =
+export type ShimStart =
 	| {
 			readonly outcome: "started";
 			readonly started: Started;
@@ -36,7 +36,7 @@ export type Begun =
 	/** A live shim owns the agent's directory: that of this run, or of an earlier one. */
 	| { readonly outcome: "taken" };
 
-export interface StartPlace {
+export interface ShimStartContext {
 	readonly folders: AgentFolders;
 	readonly starter: StarterClient;
 	/** The control groups of runs, once the starter is known. */
@@ -52,7 +52,10 @@ const environmentOf = ({ terminal, env, runId, agentId }: StartRequest) => ({
 });
 
 /** Rejects with `ConnectionLost` if the outcome is unknown. */
-export async function beginRun(place: StartPlace, request: StartRequest): Promise<Begun> {
+export async function startShim(
+	place: ShimStartContext,
+	request: StartRequest,
+): Promise<ShimStart> {
 	const launch: Launch = { ...request, env: environmentOf(request) };
 	const problem = checkLaunch(launch);
 	if (problem !== null) return { outcome: "failed", failure: problem };
@@ -87,7 +90,7 @@ export async function beginRun(place: StartPlace, request: StartRequest): Promis
 
 const FOLDER = 2;
 const UNIT_EXISTS = /already (loaded|exists)/;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const LOOKS = 50;
 /** Another start of the run is under way, which may take long on a busy host. */
 const LOOKS_AT_TWIN = 500;
@@ -96,18 +99,18 @@ const LOOKS_AT_TWIN = 500;
 async function isStartedBy(folder: string, runId: string, looksMax: number): Promise<boolean> {
 	for (let looks = 0; looks < looksMax; looks++) {
 		if (readRecord(folder)?.runId === runId) return true;
-		await sleep(LOOK_MS);
+		await sleep(POLL_MS);
 	}
 	return false;
 }
 
 /** A group that looks usable but admits no process is skipped, and the handle records that. */
 async function withoutGroups(
-	place: StartPlace,
+	place: ShimStartContext,
 	request: StartRequest,
 	spec: RunSpec,
 	why: string,
-): Promise<Begun> {
+): Promise<ShimStart> {
 	const answer = await place.starter.start({ ...spec, groups: [] });
 	const launch: Launch = { ...request, env: spec.env };
 	if (isStarted(answer)) {
@@ -123,10 +126,10 @@ const started = (
 	facts: Started,
 	groups: readonly string[],
 	missingLimits: readonly string[],
-): Begun => ({ outcome: "started", started: facts, groups, missingLimits });
+): ShimStart => ({ outcome: "started", started: facts, groups, missingLimits });
 
 function specOf(
-	{ folders }: StartPlace,
+	{ folders }: ShimStartContext,
 	request: StartRequest,
 	{ env }: Launch,
 	groups: RunGroups,

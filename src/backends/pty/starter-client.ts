@@ -19,7 +19,7 @@ import {
 	type Started,
 	type StartFailed,
 } from "./starter-messages.js";
-import { findStarter, lastLine, reachStarter, type StarterPlace } from "./starter-process.js";
+import { findStarter, lastLine, reachStarter, type StarterPaths } from "./starter-process.js";
 
 /** After this time a start is looked up by its files. */
 const START_MS_MAX = 30_000;
@@ -30,12 +30,12 @@ const ENCLOSES = 2;
 const NAMES_AGENT = 3;
 
 export class StarterClient {
-	readonly #place: StarterPlace;
+	readonly #place: StarterPaths;
 	#connecting: Promise<Connection> | null = null;
 	#pid: number | null = null;
 	#isClosed = false;
 
-	constructor(place: StarterPlace) {
+	constructor(place: StarterPaths) {
 		this.#place = place;
 	}
 

@@ -13,7 +13,7 @@ import { type Connection, isAbsence, openConnection, type Peer } from "./connect
 import { STARTER_PAYLOAD_MAX } from "./frames.js";
 import { FAILED, STARTED, STRANGER_LIST, STRANGERS_KILLED } from "./starter-messages.js";
 
-export interface StarterPlace {
+export interface StarterPaths {
 	/** The directory of the starter's socket, lock and log. */
 	readonly folder: string;
 	/** The program `reeve-shim`; throws with the reason if there is none. */
@@ -49,7 +49,7 @@ const peerIn = (folder: string): Peer => ({
 export const findStarter = (folder: string): Promise<Connection> => openConnection(peerIn(folder));
 
 /** Connects to the starter, starting it if necessary. Rejects with the reason. */
-export async function reachStarter(place: StarterPlace): Promise<Connection> {
+export async function reachStarter(place: StarterPaths): Promise<Connection> {
 	const peer = peerIn(place.folder);
 	const deadlineMs = performance.now() + START_MS_MAX;
 	let starter: StartedProcess | null = null;
@@ -88,7 +88,7 @@ export const starterArgv = (program: string, folder: string): Argv => [
 	starterFolder(folder),
 ];
 
-function startStarter({ folder, program, env, enclose }: StarterPlace): StartedProcess {
+function startStarter({ folder, program, env, enclose }: StarterPaths): StartedProcess {
 	makePrivateFolder(folder);
 	makePrivateFolder(starterFolder(folder));
 	const state = { failed: false, left: false };
@@ -122,7 +122,7 @@ function openLog(path: string): number {
 	return openSync(path, "a", 0o600);
 }
 
-export function lastLine({ folder }: StarterPlace): string {
+export function lastLine({ folder }: StarterPaths): string {
 	try {
 		return readFileSync(starterLogPath(folder), "utf8").trimEnd().split("\n").at(-1) ?? "";
 	} catch {

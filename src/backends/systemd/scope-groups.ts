@@ -8,13 +8,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
-	askedFor,
 	describeWithout,
 	explainMissing,
 	type Groups,
 	type Limit,
 	type LimitSupport,
 	type RunGroups,
+	requestedLimits,
 } from "../../host/cgroup.js";
 import { removeGroup } from "../../host/cgroup-folders.js";
 import { GROUPS_FOLDER, readOomKills } from "../../host/cgroup-members.js";
@@ -59,8 +59,9 @@ function createRunScope(
 		inside: (fork) => fork(),
 		joined() {},
 		applyLimits: (asked) =>
-			(Object.entries(askedFor(asked)) as [Limit, number | null][]).flatMap(([limit, value]) =>
-				value !== null && lacks(limit) ? [explainMissing(limit, notHandedDown(limit))] : [],
+			(Object.entries(requestedLimits(asked)) as [Limit, number | null][]).flatMap(
+				([limit, value]) =>
+					value !== null && lacks(limit) ? [explainMissing(limit, notHandedDown(limit))] : [],
 			),
 		countOomKills: () => readOomKills(folder),
 	};

@@ -26,7 +26,7 @@ export interface UserManager {
 }
 
 /** Where to search; for tests, which have no systemd. */
-export interface ManagerPlaces {
+export interface ManagerPaths {
 	readonly groupRoot?: string;
 	readonly runtimeDir?: string;
 	readonly lingerFolder?: string;
@@ -37,7 +37,7 @@ export interface ManagerPlaces {
 const ANSWER_MS_MAX = 10_000;
 
 /** The manager, or why it is not available, as text. */
-export function findUserManager(places: ManagerPlaces = {}): UserManager | string {
+export function findUserManager(places: ManagerPaths = {}): UserManager | string {
 	if (process.platform !== "linux") return "systemd is only available on Linux";
 	const { uid, username } = userInfo();
 	const groupRoot = places.groupRoot ?? "/sys/fs/cgroup";

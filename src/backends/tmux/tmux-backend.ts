@@ -39,7 +39,7 @@ export interface TmuxBackendOptions {
 	/** The session of a run was gone and is open again. */
 	readonly onReopened?: (run: { readonly runId: string; readonly agentId: string }) => void;
 	/** How often the sessions are looked at. */
-	readonly lookMs?: number;
+	readonly pollMs?: number;
 }
 
 export function createTmuxBackend(options: TmuxBackendOptions): Backend {
@@ -57,7 +57,7 @@ interface Shown {
 	openedAtMs: number;
 }
 
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 /** A session that lasts this long resets the delay before the next one. */
 const LASTED_MS = 60_000;
 const PAUSE_MS_MAX = 5 * 60_000;
@@ -194,12 +194,15 @@ class SessionBackend implements Backend {
 			opened: 0,
 			openedAtMs: Number.NEGATIVE_INFINITY,
 		});
-		this.#timer ??= setInterval(() => void this.#look(), this.#options.lookMs ?? LOOK_MS).unref();
-		void this.#look();
+		this.#timer ??= setInterval(
+			() => void this.#reopenMissing(),
+			this.#options.pollMs ?? POLL_MS,
+		).unref();
+		void this.#reopenMissing();
 	}
 
 	/** Opens the sessions that are missing. */
-	async #look(): Promise<void> {
+	async #reopenMissing(): Promise<void> {
 		const runs = [...this.#shown].filter(([, { isOpening }]) => !isOpening);
 		if (runs.length === 0 || this.#isClosed) return;
 		let open: ReadonlySet<string>;
@@ -219,7 +222,7 @@ class SessionBackend implements Backend {
 	#open(runId: string, shown: Shown): void {
 		const lastedMs = performance.now() - shown.openedAtMs;
 		if (lastedMs > LASTED_MS) shown.opened = Math.min(shown.opened, 1);
-		const pauseMs = Math.min(PAUSE_MS_MAX, LOOK_MS * 2 ** (shown.opened - 1));
+		const pauseMs = Math.min(PAUSE_MS_MAX, POLL_MS * 2 ** (shown.opened - 1));
 		// The first time that it is gone, it is opened again at once.
 		if (shown.opened > 1 && lastedMs < pauseMs) return;
 		shown.isOpening = true;

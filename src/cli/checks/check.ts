@@ -39,7 +39,7 @@ export const fail = (detail: string, fix: string | null): Finding => ({
 	fix,
 });
 
-export async function statIfThere(path: string) {
+export async function statIfExists(path: string) {
 	try {
 		return await stat(path);
 	} catch (error) {

@@ -6,13 +6,13 @@ import { dirname, join } from "node:path";
 import { DAMAGED } from "../../home/json-file.js";
 import type { Home } from "../../home/paths.js";
 import { SOCKET_BYTES_MAX } from "../connect.js";
-import { type CheckContext, type Finding, fail, ok, quote, statIfThere, warn } from "./check.js";
+import { type CheckContext, type Finding, fail, ok, quote, statIfExists, warn } from "./check.js";
 
 const FREE_BYTES_MIN = 100 * 2 ** 20;
 const FREE_BYTES_LOW = 2 ** 30;
 
 export async function checkHome({ home: { dir } }: CheckContext): Promise<Finding> {
-	const found = await statIfThere(dir);
+	const found = await statIfExists(dir);
 	if (found === null) return ok(`${dir} will be created by the first \`reeve up\``);
 	if (!found.isDirectory()) {
 		return fail(`${dir} is not a directory`, "move it, or set REEVE_HOME to another directory");
@@ -163,6 +163,6 @@ export function checkRoom(room: {
 
 async function nearestExisting(path: string): Promise<string> {
 	let at = path;
-	while (at !== dirname(at) && (await statIfThere(at)) === null) at = dirname(at);
+	while (at !== dirname(at) && (await statIfExists(at)) === null) at = dirname(at);
 	return at;
 }

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { ReeveError } from "../../core/errors.js";
 import { createManager, thisHost } from "../service/installer.js";
-import { readIfThere, type ServiceManager, type ServiceScope } from "../service/service.js";
+import { readIfExists, type ServiceManager, type ServiceScope } from "../service/service.js";
 import { type CheckContext, type Finding, fail, ok, warn } from "./check.js";
 
 /** `host` is for tests. */
@@ -33,7 +33,7 @@ async function checkInstalled(
 	host: ReturnType<typeof thisHost>,
 ): Promise<Finding> {
 	const again = `${scope === "system" ? "sudo " : ""}reeve daemon install${scope === "system" ? " --system" : ""}`;
-	const text = (await readIfThere(manager.file)) ?? "";
+	const text = (await readIfExists(manager.file)) ?? "";
 	const programs = text.match(/\/[^\s"<]*\/daemon\/main\.js/g) ?? [];
 	const program = programs[0];
 	if (program !== undefined && !existsSync(program)) {

@@ -51,11 +51,11 @@ async function listQuestions(client: Client, options: Options, output: Output): 
 	const { agents } = await client.call("GET /api/v1/agents");
 	const asking = agents.flatMap(({ id, question }) => (question ? [{ agent: id, question }] : []));
 	if (options.json) output.json(asking);
-	else if (asking.length === 0) output.say("no open questions");
+	else if (asking.length === 0) output.note("no open questions");
 	for (const { agent, question } of options.json ? [] : asking) {
 		output.result(`${agent}: ${plainLine(question.text)}`);
 	}
-	if (asking.length > 0) output.say("hint: `reeve answer AGENT` shows a question and its choices");
+	if (asking.length > 0) output.note("hint: `reeve answer AGENT` shows a question and its choices");
 	return CLI_EXIT.done;
 }
 
@@ -66,9 +66,9 @@ function showQuestion(
 	output: Output,
 ): number {
 	if (options.json) output.json({ id, question });
-	else if (question === null) output.say(`${id} has no open question`);
+	else if (question === null) output.note(`${id} has no open question`);
 	else for (const line of renderQuestion(id, question)) output.result(line);
-	if (!options.json && question !== null) output.say(`hint: ${howToAnswer(id, question)}`);
+	if (!options.json && question !== null) output.note(`hint: ${howToAnswer(id, question)}`);
 	return CLI_EXIT.done;
 }
 

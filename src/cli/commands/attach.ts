@@ -96,7 +96,7 @@ async function attachOnce(
 	);
 	const mode = readOnly ? ", read only" : "";
 	const greeting = `attached to ${agent}${mode}; ${keys.name} detaches`;
-	const terminal = enterRawTerminal(streams, () => output.say(greeting));
+	const terminal = enterRawTerminal(streams, () => output.note(greeting));
 	try {
 		const ending = await converse(socket, terminal, streams, { keys, start, greeting });
 		return { ending, attached };
@@ -118,7 +118,7 @@ async function chooseStart(
 	const { keyboard } = await client.call("GET /api/v1/agents/:id", { place: id });
 	if (keyboard === null || json) return "type";
 	const since = renderClock(Date.parse(keyboard.since), Date.now());
-	output.say(`${id}: ${plainLine(keyboard.label)} has the keyboard since ${since}.`);
+	output.note(`${id}: ${plainLine(keyboard.label)} has the keyboard since ${since}.`);
 	const isTaken = await askLine("Take it over? [y/N, Enter to watch] ", (line) =>
 		line === "" ? null : /^y(es)?$/.test(line) ? true : /^no?$/.test(line) ? false : undefined,
 	);
@@ -147,8 +147,8 @@ function tellEnding(id: string, ending: Ending, { json }: AttachOptions, output:
 	}
 	const reason = ending.type === "closed" ? plainLine(ending.reason) : null;
 	if (json) output.json({ id, ended: ending.type, reason });
-	else if (ending.type === "detached") output.say(`detached from ${id}; the agent keeps running`);
-	else output.say(`${id}: ${reason}`);
+	else if (ending.type === "detached") output.note(`detached from ${id}; the agent keeps running`);
+	else output.note(`${id}: ${reason}`);
 	// A terminal that closed before it showed anything could not be attached to.
 	return ending.type === "closed" && !ending.seen ? CLI_EXIT.failed : CLI_EXIT.done;
 }
@@ -179,7 +179,7 @@ async function converse(
 			};
 			socket.on("message", (data, isBinary) => {
 				if (isBinary) screen.draw(Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-				else screen.hear(parseMessage(data));
+				else screen.onMessage(parseMessage(data));
 			});
 			socket.on("close", () => {
 				const { closedFor: reason, seen } = screen;
@@ -234,7 +234,7 @@ function parseMessage(data: Uint8Array): TerminalMessage | null {
 
 /** An exit is classified and recorded a moment after the terminal closes. */
 const RECORDED_MS_MAX = 5_000;
-const LOOK_EVERY_MS = 50;
+const POLL_MS = 50;
 const ANSWERS = ["fresh", "continue", "stop"] as const;
 type Answer = (typeof ANSWERS)[number];
 
@@ -255,20 +255,20 @@ async function reportAfterExit(after: AfterAttach): Promise<boolean> {
 	if (agent === null) return false;
 	const reason = plainLine(reasonBesideState(agent));
 	if (!agent.waiting) {
-		output.say(`${id}: ${renderState(agent, Date.now())}: ${reason}`);
+		output.note(`${id}: ${renderState(agent, Date.now())}: ${reason}`);
 		const hint = hintOf(agent);
-		if (hint !== null) output.say(`hint: ${hint}`);
+		if (hint !== null) output.note(`hint: ${hint}`);
 		return false;
 	}
-	output.say(`${id}: ${reason}`);
+	output.note(`${id}: ${reason}`);
 	const answer = mayAsk ? await askOperator() : null;
 	if (answer === null) {
-		output.say(`hint: decide what happens next with \`reeve answer ${id} ${ANSWERS.join("|")}\``);
+		output.note(`hint: decide what happens next with \`reeve answer ${id} ${ANSWERS.join("|")}\``);
 		return false;
 	}
 	const place = { place: id, body: { answer } };
 	const { outcome } = await client.call("POST /api/v1/agents/:id/answer", place);
-	output.say(`${id}: ${START_WORDS[outcome]}`);
+	output.note(`${id}: ${START_WORDS[outcome]}`);
 	return outcome === "started";
 }
 
@@ -285,7 +285,7 @@ async function recordedState({ client, id, runId }: AfterAttach): Promise<AgentJ
 		const isOld = runId === null ? agent?.pid === null : agent?.run_id === runId;
 		if (agent === null || agent.run_id === null || !isOld) return agent;
 		if (performance.now() > untilMs) return agent;
-		await sleep(LOOK_EVERY_MS);
+		await sleep(POLL_MS);
 	}
 }
 

@@ -12,7 +12,7 @@ import { checkKey, parsePositive } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
 import { resolveAgent } from "../resolve.js";
-import { LOOK_MS, printOnInterrupt, waitForEnd } from "../wait-for-end.js";
+import { POLL_MS, printOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
 export interface CallCommandOptions {
 	readonly payload?: string;
@@ -53,11 +53,11 @@ export async function runCall(
 	const look = () =>
 		client.call("GET /api/v1/tasks/:id", {
 			place,
-			query: { wait: `${LOOK_MS}ms` },
-			signal: AbortSignal.timeout(LOOK_MS + 10_000),
+			query: { wait: `${POLL_MS}ms` },
+			signal: AbortSignal.timeout(POLL_MS + 10_000),
 		});
 	const ended = await printOnInterrupt(
-		() => output.say(`\nthe task continues: \`reeve tasks show ${place}\``),
+		() => output.note(`\nthe task continues: \`reeve tasks show ${place}\``),
 		waitForEnd(
 			look,
 			({ status }) => isEnded(status),
@@ -107,11 +107,11 @@ function printEnd(task: TaskDetailJson, { json }: CallCommandOptions, output: Ou
 	if (!json) {
 		const { sayColors } = output;
 		const what = plainLine(`${task.agent} ${task.action}: ${task.reason}`);
-		output.say(`${sayColors.red("error")}: ${what}`);
+		output.note(`${sayColors.red("error")}: ${what}`);
 		if (task.response !== undefined) {
-			output.say(plainLine(`response: ${JSON.stringify(task.response)}`));
+			output.note(plainLine(`response: ${JSON.stringify(task.response)}`));
 		}
-		output.say(`${sayColors.dim("hint")}: ${hintFor(task)}`);
+		output.note(`${sayColors.dim("hint")}: ${hintFor(task)}`);
 	}
 	return CLI_EXIT.failed;
 }

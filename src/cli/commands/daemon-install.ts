@@ -29,7 +29,7 @@ export interface InstallOptions {
 }
 
 const ANSWER_MS_MAX = 60_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 export async function runDaemonInstall(
 	options: InstallOptions,
@@ -132,16 +132,16 @@ function printPlan(
 		output.json({ manager: name, scope: facts.scope, file, text, commands, warnings });
 		return CLI_EXIT.done;
 	}
-	output.say(`would write ${manager.file}:`);
+	output.note(`would write ${manager.file}:`);
 	output.result(text.trimEnd());
-	output.say("and run:");
+	output.note("and run:");
 	for (const command of commands) output.result(renderCommand(command));
 	for (const warning of warnings) printWarning(warning, output);
 	return CLI_EXIT.done;
 }
 
 function printWarning(warning: string, output: Output): void {
-	output.say(`${output.sayColors.yellow("note")}: ${warning}`);
+	output.note(`${output.sayColors.yellow("note")}: ${warning}`);
 }
 
 const renderCommand = (command: Command) =>
@@ -195,7 +195,7 @@ async function waitForAnswer(client: Client, manager: ServiceManager): Promise<n
 			return (await client.call("GET /api/v1/daemon")).pid;
 		} catch (error) {
 			if (performance.now() < untilMs) {
-				await sleep(LOOK_MS);
+				await sleep(POLL_MS);
 				continue;
 			}
 			const why = error instanceof Error ? error.message : String(error);

@@ -12,7 +12,7 @@ import { connect } from "../connect.js";
 import { connectOrStart } from "../connect-or-start.js";
 import { answers, daemonEnv, ensureDaemon, isCode, waitForEnd } from "../daemon-process.js";
 import { DAEMON_FLAGS, DAEMON_PROGRAM } from "../daemon-program.js";
-import { asksToListen, type ListenOptions, rememberListen } from "../listen-settings.js";
+import { hasListenOption, type ListenOptions, rememberListen } from "../listen-settings.js";
 import type { Output } from "../output.js";
 import { renderTable } from "../table.js";
 import { warnOfProblems } from "../warn-of-problems.js";
@@ -64,7 +64,7 @@ export async function runDaemonStart(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { home, client } = connect(env);
-	if (asksToListen(options)) {
+	if (hasListenOption(options)) {
 		if (await answers(client)) {
 			const hint = "Use `reeve daemon restart --listen …` to change its address.";
 			throw new ReeveError("daemon_running", "a daemon is already running", hint);
@@ -108,7 +108,7 @@ export async function runDaemonRestart(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { home, client } = connect(env);
-	if (asksToListen(options)) await rememberListen(home, options);
+	if (hasListenOption(options)) await rememberListen(home, options);
 	const before = (await answers(client)) ? await stopDaemon(client, false) : null;
 	const { started } = await ensureDaemon({ home, env });
 	const pid = started?.pid ?? (await client.call("GET /api/v1/daemon")).pid;

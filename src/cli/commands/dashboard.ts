@@ -12,12 +12,12 @@ import { parseListen } from "../../core/listen.js";
 import type { Home } from "../../home/paths.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
-import { isToListen, rememberListen } from "../listen-settings.js";
+import { isListenConfigured, rememberListen } from "../listen-settings.js";
 import type { Output } from "../output.js";
 
 const DEFAULT_LISTEN = "127.0.0.1:4270";
 const LISTEN_MS_MAX = 10_000;
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 export interface DashboardOptions {
 	readonly json?: boolean;
@@ -35,7 +35,7 @@ export async function runDashboard(
 ): Promise<number> {
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });
-	if (started !== null) output.say(`no daemon was running; started one (pid ${started.pid})`);
+	if (started !== null) output.note(`no daemon was running; started one (pid ${started.pid})`);
 	const url = await ensureListening(home, client, output);
 	const base = await baseFor(home, url, options);
 	const body = { scope: options.scope };
@@ -54,7 +54,7 @@ export async function runDashboard(
 		options.qr !== true && options.open !== false && output.columns !== null
 			? await openInBrowser(home, login, env)
 			: false;
-	output.say(
+	output.note(
 		opened
 			? "opened in your browser; the link works once, for 5 minutes"
 			: "open this link in a browser; it works once, for 5 minutes",
@@ -66,10 +66,10 @@ export async function runDashboard(
 async function ensureListening(home: Home, client: Client, output: Output): Promise<string> {
 	const { url } = await client.call("GET /api/v1/daemon");
 	if (url !== null) return url;
-	if (!(await isToListen(home))) {
+	if (!(await isListenConfigured(home))) {
 		await rememberListen(home, { listen: DEFAULT_LISTEN });
 		await client.call("POST /api/v1/daemon/reload");
-		output.say(`the daemon now also listens on ${DEFAULT_LISTEN}, which only this host can reach`);
+		output.note(`the daemon now also listens on ${DEFAULT_LISTEN}, which only this host can reach`);
 	}
 	const untilMs = performance.now() + LISTEN_MS_MAX;
 	for (;;) {
@@ -83,7 +83,7 @@ async function ensureListening(home: Home, client: Client, output: Output): Prom
 				"Choose another port with `reeve daemon restart --listen 127.0.0.1:PORT`.",
 			);
 		}
-		await sleep(LOOK_EVERY_MS);
+		await sleep(POLL_MS);
 	}
 }
 

@@ -25,7 +25,7 @@ export async function runLetterList(
 	const { tasks } = await client.call("GET /api/v1/dead-letters", { query });
 	if (tasks.length === 0) await refuseUnknownAgent(client, query.agent);
 	if (options.json) output.json(tasks);
-	else if (tasks.length === 0) output.say("no dead letters");
+	else if (tasks.length === 0) output.note("no dead letters");
 	else for (const line of renderTaskTable(tasks, output, Date.now())) output.result(line);
 	return CLI_EXIT.done;
 }
@@ -50,7 +50,7 @@ export async function runLetters(
 		);
 	}
 	if (options.json) output.json(done);
-	else if (chosen.length !== 1) output.say(`${countOf(chosen.length, "dead letter")} ${verb}ed`);
+	else if (chosen.length !== 1) output.note(`${countOf(chosen.length, "dead letter")} ${verb}ed`);
 	return CLI_EXIT.done;
 }
 

@@ -80,7 +80,7 @@ export async function runDemo(
 		output.result(`   ${id} had pid ${pid}, and has pid ${killed.after[id]}`);
 	}
 	if (!asPromised) output.result("\nthis is not the expected result: please report it");
-	output.say('next: `reeve init`, `reeve validate`, `reeve explain --simulate "1@31s x20"`');
+	output.note('next: `reeve init`, `reeve validate`, `reeve explain --simulate "1@31s x20"`');
 	return exitCode;
 }
 

@@ -12,7 +12,7 @@ import {
 	fail,
 	ok,
 	quote,
-	statIfThere,
+	statIfExists,
 } from "../checks/check.js";
 import {
 	checkBackends,
@@ -103,7 +103,7 @@ async function askDaemon(env: NodeJS.ProcessEnv): Promise<DaemonJson | ReeveErro
 }
 
 async function checkFleetFile({ file, env }: CheckContext): Promise<Finding> {
-	if ((await statIfThere(file)) === null) {
+	if ((await statIfExists(file)) === null) {
 		return ok(`no ${file} here (\`reeve init\` writes one)`);
 	}
 	const { loadFleetFile } = await import("../read-fleet.js");

@@ -128,7 +128,7 @@ function selectLasting(
 		throw new ReeveError("usage", `${skipped.join(", ")} has only call agents`, hint);
 	}
 	for (const scope of skipped) {
-		output.say(
+		output.note(
 			`${scope}: skipped, it has only call agents, which only run while they serve a call`,
 		);
 	}

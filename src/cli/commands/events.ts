@@ -9,7 +9,7 @@ import { renderElapsed } from "../../core/units.js";
 import { parseCount } from "../arguments.js";
 import { connect } from "../connect.js";
 import type { Output } from "../output.js";
-import { notBack, reconnecting } from "../reconnecting.js";
+import { reconnecting, withContinueHint } from "../reconnecting.js";
 import { resolveAgent } from "../resolve.js";
 import { localTime } from "./ps.js";
 
@@ -55,7 +55,7 @@ export async function runEvents(
 		seen = upTo;
 	}
 	if (!options.follow) {
-		if (seen === after && !options.json) output.say("no events");
+		if (seen === after && !options.json) output.note("no events");
 		return CLI_EXIT.done;
 	}
 	const connection = reconnecting(options.reconnect, output);
@@ -70,7 +70,7 @@ export async function runEvents(
 			await show(event);
 	} catch (error) {
 		const hint = `Continue with \`reeve events -f --after ${seen}\`.`;
-		throw notBack(error, hint);
+		throw withContinueHint(error, hint);
 	}
 	return CLI_EXIT.done;
 }

@@ -21,7 +21,7 @@ export async function runInbox(
 	}
 	const { messages } = await client.call("GET /api/v1/inbox");
 	if (options.json) output.json(messages);
-	else if (messages.length === 0) output.say("no undelivered messages");
+	else if (messages.length === 0) output.note("no undelivered messages");
 	else {
 		const rows = messages.map(({ id, agent, phase, accepted_at: at, reason, text }) => {
 			// The message is shown so that the operator can send it again.

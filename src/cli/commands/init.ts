@@ -26,13 +26,13 @@ export async function runInit(
 		return CLI_EXIT.done;
 	}
 	output.result(`wrote ${options.file}`);
-	output.say(
+	output.note(
 		found.length > 0
 			? `found ${found.join(", ")}: added each as an agent of project ${project}`
 			: `found none of ${CLIS.join(", ")} on PATH: added a placeholder agent`,
 	);
 	const file = /^[\w./-]+$/.test(options.file) ? options.file : JSON.stringify(options.file);
-	output.say(`next: edit it, then run \`reeve validate ${file}\``);
+	output.note(`next: edit it, then run \`reeve validate ${file}\``);
 	return CLI_EXIT.done;
 }
 

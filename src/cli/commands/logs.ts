@@ -132,7 +132,7 @@ async function showMerged(
 	for await (const line of found) {
 		isEmpty = false;
 		if (line.afterRemoved) {
-			output.say(`older output of ${line.agent} was removed by log rotation before it was read`);
+			output.note(`older output of ${line.agent} was removed by log rotation before it was read`);
 		}
 		const { agent, at, until: latest, text } = line;
 		if (json) await output.jsonLine({ id: agent, at, until: latest, line: text });
@@ -141,10 +141,10 @@ async function showMerged(
 	const [only] = agents;
 	if (!isEmpty || follow || json) return CLI_EXIT.done;
 	const isFiltered = (since ?? until ?? grep) !== undefined;
-	if (isFiltered) output.say("no line matches");
+	if (isFiltered) output.note("no line matches");
 	else if (agents.length === 1 && only) {
 		await printWhyEmpty(client, only, output, { onlyCalls: false });
-	} else output.say("these agents have no output yet");
+	} else output.note("these agents have no output yet");
 	return CLI_EXIT.done;
 }
 
@@ -174,7 +174,7 @@ async function showAround(
 	for (const { text } of older.lines) output.result(`  ${text}`);
 	const [first, ...rest] = newer.lines;
 	if (first !== undefined && first.position !== position) {
-		output.say("this place was removed by log rotation; these are the oldest stored lines");
+		output.note("this place was removed by log rotation; these are the oldest stored lines");
 	}
 	if (first !== undefined) output.result(output.colors.bold(`> ${first.text}`));
 	for (const { text } of rest) output.result(`  ${text}`);
@@ -231,10 +231,10 @@ async function printWhyEmpty(
 ): Promise<void> {
 	const { kind } = await client.call("GET /api/v1/agents/:id", { place });
 	if (kind === "call") {
-		output.say(
+		output.note(
 			`${place} only runs when it is called, and its output is stored with each attempt: \`reeve tasks ls --agent ${place}\`, then \`reeve tasks show ID\``,
 		);
-	} else if (!onlyCalls) output.say(`${place} has no output yet`);
+	} else if (!onlyCalls) output.note(`${place} has no output yet`);
 }
 
 async function* sanitized(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -15,7 +15,7 @@ import { renderPlanTable, renderPlanTree } from "../task-table.js";
 import { printOnInterrupt, waitForEnd } from "../wait-for-end.js";
 
 /** Short, so that the display is up to date. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 export async function runPlan(
 	file: string,
@@ -42,11 +42,11 @@ export async function runPlan(
 	const look = () =>
 		client.call("GET /api/v1/plans/:id", {
 			place,
-			query: { wait: `${LOOK_MS}ms` },
-			signal: AbortSignal.timeout(LOOK_MS + 10_000),
+			query: { wait: `${POLL_MS}ms` },
+			signal: AbortSignal.timeout(POLL_MS + 10_000),
 		});
 	const ended = await printOnInterrupt(
-		() => output.say(`\nthe plan continues: \`reeve plan show ${place}\``),
+		() => output.note(`\nthe plan continues: \`reeve plan show ${place}\``),
 		waitForEnd(look, isOver, (plan) => watch.show(plan), `reeve plan show ${place}`),
 	);
 	watch.end();
@@ -78,7 +78,7 @@ export async function runPlanList(
 	};
 	const { plans } = await connect(env).client.call("GET /api/v1/plans", { query });
 	if (options.json) output.json(plans);
-	else if (plans.length === 0) output.say("no plans");
+	else if (plans.length === 0) output.note("no plans");
 	else for (const line of renderPlanTable(plans, output, Date.now())) output.result(line);
 	return CLI_EXIT.done;
 }
@@ -119,7 +119,7 @@ function printPlan(plan: PlanDetailJson, { json }: { json?: boolean }, output: O
 		return;
 	}
 	for (const line of renderPlanTree(plan, output, Date.now())) output.result(line);
-	output.say(`plan ${plan.plan_id} ${plan.status}: ${plan.reason}`);
+	output.note(`plan ${plan.plan_id} ${plan.status}: ${plan.reason}`);
 }
 
 function checkStatus(status: string): PlanStatus {
@@ -161,7 +161,7 @@ function createLines(output: Output): PlanWatch {
 			for (const { name, status, reason } of tasks) {
 				if (seen.get(name) === status) continue;
 				seen.set(name, status);
-				output.say(`${name}: ${status}${status === "queued" ? "" : `: ${reason}`}`);
+				output.note(`${name}: ${status}${status === "queued" ? "" : `: ${reason}`}`);
 			}
 		},
 		end() {},

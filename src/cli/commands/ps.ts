@@ -18,7 +18,7 @@ export async function runPs(
 ): Promise<number> {
 	const silent: SilentRemote[] = [];
 	const { client } = connect(env, (name, { message }) => {
-		if (options.json) output.say(`note: ${message}`);
+		if (options.json) output.note(`note: ${message}`);
 		silent.push({ name, reason: message });
 	});
 	const agents = await readAgents(scopes, client, silent);
@@ -28,11 +28,11 @@ export async function runPs(
 	}
 	const missing = silent.filter(({ name }) => concerns(name, scopes));
 	if (agents.length === 0 && missing.length === 0) {
-		output.say(NO_AGENTS);
+		output.note(NO_AGENTS);
 		return CLI_EXIT.done;
 	}
 	for (const line of renderAgentTable(agents, output, Date.now(), missing)) output.result(line);
-	if (output.columns !== null) output.say(output.sayColors.dim(renderTally(agents)));
+	if (output.columns !== null) output.note(output.sayColors.dim(renderTally(agents)));
 	return CLI_EXIT.done;
 }
 

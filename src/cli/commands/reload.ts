@@ -5,7 +5,12 @@ import type { ReloadedJson, ReloadedScheduleJson } from "../../http/contract/fle
 import { tally } from "../agent-table.js";
 import { countOf } from "../arguments.js";
 import { connect } from "../connect.js";
-import { checkEnvFiles, printNotPassed, printUnset, printWarnings } from "../environment-notes.js";
+import {
+	checkEnvFiles,
+	printUnlistedPassEnv,
+	printUnset,
+	printWarnings,
+} from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
 import { printStartHints, startCell, startDetail } from "../start-report.js";
@@ -20,7 +25,7 @@ export async function runReload(
 	const fleet = await readFleet(options.file, env);
 	const dryRun = options.dryRun === true;
 	printWarnings(await checkEnvFiles(fleet), output);
-	await printNotPassed(fleet, env, output);
+	await printUnlistedPassEnv(fleet, env, output);
 	const body = { fleet: fleetToJson(fleet), dry_run: dryRun };
 	const { client } = connect(env);
 	const { changes, schedules } = await client.call("POST /api/v1/fleet/reload", { body });
@@ -72,7 +77,7 @@ function printReloaded(
 	);
 	output.result(dryRun ? `dry run: ${counts}; nothing was changed` : counts);
 	if (left.length > 0) {
-		output.say(
+		output.note(
 			"hint: agents that cannot start with the new settings keep their old ones; fix them and reload",
 		);
 	}

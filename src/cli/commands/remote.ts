@@ -154,7 +154,7 @@ export async function runRemoteList(
 		return CLI_EXIT.done;
 	}
 	if (remotes.length === 0) {
-		output.say("no remotes: `reeve remote add NAME --ssh user@host` adds one");
+		output.note("no remotes: `reeve remote add NAME --ssh user@host` adds one");
 		return CLI_EXIT.done;
 	}
 	const { colors } = output;
@@ -203,7 +203,7 @@ function printConnected(remote: RemoteJson, { json }: JsonOption, output: Output
 		output.result(
 			`${name}: saved, but it does not answer: ${plainLine(reason ?? "still connecting")}`,
 		);
-		output.say(
+		output.note(
 			`hint: the daemon keeps trying. \`reeve remote connect ${name}\` tries at once, \`reeve remote rm ${name}\` removes it`,
 		);
 	}

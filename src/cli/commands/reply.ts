@@ -17,7 +17,7 @@ export async function runReply(
 	if (agent === undefined) {
 		const { questions } = await client.call("GET /api/v1/questions");
 		if (options.json) output.json(questions);
-		else if (questions.length === 0) output.say("no open questions");
+		else if (questions.length === 0) output.note("no open questions");
 		else for (const each of questions) output.result(`${each.agent}: ${plainLine(each.question)}`);
 		return CLI_EXIT.done;
 	}

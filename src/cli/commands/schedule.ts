@@ -28,7 +28,9 @@ export async function runScheduleList(
 		return CLI_EXIT.done;
 	}
 	if (schedules.length === 0) {
-		output.say("no schedules: add `schedules` to a project of the fleet file, then `reeve reload`");
+		output.note(
+			"no schedules: add `schedules` to a project of the fleet file, then `reeve reload`",
+		);
 		return CLI_EXIT.done;
 	}
 	const rows = schedules.map((schedule): Cell[] => [

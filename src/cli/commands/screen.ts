@@ -19,12 +19,12 @@ export async function runScreen(
 	if (options.json) output.json({ id: place, lines, incomplete });
 	else for (const line of lines) output.result(line);
 	if (incomplete && !options.json) {
-		output.say(
+		output.note(
 			`${place}: output was lost while the disk was full. The screen is incomplete until the program draws it again.`,
 		);
 		return CLI_EXIT.done;
 	}
-	if (lines.length === 0 && !options.json) output.say(`${place}: the screen is empty`);
+	if (lines.length === 0 && !options.json) output.note(`${place}: the screen is empty`);
 	return CLI_EXIT.done;
 }
 

@@ -52,10 +52,10 @@ export async function runSearch(
 	else for (const match of matches) printMatch(match, output);
 	if (json) return matches.length > 0 ? CLI_EXIT.done : CLI_EXIT.failed;
 	if (incomplete.length > 0) {
-		output.say(
+		output.note(
 			`there may be more matches: ${countOf(incomplete.length, "agent")} not searched completely (${incomplete.slice(0, 5).join(", ")}${incomplete.length > 5 ? ", …" : ""}). Use a longer text, fewer agents or a larger -n.`,
 		);
-	} else if (matches.length === 0) output.say("no line matches");
+	} else if (matches.length === 0) output.note("no line matches");
 	return matches.length > 0 ? CLI_EXIT.done : CLI_EXIT.failed;
 }
 

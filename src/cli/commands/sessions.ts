@@ -33,7 +33,7 @@ export async function runSessions(
 	}
 	if (runs.length === 0) {
 		const idle = "no agent is running: `reeve ps` shows why, `reeve up` starts them";
-		output.say(agents.length === 0 ? NO_AGENTS : idle);
+		output.note(agents.length === 0 ? NO_AGENTS : idle);
 		return CLI_EXIT.done;
 	}
 	const rows = runs.map((run) =>

@@ -44,9 +44,9 @@ export async function runTaskList(
 		output.json(tasks);
 		return CLI_EXIT.done;
 	}
-	if (tasks.length === 0) output.say("no tasks");
+	if (tasks.length === 0) output.note("no tasks");
 	else for (const line of renderTaskTable(tasks, output, Date.now())) output.result(line);
-	if (counts !== undefined) output.say(renderCounts(tasks.length, counts, query.status));
+	if (counts !== undefined) output.note(renderCounts(tasks.length, counts, query.status));
 	return CLI_EXIT.done;
 }
 

@@ -31,7 +31,7 @@ export async function runTokenRotate(
 	env: NodeJS.ProcessEnv,
 ): Promise<number> {
 	const { token } = await connect(env).client.call("POST /api/v1/tokens/rotate");
-	output.say("the old token is revoked");
+	output.note("the old token is revoked");
 	return printToken(token, options, output);
 }
 
@@ -62,7 +62,7 @@ export async function runTokenCreate(
 	if (options.json) output.json({ token, ...info });
 	else {
 		const until = info.expires_at === null ? "" : `, until ${localTime(info.expires_at)}`;
-		output.say(`token ${info.id} for ${info.scope}${until}; it is shown only once`);
+		output.note(`token ${info.id} for ${info.scope}${until}; it is shown only once`);
 		output.result(token);
 	}
 	return CLI_EXIT.done;
@@ -77,7 +77,7 @@ async function printIfUnknown(client: Client, scope: string, output: Output): Pr
 	if (ids.some((each) => isWithin(each, id))) return;
 	const meant = nearest(id, ids);
 	const guess = meant === null ? "" : `; did you mean ${meant}?`;
-	output.say(
+	output.note(
 		`${output.sayColors.yellow("note")}: there is no ${id.includes(":") ? "agent" : "project"} ${id} now${guess}`,
 	);
 }

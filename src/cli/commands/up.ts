@@ -9,7 +9,12 @@ import { tally } from "../agent-table.js";
 import { countOf, parseScopes } from "../arguments.js";
 import { connect } from "../connect.js";
 import { ensureDaemon } from "../daemon-process.js";
-import { checkEnvFiles, printNotPassed, printUnset, printWarnings } from "../environment-notes.js";
+import {
+	checkEnvFiles,
+	printUnlistedPassEnv,
+	printUnset,
+	printWarnings,
+} from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { readFleet } from "../read-fleet.js";
 import { resolveScopes, selectIds } from "../resolve.js";
@@ -45,11 +50,11 @@ export async function runUp(
 	const wanted = resolveScopes(asked, ids, options.file);
 	const { lasting, onCall } = selectAgents(fleet, wanted, options.file);
 	printWarnings(await checkEnvFiles(fleet), output);
-	await printNotPassed(fleet, env, output);
+	await printUnlistedPassEnv(fleet, env, output);
 	const { home, client } = connect(env);
 	const { started } = await ensureDaemon({ home, env });
 	if (started !== null) {
-		if (!options.json) output.say(`started a daemon (pid ${started.pid})`);
+		if (!options.json) output.note(`started a daemon (pid ${started.pid})`);
 		await warnOfProblems(home, client, output);
 	}
 

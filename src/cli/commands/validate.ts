@@ -2,7 +2,7 @@
 
 import { escapeText, renderProblem } from "../../config/problem.js";
 import { CLI_EXIT } from "../../core/errors.js";
-import { checkEnvFiles, printNotPassed, printWarnings } from "../environment-notes.js";
+import { checkEnvFiles, printUnlistedPassEnv, printWarnings } from "../environment-notes.js";
 import type { Output } from "../output.js";
 import { loadFleetFile } from "../read-fleet.js";
 
@@ -24,7 +24,7 @@ export async function runValidate(
 	}
 	if (loaded.ok) {
 		printWarnings(warnings, output);
-		await printNotPassed(loaded.fleet, env, output);
+		await printUnlistedPassEnv(loaded.fleet, env, output);
 		const warned = warnings.length === 0 ? "" : `, ${count(warnings.length, "warning")}`;
 		output.result(`${shown}: valid, ${count(loaded.fleet.agents.length, "agent")}${warned}`);
 		return CLI_EXIT.done;

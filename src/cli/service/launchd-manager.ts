@@ -9,7 +9,7 @@ import { type Answer, runProgram } from "./run-program.js";
 import {
 	type Command,
 	MARK,
-	readIfThere,
+	readIfExists,
 	refuseControlCharacters,
 	type ServiceFacts,
 	type ServiceManager,
@@ -21,7 +21,7 @@ const ASK_MS_MAX = 5_000;
 const RUN_MS_MAX = 60_000;
 /** Longer than the daemon may take to exit. */
 const GONE_MS_MAX = 60_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** The exit code of \`launchctl print\` for an unknown job; other failures prove nothing. */
 const NOT_LOADED = 113;
 
@@ -53,7 +53,7 @@ export function createLaunchdManager(options: LaunchdOptions): ServiceManager {
 			return `launchctl kickstart ${target()}`;
 		},
 		render: renderLaunchdPlist,
-		readHome: async () => parseLaunchdPlist((await readIfThere(file)) ?? "")?.home ?? null,
+		readHome: async () => parseLaunchdPlist((await readIfExists(file)) ?? "")?.home ?? null,
 		async inspect() {
 			domain = await findDomain(ask, scope, uid);
 			return checkJob(await ask("print", target()), file);
@@ -114,7 +114,7 @@ async function checkJob(printed: Answer, file: string): Promise<ServiceState> {
 	if (printed.code === 0 && loadedFrom !== undefined && loadedFrom !== file) {
 		return { installed: "foreign", file: loadedFrom };
 	}
-	const text = await readIfThere(file);
+	const text = await readIfExists(file);
 	if (text === null) return { installed: "no" };
 	const ours = parseLaunchdPlist(text);
 	if (ours === null) return { installed: "foreign", file };
@@ -137,7 +137,7 @@ async function waitUntilGone(print: () => Promise<Answer>, target: string): Prom
 				`${target} is still loaded after \`launchctl bootout\``,
 			);
 		}
-		await sleep(LOOK_MS);
+		await sleep(POLL_MS);
 	}
 }
 

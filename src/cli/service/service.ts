@@ -92,7 +92,7 @@ export function refuseControlCharacters(facts: ServiceFacts): void {
 }
 
 /** The text of a file, null if there is none. */
-export async function readIfThere(file: string): Promise<string | null> {
+export async function readIfExists(file: string): Promise<string | null> {
 	try {
 		return await readFile(file, "utf8");
 	} catch (error) {

@@ -8,7 +8,7 @@ import {
 	type Advice,
 	type Command,
 	MARK,
-	readIfThere,
+	readIfExists,
 	refuseControlCharacters,
 	type ServiceFacts,
 	type ServiceManager,
@@ -48,7 +48,7 @@ export function createSystemdManager(options: SystemdOptions): ServiceManager {
 		file,
 		startHint: ["systemctl", ...flags, "start", "reeve"].join(" "),
 		render: renderSystemdUnit,
-		readHome: async () => parseSystemdUnit((await readIfThere(file)) ?? "")?.home ?? null,
+		readHome: async () => parseSystemdUnit((await readIfExists(file)) ?? "")?.home ?? null,
 		async inspect() {
 			const answer = await ask(systemctl("show", `--property=${PROPERTIES.join(",")}`, UNIT));
 			if (answer.code !== 0) throw explainUnreachable(answer, scope);
@@ -120,7 +120,7 @@ async function checkUnit(
 	const loadedFrom = shown["FragmentPath"] ?? "";
 	if (shown["LoadState"] === "masked") return { installed: "foreign", file: `${file} (masked)` };
 	if (loadedFrom !== "" && loadedFrom !== file) return { installed: "foreign", file: loadedFrom };
-	const text = await readIfThere(file);
+	const text = await readIfExists(file);
 	if (text === null) return { installed: "no" };
 	const ours = parseSystemdUnit(text);
 	if (ours === null) return { installed: "foreign", file };

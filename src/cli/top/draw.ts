@@ -1,17 +1,17 @@
 /** The picture of `reeve top`: head, table, pane about the selected agent, and the keys that apply now. Pure. */
 
-import { STATUS_LOOKS } from "../../core/agent-status.js";
+import { STATUS_STYLES } from "../../core/agent-status.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { cutText, type Line, padText, type Segment, textWidth } from "./frame.js";
 import { selectedAgent, shownAgents, type TopState } from "./model.js";
-import { type Look, renderAge, renderClock, renderCountdown, renderMemory } from "./words.js";
+import { renderAge, renderClock, renderCountdown, renderMemory, type Theme } from "./words.js";
 
 export interface View {
 	readonly columns: number;
 	readonly rows: number;
 	readonly nowMs: number;
-	readonly look: Look;
+	readonly look: Theme;
 }
 
 const BOLD = "1";
@@ -47,7 +47,7 @@ function drawHead(state: TopState, view: View): Line {
 	const { columns, nowMs, look } = view;
 	const { agents, staleSinceMs } = state;
 	const [worst] = shownAgents({ ...state, filter: "" });
-	const look1 = worst === undefined ? STATUS_LOOKS.ready : STATUS_LOOKS[worst.status.state];
+	const look1 = worst === undefined ? STATUS_STYLES.ready : STATUS_STYLES[worst.status.state];
 	const count = (state: string) => agents.filter((agent) => agent.status.state === state).length;
 	const needs = agents.filter(({ status }) => status.needs_you).length;
 	const usd = agents.reduce((sum, { usage }) => sum + (usage?.usd_today ?? 0), 0);
@@ -91,7 +91,7 @@ function drawHead(state: TopState, view: View): Line {
 	];
 }
 
-const tone = (look: Look, name: "red" | "amber" | "green" | "blue", isBold = false) =>
+const tone = (look: Theme, name: "red" | "amber" | "green" | "blue", isBold = false) =>
 	[isBold ? BOLD : "", look.tone(name)].filter(Boolean).join(";");
 
 interface Widths {
@@ -160,7 +160,7 @@ function drawColumns({ id, state, why, cli, cpu }: Widths, place: string): Line 
 function drawRow(agent: AgentJson, state: TopState, widths: Widths, view: View): Line {
 	const { look, nowMs } = view;
 	const { id, status } = agent;
-	const { shape, tone: color } = STATUS_LOOKS[status.state];
+	const { shape, tone: color } = STATUS_STYLES[status.state];
 	const isSelected = id === state.selected;
 	const isQuiet = state.staleSinceMs !== null;
 	const paint = (sgr: string) => (isSelected ? REVERSE : isQuiet ? DIM : sgr);
@@ -207,7 +207,7 @@ function stateText({ status, kind }: AgentJson, nowMs: number): string {
 	}
 	if (state === "limited" && untilMs !== null) return `limited to ${renderClock(untilMs, nowMs)}`;
 	if (state === "working" && kind !== "session") return "working";
-	const word = SHORT[state] ?? STATUS_LOOKS[state].word.toLowerCase();
+	const word = SHORT[state] ?? STATUS_STYLES[state].word.toLowerCase();
 	if (status.since === null || state === "circuit_open") return word;
 	return `${word} · ${renderAge(nowMs - Date.parse(status.since))}`;
 }
@@ -237,7 +237,7 @@ function* drawPane(state: TopState, view: View, rows: number): Generator<Line> {
 	const since =
 		status.since === null ? "" : ` · since ${renderClock(Date.parse(status.since), nowMs)}`;
 	const source = status.source === null ? "" : ` · by ${status.source}`;
-	const word = ` ${STATUS_LOOKS[status.state].word.toLowerCase()}${since}${source} `;
+	const word = ` ${STATUS_STYLES[status.state].word.toLowerCase()}${since}${source} `;
 	const id = cutText(plainLine(agent.id), columns - 30, "…");
 	yield [
 		{ text: "── ", sgr: DIM },

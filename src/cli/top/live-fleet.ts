@@ -25,7 +25,7 @@ export interface FleetListener {
 const BATCH_MS = 200;
 /** More changed agents than this are read with the whole list. */
 const BATCH_MAX = 50;
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 /** As long as the user waits. */
 const RECONNECT_MS = 30 * 24 * 3_600_000;
 
@@ -103,7 +103,7 @@ function createReader(client: Client, listener: FleetListener, signal: AbortSign
 			// While the daemon is away the stream reports it; when it is back, this succeeds.
 			isAll = true;
 			timer = undefined;
-			schedule(AGAIN_MS);
+			schedule(RETRY_MS);
 		}
 	}
 

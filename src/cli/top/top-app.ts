@@ -28,7 +28,7 @@ import {
 	selectedAgent,
 	type TopState,
 } from "./model.js";
-import { createLook, type Look } from "./words.js";
+import { createTheme, type Theme } from "./words.js";
 
 /** Hidden cursor; pasted text is marked, so that it is never treated as keys. */
 const SHOW = "\u001b[?25l\u001b[?2004h";
@@ -52,7 +52,7 @@ export class TopApp {
 	readonly #streams: TerminalStreams;
 	readonly #output: Output;
 	readonly #env: NodeJS.ProcessEnv;
-	readonly #look: Look;
+	readonly #look: Theme;
 	readonly #over = new AbortController();
 	readonly #keys = createKeyReader((key) => this.#press(key));
 	#state: TopState = { ...EMPTY, host: hostname() };
@@ -74,7 +74,7 @@ export class TopApp {
 		this.#streams = streams;
 		this.#output = output;
 		this.#env = env;
-		this.#look = createLook(env);
+		this.#look = createTheme(env);
 	}
 
 	/** Until the user quits. The terminal is as before afterwards, however it ends. */
@@ -357,7 +357,7 @@ export class TopApp {
 			...this.#output,
 			...{
 				result: keep,
-				say: keep,
+				note: keep,
 				colors: NO_COLORS,
 				columns: sizeOf(this.#streams.stdout).columns,
 			},

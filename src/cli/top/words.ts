@@ -1,6 +1,6 @@
 /** Times, amounts and marks of `reeve top`, in the same format as on the web page. */
 
-import type { StatusLook, StatusTone } from "../../core/agent-status.js";
+import type { StatusStyle, StatusTone } from "../../core/agent-status.js";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -44,7 +44,7 @@ export function renderMemory(bytes: number): string {
 }
 
 /** One column wide in most fonts; the plain ones are for terminals without UTF-8, and CJK locales. */
-const MARKS: Readonly<Record<StatusLook["shape"], readonly [mark: string, plain: string]>> = {
+const MARKS: Readonly<Record<StatusStyle["shape"], readonly [mark: string, plain: string]>> = {
 	diamond: ["◆", "?"],
 	octagon_keyhole: ["✖", "X"],
 	octagon_bar: ["✖", "X"],
@@ -65,10 +65,10 @@ const MARKS: Readonly<Record<StatusLook["shape"], readonly [mark: string, plain:
 };
 
 /** How this terminal shows text. */
-export interface Look {
+export interface Theme {
 	readonly utf8: boolean;
 	readonly colors: boolean;
-	mark(shape: StatusLook["shape"]): string;
+	mark(shape: StatusStyle["shape"]): string;
 	/** Text that this terminal can show. */
 	text(text: string): string;
 	/** The parameters of an SGR sequence; empty for the default. */
@@ -87,7 +87,7 @@ const PLAIN: Readonly<Record<string, string>> = {
 	"–": "-",
 };
 
-export function createLook(env: NodeJS.ProcessEnv): Look {
+export function createTheme(env: NodeJS.ProcessEnv): Theme {
 	const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
 	const utf8 = /utf-?8/i.test(locale);
 	const marks = utf8 && !/^(zh|ja|ko)/i.test(locale);

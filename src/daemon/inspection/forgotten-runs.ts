@@ -6,8 +6,8 @@
 import { statSync } from "node:fs";
 import type { Stray } from "../../client/inspection.js";
 import type { Home } from "../../home/paths.js";
-import { lookAtDatabase } from "../../store/sqlite/inspect-database.js";
-import { seeProcesses } from "./holders.js";
+import { inspectDatabase } from "../../store/sqlite/inspect-database.js";
+import { listProcesses } from "./holders.js";
 import { findStrays } from "./strays.js";
 
 const SHOWN_MAX = 10;
@@ -18,13 +18,13 @@ const SHOWN_MAX = 10;
  */
 export async function explainForgottenRuns(home: Home): Promise<string | null> {
 	const { database } = home;
-	const seen = seeProcesses(home);
+	const seen = listProcesses(home);
 	const isMissing = !hasDatabase(database);
 	const suspects = findStrays({ ...seen, runs: [], hasDaemon: false }).filter(isUnknown);
 	if (suspects.length === 0) return null;
 	const runIds = suspects.flatMap(({ runId }) => runId ?? []);
 	// The file is validated when it is opened.
-	const look = isMissing ? null : await lookAtDatabase(database, runIds, 0);
+	const look = isMissing ? null : await inspectDatabase(database, runIds, 0);
 	if (look?.state === "unusable") return `${look.reason} ${look.hint}`;
 	const runs = look !== null && "runs" in look ? look.runs : [];
 	const unknown = findStrays({ ...seen, runs, hasDaemon: false }).filter(isUnknown);

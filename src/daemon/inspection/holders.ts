@@ -17,7 +17,7 @@ export interface Seen {
 	readonly recordedRuns: ReadonlySet<string>;
 }
 
-export function seeProcesses({ runtime }: Home): Seen {
+export function listProcesses({ runtime }: Home): Seen {
 	const table = readProcessTable();
 	const processes = table.entries
 		.filter(({ ended, pid }) => !ended && pid !== process.pid)
@@ -26,7 +26,7 @@ export function seeProcesses({ runtime }: Home): Seen {
 	const holders = processes.flatMap(({ pid }): Holder[] => {
 		const folder = holderFolder(argvOf(pid));
 		if (folder === null || !folder.startsWith(runtime + sep)) return [];
-		const place = findPlace(pid, folder);
+		const place = findHolderFolder(pid, folder);
 		return place === "elsewhere" ? [] : [{ pid, folder, folderIsThere: place === "here" }];
 	});
 	const recorded = readRecorded(runtime);
@@ -42,7 +42,7 @@ export function seeProcesses({ runtime }: Home): Seen {
  * a container, has its own directories under the same names, and one of another user cannot be
  * inspected: neither counts.
  */
-function findPlace(pid: number, folder: string): "here" | "gone" | "elsewhere" {
+function findHolderFolder(pid: number, folder: string): "here" | "gone" | "elsewhere" {
 	const here = identityOf(folder);
 	if (process.platform !== "linux") return here === null ? "gone" : "here";
 	try {

@@ -4,18 +4,18 @@ import { connect } from "node:net";
 import type { DatabaseFinding, Inspection } from "../../client/inspection.js";
 import { resolveHome } from "../../home/paths.js";
 import { describeLimits } from "../../host/cgroup.js";
-import { type DatabaseLook, lookAtDatabase } from "../../store/sqlite/inspect-database.js";
+import { type DatabaseInspection, inspectDatabase } from "../../store/sqlite/inspect-database.js";
 import { renderLimits } from "../status.js";
-import { seeProcesses } from "./holders.js";
+import { listProcesses } from "./holders.js";
 import { findStrays } from "./strays.js";
 
 const home = resolveHome(process.env);
 process.stdout.write(JSON.stringify(await inspect()));
 
 async function inspect(): Promise<Inspection> {
-	const seen = seeProcesses(home);
+	const seen = listProcesses(home);
 	const runIds = [...new Set(seen.processes.flatMap(({ runId }) => runId ?? []))];
-	const database = await lookAtDatabase(home.database, runIds);
+	const database = await inspectDatabase(home.database, runIds);
 	const strays = findStrays({
 		...seen,
 		runs: "runs" in database ? database.runs : [],
@@ -24,7 +24,7 @@ async function inspect(): Promise<Inspection> {
 	return { database: renderDatabase(database), limits: renderLimits(describeLimits()), strays };
 }
 
-function renderDatabase(look: DatabaseLook): DatabaseFinding {
+function renderDatabase(look: DatabaseInspection): DatabaseFinding {
 	return look.state === "sound" || look.state === "unread"
 		? { state: look.state, bytes: look.bytes }
 		: look;

@@ -7,7 +7,7 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { takeLock } from "../../home/instance-lock.js";
+import { acquireLock } from "../../home/instance-lock.js";
 import { newestNumber, readJsonFile } from "../../home/numbered-files.js";
 import type { Home } from "../../home/paths.js";
 import { readIdentity } from "../../host/process-identity.js";
@@ -24,7 +24,7 @@ export interface HomeClaim {
 	watch(logger: Logger, onLost: (reason: string) => void): () => void;
 }
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** A home that is moved for a moment, or on a remounted disk, comes back within this time. */
 const GONE_MS_MAX = 10_000;
 
@@ -58,7 +58,7 @@ export function createHomeClaim({ dir }: Pick<Home, "dir">): HomeClaim {
 		watch(logger, onLost) {
 			const timer = setInterval(() => {
 				const state = look();
-				if (state === "unlocked" && takeLock(dir, "lock", true).ok) {
+				if (state === "unlocked" && acquireLock(dir, "lock", true).ok) {
 					logger.info("the lock of the home was removed; lock restored", { home: dir });
 				}
 				const nowMs = performance.now();
@@ -73,7 +73,7 @@ export function createHomeClaim({ dir }: Pick<Home, "dir">): HomeClaim {
 				if (state !== "taken" && !isLost) return;
 				clearInterval(timer);
 				onLost(state === "taken" ? reasons.taken : reasons.gone);
-			}, LOOK_MS);
+			}, POLL_MS);
 			return () => clearInterval(timer);
 		},
 	};

@@ -15,7 +15,7 @@ export interface NotifyRelay {
 	readonly pid: number | undefined;
 }
 
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 const CLOSE_MS_MAX = 1_000;
 
 export interface RelayOptions {
@@ -58,7 +58,7 @@ export function createNotifyRelay({
 				if (isClosed) return;
 				child = start();
 				onRestart();
-			}, AGAIN_MS).unref();
+			}, RETRY_MS).unref();
 		});
 		return started;
 	}

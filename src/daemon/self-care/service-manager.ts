@@ -34,7 +34,7 @@ export interface ManagerView {
 	readonly status: string;
 }
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 const STATUS_LENGTH_MAX = 200;
 
 export class ServiceManager {
@@ -78,7 +78,7 @@ export class ServiceManager {
 		});
 		this.#relay = relay;
 		ready();
-		const timers = [setInterval(() => this.#look(), LOOK_MS)];
+		const timers = [setInterval(() => this.#reportChanges(), POLL_MS)];
 		const { watchdogMs } = this.#env;
 		if (watchdogMs !== null) {
 			// From the main loop, so that a blocked one sends nothing.
@@ -92,7 +92,7 @@ export class ServiceManager {
 	}
 
 	/** Reports changes since the last check. */
-	#look(): void {
+	#reportChanges(): void {
 		const { ready, status } = this.#view();
 		const line = status.replaceAll(/\s+/g, " ").slice(0, STATUS_LENGTH_MAX);
 		const isFirst = ready && !this.#isReady;

@@ -4,7 +4,7 @@
  * only if the heap has grown.
  */
 
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 /** The load of the loop that counts as quiet. */
 const QUIET_MAX = 0.1;
 const GROWN_BYTES_MIN = 4 * 1_048_576;
@@ -50,5 +50,5 @@ export function trimMemory(): void {
 		},
 		collect: () => void collect(),
 	});
-	setInterval(trim, LOOK_MS).unref();
+	setInterval(trim, POLL_MS).unref();
 }

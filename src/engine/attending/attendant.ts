@@ -37,7 +37,7 @@ import type { Inbox } from "./inbox.js";
 import { ProgressWatch } from "./progress-watch.js";
 import { type People, questionOn, reportFinish } from "./report-to-people.js";
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 /** If a resumed conversation is not recognized on the screen by then, messages are delivered anyway. */
 const LOADED_WITHIN_MS = 10_000;
 /** Keys pressed for the questions of one start, or for one later menu; more questions need a person. */
@@ -118,7 +118,7 @@ export class Attendant {
 		this.#dialog = run.isAdopted ? AFTER_ADOPTION : NO_DIALOG_KEYS;
 		this.#spread = spreadOf(run.runId);
 		this.#progress = new ProgressWatch({ ...run, profile: this.#adapter.profile });
-		this.#cancel = run.clock.schedule(0, () => void this.#lookAgain());
+		this.#cancel = run.clock.schedule(0, () => void this.#poll());
 	}
 
 	get known(): KnownActivity {
@@ -130,18 +130,18 @@ export class Attendant {
 		this.#cancel();
 	}
 
-	async #lookAgain(): Promise<void> {
+	async #poll(): Promise<void> {
 		try {
-			await this.#look();
+			await this.#observe();
 		} catch (error) {
 			// A failed check proves nothing; an ending run has nothing more to show.
 			if (!this.#stopped) this.#run.onError(error);
 		}
 		if (this.#stopped) return;
-		this.#cancel = this.#run.clock.schedule(LOOK_EVERY_MS, () => void this.#lookAgain());
+		this.#cancel = this.#run.clock.schedule(POLL_MS, () => void this.#poll());
 	}
 
-	async #look(): Promise<void> {
+	async #observe(): Promise<void> {
 		const { spec, sessions, handle, backend } = this.#run;
 		const { screen: shown } = this.#adapter.profile;
 		const mark = this.#run.people.questions.mark(spec.id);
@@ -178,7 +178,7 @@ export class Attendant {
 		// A person is typing into its input, or the next message would fail like the last turn.
 		const isHeld = this.#run.drafts.has(spec.id, signs) || this.#needsOperator(signs);
 		if (isHeld) return deliver(world, "waiting_input", reports);
-		await deliver(world, accounts.mayGo(spec) ? "ready" : "rate_limited", reports);
+		await deliver(world, accounts.mayProceed(spec) ? "ready" : "rate_limited", reports);
 	}
 
 	/**

@@ -4,7 +4,7 @@ import { decideDelivery, type Message } from "../../core/inbox.js";
 import type { AgentSign } from "../../core/sign.js";
 import type { Activity } from "../../core/states.js";
 import { type Inbox, isConfirmed } from "./inbox.js";
-import { type Keyboard, pressEnter, takesText, typeMessage } from "./type-message.js";
+import { acceptsInput, type Keyboard, pressEnter, typeMessage } from "./type-message.js";
 
 export interface DeliveryWorld extends Keyboard {
 	readonly inbox: Inbox;
@@ -33,10 +33,10 @@ export async function deliver(
 		case "dead":
 			return inbox.dead(message, step.reason);
 		case "enter":
-			if (await takesText(world)) await enterAgain(world, message);
+			if (await acceptsInput(world)) await enterAgain(world, message);
 			return;
 		case "type":
-			if (await takesText(world)) await type(world, message);
+			if (await acceptsInput(world)) await type(world, message);
 	}
 }
 

@@ -60,7 +60,7 @@ export class FinishedTurns {
 	}
 
 	/** Whether there was something new to see. */
-	async see(agentId: string, correlationId: string): Promise<boolean> {
+	async markSeen(agentId: string, correlationId: string): Promise<boolean> {
 		const turn = this.#turns.get(agentId);
 		if (turn === undefined || turn.isOver || turn.seen) return false;
 		const kept = { ...turn, seen: true };

@@ -36,7 +36,7 @@ export interface GivenAnswer {
 	readonly text?: string | undefined;
 }
 
-export interface Answered {
+export interface AnswerResult {
 	readonly label: string;
 	/** After a clean exit: the outcome of the start. */
 	readonly outcome: StartOutcome | null;
@@ -59,7 +59,7 @@ export class PeopleView {
 		return shown ?? asked.openQuestion(agent.id, run?.runId ?? null);
 	}
 
-	async answer(id: string, questionId: string, given: GivenAnswer, by: By): Promise<Answered> {
+	async answer(id: string, questionId: string, given: GivenAnswer, by: By): Promise<AnswerResult> {
 		const question = this.questionOf(this.#world.agents.require(id).snapshot());
 		if (question === null || question.id !== questionId) throw questionGone(id);
 		switch (question.kind) {
@@ -72,7 +72,7 @@ export class PeopleView {
 		}
 	}
 
-	async #reply(question: OpenQuestion, { text }: GivenAnswer, by: By): Promise<Answered> {
+	async #reply(question: OpenQuestion, { text }: GivenAnswer, by: By): Promise<AnswerResult> {
 		if (text === undefined) {
 			throw new ReeveError("validation_failed", "this question is answered with `text`");
 		}
@@ -81,7 +81,11 @@ export class PeopleView {
 		return { label: text, outcome: null };
 	}
 
-	async #decide(question: OpenQuestion, { choice, text }: GivenAnswer, by: By): Promise<Answered> {
+	async #decide(
+		question: OpenQuestion,
+		{ choice, text }: GivenAnswer,
+		by: By,
+	): Promise<AnswerResult> {
 		const answer = typeof choice === "number" ? CLEAN_EXIT_ANSWERS[choice - 1] : choice;
 		if (text !== undefined || choice === undefined) throw choiceNeeded(question);
 		if (answer === undefined) throw choiceNotFound(question, Number(choice));
@@ -92,7 +96,11 @@ export class PeopleView {
 		return { label, outcome };
 	}
 
-	async #press(question: OpenQuestion, { choice, text }: GivenAnswer, by: By): Promise<Answered> {
+	async #press(
+		question: OpenQuestion,
+		{ choice, text }: GivenAnswer,
+		by: By,
+	): Promise<AnswerResult> {
 		// Free text never grants anything.
 		if (text !== undefined || typeof choice !== "number") throw choiceNeeded(question);
 		const { agent: agentId, id } = question;

@@ -37,7 +37,7 @@ export type Pressed =
 	/** A person is typing at the terminal. */
 	| "in_use";
 
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 /** Keys typed a moment ago may still change the selection, or answer the question. */
 const QUIET_MS = 1_500;
 /** Less than the time after which `decideDialogKey` would press Enter again. */
@@ -52,7 +52,7 @@ export async function pressChoice(press: Press): Promise<Pressed> {
 	let confirmed = false;
 	let goneSinceMs: number | null = null;
 	let inUse = false;
-	for (; clock.now().steadyMs < untilMs; await pass(clock, LOOK_EVERY_MS)) {
+	for (; clock.now().steadyMs < untilMs; await pass(clock, POLL_MS)) {
 		const typed = press.typed();
 		const shown = await press.look();
 		const nowMs = clock.now().steadyMs;

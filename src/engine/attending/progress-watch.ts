@@ -54,7 +54,7 @@ interface HiddenWork {
 }
 
 /** The result of one check. */
-export interface Sight {
+export interface ProgressObservation {
 	readonly activity: Activity;
 	readonly signs: readonly AgentSign[];
 	readonly text: string | null;
@@ -90,14 +90,14 @@ export class ProgressWatch {
 		return this.#stalledSinceMs;
 	}
 
-	async look(sight: Sight): Promise<void> {
+	async look(sight: ProgressObservation): Promise<void> {
 		const { spec, runId, note } = this.#run;
 		// Missing in a spec stored by an older daemon.
 		if (spec.stall === undefined) return;
 		const { activity, signs } = sight;
 		if (activity !== "busy") this.#showsWork = false;
 		await this.#nudgeAgain(signs);
-		const progress = this.#hasMoved(sight) || (await this.#hasWorkedUnseen(activity));
+		const progress = this.#hasProgress(sight) || (await this.#hasWorkedUnseen(activity));
 		const reported = signs.findLast((sign) => sign.inTool !== undefined)?.inTool;
 		const inTool = reported ?? sight.inTool;
 		const facts = { activity, progress, inTool, nowMs: this.#nowMs() };
@@ -117,7 +117,7 @@ export class ProgressWatch {
 		return this.#run.clock.now().steadyMs;
 	}
 
-	#hasMoved({ signs, text }: Sight): boolean {
+	#hasProgress({ signs, text }: ProgressObservation): boolean {
 		// A failed or repeated request is not progress.
 		const newest = signs.findLast(({ attempt, requested }) => attempt == null && !requested);
 		const sign = `${newest?.name} ${newest?.atMs}`;

@@ -18,7 +18,7 @@ import { pressChoice } from "./press-choice.js";
 import type { Typing } from "./typing.js";
 
 /** One reading of the screen of a run. */
-export interface QuestionLook {
+export interface QuestionObservation {
 	readonly agentId: string;
 	readonly runId: string;
 	/** From `mark`, before the screen was read. */
@@ -33,7 +33,7 @@ export interface QuestionTerminal {
 	readonly backend: Backend;
 	readonly handle: RunHandle;
 	/** The question on a fresh screen, and the reports of the CLI at that moment. */
-	readonly look: () => Promise<Pick<QuestionLook, "shown" | "signs">>;
+	readonly look: () => Promise<Pick<QuestionObservation, "shown" | "signs">>;
 }
 
 /** The content of the last screen, since how many looks, and when another one was last seen (wall time). */
@@ -84,7 +84,7 @@ export class ScreenQuestions {
 	}
 
 	/** Opens and closes questions by what the screen shows. */
-	async observe(look: QuestionLook): Promise<void> {
+	async observe(look: QuestionObservation): Promise<void> {
 		const { agentId, shown } = look;
 		if (look.mark !== this.mark(agentId) || look.mark % 2 === 1) return;
 		const hash = shown === null ? null : hashOf(shown.key);
@@ -182,7 +182,7 @@ export class ScreenQuestions {
 	}
 
 	#keep(
-		{ agentId, runId, signs }: QuestionLook,
+		{ agentId, runId, signs }: QuestionObservation,
 		shown: ShownQuestion,
 		anchorBefore: string | null,
 	): StoredScreenQuestion {
@@ -248,7 +248,10 @@ function isAbout(reported: string, { key }: ShownQuestion): boolean {
 }
 
 /** Whether a reading of the screen shows the kept question: the same run, content and report. */
-function isSame({ question, hash, anchor }: StoredScreenQuestion, look: QuestionLook): boolean {
+function isSame(
+	{ question, hash, anchor }: StoredScreenQuestion,
+	look: QuestionObservation,
+): boolean {
 	if (question.runId !== look.runId || look.shown === null) return false;
 	if (hashOf(look.shown.key) !== hash) return false;
 	const now = anchorOf(look.signs, look.shown);

@@ -17,7 +17,7 @@ import type { Store } from "../../ports/store.js";
 import type { Agents } from "../agents.js";
 import { createMailbox, type Mailbox } from "../mailbox.js";
 import type { SessionWorld } from "../runs/session-world.js";
-import { storing } from "../store-guard.js";
+import { acceptWhileWritable } from "../store-guard.js";
 import { pass, withDeadline } from "../waiting.js";
 import { isAttended } from "./attendant.js";
 import type { Drafts } from "./drafts.js";
@@ -63,7 +63,7 @@ export class Terminals {
 			refuseToType(id, spec.kind);
 			if (submit && message !== "" && this.hasInbox(id)) {
 				const { store, inbox } = this.#world;
-				return (await storing(store, () => inbox.accept(id, message))).id;
+				return (await acceptWhileWritable(store, () => inbox.accept(id, message))).id;
 			}
 			await this.input(id, Buffer.from(message, "utf8"));
 			if (submit) {

@@ -22,12 +22,12 @@ export interface Keyboard {
  * busy.
  */
 const SHOWN_WITHIN_MS = 2_000;
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 /** False if it cannot be typed now. */
 export async function typeMessage(keyboard: Keyboard, text: string): Promise<boolean> {
 	const { backend, handle, clock, profile } = keyboard;
-	if (!(await takesText(keyboard))) return false;
+	if (!(await acceptsInput(keyboard))) return false;
 	const before = await screenOf(keyboard);
 	const safe = pasteText(text);
 	if (profile.paste) await backend.paste(handle, safe);
@@ -41,7 +41,7 @@ export async function typeMessage(keyboard: Keyboard, text: string): Promise<boo
 	if (!isThere || unsent === null || !appears(unsent)) return true;
 	// An unchanged screen with the message: the key was ignored.
 	const isTaken = await waitForScreen(keyboard, (screen) => screen !== unsent);
-	if (!isTaken && (await takesText(keyboard))) await pressEnter(keyboard);
+	if (!isTaken && (await acceptsInput(keyboard))) await pressEnter(keyboard);
 	return true;
 }
 
@@ -63,7 +63,7 @@ async function waitForScreen(
 		if (screen === null) return false;
 		if (holds(screen)) return true;
 		if (clock.now().steadyMs >= untilMs) return false;
-		await pass(clock, LOOK_EVERY_MS);
+		await pass(clock, POLL_MS);
 	}
 }
 
@@ -72,7 +72,7 @@ export async function pressEnter({ backend, handle }: Keyboard): Promise<void> {
 }
 
 /** Whether the input is the only thing that receives text: a paste would answer a question. */
-export async function takesText(keyboard: Keyboard): Promise<boolean> {
+export async function acceptsInput(keyboard: Keyboard): Promise<boolean> {
 	const { screen } = keyboard.profile;
 	if (screen === null) return true;
 	const text = await screenOf(keyboard);

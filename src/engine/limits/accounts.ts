@@ -23,10 +23,10 @@ import type { Outcome } from "../../core/outcome.js";
 import type { Calendar, Clock } from "../../ports/clock.js";
 import type { NewEvent, Store, StoreTransaction } from "../../ports/store.js";
 import type { Inbox } from "../attending/inbox.js";
-import { type KnownAgents, willNotStart } from "../runs/agent-state.js";
+import { isHeldDown, type KnownAgents } from "../runs/agent-state.js";
 import type { UsageBook } from "./usage-book.js";
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 
 export interface AccountsWorld {
 	readonly store: Store;
@@ -78,7 +78,7 @@ export class Accounts {
 	readonly #freedAtMs = new Map<string, number>();
 	readonly #resumedAtMs = new Map<string, number>();
 	#onRelease = () => {};
-	#cancelLook: (() => void) | null = null;
+	#cancelCheck: (() => void) | null = null;
 	#closed = false;
 
 	constructor(world: AccountsWorld) {
@@ -91,7 +91,7 @@ export class Accounts {
 			if (state === null) this.#freedAtMs.set(account, freedAtMs);
 			else this.#states.set(account, state);
 		}
-		this.#lookLater();
+		this.#scheduleCheck();
 	}
 
 	/** Calls back when an agent may continue that was held before. */
@@ -101,14 +101,14 @@ export class Accounts {
 
 	close(): void {
 		this.#closed = true;
-		this.#cancelLook?.();
+		this.#cancelCheck?.();
 	}
 
 	/**
 	 * Whether an agent may do its next action, in addition to its `underWay` ones. The first agent after
 	 * a limit is the probe, and does one thing at a time until the limit is known to have lifted.
 	 */
-	mayGo(spec: AgentSpec, underWay = 0): boolean {
+	mayProceed(spec: AgentSpec, underWay = 0): boolean {
 		const account = accountOf(spec);
 		if (account === null || !this.#states.has(account)) return true;
 		this.#advance(account);
@@ -157,7 +157,7 @@ export class Accounts {
 	): Parked | null {
 		if (spec.kind !== "session" || type !== "park") return null;
 		const resetAtMs = resetInMs === null ? null : atMs + resetInMs;
-		const write = this.#meet(spec, { by: "exit", atMs, resetAtMs });
+		const write = this.#limitHit(spec, { by: "exit", atMs, resetAtMs });
 		const hold = this.holdOf(spec);
 		const untilMs = hold === null ? this.#nowMs() : hold.untilMs;
 		return {
@@ -176,7 +176,9 @@ export class Accounts {
 			return;
 		}
 		const { resetAtMs } = turn.limit;
-		await this.#world.store.commit(this.#meet(spec, { by: "turn", atMs: turn.atMs, resetAtMs }));
+		await this.#world.store.commit(
+			this.#limitHit(spec, { by: "turn", atMs: turn.atMs, resetAtMs }),
+		);
 	}
 
 	/** Processes the outcome of a call. A failure to store it must not affect the caller. */
@@ -206,7 +208,7 @@ export class Accounts {
 			if (before === undefined) return;
 			const freedAtMs = this.#freedAtMs.get(account) ?? 0;
 			const after = decideAccountResume(before, spec.id, this.#nowMs());
-			const write = this.#believe(account, spec.id, before, after);
+			const write = this.#replaceState(account, spec.id, before, after);
 			transaction.onRollback(() => {
 				this.#states.set(account, before);
 				this.#freedAtMs.set(account, freedAtMs);
@@ -224,7 +226,7 @@ export class Accounts {
 		return this.#world.clock.now().wallMs;
 	}
 
-	#meet(spec: AccountedSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
+	#limitHit(spec: AccountedSpec, hit: LimitHit): (transaction: StoreTransaction) => void {
 		const { calendar, random } = this.#world;
 		const { minuteOfDay } = calendar;
 		const account = accountOf(spec) ?? spec.id;
@@ -235,7 +237,7 @@ export class Accounts {
 		const settings = spec.usageLimit ?? DEFAULT_USAGE_LIMIT;
 		const context = { settings, nowMs: this.#nowMs(), minuteOfDay, random: random() };
 		const after = decideLimit(before, hit, context);
-		return this.#believe(account, spec.id, before, after);
+		return this.#replaceState(account, spec.id, before, after);
 	}
 
 	/** Agents with work to do first. */
@@ -253,7 +255,7 @@ export class Accounts {
 		const agent = agents.get(id);
 		// A call agent is ready whenever it is called.
 		if (agent?.spec.kind === "call") return "ready";
-		if (willNotStart(agents, id, usage)) return "gone";
+		if (isHeldDown(agents, id, usage)) return "gone";
 		// It has no work, so the others do not wait for it.
 		if (agent?.snapshot().agent.hibernation) return "gone";
 		return agent?.snapshot().ready === true ? "ready" : "not_ready";
@@ -275,13 +277,13 @@ export class Accounts {
 	#change(account: string, agent: string | null, after: AccountState | null): void {
 		const before = this.#states.get(account) ?? null;
 		if (after === before) return;
-		const write = this.#believe(account, agent, before, after);
+		const write = this.#replaceState(account, agent, before, after);
 		this.#world.store
 			.commit(write)
 			.catch((error: unknown) => this.#world.onError(agent ?? account, error));
 	}
 
-	#believe(
+	#replaceState(
 		account: string,
 		agent: string | null,
 		before: AccountState | null,
@@ -293,7 +295,7 @@ export class Accounts {
 			this.#states.delete(account);
 			this.#freedAtMs.set(account, atMs);
 		} else this.#states.set(account, after);
-		this.#lookLater();
+		this.#scheduleCheck();
 		return (transaction) => {
 			transaction.putAccount({ account, state: after, freedAtMs: atMs });
 			for (const event of changeEvents(account, agent, before, after)) {
@@ -305,13 +307,13 @@ export class Accounts {
 	/**
 	 * While an agent waits, the wall clock is checked regularly, because hosts sleep and clocks are set.
 	 */
-	#lookLater(): void {
+	#scheduleCheck(): void {
 		if (this.#closed || this.#states.size === 0) return;
-		this.#cancelLook ??= this.#world.clock.schedule(LOOK_EVERY_MS, () => {
-			this.#cancelLook = null;
+		this.#cancelCheck ??= this.#world.clock.schedule(POLL_MS, () => {
+			this.#cancelCheck = null;
 			for (const account of [...this.#states.keys()]) this.#advance(account);
 			this.#onRelease();
-			this.#lookLater();
+			this.#scheduleCheck();
 		});
 	}
 }

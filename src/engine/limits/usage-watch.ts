@@ -10,7 +10,7 @@ import type { AgentRunner } from "../runs/agent-runner.js";
 import type { SessionWorld } from "../runs/session-world.js";
 import type { UsageBook } from "./usage-book.js";
 
-const LOOK_EVERY_MS = 5_000;
+const POLL_MS = 5_000;
 
 export interface WatchedUsage {
 	readonly usage: UsageBook;
@@ -35,7 +35,7 @@ export class UsageWatch {
 	}
 
 	start(): void {
-		this.#cancel = this.#world.clock.schedule(0, () => void this.#lookAgain());
+		this.#cancel = this.#world.clock.schedule(0, () => void this.#poll());
 	}
 
 	stop(): void {
@@ -43,20 +43,20 @@ export class UsageWatch {
 		this.#cancel();
 	}
 
-	async #lookAgain(): Promise<void> {
+	async #poll(): Promise<void> {
 		for (const runner of [...this.#world.agents.values()]) {
 			if (this.#stopped) return;
 			try {
-				await this.#look(runner);
+				await this.#readUsage(runner);
 			} catch (error) {
 				if (!this.#stopped) this.#world.onError(runner.id, error);
 			}
 		}
 		if (this.#stopped) return;
-		this.#cancel = this.#world.clock.schedule(LOOK_EVERY_MS, () => void this.#lookAgain());
+		this.#cancel = this.#world.clock.schedule(POLL_MS, () => void this.#poll());
 	}
 
-	async #look(runner: AgentRunner): Promise<void> {
+	async #readUsage(runner: AgentRunner): Promise<void> {
 		const { agent, run } = runner.snapshot();
 		const { spec, id } = agent;
 		if (spec.kind !== "session") return;
@@ -82,7 +82,7 @@ export class UsageWatch {
 		const { id } = runner;
 		const { onError } = this.#world;
 		if (!isHeld) {
-			if (this.#held.delete(id)) runner.goOn().catch((error: unknown) => onError(id, error));
+			if (this.#held.delete(id)) runner.startHeld().catch((error: unknown) => onError(id, error));
 			return;
 		}
 		this.#held.add(id);

@@ -112,7 +112,7 @@ export abstract class AgentLife<R extends Run = Run> {
 		const { clock, store } = this.world;
 		const sinceMs = clock.now().steadyMs;
 		const graceMs = timeoutMs ?? this.spec.drain.timeoutMs;
-		const runs = await this.agent.inTurn(() => this.#suppressStarts(by));
+		const runs = await this.agent.serialize(() => this.#suppressStarts(by));
 		const drained = await this.drain(runs, graceMs);
 		const report = { ...drained, durationMs: clock.now().steadyMs - sinceMs };
 		await store.commit((transaction) =>

@@ -177,7 +177,7 @@ export function settledAgent(
 }
 
 /** Reports of unenforced limits: once, not at every restart. */
-export function createLimitsNews() {
+export function createLimitsReporter() {
 	let reported = "";
 	return {
 		of(handle: RunHandle, about: { agent: string; run_id: string }): readonly NewEvent[] {

@@ -53,7 +53,7 @@ export class AgentRunner implements Operations {
 	readonly #agent: PersistedAgent;
 	/** Its runs; null for a call agent, which has none. */
 	readonly life: SessionLife | WorkerLife | null;
-	readonly #verbs = createMailbox();
+	readonly #operations = createMailbox();
 	/** The cause to start it now, if it hibernates; null if there is none. */
 	readonly #needed: () => WakeCause | null;
 	readonly #sessions: SessionWorld;
@@ -101,8 +101,8 @@ export class AgentRunner implements Operations {
 
 	/** Resolves when it has started. Other operations need not wait for that. */
 	async up(by: Asker): Promise<StartOutcome> {
-		const { start } = await this.#verbs.run(async () => {
-			await this.#want("up", by);
+		const { start } = await this.#operations.run(async () => {
+			await this.#setDesired("up", by);
 			await this.#recheck();
 			return { start: this.#requestStart(true) };
 		});
@@ -110,16 +110,16 @@ export class AgentRunner implements Operations {
 	}
 
 	down(by: Asker, timeoutMs?: number): Promise<StopReport> {
-		return this.#verbs.run(async () => {
-			await this.#want("down", by);
+		return this.#operations.run(async () => {
+			await this.#setDesired("down", by);
 			return this.stop(by, timeoutMs);
 		});
 	}
 
 	/** The first half of a restart. A daemon that dies in between leaves an agent that is wanted up. */
 	stopToRestart(by: Asker, timeoutMs?: number): Promise<StopReport> {
-		return this.#verbs.run(async () => {
-			await this.#want("up", by);
+		return this.#operations.run(async () => {
+			await this.#setDesired("up", by);
 			return this.stop(by, timeoutMs);
 		});
 	}
@@ -129,18 +129,18 @@ export class AgentRunner implements Operations {
 	 * exists: then the agent was restarted already, perhaps by an earlier daemon.
 	 */
 	stopDecided(runId: string | null, by: Asker): Promise<StopReport | null> {
-		return this.#verbs.run(async () => {
+		return this.#operations.run(async () => {
 			const snapshot = this.snapshot();
 			if (newestRun(snapshot) !== runId) return null;
 			if (snapshot.agent.desired === "down" && !hasCompleted(snapshot)) return null;
-			await this.#want("up", by);
+			await this.#setDesired("up", by);
 			return this.stop(by);
 		});
 	}
 
 	/** The second half. A `down` in between takes precedence. */
 	async startAgain(withContinue: boolean): Promise<StartOutcome> {
-		const { start } = await this.#verbs.run(async () => {
+		const { start } = await this.#operations.run(async () => {
 			await this.#recheck();
 			return { start: this.#requestStart(withContinue) };
 		});
@@ -153,11 +153,11 @@ export class AgentRunner implements Operations {
 	 * that it is outdated.
 	 */
 	async startChanged(by: Asker): Promise<StartOutcome> {
-		const { start } = await this.#verbs.run(async () => {
+		const { start } = await this.#operations.run(async () => {
 			const { agent, run } = this.snapshot();
 			if (agent.desired === "down") return { start: Promise.resolve<StartOutcome>("stopped") };
 			if (run !== null) await this.stop(by);
-			await this.#want("up", by);
+			await this.#setDesired("up", by);
 			return { start: this.#requestStart(true) };
 		});
 		return start;
@@ -165,7 +165,7 @@ export class AgentRunner implements Operations {
 
 	/** `endsHold`: it was held for a reason other than its own exits, which is over now. */
 	resume(endsHold: boolean): Promise<Resumed> {
-		return this.#verbs.run(async () => {
+		return this.#operations.run(async () => {
 			let from: PolicyState = "healthy";
 			await this.session?.endHibernation("operator");
 			await this.#record(
@@ -189,7 +189,7 @@ export class AgentRunner implements Operations {
 
 	/** Decides what follows a clean exit; null if the agent is not waiting for an answer. */
 	answer(answer: Answer): Promise<{ readonly start: Promise<StartOutcome> } | null> {
-		return this.#verbs.run(async () => {
+		return this.#operations.run(async () => {
 			if (!this.snapshot().agent.waiting) return null;
 			const event: NewEvent = { type: "agent.answered", agent: this.id, data: { answer } };
 			const changes =
@@ -229,23 +229,23 @@ export class AgentRunner implements Operations {
 	async stop(by: Asker, timeoutMs?: number): Promise<StopReport> {
 		if (this.life !== null) return this.life.stop(by, timeoutMs);
 		const report = { ...NOTHING_STOPPED, durationMs: 0 };
-		await this.#agent.inTurn(() => this.#agent.save({}, [drainedEvent(this.id, report)]));
+		await this.#agent.serialize(() => this.#agent.save({}, [drainedEvent(this.id, report)]));
 		return report;
 	}
 
 	/** Stops it for now; the holder decides when it may start again. */
 	hold(): Promise<StopReport> {
-		return this.#verbs.run(() => this.stop("reeve"));
+		return this.#operations.run(() => this.stop("reeve"));
 	}
 
 	/** Starts a held agent, if it is still wanted up. */
-	async goOn(): Promise<StartOutcome> {
-		const { start } = await this.#verbs.run(async () => ({ start: this.#requestStart(true) }));
+	async startHeld(): Promise<StartOutcome> {
+		const { start } = await this.#operations.run(async () => ({ start: this.#requestStart(true) }));
 		return start;
 	}
 
 	async finishHibernation(runId: string): Promise<void> {
-		await this.#verbs.run(async () => {
+		await this.#operations.run(async () => {
 			const { agent, run } = this.snapshot();
 			// Something may have needed it since the decision.
 			if (agent.hibernation?.runId !== runId || run?.runId !== runId) return;
@@ -262,7 +262,7 @@ export class AgentRunner implements Operations {
 
 	/** Starts a hibernated agent; null if it does not hibernate. */
 	async wake(by: WakeCause): Promise<StartOutcome | null> {
-		const { start } = await this.#verbs.run(async () => {
+		const { start } = await this.#operations.run(async () => {
 			if (!this.snapshot().agent.hibernation) return { start: Promise.resolve(null) };
 			await this.session?.endHibernation(by);
 			return { start: this.#requestStart(true) };
@@ -312,14 +312,14 @@ export class AgentRunner implements Operations {
 		change: (agent: Agent) => readonly [changes: Partial<Agent>, events: readonly NewEvent[]],
 		also?: (transaction: StoreTransaction) => void,
 	): Promise<void> {
-		return this.#agent.inTurn(async () => {
+		return this.#agent.serialize(async () => {
 			const [changes, events] = change(this.#agent.now);
 			await this.#agent.save(changes, events, also);
 			this.life?.recorded(changes);
 		});
 	}
 
-	async #want(desired: "up" | "down", by: Asker): Promise<void> {
+	async #setDesired(desired: "up" | "down", by: Asker): Promise<void> {
 		await this.session?.endHibernation(by === "operator" ? "operator" : "settings");
 		const event: NewEvent = { type: "agent.desired", agent: this.id, data: { desired, by } };
 		return this.#record((agent) => [

@@ -46,7 +46,7 @@ export interface KnownAgent {
 export type KnownAgents = ReadonlyMap<string, KnownAgent>;
 
 /** Whether an agent stays down without an action of the operator, or until the next day. */
-export function willNotStart(
+export function isHeldDown(
 	agents: KnownAgents,
 	id: string,
 	usage: { held(spec: AgentSpec): string | null },
@@ -80,12 +80,12 @@ export function newestRun({
 /**
  * Why an agent that others wait for will not start or finish by itself, as text; null if it may.
  */
-export function whyBlocked(
+export function blockReason(
 	agents: KnownAgents,
 	id: string,
 	usage: { held(spec: AgentSpec): string | null },
 ): string | null {
-	if (!willNotStart(agents, id, usage)) return null;
+	if (!isHeldDown(agents, id, usage)) return null;
 	const snapshot = agents.get(id)?.snapshot();
 	if (snapshot === undefined) return `${id} does not exist`;
 	const { desired, crash, reason, waiting } = snapshot.agent;

@@ -7,7 +7,7 @@ import type { StartOutcome } from "./life-world.js";
 
 /** How long a request waits for a start before it reports that the agent is still waiting. */
 const WAIT_MS_MAX = 60_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 interface Awaited {
 	readonly sinceMs: number;
@@ -37,30 +37,30 @@ export class AwaitedStarts {
 			const sinceMs = this.#clock.now().steadyMs;
 			const awaited = { sinceMs, waitMsMax, waitsLong, resolve, reject };
 			this.#awaited.add(awaited);
-			this.#cancel ??= this.#clock.schedule(LOOK_MS, () => this.#look());
-			start.then(resolve, reject).finally(() => this.#leave(awaited));
+			this.#cancel ??= this.#clock.schedule(POLL_MS, () => this.#check());
+			start.then(resolve, reject).finally(() => this.#remove(awaited));
 		});
 	}
 
-	#look(): void {
+	#check(): void {
 		const { steadyMs } = this.#clock.now();
-		this.#cancel = this.#clock.schedule(LOOK_MS, () => this.#look());
+		this.#cancel = this.#clock.schedule(POLL_MS, () => this.#check());
 		for (const awaited of [...this.#awaited]) {
 			try {
 				const waitedMs = steadyMs - awaited.sinceMs;
 				// The same request may still be about to start what the agent depends on.
 				const isOver = waitedMs >= awaited.waitMsMax;
-				if (waitedMs < LOOK_MS || (!isOver && !awaited.waitsLong())) continue;
+				if (waitedMs < POLL_MS || (!isOver && !awaited.waitsLong())) continue;
 				awaited.resolve("waiting");
 			} catch (error) {
 				// The agent was removed.
 				awaited.reject(error);
 			}
-			this.#leave(awaited);
+			this.#remove(awaited);
 		}
 	}
 
-	#leave(awaited: Awaited): void {
+	#remove(awaited: Awaited): void {
 		this.#awaited.delete(awaited);
 		if (this.#awaited.size > 0) return;
 		this.#cancel?.();

@@ -62,7 +62,7 @@ export async function drainRun(
 	const end = await endTree(run, clock, ending);
 	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
 	await withDeadline(clock, run.ended.promise, EXIT_REPORT_MS);
-	return drainedAs(end);
+	return drainResult(end);
 }
 
 /** Asks the agent's own process to exit. Returns when it is gone, or the time is up; kills nothing. */
@@ -77,7 +77,7 @@ export async function askToExit(
 	if (run.handle !== null) await climb(run, run.handle, ending, clock, ways);
 }
 
-export function drainedAs(end: TreeEnd): Drained {
+export function drainResult(end: TreeEnd): Drained {
 	if (!end.gone) return { outcome: "not_proven", reason: end.reason, killed: [] };
 	const { killed } = end;
 	return { outcome: killed.length === 0 ? "graceful" : "timed_out_killed", reason: null, killed };

@@ -11,10 +11,10 @@ import type { Clock } from "../../ports/clock.js";
 import { pass } from "../waiting.js";
 import type { SessionRun } from "./run.js";
 
-const LOOK_MS_MIN = 20;
-const LOOK_MS_MAX = 250;
+const CHECK_MS_MIN = 20;
+const CHECK_MS_MAX = 250;
 /** A process that forks during a listing can be missed by it. */
-const EMPTY_LOOKS = 2;
+const EMPTY_CHECKS = 2;
 
 export type TreeEnd =
 	| {
@@ -46,7 +46,7 @@ function referenceTo({ runId, handle, exitSeen }: SessionRun): RunReference {
 /** Whether no process of the run is alive. Also false if that is unknown. */
 export async function isTreeGone(run: SessionRun): Promise<boolean> {
 	if (run.treeGone) return true;
-	for (let look = 0; look < EMPTY_LOOKS; look++) {
+	for (let look = 0; look < EMPTY_CHECKS; look++) {
 		const found = await run.backend.processes(referenceTo(run)).catch(() => null);
 		if (!found?.ok || found.processes.length > 0) return false;
 	}
@@ -57,18 +57,18 @@ export async function endTree(run: SessionRun, clock: Clock, ending: TreeEnding)
 	const { backend } = run;
 	const reference = referenceTo(run);
 	const seen = new Map<string, RunProcess>();
-	let emptyLooks = 0;
-	let waitMs = LOOK_MS_MIN;
+	let emptyChecks = 0;
+	let waitMs = CHECK_MS_MIN;
 	let hasAskedLate = false;
 	for (;;) {
 		const found = await backend.processes(reference);
 		const isOver = clock.now().steadyMs >= ending.untilMs;
 		const processes = found.ok ? found.processes : [];
 		for (const each of processes) seen.set(processKey(each), each);
-		emptyLooks = found.ok && processes.length === 0 ? emptyLooks + 1 : 0;
-		if (emptyLooks >= EMPTY_LOOKS) return { gone: true, found: [...seen.values()], killed: [] };
+		emptyChecks = found.ok && processes.length === 0 ? emptyChecks + 1 : 0;
+		if (emptyChecks >= EMPTY_CHECKS) return { gone: true, found: [...seen.values()], killed: [] };
 		if (ending.isCalledOff) return { gone: false, reason: "the daemon stopped in the meantime" };
-		if (emptyLooks > 0) continue;
+		if (emptyChecks > 0) continue;
 		const fresh = processes.filter((each) => !ending.asked.has(processKey(each)));
 		// Without any time left, each process still gets SIGTERM, and is checked once again.
 		if (isOver && (fresh.length === 0 || hasAskedLate)) break;
@@ -79,7 +79,7 @@ export async function endTree(run: SessionRun, clock: Clock, ending: TreeEnding)
 		}
 		if (isOver) continue;
 		await pass(clock, Math.min(waitMs, Math.max(0, ending.untilMs - clock.now().steadyMs)));
-		waitMs = Math.min(waitMs * 2, LOOK_MS_MAX);
+		waitMs = Math.min(waitMs * 2, CHECK_MS_MAX);
 	}
 	await ending.onKill();
 	const killed = await backend.kill(reference);

@@ -18,7 +18,7 @@ import type { NewEvent } from "../../ports/store.js";
 import { scheduleLong } from "../waiting.js";
 
 /** While the agent is not ready yet. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 const ERROR_LENGTH_MAX = 300;
 
 /** One check: why it failed, as text; null if it succeeded. It ends within the timeout. */
@@ -68,7 +68,7 @@ export function watchHealth(spec: SessionSpec | WorkerSpec, world: HealthWatchWo
 
 	function whenReady(settings: HealthSpec): void {
 		if (look().isReady) later(settings, random() * settings.everyMs);
-		else cancel = clock.schedule(LOOK_EVERY_MS, () => whenReady(settings));
+		else cancel = clock.schedule(POLL_MS, () => whenReady(settings));
 	}
 
 	function later(settings: HealthSpec, afterMs: number): void {

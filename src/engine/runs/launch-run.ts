@@ -6,7 +6,7 @@ import type { RunHandle, StartFailure, StartRequest } from "../../ports/backend.
 import type { LifeWorld } from "./life-world.js";
 import type { PersistedAgent } from "./persisted-agent.js";
 import { type SessionRun, toStoredRun } from "./run.js";
-import { takeConversation } from "./run-conversation.js";
+import { acquireConversation } from "./run-conversation.js";
 
 export type Launched =
 	| { readonly outcome: "started"; readonly handle: RunHandle }
@@ -42,7 +42,7 @@ async function prepareRun(
 	const { withContinue, runId } = run;
 	const prepared = await world.sessions.prepare(spec, { withContinue, conversation });
 	if (!prepared.ok) return failed(true, prepared.detail);
-	const taken = await takeConversation(
+	const taken = await acquireConversation(
 		world.sessions,
 		agent.now,
 		runId,

@@ -13,7 +13,7 @@ import { type SessionRun, toStoredRun } from "./run.js";
 
 const TRY_AGAIN_MS = 10_000;
 
-export interface LeftTreeNews {
+export interface LeftTreeListener {
 	/** The tree is gone and that is recorded. `wasStuck`: it could not be proven before. */
 	readonly onGone: (wasStuck: boolean) => void;
 	/** The tree cannot be proven gone for now. */
@@ -24,13 +24,13 @@ export class LeftTree {
 	readonly #run: SessionRun;
 	readonly #world: LifeWorld;
 	readonly #agent: PersistedAgent;
-	readonly #news: LeftTreeNews;
+	readonly #news: LeftTreeListener;
 	#ending: TreeEnding | null = null;
 	#attempt: Promise<TreeEnd> | null = null;
 	#cancelRetry = () => {};
 	#stuck: string | null = null;
 
-	constructor(run: SessionRun, world: LifeWorld, agent: PersistedAgent, news: LeftTreeNews) {
+	constructor(run: SessionRun, world: LifeWorld, agent: PersistedAgent, news: LeftTreeListener) {
 		this.#run = run;
 		this.#world = world;
 		this.#agent = agent;
@@ -73,7 +73,7 @@ export class LeftTree {
 		this.#ending = null;
 		if (ending.isCalledOff) return end;
 		const durationMs = clock.now().steadyMs - sinceMs;
-		await this.#agent.inTurn(() =>
+		await this.#agent.serialize(() =>
 			end.gone ? this.#recordGone(end, durationMs) : this.#recordStuck(end.reason),
 		);
 		if (!end.gone) {

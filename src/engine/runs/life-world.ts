@@ -64,7 +64,7 @@ export interface ExitReceiver {
 }
 
 /** A run that has begun, perhaps under an earlier daemon. */
-export interface BegunRun {
+export interface RunStart {
 	/** Where its output begins in the log of its agent. */
 	readonly outputFrom: number;
 	/** How long it has been running. */
@@ -92,7 +92,7 @@ export interface LifeWorld {
 	/** The lives of the current runs, by run id: exits arrive with nothing else. */
 	readonly ownersOfRuns: Map<string, ExitReceiver>;
 	/** Calls back when a run that has begun is ready. The answer stops watching. */
-	readonly watchReady: (spec: AgentSpec, run: BegunRun, onReady: () => void) => () => void;
+	readonly watchReady: (spec: AgentSpec, run: RunStart, onReady: () => void) => () => void;
 	readonly checkHealth: HealthProbe;
 	/** A failure without a waiting caller. */
 	readonly onError: (agentId: string, error: unknown) => void;

@@ -33,7 +33,7 @@ export class PersistedAgent {
 	}
 
 	/** Runs a change of the agent after all earlier ones. */
-	inTurn<T>(task: () => Promise<T>): Promise<T> {
+	serialize<T>(task: () => Promise<T>): Promise<T> {
 		return this.#mailbox.run(task);
 	}
 

@@ -8,7 +8,7 @@ import { compilePattern, type Pattern } from "../../core/pattern.js";
 import type { Clock } from "../../ports/clock.js";
 
 /** The check interval. */
-const LOOK_EVERY_MS = 250;
+const POLL_MS = 250;
 const COMMAND_EVERY_MS = 1_000;
 const HTTP_EVERY_MS = 1_000;
 
@@ -36,9 +36,9 @@ export function watchReadiness(
 	const { log, port, http, command } = ready;
 	if (log !== null) {
 		const pattern = compilePattern(log);
-		return look(clock, LOOK_EVERY_MS, () => probes.logMatches(pattern), onReady);
+		return look(clock, POLL_MS, () => probes.logMatches(pattern), onReady);
 	}
-	if (port !== null) return look(clock, LOOK_EVERY_MS, () => probes.portListens(port), onReady);
+	if (port !== null) return look(clock, POLL_MS, () => probes.portListens(port), onReady);
 	if (http !== undefined)
 		return look(clock, HTTP_EVERY_MS, () => probes.httpAnswers(http), onReady);
 	return look(clock, COMMAND_EVERY_MS, () => probes.commandSucceeds(command ?? []), onReady);

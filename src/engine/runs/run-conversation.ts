@@ -14,17 +14,17 @@ import type { PersistedAgent } from "./persisted-agent.js";
 import { type SessionRun, toStoredRun } from "./run.js";
 import type { SessionWorld } from "./session-world.js";
 
-export type TakenConversation =
+export type AcquiredConversation =
 	| { readonly ok: true; readonly conversation: RunConversation | null }
 	/** Another holder has it, temporarily. */
 	| { readonly ok: false; readonly detail: string };
 
-export async function takeConversation(
+export async function acquireConversation(
 	{ leases, adapterOf }: SessionWorld,
 	{ id: agentId, spec }: Agent,
 	runId: string,
 	start: ConversationStart | null,
-): Promise<TakenConversation> {
+): Promise<AcquiredConversation> {
 	if (start === null) return { ok: true, conversation: null };
 	if (start.id === null) return { ok: true, conversation: { ...start, lease: null } };
 	const taken = await leases.take(`${adapterOf(spec).name}/${start.id}`, { agentId, runId });
@@ -69,7 +69,7 @@ export async function recordConversation(
 	// Some CLIs report background conversations, which cannot be resumed.
 	if ((await sessions.isRecorded(agent.now.spec, id)) === false) return;
 	const start = { mode: conversation.mode, id };
-	const taken = await takeConversation(sessions, agent.now, runId, start);
+	const taken = await acquireConversation(sessions, agent.now, runId, start);
 	if (!taken.ok || taken.conversation === null) return;
 	await bindConversation(sessions, taken.conversation.lease, handle.process);
 	run.conversation = taken.conversation;

@@ -19,7 +19,7 @@ import type { Run, SessionRun } from "./run.js";
 import { NO_START_WATCH, watchStart } from "./start-watch.js";
 
 /** The callbacks for observed changes. */
-export interface RunNews {
+export interface RunListener {
 	readonly onReady: (afterMs: number) => void;
 	readonly onStable: () => void;
 	/** The others are reported for sessions only. */
@@ -53,7 +53,7 @@ export function watchRun(
 	spec: SessionSpec | WorkerSpec,
 	run: Run,
 	adopted: boolean,
-	news: RunNews,
+	news: RunListener,
 ): RunWatch {
 	const { clock, watchReady } = world;
 	const upMs = uptimeOf(run, clock);
@@ -161,7 +161,7 @@ function attend(
 	spec: SessionSpec | WorkerSpec,
 	run: Run,
 	isAdopted: boolean,
-	{ onConversation = () => {}, onRestart = () => {} }: RunNews,
+	{ onConversation = () => {}, onRestart = () => {} }: RunListener,
 	onReady: () => void,
 	hibernation: HibernationWatch,
 ): Attendant | null {

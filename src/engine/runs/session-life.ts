@@ -13,14 +13,14 @@ import type { Backend, RunExit, RunHandle, StartFailure } from "../../ports/back
 import type { NewEvent, StoredRun } from "../../ports/store.js";
 import { scheduleLong } from "../waiting.js";
 import { AgentLife, type ExitConsequences, type Successor } from "./agent-life.js";
-import { createLimitsNews, type PlannedStart, reportOf, restOf } from "./agent-record.js";
+import { createLimitsReporter, type PlannedStart, reportOf, restOf } from "./agent-record.js";
 import { type AgentSnapshot, snapshotOfRun } from "./agent-state.js";
 import { classifyRun } from "./classify-run.js";
 import {
 	askToExit,
 	type Drained,
 	type DrainSteps,
-	drainedAs,
+	drainResult,
 	drainRun,
 	drainStepsOf,
 } from "./drain.js";
@@ -69,8 +69,8 @@ export interface Operations {
 export class SessionLife extends AgentLife<SessionRun> {
 	readonly #operations: Operations;
 	#run: SessionRun | null = null;
-	readonly #limitsNews = createLimitsNews();
-	#cancelLook = () => {};
+	readonly #limitsNews = createLimitsReporter();
+	#cancelRecovery = () => {};
 	#watch: RunWatch | null = null;
 	/** The run that is being stopped, with all its processes. */
 	#draining: SessionRun | null = null;
@@ -98,7 +98,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	}
 
 	start(): Promise<void> {
-		return this.agent.inTurn(async () => {
+		return this.agent.serialize(async () => {
 			if (this.#left !== null) return;
 			const wanted = this.next.take();
 			if (wanted === null) return;
@@ -119,7 +119,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	exited(exit: RunExit): Promise<void> {
 		// Shown immediately: recording it may have to wait for the store.
 		if (this.#run?.runId === exit.runId) this.#run.gone = exit;
-		return this.agent.inTurn(async () => {
+		return this.agent.serialize(async () => {
 			const run = this.#run;
 			if (run?.runId !== exit.runId) return;
 			run.exitSeen = true;
@@ -129,7 +129,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	}
 
 	recover([stored]: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
-		return this.agent.inTurn(async () => {
+		return this.agent.serialize(async () => {
 			if (stored === undefined) this.#resumeStart(planned);
 			else if (stored.exitRecorded) {
 				this.#endLeft(recoveredRun(stored, this.world.backends.get(stored.backend)));
@@ -146,7 +146,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 
 	release(): void {
 		this.next.release();
-		this.#cancelLook();
+		this.#cancelRecovery();
 		this.#watch?.stop();
 		this.#left?.release();
 	}
@@ -235,7 +235,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 			this.#finishStop("operator");
 		} else if (run.failing !== null) this.#endFailing(run);
 		const ifCurrent = (task: () => Promise<void>) =>
-			void this.agent.inTurn(async () => this.#run === run && task());
+			void this.agent.serialize(async () => this.#run === run && task());
 		this.#watch = watchRun(this.world, this.spec, run, event.type === "agent.adopted", {
 			onReady: (afterMs) => ifCurrent(() => this.recordReady(run, afterMs)),
 			onStable: () => ifCurrent(() => this.recordStable()),
@@ -244,7 +244,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 			onStartTimeout: (afterMs, screen) => ifCurrent(() => this.#failStart(run, afterMs, screen)),
 			onRestart: () => this.#finishStop("reeve"),
 			onHibernate: (idleMs, memoryBytes) =>
-				this.agent.inTurn(() => this.#hibernate(run, idleMs, memoryBytes)),
+				this.agent.serialize(() => this.#hibernate(run, idleMs, memoryBytes)),
 		});
 		if (!this.#watch.readyAtOnce) return;
 		this.ready = true;
@@ -287,7 +287,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	 * completes within the time of a drain; otherwise the agent keeps running, since it may have work by now.
 	 */
 	#settleHibernation(run: SessionRun): void {
-		this.#cancelLook = scheduleLong(this.world.clock, this.spec.drain.timeoutMs, () => {
+		this.#cancelRecovery = scheduleLong(this.world.clock, this.spec.drain.timeoutMs, () => {
 			if (this.#run !== run || run.gone !== null || !this.#isHibernating(run)) return;
 			this.endHibernation("not_stopped").catch((error: unknown) =>
 				this.world.onError(this.id, error),
@@ -297,7 +297,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 
 	/** It hibernates no longer. A run that was not asked to exit yet goes on; a stopped one needs a start. */
 	endHibernation(by: WakeCause): Promise<void> {
-		return this.agent.inTurn(async () => {
+		return this.agent.serialize(async () => {
 			const { hibernation } = this.agent.now;
 			if (!hibernation) return;
 			const run = this.#run;
@@ -337,7 +337,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	#endFailing(run: SessionRun): void {
 		const { timeoutMs } = this.spec.drain;
 		askToExit(run, timeoutMs, this.world.clock, this.#drainSteps(run.runId))
-			.then(() => this.agent.inTurn(() => killFailing(this.agent, run)))
+			.then(() => this.agent.serialize(() => killFailing(this.agent, run)))
 			.catch((error: unknown) => this.world.onError(this.id, error));
 	}
 
@@ -414,7 +414,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 	}
 
 	protected override startsSuppressed(): void {
-		this.#cancelLook();
+		this.#cancelRecovery();
 	}
 
 	protected drain(
@@ -431,10 +431,11 @@ export class SessionLife extends AgentLife<SessionRun> {
 		const drained = await drainRun(run, graceMs, this.world.clock, steps).finally(() => {
 			this.#draining = null;
 		});
-		await this.agent.inTurn(async () => {
+		await this.agent.serialize(async () => {
 			const isProven = drained.outcome !== "not_proven";
 			// The process is gone; an exit that was not reported by now never will be.
-			if (this.#run === run && !isProven) return run.isUnknown ? this.#lookAgain(run) : undefined;
+			if (this.#run === run && !isProven)
+				return run.isUnknown ? this.#recoverLater(run) : undefined;
 			if (this.#run === run) return this.#endUnseen(run);
 			if (!run.exitRecorded) return;
 			return isProven ? recordTreeGone(this.agent, run, []) : this.#endLeft(run);
@@ -444,7 +445,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 
 	/** The agent itself does not run, but processes that it left behind may. */
 	async #drainLeft(graceMs: number): Promise<Omit<StopReport, "durationMs">> {
-		if (this.#left !== null) return drainedAs(await this.#left.end(graceMs));
+		if (this.#left !== null) return drainResult(await this.#left.end(graceMs));
 		return NOTHING_STOPPED;
 	}
 
@@ -469,7 +470,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 			case "unknown":
 				// Unknown is not stopped: nothing is started until the state is known.
 				this.agent.show(found.reason);
-				return this.#lookAgain(run);
+				return this.#recoverLater(run);
 			case "running": {
 				const data = { pid: found.handle.process.pid };
 				return this.#began(run, found.handle, { type: "agent.adopted", data });
@@ -484,10 +485,10 @@ export class SessionLife extends AgentLife<SessionRun> {
 	}
 
 	/** Also after a stop without proof, which had cancelled the lookup. */
-	#lookAgain(run: SessionRun): void {
+	#recoverLater(run: SessionRun): void {
 		const stored = toStoredRun(this.id, run, run.handle === null ? "intended" : "running");
-		this.#cancelLook = scheduleLong(this.world.clock, RECOVER_AGAIN_MS, () => {
-			void this.agent.inTurn(() => this.#recover(stored));
+		this.#cancelRecovery = scheduleLong(this.world.clock, RECOVER_AGAIN_MS, () => {
+			void this.agent.serialize(() => this.#recover(stored));
 		});
 	}
 

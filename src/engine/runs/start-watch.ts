@@ -6,7 +6,7 @@ import { lastLines, startSinceMs, startTimeoutMs } from "../../core/start-timeou
 import type { LifeWorld } from "./life-world.js";
 import type { Run } from "./run.js";
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 
 export interface StartWatch {
 	/** Whether the start is still pending. */
@@ -30,15 +30,15 @@ export function watchStart(
 	if (timeoutMs === null || handle === null || backend === null) return NO_START_WATCH;
 	let sinceMs = clock.now().steadyMs;
 	let stopped = false;
-	let cancel = clock.schedule(LOOK_EVERY_MS, look);
+	let cancel = clock.schedule(POLL_MS, check);
 
-	function look(): void {
+	function check(): void {
 		if (stopped || run.ready) return;
 		const nowMs = clock.now().steadyMs;
 		const isHeld = accounts.holdOf(spec) !== null;
 		sinceMs = startSinceMs(sinceMs, { activity: known()?.activity ?? null, isHeld, nowMs });
-		if (nowMs - sinceMs >= (timeoutMs ?? 0)) void giveUp();
-		else cancel = clock.schedule(LOOK_EVERY_MS, look);
+		if (nowMs - sinceMs >= (timeoutMs ?? 0)) void timeOut();
+		else cancel = clock.schedule(POLL_MS, check);
 	}
 
 	const readShown = async () =>
@@ -46,7 +46,7 @@ export function watchStart(
 			? (await backend.screen(handle)).text
 			: sessions.lastOutput(spec, handle.outputFrom ?? 0);
 
-	async function giveUp(): Promise<void> {
+	async function timeOut(): Promise<void> {
 		const text = await readShown().catch((error: unknown) => {
 			onError(spec.id, error);
 			return "";

@@ -81,11 +81,11 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 	}
 
 	start(): Promise<void> {
-		return this.agent.inTurn(() => this.#startOne());
+		return this.agent.serialize(() => this.#startOne());
 	}
 
 	recover(runs: readonly StoredRun[], planned: PlannedStart | null): Promise<void> {
-		return this.agent.inTurn(async () => {
+		return this.agent.serialize(async () => {
 			if (runs.length > 0) await this.#executor.endLeft(runs.map(({ runId }) => runId));
 			for (const run of runs) await this.#endLeft(run);
 			if (this.#refused() !== null) return;
@@ -231,11 +231,11 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		worker.ended
 			.then((end) => {
 				run.gone = end;
-				return this.agent.inTurn(async () => this.#gone || (await this.#ended(run, end)));
+				return this.agent.serialize(async () => this.#gone || (await this.#ended(run, end)));
 			})
 			.catch((error: unknown) => this.world.onError(this.id, error));
 		const ifOpen = (task: () => Promise<void>) =>
-			void this.agent.inTurn(async () => this.#pool.runs.has(runId) && task());
+			void this.agent.serialize(async () => this.#pool.runs.has(runId) && task());
 		const watch = watchRun(this.world, this.spec, run, false, {
 			onReady: (afterMs) => ifOpen(() => this.recordReady(run, afterMs)),
 			onStable: () => ifOpen(() => this.recordStable()),
@@ -257,7 +257,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 				...{ activity: null, isDelivering: false },
 			}),
 			note: (event) => store.commit((transaction) => transaction.appendEvent(event, this.nowMs())),
-			onRestart: (detail) => void this.agent.inTurn(async () => this.#replaceUnhealthy(detail)),
+			onRestart: (detail) => void this.agent.serialize(async () => this.#replaceUnhealthy(detail)),
 			onError: (error) => this.world.onError(this.id, error),
 		});
 	}

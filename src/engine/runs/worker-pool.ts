@@ -83,7 +83,7 @@ export class WorkerPool {
 		// From the whole timeout: what is left of it after a wait must not pass for a caller's shorter one.
 		const lateMs = Math.max(0, this.#world.spec().timeoutMs - timeoutMs);
 		for (;;) {
-			const idlest = this.#idlest();
+			const idlest = this.#leastBusy();
 			if (idlest === null || idlest.pending > 0) this.#grow();
 			const leftMs = untilMs - clock.now().steadyMs;
 			if (idlest !== null) {
@@ -101,7 +101,7 @@ export class WorkerPool {
 		}
 	}
 
-	#idlest(): Worker | null {
+	#leastBusy(): Worker | null {
 		let idlest: Worker | null = null;
 		for (const { worker } of this.runs.values()) {
 			if (worker?.isOpen !== true) continue;

@@ -12,7 +12,7 @@ import {
 	decideSlot,
 	type FiringDecision,
 	firstPlan,
-	type Missed,
+	type MissedSlots,
 	renderMissed,
 	type SlotDecision,
 } from "../../core/schedule.js";
@@ -23,7 +23,7 @@ import { createSignal } from "../waiting.js";
 import { diffSchedules, hasSameTimes, type ScheduleChange } from "./diff-schedules.js";
 import { agentOf, type Schedule, SlotBook, type SlotChange, slotIdOf } from "./slot-book.js";
 import { type RecordSlot, type StartWorld, startAction } from "./start-action.js";
-import { whatRuns, whyBlocked } from "./targets.js";
+import { runningWork, targetBlockReason } from "./targets.js";
 
 export interface RestartResult {
 	readonly ok: boolean;
@@ -60,8 +60,8 @@ export interface ScheduleView {
 }
 
 /** The clock may be set at any time, and the end of a turn is not reported here. */
-const LOOK_MS_MAX = 15_000;
-const AGAIN_MS = 1_000;
+const CHECK_MS_MAX = 15_000;
+const RETRY_MS = 1_000;
 
 export class Schedules {
 	readonly #world: ScheduleWorld;
@@ -104,8 +104,8 @@ export class Schedules {
 			const woken = createSignal<unknown>();
 			this.#wake = () => woken.resolve(null);
 			signal.addEventListener("abort", woken.resolve);
-			const isFine = await this.#lookAtAll(signal);
-			const cancel = clock.schedule(Math.max(this.#waitMs(), isFine ? 0 : AGAIN_MS), this.#wake);
+			const isFine = await this.#checkAll(signal);
+			const cancel = clock.schedule(Math.max(this.#waitMs(), isFine ? 0 : RETRY_MS), this.#wake);
 			if (!signal.aborted) await woken.promise;
 			cancel();
 			signal.removeEventListener("abort", woken.resolve);
@@ -130,7 +130,7 @@ export class Schedules {
 	async fire(id: string): Promise<StoredSlot> {
 		const slotMs = this.#nowMs();
 		const slotId = `${id}@${new Date(slotMs).toISOString()}#${this.#world.newRunId()}`;
-		await this.#inTurn(id, async () => {
+		await this.#serialize(id, async () => {
 			const schedule = this.#require(id);
 			await this.#decide(schedule, { slotMs, id: slotId, manual: true }, null);
 		});
@@ -195,7 +195,7 @@ export class Schedules {
 		position: number,
 		kind: ScheduleChange["change"],
 	): Promise<void> {
-		return this.#inTurn(spec.id, () =>
+		return this.#serialize(spec.id, () =>
 			this.#commit((change) => {
 				const known = this.#book.get(spec.id);
 				if (known !== undefined && kind === "keep" && known.position === position) return;
@@ -222,7 +222,7 @@ export class Schedules {
 	}
 
 	#remove(id: string): Promise<void> {
-		return this.#inTurn(id, () =>
+		return this.#serialize(id, () =>
 			this.#commit((change) => {
 				const schedule = this.#book.get(id);
 				if (schedule === undefined) return;
@@ -233,11 +233,11 @@ export class Schedules {
 	}
 
 	/** False if something has failed and is tried again. */
-	async #lookAtAll(signal: AbortSignal): Promise<boolean> {
+	async #checkAll(signal: AbortSignal): Promise<boolean> {
 		const looks = this.#book.all().map(async ({ id }) => {
 			try {
-				await this.#inTurn(id, async () => {
-					if (!signal.aborted) await this.#look(id);
+				await this.#serialize(id, async () => {
+					if (!signal.aborted) await this.#check(id);
 				});
 				return true;
 			} catch (error) {
@@ -248,12 +248,12 @@ export class Schedules {
 		return (await Promise.all(looks)).every((isFine) => isFine);
 	}
 
-	async #look(id: string): Promise<void> {
+	async #check(id: string): Promise<void> {
 		const queued = this.#book.open(id, "queued");
 		for (const slot of queued) {
 			const schedule = this.#book.get(id);
-			if (schedule === undefined || this.#whatRuns(id) !== null) break;
-			const blocked = whyBlocked(this.#world.agents, schedule.spec);
+			if (schedule === undefined || this.#runningWork(id) !== null) break;
+			const blocked = targetBlockReason(this.#world.agents, schedule.spec);
 			if (blocked === null)
 				await this.#fire(schedule, { ...slot, reason: "waited for the previous slot" }, null);
 			else await this.#commit((change) => this.#book.endSlot(change, slot.id, "skipped", blocked));
@@ -285,9 +285,9 @@ export class Schedules {
 		const firing = decideFiring({
 			overlap: spec.overlap,
 			due: claimed?.due ?? null,
-			running: this.#whatRuns(id),
+			running: this.#runningWork(id),
 			queued: this.#book.open(id, "queued").length,
-			blocked: whyBlocked(this.#world.agents, spec),
+			blocked: targetBlockReason(this.#world.agents, spec),
 		});
 		const decided = this.#slotOf(schedule, slot, firing);
 		if (firing.action === "fire" || firing.action === "replace") {
@@ -401,7 +401,7 @@ export class Schedules {
 		this.#book.putPlan(change, schedule.id, plan);
 	}
 
-	#missedSlot(schedule: Schedule, missed: Missed): StoredSlot {
+	#missedSlot(schedule: Schedule, missed: MissedSlots): StoredSlot {
 		const { count, fromMs, untilMs } = missed;
 		const slot = {
 			...{ id: slotIdOf(schedule.id, fromMs, schedule.plan.era), slotMs: fromMs, manual: false },
@@ -410,9 +410,9 @@ export class Schedules {
 		return { ...decided, missed: { count, untilMs } };
 	}
 
-	#whatRuns(id: string): string | null {
+	#runningWork(id: string): string | null {
 		const { agents, finished } = this.#world;
-		return whatRuns(this.#book, agents, finished, id);
+		return runningWork(this.#book, agents, finished, id);
 	}
 
 	#view(schedule: Schedule): ScheduleView {
@@ -423,7 +423,7 @@ export class Schedules {
 			nextMs: pausedAtMs === null ? plan.slotMs : null,
 			last: this.#world.store.readSlots(id, 1)[0] ?? null,
 			open: this.#book.open(id),
-			blocked: whyBlocked(this.#world.agents, spec),
+			blocked: targetBlockReason(this.#world.agents, spec),
 		};
 	}
 
@@ -440,7 +440,7 @@ export class Schedules {
 		act: (schedule: Schedule, change: SlotChange) => boolean,
 	): Promise<boolean> {
 		this.#require(id);
-		const isChanged = await this.#inTurn(id, () =>
+		const isChanged = await this.#serialize(id, () =>
 			this.#commit((change) => {
 				const schedule = this.#book.get(id);
 				return schedule === undefined ? false : act(schedule, change);
@@ -462,7 +462,7 @@ export class Schedules {
 		return this.#world.store.commit((transaction) => change({ transaction, atMs: this.#nowMs() }));
 	}
 
-	#inTurn<T>(id: string, task: () => Promise<T>): Promise<T> {
+	#serialize<T>(id: string, task: () => Promise<T>): Promise<T> {
 		const mailbox = this.#mailboxes.get(id) ?? createMailbox();
 		this.#mailboxes.set(id, mailbox);
 		return mailbox.run(task);
@@ -474,7 +474,7 @@ export class Schedules {
 			.all()
 			.filter(({ pausedAtMs, plan }) => pausedAtMs === null && plan.slotMs !== null)
 			.map(({ plan }) => plan.dueAtMs - nowMs);
-		return Math.max(0, Math.min(LOOK_MS_MAX, ...dueMs));
+		return Math.max(0, Math.min(CHECK_MS_MAX, ...dueMs));
 	}
 
 	#nowMs(): number {

@@ -7,7 +7,7 @@ import { hasCompleted, type KnownAgents } from "../runs/agent-state.js";
 import { agentOf, idOf, type SlotBook } from "./slot-book.js";
 
 /** Why its action is not possible now, as text; null if it is. Whether an agent accepts requests is decided when one is made. */
-export function whyBlocked(agents: KnownAgents, spec: ScheduleSpec): string | null {
+export function targetBlockReason(agents: KnownAgents, spec: ScheduleSpec): string | null {
 	const id = agentOf(spec);
 	if (id === null) return null;
 	const snapshot = agents.get(id)?.snapshot();
@@ -22,7 +22,7 @@ export function whyBlocked(agents: KnownAgents, spec: ScheduleSpec): string | nu
 }
 
 /** The work of an earlier slot of the schedule that is still running, as text; null if there is none. */
-export function whatRuns(
+export function runningWork(
 	book: SlotBook,
 	agents: KnownAgents,
 	finished: FinishedTurns,

@@ -42,7 +42,7 @@ export class AgentCalls implements TaskAgents {
 
 	mayCall(agentId: string, underWay: number): boolean {
 		const spec = this.specOf(agentId);
-		return spec === null || this.#accounts.mayGo(spec, underWay);
+		return spec === null || this.#accounts.mayProceed(spec, underWay);
 	}
 
 	async perform(order: AttemptOrder, signal: AbortSignal): Promise<AttemptEnd> {

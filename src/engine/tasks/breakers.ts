@@ -61,7 +61,7 @@ export class Breakers {
 	admit(agentId: string, held: Permit | null): Admission & BreakerWrite {
 		const before = this.#states.get(agentId) ?? NEW_BREAKER;
 		const admission = admit(before, this.#clock.now(), held);
-		return { ...admission, ...this.#become(agentId, before, admission.state, admission.reason) };
+		return { ...admission, ...this.#setState(agentId, before, admission.state, admission.reason) };
 	}
 
 	/** Records the outcome of an attempt; null for a cancelled request. */
@@ -75,24 +75,24 @@ export class Breakers {
 			ended === null
 				? recordCancelled(before, permit)
 				: recordAttempt(before, permit, ended, this.#clock.now(), this.#settingsOf(agentId));
-		return this.#become(agentId, before, change.state, change.reason);
+		return this.#setState(agentId, before, change.state, change.reason);
 	}
 
 	/** The same, as part of a commit. */
 	settleIn(change: Change, ...settled: Parameters<Breakers["settle"]>): void {
-		this.#keepFor(change, settled[0]);
+		this.#restoreOnRollback(change, settled[0]);
 		this.settle(...settled).write(change.transaction, change.atMs);
 	}
 
 	/** The operator closes it. */
 	closeIn(change: Change, agentId: string): void {
 		const before = this.#states.get(agentId) ?? NEW_BREAKER;
-		this.#keepFor(change, agentId);
+		this.#restoreOnRollback(change, agentId);
 		const { state, reason } = decideClose(before);
-		this.#become(agentId, before, state, reason).write(change.transaction, change.atMs);
+		this.#setState(agentId, before, state, reason).write(change.transaction, change.atMs);
 	}
 
-	#keepFor({ onRollback }: Change, agentId: string): void {
+	#restoreOnRollback({ onRollback }: Change, agentId: string): void {
 		const before = this.#states.get(agentId);
 		onRollback(() => {
 			if (before === undefined) this.#states.delete(agentId);
@@ -100,7 +100,7 @@ export class Breakers {
 		});
 	}
 
-	#become(
+	#setState(
 		agentId: string,
 		before: BreakerState,
 		state: BreakerState,

@@ -11,7 +11,7 @@ import type { Clock } from "../../ports/clock.js";
 import type { Breakers } from "./breakers.js";
 
 /** The check interval while tasks wait for a circuit. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 export interface GateWorld {
 	readonly clock: Clock;
@@ -39,15 +39,15 @@ export class CircuitGate {
 	}
 
 	/** Whether an attempt of one of the agent's tasks may start now. */
-	mayPass(agentId: string): boolean {
+	mayStart(agentId: string): boolean {
 		const { circuit, probing } = this.#world.breakers.state(agentId);
 		if (circuit === "closed") {
 			this.#blocked.get(agentId)?.cancel?.();
 			this.#blocked.delete(agentId);
 			return true;
 		}
-		if (circuit === "half_open" && (!probing || this.#probeMayPass(agentId))) return true;
-		this.#lookLater(agentId);
+		if (circuit === "half_open" && (!probing || this.#probeMayStart(agentId))) return true;
+		this.#scheduleCheck(agentId);
 		return false;
 	}
 
@@ -82,7 +82,7 @@ export class CircuitGate {
 		for (const { cancel } of this.#blocked.values()) cancel?.();
 	}
 
-	#probeMayPass(agentId: string): boolean {
+	#probeMayStart(agentId: string): boolean {
 		const probe = this.#probes.get(agentId);
 		if (probe === undefined) return false;
 		if (this.#world.isOpen(probe.taskId)) return probe.ready;
@@ -95,14 +95,14 @@ export class CircuitGate {
 		return true;
 	}
 
-	#lookLater(agentId: string): void {
+	#scheduleCheck(agentId: string): void {
 		const { clock, breakers, look } = this.#world;
 		const now = clock.now();
 		const blocked = this.#blocked.get(agentId) ?? { sinceMs: now.steadyMs, cancel: null };
 		this.#blocked.set(agentId, blocked);
 		if (this.#closed || blocked.cancel !== null) return;
-		const leftMs = refusesForMs(breakers.state(agentId), now) || LOOK_MS;
-		blocked.cancel = clock.schedule(Math.min(leftMs, LOOK_MS), () => {
+		const leftMs = refusesForMs(breakers.state(agentId), now) || POLL_MS;
+		blocked.cancel = clock.schedule(Math.min(leftMs, POLL_MS), () => {
 			blocked.cancel = null;
 			look(agentId);
 		});

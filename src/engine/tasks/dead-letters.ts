@@ -9,7 +9,7 @@ import type { StoredTask, TaskQuery } from "../../ports/task-store.js";
 import type { Book } from "./book.js";
 import type { Intake } from "./intake.js";
 import type { TaskSubmission } from "./submission.js";
-import { aboutTask } from "./task-state.js";
+import { taskEventFields } from "./task-state.js";
 
 export type LetterQuery = Omit<TaskQuery, "openLetters" | "status">;
 
@@ -51,7 +51,7 @@ export class DeadLetters {
 		await this.#book.commit(({ transaction, atMs }) => {
 			const task = this.#open(taskId);
 			transaction.putTask({ ...task, letter: { type: "discarded", atMs } });
-			const event = { ...aboutTask(task), type: "dead_letter.discarded", data: {} } as const;
+			const event = { ...taskEventFields(task), type: "dead_letter.discarded", data: {} } as const;
 			transaction.appendEvent(event, atMs);
 		});
 	}

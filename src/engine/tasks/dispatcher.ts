@@ -20,13 +20,13 @@ import type { Breakers, BreakerWrite } from "./breakers.js";
 import { CircuitGate } from "./circuit-gate.js";
 import type { PlanWorld } from "./plan-steps.js";
 import { ReadyQueue } from "./ready-queue.js";
+import { RunningAttempts } from "./running-attempts.js";
 import { stepTask, type TaskStep, untriedError } from "./task-state.js";
 import { type CallableSpec, callable, type TasksWorld } from "./tasks-world.js";
-import { UnderWay } from "./under-way.js";
 
 /** The delay before storing an outcome is retried. */
 const STORE_AGAIN_MS = 1_000;
-const ACCOUNT_LOOK_MS = 1_000;
+const ACCOUNT_POLL_MS = 1_000;
 
 export class Dispatcher {
 	readonly #world: TasksWorld;
@@ -34,12 +34,12 @@ export class Dispatcher {
 	readonly #breakers: Breakers;
 	readonly #gate: CircuitGate;
 	readonly #ready = new ReadyQueue();
-	readonly #underWay = new UnderWay();
+	readonly #running = new RunningAttempts();
 	readonly #delayed = new Map<string, () => void>();
 	readonly plans: PlanWorld;
 	readonly ends: AttemptEnds;
 	#number = 0;
-	#cancelLook: (() => void) | null = null;
+	#cancelCheck: (() => void) | null = null;
 	#closed = false;
 	/** Running attempts are left to the next daemon. */
 	#abandoned = false;
@@ -59,7 +59,7 @@ export class Dispatcher {
 		this.plans = {
 			book,
 			enqueue: (task) => this.enqueue(task),
-			abort: (taskId) => this.#underWay.callOff(taskId),
+			abort: (taskId) => this.#running.abort(taskId),
 		};
 		this.ends = new AttemptEnds(world, breakers, this.#gate, this.plans);
 	}
@@ -86,7 +86,7 @@ export class Dispatcher {
 	/** Starts everything that may start now. */
 	pump(): void {
 		while (!this.#closed) {
-			const waiting = this.#ready.take((agentId) => this.#mayServe(agentId));
+			const waiting = this.#ready.take((agentId) => this.#mayDispatch(agentId));
 			if (waiting === null) return;
 			const task = this.#book.task(waiting.taskId);
 			// It may have been cancelled while it waited.
@@ -96,16 +96,16 @@ export class Dispatcher {
 
 	/** Whether an attempt of this task, or of a task of this plan, is running. */
 	isUnderWay(id: string): boolean {
-		if (this.#underWay.has(id)) return true;
+		if (this.#running.has(id)) return true;
 		const plan = this.#book.plan(id);
 		return (
-			plan !== undefined && [...plan.tasks.values()].some((task) => this.#underWay.has(task.taskId))
+			plan !== undefined && [...plan.tasks.values()].some((task) => this.#running.has(task.taskId))
 		);
 	}
 
 	/** How many attempts of an agent run now. */
 	runningOf(agentId: string): number {
-		return this.#underWay.ofAgent(agentId);
+		return this.#running.ofAgent(agentId);
 	}
 
 	get isClosed(): boolean {
@@ -119,16 +119,16 @@ export class Dispatcher {
 	async close(graceMs: number): Promise<void> {
 		this.#closed = true;
 		for (const cancel of this.#delayed.values()) cancel();
-		this.#cancelLook?.();
+		this.#cancelCheck?.();
 		this.#gate.close();
 		const untilMs = this.#world.clock.now().steadyMs + graceMs;
-		while (this.#underWay.size > 0 && this.#world.clock.now().steadyMs < untilMs) {
+		while (this.#running.size > 0 && this.#world.clock.now().steadyMs < untilMs) {
 			this.#book.answerWaiters((id) => this.isUnderWay(id));
-			await new Promise<void>((resolve) => this.#world.clock.schedule(CLOSE_LOOK_MS, resolve));
+			await new Promise<void>((resolve) => this.#world.clock.schedule(CLOSE_POLL_MS, resolve));
 		}
 		this.#book.answerWaiters(() => false);
 		this.#abandoned = true;
-		this.#underWay.callOffAll();
+		this.#running.abortAll();
 	}
 
 	#delay(task: StoredTask, afterMs: number): void {
@@ -144,24 +144,24 @@ export class Dispatcher {
 		return callable(this.#world.agents.specOf(agentId));
 	}
 
-	#mayServe(agentId: string): boolean {
-		if (!this.#gate.mayPass(agentId)) return false;
+	#mayDispatch(agentId: string): boolean {
+		if (!this.#gate.mayStart(agentId)) return false;
 		const spec = this.#specOf(agentId);
 		const kind = spec?.kind ?? "call";
-		if (this.#underWay.ofKind(kind) >= this.#world.concurrency[kind]) return false;
+		if (this.#running.ofKind(kind) >= this.#world.concurrency[kind]) return false;
 		const limit = spec?.concurrency ?? 1;
-		const underWay = this.#underWay.ofAgent(agentId);
+		const underWay = this.#running.ofAgent(agentId);
 		if (underWay >= limit) return false;
 		const may = this.#world.agents.mayCall(agentId, underWay);
-		if (!may) this.#lookLater();
+		if (!may) this.#scheduleCheck();
 		return may;
 	}
 
 	/** There is no notification when an account may continue, so it is polled. */
-	#lookLater(): void {
+	#scheduleCheck(): void {
 		if (this.#closed) return;
-		this.#cancelLook ??= this.#world.clock.schedule(ACCOUNT_LOOK_MS, () => {
-			this.#cancelLook = null;
+		this.#cancelCheck ??= this.#world.clock.schedule(ACCOUNT_POLL_MS, () => {
+			this.#cancelCheck = null;
 			this.pump();
 		});
 	}
@@ -180,10 +180,10 @@ export class Dispatcher {
 		}
 		const admission = this.#gate.admit(agentId, taskId);
 		if (admission.permit === null) {
-			this.#delay(task, ACCOUNT_LOOK_MS);
+			this.#delay(task, ACCOUNT_POLL_MS);
 			return;
 		}
-		this.#underWay.add(taskId, spec);
+		this.#running.add(taskId, spec);
 		this.#untilOver(taskId, this.#run(task, spec, admission.permit, admission));
 	}
 
@@ -196,13 +196,13 @@ export class Dispatcher {
 		// For a circuit that is not closed, admission changes its state before the attempt is recorded.
 		if (this.#ready.size > 0 || this.#breakers.state(agentId).circuit !== "closed") return null;
 		const spec = this.#closed ? null : this.#specOf(agentId);
-		if (spec === null || !this.#mayServe(agentId)) return null;
+		if (spec === null || !this.#mayDispatch(agentId)) return null;
 		const { permit } = this.#gate.admit(agentId, taskId);
 		if (permit === null) return null;
 		const begun = beginAttempt(task, this.#world.newId(), change.atMs);
 		if (!begun.changed) return null;
-		this.#underWay.add(taskId, spec);
-		change.onRollback(() => this.#underWay.remove(taskId));
+		this.#running.add(taskId, spec);
+		change.onRollback(() => this.#running.remove(taskId));
 		change.after(() => this.#untilOver(taskId, this.#perform(begun.task, spec, permit, input)));
 		return begun;
 	}
@@ -211,7 +211,7 @@ export class Dispatcher {
 		attempt
 			.catch((error: unknown) => this.#world.log.failed(taskId, error))
 			.finally(() => {
-				this.#underWay.remove(taskId);
+				this.#running.remove(taskId);
 				this.pump();
 			});
 	}
@@ -278,12 +278,12 @@ export class Dispatcher {
 	): Promise<void> {
 		const { runId } = begun.running ?? { runId: "" };
 		const request = requestFor(begun, spec, input?.payload ?? null, input?.context ?? null);
-		const signal = this.#underWay.signalOf(begun.taskId);
+		const signal = this.#running.signalOf(begun.taskId);
 		const order = { spec, runId, request, timeoutMs: begun.timeoutMs };
 		const end = await this.#world.agents.perform(order, signal);
 		// An attempt that was killed without being cancelled ended with its daemon: the next one decides.
 		const left = this.#abandoned || (end.outcome === null && !signal.aborted);
-		if (!left) await this.#settleSurely(begun, permit, end);
+		if (!left) await this.#recordEnd(begun, permit, end);
 	}
 
 	/** Records the start of an attempt; null if the task was cancelled in the meantime. */
@@ -303,7 +303,7 @@ export class Dispatcher {
 	}
 
 	/** An outcome must not be lost because it cannot be stored right now. */
-	async #settleSurely(task: StoredTask, permit: Permit | null, end: AttemptEnd): Promise<void> {
+	async #recordEnd(task: StoredTask, permit: Permit | null, end: AttemptEnd): Promise<void> {
 		for (;;) {
 			try {
 				await this.ends.record(task.taskId, permit, end);
@@ -317,4 +317,4 @@ export class Dispatcher {
 	}
 }
 
-const CLOSE_LOOK_MS = 50;
+const CLOSE_POLL_MS = 50;

@@ -21,7 +21,7 @@ import {
 	type SubmitOptions,
 	type TaskSubmission,
 } from "./submission.js";
-import { aboutTask } from "./task-state.js";
+import { taskEventFields } from "./task-state.js";
 import { type CallableSpec, callable, type TasksWorld } from "./tasks-world.js";
 
 /** The maximum number of open tasks (A6). */
@@ -45,21 +45,21 @@ export class Intake {
 	submit(submission: TaskSubmission, options: SubmitOptions): Promise<string> {
 		const fingerprint = fingerprintOf(submission, options);
 		return this.#once("task", options, fingerprint, () =>
-			this.#takeOn(submission, this.#context(options, fingerprint), null),
+			this.#accept(submission, this.#context(options, fingerprint), null),
 		);
 	}
 
 	submitPlan(submission: PlanSubmission, options: SubmitOptions): Promise<string> {
 		const fingerprint = fingerprintOf(submission, options);
 		return this.#once("plan", options, fingerprint, () =>
-			this.#takeOnPlan(submission, this.#context(options, fingerprint)),
+			this.#acceptPlan(submission, this.#context(options, fingerprint)),
 		);
 	}
 
 	/** A new task that replays a dead letter, which is closed in the same commit. */
 	replay(submission: TaskSubmission, letter: () => StoredTask): Promise<string> {
 		const { correlationId } = letter();
-		return this.#takeOn(submission, this.#context({ correlationId }, null), letter);
+		return this.#accept(submission, this.#context({ correlationId }, null), letter);
 	}
 
 	/** One task or plan per key, also for simultaneous requests (T5). */
@@ -89,7 +89,7 @@ export class Intake {
 		return pending.finally(() => this.#submitting.delete(slot));
 	}
 
-	async #takeOn(
+	async #accept(
 		submission: TaskSubmission,
 		context: RecordContext,
 		letter: (() => StoredTask) | null,
@@ -107,11 +107,11 @@ export class Intake {
 				const replayed = letter();
 				const end = { type: "replayed", taskId: task.taskId, atMs } as const;
 				transaction.putTask({ ...replayed, letter: end });
-				const event = { ...aboutTask(replayed), type: "dead_letter.replayed" } as const;
+				const event = { ...taskEventFields(replayed), type: "dead_letter.replayed" } as const;
 				transaction.appendEvent({ ...event, data: { as: task.taskId } }, atMs);
 			}
 			transaction.putTaskInput(task.taskId, input);
-			const accepted = { ...aboutTask(task), type: "task.accepted", data } as const;
+			const accepted = { ...taskEventFields(task), type: "task.accepted", data } as const;
 			const begun = this.#dispatcher.beginIn(change, task, input);
 			const events = [accepted, ...(begun?.events ?? [])];
 			this.#book.putTask(change, { task: begun?.task ?? task, events });
@@ -121,7 +121,7 @@ export class Intake {
 		return task.taskId;
 	}
 
-	async #takeOnPlan(submission: PlanSubmission, context: RecordContext): Promise<string> {
+	async #acceptPlan(submission: PlanSubmission, context: RecordContext): Promise<string> {
 		const { plan, tasks } = recordPlan(submission, context);
 		this.#refuseIfFull(tasks.length);
 		this.#refuseOpenCircuits(tasks.map(({ task }) => task.agentId));
@@ -135,7 +135,7 @@ export class Intake {
 			for (const { task, input } of tasks) {
 				change.transaction.putTaskInput(task.taskId, input);
 				const event = { action: task.action, name: task.name, replay_of: null, by };
-				const events = [{ ...aboutTask(task), type: "task.accepted", data: event } as const];
+				const events = [{ ...taskEventFields(task), type: "task.accepted", data: event } as const];
 				this.#book.putTask(change, { task, events });
 			}
 			advancePlan(this.#dispatcher.plans, change, open);

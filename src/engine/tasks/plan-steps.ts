@@ -31,7 +31,7 @@ export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): v
 		if (failed) continue;
 		for (const name of decision.cancel) {
 			const task = taskNamed(open, name);
-			cancelTask(world, change, task, whyBlocked(open, task) ?? decision.reason);
+			cancelTask(world, change, task, blockedTaskReason(open, task) ?? decision.reason);
 		}
 		if (decision.end !== null) world.book.stepPlan(change, open, decision.end, decision.reason);
 		return;
@@ -39,7 +39,7 @@ export function advancePlan(world: PlanWorld, change: Change, open: OpenPlan): v
 }
 
 /** The dependency that did not succeed; null if there is none. */
-function whyBlocked({ tasks }: OpenPlan, { dependsOn }: StoredTask): string | null {
+function blockedTaskReason({ tasks }: OpenPlan, { dependsOn }: StoredTask): string | null {
 	const failed = dependsOn.find((name) => {
 		const status = tasks.get(name)?.status;
 		return status === "dead_lettered" || status === "cancelled";

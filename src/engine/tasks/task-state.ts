@@ -52,12 +52,12 @@ export function stepTask(
 	return {
 		task: next,
 		changed: true,
-		events: [{ ...aboutTask(task), type: "task.changed", data }],
+		events: [{ ...taskEventFields(task), type: "task.changed", data }],
 	};
 }
 
 /** The common fields of every event about a task. */
-export function aboutTask(task: StoredTask) {
+export function taskEventFields(task: StoredTask) {
 	return {
 		agent: task.agentId,
 		task: task.taskId,

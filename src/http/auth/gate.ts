@@ -4,7 +4,13 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { decideAccess, type Holds, limitOf, type RouteNeed, seesAgent } from "../../core/access.js";
+import {
+	canSeeAgent,
+	decideAccess,
+	type Holds,
+	limitOf,
+	type RouteNeed,
+} from "../../core/access.js";
 import { ReeveError } from "../../core/errors.js";
 import type { RouteSpec } from "../contract/route.js";
 import type { FailureLimit } from "./failure-limit.js";
@@ -96,7 +102,7 @@ export function createGate(
 			const holds = holdsOf(caller);
 			const within = limitOf(holds);
 			if (within === null) return;
-			if (subjects()?.every((agent) => seesAgent(holds, agent))) return;
+			if (subjects()?.every((agent) => canSeeAgent(holds, agent))) return;
 			throw new ReeveError("forbidden", `this token is limited to ${within}`);
 		},
 		untilInvalid: (caller) => ("token" in caller ? tokens.untilInvalid(caller.token.id) : null),
@@ -136,14 +142,14 @@ export function mayAct(caller: Caller): boolean {
  * The limit of a caller's view: null for everything, otherwise the project or agent that it is limited
  * to.
  */
-export function sightOf(caller: Caller): Sight | null {
+export function visibilityOf(caller: Caller): Visibility | null {
 	const holds = holdsOf(caller);
 	const within = limitOf(holds);
-	return within === null ? null : { within, sees: (agent) => seesAgent(holds, agent) };
+	return within === null ? null : { within, sees: (agent) => canSeeAgent(holds, agent) };
 }
 
 /** The limit of a token, for handlers that filter their responses. */
-export interface Sight {
+export interface Visibility {
 	readonly within: string;
 	readonly sees: (agent: string | undefined) => boolean;
 }

@@ -7,7 +7,7 @@ import type { Engine } from "../../engine/engine.js";
 import { agentOf } from "../../engine/schedules/slot-book.js";
 import { agentsInScopes } from "../../engine/scope.js";
 import type { RouteName, Routes } from "../contract/routes.js";
-import type { Sight } from "./gate.js";
+import type { Visibility } from "./gate.js";
 
 interface Request {
 	readonly params: unknown;
@@ -68,10 +68,10 @@ export function subjectsOf(
 }
 
 /** The agents of a list of scopes, separated by commas, that the caller may see; all without a list. */
-export function agentsInSight(
+export function visibleAgents(
 	{ engine }: World,
 	scopes: string | undefined,
-	sight: Sight | null,
+	sight: Visibility | null,
 ): readonly string[] {
 	const ids = engine.list().map(({ agent }) => agent.id);
 	const seen = ids.filter((id) => sight?.sees(id) ?? true);

@@ -6,7 +6,7 @@ import { toSnakeKeys } from "../../core/key-case.js";
 import type { AgentView } from "../../engine/agent-view.js";
 import { dependenciesOf } from "../../engine/scope.js";
 import { renderAgent, renderStoredExit } from "../agent-json.js";
-import type { Sight } from "../auth/gate.js";
+import type { Visibility } from "../auth/gate.js";
 import type { AgentDetailJson, AgentJson, agentRoutes } from "../contract/agents.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
@@ -103,7 +103,7 @@ const UNTAGGED = /"uptime_ms":\d+|"seq":\d+\}\n$/g;
 function createAgentsList(
 	parts: Pick<HttpParts, "engine" | "clock" | "store" | "host">,
 	resources: Pick<LiveResources, "of">,
-): (query: Query, sight: Sight | null) => Reply | PreparedJson {
+): (query: Query, sight: Visibility | null) => Reply | PreparedJson {
 	const { engine, clock, store, host } = parts;
 	let kept: { readonly seq: number; readonly atMs: number; readonly json: PreparedJson } | null =
 		null;

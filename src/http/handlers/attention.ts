@@ -2,7 +2,7 @@
 
 import { ReeveError } from "../../core/errors.js";
 import { renderAgent } from "../agent-json.js";
-import { byOf, whoOf } from "../audit.js";
+import { actorIdOf, actorTypeOf } from "../audit.js";
 import type { Caller } from "../auth/gate.js";
 import type { attentionRoutes } from "../contract/attention.js";
 import type { Handlers, HttpParts } from "../handler.js";
@@ -28,7 +28,7 @@ export function createAttentionHandlers(parts: HttpParts): Handlers<keyof typeof
 			if ((body.choice === undefined) === (body.text === undefined)) {
 				throw new ReeveError("validation_failed", "pass either `choice` or `text`");
 			}
-			const by = { by: byOf(caller), who: whoOf(caller), correlationId };
+			const by = { by: actorTypeOf(caller), who: actorIdOf(caller), correlationId };
 			return engine.people.answer(params.id, params.question, body, by);
 		},
 		"GET /api/v1/push/key": async () => ({ key: await push.key() }),
@@ -41,7 +41,7 @@ export function createAttentionHandlers(parts: HttpParts): Handlers<keyof typeof
 		},
 		"POST /api/v1/agents/:id/seen": async ({ params: { id }, correlationId }) => {
 			engine.get(id);
-			return { seen: await engine.finished.see(id, correlationId) };
+			return { seen: await engine.finished.markSeen(id, correlationId) };
 		},
 	};
 }

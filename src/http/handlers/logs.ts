@@ -1,6 +1,6 @@
 /** Handlers of logs as text. */
 
-import { agentsInSight } from "../auth/subjects.js";
+import { visibleAgents } from "../auth/subjects.js";
 import type { logRoutes } from "../contract/logs.js";
 import type { Handlers, HttpParts } from "../handler.js";
 
@@ -19,7 +19,7 @@ export function createLogHandlers(parts: HttpParts): Handlers<keyof typeof logRo
 		},
 		"GET /api/v1/search": async ({ query, sight }) => {
 			const { searchAgents } = await import("../search.js");
-			const ids = agentsInSight(parts, query.agents, sight);
+			const ids = visibleAgents(parts, query.agents, sight);
 			const agents = await Promise.all(
 				ids.map(async (id) => ({
 					...{ id, logDir: query.kind === "transcript" ? null : logDirOf(id) },

@@ -1,12 +1,12 @@
 /** Handlers of plans. */
 
-import { storing } from "../../engine/store-guard.js";
+import { acceptWhileWritable } from "../../engine/store-guard.js";
 import type { PlanSubmission } from "../../engine/tasks/submission.js";
 import type { PlanDetail } from "../../engine/tasks/tasks.js";
 import type { planRoutes } from "../contract/plans.js";
 import type { Routes } from "../contract/routes.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { GOES_ON, renderPlan, renderPlanDetail } from "../task-json.js";
+import { CONTINUES_LATER, renderPlan, renderPlanDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 import { CANCEL_WAIT_MS } from "./tasks.js";
 
@@ -17,13 +17,13 @@ export function createPlanHandlers({
 	const render = (detail: PlanDetail) => {
 		const rendered = renderPlanDetail(detail);
 		return engine.tasks.isClosed && detail.plan.endedAtMs === null
-			? { ...rendered, reason: GOES_ON }
+			? { ...rendered, reason: CONTINUES_LATER }
 			: rendered;
 	};
 	return {
 		"POST /api/v1/plans": async (asked) => {
 			const submission = submissionOf(asked.body);
-			const { plan } = await storing(store, () =>
+			const { plan } = await acceptWhileWritable(store, () =>
 				engine.tasks.submitPlan(submission, submitOptions(asked)),
 			);
 			const { query, dropped } = asked;

@@ -2,8 +2,8 @@
 
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { ReeveError } from "../../core/errors.js";
-import type { Sight } from "../auth/gate.js";
-import { agentsInSight } from "../auth/subjects.js";
+import type { Visibility } from "../auth/gate.js";
+import { visibleAgents } from "../auth/subjects.js";
 import type { streamRoutes } from "../contract/streams.js";
 import { createEventReaders, filterOf } from "../event-readers.js";
 import type { Handlers, HttpParts } from "../handler.js";
@@ -58,7 +58,7 @@ export function createStreamHandlers(
 function sendResources(
 	resources: LiveResources,
 	response: ServerResponse,
-	sight: Sight | null,
+	sight: Visibility | null,
 ): () => void {
 	return resources.follow(({ agents }) => {
 		if (response.destroyed || response.writableNeedDrain) return;
@@ -72,9 +72,9 @@ function sendResources(
 function agentsWithLogs(
 	parts: HttpParts,
 	scopes: string | undefined,
-	sight: Sight | null,
+	sight: Visibility | null,
 ): readonly string[] {
-	const ids = agentsInSight(parts, scopes, sight);
+	const ids = visibleAgents(parts, scopes, sight);
 	const { engine } = parts;
 	return ids.filter((id) => scopes !== undefined || engine.get(id).agent.spec.kind !== "call");
 }

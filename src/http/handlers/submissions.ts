@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ReeveError } from "../../core/errors.js";
 import type { SubmitOptions } from "../../engine/tasks/submission.js";
-import { whoOf } from "../audit.js";
+import { actorIdOf } from "../audit.js";
 import type { Caller } from "../auth/gate.js";
 
 const KEY_LENGTH_MAX = 200;
@@ -18,7 +18,7 @@ export function submitOptions({
 	readonly caller: Caller;
 }): SubmitOptions {
 	const key = headers["idempotency-key"];
-	const by = whoOf(caller);
+	const by = actorIdOf(caller);
 	if (key === undefined) return { correlationId, by };
 	if (typeof key !== "string" || key === "" || key.length > KEY_LENGTH_MAX) {
 		throw new ReeveError(

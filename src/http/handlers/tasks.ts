@@ -2,15 +2,15 @@
 
 import { type ErrorCode, ReeveError } from "../../core/errors.js";
 import { isEnded } from "../../core/task.js";
-import { storingPassed } from "../../engine/store-guard.js";
+import { acceptWithRequest } from "../../engine/store-guard.js";
 import type { TaskSubmission } from "../../engine/tasks/submission.js";
 import type { TaskDetail } from "../../engine/tasks/tasks.js";
 import type { StoredTask } from "../../ports/task-store.js";
-import type { Sight } from "../auth/gate.js";
+import type { Visibility } from "../auth/gate.js";
 import type { Routes } from "../contract/routes.js";
 import type { taskRoutes } from "../contract/tasks.js";
 import type { Handlers, HttpParts } from "../handler.js";
-import { GOES_ON, renderTask, renderTaskDetail } from "../task-json.js";
+import { CONTINUES_LATER, renderTask, renderTaskDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 
 /** A cancel request waits until nothing runs any more. */
@@ -24,7 +24,7 @@ export function createTaskHandlers({
 	const render = (detail: TaskDetail) => {
 		const { status, agentId } = detail.task;
 		if (engine.tasks.isClosed && !isEnded(status)) {
-			return { ...renderTaskDetail(detail), reason: GOES_ON };
+			return { ...renderTaskDetail(detail), reason: CONTINUES_LATER };
 		}
 		const waits = status === "queued" || status === "retried";
 		const hold = waits ? engine.holdOf(agentId) : null;
@@ -39,7 +39,7 @@ export function createTaskHandlers({
 		"POST /api/v1/tasks": async (asked) => {
 			const submission = submissionOf(asked.body);
 			const options = submitOptions(asked);
-			const task = await storingPassed(store, (request) =>
+			const task = await acceptWithRequest(store, (request) =>
 				engine.tasks.submit(submission, { ...options, request }),
 			);
 			const waited = await engine.tasks.waitForTask(
@@ -89,7 +89,7 @@ export function createTaskHandlers({
 	};
 }
 
-function withinOf(sight: Sight | null): { readonly within?: string } {
+function withinOf(sight: Visibility | null): { readonly within?: string } {
 	return sight === null ? {} : { within: sight.within };
 }
 

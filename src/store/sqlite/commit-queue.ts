@@ -100,8 +100,8 @@ export class CommitQueue {
 		return this.#requests.accept(act);
 	}
 
-	acceptPassing<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T> {
-		return this.#requests.acceptPassing(act);
+	acceptWithRequest<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T> {
+		return this.#requests.acceptWithRequest(act);
 	}
 
 	detach<T>(act: () => T): T {
@@ -154,7 +154,7 @@ export class CommitQueue {
 		const fromMs = performance.now();
 		const result = idle ? null : this.#writer.write(batch);
 		this.#collect(batch.length, fromMs);
-		if (result?.ok === false) this.#holdBack(batch, result.reason);
+		if (result?.ok === false) this.#retryLater(batch, result.reason);
 		else if (result !== null) this.#finish(batch, result.events);
 		if (this.#waiting.length > 0) this.#schedule();
 		else this.#onDrained?.();
@@ -190,7 +190,7 @@ export class CommitQueue {
 	 * Nothing of the batch was written. Changes that failed by themselves are rejected, the rest stays in
 	 * the queue.
 	 */
-	#holdBack(batch: readonly Waiting[], reason: string): void {
+	#retryLater(batch: readonly Waiting[], reason: string): void {
 		const hasFailed = ({ outcome }: PendingChange) => outcome?.ok === false;
 		this.#waiting = this.#waiting.filter((pending) => !hasFailed(pending));
 		for (const { outcome, reject } of batch) if (outcome?.ok === false) reject(outcome.error);

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { loadDriver } from "./driver.js";
 import { inspectFile } from "./open-database.js";
 
-export type DatabaseLook =
+export type DatabaseInspection =
 	| { readonly state: "absent" }
 	| {
 			readonly state: "sound" | "unread";
@@ -23,11 +23,11 @@ export interface KnownRun {
 /** A full check of a larger file would take too long. */
 const CHECKED_BYTES_MAX = 200 * 2 ** 20;
 
-export async function lookAtDatabase(
+export async function inspectDatabase(
 	path: string,
 	runIds: readonly string[],
 	checkedBytesMax = CHECKED_BYTES_MAX,
-): Promise<DatabaseLook> {
+): Promise<DatabaseInspection> {
 	const bytes = statSync(path, { throwIfNoEntry: false })?.size;
 	if (bytes === undefined) return { state: "absent" };
 	const driver = await loadDriver();

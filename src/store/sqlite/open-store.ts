@@ -98,7 +98,7 @@ export function createSqliteStore(
 		lastSeq: () => writer.lastSeq(),
 		commit: (change, request) => queue.commit(change, request),
 		accept: (act) => queue.accept(act),
-		acceptPassing: (act) => queue.acceptPassing(act),
+		acceptWithRequest: (act) => queue.acceptWithRequest(act),
 		detach: (act) => queue.detach(act),
 		onCommit: (listener) => publisher.add(listener),
 		health: () => queue.health,

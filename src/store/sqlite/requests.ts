@@ -63,7 +63,7 @@ export class Requests {
 		);
 	}
 
-	acceptPassing<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T> {
+	acceptWithRequest<T>(act: (request: StoreRequest) => T | Promise<T>): Promise<T> {
 		return this.#answerInTime(async (request) => {
 			try {
 				return await act(request);

@@ -8,7 +8,7 @@ import { type FakeArguments, readArguments } from "./arguments.js";
 import { defaultTranscript, openConversation } from "./conversation.js";
 import { openAccepted } from "./dialogs.js";
 import { runHeadless } from "./headless.js";
-import { dieBy, obeySignals } from "./leave.js";
+import { exitBySignal, obeySignals } from "./leave.js";
 import { createReporter } from "./report.js";
 import type { FakeScript } from "./script.js";
 import { FakeTerminal } from "./terminal.js";
@@ -62,7 +62,7 @@ async function main(asked: FakeArguments): Promise<void> {
 
 async function failToStart(start: NonNullable<FakeScript["start"]>): Promise<void> {
 	await new Promise<void>((resolve) => process.stdout.write(start.prints, () => resolve()));
-	if (start.dies_by !== undefined) dieBy(start.dies_by);
+	if (start.dies_by !== undefined) exitBySignal(start.dies_by);
 	if (start.exit_code !== undefined) process.exit(start.exit_code);
 	if (!start.hangs && start.dies_by === undefined) return;
 	setInterval(() => {}, 2 ** 30);

@@ -9,7 +9,7 @@ const SIGNALS = [
 ] as const satisfies readonly (readonly [NodeJS.Signals, keyof FakeScript])[];
 
 /** Terminates the process by this signal, as a crash would. */
-export function dieBy(signal: string): void {
+export function exitBySignal(signal: string): void {
 	for (const [name] of SIGNALS) process.removeAllListeners(name);
 	process.kill(process.pid, signal as NodeJS.Signals);
 }
@@ -21,7 +21,7 @@ export function obeySignals(script: FakeScript, before: (signal: string) => void
 			const manner: SignalManner = script[key];
 			if (manner === "ignores") return;
 			before(signal);
-			if (manner === "dies") dieBy(signal);
+			if (manner === "dies") exitBySignal(signal);
 			else process.exit(manner);
 		});
 	}

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Conversation } from "./conversation.js";
-import { dieBy } from "./leave.js";
+import { exitBySignal } from "./leave.js";
 import type { ReportEvent } from "./report.js";
 import type { FakeDialog, FakeTurn } from "./script.js";
 import { startTool, type ToolChild } from "./tool-child.js";
@@ -55,7 +55,7 @@ async function play(turn: FakeTurn, prompt: string, world: TurnWorld): Promise<T
 	}
 	if (interrupted.aborted) return { type: "interrupted" };
 	if (turn.dies_by !== undefined) {
-		dieBy(turn.dies_by);
+		exitBySignal(turn.dies_by);
 		// The signal arrives asynchronously; nothing else may happen until then.
 		await new Promise(() => {});
 	}

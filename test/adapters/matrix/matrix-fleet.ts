@@ -21,7 +21,7 @@ const { fakeAgentCommand } = (await import(
 
 /** Less than a test may take, so that it fails with what it waited for. */
 const WAIT_MS = 50_000;
-const LOOK_EVERY_MS = 250;
+const POLL_MS = 250;
 
 /** The keys of an agent in the fleet file; its `command` is the fake agent with this script. */
 export interface MatrixAgent {
@@ -71,7 +71,7 @@ export function until(
 	what: string,
 	withinMs = WAIT_MS,
 ): Promise<void> {
-	return eventually(holds, what, withinMs, LOOK_EVERY_MS);
+	return eventually(holds, what, withinMs, POLL_MS);
 }
 
 export function createMatrixFleet(

@@ -13,10 +13,10 @@ import type { AgentFolders } from "./agent-folder.js";
 import type { EarlierFiles } from "./earlier-version.js";
 import type { FoundRun } from "./find-run.js";
 import { agentFolderOf, createHandle, groupsOf } from "./handle.js";
-import { HeldRun, mayLive } from "./held-run.js";
+import { HeldRun, mayBeAlive } from "./held-run.js";
 import type { LeftProcesses } from "./left-processes.js";
 
-export interface KeptRunsWorld {
+export interface KnownRunsWorld {
 	/** The backend's name, for handles. */
 	readonly backend: string;
 	readonly folders: AgentFolders;
@@ -30,17 +30,17 @@ export interface KeptRunsWorld {
 	readonly earlier: EarlierFiles;
 }
 
-const LOOK_MS = 50;
-const LOOK_MS_MAX = 250;
+const POLL_MS = 50;
+const CHECK_MS_MAX = 250;
 
-export class KeptRuns {
-	readonly #world: KeptRunsWorld;
+export class KnownRuns {
+	readonly #world: KnownRunsWorld;
 	readonly #runs = new Map<string, HeldRun>();
 	/** Runs whose exits were stored, each until its agent's directory is reused. */
 	readonly #forgotten = new Map<string, string>();
 	#isClosed = false;
 
-	constructor(world: KeptRunsWorld) {
+	constructor(world: KnownRunsWorld) {
 		this.#world = world;
 	}
 
@@ -96,29 +96,29 @@ export class KeptRuns {
 	}
 
 	/** Adopts a found run, or reports its state. */
-	async take(runId: string, stored: RunHandle | null, found: FoundRun): Promise<Recovered> {
+	async adopt(runId: string, stored: RunHandle | null, found: FoundRun): Promise<Recovered> {
 		switch (found.state) {
 			case "unknown":
 				return found;
 			case "rebooted":
 				return { state: "gone", rebooted: true };
 			case "none":
-				return this.#takeByProcess(runId, stored);
+				return this.#adoptByProcess(runId, stored);
 			case "exited":
 				if (this.#forgotten.get(found.agent) === runId) return { state: "gone", rebooted: false };
-				return this.#takeExited(stored ?? this.handleFrom(runId, found), found);
+				return this.#adoptExited(stored ?? this.handleFrom(runId, found), found);
 			case "held": {
 				const run = this.keep(stored ?? this.handleFrom(runId, found), found.agent);
-				run.hold(found.shim);
+				run.useShim(found.shim);
 				return recoveredAs(run);
 			}
 			case "lost":
-				return this.#takeLost(runId, stored, found);
+				return this.#adoptLost(runId, stored, found);
 		}
 	}
 
 	/** Not reported to listeners: the caller gets the result. */
-	#takeExited(handle: RunHandle, found: Extract<FoundRun, { state: "exited" }>): Recovered {
+	#adoptExited(handle: RunHandle, found: Extract<FoundRun, { state: "exited" }>): Recovered {
 		const run = new HeldRun(handle, found.agent, { ...this.#worldOfRun(), onExit() {} });
 		run.ended(found.exit);
 		this.#runs.set(handle.runId, run);
@@ -126,7 +126,7 @@ export class KeptRuns {
 	}
 
 	/** The shim was killed. The agent counts as running until its process is gone (S1). */
-	async #takeLost(
+	async #adoptLost(
 		runId: string,
 		stored: RunHandle | null,
 		found: Extract<FoundRun, { state: "lost" }>,
@@ -139,14 +139,14 @@ export class KeptRuns {
 			handle = { ...handle, process: started };
 		}
 		const run = this.keep(handle, found.agent);
-		run.lose();
+		run.markLost();
 		return recoveredAs(run);
 	}
 
 	/**
 	 * No shim owns it: an earlier version does, or the records are lost. A live process is proof enough.
 	 */
-	#takeByProcess(runId: string, stored: RunHandle | null): Recovered {
+	#adoptByProcess(runId: string, stored: RunHandle | null): Recovered {
 		const { earlier } = this.#world;
 		const exit = earlier.exit(runId);
 		if (exit !== null) return { state: "exited", exit };
@@ -156,7 +156,7 @@ export class KeptRuns {
 		if (alive === "unknown") return { state: "unknown", reason: "its process cannot be inspected" };
 		if (!alive) return { state: "gone", rebooted: false };
 		const run = this.keep(handle, agentFolderOf(handle) ?? "");
-		run.lose();
+		run.markLost();
 		return { state: "running", handle };
 	}
 
@@ -182,16 +182,16 @@ export class KeptRuns {
 		return {
 			...{ folders, onExit, earlier },
 			onLost: (run: HeldRun) => left.add(run.runId),
-			outlive: (run: HeldRun) => this.#outlive(run),
+			waitForAgent: (run: HeldRun) => this.#waitForAgent(run),
 		};
 	}
 
 	/** An agent that lost its terminal is asked to exit, and killed after a grace period (S12). */
-	async #outlive(run: HeldRun): Promise<void> {
-		if (!mayLive(run)) return;
+	async #waitForAgent(run: HeldRun): Promise<void> {
+		if (!mayBeAlive(run)) return;
 		await this.#world.trees.signal(run.handle, "SIGTERM").catch(() => {});
 		const deadlineMs = performance.now() + this.#world.orphanGraceMs;
-		for (let pauseMs = LOOK_MS; mayLive(run) && !this.#isClosed; pauseMs = LOOK_MS_MAX) {
+		for (let pauseMs = POLL_MS; mayBeAlive(run) && !this.#isClosed; pauseMs = CHECK_MS_MAX) {
 			await sleep(pauseMs, undefined, { ref: false });
 			if (performance.now() < deadlineMs) continue;
 			await this.#world.left.kill({ runId: run.runId, handle: run.handle });

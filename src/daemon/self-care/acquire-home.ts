@@ -8,14 +8,14 @@
 import { chmod, lstat, mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { takeLock } from "../../home/instance-lock.js";
+import { acquireLock } from "../../home/instance-lock.js";
 import { makeFolder } from "../../home/make-folder.js";
 import type { Home } from "../../home/paths.js";
 import { SOCKET_PATH_BYTES_MAX } from "../../host/socket-path.js";
 import type { ProcessIdentity } from "../../ports/backend.js";
 import { StartRefused } from "../ends.js";
 
-export type TakenHome =
+export type AcquiredHome =
 	| { readonly outcome: "ours" }
 	/** Another daemon owns it, and responds. */
 	| { readonly outcome: "served"; readonly pid: number | null }
@@ -24,15 +24,15 @@ export type TakenHome =
 
 /** As long as a start may take: then its starter stops waiting. */
 const WAIT_MS_MAX = 30_000;
-const LOOK_MS = 25;
+const POLL_MS = 25;
 const DEATHS_MAX = 2;
 /** A daemon with a damaged lock file responds within this time, or there is none. */
 const DAMAGED_MS = 5_000;
 
-export async function takeHome(
+export async function acquireHome(
 	{ dir, socket }: { readonly dir: string; readonly socket: string },
 	waitMsMax = WAIT_MS_MAX,
-): Promise<TakenHome> {
+): Promise<AcquiredHome> {
 	const untilMs = performance.now() + waitMsMax;
 	let rival: ProcessIdentity | null = null;
 	let deaths = 0;
@@ -40,7 +40,7 @@ export async function takeHome(
 	for (;;) {
 		const nowMs = performance.now();
 		const takesDamaged = damagedSinceMs !== null && nowMs - damagedSinceMs > DAMAGED_MS;
-		const lock = takeLock(dir, "lock", takesDamaged);
+		const lock = acquireLock(dir, "lock", takesDamaged);
 		if (lock.ok) return { outcome: "ours" };
 		damagedSinceMs = lock.isDamaged ? (damagedSinceMs ?? nowMs) : null;
 		if (await accepts(socket)) return { outcome: "served", pid: lock.owner?.pid ?? null };
@@ -54,7 +54,7 @@ export async function takeHome(
 			const who = rival === null ? "another daemon" : `another daemon (pid ${rival.pid})`;
 			return { outcome: "failed", reason: `${who} owns this home and does not respond` };
 		}
-		await sleep(LOOK_MS);
+		await sleep(POLL_MS);
 	}
 }
 

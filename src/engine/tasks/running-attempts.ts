@@ -8,7 +8,7 @@ interface Running {
 	readonly abort: AbortController;
 }
 
-export class UnderWay {
+export class RunningAttempts {
 	readonly #running = new Map<string, Running>();
 	readonly #perAgent = new Map<string, number>();
 	readonly #perKind = { call: 0, worker: 0 };
@@ -50,11 +50,11 @@ export class UnderWay {
 		return this.#running.get(taskId)?.abort.signal ?? AbortSignal.abort();
 	}
 
-	callOff(taskId: string): void {
+	abort(taskId: string): void {
 		this.#running.get(taskId)?.abort.abort();
 	}
 
-	callOffAll(): void {
+	abortAll(): void {
 		for (const { abort } of this.#running.values()) abort.abort();
 	}
 }
