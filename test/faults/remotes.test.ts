@@ -3,6 +3,7 @@
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { type Client, createClient } from "../../src/client/client.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
 import type { RemoteJson } from "../../src/http/contract/remotes.js";
 import { runReeve } from "../support/reeve.js";
@@ -112,6 +113,51 @@ test("agents of another host are listed, started, stopped, called and typed at t
 	expect(idsOf(await here.ps())).toEqual(["p:cat", "p:call"]);
 	expect((await box.ps())[0]?.process).toBe("running");
 });
+
+test("typing at a terminal of another host echoes each key once, in order", {
+	timeout: 300_000,
+}, async () => {
+	const { here } = await connectHosts();
+	const socketPath = join(here.env["REEVE_HOME"] ?? "", "reeve.sock");
+	const local = await echoMs(createClient({ socketPath }));
+	const remote = await echoMs(createClient({ socketPath, remote: "box" }));
+	const ratio = (remote / local).toFixed(1);
+	console.log(
+		`echo of a key, median: ${local.toFixed(1)} ms here, ${remote.toFixed(1)} ms through ssh, ${ratio}x`,
+	);
+});
+
+const KEYS = "the quick brown fox jumps over the lazy dog";
+
+/** The median time from a key to its echo. */
+async function echoMs(client: Client): Promise<number> {
+	const size = { columns: 200, rows: 50, readOnly: false };
+	const terminal = await client.terminal("p:cat", size);
+	onTestFinished(() => terminal.terminate());
+	let [shown, mayType] = ["", false];
+	terminal.on("message", (data, isBinary) => {
+		const text = Buffer.from(data).toString();
+		if (isBinary) shown += text;
+		else if (text.includes('"writer"')) mayType = true;
+	});
+	terminal.resume();
+	await eventually(() => mayType, "the keyboard is free");
+	// A screen of before arrives first.
+	terminal.send(Buffer.from("ready\r"));
+	await eventually(() => shown.endsWith("ready\r\nready\r\n"), "the first line is back");
+	shown = "";
+	const times: number[] = [];
+	for (let at = 0; at < KEYS.length; at++) {
+		const from = performance.now();
+		terminal.send(Buffer.from(KEYS.charAt(at)));
+		while (shown.length <= at) await nextTurn();
+		times.push(performance.now() - from);
+	}
+	expect(shown).toBe(KEYS);
+	return times.sort((a, b) => a - b)[times.length >> 1] ?? 0;
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("a remote whose daemon is frozen, killed, or whose host is gone, is one row, and the rest is shown", {
 	timeout: 300_000,
