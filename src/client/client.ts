@@ -1,12 +1,12 @@
 /** The client of a daemon: one typed function for all requests, and the streams. */
 
 import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import type { ReeveEvent } from "../core/events.js";
 import type { JsonRouteName, RouteName, Routes } from "../http/contract/routes.js";
 import type { Address } from "./address.js";
 import {
 	explain,
+	FAILURE_BYTES_MAX,
 	failureOf,
 	isSecure,
 	pathOf,
@@ -162,7 +162,10 @@ async function openSocket(address: Address, path: string): Promise<TerminalSocke
 		// Permanent: an error after opening is followed by a close, which is sufficient.
 		socket.on("error", (error) => reject(explain(error, address)));
 		socket.once("unexpected-response", (_, response) => {
-			text(response).then((body) => reject(failureOf(body)), reject);
+			readText(response, address, undefined, FAILURE_BYTES_MAX).then(
+				(body) => reject(failureOf(body)),
+				reject,
+			);
 		});
 	});
 	return socket as unknown as TerminalSocket;

@@ -2,7 +2,6 @@
 
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { request as secureRequest } from "node:https";
-import { text } from "node:stream/consumers";
 import { ERRORS, type ErrorCode, ReeveError } from "../core/errors.js";
 import type { RouteName } from "../http/contract/routes.js";
 import type { ErrorJson } from "../http/contract/shapes.js";
@@ -40,7 +39,7 @@ export async function send(address: Address, sent: Sent): Promise<IncomingMessag
 		going.end(payload);
 	});
 	if ((response.statusCode ?? 500) < 400) return response;
-	throw failureOf(await readText(response, address, sent.signal));
+	throw failureOf(await readText(response, address, sent.signal, FAILURE_BYTES_MAX));
 }
 
 /** A change that was not answered may have been made, which the error reports. */
@@ -57,17 +56,28 @@ function explainSent(error: unknown, address: Address, { method, signal }: Sent)
 	);
 }
 
+/** Many times the size of any reply. A server that is no daemon, or a hostile one, must not fill the memory (A6). */
+const REPLY_BYTES_MAX = 256 * 1_048_576;
+export const FAILURE_BYTES_MAX = 8 * 1_048_576;
+
 /** The complete body. */
 export async function readText(
 	response: IncomingMessage,
 	address: Address,
 	signal?: AbortSignal,
+	bytesMax: number = REPLY_BYTES_MAX,
 ): Promise<string> {
-	try {
-		return await text(response);
-	} catch (error) {
-		throw explain(error, address, signal);
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	for await (const chunk of bytesOf(response, address, signal)) {
+		bytes += chunk.length;
+		// Leaving the loop closes the connection.
+		if (bytes > bytesMax) {
+			throw new ReeveError("internal", `the response has more than ${bytesMax} bytes`);
+		}
+		chunks.push(chunk);
 	}
+	return Buffer.concat(chunks).toString("utf8");
 }
 
 /** The path of a route; typed, so that a renamed route is detected where it is called. */
@@ -105,11 +115,12 @@ function targetOf(address: Address): RequestOptions & { ca?: string } {
 export async function* bytesOf(
 	response: IncomingMessage,
 	address: Address,
+	signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
 	try {
 		yield* response as AsyncIterable<Buffer>;
 	} catch (error) {
-		throw explain(error, address);
+		throw explain(error, address, signal);
 	}
 }
 

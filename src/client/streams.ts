@@ -1,6 +1,7 @@
 /** The daemon's streams, events and logs, each of which can continue over a new connection. */
 
 import type { IncomingMessage } from "node:http";
+import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
 import type { LiveResources, MergedLogJson } from "../http/contract/streams.js";
 import type { Address } from "./address.js";
@@ -228,13 +229,26 @@ async function* parseEventStream(
 	}
 }
 
+/** Many times the length of any line of a daemon (A6). */
+const LINE_LENGTH_MAX = 64 * 1_048_576;
+
 async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
 	const decoder = new TextDecoder();
-	let rest = "";
+	/** The line that has not ended yet, in pieces: each is looked at once, however many there are. */
+	let pieces: string[] = [];
+	let length = 0;
 	for await (const chunk of stream) {
-		rest += decoder.decode(chunk, { stream: true });
-		const lines = rest.split("\n");
-		rest = lines.pop() ?? "";
+		const [first = "", ...lines] = decoder.decode(chunk, { stream: true }).split("\n");
+		pieces.push(first);
+		length += first.length;
+		if (length > LINE_LENGTH_MAX) {
+			throw new ReeveError("internal", `a line has more than ${LINE_LENGTH_MAX} characters`);
+		}
+		const last = lines.pop();
+		if (last === undefined) continue;
+		yield pieces.join("");
 		yield* lines;
+		pieces = [last];
+		length = last.length;
 	}
 }

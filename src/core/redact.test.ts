@@ -68,6 +68,19 @@ describe("redact", () => {
 		expect(redact("secret-one-two secret-one")).toBe("[redacted B_KEY] [redacted A_KEY]");
 	});
 
+	test("takes no shorter value for a longer one with the same beginning that is not there", () => {
+		const redact = knowing({ A_KEY: "secret-one", B_KEY: "secret-one-two" });
+		expect(redact("a secret-one")).toBe("a [redacted A_KEY]");
+		expect(redact("secret-one-to")).toBe("[redacted A_KEY]-to");
+		expect(redact("...one-two secret-one-t...")).toBe("...one-two [redacted A_KEY]-t...");
+	});
+
+	test("finds the longest of two values of which the beginning was cut off", () => {
+		const redact = knowing({ A_KEY: "1-abcdefgh", B_KEY: "2-abcdefghi-abcdefgh" });
+		expect(redact("bcdefghi-abcdefgh is bad")).toBe("[redacted B_KEY] is bad");
+		expect(redact("…abcdefgh is bad")).toBe("[redacted A_KEY] is bad");
+	});
+
 	test("leaves no known value in any text", () => {
 		const secret = fc.stringMatching(/^[a-zA-Z0-9+/=-]{8,30}$/);
 		fc.assert(

@@ -7,10 +7,8 @@
  * messages unreadable and hide nothing. The name of the variable decides first, then the value.
  */
 
-/** Shorter values are too often ordinary words. */
+/** Shorter values are too often ordinary words. At the edge of a truncated text, this many characters count as the value. */
 const LENGTH_MIN = 8;
-/** At the edge of a truncated text, this many characters of a value count as the value. */
-const CUT_LENGTH_MIN = 8;
 /** Bounds memory (A6). More than any fleet has; beyond it the oldest are dropped. */
 const VALUES_MAX = 20_000;
 /** A response of an agent may be nested without limit. Parts below this depth are omitted. */
@@ -28,73 +26,97 @@ export interface Redactor {
 	redact(text: string): string;
 }
 
+/** The values with one start: the longest that matches is found by its length, not by comparing each. */
+interface SameStart {
+	readonly values: Set<string>;
+	/** How many values have a length. */
+	readonly lengths: Map<number, number>;
+}
+
+interface Match {
+	readonly value: string;
+	readonly length: number;
+}
+
 export function createRedactor(): Redactor {
-	/**
-	 * The values by their first four characters, so that a text is scanned once regardless of their
-	 * number.
-	 */
-	const byStart = new Map<string, string[]>();
+	/** The name of the variable of each value, the oldest value first. */
 	const names = new Map<string, string>();
+	/**
+	 * The values by their first and by their last characters: learning a value and scanning a text take the same time
+	 * however many values are known and however many of them begin alike, as the keys of one provider do.
+	 */
+	const byStart = new Map<string, SameStart>();
+	const byEnd = new Map<string, Set<string>>();
+	let longest = 0;
 
 	function add(name: string, value: string): void {
 		if (value.length < LENGTH_MIN || names.has(value)) return;
 		names.set(value, name);
-		const start = value.slice(0, 4);
-		byStart.set(
-			start,
-			[...(byStart.get(start) ?? []), value].sort((a, b) => b.length - a.length),
-		);
+		longest = Math.max(longest, value.length);
+		const same = byStart.get(startOf(value)) ?? { values: new Set(), lengths: new Map() };
+		same.values.add(value);
+		same.lengths.set(value.length, (same.lengths.get(value.length) ?? 0) + 1);
+		byStart.set(startOf(value), same);
+		byEnd.set(endOf(value), (byEnd.get(endOf(value)) ?? new Set()).add(value));
 		const [oldest] = names.keys();
 		if (names.size > VALUES_MAX && oldest !== undefined) forget(oldest);
 	}
 
 	function forget(value: string): void {
 		names.delete(value);
-		const start = value.slice(0, 4);
-		const rest = (byStart.get(start) ?? []).filter((each) => each !== value);
-		if (rest.length === 0) byStart.delete(start);
-		else byStart.set(start, rest);
+		const same = byStart.get(startOf(value));
+		const left = (same?.lengths.get(value.length) ?? 0) - 1;
+		same?.values.delete(value);
+		if (left > 0) same?.lengths.set(value.length, left);
+		else same?.lengths.delete(value.length);
+		if (same?.values.size === 0) byStart.delete(startOf(value));
+		const ending = byEnd.get(endOf(value));
+		ending?.delete(value);
+		if (ending?.size === 0) byEnd.delete(endOf(value));
 	}
 
 	/** The longest known value at this position; at the end of the text, a truncated one counts. */
-	function matchAt(text: string, at: number): { value: string; length: number } | null {
-		const values = byStart.get(text.slice(at, at + 4));
-		if (values === undefined) return null;
-		for (const value of values) {
-			if (text.startsWith(value, at)) return { value, length: value.length };
+	function matchAt(text: string, textEnd: number, at: number): Match | null {
+		const same = byStart.get(text.slice(at, at + LENGTH_MIN));
+		if (same === undefined) return null;
+		let length = 0;
+		for (const each of same.lengths.keys()) {
+			if (each <= length || at + each > text.length) continue;
+			if (names.has(text.slice(at, at + each))) length = each;
 		}
-		const rest = text.slice(at).replace(/(…|\.\.\.)$/, "");
-		if (rest.length < CUT_LENGTH_MIN) return null;
-		const cut = values.find((value) => value.startsWith(rest));
-		return cut === undefined ? null : { value: cut, length: rest.length };
+		if (length > 0) return { value: text.slice(at, at + length), length };
+		const rest = textEnd - at;
+		if (rest < LENGTH_MIN || rest >= longest) return null;
+		for (const value of same.values) {
+			if (value.startsWith(text.slice(at, textEnd))) return { value, length: rest };
+		}
+		return null;
 	}
 
-	/** The end of a value at the start of a text whose beginning was truncated. */
-	function cutStart(text: string): { value: string; length: number } | null {
+	/** The longest end of a value at the start of a text whose beginning was truncated. */
+	function cutStart(text: string): Match | null {
 		const from = /^(…|\.\.\.)/.exec(text)?.[0].length ?? 0;
-		const probe = text.slice(from, from + CUT_LENGTH_MIN);
-		if (probe.length < CUT_LENGTH_MIN) return null;
-		for (const value of names.keys()) {
-			const at = value.indexOf(probe, 1);
-			if (at === -1) continue;
-			const rest = value.slice(at);
-			if (text.startsWith(rest, from)) return { value, length: from + rest.length };
+		for (let end = Math.min(text.length, from + longest); end >= from + LENGTH_MIN; end--) {
+			for (const value of byEnd.get(text.slice(end - LENGTH_MIN, end)) ?? []) {
+				if (value.endsWith(text.slice(from, end))) return { value, length: end };
+			}
 		}
 		return null;
 	}
 
 	function redact(text: string): string {
-		if (names.size === 0 || text.length < CUT_LENGTH_MIN) return text;
+		if (names.size === 0 || text.length < LENGTH_MIN) return text;
+		const textEnd = text.replace(/(…|\.\.\.)$/, "").length;
 		let result = "";
 		let done = 0;
-		const replace = (at: number, { value, length }: { value: string; length: number }) => {
+		const replace = (at: number, { value, length }: Match) => {
 			result += `${text.slice(done, at)}[redacted ${names.get(value)}]`;
 			done = at + length;
 		};
 		const first = cutStart(text);
 		if (first !== null) replace(0, first);
-		for (let at = done; at + 4 <= text.length; at++) {
-			const found = matchAt(text, at);
+		for (let at = done; at + LENGTH_MIN <= text.length; at++) {
+			const found = matchAt(text, textEnd, at);
 			if (found === null) continue;
 			replace(at, found);
 			at = done - 1;
@@ -114,6 +136,9 @@ export function createRedactor(): Redactor {
 		redact,
 	};
 }
+
+const startOf = (value: string): string => value.slice(0, LENGTH_MIN);
+const endOf = (value: string): string => value.slice(-LENGTH_MIN);
 
 /** Redacts every string in a value. Keys and other values are unchanged, up to the maximum depth. */
 export function redactDeep<T>(value: T, redact: Redactor["redact"], depthMax = DEPTH_MAX): T {

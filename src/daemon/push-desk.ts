@@ -1,6 +1,6 @@
 /**
  * Push notifications to browsers: who subscribed, and the sending. A subscription ends with the browser
- * session that made it, with the browser's own withdrawal, or after several failures in a row (A6).
+ * session that made it, with the browser's own withdrawal, or after several refusals in a row (A6).
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,8 +15,8 @@ import type { PushKeys, PushStore, PushSubscription } from "../ports/push-store.
 
 /** Above this number, a new browser replaces the oldest one. */
 const SUBSCRIPTIONS_MAX = 50;
-/** Consecutive failures after which a browser is forgotten. */
-const FAILURES_MAX = 8;
+/** Refusals in a row after which a browser is forgotten. A host without a network is no refusal. */
+const REFUSALS_MAX = 8;
 
 export interface Push extends PushDesk, Channel {
 	/** Whether any browser gets notifications. */
@@ -75,15 +75,17 @@ export async function openPush(
 	async function deliver(to: PushSubscription, notice: Notice): Promise<SendResult> {
 		const result = await sendPush(to, notice, await useKeys());
 		if (result.ok && to.failures === 0) return result;
+		const isGone = "gone" in result;
+		if (!result.ok && !isGone && result.retryable) return result;
 		const failures = result.ok ? 0 : to.failures + 1;
-		const isOver = "gone" in result || failures >= FAILURES_MAX;
+		const isOver = isGone || failures >= REFUSALS_MAX;
 		await change((each) =>
 			each.flatMap((one) => {
 				if (one.id !== to.id) return [one];
 				return isOver ? [] : [{ ...one, failures }];
 			}),
 		);
-		return "gone" in result ? { ok: true } : result;
+		return isGone ? { ok: true } : result;
 	}
 
 	return {

@@ -4,10 +4,11 @@ import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { createClient } from "../client/client.js";
+import { pathOf, readText, send } from "../client/connection.js";
+import { ReeveError } from "../core/errors.js";
 import { createJsonFile, type FileDamage } from "../home/json-file.js";
 import type { Home } from "../home/paths.js";
-import type { Remote } from "../ports/remotes.js";
+import type { Remote, RemotePlace } from "../ports/remotes.js";
 import type { NewEvent } from "../ports/store.js";
 import { createRemotes, type RunningRemotes } from "../remotes/remotes.js";
 import type { Service } from "../services/supervise.js";
@@ -61,14 +62,7 @@ export function createDaemonRemotes(parts: DaemonRemotesParts): RunningRemotes {
 			update: async (change) => void (await file.update((all) => change(all ?? []))),
 		},
 		socketOf: (name) => join(socketFolder(home), `${hashOf(name)}.sock`),
-		probe: async (target, signal) => {
-			const client = createClient(
-				"socketPath" in target
-					? target
-					: { url: target.url, token: target.token, ...(target.ca && { ca: target.ca }) },
-			);
-			return (await client.call("GET /api/v1/daemon", { signal })).version;
-		},
+		probe: readVersion,
 		wallMs: Date.now,
 		onChange({ name: remote, state, reason, version, seenAtMs, sinceMs }, before) {
 			if (state === "reachable") {
@@ -85,6 +79,31 @@ export function createDaemonRemotes(parts: DaemonRemotesParts): RunningRemotes {
 			}
 		},
 	});
+}
+
+const PROBE_BYTES_MAX = 1_048_576;
+const daemonReply = z.object({ version: z.string().regex(/^[\w.+-]{1,64}$/) });
+
+/** Trusts nothing that the other host answers: it may be another server, or hostile (A6, A10). */
+async function readVersion(place: RemotePlace, signal: AbortSignal): Promise<string> {
+	const address =
+		"socketPath" in place
+			? place
+			: { url: place.url, token: place.token, ...(place.ca !== null && { ca: place.ca }) };
+	const path = pathOf("GET /api/v1/daemon");
+	const response = await send(address, { method: "GET", path, signal });
+	const text = await readText(response, address, signal, PROBE_BYTES_MAX);
+	const parsed = daemonReply.safeParse(parseJson(text));
+	if (parsed.success) return parsed.data.version;
+	throw new ReeveError("remote_unreachable", "its answer is not that of a daemon of Reeve");
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return null;
+	}
 }
 
 export function remotesService(remotes: RunningRemotes, home: Home): Service {

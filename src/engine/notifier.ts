@@ -43,6 +43,18 @@ const BACKOFF = Object.freeze({ initialMs: 1_000, capMs: 300_000, jitter: 0.2 })
 const CHECK_MS_MAX = 60_000;
 const REMEMBERED_MAX = 1_000;
 
+const UNKNOWN_ROUTE: SendResult = { ok: false, reason: "unknown route", retryable: false };
+
+/** A channel that throws must not stop the others, or be asked again and again for the same notification. */
+async function sendOver(channel: Channel, notice: Notice): Promise<SendResult> {
+	try {
+		return await channel.send(notice);
+	} catch (error) {
+		const { code = "unknown error" } = error as NodeJS.ErrnoException;
+		return { ok: false, reason: `it cannot be sent: ${code}`, retryable: true };
+	}
+}
+
 /** Keys of notifications that stand for several. */
 const DIGEST = "notify-digest:";
 
@@ -171,8 +183,8 @@ class Notifier {
 		const { store, clock, routes, random } = this.#parts;
 		const delivery = effect.payload;
 		const found = routes.find(({ route }) => route.name === delivery.route);
-		const gone: SendResult = { ok: false, reason: "unknown route", retryable: false };
-		const result = (await found?.channel.send(withCount(this.#linked(delivery.notice)))) ?? gone;
+		const notice = withCount(this.#linked(delivery.notice));
+		const result = found === undefined ? UNKNOWN_ROUTE : await sendOver(found.channel, notice);
 		const attempts = delivery.attempts + 1;
 		const nowMs = clock.now().wallMs;
 		await store.commit((transaction) => {
@@ -188,8 +200,7 @@ class Notifier {
 			}
 			transaction.removeEffect(effect.key);
 			if (result.ok) return;
-			const { route, notice } = delivery;
-			const data = { route, kind: notice.kind, attempts, reason: result.reason };
+			const data = { route: delivery.route, kind: notice.kind, attempts, reason: result.reason };
 			const about = notice.agent === null ? {} : { agent: notice.agent };
 			transaction.appendEvent({ ...about, type: "notification.failed", data }, nowMs);
 		});

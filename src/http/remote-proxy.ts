@@ -13,8 +13,8 @@ import {
 } from "node:http";
 import { request as requestSecure } from "node:https";
 import type { Duplex } from "node:stream";
-import { ReeveError } from "../core/errors.js";
-import type { Remotes, RemoteTarget } from "../ports/remotes.js";
+import { ERRORS, ReeveError } from "../core/errors.js";
+import type { RemotePlace, Remotes } from "../ports/remotes.js";
 import type { RouteSpec } from "./contract/route.js";
 import type { Route } from "./router.js";
 
@@ -56,25 +56,41 @@ export interface Forwarded {
 	/** On the remote, with the query. */
 	readonly target: string;
 	readonly correlationId: string;
-	/** Aborts when the caller has disconnected or lost its access. */
-	readonly signal: AbortSignal;
+	/** Each ends the request: the caller has disconnected or lost its access, or the daemon stops. */
+	readonly ends: readonly AbortSignal[];
 }
 
 export interface RemoteProxy {
-	/** Resolves when the response is complete. */
-	forward(request: IncomingMessage, response: ServerResponse, to: Forwarded): Promise<void>;
-	/** Resolves when the WebSocket is open. */
-	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, to: Forwarded): Promise<void>;
+	/** Resolves when the response has ended, with the code of its error; null if it is a success (S19). */
+	forward(
+		request: IncomingMessage,
+		response: ServerResponse,
+		to: Forwarded,
+	): Promise<string | null>;
+	/** Resolves to true when the WebSocket is open; false if the remote has refused it. */
+	upgrade(
+		request: IncomingMessage,
+		socket: Duplex,
+		head: Buffer,
+		to: Forwarded,
+	): Promise<boolean>;
+}
+
+interface Outgoing {
+	readonly request: ClientRequest;
+	/** Calls this once when the request has to end, until the stream has closed. */
+	onEnd(stream: Duplex | ServerResponse, end: () => void): void;
 }
 
 export function createRemoteProxy(remotes: Remotes): RemoteProxy {
 	async function open(
 		request: IncomingMessage,
-		{ remote, target, correlationId, signal }: Forwarded,
+		{ remote, target, correlationId, ends }: Forwarded,
 		extra: Readonly<Record<string, string>>,
-	): Promise<ClientRequest> {
+	): Promise<Outgoing> {
 		const address = await remotes.target(remote);
-		signal.throwIfAborted();
+		const signals = [...ends, address.removed];
+		if (signals.some(({ aborted }) => aborted)) throw stoppedWaiting();
 		const kept = REQUEST_HEADERS.flatMap((name): [string, string][] => {
 			const value = request.headers[name];
 			return typeof value === "string" ? [[name, value]] : [];
@@ -87,20 +103,36 @@ export function createRemoteProxy(remotes: Remotes): RemoteProxy {
 		};
 		const start =
 			"url" in address && address.url.startsWith("https:") ? requestSecure : requestPlain;
-		return start({
-			...{ method: request.method, path: target, headers, agent: false, signal },
-			...placeOf(address),
-		});
+		return {
+			request: start({
+				...{ method: request.method, path: target, headers, agent: false },
+				...placeOf(address),
+			}),
+			// Not `AbortSignal.any`: signals that live as long as the daemon would retain each of them.
+			onEnd(stream, end) {
+				for (const signal of signals) signal.addEventListener("abort", end);
+				stream.once("close", () => {
+					for (const signal of signals) signal.removeEventListener("abort", end);
+				});
+			},
+		};
 	}
 
 	return {
 		async forward(request, response, to) {
-			const outgoing = await open(request, to, {});
+			const { request: outgoing, onEnd } = await open(request, to, {});
+			onEnd(response, () => outgoing.destroy(stoppedWaiting()));
 			const reply = await new Promise<IncomingMessage>((resolve, reject) => {
 				outgoing.on("response", resolve);
 				outgoing.on("error", (error) => reject(explainBroken(error, request, to)));
 				request.pipe(outgoing);
 			});
+			const { statusCode: status = 0 } = reply;
+			const refused = explainStatus(status, to);
+			if (refused !== null) {
+				reply.destroy();
+				throw refused;
+			}
 			for (const name of REPLY_HEADERS) {
 				const value = reply.headers[name];
 				if (value !== undefined) response.setHeader(name, value);
@@ -110,7 +142,8 @@ export function createRemoteProxy(remotes: Remotes): RemoteProxy {
 			if (type !== "" && !REPLY_TYPES.test(type)) {
 				response.setHeader("content-type", "application/octet-stream");
 			}
-			response.writeHead(reply.statusCode ?? 502);
+			const failure = status < 400 ? null : keepStart(reply);
+			response.writeHead(status);
 			await new Promise<void>((resolve) => {
 				// The caller must notice a response that is cut off.
 				reply.on("error", () => response.destroy());
@@ -118,32 +151,41 @@ export function createRemoteProxy(remotes: Remotes): RemoteProxy {
 				response.on("close", resolve);
 				reply.pipe(response);
 			});
+			if (!reply.complete) return "connection_lost";
+			return failure === null ? null : codeOf(failure());
 		},
 		async upgrade(request, socket, head, to) {
 			const { headers } = request;
 			const wanted = Object.fromEntries(
 				["sec-websocket-key", "sec-websocket-version"].map((name) => [name, `${headers[name]}`]),
 			);
-			const outgoing = await open(request, to, {
+			const { request: outgoing, onEnd } = await open(request, to, {
 				...wanted,
 				connection: "Upgrade",
 				upgrade: "websocket",
 			});
-			await new Promise<void>((resolve, reject) => {
+			// A caller that gives up leaves no request behind that the remote may never answer.
+			const leave = () => outgoing.destroy();
+			onEnd(socket, leave);
+			socket.once("close", leave);
+			// Only a socket that is read notices that its other end has gone. A caller sends nothing before the answer.
+			socket.once("end", leave).resume();
+			if (socket.destroyed) leave();
+			return new Promise<boolean>((resolve, reject) => {
 				outgoing.on("error", (error) => reject(explainBroken(error, request, to)));
 				outgoing.on("response", (reply) => {
 					relayRefusal(reply, socket);
-					resolve();
+					resolve(false);
 				});
 				outgoing.on("upgrade", (reply, there: Duplex, first) => {
-					join(socket, there, to.signal);
+					join(socket, there, onEnd);
 					const accept = reply.headers["sec-websocket-accept"];
 					socket.write(
 						`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-accept: ${accept}\r\n\r\n`,
 					);
 					if (first.length > 0) socket.write(first);
 					if (head.length > 0) there.write(head);
-					resolve();
+					resolve(true);
 				});
 				outgoing.end();
 			});
@@ -151,7 +193,7 @@ export function createRemoteProxy(remotes: Remotes): RemoteProxy {
 	};
 }
 
-function placeOf(target: RemoteTarget): RequestOptions & { ca?: string } {
+function placeOf(target: RemotePlace): RequestOptions & { ca?: string } {
 	if ("socketPath" in target) return { socketPath: target.socketPath };
 	const { hostname, port } = new URL(target.url);
 	return {
@@ -162,29 +204,45 @@ function placeOf(target: RemoteTarget): RequestOptions & { ca?: string } {
 }
 
 /** Both ends close together. */
-function join(here: Duplex, there: Duplex, signal: AbortSignal): void {
+function join(here: Duplex, there: Duplex, onEnd: Outgoing["onEnd"]): void {
 	const end = () => {
 		here.destroy();
 		there.destroy();
 	};
 	for (const each of [here, there]) each.on("error", end).on("close", end);
-	signal.addEventListener("abort", end, { once: true });
+	onEnd(here, end);
 	here.pipe(there);
 	there.pipe(here);
 }
 
-const REFUSAL_BYTES_MAX = 65_536;
+const FAILURE_BYTES_MAX = 65_536;
 
-function relayRefusal(reply: IncomingMessage, socket: Duplex): void {
+/** Keeps the start of a response for later, besides its other readers. */
+function keepStart(reply: IncomingMessage): () => Buffer {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
 	reply.on("data", (chunk: Buffer) => {
 		bytes += chunk.length;
-		if (bytes <= REFUSAL_BYTES_MAX) chunks.push(chunk);
+		if (bytes <= FAILURE_BYTES_MAX) chunks.push(chunk);
 	});
+	return () => Buffer.concat(chunks);
+}
+
+/** The code of an error response; it may come from a daemon of another version, or from no daemon. */
+function codeOf(body: Buffer): string {
+	try {
+		const { code } = JSON.parse(body.toString("utf8")).error;
+		return Object.hasOwn(ERRORS, code) ? code : "internal";
+	} catch {
+		return "internal";
+	}
+}
+
+function relayRefusal(reply: IncomingMessage, socket: Duplex): void {
+	const failure = keepStart(reply);
 	socket.on("error", () => {});
 	reply.on("close", () => {
-		const body = Buffer.concat(chunks);
+		const body = failure();
 		socket.write(
 			`HTTP/1.1 ${reply.statusCode} Refused\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`,
 		);
@@ -192,10 +250,22 @@ function relayRefusal(reply: IncomingMessage, socket: Duplex): void {
 	});
 }
 
+/** The caller's own credentials are valid: they were checked here, and only this daemon's token is sent there. */
+function explainStatus(status: number, { remote }: Forwarded): ReeveError | null {
+	if (status === 401) {
+		const hint = `Put a valid token of ${remote} into its token file, then run \`reeve remote connect ${remote}\`.`;
+		return new ReeveError("remote_unreachable", `${remote} refuses its token`, hint);
+	}
+	if (status >= 200 && status < 600) return null;
+	return new ReeveError("remote_unreachable", `${remote} answers with the status ${status}`);
+}
+
+const stoppedWaiting = () => new ReeveError("connection_lost", "the caller stopped waiting");
+
 /** A change whose answer is missing may have been made. */
 function explainBroken(error: Error, request: IncomingMessage, { remote }: Forwarded): unknown {
+	if (error instanceof ReeveError) return error;
 	const { code } = error as NodeJS.ErrnoException;
-	if (code === "ABORT_ERR") return new ReeveError("connection_lost", "the caller stopped waiting");
 	if (request.method === "GET" || code === "ECONNREFUSED" || code === "ENOENT") {
 		const why = code === "ECONNRESET" ? "it closed the connection" : error.message;
 		return new ReeveError("remote_unreachable", `${remote} does not answer: ${why}`);

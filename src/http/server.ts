@@ -134,16 +134,14 @@ export function createApi(parts: ApiParts): Api {
 		if (handlers[route.name] === undefined) {
 			throw new ReeveError("upgrade_required", `${path} is a WebSocket`);
 		}
-		const { gone: signal } = watchCaller(response, gate.untilInvalid(caller), door);
+		const { gone } = watchCaller(response, gate.untilInvalid(caller), door);
 		const note = (error: string | null) => {
 			if (!isAction(route)) return;
 			recordAction({ route, params: onRemote(remote, params), caller, correlationId, error });
 		};
 		const target = `${path}${url.search}`;
-		await noted(
-			() => proxy.forward(request, response, { remote, target, correlationId, signal }),
-			note,
-		);
+		const to = { remote, target, correlationId, ends: [gone] };
+		await noted(() => proxy.forward(request, response, to), note, (error) => error);
 	}
 
 	async function upgradeElsewhere(
@@ -156,10 +154,11 @@ export function createApi(parts: ApiParts): Api {
 		// The remote knows this daemon only, and would let it type.
 		if (!mayAct(caller)) url.searchParams.set("ro", "1");
 		const invalid = gate.untilInvalid(caller);
-		const signal = invalid === null ? door.closing : AbortSignal.any([invalid, door.closing]);
+		const ends = invalid === null ? [door.closing] : [invalid, door.closing];
 		const target = `${path}?${url.searchParams}`;
-		await proxy.upgrade(request, socket, head, { remote, target, correlationId, signal });
-		if (mayAct(caller) && url.searchParams.get("ro") !== "1") {
+		const to = { remote, target, correlationId, ends };
+		const isOpen = await proxy.upgrade(request, socket, head, to);
+		if (isOpen && mayAct(caller) && url.searchParams.get("ro") !== "1") {
 			recordAction({ route, params: onRemote(remote, params), caller, correlationId, error: null });
 		}
 	}
@@ -262,11 +261,15 @@ function close(server: Server): Promise<void> {
 	});
 }
 
-/** Runs the action and records its result. */
-async function noted<T>(act: () => T, note: (error: string | null) => void): Promise<Awaited<T>> {
+/** Runs the action and records its result; `failureOf` finds an error that was not thrown. */
+async function noted<T>(
+	act: () => T,
+	note: (error: string | null) => void,
+	failureOf: (result: Awaited<T>) => string | null = () => null,
+): Promise<Awaited<T>> {
 	try {
 		const result = await act();
-		note(null);
+		note(failureOf(result));
 		return result;
 	} catch (error) {
 		note(error instanceof ReeveError ? error.code : "internal");

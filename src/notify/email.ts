@@ -9,6 +9,8 @@ import { plainLine } from "../core/safe-text.js";
 import type { Channel, SendResult } from "../ports/notifier.js";
 
 const TIMEOUT_MS = 15_000;
+/** For the whole message: a server that sends a little now and then never hits the other timeouts. */
+const SEND_MS_MAX = 60_000;
 const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "::1"]);
 
 export interface EmailOptions {
@@ -20,9 +22,12 @@ export interface EmailOptions {
 	readonly password: string | null;
 	/** Certificates to trust besides those of the system, PEM; for tests. */
 	readonly ca?: string;
+	/** For tests. */
+	readonly sendMsMax?: number;
 }
 
-export function createEmail({ url, from, to, user, password, ca }: EmailOptions): Channel {
+export function createEmail(options: EmailOptions): Channel {
+	const { url, from, to, user, password, ca, sendMsMax = SEND_MS_MAX } = options;
 	const { protocol, hostname, port } = new URL(url);
 	const host = hostname.replace(/^\[(.*)\]$/, "$1");
 	const isTls = protocol === "smtps:";
@@ -37,14 +42,18 @@ export function createEmail({ url, from, to, user, password, ca }: EmailOptions)
 	});
 	return {
 		async send(notice) {
+			const signal = AbortSignal.timeout(sendMsMax);
 			try {
 				await transport.sendMail({
-					...{ from, to: [...to], subject: `[Reeve] ${plainLine(notice.title)}` },
+					...{ signal, from, to: [...to], subject: `[Reeve] ${plainLine(notice.title)}` },
 					text: bodyOf(notice),
 					headers: { "Auto-Submitted": "auto-generated", "X-Reeve-Kind": notice.kind },
 				});
 				return { ok: true };
 			} catch (error) {
+				if (signal.aborted) {
+					return { ok: false, reason: "the mail server did not finish in time", retryable: true };
+				}
 				return resultOf(error);
 			}
 		},

@@ -22,11 +22,13 @@ const ANSWER_MS_MAX = 10_000;
 const KEPT_S = 86_400;
 /** Push services accept signatures for at most 24 hours. */
 const SIGNED_S = 12 * 3_600;
-/** Push services accept about 4 kB; the text is cut so that everything else fits. */
-const TEXT_LENGTH_MAX = 1_500;
 /** Required by push services: where they could reach the operator of a sender. */
 const SUBJECT = "mailto:reeve@example.com";
+/** Push services accept no larger body. */
 const RECORD_BYTES = 4_096;
+/** Salt, sizes and the sender's key before the record; the byte that ends it and its tag. */
+const OVERHEAD_BYTES = 16 + 5 + 65 + 1 + 16;
+const MESSAGE_BYTES_MAX = RECORD_BYTES - OVERHEAD_BYTES;
 
 export function createPushKeys(): PushKeys {
 	const pair = createECDH("prime256v1");
@@ -43,11 +45,9 @@ export async function sendPush(
 	vapid: PushKeys,
 ): Promise<PushResult> {
 	try {
-		const text = notice.text.slice(0, TEXT_LENGTH_MAX);
-		const message = Buffer.from(JSON.stringify({ ...notice, text }));
 		const response = await fetch(endpoint, {
 			...{ method: "POST", redirect: "error" },
-			body: new Uint8Array(encryptPush(message, keys)),
+			body: new Uint8Array(encryptPush(renderPush(notice), keys)),
 			headers: {
 				authorization: signPush(endpoint, vapid, Math.floor(Date.now() / 1_000)),
 				"content-encoding": "aes128gcm",
@@ -64,6 +64,24 @@ export async function sendPush(
 		const reason = isLate ? "no response in time" : "no connection to the push service";
 		return { ok: false, reason, retryable: true };
 	}
+}
+
+/**
+ * The notification as JSON that fits into one push. One that is too long loses its buttons first, since the question
+ * must be read on the page, and then the end of its texts.
+ */
+export function renderPush(notice: Notice): Buffer {
+	const render = (shown: Notice) => Buffer.from(JSON.stringify(shown));
+	let message = render(notice);
+	if (message.length > MESSAGE_BYTES_MAX) message = render({ ...notice, question: null });
+	// A character has at least one byte.
+	let lengthMax = Math.min(MESSAGE_BYTES_MAX, Math.max(notice.title.length, notice.text.length));
+	while (message.length > MESSAGE_BYTES_MAX && lengthMax > 0) {
+		lengthMax = Math.floor(lengthMax * 0.9);
+		const [title, text] = [notice.title, notice.text].map((each) => each.slice(0, lengthMax));
+		message = render({ ...notice, title: title ?? "", text: text ?? "", question: null });
+	}
+	return message;
 }
 
 function resultOf(status: number): PushResult {

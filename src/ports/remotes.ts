@@ -42,9 +42,12 @@ export interface RemoteView extends Remote {
 }
 
 /** Where to send requests for a remote. */
-export type RemoteTarget =
+export type RemotePlace =
 	| { readonly socketPath: string }
 	| { readonly url: string; readonly token: string; readonly ca: string | null };
+
+/** `removed` aborts when the remote is removed, which ends its open connections too (A8). */
+export type RemoteTarget = RemotePlace & { readonly removed: AbortSignal };
 
 export interface Remotes {
 	list(): readonly RemoteView[];

@@ -3,12 +3,14 @@
  * loop of its own, so that one that hangs delays no other.
  */
 
+import { setMaxListeners } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ReeveError } from "../core/errors.js";
 import { REMOTE_NAME, remoteDelayMs } from "../core/remote.js";
+import { plainLine } from "../core/safe-text.js";
 import { renderElapsed } from "../core/units.js";
-import type { Remote, Remotes, RemoteTarget, RemoteView } from "../ports/remotes.js";
+import type { Remote, RemotePlace, Remotes, RemoteTarget, RemoteView } from "../ports/remotes.js";
 import { openTunnel, type Tunnel } from "./ssh-tunnel.js";
 
 export interface RemotesParts {
@@ -20,7 +22,7 @@ export interface RemotesParts {
 	/** The path of the socket for a tunnel on this host. */
 	readonly socketOf: (name: string) => string;
 	/** Returns the version of the daemon. Throws a `ReeveError` if it does not answer. */
-	readonly probe: (target: RemoteTarget, signal: AbortSignal) => Promise<string>;
+	readonly probe: (place: RemotePlace, signal: AbortSignal) => Promise<string>;
 	readonly onChange: (view: RemoteView, before: RemoteView) => void;
 	readonly wallMs: () => number;
 }
@@ -36,6 +38,8 @@ const PROBE_MS_MAX = 4_000;
 const CONNECTING_MS_MAX = 1_000;
 /** How long `add` and `reconnect` wait for the first attempt. */
 const ATTEMPT_MS_MAX = 35_000;
+/** The other host, or what answers in its place, chooses the text. */
+const REASON_LENGTH_MAX = 300;
 
 export function createRemotes(parts: RemotesParts): RunningRemotes {
 	const links = new Map<string, Link>();
@@ -121,7 +125,7 @@ class Link {
 	view: RemoteView;
 	readonly #parts: RemotesParts;
 	readonly #stopped = new AbortController();
-	#target: RemoteTarget | null = null;
+	#place: RemotePlace | null = null;
 	/** Ends the current wait or connection, to begin the next attempt at once. */
 	#again = new AbortController();
 	#failures = 0;
@@ -131,6 +135,8 @@ class Link {
 
 	constructor(remote: Remote, parts: RemotesParts) {
 		this.#parts = parts;
+		// Each open request adds a listener, and removes it.
+		setMaxListeners(0, this.#stopped.signal);
 		this.view = {
 			...remote,
 			state: "connecting",
@@ -164,7 +170,9 @@ class Link {
 
 	async target(): Promise<RemoteTarget> {
 		if (this.view.state === "connecting") await this.#settled(CONNECTING_MS_MAX);
-		if (this.view.state === "reachable" && this.#target !== null) return this.#target;
+		if (this.view.state === "reachable" && this.#place !== null) {
+			return { ...this.#place, removed: this.#stopped.signal };
+		}
 		const { name, seenAtMs, state } = this.view;
 		const reason = state === "connecting" ? "still connecting" : this.view.reason;
 		const age = seenAtMs === null ? null : renderElapsed(this.#parts.wallMs() - seenAtMs);
@@ -187,7 +195,7 @@ class Link {
 			} catch (error) {
 				if (!until.aborted) this.#fail(error);
 			}
-			this.#target = null;
+			this.#place = null;
 			if (signal.aborted) return;
 			if (this.#again.signal.aborted) continue;
 			this.#failures += 1;
@@ -199,7 +207,7 @@ class Link {
 	async #connected(signal: AbortSignal): Promise<void> {
 		const { address, name } = this.view;
 		if (address.type === "url") {
-			this.#target = {
+			this.#place = {
 				url: address.url,
 				token: (await readFile(address.tokenFile, "utf8")).trim(),
 				ca: address.caFile === null ? null : await readFile(address.caFile, "utf8"),
@@ -210,7 +218,7 @@ class Link {
 		const { target, socket: remoteSocket, authSock } = address;
 		const spec = { target, remoteSocket, localSocket: socketPath, authSock };
 		const tunnel = await openTunnel(spec, signal);
-		this.#target = { socketPath };
+		this.#place = { socketPath };
 		const over = new AbortController();
 		void tunnel.ended.then((reason) => over.abort(new Error(reason)));
 		try {
@@ -223,11 +231,11 @@ class Link {
 
 	/** Probes the daemon until the signal aborts, or until a connection without a tunnel fails. */
 	async #watch(tunnel: Tunnel | null, signal: AbortSignal): Promise<void> {
-		const target = this.#target;
-		while (!signal.aborted && target !== null) {
+		const place = this.#place;
+		while (!signal.aborted && place !== null) {
 			const patience = AbortSignal.timeout(PROBE_MS_MAX);
 			try {
-				const version = await this.#parts.probe(target, AbortSignal.any([signal, patience]));
+				const version = await this.#parts.probe(place, AbortSignal.any([signal, patience]));
 				if (signal.aborted) return;
 				this.#failures = 0;
 				const seenAtMs = this.#parts.wallMs();
@@ -243,8 +251,8 @@ class Link {
 	}
 
 	#fail(error: unknown): void {
-		const reason = error instanceof Error ? error.message : String(error);
-		this.#setView({ state: "unreachable", reason });
+		const reason = plainLine(error instanceof Error ? error.message : String(error));
+		this.#setView({ state: "unreachable", reason: reason.slice(0, REASON_LENGTH_MAX) });
 	}
 
 	#setView(change: Partial<RemoteView>): void {

@@ -5,6 +5,7 @@
 
 import { describe, expect, test } from "vitest";
 import { compilePattern } from "../../src/core/pattern.js";
+import { createRedactor } from "../../src/core/redact.js";
 import { ADAPTERS } from "../../src/core/states.js";
 import { findReferences } from "../../src/core/template.js";
 import { adapterOf } from "../../src/sessions/adapters.js";
@@ -60,6 +61,19 @@ describe("reading takes linear time", () => {
 			};
 			expect(growth(run, 1_000), JSON.stringify(filler)).toBeLessThan(GROWTH_MAX);
 		}
+	});
+
+	test("for secrets that begin alike, as the keys of one provider do", { timeout: 120_000 }, () => {
+		const learnAll = (count: number) => {
+			const redactor = createRedactor();
+			for (let n = 0; n < count; n++) redactor.learn("A_KEY", `sk-ant-api03-${n}-x9`);
+			return redactor;
+		};
+		// 20,000 are as many as are remembered.
+		expect(growth(learnAll, 1_250)).toBeLessThan(GROWTH_MAX);
+		const { redact } = learnAll(1_000);
+		const text = "sk-ant-api03-...".repeat(64_000);
+		expect(growth((length) => redact(text.slice(0, length)), 64_000)).toBeLessThan(GROWTH_MAX);
 	});
 
 	test("for references that are opened and never closed", { timeout: 60_000 }, () => {

@@ -68,6 +68,55 @@ const halt = (store: MemoryStore, agent: string) =>
 
 const pending = (store: MemoryStore) => store.readEffects("notification").length;
 
+test("a channel that throws is tried as often as any other, and the other routes work", async () => {
+	const store = createMemoryStore();
+	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
+	const sent: Notice[] = [];
+	let tries = 0;
+	const broken = {
+		send() {
+			tries += 1;
+			throw Object.assign(new Error("spawn E2BIG"), { code: "E2BIG" });
+		},
+	};
+	const works = {
+		async send(notice: Notice): Promise<SendResult> {
+			sent.push(notice);
+			return { ok: true };
+		},
+	};
+	const stop = new AbortController();
+	const over = runNotifier(
+		{
+			...{ store, clock, random: () => 0, pageUrl: () => null },
+			routes: [
+				{ route: { ...ALL, name: "broken" }, channel: broken },
+				{ route: { ...ALL, name: "works" }, channel: works },
+			],
+			calendar: { minuteOfDay: () => 720 },
+		},
+		stop.signal,
+	);
+	await settle();
+	await halt(store, "web:coder");
+	await settle();
+	for (let minute = 0; minute < 60; minute++) {
+		clock.advance(60_000);
+		await settle();
+	}
+	stop.abort();
+	await over;
+	expect(tries).toBe(8);
+	expect(sent).toHaveLength(1);
+	expect(pending(store)).toBe(0);
+	const failed = store
+		.readEvents({ afterSeq: 0, limit: 100 })
+		.flatMap((event) => (event.type === "notification.failed" ? [event.data] : []));
+	expect(failed).toEqual([
+		{ route: "broken", kind: "halted", attempts: 8, reason: "it cannot be sent: E2BIG" },
+	]);
+});
+
 describe("people", () => {
 	test("are notified of a flood once a minute, with the number of the others, also across daemons", async () => {
 		const { store, sent, start, clock } = createWorld();

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -76,6 +76,25 @@ async function startServer(options: SMTPServerOptions = {}) {
 
 const WHO = { from: "reeve@example.org", to: ["ada@example.org", "bob@example.org"] };
 const NO_LOGIN = { user: null, password: null };
+
+test("a server that sends a little now and then does not hold up the other notifications", async () => {
+	const server = createServer((socket) => {
+		socket.on("error", () => {});
+		const timer = setInterval(() => socket.write("220-wait\r\n"), 20);
+		socket.on("close", () => clearInterval(timer));
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	onTestFinished(() => void server.close());
+	const { port } = server.address() as AddressInfo;
+	const email = createEmail({ url: `smtp://127.0.0.1:${port}`, ...WHO, ...NO_LOGIN, sendMsMax: 500 });
+	expect(await email.send(NOTICE)).toEqual({
+		...{ ok: false, retryable: true },
+		reason: "the mail server did not finish in time",
+	});
+	const open = () => new Promise<number>((resolve) => server.getConnections((_, n) => resolve(n)));
+	await expect.poll(open).toBe(0);
+});
 
 describe("an email", () => {
 	test("is sent over STARTTLS with a login", async () => {
