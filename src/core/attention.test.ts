@@ -73,7 +73,14 @@ describe("a person is notified", () => {
 	it("again of a turn that its CLI tried again, if it then failed in a way that a person has to fix", () => {
 		const overloaded = { ...turn(1, 2), failure: "overloaded" } as const;
 		const auth = { ...turn(1, 9), failure: "auth" } as const;
-		expect(look(overloaded, {}, auth, auth, {}, auth)).toEqual(["failed", "", "failed", "", "", ""]);
+		expect(look(overloaded, {}, auth, auth, {}, auth)).toEqual([
+			"failed",
+			"",
+			"failed",
+			"",
+			"",
+			"",
+		]);
 		expect(look(auth, { ...turn(1, 12), failure: "overloaded" })).toEqual(["failed", ""]);
 		const vague = { ...turn(1, 2), failure: "unknown" } as const;
 		expect(look(vague, { ...turn(1, 3), failure: "refused" })).toEqual(["failed", ""]);

@@ -64,7 +64,9 @@ describe("a turn that failed because the service was overloaded", () => {
 	test.each<TurnCause>(["auth", "billing", "unknown", "usage_limit"])(
 		"and before that with %s is counted from then on",
 		(cause) => {
-			expect(retryAt([...failures(5), asked(9), failed(10, cause), asked(19), failed(20)])).toBe(35);
+			expect(retryAt([...failures(5), asked(9), failed(10, cause), asked(19), failed(20)])).toBe(
+				35,
+			);
 		},
 	);
 

@@ -64,7 +64,7 @@ export interface EndedCall {
 	readonly zone: string | null;
 }
 
-/** What an agent CLI printed, with a reader for the times in it. */
+/** The output of an agent CLI, with a reader for the times in it. */
 export type PrintedCall = EndedCall & ResetReader;
 
 /** How to call an agent CLI, apart from the reading of times. */

@@ -38,7 +38,7 @@ const CLOCK =
 	"(?:\\b|(?<=\\dT))(?:(\\d{1,2})(?::(\\d{2}))?(?::\\d{2})?\\s*([ap])\\.?m\\b|(\\d{1,2}):(\\d{2})\\b|(noon|midnight)\\b)";
 /** The end of the name of a field: `reset_at`. */
 const FIELD = "(?:[_-]?(?:at|on|time|date))?";
-/** What may stand between the word and a date without a time of day. */
+/** The distance between the word and a date without a time of day. */
 const NEAR_LENGTH_MAX = 30;
 
 /** `15:00 +0530`. */
@@ -88,7 +88,9 @@ export function parsePrintedTime(
 }
 
 function timeOfDay(text: string, words: string): number | null {
-	const found = new RegExp(`${words}${FIELD}\\b[^\\n]*?(?:\\n[^\\n]*?)?(?:${CLOCK})`, "iu").exec(text);
+	const found = new RegExp(`${words}${FIELD}\\b[^\\n]*?(?:\\n[^\\n]*?)?(?:${CLOCK})`, "iu").exec(
+		text,
+	);
 	if (found === null) return null;
 	const [, hour12, minute12, half, hour24, minute24, named] = found;
 	if (named !== undefined) return named.toLowerCase() === "noon" ? DAY_MS / 2 : 0;
@@ -103,7 +105,10 @@ function timeOfDay(text: string, words: string): number | null {
 
 /** The rest of the sentence after the word; a date without a time of day is only looked for there. */
 function nearWord(text: string, words: string): string | null {
-	const found = new RegExp(`${words}${FIELD}\\b((?:[^\\n.!?]|\\.(?=\\s?\\d)){1,${NEAR_LENGTH_MAX}})`, "iu").exec(text);
+	const found = new RegExp(
+		`${words}${FIELD}\\b((?:[^\\n.!?]|\\.(?=\\s?\\d)){1,${NEAR_LENGTH_MAX}})`,
+		"iu",
+	).exec(text);
 	return found?.[1] ?? null;
 }
 

@@ -120,7 +120,9 @@ function parseBareStamp(text: string, atMs: number): number | null {
 function parseSpan(text: string, atMs: number): number | null {
 	const countdown = COUNTDOWN.exec(text);
 	if (countdown !== null) {
-		const [first = 0, second = 0, third = 0] = countdown.slice(1, 4).map((each) => Number(each ?? 0));
+		const [first = 0, second = 0, third = 0] = countdown
+			.slice(1, 4)
+			.map((each) => Number(each ?? 0));
 		const isShort = countdown[4] !== undefined && countdown[3] === undefined;
 		const seconds = isShort ? first * 60 + second : (first * 60 + second) * 60 + third;
 		return atMs + seconds * 1_000;

@@ -84,7 +84,10 @@ describe("a length", () => {
 		["try again within the next 5 minutes", "2026-11-16T04:35:00.000Z"],
 		["resets (2h 5m)", "2026-11-16T06:35:00.000Z"],
 		["Try again in 2\nhours", "2026-11-16T06:30:00.000Z"],
-		["Please wait for 3 requests to finish, and try again in 5 minutes", "2026-11-16T04:35:00.000Z"],
+		[
+			"Please wait for 3 requests to finish, and try again in 5 minutes",
+			"2026-11-16T04:35:00.000Z",
+		],
 		["try again in an hour", "2026-11-16T05:30:00.000Z"],
 		["try again in one minute", "2026-11-16T04:31:00.000Z"],
 		["try again in 05:30 minutes", "2026-11-16T04:35:30.000Z"],
@@ -122,7 +125,10 @@ describe("a date", () => {
 		["resets 11/17/26, 3:00 PM UTC", "2026-11-17T15:00:00.000Z"],
 		["resets 2026/11/17 5:00:00 UTC", "2026-11-17T05:00:00.000Z"],
 		["resets at 2026-11-17T05:00:00", "2026-11-17T04:00:00.000Z"],
-		["reset at Tue Nov 17 2026 05:00:00 GMT+0100 (Central European Standard Time)", "2026-11-17T04:00:00.000Z"],
+		[
+			"reset at Tue Nov 17 2026 05:00:00 GMT+0100 (Central European Standard Time)",
+			"2026-11-17T04:00:00.000Z",
+		],
 		["您的限额将在 2026-11-16T15:00:00+08:00 重置", "2026-11-16T07:00:00.000Z"],
 		['{"retry-after":"Mon, 16 Nov 2026 05:00:00 GMT"}', "2026-11-16T05:00:00.000Z"],
 		["Retry-After: Monday, 16-Nov-26 05:00:00 GMT", "2026-11-16T05:00:00.000Z"],
