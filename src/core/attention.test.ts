@@ -8,6 +8,7 @@ function look(...looks: readonly Partial<AttentionFacts>[]): readonly string[] {
 		const now = {
 			activity: "ready",
 			failedTurn: null,
+			failure: null,
 			isAdopted: false,
 			nowMs: 0,
 			...facts,
@@ -67,6 +68,22 @@ describe("a person is notified", () => {
 		expect(look(turn(1, 5), turn(4, 6), turn(4, 7))).toEqual(["failed", "", ""]);
 		// Without a known prompt, each failure is a turn.
 		expect(look(turn(5, 5), turn(5, 5), turn(7, 7))).toEqual(["failed", "", "failed"]);
+	});
+
+	it("again of a turn that its CLI tried again, if it then failed in a way that a person has to fix", () => {
+		const overloaded = { ...turn(1, 2), failure: "overloaded" } as const;
+		const auth = { ...turn(1, 9), failure: "auth" } as const;
+		expect(look(overloaded, {}, auth, auth, {}, auth)).toEqual([
+			"failed",
+			"",
+			"failed",
+			"",
+			"",
+			"",
+		]);
+		expect(look(auth, { ...turn(1, 12), failure: "overloaded" })).toEqual(["failed", ""]);
+		const vague = { ...turn(1, 2), failure: "unknown" } as const;
+		expect(look(vague, { ...turn(1, 3), failure: "refused" })).toEqual(["failed", ""]);
 	});
 
 	it("not again of a turn that failed under an earlier daemon", () => {

@@ -16,6 +16,8 @@ export interface AttentionState {
 	readonly isReported: boolean;
 	/** The last failed turn, as of the previous check; undefined before the first check. */
 	readonly failedTurn: FailedTurnTimes | null | undefined;
+	/** The cause that was reported of it. */
+	readonly cause?: TurnCause | null;
 	/** Start of the retries that were reported last. */
 	readonly retryingSinceMs?: number | null;
 }
@@ -29,6 +31,8 @@ export const NO_ATTENTION: AttentionState = Object.freeze({
 export interface AttentionFacts {
 	readonly activity: Activity;
 	readonly failedTurn: FailedTurnTimes | null;
+	/** Why it failed. */
+	readonly failure: TurnCause | null;
 	/** The requests that its CLI is retrying; null if there are none. */
 	readonly retrying?: Pick<Retrying, "sinceMs" | "lastMs"> | null;
 	/** Whether the turn may have failed under an earlier daemon, which reported it. */
@@ -42,7 +46,7 @@ const ASKS_FOR_MS = 10_000;
 const RETRIES_FOR_MS = 30_000;
 
 export function decideAttention(
-	{ asksSinceMs, isReported, failedTurn, retryingSinceMs: reported = null }: AttentionState,
+	before: AttentionState,
 	facts: AttentionFacts,
 ): {
 	readonly state: AttentionState;
@@ -50,11 +54,13 @@ export function decideAttention(
 	readonly failed: boolean;
 	readonly retries: boolean;
 } {
+	const { asksSinceMs, isReported, failedTurn, retryingSinceMs: reported = null } = before;
 	const { nowMs } = facts;
 	const isAsking = facts.activity === "waiting_input";
 	const sinceMs = isAsking ? (asksSinceMs ?? nowMs) : null;
 	const asks = sinceMs !== null && !(isReported && isAsking) && nowMs - sinceMs >= ASKS_FOR_MS;
-	const failed = isNewFailure(failedTurn, facts);
+	const isNew = isNewFailure(failedTurn, facts);
+	const failed = isNew || isWorse(before, facts);
 	// A retried turn is still the same turn.
 	const lastFailed = facts.failedTurn ?? failedTurn ?? null;
 	const { retrying = null } = facts;
@@ -66,12 +72,24 @@ export function decideAttention(
 			asksSinceMs: sinceMs,
 			isReported: isAsking && (isReported || asks),
 			failedTurn: lastFailed,
+			cause: facts.failedTurn === null ? (before.cause ?? null) : facts.failure,
 			retryingSinceMs: retries ? (retrying?.sinceMs ?? null) : reported,
 		},
 		asks,
 		failed,
 		retries,
 	};
+}
+
+/**
+ * The CLI tried the same turn again, and it failed in another way, which a person has to fix: what was reported
+ * first would be retried, or pass.
+ */
+function isWorse(
+	{ failedTurn: last, cause }: AttentionState,
+	{ failedTurn, failure }: AttentionFacts,
+): boolean {
+	return last != null && failedTurn !== null && needsFix(failure) && failure !== cause;
 }
 
 /**

@@ -153,10 +153,65 @@ const BY_CAUSE: Readonly<Partial<Record<TurnCause, HeadlessFailure>>> = {
 	refused: "refusal",
 };
 
+/** Reads times in the output of a finished CLI. */
+export interface ResetReader {
+	/** When it was printed, in wall time. */
+	readonly atMs: number;
+	/** The wall time at which a limit lifts, from a text; null if it contains none. */
+	readonly resetAtMs: (text: string) => number | null;
+}
+
+/** A request that the model service failed, as far as the CLI reports it. */
+export interface FailedRequest {
+	/** The CLI's own text. */
+	readonly message: string;
+	readonly status?: number | null;
+	/** The response body of the service, if the CLI reports it separately. */
+	readonly body?: string;
+	/** The `retry-after` of the service, if the CLI reports it separately: seconds or a date. */
+	readonly retryAfter?: string | undefined;
+}
+
+/** A limit that lifts sooner than this is one of requests per minute: the call is only retried. */
+const SHORT_LIMIT_MS = 60_000;
+/** The limit of an account, which parks all of its agents. */
+const ACCOUNT_LIMIT =
+	/usage[_ ]limit|(?<!rate )limit reached|\b(hit|used up|exhausted) your\b.*\b(limit|quota|allowance)|\b((five|5)-?hour|hourly|session|daily|weekly|monthly|plan)\b[\w -]{0,20}(limit|quota|allowance)/i;
+
+/** How long to wait, from a text; null if it contains no time. */
+export function waitIn(text: string, { atMs, resetAtMs }: ResetReader): number | null {
+	const untilMs = resetAtMs(text);
+	return untilMs === null ? null : Math.max(0, untilMs - atMs);
+}
+
+/** How long to wait, from all that is known of a failed request; the more exact sources come first. */
+export function waitOfRequest(
+	{ message, body = "", retryAfter }: FailedRequest,
+	reader: ResetReader,
+): number | null {
+	const header = retryAfter === undefined ? null : waitIn(`retry-after: ${retryAfter}`, reader);
+	return header ?? waitIn(body, reader) ?? waitIn(message, reader);
+}
+
+/** How the call ends whose request failed. */
+export function endOfFailed(request: FailedRequest, reader: ResetReader): HeadlessEnd {
+	const { message, status = null, body = "" } = request;
+	const text = `${message} ${body}`.trim();
+	const trouble = headlessFailureOf(text, status, reader.resetAtMs);
+	if (trouble !== "rate_limit" && trouble !== "overloaded") return failed(trouble, message);
+	const waitMs = waitOfRequest(request, reader);
+	const isAccount = ACCOUNT_LIMIT.test(text) || (waitMs ?? 0) > SHORT_LIMIT_MS;
+	return failed(trouble === "rate_limit" && isAccount ? "usage_limit" : trouble, message, waitMs);
+}
+
 /** The kind of failure, from the HTTP status if the CLI reports it, and from the error text. */
-export function headlessFailureOf(message: string, status: number | null = null): HeadlessFailure {
+export function headlessFailureOf(
+	text: string,
+	status: number | null = null,
+	readReset: ResetReader["resetAtMs"] = () => null,
+): HeadlessFailure {
 	if (status !== null && status >= 500) return troubleOfStatus(status);
-	const { failure } = failureOf({ text: message, status, readReset: () => null });
+	const { failure } = failureOf({ text, status, readReset });
 	const trouble = BY_CAUSE[failure.cause];
 	return trouble ?? (status === null ? "failure" : troubleOfStatus(status));
 }

@@ -42,6 +42,39 @@ describe("a turn that failed because the service was overloaded", () => {
 		expect(retryAt(failures(1), 0)).toBeNull();
 	});
 
+	test("is not continued without limit if half of an answer arrives each time", () => {
+		const dropped = Array.from({ length: 6 }, (_, n) => [
+			...[asked(n * 60), good(n * 60 + 1), failed(n * 60 + 2)],
+		]);
+		expect(retryAt(dropped.slice(0, 3).flat())).toBe(2 * 60 + 2 + 60);
+		expect(retryAt(dropped.flat())).toBeNull();
+	});
+
+	test("counts from the last turn that has used a tool", () => {
+		const tool = (seconds: number) => [
+			at(seconds, { activity: "busy", inTool: true }),
+			at(seconds + 1, { activity: "busy", inTool: false }),
+		];
+		const worked = [asked(9), good(10), ...tool(11), good(13), failed(20)];
+		expect(retryAt([...failures(5), ...worked])).toBe(35);
+		// A tool of an earlier turn is not this turn's.
+		expect(retryAt([...worked, asked(60), good(61), failed(62)])).toBe(92);
+	});
+
+	test.each<TurnCause>(["auth", "billing", "unknown", "usage_limit"])(
+		"and before that with %s is counted from then on",
+		(cause) => {
+			expect(retryAt([...failures(5), asked(9), failed(10, cause), asked(19), failed(20)])).toBe(
+				35,
+			);
+		},
+	);
+
+	test("is not continued if its CLI tried it again, and it failed in a way that no retry helps", () => {
+		expect(retryAt([asked(0), failed(10), failed(30, "auth")])).toBeNull();
+		expect(retryAt([asked(0), failed(10, "auth"), failed(30)])).toBe(45);
+	});
+
 	test("counts from the last good turn", () => {
 		expect(retryAt([...failures(5), good(5), asked(9), failed(10)])).toBe(25);
 	});

@@ -61,14 +61,23 @@ export function decideTurnRetry(
 	return { failedAtMs, atMs: failedAtMs + backoffDelayMs(settings, attempts, random) };
 }
 
-/** Several failures after one prompt are the CLI's own retries of that turn. */
+/**
+ * Several failures after one prompt are the CLI's own retries of that turn. Half of an answer before the failure is no
+ * success: a service that drops every answer would be asked forever. A turn in which a tool ran has achieved something.
+ */
 function failuresInARow(signs: readonly AgentSign[]): number {
 	let count = 0;
 	let beforeMs = Number.POSITIVE_INFINITY;
 	let isOtherTurn = true;
-	for (const { failure, prompt, atMs } of signs.toReversed()) {
-		if (prompt !== undefined) isOtherTurn = true;
-		if (failure === undefined) continue;
+	let hasWorked = false;
+	for (const { failure, prompt, inTool, atMs } of signs.toReversed()) {
+		hasWorked ||= inTool === true;
+		const isHalf = failure === null && !isOtherTurn && !hasWorked;
+		if (prompt !== undefined) {
+			isOtherTurn = true;
+			hasWorked = false;
+		}
+		if (failure === undefined || isHalf) continue;
 		if (failure === null || failure.cause !== "overloaded") break;
 		if (isOtherTurn && beforeMs - atMs >= ONE_TURN_MS) {
 			count++;

@@ -175,7 +175,8 @@ function classify(
 		return classifyProcessFailure({ type: "bad_answer", detail });
 	}
 	const { adapter, stdout } = answered;
-	if (adapter !== null && why === "exited") return classifyAdapted(adapter, end, answered);
+	const zone = program.env["TZ"] ?? null;
+	if (adapter !== null && why === "exited") return classifyAdapted(adapter, end, answered, zone);
 	if (adapter === null && stdout.length > 0) {
 		const answer = parseAnswer(stdout, request.request_id, program.extraOutput);
 		const isOurs = answer.ok && answer.response.request_id === request.request_id;
@@ -189,7 +190,12 @@ function classify(
 	return classifyUnanswered(end, answered, null);
 }
 
-function classifyAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answered): Outcome {
+function classifyAdapted(
+	adapter: CallAdapter,
+	end: ProgramEnd,
+	answered: Answered,
+	zone: string | null,
+): Outcome {
 	const { request, stdout, stderr } = answered;
 	if (end.outOfMemory || answered.ioError !== null) return classifyUnanswered(end, answered, null);
 	const { code, signal } = end;
@@ -201,6 +207,7 @@ function classifyAdapted(adapter: CallAdapter, end: ProgramEnd, answered: Answer
 			stderr,
 			stdout: stdout.toString("utf8"),
 			atMs: Date.now(),
+			zone,
 		});
 		if (isUnusable(reported)) {
 			return classifyProcessFailure({ type: "unusable", detail: reported.unusable });

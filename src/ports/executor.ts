@@ -6,6 +6,7 @@
  * the next daemon can find and kill the processes that a dead daemon left behind.
  */
 
+import type { ResetReader } from "../core/headless.js";
 import type { ActionRequest, Outcome } from "../core/outcome.js";
 import type { UsageReading } from "../core/usage.js";
 import type { ProcessIdentity, ResourceLimits, RunExit, StartFailure } from "./backend.js";
@@ -59,6 +60,16 @@ export interface EndedCall {
 	readonly stderr: string;
 	/** When it exited, in wall time. */
 	readonly atMs: number;
+	/** The `TZ` of its environment; null for the zone of the host. */
+	readonly zone: string | null;
+}
+
+/** The output of an agent CLI, with a reader for the times in it. */
+export type PrintedCall = EndedCall & ResetReader;
+
+/** How to call an agent CLI, apart from the reading of times. */
+export interface HeadlessAdapter extends Omit<CallAdapter, "parse"> {
+	parse(request: ActionRequest, printed: PrintedCall): unknown;
 }
 
 export interface CallAttempt {

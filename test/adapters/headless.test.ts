@@ -33,7 +33,7 @@ function said(cli: string, name: string): Said {
 	const path = join(STREAMS, cli, name);
 	const { code, signal, stderr } = JSON.parse(readFileSync(`${path}.exit.json`, "utf8"));
 	const stdout = readFileSync(`${path}.jsonl`, "utf8");
-	const ended = { code, signal, stderr, stdout, atMs: AT_MS };
+	const ended = { code, signal, stderr, stdout, atMs: AT_MS, zone: null };
 	return adapterOf(cli).parse(request(), ended) as Said;
 }
 
@@ -124,6 +124,84 @@ describe("how long to wait", () => {
 		expect(said("codex", "limit").resetInMs).toBe(resetMs - AT_MS);
 	});
 
+	/** A failed call of each CLI, with this text and this status of the service. */
+	const FAILED: Readonly<Record<string, (text: string, status: number) => object>> = {
+		claude: (text, status) => ({
+			...{ type: "result", subtype: "success", is_error: true, session_id: "s" },
+			...{ result: `API Error: ${text}`, api_error_status: status },
+		}),
+		codex: (text, status) => ({
+			type: "turn.failed",
+			error: { message: `unexpected status ${status} Too Many Requests: ${text}` },
+		}),
+		gemini: (text, status) => ({
+			...{ type: "result", status: "error" },
+			error: { message: `[API Error: {"error":{"code":${status},"message":"${text}"}}]` },
+		}),
+		opencode: (text, status) => ({
+			type: "error",
+			error: { name: "APIError", data: { message: text, statusCode: status } },
+		}),
+		pi: (text, status) => ({
+			type: "message_end",
+			message: { role: "assistant", stopReason: "error", errorMessage: `${status} ${text}` },
+		}),
+	};
+
+	const callThatFailed = (cli: string, lines: readonly object[], zone: string | null = null) => {
+		const all = [...lines, { type: "agent_end" }].map((line) => JSON.stringify(line));
+		const ended = { code: 1, signal: null, stderr: "", stdout: all.join("\n"), atMs: AT_MS, zone };
+		return adapterOf(cli).parse(request(), ended);
+	};
+
+	test.each(
+		CLIS.flatMap((cli) =>
+			(
+				[
+					["Usage limit reached, resets in 2h 5m", 125],
+					["You have reached your usage limit. Try again in 3 days 4 hours 5 minutes.", 4_565],
+					["Your weekly limit is exhausted · resets Nov 20, 3am (America/New_York)", 6_240],
+					["Rate limit exceeded, please retry after 10 minutes", 10],
+					["Session limit reached: it is lifted at 15:00 UTC", 900],
+				] as const
+			).map(([text, minutes]) => [cli, text, minutes] as const),
+		),
+	)("%s, limited by the account, waits until the end in %j", (cli, text, minutes) => {
+		expect(callThatFailed(cli, [FAILED[cli]?.(text, 429) ?? {}])).toMatchObject({
+			limited: expect.stringContaining(text),
+			resetInMs: minutes * 60_000,
+		});
+	});
+
+	test.each(CLIS)("%s, limited for seconds, is only retried after them", (cli) => {
+		const text = "Rate limit reached for requests. Please try again in 20s.";
+		const reported = callThatFailed(cli, [FAILED[cli]?.(text, 429) ?? {}]);
+		expect(reported).toMatchObject({ code: 503, retry_after_ms: 20_000 });
+	});
+
+	test("a time without a zone is in that of the call's environment", () => {
+		const message = "You've hit your usage limit. Try again at 3:00 PM.";
+		const line = { type: "turn.failed", error: { message } };
+		expect(callThatFailed("codex", [line], "Asia/Tokyo")).toMatchObject({
+			resetInMs: 6 * 3_600_000,
+		});
+		expect(callThatFailed("codex", [line], "America/New_York")).toMatchObject({
+			resetInMs: 20 * 3_600_000,
+		});
+	});
+
+	test.each([
+		["45", 45_000],
+		["Mon, 16 Nov 2026 00:00:45 GMT", 45_000],
+	])("opencode passes the header retry-after on: %s", (retryAfter, waitMs) => {
+		const data = {
+			...{ message: "slow down", statusCode: 429 },
+			responseHeaders: { date: "Mon, 16 Nov 2026 00:00:00 GMT", "retry-after": retryAfter },
+		};
+		const line = { type: "error", error: { name: "APIError", data } };
+		expect(callThatFailed("opencode", [line])).toMatchObject({ retry_after_ms: waitMs });
+	});
+
 	test("claude reports the end of a plan's window in its own event", () => {
 		const limit = {
 			...{ type: "rate_limit_event" },
@@ -137,7 +215,7 @@ describe("how long to wait", () => {
 			session_id: "s",
 		};
 		const stdout = `${JSON.stringify(limit)}\n${JSON.stringify(result)}\n`;
-		const ended = { code: 1, signal: null, stderr: "", stdout, atMs: AT_MS };
+		const ended = { code: 1, signal: null, stderr: "", stdout, atMs: AT_MS, zone: null };
 		expect(adapterOf("claude").parse(request(), ended)).toMatchObject({ resetInMs: 90_000 });
 	});
 });
@@ -172,7 +250,7 @@ test("gemini is called in an untrusted directory", () => {
 
 test("codex without the variable that holds its key is unusable, and not tried again", () => {
 	const stderr = "Missing environment variable: `MOCK_KEY`.";
-	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS };
+	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS, zone: null };
 	expect(adapterOf("codex").parse(request(), ended)).toMatchObject({
 		unusable: expect.stringContaining("Missing environment variable"),
 	});
@@ -180,7 +258,7 @@ test("codex without the variable that holds its key is unusable, and not tried a
 
 test.each(CLIS)("the failure text of %s contains no colours", (cli) => {
 	const stderr = "\u001b]0;title\u0007\u001b[1;31mit is broken\u001b[0m\u001b[K\n";
-	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS };
+	const ended = { code: 1, signal: null, stderr, stdout: "", atMs: AT_MS, zone: null };
 	expect(adapterOf(cli).parse(request(), ended)).toMatchObject({ error: "failure: it is broken" });
 });
 

@@ -35,6 +35,8 @@ const START_MS = 420_000;
 const REPORT_MS = 100_000;
 const CONTINUE = "Continue.";
 const LAB_KEYS = {
+	// The lab itself waits for starts: all CLIs start at once here, on a machine that may be busy.
+	start_timeout: "10m",
 	stall: { after: `${STALL_S}s` },
 	turn_retry: { initial_backoff: "6s", max_attempts: 3, prompt: CONTINUE },
 };

@@ -2,17 +2,19 @@
 
 import {
 	type CallUsage,
+	endOfFailed,
 	failed,
 	type HeadlessEnd,
 	type HeadlessUsage,
-	headlessFailureOf,
 	lastLine,
 	parseEvents,
 	parsePrompt,
+	type ResetReader,
 	readingOf,
 	renderHeadless,
+	waitIn,
 } from "../../core/headless.js";
-import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+import type { HeadlessAdapter, PrintedCall } from "../../ports/executor.js";
 
 interface Result {
 	readonly type: "result";
@@ -51,7 +53,7 @@ interface RateLimit {
 	readonly rate_limit_info?: { readonly status?: string; readonly resetsAt?: number };
 }
 
-export const claudeHeadless: CallAdapter = {
+export const claudeHeadless: HeadlessAdapter = {
 	name: "claude",
 	prepare({ argv, env }, request) {
 		const asked = parsePrompt(request);
@@ -65,16 +67,18 @@ export const claudeHeadless: CallAdapter = {
 			ownTmpdir: true,
 		};
 	},
-	parse: (request, ended) => renderHeadless(request, read(ended)),
+	parse: (request, printed) => renderHeadless(request, read(printed)),
 	used: (stdout) => readingOf(spentOf(parseEvents(stdout))),
 };
 
-function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
+function read(printed: PrintedCall): HeadlessEnd {
+	const { stdout, stderr, atMs } = printed;
 	const events = parseEvents(stdout);
 	const result = events.findLast((event) => event["type"] === "result") as Result | undefined;
 	// It prints nothing else if its own flags or settings are wrong.
 	if (result === undefined) {
-		return endFromMessage(lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout)));
+		const message = lastLine(stderr) || (events.length > 0 ? "" : lastLine(stdout));
+		return endFromMessage(message, printed);
 	}
 	if (!result.is_error) return answered(result, spentOf(events));
 	const message = result.result ?? result.errors?.join("; ") ?? result.subtype;
@@ -82,24 +86,23 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 		| RateLimit
 		| undefined;
 	const { status: window, resetsAt } = limit?.rate_limit_info ?? {};
-	if (window === "rejected" || /hit your .*limit|limit reached/i.test(message)) {
-		const untilMs = resetsAt === undefined ? null : Math.max(0, resetsAt * 1000 - atMs);
-		return failed("usage_limit", message, untilMs);
-	}
 	const status = result.api_error_status ?? null;
-	return status === null
-		? endFromMessage(message)
-		: failed(headlessFailureOf(message, status), message);
+	const end =
+		status === null ? endFromMessage(message, printed) : endOfFailed({ message, status }, printed);
+	const isLimit = end.type === "failed" && end.trouble === "usage_limit";
+	if (window !== "rejected" && !isLimit) return end;
+	const exactMs = resetsAt === undefined ? null : Math.max(0, resetsAt * 1000 - atMs);
+	return failed("usage_limit", message, exactMs ?? waitIn(message, printed));
 }
 
-function endFromMessage(message: string): HeadlessEnd {
+function endFromMessage(message: string, reader: ResetReader): HeadlessEnd {
 	if (message.includes("No conversation found")) return failed("conversation_gone", message);
 	if (/Connection to the API|ECONN|timed out/i.test(message)) return failed("connection", message);
 	if (/\/login|API key|not logged in/i.test(message)) return failed("auth", message);
 	if (/root\/sudo|unknown option|Invalid settings/i.test(message)) {
 		return failed("config", message);
 	}
-	return failed(headlessFailureOf(message), message || "it exited without a result");
+	return endOfFailed({ message: message || "it exited without a result" }, reader);
 }
 
 function answered(

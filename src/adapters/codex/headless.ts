@@ -2,17 +2,19 @@
 
 import {
 	type CallUsage,
+	endOfFailed,
 	failed,
 	type HeadlessEnd,
-	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
+	type ResetReader,
 	readingOf,
 	renderHeadless,
+	waitIn,
 } from "../../core/headless.js";
-import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+import type { HeadlessAdapter, PrintedCall } from "../../ports/executor.js";
 
 interface CodexEvent {
 	readonly type?: string;
@@ -26,7 +28,7 @@ interface CodexEvent {
 	readonly error?: { readonly message?: string };
 }
 
-export const codexHeadless: CallAdapter = {
+export const codexHeadless: HeadlessAdapter = {
 	name: "codex",
 	prepare({ argv, env }, request) {
 		const asked = parsePrompt(request);
@@ -43,7 +45,7 @@ export const codexHeadless: CallAdapter = {
 			ownTmpdir: true,
 		};
 	},
-	parse: (request, ended) => renderHeadless(request, read(ended)),
+	parse: (request, printed) => renderHeadless(request, read(printed)),
 	used(stdout) {
 		const events = parseEvents(stdout) as readonly CodexEvent[];
 		// It reports the total of the whole conversation.
@@ -51,7 +53,8 @@ export const codexHeadless: CallAdapter = {
 	},
 };
 
-function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
+function read(printed: PrintedCall): HeadlessEnd {
+	const { stdout, stderr } = printed;
 	const events = parseEvents(stdout) as readonly CodexEvent[];
 	const last = events.findLast(({ type }) => type === "turn.completed" || type === "turn.failed");
 	if (last?.type === "turn.completed") {
@@ -62,7 +65,7 @@ function read({ stdout, stderr, atMs }: EndedCall): HeadlessEnd {
 			answer: { text, conversation, ...spentOf(events), denied_tools: [] },
 		};
 	}
-	return endFromMessage(last?.error?.message ?? lastLine(stderr), atMs);
+	return endFromMessage(last?.error?.message ?? lastLine(stderr), printed);
 }
 
 const conversationOf = (events: readonly CodexEvent[]) =>
@@ -75,11 +78,11 @@ function spentOf(events: readonly CodexEvent[]): CallUsage {
 	return { usage: { input_tokens, output_tokens, cached_input_tokens }, cost_usd: null };
 }
 
-function endFromMessage(message: string, atMs: number): HeadlessEnd {
+function endFromMessage(message: string, reader: ResetReader): HeadlessEnd {
 	// The only text for an account without credit.
 	if (message.startsWith("Quota exceeded.")) return failed("billing", message);
 	if (/usage limit/i.test(message)) {
-		return failed("usage_limit", message, untilReset(message, atMs));
+		return failed("usage_limit", message, waitIn(message, reader));
 	}
 	if (message.includes("content_filter")) return failed("refusal", message);
 	if (/no rollout found|thread\/resume failed/.test(message)) {
@@ -93,26 +96,7 @@ function endFromMessage(message: string, atMs: number): HeadlessEnd {
 	if (/not logged in|codex login/i.test(message)) return failed("auth", message);
 	if (/config\.toml|unexpected argument|missing environment variable/i.test(message))
 		return failed("config", message);
-	const status = Number(/status:? (\d{3})/.exec(message)?.[1]);
-	if (Number.isInteger(status)) return failed(headlessFailureOf(message, status), message);
-	return failed(headlessFailureOf(message), message || "it exited without a result");
-}
-
-const MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec";
-
-/** "try again at Jan 1st, 2099 3:00 PM", in the host's local time, or "at 3:00 PM" for today. */
-function untilReset(message: string, atMs: number): number | null {
-	const found =
-		/try again at (?:([A-Z][a-z]{2})[a-z]* (\d{1,2})\w*, (\d{4}) )?(\d{1,2}):(\d{2}) ([AP])M/.exec(
-			message,
-		);
-	if (found === null) return null;
-	const [, month, day, year, hour, minute, half] = found;
-	const hours = (Number(hour) % 12) + (half === "P" ? 12 : 0);
-	const reset = new Date(atMs);
-	if (month !== undefined) {
-		reset.setFullYear(Number(year), MONTHS.indexOf(month.toLowerCase()) / 3, Number(day));
-	}
-	reset.setHours(hours, Number(minute), 0, 0);
-	return Math.max(0, reset.getTime() - atMs);
+	const status = /status:? (\d{3})/.exec(message)?.[1];
+	if (status !== undefined) return endOfFailed({ message, status: Number(status) }, reader);
+	return endOfFailed({ message: message || "it exited without a result" }, reader);
 }

@@ -2,18 +2,19 @@
 
 import {
 	type CallUsage,
+	endOfFailed,
 	failed,
 	type HeadlessEnd,
 	type HeadlessFailure,
-	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
 	readingOf,
 	renderHeadless,
+	waitIn,
 } from "../../core/headless.js";
-import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+import type { HeadlessAdapter, PrintedCall } from "../../ports/executor.js";
 
 interface GeminiEvent {
 	readonly type?: string;
@@ -42,7 +43,7 @@ const CODES: Readonly<Record<number, HeadlessFailure>> = {
 /** The exit codes for 401, 403, 429 and so on. */
 const STATUSES = new Map([400, 401, 403, 404, 429, 500, 502, 503, 529].map((s) => [s & 255, s]));
 
-export const geminiHeadless: CallAdapter = {
+export const geminiHeadless: HeadlessAdapter = {
 	name: "gemini",
 	prepare({ argv, env }, request) {
 		const asked = parsePrompt(request);
@@ -58,31 +59,27 @@ export const geminiHeadless: CallAdapter = {
 			ownTmpdir: true,
 		};
 	},
-	parse: (request, ended) => renderHeadless(request, read(ended)),
+	parse: (request, printed) => renderHeadless(request, read(printed)),
 	used: (stdout) => readingOf(spentOf(parseEvents(stdout) as readonly GeminiEvent[])),
 };
 
-function read(ended: EndedCall): HeadlessEnd {
-	const events = parseEvents(ended.stdout) as readonly GeminiEvent[];
+function read(printed: PrintedCall): HeadlessEnd {
+	const events = parseEvents(printed.stdout) as readonly GeminiEvent[];
 	const result = events.findLast(({ type }) => type === "result");
 	if (result?.status === "success") return answered(events);
-	const message = result?.error?.message ?? lastLine(ended.stderr);
+	const message = result?.error?.message ?? lastLine(printed.stderr);
 	if (/exhausted your .*quota|Usage limit reached/i.test(message)) {
-		return failed("usage_limit", message);
+		return failed("usage_limit", message, waitIn(message, printed));
 	}
-	if (message.includes("resuming session") || ended.stderr.includes("Error resuming session")) {
+	if (message.includes("resuming session") || printed.stderr.includes("Error resuming session")) {
 		return failed("conversation_gone", message);
 	}
-	const status = statusOf(message, ended.code);
-	if (status !== null) {
-		const seconds = /retry after (\d+)s/.exec(message)?.[1];
-		const waitMs = seconds === undefined ? null : Number(seconds) * 1000;
-		return failed(headlessFailureOf(message, status), message, waitMs);
-	}
-	const own = CODES[ended.code ?? 0];
+	const status = statusOf(message, printed.code);
+	if (status !== null) return endOfFailed({ message, status }, printed);
+	const own = CODES[printed.code ?? 0];
 	if (own !== undefined) return failed(own, message);
 	if (/terminated|ECONN|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(headlessFailureOf(message), message || "it exited without a result");
+	return endOfFailed({ message: message || "it exited without a result" }, printed);
 }
 
 /** From its text, otherwise from its exit code, which is ambiguous. */

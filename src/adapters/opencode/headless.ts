@@ -2,17 +2,19 @@
 
 import {
 	type CallUsage,
+	endOfFailed,
 	failed,
 	type HeadlessEnd,
-	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
+	type ResetReader,
 	readingOf,
 	renderHeadless,
+	waitOfRequest,
 } from "../../core/headless.js";
-import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+import type { HeadlessAdapter, PrintedCall } from "../../ports/executor.js";
 
 interface OpencodeEvent {
 	readonly type?: string;
@@ -38,7 +40,7 @@ interface OpencodeEvent {
 	};
 }
 
-export const opencodeHeadless: CallAdapter = {
+export const opencodeHeadless: HeadlessAdapter = {
 	name: "opencode",
 	prepare({ argv: [program, ...args], env }, request) {
 		const asked = parsePrompt(request);
@@ -51,35 +53,40 @@ export const opencodeHeadless: CallAdapter = {
 			ownTmpdir: true,
 		};
 	},
-	parse: (request, ended) => renderHeadless(request, read(ended)),
+	parse: (request, printed) => renderHeadless(request, read(printed)),
 	used: (stdout) => readingOf(spentOf(parseEvents(stdout) as readonly OpencodeEvent[])),
 };
 
-function read({ code, stdout, stderr }: EndedCall): HeadlessEnd {
+function read(printed: PrintedCall): HeadlessEnd {
+	const { code, stdout, stderr } = printed;
 	const events = parseEvents(stdout) as readonly OpencodeEvent[];
 	const error = events.findLast(({ type }) => type === "error")?.error;
-	if (error !== undefined) return ofError(error);
+	if (error !== undefined) return ofError(error, printed);
 	if (code !== 0 || !events.some(({ type }) => type === "step_finish")) {
 		const message = lastLine(stderr) || lastLine(stdout);
 		if (message.includes("Session not found")) return failed("conversation_gone", message);
 		if (/config/i.test(message)) return failed("config", message);
-		return failed(headlessFailureOf(message), message || "it exited without a result");
+		return endOfFailed({ message: message || "it exited without a result" }, printed);
 	}
 	return answered(events);
 }
 
-function ofError({ name, data = {} }: NonNullable<OpencodeEvent["error"]>): HeadlessEnd {
-	const { message = name ?? "", statusCode, responseHeaders, responseBody = "" } = data;
+function ofError(
+	{ name, data = {} }: NonNullable<OpencodeEvent["error"]>,
+	reader: ResetReader,
+): HeadlessEnd {
+	const { message = name ?? "", statusCode = null, responseHeaders, responseBody = "" } = data;
 	if (name === "ContentFilterError") return failed("refusal", message);
 	if (name === "ProviderAuthError") return failed("auth", message);
-	const seconds = Number(responseHeaders?.["retry-after"]);
-	const waitMs = Number.isFinite(seconds) ? seconds * 1000 : null;
-	if (responseBody.includes("usage_limit_reached") || /usage limit/i.test(message)) {
-		return failed("usage_limit", message, waitMs);
-	}
-	if (statusCode !== undefined)
-		return failed(headlessFailureOf(`${message} ${responseBody}`, statusCode), message, waitMs);
-	return failed(/connect/i.test(message) ? "connection" : headlessFailureOf(message), message);
+	if (statusCode === null && /connect/i.test(message)) return failed("connection", message);
+	const request = {
+		...{ message, status: statusCode, body: responseBody },
+		retryAfter: responseHeaders?.["retry-after"],
+	};
+	// Compatible services have their own names for a limit.
+	return /usage limit/i.test(message)
+		? failed("usage_limit", message, waitOfRequest(request, reader))
+		: endOfFailed(request, reader);
 }
 
 function answered(events: readonly OpencodeEvent[]): HeadlessEnd {

@@ -2,17 +2,19 @@
 
 import {
 	type CallUsage,
+	endOfFailed,
 	failed,
 	type HeadlessEnd,
-	headlessFailureOf,
 	lastLine,
 	NOTHING_REPORTED,
 	parseEvents,
 	parsePrompt,
+	type ResetReader,
 	readingOf,
 	renderHeadless,
+	waitIn,
 } from "../../core/headless.js";
-import type { CallAdapter, EndedCall } from "../../ports/executor.js";
+import type { HeadlessAdapter, PrintedCall } from "../../ports/executor.js";
 
 interface Message {
 	readonly role: string;
@@ -34,7 +36,7 @@ interface PiEvent {
 	readonly message?: Message;
 }
 
-export const piHeadless: CallAdapter = {
+export const piHeadless: HeadlessAdapter = {
 	name: "pi",
 	prepare({ argv, env }, request) {
 		const asked = parsePrompt(request);
@@ -47,17 +49,20 @@ export const piHeadless: CallAdapter = {
 			ownTmpdir: true,
 		};
 	},
-	parse: (request, ended) => renderHeadless(request, read(ended)),
+	parse: (request, printed) => renderHeadless(request, read(printed)),
 	used: (stdout) => readingOf(spentOf(parseEvents(stdout) as readonly PiEvent[])),
 };
 
-function read({ stdout, stderr }: EndedCall): HeadlessEnd {
+function read(printed: PrintedCall): HeadlessEnd {
+	const { stdout, stderr } = printed;
 	const events = parseEvents(stdout) as readonly PiEvent[];
 	const last = answersIn(events).at(-1);
 	const isOver = events.some(({ type }) => type === "agent_end");
-	if (last === undefined || !isOver) return endFromMessage(lastLine(stderr) || lastLine(stdout));
+	if (last === undefined || !isOver) {
+		return endFromMessage(lastLine(stderr) || lastLine(stdout), printed);
+	}
 	if (last.stopReason === "error" || last.stopReason === "aborted") {
-		return endFromMessage(last.errorMessage ?? last.stopReason);
+		return endFromMessage(last.errorMessage ?? last.stopReason, printed);
 	}
 	const texts = last.content?.filter(({ type }) => type === "text") ?? [];
 	return {
@@ -91,12 +96,12 @@ function spentOf(events: readonly PiEvent[]): CallUsage {
 	};
 }
 
-function endFromMessage(message: string): HeadlessEnd {
-	const status = Number(/^(\d{3}) /.exec(message)?.[1]);
-	if (/usage limit/i.test(message)) return failed("usage_limit", message);
-	if (Number.isInteger(status)) return failed(headlessFailureOf(message, status), message);
+function endFromMessage(message: string, reader: ResetReader): HeadlessEnd {
+	const status = /^(\d{3}) /.exec(message)?.[1];
+	if (/usage limit/i.test(message)) return failed("usage_limit", message, waitIn(message, reader));
+	if (status !== undefined) return endOfFailed({ message, status: Number(status) }, reader);
 	if (message.includes("No session found")) return failed("conversation_gone", message);
 	if (/No API key|No models available/i.test(message)) return failed("auth", message);
 	if (/terminated|connection|fetch failed/i.test(message)) return failed("connection", message);
-	return failed(headlessFailureOf(message), message || "it exited without a result");
+	return endOfFailed({ message: message || "it exited without a result" }, reader);
 }

@@ -343,7 +343,8 @@ export class Attendant {
 	): readonly NewEvent[] {
 		const { activity, failure, failedTurn, detail, retrying = null } = this.#known;
 		const { clock, isAdopted } = this.#run;
-		const facts = { activity, failedTurn, retrying, isAdopted, nowMs: clock.now().steadyMs };
+		const nowMs = clock.now().steadyMs;
+		const facts = { activity, failedTurn, failure, retrying, isAdopted, nowMs };
 		const { state, asks, failed, retries } = decideAttention(this.#attention, facts);
 		this.#attention = state;
 		const retry = { retry_in_ms: failure === "usage_limit" ? null : this.#retryInMs(signs) };
