@@ -275,7 +275,22 @@ const nudgeSaysSomething: Rule = {
 	},
 };
 
+const WATCH: Path = ["watch"];
+
+/** A restart would interrupt the turn of an agent CLI, which changes files itself. */
+const watchesNoCli: Rule = {
+	keys: [WATCH, ["adapter"]],
+	judge: ({ watch, adapter }) => {
+		if (watch === undefined || watch.length === 0 || adapter === "generic") return null;
+		return {
+			message: `\`watch\` cannot restart an agent CLI (adapter ${quote(adapter)}): it changes files itself, and a restart would interrupt its turn`,
+			hint: "remove `watch`; it is for servers, bots and other programs that load their files at the start",
+		};
+	},
+};
+
 const RULES: readonly Rule[] = [
+	watchesNoCli,
 	cliHasTerminal,
 	stepsDiffer,
 	nudgeSaysSomething,
