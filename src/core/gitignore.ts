@@ -142,7 +142,8 @@ function parseClass(text: string, from: number): { token: Token; end: number } |
 	const first = at;
 	const ranges: Range[] = [];
 	for (; at < text.length; at++) {
-		if (text[at] === "]" && at > first) return { token: { type: "class", negated, ranges }, end: at };
+		if (text[at] === "]" && at > first)
+			return { token: { type: "class", negated, ranges }, end: at };
 		const named = /^\[:([a-z]+):\]/.exec(text.slice(at, at + 12));
 		if (named !== null) {
 			ranges.push(...(NAMED_CLASSES[named[1] as string] ?? []));

@@ -41,8 +41,7 @@ export function startSinceMs(
 	sinceMs: number,
 	{ activity, isHeld, hasDraft, nowMs }: StartFacts,
 ): number {
-	const waits =
-		isHeld || hasDraft || activity === "waiting_input" || activity === "rate_limited";
+	const waits = isHeld || hasDraft || activity === "waiting_input" || activity === "rate_limited";
 	return waits ? nowMs : sinceMs;
 }
 

@@ -30,7 +30,10 @@ export function viewOf(
 	agent: KnownAgent,
 	missing: readonly string[],
 	hold: Hold | null,
-	others: Pick<AgentView, "blocked" | "usage" | "question" | "finished" | "undelivered" | "fileWatch">,
+	others: Pick<
+		AgentView,
+		"blocked" | "usage" | "question" | "finished" | "undelivered" | "fileWatch"
+	>,
 ): AgentView {
 	const snapshot = agent.snapshot();
 	const view = { ...snapshot, missing, hold, ...others };

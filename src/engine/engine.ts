@@ -31,10 +31,10 @@ import type {
 	Started,
 	Stopped,
 } from "./engine-parts.js";
+import { FileWatches } from "./file-watches.js";
 import { Accounts, type Hold } from "./limits/accounts.js";
 import { UsageBook } from "./limits/usage-book.js";
 import { UsageWatch } from "./limits/usage-watch.js";
-import { FileWatches } from "./file-watches.js";
 import { PinnedFleets, recordedFleet } from "./pinned-fleets.js";
 import { reloadFleet } from "./reload.js";
 import { type PlannedStart, withLastFailure } from "./runs/agent-record.js";

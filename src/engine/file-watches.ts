@@ -103,7 +103,8 @@ export class FileWatches {
 		const paths = spec === undefined || spec.kind === "call" ? undefined : spec.watch;
 		if (before !== undefined && before.spec === spec && desired === "up") return;
 		this.forget(id);
-		if (spec === undefined || spec.kind === "call" || paths === undefined || desired !== "up") return;
+		if (spec === undefined || spec.kind === "call" || paths === undefined || desired !== "up")
+			return;
 		const files = watchFiles(spec, paths, {
 			onChange: (file) => this.#changed(id, file),
 			onProblem: (reason) =>

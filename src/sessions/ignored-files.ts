@@ -100,7 +100,8 @@ export class IgnoredFiles {
 		const known = this.#rules.get(folder);
 		if (known !== undefined) return known;
 		const text = await readFile(join(folder, ".gitignore"), "utf8").catch(() => "");
-		const rules = text === "" || text.length > GITIGNORE_BYTES_MAX ? NO_RULES : parseGitignore(text);
+		const rules =
+			text === "" || text.length > GITIGNORE_BYTES_MAX ? NO_RULES : parseGitignore(text);
 		if (this.#rules.size >= FOLDERS_REMEMBERED_MAX) this.#rules.clear();
 		this.#rules.set(folder, rules);
 		return rules;

@@ -80,7 +80,8 @@ export class WatchedPath {
 		this.#isWorking = true;
 		try {
 			await this.#lookAtPath();
-			while (!this.#isClosed && (this.#events.size > 0 || this.#mustRescan)) await this.#nextEvents();
+			while (!this.#isClosed && (this.#events.size > 0 || this.#mustRescan))
+				await this.#nextEvents();
 		} catch (error) {
 			this.#problem = `${this.#path} is not watched: ${messageOf(error)}`;
 		} finally {

@@ -4,8 +4,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ReeveEvent } from "../../src/core/events.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
-import type { EventJson } from "../../src/http/contract/history.js";
 import { createFleetHome, eventually, type FleetHome, lockedAgent } from "./fleet-home.js";
 
 const LONG = { timeout: 300_000 };
@@ -23,7 +23,7 @@ const events = async (type: string) =>
 	(await home.must("events", "--json", "--type", type))
 		.split("\n")
 		.filter(Boolean)
-		.map((line) => JSON.parse(line) as EventJson);
+		.map((line) => JSON.parse(line) as ReeveEvent);
 const watches = (id: string, folders: number) =>
 	eventually(
 		async () => (await find(id)).file_watch?.folders === folders,

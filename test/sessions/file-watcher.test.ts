@@ -85,7 +85,9 @@ describe("a watched folder", () => {
 			renameSync(join(folder, "src/.b.js.tmp"), join(folder, "src/b.js"));
 		});
 		await sees("src/b.js", () => rmSync(join(folder, "src/b.js")));
-		await sees("src/moved/er/c.js", () => renameSync(join(folder, "src/new"), join(folder, "src/moved")));
+		await sees("src/moved/er/c.js", () =>
+			renameSync(join(folder, "src/new"), join(folder, "src/moved")),
+		);
 		await sees("src/moved/er/c.js", () => write(join(folder, "src/moved/er/c.js"), "again"));
 	});
 
@@ -209,7 +211,9 @@ const patterns = fc
 	)
 	.map(([start, parts, end]) => `${start}${parts.join("/")}${end}`);
 const paths = fc.uniqueArray(
-	fc.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 4 }).map((parts) => parts.join("/")),
+	fc
+		.array(fc.constantFrom(...NAMES), { minLength: 1, maxLength: 4 })
+		.map((parts) => parts.join("/")),
 	{ minLength: 1, maxLength: 12 },
 );
 const rules = fc.dictionary(
@@ -235,8 +239,21 @@ test("a file is ignored exactly if git ignores it", { timeout: 240_000 }, async 
 					} catch {}
 				}
 				const root = below ? join(top, "a") : top;
-				const found = execFileSync("find", [top, "-name", ".git", "-prune", "-o", "-type", "f", "-print"]);
-				const all = found.toString().trim().split("\n").filter((path) => path.startsWith(`${root}/`));
+				const found = execFileSync("find", [
+					top,
+					"-name",
+					".git",
+					"-prune",
+					"-o",
+					"-type",
+					"f",
+					"-print",
+				]);
+				const all = found
+					.toString()
+					.trim()
+					.split("\n")
+					.filter((path) => path.startsWith(`${root}/`));
 				if (all.length === 0 || (below && isIgnoredByGit(top, [root]).size > 0)) return;
 				const ignored = new IgnoredFiles(root, "/nowhere");
 				const byGit = isIgnoredByGit(top, all);
