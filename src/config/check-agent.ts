@@ -175,18 +175,18 @@ const oneSignOfReady: Rule = {
 };
 
 /** The spec is stored and shown (A5). */
-const noPasswordInUrl: Rule = {
-	keys: [["ready", "http"]],
-	judge: ({ ready }) => {
-		if (ready?.http === undefined) return null;
-		const { username, password } = new URL(ready.http);
+const noPasswordInUrl = (key: "ready" | "health"): Rule => ({
+	keys: [[key, "http"]],
+	judge: ({ [key]: check }) => {
+		if (check?.http === undefined) return null;
+		const { username, password } = new URL(check.http);
 		if (username === "" && password === "") return null;
 		return {
 			message: "the URL contains a user name or a password, which would be stored and shown",
-			hint: "use `ready: { command: [...] }`: the program gets the agent's environment",
+			hint: `use \`${key}: { command: [...] }\`: the program gets the agent's environment`,
 		};
 	},
-};
+});
 
 const HEALTH: Path = ["health"];
 const HEALTH_KINDS = ["http", "port", "command"] as const;
@@ -295,7 +295,8 @@ const RULES: readonly Rule[] = [
 	stepsDiffer,
 	nudgeSaysSomething,
 	oneSignOfReady,
-	noPasswordInUrl,
+	noPasswordInUrl("ready"),
+	noPasswordInUrl("health"),
 	oneHealthCheck,
 	healthChecksDoNotOverlap,
 	interruptNeedsRestart,

@@ -69,7 +69,7 @@ test(`${INTERLEAVINGS} random interleavings of agents that hibernate lose nothin
 			],
 		};
 		const command = JSON.stringify(fakeAgentCommand(script));
-		return `${name}: { adapter: claude, backend: pty, command: ${command}, hibernate: { after: 2s } }`;
+		return `${name}: { adapter: claude, backend: pty, command: ${command}, hibernate: { after: 1s } }`;
 	});
 	home.writeFleet(agents.join("\n"));
 	await home.must("up", "--wait");
@@ -113,6 +113,17 @@ test(`${INTERLEAVINGS} random interleavings of agents that hibernate lose nothin
 		terminal.close();
 	}
 
+	async function waitForSleep(agent: string, withinMs: number): Promise<void> {
+		const untilMs = performance.now() + withinMs;
+		while (performance.now() < untilMs) {
+			const found = await client
+				.call("GET /api/v1/agents/:id", { place: `p:${agent}` })
+				.catch(() => null);
+			if (found?.status.state === "hibernated") return;
+			await sleep(100);
+		}
+	}
+
 	async function killDaemon(): Promise<void> {
 		if (killing !== null || performance.now() - killedAtMs < KILL_EVERY_MS) return;
 		killing = (async () => {
@@ -148,13 +159,15 @@ test(`${INTERLEAVINGS} random interleavings of agents that hibernate lose nothin
 				attach: () => attach(agent, random.int(0, 4_000)),
 				answer: () => answer(agent),
 				kill: killDaemon,
-				idle: () => sleep(random.int(2_000, 5_000)),
+				idle: () => waitForSleep(agent, 15_000),
 			};
 			const act = actions[kind] ?? (() => send(agent, next()));
 			// Requests fail while there is no daemon. Some actions overlap the next ones.
 			const done = act().catch(() => {});
 			if (random.chance(0.7)) await done;
-			await sleep(random.pick([0, 50, 300, 1_500, 3_500]));
+			// Half of the next actions come to an agent that sleeps, or is about to.
+			if (random.chance(0.5)) await waitForSleep(agent, random.int(1_500, 12_000));
+			await sleep(random.pick([0, 20, 100, 300, 1_000]));
 		}
 	}
 
