@@ -175,18 +175,18 @@ const oneSignOfReady: Rule = {
 };
 
 /** The spec is stored and shown (A5). */
-const noPasswordInUrl: Rule = {
-	keys: [["ready", "http"]],
-	judge: ({ ready }) => {
-		if (ready?.http === undefined) return null;
-		const { username, password } = new URL(ready.http);
+const noPasswordInUrl = (key: "ready" | "health"): Rule => ({
+	keys: [[key, "http"]],
+	judge: ({ [key]: check }) => {
+		if (check?.http === undefined) return null;
+		const { username, password } = new URL(check.http);
 		if (username === "" && password === "") return null;
 		return {
 			message: "the URL contains a user name or a password, which would be stored and shown",
-			hint: "use `ready: { command: [...] }`: the program gets the agent's environment",
+			hint: `use \`${key}: { command: [...] }\`: the program gets the agent's environment`,
 		};
 	},
-};
+});
 
 const HEALTH: Path = ["health"];
 const HEALTH_KINDS = ["http", "port", "command"] as const;
@@ -275,12 +275,28 @@ const nudgeSaysSomething: Rule = {
 	},
 };
 
+const WATCH: Path = ["watch"];
+
+/** A restart would interrupt the turn of an agent CLI, which changes files itself. */
+const watchesNoCli: Rule = {
+	keys: [WATCH, ["adapter"]],
+	judge: ({ watch, adapter }) => {
+		if (watch === undefined || watch.length === 0 || adapter === "generic") return null;
+		return {
+			message: `\`watch\` cannot restart an agent CLI (adapter ${quote(adapter)}): it changes files itself, and a restart would interrupt its turn`,
+			hint: "remove `watch`; it is for servers, bots and other programs that load their files at the start",
+		};
+	},
+};
+
 const RULES: readonly Rule[] = [
+	watchesNoCli,
 	cliHasTerminal,
 	stepsDiffer,
 	nudgeSaysSomething,
 	oneSignOfReady,
-	noPasswordInUrl,
+	noPasswordInUrl("ready"),
+	noPasswordInUrl("health"),
 	oneHealthCheck,
 	healthChecksDoNotOverlap,
 	interruptNeedsRestart,

@@ -81,7 +81,7 @@ describe("a schedule", () => {
 		],
 		[
 			'{ cron: "@daily", restart: coder }',
-			"nightly.cron: `@daily` is not a usable cron expression: it has 1 fields instead of five; expected five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`; hint: write `0 0 * * *`",
+			"nightly.cron: `@daily` is not a usable cron expression: it has 1 field instead of five; expected five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`; hint: write `0 0 * * *`",
 		],
 		[
 			'{ cron: "0 0 3 * * *", restart: coder }',

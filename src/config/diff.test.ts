@@ -84,12 +84,13 @@ describe("keyPathOf", () => {
 		const budget = takes ? "adapter: pi, budget: { tokens_per_day: 1 }, " : "";
 		const hibernate = kind === "session" ? "hibernate: { after: 1h }, " : "";
 		const health = KINDS_OF_KEY.health.includes(kind) ? "health: { port: 1 }, " : "";
+		// Of programs only, which have no budget.
+		const watch = KINDS_OF_KEY.watch.includes(kind) ? ", watch: [src]" : "";
 		const { agents } = fleet(
-			`a: { kind: ${kind}, ${budget}${health}${hibernate}pass_env: [A], env: { Some_NameMs: x } }`,
+			`a: { kind: ${kind}, ${budget}${health}${hibernate}pass_env: [A], env: { Some_NameMs: x } }
+b: { kind: ${kind}, command: [x]${watch} }`,
 		);
-		const [spec] = agents;
-		if (spec === undefined) throw new Error("no agent");
-		const paths = [...leavesOf(spec).keys()].map(keyPathOf);
+		const paths = agents.flatMap((spec) => [...leavesOf(spec).keys()].map(keyPathOf));
 		for (const path of paths) {
 			const outline = findOutline(FLEET_OUTLINE, ["projects", "p", "agents", "a", ...path]);
 			expect([path, outline?.type]).not.toEqual([path, undefined]);

@@ -37,6 +37,7 @@ export const KINDS_OF_KEY: Readonly<Record<AgentKey, readonly AgentKind[]>> = {
 	depends_on: LIVES_ON,
 	ready: LIVES_ON,
 	health: LIVES_ON,
+	watch: LIVES_ON,
 	crash_policy: LIVES_ON,
 	timeout: TAKES_REQUESTS,
 	retry: TAKES_REQUESTS,

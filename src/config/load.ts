@@ -1,6 +1,7 @@
 /** Reads fleet and plan files. Problems are returned as values. */
 
 import { dirname, resolve } from "node:path";
+import { checkHealthProgram } from "./check-health-programs.js";
 import type { Variables } from "./expand.js";
 import { type ParsedFleet, type PlanFileReference, parseFleet } from "./parse-fleet.js";
 import { type KnownAgents, type ParsedPlan, parsePlan } from "./plan-file.js";
@@ -39,7 +40,10 @@ export async function loadFleet(path: string, context: LoadContext): Promise<Loa
 	const checked = await Promise.all(
 		parsed.planFiles.map((place) => checkPlanFile(path, place, callable)),
 	);
-	const problems = checked.flat();
+	const programs = await Promise.all(
+		parsed.healthPrograms.map((place) => checkHealthProgram(path, place, context.env)),
+	);
+	const problems = [...checked, ...programs].flat();
 	return problems.length === 0 ? parsed : { ok: false, missing: false, problems };
 }
 

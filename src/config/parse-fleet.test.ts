@@ -51,6 +51,7 @@ describe("parseFleet", () => {
 			ok: true,
 			warnings: [],
 			planFiles: [],
+			healthPrograms: [],
 			fleet: {
 				schedules: [],
 				file: "/srv/fleet/reeve.yaml",

@@ -17,6 +17,7 @@ import {
 import { checkAdapters } from "./check-adapters.js";
 import { checkAgent } from "./check-agent.js";
 import { checkBudgets, sharedBudgetsOf } from "./check-budgets.js";
+import type { HealthProgramReference } from "./check-health-programs.js";
 import { checkReferences } from "./check-references.js";
 import {
 	checkSchedule,
@@ -48,6 +49,7 @@ export type ParsedFleet =
 			readonly warnings: readonly Problem[];
 			/** The plan files of schedules, and where each is written. */
 			readonly planFiles: readonly PlanFileReference[];
+			readonly healthPrograms: readonly HealthProgramReference[];
 	  }
 	| { readonly ok: false; readonly problems: readonly Problem[] };
 
@@ -92,7 +94,10 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 	const planFiles = schedules.flatMap((schedule, index) =>
 		placeOfPlan(tree, schedule, planned[index]),
 	);
-	return { ok: true, fleet, warnings: problemsOf(fileName, warnings), planFiles };
+	const healthPrograms = agents.flatMap((agent, index) =>
+		placeOfHealthProgram(tree, agent, specs[index]),
+	);
+	return { ok: true, fleet, warnings: problemsOf(fileName, warnings), planFiles, healthPrograms };
 }
 
 function scheduleSpecOf(
@@ -116,6 +121,18 @@ function placeOfPlan(
 	const { line, column, path: key } = finding(locateValue(tree, place), place, { message: "" });
 	const shown = written?.type === "scalar" ? written.written : spec.action.file;
 	return [{ file: spec.action.file, written: shown, at: { line, column, path: key } }];
+}
+
+function placeOfHealthProgram(
+	tree: Tree,
+	agent: WrittenAgent,
+	spec: AgentSpec | undefined,
+): readonly HealthProgramReference[] {
+	const [program] = (spec?.kind === "call" ? null : spec?.health?.command) ?? [];
+	if (spec === undefined || program === undefined) return [];
+	const key = originOf(tree, agent, ["health", "command"]) ?? agent.path;
+	const { line, column, path } = finding(locateValue(tree, key), key, { message: "" });
+	return [{ spec, program, at: { line, column, path } }];
 }
 
 /** Passed variables that the caller's shell does not set, reported where they are listed. */

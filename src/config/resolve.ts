@@ -70,11 +70,11 @@ const RESOLVE_BY_KIND: Readonly<
 		...limitedOf(settings),
 		onCleanExit: settings.on_clean_exit,
 		...budgetsOf(place, settings),
-		...lastingOf(place, settings),
+		...lastingOf(place, settings, folders),
 	}),
 	worker: (place, settings, folders): WorkerSpec => ({
 		...commonOf("worker", place, settings, folders),
-		...lastingOf(place, settings),
+		...lastingOf(place, settings, folders),
 		...answeringOf(settings),
 		workers: {
 			min: settings.workers.min,
@@ -182,12 +182,21 @@ function scheduleActionOf(
 	return { type: "restart", agent: fullId(restart ?? "", project) };
 }
 
-function lastingOf({ project }: ResolveContext, settings: AgentSettings) {
+function lastingOf(
+	{ project, projectCwd }: ResolveContext,
+	settings: AgentSettings,
+	{ baseDir, homeDir }: Folders,
+) {
+	const cwd = resolvePath(settings.cwd ?? projectCwd ?? ".", { baseDir, homeDir });
+	const watch = settings.watch ?? [];
 	return {
 		drain: { timeoutMs: settings.drain.timeout },
 		dependsOn: dependsOnOf(settings.depends_on, project),
 		ready: settings.ready === undefined ? null : readyOf(settings.ready),
 		...(settings.health === undefined ? {} : { health: healthOf(settings.health) }),
+		...(watch.length === 0
+			? {}
+			: { watch: watch.map((path) => resolvePath(path, { baseDir: cwd, homeDir })) }),
 		crashPolicy: crashPolicyOf(settings.crash_policy),
 	};
 }

@@ -339,7 +339,7 @@ const agentKeys = {
 		TMPDIR_CHOICES,
 	).optional(),
 	start_timeout: duration(
-		"How long a start may take until the agent is ready. After that, Reeve reports the last screen and kills the agent, and `crash_policy` decides what happens next. Time in which the agent shows a question or waits for a usage limit does not count. 0s turns it off. If not set: 3m for adapters that know the ready screen of their CLI, no timeout for other programs. For other programs it needs `ready`.",
+		"How long a start may take until the agent is ready. After that, Reeve reports the last screen and kills the agent, and `crash_policy` decides what happens next. Time in which the agent shows a question, waits for a usage limit, or has text in its input that a person has typed does not count. 0s turns it off. If not set: 3m for adapters that know the ready screen of their CLI, no timeout for other programs. For other programs it needs `ready`.",
 	).optional(),
 	stall: stall.prefault({}),
 	turn_retry: turnRetry.prefault({}),
@@ -363,6 +363,10 @@ const agentKeys = {
 	).prefault([]),
 	ready: ready.optional(),
 	health: health.optional(),
+	watch: list(
+		"Restarts the agent when one of these files, or a file in one of these folders, has changed. Only for programs that are no agent CLI. Files that `.gitignore` ignores, `.git`, `node_modules` and the temporary files of editors do not count, unless they are listed here themselves.",
+		path("A file or folder, relative to the agent's working directory."),
+	).optional(),
 	crash_policy: crashPolicy.prefault({}),
 	timeout: duration(
 		"How long one attempt may take, from starting the process to reading its response.",

@@ -208,6 +208,7 @@ const lasting = {
 		})
 		.readonly()
 		.optional(),
+	watch: z.array(z.string()).readonly().optional().describe("absolute paths"),
 	crash_policy: crashPolicySchema,
 };
 

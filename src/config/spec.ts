@@ -88,6 +88,8 @@ interface LastingSpec {
 	readonly ready: ReadySpec | null;
 	/** Omitted without a check. */
 	readonly health?: HealthSpec | undefined;
+	/** Absolute paths whose changes restart the agent; omitted if there are none. */
+	readonly watch?: readonly string[] | undefined;
 	readonly crashPolicy: CrashPolicySettings;
 }
 

@@ -212,6 +212,26 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "The health check of an unhealthy agent succeeded again.",
 		data: { unhealthy_ms: "how long the agent was unhealthy" },
 	},
+	"agent.files_changed": {
+		meaning: "Watched files of an agent have changed (`watch`). Reeve restarts it.",
+		data: {
+			files: "the first changed files, relative to the agent's directory",
+			more: "whether others have changed too",
+		},
+	},
+	"agent.watch_loop": {
+		meaning:
+			"Watched files keep changing, so the agent was restarted too often. Its next restart waits. Usually the agent writes into a folder that it watches.",
+		data: {
+			restarts: "how many restarts are allowed",
+			within_ms: "within this time",
+			files: "the files that have changed since the last restart",
+		},
+	},
+	"agent.watch_incomplete": {
+		meaning: "Changes of some watched files are not noticed.",
+		data: { reason: "the reason, as text" },
+	},
 	"agent.exited": {
 		meaning: "A run ended. This event contains the facts.",
 		data: {

@@ -90,6 +90,9 @@ export interface EventMap {
 	"agent.woken": { by: WakeCause; asleep_ms: number };
 	"agent.unhealthy": { error: string; failures: number; action: HealthAction };
 	"agent.recovered": { unhealthy_ms: number };
+	"agent.files_changed": { files: readonly string[]; more: boolean };
+	"agent.watch_loop": { restarts: number; within_ms: number; files: readonly string[] };
+	"agent.watch_incomplete": { reason: string };
 	"agent.exited": {
 		code: number | null;
 		signal: string | null;

@@ -86,12 +86,13 @@ export function decideDelivery(message: Message, facts: DeliveryFacts): Delivery
 }
 
 /**
- * Whether a prompt reported by a CLI contains this message: whitespace may have changed, and the input
- * may have contained other text before.
+ * Whether a prompt reported by a CLI contains this message: whitespace may have changed, and a person may have typed
+ * other text before it, or after it and before its Enter.
  */
 export function hasText(prompt: string, text: string): boolean {
 	const plain = (words: string) => words.replaceAll(/\s+/g, " ").trim();
-	return plain(prompt).endsWith(plain(text));
+	const [whole, wanted] = [plain(prompt), plain(text)];
+	return whole.endsWith(wanted) || whole.startsWith(wanted);
 }
 
 /** Only letters and digits: a screen wraps, frames and pads a text. */

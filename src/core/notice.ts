@@ -21,6 +21,7 @@ export const NOTICE_KINDS = [
 	"stalled",
 	"start_timeout",
 	"health",
+	"watch",
 	"schedule_failed",
 	"undelivered",
 	"dead_letter",
@@ -167,6 +168,13 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			const after = renderDuration(event.data.unhealthy_ms);
 			return make("health", `${who} is healthy again`, `Its health check failed for ${after}.`);
 		}
+		case "agent.watch_loop": {
+			const { restarts, within_ms: withinMs, files } = event.data;
+			const text = `It was restarted ${restarts} times within ${renderDuration(withinMs)}; the next restart waits. Last changed: ${files.join(", ")}. If the agent writes them itself, ignore them in .gitignore.`;
+			return make("watch", `The watched files of ${who} keep changing`, text);
+		}
+		case "agent.watch_incomplete":
+			return make("watch", `Not all files of ${who} are watched`, event.data.reason);
 		case "schedule.failed": {
 			const { schedule, slot_at: slotAt, reason } = event.data;
 			return make(

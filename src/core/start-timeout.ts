@@ -28,15 +28,20 @@ export interface StartFacts {
 	readonly activity: Activity | null;
 	/** Whether its account waits for a usage limit. */
 	readonly isHeld: boolean;
+	/** Whether a person has typed into it, which can hide the screen that shows that it is ready. */
+	readonly hasDraft: boolean;
 	readonly nowMs: number;
 }
 
 /**
  * When the timeout of the start begins. A question for a person, or a limit, does not count and is
- * reported separately.
+ * reported separately; neither does text that a person has typed, which would be lost.
  */
-export function startSinceMs(sinceMs: number, { activity, isHeld, nowMs }: StartFacts): number {
-	const waits = isHeld || activity === "waiting_input" || activity === "rate_limited";
+export function startSinceMs(
+	sinceMs: number,
+	{ activity, isHeld, hasDraft, nowMs }: StartFacts,
+): number {
+	const waits = isHeld || hasDraft || activity === "waiting_input" || activity === "rate_limited";
 	return waits ? nowMs : sinceMs;
 }
 

@@ -15,6 +15,7 @@ import type { Executor } from "../ports/executor.js";
 import type { Store } from "../ports/store.js";
 import { realClock } from "../services/real-clock.js";
 import type { Environments } from "../sessions/agent-environment.js";
+import { createFileWatcher } from "../sessions/file-watcher.js";
 import { headlessFor } from "../sessions/headless.js";
 import { createHealthProbe } from "../sessions/health-probe.js";
 import { logDirOf } from "../sessions/prepare-start.js";
@@ -62,6 +63,7 @@ export function createEngine(parts: {
 			return watchReadiness(ready, upMs, realClock, probes, onReady);
 		},
 		checkHealth: createHealthProbe(environments, ownerOf(home.dir)),
+		watchFiles: createFileWatcher(home.dir),
 		timezone: localTimezone(),
 		readPlan: (file) => loadPlan(file),
 		concurrency: DEFAULT_CONCURRENCY,

@@ -2,6 +2,7 @@
 
 import type { OpenQuestion } from "../core/question.js";
 import type { FinishedTurn } from "./attending/finished-turns.js";
+import type { FileWatchView } from "./file-watches.js";
 import type { Hold } from "./limits/accounts.js";
 import type { UsageView } from "./limits/usage-book.js";
 import type { AgentSnapshot, KnownAgent } from "./runs/agent-state.js";
@@ -21,13 +22,18 @@ export interface AgentView extends AgentSnapshot {
 	readonly finished: FinishedTurn | null;
 	/** The number of messages that could not be delivered. */
 	readonly undelivered: number;
+	/** Its watched files; null if none are watched. */
+	readonly fileWatch: FileWatchView | null;
 }
 
 export function viewOf(
 	agent: KnownAgent,
 	missing: readonly string[],
 	hold: Hold | null,
-	others: Pick<AgentView, "blocked" | "usage" | "question" | "finished" | "undelivered">,
+	others: Pick<
+		AgentView,
+		"blocked" | "usage" | "question" | "finished" | "undelivered" | "fileWatch"
+	>,
 ): AgentView {
 	const snapshot = agent.snapshot();
 	const view = { ...snapshot, missing, hold, ...others };

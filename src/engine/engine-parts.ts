@@ -7,6 +7,7 @@ import type { Usage } from "../core/usage.js";
 import type { Calendar, Clock } from "../ports/clock.js";
 import type { EnvVault } from "../ports/env-vault.js";
 import type { Store } from "../ports/store.js";
+import type { WatchFiles } from "./file-watches.js";
 import type { AccountView } from "./limits/accounts.js";
 import type {
 	LifeWorld,
@@ -38,6 +39,7 @@ export interface EngineParts extends CallWorld {
 	};
 	readonly watchReady: LifeWorld["watchReady"];
 	readonly checkHealth: LifeWorld["checkHealth"];
+	readonly watchFiles: WatchFiles;
 	readonly sessions: SessionWorld;
 	/** Of this host, for schedules without one of their own. */
 	readonly timezone: string;

@@ -31,6 +31,7 @@ import type {
 	Started,
 	Stopped,
 } from "./engine-parts.js";
+import { FileWatches } from "./file-watches.js";
 import { Accounts, type Hold } from "./limits/accounts.js";
 import { UsageBook } from "./limits/usage-book.js";
 import { UsageWatch } from "./limits/usage-watch.js";
@@ -74,6 +75,7 @@ export class Engine {
 	readonly #screenQuestions: ScreenQuestions;
 	readonly #usage: UsageBook;
 	readonly #usageWatch: UsageWatch;
+	readonly #fileWatches: FileWatches;
 	readonly #runnerWorld: RunnerWorld;
 	readonly #awaited: AwaitedStarts;
 	#recovered = 0;
@@ -122,6 +124,7 @@ export class Engine {
 			removed: (id) => this.#forget(id),
 		});
 		this.#usageWatch = new UsageWatch(shared);
+		this.#fileWatches = new FileWatches(shared);
 		this.calls = new AgentCalls(parts, agents, this.#usage, this.#accounts);
 		this.tasks = new Tasks({ ...parts, newId: parts.newRunId, agents: this.calls });
 		this.schedules = new Schedules({
@@ -371,6 +374,7 @@ export class Engine {
 		this.#gate.close();
 		this.#accounts.close();
 		this.#usageWatch.stop();
+		this.#fileWatches.stop();
 		for (const { life } of this.#agents.values()) life?.release();
 	}
 
@@ -408,6 +412,7 @@ export class Engine {
 			question: this.people.questionOf(agent.snapshot()),
 			finished: this.finished.of(spec.id),
 			undelivered: this.inbox.undelivered(spec.id),
+			fileWatch: this.#fileWatches.view(spec.id),
 		});
 		return redactView(view, this.#parts.secrets.redact);
 	}
@@ -418,8 +423,10 @@ export class Engine {
 	}
 
 	#add(agent: Agent, lastExit: StoredExit | null): void {
-		const persisted = new PersistedAgent(agent, lastExit, this.#parts);
+		const look = () => this.#fileWatches.look(agent.id);
+		const persisted = new PersistedAgent(agent, lastExit, this.#parts, look);
 		this.#agents.set(agent.id, new AgentRunner(persisted, this.#runnerWorld));
+		look();
 	}
 
 	async #recoverOne(
@@ -438,6 +445,7 @@ export class Engine {
 		const run = this.#agents.get(id)?.snapshot().run ?? null;
 		if (run !== null) this.#runnerWorld.ownersOfRuns.delete(run.runId);
 		this.#agents.delete(id);
+		this.#fileWatches.forget(id);
 		await this.inbox.forget(id);
 		await this.#screenQuestions.forget(id);
 		await this.finished.forget(id);

@@ -12,6 +12,7 @@ import type { StoredExit } from "../ports/store.js";
 import type {
 	AgentJson,
 	ExitJson,
+	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
 	ResourcesJson,
@@ -57,6 +58,7 @@ export function renderAgent(
 		health: healthOf(view, circuit),
 		hibernation: renderHibernating(view),
 		health_check: renderHealthCheck(view.health),
+		file_watch: renderFileWatch(view.fileWatch),
 		pid: alive?.process.pid ?? null,
 		run_id: run?.runId ?? null,
 		started_at: startedAtMs === null ? null : isoTime(startedAtMs),
@@ -117,6 +119,12 @@ function renderHealthCheck(view: AgentView["health"]): HealthCheckJson | null {
 		action: spec.action,
 		waits,
 	};
+}
+
+function renderFileWatch(view: AgentView["fileWatch"]): FileWatchJson | null {
+	if (view === null) return null;
+	const { folders, problem, restartedAtMs, files, tooMany } = view;
+	return { folders, problem, restarted_at: timeOrNull(restartedAtMs), files, too_many: tooMany };
 }
 
 function healthCheckState({

@@ -52,6 +52,8 @@ export interface StoredRun {
 	readonly intendedAtMs: number;
 	/** Who requested its stop, recorded before it is asked to exit. */
 	readonly askedBy: Asker | null;
+	/** Why, as text; omitted if the asker gave no reason. */
+	readonly askedWhy?: string;
 	readonly withContinue: boolean;
 	/** Its conversation; null for an agent without one. */
 	readonly conversation?: RunConversation | null;

@@ -66,7 +66,7 @@ describe("reading takes linear time", () => {
 	test("for secrets that begin alike, as the keys of one provider do", { timeout: 120_000 }, () => {
 		const learnAll = (count: number) => {
 			const redactor = createRedactor();
-			for (let n = 0; n < count; n++) redactor.learn("A_KEY", `sk-ant-api03-${n}-x9`);
+			for (let n = 0; n < count; n++) redactor.addValue("A_KEY", `sk-ant-api03-${n}-x9`);
 			return redactor;
 		};
 		// 20,000 are as many as are remembered.

@@ -187,6 +187,17 @@ describe("a start that never becomes ready", () => {
 		expect(timeouts()).toHaveLength(1);
 	});
 
+	test("is left alone while a person has typed into it", async () => {
+		await up();
+		show("❯ half a sentence");
+		await world.engine.terminals.input("p:a", Buffer.from("half a sentence"));
+		await pass(600_000);
+		expect(timeouts()).toEqual([]);
+		await world.engine.terminals.input("p:a", Buffer.from("\r"));
+		await pass(190_000);
+		expect(timeouts()).toHaveLength(1);
+	});
+
 	test.each([
 		["it is turned off", "a: { command: [x], start_timeout: 0s }"],
 		["unknown when the program is ready", "a: { command: [x], start_timeout: 1m }"],

@@ -7,6 +7,7 @@ import { loadPlan } from "../../src/config/load.js";
 import { parseFleet } from "../../src/config/parse-fleet.js";
 import type { FleetSpec } from "../../src/config/spec.js";
 import { Engine } from "../../src/engine/engine.js";
+import type { FileNews } from "../../src/engine/file-watches.js";
 import { watchReadiness } from "../../src/engine/runs/readiness.js";
 import type { TaskLog } from "../../src/engine/tasks/tasks-world.js";
 import type { Backend } from "../../src/ports/backend.js";
@@ -35,6 +36,8 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	engine: Engine;
 	/** Why the health check of an agent fails; without an entry it succeeds. */
 	readonly healthErrors: Map<string, string>;
+	/** The watched files of each agent whose files are watched now. */
+	readonly watchedFiles: Map<string, FileNews & { readonly paths: readonly string[] }>;
 	/** Failures without a waiting caller. */
 	readonly errors: unknown[];
 	/** Lets time pass, in small steps, so that what follows from one moment is done before the next. */
@@ -109,6 +112,18 @@ export async function createDaemonWorldOn<S extends Store>(
 				return watchReadiness(ready, upMs, mortalClock, NO_PROBES, onReady);
 			},
 			checkHealth: async (spec) => world.healthErrors.get(spec.id) ?? null,
+			watchFiles: ({ id }, paths, { onChange, onProblem }) => {
+				const news = {
+					paths,
+					onChange: (file: string) => life.alive && onChange(file),
+					onProblem: (reason: string) => life.alive && onProblem(reason),
+				};
+				world.watchedFiles.set(id, news);
+				const close = () => {
+					if (world.watchedFiles.get(id) === news) world.watchedFiles.delete(id);
+				};
+				return { folders: () => paths.length, problem: () => null, close };
+			},
 			sessions: mortal(sessions, life, ["adapterOf", "readReset"]),
 			calendar: CALENDAR,
 			timezone: "UTC",
@@ -123,6 +138,7 @@ export async function createDaemonWorldOn<S extends Store>(
 
 	const world: DaemonWorld<S> = {
 		...{ clock, backend, store, errors, healthErrors: new Map<string, string>() },
+		watchedFiles: new Map(),
 		engine: start(),
 		async settle() {
 			// Everything here is promises; a few turns of the loop are enough for the longest chain.

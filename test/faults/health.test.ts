@@ -1,6 +1,6 @@
 /** Health checks of real programs under a real daemon. */
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -114,10 +114,18 @@ restarted: { command: [sleep, '1000'], health: { ${check}, action: restart } }`)
 	);
 
 	test("that cannot be run is reported as failed", LONG, async () => {
+		const program = join(home.folder, "missing-program");
 		home.writeFleet(`a:
   command: [sleep, '1000']
   health: { command: [./missing-program], every: 1s, failures: 1 }`);
+		expect((await home.reeve("up")).stderr).toMatch(
+			/:7:\d+: .*health\.command: the health check cannot be run: .*missing-program` does not exist/,
+		);
+		writeFileSync(program, "");
+		expect((await home.reeve("validate")).stdout).toMatch(/is not an executable file/);
+		chmodSync(program, 0o755);
 		await home.must("up");
+		rmSync(program);
 		await eventually(async () => (await find("p:a")).health === "unhealthy", "it fails");
 		expect((await find("p:a")).reason).toMatch(/missing-program/);
 	});
@@ -127,6 +135,7 @@ test("validate refuses a health check that cannot work, with the place", LONG, a
 	home.writeFleet(`none: { command: [x], health: { every: 5s } }
 two: { command: [x], health: { port: 1, http: "http://127.0.0.1:1" } }
 slow: { command: [x], health: { port: 1, every: 5s, timeout: 6s } }
+secret: { command: [x], health: { http: "http://me:pass@x/" } }
 odd: { command: [x], health: { port: 1, interrupt_turn: true } }
 far: { command: [x], health: { port: 99999 } }
 call: { kind: call, command: [x], health: { port: 1 } }
@@ -137,8 +146,9 @@ fine: { command: [x], health: { port: 1, every: 5s } }`);
 	expect(text).toMatch(/:5:\d+.*\n?.*`health` has no check/);
 	expect(text).toMatch(/:6:\d+.*\n?.*`health` has 2 checks/);
 	expect(text).toMatch(/:7:\d+.*\n?.*the checks would overlap/);
-	expect(text).toMatch(/:8:\d+.*\n?.*`interrupt_turn` has no effect without `action: restart`/);
-	expect(text).toMatch(/:9:\d+.*\n?.*99999/);
-	expect(text).toMatch(/:10:\d+.*\n?.*health/);
-	expect(text).not.toMatch(/:11:/);
+	expect(text).toMatch(/:8:\d+.*\n?.*the URL contains a user name or a password/);
+	expect(text).toMatch(/:9:\d+.*\n?.*`interrupt_turn` has no effect without `action: restart`/);
+	expect(text).toMatch(/:10:\d+.*\n?.*99999/);
+	expect(text).toMatch(/:11:\d+.*\n?.*health/);
+	expect(text).not.toMatch(/:12:/);
 });

@@ -12,6 +12,7 @@ import { plainLine } from "../../core/safe-text.js";
 import { renderDuration, renderElapsed } from "../../core/units.js";
 import type {
 	AgentDetailJson,
+	FileWatchJson,
 	HealthCheckJson,
 	HibernationJson,
 	UsageJson,
@@ -115,6 +116,7 @@ function printState(detail: AgentDetailJson, crash: Crash | null, output: Output
 		...(detail.usage ? [["usage", renderUsage(detail.usage)] as const] : []),
 		...(detail.hibernation ? [["hibernate", renderHibernation(detail.hibernation)] as const] : []),
 		...(detail.health_check ? [["health", renderHealthCheck(detail.health_check)] as const] : []),
+		...(detail.file_watch ? [["watch", renderFileWatch(detail.file_watch)] as const] : []),
 		["restarts", String(detail.restarts)],
 		["logs", plainLine(detail.log_dir)],
 	];
@@ -151,6 +153,24 @@ function renderHibernation(hibernation: HibernationJson): string {
 	const begun = since === null ? "" : ` since ${localTime(since)}`;
 	if (state === "stopping") return `stopping${begun}, after ${idle} of idle time`;
 	return `hibernated${begun}, after ${idle} of idle time${memory}`;
+}
+
+/** `12 folders; restarted 3s ago: src/a.js changed; not watched: …`. */
+function renderFileWatch({
+	folders,
+	problem,
+	restarted_at: at,
+	files,
+	too_many: tooMany,
+}: FileWatchJson): string {
+	const parts = [countOf(folders, "folder")];
+	if (at !== null) {
+		const ago = renderElapsed(Math.max(0, Date.now() - Date.parse(at)));
+		parts.push(`restarted ${ago} ago: ${files.map(plainLine).join(", ")} changed`);
+	}
+	if (tooMany) parts.push("files keep changing: the next restart waits");
+	if (problem !== null) parts.push(plainLine(problem));
+	return parts.join("; ");
 }
 
 /** `unhealthy since 05 Apr 03:12: no answer within 10s (failed 4 times in a row, checked 12s ago)`. */

@@ -108,11 +108,15 @@ export abstract class AgentLife<R extends Run = Run> {
 		return outcome;
 	}
 
-	async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
+	async stop(
+		by: Asker,
+		timeoutMs: number | undefined,
+		why: string | null = null,
+	): Promise<StopReport> {
 		const { clock, store } = this.world;
 		const sinceMs = clock.now().steadyMs;
 		const graceMs = timeoutMs ?? this.spec.drain.timeoutMs;
-		const runs = await this.agent.serialize(() => this.#suppressStarts(by));
+		const runs = await this.agent.serialize(() => this.#suppressStarts(by, why));
 		const drained = await this.drain(runs, graceMs);
 		const report = { ...drained, durationMs: clock.now().steadyMs - sinceMs };
 		await store.commit((transaction) =>
@@ -214,16 +218,16 @@ export abstract class AgentLife<R extends Run = Run> {
 	}
 
 	/** Prevents further starts, and records who requested the stop before the agent is asked to exit. */
-	async #suppressStarts(by: Asker): Promise<readonly R[]> {
+	async #suppressStarts(by: Asker, why: string | null): Promise<readonly R[]> {
 		const runs = this.openRuns();
 		await this.agent.save({}, [], (transaction) => {
 			transaction.removeEffect(startEffectKey(this.id));
 			for (const run of runs) {
-				transaction.putRun(toStoredRun(this.id, { ...run, askedBy: by }, "running"));
+				transaction.putRun(toStoredRun(this.id, { ...run, ...askedOf(run, by, why) }, "running"));
 			}
 		});
 		// A stop that could not be stored was rejected, and changes nothing.
-		for (const run of runs) run.askedBy = by;
+		for (const run of runs) Object.assign(run, askedOf(run, by, why));
 		this.next.refuse();
 		this.startsSuppressed();
 		return runs;
@@ -238,6 +242,12 @@ export abstract class AgentLife<R extends Run = Run> {
 		return (transaction) => transaction.putRun(toStoredRun(this.id, run, "running"));
 	}
 }
+
+/** A stop that an earlier daemon had begun keeps its reason. */
+const askedOf = (run: Run, by: Asker, why: string | null) => ({
+	askedBy: by,
+	askedWhy: why ?? (run.askedBy === by ? run.askedWhy : null),
+});
 
 /** The agent may start after the exit (S2, S15). */
 const isUp = ({ desired, waiting, crash }: Partial<Agent>) =>

@@ -74,7 +74,7 @@ export function reportOf(
 		code: exit.code,
 		signal: exit.signal,
 		cause: exit.outOfMemory ? "out_of_memory" : (run.failing?.cause ?? "unknown"),
-		detail: run.failing?.detail ?? exit.replaced ?? null,
+		detail: run.failing?.detail ?? exit.replaced ?? run.askedWhy,
 		askedBy: run.askedBy ?? (exit.replaced === undefined ? null : "reeve"),
 		uptimeMs: Math.max(0, uptimeMs),
 	});

@@ -163,6 +163,21 @@ export class AgentRunner implements Operations {
 		return start;
 	}
 
+	/**
+	 * Restarts an agent whose files have changed, unless it was taken down in the meantime (S2). An agent that waits for the
+	 * operator or for its next restart starts now; a halted one stays halted (S15).
+	 */
+	async restartChanged(why: string): Promise<StartOutcome> {
+		const { start } = await this.#operations.run(async () => {
+			const { agent, run, process } = this.snapshot();
+			if (agent.desired === "down") return { start: Promise.resolve<StartOutcome>("stopped") };
+			if (run !== null || process !== "stopped") await this.stop("reeve", undefined, why);
+			await this.#setDesired("up", "reeve");
+			return { start: this.#requestStart(true) };
+		});
+		return start;
+	}
+
 	/** `endsHold`: it was held for a reason other than its own exits, which is over now. */
 	resume(endsHold: boolean): Promise<Resumed> {
 		return this.#operations.run(async () => {
@@ -226,8 +241,8 @@ export class AgentRunner implements Operations {
 	}
 
 	/** Stops its run now, whatever else was requested. A call agent has nothing to stop. */
-	async stop(by: Asker, timeoutMs?: number): Promise<StopReport> {
-		if (this.life !== null) return this.life.stop(by, timeoutMs);
+	async stop(by: Asker, timeoutMs?: number, why: string | null = null): Promise<StopReport> {
+		if (this.life !== null) return this.life.stop(by, timeoutMs, why);
 		const report = { ...NOTHING_STOPPED, durationMs: 0 };
 		await this.#agent.serialize(() => this.#agent.save({}, [drainedEvent(this.id, report)]));
 		return report;

@@ -12,6 +12,7 @@ import type { Agent } from "./agent-state.js";
 export class PersistedAgent {
 	readonly #store: Store;
 	readonly #clock: Clock;
+	readonly #onSaved: () => void;
 	readonly #mailbox = createMailbox();
 	#agent: Agent;
 	/** The last recorded exit of its runs. */
@@ -21,11 +22,14 @@ export class PersistedAgent {
 		agent: Agent,
 		lastExit: StoredExit | null,
 		{ store, clock }: { readonly store: Store; readonly clock: Clock },
+		/** A change is durable. */
+		onSaved: () => void = () => {},
 	) {
 		this.#agent = agent;
 		this.lastExit = lastExit;
 		this.#store = store;
 		this.#clock = clock;
+		this.#onSaved = onSaved;
 	}
 
 	get now(): Agent {
@@ -51,6 +55,7 @@ export class PersistedAgent {
 			for (const event of events) transaction.appendEvent(event, atMs);
 		});
 		this.#agent = next;
+		this.#onSaved();
 	}
 
 	/** Shows a reason without storing it. */

@@ -21,6 +21,8 @@ export interface Run {
 	/** Null if this daemon did not see it start. */
 	startedSteadyMs: number | null;
 	askedBy: Asker | null;
+	/** Why it was asked to exit, as text; null if the asker gave no reason. */
+	askedWhy: string | null;
 	/** Null for an agent without one, and until the start is prepared. */
 	conversation: RunConversation | null;
 	ready: boolean;
@@ -57,6 +59,7 @@ export function newRun(runId: string, intendedAtMs: number): Run & { readonly ba
 		handle: null,
 		startedSteadyMs: null,
 		askedBy: null,
+		askedWhy: null,
 		conversation: null,
 		ready: false,
 		exitRecorded: false,
@@ -81,12 +84,13 @@ export function recoveredRun(stored: StoredRun, backend: Backend): SessionRun {
 	const { runId, withContinue, intendedAtMs, handle, askedBy } = stored;
 	const { conversation = null, ready = false, exitRecorded = false, failing = null } = stored;
 	const run = newSessionRun(runId, backend, withContinue, intendedAtMs);
-	return { ...run, handle, askedBy, conversation, ready, exitRecorded, failing };
+	const { askedWhy = null } = stored;
+	return { ...run, handle, askedBy, askedWhy, conversation, ready, exitRecorded, failing };
 }
 
 export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]): StoredRun {
 	const { runId, handle, intendedAtMs, askedBy, withContinue, conversation, ready } = run;
-	const { exitRecorded, failing } = run;
+	const { exitRecorded, failing, askedWhy } = run;
 	return {
 		runId,
 		agentId,
@@ -100,6 +104,7 @@ export function toStoredRun(agentId: string, run: Run, state: StoredRun["state"]
 		ready,
 		...(exitRecorded ? { exitRecorded } : {}),
 		...(failing === null ? {} : { failing }),
+		...(askedWhy === null ? {} : { askedWhy }),
 	};
 }
 

@@ -23,7 +23,7 @@ export function watchStart(
 	known: () => KnownActivity | null,
 	onTimeout: (afterMs: number, screen: readonly string[]) => void,
 ): StartWatch {
-	const { clock, sessions, accounts, onError } = world;
+	const { clock, sessions, accounts, drafts, onError } = world;
 	const { screen } = sessions.adapterOf(spec).profile;
 	const timeoutMs = startTimeoutMs(spec.startTimeoutMs, spec.terminal ? screen : null);
 	const { handle, backend } = run;
@@ -36,7 +36,9 @@ export function watchStart(
 		if (stopped || run.ready) return;
 		const nowMs = clock.now().steadyMs;
 		const isHeld = accounts.holdOf(spec) !== null;
-		sinceMs = startSinceMs(sinceMs, { activity: known()?.activity ?? null, isHeld, nowMs });
+		const hasDraft = drafts.has(spec.id, []);
+		const activity = known()?.activity ?? null;
+		sinceMs = startSinceMs(sinceMs, { activity, isHeld, hasDraft, nowMs });
 		if (nowMs - sinceMs >= (timeoutMs ?? 0)) void timeOut();
 		else cancel = clock.schedule(POLL_MS, check);
 	}

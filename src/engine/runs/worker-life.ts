@@ -120,10 +120,14 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		this.#pool.notify();
 	}
 
-	override async stop(by: Asker, timeoutMs: number | undefined): Promise<StopReport> {
+	override async stop(
+		by: Asker,
+		timeoutMs: number | undefined,
+		why: string | null = null,
+	): Promise<StopReport> {
 		this.#stopping = true;
 		try {
-			return await super.stop(by, timeoutMs);
+			return await super.stop(by, timeoutMs, why);
 		} finally {
 			this.#stopping = false;
 		}
@@ -289,7 +293,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 			cause: end.outOfMemory ? "out_of_memory" : (run.failing?.cause ?? "unknown"),
 			askedBy: run.askedBy,
 			uptimeMs: Math.max(0, upMs),
-			detail: run.failing?.detail ?? (isOrdinary(end) ? null : end.reason),
+			detail: run.failing?.detail ?? run.askedWhy ?? (isOrdinary(end) ? null : end.reason),
 		});
 		return this.#end(run, report, end.atMs);
 	}

@@ -99,6 +99,24 @@ const healthCheck = z
 /** The checks of an agent's health since its current start. */
 export type HealthCheckJson = z.output<typeof healthCheck>;
 
+const fileWatch = z
+	.object({
+		folders: z.number().describe("how many folders are watched"),
+		problem: z
+			.string()
+			.nullable()
+			.describe("why changes of some files are not noticed, as text; null if all are"),
+		restarted_at: time.nullable().describe("the last restart because of a change"),
+		files: z.array(z.string()).readonly().describe("the files that caused it"),
+		too_many: z
+			.boolean()
+			.describe("the files keep changing: the next restart waits, because there were too many"),
+	})
+	.readonly()
+	.meta({ id: "FileWatch" });
+/** The files of an agent with `watch`. */
+export type FileWatchJson = z.output<typeof fileWatch>;
+
 const hibernation = z
 	.object({
 		state: z
@@ -155,6 +173,10 @@ const agentShape = z.object({
 		.describe(
 			"null without `health`, and while the agent does not run; older daemons do not send it",
 		),
+	file_watch: fileWatch
+		.nullable()
+		.optional()
+		.describe("null without `watch`, and while the agent is stopped; older daemons do not send it"),
 	pid: z.number().nullable(),
 	run_id: z.string().nullable(),
 	started_at: time.nullable(),
