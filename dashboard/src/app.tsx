@@ -27,6 +27,8 @@ const SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
 	agents: async () => (await import("./screens/agent.js")).AgentScreen,
 	tasks: async () => (await import("./screens/tasks.js")).Tasks,
 	plans: async () => (await import("./screens/plan.js")).PlanScreen,
+	output: async () => (await import("./screens/output.js")).Output,
+	search: async () => (await import("./screens/search.js")).Search,
 	events: async () => (await import("./screens/events.js")).Events,
 	usage: async () => (await import("./screens/usage.js")).Usage,
 	host: async () => (await import("./screens/host.js")).Host,
@@ -107,9 +109,10 @@ function LazyScreen({ name }: { name: string }) {
 	return Screen === undefined ? <main id="main" class="sheet" aria-busy="true" /> : <Screen />;
 }
 
-/** An agent belongs to the fleet, a plan to the tasks. */
+/** An agent belongs to the fleet, a plan to the tasks, output and search to the events. */
 function sectionOf(screen: string): string {
 	if (screen === "agents") return "fleet";
+	if (screen === "output" || screen === "search") return "events";
 	return screen === "plans" ? "tasks" : screen;
 }
 

@@ -78,7 +78,14 @@ export function whyOf(agent: Agent): string {
 		if (reasons.length > 0) return visibleLine(reasons.join(". "));
 	}
 	if (state === "working" && agent.kind !== "session") return "";
-	return sentence(visibleLine(why.replace(/^restarting at [^;]*; /, "")));
+	return sentence(visibleLine(shorten(why)));
+}
+
+/** A reason without the times and commands that the page shows as a countdown and as buttons. */
+export function shorten(why: string): string {
+	return why
+		.replace(/^restarting at [^;]*; /, "")
+		.replace(/; (continues at|calls are refused until|fix the cause, then run) .*$/, "");
 }
 
 /** `claude`, `call`, `worker · 3 processes`. */

@@ -6,8 +6,10 @@ import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { WebSocketServer } from "ws";
 import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { RemoteJson } from "../../src/http/contract/remotes.js";
 import { createPage } from "../../src/http/page.js";
 import { ago, FLEET, fixtureHistory, NOW_MS, RUNS } from "./fixture-fleet.js";
+import { MATCHES, MERGED, REMOTE_AGENTS, SCHEDULES, SLOTS } from "./fixture-more.js";
 
 export interface FixtureServer {
 	readonly url: string;
@@ -23,8 +25,15 @@ export interface FixtureServer {
 
 type Answer = (url: URL, request: IncomingMessage) => unknown;
 
+export interface Fixture {
+	readonly remotes?: readonly RemoteJson[];
+	/** Changes every answer, for example with text that tries to act. */
+	readonly change?: (answer: unknown) => unknown;
+}
+
 export async function startFixtureServer(
 	fleet: readonly AgentJson[] = FLEET,
+	{ remotes = [], change = (answer) => answer }: Fixture = {},
 ): Promise<FixtureServer> {
 	const agents = new Map(fleet.map((agent) => [agent.id, agent]));
 	const streams = new Set<ServerResponse>();
@@ -35,6 +44,7 @@ export async function startFixtureServer(
 	const date = () => new Date(NOW_MS + Date.now() - startedMs).toUTCString();
 	const page = createPage(resolve("dist/dashboard"));
 	const answers = answersOf(agents, () => seq);
+	const elsewhere = answersOf(new Map(REMOTE_AGENTS.map((agent) => [agent.id, agent])), () => 1);
 	const server = createServer((request, response) => {
 		const url = new URL(request.url ?? "/", "http://fixture");
 		const { port } = server.address() as AddressInfo;
@@ -48,17 +58,25 @@ export async function startFixtureServer(
 		response.setHeader("date", date());
 		if (isDown) return void response.destroy();
 		if (page.answer(request, response, url.pathname, via)) return;
-		if (url.pathname.endsWith("/screen/stream")) return openStream(response, [SCREEN]);
-		if (url.pathname === "/api/v1/events") {
+		const [, remote, rest] = /^\/remotes\/([^/]+)(\/.*)$/.exec(url.pathname) ?? [];
+		if (rest !== undefined) url.pathname = rest;
+		const { pathname } = url;
+		if (pathname.endsWith("/screen/stream")) return openStream(response, [SCREEN]);
+		if (pathname === "/api/v1/remotes") return void reply(response, change({ remotes }));
+		if (pathname === "/api/v1/logs") {
+			return openStream(response, MERGED.map((line) => `${JSON.stringify(change(line))}\n`));
+		}
+		if (pathname === "/api/v1/events") {
+			if (remote !== undefined) return openStream(response, []);
 			openStream(response, []);
 			streams.add(response);
 			response.on("close", () => streams.delete(response));
 			return;
 		}
-		const answer = answers.find(([path]) => path.test(url.pathname))?.[1];
-		response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
-		const missing = { error: { code: "no_route", message: url.pathname, hint: "", details: null } };
-		response.end(JSON.stringify(answer?.(url, request) ?? missing));
+		const known = remote === undefined ? answers : elsewhere;
+		const answer = known.find(([path]) => path.test(pathname))?.[1];
+		const missing = { error: { code: "no_route", message: pathname, hint: "", details: null } };
+		reply(response, change(answer?.(url, request) ?? missing), answer === undefined ? 404 : 200);
 	});
 	const sockets = new WebSocketServer({ noServer: true });
 	server.on("upgrade", (request, socket, head) => {
@@ -98,6 +116,11 @@ export async function startFixtureServer(
 			await once(server, "close");
 		},
 	};
+}
+
+function reply(response: ServerResponse, answer: unknown, status = 200): void {
+	response.writeHead(status, { "content-type": "application/json" });
+	response.end(JSON.stringify(answer));
 }
 
 function openStream(response: ServerResponse, messages: readonly string[]): void {
@@ -312,6 +335,23 @@ function answersOf(
 			() => ({
 				...{ from: NOW_MS / 1_000 - 86_400, to: NOW_MS / 1_000, complete: true },
 				agents: [...agents.keys()].map(fixtureHistory),
+			}),
+		],
+		[/^\/api\/v1\/schedules$/, () => ({ schedules: agents.has("shop:coder") ? SCHEDULES : [] })],
+		[/\/schedules\/[^/]+\/run$/, () => SLOTS[0]],
+		[/\/schedules\/[^/]+\/(pause|resume)$/, () => ({ schedule: SCHEDULES[0], changed: true })],
+		[
+			/\/schedules\/[^/]+$/,
+			({ pathname }) => ({
+				schedule: SCHEDULES.find(({ id }) => pathname.endsWith(encodeURIComponent(id))),
+				slots: SLOTS,
+			}),
+		],
+		[
+			/^\/api\/v1\/search$/,
+			({ searchParams }) => ({
+				matches: searchParams.get("text") === "memory" ? MATCHES : [],
+				...{ incomplete: [], bytes: 81e6, read_bytes: 2e6, took_ms: 42.4 },
 			}),
 		],
 		[/\/questions\/[^/]+\/answer$/, () => ({ label: "Yes" })],

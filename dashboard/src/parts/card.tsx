@@ -14,7 +14,7 @@ import { countOf, sentence } from "../format.js";
 import { goThrough } from "../going.js";
 import { letterReasons, letters } from "../inbox.js";
 import { agentLink, linkTo } from "../route.js";
-import { cliOf } from "../state-words.js";
+import { cliOf, shorten } from "../state-words.js";
 import { Button } from "./button.js";
 import { focusCard } from "./card-focus.js";
 import { ask } from "./dialog.js";
@@ -107,7 +107,14 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 		case "stalled":
 			return (
 				<>
-					<Reason>{agent.status.why}</Reason>
+					<p class="soft">
+						<Words>{sentence(shorten(agent.status.why).replace(/\.$/, ""))}</Words>.{" "}
+						{agent.status.until !== null && (
+							<>
+								It goes on <Until at={agent.status.until} />.
+							</>
+						)}
+					</p>
 					<Actions>
 						{card.kind === "over_budget" && (
 							<Button do={() => resume(agent.id)} failed="Not resumed">
@@ -269,8 +276,7 @@ const REMEDIES = {
 
 function HaltedBody({ agent, kind }: { agent: Agent; kind: keyof typeof REMEDIES }) {
 	const error = useLastOutput(agent);
-	// The hint with the command repeats what the buttons do.
-	const why = agent.status.why.replace(/; fix the cause, then run `[^`]*`$/, "");
+	const why = shorten(agent.status.why);
 	return (
 		<>
 			<p class="soft">
@@ -317,7 +323,7 @@ function CircuitBody({ agent }: { agent: Agent }) {
 	return (
 		<>
 			<p class="soft">
-				<Words>{sentence(status.why.replace(/; calls are refused until .*$/, ""))}</Words>. Calls
+				<Words>{sentence(shorten(status.why))}</Words>. Calls
 				fail at once.{" "}
 				{until !== null && (
 					<>
