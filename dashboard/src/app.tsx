@@ -16,6 +16,7 @@ import { GoThroughDialog } from "./parts/go-through.js";
 import { KeysDialog, keysOpen } from "./parts/keys-dialog.js";
 import { Mark, StateMark } from "./parts/mark.js";
 import { needsCount } from "./parts/needs-list.js";
+import { Words } from "./parts/text.js";
 import { Age, Left, When } from "./parts/time.js";
 import { ToastView } from "./parts/toast.js";
 import { linkTo, place } from "./route.js";
@@ -220,7 +221,7 @@ function Notices() {
 			{value.type === "live" &&
 				problems.map((problem) => (
 					<Notice key={problem}>
-						<b>{daemon.value?.host}:</b> {problem}
+						<b>{daemon.value?.host}:</b> <Words>{problem}</Words>
 						<a class="button" href={linkTo("host")}>
 							Host
 						</a>

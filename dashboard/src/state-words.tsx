@@ -32,9 +32,9 @@ function wordOf(agent: Agent, word: string, why: string): string {
 		return count === undefined ? word : countOf(count, "dead letter");
 	}
 	if (state === "waits_for_dependency" && why.startsWith("waits for")) {
-		return sentence(why.replace(/;.*$/, ""));
+		return sentence(visibleLine(why.replace(/;.*$/, "")));
 	}
-	if (state === "working" && agent.kind !== "session" && why !== "") return why;
+	if (state === "working" && agent.kind !== "session" && why !== "") return visibleLine(why);
 	return word;
 }
 
@@ -90,6 +90,6 @@ export function shorten(why: string): string {
 
 /** `claude`, `call`, `worker · 3 processes`. */
 export function cliOf({ kind, adapter, processes }: Agent): string {
-	if (kind === "session") return adapter === "generic" ? "program" : adapter;
+	if (kind === "session") return adapter === "generic" ? "program" : visibleLine(adapter);
 	return kind === "worker" && processes > 1 ? `worker · ${processes} processes` : kind;
 }

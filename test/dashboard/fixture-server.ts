@@ -13,6 +13,9 @@ import { MATCHES, MERGED, REMOTE_AGENTS, SCHEDULES, SLOTS } from "./fixture-more
 
 export interface FixtureServer {
 	readonly url: string;
+	/** The requests that change something: `POST /api/v1/…`. */
+	readonly changes: readonly string[];
+	setRemotes(remotes: readonly RemoteJson[]): void;
 	/** Sends an event to every open page. */
 	emit(event: object): void;
 	/** Replaces an agent; an event about it makes pages read it. */
@@ -37,6 +40,8 @@ export async function startFixtureServer(
 ): Promise<FixtureServer> {
 	const agents = new Map(fleet.map((agent) => [agent.id, agent]));
 	const streams = new Set<ServerResponse>();
+	const changes: string[] = [];
+	let hosts = remotes;
 	let seq = 1_000;
 	let isDown = false;
 	// The time of the fixture starts with the server and then passes.
@@ -57,12 +62,13 @@ export async function startFixtureServer(
 		response.sendDate = false;
 		response.setHeader("date", date());
 		if (isDown) return void response.destroy();
+		if (request.method === "POST") changes.push(`POST ${url.pathname}`);
 		if (page.answer(request, response, url.pathname, via)) return;
 		const [, remote, rest] = /^\/remotes\/([^/]+)(\/.*)$/.exec(url.pathname) ?? [];
 		if (rest !== undefined) url.pathname = rest;
 		const { pathname } = url;
 		if (pathname.endsWith("/screen/stream")) return openStream(response, [SCREEN]);
-		if (pathname === "/api/v1/remotes") return void reply(response, change({ remotes }));
+		if (pathname === "/api/v1/remotes") return void reply(response, change({ remotes: hosts }));
 		if (pathname === "/api/v1/logs") {
 			return openStream(response, MERGED.map((line) => `${JSON.stringify(change(line))}\n`));
 		}
@@ -91,7 +97,10 @@ export async function startFixtureServer(
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
 	return {
-		url: `http://127.0.0.1:${port}`,
+		...{ url: `http://127.0.0.1:${port}`, changes },
+		setRemotes(now) {
+			hosts = now;
+		},
 		emit(event) {
 			seq += 1;
 			const data = JSON.stringify({
@@ -253,6 +262,7 @@ const letter = (name: string, message: string, risky: boolean, attempts: number,
 		...{
 			task_id: `dead-${endedMs}`,
 			status: "dead_lettered",
+			created_at: ago(endedMs + 30_000 * attempts),
 			ended_at: ago(endedMs),
 			name: "root",
 		},
@@ -540,6 +550,16 @@ function answersOf(
 								],
 					),
 				),
+				budgets: [
+					{
+						...{ of: "account", name: "claude", tokens_per_day: 8e7, usd_per_day: null },
+						...{ tokens_today: 7.1e7, usd_today: 21.46 },
+					},
+					{
+						...{ of: "agent", name: "shop:coder", tokens_per_day: null, usd_per_day: 20 },
+						...{ tokens_today: 4.2e6, usd_today: 9.64 },
+					},
+				],
 				accounts: [
 					{
 						account: "claude",

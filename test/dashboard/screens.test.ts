@@ -158,7 +158,7 @@ const SHOTS: readonly Shot[] = [
 	{
 		name: "schedule-dark",
 		path: "/#/tasks/schedules/shop:review",
-		shows: "Shop:coder is halted",
+		shows: "shop:coder is halted",
 		view: dark,
 	},
 	{ name: "output-light", path: "/#/output", shows: "compiled 214 files" },

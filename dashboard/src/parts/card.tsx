@@ -121,9 +121,15 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 								Continue now
 							</Button>
 						)}
-						<a class="button" href={agentLink(agent.id)}>
-							Open terminal
-						</a>
+						{agent.process === "running" ? (
+							<a class="button" href={agentLink(agent.id)}>
+								Open terminal
+							</a>
+						) : (
+							<a class="link" href={agentLink(agent.id, "why")}>
+								Why?
+							</a>
+						)}
 					</Actions>
 				</>
 			);

@@ -72,7 +72,7 @@ export function WhyPanel({ agent, detail }: { agent: Agent; detail: AgentDetailJ
 				)}
 				{detail !== null && <Health detail={detail} />}
 				{detail !== null && detail.depends_on.length > 0 && (
-					<Fact name="Needs">{detail.depends_on.join(", ")}</Fact>
+					<Fact name="Needs">{visibleLine(detail.depends_on.join(", "))}</Fact>
 				)}
 			</dl>
 		</section>
@@ -189,7 +189,7 @@ function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernat
 function Health({ detail }: { detail: AgentDetailJson }) {
 	const { state, settings, on_clean_exit: onClean } = detail.crash;
 	if (settings === null) return null;
-	const words = { healthy: "Healthy.", degraded: "Crashes too often.", halted: "Halted." }[
+	const words = { healthy: "", degraded: "Too many.", halted: "Halted." }[
 		state.policy
 	];
 	const again = detail.conversation === null ? "" : ", in the same conversation";
@@ -201,7 +201,7 @@ function Health({ detail }: { detail: AgentDetailJson }) {
 	}[onClean];
 	return (
 		<>
-			<Fact name="Health">
+			<Fact name="Crashes">
 				{words} <span class="soft">{limitWords(settings, state.flaps)}</span>
 			</Fact>
 			<Fact name="If it ends">
@@ -376,13 +376,15 @@ export function SettingsPanel({ agent, all: startAll = false }: { agent: Agent; 
 				)}
 			</header>
 			{(problem.value ?? value.value?.problem) && (
-				<p class="soft">{problem.value ?? value.value?.problem}</p>
+				<p class="soft">
+					<Words>{problem.value ?? value.value?.problem ?? ""}</Words>
+				</p>
 			)}
 			<dl class={all.value ? "facts settings all" : "facts settings"}>
 				{shown.map(({ key, value: text, source, at }) => (
-					<Fact key={key} name={key}>
+					<Fact key={key} name={visibleLine(key)}>
 						<Words>{text ?? "–"}</Words>{" "}
-						<span class="faint">· {at ?? (source === "default" ? "default" : source)}</span>
+						<span class="faint">· {visibleLine(at ?? source)}</span>
 					</Fact>
 				))}
 			</dl>

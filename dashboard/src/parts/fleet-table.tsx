@@ -106,7 +106,7 @@ function Tools() {
 						<Chip key={name} name={name} pressed={chip.value === name}>
 							<StateMark state={CHIPS[name].mark} />
 							<span>
-								<b>{found}</b> {name}
+								<b>{found}</b> {name === "need you" && found === 1 ? "needs you" : name}
 							</span>
 						</Chip>
 					);

@@ -7,7 +7,7 @@ import type { SearchMatchJson } from "../../../src/http/contract/logs.js";
 import type { Routes } from "../../../src/http/contract/routes.js";
 import { explain } from "../act.js";
 import { call } from "../api.js";
-import { countOf, renderBytes, visible } from "../format.js";
+import { countOf, renderBytes, visible, visibleLine } from "../format.js";
 import { Marked } from "../parts/marked.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
@@ -145,7 +145,7 @@ function Matches({
 				)}{" "}
 				Searched {renderBytes(bytes)} {host === null ? "on this host" : `on ${host}`} in{" "}
 				{Math.round(took)} ms.
-				{incomplete.length > 0 && ` Not searched completely: ${incomplete.join(", ")}.`}
+				{incomplete.length > 0 && ` Not searched completely: ${visibleLine(incomplete.join(", "))}.`}
 			</p>
 			<ul class="matches">
 				{matches.map((match, index) => (

@@ -1,6 +1,7 @@
 /** Parts that several screens share. */
 
 import { list } from "../fleet.js";
+import { visibleLine } from "../format.js";
 import { remotes } from "../hosts.js";
 import { go } from "../route.js";
 
@@ -22,7 +23,7 @@ export function AgentSelect({
 			<option value="">All agents</option>
 			{ids.map((id) => (
 				<option key={id} value={id}>
-					{id}
+					{visibleLine(id)}
 				</option>
 			))}
 		</select>

@@ -11,6 +11,7 @@ import { callAll } from "../hosts.js";
 import { letters, moreLetters } from "../inbox.js";
 import { AttemptBar, spanOf } from "../parts/attempt-bar.js";
 import { Button } from "../parts/button.js";
+import { Subtabs } from "../parts/subtabs.js";
 import { TaskSide } from "../parts/task-side.js";
 import { PlanMark, reasonOf, TaskMark, TaskWords } from "../parts/task-state.js";
 import { Words } from "../parts/text.js";
@@ -63,27 +64,17 @@ export function Tasks() {
 
 export function TaskTabs({ current }: { current: string }) {
 	const open = list.value.filter(({ circuit }) => circuit === "open").length;
+	const tab = (name: string, label: string, count = "") => ({
+		...{ name, label, count, link: linkTo("tasks", name) },
+	});
 	const tabs = [
-		["list", "Tasks", ""],
-		["plans", "Plans", ""],
-		["dead", "Dead letters", `${letters.value.length}${moreLetters.value ? "+" : ""}`],
-		["circuits", "Circuits", open === 0 ? "" : `${open} open`],
-		["schedules", "Schedules", schedules.value.length === 0 ? "" : `${schedules.value.length}`],
-	] as const;
-	return (
-		<nav class="subtabs" aria-label="Tasks">
-			{tabs.map(([name, label, count]) => (
-				<a
-					key={name}
-					href={linkTo("tasks", name)}
-					aria-current={current === name ? "page" : undefined}
-				>
-					{label}
-					{count !== "" && <span>{count}</span>}
-				</a>
-			))}
-		</nav>
-	);
+		tab("list", "Tasks"),
+		tab("plans", "Plans"),
+		tab("dead", "Dead letters", `${letters.value.length}${moreLetters.value ? "+" : ""}`),
+		tab("circuits", "Circuits", open === 0 ? "" : `${open} open`),
+		tab("schedules", "Schedules", schedules.value.length === 0 ? "" : `${schedules.value.length}`),
+	];
+	return <Subtabs label="Tasks" tabs={tabs} current={current} />;
 }
 
 function WithSide({
