@@ -66,11 +66,11 @@ describeWithChromium("the page", () => {
 	test("pauses, resumes and runs schedules", async () => {
 		await opened("/#/tasks/schedules", {}, async (page, server) => {
 			await page.getByRole("button", { name: "Pause: shop:review" }).click();
-			await page.getByText("shop:review is paused").waitFor();
+			await page.getByText("shop:review is paused").first().waitFor();
 			await page.getByRole("button", { name: "Resume: ops:release" }).click();
-			await page.getByText("goes on with its next slot").waitFor();
+			await page.getByText("goes on with its next slot").first().waitFor();
 			await page.getByRole("button", { name: "Run now: api:sync" }).click();
-			await page.getByText("api:sync is started").waitFor();
+			await page.getByText("api:sync is started").first().waitFor();
 			expect(server.changes).toEqual([
 				"POST /api/v1/schedules/shop%3Areview/pause",
 				"POST /api/v1/schedules/ops%3Arelease/resume",
