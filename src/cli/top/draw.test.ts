@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { drawTop } from "./draw.js";
 import { textWidth } from "./frame.js";
 import { EMPTY } from "./model.js";
-import { createLook } from "./words.js";
+import { createTheme } from "./words.js";
 
 const NOW_MS = Date.UTC(2031, 3, 5, 14, 28);
 const draw = (state: typeof EMPTY, env: NodeJS.ProcessEnv = { LANG: "C.UTF-8", TERM: "xterm" }) =>
-	drawTop(state, { columns: 80, rows: 24, nowMs: NOW_MS, look: createLook(env) }).map((line) =>
+	drawTop(state, { columns: 80, rows: 24, nowMs: NOW_MS, look: createTheme(env) }).map((line) =>
 		line.map(({ text }) => text).join(""),
 	);
 
