@@ -8,9 +8,9 @@ import { call } from "./api.js";
 
 export const remotes = signal<readonly RemoteJson[]>([]);
 /** Remotes that do not answer this page although the daemon reaches them: since when, and why. */
-export const silent = signal<ReadonlyMap<string, { readonly sinceMs: number; readonly why: string }>>(
-	new Map(),
-);
+export const silent = signal<
+	ReadonlyMap<string, { readonly sinceMs: number; readonly why: string }>
+>(new Map());
 
 const answers = ({ name, state }: RemoteJson) => state === "reachable" && !silent.value.has(name);
 export const answering = computed(() => remotes.value.filter(answers).map(({ name }) => name));

@@ -3,13 +3,13 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.js";
-import { readDaemon } from "./daemon.js";
+import { readDaemon, takeProblems } from "./daemon.js";
 import { followFavicon } from "./favicon.js";
 import { agents, remotesChanged } from "./fleet.js";
 import { readRemotes } from "./hosts.js";
 import { followInbox } from "./inbox.js";
 import { followKeys } from "./keys.js";
-import { connection, stayConnected } from "./live.js";
+import { connection, followProblems, stayConnected } from "./live.js";
 import { announceNew } from "./parts/needs-list.js";
 import { followSchedules } from "./schedules.js";
 
@@ -19,6 +19,7 @@ followInbox();
 followSchedules();
 followKeys();
 followFavicon();
+followProblems(takeProblems);
 effect(() => {
 	if (connection.value.type === "live") void readDaemon();
 });

@@ -3,8 +3,8 @@
  * so only the first remotes are followed by their events; further ones are read again and again.
  */
 
-import { joinHost } from "../../src/core/remote.js";
 import type { ReeveEvent } from "../../src/core/events.js";
+import { joinHost } from "../../src/core/remote.js";
 import type { LiveResources } from "../../src/http/contract/streams.js";
 import { explain } from "./act.js";
 import { apiOf, call } from "./api.js";

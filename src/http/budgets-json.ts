@@ -2,8 +2,8 @@
 
 import type { DailyBudget } from "../core/budget.js";
 import { addUsage, NO_USAGE, tokensOf } from "../core/usage.js";
-import type { EngineUsage } from "../engine/engine-parts.js";
 import type { AgentView } from "../engine/agent-view.js";
+import type { EngineUsage } from "../engine/engine-parts.js";
 import type { BudgetJson } from "./contract/history.js";
 
 /**

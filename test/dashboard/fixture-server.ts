@@ -18,6 +18,8 @@ export interface FixtureServer {
 	setRemotes(remotes: readonly RemoteJson[]): void;
 	/** Sends an event to every open page. */
 	emit(event: object): void;
+	/** Sends something that is not stored, under this name. */
+	emitLive(name: string, data: object): void;
 	/** Replaces an agent; an event about it makes pages read it. */
 	change(agent: AgentJson): void;
 	/** Closes the streams and refuses requests until `recover`. */
@@ -70,7 +72,10 @@ export async function startFixtureServer(
 		if (pathname.endsWith("/screen/stream")) return openStream(response, [SCREEN]);
 		if (pathname === "/api/v1/remotes") return void reply(response, change({ remotes: hosts }));
 		if (pathname === "/api/v1/logs") {
-			return openStream(response, MERGED.map((line) => `${JSON.stringify(change(line))}\n`));
+			return openStream(
+				response,
+				MERGED.map((line) => `${JSON.stringify(change(line))}\n`),
+			);
 		}
 		if (pathname === "/api/v1/events") {
 			if (remote !== undefined) return openStream(response, []);
@@ -109,6 +114,9 @@ export async function startFixtureServer(
 				...event,
 			});
 			for (const each of streams) each.write(`id: ${seq}\ndata: ${data}\n\n`);
+		},
+		emitLive(name, data) {
+			for (const each of streams) each.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 		},
 		change: (agent) => void agents.set(agent.id, agent),
 		fail() {

@@ -1,4 +1,4 @@
-/** Agents of other hosts, schedules and search on the page: actions reach the daemon that they belong to. */
+/** Agents of other hosts, problems of the daemon, schedules and search: actions reach the daemon that they belong to. */
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -78,6 +78,19 @@ describeWithChromium("the page", () => {
 			]);
 			await page.getByRole("link", { name: "shop:review" }).click();
 			await page.getByText("shop:coder is halted").waitFor();
+		});
+	});
+
+	test("shows a problem of the daemon as soon as it has one, and no longer than that", async () => {
+		await opened("/", {}, async (page, server) => {
+			await page.getByRole("heading", { name: "6 need you" }).waitFor();
+			const problem = "cannot write to the database: the disk is full";
+			// The name of the host is read once, after the connection.
+			await page.getByText("box-1").first().waitFor();
+			server.emitLive("resources", { agents: {}, problems: [problem] });
+			await page.getByText(problem).waitFor();
+			server.emitLive("resources", { agents: {}, problems: [] });
+			await page.getByText(problem).waitFor({ state: "detached" });
 		});
 	});
 

@@ -329,8 +329,7 @@ function CircuitBody({ agent }: { agent: Agent }) {
 	return (
 		<>
 			<p class="soft">
-				<Words>{sentence(shorten(status.why))}</Words>. Calls
-				fail at once.{" "}
+				<Words>{sentence(shorten(status.why))}</Words>. Calls fail at once.{" "}
 				{until !== null && (
 					<>
 						Next try <Until at={until} />.

@@ -136,7 +136,8 @@ function Next({ agent }: { agent: Agent }) {
 function DegradedNext({ agent }: { agent: Agent }) {
 	const check = agent.health_check;
 	if (check?.state !== "unhealthy") return <>It recovers if it keeps running.</>;
-	if (check.action === "notify") return <>Reeve only reports it: restart it if it does not recover.</>;
+	if (check.action === "notify")
+		return <>Reeve only reports it: restart it if it does not recover.</>;
 	return check.waits === null ? (
 		<>Reeve restarts it.</>
 	) : (
@@ -179,7 +180,9 @@ function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernat
 	}
 	return (
 		<>
-			{after === null ? "It does not hibernate any more." : `Hibernates after ${renderAge(after)} idle.`}{" "}
+			{after === null
+				? "It does not hibernate any more."
+				: `Hibernates after ${renderAge(after)} idle.`}{" "}
 			{why !== null && <Words>{`${sentence(why)}.`}</Words>}
 		</>
 	);
@@ -189,9 +192,7 @@ function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernat
 function Health({ detail }: { detail: AgentDetailJson }) {
 	const { state, settings, on_clean_exit: onClean } = detail.crash;
 	if (settings === null) return null;
-	const words = { healthy: "", degraded: "Too many.", halted: "Halted." }[
-		state.policy
-	];
+	const words = { healthy: "", degraded: "Too many.", halted: "Halted." }[state.policy];
 	const again = detail.conversation === null ? "" : ", in the same conversation";
 	const clean = {
 		prompt: "Reeve asks you",
@@ -383,8 +384,7 @@ export function SettingsPanel({ agent, all: startAll = false }: { agent: Agent; 
 			<dl class={all.value ? "facts settings all" : "facts settings"}>
 				{shown.map(({ key, value: text, source, at }) => (
 					<Fact key={key} name={visibleLine(key)}>
-						<Words>{text ?? "–"}</Words>{" "}
-						<span class="faint">· {visibleLine(at ?? source)}</span>
+						<Words>{text ?? "–"}</Words> <span class="faint">· {visibleLine(at ?? source)}</span>
 					</Fact>
 				))}
 			</dl>

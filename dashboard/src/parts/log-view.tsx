@@ -132,7 +132,9 @@ function onOutput(id: string, call: () => void): () => void {
 	const over = new AbortController();
 	let timer: number | null = null;
 	const follow = async () => {
-		const reader = (await send(agentUrl(id, "logs?lines=0&follow=1"), { signal: over.signal })).body?.getReader();
+		const reader = (
+			await send(agentUrl(id, "logs?lines=0&follow=1"), { signal: over.signal })
+		).body?.getReader();
 		while (reader !== undefined && !(await reader.read()).done) {
 			timer ??= setTimeout(() => {
 				timer = null;

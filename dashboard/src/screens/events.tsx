@@ -113,54 +113,54 @@ export function Events() {
 		<div class="tasks-page">
 			<TimeTabs current="events" />
 			<main id="main" class="sheet events">
-			<h1>Events</h1>
-			<div class="filters">
-				<Select label="Time" value={minutes} options={WINDOWS} />
-				<Select label="Kind" value={type} options={GROUPS} />
-				<AgentSelect
-					value={agent.value}
-					ids={list.value.map(({ id }) => id)}
-					onChange={(id) => {
-						agent.value = id;
-					}}
-				/>
-				<label>
-					<input
-						type="checkbox"
-						checked={follow.value}
-						onChange={(event) => {
-							follow.value = event.currentTarget.checked;
-							toEnd();
+				<h1>Events</h1>
+				<div class="filters">
+					<Select label="Time" value={minutes} options={WINDOWS} />
+					<Select label="Kind" value={type} options={GROUPS} />
+					<AgentSelect
+						value={agent.value}
+						ids={list.value.map(({ id }) => id)}
+						onChange={(id) => {
+							agent.value = id;
 						}}
-					/>{" "}
-					Follow
-				</label>
-			</div>
-			{problem.value !== null && <p class="soft">{problem}</p>}
-			{next.value !== null && (
-				<Button look="link" harmless do={() => readOlder(next.value)} failed="Not read">
-					Older events
-				</Button>
-			)}
-			{events.value.length === 0 && problem.value === null ? (
-				<p class="soft">
-					Nothing happened in this time.{" "}
-					<button
-						type="button"
-						class="link"
-						onClick={() => {
-							minutes.value = "";
-							type.value = "";
-							agent.value = "";
-						}}
-					>
-						Clear filter
-					</button>
-				</p>
-			) : (
-				<EventTable events={events.value} />
-			)}
-			<div ref={end} />
+					/>
+					<label>
+						<input
+							type="checkbox"
+							checked={follow.value}
+							onChange={(event) => {
+								follow.value = event.currentTarget.checked;
+								toEnd();
+							}}
+						/>{" "}
+						Follow
+					</label>
+				</div>
+				{problem.value !== null && <p class="soft">{problem}</p>}
+				{next.value !== null && (
+					<Button look="link" harmless do={() => readOlder(next.value)} failed="Not read">
+						Older events
+					</Button>
+				)}
+				{events.value.length === 0 && problem.value === null ? (
+					<p class="soft">
+						Nothing happened in this time.{" "}
+						<button
+							type="button"
+							class="link"
+							onClick={() => {
+								minutes.value = "";
+								type.value = "";
+								agent.value = "";
+							}}
+						>
+							Clear filter
+						</button>
+					</p>
+				) : (
+					<EventTable events={events.value} />
+				)}
+				<div ref={end} />
 			</main>
 		</div>
 	);

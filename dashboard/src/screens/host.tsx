@@ -157,7 +157,10 @@ function Remotes() {
 								<span class="cell-mark">
 									<Mark {...REMOTE_MARKS[state]} />
 									<span>
-										{sentence(state)} <span class="faint">· <Age since={since} /></span>
+										{sentence(state)}{" "}
+										<span class="faint">
+											· <Age since={since} />
+										</span>
 										{reason !== null && (
 											<div class="soft">
 												<Words>{sentence(reason)}</Words>
@@ -172,7 +175,11 @@ function Remotes() {
 							</td>
 							<td class="num">
 								{state !== "reachable" && (
-									<Button failed="Not connected" do={() => connect(name)} label={`Connect now: ${name}`}>
+									<Button
+										failed="Not connected"
+										do={() => connect(name)}
+										label={`Connect now: ${name}`}
+									>
 										Connect now
 									</Button>
 								)}

@@ -123,15 +123,7 @@ export function Search() {
 	);
 }
 
-function Matches({
-	reply,
-	wanted,
-	host,
-}: {
-	reply: Reply;
-	wanted: string;
-	host: string | null;
-}) {
+function Matches({ reply, wanted, host }: { reply: Reply; wanted: string; host: string | null }) {
 	const { matches, incomplete, bytes, took_ms: took } = reply;
 	return (
 		<>
@@ -145,7 +137,8 @@ function Matches({
 				)}{" "}
 				Searched {renderBytes(bytes)} {host === null ? "on this host" : `on ${host}`} in{" "}
 				{Math.round(took)} ms.
-				{incomplete.length > 0 && ` Not searched completely: ${visibleLine(incomplete.join(", "))}.`}
+				{incomplete.length > 0 &&
+					` Not searched completely: ${visibleLine(incomplete.join(", "))}.`}
 			</p>
 			<ul class="matches">
 				{matches.map((match, index) => (
