@@ -137,14 +137,14 @@ const ROOMS = [
 		path: "^dashboard/",
 		sees: [
 			"^src/http/contract",
-			"^src/core/(agent-status|events)\\.ts$",
+			"^src/core/(agent-status|events|remote)\\.ts$",
 			"(^|/)node_modules/(preact|@preact/signals|@xterm/xterm|@xterm/addon-fit)/",
 			// To tsconfig.json, the types of the terminal are those without a screen.
 			"(^|/)node_modules/@xterm/headless/typings/",
 		],
 		withoutNode: true,
 		instead:
-			"The dashboard is one more client, in a browser: of src/ it sees http/contract*, the types of events and core/agent-status only, no Node module, and only the packages that its budget has room for. Add what the page needs to the contract.",
+			"The dashboard is one more client, in a browser: of src/ it sees http/contract*, the types of events, core/agent-status and core/remote only, no Node module, and only the packages that its budget has room for. Add what the page needs to the contract.",
 	},
 	{
 		name: "agent",

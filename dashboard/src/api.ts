@@ -1,5 +1,10 @@
-/** Requests to the daemon, with the types of the contract. */
+/**
+ * Requests to the daemon, with the types of the contract. An id such as `box/web:coder` belongs to a remote: its requests
+ * go there, and the ids in the reply have its name in front.
+ */
 
+import { splitHost } from "../../src/core/remote.js";
+import { prefixIds } from "../../src/http/contract/remote-ids.js";
 import type { JsonRouteName, Routes } from "../../src/http/contract/routes.js";
 import type { ErrorJson } from "../../src/http/contract/shapes.js";
 
@@ -23,20 +28,42 @@ interface Request<Name extends JsonRouteName> {
 	readonly query?: Routes[Name]["sentQuery"];
 	readonly body?: Routes[Name]["body"];
 	readonly signal?: AbortSignal;
+	/** The remote to ask, for requests that name nothing of it. */
+	readonly host?: string | null;
+}
+
+/** The path of the API of a remote; null is this daemon. */
+export const apiOf = (host: string | null) => (host === null ? "" : `/remotes/${host}`);
+
+/** The address of a stream of an agent. */
+export function agentUrl(id: string, rest: string): string {
+	const { host, rest: agent } = splitHost(id);
+	return `${apiOf(host)}/api/v1/agents/${encodeURIComponent(agent)}/${rest}`;
 }
 
 export async function call<Name extends JsonRouteName>(
 	name: Name,
-	{ place = [], query, body, signal }: Request<Name> = {},
+	{ place = [], query, body, signal, host = null }: Request<Name> = {},
 ): Promise<Routes[Name]["reply"]> {
 	const [method = "GET", path = "/"] = name.split(" ");
-	const url = fillPath(path, place) + renderQuery(query);
+	const [first, ...others] = place;
+	const named = splitHost(first ?? agentOf(query) ?? "");
+	const at = named.host ?? host;
+	const parts = first === undefined ? [] : [named.rest, ...others];
+	const url = apiOf(at) + fillPath(path, parts) + renderQuery(query);
 	const response = await send(url, {
 		method,
 		...(method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
 		...(signal === undefined ? {} : { signal }),
 	});
-	return (await response.json()) as Routes[Name]["reply"];
+	const reply: unknown = await response.json();
+	return (at === null ? reply : prefixIds(at, reply)) as Routes[Name]["reply"];
+}
+
+/** The agent that a list is limited to. */
+function agentOf(query: unknown): string | undefined {
+	const { agent } = (query ?? {}) as { readonly agent?: unknown };
+	return typeof agent === "string" ? agent : undefined;
 }
 
 /** Sends a request; a failure becomes an `ApiError`. */
@@ -72,6 +99,8 @@ function fillPath(path: string, place: readonly string[]): string {
 
 function renderQuery(query: unknown): string {
 	const sent = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
-	const text = new URLSearchParams(sent.map(([key, value]) => [key, String(value)])).toString();
+	const text = new URLSearchParams(
+		sent.map(([key, value]) => [key, key === "agent" ? splitHost(`${value}`).rest : `${value}`]),
+	).toString();
 	return text === "" ? "" : `?${text}`;
 }

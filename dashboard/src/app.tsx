@@ -16,6 +16,7 @@ import { GoThroughDialog } from "./parts/go-through.js";
 import { KeysDialog, keysOpen } from "./parts/keys-dialog.js";
 import { Mark, StateMark } from "./parts/mark.js";
 import { needsCount } from "./parts/needs-list.js";
+import { Words } from "./parts/text.js";
 import { Age, Left, When } from "./parts/time.js";
 import { ToastView } from "./parts/toast.js";
 import { linkTo, place } from "./route.js";
@@ -27,6 +28,8 @@ const SCREENS: Readonly<Record<string, () => Promise<ComponentType>>> = {
 	agents: async () => (await import("./screens/agent.js")).AgentScreen,
 	tasks: async () => (await import("./screens/tasks.js")).Tasks,
 	plans: async () => (await import("./screens/plan.js")).PlanScreen,
+	output: async () => (await import("./screens/output.js")).Output,
+	search: async () => (await import("./screens/search.js")).Search,
 	events: async () => (await import("./screens/events.js")).Events,
 	usage: async () => (await import("./screens/usage.js")).Usage,
 	host: async () => (await import("./screens/host.js")).Host,
@@ -107,9 +110,10 @@ function LazyScreen({ name }: { name: string }) {
 	return Screen === undefined ? <main id="main" class="sheet" aria-busy="true" /> : <Screen />;
 }
 
-/** An agent belongs to the fleet, a plan to the tasks. */
+/** An agent belongs to the fleet, a plan to the tasks, output and search to the events. */
 function sectionOf(screen: string): string {
 	if (screen === "agents") return "fleet";
+	if (screen === "output" || screen === "search") return "events";
 	return screen === "plans" ? "tasks" : screen;
 }
 
@@ -217,7 +221,7 @@ function Notices() {
 			{value.type === "live" &&
 				problems.map((problem) => (
 					<Notice key={problem}>
-						<b>{daemon.value?.host}:</b> {problem}
+						<b>{daemon.value?.host}:</b> <Words>{problem}</Words>
 						<a class="button" href={linkTo("host")}>
 							Host
 						</a>

@@ -143,7 +143,10 @@ const NEXT: Partial<Record<AgentStatusState, (id: string) => string>> = {
 	limited: (id) => `${id}: its limit lifts`,
 };
 
-export function nextSteps(agents: readonly AgentJson[]): readonly NextStep[] {
+export function nextSteps(
+	agents: readonly AgentJson[],
+	scheduled: readonly NextStep[] = [],
+): readonly NextStep[] {
 	const groups = new Map<
 		string,
 		{ readonly at: string; readonly ids: string[]; state: AgentStatusState }
@@ -156,9 +159,11 @@ export function nextSteps(agents: readonly AgentJson[]): readonly NextStep[] {
 		group.ids.push(id);
 		groups.set(key, group);
 	}
-	return [...groups.values()]
-		.map(({ at, ids, state }) => ({ at, text: describeNext(ids, state) }))
-		.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+	const own = [...groups.values()].map(({ at, ids, state }) => ({
+		at,
+		text: describeNext(ids, state),
+	}));
+	return [...own, ...scheduled].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 function describeNext([first = "", ...others]: readonly string[], state: AgentStatusState): string {

@@ -5,6 +5,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import type { ReeveEvent } from "../../src/core/events.js";
+import { joinHost, splitHost } from "../../src/core/remote.js";
 import type { AgentJson } from "../../src/http/contract/agents.js";
 import type { LiveResources } from "../../src/http/contract/streams.js";
 import { call } from "./api.js";
@@ -20,6 +21,11 @@ export const tasksChanged = signal(0);
 /** Rises whenever messages may have changed. */
 export const inboxChanged = signal(0);
 
+/** Rises whenever schedules may have changed. */
+export const schedulesChanged = signal(0);
+/** Rises whenever a remote may have been found or lost. */
+export const remotesChanged = signal(0);
+
 export const list = computed(() => [...(agents.value?.values() ?? [])]);
 
 /** Rows are read again at most this often. */
@@ -31,7 +37,8 @@ const waitsForOthers = ({ status, blocked }: Agent) =>
 const IDS_MAX = 60;
 
 const dirty = new Set<string>();
-let allDirty = false;
+/** The hosts whose whole list is read again. */
+const allDirty = new Set<string | null>();
 let timer: number | null = null;
 let reading = false;
 
@@ -47,12 +54,29 @@ export function onEvent(listener: (event: ReeveEvent) => void): () => void {
 export async function readAll(signal?: AbortSignal): Promise<number> {
 	const reply = await call("GET /api/v1/agents", signal === undefined ? {} : { signal });
 	batch(() => {
-		agents.value = new Map(reply.agents.map((agent) => [agent.id, agent]));
-		takeResources(reply.agents);
+		setHost(null, reply.agents);
 		tasksChanged.value += 1;
 		inboxChanged.value += 1;
 	});
 	return reply.seq ?? 0;
+}
+
+/** Replaces the agents of a remote. */
+export function replaceRemote(name: string, read: readonly Agent[]): void {
+	batch(() => {
+		setHost(name, read);
+		tasksChanged.value += 1;
+		inboxChanged.value += 1;
+		schedulesChanged.value += 1;
+	});
+}
+
+/** Replaces the agents of one host and keeps the others. */
+function setHost(host: string | null, read: readonly Agent[]): void {
+	const others = list.peek().filter(({ id }) => splitHost(id).host !== host);
+	const all = host === null ? [...read, ...others] : [...others, ...read];
+	agents.value = new Map(all.map((agent) => [agent.id, agent]));
+	takeResources(read);
 }
 
 function takeResources(read: readonly Agent[]): void {
@@ -65,14 +89,16 @@ function takeResources(read: readonly Agent[]): void {
 /** Events that change more than the agent they name, or that name none. */
 const CHANGES_ALL = /^(account|daemon|agent\.(added|removed))/;
 
-/** Takes note of an event; what it changes is read a moment later. */
-export function takeEvent(event: ReeveEvent): void {
+/** Takes note of an event of this daemon or of a remote; what it changes is read a moment later. */
+export function takeEvent(event: ReeveEvent, host: string | null = null): void {
 	for (const listener of listeners) listener(event);
-	if (CHANGES_ALL.test(event.type)) allDirty = true;
+	if (CHANGES_ALL.test(event.type)) allDirty.add(host);
 	else if (event.agent !== undefined) dirty.add(event.agent);
 	if (/^(task|plan|dead_letter|circuit)/.test(event.type)) later(tasksChanged);
 	if (event.type.startsWith("inbox.")) later(inboxChanged);
-	if (allDirty || dirty.size > 0) schedule();
+	if (event.type.startsWith("schedule.")) later(schedulesChanged);
+	if (event.type.startsWith("remote.")) later(remotesChanged);
+	if (allDirty.size > 0 || dirty.size > 0) schedule();
 }
 
 const waiting = new Map<{ value: number }, number>();
@@ -97,27 +123,45 @@ function schedule(): void {
 
 async function readDirty(): Promise<void> {
 	const waiting = list.value.filter(waitsForOthers).map(({ id }) => id);
-	const ids = [...new Set([...dirty, ...waiting])];
-	const all = allDirty || ids.length > IDS_MAX;
+	const byHost = new Map<string | null, string[]>([...allDirty].map((host) => [host, []]));
+	for (const id of new Set([...dirty, ...waiting])) {
+		const { host, rest } = splitHost(id);
+		byHost.set(host, [...(byHost.get(host) ?? []), rest]);
+	}
+	const wholes = new Set(allDirty);
 	dirty.clear();
-	allDirty = false;
+	allDirty.clear();
 	reading = true;
+	const reads = [...byHost].map(([host, ids]) => {
+		const all = wholes.has(host) || ids.length > IDS_MAX;
+		const read = all ? readHost(host) : readSome(host, ids);
+		return { host, read };
+	});
+	// A remote that does not answer is noticed by its stream, and delays nothing here.
+	for (const { host, read } of reads) if (host !== null) read.catch(() => {});
 	try {
-		if (all) await readAll();
-		else await readSome(ids);
+		await reads.find(({ host }) => host === null)?.read;
 	} catch {
 		// The connection is gone; after the next one everything is read again.
 	} finally {
 		reading = false;
-		if (allDirty || dirty.size > 0) schedule();
+		if (allDirty.size > 0 || dirty.size > 0) schedule();
 	}
 }
 
-async function readSome(ids: readonly string[]): Promise<void> {
-	const reply = await call("GET /api/v1/agents", { query: { ids: ids.join(",") } });
+async function readHost(host: string | null): Promise<void> {
+	if (host === null) await readAll();
+	else replaceRemote(host, (await call("GET /api/v1/agents", { host })).agents);
+}
+
+async function readSome(host: string | null, ids: readonly string[]): Promise<void> {
+	const reply = await call("GET /api/v1/agents", { query: { ids: ids.join(",") }, host });
 	const next = new Map(agents.value);
-	for (const agent of reply.agents) next.set(agent.id, agent);
 	const found = new Set(reply.agents.map(({ id }) => id));
-	for (const id of ids) if (!found.has(id)) next.delete(id);
+	for (const id of ids) {
+		const whole = host === null ? id : joinHost(host, id);
+		if (!found.has(whole)) next.delete(whole);
+	}
+	for (const agent of reply.agents) next.set(agent.id, agent);
 	agents.value = next;
 }

@@ -91,8 +91,9 @@ export function countOf(count: number, noun: string, plural = `${noun}s`): strin
 	return `${count} ${count === 1 ? noun : plural}`;
 }
 
-/** A sentence starts with a capital. */
+/** A sentence starts with a capital, unless that is the name of an agent: `web:db is halted`. */
 export function sentence(text: string): string {
+	if (/^[^\s:]+:[^\s:]/.test(text)) return text;
 	return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

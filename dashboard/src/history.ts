@@ -2,8 +2,8 @@
 
 import { signal } from "@preact/signals";
 import type { AgentHistoryJson } from "../../src/http/contract/history.js";
-import { call } from "./api.js";
 import { onEvent } from "./fleet.js";
+import { answering, callAll } from "./hosts.js";
 
 export interface Histories {
 	readonly from: number;
@@ -17,7 +17,9 @@ export const histories = signal<Histories>({ from: 0, to: 1, byId: new Map() });
 const READ_AGAIN_MS = 60_000;
 
 async function read(): Promise<void> {
-	const { from, to, agents } = await call("GET /api/v1/history", { query: { hours: 24 } });
+	const { from, to, agents } = await callAll("GET /api/v1/history", "agents", {
+		query: { hours: 24 },
+	});
 	histories.value = { from, to, byId: new Map(agents.map((each) => [each.id, each])) };
 }
 
@@ -26,6 +28,9 @@ export function followHistory(): () => void {
 	let timer: number | null = null;
 	let readAtMs = Date.now();
 	void read().catch(() => {});
+	const stopHosts = answering.subscribe((hosts) => {
+		if (hosts.length > 0) void read().catch(() => {});
+	});
 	const stop = onEvent(({ type }) => {
 		if (timer !== null || !/^agent\.(started|exited|activity)$/.test(type)) return;
 		timer = setTimeout(
@@ -39,6 +44,7 @@ export function followHistory(): () => void {
 	});
 	return () => {
 		stop();
+		stopHosts();
 		if (timer !== null) clearTimeout(timer);
 	};
 }

@@ -3,8 +3,8 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { Routes } from "../../src/http/contract/routes.js";
 import type { TaskJson } from "../../src/http/contract/tasks.js";
-import { call } from "./api.js";
 import { agents, inboxChanged, tasksChanged } from "./fleet.js";
+import { callAll } from "./hosts.js";
 
 type Message = Routes["GET /api/v1/inbox"]["reply"]["messages"][number];
 
@@ -40,7 +40,7 @@ export function letterReasons(id: string): readonly string[] {
 export function followInbox(): void {
 	effect(() => {
 		if (inboxChanged.value === 0) return;
-		void call("GET /api/v1/inbox").then(
+		void callAll("GET /api/v1/inbox", "messages").then(
 			(reply) => {
 				messages.value = reply.messages;
 			},
@@ -49,7 +49,7 @@ export function followInbox(): void {
 	});
 	effect(() => {
 		if (tasksChanged.value === 0 || agents.peek() === null) return;
-		void call("GET /api/v1/dead-letters", { query: { limit: LETTERS_MAX } }).then(
+		void callAll("GET /api/v1/dead-letters", "tasks", { query: { limit: LETTERS_MAX } }).then(
 			(reply) => {
 				letters.value = reply.tasks;
 				moreLetters.value = reply.next !== null;

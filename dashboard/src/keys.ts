@@ -14,6 +14,8 @@ const GO: Readonly<Record<string, string>> = {
 	f: linkTo("fleet"),
 	t: linkTo("tasks"),
 	e: linkTo("events"),
+	o: linkTo("output"),
+	s: linkTo("search"),
 	u: linkTo("usage"),
 	h: linkTo("host"),
 	a: linkTo("access"),

@@ -19,7 +19,7 @@ export type Connection =
 	/** Not connected since then; the next try is at `retryAtMs`. */
 	| { readonly type: "stale"; readonly sinceMs: number; readonly retryAtMs: number }
 	/** The login is missing or has ended. */
-	| { readonly type: "locked" };
+	| { readonly type: "locked"; readonly wasOpen: boolean };
 
 export const connection = signal<Connection>({ type: "connecting" });
 export const isLive = computed(() => connection.value.type === "live");
@@ -32,6 +32,12 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
 const CAUGHT_UP_MS = 6_000;
 /** Events that arrive this soon after a return were missed. */
 const CATCHING_UP_MS = 1_000;
+
+let onProblems: (problems: readonly string[]) => void = () => {};
+/** Calls this with the problems of the daemon, every few seconds. */
+export function followProblems(listener: typeof onProblems): void {
+	onProblems = listener;
+}
 
 let seq: number | null = null;
 let wake = () => {};
@@ -52,7 +58,9 @@ export async function stayConnected(): Promise<never> {
 			lose(RETRY_MS[0] ?? 0);
 		} catch (error) {
 			if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
-				connection.value = { type: "locked" };
+				const { value } = connection;
+				const wasOpen = value.type === "locked" ? value.wasOpen : value.type !== "connecting";
+				connection.value = { type: "locked", wasOpen };
 				await pause(null);
 				continue;
 			}
@@ -112,7 +120,9 @@ async function connectOnce(onOpen: () => void): Promise<void> {
 			if (id !== null) seq = Number(id);
 			if (data === "") return;
 			if (event === "resources") {
-				resources.value = { ...resources.value, ...(JSON.parse(data) as LiveResources).agents };
+				const { agents, problems } = JSON.parse(data) as LiveResources;
+				resources.value = { ...resources.value, ...agents };
+				if (problems !== undefined) onProblems(problems);
 			} else if (event === "message") {
 				if (catchingUp) missed += 1;
 				takeEvent(JSON.parse(data) as ReeveEvent);

@@ -32,9 +32,9 @@ function wordOf(agent: Agent, word: string, why: string): string {
 		return count === undefined ? word : countOf(count, "dead letter");
 	}
 	if (state === "waits_for_dependency" && why.startsWith("waits for")) {
-		return sentence(why.replace(/;.*$/, ""));
+		return sentence(visibleLine(why.replace(/;.*$/, "")));
 	}
-	if (state === "working" && agent.kind !== "session" && why !== "") return why;
+	if (state === "working" && agent.kind !== "session" && why !== "") return visibleLine(why);
 	return word;
 }
 
@@ -78,11 +78,18 @@ export function whyOf(agent: Agent): string {
 		if (reasons.length > 0) return visibleLine(reasons.join(". "));
 	}
 	if (state === "working" && agent.kind !== "session") return "";
-	return sentence(visibleLine(why.replace(/^restarting at [^;]*; /, "")));
+	return sentence(visibleLine(shorten(why)));
+}
+
+/** A reason without the times and commands that the page shows as a countdown and as buttons. */
+export function shorten(why: string): string {
+	return why
+		.replace(/^restarting at [^;]*; /, "")
+		.replace(/; (continues at|calls are refused until|fix the cause, then run) .*$/, "");
 }
 
 /** `claude`, `call`, `worker · 3 processes`. */
 export function cliOf({ kind, adapter, processes }: Agent): string {
-	if (kind === "session") return adapter === "generic" ? "program" : adapter;
+	if (kind === "session") return adapter === "generic" ? "program" : visibleLine(adapter);
 	return kind === "worker" && processes > 1 ? `worker · ${processes} processes` : kind;
 }

@@ -2,6 +2,7 @@
 
 import type { KeyboardJson as Keyboard } from "../../src/http/contract/agents.js";
 import type { TerminalMessage } from "../../src/http/contract/streams.js";
+import { agentUrl } from "./api.js";
 
 export interface TerminalEvents {
 	/** The next bytes draw the whole screen of this size. */
@@ -37,7 +38,7 @@ export function openTerminal(
 		...(size ? { columns: String(size.columns), rows: String(size.rows) } : {}),
 	});
 	const base = location.origin.replace(/^http/, "ws");
-	const socket = new WebSocket(`${base}/api/v1/agents/${encodeURIComponent(id)}/terminal?${query}`);
+	const socket = new WebSocket(`${base}${agentUrl(id, `terminal?${query}`)}`);
 	socket.binaryType = "arraybuffer";
 	let [reason, closed] = ["the connection was lost", false];
 	socket.onmessage = ({ data }) => {

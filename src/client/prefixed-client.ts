@@ -3,6 +3,7 @@
 import { ReeveError } from "../core/errors.js";
 import type { ReeveEvent } from "../core/events.js";
 import { joinHost, splitHost } from "../core/remote.js";
+import { prefixCommands, prefixIds } from "../http/contract/remote-ids.js";
 import type { JsonRouteName } from "../http/contract/routes.js";
 import type { CallOptions, Client } from "./client.js";
 import type { EventOptions, MergedLine } from "./streams.js";
@@ -41,7 +42,7 @@ export function agentsOf(body: unknown): readonly string[] {
 export function createPrefixedClient(remote: string, client: Client): Client {
 	const call = async (name: JsonRouteName, options: AnyOptions = {}) => {
 		try {
-			return prefixed(remote, await askAny(client, name, strip(options)));
+			return prefixIds(remote, await askAny(client, name, strip(options)));
 		} catch (error) {
 			throw asReeveError(remote, error);
 		}
@@ -105,46 +106,6 @@ function stripBody(body: WithAgents, rest: (text: string) => string): unknown {
 	if (body.tasks === undefined) return strip(body);
 	const tasks = Object.entries(body.tasks).map(([name, task]) => [name, strip(task)]);
 	return { ...strip(body), tasks: Object.fromEntries(tasks) };
-}
-
-/** Keys of ids in responses. `agent` and `id` are also used for names and for other ids. */
-const ID_KEYS: ReadonlySet<string> = new Set([
-	...["agent_id", "project", "task_id", "plan_id", "replay_of", "replayed_as"],
-	// The agents that a search did not finish.
-	"incomplete",
-]);
-const AGENT_ID = /^[a-z0-9][a-z0-9_-]*:[a-z0-9][a-z0-9_-]*$/;
-/** Content of agents and users, which is not Reeve's. */
-const OPAQUE: ReadonlySet<string> = new Set([
-	...["payload", "result", "context", "response", "settings", "data", "env"],
-]);
-
-/** The response with the name of the remote in front of every id, also in commands that it suggests. */
-function prefixed(remote: string, value: unknown, key = ""): unknown {
-	if (typeof value === "string") return prefixText(remote, key, value);
-	if (Array.isArray(value)) return value.map((each) => prefixed(remote, each, key));
-	if (typeof value !== "object" || value === null) return value;
-	const entries = Object.entries(value).map(([name, each]) => [
-		name,
-		OPAQUE.has(name) ? each : prefixed(remote, each, name),
-	]);
-	// Messages are the only objects whose own id is sent back without an agent.
-	const copy = Object.fromEntries(entries);
-	if ("phase" in copy && typeof copy.id === "string") copy.id = joinHost(remote, copy.id);
-	return copy;
-}
-
-function prefixText(remote: string, key: string, text: string): string {
-	const isAgent = (key === "id" || key === "agent" || key === "agents") && AGENT_ID.test(text);
-	if (isAgent || ID_KEYS.has(key)) return joinHost(remote, text);
-	return prefixCommands(remote, text);
-}
-
-/** `reeve resume web:coder` only works with the name of the remote. */
-function prefixCommands(remote: string, text: string): string {
-	return text.replace(/`reeve [^`]*`/g, (command) =>
-		command.replace(/(?<= )([a-z0-9][a-z0-9_-]*:[a-z0-9][a-z0-9_-]*)/g, `${remote}/$1`),
-	);
 }
 
 async function* prefixEvents(

@@ -220,6 +220,25 @@ describeWithChromium("the page of a real daemon", () => {
 		await wide.getByRole("button", { name: "Take control" }).waitFor();
 	});
 
+	test("says that its login was revoked, and goes on after a new one without a reload", {
+		timeout: 120_000,
+	}, async () => {
+		const { page, context } = await browser.open(await login());
+		await page.getByRole("heading", { name: /need/ }).first().waitFor();
+		await page.evaluate("window.notReloaded = true");
+		const { tokens } = await client().call("GET /api/v1/tokens");
+		const session = tokens.find(({ kind }) => kind === "session");
+		await client().call("POST /api/v1/tokens/:id/revoke", { place: session?.id ?? "" });
+		await page.getByRole("heading", { name: "The login of this browser has ended" }).waitFor();
+		// In another tab of the same browser.
+		const other = await context.newPage();
+		await other.goto(await login());
+		await other.getByRole("heading", { name: /need/ }).first().waitFor();
+		await page.evaluate("dispatchEvent(new Event('focus'))");
+		await page.getByRole("heading", { name: /need/ }).first().waitFor();
+		expect(await page.evaluate("window.notReloaded")).toBe(true);
+	});
+
 	test("refuses a browser without a login, and a link that was used", {
 		timeout: 120_000,
 	}, async () => {

@@ -11,7 +11,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 export const ago = (ms: number) => new Date(NOW_MS - ms).toISOString();
-const inMs = (ms: number) => new Date(NOW_MS + ms).toISOString();
+export const inMs = (ms: number) => new Date(NOW_MS + ms).toISOString();
 
 interface Described {
 	readonly state: AgentStatusState;
@@ -185,8 +185,14 @@ export const FLEET: readonly AgentJson[] = [
 		},
 	}),
 	fixtureAgent("ops:oncall", {
-		...{ state: "stopped", sinceMs: 130 * MINUTE, why: "stopped by the operator" },
+		...{ state: "hibernated", sinceMs: 130 * MINUTE, why: "idle for 45 min; 612 MB freed" },
 		...{ usd: 0.4, tokens: 200_000 },
+		more: {
+			hibernation: {
+				...{ state: "hibernated", after_ms: 45 * MINUTE, since: ago(130 * MINUTE) },
+				...{ idle_ms: 45 * MINUTE, freed_bytes: 612e6, why_awake: null },
+			},
+		},
 	}),
 	fixtureAgent("ops:nightly", {
 		...{ state: "ended", sinceMs: 22 * MINUTE, question: EXIT_QUESTION },

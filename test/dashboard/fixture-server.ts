@@ -6,13 +6,20 @@ import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { WebSocketServer } from "ws";
 import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { RemoteJson } from "../../src/http/contract/remotes.js";
 import { createPage } from "../../src/http/page.js";
 import { ago, FLEET, fixtureHistory, NOW_MS, RUNS } from "./fixture-fleet.js";
+import { MATCHES, MERGED, REMOTE_AGENTS, SCHEDULES, SLOTS } from "./fixture-more.js";
 
 export interface FixtureServer {
 	readonly url: string;
+	/** The requests that change something: `POST /api/v1/…`. */
+	readonly changes: readonly string[];
+	setRemotes(remotes: readonly RemoteJson[]): void;
 	/** Sends an event to every open page. */
 	emit(event: object): void;
+	/** Sends something that is not stored, under this name. */
+	emitLive(name: string, data: object): void;
 	/** Replaces an agent; an event about it makes pages read it. */
 	change(agent: AgentJson): void;
 	/** Closes the streams and refuses requests until `recover`. */
@@ -23,11 +30,20 @@ export interface FixtureServer {
 
 type Answer = (url: URL, request: IncomingMessage) => unknown;
 
+export interface Fixture {
+	readonly remotes?: readonly RemoteJson[];
+	/** Changes every answer, for example with text that tries to act. */
+	readonly change?: (answer: unknown) => unknown;
+}
+
 export async function startFixtureServer(
 	fleet: readonly AgentJson[] = FLEET,
+	{ remotes = [], change = (answer) => answer }: Fixture = {},
 ): Promise<FixtureServer> {
 	const agents = new Map(fleet.map((agent) => [agent.id, agent]));
 	const streams = new Set<ServerResponse>();
+	const changes: string[] = [];
+	let hosts = remotes;
 	let seq = 1_000;
 	let isDown = false;
 	// The time of the fixture starts with the server and then passes.
@@ -35,6 +51,7 @@ export async function startFixtureServer(
 	const date = () => new Date(NOW_MS + Date.now() - startedMs).toUTCString();
 	const page = createPage(resolve("dist/dashboard"));
 	const answers = answersOf(agents, () => seq);
+	const elsewhere = answersOf(new Map(REMOTE_AGENTS.map((agent) => [agent.id, agent])), () => 1);
 	const server = createServer((request, response) => {
 		const url = new URL(request.url ?? "/", "http://fixture");
 		const { port } = server.address() as AddressInfo;
@@ -47,18 +64,30 @@ export async function startFixtureServer(
 		response.sendDate = false;
 		response.setHeader("date", date());
 		if (isDown) return void response.destroy();
+		if (request.method === "POST") changes.push(`POST ${url.pathname}`);
 		if (page.answer(request, response, url.pathname, via)) return;
-		if (url.pathname.endsWith("/screen/stream")) return openStream(response, [SCREEN]);
-		if (url.pathname === "/api/v1/events") {
+		const [, remote, rest] = /^\/remotes\/([^/]+)(\/.*)$/.exec(url.pathname) ?? [];
+		if (rest !== undefined) url.pathname = rest;
+		const { pathname } = url;
+		if (pathname.endsWith("/screen/stream")) return openStream(response, [SCREEN]);
+		if (pathname === "/api/v1/remotes") return void reply(response, change({ remotes: hosts }));
+		if (pathname === "/api/v1/logs") {
+			return openStream(
+				response,
+				MERGED.map((line) => `${JSON.stringify(change(line))}\n`),
+			);
+		}
+		if (pathname === "/api/v1/events") {
+			if (remote !== undefined) return openStream(response, []);
 			openStream(response, []);
 			streams.add(response);
 			response.on("close", () => streams.delete(response));
 			return;
 		}
-		const answer = answers.find(([path]) => path.test(url.pathname))?.[1];
-		response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
-		const missing = { error: { code: "no_route", message: url.pathname, hint: "", details: null } };
-		response.end(JSON.stringify(answer?.(url, request) ?? missing));
+		const known = remote === undefined ? answers : elsewhere;
+		const answer = known.find(([path]) => path.test(pathname))?.[1];
+		const missing = { error: { code: "no_route", message: pathname, hint: "", details: null } };
+		reply(response, change(answer?.(url, request) ?? missing), answer === undefined ? 404 : 200);
 	});
 	const sockets = new WebSocketServer({ noServer: true });
 	server.on("upgrade", (request, socket, head) => {
@@ -73,7 +102,10 @@ export async function startFixtureServer(
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
 	return {
-		url: `http://127.0.0.1:${port}`,
+		...{ url: `http://127.0.0.1:${port}`, changes },
+		setRemotes(now) {
+			hosts = now;
+		},
 		emit(event) {
 			seq += 1;
 			const data = JSON.stringify({
@@ -82,6 +114,9 @@ export async function startFixtureServer(
 				...event,
 			});
 			for (const each of streams) each.write(`id: ${seq}\ndata: ${data}\n\n`);
+		},
+		emitLive(name, data) {
+			for (const each of streams) each.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 		},
 		change: (agent) => void agents.set(agent.id, agent),
 		fail() {
@@ -98,6 +133,11 @@ export async function startFixtureServer(
 			await once(server, "close");
 		},
 	};
+}
+
+function reply(response: ServerResponse, answer: unknown, status = 200): void {
+	response.writeHead(status, { "content-type": "application/json" });
+	response.end(JSON.stringify(answer));
 }
 
 function openStream(response: ServerResponse, messages: readonly string[]): void {
@@ -230,6 +270,7 @@ const letter = (name: string, message: string, risky: boolean, attempts: number,
 		...{
 			task_id: `dead-${endedMs}`,
 			status: "dead_lettered",
+			created_at: ago(endedMs + 30_000 * attempts),
 			ended_at: ago(endedMs),
 			name: "root",
 		},
@@ -312,6 +353,23 @@ function answersOf(
 			() => ({
 				...{ from: NOW_MS / 1_000 - 86_400, to: NOW_MS / 1_000, complete: true },
 				agents: [...agents.keys()].map(fixtureHistory),
+			}),
+		],
+		[/^\/api\/v1\/schedules$/, () => ({ schedules: agents.has("shop:coder") ? SCHEDULES : [] })],
+		[/\/schedules\/[^/]+\/run$/, () => SLOTS[0]],
+		[/\/schedules\/[^/]+\/(pause|resume)$/, () => ({ schedule: SCHEDULES[0], changed: true })],
+		[
+			/\/schedules\/[^/]+$/,
+			({ pathname }) => ({
+				schedule: SCHEDULES.find(({ id }) => pathname.endsWith(encodeURIComponent(id))),
+				slots: SLOTS,
+			}),
+		],
+		[
+			/^\/api\/v1\/search$/,
+			({ searchParams }) => ({
+				matches: searchParams.get("text") === "memory" ? MATCHES : [],
+				...{ incomplete: [], bytes: 81e6, read_bytes: 2e6, took_ms: 42.4 },
 			}),
 		],
 		[/\/questions\/[^/]+\/answer$/, () => ({ label: "Yes" })],
@@ -500,6 +558,16 @@ function answersOf(
 								],
 					),
 				),
+				budgets: [
+					{
+						...{ of: "account", name: "claude", tokens_per_day: 8e7, usd_per_day: null },
+						...{ tokens_today: 7.1e7, usd_today: 21.46 },
+					},
+					{
+						...{ of: "agent", name: "shop:coder", tokens_per_day: null, usd_per_day: 20 },
+						...{ tokens_today: 4.2e6, usd_today: 9.64 },
+					},
+				],
 				accounts: [
 					{
 						account: "claude",

@@ -66,6 +66,21 @@ const QUESTIONS: readonly Everyday[] = [
 		shows: ["claude --model opus", "reeve.yaml:14"],
 	},
 	{
+		question: "What runs tonight by itself, and did it work last night?",
+		...{ wide: ["Tasks", "Schedules"], phone: ["Tasks", "Schedules"] },
+		shows: ["writes to shop:coder", "Succeeded"],
+	},
+	{
+		question: "What do all agents print now?",
+		...{ wide: ["Events", "Output"], phone: ["Events", "Output"] },
+		shows: ["compiled 214 files", "FAIL src/login.test.ts"],
+	},
+	{
+		question: "Who is near a budget?",
+		...{ wide: ["Usage"], phone: ["Usage"] },
+		shows: ["Budgets today", "Low"],
+	},
+	{
 		question: "Is the daemon well?",
 		...{ wide: ["Host"], phone: ["More", "Host"] },
 		shows: ["1 to look at", "loginctl enable-linger"],

@@ -9,9 +9,11 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AgentJson } from "../../src/http/contract/agents.js";
+import type { RemoteJson } from "../../src/http/contract/remotes.js";
 import { describeWithChromium } from "../support/needs.js";
 import { type Browser, PHONE, startBrowser, type View, WIDE } from "./browser.js";
 import { FLEET, fixtureAgent, largeFleet, troubledFleet } from "./fixture-fleet.js";
+import { QUIET_STATES, REMOTES } from "./fixture-more.js";
 import { type FixtureServer, startFixtureServer } from "./fixture-server.js";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -26,6 +28,7 @@ interface Shot {
 	readonly shows: string;
 	readonly view?: View;
 	readonly fleet?: readonly AgentJson[];
+	readonly remotes?: readonly RemoteJson[];
 }
 
 const phone: View = { size: PHONE, touch: true };
@@ -130,26 +133,38 @@ const SHOTS: readonly Shot[] = [
 	{ name: "access-light", path: "/#/access", shows: "This browser" },
 	{ name: "access-phone", path: "/#/access", shows: "This browser", view: phone },
 	{
-		name: "one-shots-light",
+		name: "states-light",
 		path: "/",
 		shows: "Completed",
-		fleet: [
-			fixtureAgent("web:migrate", {
-				...{ state: "completed", why: "exit code 0 after 41s: completed", sinceMs: 60_000 },
-			}),
-			fixtureAgent("web:build", {
-				...{ state: "waits_for_dependency", why: "waits for web:db; web:db is halted" },
-				more: { blocked: "web:db is halted", process: "stopped" },
-			}),
-			fixtureAgent("web:api", {
-				...{ state: "waits_for_dependency", why: "waits for web:db" },
-				more: { process: "stopped" },
-			}),
-			fixtureAgent("web:oncall", {
-				...{ state: "hibernated", why: "612 MB freed", sinceMs: 7_200_000 },
-			}),
-		],
+		fleet: QUIET_STATES,
 	},
+	{ name: "states-phone", path: "/", shows: "Completed", fleet: QUIET_STATES, view: phone },
+	{
+		name: "unhealthy-light",
+		path: "/#/agents/web:server",
+		shows: "Failed 3 in a row",
+		fleet: QUIET_STATES,
+	},
+	{ name: "remotes-light", path: "/", shows: "Does not answer", remotes: REMOTES },
+	{ name: "remotes-phone", path: "/", shows: "Does not answer", remotes: REMOTES, view: phone },
+	{
+		name: "remote-agent-light",
+		path: "/#/agents/box%2Fweb:coder",
+		shows: "Which colour?",
+		remotes: REMOTES,
+	},
+	{ name: "schedules-light", path: "/#/tasks/schedules", shows: "every 30 min" },
+	{ name: "schedules-phone", path: "/#/tasks/schedules", shows: "every 30 min", view: phone },
+	{
+		name: "schedule-dark",
+		path: "/#/tasks/schedules/shop:review",
+		shows: "shop:coder is halted",
+		view: dark,
+	},
+	{ name: "output-light", path: "/#/output", shows: "compiled 214 files" },
+	{ name: "output-phone", path: "/#/output", shows: "compiled 214 files", view: phone },
+	{ name: "search-light", path: "/#/search?text=memory", shows: "2 matches" },
+	{ name: "search-phone", path: "/#/search?text=memory", shows: "2 matches", view: phone },
 	{ name: "more-phone", path: "/#/more", shows: "Access", view: phone },
 ];
 
@@ -165,7 +180,7 @@ describeWithChromium("the page in a browser", () => {
 		shot: Omit<Shot, "name">,
 		body: (page: Page, server: FixtureServer, problems: string[]) => Promise<void>,
 	): Promise<void> {
-		const server = await startFixtureServer(shot.fleet);
+		const server = await startFixtureServer(shot.fleet, { remotes: shot.remotes ?? [] });
 		const { page, problems, context } = await browser.open(server.url + shot.path, shot.view);
 		try {
 			await page.getByText(shot.shows).filter({ visible: true }).first().waitFor();

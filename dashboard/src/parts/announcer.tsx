@@ -1,6 +1,7 @@
 /** The one live region of the page: at most one sentence in five seconds, the most urgent first. */
 
 import { signal } from "@preact/signals";
+import { visibleLine } from "../format.js";
 
 const EVERY_MS = 5_000;
 
@@ -15,7 +16,7 @@ export function announce(text: string, urgent = false): void {
 }
 
 function say(text: string): void {
-	spoken.value = text;
+	spoken.value = visibleLine(text);
 	timer = setTimeout(() => {
 		timer = null;
 		const next = waiting;

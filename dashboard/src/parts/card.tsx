@@ -14,7 +14,7 @@ import { countOf, sentence } from "../format.js";
 import { goThrough } from "../going.js";
 import { letterReasons, letters } from "../inbox.js";
 import { agentLink, linkTo } from "../route.js";
-import { cliOf } from "../state-words.js";
+import { cliOf, shorten } from "../state-words.js";
 import { Button } from "./button.js";
 import { focusCard } from "./card-focus.js";
 import { ask } from "./dialog.js";
@@ -107,16 +107,29 @@ function OneAgent({ card, agent }: { card: Card; agent: Agent }) {
 		case "stalled":
 			return (
 				<>
-					<Reason>{agent.status.why}</Reason>
+					<p class="soft">
+						<Words>{sentence(shorten(agent.status.why).replace(/\.$/, ""))}</Words>.{" "}
+						{agent.status.until !== null && (
+							<>
+								It goes on <Until at={agent.status.until} />.
+							</>
+						)}
+					</p>
 					<Actions>
 						{card.kind === "over_budget" && (
 							<Button do={() => resume(agent.id)} failed="Not resumed">
 								Continue now
 							</Button>
 						)}
-						<a class="button" href={agentLink(agent.id)}>
-							Open terminal
-						</a>
+						{agent.process === "running" ? (
+							<a class="button" href={agentLink(agent.id)}>
+								Open terminal
+							</a>
+						) : (
+							<a class="link" href={agentLink(agent.id, "why")}>
+								Why?
+							</a>
+						)}
 					</Actions>
 				</>
 			);
@@ -269,8 +282,7 @@ const REMEDIES = {
 
 function HaltedBody({ agent, kind }: { agent: Agent; kind: keyof typeof REMEDIES }) {
 	const error = useLastOutput(agent);
-	// The hint with the command repeats what the buttons do.
-	const why = agent.status.why.replace(/; fix the cause, then run `[^`]*`$/, "");
+	const why = shorten(agent.status.why);
 	return (
 		<>
 			<p class="soft">
@@ -317,8 +329,7 @@ function CircuitBody({ agent }: { agent: Agent }) {
 	return (
 		<>
 			<p class="soft">
-				<Words>{sentence(status.why.replace(/; calls are refused until .*$/, ""))}</Words>. Calls
-				fail at once.{" "}
+				<Words>{sentence(shorten(status.why))}</Words>. Calls fail at once.{" "}
 				{until !== null && (
 					<>
 						Next try <Until at={until} />.

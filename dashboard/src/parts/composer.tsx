@@ -7,6 +7,7 @@ import { call } from "../api.js";
 import type { Agent } from "../fleet.js";
 import { renderClock } from "../format.js";
 import { type MessageLine, messagesOf, sendMessage, waitsFor } from "../sent.js";
+import { cliOf } from "../state-words.js";
 import { isPhone } from "../viewport.js";
 import { Button } from "./button.js";
 import { Mark } from "./mark.js";
@@ -62,7 +63,7 @@ function Steps({ line, agent }: { line: MessageLine; agent: Agent }) {
 					<Hollow />{" "}
 					{agent.adapter === "generic"
 						? "This program confirms nothing"
-						: `Confirmed when ${agent.adapter} reads it`}
+						: `Confirmed when ${cliOf(agent)} reads it`}
 				</span>
 			)}
 			{step === "confirmed" && (
@@ -74,7 +75,7 @@ function Steps({ line, agent }: { line: MessageLine; agent: Agent }) {
 				<>
 					<span class="failed">
 						<Mark shape="octagon_cross" tone="red" size={12} /> Not delivered:{" "}
-						{line.reason ?? "not known why"}
+						<Words>{line.reason ?? "not known why"}</Words>
 					</span>
 					<Button
 						look="link"

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { act } from "../act.js";
+import { Words } from "./text.js";
 
 interface Question {
 	/** The question, with the name: `Stop shop:coder?`. */
@@ -38,7 +39,9 @@ export function AskDialog() {
 	};
 	return (
 		<Dialog title={question.title} onClose={close}>
-			<p class="soft">{question.text}</p>
+			<p class="soft">
+				{typeof question.text === "string" ? <Words>{question.text}</Words> : question.text}
+			</p>
 			<div class="buttons end">
 				<button type="button" class="button" autofocus onClick={close}>
 					{question.safe}
@@ -79,7 +82,9 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
 			onClose={onClose}
 			onCancel={onClose}
 		>
-			<h2 id="dialog-title">{title}</h2>
+			<h2 id="dialog-title">
+				<Words>{title}</Words>
+			</h2>
 			{children}
 		</dialog>
 	);

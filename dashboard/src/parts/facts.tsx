@@ -2,10 +2,19 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { splitHost } from "../../../src/core/remote.js";
 import type { AgentDetailJson } from "../../../src/http/contract/agents.js";
 import { call } from "../api.js";
 import type { Agent } from "../fleet.js";
-import { renderCount, renderDay, renderUsd, sentence, visibleLine } from "../format.js";
+import {
+	renderAge,
+	renderBytes,
+	renderCount,
+	renderDay,
+	renderUsd,
+	sentence,
+	visibleLine,
+} from "../format.js";
 import { crashWords, limitWords } from "../policy-words.js";
 import { StateWord } from "../state-words.js";
 import { useRead } from "../use-read.js";
@@ -20,7 +29,7 @@ export function useDetail(id: string) {
 	);
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
 	return (
 		<div>
 			<dt>{name}</dt>
@@ -51,9 +60,19 @@ export function WhyPanel({ agent, detail }: { agent: Agent; detail: AgentDetailJ
 				<Fact name="Next">
 					<Next agent={agent} />
 				</Fact>
+				{agent.health_check != null && (
+					<Fact name="Checks">
+						<HealthCheck check={agent.health_check} />
+					</Fact>
+				)}
+				{agent.hibernation != null && (
+					<Fact name="Idle">
+						<Hibernation hibernation={agent.hibernation} />
+					</Fact>
+				)}
 				{detail !== null && <Health detail={detail} />}
 				{detail !== null && detail.depends_on.length > 0 && (
-					<Fact name="Needs">{detail.depends_on.join(", ")}</Fact>
+					<Fact name="Needs">{visibleLine(detail.depends_on.join(", "))}</Fact>
 				)}
 			</dl>
 		</section>
@@ -101,6 +120,10 @@ function Next({ agent }: { agent: Agent }) {
 		case "ready":
 		case "finished":
 			return <>Waits for a message.</>;
+		case "hibernated":
+			return <>Nothing until it is needed: a message, its terminal or a start wakes it.</>;
+		case "degraded":
+			return <DegradedNext agent={agent} />;
 		case "stalled":
 			return <>Look at its screen: it may wait for something that Reeve cannot see.</>;
 		case "dead_letters":
@@ -110,13 +133,66 @@ function Next({ agent }: { agent: Agent }) {
 	}
 }
 
+function DegradedNext({ agent }: { agent: Agent }) {
+	const check = agent.health_check;
+	if (check?.state !== "unhealthy") return <>It recovers if it keeps running.</>;
+	if (check.action === "notify")
+		return <>Reeve only reports it: restart it if it does not recover.</>;
+	return check.waits === null ? (
+		<>Reeve restarts it.</>
+	) : (
+		<>
+			Reeve restarts it, but not yet: <Words>{check.waits}</Words>.
+		</>
+	);
+}
+
+/** The result of its health checks. */
+function HealthCheck({ check }: { check: NonNullable<Agent["health_check"]> }) {
+	const { state, at, error, consecutive_failures: failed, failures } = check;
+	const when = at === null ? null : <When at={at} />;
+	switch (state) {
+		case "pending":
+			return <>Not checked yet.</>;
+		case "passing":
+			return <>Passed at {when}.</>;
+		case "failing":
+		case "unhealthy":
+			return (
+				<>
+					Failed {failed} in a row, {failures} make it unhealthy. Last at {when}:{" "}
+					<Words>{error ?? "not known why"}</Words>
+				</>
+			);
+	}
+}
+
+function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernation"]> }) {
+	const { state, after_ms: after, idle_ms: idle, freed_bytes: freed, why_awake: why } = hibernation;
+	if (state === "stopping") return <>It is being stopped until it is needed.</>;
+	if (state === "hibernated") {
+		return (
+			<>
+				{idle === null ? "It was idle" : `It was idle for ${renderAge(idle)}`}
+				{freed === null ? "." : `; ${renderBytes(freed)} are free.`}
+			</>
+		);
+	}
+	return (
+		<>
+			{after === null
+				? "It does not hibernate any more."
+				: `Hibernates after ${renderAge(after)} idle.`}{" "}
+			{why !== null && <Words>{`${sentence(why)}.`}</Words>}
+		</>
+	);
+}
+
 /** The policy as text: how close it is to being slowed down or halted, and what follows an exit. */
 function Health({ detail }: { detail: AgentDetailJson }) {
 	const { state, settings, on_clean_exit: onClean } = detail.crash;
 	if (settings === null) return null;
-	const words = { healthy: "Healthy.", degraded: "Crashes too often.", halted: "Halted." }[
-		state.policy
-	];
+	const words = { healthy: "", degraded: "Too many.", halted: "Halted." }[state.policy];
 	const again = detail.conversation === null ? "" : ", in the same conversation";
 	const clean = {
 		prompt: "Reeve asks you",
@@ -126,7 +202,7 @@ function Health({ detail }: { detail: AgentDetailJson }) {
 	}[onClean];
 	return (
 		<>
-			<Fact name="Health">
+			<Fact name="Crashes">
 				{words} <span class="soft">{limitWords(settings, state.flaps)}</span>
 			</Fact>
 			<Fact name="If it ends">
@@ -152,7 +228,8 @@ interface UsageDay {
 
 export function UsagePanel({ agent }: { agent: Agent }) {
 	const { value } = useRead(
-		(signal) => call("GET /api/v1/usage", { query: { days: 7 }, signal }),
+		(signal) =>
+			call("GET /api/v1/usage", { query: { days: 7 }, signal, host: splitHost(agent.id).host }),
 		agent.id,
 		({ agent: about, type }) => about === agent.id && /activity|turn/.test(type),
 	);
@@ -300,13 +377,14 @@ export function SettingsPanel({ agent, all: startAll = false }: { agent: Agent; 
 				)}
 			</header>
 			{(problem.value ?? value.value?.problem) && (
-				<p class="soft">{problem.value ?? value.value?.problem}</p>
+				<p class="soft">
+					<Words>{problem.value ?? value.value?.problem ?? ""}</Words>
+				</p>
 			)}
 			<dl class={all.value ? "facts settings all" : "facts settings"}>
 				{shown.map(({ key, value: text, source, at }) => (
-					<Fact key={key} name={key}>
-						<Words>{text ?? "–"}</Words>{" "}
-						<span class="faint">· {at ?? (source === "default" ? "default" : source)}</span>
+					<Fact key={key} name={visibleLine(key)}>
+						<Words>{text ?? "–"}</Words> <span class="faint">· {visibleLine(at ?? source)}</span>
 					</Fact>
 				))}
 			</dl>

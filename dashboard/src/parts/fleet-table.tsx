@@ -8,13 +8,14 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { AgentStatusState } from "../../../src/core/agent-status.js";
 import { type Agent, list, resources } from "../fleet.js";
-import { nameOf, renderBytes, renderCount, renderUsd } from "../format.js";
+import { nameOf, renderBytes, renderCount, renderUsd, sentence } from "../format.js";
 import { histories } from "../history.js";
+import { notAnswering, silent } from "../hosts.js";
 import { agentLink, go } from "../route.js";
 import { cliOf, StateLine, StateWord, whyOf } from "../state-words.js";
 import { type Group, groupAgents, type Order, orders, wanted } from "../table-order.js";
 import { isVeryWide } from "../viewport.js";
-import { StateMark } from "./mark.js";
+import { Mark, StateMark } from "./mark.js";
 import { Strip } from "./strip.js";
 import { Words } from "./text.js";
 import { Age } from "./time.js";
@@ -66,7 +67,8 @@ export function FleetTable() {
 			aria-label="All agents"
 		>
 			<Tools />
-			{shown.value.length === 0 ? (
+			<Remotes />
+			{shown.value.length === 0 && list.value.length > 0 ? (
 				<p class="pad soft">
 					No agent matches.{" "}
 					<button type="button" class="link" onClick={clear}>
@@ -104,7 +106,7 @@ function Tools() {
 						<Chip key={name} name={name} pressed={chip.value === name}>
 							<StateMark state={CHIPS[name].mark} />
 							<span>
-								<b>{found}</b> {name}
+								<b>{found}</b> {name === "need you" && found === 1 ? "needs you" : name}
 							</span>
 						</Chip>
 					);
@@ -158,6 +160,45 @@ function Chip({
 			{children}
 		</button>
 	);
+}
+
+/** Hosts that do not answer, each as one line: Reeve does not know what their agents do. */
+function Remotes() {
+	if (notAnswering.value.length === 0) return null;
+	return (
+		<ul class="remotes" aria-label="Hosts that do not answer">
+			{notAnswering.value.map(({ name, state, seen_at: seen, reason }) => (
+				<li key={name} class="cell-mark">
+					<Mark shape="dashed_ring" tone="grey" />
+					<span>
+						<b>
+							<Words>{name}</Words>
+						</b>{" "}
+						<span class="word">{state === "connecting" ? "Connecting" : "Does not answer"}</span>{" "}
+						<span class="faint">
+							·{" "}
+							{seen === null ? (
+								"not seen since the daemon started"
+							) : (
+								<>
+									last seen <Age since={seen} /> ago
+								</>
+							)}
+						</span>
+						<div class="soft">
+							<Words>{whyNotAnswering(name, reason)}</Words> Its agents may be running: their own
+							daemon decides.
+						</div>
+					</span>
+				</li>
+			))}
+		</ul>
+	);
+}
+
+function whyNotAnswering(name: string, reason: string | null): string {
+	const why = reason ?? silent.value.get(name)?.why ?? "";
+	return why === "" ? "" : `${sentence(why.replace(/\.$/, ""))}.`;
 }
 
 type Line =

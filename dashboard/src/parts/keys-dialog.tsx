@@ -19,7 +19,7 @@ const KEYS = [
 	["u", "resume"],
 	["R  S", "restart, stop; both ask first"],
 	["x", "mark as seen"],
-	["g then f t e u h a", "Fleet, Tasks, Events, Usage, Host, Access"],
+	["g then f t e o s u h a", "Fleet, Tasks, Events, Output, Search, Usage, Host, Access"],
 	["?  Esc", "keys; close or back"],
 ] as const;
 

@@ -4,10 +4,12 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { LogLineJson } from "../../../src/http/contract/logs.js";
 import { explain } from "../act.js";
-import { call, send } from "../api.js";
+import { agentUrl, call, send } from "../api.js";
 import { visible } from "../format.js";
 import { isLive } from "../live.js";
+import { place } from "../route.js";
 import { Button } from "./button.js";
+import { Marked } from "./marked.js";
 
 const PAGE = 300;
 /** Older pages replace newer ones, so that the tab never holds a whole history. */
@@ -21,7 +23,9 @@ export function LogView({ id }: { id: string }) {
 	const newer = useSignal<string | null>(null);
 	const found = useSignal<Search | null>(null);
 	const problem = useSignal<string | null>(null);
+	const isPart = useSignal(false);
 	const box = useRef<HTMLDivElement>(null);
+	const readNewer = useRef<() => Promise<void>>(async () => {});
 
 	const toEnd = () =>
 		requestAnimationFrame(() => {
@@ -36,30 +40,36 @@ export function LogView({ id }: { id: string }) {
 			try {
 				const after = newer.value;
 				const query = after === null ? { limit: PAGE } : { after, limit: PAGE };
+				const isFound = after !== null && after === start;
 				const page = await call("GET /api/v1/agents/:id/logs/lines", { place: [id], query });
 				if (over) return;
 				const atEnd = isAtEnd(box.current);
 				if (after === null) older.value = page.older;
+				if (isFound) older.value = after;
 				if (page.newer !== null) newer.value = page.newer;
 				if (after === null || page.lines.length > 0) {
 					lines.value = [...lines.value, ...page.lines].slice(-LINES_MAX);
 				}
-				if (atEnd) toEnd();
+				isPart.value = after !== null && page.lines.length >= PAGE;
+				if (atEnd && !isFound) toEnd();
 				problem.value = null;
 			} catch (error) {
 				if (!over) problem.value = explain(error);
 			}
 		};
-		newer.value = null;
+		// A match of a search is shown with the lines after it.
+		const start = place.peek().query.get("at");
+		newer.value = start;
+		readNewer.current = read;
 		void read();
 		const stop = onOutput(id, () => {
-			if (newer.value !== null && found.value === null) void read();
+			if (newer.value !== null && found.value === null && !isPart.value) void read();
 		});
 		return () => {
 			over = true;
 			stop();
 		};
-	}, [id, isLive.value]);
+	}, [id, isLive.value, place.value.query.get("at")]);
 
 	const readOlder = async () => {
 		if (older.value === null) return undefined;
@@ -97,6 +107,16 @@ export function LogView({ id }: { id: string }) {
 								{visible(text)}
 							</div>
 						))}
+						{isPart.value && (
+							<Button
+								look="link"
+								harmless
+								do={() => readNewer.current().then(() => undefined)}
+								failed="Not read"
+							>
+								Newer lines
+							</Button>
+						)}
 						{lines.value.length === 0 && problem.value === null && <p>No output yet.</p>}
 					</>
 				) : (
@@ -112,8 +132,9 @@ function onOutput(id: string, call: () => void): () => void {
 	const over = new AbortController();
 	let timer: number | null = null;
 	const follow = async () => {
-		const url = `/api/v1/agents/${encodeURIComponent(id)}/logs?lines=0&follow=1`;
-		const reader = (await send(url, { signal: over.signal })).body?.getReader();
+		const reader = (
+			await send(agentUrl(id, "logs?lines=0&follow=1"), { signal: over.signal })
+		).body?.getReader();
 		while (reader !== undefined && !(await reader.read()).done) {
 			timer ??= setTimeout(() => {
 				timer = null;
@@ -202,18 +223,6 @@ function Matches({ search, more }: { search: Search; more: () => Promise<undefin
 					Search further back
 				</Button>
 			)}
-		</>
-	);
-}
-
-function Marked({ text, wanted }: { text: string; wanted: string }) {
-	const at = text.toLowerCase().indexOf(wanted.toLowerCase());
-	if (at === -1) return <>{text}</>;
-	return (
-		<>
-			{text.slice(0, at)}
-			<mark>{text.slice(at, at + wanted.length)}</mark>
-			{text.slice(at + wanted.length)}
 		</>
 	);
 }

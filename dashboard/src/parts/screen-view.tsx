@@ -9,6 +9,7 @@ import type {
 	TextRunJson,
 } from "../../../src/http/contract/screens.js";
 import { explain } from "../act.js";
+import { agentUrl } from "../api.js";
 import { colorOf, GROUND, INK } from "../colors.js";
 import { visible } from "../format.js";
 import type { Keyboard } from "../keyboard.js";
@@ -31,7 +32,7 @@ export function useScreen(id: string, run: string | null): ScreenStream {
 		if (run === null) return undefined;
 		const over = new AbortController();
 		ended.value = null;
-		readSse(`/api/v1/agents/${encodeURIComponent(id)}/screen/stream`, {
+		readSse(agentUrl(id, "screen/stream"), {
 			signal: over.signal,
 			onMessage({ event, data }) {
 				if (data === "") return;

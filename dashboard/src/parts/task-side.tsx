@@ -66,8 +66,8 @@ function Head({ task }: { task: TaskDetailJson }) {
 			</p>
 			{mayHaveTakenEffect(task) && dead && (
 				<p class="warn">
-					<b>It may have taken effect.</b> Look at the log before you replay it: {task.action} would
-					run a second time.
+					<b>It may have taken effect.</b> Look at the log before you replay it:{" "}
+					<Words>{task.action}</Words> would run a second time.
 				</p>
 			)}
 			{task.replayed_as !== null && <p class="soft">Replayed as task {task.replayed_as}.</p>}

@@ -42,7 +42,9 @@ export function TaskWords({ task }: { task: TaskJson }) {
 	}
 	if (status === "in_progress" && max > 1) return <>Working, {attempt}</>;
 	if (status === "queued" && needs.length > 0) {
-		return <>Waits for {needs.length > 2 ? `${needs.length} tasks` : needs.join(" and ")}</>;
+		return (
+			<>Waits for {needs.length > 2 ? `${needs.length} tasks` : visibleLine(needs.join(" and "))}</>
+		);
 	}
 	return <>{WORDS[status]}</>;
 }

@@ -2,6 +2,7 @@
 
 import { current, hold, keep } from "../toasts.js";
 import { Mark } from "./mark.js";
+import { Words } from "./text.js";
 
 export function ToastView() {
 	const toast = current.value;
@@ -10,7 +11,7 @@ export function ToastView() {
 		<div class="toast" onFocusIn={hold} onFocusOut={keep}>
 			<Mark shape={toast.good ? "check" : "octagon_cross"} tone={toast.good ? "green" : "red"} />
 			<span>
-				<bdi>{toast.text}</bdi>
+				<Words>{toast.text}</Words>
 			</span>
 			{toast.next !== undefined && <a href={toast.next.link}>{toast.next.label}</a>}
 			<button

@@ -19,6 +19,7 @@ import { StateMark } from "../parts/mark.js";
 import { RunCards } from "../parts/runs-panel.js";
 import { ScreenView, useScreen } from "../parts/screen-view.js";
 import { summarize } from "../parts/strip.js";
+import { Subtabs } from "../parts/subtabs.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
 import { agentLink } from "../route.js";
@@ -65,17 +66,11 @@ export function PhoneAgent({ agent, tab }: { agent: Agent; tab: string }) {
 					…
 				</button>
 			</header>
-			<nav class="subtabs" aria-label="About this agent">
-				{TABS.map(([name, label]) => (
-					<a
-						key={name}
-						href={agentLink(agent.id, name)}
-						aria-current={shown === name ? "page" : undefined}
-					>
-						{label}
-					</a>
-				))}
-			</nav>
+			<Subtabs
+				label="About this agent"
+				current={shown}
+				tabs={TABS.map(([name, label]) => ({ name, label, link: agentLink(agent.id, name) }))}
+			/>
 			<Tab agent={agent} tab={shown} />
 			{menu.value && (
 				<Dialog

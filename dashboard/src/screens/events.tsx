@@ -12,8 +12,9 @@ import { visibleLine } from "../format.js";
 import { Button } from "../parts/button.js";
 import { Words } from "../parts/text.js";
 import { When } from "../parts/time.js";
+import { TimeTabs } from "../parts/time-tabs.js";
 import { agentLink, linkTo } from "../route.js";
-import { AgentSelect } from "./tasks.js";
+import { AgentSelect } from "./tasks-parts.js";
 
 const PAGE = 100;
 /** The tab never holds a whole history. */
@@ -35,6 +36,8 @@ const GROUPS = {
 	"inbox.": "Messages",
 	"account.": "Accounts",
 	"operator.": "People and programs",
+	"schedule.": "Schedules",
+	"remote.": "Hosts",
 	"daemon.,service.": "Daemon",
 } as const;
 
@@ -43,6 +46,8 @@ interface Shown extends Pick<ReeveEvent, "seq" | "at"> {
 	readonly type: string;
 	readonly agent?: string | undefined;
 	readonly plan?: string | undefined;
+	/** Of events of a remote. */
+	readonly host?: string;
 	readonly data: unknown;
 }
 
@@ -105,56 +110,59 @@ export function Events() {
 		};
 	}, [key]);
 	return (
-		<main id="main" class="sheet events">
-			<h1>Events</h1>
-			<div class="filters">
-				<Select label="Time" value={minutes} options={WINDOWS} />
-				<Select label="Kind" value={type} options={GROUPS} />
-				<AgentSelect
-					value={agent.value}
-					ids={list.value.map(({ id }) => id)}
-					onChange={(id) => {
-						agent.value = id;
-					}}
-				/>
-				<label>
-					<input
-						type="checkbox"
-						checked={follow.value}
-						onChange={(event) => {
-							follow.value = event.currentTarget.checked;
-							toEnd();
+		<div class="tasks-page">
+			<TimeTabs current="events" />
+			<main id="main" class="sheet events">
+				<h1>Events</h1>
+				<div class="filters">
+					<Select label="Time" value={minutes} options={WINDOWS} />
+					<Select label="Kind" value={type} options={GROUPS} />
+					<AgentSelect
+						value={agent.value}
+						ids={list.value.map(({ id }) => id)}
+						onChange={(id) => {
+							agent.value = id;
 						}}
-					/>{" "}
-					Follow
-				</label>
-			</div>
-			{problem.value !== null && <p class="soft">{problem}</p>}
-			{next.value !== null && (
-				<Button look="link" harmless do={() => readOlder(next.value)} failed="Not read">
-					Older events
-				</Button>
-			)}
-			{events.value.length === 0 && problem.value === null ? (
-				<p class="soft">
-					Nothing happened in this time.{" "}
-					<button
-						type="button"
-						class="link"
-						onClick={() => {
-							minutes.value = "";
-							type.value = "";
-							agent.value = "";
-						}}
-					>
-						Clear filter
-					</button>
-				</p>
-			) : (
-				<EventTable events={events.value} />
-			)}
-			<div ref={end} />
-		</main>
+					/>
+					<label>
+						<input
+							type="checkbox"
+							checked={follow.value}
+							onChange={(event) => {
+								follow.value = event.currentTarget.checked;
+								toEnd();
+							}}
+						/>{" "}
+						Follow
+					</label>
+				</div>
+				{problem.value !== null && <p class="soft">{problem}</p>}
+				{next.value !== null && (
+					<Button look="link" harmless do={() => readOlder(next.value)} failed="Not read">
+						Older events
+					</Button>
+				)}
+				{events.value.length === 0 && problem.value === null ? (
+					<p class="soft">
+						Nothing happened in this time.{" "}
+						<button
+							type="button"
+							class="link"
+							onClick={() => {
+								minutes.value = "";
+								type.value = "";
+								agent.value = "";
+							}}
+						>
+							Clear filter
+						</button>
+					</p>
+				) : (
+					<EventTable events={events.value} />
+				)}
+				<div ref={end} />
+			</main>
+		</div>
 	);
 }
 
@@ -217,7 +225,7 @@ function rowOf(event: Shown): JSX.Element {
 	const known = rows.get(event);
 	if (known !== undefined) return known;
 	const row = (
-		<tr key={event.seq}>
+		<tr key={`${event.host ?? ""} ${event.seq}`}>
 			<td class="faint">
 				<When at={event.at} />
 			</td>

@@ -6,6 +6,7 @@ import { markSeen } from "../actions.js";
 import { nextSteps } from "../cards.js";
 import { agents, list } from "../fleet.js";
 import { followHistory } from "../history.js";
+import { remotes } from "../hosts.js";
 import { connection, isLive } from "../live.js";
 import { Button } from "../parts/button.js";
 import { FleetTable } from "../parts/fleet-table.js";
@@ -14,13 +15,14 @@ import { NeedsList, needsCount } from "../parts/needs-list.js";
 import { Words } from "../parts/text.js";
 import { Age, Until, When } from "../parts/time.js";
 import { agentLink } from "../route.js";
+import { nextSlots } from "../schedules.js";
 import { cliOf } from "../state-words.js";
 import { Empty } from "./empty.js";
 
 export function Fleet() {
 	useEffect(followHistory, []);
 	if (agents.value === null) return null;
-	if (agents.value.size === 0) return <Empty />;
+	if (agents.value.size === 0 && remotes.value.length === 0) return <Empty />;
 	return (
 		<main class="fleet" id="main">
 			<aside class="needs" aria-label="What needs you">
@@ -140,7 +142,7 @@ function Finished() {
 const NEXT_SHOWN = 8;
 
 function NextSteps() {
-	const steps = useComputed(() => nextSteps(list.value));
+	const steps = useComputed(() => nextSteps(list.value, nextSlots.value));
 	if (steps.value.length === 0) return null;
 	return (
 		<section class="next">

@@ -1,13 +1,14 @@
 /** Whether the daemon is well: the findings of `reeve doctor`, worst first, then services, backends and the machine. */
 
 import type { FindingJson, HostJson } from "../../../src/http/contract/daemon.js";
-import { call } from "../api.js";
+import { ApiError, call } from "../api.js";
 import { now } from "../clock.js";
-import { renderAge, renderBytes, sentence } from "../format.js";
+import { renderAge, renderBytes, sentence, visibleLine } from "../format.js";
+import { readRemotes, remotes } from "../hosts.js";
 import { Button } from "../parts/button.js";
 import { Mark, type MarkProps } from "../parts/mark.js";
 import { Words } from "../parts/text.js";
-import { When } from "../parts/time.js";
+import { Age, When } from "../parts/time.js";
 import { useRead } from "../use-read.js";
 
 const MARKS: Readonly<Record<FindingJson["status"], MarkProps>> = {
@@ -43,7 +44,7 @@ export function Host() {
 					{host.daemon.problems.length + bad === 0
 						? "The daemon is well."
 						: `${host.daemon.problems.length + bad} to look at.`}{" "}
-					Reeve {host.daemon.version}, up for{" "}
+					Reeve {visibleLine(host.daemon.version)}, up for{" "}
 					{renderAge(now.value - Date.parse(host.daemon.started_at))}.
 				</span>
 				<span class="push" />
@@ -58,6 +59,7 @@ export function Host() {
 				</Button>
 			</div>
 			<Findings host={host} />
+			<Remotes />
 			<Services host={host} />
 			<Machine host={host} />
 		</main>
@@ -77,7 +79,7 @@ function Findings({ host }: { host: HostJson }) {
 						, at <When at={at} />
 					</>
 				)}
-				. {problem}
+				. <Words>{problem ?? ""}</Words>
 			</p>
 			<table class="cards-table">
 				<thead>
@@ -121,6 +123,82 @@ function Finding({ name, status, detail, fix }: FindingJson) {
 	);
 }
 
+const REMOTE_MARKS = {
+	reachable: MARKS.ok,
+	connecting: { shape: "dots", tone: "blue" },
+	unreachable: MARKS.warn,
+} as const;
+
+function Remotes() {
+	if (remotes.value.length === 0) return null;
+	return (
+		<section>
+			<h2>Other hosts</h2>
+			<table class="cards-table">
+				<thead>
+					<tr>
+						<th scope="col">Host</th>
+						<th scope="col">State</th>
+						<th scope="col">Address</th>
+						<th scope="col">
+							<span class="away">Action</span>
+						</th>
+					</tr>
+				</thead>
+				<tbody>
+					{remotes.value.map(({ name, type, address, state, since, reason, version }) => (
+						<tr key={name}>
+							<td>
+								<b>
+									<Words>{name}</Words>
+								</b>
+							</td>
+							<td>
+								<span class="cell-mark">
+									<Mark {...REMOTE_MARKS[state]} />
+									<span>
+										{sentence(state)}{" "}
+										<span class="faint">
+											· <Age since={since} />
+										</span>
+										{reason !== null && (
+											<div class="soft">
+												<Words>{sentence(reason)}</Words>
+											</div>
+										)}
+									</span>
+								</span>
+							</td>
+							<td class="soft full">
+								<Words>{`${type} ${address}`}</Words>
+								{version !== null && `, Reeve ${visibleLine(version)}`}
+							</td>
+							<td class="num">
+								{state !== "reachable" && (
+									<Button
+										failed="Not connected"
+										do={() => connect(name)}
+										label={`Connect now: ${name}`}
+									>
+										Connect now
+									</Button>
+								)}
+							</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</section>
+	);
+}
+
+async function connect(name: string): Promise<string> {
+	const { state, reason } = await call("POST /api/v1/remotes/:remote/connect", { place: [name] });
+	await readRemotes();
+	if (state === "reachable") return `${name} answers again.`;
+	throw new ApiError("remote_unreachable", reason ?? `${name} does not answer yet`, "", 502);
+}
+
 function Services({ host: { daemon } }: { host: HostJson }) {
 	return (
 		<>
@@ -140,7 +218,9 @@ function Services({ host: { daemon } }: { host: HostJson }) {
 						{daemon.services.map(({ name, state, restarts }) => (
 							<tr key={name}>
 								<td>
-									<b>{name}</b>
+									<b>
+										<Words>{name}</Words>
+									</b>
 								</td>
 								<td>
 									<span class="cell-mark">
@@ -168,7 +248,9 @@ function Services({ host: { daemon } }: { host: HostJson }) {
 						{daemon.backends.map(({ name, usable, auto, reason }) => (
 							<tr key={name}>
 								<td>
-									<b>{name}</b>
+									<b>
+										<Words>{name}</Words>
+									</b>
 								</td>
 								<td>
 									<span class="cell-mark">

@@ -1,7 +1,7 @@
 /** The cost: by day, by agent, by account, and who is near a limit. */
 
 import { useSignal } from "@preact/signals";
-import type { AccountJson, UsageRowJson } from "../../../src/http/contract/history.js";
+import type { AccountJson, BudgetJson, UsageRowJson } from "../../../src/http/contract/history.js";
 import { call } from "../api.js";
 import { renderCount, renderUsd, visibleLine } from "../format.js";
 import { DayBars, sumDays } from "../parts/facts.js";
@@ -83,6 +83,7 @@ export function Usage() {
 			{reply.days.length > 0 && (
 				<DayBars days={sumDays(reply.days, reply.today, Math.min(days.value, 14))} />
 			)}
+			<Budgets budgets={reply.budgets ?? []} />
 			<Accounts accounts={reply.accounts} rows={reply.days} />
 			<Totals
 				title="By agent"
@@ -91,6 +92,91 @@ export function Usage() {
 				linked
 			/>
 		</main>
+	);
+}
+
+/** The share of a budget from which the page points at it, as notifications do. */
+const LOW_SHARE = 0.8;
+
+interface Use {
+	readonly share: number;
+	readonly text: string;
+}
+
+/** The larger share of its limits decides. */
+function useOf(budget: BudgetJson): Use {
+	const { tokens_per_day: tokens, usd_per_day: usd, tokens_today: used, usd_today: paid } = budget;
+	const shareOf = (value: number, limit: number) => (limit === 0 ? 1 : value / limit);
+	const uses: readonly Use[] = [
+		...(tokens === null
+			? []
+			: [
+					{
+						share: shareOf(used, tokens),
+						text: `${renderCount(used)} of ${renderCount(tokens)} tokens`,
+					},
+				]),
+		...(usd === null
+			? []
+			: [{ share: shareOf(paid ?? 0, usd), text: `${renderUsd(paid ?? 0)} of ${renderUsd(usd)}` }]),
+	];
+	return uses.reduce((a, b) => (b.share > a.share ? b : a), { share: 0, text: "no limit" });
+}
+
+function Budgets({ budgets }: { budgets: readonly BudgetJson[] }) {
+	if (budgets.length === 0) return null;
+	const used = budgets
+		.map((budget) => ({ budget, use: useOf(budget) }))
+		.sort((a, b) => b.use.share - a.use.share);
+	return (
+		<section>
+			<h2>Budgets today</h2>
+			<table class="cards-table">
+				<thead>
+					<tr>
+						<th scope="col">Budget of</th>
+						<th scope="col">State</th>
+						<th scope="col">Used</th>
+						<th scope="col">
+							<span class="away">Share</span>
+						</th>
+					</tr>
+				</thead>
+				<tbody>
+					{used.map(({ budget: { of, name }, use: { share, text } }) => (
+						<tr key={`${of} ${name} ${text}`}>
+							<td>
+								<span class="faint">{of}</span>{" "}
+								<b>
+									<Words>{name}</Words>
+								</b>
+							</td>
+							<td>
+								<span class="cell-mark">
+									<Mark
+										{...(share >= LOW_SHARE
+											? ({ shape: "triangle", tone: "amber" } as const)
+											: ({ shape: "ring", tone: "green" } as const))}
+									/>
+									<span class={share >= LOW_SHARE ? "word urgent amber" : ""}>
+										{share >= 1 ? "Used up" : share >= LOW_SHARE ? "Low" : "Not used up"}
+									</span>
+								</span>
+							</td>
+							<td>
+								{text} <span class="faint">· {Math.floor(share * 100)} %</span>
+							</td>
+							<td class="full">
+								<div class={share >= LOW_SHARE ? "meter over" : "meter"}>
+									<div style={{ width: `${Math.min(share, 1) * 100}%` }} />
+								</div>
+							</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+			<p class="soft">A budget that is used up stops its agents until 00:00 of the host.</p>
+		</section>
 	);
 }
 

@@ -4,7 +4,7 @@ import { STATUS_STYLES } from "../../core/agent-status.js";
 import { plainLine } from "../../core/safe-text.js";
 import type { AgentJson } from "../../http/contract/agents.js";
 import { cutText, type Line, padText, type Segment, textWidth } from "./frame.js";
-import { selectedAgent, shownAgents, type TopState } from "./model.js";
+import { type SilentHost, selectedAgent, shownAgents, type TopState } from "./model.js";
 import { renderAge, renderClock, renderCountdown, renderMemory, type Theme } from "./words.js";
 
 export interface View {
@@ -20,6 +20,7 @@ const REVERSE = "7";
 const COLUMNS_MIN = 40;
 const ROWS_MIN = 6;
 const PANE_ROWS = 6;
+const SILENT_ROWS_MAX = 3;
 
 export function drawTop(state: TopState, view: View): readonly Line[] {
 	const { columns, rows, look } = view;
@@ -66,7 +67,10 @@ function drawHead(state: TopState, view: View): Line {
 				sgr: tone(look, "amber", true),
 			}
 		: state.silent.length > 0
-			? { text: `${state.silent.join(", ")} unreachable`, sgr: tone(look, "amber", true) }
+			? {
+					text: `${state.silent.map(({ name }) => name).join(", ")} unreachable`,
+					sgr: tone(look, "amber", true),
+				}
 			: { text: `${look.mark("ring")} live` };
 	const name = `Reeve · ${plainLine(state.host)}`;
 	const right = `${cost}${live.text}`;
@@ -119,7 +123,8 @@ function* drawTable(state: TopState, view: View): Generator<Line> {
 	const shown = shownAgents(state);
 	const widths = widthsOf(shown, columns);
 	const paneRows = rows >= 20 ? PANE_ROWS + 1 : rows >= 14 ? 4 : 0;
-	const tableRows = rows - 3 - paneRows;
+	const silent = state.silent.slice(0, SILENT_ROWS_MAX);
+	const tableRows = rows - 3 - paneRows - silent.length;
 	const at = Math.max(
 		0,
 		shown.findIndex(({ id }) => id === state.selected),
@@ -132,7 +137,22 @@ function* drawTable(state: TopState, view: View): Generator<Line> {
 		else if (row === 0) yield [{ text: `  ${emptyText(state)}`, sgr: DIM }];
 		else yield [];
 	}
+	for (const host of silent) yield drawSilent(host, widths, view);
 	if (paneRows > 0) yield* drawPane(state, view, paneRows);
+}
+
+/** A host that does not answer is one row with its age: what its agents do is not known. */
+function drawSilent(host: SilentHost, widths: Widths, { look, nowMs }: View): Line {
+	const more = look.utf8 ? "…" : "...";
+	const cut = (text: string, width: number) =>
+		padText(cutText(look.text(text), width, more), width);
+	const age = host.seenAtMs === null ? "" : ` · ${renderAge(nowMs - host.seenAtMs)}`;
+	return [
+		{ text: `${look.mark("dashed_ring")} `, sgr: look.tone("grey") },
+		{ text: `${cut(`${host.name}/*`, widths.id)} `, sgr: BOLD },
+		{ text: `${cut(`no answer${age}`, widths.state)} `, sgr: look.tone("amber") },
+		{ text: cut(plainLine(host.reason), widths.why), sgr: DIM },
+	];
 }
 
 function emptyText({ filter, agents }: TopState): string {

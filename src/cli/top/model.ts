@@ -25,6 +25,14 @@ export type Typing =
 	/** The text that answers a question. */
 	| { readonly type: "answer"; readonly id: string; readonly question: string };
 
+/** A remote that does not answer: its agents are missing. */
+export interface SilentHost {
+	readonly name: string;
+	/** When its daemon last answered; null if that is not known. */
+	readonly seenAtMs: number | null;
+	readonly reason: string;
+}
+
 export interface TopState {
 	readonly agents: readonly AgentJson[];
 	readonly resources: LiveResources["agents"];
@@ -36,7 +44,7 @@ export interface TopState {
 	/** Since when the daemon is not connected; null while it is. */
 	readonly staleSinceMs: number | null;
 	/** Remotes that do not answer, so their agents are missing. */
-	readonly silent: readonly string[];
+	readonly silent: readonly SilentHost[];
 	readonly toast: { readonly text: string; readonly untilMs: number } | null;
 }
 

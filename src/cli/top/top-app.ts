@@ -25,6 +25,7 @@ import {
 	mergeAgents,
 	moveSelection,
 	moveToNeedsYou,
+	type SilentHost,
 	selectedAgent,
 	type TopState,
 } from "./model.js";
@@ -105,7 +106,8 @@ export class TopApp {
 			onAgents: (agents: readonly AgentJson[]) => {
 				const own = agents.find(({ id }) => splitHost(id).host === null);
 				const host = own?.host ?? this.#state.host;
-				const silent = [...this.#silent].sort();
+				const silent = describeSilent(this.#silent, this.#state.silent);
+				if (silent.length > 0) void this.#askSilent();
 				// The first answer opens the screen: an error before it is printed as usual.
 				if (this.#terminal === null && !this.#over.signal.aborted) this.#enter();
 				change(keepSelection({ ...this.#state, agents, host, silent, staleSinceMs: null }));
@@ -220,6 +222,18 @@ export class TopApp {
 		if (mode.type === "page") return this.#pressPage(key, mode);
 		if (key.type === "key") return this.#pressKey(key.name);
 		this.#pressLetter(key.text);
+	}
+
+	/** Since when the remotes do not answer, and why, as the daemon knows it. */
+	async #askSilent(): Promise<void> {
+		const reply = await this.#client.call("GET /api/v1/remotes").catch(() => null);
+		if (reply === null || this.#over.signal.aborted) return;
+		const silent = this.#state.silent.map((host): SilentHost => {
+			const found = reply.remotes.find(({ name }) => name === host.name);
+			const seenAtMs = found?.seen_at == null ? null : Date.parse(found.seen_at);
+			return { ...host, seenAtMs, reason: found?.reason ?? host.reason };
+		});
+		this.#set({ ...this.#state, silent });
 	}
 
 	/** Stops like any other program at Ctrl-Z; `fg` continues it. */
@@ -465,6 +479,17 @@ export class TopApp {
 		const fromEnd = Math.min(Math.max(0, moved), mode.lines.length);
 		this.#set({ ...this.#state, mode: { ...mode, fromEnd } }, this.#keyEveryMs);
 	}
+}
+
+/** What was known about them before is kept until the daemon has been asked. */
+function describeSilent(
+	names: ReadonlySet<string>,
+	before: readonly SilentHost[],
+): readonly SilentHost[] {
+	return [...names].sort().map((name) => {
+		const known = before.find((host) => host.name === name);
+		return known ?? { name, seenAtMs: null, reason: "it does not answer" };
+	});
 }
 
 const LETTERS: Readonly<Partial<Record<string, KeyName>>> = {

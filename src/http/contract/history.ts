@@ -96,6 +96,20 @@ const account = z
 /** An account, its agents and its usage limit. */
 export type AccountJson = z.output<typeof account>;
 
+const budget = z
+	.object({
+		of: z.enum(["agent", "project", "account"]),
+		name: z.string().describe("the agent's id, or the name of the project or account"),
+		tokens_per_day: z.number().nullable(),
+		usd_per_day: z.number().nullable(),
+		tokens_today: z.number().describe("of all its agents together"),
+		usd_today: z.number().nullable().describe("null if no CLI of its agents reports a cost"),
+	})
+	.readonly()
+	.meta({ id: "Budget" });
+/** A daily budget, and how much of it is used. */
+export type BudgetJson = z.output<typeof budget>;
+
 const event = z
 	.object({
 		seq: z.number(),
@@ -155,6 +169,9 @@ export const historyRoutes = defineRoutes({
 			today: z.string(),
 			days: listOf(usageRow).describe("only days with usage; newest first"),
 			accounts: listOf(account),
+			budgets: listOf(budget)
+				.optional()
+				.describe("those that the fleet files set; older daemons do not send it"),
 		}),
 		errors: [],
 	},

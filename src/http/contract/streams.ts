@@ -33,7 +33,7 @@ export const streamRoutes = defineRoutes({
 				.enum(["resources"])
 				.optional()
 				.describe(
-					"with `follow`: also measures the resources of the agents about every 5 seconds, and sends them as events `resources` without a number",
+					"with `follow`: also measures the resources of the agents about every 5 seconds, and sends them as events `resources` without a number, together with the problems of the daemon",
 				),
 		}),
 		headers: z.object({
@@ -159,11 +159,16 @@ export interface MergedLogJson {
 	readonly removed?: true;
 }
 
-/** The data of an event `resources`: memory in bytes and CPU in percent of one CPU by agent. */
+/**
+ * The data of an event `resources`: memory in bytes and CPU in percent of one CPU by agent, and the problems of the
+ * daemon. A full disk cannot be an event: nothing can be stored then.
+ */
 export interface LiveResources {
 	readonly agents: Readonly<
 		Record<string, readonly [memoryBytes: number, cpuPercent: number | null]>
 	>;
+	/** What is wrong with the daemon itself at the moment; only for callers that may see all agents. */
+	readonly problems?: readonly string[];
 }
 
 /** Text frames of a terminal, in both directions. Binary frames are terminal input and output. */

@@ -3,6 +3,7 @@
 import type { ReeveEvent } from "../../core/events.js";
 import type { NumberedExit, Store } from "../../ports/store.js";
 import { isoTime, renderStoredExit, timeOrNull } from "../agent-json.js";
+import { renderBudgets } from "../budgets-json.js";
 import type { historyRoutes, RunJson } from "../contract/history.js";
 import type { Routes } from "../contract/routes.js";
 import { type EventFilter, filterOf, matches } from "../event-readers.js";
@@ -54,6 +55,7 @@ export function createHistoryHandlers(parts: HttpParts): Handlers<keyof typeof h
 						...{ reason: hold?.reason ?? null, until: timeOrNull(hold?.untilMs ?? null) },
 					}))
 					.filter(({ agents }) => agents.length > 0),
+				budgets: renderBudgets(engine.list(), { today, daysOf }, accountOf, isVisible),
 			};
 		},
 		"GET /api/v1/events/list": ({ query, sight }) =>

@@ -24,7 +24,8 @@ export function createStreamHandlers(
 			readers.check(after);
 			openEventStream(response);
 			const isLive = query.live === "resources" && query.follow === "1";
-			const leave = isLive ? sendResources(resources, response, sight) : () => {};
+			const problems = () => parts.status().problems;
+			const leave = isLive ? sendResources(resources, response, sight, problems) : () => {};
 			try {
 				await send(after, { ...filterOf(query), sees: sight?.sees }, response, gone);
 			} finally {
@@ -59,11 +60,13 @@ function sendResources(
 	resources: LiveResources,
 	response: ServerResponse,
 	sight: Visibility | null,
+	problems: () => readonly string[],
 ): () => void {
 	return resources.follow(({ agents }) => {
 		if (response.destroyed || response.writableNeedDrain) return;
 		const seen = Object.entries(agents).filter(([id]) => sight?.sees(id) ?? true);
-		const data = JSON.stringify({ agents: Object.fromEntries(seen) });
+		const own = sight === null ? { problems: problems() } : {};
+		const data = JSON.stringify({ agents: Object.fromEntries(seen), ...own });
 		response.write(`event: resources\ndata: ${data}\n\n`);
 	});
 }

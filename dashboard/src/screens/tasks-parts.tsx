@@ -1,0 +1,68 @@
+/** Parts that several screens share. */
+
+import { list } from "../fleet.js";
+import { visibleLine } from "../format.js";
+import { remotes } from "../hosts.js";
+import { go } from "../route.js";
+
+export function AgentSelect({
+	value,
+	ids,
+	onChange,
+}: {
+	value: string;
+	ids: readonly string[];
+	onChange: (id: string) => void;
+}) {
+	return (
+		<select
+			aria-label="Agent"
+			value={value}
+			onChange={(event) => onChange(event.currentTarget.value)}
+		>
+			<option value="">All agents</option>
+			{ids.map((id) => (
+				<option key={id} value={id}>
+					{visibleLine(id)}
+				</option>
+			))}
+		</select>
+	);
+}
+
+/** Opens a task when its row is pressed; the link inside it does the same for the keyboard. */
+export function picking(link: string) {
+	return (event: MouseEvent) => {
+		if ((event.target as Element).closest("a, button, input, label") === null) go(link);
+	};
+}
+
+/** All agents, the agents of a project, or one agent. */
+export function ScopeSelect({ value }: { value: { value: string } }) {
+	const projects = [...new Set(list.value.map(({ project }) => project))];
+	return (
+		<select
+			aria-label="Agents"
+			value={value.value}
+			onChange={(event) => {
+				value.value = event.currentTarget.value;
+			}}
+		>
+			<option value="">{remotes.value.length === 0 ? "All agents" : "All of this host"}</option>
+			{projects.map((project) => (
+				<optgroup key={project} label={project}>
+					<option value={project}>All of {project}</option>
+					{list.value.flatMap(({ id, project: own }) =>
+						own === project
+							? [
+									<option key={id} value={id}>
+										{id}
+									</option>,
+								]
+							: [],
+					)}
+				</optgroup>
+			))}
+		</select>
+	);
+}
