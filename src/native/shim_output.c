@@ -10,6 +10,10 @@
 #include "util.h"
 
 #define CHUNK 65536
+/* A busy pipe is left alone for a moment after it was emptied: a reader that follows each write keeps its writer from
+ * running, and half of the pipe is filled meanwhile. */
+#define REST_US 150
+#define BUSY_BYTES 4096
 
 static uint8_t chunk[CHUNK];
 static bool pipe_grown;
@@ -98,10 +102,15 @@ static size_t pump_once(void) {
 }
 
 void output_pump(size_t limit) {
+	size_t fresh = 0;
 	for (size_t done = 0; done < limit && shim.channel.ours >= 0;) {
 		size_t count = pump_once();
-		if (count == 0) return;
 		done += count;
+		fresh += count;
+		if (count > 0) continue;
+		if (shim.record.terminal || fresh < BUSY_BYTES) return;
+		usleep(REST_US);
+		fresh = 0;
 	}
 }
 
