@@ -13,13 +13,13 @@ import {
 	LineCounter,
 	type Pair,
 	parseDocument,
-	type Scalar,
 	type YAMLMap,
 } from "yaml";
 import { expandVariables, type Variables } from "./expand.js";
 import type { Path } from "./outline.js";
+import { readPlainYaml } from "./plain-yaml.js";
 import { type Finding, finding, type Position, quote } from "./problem.js";
-import type { Entry, Tree } from "./tree.js";
+import type { Entry, ScalarTree, Tree } from "./tree.js";
 import { explainYamlErrors } from "./yaml-errors.js";
 import { positionAt } from "./yaml-position.js";
 
@@ -42,6 +42,20 @@ export function parseYaml(text: string, variables: Variables | null): ParsedYaml
 		findings: [finding(null, [], { message, hint })],
 	});
 	if (text.length > FILE_LENGTH_MAX) return refuse("the file is larger than 1MiB");
+	return readPlain(text, variables) ?? parseAny(text, variables, refuse);
+}
+
+function readPlain(text: string, variables: Variables | null): ParsedYaml | null {
+	const scalars = new Scalars(variables);
+	const tree = readPlainYaml(text, (...scalar) => scalars.read(...scalar));
+	return tree === null || scalars.gaveUp ? null : { tree, findings: scalars.findings };
+}
+
+function parseAny(
+	text: string,
+	variables: Variables | null,
+	refuse: (message: string, hint?: string) => ParsedYaml,
+): ParsedYaml {
 	const lines = new LineCounter();
 	const document = parseDocument(text, {
 		lineCounter: lines,
@@ -61,7 +75,7 @@ export function parseYaml(text: string, variables: Variables | null): ParsedYaml
 		return refuse("the file is empty", "start with `version: 1`");
 	}
 	const walker = new Walker(lines, variables);
-	const tree = walker.read(contents, [], 0);
+	const tree = walker.walk(contents, [], 0);
 	return { tree: walker.gaveUp ? null : tree, findings: walker.findings };
 }
 
@@ -70,43 +84,72 @@ type Node = Document["contents"];
 const NOTHING = { type: "scalar", value: null, written: "", expanded: false } as const;
 const KNOWN_TAG = /^(!|tag:yaml\.org,2002:(str|int|float|bool|null|map|seq))$/;
 
-class Walker {
+/** Expands the variables in scalars. */
+class Scalars {
 	readonly findings: Finding[] = [];
 	gaveUp = false;
-	readonly #lines: LineCounter;
 	readonly #variables: Variables | null;
+	#expandedLength = 0;
+
+	constructor(variables: Variables | null) {
+		this.#variables = variables;
+	}
+
+	read(value: ScalarTree["value"], written: string, at: Position, path: Path): Tree {
+		if (typeof value !== "string" || this.#variables === null) {
+			return { type: "scalar", at, value, written, expanded: false, faulty: false };
+		}
+		const { text, expanded, mistakes } = expandVariables(value, this.#variables);
+		for (const mistake of mistakes) this.findings.push(finding(at, path, mistake));
+		const faulty = mistakes.length > 0;
+		if (expanded) this.#expandedLength += text.length;
+		if (this.#expandedLength > EXPANDED_LENGTH_MAX && !this.gaveUp) {
+			this.gaveUp = true;
+			this.report(at, path, "the variables up to here expand to more than 4MiB");
+		}
+		return { type: "scalar", at, value: faulty ? value : text, written, expanded, faulty };
+	}
+
+	report(at: Position, path: Path, message: string, hint: string | null = null): void {
+		this.findings.push(finding(at, path, { message, hint }));
+	}
+}
+
+class Walker extends Scalars {
+	readonly #lines: LineCounter;
 	readonly #anchors = new Map<string, Node>();
 	/** Nodes around the current one: an alias to one of them would never end. */
 	readonly #around = new Set<Node>();
 	#insideAlias = 0;
 	#nodes = 0;
-	#expandedLength = 0;
 
 	constructor(lines: LineCounter, variables: Variables | null) {
+		super(variables);
 		this.#lines = lines;
-		this.#variables = variables;
 	}
 
-	read(node: Node, path: Path, fallbackOffset: number): Tree {
+	walk(node: Node, path: Path, fallbackOffset: number): Tree {
 		const at = positionAt(this.#lines, node?.range?.[0] ?? fallbackOffset);
 		const faulty: Tree = { ...NOTHING, at, faulty: true };
 		if (this.gaveUp) return faulty;
 		if (++this.#nodes > NODES_MAX || path.length > DEPTH_MAX) {
 			this.gaveUp = true;
 			const what = path.length > DEPTH_MAX ? "nested too deeply" : "too many values";
-			this.#report(at, path, `${what}, with every alias written out`);
+			this.report(at, path, `${what}, with every alias written out`);
 			return faulty;
 		}
 		if (node === null) return { ...NOTHING, at, faulty: false };
 		if (isAlias(node)) return this.#readAlias(node.source, at, path) ?? faulty;
 		if (node.tag !== undefined && !KNOWN_TAG.test(node.tag)) {
-			this.#report(at, path, "tags are not supported", "remove the word that starts with `!`");
+			this.report(at, path, "tags are not supported", "remove the word that starts with `!`");
 			return faulty;
 		}
 		if (node.anchor !== undefined && this.#insideAlias === 0) {
 			this.#anchors.set(node.anchor, node);
 		}
-		if (isScalar(node)) return this.#readScalar(node, at, path);
+		if (isScalar(node)) {
+			return this.read(node.value as ScalarTree["value"], node.source ?? "", at, path);
+		}
 		this.#around.add(node);
 		const tree: Tree = isMap(node)
 			? { type: "map", at, entries: this.#readEntries(node, path) }
@@ -120,18 +163,18 @@ class Walker {
 		if (target === undefined || this.#around.has(target)) {
 			const why =
 				target === undefined ? "there is no anchor with this name above" : "it contains itself";
-			this.#report(at, path, `invalid alias: ${why}`);
+			this.report(at, path, `invalid alias: ${why}`);
 			return null;
 		}
 		this.#insideAlias++;
-		const tree = this.read(target, path, 0);
+		const tree = this.walk(target, path, 0);
 		this.#insideAlias--;
 		return tree;
 	}
 
 	#readItems(items: readonly unknown[], path: Path, at: Position): Tree[] {
 		const offset = this.#lines.lineStarts[at.line - 1] ?? 0;
-		return items.map((item, index) => this.read(item as Node, [...path, index], offset));
+		return items.map((item, index) => this.walk(item as Node, [...path, index], offset));
 	}
 
 	#readEntries(map: YAMLMap, path: Path): ReadonlyMap<string, Entry> {
@@ -144,13 +187,13 @@ class Walker {
 			const first = entries.get(key);
 			if (first === undefined) {
 				const keyFaulty = isScalar(pair.key) && typeof pair.key.value !== "string";
-				const value = this.read(pair.value, [...path, key], offset);
+				const value = this.walk(pair.value, [...path, key], offset);
 				entries.set(key, { keyAt, keyFaulty, value });
 				continue;
 			}
 			const where = `line ${first.keyAt.line}, column ${first.keyAt.column}`;
 			const hint = `it is already defined at ${where}: keep one of them`;
-			this.#report(keyAt, [...path, key], "duplicate key", hint);
+			this.report(keyAt, [...path, key], "duplicate key", hint);
 		}
 		return entries;
 	}
@@ -159,38 +202,17 @@ class Walker {
 		const text = isScalar(key) && (key.source ?? "") !== "" ? String(key.source) : null;
 		if (isScalar(key) && key.value === "") return "";
 		if (text === null) {
-			this.#report(at, path, "a key must be a string");
+			this.report(at, path, "a key must be a string");
 			return null;
 		}
 		if (text === "__proto__") {
-			this.#report(at, [...path, text], "this name is reserved", "use another name");
+			this.report(at, [...path, text], "this name is reserved", "use another name");
 			return null;
 		}
 		if (isScalar(key) && typeof key.value !== "string") {
 			const hint = `put quotes around it: ${quote(`"${text}"`)}`;
-			this.#report(at, [...path, text], "a key must be a string", hint);
+			this.report(at, [...path, text], "a key must be a string", hint);
 		}
 		return text;
-	}
-
-	#readScalar(node: Scalar, at: Position, path: Path): Tree {
-		const value = node.value as string | number | boolean | null;
-		const written = node.source ?? "";
-		if (typeof value !== "string" || this.#variables === null) {
-			return { type: "scalar", at, value, written, expanded: false, faulty: false };
-		}
-		const { text, expanded, mistakes } = expandVariables(value, this.#variables);
-		for (const mistake of mistakes) this.findings.push(finding(at, path, mistake));
-		const faulty = mistakes.length > 0;
-		if (expanded) this.#expandedLength += text.length;
-		if (this.#expandedLength > EXPANDED_LENGTH_MAX && !this.gaveUp) {
-			this.gaveUp = true;
-			this.#report(at, path, "the variables up to here expand to more than 4MiB");
-		}
-		return { type: "scalar", at, value: faulty ? value : text, written, expanded, faulty };
-	}
-
-	#report(at: Position, path: Path, message: string, hint: string | null = null): void {
-		this.findings.push(finding(at, path, { message, hint }));
 	}
 }
