@@ -101,7 +101,7 @@ export function renderFigures({ fleets, output, tasks }, about, wants) {
 	const parts = [
 		"# Figures",
 		`Written by \`npm run bench:peers\` on ${new Date().toISOString().slice(0, 10)} at commit ${commit}. ${machine}; ${programs}.`,
-		`${agents} agents, ${callers} callers, ${megabytes} MB of output. Each figure is the median of ${rounds} rounds; in each round every subject was measured in turn, after many files had been created and deleted. A stop of more than 10 s was measured in the first round only. Compare within a row: the machine decides the rest. Memory counts every process but the agents themselves. Reeve and bare tmux give each agent a terminal; pm2, supervisord and the loop of a few lines of Node (\`bench/peers/node-loop.mjs\`) do not.`,
+		`${agents} agents, ${callers} callers, ${megabytes} MB of output, a quarter of it through terminals. Each figure is the median of ${rounds} rounds; in each round every subject was measured in turn, after many files had been created and deleted. A stop of more than 10 s was measured in the first round only. Compare within a row: the machine decides the rest. Memory counts every process but the agents themselves. Reeve and bare tmux give each agent a terminal; pm2, supervisord and the loop of a few lines of Node (\`bench/peers/node-loop.mjs\`) do not.`,
 	];
 	if (Object.keys(fleets).length > 0) parts.push(renderFleets(fleets, wants));
 	if (Object.keys(output).length > 0) parts.push(renderOutput(output));

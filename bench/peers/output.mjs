@@ -6,7 +6,10 @@ import { which } from "./install.mjs";
 import { reeve, renderSupervisord } from "./keepers.mjs";
 import { until, World } from "./world.mjs";
 
-/** @typedef {{ name: string, start: (world: World, flood: string[]) => void }} Reader */
+/** @typedef {{ name: string, isTerminal?: boolean, start: (world: World, flood: string[]) => void }} Reader */
+
+/** A terminal takes a twentieth of the rate of a pipe: the same rate shows with less output. */
+const TERMINAL_SHARE = 4;
 
 /**
  * @param {string} settings
@@ -34,10 +37,11 @@ export function createReaders(peers) {
 				world.run("python3", [which(peers.supervisord), "-c", world.file("supervisord.conf")]);
 			},
 		},
-		{ name: "Reeve pty, terminal", start: reeveReader("backend: pty") },
-		{ name: "Reeve tmux, terminal", start: reeveReader("backend: tmux") },
+		{ name: "Reeve pty, terminal", isTerminal: true, start: reeveReader("backend: pty") },
+		{ name: "Reeve tmux, terminal", isTerminal: true, start: reeveReader("backend: tmux") },
 		{
 			name: "bare tmux, pipe-pane",
+			isTerminal: true,
 			start(world, flood) {
 				const at = ["-S", world.file("t.sock"), "-f", "/dev/null"];
 				world.run(peers.tmux, [
@@ -60,14 +64,15 @@ export function createReaders(peers) {
  * In MB a second, from the first byte to the last.
  *
  * @param {Reader} reader
- * @param {number} megabytes
+ * @param {number} megabytesMax
  */
-export async function measureOutput({ start }, megabytes) {
+export async function measureOutput({ start, isTerminal = false }, megabytesMax) {
+	const megabytes = isTerminal ? megabytesMax / TERMINAL_SHARE : megabytesMax;
 	const world = new World("output");
 	try {
 		const go = world.file("go");
 		const script = resolve("bench/peers/flood.sh");
-		const bytes = String(megabytes * 1_048_576);
+		const bytes = String(Math.round(megabytes * 1_048_576));
 		start(world, ["/bin/bash", script, bytes, go, world.ledger]);
 		writeFileSync(go, "");
 		await until(() => world.started().some(({ name }) => name === "end"), "all output", 20);
