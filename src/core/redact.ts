@@ -146,8 +146,17 @@ export function redactDeep<T>(value: T, redact: Redactor["redact"], depthMax = D
 	if (typeof value !== "object" || value === null) return value;
 	if (depthMax === 0) return TOO_DEEP as T;
 	const inner = (each: unknown) => redactDeep(each, redact, depthMax - 1);
-	if (Array.isArray(value)) return value.map(inner) as T;
-	return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inner(each)])) as T;
+	// Most values hold no secret, and then need no copy: this runs for everything that is stored.
+	if (Array.isArray(value)) {
+		const items = value.map(inner);
+		return items.every((item, index) => item === value[index]) ? value : (items as T);
+	}
+	const changed: [string, unknown][] = [];
+	for (const [key, each] of Object.entries(value)) {
+		const redacted = inner(each);
+		if (redacted !== each) changed.push([key, redacted]);
+	}
+	return changed.length === 0 ? value : ({ ...value, ...Object.fromEntries(changed) } as T);
 }
 
 /** The parts of a value that must not be shown: all of it, its lines, the password of a URL. */
