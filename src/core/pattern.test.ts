@@ -19,6 +19,12 @@ describe("a pattern", () => {
 		expect(pattern.test(input(50_000))).toBe(false);
 	});
 
+	test("A6: is refused if one text could block the daemon, although its time is linear", () => {
+		expect(patternProblem("[ab]{999}".repeat(50))).toContain("too large");
+		expect(patternProblem("a".repeat(2_001))).toContain("longer than");
+		expect(patternProblem("(?i)error|warn(ing)?|\\b\\d{1,3}(\\.\\d{1,3}){3}\\b")).toBeNull();
+	});
+
 	test("names itself when it cannot be used", () => {
 		expect(() => compilePattern("busy(?!x)")).toThrow(
 			'the pattern "busy(?!x)" cannot be used: lookaheads and lookbehinds are not supported',

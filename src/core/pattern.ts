@@ -24,6 +24,12 @@ export interface PatternOptions {
 /** More text than any screen contains; the end is the newest part (A6). */
 const TEXT_LENGTH_MAX = 262_144;
 const COMPILED_MAX = 1_000;
+const SOURCE_LENGTH_MAX = 2_000;
+/**
+ * The time also grows with the size of the compiled pattern, which repeats like `[ab]{999}` multiply: one line of a log
+ * could block the daemon for a minute.
+ */
+const PROGRAM_SIZE_MAX = 1_000;
 
 const compiled = new Map<string, Pattern>();
 
@@ -44,9 +50,10 @@ export function compilePattern(source: string, options: PatternOptions = {}): Pa
 export function patternProblem(source: string): string | null {
 	if (/\(\?<?[=!]/.test(source)) return "lookaheads and lookbehinds are not supported";
 	if (/\\[1-9]|\\k</.test(source)) return "backreferences are not supported";
+	if (source.length > SOURCE_LENGTH_MAX) return `longer than ${SOURCE_LENGTH_MAX} characters`;
 	try {
-		RE2JS.compile(translate(source));
-		return null;
+		const size = RE2JS.compile(translate(source)).programSize();
+		return size > PROGRAM_SIZE_MAX ? "too large: its repeats multiply to too many steps" : null;
 	} catch (error) {
 		const message = error instanceof Error ? error.message : String(error);
 		return message.replace(/^.*?regexp: /, "");

@@ -59,7 +59,8 @@ export function createEngine(parts: {
 		}),
 		watchReady: (spec, { outputFrom, upMs }, onReady) => {
 			const ready = spec.kind === "call" ? null : spec.ready;
-			const probes = createProbes(spec, logDirOf(home.logs, spec.id), outputFrom, environments);
+			const world = { environments, owner: ownerOf(home.dir) };
+			const probes = createProbes(spec, logDirOf(home.logs, spec.id), outputFrom, world);
 			return watchReadiness(ready, upMs, realClock, probes, onReady);
 		},
 		checkHealth: createHealthProbe(environments, ownerOf(home.dir)),

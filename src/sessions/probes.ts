@@ -1,6 +1,5 @@
 /** Probes of readiness conditions on this host. */
 
-import { spawn } from "node:child_process";
 import { get as httpGet } from "node:http";
 import { get as httpsGet } from "node:https";
 import { connect } from "node:net";
@@ -8,26 +7,40 @@ import type { AgentSpec } from "../config/spec.js";
 import type { ReadinessProbes } from "../engine/runs/readiness.js";
 import { readLogEnd } from "../home/log-bytes.js";
 import type { Environments } from "./agent-environment.js";
+import { killMarked, runCheckCommand } from "./check-command.js";
 
 const CONNECT_MS = 1_000;
 const HTTP_MS = 5_000;
 const COMMAND_MS = 10_000;
 const LOG_BYTES_MAX = 1_048_576;
 
-/** Probes for a run whose output begins at an offset of the log. */
+/** Probes for a run whose output begins at an offset of the log. `owner` is a name of this home among all homes. */
 export function createProbes(
 	spec: AgentSpec,
 	logDir: string,
 	outputFrom: number,
-	environments: Environments,
+	{ environments, owner }: { readonly environments: Environments; readonly owner: string },
 ): ReadinessProbes {
+	const mark = `ready-${owner}-${spec.id}`;
+	let isCleared = false;
+
+	/** Of the command, no process is left, however it ends. */
+	async function commandSucceeds(argv: readonly string[]): Promise<boolean> {
+		// Those of an earlier run, perhaps under an earlier daemon.
+		if (!isCleared) await killMarked(mark);
+		isCleared = true;
+		// In the agent's own environment: it may need the agent's port or password.
+		const env = await environments.values(spec);
+		const command = { argv, cwd: spec.cwd, env, timeoutMs: COMMAND_MS, mark };
+		return (await runCheckCommand(command)) === null;
+	}
+
 	return {
 		logMatches: async (pattern) =>
 			pattern.test((await readLogEnd(logDir, outputFrom, LOG_BYTES_MAX)).toString("utf8")),
 		portListens,
 		httpAnswers,
-		// In the agent's own environment: it may need the agent's port or password.
-		commandSucceeds: async (argv) => commandSucceeds(argv, spec, await environments.values(spec)),
+		commandSucceeds,
 	};
 }
 
@@ -65,21 +78,3 @@ function httpAnswers(url: string): Promise<boolean> {
 	});
 }
 
-function commandSucceeds(
-	argv: readonly string[],
-	spec: AgentSpec,
-	env: Readonly<Record<string, string>>,
-): Promise<boolean> {
-	const [program = "", ...args] = argv;
-	return new Promise((resolve) => {
-		const child = spawn(program, args, {
-			cwd: spec.cwd,
-			env,
-			stdio: "ignore",
-			timeout: COMMAND_MS,
-			killSignal: "SIGKILL",
-		});
-		child.on("error", () => resolve(false));
-		child.on("exit", (code) => resolve(code === 0));
-	});
-}

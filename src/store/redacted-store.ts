@@ -24,7 +24,9 @@ function redactTransaction(inner: StoreTransaction, redact: Redactor["redact"]):
 	return {
 		putAgent: (agent) => inner.putAgent(reasonOf(agent)),
 		removeAgent: (id) => inner.removeAgent(id),
-		putRun: (run) => inner.putRun(run),
+		// The reason why Reeve ends it may quote a health check or the screen.
+		putRun: ({ failing, ...run }) =>
+			inner.putRun({ ...run, ...(failing && { failing: redactDeep(failing, redact) }) }),
 		putExit: (exit) => inner.putExit(reasonOf(exit)),
 		putEffect: (effect) =>
 			inner.putEffect(

@@ -1,6 +1,6 @@
 /** When an agent is ready, under a real daemon: its own output, its URL, and a daemon that dies in between. */
 
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -44,6 +44,31 @@ test("an agent is ready when its URL answers with success, not with an error", {
 		server.close();
 	}
 });
+
+test("a ready command that hangs leaves no process behind, however often it is repeated", {
+	timeout: 180_000,
+}, async () => {
+	const pids = join(home.folder, "pids");
+	writeFileSync(join(home.folder, "hangs.sh"), `sleep 1000 &\necho $! >> ${pids}\nwait\n`);
+	home.writeFleet(`a: { command: [sleep, '1000'], ready: { command: [sh, hangs.sh] } }`);
+	await home.must("up");
+	const started = () =>
+		existsSync(pids) ? readFileSync(pids, "utf8").split("\n").filter(Boolean).map(Number) : [];
+	await eventually(() => started().length >= 2, "the command was repeated after its time");
+	const alive = () => started().filter(isAlive);
+	await eventually(() => alive().length <= 1, "only the command that runs now is there");
+	await home.must("down", "--all");
+	await eventually(() => alive().length === 0, "nothing is left");
+});
+
+function isAlive(pid: number): boolean {
+	try {
+		process.kill(pid, 0);
+		return true;
+	} catch {
+		return false;
+	}
+}
 
 test(
 	"a server counts that listens on ::1 only, by its port and by its URL",

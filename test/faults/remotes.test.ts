@@ -105,6 +105,20 @@ test("agents of another host are listed, started, stopped, called and typed at t
 	expect(await here.must("--host", "box", "schedule", "ls")).toMatch(/^p:hi /m);
 	expect((await here.reeve("usage", "box/p")).stderr).toContain("no usage since");
 
+	// `ssh` would expand variables of this host in a path that the other host names.
+	for (const socket of ["/tmp/${HOME}", "/tmp/%u", "/tmp/a:22"]) {
+		const add = await here.reeve("remote", "add", "odd", "--ssh", "box", "--socket", socket);
+		expect(add).toMatchObject({ code: 1, stderr: expect.stringContaining("without `%`") });
+	}
+	const loud = join(here.folder, "loud");
+	writeFileSync(loud, "#!/bin/sh\nprintf 'login\\302\\2332Jscript\\033[2J\\n' >&2\nexit 1\n", {
+		mode: 0o755,
+	});
+	const shown = await here.reeve("remote", "add", "odd", "--ssh", "box", "--command", loud);
+	expect(shown.code).toBe(3);
+	expect(shown.stderr).toContain("loginscript");
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
+	expect(shown.stderr).not.toMatch(/[\u001b\u009b]/);
 	const refused = await here.reeve("--host", "box", "daemon", "stop");
 	expect(refused).toMatchObject({ code: 2 });
 	expect((await here.reeve("send", "bux/p:cat", "x")).code).toBe(4);

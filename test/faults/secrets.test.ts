@@ -80,7 +80,8 @@ function found(where: string, text: string): string[] {
 const REPEATING = `
 talks: { adapter: leaky, env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], on_clean_exit: stop, crash_policy: { transient_delay: 100ms, flapping_delay: 100ms } }
 tool: { kind: call, command: [sh, fails.sh], env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], retry: { max_attempts: 2, initial_backoff: 10ms } }
-desk: { kind: worker, command: [sh, fails.sh], env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], retry: { max_attempts: 1 } }`;
+desk: { kind: worker, command: [sh, fails.sh], env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], retry: { max_attempts: 1 } }
+sick: { command: [sh, -c, "trap '' TERM; while :; do sleep 1; done"], env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], drain: { timeout: 2s }, health: { command: [sh, -c, 'echo "no login: $FILE_KEY $KEY $PASSED_KEY"; exit 1'], every: 1s, failures: 1, action: restart } }`;
 
 const LEAKY = `adapters:
   leaky:
@@ -119,6 +120,8 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 	const halted = async () => (await fleet?.ps())?.some(({ policy }) => policy === "halted");
 	await eventually(async () => (await halted()) === true, "the agent is halted");
 	await eventually(() => existsSync(notices), "a notification was sent");
+	const restarted = async () => (await fleet?.ps())?.some(({ restarts }) => restarts > 0);
+	await eventually(async () => (await restarted()) === true, "the unhealthy agent is restarted");
 	// The next daemon has learned nothing from starts of its own.
 	await fleet.killDaemon();
 	await must("daemon", "start");
@@ -128,6 +131,7 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 		...called.map((text) => ["call", text] as const),
 		["events", await must("events", "--json", "--after", "0")],
 		["ps", (await must("ps")) + (await must("ps", "--json"))],
+		["health", (await must("explain", "p:sick")) + (await must("explain", "p:sick", "--json"))],
 		["explain", (await must("explain", "p:talks")) + (await must("explain", "p:talks", "--json"))],
 		["tasks", JSON.stringify(await client.call("GET /api/v1/tasks"))],
 		["dead letters", await must("dead-letters", "ls", "--json")],

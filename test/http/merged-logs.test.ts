@@ -160,6 +160,7 @@ describe("merged logs", () => {
 	test.each([
 		[{ agents: ["p:missing"] }, "unknown agent or project p:missing"],
 		[{ grep: "(?=x)" }, "lookaheads and lookbehinds are not supported"],
+		[{ grep: "[ab]{999}".repeat(50) }, "too large"],
 		[{ follow: true, until: second(1) }, "`follow` and `until` cannot be combined"],
 	])("are refused for %j", async (options, message) => {
 		const { read } = await createWorld();

@@ -36,7 +36,7 @@ export async function runRemoteAdd(
 		const hint = "Use lower-case letters, digits, `-` and `_`, at most 63 characters.";
 		throw new ReeveError("usage", `\`${name}\` is not a valid name of a remote`, hint);
 	}
-	const address = options.ssh === undefined ? urlAddress(options) : await sshAddress(options, env);
+	const address = options.ssh === undefined ? urlAddress(options) : await sshAddress(options, output, env);
 	const { home, client } = connectOwn(env);
 	await ensureDaemon({ home, env });
 	const body = { name, address };
@@ -76,7 +76,7 @@ function urlAddress({ url, tokenFile, ca, socket }: AddOptions) {
 	};
 }
 
-async function sshAddress(options: AddOptions, env: NodeJS.ProcessEnv) {
+async function sshAddress(options: AddOptions, output: Output, env: NodeJS.ProcessEnv) {
 	const { ssh: target = "", socket, command, url, tokenFile } = options;
 	if (url !== undefined || tokenFile !== undefined) {
 		const hint = "Remove --url and --token-file, or --ssh.";
@@ -89,15 +89,28 @@ async function sshAddress(options: AddOptions, env: NodeJS.ProcessEnv) {
 	return {
 		type: "ssh" as const,
 		target,
-		socket: socket ?? (await findSocket(target, command)),
+		socket: socket ?? (await findSocket(target, command, output)),
 		auth_sock: env["SSH_AUTH_SOCK"] ?? null,
 	};
 }
 
-/** Asks Reeve on the other host. `ssh` may ask for a password or a host key on this terminal. */
-async function findSocket(target: string, command: string): Promise<string> {
+/**
+ * Asks Reeve on the other host. `ssh` may ask for a password or a host key on this terminal, which it opens itself; what
+ * the other host prints is made safe first (A10).
+ */
+async function findSocket(target: string, command: string, output: Output): Promise<string> {
 	const child = spawn("ssh", ["--", target, `${command} daemon status --json`], {
-		stdio: ["inherit", "pipe", "inherit"],
+		stdio: ["inherit", "pipe", "pipe"],
+	});
+	let said = "";
+	const sayLines = (isEnd: boolean) => {
+		const lines = said.split("\n");
+		said = isEnd || said.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
+		for (const line of lines) if (line.trim() !== "") output.say(line.trimEnd());
+	};
+	child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+		said += chunk;
+		sayLines(false);
 	});
 	let text = "";
 	child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
@@ -110,6 +123,7 @@ async function findSocket(target: string, command: string): Promise<string> {
 		});
 		child.on("close", resolve);
 	});
+	sayLines(true);
 	const socket = parseSocket(text);
 	if (socket !== null) return socket;
 	if (code === SSH_FAILED) {
@@ -127,12 +141,16 @@ async function findSocket(target: string, command: string): Promise<string> {
 }
 
 const STATUS_CHARS_MAX = 1_000_000;
+const LINE_CHARS_MAX = 4_096;
+/** Braces in the output of login scripts. */
+const TRIES_MAX = 100;
 /** The exit code of `ssh` itself. */
 const SSH_FAILED = 255;
 
 /** Login scripts may print text before the status. */
 function parseSocket(text: string): string | null {
-	for (let at = text.indexOf("{"); at !== -1; at = text.indexOf("{", at + 1)) {
+	let at = text.indexOf("{");
+	for (let tries = 0; at !== -1 && tries < TRIES_MAX; at = text.indexOf("{", at + 1), tries++) {
 		try {
 			const { socket } = JSON.parse(text.slice(at)) as { socket?: unknown };
 			if (typeof socket === "string" && socket.startsWith("/")) return socket;

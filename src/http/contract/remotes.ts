@@ -33,6 +33,9 @@ export type RemoteJson = z.output<typeof remote>;
 
 const path = z.string().min(1).max(1_000).regex(/^\//, "expected an absolute path");
 
+/** `ssh` expands `%` and `$`, with this daemon's variables, and splits at `:`; the other host names the path. */
+const remoteSocket = path.regex(/^[^%$:\p{Cc}]*$/u, "expected a path without `%`, `$` and `:`");
+
 const authSock = path
 	.nullable()
 	.default(null)
@@ -70,7 +73,7 @@ export const remoteRoutes = defineRoutes({
 						.max(255)
 						.regex(/^[^\s-]\S*$/, "expected `user@host` or a host of the ssh configuration")
 						.describe("as for the `ssh` command"),
-					socket: path.describe("the daemon's socket on that host"),
+					socket: remoteSocket.describe("the daemon's socket on that host"),
 					auth_sock: authSock,
 				}),
 				z.object({
