@@ -47,7 +47,7 @@ const SPANS = `(?:${NUMBER}\\s*[a-z]+(?:\\(s\\))?[\\s,]*(?:and\\s+|&\\s*)?)+`;
 const LEAD =
 	"(?:in|after|for|within|about|approximately|approx\\.?|around|roughly|at least|less than|under|up to|the next|another)";
 const SPAN = new RegExp(
-	`${TIME_WORD}(?: time)?(?:[\\s:=(-]*${LEAD})*[\\s:=(~≈<]+(${SPANS})`,
+	`${TIME_WORD}(?:(?<=reset) time)?(?:[\\s:=(-]*${LEAD})*[\\s:=(~≈<]+(${SPANS})`,
 	"giu",
 );
 /** `2 hours 5 minutes remaining`. */

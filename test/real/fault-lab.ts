@@ -150,15 +150,17 @@ export class FaultLab {
 			seen.followed = fault.follow === "hold" ? "held until resume" : "parked until resume";
 		} else if (fault.follow === "stall" && seen.reported.startsWith("busy")) {
 			const isReady = async () => (await agent()).activity === "ready";
-			const press = async () => {
+			const press = async (gapMs: number) => {
 				for (const key of this.#cli.interrupt) {
 					await session.press(key);
-					await sleep(400);
+					await sleep(gapMs);
 				}
-				// Keys that a busy machine delivers together may mean something else, so a person presses them again.
+				// Keys that a busy machine delivers together may mean something else, so a person presses them again, slower.
 				await until("it is idle", isReady, 20_000);
 			};
-			await press().catch(press).catch(press);
+			await press(400)
+				.catch(() => press(900))
+				.catch(() => press(1_800));
 			seen.followed = "reported; interrupted by hand";
 		} else if (fault.follow === "notice") seen.followed = "notice";
 		const needsNotice = fault.follow === "notice" && seen.followed === "notice";
