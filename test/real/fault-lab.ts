@@ -176,7 +176,13 @@ const isPlain = async (path: string) => {
 };
 
 const wrong = (why: string) => (error: Error) => {
-	throw new Wrong(`${why}: ${error.message.replaceAll(/\s+/g, " ").slice(0, 600)}`);
+	throw new Wrong(`${why}: ${shortened(error.message)}`);
+};
+
+/** The beginning has the reason, and the end the newest lines of the screen. */
+const shortened = (message: string) => {
+	const text = message.replaceAll(/\s+/g, " ");
+	return text.length <= 700 ? text : `${text.slice(0, 200)} … ${text.slice(-500)}`;
 };
 
 const isIdle = ({ activity, turn_failure: failure }: AgentJson) =>
