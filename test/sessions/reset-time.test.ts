@@ -185,6 +185,7 @@ it.each([
 	"2026-11-16 09:00:00,123 ERROR limit reached",
 	"[2026-11-16T09:00:00Z] limit reached",
 	"Request failed after attempt 3/10. Please try again.",
+	"Gave up after waiting for 30 seconds",
 	"Failed to get a response; retried 5 times (total retry wait time: 52.38 seconds)",
 	"已达到 5 小时的使用上限",
 ])("%s: unknown", (text) => {
