@@ -38,7 +38,7 @@ describe("the meaning of a record, by rules", () => {
 			{ p: "" },
 			{ activity: "busy" },
 		],
-		["no prompt where there is none", { prompt: "a.b.c" }, { a: "x" }, {}],
+		["no prompt where there is none", { prompt: "a.b.c" }, { a: "x" }, null],
 		[
 			"a prompt in parts, of which some are text and some are nothing",
 			{ prompt: "m" },
@@ -51,7 +51,13 @@ describe("the meaning of a record, by rules", () => {
 			{ m: { x: 1 } },
 			{ prompt: '{"x":1}' },
 		],
-		["nothing of what every object has", { prompt: "constructor.name" }, {}, {}],
+		["nothing of what every object has", { prompt: "constructor.name" }, {}, null],
+		[
+			"nothing of a record that its rule only skips",
+			{ where: { path: "type", match: "^aside$" } },
+			{ type: "aside", text: "hi" },
+			null,
+		],
 		["the conversation", { conversation: "id" }, { id: "c-1" }, { conversation: "c-1" }],
 		["a turn that went well", { turn: "ok" }, {}, { failure: null }],
 		["a request that went well", { request: "ok" }, {}, { attempt: null }],

@@ -18,7 +18,10 @@ export interface RuleReader {
 	readonly texts: readonly TextCause[];
 }
 
-/** The meaning of a record by the first matching rule; null if none matches. */
+/**
+ * The meaning of a record by the first matching rule; null if none matches, or if that rule only skips the record: a
+ * sign without a meaning would count as progress of a turn that is stalled.
+ */
 export function readByRules(
 	rules: readonly SignRule[],
 	data: JsonRecord,
@@ -29,7 +32,7 @@ export function readByRules(
 	const { activity, inTool } = rule;
 	const prompt = textAt(data, rule.prompt);
 	const conversation = textAt(data, rule.conversation);
-	return {
+	const meaning = {
 		...(activity === undefined ? {} : { activity }),
 		...(inTool === undefined ? {} : { inTool }),
 		// A record of a submission without its text confirms nothing.
@@ -38,6 +41,7 @@ export function readByRules(
 		...answerOf(textAt(data, rule.answer)),
 		...endOf(rule, data, reader),
 	};
+	return Object.keys(meaning).length === 0 ? null : meaning;
 }
 
 function stands({ path, match }: NonNullable<SignRule["where"]>, data: JsonRecord): boolean {

@@ -17,7 +17,7 @@ const SECONDS_MAX = 100_000_000_000;
 
 /** The words that introduce when an account works again. */
 export const TIME_WORD =
-	"(?<![a-z])(?:reset(?:s|ting)?|again|retry(?:ing)?|wait(?:ing)?|available|access|until|till|renew(?:s|ed)?|refresh(?:es|ed)?|back|lift(?:s|ed)?|resum(?:e|es|ed)|restored?|replenish(?:es|ed)?|unlock(?:s|ed)?|cool ?down)";
+	"(?<![a-z])(?:reset(?:s|ting)?|again|retry(?:ing)?|wait|available|access|until|till|renew(?:s|ed)?|refresh(?:es|ed)?|back|lift(?:s|ed)?|resum(?:e|es|ed)|restored?|replenish(?:es|ed)?|unlock(?:s|ed)?|cool ?down)";
 
 const STAMP = "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?:Z|[+-]\\d{2}:?\\d{2})";
 /** Both forms of HTTP, with a year of four or of two digits. */
@@ -47,7 +47,7 @@ const SPANS = `(?:${NUMBER}\\s*[a-z]+(?:\\(s\\))?[\\s,]*(?:and\\s+|&\\s*)?)+`;
 const LEAD =
 	"(?:in|after|for|within|about|approximately|approx\\.?|around|roughly|at least|less than|under|up to|the next|another)";
 const SPAN = new RegExp(
-	`${TIME_WORD}(?: time)?(?:[\\s:=(-]*${LEAD})*[\\s:=(~≈<]+(${SPANS})`,
+	`${TIME_WORD}(?:(?<=reset) time)?(?:[\\s:=(-]*${LEAD})*[\\s:=(~≈<]+(${SPANS})`,
 	"giu",
 );
 /** `2 hours 5 minutes remaining`. */

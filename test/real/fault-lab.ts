@@ -150,15 +150,17 @@ export class FaultLab {
 			seen.followed = fault.follow === "hold" ? "held until resume" : "parked until resume";
 		} else if (fault.follow === "stall" && seen.reported.startsWith("busy")) {
 			const isReady = async () => (await agent()).activity === "ready";
-			const press = async () => {
+			const press = async (gapMs: number) => {
 				for (const key of this.#cli.interrupt) {
 					await session.press(key);
-					await sleep(400);
+					await sleep(gapMs);
 				}
-				// Keys that a busy machine delivers together may mean something else, so a person presses them again.
+				// Keys that a busy machine delivers together may mean something else, so a person presses them again, slower.
 				await until("it is idle", isReady, 20_000);
 			};
-			await press().catch(press).catch(press);
+			await press(400)
+				.catch(() => press(900))
+				.catch(() => press(1_800));
 			seen.followed = "reported; interrupted by hand";
 		} else if (fault.follow === "notice") seen.followed = "notice";
 		const needsNotice = fault.follow === "notice" && seen.followed === "notice";
@@ -174,7 +176,13 @@ const isPlain = async (path: string) => {
 };
 
 const wrong = (why: string) => (error: Error) => {
-	throw new Wrong(`${why}: ${error.message.replaceAll(/\s+/g, " ").slice(0, 600)}`);
+	throw new Wrong(`${why}: ${shortened(error.message)}`);
+};
+
+/** The beginning has the reason, and the end the newest lines of the screen. */
+const shortened = (message: string) => {
+	const text = message.replaceAll(/\s+/g, " ");
+	return text.length <= 700 ? text : `${text.slice(0, 200)} … ${text.slice(-500)}`;
 };
 
 const isIdle = ({ activity, turn_failure: failure }: AgentJson) =>

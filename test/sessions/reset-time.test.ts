@@ -75,6 +75,7 @@ describe("a length", () => {
 		["reset in 2 hour(s) 5 minute(s)", "2026-11-16T06:35:00.000Z"],
 		["available again in 2 hours & 5 minutes", "2026-11-16T06:35:00.000Z"],
 		["Your quota refreshes in 2 hours, 5 minutes", "2026-11-16T06:35:00.000Z"],
+		["reset time: 2h 5m", "2026-11-16T06:35:00.000Z"],
 		["Time until reset: 2h 5m", "2026-11-16T06:35:00.000Z"],
 		["2 hours 5 minutes remaining", "2026-11-16T06:35:00.000Z"],
 		["2h 5m left until the limit resets", "2026-11-16T06:35:00.000Z"],
@@ -184,6 +185,8 @@ it.each([
 	"2026-11-16 09:00:00,123 ERROR limit reached",
 	"[2026-11-16T09:00:00Z] limit reached",
 	"Request failed after attempt 3/10. Please try again.",
+	"Gave up after waiting for 30 seconds",
+	"Failed to get a response; retried 5 times (total retry wait time: 52.38 seconds)",
 	"已达到 5 小时的使用上限",
 ])("%s: unknown", (text) => {
 	expect(read(text)).toBeNull();
