@@ -87,8 +87,7 @@ describe("keyPathOf", () => {
 		// Of programs only, which have no budget.
 		const watch = KINDS_OF_KEY.watch.includes(kind) ? ", watch: [src]" : "";
 		const { agents } = fleet(
-			`a: { kind: ${kind}, ${budget}${health}${hibernate}pass_env: [A], env: { Some_NameMs: x } }
-b: { kind: ${kind}, command: [x]${watch} }`,
+			`a: { kind: ${kind}, ${budget}${health}${hibernate}pass_env: [A], env: { Some_NameMs: x } }, b: { kind: ${kind}, command: [x]${watch} }`,
 		);
 		const paths = agents.flatMap((spec) => [...leavesOf(spec).keys()].map(keyPathOf));
 		for (const path of paths) {

@@ -95,7 +95,7 @@ export function parseFleet(text: string, fileName: string, context: FleetContext
 		placeOfPlan(tree, schedule, planned[index]),
 	);
 	const healthPrograms = agents.flatMap((agent, index) =>
-		placeOfHealthProgram(tree, agent, specs[index]),
+		healthProgramOf(tree, agent, specs[index]),
 	);
 	return { ok: true, fleet, warnings: problemsOf(fileName, warnings), planFiles, healthPrograms };
 }
@@ -123,7 +123,7 @@ function placeOfPlan(
 	return [{ file: spec.action.file, written: shown, at: { line, column, path: key } }];
 }
 
-function placeOfHealthProgram(
+function healthProgramOf(
 	tree: Tree,
 	agent: WrittenAgent,
 	spec: AgentSpec | undefined,

@@ -77,6 +77,11 @@ describe("events that cause notifications", () => {
 		["health", event("agent.unhealthy", { error: "refused", failures: 3, action: "notify" })],
 		["health", event("agent.recovered", { unhealthy_ms: 60_000 })],
 		[
+			"watch",
+			event("agent.watch_loop", { restarts: 5, within_ms: 60_000, files: ["src/own.log"] }),
+		],
+		["watch", event("agent.watch_incomplete", { reason: "src does not exist" })],
+		[
 			"schedule_failed",
 			event("schedule.failed", { schedule: "p:s", slot: "1", slot_at: "then", reason: "why" }),
 		],

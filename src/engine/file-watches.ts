@@ -13,9 +13,12 @@ import {
 	WATCH_RESTARTS_MAX,
 	WATCH_RESTARTS_WITHIN_MS,
 } from "../core/file-changes.js";
+import { plainLine } from "../core/safe-text.js";
 import type { Clock } from "../ports/clock.js";
 import type { NewEvent, Store } from "../ports/store.js";
 import type { Agents } from "./agents.js";
+
+const NAME_LENGTH_MAX = 200;
 
 /** The files of one agent, watched on this host. */
 export interface WatchedFiles {
@@ -127,7 +130,9 @@ export class FileWatches {
 		const watched = this.#watched.get(id);
 		if (watched === undefined) return;
 		const isFirst = watched.changes === null;
-		watched.changes = noteChange(watched.changes, file, this.#world.clock.now().steadyMs);
+		// A name may come from an agent (A10).
+		const name = plainLine(file).slice(0, NAME_LENGTH_MAX);
+		watched.changes = noteChange(watched.changes, name, this.#world.clock.now().steadyMs);
 		if (isFirst && !watched.isRestarting) this.#decide(watched);
 	}
 

@@ -54,6 +54,15 @@ describe("a change of a watched file", () => {
 		expect(events("agent.started")).toHaveLength(2);
 	});
 
+	test("has a name that acts on no terminal", async () => {
+		const { world, view, change } = await start();
+		change("src/\u001b[31mred\nline.js");
+		await world.pass(3_000);
+		expect(view().fileWatch?.files).toEqual([expect.stringMatching(/^src\/.*red.*line\.js$/)]);
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+		expect(JSON.stringify([view().fileWatch, view().lastExit])).not.toMatch(/\\u001b|\\n/);
+	});
+
 	test("that comes while the agent restarts leads to one more restart", async () => {
 		const { world, change, events } = await start(AGENT, STUBBORN);
 		change("src/a.js");
