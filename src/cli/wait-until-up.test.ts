@@ -14,7 +14,7 @@ const agentOf = (ready: boolean, state = "running") =>
 		status: { state },
 	}) as unknown as AgentJson;
 
-/** Waits for one agent, with a daemon that gives these answers, the last one again and again. */
+/** Waits for one agent, with a daemon that gives these answers and repeats the last one. */
 async function wait(timeoutMs: number, ...answers: (AgentJson | ReeveError)[]) {
 	const said: string[] = [];
 	const output = { note: (line: string) => said.push(line) } as unknown as Output;

@@ -228,7 +228,7 @@ function remoteOf({ place, query, body }: AnyOptions): string | null {
 	const shown = hosts.map((host) => host ?? "this host").join(", ");
 	throw new ReeveError(
 		"usage",
-		`one request cannot concern several hosts: ${shown}`,
+		`one request cannot target several hosts: ${shown}`,
 		"Send one request per host.",
 	);
 }

@@ -73,7 +73,7 @@ describe("a schedule", () => {
 		],
 		[
 			'{ cron: "0 0 30 2 *", restart: coder }',
-			"nightly.cron: `0 0 30 2 *` is not a usable cron expression: it never comes: no such date exists; expected five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`",
+			"nightly.cron: `0 0 30 2 *` is not a usable cron expression: it never matches: no such date exists; expected five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`",
 		],
 		[
 			'{ cron: "61 * * * *", restart: coder }',

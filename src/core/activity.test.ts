@@ -65,9 +65,9 @@ describe("the activity of an agent", () => {
 			"waiting_input",
 			"screen",
 		],
-		["is not known when nothing shows it", [], "unknown", "unknown", null],
+		["is unknown when no source shows it", [], "unknown", "unknown", null],
 		["is unknown if nothing can be observed", [], null, "unknown", null],
-		["is not known after its CLI has said goodbye", [hook("unknown", 10)], null, "unknown", "hook"],
+		["is unknown after its CLI has reported its exit", [hook("unknown", 10)], null, "unknown", "hook"],
 	] as const)("%s", (_, signs, screen, activity, source) => {
 		expect(decide(signs, screen)).toMatchObject({ activity, source });
 	});
@@ -248,7 +248,7 @@ describe("the activity of an agent", () => {
 		});
 
 		it.each([
-			["a request went well", attempt(5_000, null)],
+			["a request succeeded", attempt(5_000, null)],
 			["another prompt was submitted", asked(5_000)],
 			["a tool runs", { ...hook("busy", 5_000), inTool: true }],
 		])("is busy as usual once %s", (_, sign) => {
@@ -260,7 +260,7 @@ describe("the activity of an agent", () => {
 			});
 		});
 
-		it("retries nothing any more when it is ready", () => {
+		it("no longer retries when it is ready", () => {
 			const signs = [asked(90_000), attempt(80_000, "overloaded")];
 			expect(decide(signs, "ready")).toMatchObject({ activity: "ready", retrying: null });
 		});

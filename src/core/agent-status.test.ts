@@ -184,7 +184,7 @@ describe("the table of states", () => {
 		expect(decideStatus(facts).state).toBe("ready");
 	});
 
-	test("calls under way, and an agent that runs when it is called", () => {
+	test("calls in progress, and an agent that runs when it is called", () => {
 		const call = { ...RUNNING, kind: "call" as const, process: "stopped" as const };
 		expect(decideStatus(call).state).toBe("ready");
 		expect(decideStatus({ ...call, callsRunning: 2 })).toMatchObject({

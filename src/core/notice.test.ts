@@ -181,7 +181,7 @@ describe("events that cause notifications", () => {
 		expect(topics[0]).not.toBeNull();
 	});
 
-	test("is nothing that goes well", () => {
+	test("is no successful event", () => {
 		const quiet = [
 			event("agent.policy_changed", { from: "halted", to: "healthy", reason: "" }),
 			event("agent.exited", { ...EXIT, cause: "usage_limit" }),

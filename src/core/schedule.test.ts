@@ -223,7 +223,7 @@ describe("what happens with a due slot", () => {
 
 	test("queued slots keep their order, up to a limit", () => {
 		expect(fire({ overlap: "queue", queued: 1 })).toEqual({
-			...{ action: "queue", reason: "an earlier slot waits" },
+			...{ action: "queue", reason: "an earlier slot is already queued" },
 		});
 		expect(fire({ overlap: "queue", queued: 100, running: "x" })).toEqual({
 			...{ action: "skip", reason: "100 slots wait already" },

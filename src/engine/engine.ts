@@ -322,12 +322,13 @@ export class Engine {
 	}
 
 	/**
-	 * A restart that was decided while this run was the newest, perhaps by an earlier daemon: it is done only if no later
+	 * A restart that was decided while this run was the newest, perhaps by an earlier daemon: it is done only if no
+	 * later
 	 * run exists.
 	 */
 	async #restartDecided(id: string, runId: string | null): Promise<RestartResult> {
 		const runner = this.#agents.get(id);
-		if (runner === undefined) return { ok: false, reason: `${id} does not exist any more` };
+		if (runner === undefined) return { ok: false, reason: `${id} no longer exists` };
 		const stopped = await runner.stopDecided(runId, "reeve");
 		if (stopped === null) {
 			const { desired } = runner.snapshot().agent;

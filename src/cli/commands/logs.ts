@@ -174,7 +174,7 @@ async function showAround(
 	for (const { text } of older.lines) output.result(`  ${text}`);
 	const [first, ...rest] = newer.lines;
 	if (first !== undefined && first.position !== position) {
-		output.note("this place was removed by log rotation; these are the oldest stored lines");
+		output.note("these lines were removed by log rotation; showing the oldest stored lines instead");
 	}
 	if (first !== undefined) output.result(output.colors.bold(`> ${first.text}`));
 	for (const { text } of rest) output.result(`  ${text}`);

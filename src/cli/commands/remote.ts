@@ -34,7 +34,7 @@ export async function runRemoteAdd(
 ): Promise<number> {
 	if (!REMOTE_NAME.test(name)) {
 		const hint = "Use lower-case letters, digits, `-` and `_`, at most 63 characters.";
-		throw new ReeveError("usage", `\`${name}\` is not a valid name of a remote`, hint);
+		throw new ReeveError("usage", `\`${name}\` is not a valid remote name`, hint);
 	}
 	const address = options.ssh === undefined ? urlAddress(options) : await sshAddress(options, output, env);
 	const { home, client } = connectOwn(env);
@@ -222,7 +222,7 @@ function printConnected(remote: RemoteJson, { json }: JsonOption, output: Output
 			`${name}: saved, but it does not answer: ${plainLine(reason ?? "still connecting")}`,
 		);
 		output.note(
-			`hint: the daemon keeps trying. \`reeve remote connect ${name}\` tries at once, \`reeve remote rm ${name}\` removes it`,
+			`hint: the daemon keeps trying. \`reeve remote connect ${name}\` tries immediately, \`reeve remote rm ${name}\` removes it`,
 		);
 	}
 	return state === "reachable" ? CLI_EXIT.done : CLI_EXIT.failed;

@@ -64,7 +64,7 @@ export async function runScheduleShow(
 		output.result(plainLine(`${`${name}:`.padEnd(12)}${value}`));
 	}
 	if (slots.length === 0) {
-		output.result("no slot has come yet");
+		output.result("no slots yet");
 		return CLI_EXIT.done;
 	}
 	output.result("");

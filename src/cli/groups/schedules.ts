@@ -17,7 +17,7 @@ export const addScheduleCommands: AddCommands = (program, run) => {
 		.action(run(async () => (await import("../commands/schedule.js")).runScheduleList));
 	schedule
 		.command("show")
-		.description("Show a schedule and what became of its last slots.")
+		.description("Show a schedule and the outcomes of its last slots.")
 		.argument(...SCHEDULE_ARGUMENT)
 		.option("-n, --lines <count>", "how many slots to list", "20")
 		.option(...JSON_OPTION)

@@ -1,6 +1,7 @@
 /**
  * The schedules: fires their slots, each once, however often the daemon dies. A slot is claimed in the commit that
- * records what it starts (a task, a plan, a message, or the restart that is still to be done), so there is no moment at which one
+ * records what it starts (a task, a plan, a message, or the restart that is still to be done), so there is no moment at
+ * which one
  * exists without the other.
  */
 
@@ -53,7 +54,7 @@ export interface ScheduleView {
 	readonly nextMs: number | null;
 	/** The newest decided slot. */
 	readonly last: StoredSlot | null;
-	/** Slots that are queued or under way. */
+	/** Slots that are queued or in progress. */
 	readonly open: readonly StoredSlot[];
 	/** Why a slot would not fire now, as text. */
 	readonly blocked: string | null;
@@ -315,7 +316,8 @@ export class Schedules {
 	}
 
 	/**
-	 * Starts the action and records the slot, in one commit. An action that cannot be started is recorded as failed, unless it is
+	 * Starts the action and records the slot, in one commit. An action that cannot be started is recorded as failed,
+	 * unless it is
 	 * the daemon that cannot start anything now.
 	 */
 	async #fire(

@@ -168,7 +168,7 @@ export class Book {
 	}
 
 	/**
-	 * The daemon stops: clients that wait for a task or plan that cannot finish any more get a response
+	 * The daemon stops: clients that wait for a task or plan that can no longer finish get a response
 	 * now. The others may wait for the rest of the time, even if they asked for less.
 	 */
 	answerWaiters(mayEnd: (id: string) => boolean): void {

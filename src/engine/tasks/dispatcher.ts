@@ -113,7 +113,7 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Starts nothing any more. Lets attempts finish for a while, then kills them; the next daemon
+	 * Starts nothing more. Lets attempts finish for a while, then kills them; the next daemon
 	 * continues their tasks. Waiting clients get a response before that.
 	 */
 	async close(graceMs: number): Promise<void> {

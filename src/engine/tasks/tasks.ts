@@ -249,7 +249,7 @@ export class Tasks {
 		return this.#dispatcher.isClosed;
 	}
 
-	/** Accepts nothing any more; lets attempts finish for a while. */
+	/** Accepts nothing more; lets attempts finish for a while. */
 	close(graceMs: number): Promise<void> {
 		return this.#dispatcher.close(graceMs);
 	}

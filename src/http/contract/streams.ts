@@ -132,7 +132,7 @@ export const streamRoutes = defineRoutes({
 			rows: z.coerce.number().optional(),
 			ro: flag.describe("`1` is read only; tokens that can only read are always read only"),
 			answers: flag.describe(
-				"`0` if your client does not answer what a program asks its terminal, such as the position of the cursor; the daemon then answers",
+				"`0` if your client does not answer terminal queries of the program, such as the position of the cursor; the daemon then answers them",
 			),
 		}),
 		reply: {
