@@ -71,7 +71,10 @@ const PHRASES = [
 	[/\bagain and again\b/i, "repeatedly, at regular intervals"],
 	[/\bany ?more\b(?! than)/i, "no longer"],
 	[/\b(?:become|becomes|became) of\b/i, "the outcome, the state"],
-	[/\b(?:for nothing|by chance|in the end|signs of life)\b/i, "unused, random, finally, keep-alive data"],
+	[
+		/\b(?:for nothing|by chance|in the end|signs of life)\b/i,
+		"unused, random, finally, keep-alive data",
+	],
 	[/\b(?:goes|went) well\b/i, "succeed"],
 	[/\b(?:hands|handed) on\b/i, "pass, forward"],
 	[/\bhears?\b|\bheard\b/i, "receive, be notified"],
@@ -87,7 +90,10 @@ const PHRASES = [
 	],
 ];
 /** @type {readonly [phrase: RegExp, write: string]} */
-const HEADLESS = [/^(?:(?:\/\*\*?|\/\/)[\s*]*)?What\b(?=\s\w+\s\w)(?![^.]*\?)/, "start with the noun"];
+const HEADLESS = [
+	/^(?:(?:\/\*\*?|\/\/)[\s*]*)?What\b(?=\s\w+\s\w)(?![^.]*\?)/,
+	"start with the noun",
+];
 
 /** @typedef {{ line: number, phrase: string, write: string }} Hit */
 

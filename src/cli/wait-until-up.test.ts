@@ -10,7 +10,11 @@ const NONE = new ReeveError("no_daemon", "no daemon is listening");
 
 const agentOf = (ready: boolean, state = "running") =>
 	({
-		...{ id: "p:a", process: "running", ready, blocked: null, reason: "running" },
+		id: "p:a",
+		process: "running",
+		ready,
+		blocked: null,
+		reason: "running",
 		status: { state },
 	}) as unknown as AgentJson;
 

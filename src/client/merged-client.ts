@@ -308,7 +308,11 @@ async function* mergeEvents(
 				after ??= (await client.call("GET /api/v1/agents", { signal })).seq ?? 0;
 				const { type } = options;
 				for await (const event of client.events({
-					...{ after, type, follow: true, reconnectForMs: 0, signal },
+					after,
+					type,
+					follow: true,
+					reconnectForMs: 0,
+					signal,
 					onResources: onResources?.(remote),
 				})) {
 					after = event.seq;

@@ -50,7 +50,7 @@ const conversation = section("How a conversation is started and resumed.", {
 		text("One argument."),
 	).prefault([]),
 	gone: list(
-		"How the program reports that it does not find its conversation. Reeve then starts it once with a new one. If not set, any failure within seconds of a start that resumes a conversation counts.",
+		"How the program reports a missing conversation. Reeve then starts it once with a new one. If not set, any failure within seconds of a start that resumes a conversation counts.",
 		pattern("A pattern in its last output."),
 	).prefault([]),
 	transcript: list(
@@ -252,7 +252,7 @@ export const adapterSchema = section("Describes an agent CLI.", {
 	).prefault(["sigterm"]),
 	exits: exits.prefault({}),
 	events: list(
-		'The meaning of the program's events. Its hooks report an event with `sh "$REEVE_HOOK" EVENT each`, with optional JSON on stdin. For frequent events, `last` instead of `each` only records that the event happened.',
+		'The meaning of the events of the program. Its hooks report an event with `sh "$REEVE_HOOK" EVENT each`, with optional JSON on stdin. For frequent events, `last` instead of `each` only records that the event happened.',
 		event,
 	).prefault([]),
 	lines: list(

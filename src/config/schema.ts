@@ -218,19 +218,22 @@ const hibernate = section(
 	},
 );
 
-const stall = section("When a busy agent CLI counts as stalled, and the steps that Reeve then takes.", {
-	after: duration(
-		"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools, no data of an answer from the network (on Linux). While Reeve knows that a tool is running, it waits.",
-		{ positive: true },
-	).prefault("30m"),
-	steps: list(
-		"The steps to take, each after another `after`: `nudge` sends a message, `interrupt` presses the keys that interrupt a turn in this CLI, `restart` restarts the agent with its conversation. You are always notified.",
-		choice("One step.", STALL_STEPS),
-	).prefault([]),
-	nudge: text(
-		"The message for `nudge`. If `nudge` is one of the steps, it is also sent after a restart, and after an interrupt unless the CLI itself processes an earlier nudge, so that the agent resumes its work.",
-	).prefault(DEFAULT_NUDGE),
-});
+const stall = section(
+	"When a busy agent CLI counts as stalled, and the steps that Reeve then takes.",
+	{
+		after: duration(
+			"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools, no data of an answer from the network (on Linux). While Reeve knows that a tool is running, it waits.",
+			{ positive: true },
+		).prefault("30m"),
+		steps: list(
+			"The steps to take, each after another `after`: `nudge` sends a message, `interrupt` presses the keys that interrupt a turn in this CLI, `restart` restarts the agent with its conversation. You are always notified.",
+			choice("One step.", STALL_STEPS),
+		).prefault([]),
+		nudge: text(
+			"The message for `nudge`. If `nudge` is one of the steps, it is also sent after a restart, and after an interrupt unless the CLI itself processes an earlier nudge, so that the agent resumes its work.",
+		).prefault(DEFAULT_NUDGE),
+	},
+);
 
 const turnRetry = section(
 	"Asks an agent CLI to continue after a turn that failed because the service was overloaded or unreachable, or after its usage limit. Needs an adapter that confirms messages.",

@@ -143,12 +143,12 @@ export const EVENT_DOCS: EventDocs = {
 	},
 	"agent.budget_low": {
 		meaning:
-			"An agent used 80 % of its daily budget, or of that of its project or account. Reported when it happens, once per budget and day.",
+			"An agent used 80 % of its daily budget, or of the budget of its project or account. Reported once per budget and day.",
 		data: { reason: "usage and budget, as text", until: "when the budget resets" },
 	},
 	"agent.over_budget": {
 		meaning:
-			"An agent used up its daily budget, or that of its project or account: a session is stopped, calls are refused. Reported once a day for each agent that uses it up.",
+			"An agent used up its daily budget, or the budget of its project or account: a session is stopped, calls are refused. Reported once a day for each agent that uses it up.",
 		data: { reason: "usage and budget, as text", until: "when the budget resets" },
 	},
 	"agent.drain_step": {
@@ -179,7 +179,9 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.limits_missing": {
 		meaning:
 			"The host cannot enforce the limits of the agent as configured. Reported once until that changes.",
-		data: { missing: "the limits, the reason, and the limits that Reeve enforces instead, as text" },
+		data: {
+			missing: "the limits, the reason, and the limits that Reeve enforces instead, as text",
+		},
 	},
 	"agent.ready": {
 		meaning: "The agent is ready. Agents that depend on it can start.",

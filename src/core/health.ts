@@ -97,7 +97,8 @@ export function decideHealthRestart(
 ): { readonly restart: true } | { readonly restart: false; readonly reason: string | null } {
 	if (action === "notify") return { restart: false, reason: null };
 	if (interruptTurn || activity === null) return { restart: true };
-	if (isDelivering) return { restart: false, reason: "not restarted while a message is being delivered" };
+	if (isDelivering)
+		return { restart: false, reason: "not restarted while a message is being delivered" };
 	const reason = KEEPS[activity];
 	return reason === null ? { restart: true } : { restart: false, reason };
 }

@@ -174,7 +174,7 @@ export interface Hibernation {
 /** The reason for the start, as text. */
 export const WOKEN_BY: Readonly<Record<WakeCause, string>> = {
 	message: "woken by a message",
-	attach: "woken by an attach",
+	attach: "woken by an attached terminal",
 	operator: "woken by the operator",
 	dependent: "woken by an agent that depends on it",
 	settings: "woken by new settings",

@@ -47,8 +47,10 @@ describe("an answer has arrived", () => {
 	const idle: Connection = { id: "1", sentBytes: 30_000, receivedBytes: 500, segments: 2 };
 	const grown = (received: number, segments: number, sent = 0): readonly Connection[] => [
 		{
-			...{ id: "1", sentBytes: idle.sentBytes + sent },
-			...{ receivedBytes: idle.receivedBytes + received, segments: idle.segments + segments },
+			id: "1",
+			sentBytes: idle.sentBytes + sent,
+			receivedBytes: idle.receivedBytes + received,
+			segments: idle.segments + segments,
 		},
 	];
 

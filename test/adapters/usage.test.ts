@@ -116,20 +116,17 @@ test.each([
 	expect(sourceOf(cli).read(line)).toMatchObject(expected);
 });
 
-test.each(["claude", "codex", "gemini", "opencode", "pi"])(
-	"%s ignores unexpected lines",
-	(cli) => {
-		const odd = [
-			...[{}, { type: "assistant" }, { type: "gemini", id: "x", tokens: 3 }, { message: null }],
-			{ type: "assistant", message: { id: "x", usage: { input_tokens: "many" } } },
-			{ type: "event_msg", payload: { type: "token_count", info: null } },
-		];
-		for (const line of odd) {
-			const reading = sourceOf(cli).read(line);
-			if (reading !== null) expect(reading).toMatchObject({ input: 0, output: 0 });
-		}
-	},
-);
+test.each(["claude", "codex", "gemini", "opencode", "pi"])("%s ignores unexpected lines", (cli) => {
+	const odd = [
+		...[{}, { type: "assistant" }, { type: "gemini", id: "x", tokens: 3 }, { message: null }],
+		{ type: "assistant", message: { id: "x", usage: { input_tokens: "many" } } },
+		{ type: "event_msg", payload: { type: "token_count", info: null } },
+	];
+	for (const line of odd) {
+		const reading = sourceOf(cli).read(line);
+		if (reading !== null) expect(reading).toMatchObject({ input: 0, output: 0 });
+	}
+});
 
 test("an adapter reports its tokens if and only if a budget relies on it", () => {
 	const reporting = ADAPTERS.filter((adapter) => adapterOf({ adapter, profile: null }).usage);

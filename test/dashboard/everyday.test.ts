@@ -220,7 +220,7 @@ describeWithChromium("the page of a real daemon", () => {
 		await wide.getByRole("button", { name: "Take control" }).waitFor();
 	});
 
-	test("says that its login was revoked, and goes on after a new one without a reload", {
+	test("shows that its login was revoked, and continues after a new one without a reload", {
 		timeout: 120_000,
 	}, async () => {
 		const { page, context } = await browser.open(await login());

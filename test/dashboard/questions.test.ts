@@ -81,7 +81,7 @@ const QUESTIONS: readonly Everyday[] = [
 		shows: ["Budgets today", "Low"],
 	},
 	{
-		question: "Is the daemon well?",
+		question: "Is the daemon healthy?",
 		...{ wide: ["Host"], phone: ["More", "Host"] },
 		shows: ["1 to look at", "loginctl enable-linger"],
 	},

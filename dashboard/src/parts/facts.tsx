@@ -181,7 +181,7 @@ function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernat
 	return (
 		<>
 			{after === null
-				? "It does not hibernate any more."
+				? "It no longer hibernates."
 				: `Hibernates after ${renderAge(after)} idle.`}{" "}
 			{why !== null && <Words>{`${sentence(why)}.`}</Words>}
 		</>

@@ -46,7 +46,7 @@ export function Schedules({ picked }: { picked: string | undefined }) {
 		<>
 			<div class="title-line">
 				<h1>{found.length === 0 ? "Schedules" : countOf(found.length, "schedule")}</h1>
-				<span class="soft">What Reeve starts by itself at certain times.</span>
+				<span class="soft">Actions that Reeve starts at certain times.</span>
 			</div>
 			{found.length === 0 ? (
 				<p class="soft">

@@ -106,7 +106,7 @@ async function findSocket(target: string, command: string, output: Output): Prom
 	const sayLines = (isEnd: boolean) => {
 		const lines = said.split("\n");
 		said = isEnd || said.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
-		for (const line of lines) if (line.trim() !== "") output.say(line.trimEnd());
+		for (const line of lines) if (line.trim() !== "") output.note(line.trimEnd());
 	};
 	child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
 		said += chunk;
@@ -208,7 +208,9 @@ export async function runRemoteConnect(
 	const body = { auth_sock: env["SSH_AUTH_SOCK"] ?? null };
 	const signal = AbortSignal.timeout(ADD_MS_MAX);
 	const reply = await client.call("POST /api/v1/remotes/:remote/connect", {
-		...{ place: name, body, signal },
+		place: name,
+		body,
+		signal,
 	});
 	return printConnected(reply, options, output);
 }

@@ -210,8 +210,12 @@ function nextOf({ paused_at: pausedAt, next_at: nextAt }: ScheduleJson): string 
 
 function statusCell({ status, missed }: ScheduleSlotJson, { colors }: Output): Cell {
 	const paints = {
-		...{ queued: colors.dim, fired: colors.yellow, succeeded: colors.green },
-		...{ failed: colors.red, cancelled: colors.yellow, skipped: colors.dim },
+		queued: colors.dim,
+		fired: colors.yellow,
+		succeeded: colors.green,
+		failed: colors.red,
+		cancelled: colors.yellow,
+		skipped: colors.dim,
 	};
 	const count = missed === null || missed.count === 1 ? "" : ` (${missed.count})`;
 	return { text: `${status}${count}`, paint: paints[status] };

@@ -202,7 +202,10 @@ export class Schedules {
 				if (known !== undefined && kind === "keep" && known.position === position) return;
 				const fresh = this.#book.scheduleOf(
 					{
-						...{ id: spec.id, fleetFile, position, pausedAtMs: known?.pausedAtMs ?? null },
+						id: spec.id,
+						fleetFile,
+						position,
+						pausedAtMs: known?.pausedAtMs ?? null,
 						plan: { slotMs: null, dueAtMs: 0, lastMs: null, era: 0 },
 					},
 					spec,
@@ -310,8 +313,14 @@ export class Schedules {
 		const status = action === "skip" ? "skipped" : action === "queue" ? "queued" : "fired";
 		return {
 			...slot,
-			...{ schedule: id, status, action: spec.action.type, reason, decidedAtMs: nowMs },
-			...{ endedAtMs: status === "skipped" ? nowMs : null, missed: null, started: null },
+			schedule: id,
+			status,
+			action: spec.action.type,
+			reason,
+			decidedAtMs: nowMs,
+			endedAtMs: status === "skipped" ? nowMs : null,
+			missed: null,
+			started: null,
 		};
 	}
 
@@ -382,7 +391,7 @@ export class Schedules {
 			}
 			try {
 				await this.#world.type(agent, message);
-				return ["succeeded", "typed; a program that is no agent CLI confirms nothing"];
+				return ["succeeded", "typed; a program that is not an agent CLI cannot confirm it"];
 			} catch (error) {
 				return ["failed", error instanceof Error ? error.message : String(error)];
 			}
@@ -406,7 +415,9 @@ export class Schedules {
 	#missedSlot(schedule: Schedule, missed: MissedSlots): StoredSlot {
 		const { count, fromMs, untilMs } = missed;
 		const slot = {
-			...{ id: slotIdOf(schedule.id, fromMs, schedule.plan.era), slotMs: fromMs, manual: false },
+			id: slotIdOf(schedule.id, fromMs, schedule.plan.era),
+			slotMs: fromMs,
+			manual: false,
 		};
 		const decided = this.#slotOf(schedule, slot, { action: "skip", reason: renderMissed(missed) });
 		return { ...decided, missed: { count, untilMs } };
@@ -420,7 +431,9 @@ export class Schedules {
 	#view(schedule: Schedule): ScheduleView {
 		const { id, spec, fleetFile, pausedAtMs, plan } = schedule;
 		return {
-			...{ spec, fleetFile, pausedAtMs },
+			spec,
+			fleetFile,
+			pausedAtMs,
 			timezone: spec.timezone ?? this.#world.timezone,
 			nextMs: pausedAtMs === null ? plan.slotMs : null,
 			last: this.#world.store.readSlots(id, 1)[0] ?? null,

@@ -65,7 +65,9 @@ export class Book {
 		for (const plan of this.#store.readOpenPlans()) {
 			const tasks = this.#store.readTasks({ plan: plan.planId, limit: Number.MAX_SAFE_INTEGER });
 			const open: OpenPlan = {
-				...{ plan, inputs: new Map(), results: new Map() },
+				plan,
+				inputs: new Map(),
+				results: new Map(),
 				tasks: new Map(tasks.toReversed().map((task) => [task.name, task])),
 			};
 			for (const { name, taskId, status, released } of tasks) {
@@ -108,7 +110,8 @@ export class Book {
 			actions = [];
 			atMs ??= this.#clock.now().wallMs;
 			return change({
-				...{ transaction, atMs },
+				transaction,
+				atMs,
 				after: (action) => void actions.push(action),
 				onRollback: (undo) => transaction.onRollback(undo),
 			});

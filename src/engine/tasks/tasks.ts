@@ -326,8 +326,15 @@ const PLAN_OF_TASK: Readonly<Record<TaskStatus, PlanStatus>> = {
 function planOfOne(task: StoredTask): StoredPlan {
 	const { planId, correlationId, createdAtMs, endedAtMs, reason } = task;
 	return {
-		...{ planId, correlationId, createdAtMs, endedAtMs, reason },
-		...{ name: task.action, status: PLAN_OF_TASK[task.status], onFailure: "fail_fast" },
-		...{ idempotencyKey: null, fingerprint: null },
+		planId,
+		correlationId,
+		createdAtMs,
+		endedAtMs,
+		reason,
+		name: task.action,
+		status: PLAN_OF_TASK[task.status],
+		onFailure: "fail_fast",
+		idempotencyKey: null,
+		fingerprint: null,
 	};
 }

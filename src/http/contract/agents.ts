@@ -124,7 +124,10 @@ const hibernation = z
 			.describe("`stopping` from the decision until its process is gone"),
 		after_ms: z.number().nullable().describe("`hibernate.after`; null if that was removed since"),
 		since: time.nullable().describe("the time of the decision to hibernate"),
-		idle_ms: z.number().nullable().describe("how long it has been idle, or had been idle when it hibernated"),
+		idle_ms: z
+			.number()
+			.nullable()
+			.describe("how long it has been idle, or had been idle when it hibernated"),
 		freed_bytes: z
 			.number()
 			.nullable()

@@ -27,7 +27,9 @@ const choice = z
 	.object({
 		number: z.number().int().describe("from 1, in the order of the screen"),
 		label: z.string().describe("the CLI's own label, complete"),
-		lasting: z.boolean().describe("whether it also allows later requests, without another question"),
+		lasting: z
+			.boolean()
+			.describe("whether it also allows later requests, without another question"),
 	})
 	.readonly();
 
@@ -125,7 +127,7 @@ export const attentionRoutes = defineRoutes({
 				.describe("for a `text` question; text never answers a permission or a choice"),
 		}),
 		reply: z.object({
-			label: z.string().describe("the choice or text that was given"),
+			label: z.string().describe("the answer: the label of the choice, or the text"),
 			outcome: z
 				.enum(START_OUTCOMES)
 				.nullable()

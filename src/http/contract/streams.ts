@@ -167,7 +167,7 @@ export interface LiveResources {
 	readonly agents: Readonly<
 		Record<string, readonly [memoryBytes: number, cpuPercent: number | null]>
 	>;
-	/** What is wrong with the daemon itself at the moment; only for callers that may see all agents. */
+	/** The current problems of the daemon itself; only for callers that may see all agents. */
 	readonly problems?: readonly string[];
 }
 
