@@ -49,7 +49,10 @@ export function createEmail(options: EmailOptions): Channel {
 			const signal = AbortSignal.timeout(sendMsMax);
 			try {
 				await transport.sendMail({
-					...{ signal, from, to: [...to], subject: `[Reeve] ${plainLine(notice.title)}` },
+					signal,
+					from,
+					to: [...to],
+					subject: `[Reeve] ${plainLine(notice.title)}`,
 					text: bodyOf(notice),
 					headers: { "Auto-Submitted": "auto-generated", "X-Reeve-Kind": notice.kind },
 				});

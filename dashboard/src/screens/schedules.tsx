@@ -1,4 +1,4 @@
-/** Schedules: when each one fires next, what became of the last slot, and the history of one. */
+/** Schedules: when each one fires next, the outcome of the last slot, and the history of one. */
 
 import { useSignal } from "@preact/signals";
 import type { ScheduleSlotJson } from "../../../src/http/contract/schedules.js";
