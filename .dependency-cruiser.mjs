@@ -274,7 +274,7 @@ export default {
 			name: "source-without-tests",
 			severity: "error",
 			comment:
-				"What is shipped never imports tests, scripts or benchmarks. Move the shared part to src/ (src/testing if users want it too) and import it from there.",
+				"Shipped code never imports tests, scripts or benchmarks. Move the shared part to src/ (src/testing if users want it too) and import it from there.",
 			from: { path: "^(src|dashboard)/", pathNot: TEST },
 			to: { path: ["^(test|scripts|bench|tools)/", TEST] },
 		},

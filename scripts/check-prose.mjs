@@ -68,6 +68,18 @@ const PHRASES = [
 	[/\bwithout end\b/i, "forever, in an endless loop"],
 	[/\bat hand\b/i, "available"],
 	[/\bfor those (?:who|that)\b/i, "name the actor: for clients that"],
+	[/\bagain and again\b/i, "repeatedly, at regular intervals"],
+	[/\bany ?more\b(?! than)/i, "no longer"],
+	[/\b(?:become|becomes|became) of\b/i, "the outcome, the state"],
+	[
+		/\b(?:for nothing|by chance|in the end|signs of life)\b/i,
+		"unused, random, finally, keep-alive data",
+	],
+	[/\b(?:goes|went) well\b/i, "succeed"],
+	[/\b(?:hands|handed) on\b/i, "pass, forward"],
+	[/\bhears?\b|\bheard\b/i, "receive, be notified"],
+	[/\bno one\b/i, "name the actor: no client, no operator"],
+	[/\bknows? nothing of\b/i, "has no information about"],
 	[
 		/\bwhat (?:waits|waited|came|comes(?! next)|ended|ends|belongs|depends|stands|stood|lies)\b/i,
 		"name the thing: queued messages, ended runs",
@@ -78,7 +90,10 @@ const PHRASES = [
 	],
 ];
 /** @type {readonly [phrase: RegExp, write: string]} */
-const HEADLESS = [/^(?:\/\*\*?|\/\/)[\s*]*What\b(?![^.]*\?)/, "start with the noun"];
+const HEADLESS = [
+	/^(?:(?:\/\*\*?|\/\/)[\s*]*)?What\b(?=\s\w+\s\w)(?![^.]*\?)/,
+	"start with the noun",
+];
 
 /** @typedef {{ line: number, phrase: string, write: string }} Hit */
 

@@ -8,7 +8,7 @@ import { ask } from "./parts/dialog.js";
 export async function resume(id: string): Promise<string> {
 	const reply = await call("POST /api/v1/agents/:id/resume", { place: [id] });
 	if (reply.outcome && reply.outcome !== "started" && reply.outcome !== "already_running") {
-		return `${id} is not halted any more: ${reply.outcome.replaceAll("_", " ")}.`;
+		return `${id} is no longer halted: ${reply.outcome.replaceAll("_", " ")}.`;
 	}
 	return `${id} starts again.`;
 }

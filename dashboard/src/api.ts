@@ -1,5 +1,6 @@
 /**
- * Requests to the daemon, with the types of the contract. An id such as `box/web:coder` belongs to a remote: its requests
+ * Requests to the daemon, with the types of the contract. An id such as `box/web:coder` belongs to a remote: its
+ * requests
  * go there, and the ids in the reply have its name in front.
  */
 
@@ -28,7 +29,7 @@ interface Request<Name extends JsonRouteName> {
 	readonly query?: Routes[Name]["sentQuery"];
 	readonly body?: Routes[Name]["body"];
 	readonly signal?: AbortSignal;
-	/** The remote to ask, for requests that name nothing of it. */
+	/** The remote to ask, for requests that do not name it. */
 	readonly host?: string | null;
 }
 

@@ -92,7 +92,7 @@ function LazyScreen({ name }: { name: string }) {
 			(screen) => {
 				loaded.value = new Map(loaded.value).set(name, screen);
 			},
-			// A new version has other files: the page of this one cannot load its parts any more.
+			// A new version has other files: the page of this one can no longer load its parts.
 			() => location.reload(),
 		);
 	}, [name]);

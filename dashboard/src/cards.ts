@@ -139,7 +139,7 @@ export interface NextStep {
 const NEXT: Partial<Record<AgentStatusState, (id: string) => string>> = {
 	restarting: (id) => `${id} restarts`,
 	circuit_open: (id) => `${id} lets one call through`,
-	over_budget: (id) => `${id}: its budget starts again`,
+	over_budget: (id) => `${id}: its budget resets`,
 	limited: (id) => `${id}: its limit lifts`,
 };
 
@@ -167,6 +167,6 @@ export function nextSteps(
 }
 
 function describeNext([first = "", ...others]: readonly string[], state: AgentStatusState): string {
-	if (others.length > 0) return `A limit lifts, ${others.length + 1} agents go on`;
+	if (others.length > 0) return `A limit lifts, ${others.length + 1} agents continue`;
 	return NEXT[state]?.(first) ?? first;
 }

@@ -14,10 +14,10 @@ function holderName(holder: Keyboard): string {
 	return isThis ? "another tab of this browser" : visibleLine(holder.label);
 }
 
-/** `Token laptop has the keyboard since 14:02`. */
+/** `Token laptop has had the keyboard since 14:02`. */
 export function holderWords(holder: Keyboard): string {
 	const since = renderWhen(Date.parse(holder.since), now.peek(), false);
-	return `${sentence(holderName(holder))} has the keyboard since ${since}`;
+	return `${sentence(holderName(holder))} has had the keyboard since ${since}`;
 }
 
 export function askTakeOver(id: string, holder: Keyboard, take: () => void): undefined {

@@ -1,6 +1,6 @@
 /**
  * Follows the agents of remotes: one list of each, then its events. Browsers keep few connections to one address open,
- * so only the first remotes are followed by their events; further ones are read again and again.
+ * so only the first remotes are followed by their events; further ones are read at regular intervals.
  */
 
 import type { ReeveEvent } from "../../src/core/events.js";

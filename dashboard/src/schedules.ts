@@ -15,7 +15,7 @@ export const schedules = signal<readonly Schedule[]>([]);
 
 const DAY_MS = 86_400_000;
 
-/** What the schedules start in the next 24 hours. */
+/** The slots of the next 24 hours. */
 export const nextSlots = computed(() =>
 	schedules.value.flatMap((schedule) => {
 		const { id, next_at: at, blocked } = schedule;
@@ -43,7 +43,7 @@ export function timesOf({ cron, every_ms: everyMs, timezone }: Schedule): string
 	return cron === null ? `every ${renderTook(everyMs ?? 0)}` : `${cron}, ${timezone}`;
 }
 
-/** What a slot starts: `writes to web:coder: Review the commits.` */
+/** The action of a slot: `writes to web:coder: Review the commits.` */
 export function actionOf({ action }: Schedule): string {
 	switch (action.type) {
 		case "send":
@@ -76,5 +76,5 @@ export async function pauseSchedule(id: string): Promise<string> {
 
 export async function resumeSchedule(id: string): Promise<string> {
 	await call("POST /api/v1/schedules/:id/resume", { place: [id] });
-	return `${id} goes on with its next slot.`;
+	return `${id} continues with its next slot.`;
 }

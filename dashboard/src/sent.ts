@@ -83,12 +83,12 @@ export function waitsFor({ status, id }: Agent): string {
 				? "Typed when the limit lifts"
 				: `Typed at ${renderClock(Date.parse(until))}, when the limit lifts`;
 		case "over_budget":
-			return "Typed when its budget starts again";
+			return "Typed when its budget resets";
 		case "halted":
 		case "login_lost":
 			return "Typed after you resume it";
 		case "ended":
-			return "Typed after you decide what next";
+			return "Typed after you decide what happens next";
 		case "stopped":
 		case "completed":
 			return `Typed when ${id} runs`;

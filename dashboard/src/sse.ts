@@ -1,4 +1,6 @@
-/** Server-sent events over fetch: unlike EventSource it reports why a connection failed, and can be tested for silence. */
+/**
+ * Server-sent events over fetch: unlike EventSource it reports why a connection failed, and can be tested for silence.
+ */
 
 import { ApiError, send } from "./api.js";
 import { createParser, type SseMessage } from "./sse-parser.js";
@@ -6,7 +8,7 @@ import { createParser, type SseMessage } from "./sse-parser.js";
 export interface SseOptions {
 	readonly headers?: Readonly<Record<string, string>>;
 	readonly signal: AbortSignal;
-	/** The connection is given up if nothing arrives for this time, not even a comment. */
+	/** The connection is closed if nothing arrives for this time, not even a comment. */
 	readonly silentMsMax?: number;
 	readonly onOpen?: (response: Response) => void;
 	/** Called for each block; the data is empty for one that only carries an id. */

@@ -86,7 +86,7 @@ export const claude: AgentAdapter = {
 				{
 					match: "cannot be used with root/sudo privileges",
 					cause: "config",
-					fix: 'Run it as another user, leave the argument out, or set `env: { IS_SANDBOX: "1" }` where the host is a sandbox.',
+					fix: 'Run it as another user, remove the argument, or set `env: { IS_SANDBOX: "1" }` if the host is a sandbox.',
 				},
 				{
 					match: "unknown option|invalid (settings|configuration)|configuration error",
@@ -157,7 +157,9 @@ function meaningOf(event: string, data: JsonRecord, read: SignReader): SignMeani
 				: null;
 		case "Stop":
 			return {
-				...{ activity: "ready", failure: null, inTool: false },
+				activity: "ready",
+				failure: null,
+				inTool: false,
 				...answerOf(data["last_assistant_message"]),
 			};
 		case "StopFailure":

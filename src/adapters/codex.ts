@@ -116,7 +116,8 @@ function readEvent(type: string, payload: JsonRecord, read: SignReader): SignMea
 			return readItem(Object(payload["item"]) as JsonRecord);
 		case "task_complete":
 			return {
-				...{ activity: "ready", inTool: false },
+				activity: "ready",
+				inTool: false,
 				...answerOf(payload["last_agent_message"]),
 				...outcomeOf(payload["error"], read),
 			};

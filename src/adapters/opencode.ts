@@ -89,7 +89,8 @@ function meaningOf(event: string, data: JsonRecord, reader: SignReader): SignMea
 			return { activity: "busy" };
 		case "idle":
 			return {
-				...{ activity: "ready", inTool: false },
+				activity: "ready",
+				inTool: false,
 				...answerOf(data["answer"]),
 				...endOf(data, reader),
 			};

@@ -80,7 +80,7 @@ export function createAttachedScreen(
 		notice(
 			you
 				? "you can type again"
-				: `${who} has the keyboard, so your keys are ignored until it leaves; attach again to take it over`,
+				: `${who} has the keyboard, so your keys are ignored until it detaches; attach again to take over`,
 		);
 	}
 

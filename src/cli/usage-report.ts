@@ -37,12 +37,15 @@ export function sumOf(name: string, rows: readonly UsageRowJson[]): UsageSum {
 	const total = (key: "input" | "output" | "cache_read" | "cache_write") =>
 		rows.reduce((sum, row) => sum + row[key], 0);
 	const kinds = {
-		...{ input: total("input"), output: total("output") },
-		...{ cache_read: total("cache_read"), cache_write: total("cache_write") },
+		input: total("input"),
+		output: total("output"),
+		cache_read: total("cache_read"),
+		cache_write: total("cache_write"),
 	};
 	const costs = rows.flatMap(({ usd }) => (usd === null ? [] : [usd]));
 	return {
-		...{ name, ...kinds },
+		name,
+		...kinds,
 		tokens: Object.values(kinds).reduce((sum, each) => sum + each, 0),
 		usd: costs.length === 0 ? null : costs.reduce((sum, each) => sum + each, 0),
 		usd_incomplete: costs.length > 0 && costs.length < rows.length,

@@ -10,11 +10,15 @@ const NONE = new ReeveError("no_daemon", "no daemon is listening");
 
 const agentOf = (ready: boolean, state = "running") =>
 	({
-		...{ id: "p:a", process: "running", ready, blocked: null, reason: "running" },
+		id: "p:a",
+		process: "running",
+		ready,
+		blocked: null,
+		reason: "running",
 		status: { state },
 	}) as unknown as AgentJson;
 
-/** Waits for one agent, with a daemon that gives these answers, the last one again and again. */
+/** Waits for one agent, with a daemon that gives these answers and repeats the last one. */
 async function wait(timeoutMs: number, ...answers: (AgentJson | ReeveError)[]) {
 	const said: string[] = [];
 	const output = { note: (line: string) => said.push(line) } as unknown as Output;

@@ -228,7 +228,7 @@ function remoteOf({ place, query, body }: AnyOptions): string | null {
 	const shown = hosts.map((host) => host ?? "this host").join(", ");
 	throw new ReeveError(
 		"usage",
-		`one request cannot concern several hosts: ${shown}`,
+		`one request cannot target several hosts: ${shown}`,
 		"Send one request per host.",
 	);
 }
@@ -308,7 +308,11 @@ async function* mergeEvents(
 				after ??= (await client.call("GET /api/v1/agents", { signal })).seq ?? 0;
 				const { type } = options;
 				for await (const event of client.events({
-					...{ after, type, follow: true, reconnectForMs: 0, signal },
+					after,
+					type,
+					follow: true,
+					reconnectForMs: 0,
+					signal,
 					onResources: onResources?.(remote),
 				})) {
 					after = event.seq;

@@ -50,7 +50,7 @@ const conversation = section("How a conversation is started and resumed.", {
 		text("One argument."),
 	).prefault([]),
 	gone: list(
-		"How the program reports that it does not find its conversation. Reeve then starts it once with a new one. If not set, any failure within seconds of a start that resumes a conversation counts.",
+		"How the program reports a missing conversation. Reeve then starts it once with a new one. If not set, any failure within seconds of a start that resumes a conversation counts.",
 		pattern("A pattern in its last output."),
 	).prefault([]),
 	transcript: list(
@@ -98,7 +98,7 @@ const signs = (description: string) =>
 	list(description, pattern("A pattern in the screen text.")).prefault([]);
 
 const screen = section(
-	"Patterns that detect the program's activity from its screen. Needed if it has no hooks. Each pattern is matched against the text of the whole screen; `^` and `$` match at lines.",
+	"Patterns that detect the program's activity from its screen. Required if it has no hooks. Each pattern is matched against the text of the whole screen; `^` and `$` match at lines.",
 	{
 		ready: signs("It is ready for a message."),
 		busy: signs("It is busy."),
@@ -115,7 +115,7 @@ const screen = section(
 		dialogs: list(
 			"Questions that Reeve answers for you, by the label of the choice.",
 			section("One question.", {
-				name: text("Its name in events."),
+				name: text("The name of the question in events."),
 				at: choice(
 					"When Reeve answers it: at startup (`start`), after a turn that hit a usage limit according to the CLI's records (`limit`), or after a request that failed according to them (`failure`).",
 					DIALOG_TIMES,
@@ -135,20 +135,20 @@ function screenOf(settings: z.output<typeof screen> | undefined): ScreenProfile 
 }
 
 const exits = section(
-	"What an exit of the program means. Only exit codes decide; text patterns add an explanation.",
+	"The meaning of the program's exits. Only exit codes decide; text patterns add an explanation.",
 	{
 		codes: list(
-			"Exit codes with a meaning of their own.",
+			"Exit codes with a special meaning.",
 			section("One exit code.", {
 				code: exitCode("The code."),
-				cause: cause("What it means."),
+				cause: cause("The meaning of the exit code."),
 			}),
 		).prefault([]),
 		texts: list(
-			"What the error text of a failed turn means, matched line by line, ignoring case. The first match wins. After an exit, a match in the last output only adds a detail, because the conversation on the screen may contain any text.",
+			"The meaning of error texts of failed turns, matched line by line, ignoring case. The first match wins. After an exit, a match in the last output only adds a detail, because the conversation on the screen may contain any text.",
 			section("One pattern.", {
 				match: pattern("A pattern in one line of the text."),
-				cause: choice("What it means.", TEXT_CAUSES),
+				cause: choice("The meaning of the text.", TEXT_CAUSES),
 				fix: text("How to fix it; shown to the operator.").optional(),
 			}),
 		).prefault([]),
@@ -176,7 +176,7 @@ const signKeys = {
 	),
 	conversation: keys("The field with the conversation id, for `id: reported`."),
 	in_tool: flag(
-		"Whether a tool runs from then on. It may be silent for any time without counting as a stall.",
+		"Whether a tool runs from then on. A silent tool does not count as a stall, however long it takes.",
 	).optional(),
 	turn: choice("The result of a finished turn.", TURN_ENDS).optional(),
 	request: choice(
@@ -185,7 +185,7 @@ const signKeys = {
 	).optional(),
 	status: keys("The field with the HTTP status of a failed turn or request."),
 	cause: choice(
-		"Why a turn or request failed. If not set, Reeve determines the cause from `status` and `detail`.",
+		"The cause of a failed turn or request. If not set, Reeve determines the cause from `status` and `detail`.",
 		TURN_CAUSES,
 	).optional(),
 	detail: keys("The field with the text to show as detail."),
@@ -205,7 +205,7 @@ const log = section(
 			text("A path."),
 		).prefault([]),
 		lines: list(
-			"What its records mean.",
+			"The meaning of its records.",
 			section("One kind of record. The first match wins.", signKeys),
 		).prefault([]),
 	},
@@ -252,11 +252,11 @@ export const adapterSchema = section("Describes an agent CLI.", {
 	).prefault(["sigterm"]),
 	exits: exits.prefault({}),
 	events: list(
-		'What the events of the program mean. Its hooks report an event with `sh "$REEVE_HOOK" EVENT each`, with optional JSON on stdin. For frequent events, `last` instead of `each` only records that the event happened.',
+		'The meaning of the events of the program. Its hooks report an event with `sh "$REEVE_HOOK" EVENT each`, with optional JSON on stdin. For frequent events, `last` instead of `each` only records that the event happened.',
 		event,
 	).prefault([]),
 	lines: list(
-		"What the lines of `conversation.transcript` mean. Each line is JSON. If it has a `timestamp`, Reeve uses it as the time of the line.",
+		"The meaning of the lines of `conversation.transcript`. Each line is JSON. If it has a `timestamp`, Reeve uses it as the time of the line.",
 		line,
 	).prefault([]),
 	log: log.optional(),

@@ -41,23 +41,34 @@ describe("a schedule", () => {
 		expect(
 			specOf('{ cron: "0 3 * * 1-5", timezone: UTC, send: { agent: coder, message: hi } }'),
 		).toEqual({
-			...{ id: "web:nightly", project: "web", name: "nightly" },
-			...{ cron: "0 3 * * 1-5", everyMs: null, timezone: "UTC" },
+			id: "web:nightly",
+			project: "web",
+			name: "nightly",
+			cron: "0 3 * * 1-5",
+			everyMs: null,
+			timezone: "UTC",
 			action: { type: "send", agent: "web:coder", message: "hi" },
-			...{ overlap: "skip", jitterMs: 0, catchUp: "none" },
+			overlap: "skip",
+			jitterMs: 0,
+			catchUp: "none",
 		});
 		const call = "{ agent: web:tool, action: a, payload: { camelCase: [1] } }";
 		expect(
 			specOf(`{ every: 30m, jitter: 5m, overlap: queue, catch_up: once, call: ${call} }`),
 		).toMatchObject({
-			...{ everyMs: 1_800_000, jitterMs: 300_000, overlap: "queue", catchUp: "once" },
+			everyMs: 1_800_000,
+			jitterMs: 300_000,
+			overlap: "queue",
+			catchUp: "once",
 			action: { type: "call", agent: "web:tool", action: "a", payload: '{"camelCase":[1]}' },
 		});
 		expect(specOf("{ every: 1d, plan: plans/a.yaml }")?.action).toEqual({
-			...{ type: "plan", file: "/work/plans/a.yaml" },
+			type: "plan",
+			file: "/work/plans/a.yaml",
 		});
 		expect(specOf("{ every: 1d, restart: pool }")?.action).toEqual({
-			...{ type: "restart", agent: "web:pool" },
+			type: "restart",
+			agent: "web:pool",
 		});
 	});
 
@@ -73,7 +84,7 @@ describe("a schedule", () => {
 		],
 		[
 			'{ cron: "0 0 30 2 *", restart: coder }',
-			"nightly.cron: `0 0 30 2 *` is not a usable cron expression: it never comes: no such date exists; expected five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`",
+			"nightly.cron: `0 0 30 2 *` is not a usable cron expression: it never matches: no such date exists; expected five fields (minute, hour, day, month, weekday) such as `0 3 * * 1-5`",
 		],
 		[
 			'{ cron: "61 * * * *", restart: coder }',

@@ -22,7 +22,8 @@ export interface WrittenSchedule {
 export function listSchedules(tree: Tree): readonly WrittenSchedule[] {
 	return namesIn(tree, ["projects"]).flatMap((project) =>
 		namesIn(tree, ["projects", project, "schedules"]).map((name) => ({
-			...{ project, name },
+			project,
+			name,
 			path: ["projects", project, "schedules", name],
 		})),
 	);

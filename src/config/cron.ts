@@ -14,7 +14,7 @@ export function cronProblem(expression: string): string | null {
 		return `it has ${fields.length} ${fields.length === 1 ? "field" : "fields"} instead of five`;
 	try {
 		const slot = createCron(expression, "UTC").nextRun(SOME_DAY);
-		return slot === null ? "it never comes: no such date exists" : null;
+		return slot === null ? "it never matches: no such date exists" : null;
 	} catch (error) {
 		return String((error as Error).message)
 			.replace(/^CronPattern: (?:Syntax error, )?/, "")

@@ -23,7 +23,8 @@ function settingsOf(value: unknown) {
 
 const MAIL = {
 	...{ name: "mail", type: "email", smtp: "smtp://mail.example.org:587" },
-	...{ from: "reeve@example.org", to: ["ada@example.org"] },
+	from: "reeve@example.org",
+	to: ["ada@example.org"],
 };
 const MAIL_MISTAKES: readonly (readonly [keys: object, message: string])[] = [
 	[{ smtp: "mail.example.org" }, "`smtp` is not `smtp://HOST:PORT` or `smtps://HOST:PORT`"],

@@ -237,7 +237,7 @@ const EXPLAIN_LEAF: Readonly<Record<Exclude<LeafType, "env_value">, ExplainLeaf>
 		if (!/^(\d\d:\d\d)-\1$/.test(tree.written)) {
 			return { message: `${shown} is not a time range` };
 		}
-		const hint = "remove the key for no such hours";
+		const hint = "remove the key to have no such hours";
 		return { message: `${shown} begins and ends at the same time`, hint };
 	},
 	json: (tree) => {

@@ -60,10 +60,13 @@ projects:
 		});
 		const path = fleet("gone.yaml");
 		expect(await load(path)).toMatchObject({
-			...{ ok: false, missing: false },
+			ok: false,
+			missing: false,
 			problems: [
 				{
-					...{ file: path, line: 5, path: "projects.p.schedules.s.plan" },
+					file: path,
+					line: 5,
+					path: "projects.p.schedules.s.plan",
 					message: "cannot read the plan `gone.yaml`: the file does not exist",
 				},
 			],

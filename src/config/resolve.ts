@@ -157,7 +157,9 @@ export function resolveSchedule(
 	folders: Folders,
 ): ScheduleSpec {
 	return deepFreeze({
-		...{ id: `${project}:${name}`, project, name },
+		id: `${project}:${name}`,
+		project,
+		name,
 		cron: settings.cron ?? null,
 		everyMs: settings.every ?? null,
 		timezone: settings.timezone ?? null,

@@ -174,7 +174,7 @@ const ready = section(
 );
 
 const health = section(
-	"A check of a running agent, repeated once it is ready. Set exactly one of `http`, `port` and `command`.",
+	"A check of a running agent that is repeated while the agent is ready. Set exactly one of `http`, `port` and `command`.",
 	{
 		http: url(
 			"A GET request to this URL gets a status from 200 to 399. Redirects are not followed.",
@@ -199,11 +199,11 @@ const health = section(
 			"Failed checks in this time after the start do not count, until one has succeeded.",
 		).prefault(renderDuration(DEFAULT_HEALTH.startPeriodMs)),
 		action: choice(
-			"What Reeve does with an unhealthy agent. `notify` reports it. `restart` also stops it within `drain.timeout`, and `crash_policy` decides about the restart as after a crash.",
+			"The reaction to an unhealthy agent. `notify` reports it. `restart` also stops it within `drain.timeout`, and `crash_policy` decides about the restart as after a crash.",
 			HEALTH_ACTIONS,
 		).prefault(DEFAULT_HEALTH.action),
 		interrupt_turn: flag(
-			"Whether `restart` may interrupt an agent CLI in the middle of a turn. Otherwise the restart waits until the CLI is idle. Programs whose activity Reeve cannot observe are restarted at once.",
+			"Whether `restart` may interrupt an agent CLI in the middle of a turn. Otherwise the restart waits until the CLI is idle. Programs whose activity Reeve cannot observe are restarted immediately.",
 		).prefault(DEFAULT_HEALTH.interruptTurn),
 	},
 );
@@ -218,19 +218,22 @@ const hibernate = section(
 	},
 );
 
-const stall = section("When a busy agent CLI counts as stalled, and what Reeve does then.", {
-	after: duration(
-		"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools, no data of an answer from the network (on Linux). While Reeve knows that a tool is running, it waits.",
-		{ positive: true },
-	).prefault("30m"),
-	steps: list(
-		"The steps to take, each after another `after`: `nudge` sends a message, `interrupt` presses the keys that interrupt a turn in this CLI, `restart` restarts the agent with its conversation. You are always notified.",
-		choice("One step.", STALL_STEPS),
-	).prefault([]),
-	nudge: text(
-		"The message for `nudge`. If `nudge` is one of the steps, it is also sent after a restart, and after an interrupt unless the CLI processes an earlier nudge by itself, so that the agent resumes its work.",
-	).prefault(DEFAULT_NUDGE),
-});
+const stall = section(
+	"When a busy agent CLI counts as stalled, and the steps that Reeve then takes.",
+	{
+		after: duration(
+			"How long a busy agent may make no progress: no event, no new line in its transcript, no new text above the status line of its screen, no activity of its tools, no data of an answer from the network (on Linux). While Reeve knows that a tool is running, it waits.",
+			{ positive: true },
+		).prefault("30m"),
+		steps: list(
+			"The steps to take, each after another `after`: `nudge` sends a message, `interrupt` presses the keys that interrupt a turn in this CLI, `restart` restarts the agent with its conversation. You are always notified.",
+			choice("One step.", STALL_STEPS),
+		).prefault([]),
+		nudge: text(
+			"The message for `nudge`. If `nudge` is one of the steps, it is also sent after a restart, and after an interrupt unless the CLI itself processes an earlier nudge, so that the agent resumes its work.",
+		).prefault(DEFAULT_NUDGE),
+	},
+);
 
 const turnRetry = section(
 	"Asks an agent CLI to continue after a turn that failed because the service was overloaded or unreachable, or after its usage limit. Needs an adapter that confirms messages.",
@@ -248,7 +251,7 @@ const turnRetry = section(
 );
 
 const usageLimit = section(
-	"What happens when an account hits its usage limit. The settings of the agent that hits it apply to all agents of the account.",
+	"The behaviour of agents whose account hits its usage limit. The settings of the agent that hits the limit apply to all agents of the account.",
 	{
 		auto_resume: flag(
 			"Whether the agents continue automatically once the limit lifts. Otherwise they wait for `reeve resume`.",
@@ -264,7 +267,7 @@ const usageLimit = section(
 );
 
 const dailyBudget = section(
-	"What an agent CLI may use per day (local time of the host). When it is used up, a session is stopped until the next day and calls are refused; you are notified. No limit unless set.",
+	"The daily budget of an agent CLI (local time of the host). When it is used up, a session is stopped until the next day and calls are refused; you are notified. No limit unless set.",
 	{
 		usd_per_day: amount(
 			"Cost in US dollars, as reported by the CLI: `opencode` and `pi`, and calls to `claude`.",
@@ -276,7 +279,7 @@ const dailyBudget = section(
 );
 
 export const sharedBudget = section(
-	"What the agents may use together per day (local time of the host). When it is used up, their sessions are stopped until the next day and their calls are refused. Agents whose CLI does not report its usage neither count nor stop. No limit unless set.",
+	"A daily budget that the agents share (local time of the host). When it is used up, their sessions are stopped until the next day and their calls are refused. Agents whose CLI does not report its usage neither count nor stop. No limit unless set.",
 	{
 		usd_per_day: amount(
 			"Cost in US dollars. It counts the cost that CLIs report: `opencode`, `pi`, and calls to `claude`.",
@@ -328,7 +331,7 @@ const agentKeys = {
 	).prefault({}),
 	limits: limits.prefault({}),
 	backend: choice(
-		"What runs the session's process; `auto` selects the best backend that the host supports.",
+		"The backend that runs the session's process; `auto` selects the best one that the host supports.",
 		BACKENDS,
 	).prefault("auto"),
 	terminal: flag(
@@ -353,7 +356,7 @@ const agentKeys = {
 		"Whether Reeve answers the questions of a CLI's first start in advance (folder trust, onboarding), as far as its adapter supports that.",
 	).prefault(true),
 	on_clean_exit: choice(
-		"What happens after an exit with code 0: ask the operator (`prompt`), `restart`, stay down (`stop`), or count as finished work (`complete`). An agent that has completed stays down until the next `reeve up`, and agents that wait for its completion start.",
+		"The action after an exit with code 0: ask the operator (`prompt`), `restart`, stay down (`stop`), or count as finished work (`complete`). An agent that has completed stays down until the next `reeve up`, and agents that wait for its completion start.",
 		CLEAN_EXIT_CHOICES,
 	).prefault("prompt"),
 	drain: drain.prefault({}),
@@ -396,14 +399,14 @@ export const agentSchema = section("One agent.", agentKeys);
 const AN_AGENT = "`name` for an agent of the same project, or `project:name`.";
 
 const schedule = section(
-	"Something that Reeve does at certain times. Set exactly one of `cron` and `every`, and exactly one of `send`, `call`, `plan` and `restart`.",
+	"An action that Reeve performs at certain times. Set exactly one of `cron` and `every`, and exactly one of `send`, `call`, `plan` and `restart`.",
 	{
 		cron: cron(
-			"When it happens: minute, hour, day of the month, month and day of the week. A time that a clock change skips happens right after the change; a time that comes twice happens once.",
+			"The times, as minute, hour, day of the month, month and day of the week. A time that a clock change skips fires right after the change; a time that occurs twice fires once.",
 		).optional(),
-		timezone: timezone("The time zone of `cron`. If not set, the one of the daemon.").optional(),
+		timezone: timezone("The time zone of `cron`. If not set, the daemon's time zone.").optional(),
 		every: duration(
-			"How often it happens, at least `1s`, counted from when the schedule was added.",
+			"The interval between two slots, at least `1s`, counted from when the schedule was added.",
 			{
 				positive: true,
 			},
@@ -422,14 +425,14 @@ const schedule = section(
 			`Restarts this session or worker, and starts it if it has completed: ${AN_AGENT}`,
 		).optional(),
 		overlap: choice(
-			"What happens if the previous slot is still running: `skip` this one, `queue` it until the previous one has ended, or `replace` the previous one, which is cancelled. A message is running until it is delivered and the turn that it started is over.",
+			"The action if the previous slot is still running: `skip` this one, `queue` it until the previous one has ended, or `replace` the previous one, which is cancelled. A message is running until it is delivered and the turn that it started is over.",
 			OVERLAP_CHOICES,
 		).prefault("skip"),
 		jitter: duration(
 			"Each slot is delayed by a random time up to this one, so that schedules do not all start at the same moment.",
 		).prefault("0s"),
 		catch_up: choice(
-			"What happens after the daemon was down or the host asleep: `none` skips slots that are more than a minute late, `once` fires the last one late. Earlier ones never fire.",
+			"The action after the daemon was down or the host was asleep: `none` skips slots that are more than a minute late, `once` fires the last one late. Earlier ones never fire.",
 			CATCH_UP_CHOICES,
 		).prefault("none"),
 	},

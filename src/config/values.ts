@@ -281,7 +281,7 @@ export function dependencies<const T extends readonly [string, ...string[]]>(
 	conditions: T,
 ) {
 	const named = reference("`name` for an agent of the same project, or `project:name`.");
-	const condition = choice("What the agent must be.", conditions);
+	const condition = choice("The state that the agent must have reached.", conditions);
 	return z
 		.union([
 			list(description, named),

@@ -70,7 +70,7 @@ describe("a limit that is reached", () => {
 		expect(meet(null, hit, settings)).toMatchObject({ phase: "limited", untilMs });
 	});
 
-	test("again and again is waited for longer, up to an hour", () => {
+	test("that is hit repeatedly is waited for longer, up to an hour", () => {
 		const waits: number[] = [];
 		let state: AccountState | null = null;
 		for (let nowMs = NOW_MS; waits.length < 6; ) {
@@ -187,7 +187,7 @@ const goodTurn = (state: AccountState, agent: string, turn: Partial<Turn>) =>
 		{ members: MEMBERS, nowMs: NOW_MS },
 	);
 
-describe("a turn that went well ends the limit of the account", () => {
+describe("a successful turn ends the limit of the account", () => {
 	for (const [phase, state] of [
 		["limited", limited()],
 		["probing", probing()],
@@ -320,7 +320,7 @@ describe("the last turn", () => {
 			idle,
 			{ atMs: 5, beganAtMs: 3, afterLimit: false, limit: null },
 		],
-		["is not known", [sign], idle, null],
+		["is unknown", [sign], idle, null],
 		[
 			"hit a limit whose end is not reported",
 			[{ ...sign, failure: { cause: "usage_limit", resetAtMs: null } }],

@@ -65,9 +65,15 @@ describe("the activity of an agent", () => {
 			"waiting_input",
 			"screen",
 		],
-		["is not known when nothing shows it", [], "unknown", "unknown", null],
+		["is unknown when no source shows it", [], "unknown", "unknown", null],
 		["is unknown if nothing can be observed", [], null, "unknown", null],
-		["is not known after its CLI has said goodbye", [hook("unknown", 10)], null, "unknown", "hook"],
+		[
+			"is unknown after its CLI has reported its exit",
+			[hook("unknown", 10)],
+			null,
+			"unknown",
+			"hook",
+		],
 	] as const)("%s", (_, signs, screen, activity, source) => {
 		expect(decide(signs, screen)).toMatchObject({ activity, source });
 	});
@@ -171,11 +177,14 @@ describe("the activity of an agent", () => {
 		expect(read([failed])).toMatchObject({ activity: "ready", failure: "overloaded" });
 		expect(read([well, hook("busy", 10)]).activity).toBe("busy");
 		const attempt = (cause: "usage_limit" | "overloaded"): AgentSign => ({
-			...{ source: "transcript", name: "log", atMs: NOW - 10 },
+			source: "transcript",
+			name: "log",
+			atMs: NOW - 10,
 			attempt: { cause, resetAtMs: null },
 		});
 		expect(read([well, hook("busy", 10_000), attempt("usage_limit")])).toMatchObject({
-			...{ activity: "rate_limited", failure: "usage_limit" },
+			activity: "rate_limited",
+			failure: "usage_limit",
 		});
 		expect(read([well, hook("busy", 10), attempt("overloaded")]).activity).toBe("busy");
 		// Old text of a limit that the CLI has reported.
@@ -196,11 +205,13 @@ describe("the activity of an agent", () => {
 		const decideMenu = (signs: readonly AgentSign[]) =>
 			decideActivity(nothing, { ...facts, signs });
 		expect(decideMenu([hook("ready", 10)])).toMatchObject({
-			...{ activity: "waiting_input", failure: null },
+			activity: "waiting_input",
+			failure: null,
 		});
 		const told = { ...hook("ready", 10), failure: { cause: "usage_limit", resetAtMs: NOW + 1 } };
 		expect(decideMenu([told as AgentSign])).toMatchObject({
-			...{ activity: "rate_limited", failure: "usage_limit" },
+			activity: "rate_limited",
+			failure: "usage_limit",
 		});
 	});
 
@@ -248,7 +259,7 @@ describe("the activity of an agent", () => {
 		});
 
 		it.each([
-			["a request went well", attempt(5_000, null)],
+			["a request succeeded", attempt(5_000, null)],
 			["another prompt was submitted", asked(5_000)],
 			["a tool runs", { ...hook("busy", 5_000), inTool: true }],
 		])("is busy as usual once %s", (_, sign) => {
@@ -260,7 +271,7 @@ describe("the activity of an agent", () => {
 			});
 		});
 
-		it("retries nothing any more when it is ready", () => {
+		it("no longer retries when it is ready", () => {
 			const signs = [asked(90_000), attempt(80_000, "overloaded")];
 			expect(decide(signs, "ready")).toMatchObject({ activity: "ready", retrying: null });
 		});

@@ -122,7 +122,9 @@ const ROWS: Readonly<
 	ready: { facts: READY, says: { needsYou: false, sinceMs: 40, why: "Waits for a message." } },
 	completed: {
 		facts: {
-			...{ hasCompleted: true, desired: "down", process: "stopped" },
+			hasCompleted: true,
+			desired: "down",
+			process: "stopped",
 			lastExit: { cause: "completed", atMs: 20 },
 		},
 		says: { needsYou: false, sinceMs: 20, why: RUNNING.reason },
@@ -184,7 +186,7 @@ describe("the table of states", () => {
 		expect(decideStatus(facts).state).toBe("ready");
 	});
 
-	test("calls under way, and an agent that runs when it is called", () => {
+	test("calls in progress, and an agent that runs when it is called", () => {
 		const call = { ...RUNNING, kind: "call" as const, process: "stopped" as const };
 		expect(decideStatus(call).state).toBe("ready");
 		expect(decideStatus({ ...call, callsRunning: 2 })).toMatchObject({
@@ -209,7 +211,8 @@ describe("the table of states", () => {
 	test("a circuit that lets a test request through, and a limit of a running agent", () => {
 		expect(decideStatus({ ...RUNNING, circuit: "half_open" }).state).toBe("degraded");
 		expect(decideStatus({ ...RUNNING, unhealthySinceMs: 70 })).toMatchObject({
-			...{ state: "degraded", sinceMs: 70 },
+			state: "degraded",
+			sinceMs: 70,
 		});
 		expect(decideStatus({ ...RUNNING, process: "stopped", unhealthySinceMs: 70 }).state).not.toBe(
 			"degraded",

@@ -45,7 +45,7 @@ export interface StatusFacts {
 	readonly process: ProcessState;
 	readonly policy: PolicyState;
 	readonly activity: Activity;
-	/** Null if the activity is not known. */
+	/** Null if the activity is unknown. */
 	readonly activitySource: SignSource | null;
 	readonly activityAtMs: number | null;
 	readonly activityDetail: string | null;
@@ -97,9 +97,9 @@ export interface AgentStatus {
 	readonly state: AgentStatusState;
 	/** Whether it waits for a person, or will not recover without one. */
 	readonly needsYou: boolean;
-	/** Since when; null if that is not known. */
+	/** Since when; null if unknown. */
 	readonly sinceMs: number | null;
-	/** When it ends by itself; null if that is not known. */
+	/** When it ends by itself; null if unknown. */
 	readonly untilMs: number | null;
 	readonly why: string;
 	/** How it is known, for states that come from the agent's CLI. */
@@ -305,7 +305,7 @@ export const STATUS_STYLES: Readonly<Record<AgentStatusState, StatusStyle>> = {
 	halted: { word: "Halted", shape: "octagon_bar", tone: "red" },
 	asks_permission: { word: "Asks permission", shape: "diamond", tone: "amber" },
 	asks_you: { word: "Asks you", shape: "diamond", tone: "amber" },
-	ended: { word: "Ended, asks what next", shape: "diamond", tone: "amber" },
+	ended: { word: "Exited, needs a decision", shape: "diamond", tone: "amber" },
 	over_budget: { word: "Over budget", shape: "triangle", tone: "amber" },
 	stopping: { word: "Stopping", shape: "ring_square", tone: "grey" },
 	limited: { word: "Limited", shape: "clock", tone: "blue" },

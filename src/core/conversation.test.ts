@@ -73,9 +73,9 @@ describe("the conversation whose record is held open", () => {
 	it.each([
 		["is the one", ["/dev/null", place(one), "/h/.codex/state.sqlite"], one],
 		["is the one, though it is open twice", [place(one), place(one)], one],
-		["is not known among several", [place(one), place(two)], null],
+		["is unknown among several", [place(one), place(two)], null],
 		["is none of another place", [`/elsewhere${place(one)}`, `${place(one)}.bak`], null],
-		["is not known by less than its id", ["/h/.codex/sessions/2026/11/16/rollout-.jsonl"], null],
+		["is unknown without its complete id", ["/h/.codex/sessions/2026/11/16/rollout-.jsonl"], null],
 	])("%s", (_, files, id) => {
 		expect(find(files)).toBe(id);
 	});

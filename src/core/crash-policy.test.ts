@@ -468,7 +468,7 @@ describe("every kind of exit, in every state, under every choice for clean exits
 		expect(decision.action.type).toBe(action);
 	});
 
-	test("our own kill that no one else asked for is Reeve's", () => {
+	test("a kill by Reeve without another request is Reeve's", () => {
 		const kill = exitReport({ uptimeMs: 0, signal: "SIGKILL", cause: "requested" });
 		expect(live([kill])[0]?.reason).toBe("SIGKILL, requested by reeve: not counted");
 		expect(live([reports.planned])[0]?.reason).toBe(

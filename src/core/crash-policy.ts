@@ -186,7 +186,7 @@ function decideCounted(
 	const seen = `${inWindow} within ${renderDuration(settings.windowMs)} of running time`;
 	const verdict = { class: exitClass } as const;
 	const halt = { state: { ...state, policy: "halted" }, action: { type: "halt" } } as const;
-	// With `halt: never`, a loop that would halt goes on at the longest delay and stays degraded.
+	// With `halt: never`, a loop that would halt continues at the longest delay and stays degraded.
 	const loops =
 		settings.halt === "never"
 			? {

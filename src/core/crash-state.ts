@@ -110,7 +110,7 @@ export interface Waits {
 	readonly trouble: number;
 }
 
-/** The state of an agent that waits for nothing. */
+/** The state of an agent that does not wait. */
 export const NO_WAITS: Waits = Object.freeze({ limit: 0, trouble: 0 });
 
 /** The action after an exit. */

@@ -40,7 +40,9 @@ const NOT_NOW = { httpStatus: 503, cliExit: CLI_EXIT.refused, retryable: true } 
 const TIMED_OUT = { httpStatus: 504, cliExit: CLI_EXIT.failed, retryable: true } as const;
 const NOT_FOUND = { httpStatus: 404, cliExit: CLI_EXIT.not_found, retryable: false } as const;
 
-/** Every error of Reeve: its meaning, a hint, the HTTP status, the exit code of the CLI, and whether a retry can help. */
+/**
+ * Every error of Reeve: its meaning, a hint, the HTTP status, the exit code of the CLI, and whether a retry can help.
+ */
 export const ERRORS = {
 	usage: {
 		meaning: "Invalid command-line arguments.",
@@ -101,7 +103,7 @@ export const ERRORS = {
 	store_unavailable: {
 		meaning:
 			"The daemon cannot write to its database. Agents keep running, and stored data is not lost.",
-		hint: "Free disk space, or stop the program that locks the database. The daemon then recovers by itself.",
+		hint: "Free disk space, or stop the program that locks the database. The daemon then recovers automatically.",
 		...UNAVAILABLE,
 	},
 	outcome_pending: {
@@ -141,7 +143,7 @@ export const ERRORS = {
 	},
 	remote_unreachable: {
 		meaning: "The daemon of a remote does not answer. Its agents may be running.",
-		hint: "`reeve remote ls` shows why. `reeve remote connect NAME` tries again at once.",
+		hint: "`reeve remote ls` shows why. `reeve remote connect NAME` tries again immediately.",
 		httpStatus: 503,
 		cliExit: CLI_EXIT.no_daemon,
 		retryable: true,

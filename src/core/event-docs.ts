@@ -64,7 +64,7 @@ export const EVENT_DOCS: EventDocs = {
 			detail: "text from the CLI, if any",
 			question: "id of the question; null if it cannot be read from the screen",
 			kind: "permission or choice; null if unknown",
-			text: "what it asks, if known",
+			text: "the subject of the question, if known",
 			choices: "the labels of its choices, in order",
 		},
 	},
@@ -73,8 +73,8 @@ export const EVENT_DOCS: EventDocs = {
 		data: {
 			question: "id of the question, bound to its run and content",
 			kind: "permission or choice",
-			title: "the line that asks",
-			text: "what it asks, for example the command that needs permission",
+			title: "the text of the question",
+			text: "the subject of the question, for example the command that needs permission",
 			choices: "the labels of its choices, in order",
 		},
 	},
@@ -87,12 +87,12 @@ export const EVENT_DOCS: EventDocs = {
 			by: "owner for the daemon's socket, token, or session for a browser",
 			who: "the uid, or the token id; never the token itself",
 			confirmed:
-				"whether the question left the screen right after the choice was confirmed; false if the daemon died in between or the effect came late",
+				"whether the question disappeared right after the choice was confirmed; false if the daemon died in between or the question disappeared later",
 		},
 	},
 	"agent.question_gone": {
 		meaning:
-			"A question left an agent's screen without an answer through Reeve: it was answered in the terminal, or withdrawn.",
+			"A question disappeared from an agent's screen without an answer through Reeve: it was answered in the terminal, or withdrawn.",
 		data: { question: "its id" },
 	},
 	"agent.turn_finished": {
@@ -114,7 +114,7 @@ export const EVENT_DOCS: EventDocs = {
 	},
 	"agent.retrying": {
 		meaning:
-			"Requests of an agent CLI have failed for a while. The CLI retries them by itself, so the turn has not failed yet. Reported once per turn.",
+			"Requests of an agent CLI have failed for a while. The CLI itself retries them, so the turn has not failed yet. Reported once per turn.",
 		data: {
 			cause: "why the last one failed; the causes of `agent.turn_failed`",
 			detail: "the CLI's own text, where there is one",
@@ -143,12 +143,12 @@ export const EVENT_DOCS: EventDocs = {
 	},
 	"agent.budget_low": {
 		meaning:
-			"An agent used 80 % of its daily budget, or of that of its project or account. Reported when it happens, once per budget and day.",
+			"An agent used 80 % of its daily budget, or of the budget of its project or account. Reported once per budget and day.",
 		data: { reason: "usage and budget, as text", until: "when the budget resets" },
 	},
 	"agent.over_budget": {
 		meaning:
-			"An agent used up its daily budget, or that of its project or account: a session is stopped, calls are refused. Reported once a day for each agent that uses it up.",
+			"An agent used up its daily budget, or the budget of its project or account: a session is stopped, calls are refused. Reported once a day for each agent that uses it up.",
 		data: { reason: "usage and budget, as text", until: "when the budget resets" },
 	},
 	"agent.drain_step": {
@@ -164,7 +164,7 @@ export const EVENT_DOCS: EventDocs = {
 		data: { message: "its id", confirmed: "whether the agent CLI confirmed the message" },
 	},
 	"inbox.dead": {
-		meaning: "A message could not be delivered. It is kept until it is discarded.",
+		meaning: "A message could not be delivered. It is stored until it is discarded.",
 		data: { message: "its id", reason: "the reason, as text" },
 	},
 	"inbox.discarded": {
@@ -179,7 +179,9 @@ export const EVENT_DOCS: EventDocs = {
 	"agent.limits_missing": {
 		meaning:
 			"The host cannot enforce the limits of the agent as configured. Reported once until that changes.",
-		data: { missing: "which limits, why, and what Reeve does instead, as text" },
+		data: {
+			missing: "the limits, the reason, and the limits that Reeve enforces instead, as text",
+		},
 	},
 	"agent.ready": {
 		meaning: "The agent is ready. Agents that depend on it can start.",
@@ -189,23 +191,23 @@ export const EVENT_DOCS: EventDocs = {
 		meaning: "An idle agent was stopped to free its memory. It is started again when it is needed.",
 		data: {
 			idle_ms: "how long it was idle",
-			freed_bytes: "the memory of its processes before; null if it is not known",
+			freed_bytes: "the memory of its processes before; null if unknown",
 		},
 	},
 	"agent.woken": {
 		meaning: "A hibernated agent is started again, with its conversation.",
 		data: {
-			by: "message, attach, operator (up, restart, resume, down), dependent (an agent that depends on it starts), settings (they have changed), or not_stopped: the daemon died during the stop and the process was still there, so the agent never hibernated",
-			asleep_ms: "how long ago it was decided that it hibernates",
+			by: "message, attach, operator (up, restart, resume, down), dependent (an agent that depends on it starts), settings (they have changed), or not_stopped: the daemon died during the stop and the process was still running, so the agent never hibernated",
+			asleep_ms: "time since the decision to hibernate",
 		},
 	},
 	"agent.unhealthy": {
 		meaning:
-			"The health check of an agent failed as often in a row as `health.failures` allows. Reported once until a check succeeds.",
+			"The health check of an agent failed `health.failures` times in a row. Reported once until a check succeeds.",
 		data: {
 			error: "why the last check failed, as text",
 			failures: "how many checks failed in a row",
-			action: "notify, or restart: the agent is stopped, as soon as that interrupts no turn",
+			action: "notify, or restart: the agent is stopped as soon as no turn is in progress",
 		},
 	},
 	"agent.recovered": {
@@ -384,38 +386,38 @@ export const EVENT_DOCS: EventDocs = {
 		data: { schedule: "the schedule" },
 	},
 	"schedule.fired": {
-		meaning: "A slot of a schedule fired: its action is stored and under way.",
+		meaning: "A slot of a schedule fired: its action is stored and in progress.",
 		data: {
 			...SLOT_DOCS,
 			action: "send, call, plan or restart",
 			started: "the id of the task, plan or message; the agent of a restart",
-			reason: "on time, how late, or on request",
+			reason: "on time, late by a duration, or on request",
 		},
 	},
 	"schedule.queued": {
 		meaning: "A slot waits until the previous one has ended.",
-		data: { ...SLOT_DOCS, reason: "what the previous slot still does" },
+		data: { ...SLOT_DOCS, reason: "the work of the previous slot that is still running, as text" },
 	},
 	"schedule.skipped": {
-		meaning: "A slot did not fire, by a rule of its schedule.",
+		meaning: "A slot was skipped because of a rule of its schedule.",
 		data: {
 			...SLOT_DOCS,
-			count: "how many slots were skipped together, from this one on",
+			count: "number of slots that were skipped together, starting with this one",
 			reason: "the rule, as text",
 		},
 	},
 	"schedule.succeeded": {
 		meaning:
-			"What a slot had started has succeeded: the task or plan, the delivery of the message, or the restart.",
+			"The action of a slot succeeded: the task or plan, the delivery of the message, or the restart.",
 		data: { ...SLOT_DOCS, reason: "the outcome, as text" },
 	},
 	"schedule.failed": {
-		meaning: "A slot could not fire, or what it had started has failed.",
+		meaning: "A slot could not fire, or its action failed.",
 		data: { ...SLOT_DOCS, reason: "the reason, as text" },
 	},
 	"schedule.cancelled": {
 		meaning:
-			"What a slot had started was cancelled: by the operator, or by a later slot that replaced it.",
+			"The action of a slot was cancelled by the operator, or by a later slot that replaced it.",
 		data: { ...SLOT_DOCS, reason: "the reason, as text" },
 	},
 	"schedule.paused": { meaning: "A schedule was paused.", data: { schedule: "the schedule" } },
@@ -464,7 +466,7 @@ export const EVENT_DOCS: EventDocs = {
 		data: {
 			file: "path of the file",
 			problem: "the problem",
-			action: "what the daemon did, and the consequences",
+			action: "the reaction of the daemon, and the consequences",
 			kept_as: "where the damaged file was moved; null if the file was missing",
 		},
 	},
@@ -473,7 +475,7 @@ export const EVENT_DOCS: EventDocs = {
 		data: {
 			remote: "the name of the remote",
 			version: "the version of its daemon",
-			down_ms: "how long it did not answer; null after a start of this daemon",
+			down_ms: "how long it was unreachable; null after a start of this daemon",
 		},
 	},
 	"remote.lost": {

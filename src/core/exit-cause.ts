@@ -21,7 +21,7 @@ export interface ExitEvidence {
 	readonly readReset: (text: string) => number | null;
 }
 
-export type ExitVerdict = Pick<ExitReport, "cause" | "detail" | "resetInMs">;
+type ExitVerdict = Pick<ExitReport, "cause" | "detail" | "resetInMs">;
 
 /** A failed turn explains an exit that follows it soon; an agent that waited for hours exited for another reason. */
 const EXPLAINS_WITHIN_MS = 600_000;

@@ -80,7 +80,7 @@ describe("an exit's kind, from its facts", () => {
 	});
 });
 
-test("a fact that is left undefined is not known, and never reads as asked for", () => {
+test("an undefined fact is unknown, and never counts as requested", () => {
 	const facts = { uptimeMs: 1, code: 1, askedBy: undefined } as unknown as ExitReport;
 	expect(classifyExit(exitReport(facts), [])).toBe("failed");
 });

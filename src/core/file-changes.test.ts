@@ -18,7 +18,9 @@ describe("changes of watched files", () => {
 
 	test("restart when it is quiet, or after a minute", () => {
 		expect(decideWatchRestart(changed(0, 400), [], 1_000)).toEqual({
-			...{ restart: false, afterMs: 400, tooMany: false },
+			restart: false,
+			afterMs: 400,
+			tooMany: false,
 		});
 		expect(decideWatchRestart(changed(0, 400), [], 1_400)).toEqual({ restart: true });
 		const endless = Array.from({ length: 200 }, (_, n) => n * 300);
@@ -30,7 +32,9 @@ describe("changes of watched files", () => {
 		const four = [0, 10_000, 20_000, 30_000];
 		expect(decideWatchRestart(changed(38_000), four, 40_000)).toEqual({ restart: true });
 		expect(decideWatchRestart(changed(41_000), [...four, 40_000], 42_000)).toEqual({
-			...{ restart: false, afterMs: 18_000, tooMany: true },
+			restart: false,
+			afterMs: 18_000,
+			tooMany: true,
 		});
 		expect(decideWatchRestart(changed(41_000), [...four, 40_000], 60_000)).toEqual({
 			restart: true,

@@ -30,7 +30,8 @@ export function noteChange(before: FileChanges | null, file: string, nowMs: numb
 	const isKnown = before.files.includes(file);
 	const isFull = before.files.length >= NAMES_MAX;
 	return {
-		...{ firstMs: before.firstMs, lastMs: nowMs },
+		firstMs: before.firstMs,
+		lastMs: nowMs,
 		files: isKnown || isFull ? before.files : [...before.files, file],
 		more: before.more || (isFull && !isKnown),
 	};

@@ -38,7 +38,8 @@ export function parseGitignore(text: string): readonly IgnoreRule[] {
 }
 
 /**
- * What the rules of one file decide about a path relative to its folder; null if no rule is about it. The last rule that
+ * The decision of the rules of one file about a path relative to its folder; null if no rule matches. The last rule
+ * that
  * matches counts. The folders above the path are not considered.
  */
 export function decideIgnored(

@@ -30,8 +30,10 @@ describe("an agent becomes unhealthy", () => {
 		expect(stateAfter("xx").changes).toEqual([]);
 		expect(stateAfter("xxxxx")).toEqual({
 			state: {
-				...{ last: { error: "error 4", atMs: 4_000 }, failures: 5 },
-				...{ hasPassed: false, unhealthySinceMs: 2_000 },
+				last: { error: "error 4", atMs: 4_000 },
+				failures: 5,
+				hasPassed: false,
+				unhealthySinceMs: 2_000,
 			},
 			changes: ["2 unhealthy"],
 		});
@@ -69,7 +71,8 @@ describe("an unhealthy agent", () => {
 		for (const activity of [...ACTIVITIES, null]) {
 			const settings = { action: "notify", interruptTurn: true } as const;
 			expect(decideHealthRestart(settings, { ...run, activity })).toEqual({
-				...{ restart: false, reason: null },
+				restart: false,
+				reason: null,
 			});
 		}
 	});
@@ -81,7 +84,8 @@ describe("an unhealthy agent", () => {
 		);
 		expect(restarted).toEqual(["starting", "ready", null]);
 		expect(decideHealthRestart(settings, { ...run, activity: "busy" })).toEqual({
-			...{ restart: false, reason: "not restarted in the middle of a turn" },
+			restart: false,
+			reason: "not restarted in the middle of a turn",
 		});
 		const delivering = { activity: "ready", isDelivering: true } as const;
 		expect(decideHealthRestart(settings, delivering)).toMatchObject({ restart: false });

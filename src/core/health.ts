@@ -97,7 +97,8 @@ export function decideHealthRestart(
 ): { readonly restart: true } | { readonly restart: false; readonly reason: string | null } {
 	if (action === "notify") return { restart: false, reason: null };
 	if (interruptTurn || activity === null) return { restart: true };
-	if (isDelivering) return { restart: false, reason: "not restarted while it gets a message" };
+	if (isDelivering)
+		return { restart: false, reason: "not restarted while a message is being delivered" };
 	const reason = KEEPS[activity];
 	return reason === null ? { restart: true } : { restart: false, reason };
 }
@@ -109,7 +110,7 @@ const KEEPS: Readonly<Record<Activity, string | null>> = {
 	busy: "not restarted in the middle of a turn",
 	waiting_input: "not restarted while it waits for an answer",
 	rate_limited: "not restarted while it waits for its usage limit",
-	draining: "it is stopping already",
+	draining: "it is already stopping",
 	unknown: "not restarted while its activity is unknown: it may be in the middle of a turn",
 };
 

@@ -10,9 +10,18 @@ import { ACTIVITIES } from "./states.js";
 const AFTER = { afterMs: 60_000 };
 const SINCE = { idleSinceMs: 1_000 };
 const IDLE: HibernationFacts = {
-	...{ resumes: true, isReady: true, isEnding: false, activity: "ready", messages: 0 },
-	...{ hasQuestion: false, hasDraft: false, viewers: 0, hasFailedTurn: false, isHeld: false },
-	...{ dependents: [], nowMs: 61_000 },
+	resumes: true,
+	isReady: true,
+	isEnding: false,
+	activity: "ready",
+	messages: 0,
+	hasQuestion: false,
+	hasDraft: false,
+	viewers: 0,
+	hasFailedTurn: false,
+	isHeld: false,
+	dependents: [],
+	nowMs: 61_000,
 };
 const NOTHING: HiddenFacts = {
 	tools: 0,
@@ -27,7 +36,9 @@ describe("an agent hibernates", () => {
 		expect(early).toMatchObject({ action: "wait", reason: "hibernates after 60s without work" });
 		expect(decideHibernation(SINCE, IDLE, null, AFTER)).toMatchObject({ action: "look" });
 		expect(decideHibernation(SINCE, IDLE, NOTHING, AFTER)).toEqual({
-			...{ state: SINCE, action: "hibernate", reason: "idle for 60s" },
+			state: SINCE,
+			action: "hibernate",
+			reason: "idle for 60s",
 		});
 	});
 });
@@ -84,10 +95,18 @@ describe("an agent does not hibernate", () => {
 
 	test("in any combination of facts but one", () => {
 		const values: { readonly [Key in keyof HibernationFacts]?: readonly unknown[] } = {
-			...{ resumes: [true, false], isReady: [true, false], isEnding: [false, true] },
-			...{ activity: ACTIVITIES, messages: [0, 1], hasQuestion: [false, true] },
-			...{ hasDraft: [false, true, null], viewers: [0, 1], hasFailedTurn: [false, true] },
-			...{ isHeld: [false, true], dependents: [[], ["p:a"]], nowMs: [61_000, 60_000] },
+			resumes: [true, false],
+			isReady: [true, false],
+			isEnding: [false, true],
+			activity: ACTIVITIES,
+			messages: [0, 1],
+			hasQuestion: [false, true],
+			hasDraft: [false, true, null],
+			viewers: [0, 1],
+			hasFailedTurn: [false, true],
+			isHeld: [false, true],
+			dependents: [[], ["p:a"]],
+			nowMs: [61_000, 60_000],
 		};
 		let grid: Partial<HibernationFacts>[] = [{}];
 		for (const [key, each] of Object.entries(values)) {

@@ -16,7 +16,7 @@ export interface HibernationFacts {
 	/** Whether its adapter can resume a conversation. */
 	readonly resumes: boolean;
 	readonly isReady: boolean;
-	/** A stop, restart or failure of the run is under way. */
+	/** A stop, restart or failure of the run is in progress. */
 	readonly isEnding: boolean;
 	readonly activity: Activity;
 	/** Messages that are not delivered yet. */
@@ -77,7 +77,7 @@ export function decideHibernation(
 	if (idleMs < afterMs) {
 		return refuse(state, `hibernates after ${renderDuration(afterMs)} without work`);
 	}
-	if (hidden === null) return { state, action: "look", reason: "looks for hidden work" };
+	if (hidden === null) return { state, action: "look", reason: "checking for background work" };
 	const work = hiddenWorkOf(hidden);
 	if (work !== null) return refuse({ idleSinceMs: facts.nowMs }, work);
 	const unproven = unprovenOf(hidden);
@@ -113,7 +113,7 @@ function obstacleOf(facts: HibernationFacts): string | null {
 	if (!facts.resumes) return "its adapter cannot resume a conversation";
 	if (facts.hasFailedTurn) return "its last turn failed";
 	if (facts.hasDraft === null) {
-		return "a person may have typed into it before the daemon started; it counts again after its next turn";
+		return "a person may have typed into it before the daemon started; its idle time counts again after its next turn";
 	}
 	const [first] = dependents;
 	if (first === undefined) return null;
@@ -139,7 +139,7 @@ function unprovenOf({ conversation, wasAttached }: HiddenFacts): string | null {
 		case "unconfirmed":
 			return "its conversation has no record yet";
 		case "unknown":
-			return "the id of its conversation is not known";
+			return "the id of its conversation is unknown";
 		default:
 			return conversation satisfies never;
 	}
@@ -167,18 +167,18 @@ export interface Hibernation {
 	/** Wall time of the decision. */
 	readonly sinceMs: number;
 	readonly idleMs: number;
-	/** The memory of its processes before; null if it is not known. */
+	/** The memory of its processes before; null if unknown. */
 	readonly freedBytes: number | null;
 }
 
 /** The reason for the start, as text. */
 export const WOKEN_BY: Readonly<Record<WakeCause, string>> = {
 	message: "woken by a message",
-	attach: "woken by an attach",
+	attach: "woken by an attached terminal",
 	operator: "woken by the operator",
 	dependent: "woken by an agent that depends on it",
 	settings: "woken by new settings",
-	not_stopped: "it did not hibernate: its process was still there",
+	not_stopped: "it did not hibernate: its process was still running",
 };
 
 /** `hibernated after 45m of idle time, freed 412 MB; a message or an attach starts it again`. */

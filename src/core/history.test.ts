@@ -12,7 +12,8 @@ function historyOf(
 	const history = newHistory();
 	for (const [atMs, type, data] of events) {
 		addToHistory(history, { seq: 1, at: "", agent: "p:a", type, data } as ReeveEvent, {
-			...{ atMs, fromMs },
+			atMs,
+			fromMs,
 		});
 	}
 	return history;
@@ -24,7 +25,11 @@ const activity = (
 ) => ({ from, to, source: null, detail: null }) as const;
 const exited = (uptimeMs: number) =>
 	({
-		...{ code: 1, signal: null, cause: "crash", kind: "transient", class: "transient" },
+		code: 1,
+		signal: null,
+		cause: "crash",
+		kind: "transient",
+		class: "transient",
 		uptime_ms: uptimeMs,
 	}) as unknown as EventMap["agent.exited"];
 const decided = (action: "restart" | "park" | "halt" | "ask_operator") =>

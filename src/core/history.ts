@@ -59,8 +59,14 @@ const RUNS_MAX = 500;
 
 export function newHistory(): AgentHistory {
 	return {
-		...{ runs: [], work: [], waits: [], restarts: [] },
-		...{ busySinceMs: null, wait: null, gapMs: GAP_MS, isNew: true },
+		runs: [],
+		work: [],
+		waits: [],
+		restarts: [],
+		busySinceMs: null,
+		wait: null,
+		gapMs: GAP_MS,
+		isNew: true,
 	};
 }
 

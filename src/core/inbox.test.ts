@@ -49,7 +49,7 @@ describe("delivery of a message", () => {
 		["not confirmed yet", {}, { nowMs: 1_000 }, "wait"],
 		["not confirmed for long", {}, {}, "enter"],
 		["not confirmed, but the agent works by now", {}, { activity: "busy" }, "wait"],
-		["not confirmed after Enter was pressed again and again", { enters: 2 }, {}, "dead"],
+		["not confirmed after Enter was pressed repeatedly", { enters: 2 }, {}, "dead"],
 		[
 			"cut short, and Enter changed nothing: it was never typed",
 			{ phase: "typing", enters: 2 },

@@ -55,7 +55,9 @@ describe("the time of a line", () => {
 
 test("records of a log that was truncated are dropped", () => {
 	expect(parse([0, 1], [100, 2], [200, 3], [50, 4])).toEqual({
-		...{ offsets: [0, 50], atMs: [1, 4], skipped: [false, false] },
+		offsets: [0, 50],
+		atMs: [1, 4],
+		skipped: [false, false],
 	});
 });
 

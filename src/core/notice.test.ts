@@ -42,7 +42,10 @@ test("a question is reported with its choices, how to answer, and a link to its 
 
 test("a finished turn is reported with the first sentence of its answer", () => {
 	expect(noticeOf(event("agent.turn_finished", { text: "All done." }))).toMatchObject({
-		...{ kind: "finished", title: "web:coder finished", text: "All done.", needs_you: false },
+		kind: "finished",
+		title: "web:coder finished",
+		text: "All done.",
+		needs_you: false,
 	});
 	expect(noticeOf(event("agent.turn_finished", { text: null }))?.text).toBe(
 		"It waits for a message.",
@@ -186,7 +189,7 @@ describe("events that cause notifications", () => {
 		expect(topics[0]).not.toBeNull();
 	});
 
-	test("is nothing that goes well", () => {
+	test("is no successful event", () => {
 		const quiet = [
 			event("agent.policy_changed", { from: "halted", to: "healthy", reason: "" }),
 			event("agent.exited", { ...EXIT, cause: "usage_limit" }),

@@ -134,7 +134,7 @@ export function noticeOf(event: ReeveEvent): Notice | null {
 			);
 		case "agent.retrying": {
 			const { cause, detail, attempts, for_ms: forMs } = event.data;
-			const text = `${attempts} requests have failed within ${renderDuration(forMs)}. The CLI retries by itself.`;
+			const text = `${attempts} requests have failed within ${renderDuration(forMs)}. The CLI is still retrying.`;
 			return make(
 				"retrying",
 				`${who}: requests keep failing (${cause})`,

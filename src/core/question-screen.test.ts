@@ -41,7 +41,8 @@ describe("a question on the screen", () => {
 			text: "rm -rf build",
 			detail: "Request 1\nCommand: rm -rf build",
 			choices: [{ lasting: false }, { lasting: true }, { lasting: false }],
-			...{ selected: 0, inRow: false },
+			selected: 0,
+			inRow: false,
 		});
 	});
 
@@ -52,7 +53,10 @@ describe("a question on the screen", () => {
 		expect(title("────────────", "Which one?", "some detail")).toBe("Which one?");
 		expect(title("Choose one")).toBe("Choose one");
 		expect(readQuestion(NO_QUESTIONS, lines(...list))).toMatchObject({
-			...{ kind: "choice", title: "", text: "a / b", detail: null },
+			kind: "choice",
+			title: "",
+			text: "a / b",
+			detail: null,
 		});
 	});
 

@@ -74,7 +74,9 @@ export function readQuestion(
 		title,
 		text: plain(about.find((each) => each !== null) ?? "") || title || list.labels.join(" / "),
 		detail: detail === "" ? null : detail,
-		...{ choices, selected: list.selected, inRow: list.inRow },
+		choices,
+		selected: list.selected,
+		inRow: list.inRow,
 		key: [title, ...shown, ...list.labels].join("\n"),
 	};
 }

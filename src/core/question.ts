@@ -18,7 +18,7 @@ export interface QuestionChoice {
 	readonly number: number;
 	/** The CLI's own label, complete. */
 	readonly label: string;
-	/** Whether it also allows later requests, which are then not asked about. */
+	/** Whether whether it also allows later requests, without another question. */
 	readonly lasting: boolean;
 }
 

@@ -23,7 +23,10 @@ const NEVER: SlotTimes = { next: () => null };
 const NOON = 12 * HOUR;
 
 const planAt = (slotMs: number | null, more: Partial<SlotPlan> = {}): SlotPlan => ({
-	...{ slotMs, dueAtMs: slotMs ?? 0, lastMs: null, era: 0 },
+	slotMs,
+	dueAtMs: slotMs ?? 0,
+	lastMs: null,
+	era: 0,
 	...more,
 });
 
@@ -77,7 +80,10 @@ describe("a due slot", () => {
 		const { due, missed, plan } = decide(planAt(NOON), NOON + 3 * HOUR + 5);
 		expect(due?.slotMs).toBe(NOON + 3 * HOUR);
 		expect(missed).toEqual({
-			...{ count: 3, isMore: false, fromMs: NOON, untilMs: NOON + 2 * HOUR },
+			count: 3,
+			isMore: false,
+			fromMs: NOON,
+			untilMs: NOON + 2 * HOUR,
 		});
 		expect(plan).toEqual(planAt(NOON + 4 * HOUR, { lastMs: NOON + 3 * HOUR }));
 	});
@@ -191,7 +197,10 @@ describe("whatever the clock does", () => {
 
 describe("what happens with a due slot", () => {
 	const FACTS: FiringFacts = {
-		...{ overlap: "skip", running: null, queued: 0, blocked: null },
+		overlap: "skip",
+		running: null,
+		queued: 0,
+		blocked: null,
 		due: { lateMs: 0, isTooLate: false },
 	};
 	const fire = (facts: Partial<FiringFacts>) => decideFiring({ ...FACTS, ...facts });
@@ -206,7 +215,8 @@ describe("what happens with a due slot", () => {
 	test("it is skipped if it is too late, or its agent cannot take it", () => {
 		const due = { lateMs: 2 * HOUR, isTooLate: true };
 		expect(fire({ due, blocked: "down" })).toEqual({
-			...{ action: "skip", reason: "2h late, and `catch_up` is `none`" },
+			action: "skip",
+			reason: "2h late, and `catch_up` is `none`",
 		});
 		const blocked = "p:a is down";
 		expect(fire({ blocked, overlap: "queue" })).toEqual({ action: "skip", reason: blocked });
@@ -223,10 +233,12 @@ describe("what happens with a due slot", () => {
 
 	test("queued slots keep their order, up to a limit", () => {
 		expect(fire({ overlap: "queue", queued: 1 })).toEqual({
-			...{ action: "queue", reason: "an earlier slot waits" },
+			action: "queue",
+			reason: "an earlier slot is already queued",
 		});
 		expect(fire({ overlap: "queue", queued: 100, running: "x" })).toEqual({
-			...{ action: "skip", reason: "100 slots wait already" },
+			action: "skip",
+			reason: "100 slots wait already",
 		});
 	});
 });

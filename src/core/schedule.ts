@@ -22,7 +22,7 @@ export const SLOT_STATUSES = [
 	"cancelled",
 	"skipped",
 ] as const;
-/** `queued` waits for the previous slot; `fired` is under way; `skipped` never fired. */
+/** `queued` waits for the previous slot; `fired` is in progress; `skipped` never fired. */
 export type SlotStatus = (typeof SLOT_STATUSES)[number];
 
 export const SCHEDULE_ACTIONS = ["send", "call", "plan", "restart"] as const;
@@ -74,7 +74,7 @@ export interface SlotDecision {
 	/** The plan from now on. */
 	readonly plan: SlotPlan;
 	readonly due: DueSlot | null;
-	/** Earlier slots, which do not fire any more. */
+	/** Earlier slots, which no longer fire. */
 	readonly missed: MissedSlots | null;
 }
 
@@ -227,7 +227,7 @@ export function decideFiring({
 	}
 	if (blocked !== null) return { action: "skip", reason: blocked };
 	if (overlap === "queue" && (running !== null || queued > 0)) {
-		const waitsFor = running ?? "an earlier slot waits";
+		const waitsFor = running ?? "an earlier slot is already queued";
 		if (queued < QUEUED_MAX) return { action: "queue", reason: waitsFor };
 		return { action: "skip", reason: `${queued} slots wait already` };
 	}
@@ -241,7 +241,7 @@ function firedReason(due: FiringFacts["due"]): string {
 	return due.lateMs > ON_TIME_MS ? `${renderElapsed(due.lateMs)} late` : "on time";
 }
 
-/** Why slots that nothing was decided about do not fire any more, as text. */
+/** Why undecided slots no longer fire, as text. */
 export function renderMissed({ count, isMore }: MissedSlots): string {
 	const slots = count === 1 ? "this slot" : `${isMore ? "more than " : ""}${count} slots`;
 	return `a later slot was due before ${slots} could fire`;

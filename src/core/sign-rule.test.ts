@@ -59,8 +59,8 @@ describe("the meaning of a record, by rules", () => {
 			null,
 		],
 		["the conversation", { conversation: "id" }, { id: "c-1" }, { conversation: "c-1" }],
-		["a turn that went well", { turn: "ok" }, {}, { failure: null }],
-		["a request that went well", { request: "ok" }, {}, { attempt: null }],
+		["a successful turn", { turn: "ok" }, {}, { failure: null }],
+		["a successful request", { request: "ok" }, {}, { attempt: null }],
 		[
 			"a request that failed, by its status",
 			{ request: "failed", status: "http.code", detail: "text" },

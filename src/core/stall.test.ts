@@ -47,18 +47,20 @@ describe("an answer has arrived", () => {
 	const idle: Connection = { id: "1", sentBytes: 30_000, receivedBytes: 500, segments: 2 };
 	const grown = (received: number, segments: number, sent = 0): readonly Connection[] => [
 		{
-			...{ id: "1", sentBytes: idle.sentBytes + sent },
-			...{ receivedBytes: idle.receivedBytes + received, segments: idle.segments + segments },
+			id: "1",
+			sentBytes: idle.sentBytes + sent,
+			receivedBytes: idle.receivedBytes + received,
+			segments: idle.segments + segments,
 		},
 	];
 
 	test.each([
 		["with one event", grown(131, 1), true],
 		["with events of the same length", grown(393, 3), true],
-		["with events between signs of life", grown(131 + 4 * 54, 5), true],
+		["with events between keep-alives", grown(131 + 4 * 54, 5), true],
 		["while HTTP/2 acknowledges it", grown(262, 2, 40), true],
 		["not with nothing", grown(0, 0), false],
-		["not with signs of life", grown(40 * 54, 40), false],
+		["not with keep-alives", grown(40 * 54, 40), false],
 		["not with the response to a new request", grown(2_000, 3, 20_000), false],
 		["not on a new connection", [{ ...idle, id: "2", receivedBytes: 9_000 }], false],
 	])("%s", (_, now, expected) => {

@@ -90,8 +90,10 @@ const SENT_BYTES_MAX = 100;
 const KEEPALIVE_BYTES_MAX = 100;
 
 /**
- * Whether an answer has arrived on one of the connections between two looks. The response to a new request is none: the requests of a
- * CLI that retries, or that reports its usage, are all answered. Nor are signs of life without content, which are short and all alike.
+ * Whether an answer has arrived on one of the connections between two looks. The response to a new request is none: the
+ * requests of a
+ * CLI that retries, or that reports its usage, are all answered. Nor is keep-alive data without content, which is short
+ * and all alike.
  */
 export function haveStreamed(before: readonly Connection[], now: readonly Connection[]): boolean {
 	return now.some((connection) => {

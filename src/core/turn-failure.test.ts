@@ -174,7 +174,8 @@ describe("the cause of a failed turn in a wording that is in no table", () => {
 		const text = "Your credits are used up. Buy more, or wait until 3pm.";
 		expect(failureOf({ text, readReset: () => null }).failure.cause).toBe("billing");
 		expect(failureOf({ text, readReset: () => 7 }).failure).toEqual({
-			...{ cause: "usage_limit", resetAtMs: 7 },
+			cause: "usage_limit",
+			resetAtMs: 7,
 		});
 	});
 });

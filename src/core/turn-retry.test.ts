@@ -112,7 +112,7 @@ test.each<TurnCause>([
 	expect(retryAt([failed(10, cause)])).toBeNull();
 });
 
-test("an agent whose turns went well is not asked to continue", () => {
+test("an agent whose turns succeeded is not asked to continue", () => {
 	expect(retryAt([])).toBeNull();
 	expect(retryAt([asked(1), good(2)])).toBeNull();
 });

@@ -27,7 +27,8 @@ export async function describeConfig(
 		file: fleetFile,
 	};
 	const answer = (await runOwnProgram("./inspection/describe-config.js", {
-		...{ input: JSON.stringify(request), timeoutMs: MS_MAX },
+		input: JSON.stringify(request),
+		timeoutMs: MS_MAX,
 	})) as Pick<AgentConfigJson, "settings" | "problem">;
 	return { id: spec.id, fleet_file: fleetFile, ...redactDeep(answer, redact) };
 }

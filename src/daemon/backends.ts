@@ -199,7 +199,7 @@ export function describeBackends(facts: BackendFacts): BackendSupport[] {
 export const backendForLimits = (facts: BackendFacts): BackendSupport["name"] =>
 	describeSystemd(facts).wanted ? "systemd" : "pty";
 
-/** At logout, a manager that does not linger ends every unit; a process outside of its units may go on. */
+/** At logout, a manager that does not linger ends every unit; a process outside of its units may continue. */
 const endsAtLogout = ({ lingers, holdsThisProcess }: UserManager) => !lingers && !holdsThisProcess;
 
 function describeSystemd({ manager, noShim }: BackendFacts) {

@@ -52,7 +52,9 @@ export function createEngine(parts: {
 		newRunId: newOrderedId,
 		calendar: localCalendar,
 		sessions: createSessionWorld({
-			...{ home, backends, environments },
+			home,
+			backends,
+			environments,
 			leases: resolveLeases(process.env),
 			nativeProgram: shimPath,
 			onTrouble: (message) => logger.info(message),

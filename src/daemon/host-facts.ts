@@ -64,7 +64,9 @@ async function askDoctor(home: Home): Promise<Findings> {
 	try {
 		// It fails with 1 if a check fails, and still prints all of them.
 		const { checks } = (await runOwnProgram("../cli/main.js", {
-			...{ args: ["doctor", "--json"], timeoutMs: DOCTOR_MS_MAX, codes: [0, 1] },
+			args: ["doctor", "--json"],
+			timeoutMs: DOCTOR_MS_MAX,
+			codes: [0, 1],
 			env: { ...process.env, REEVE_HOME: home.dir },
 		})) as { readonly checks: readonly FindingJson[] };
 		const findings = checks

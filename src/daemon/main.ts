@@ -208,7 +208,10 @@ async function serve(store: Store, settings: Settings, claim: HomeClaim): Promis
 		socketService(api, home, claim),
 		networkService(api, settings, network),
 		notifierService({
-			...{ store, settings, push, pageUrl: () => network.url },
+			store,
+			settings,
+			push,
+			pageUrl: () => network.url,
 			onError: (error) => logger.error("notification failed", error),
 		}),
 		remotesService(remotes, home),

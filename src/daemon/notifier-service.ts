@@ -111,7 +111,9 @@ export async function testNotify(
 				seq: 0,
 				title: "Test notification from Reeve",
 				text: `The route ${setting.name} works.`,
-				...{ needs_you: false, link: null, question: null },
+				needs_you: false,
+				link: null,
+				question: null,
 			});
 			const { name, type } = setting;
 			return { name, type, ok: sent.ok, reason: sent.ok ? null : sent.reason };

@@ -20,7 +20,10 @@ export async function runOwnProgram(place: string, run: OwnRun): Promise<unknown
 	const { args = [], input = "", env = process.env, timeoutMs, codes = [0] } = run;
 	const stdout = await new Promise<string>((resolve, reject) => {
 		const options = {
-			...{ env, timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX, cwd: "/" },
+			env,
+			timeout: timeoutMs,
+			maxBuffer: OUTPUT_BYTES_MAX,
+			cwd: "/",
 			killSignal: "SIGKILL" as const,
 		};
 		const child = execFile(process.execPath, [path, ...args], options, (error, out, err) => {

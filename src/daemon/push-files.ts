@@ -28,13 +28,18 @@ export function createPushFiles(
 	onDamage: (damage: FileDamage) => void,
 ): PushStore {
 	const subscriptions = createJsonFile(pushSubscriptions, {
-		...{ locks, onDamage, parse: parseWith(z.array(subscription).readonly()) },
+		locks,
+		onDamage,
+		parse: parseWith(z.array(subscription).readonly()),
 		// The previous version may contain a browser that was logged out since.
 		restoresPrevious: false,
 		consequence: "browsers get no notifications until they subscribe again",
 	});
 	const pair = createJsonFile(pushKeys, {
-		...{ locks, onDamage, parse: parseWith(keys), restoresPrevious: true },
+		locks,
+		onDamage,
+		parse: parseWith(keys),
+		restoresPrevious: true,
 		consequence: "browsers get no notifications until they subscribe again",
 	});
 	return {

@@ -11,7 +11,7 @@ import { type HomeClaim, identityOf } from "./self-care/home-claim.js";
 
 const POLL_MS = 1_000;
 
-/** Rejects when the socket at this path is not this one any more: no command would reach the daemon. */
+/** Rejects when the socket at this path is no longer this one: no command would reach the daemon. */
 async function removal(path: string, own: string | null, signal: AbortSignal): Promise<void> {
 	while (identityOf(path) === own) {
 		// Avoids accumulating listeners on the signal, which lives as long as the daemon.

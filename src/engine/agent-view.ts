@@ -73,7 +73,8 @@ function redactQuestion(question: OpenQuestion, redact: (text: string) => string
 	const { title, text, detail, choices } = question;
 	return {
 		...question,
-		...{ title: redact(title), text: redact(text) },
+		title: redact(title),
+		text: redact(text),
 		detail: detail === null ? null : redact(detail),
 		choices: choices.map((each) => ({ ...each, label: redact(each.label) })),
 	};

@@ -15,7 +15,7 @@ import { Agents } from "./agents.js";
 import { Drafts } from "./attending/drafts.js";
 import { FinishedTurns } from "./attending/finished-turns.js";
 import { Inbox } from "./attending/inbox.js";
-import { PeopleView } from "./attending/people-view.js";
+import { OpenQuestions } from "./attending/open-questions.js";
 import { Questions } from "./attending/questions.js";
 import { ScreenQuestions } from "./attending/screen-questions.js";
 import { Terminals } from "./attending/terminals.js";
@@ -69,7 +69,7 @@ export class Engine {
 	readonly calls: AgentCalls;
 	readonly tasks: Tasks;
 	/** Open questions of any kind, and their answers. */
-	readonly people: PeopleView;
+	readonly people: OpenQuestions;
 	readonly finished: FinishedTurns;
 	readonly schedules: Schedules;
 	readonly #screenQuestions: ScreenQuestions;
@@ -91,8 +91,10 @@ export class Engine {
 		this.questions = new Questions(store, clock);
 		this.#screenQuestions = new ScreenQuestions(store, clock, typing);
 		this.finished = new FinishedTurns(store, clock);
-		this.people = new PeopleView({
-			...{ agents, sessions: parts.sessions, asked: this.questions },
+		this.people = new OpenQuestions({
+			agents,
+			sessions: parts.sessions,
+			asked: this.questions,
 			screen: this.#screenQuestions,
 			decide: (id, answer) => this.answer(id, answer),
 		});
@@ -105,7 +107,10 @@ export class Engine {
 		const viewers = new Viewers();
 		const typed = { drafts, typing, viewers, inbox: this.inbox, people };
 		const shared = {
-			...{ ...parts, agents, ...typed, usage: this.#usage },
+			...parts,
+			agents,
+			...typed,
+			usage: this.#usage,
 			wake: (id: string) => this.#wakeToAttach(id),
 			hasQuestion: (id: string, runId: string) =>
 				(this.#screenQuestions.of(id, runId) ?? this.questions.openQuestion(id, runId)) !== null,
@@ -115,7 +120,9 @@ export class Engine {
 		this.#accounts = new Accounts(shared);
 		this.#gate = new StartGate({ ...shared, accounts: this.#accounts });
 		this.#runnerWorld = {
-			...{ ...shared, accounts: this.#accounts, gate: this.#gate },
+			...shared,
+			accounts: this.#accounts,
+			gate: this.#gate,
 			ownersOfRuns: new Map(),
 		};
 		this.#fleets = new PinnedFleets({
@@ -128,7 +135,11 @@ export class Engine {
 		this.calls = new AgentCalls(parts, agents, this.#usage, this.#accounts);
 		this.tasks = new Tasks({ ...parts, newId: parts.newRunId, agents: this.calls });
 		this.schedules = new Schedules({
-			...{ ...parts, agents, inbox: this.inbox, tasks: this.tasks, finished: this.finished },
+			...parts,
+			agents,
+			inbox: this.inbox,
+			tasks: this.tasks,
+			finished: this.finished,
 			restart: (id, runId) => this.#restartDecided(id, runId),
 			hasInbox: (id) => this.terminals.hasInbox(id),
 			type: async (id, message) => void (await this.terminals.send(id, message, true)),
@@ -293,7 +304,9 @@ export class Engine {
 		// Before anything is stopped: a schedule that belongs to another file refuses the whole reload.
 		this.schedules.diff(fleet);
 		const agents = await reloadFleet(fleet, {
-			...{ agents: this.#agents, fleets: this.#fleets, sessions },
+			agents: this.#agents,
+			fleets: this.#fleets,
+			sessions,
 			startOf: (id, start) => this.#startOf(id, start),
 		});
 		return { agents, schedules: await this.schedules.pin(fleet, { removes: true }) };
@@ -322,17 +335,18 @@ export class Engine {
 	}
 
 	/**
-	 * A restart that was decided while this run was the newest, perhaps by an earlier daemon: it is done only if no later
+	 * A restart that was decided while this run was the newest, perhaps by an earlier daemon: it is done only if no
+	 * later
 	 * run exists.
 	 */
 	async #restartDecided(id: string, runId: string | null): Promise<RestartResult> {
 		const runner = this.#agents.get(id);
-		if (runner === undefined) return { ok: false, reason: `${id} does not exist any more` };
+		if (runner === undefined) return { ok: false, reason: `${id} no longer exists` };
 		const stopped = await runner.stopDecided(runId, "reeve");
 		if (stopped === null) {
 			const { desired } = runner.snapshot().agent;
 			if (desired === "down") return { ok: false, reason: `${id} was taken down` };
-			return { ok: true, reason: "a later run has started already" };
+			return { ok: true, reason: "a later run has already started" };
 		}
 		if (stopped.outcome === "not_proven") {
 			return { ok: false, reason: stopped.reason ?? "its processes may be left" };

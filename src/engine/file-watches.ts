@@ -93,8 +93,11 @@ export class FileWatches {
 		if (watched === undefined) return null;
 		const { files, restartedAtMs, lastFiles, tooMany } = watched;
 		return {
-			...{ folders: files.folders(), problem: files.problem() },
-			...{ restartedAtMs, files: lastFiles, tooMany },
+			folders: files.folders(),
+			problem: files.problem(),
+			restartedAtMs,
+			files: lastFiles,
+			tooMany,
 		};
 	}
 
@@ -114,8 +117,16 @@ export class FileWatches {
 				this.#note({ type: "agent.watch_incomplete", agent: id, data: { reason } }),
 		});
 		this.#watched.set(id, {
-			...{ spec, files, changes: null, restartsAtMs: [], restartedAtMs: null, lastFiles: [] },
-			...{ tooMany: false, isReported: false, isRestarting: false, cancel: () => {} },
+			spec,
+			files,
+			changes: null,
+			restartsAtMs: [],
+			restartedAtMs: null,
+			lastFiles: [],
+			tooMany: false,
+			isReported: false,
+			isRestarting: false,
+			cancel: () => {},
 		});
 	}
 
@@ -149,7 +160,8 @@ export class FileWatches {
 		if (decision.tooMany && !watched.isReported) {
 			watched.isReported = true;
 			const data = {
-				...{ restarts: WATCH_RESTARTS_MAX, within_ms: WATCH_RESTARTS_WITHIN_MS },
+				restarts: WATCH_RESTARTS_MAX,
+				within_ms: WATCH_RESTARTS_WITHIN_MS,
 				files: watched.changes.files,
 			};
 			this.#note({ type: "agent.watch_loop", agent: watched.spec.id, data });

@@ -45,7 +45,7 @@ const REMEMBERED_MAX = 1_000;
 
 const UNKNOWN_ROUTE: SendResult = { ok: false, reason: "unknown route", retryable: false };
 
-/** A channel that throws must not stop the others, or be asked again and again for the same notification. */
+/** A channel that throws must not stop the others, or get the same notification repeatedly. */
 async function sendOver(channel: Channel, notice: Notice): Promise<SendResult> {
 	try {
 		return await channel.send(notice);
@@ -172,7 +172,9 @@ class Notifier {
 		const before = this.#digests.get(key);
 		const more = before === undefined ? 0 : (before.payload.notice.more ?? 0) + 1;
 		const digest: Notification = {
-			...{ key, type: "notification", dueAtMs: before?.dueAtMs ?? dueAtMs },
+			key,
+			type: "notification",
+			dueAtMs: before?.dueAtMs ?? dueAtMs,
 			payload: { route, notice: { ...notice, more }, attempts: before?.payload.attempts ?? 0 },
 		};
 		this.#digests.set(key, digest);

@@ -112,10 +112,16 @@ export class PinnedFleets {
 
 function newAgent(spec: AgentSpec, fleetFile: string, position: number): Agent {
 	return {
-		...{ id: spec.id, fleetFile, position, spec },
+		id: spec.id,
+		fleetFile,
+		position,
+		spec,
 		// A call agent is always available.
 		desired: spec.kind === "call" ? "up" : "down",
-		...{ crash: NEW_AGENT, waiting: false, reason: "new", restarts: 0 },
+		crash: NEW_AGENT,
+		waiting: false,
+		reason: "new",
+		restarts: 0,
 	};
 }
 

@@ -17,7 +17,7 @@ import { dependenciesOf } from "./scope.js";
 
 const NO_AGENT = { spec: null, life: null };
 
-/** Starts under way at the same time; the starter of `pty` takes as many. */
+/** Starts in progress at the same time; the starter of `pty` takes as many. */
 const STARTING_MAX = 64;
 
 interface StartableAgent extends KnownAgent {

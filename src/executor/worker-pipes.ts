@@ -7,7 +7,7 @@ import type { RunningProgram } from "./program.js";
 
 interface PipeEvents {
 	onLine(line: Buffer): void;
-	/** It cannot accept requests any more. */
+	/** It can no longer accept requests. */
 	onTrouble(reason: string): void;
 	isClosingExpected(): boolean;
 }

@@ -3,7 +3,7 @@
  * in any order. Its work for one request cannot be stopped separately. A request that is cancelled, or
  * has no response within the agent's own timeout, kills the whole tree before its caller gets the
  * outcome (T6). A caller's shorter deadline does so only if the process serves no other request:
- * otherwise the request is abandoned, and the process is killed when it serves no requests any more. A
+ * otherwise the request is abandoned, and the process is killed when it serves no other requests. A
  * later response changes nothing (T7).
  */
 
@@ -152,7 +152,7 @@ class ProcessWorker implements Worker {
 		await isInTime(Promise.race([this.#held.whenEmpty(), this.ended]), graceMs);
 		this.#program.stdin.end();
 		await isInTime(this.ended, deadlineMs - performance.now());
-		this.#end("stopped", "was stopped and did not exit by itself");
+		this.#end("stopped", "was stopped and did not exit in time");
 		await this.ended;
 		return this.#ending === null ? "graceful" : "timed_out_killed";
 	}

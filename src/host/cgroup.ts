@@ -253,7 +253,7 @@ const INHABITED = "contains processes, so it cannot enable the controller";
 
 /**
  * The kernel would enable cpu and pids anyway, by turning the group into a threaded one; then no
- * process can be moved into a group below it any more, and not even systemd can reload the service.
+ * process can be moved into a group below it, and not even systemd can reload the service.
  * Only the root group, which has no type, is exempt.
  */
 function isInhabited(folder: string): boolean {

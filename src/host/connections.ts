@@ -33,7 +33,10 @@ export async function readConnections(
 	return own
 		.filter(({ localPort, remotePort }) => !pairs.has(`${remotePort} ${localPort}`))
 		.map(({ id, sentBytes, receivedBytes, segments }) => ({
-			...{ id, sentBytes, receivedBytes, segments },
+			id,
+			sentBytes,
+			receivedBytes,
+			segments,
 		}));
 }
 
@@ -43,8 +46,12 @@ async function readAll(program: () => string): Promise<readonly Found[]> {
 		const { stdout } = await promisify(execFile)(program(), ["connections"], options);
 		return [...stdout.matchAll(LINE)].map(
 			([, id = "", localPort = "", remotePort = "", sent, received, segments]) => ({
-				...{ id, localPort, remotePort, sentBytes: Number(sent) },
-				...{ receivedBytes: Number(received), segments: Number(segments) },
+				id,
+				localPort,
+				remotePort,
+				sentBytes: Number(sent),
+				receivedBytes: Number(received),
+				segments: Number(segments),
 			}),
 		);
 	} catch {

@@ -255,7 +255,7 @@ function findWrapper(
 	return hangsUpOn.length > 0 && hasDefaultAction(wrapper.pid, signal) ? wrapper : null;
 }
 
-/** Calls back when none of these is alive any more. */
+/** Calls back when none of these is alive. */
 async function whenGone(processes: readonly ProcessEntry[], onGone: () => void): Promise<void> {
 	const bootId = readBootId();
 	const untilMs = performance.now() + WAIT_MS_MAX;

@@ -4,12 +4,19 @@ import { createResourceMeter, parsePsUse } from "./resource-meter.js";
 const agent = (id: string, pid: number) => ({
 	id,
 	handle: {
-		...{ backend: "pty", runId: id, startedAtMs: 0, data: {} },
+		backend: "pty",
+		runId: id,
+		startedAtMs: 0,
+		data: {},
 		process: { bootId: "b", pid, startTime: "1" },
 	},
 });
 const use = (pid: number, ppid: number, cpuMs: number, rssBytes = 1_000) => ({
-	...{ pid, ppid, startTime: "1", cpuMs, rssBytes },
+	pid,
+	ppid,
+	startTime: "1",
+	cpuMs,
+	rssBytes,
 });
 /** No process of this host has such a pid. */
 const ROOT = 90_000_000;
@@ -27,7 +34,10 @@ test("a tree is measured as a whole, and others are not part of it", async () =>
 	);
 	const agents = [agent("p:a", ROOT)];
 	expect((await meter.measure(agents)).get("p:a")).toEqual({
-		...{ memoryBytes: 2_000, memory: "rss", cpuPercent: null, processes: 2 },
+		memoryBytes: 2_000,
+		memory: "rss",
+		cpuPercent: null,
+		processes: 2,
 	});
 	nowMs = 1_000;
 	expect((await meter.measure(agents)).get("p:a")).toMatchObject({ cpuPercent: 50, processes: 1 });

@@ -75,7 +75,8 @@ export function createResourceMeter(
 					return [
 						id,
 						{
-							...{ memoryBytes: inGroup ?? memoryBytes, processes },
+							memoryBytes: inGroup ?? memoryBytes,
+							processes,
 							memory: inGroup === null ? "rss" : "cgroup",
 							cpuPercent: isKnown ? percentOf(cpuMs - usedMs, passedMs) : null,
 						},
@@ -213,8 +214,11 @@ export function parsePsUse(listing: string): readonly ProcessUse[] {
 		if (pid === undefined) return [];
 		return [
 			{
-				...{ pid: Number(pid), ppid: Number(ppid), rssBytes: Number(rss) * 1_024 },
-				...{ cpuMs: parseCpuTime(time), startTime: started.replaceAll(/\s+/g, " ") },
+				pid: Number(pid),
+				ppid: Number(ppid),
+				rssBytes: Number(rss) * 1_024,
+				cpuMs: parseCpuTime(time),
+				startTime: started.replaceAll(/\s+/g, " "),
 			},
 		];
 	});

@@ -26,8 +26,12 @@ export function renderBudgets(
 			return addUsage(sum, usage);
 		}, NO_USAGE);
 		found.set(key, {
-			...{ of, name, tokens_per_day: limits.tokensPerDay, usd_per_day: limits.usdPerDay },
-			...{ tokens_today: tokensOf(used), usd_today: used.costUsd },
+			of,
+			name,
+			tokens_per_day: limits.tokensPerDay,
+			usd_per_day: limits.usdPerDay,
+			tokens_today: tokensOf(used),
+			usd_today: used.costUsd,
 		});
 	};
 	for (const { agent } of agents) {

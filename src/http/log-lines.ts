@@ -91,7 +91,8 @@ async function withFiles<T>(logDir: string, read: (files: readonly LogFile[]) =>
 	try {
 		const files = await Promise.all(
 			opened.map(async (file) => ({
-				...{ file, name: await logFileName(file) },
+				file,
+				name: await logFileName(file),
 				size: (await file.stat()).size,
 			})),
 		);

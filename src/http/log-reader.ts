@@ -177,7 +177,9 @@ export class LogReader {
 			const isOpen = newline === -1;
 			const piece = chunk.subarray(from, isOpen ? chunk.length : newline);
 			const rest = this.#rest ?? {
-				...{ bytes: Buffer.alloc(0), position: positionOf(held), sinceMs: performance.now() },
+				bytes: Buffer.alloc(0),
+				position: positionOf(held),
+				sinceMs: performance.now(),
 				arrival: held.times.arrivalAt(held.offset),
 			};
 			held.offset += piece.length + (isOpen ? 0 : 1);
@@ -213,7 +215,9 @@ export class LogReader {
 		const files = await openRotatedFiles(join(this.#folder, "current.log"));
 		return Promise.all(
 			files.map(async (file) => ({
-				...{ file, name: await logFileName(file), offset: 0 },
+				file,
+				name: await logFileName(file),
+				offset: 0,
 				times: new FileTimes(this.#folder, file),
 			})),
 		);

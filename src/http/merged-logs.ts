@@ -97,7 +97,7 @@ async function sendMerged(
 	let sent = 0;
 	let open: Source[] = [];
 	while (!gone.aborted) {
-		// Looked for again and again: one agent that never stops printing must not delay the others.
+		// Checked repeatedly: one agent that never stops printing must not delay the others.
 		if (open.length === 0 || sent % ROUND_LINES === 0) open = await filled(sources, isLast);
 		if (open.length === 0) break;
 		const source = open.reduce((a, b) => (b.headMs < a.headMs ? b : a));

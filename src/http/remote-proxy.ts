@@ -68,12 +68,7 @@ export interface RemoteProxy {
 		to: Forwarded,
 	): Promise<string | null>;
 	/** Resolves to true when the WebSocket is open; false if the remote has refused it. */
-	upgrade(
-		request: IncomingMessage,
-		socket: Duplex,
-		head: Buffer,
-		to: Forwarded,
-	): Promise<boolean>;
+	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, to: Forwarded): Promise<boolean>;
 }
 
 interface Outgoing {
@@ -105,7 +100,10 @@ export function createRemoteProxy(remotes: Remotes): RemoteProxy {
 			"url" in address && address.url.startsWith("https:") ? requestSecure : requestPlain;
 		return {
 			request: start({
-				...{ method: request.method, path: target, headers, agent: false },
+				method: request.method,
+				path: target,
+				headers,
+				agent: false,
 				...placeOf(address),
 			}),
 			// Not `AbortSignal.any`: signals that live as long as the daemon would retain each of them.

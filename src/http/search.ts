@@ -70,8 +70,12 @@ async function openLogFiles(folder: string): Promise<SearchedFile[]> {
 	const opened = await openRotatedFiles(join(folder, "current.log"));
 	const files = await Promise.all(
 		opened.map(async (file) => ({
-			...{ kind: "log" as const, path: folder, file, name: await logFileName(file) },
-			...{ size: (await file.stat()).size, times: new FileTimes(folder, file) },
+			kind: "log" as const,
+			path: folder,
+			file,
+			name: await logFileName(file),
+			size: (await file.stat()).size,
+			times: new FileTimes(folder, file),
 		})),
 	);
 	return files.reverse();
@@ -159,7 +163,8 @@ export async function searchLog(
 		);
 		return {
 			matches: matches.map(({ position, text: shown, isCut }) => ({
-				...{ position, text: shown },
+				position,
+				text: shown,
 				...(isCut && { cut: true as const }),
 			})),
 			next,
@@ -231,7 +236,11 @@ function renderMatch(
 	const { agent, kind, path, position, offset, text, isCut, before, after, arrival } = match;
 	const isLog = kind === "log";
 	return {
-		...{ agent, kind, text, before, after },
+		agent,
+		kind,
+		text,
+		before,
+		after,
 		...(isCut && { cut: true as const }),
 		at: arrival === null ? null : new Date(arrival.atMs).toISOString(),
 		until: arrival?.untilMs == null ? null : new Date(arrival.untilMs).toISOString(),
@@ -278,9 +287,14 @@ async function matchesIn(
 		const { offset, text } = lines[at] as (typeof lines)[number];
 		const shown = excerpt(text, foldCase(text).indexOf(folded));
 		return {
-			...{ kind, path, position: `${name}:${offset}`, offset },
-			...{ text: shown, isCut: shown.length < text.length },
-			...{ before: textsOf(at - context, at), after: textsOf(at + 1, at + 1 + context) },
+			kind,
+			path,
+			position: `${name}:${offset}`,
+			offset,
+			text: shown,
+			isCut: shown.length < text.length,
+			before: textsOf(at - context, at),
+			after: textsOf(at + 1, at + 1 + context),
 			arrival: times?.arrivalAt(offset) ?? recordTime(bytes.subarray(offset - start)),
 		};
 	});

@@ -32,9 +32,13 @@ export function createEmail(options: EmailOptions): Channel {
 	const host = hostname.replace(/^\[(.*)\]$/, "$1");
 	const isTls = protocol === "smtps:";
 	const transport = createTransport({
-		...{ host, port: Number(port) || (isTls ? 465 : 587), secure: isTls },
+		host,
+		port: Number(port) || (isTls ? 465 : 587),
+		secure: isTls,
 		requireTLS: !isTls && !LOOPBACK.has(host),
-		...{ connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS },
+		connectionTimeout: TIMEOUT_MS,
+		greetingTimeout: TIMEOUT_MS,
+		socketTimeout: TIMEOUT_MS,
 		...(ca !== undefined && { tls: { ca } }),
 		...(user !== null && { auth: { user, pass: password ?? "" } }),
 		disableFileAccess: true,
@@ -45,7 +49,10 @@ export function createEmail(options: EmailOptions): Channel {
 			const signal = AbortSignal.timeout(sendMsMax);
 			try {
 				await transport.sendMail({
-					...{ signal, from, to: [...to], subject: `[Reeve] ${plainLine(notice.title)}` },
+					signal,
+					from,
+					to: [...to],
+					subject: `[Reeve] ${plainLine(notice.title)}`,
 					text: bodyOf(notice),
 					headers: { "Auto-Submitted": "auto-generated", "X-Reeve-Kind": notice.kind },
 				});

@@ -25,8 +25,17 @@ test("A6: fits into what push services accept, whatever the text and the choices
 		auth: Buffer.alloc(16).toString("base64url"),
 	};
 	const notice = (title: string, text: string, choices: readonly string[]): Notice => ({
-		...{ kind: "question", agent: "web:coder", task: null, title, text, at: "", seq: 1 },
-		...{ needs_you: true, link: null, more: 0, question: { id: "ask-1", choices } },
+		kind: "question",
+		agent: "web:coder",
+		task: null,
+		title,
+		text,
+		at: "",
+		seq: 1,
+		needs_you: true,
+		link: null,
+		more: 0,
+		question: { id: "ask-1", choices },
 	});
 	for (const letter of ["a", "漢", '"', "\u0001", "\ud800"]) {
 		for (const shown of [

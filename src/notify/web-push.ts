@@ -46,7 +46,8 @@ export async function sendPush(
 ): Promise<PushResult> {
 	try {
 		const response = await fetch(endpoint, {
-			...{ method: "POST", redirect: "error" },
+			method: "POST",
+			redirect: "error",
 			body: new Uint8Array(encryptPush(renderPush(notice), keys)),
 			headers: {
 				authorization: signPush(endpoint, vapid, Math.floor(Date.now() / 1_000)),

@@ -34,7 +34,7 @@ export interface StoredFinishedTurn {
 	readonly agent: string;
 	/** Wall time; identifies the turn. */
 	readonly atMs: number;
-	/** The first sentence of the answer; null if it is not known. */
+	/** The first sentence of the answer; null if unknown. */
 	readonly text: string | null;
 	readonly seen: boolean;
 	/** Whether another turn has started since. */

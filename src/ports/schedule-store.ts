@@ -1,4 +1,4 @@
-/** Stored schedules, and what became of their slots. */
+/** Stored schedules, and the outcomes of their slots. */
 
 import type { ScheduleActionType, SlotPlan, SlotStatus } from "../core/schedule.js";
 
@@ -54,7 +54,7 @@ export interface ScheduleWrites {
 
 export interface ScheduleReads {
 	readSchedules(): readonly StoredSchedule[];
-	/** Slots that are queued or under way, oldest first. */
+	/** Slots that are queued or in progress, oldest first. */
 	readOpenSlots(): readonly StoredSlot[];
 	/** The newest slots of a schedule, newest first. */
 	readSlots(schedule: string, limit: number): readonly StoredSlot[];

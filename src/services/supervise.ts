@@ -5,7 +5,7 @@
  *
  * A service never runs next to its own successor. If it was asked to stop and does not, its restart
  * waits for it, and every further `startTimeoutMs` costs one more restart of its budget, so a service
- * that never stops becomes fatal in the end.
+ * that never stops eventually becomes fatal.
  */
 
 import {

@@ -59,7 +59,8 @@ async function checkHttp(url: string, timeoutMs: number): Promise<string | null>
 	const signal = AbortSignal.timeout(timeoutMs);
 	try {
 		const reply = await fetch(url, {
-			...{ redirect: "manual", signal },
+			redirect: "manual",
+			signal,
 			// A kept connection that the server has closed would look like a failure.
 			headers: { connection: "close" },
 		});

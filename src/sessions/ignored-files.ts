@@ -1,6 +1,6 @@
 /**
  * Which files below a watched folder are ignored: those that `.gitignore` files ignore, from the top of the repository
- * down, and a few that are no work of anybody. A file in an ignored folder is ignored, as for git.
+ * down, and a few that no person or agent edits. A file in an ignored folder is ignored, as for git.
  */
 
 import { readFile, stat } from "node:fs/promises";
@@ -63,7 +63,8 @@ export class IgnoredFiles {
 	}
 
 	/**
-	 * The folders above, from the nearest to the top of the repository. None if their rules ignore the root itself: it is
+	 * The folders above, from the nearest to the top of the repository. None if their rules ignore the root itself: it
+	 * is
 	 * watched on purpose.
 	 */
 	async #findAbove(): Promise<readonly string[]> {

@@ -67,7 +67,7 @@ export async function prepareSession(
 		}
 	}
 	const ownTmpdir = spec.tmpdir === null ? profile.ownTmpdir : spec.tmpdir === "own";
-	// No process of the agent is running, so its contents are not needed any more.
+	// No process of the agent is running, so its contents are no longer needed.
 	if (ownTmpdir) await emptyFolder(temporary);
 	const { fresh, resume, id } = profile.conversation;
 	return {

@@ -6,8 +6,16 @@
 import { parsePrintedTime, type ZoneOffset } from "./printed-time.js";
 
 const UNIT_MS: Readonly<Record<string, number>> = {
-	...{ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 },
-	...{ 秒: 1_000, 分: 60_000, 小: 3_600_000, 天: 86_400_000 },
+	ms: 1,
+	s: 1_000,
+	m: 60_000,
+	h: 3_600_000,
+	d: 86_400_000,
+	w: 604_800_000,
+	秒: 1_000,
+	分: 60_000,
+	小: 3_600_000,
+	天: 86_400_000,
 };
 
 /** Messages about limits are a line or two. */

@@ -1,8 +1,9 @@
 /**
  * One watched file, or folder with everything below it that is not ignored.
  *
- * On Linux each folder is watched by itself, since the kernel has no other way; on macOS the system watches the whole
- * folder. The path itself may be replaced, be removed and come back: it is compared with what is watched again and again.
+ * On Linux each folder is watched separately, since the kernel has no other way; on macOS the system watches the whole
+ * folder. The path itself may be replaced, be removed and come back: it is compared with the watched one at regular
+ * intervals.
  * A file is watched through its folder, because editors replace files.
  */
 
@@ -33,7 +34,7 @@ export class WatchedPath {
 	readonly #onChange: (path: string) => void;
 	readonly #ignored: IgnoredFiles;
 	readonly #watched = new Map<string, Folder>();
-	/** What the path is now: its identity and its kind. Null before the first look. */
+	/** The current identity and kind of the path. Null before the first check. */
 	#state: string | null = null;
 	/** The path is a file, or does not exist: only this name in its folder counts. */
 	#onlyName: string | null = null;
@@ -128,7 +129,7 @@ export class WatchedPath {
 			if (await this.#isAboutFolder(path, mayBeNew)) return;
 			const isFolder = this.#watched.has(path);
 			this.#closeBelow(path);
-			// What it was is not known any more.
+			// Its former kind is unknown.
 			const ignored =
 				(await this.#ignored.isIgnored(path, false)) || (await this.#ignored.isIgnored(path, true));
 			if (isFolder || !ignored) this.#onChange(path);
@@ -142,7 +143,8 @@ export class WatchedPath {
 	}
 
 	/**
-	 * The system reports events of a watched folder itself under its own name, like those of a file in it. Its removal is
+	 * The system reports events of a watched folder itself under its own name, like those of a file in it. Its removal
+	 * is
 	 * reported by the folder above.
 	 */
 	async #isAboutFolder(path: string, mayBeNew: boolean): Promise<boolean> {

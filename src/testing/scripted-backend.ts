@@ -356,7 +356,9 @@ class Client implements ScriptedBackend {
 				return {
 					...run.size,
 					lines: lines.map((text) => (text === "" ? [] : [{ text }])),
-					...{ cursor: { x: 0, y: 0, visible: true }, title: "", complete: true },
+					cursor: { x: 0, y: 0, visible: true },
+					title: "",
+					complete: true,
 				};
 			},
 			close: () => void run.viewers.delete(viewer),

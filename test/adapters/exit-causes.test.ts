@@ -1,4 +1,4 @@
-/** Each CLI's own way to end, and what is made of it. The odd ones were measured with the real CLIs. */
+/** Each CLI's own way to end, and how Reeve classifies it. The unusual ones were measured with the real CLIs. */
 
 import { describe, expect, it } from "vitest";
 import { type Asker, exitReport } from "../../src/core/exit.js";
@@ -48,7 +48,7 @@ describe.each([
 		"claude",
 		[
 			["exits with 0", { code: 0 }, "completed"],
-			// SIGINT gives 0 as well, SIGTERM 143: neither was ours.
+			// SIGINT gives 0 as well, SIGTERM 143: Reeve sent neither.
 			["is terminated by a SIGTERM from outside", { code: 143 }, "crash"],
 			["is killed", { signal: "SIGKILL" }, "crash"],
 			[

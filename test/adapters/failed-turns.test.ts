@@ -100,7 +100,7 @@ describe("gemini's telemetry", () => {
 		]);
 	});
 
-	test("has the requests that went well, without those on the side, and when each was made", () => {
+	test("contains the successful requests, without auxiliary ones, and the time of each", () => {
 		const well = meanings.filter(({ attempt }) => attempt === null);
 		expect(well).toEqual([{ attempt: null, atMs: expect.any(Number) }]);
 		expect(new Date(well[0]?.atMs ?? 0).getUTCFullYear()).toBe(2026);
@@ -132,7 +132,7 @@ test("claude's record has the exact end of a limit, which its message cuts to th
 	});
 });
 
-test("claude's record confirms prompts, and takes no other line of a user for one", () => {
+test("claude's record confirms prompts, and treats no other line of a user as one", () => {
 	const { readTranscript } = adapterOf({ adapter: "claude", profile: null });
 	const lines = readFileSync("test/fixtures/records/claude.jsonl", "utf8").trim().split("\n");
 	const meanings = lines.map((line) => readTranscript?.(JSON.parse(line) as JsonRecord, read));

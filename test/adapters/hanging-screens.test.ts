@@ -1,4 +1,4 @@
-/** Screens that were recorded while real CLIs waited for an API that said nothing (more). */
+/** Screens that were recorded while real CLIs waited for an API that stopped responding. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -50,7 +50,7 @@ describe.each(CLIS)("%s without a terminal", (cli) => {
 		expect(said(cli, name)).toMatchObject({
 			...{ status: "success", code: 0 },
 			result: {
-				text: expect.stringContaining("The mock heard: "),
+				text: expect.stringContaining("The mock received: "),
 				conversation: expect.stringMatching(/^[\w-]{20,}$/),
 				usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
 			},
@@ -76,7 +76,7 @@ describe.each(CLIS)("%s without a terminal", (cli) => {
 describe("failures that a CLI does not distinguish", () => {
 	test.each([
 		["claude", "failure"],
-		// It says of every 500 that the demand is high.
+		// It reports high demand for every 500.
 		["codex", "overloaded"],
 		["gemini", "failure"],
 		["opencode", "failure"],
@@ -98,7 +98,7 @@ describe("failures that a CLI does not distinguish", () => {
 	});
 
 	test.each([
-		// It asks the model again by itself.
+		// The CLI itself retries the request.
 		["claude", "answered"],
 		["codex", "refusal"],
 		// Nothing in its stream shows that the model stopped.
@@ -262,7 +262,7 @@ test.each(CLIS)("the failure text of %s contains no colours", (cli) => {
 	expect(adapterOf(cli).parse(request(), ended)).toMatchObject({ error: "failure: it is broken" });
 });
 
-test("every recorded stream is looked at", () => {
+test("every recorded stream is tested", () => {
 	const names = new Set(
 		CLIS.flatMap((cli) => readdirSync(join(STREAMS, cli))).map((file) => file.split(".")[0]),
 	);

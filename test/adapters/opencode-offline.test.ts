@@ -1,6 +1,6 @@
 /**
  * opencode installs an npm package before it loads a plugin. npm itself, with the settings that the adapter gives it,
- * must give up soon when the network is gone. `test/real/offline-start.real.ts` tests the same with opencode.
+ * must stop retrying soon when the network is gone. `test/real/offline-start.real.ts` tests the same with opencode.
  */
 
 import { execFile } from "node:child_process";
@@ -48,7 +48,7 @@ test.concurrent.each([
 	["drops connections", (socket: Socket) => socket.destroy()],
 	["gives no response", () => {}],
 ])(
-	"npm tries once when the network %s, so opencode starts soon",
+	"npm tries once when the network %s, so opencode starts quickly",
 	{
 		timeout: 2 * WITHIN_MS,
 	},

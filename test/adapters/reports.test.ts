@@ -215,7 +215,7 @@ describe("opencode", () => {
 
 	const TOO_LONG = { name: "ContextOverflowError", data: { message: "too long" } };
 
-	it("reports a conversation that is too long, also while it compacts again and again", async () => {
+	it("reports a conversation that is too long, also while it compacts repeatedly", async () => {
 		const { prompt, event } = await openOpencode();
 		await prompt("one");
 		for (const id of ["a", "b"]) {
@@ -253,7 +253,7 @@ describe("opencode", () => {
 		expect(await last("opencode")).toMatchObject({ activity: "ready", inTool: false });
 	});
 
-	it("does not take a subagent's turn for its own", async () => {
+	it("does not report a subagent's turn as its own", async () => {
 		const { prompt, event } = await openOpencode();
 		await prompt("one");
 		await event("session.created", { sessionID: "t", info: { id: "t", parentID: "s" } });
@@ -296,7 +296,7 @@ describe("pi", () => {
 		expect(await last("pi")).toMatchObject({ activity: "ready", failure: null });
 	});
 
-	it("reports an answer that has nothing in it", async () => {
+	it("reports an empty answer", async () => {
 		const emit = await openPi();
 		const answer = { role: "assistant", stopReason: "stop", content: [], usage: { output: 0 } };
 		emit("agent_end", { messages: [{ role: "user" }, answer] });

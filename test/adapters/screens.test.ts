@@ -74,7 +74,7 @@ describe.each([
 		expect(asking.filter((each) => !isRight(each))).toEqual([]);
 	});
 
-	test("are never a limit that is none: it would park all agents of an account", () => {
+	test("never report a limit that does not exist: it would park all agents of an account", () => {
 		const limited = screens.filter(({ seen }) => seen === "rate_limited");
 		expect(limited.filter((each) => !isRight(each))).toEqual([]);
 	});

@@ -116,22 +116,19 @@ test.each([
 	expect(sourceOf(cli).read(line)).toMatchObject(expected);
 });
 
-test.each(["claude", "codex", "gemini", "opencode", "pi"])(
-	"%s is not led astray by lines that are not as expected",
-	(cli) => {
-		const odd = [
-			...[{}, { type: "assistant" }, { type: "gemini", id: "x", tokens: 3 }, { message: null }],
-			{ type: "assistant", message: { id: "x", usage: { input_tokens: "many" } } },
-			{ type: "event_msg", payload: { type: "token_count", info: null } },
-		];
-		for (const line of odd) {
-			const reading = sourceOf(cli).read(line);
-			if (reading !== null) expect(reading).toMatchObject({ input: 0, output: 0 });
-		}
-	},
-);
+test.each(["claude", "codex", "gemini", "opencode", "pi"])("%s ignores unexpected lines", (cli) => {
+	const odd = [
+		...[{}, { type: "assistant" }, { type: "gemini", id: "x", tokens: 3 }, { message: null }],
+		{ type: "assistant", message: { id: "x", usage: { input_tokens: "many" } } },
+		{ type: "event_msg", payload: { type: "token_count", info: null } },
+	];
+	for (const line of odd) {
+		const reading = sourceOf(cli).read(line);
+		if (reading !== null) expect(reading).toMatchObject({ input: 0, output: 0 });
+	}
+});
 
-test("adapters report their tokens exactly where a budget relies on it", () => {
+test("an adapter reports its tokens if and only if a budget relies on it", () => {
 	const reporting = ADAPTERS.filter((adapter) => adapterOf({ adapter, profile: null }).usage);
 	expect(reporting).toEqual(ADAPTERS.filter(reportsTokens));
 });
@@ -178,7 +175,7 @@ describe("a call", () => {
 		});
 	});
 
-	test("that failed has used something too", () => {
+	test("that failed also counts its usage", () => {
 		expect(usedIn("gemini", "500")).toMatchObject({ input: 853, output: 13 });
 		expect(usedIn("claude", "500")?.costUsd).toBe(0);
 	});
@@ -204,7 +201,7 @@ describe("a record that grows", () => {
 		return path;
 	};
 
-	test("is read from where it was read to, and only by whole lines", async () => {
+	test("is read from the last position, and only by whole lines", async () => {
 		const path = place();
 		const first = await readUsage(path, source, null);
 		expect(first?.readings.map(({ key }) => key)).toEqual(["msg_mock1", "msg_mock2", "cost"]);
@@ -229,7 +226,7 @@ describe("a record that grows", () => {
 		expect((await readUsage(path, source, from(path, offset)))?.readings).toHaveLength(1);
 	});
 
-	test("is read with those of its subagents, each from where it was read to", async () => {
+	test("is read with those of its subagents, each from its last position", async () => {
 		const path = place();
 		const folder = path.replace(".jsonl", "/subagents");
 		mkdirSync(folder, { recursive: true });

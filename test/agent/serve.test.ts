@@ -103,7 +103,7 @@ describe("the same agent as a worker", () => {
 		return { worker: started.worker, ask };
 	}
 
-	test("answers many requests, each when it is done, failures included", async () => {
+	test("answers many requests, each as soon as it is done, including failures", async () => {
 		const { worker, ask } = await start();
 		const order: string[] = [];
 		const slow = ask("wait", { ms: 300 }).then(() => order.push("slow"));
@@ -152,7 +152,7 @@ describe("an agent of the kit on its own", () => {
 	}
 	const line = (facts: Partial<ActionRequest>) => `${JSON.stringify(request(facts))}\n`;
 
-	test("needs no newline after its last request, and minds no empty lines", async () => {
+	test("needs no newline after its last request, and ignores empty lines", async () => {
 		const input = `\n${line({ action: "nothing" })}\n${line({ action: "nothing" }).trim()}`;
 		const { stdout, code } = await run(input).done;
 		expect(stdout.split("\n")).toHaveLength(3);

@@ -1,4 +1,4 @@
-/** The promises made to clients, and their observations. The judge compares the daemon with them. */
+/** The promises made to clients, and their observations. The checks of a run compare the daemon with them. */
 
 export interface SentMessage {
 	readonly agent: string;

@@ -1,6 +1,6 @@
 /**
- * The clients of a chaos run: each does one thing after another, chosen by its own seeded numbers, and enters into
- * the book what it was promised.
+ * The clients of a chaos run: each performs random actions from its own seed, and records the promises of the daemon in
+ * the book.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -25,7 +25,7 @@ export interface ClientContext {
 type Action = (context: ClientContext, n: number) => Promise<void>;
 type NamedAction = readonly [name: string, action: Action];
 
-/** Runs until the signal is aborted, and ends with what it has begun. */
+/** Runs until the signal is aborted, and finishes the action in progress. */
 export async function runClient(
 	context: ClientContext,
 	actions: readonly Weighted<NamedAction>[],
@@ -40,7 +40,7 @@ export async function runClient(
 	}
 }
 
-/** One request. Null when it failed, which is entered with its code. */
+/** One request. Null when it failed; the failure is recorded with its code. */
 async function ask<T>(
 	{ book }: Pick<ClientContext, "book">,
 	name: string,
@@ -195,7 +195,7 @@ const sendMessage: Action = async (context, n) => {
 	message.id = sent?.message ?? null;
 };
 
-/** Whether the daemon lets a token in; null when it does not answer. */
+/** Whether the daemon accepts a token; null when it does not answer. */
 export async function isLetIn({ url }: ChaosWorld, token: string): Promise<boolean | null> {
 	try {
 		await createClient({ url, token }).call("GET /api/v1/agents", { query: { limit: 1 } });

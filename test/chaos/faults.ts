@@ -17,7 +17,7 @@ export interface FaultContext {
 
 type Fault = (context: FaultContext) => Promise<void>;
 
-/** One process of a kind, by chance. */
+/** A random process of a kind. */
 function pick({ random }: FaultContext, kind: ProcessKind): number | null {
 	const [first, ...others] = readProcesses()
 		.filter((each) => each.kind === kind && !each.isZombie)
@@ -56,7 +56,7 @@ const fillDisk: Fault = async ({ world, book, random }) => {
 	const untilMs = performance.now() + random.int(300, 4_000);
 	while (performance.now() < untilMs) {
 		await sleep(200);
-		// Whatever was freed meanwhile is taken again.
+		// Allocates again any space that was freed in the meantime.
 		world.fillDisk();
 	}
 	world.freeDisk();

@@ -1,6 +1,6 @@
 /**
- * A whole fleet with every kind of agent under every kind of fault, from a seed. `npm run chaos` starts it inside
- * namespaces of its own, where it may kill what it likes. It fails with every promise that was broken.
+ * A whole fleet with every kind of agent under every kind of fault, from a seed. `npm run chaos` starts it inside its
+ * own namespaces, where it may kill any process. It fails with a list of all broken promises.
  */
 
 import { appendFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { type ChaosWorld, createChaosWorld } from "./world.js";
 
 const SECONDS = Number(process.env["REEVE_CHAOS_SECONDS"] ?? 30);
 const SEED = Number(process.env["REEVE_CHAOS_SEED"] ?? 1);
-/** The fleet comes to rest and is judged this often, and at the end. */
+/** The fleet is brought to rest and checked this often, and at the end. */
 const STORM_MS = 45_000;
 const REST_WITHIN_MS = 120_000;
 const HTTP_CLIENTS = 3;
@@ -51,7 +51,7 @@ test(`a fleet under faults for ${SECONDS} s, seed ${SEED}`, async () => {
 		);
 	}
 	await world.fleet.reeve("daemon", "stop", "--all");
-	// The holder of terminals leaves by itself a while after its last run.
+	// The starter exits some time after its last run.
 	for (let looks = 0; looks < 90 && readProcesses().some(isHolder); looks++) await sleep(1_000);
 	await judgeLeftovers(world, book, before);
 
@@ -100,7 +100,7 @@ function heal(world: ChaosWorld): void {
 	world.freeDisk();
 }
 
-/** Waits until everything has settled; the judge finds the rest. */
+/** Waits until everything has settled; the checks find the rest. */
 async function comeToRest(world: ChaosWorld, book: Book): Promise<void> {
 	heal(world);
 	await sleep(1_000);

@@ -1,4 +1,4 @@
-/** The judgement of commands in a chaos run, without one. */
+/** The checks of commands in a chaos run, tested without a run. */
 
 import { expect, test } from "vitest";
 import { Book } from "./book.js";
@@ -16,7 +16,7 @@ test("an error of the daemon with HTTP 500 is a violation", () => {
 	expect(judged(JSON.stringify({ error: { code: "unheard_of" } }))).toHaveLength(1);
 });
 
-test("a refusal is none, and neither is a task whose attempt the death of the daemon cut short", () => {
+test("a refusal is not a violation, and neither is a task whose attempt was interrupted by the death of the daemon", () => {
 	expect(judged(JSON.stringify({ error: { code: "not_ready" } }))).toEqual([]);
 	const task = { task_id: "t", status: "dead_lettered", error: { code: "internal" } };
 	expect(judged(JSON.stringify(task, null, 2))).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Judges a fleet at rest by what its agents wrote, by /proc and by the database, read from outside. What the daemon
- * says is only ever compared with these.
+ * Checks a fleet at rest by its agents' ledgers, by /proc and by the database, read from outside. The daemon's own
+ * reports are only compared with these.
  */
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -150,7 +150,7 @@ function judgeRuns({ world, book, stored }: Case): void {
 	}
 }
 
-/** S2, S19: what is to run runs, nothing else does, and `ps` names the right processes. */
+/** S2, S19: exactly the wanted agents run, and `ps` names the right processes. */
 function judgeProcesses({ book, stored }: Case, agents: readonly AgentJson[]): void {
 	const sessions = readProcesses().filter(({ kind, isZombie }) => kind === "session" && !isZombie);
 	const open = stored.runs.filter(({ state }) => state !== "ended");

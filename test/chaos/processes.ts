@@ -34,7 +34,7 @@ const KINDS: readonly [part: string, kind: ProcessKind][] = [
 	["dist/cli/main.js", "cli"],
 ];
 
-/** Every process but zombies of which nothing is left to look at. */
+/** Every process except zombies, which cannot be inspected. */
 export function readProcesses(): readonly ChaosProcess[] {
 	return readdirSync("/proc")
 		.filter((name) => /^\d+$/.test(name))
@@ -64,7 +64,7 @@ function kindOf(name: string, command: string): ProcessKind {
 	return KINDS.find(([part]) => command.includes(part))?.[1] ?? "other";
 }
 
-/** How many files a process has open, and what they are. */
+/** The number and the names of the open files of a process. */
 export function openFiles(pid: number): readonly string[] {
 	try {
 		return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {

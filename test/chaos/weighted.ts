@@ -1,4 +1,4 @@
-/** A choice by chance, in proportion to the weights. */
+/** A random choice, in proportion to the weights. */
 
 import type { SeededRandom } from "../../src/testing/random.js";
 

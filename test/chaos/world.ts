@@ -1,5 +1,5 @@
 /**
- * Where a chaos run happens: a home on a small disk of its own, ledgers on another, a fleet of agents that write
+ * The environment of a chaos run: a home on its own small disk, ledgers on another, a fleet of agents that write
  * them, and the clients of the daemon.
  */
 
@@ -36,7 +36,7 @@ export interface ChaosWorld {
 	cli(args: readonly string[], killAfterMs?: number): Promise<Ran>;
 	fillDisk(): void;
 	freeDisk(): void;
-	/** Copies the home and the ledgers to where they outlive the namespace. */
+	/** Copies the home and the ledgers to a directory that outlives the namespace. */
 	keep(): string;
 }
 
@@ -65,7 +65,8 @@ export async function createChaosWorld(seed: number): Promise<ChaosWorld> {
 	const folder = mkdtempSync(join(tmpdir(), `reeve-chaos-${seed}-`));
 	const home = join(disk.folder, "home");
 	for (const name of ["tmp", "locks", "ledgers"]) mkdirSync(join(folder, name));
-	// The judge counts the events of every run and task, from the first to the last: none may be removed by age or number.
+	// The judge counts the events of every run and task, from the first to the last: none may be removed by age or
+	// number.
 	mkdirSync(home, { mode: 0o700 });
 	writeFileSync(join(home, "daemon.json"), JSON.stringify({ history: { events: EVENTS_KEPT } }));
 	const more = {
@@ -97,7 +98,7 @@ export async function createChaosWorld(seed: number): Promise<ChaosWorld> {
 		cli: (args, killAfterMs = HANGS_AFTER_MS) =>
 			runReeve(args, { cwd: folder, env: fleet.env, killAfterMs }),
 		fillDisk: () => fill(ballast),
-		// Emptied and not removed: a name takes no room.
+		// Emptied, not removed: a name needs no space.
 		freeDisk: () => writeFileSync(ballast, ""),
 		keep() {
 			const kept = join(folder, "kept-home");
@@ -183,7 +184,7 @@ export function readLedger({ fleet }: ChaosWorld): readonly LedgerLine[] {
 	});
 }
 
-/** Prompts that a talking agent was given, oldest first. */
+/** Prompts that a session agent received, oldest first. */
 export function readPrompts({ fleet }: ChaosWorld, name: string): readonly string[] {
 	return linesOf(join(fleet.folder, "ledgers", `${name}.jsonl`)).flatMap((line) => {
 		const told = JSON.parse(line) as { hook_event_name: string; prompt?: string };

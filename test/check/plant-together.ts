@@ -20,7 +20,7 @@ export function groupDisjoint(violations: readonly Violation[]): readonly (reado
 	return groups;
 }
 
-/** Of all that was found, what this violation is to blame for. */
+/** The findings that this violation caused. */
 export function findingsIn({ plant }: Violation, findings: readonly string[]): string[] {
 	const files = Object.keys(plant);
 	return findings.filter((finding) => files.some((file) => finding.includes(file)));

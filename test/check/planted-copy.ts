@@ -69,7 +69,7 @@ export class PlantedCopy {
 	#change(path: string, change: Change): () => void {
 		const full = join(this.root, path);
 		if (!existsSync(full)) {
-			// The topmost folder that this makes is what has to go again.
+			// The topmost folder that this creates has to be removed again.
 			const made = mkdirSync(dirname(full), { recursive: true }) ?? full;
 			appendFileSync(full, typeof change === "string" ? change : change(""));
 			return () => rmSync(made, { recursive: true });
@@ -80,7 +80,7 @@ export class PlantedCopy {
 	}
 }
 
-/** How each tool writes down a finding; the groups are the file and the rule. */
+/** The format of each tool's findings; the groups are the file and the rule. */
 const FINDING: Readonly<Record<Exclude<Step, "dead-code">, RegExp>> = {
 	types: /^(?<file>\S+)\(\d+,\d+\): error (?<rule>TS\d+):/gm,
 	// A rule of our own (a plugin) is named at the start of its message.

@@ -1,5 +1,5 @@
 /**
- * The checks are only worth what they catch. Each case plants one violation in a copy of this
+ * A check that catches nothing is worthless. Each case plants one violation in a copy of this
  * checkout and expects the named step to report exactly that, with the file and the rule. Those
  * that touch different files are planted together, and every finding has to belong to one of them.
  */

@@ -1,4 +1,4 @@
-/** One thing done wrong on purpose, and what a check has to say about it. */
+/** A deliberate violation, and the findings that a check must report. */
 
 import type { Change } from "./planted-copy.js";
 
@@ -11,6 +11,6 @@ export interface Violation {
 	readonly says?: string;
 }
 
-/** A module that offers `planted`, and one that passes it on. */
+/** A module that exports `planted`, and one that re-exports it. */
 export const LEAF = "export const planted = 1;\n";
 export const leaf = (path: string) => `export { planted } from "${path}";\n`;

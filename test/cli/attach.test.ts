@@ -179,7 +179,7 @@ describeWithTmux("reeve attach", () => {
 		test("names it and asks; yes takes over", async () => {
 			const { desk, terminal } = await whileHeld();
 			const screen = await terminal.waitFor("Take it over?");
-			expect(screen).toMatch(/web:coder: token laptop has the keyboard since 04-05 \d\d:07/);
+			expect(screen).toMatch(/web:coder: token laptop has had the keyboard since 04-05 \d\d:07/);
 			expect(desk.queries, "nothing happens before the answer").toEqual([]);
 			terminal.type("y", "Enter");
 			await terminal.waitFor("HELLO");

@@ -1,4 +1,4 @@
-/** Calls, plans and dead letters as a user meets them: real agents, a real daemon, the built CLI. */
+/** Calls, plans and dead letters from the user's perspective: real agents, a real daemon, the built CLI. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -58,7 +58,7 @@ describe("reeve call", () => {
 			json<TaskDetailJson>("call", "p:cli", "ask", "-p", JSON.stringify(payload));
 		const first = await ask({ prompt: "hello" });
 		expect(first).toMatchObject({
-			...{ status: "succeeded", result: { text: "The fake heard: hello", cost_usd: 0 } },
+			...{ status: "succeeded", result: { text: "The fake received: hello", cost_usd: 0 } },
 		});
 		const { conversation } = first.result as { conversation: string };
 		expect(await ask({ prompt: "more", conversation })).toMatchObject({ status: "succeeded" });
@@ -162,7 +162,7 @@ describe("reeve call", () => {
 	});
 });
 
-describe("a daemon that ends in an orderly way", () => {
+describe("a daemon that shuts down cleanly", () => {
 	test("cancels nothing: unfinished tasks are resumed by the next daemon", {
 		timeout: 60_000,
 	}, async () => {

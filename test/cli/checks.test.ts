@@ -1,4 +1,4 @@
-/** The checks of `reeve doctor` one by one, each with what it is there to find. */
+/** The checks of `reeve doctor` one by one, each with the problem that it detects. */
 
 import {
 	chmodSync,
@@ -149,7 +149,7 @@ describe("places", () => {
 		expect(checkRoom({ freeBytes, freeFiles }).status).toBe(status);
 	});
 
-	test("a home that others may enter is a failure", async () => {
+	test("a home that other users can access is a failure", async () => {
 		const context = contextOf();
 		chmodSync(context.home.dir, 0o750);
 		expect((await checkHome(context)).fix).toBe(`chmod 700 ${context.home.dir}`);
@@ -310,7 +310,7 @@ describe("stray processes", () => {
 		]);
 	});
 
-	test("the processes of another home are not ours to judge", () => {
+	test("processes of another home are ignored", () => {
 		expect(findStrays({ ...facts, runs: [], holders: [] })).toEqual([]);
 	});
 
@@ -395,7 +395,7 @@ describe("the service", () => {
 		expect((await check(world)).detail).toContain("installed, but the systemd user manager");
 	});
 
-	test("a service that runs another program, or one that is gone, wants to be installed again", async () => {
+	test("a service that runs another program, or a missing one, has to be installed again", async () => {
 		const world = createServiceWorld("linux");
 		const program = join(world.folder, "old/daemon/main.js");
 		mkdirSync(join(world.folder, "old/daemon"), { recursive: true });

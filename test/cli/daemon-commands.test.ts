@@ -14,7 +14,7 @@ import { startFakeDaemon } from "../support/fake-daemon.js";
 import { plantReeve, SMALL_DAEMON } from "../support/planted-reeve.js";
 import { type Ran, runReeve, temporaryFolder } from "../support/reeve.js";
 
-/** A home of its own, and `reeve` with a daemon that the test chose. Whatever it started is ended. */
+/** A separate home, and `reeve` with a daemon that the test chose. All started processes are stopped. */
 function plant(daemonSource = SMALL_DAEMON) {
 	const program = plantReeve(daemonSource);
 	const home = join(temporaryFolder(), "home");
@@ -32,7 +32,7 @@ function end(pid: number): void {
 	try {
 		process.kill(pid, "SIGKILL");
 	} catch {
-		// It has ended by itself.
+		// It has already exited.
 	}
 }
 
@@ -77,7 +77,7 @@ describe("a daemon in the background", () => {
 			join(cwd, "reeve.yaml"),
 			"version: 1\nprojects: { web: { agents: { db: { command: [sleep, '1'] } } } }\n",
 		);
-		// A home that is given relative to where the user is must not become relative to where it runs.
+		// A home relative to the user's directory must not become relative to the daemon's.
 		const relativeEnv = { REEVE_HOME: relative(cwd, env.REEVE_HOME) };
 		const ran = await runReeve(["up", "--json"], { program, cwd, env: relativeEnv });
 		expect([ran.code, ran.stderr]).toEqual([0, ""]);
@@ -94,7 +94,7 @@ describe("a daemon in the background", () => {
 	});
 
 	test("two that are started at once become one", async () => {
-		// The slower one finds the home taken and ends, as a daemon that does not get its lock.
+		// The slower one finds the home in use and exits, like a daemon that does not get its lock.
 		const { run } = plant(
 			`import { mkdirSync } from "node:fs";
 			try { mkdirSync(process.env.REEVE_HOME + "/taken"); } catch { console.log("taken"); process.exit(5); }
@@ -231,7 +231,7 @@ describe("reeve daemon run", () => {
 		["SIGINT", 7],
 		["SIGTERM", 0],
 		["SIGHUP", 0],
-	] as const)("passes %s on, and ends as the daemon ends", async (signal, exit) => {
+	] as const)("forwards %s, and exits like the daemon", async (signal, exit) => {
 		const { program, home, env } = plant();
 		mkdirSync(home);
 		const { child } = await runInForeground(program, env);

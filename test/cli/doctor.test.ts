@@ -121,7 +121,7 @@ describe("reeve doctor", () => {
 		expect(check("database")?.fix).toContain("Move it together");
 	});
 
-	test("a daemon may be well, of another version, not ready, or hang", async () => {
+	test("a daemon may be healthy, of another version, not ready, or hang", async () => {
 		const home = temporaryFolder();
 		let reported = daemonJson(home);
 		let silent = false;

@@ -64,7 +64,7 @@ test("an agent gets a small base, not the shell that started the daemon", async 
 	expect(env["TERM"]).not.toBe("dumb");
 });
 
-test("pass_env hands on variables of the caller's shell, also after the daemon has died", async () => {
+test("pass_env passes variables of the caller's shell, also after the daemon has died", async () => {
 	home.writeFleet(dumping("a", ", pass_env: [API_KEY], on_clean_exit: restart"));
 	await home.must("daemon", "start");
 	await inShell({ API_KEY: "first-value" }, "up");

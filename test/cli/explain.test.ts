@@ -67,7 +67,7 @@ describe("reeve explain --simulate", () => {
 		expect(stdout).toContain("1 exit not reached");
 	});
 
-	test("a count goes with everything that can happen, and signals are known in any case", async () => {
+	test("every kind of exit accepts a count, and signal names are case-insensitive", async () => {
 		const { exits } = await simulate("sigkill x3, usage_limit x2, stop@1s x2, auth x1");
 		expect(exits.map((row) => row.kind)).toEqual([
 			...["failed", "failed", "failed", "usage_limit", "usage_limit", "planned", "planned", "auth"],

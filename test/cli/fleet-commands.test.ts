@@ -120,7 +120,7 @@ describe("reeve up", () => {
 		[["up", "-f", "nowhere.yaml"], 2, "fleet file not found: nowhere.yaml"],
 		[["up", "web", "--all"], 2, "scopes and --all cannot be combined"],
 	])("%j is refused before anything is started", async (args, code, message) => {
-		// There is no daemon, and none is started for what cannot be done.
+		// There is no daemon, and none is started for an impossible request.
 		const ran = await runReeve(args, {
 			cwd: fleetFolder(),
 			env: { REEVE_HOME: join(temporaryFolder(), "home") },
@@ -202,7 +202,7 @@ describe("reeve down and reeve restart", () => {
 		expect(daemon.calls.at(-1)?.place).toBe("*");
 	});
 
-	test("a slip in one scope leaves all others alone", async () => {
+	test("a mistake in one scope does not affect the others", async () => {
 		const daemon = await startFakeDaemon({ "GET /api/v1/agents": () => ({ agents: RUNNING }) });
 		const ran = await runReeve(["down", "api", "web:codre"], { env: daemon.env });
 		expect([ran.code, ran.stdout]).toEqual([4, ""]);
@@ -309,7 +309,7 @@ describe("reeve reload", () => {
 	});
 });
 
-describe("a word to one agent", () => {
+describe("commands for one agent", () => {
 	test("resume", async () => {
 		const daemon = await startFakeDaemon({
 			"POST /api/v1/agents/:id/resume": () => ({

@@ -1,4 +1,4 @@
-/** Where a user could be left without a clue: what commands say then. */
+/** Hints in situations in which a user could be stuck. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -78,7 +78,7 @@ describe("an unknown agent", () => {
 		);
 	});
 
-	test("is something else than one without tasks", async () => {
+	test("differs from an agent without tasks", async () => {
 		const { env } = await withNothing();
 		const { output, said } = recordedOutput();
 		expect(await runTaskList({ agent: "web:git", lines: "10" }, output, env)).toBe(0);
@@ -224,7 +224,7 @@ test("a home where no folder can be made is refused at once", onLinux, async () 
 	});
 });
 
-test("folders are made for their owner alone, by as many as want them", async () => {
+test("folders are created for their owner only, also by many processes at once", async () => {
 	const path = join(temporaryFolder(), "a", "b", "c");
 	await Promise.all(Array.from({ length: 8 }, () => makeFolder(path)));
 	const file = join(path, "file");

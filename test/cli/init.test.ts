@@ -50,7 +50,7 @@ describe("reeve init", () => {
 		},
 	);
 
-	test("does not take a folder, or a file that may not be executed, for a program", async () => {
+	test("does not treat a folder, or a file that is not executable, as a program", async () => {
 		const path = fakePath();
 		mkdirSync(join(path, "claude"));
 		writeFileSync(join(path, "codex"), "");
@@ -59,7 +59,7 @@ describe("reeve init", () => {
 		expect(JSON.parse(ran.stdout)).toMatchObject({ adapters: [] });
 	});
 
-	test("points editors at the schema in its first line, and the schema is there", async () => {
+	test("points editors at the schema in its first line, and the schema exists", async () => {
 		const cwd = temporaryFolder();
 		await runReeve(["init"], { cwd });
 		const [first = ""] = readFileSync(join(cwd, "reeve.yaml"), "utf8").split("\n");

@@ -1,4 +1,4 @@
-/** The daemon's settings: one file, checked, applied without a restart, and a way to test notifications. */
+/** The daemon's settings: one file, checked, applied without a restart, and a test of notifications. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -83,7 +83,7 @@ describeWithTmux("reeve top", () => {
 		const order = screen.split("\n").flatMap((line) => /^\S (p:\w+)/.exec(line)?.[1] ?? []);
 		expect(order).toEqual(["p:asker", "p:flapper", "p:tool", "p:steady", "p:talker"]);
 		expect(rowOf(screen, "flapper")).toMatch(/^✖ p:flapper +halted · /);
-		expect(screen).toMatch(/── p:asker ended, asks what next/);
+		expect(screen).toMatch(/── p:asker exited, needs a decision/);
 		expect(top.ask("pane_title"), "text of agents is text").not.toContain("owned");
 		top.type("3");
 		await top.until(/1 needs you/);
@@ -157,7 +157,7 @@ describeWithTmux("reeve top", () => {
 		await top.until(/p:flapper +halted/);
 	});
 
-	test("says that it is not connected, and is live again without a restart", async () => {
+	test("shows that it is not connected, and is live again without a restart", async () => {
 		const top = openTop();
 		await top.until(/○ live/);
 		await home.killDaemon();

@@ -53,7 +53,7 @@ describe("reeve validate", () => {
 		expect(stdout).toContain("did you mean `adapter`?");
 	});
 
-	test("takes names that JavaScript's objects have themselves like any other, and refuses __proto__", async () => {
+	test("accepts names of JavaScript's own object members like any other, and refuses __proto__", async () => {
 		const cwd = temporaryFolder();
 		const fleet = (env: string) => `version: 1
 adapters:

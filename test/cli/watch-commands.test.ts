@@ -117,7 +117,7 @@ describe("reeve logs", () => {
 		expect(seen[0]?.toString()).toBe("lines=7");
 	});
 
-	test("--raw passes every byte on", async () => {
+	test("--raw prints every byte", async () => {
 		const { env } = await withLogs();
 		const ran = await runReeve(["logs", "web:coder", "--raw"], { env });
 		expect(ran.stdout).toBe("\u001b[31mred\u001b[0m über\r\nü");
@@ -196,7 +196,7 @@ describe("reeve events", () => {
 		);
 	});
 
-	test("--json is one event a line, as many as are asked for", async () => {
+	test("--json is one event a line, as many as requested", async () => {
 		const seen: string[] = [];
 		const { env } = await withEvents(seen);
 		const ran = await runReeve(["events", "--json", "-n", "2"], { env });
@@ -222,7 +222,7 @@ describe("reeve events", () => {
 		expect(all.stdout).toContain('{"error":{"code":"connection_lost"');
 	});
 
-	test("--type asks for some alone, and knows which there are", async () => {
+	test("--type selects some types, and rejects unknown ones", async () => {
 		const seen: string[] = [];
 		const { env } = await withEvents(seen);
 		await runReeve(["events", "--type", "agent.exited,task."], { env });
@@ -284,7 +284,7 @@ describe("reeve explain AGENT", () => {
 		expect(stdout).toMatch(/^code 0 +clean +healthy +ask operator/m);
 	});
 
-	test("--exit asks about one way to end, also as JSON", async () => {
+	test("--exit asks about one exit, also as JSON", async () => {
 		const { env } = await withCrashes(6);
 		const ran = await runReeve(["explain", "web:coder", "--exit", "137", "--json"], { env });
 		expect(JSON.parse(ran.stdout)).toMatchObject({
@@ -301,7 +301,7 @@ describe("reeve explain AGENT", () => {
 		expect(stdout).toContain("until `reeve resume web:coder`");
 	});
 
-	test("a call agent has no crash policy, and that is no error", async () => {
+	test("a call agent has no crash policy, which is not an error", async () => {
 		const crash = {
 			state: toSnakeKeys(NEW_AGENT),
 			settings: null,
@@ -361,7 +361,7 @@ describe("a broken daemon", () => {
 		expect(ran.stderr).toContain("hint: Run `reeve daemon start`, then `reeve ps`");
 	});
 
-	test("one of another kind is shown with its own text", async () => {
+	test("an unexpected response is shown with its own text", async () => {
 		const { env } = await startFakeDaemon(
 			{},
 			{
@@ -393,7 +393,7 @@ describe("a broken daemon", () => {
 		expect(ran.stderr).toBe("error: not yet\nhint: Wait.\n");
 	});
 
-	test("a home with a space and a colon in its name is as good as any", async () => {
+	test("a home with a space and a colon in its name works", async () => {
 		const home = `${temporaryFolder()}/a home: mine`;
 		const { env } = await startFakeDaemon(
 			{ "GET /api/v1/agents": () => ({ agents: AGENTS }) },

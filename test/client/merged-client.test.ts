@@ -123,7 +123,7 @@ test("a request for several hosts, or for an unknown one, is refused before it i
 	const tasks = { a: { agent: "web:git", action: "x" }, b: { agent: "box/web:git", action: "x" } };
 	await expect(client.call("POST /api/v1/plans", { body: { tasks } })).rejects.toMatchObject({
 		code: "usage",
-		message: "one request cannot concern several hosts: this host, box",
+		message: "one request cannot target several hosts: this host, box",
 	});
 	const place = "bux/web:git";
 	await expect(client.call("GET /api/v1/agents/:id", { place })).rejects.toMatchObject({

@@ -37,7 +37,7 @@ async function startStreams(
 	return { ...daemon, asked, client: createClient({ socketPath: `${home}/reeve.sock` }) };
 }
 
-test("aborting ends the events quietly: before the first, while waiting, and while reconnecting", async () => {
+test("aborting ends the events without an error: before the first, while waiting, and while reconnecting", async () => {
 	const { client, close } = await startStreams([(response) => response.write(sse(1))]);
 	expect(await collect({ signal: AbortSignal.abort() })).toEqual([]);
 	const waiting = new AbortController();
@@ -71,7 +71,7 @@ test("aborting a request rejects with the abort, not with a lost connection", as
 	await expect(asking).rejects.toMatchObject({ name: "AbortError" });
 });
 
-test("events continue after an orderly end and after a cut, from the last complete one (A3)", async () => {
+test("events continue after a clean end and after a broken connection, from the last complete one (A3)", async () => {
 	const { client, asked } = await startStreams([
 		(response) => response.end(sse(1) + sse(2)),
 		// Event 4 is cut in the middle; a heartbeat has moved the position on to 7.
@@ -132,7 +132,7 @@ test.each(["events_pruned", "unauthorized", "forbidden"] as const)(
 	},
 );
 
-test("without `follow` a cut is an error, because missing data would go unnoticed", async () => {
+test("without `follow` a broken connection is an error, because missing data would go unnoticed", async () => {
 	const { client } = await startStreams([
 		(response) => {
 			response.write(sse(1));

@@ -1,6 +1,6 @@
 /**
- * The launchd backend, over a simulated launchd. Every run has a starter of its own, which costs; so the suites
- * about processes, which are the business of the pty backend, run over it only when they are asked for.
+ * The launchd backend, over a simulated launchd. Every run has its own starter, which is expensive, so the process
+ * suites, which mainly test the pty backend, run over it only on request.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ describe("runs as jobs", { timeout: 120_000 }, () => {
 	});
 	afterEach(() => world.close(), 60_000);
 
-	test("each run has a job of its own, whose property list holds nothing of the agent (A5)", async () => {
+	test("each run has a job of its own, whose property list contains nothing about the agent (A5)", async () => {
 		const backend = world.connect();
 		const env = { PATH: "/usr/bin:/bin", API_KEY: "a-canary" };
 		const request = world.run(["sleep", "1000"], { env });

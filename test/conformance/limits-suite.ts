@@ -30,7 +30,7 @@ export function limitsSuite(create: (options: { groups: boolean }) => Promise<Li
 	processLimitsSuite(() => create({ groups: false }));
 }
 
-/** `support` is what the host lets this backend do. */
+/** `support` describes the limits that this backend can enforce on the host. */
 export function groupLimitsSuite(
 	create: () => Promise<LimitedWorld>,
 	support: readonly LimitSupport[],

@@ -14,7 +14,7 @@ import { CLOSE_MS_MAX, TEST_MS_MAX } from "./world.js";
 
 const node = process.execPath;
 
-/** Collects what a viewer sees. */
+/** Collects the output that a viewer receives. */
 async function watch(backend: Backend, handle: RunHandle, size: TerminalSize | null = null) {
 	const seen: { type: "snapshot" | "output" | "close"; text: string }[] = [];
 	const connection = await backend.attach(
@@ -126,7 +126,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			},
 		);
 
-		test("does not hand its own environment or folder on to the holder", async () => {
+		test("does not pass its own environment or directory to the holder", async () => {
 			process.env["REEVE_TEST_CANARY"] = "canary";
 			try {
 				await startOk(world.connect(), world.request({ type: "lives-on" }));
@@ -177,7 +177,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 			meta: { skipReason: "only Linux shows which files a process holds" },
 		};
 		test.each([true, false])(
-			"holds no file but its own three, terminal: %s (S17)",
+			"has no open files except its standard three, terminal: %s (S17)",
 			linux,
 			async (terminal) => {
 				const backend = world.connect();
@@ -281,7 +281,7 @@ export function runProcessSuite(name: string, createWorld: () => Promise<PtyWorl
 				await eventually(() => sizes.at(-1) === "90x20");
 			});
 
-			test("answers what the program asks its terminal unless a viewer does", async () => {
+			test("answers the program's terminal queries unless a viewer does", async () => {
 				const backend = world.connect();
 				const program = String.raw`process.stdin.setRawMode(true);
 					process.stdin.on("data", (data) => {
@@ -392,7 +392,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			},
 		);
 
-		test("ends descendants that the agent has left behind", async () => {
+		test("kills descendants that the agent has left behind", async () => {
 			const backend = world.connect();
 			const exits = listen(backend);
 			const file = join(world.folder, "grandchild");
@@ -435,7 +435,7 @@ export function runKillSuite(name: string, createWorld: () => Promise<PtyWorld>)
 			bystanders.push(impostor);
 			const identity = readIdentity(impostor.pid as number);
 			if (identity === null) throw new Error("the impostor is not there");
-			// As if the pid had been given to it after the agent's end.
+			// As if the pid had been reused after the agent's exit.
 			const stale = { ...handle, process: { ...handle.process, pid: identity.pid } };
 			await backend.signal(stale, "SIGKILL");
 			expect(await backend.kill(runOf(stale))).toMatchObject({ ok: true });

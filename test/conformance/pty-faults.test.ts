@@ -71,7 +71,7 @@ describe("when an agent exits while a daemon connects to its shim", options, () 
 			folders.socketOf(folderName(request.agentId)),
 		];
 		renameSync(path, `${path}.real`);
-		// Passes on the shim's greeting at once, and ours only after the exit.
+		// Forwards the shim's greeting immediately, and ours only after the exit.
 		const between = createServer((client) => {
 			const shim = connect(`${path}.real`);
 			shim.pipe(client);
@@ -189,7 +189,7 @@ describe("when a shim is killed", options, () => {
 		expect(isAlive(handle.process)).toBe(false);
 	});
 
-	test("again and again, with the starter, no agent is ever there twice or lost (S1)", async () => {
+	test("repeatedly, with the starter, no agent is ever duplicated or lost (S1)", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const random = createRandom(Date.now());
@@ -390,7 +390,7 @@ describe("the starter", options, () => {
 		const socket = starterSocketPath(folder);
 		expect(Buffer.byteLength(socket)).toBeLessThanOrEqual(103);
 		await backend.close();
-		// It takes its socket with it.
+		// It removes its socket.
 		await eventually(() => statSync(socket, { throwIfNoEntry: false }) === undefined);
 		rmSync(starterFolder(folder), { recursive: true });
 		rmSync(parent, { recursive: true, force: true });
@@ -421,7 +421,7 @@ describe("the starter", options, () => {
 		expect(await backend.recover(runId, null)).toEqual({ state: "gone", rebooted: false });
 	});
 
-	test("refuses a client that is too new for it, and welcomes one that still speaks its version", async () => {
+	test("refuses a client that is too new for it, and accepts one that still supports its version", async () => {
 		await startOk(world.connect(), world.request({ type: "lives-on" }));
 		const path = starterSocketPath(world.backendFolder);
 		const peer = { name: "starter", path, payloadMax: 1_000, answers: new Set<number>() };
@@ -509,7 +509,7 @@ describe("output", options, () => {
 		expect(await backend.kill(runOf(loud))).toMatchObject({ ok: true });
 	});
 
-	test("that is more than a screen can take is left out, and the screen is still that of the end", async () => {
+	test("that is more than a screen can take is left out, and the screen is still that at the end", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const seen: string[] = [];

@@ -1,4 +1,4 @@
-/** A world with real shims and real programs, in a folder of its own that is gone afterwards. */
+/** A world with real shims and real programs, in its own folder, which is removed afterwards. */
 
 import {
 	existsSync,
@@ -27,14 +27,14 @@ import { killStrays } from "../support/kill-strays.js";
 
 export const agentProgram = (name: string) => resolve("test/fixtures/agents", name);
 
-/** How long a run that lost its terminal is given. */
+/** The grace period of a run that lost its terminal. */
 const ORPHAN_GRACE_MS = 1_500;
 
 export interface PtyWorld extends BackendWorld {
 	readonly folder: string;
 	/** The folder of the backend. */
 	readonly backendFolder: string;
-	/** How its clients are made. */
+	/** Creates its clients. */
 	readonly options: PtyBackendOptions;
 	connect(): Backend;
 	/** A request for any program. */
@@ -168,7 +168,7 @@ export function readStarter(backendFolder: string): ProcessIdentity | null {
 }
 
 /**
- * Kills what the world started, by its run ids, then asks its starter to leave, as a daemon without runs does. A starter
+ * Kills what the world started, by its run ids, then asks its starter to exit, as a daemon without runs does. A starter
  * stays as long as it has a child, so its exit proves that nothing is left.
  */
 async function closeWorld(

@@ -1,4 +1,4 @@
-/** The scripted backend keeps what every backend promises, or tests that use it would prove nothing. */
+/** The scripted backend meets the guarantees of every backend; otherwise tests that use it would prove nothing. */
 
 import { describe, expect, test } from "vitest";
 import type { Backend, StartRequest } from "../../src/ports/backend.js";

@@ -1,6 +1,6 @@
 /**
- * Daemons and shims of different versions of the protocol. The binary of version 1 is kept as it was built
- * (`test/fixtures/native`); a daemon of version 1 is a client that speaks no other.
+ * Daemons and shims of different versions of the protocol. The binary of version 1 is stored as it was built
+ * (`test/fixtures/native`); a daemon of version 1 is a client that supports no other version.
  */
 
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Behaviour of the tmux backend alone: sessions that show runs, and their fate when tmux is killed. */
+/** Behaviour of the tmux backend alone: sessions that show runs, and their recovery when tmux is killed. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,11 +15,11 @@ import { createTmuxWorld, type TmuxWorld } from "./tmux-world.js";
 
 /** Asks its terminal whether it works, before and after it is shown in tmux, and prints all answers. */
 const ASKS_TWICE = `
-let heard = "";
-process.stdin.setRawMode(true).on("data", (piece) => { heard += piece; });
+let received = "";
+process.stdin.setRawMode(true).on("data", (piece) => { received += piece; });
 process.stdout.write("\\x1b[5n");
 setTimeout(() => process.stdout.write("\\x1b[5n"), 1000);
-setTimeout(() => console.log("heard " + JSON.stringify(heard)), 2000);
+setTimeout(() => console.log("received " + JSON.stringify(received)), 2000);
 `;
 const canary = "canary-7f3a";
 const sessionOf = ({ data }: RunHandle) => `=${data["session"]}:`;
@@ -47,7 +47,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 
 	test("is available where tmux is installed", () => expect(explainTmuxProblem()).toBeNull());
 
-	test("show the agent's screen and pass input on", async () => {
+	test("show the agent's screen and forward input", async () => {
 		const backend = world.connect();
 		const request = world.request({ type: "echoes-input" });
 		const handle = await startOk(backend, request);
@@ -77,7 +77,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 		expect(world.reopened).toEqual([]);
 	});
 
-	test("are opened again after a kill -9 of the server; the agents live on (S17)", async () => {
+	test("are opened again after a kill -9 of the server; the agents keep running (S17)", async () => {
 		const backend = world.connect();
 		const exits = listen(backend);
 		const requests = [
@@ -146,11 +146,11 @@ describeWithTmux("sessions of the tmux backend", () => {
 	test("leave the program's queries to the daemon, which answers each once", async () => {
 		const backend = world.connect();
 		const handle = await startOk(backend, world.run([process.execPath, "-e", ASKS_TWICE]));
-		await eventually(() => isShown(handle, "heard"));
-		expect((await backend.screen(handle)).text).toContain('heard "\\u001b[0n\\u001b[0n"');
+		await eventually(() => isShown(handle, "received"));
+		expect((await backend.screen(handle)).text).toContain('received "\\u001b[0n\\u001b[0n"');
 	});
 
-	test("run nothing that is in names and folders", async () => {
+	test("never execute names and folders", async () => {
 		const named = await createTmuxWorld({ name: "#(touch proof) %H '$(id)" });
 		try {
 			const cwd = join(named.folder, "#(touch proof)'; $(touch proof) #{pid} %d");
@@ -169,7 +169,7 @@ describeWithTmux("sessions of the tmux backend", () => {
 		}
 	});
 
-	test("know no secrets: neither argv, nor tmux, nor files (A5)", async () => {
+	test("contain no secrets: neither argv, nor tmux, nor files (A5)", async () => {
 		process.env["REEVE_TEST_CANARY"] = canary;
 		const backend = world.connect();
 		const file = join(world.folder, "environment");
@@ -199,7 +199,7 @@ describeWithTmux("runs that an earlier version has started in tmux", () => {
 	});
 	afterEach(() => world.close());
 
-	/** As that version left them: a session of its server, a launcher in it, the agent below, and files about it. */
+	/** In the state of that version: a session of its server, a launcher in it, the agent below, and files about it. */
 	async function startEarlier(runId: string, { confirmed = true } = {}): Promise<RunHandle> {
 		const runs = join(world.backendFolder, "runs");
 		mkdirSync(runs, { recursive: true, mode: 0o700 });

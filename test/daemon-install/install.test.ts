@@ -55,7 +55,7 @@ describe("with systemd", () => {
 		expect(statSync(world.env.REEVE_HOME).mode & 0o777).toBe(0o700);
 	});
 
-	test("installing again updates and replaces the daemon; after failures they are forgotten", async () => {
+	test("installing again updates and replaces the daemon, and resets earlier failures", async () => {
 		const world = createServiceWorld("linux");
 		world.turn("lingers");
 		const first = JSON.parse((await world.install({ json: true })).result) as { pid: number };
@@ -76,7 +76,7 @@ describe("with systemd", () => {
 		expect(world.commands().at(-3)).toBe("systemctl --user reset-failed reeve.service");
 	});
 
-	test("a daemon that was started by hand makes room", async () => {
+	test("a daemon that was started by hand is replaced", async () => {
 		const world = createServiceWorld("linux");
 		const byHand = await startByHand(world);
 		const { result } = await world.install({ json: true });

@@ -1,4 +1,4 @@
-/** The files that are written for systemd and launchd, against golden ones and the judgement of others. */
+/** The files that are written for systemd and launchd, compared with golden files and checked by other tools. */
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -90,7 +90,7 @@ const withAnalyze = {
 	meta: { skipReason: "systemd-analyze is not installed (package systemd)" },
 };
 
-describe("the unit in the judgement of systemd-analyze", withAnalyze, () => {
+describe("the unit, checked by systemd-analyze", withAnalyze, () => {
 	function verify(unit: string, ...flags: string[]): string {
 		const folder = temporaryFolder();
 		writeFileSync(join(folder, "reeve.service"), unit);
@@ -111,7 +111,7 @@ describe("the unit in the judgement of systemd-analyze", withAnalyze, () => {
 	// ExecStart= has to be there.
 	const here = { node: process.execPath };
 
-	test("it is without fault, for a user and for the host", () => {
+	test("it is valid, for a user and for the host", () => {
 		expect(verify(renderSystemdUnit({ ...facts, ...here }), "--user")).toBe("");
 		const account = { name: "root", dir: "/root" };
 		expect(verify(renderSystemdUnit({ ...ofHost, ...here, account }), "--system")).toBe("");

@@ -78,7 +78,7 @@ export function createServiceWorld(platform: "linux" | "darwin", asked: Partial<
 	return {
 		...{ folder, env, host, program, read },
 		has: (name: string) => existsSync(join(folder, name)),
-		/** Has the fakes behave in another way. */
+		/** Changes the behaviour of the fakes. */
 		turn: (name: string) => writeFileSync(join(folder, name), ""),
 		/** The daemon has ended, and systemd remembers it so. */
 		ended: (active: "failed" | "inactive") => {

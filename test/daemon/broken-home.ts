@@ -1,5 +1,5 @@
 /**
- * A home whose daemon can be made to go wrong, in real processes. It is asked through the client, within
+ * A home whose daemon can be made to fail, with real processes. It is asked through the client, within
  * this process: a command of its own for each question would take most of the time.
  */
 
@@ -27,13 +27,13 @@ export interface BrokenHome {
 	start(): Promise<void>;
 	/** Starts one as a child of this process, and waits until it answers. */
 	startChild(): Promise<DaemonChild>;
-	/** Starts one under a small service manager; the answer gives its end so far. */
+	/** Starts one under a small service manager; the result contains its exits so far. */
 	startKept(): Promise<{ ends(): string; stop(): Promise<void> }>;
 	status(): Promise<DaemonJson>;
 	answers(): Promise<boolean>;
 	/** The pids of all agents, in order. */
 	pids(): Promise<readonly (number | null)[]>;
-	/** Makes the daemon go wrong. */
+	/** Makes the daemon fail. */
 	breakDaemon(how: "throw" | "reject" | "block" | "memory"): Promise<void>;
 	/** `kill -9`. */
 	kill(): Promise<void>;
@@ -111,7 +111,7 @@ export function createBrokenHome(
 			}),
 		log: () => readFileSync(home.daemonLog, "utf8"),
 		async close() {
-			// Without a fleet there is nothing that a daemon would have to end.
+			// Without a fleet a daemon has nothing to stop.
 			const mayHaveAgents = existsSync(join(fleet.folder, "reeve.yaml"));
 			if (!(await answers()) && mayHaveAgents) await start();
 			if (await answers()) {

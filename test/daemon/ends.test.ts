@@ -9,7 +9,7 @@ import { type BrokenHome, CANARY, createBrokenHome } from "./broken-home.js";
 let broken: BrokenHome;
 afterEach(() => broken.close(), 120_000);
 
-describe("a daemon that goes wrong", { timeout: 120_000 }, () => {
+describe("a daemon that fails", { timeout: 120_000 }, () => {
 	test("by an uncaught error exits, leaves a report without secrets, and keeps its agents", async () => {
 		broken = createBrokenHome();
 		const { fleet, home, pids } = broken;
@@ -111,7 +111,7 @@ describe("a reload", { timeout: 120_000 }, () => {
 		// As when the terminal closes in which it was started: its output leads nowhere from now on.
 		child.stderr.destroy();
 		child.kill("SIGHUP");
-		await eventually(async () => (await status()).url === null, "it does not listen any more");
+		await eventually(async () => (await status()).url === null, "it no longer listens");
 		expect(await status()).toMatchObject({ pid: child.pid, problems: [] });
 		await eventually(() => existsSync(home.daemonLog), "the log is at its place");
 		await reload();

@@ -1,4 +1,4 @@
-/** Which holders of terminals count as ours, with real processes in real mount namespaces. */
+/** Which holders of terminals belong to this home, with real processes in real mount namespaces. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +37,7 @@ test("a holder of this home is found, also when its folder was removed", async (
 	expect(listProcesses(home).holders).toEqual([{ pid, folder, folderIsThere: false }]);
 });
 
-test("a holder of another home is not ours, whether its folder is there or not", async () => {
+test("a holder of another home is ignored, whether its folder exists or not", async () => {
 	const folder = join(temporaryFolder(), "run", "pty");
 	await startHolder(folder);
 	const home = resolveHome({ REEVE_HOME: temporaryFolder() });
@@ -45,7 +45,7 @@ test("a holder of another home is not ours, whether its folder is there or not",
 });
 
 test.runIf(process.platform === "linux" && process.getuid?.() === 0)(
-	"a holder in another mount namespace is not ours, although its folder has the same path",
+	"a holder in another mount namespace is ignored, although its folder has the same path",
 	async () => {
 		const home = resolveHome({ REEVE_HOME: temporaryFolder() });
 		const folder = join(home.runtime, "pty");

@@ -68,7 +68,7 @@ test("a daemon whose home another daemon has taken leaves it alone", {
 	const { home, daemon, agent } = await startFleet();
 	const away = join(fleet.folder, "away");
 	renameSync(home.dir, away);
-	// Without what the first one holds: as if its agents had ended.
+	// Without the runs of the first one, as if its agents had exited.
 	mkdirSync(home.dir, { mode: 0o700 });
 	process.kill(agent, "SIGKILL");
 	await eventually(() => !isAlive(agent), "the agent is gone");

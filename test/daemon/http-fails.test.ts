@@ -43,7 +43,7 @@ async function freePort(): Promise<number> {
 }
 
 describe("http that fails", { timeout: 240_000 }, () => {
-	test("again and again, under load: exit 1 after its budget, a parent restarts it, agents keep their pids, no task is lost", async () => {
+	test("repeatedly, under load: exit 1 after its budget, a parent restarts it, agents keep their pids, no task is lost", async () => {
 		const { fleet, client, breakHttp, startKept, answers, pids, status, reports } =
 			createHttpHome();
 		const kept = await startKept();

@@ -1,4 +1,4 @@
-/** Nothing that lasts as long as the daemon collects listeners. */
+/** No object that lives as long as the daemon accumulates listeners. */
 
 import { defaultMaxListeners, getEventListeners, once } from "node:events";
 import { request } from "node:http";

@@ -108,7 +108,7 @@ test("resources are measured for the whole process tree, and only while a client
 	await following;
 	const after = async () =>
 		(await client.call("GET /api/v1/agents", { query: { ids: "p:busy" } })).agents[0]?.resources;
-	await eventually(async () => (await after()) === null, "nothing is measured any more");
+	await eventually(async () => (await after()) === null, "nothing is measured");
 }, 120_000);
 
 test("runs, series and events show what happened and what Reeve did", async () => {

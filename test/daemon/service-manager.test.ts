@@ -11,9 +11,9 @@ import { eventually } from "../faults/fleet-home.js";
 import { temporaryFolder } from "../support/reeve.js";
 import { createBrokenHome } from "./broken-home.js";
 
-/** Listens at the path; gives what was heard so far. */
+/** Listens at the path; returns the datagrams received so far. */
 async function listenAt(path: string, folder: string): Promise<() => string[]> {
-	const file = join(folder, "heard");
+	const file = join(folder, "received");
 	const program = resolve("test/fixtures/daemon/receives-datagrams.pl");
 	const child = spawn("perl", [program, path, file], { stdio: ["ignore", "pipe", "inherit"] });
 	onTestFinished(() => void child.kill("SIGKILL"));
@@ -68,7 +68,7 @@ test.each([
 	expect(trouble).toEqual([expect.stringContaining(reason)]);
 });
 
-test("the variables of a service manager are taken out, and a watchdog meant for another is not fed", () => {
+test("the variables of a service manager are taken out, and the watchdog of another process is ignored", () => {
 	const env = {
 		NOTIFY_SOCKET: "/run/x",
 		WATCHDOG_USEC: "4000000",

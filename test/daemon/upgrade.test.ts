@@ -1,5 +1,5 @@
 /**
- * Another version of Reeve takes over a running fleet, and the first one takes it back. The other version is a
+ * Another version of Reeve takes over a running fleet, and then the first version again. The other version is a
  * copy of the built one that calls itself newer, speaks a newer protocol to starter and
  * shims; the processes that hold the agents stay.
  */
@@ -48,7 +48,7 @@ function plantNewer(version: string): string {
 }
 
 describeWithTmux("another version of the daemon", () => {
-	test("keeps every agent, starts more beside them, and can be left again", {
+	test("keeps every agent, starts more, and can be downgraded again", {
 		timeout: 240_000,
 	}, async () => {
 		broken = createBrokenHome();
@@ -113,7 +113,7 @@ test("runs of the version before the shim are ended and started again, and its e
 	await broken.kill();
 	const pidsBefore = before.map(({ pid }) => pid ?? 0);
 
-	// As that version left them: handles without a folder, one recorded exit, and no shim to ask.
+	// In the state of that version: handles without a folder, one recorded exit, and no shim to ask.
 	const { open } = await loadDriver();
 	const database = open(home.database, { readOnly: false });
 	database.exec("UPDATE runs SET record = json_remove(record, '$.handle.data.agent')");

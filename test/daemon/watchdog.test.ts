@@ -1,4 +1,4 @@
-/** A daemon whose loop is blocked, and one that only seems so. Real processes. */
+/** A daemon whose loop is blocked, and one that is only paused. Real processes. */
 
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

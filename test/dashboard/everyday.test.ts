@@ -15,10 +15,10 @@ import { createFleetHome, eventually, type FleetHome } from "../faults/fleet-hom
 import { describeWithChromium } from "../support/needs.js";
 import { type Browser, PHONE, startBrowser, type View, WIDE } from "./browser.js";
 
-/** Everything that could act if the page took it for more than text. */
+/** Text that would have an effect if the page did not escape it. */
 const EVIL = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e`;
 
-/** A fleet whose programs do what their names say. */
+/** A fleet whose programs behave like their names. */
 function writeFleet(home: FleetHome): void {
 	const [fixed, repaired] = ["fixed", "repaired"].map((name) => join(home.folder, name));
 	const policy =
@@ -77,7 +77,7 @@ describeWithChromium("the page of a real daemon", () => {
 		await halted.waitFor({ state: "detached", timeout: 60_000 });
 		expect((await home.ps()).find(({ id }) => id === "p:crasher")?.policy).not.toBe("halted");
 
-		// A clean exit asks what next.
+		// After a clean exit the agent waits for a decision.
 		const ended = page.getByRole("article", { name: "p:ender ended by itself" });
 		await ended.getByRole("button", { name: "Leave stopped" }).click();
 		await eventually(
@@ -204,7 +204,7 @@ describeWithChromium("the page of a real daemon", () => {
 		const mine = (page: Page) => page.getByText("You have the keyboard");
 		await wide.getByRole("button", { name: "Take control" }).click();
 		await mine(wide).waitFor();
-		await phone.getByText(/A browser has the keyboard since \d\d:\d\d/).waitFor();
+		await phone.getByText(/A browser has had the keyboard since \d\d:\d\d/).waitFor();
 
 		await phone.getByRole("button", { name: "Take over…" }).click();
 		const dialog = phone.getByRole("dialog", { name: "Take over the keyboard of p:parrot?" });
@@ -213,14 +213,14 @@ describeWithChromium("the page of a real daemon", () => {
 		await phone.getByRole("button", { name: "Take over…" }).click();
 		await dialog.getByRole("button", { name: "Take over", exact: true }).click();
 		await mine(phone).waitFor();
-		await wide.getByText(/A browser has the keyboard since .* Watching/).waitFor();
+		await wide.getByText(/A browser has had the keyboard since .* Watching/).waitFor();
 		await wide.getByRole("button", { name: "Take over…" }).waitFor();
 
 		await phone.getByRole("button", { name: "Give back" }).click();
 		await wide.getByRole("button", { name: "Take control" }).waitFor();
 	});
 
-	test("says that its login was revoked, and goes on after a new one without a reload", {
+	test("shows that its login was revoked, and continues after a new one without a reload", {
 		timeout: 120_000,
 	}, async () => {
 		const { page, context } = await browser.open(await login());

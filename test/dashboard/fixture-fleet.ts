@@ -296,7 +296,7 @@ function run(
 	} as RunJson;
 }
 
-/** Many agents: projects of different sizes, most of them well. */
+/** Many agents: projects of different sizes, most of them healthy. */
 export function largeFleet(count: number): readonly AgentJson[] {
 	const projects = "billing checkout search data-eu mobile infra docs auth cart mail web ads".split(
 		" ",

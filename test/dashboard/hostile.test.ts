@@ -44,7 +44,7 @@ const remotes: readonly RemoteJson[] = REMOTES.filter(({ state }) => state === "
 const SCREENS: readonly (readonly [path: string, shows: string])[] = [
 	["#/", "6 need you"],
 	["#/agents/shop:coder", "Stays allowed from now on"],
-	["#/agents/api:coder/why", "Why, and what comes next"],
+	["#/agents/api:coder/why", "Why, and what happens next"],
 	["#/agents/shop:coder/log", "14 passed"],
 	["#/agents/shop:coder/runs", "Run"],
 	["#/agents/shop:coder/settings", "limits.memory"],
@@ -63,7 +63,7 @@ const SCREENS: readonly (readonly [path: string, shows: string])[] = [
 	["#/access", "This browser"],
 ];
 
-/** What a text would leave behind if it were more than text. */
+/** The traces of a text that was not treated as plain text. */
 const TRACES = `({
 	hacked: window.hacked ?? null,
 	elements: document.querySelectorAll("#app :is(img, script, iframe, object, embed)").length,

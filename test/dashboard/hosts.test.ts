@@ -1,4 +1,6 @@
-/** Agents of other hosts, problems of the daemon, schedules and search: actions reach the daemon that they belong to. */
+/**
+ * Agents of other hosts, problems of the daemon, schedules and search: actions reach the daemon that they belong to.
+ */
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -68,7 +70,7 @@ describeWithChromium("the page", () => {
 			await page.getByRole("button", { name: "Pause: shop:review" }).click();
 			await page.getByText("shop:review is paused").first().waitFor();
 			await page.getByRole("button", { name: "Resume: ops:release" }).click();
-			await page.getByText("goes on with its next slot").first().waitFor();
+			await page.getByText("continues with its next slot").first().waitFor();
 			await page.getByRole("button", { name: "Run now: api:sync" }).click();
 			await page.getByText("api:sync is started").first().waitFor();
 			expect(server.changes).toEqual([

@@ -67,7 +67,7 @@ describe("numbers", () => {
 });
 
 describe("foreign text", () => {
-	test("shows what it contains, and never acts", () => {
+	test("is shown literally and never has an effect", () => {
 		expect(visible("a\u001b[31mred\u0007")).toBe("a␛[31mred␇");
 		expect(visible("user\u202etxt.exe")).toBe("user\ufffdtxt.exe");
 		expect(visible("tab\tand\nline")).toBe("tab\tand\nline");
@@ -131,7 +131,7 @@ describe("the cards", () => {
 		expect(cards).toHaveLength(7);
 	});
 
-	test("leave to Reeve what it does by itself, soonest first", () => {
+	test("list Reeve's next automatic steps, soonest first", () => {
 		expect(nextSteps(FLEET).map(({ text }) => text)).toEqual([
 			"api:tester restarts",
 			"api:search lets one call through",
@@ -214,7 +214,7 @@ describe("drawings", () => {
 		if (from && to) expect(edgePath(from, to)).not.toContain("NaN");
 	});
 
-	test("survive a plan that cannot exist", () => {
+	test("handle an impossible plan", () => {
 		const { spots } = layOut([
 			{ name: "a", depends_on: ["b"] },
 			{ name: "b", depends_on: ["a", "gone"] },
@@ -243,7 +243,7 @@ test("events are read whatever the pieces in which they arrive", () => {
 	);
 });
 
-test("every state has a word, a shape and a colour, and no two look the same but by their words", () => {
+test("every state has a word, a shape and a colour, and each is distinguishable from all others", () => {
 	for (const state of AGENT_STATUS_STATES) {
 		const { word, shape, tone } = STATUS_STYLES[state];
 		expect(

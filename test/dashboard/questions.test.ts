@@ -32,7 +32,7 @@ const QUESTIONS: readonly Everyday[] = [
 		shows: ["Crashed 7 times without a stable run", "Error: Cannot find module"],
 	},
 	{
-		...{ question: "When does the limit lift, and what goes on then?", wide: [], phone: [] },
+		...{ question: "When does the limit lift, and what continues then?", wide: [], phone: [] },
 		shows: ["Next, by itself", "shop:docs: its limit lifts"],
 	},
 	{
@@ -81,12 +81,12 @@ const QUESTIONS: readonly Everyday[] = [
 		shows: ["Budgets today", "Low"],
 	},
 	{
-		question: "Is the daemon well?",
+		question: "Is the daemon healthy?",
 		...{ wide: ["Host"], phone: ["More", "Host"] },
 		shows: ["1 to look at", "loginctl enable-linger"],
 	},
 	{
-		question: "Who can get in?",
+		question: "Who has access?",
 		...{ wide: ["Access"], phone: ["More", "Access"] },
 		shows: ["This browser", "operate:shop"],
 	},

@@ -212,7 +212,7 @@ describeWithChromium("the page in a browser", () => {
 		});
 	});
 
-	test("says since when it is not connected, and comes back without a reload", async () => {
+	test("shows since when it is not connected, and reconnects without a reload", async () => {
 		await opened({ path: "/", shows: "6 need you" }, async (page, server) => {
 			await page.evaluate("window.notReloaded = true");
 			server.fail();

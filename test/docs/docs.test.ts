@@ -1,4 +1,4 @@
-/** The documentation, held to what the product does. */
+/** The documentation, compared with the behaviour of the product. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -105,7 +105,7 @@ describe("the documentation", () => {
 	});
 });
 
-test("every error that is registered is raised, or promised to the callers of agents", () => {
+test("every error that is registered is raised, or returned to callers of agents", () => {
 	const source = filesUnder("src")
 		.filter((path) => path.endsWith(".ts") && !path.endsWith("errors.ts"))
 		.map((path) => readFileSync(path, "utf8"))

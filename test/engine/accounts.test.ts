@@ -66,7 +66,7 @@ describe("five agents on one account that has hit its limit", () => {
 			expect(running()).toEqual([]);
 			expect(untilReset()).toBeGreaterThan(2.9 * HOUR_MS);
 		}
-		// The third time the probe lives.
+		// The third time the probe succeeds.
 		await world.pass(untilReset() - 1_000);
 		for (const name of FIVE) world.backend.script(`p:${name}`, {});
 		await passFinely(50_000);
@@ -122,7 +122,7 @@ describe("five agents on one account that has hit its limit", () => {
 		expect(notices).toMatchObject([{ text: expect.stringMatching(/until \d{4}-\d\d-\d\dT/) }]);
 	});
 
-	test("wait on under the next daemon, and start no sooner", async () => {
+	test("keep waiting under the next daemon, and start no sooner", async () => {
 		await meetLimit();
 		await world.killAndRestart(HOUR_MS);
 		await world.pass(1.8 * HOUR_MS);
@@ -183,7 +183,7 @@ describe("five agents on one account that has hit its limit", () => {
 	});
 
 	test("stay down during quiet hours", async () => {
-		// The clock of this world stands at 22:13; the limit lifts at 01:13.
+		// The clock of this world shows 22:13; the limit lifts at 01:13.
 		await meetLimit(', usage_limit: { quiet_hours: "00:00-07:00" }');
 		expect(new Date(view("a").nextStartAtMs ?? 0).toISOString()).toMatch(/07:00:00/);
 		await world.pass(untilReset() - 60_000);
@@ -203,7 +203,7 @@ describe("five agents on one account that has hit its limit", () => {
 	});
 });
 
-describe("agents that live through a limit", () => {
+describe("running agents during a limit", () => {
 	const screen = {
 		...{ ready: ["^❯$"], busy: [], waitingInput: ["^1\\."], dialogs: [] },
 		rateLimited: ["hit your limit"],
@@ -230,7 +230,7 @@ describe("agents that live through a limit", () => {
 		await passFinely(2_000);
 		const resetAtMs = world.clock.now().wallMs + HOUR_MS;
 		reportSign({ failure: { cause: "usage_limit", resetAtMs } }, "c");
-		// The words stay on its screen for as long as nothing pushes them out.
+		// The text stays on its screen until other output scrolls it away.
 		show("c", "You've hit your limit\n❯");
 		await passFinely(3_000);
 		for (const name of FIVE) await world.engine.inbox.accept(`p:${name}`, "go on");
@@ -266,7 +266,7 @@ describe("agents that live through a limit", () => {
 		expect(typed("c")).not.toBe(before);
 	});
 
-	test("are typed into one by one when the operator ends the wait, the one that met it first", async () => {
+	test("get their messages one by one when the operator ends the wait, starting with the agent that hit the limit first", async () => {
 		await world.engine.resume("p:c");
 		await passFinely(5_000);
 		expect(FIVE.filter((name) => typed(name) !== "")).toEqual(["c"]);
@@ -346,7 +346,7 @@ describe("an account with sessions and calls", () => {
 		expect([may("ask"), may("other"), may("tool")]).toEqual([false, true, true]);
 	});
 
-	test("is probed by one call at a time, and free for all once that has gone well", async () => {
+	test("is probed by one call at a time, and released for all once that has succeeded", async () => {
 		await call("ask");
 		await world.pass(HOUR_MS);
 		await passFinely(400_000);

@@ -50,7 +50,7 @@ describe("a start", () => {
 		expect(data("agent.activity")).toMatchObject([{ to: "ready", source: "screen" }]);
 	});
 
-	test("that asks something is answered by label, also by a daemon that came later", async () => {
+	test("with a question is answered by label, also by a later daemon", async () => {
 		await up();
 		await world.killAndRestart(100);
 		show("Trust this?\n❯ 1. No, exit\n  2. Yes, go on");
@@ -97,7 +97,7 @@ describe("a start", () => {
 	test.each(
 		[0, 1, 2, 3, 4, 5, 6, 8, 12, 17].flatMap((lag) => [0, 1, 2].map((lost) => [lag, lost])),
 	)(
-		"confirms the wanted choice when the screen is %d looks behind and the first %d keys are lost",
+		"confirms the wanted choice when the screen is %d readings behind and the first %d keys are lost",
 		async (lag, lost) => {
 			await up();
 			expect(await playDialog(lag ?? 0, lost ?? 0)).toBe("2. Yes, go on");
@@ -167,7 +167,7 @@ describe("a start that never becomes ready", () => {
 		expect(world.backend.started).toHaveLength(2);
 	});
 
-	test("again and again is halted, however long the timeout is (S16)", async () => {
+	test("that fails repeatedly is halted, however long the timeout is (S16)", async () => {
 		await up("a: { command: [x], start_timeout: 10m }");
 		for (let minute = 0; minute < 120; minute++) await pass(60_000);
 		expect(world.engine.get("p:a").agent.crash.policy).toBe("halted");
@@ -352,7 +352,7 @@ describe("a turn that failed because the service was overloaded", () => {
 	});
 });
 
-describe("being asked to end", () => {
+describe("being asked to exit", () => {
 	const down = async () => {
 		const stopped = world.engine.down("*");
 		await world.pass(30_000);
@@ -368,7 +368,7 @@ describe("being asked to end", () => {
 		expect(steps()).toEqual(["sigterm"]);
 	});
 
-	test("a busy agent has its turn waited for, is interrupted, then signalled", async () => {
+	test("a busy agent gets time to finish its turn, is interrupted, then signalled", async () => {
 		await up("a: { command: [x], drain: { timeout: 20s } }");
 		show("esc to interrupt");
 		await world.pass(2_000);
@@ -400,7 +400,7 @@ describe("being asked to end", () => {
 });
 
 describe("an agent that reports that it is busy", () => {
-	/** In steps, as the time of a host passes. */
+	/** In steps, as time passes on a host. */
 	const wait = async (ms: number) => {
 		for (let left = ms; left > 0; left -= 5_000) await world.pass(5_000);
 	};
@@ -429,7 +429,7 @@ describe("an agent that reports that it is busy", () => {
 		expect(data("agent.stalled")).toEqual([]);
 	});
 
-	test("and whose tools work is left alone; once they only wait, it is found", async () => {
+	test("and whose tools work is left alone; once they only wait, it is detected", async () => {
 		await up(STALL);
 		show("esc to interrupt");
 		for (let minute = 1; minute <= 60; minute++) {
@@ -441,7 +441,7 @@ describe("an agent that reports that it is busy", () => {
 		expect(data("agent.stalled")).toMatchObject([{ step: "interrupt" }]);
 	});
 
-	test("and receives an answer that it does not show yet is left alone; once only signs of life arrive, it is found", async () => {
+	test("and receives an answer that it does not show yet is left alone; once only keep-alive data arrives, it is detected", async () => {
 		await up(STALL);
 		show("esc to interrupt");
 		const receive = async (bytes: number) => {
@@ -465,7 +465,7 @@ describe("an agent that reports that it is busy", () => {
 		expect(typed()).toBe(`${markPaste("Go!")}${KEY_BYTES.enter}`);
 		await wait(620_000);
 		expect(typed().endsWith(KEY_BYTES.esc)).toBe(true);
-		// The CLI has the nudge already, and most take it up after the interrupt; this one does not.
+		// The CLI has the nudge already, and most process it after the interrupt; this one does not.
 		await wait(10_000);
 		expect(world.engine.inbox.list()).toMatchObject([{ agentId: "p:a", text: "Go!" }]);
 		await wait(620_000);
@@ -478,7 +478,7 @@ describe("an agent that reports that it is busy", () => {
 		expect(data("inbox.delivered")).toHaveLength(1);
 	});
 
-	test("is not helped by a nudge that only waits on its screen", async () => {
+	test("is still stalled while a nudge only waits on its screen", async () => {
 		await up("a: { command: [x], stall: { after: 10m, steps: [nudge, interrupt, restart] } }");
 		show("esc to interrupt");
 		await wait(605_000);

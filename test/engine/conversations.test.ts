@@ -47,7 +47,7 @@ describe("an agent's conversation", () => {
 		expect(world.engine.get("p:a").agent.conversation).toBe("c1");
 	});
 
-	test("that is resumed is typed into once it is loaded, or after a while", async () => {
+	test("that is resumed gets messages once it is loaded, or after a while", async () => {
 		const screen = { ready: ["^>$"], busy: [], waitingInput: [], rateLimited: [], dialogs: [] };
 		const { conversation } = sessions.profile;
 		const known = { ...screen, resumed: ["^user: "] };
@@ -93,7 +93,7 @@ describe("an agent's conversation", () => {
 		expect(conversations()).toEqual(["fresh null", "resume x1"]);
 	});
 
-	test("is free again when it turns out that a start was lost", async () => {
+	test("is released when a start is found to be lost", async () => {
 		const client = Object.getPrototypeOf(world.backend) as Pick<Backend, "start">;
 		const { start } = client;
 		onTestFinished(() => {
@@ -191,7 +191,7 @@ describe("a conversation with another holder", () => {
 		expect([...sessions.held.keys()]).toEqual([]);
 	});
 
-	test("ends an agent that finds it taken from it", async () => {
+	test("stops an agent that has lost it", async () => {
 		await up();
 		sessions.held.delete("scripted/c1");
 		await world.killAndRestart(1_000);

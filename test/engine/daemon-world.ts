@@ -1,6 +1,6 @@
 /**
- * A host with one daemon on it, in memory and on a clock that is moved by hand. The daemon can be killed
- * at any moment: from then on nothing it had begun has any effect, as with a real `kill -9`.
+ * A host with one daemon on it, in memory and on a manual clock. The daemon can be killed
+ * at any moment: from then on, unfinished operations have no effect, as with a real `kill -9`.
  */
 
 import { loadPlan } from "../../src/config/load.js";
@@ -40,9 +40,9 @@ export interface DaemonWorld<S extends Store = MemoryStore> {
 	readonly watchedFiles: Map<string, FileNews & { readonly paths: readonly string[] }>;
 	/** Failures without a waiting caller. */
 	readonly errors: unknown[];
-	/** Lets time pass, in small steps, so that what follows from one moment is done before the next. */
+	/** Lets time pass, in small steps, so that the consequences of one moment are complete before the next. */
 	pass(ms: number): Promise<void>;
-	/** Lets everything settle. No time passes. */
+	/** Waits until everything has settled. No time passes. */
 	settle(): Promise<void>;
 	/** `kill -9`, then, after a while, the next daemon. */
 	killAndRestart(awayMs?: number): Promise<void>;
@@ -62,7 +62,7 @@ export async function createDaemonWorldOn<S extends Store>(
 	random: () => number = () => 0,
 	executor: Executor = createNoExecutor(),
 	sessions: ScriptedSessions = createScriptedSessions(),
-	/** A second clock for the timers of the engine; each fires when the first of the two is there. */
+	/** A second clock for the timers of the engine; each fires when the first of the two is due. */
 	schedule: Clock["schedule"] = () => () => {},
 ): Promise<DaemonWorld<S>> {
 	const clock = createManualClock({ steadyMs: 0, wallMs: 1_700_000_000_000 });
@@ -141,7 +141,7 @@ export async function createDaemonWorldOn<S extends Store>(
 		watchedFiles: new Map(),
 		engine: start(),
 		async settle() {
-			// Everything here is promises; a few turns of the loop are enough for the longest chain.
+			// Everything here is promises; a few iterations of the event loop are enough for the longest chain.
 			for (let turn = 0; turn < 12; turn++) await new Promise(setImmediate);
 		},
 		async pass(ms) {

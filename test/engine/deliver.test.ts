@@ -1,4 +1,6 @@
-/** Delivery against terminals and records that are slow: confirmations arrive while the daemon still waits for a key. */
+/**
+ * Delivery against terminals and records that are slow: confirmations arrive while the daemon still waits for a key.
+ */
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { PLAIN_PROFILE } from "../../src/core/adapter.js";
@@ -85,7 +87,7 @@ async function look(world = worldOf(), activity: Activity = "ready"): Promise<vo
 
 const types = () => store.events.map(({ type }) => type);
 
-describe("a message whose confirmation overtakes the daemon", () => {
+describe("a message whose confirmation arrives before the daemon expects it", () => {
 	test("is delivered when the second Enter submits it and the key takes long", async () => {
 		await inbox.accept("p:a", "go on");
 		onEnter = () => {};

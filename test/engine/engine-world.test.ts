@@ -1,6 +1,6 @@
 /**
- * Lives of whole fleets from a seed: agents that crash, exit, hang and ignore signals, operators who
- * change their minds, daemons that are killed at any moment. After every step the oracle checks the
+ * Lives of whole fleets from a seed: agents that crash, exit, hang and ignore signals, contradicting requests of
+ * operators, daemons that are killed at any moment. After every step the oracle checks the
  * processes themselves, not the engine's state.
  */
 
@@ -29,7 +29,7 @@ function randomLife(random: SeededRandom): Partial<ScriptedLife> {
 	] as [Partial<ScriptedLife>, ...Partial<ScriptedLife>[]]);
 }
 
-/** One action of an operator or of chance. Requests are not awaited. */
+/** One random action, of an operator or of the environment. Requests are not awaited. */
 async function act(world: DaemonWorld, random: SeededRandom): Promise<string> {
 	const id = random.pick(AGENTS);
 	const ignore = (promise: Promise<unknown>) => void promise.catch(() => {});
@@ -54,7 +54,7 @@ async function act(world: DaemonWorld, random: SeededRandom): Promise<string> {
 	return `action ${roll} on ${id}`;
 }
 
-/** Runs that are alive, as the host knows them. */
+/** Live runs, according to the host. */
 async function liveRuns(world: DaemonWorld): Promise<Map<string, string[]>> {
 	const probe = world.backend.reconnect();
 	const alive = new Map<string, string[]>();
@@ -98,7 +98,7 @@ async function live(seed: number): Promise<void> {
 	await checkRest(world, explain);
 }
 
-/** Everything that was begun comes to an end, and what is wanted is so. */
+/** Every operation ends, and every agent is in its wanted state. */
 async function checkRest(world: DaemonWorld, explain: (what: string) => string): Promise<void> {
 	for (const id of AGENTS) world.backend.script(id, {});
 	await world.pass(30_000);

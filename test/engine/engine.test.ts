@@ -13,7 +13,7 @@ const types = () => world.store.events.map((event) => event.type);
 const view = (id = "p:a") => world.engine.get(id);
 const state = (id = "p:a") => [view(id).process, view(id).agent.crash.policy];
 
-/** Asks for something and lets time pass until the answer is there. */
+/** Sends a request and advances the clock until the response arrives. */
 async function finish<T>(promise: Promise<T>, withinMs = 60_000): Promise<T> {
 	let done = false;
 	const marked = promise.finally(() => {
@@ -72,8 +72,8 @@ describe("a restart without a delay", () => {
 	});
 });
 
-describe("bringing agents up", () => {
-	test("starts each once, and does nothing to one that runs (S1)", async () => {
+describe("starting agents", () => {
+	test("starts each once, and does not touch a running one (S1)", async () => {
 		expect(await finish(world.engine.up(ONE, "*"))).toEqual([
 			{ id: "p:a", outcome: "started", reason: null },
 		]);
@@ -95,7 +95,7 @@ b: { command: [x], ready: { delay: 5s } }`);
 		expect(world.backend.started.map((request) => request.agentId)).toEqual(["p:b", "p:a"]);
 	});
 
-	test("that was called off before it started leaves a completed agent completed, with its reason", async () => {
+	test("that was cancelled before it started leaves a completed agent completed, with its reason", async () => {
 		const fleet = fleetOf(`db: { command: [x] }
 job: { command: [x], on_clean_exit: complete, depends_on: [db] }`);
 		world.backend.script("p:job", { livesMs: 1_000, code: 0 });
@@ -156,7 +156,7 @@ job: { command: [x], on_clean_exit: complete, depends_on: [db] }`);
 		expect(reported).toMatchObject([{ agent: "p:a", data: { missing } }]);
 	});
 
-	test("refuses an agent that another fleet file keeps", async () => {
+	test("refuses an agent that another fleet file defines", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		const other = { ...ONE, file: "/elsewhere/reeve.yaml" };
 		await expect(world.engine.up(other, "*")).rejects.toThrow("already defined in /reeve.yaml");
@@ -217,7 +217,7 @@ describe("an agent that crashes", () => {
 	});
 });
 
-describe("an agent that ends by itself", () => {
+describe("an agent that exits on its own", () => {
 	beforeEach(async () => {
 		world.backend.script("p:a", { livesMs: 1_000, code: 0 }, {});
 		await finish(world.engine.up(ONE, "*"));
@@ -247,7 +247,7 @@ describe("an agent that ends by itself", () => {
 });
 
 describe("stopping", () => {
-	test("is graceful where the agent listens, and never counted", async () => {
+	test("is graceful if the agent reacts, and never counts", async () => {
 		await finish(world.engine.up(ONE, "*"));
 		const [report] = await finish(world.engine.down("*"));
 		expect(report).toMatchObject({ id: "p:a", outcome: "graceful" });
@@ -265,7 +265,7 @@ describe("stopping", () => {
 		expect(view().lastExit?.signal).toBe("SIGKILL");
 	});
 
-	test("looks once and kills at once without any grace", async () => {
+	test("checks once and kills immediately without a grace period", async () => {
 		world.backend.script("p:a", { ignoresSignals: true });
 		await finish(world.engine.up(ONE, "*"));
 		expect(await finish(world.engine.down("*", 0))).toMatchObject([
@@ -300,7 +300,7 @@ describe("stopping", () => {
 		expect(drained.map((event) => event.agent)).toEqual(["p:b", "p:a"]);
 	});
 
-	test("interrupted by the death of the daemon is carried through by the next", async () => {
+	test("interrupted by the death of the daemon is completed by the next", async () => {
 		world.backend.script("p:a", { ignoresSignals: true });
 		await finish(world.engine.up(ONE, "*"));
 		void world.engine.down("*", 10_000);
@@ -532,7 +532,7 @@ needs: { command: [x], depends_on: [gone] }`);
 		expect(view("p:needs").process).toBe("stopped");
 	});
 
-	test("answers a restart at once if a dependency will not become ready", async () => {
+	test("answers a restart immediately if a dependency will not become ready", async () => {
 		const fleet = fleetOf(`gone: { command: [x] }
 needs: { command: [x], depends_on: [gone] }`);
 		await finish(world.engine.up(fleet, "*"));

@@ -29,7 +29,7 @@ async function up(): Promise<void> {
 
 const view = () => world.engine.get("p:a");
 
-test("a usage limit parks the agent until it lifts, again and again, and never counts as a crash", async () => {
+test("a usage limit parks the agent until it lifts, every time, and never counts as a crash", async () => {
 	world.backend.script("p:a", { livesMs: 5_000, code: 42 });
 	sessions.words = "You've hit your limit, try again in 3 hours";
 	await up();

@@ -30,7 +30,7 @@ async function start(agent = AGENT, ...lives: readonly Partial<ScriptedLife>[]) 
 }
 
 describe("a change of a watched file", () => {
-	test("restarts the agent once nothing changes any more, with the file in the reason", async () => {
+	test("restarts the agent once the changes have stopped, with the file in the reason", async () => {
 		const { world, view, change, events } = await start();
 		expect(world.watchedFiles.get("p:web")?.paths).toEqual(["/src"]);
 		const first = view().run?.runId;

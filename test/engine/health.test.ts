@@ -70,7 +70,7 @@ describe("a health check", () => {
 		expect(events("agent.unhealthy")).toHaveLength(1);
 	});
 
-	test("that always fails halts the agent in the end", async () => {
+	test("that always fails eventually halts the agent", async () => {
 		const { world, view } = await start(RESTART);
 		world.healthErrors.set("p:web", "refused");
 		for (let minute = 0; minute < 20; minute++) await world.pass(60_000);

@@ -31,7 +31,7 @@ const confirm = (prompt: string) =>
 	sessions.reported.push({ source: "hook", name: "U", atMs: world.clock.now().wallMs, prompt });
 const PASTED = "\u001b[200~go on\u001b[201~";
 
-describe("a text that was accepted", () => {
+describe("an accepted message", () => {
 	test("is typed when the agent is ready, Enter on its own, and gone once it is confirmed", async () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		show("esc to interrupt");
@@ -127,7 +127,7 @@ describe("a text that was accepted", () => {
 		expect(typed()).toContain(PASTED);
 	});
 
-	test("is there after the death of the daemon, and typed once", async () => {
+	test("survives the death of the daemon, and is typed once", async () => {
 		await world.engine.inbox.accept("p:a", "go on");
 		await world.killAndRestart(1_000);
 		show("❯");

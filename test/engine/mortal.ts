@@ -1,4 +1,4 @@
-/** The fate of a daemon's operations when it is killed. */
+/** The operations of a daemon that is killed. */
 
 /**
  * The same object, whose methods never return once its owner is dead. `lookups` return immediately and

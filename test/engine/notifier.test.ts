@@ -1,4 +1,4 @@
-/** People are notified of what matters, once, even if the daemon dies in between. */
+/** People are notified once of each important event, even if the daemon dies in between. */
 
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -208,7 +208,7 @@ describe("people", () => {
 		await third();
 	});
 
-	test("are notified again after a failure, and in the end the failure is an event", async () => {
+	test("are notified again after a failure, and a permanent failure is an event", async () => {
 		const { store, sent, answers, clock, start } = createWorld();
 		const stop = start();
 		await settle();
@@ -228,7 +228,7 @@ describe("people", () => {
 		await stop();
 	});
 
-	test("are not disturbed in their quiet hours, and notified afterwards", async () => {
+	test("get no notification in their quiet hours, but afterwards", async () => {
 		const night = { fromMinute: 1_320, toMinute: 420 };
 		const { store, sent, clock, world, start } = createWorld({ ...ALL, quiet: night });
 		world.minute = 300;
@@ -277,7 +277,7 @@ describe("a channel", () => {
 		expect(headers["x-reeve-signature"]).toBe(`t=1700000000,v1=${hex}`);
 	});
 
-	test("speaks as Slack and ntfy understand", async () => {
+	test("uses the formats of Slack and ntfy", async () => {
 		const { received, url } = await receive(200);
 		for (const shape of ["slack", "ntfy"] as const) {
 			await createWebhook({ url, secret: null, shape, nowMs: Date.now }).send(NOTICE);

@@ -37,7 +37,7 @@ const DIAMOND: PlanSubmission = {
 };
 
 describe("a plan", () => {
-	test("runs each task when all that it depends on has succeeded", async () => {
+	test("runs each task when all of its dependencies have succeeded", async () => {
 		const host = await createTasksHost({ agents: AGENTS });
 		host.script = () => null;
 		const planId = await submit(host, DIAMOND);
@@ -56,7 +56,7 @@ describe("a plan", () => {
 		expect(host.errors).toEqual([]);
 	});
 
-	test("feeds results of earlier tasks to later ones", async () => {
+	test("passes results of earlier tasks to later ones", async () => {
 		const host = await createTasksHost({ agents: AGENTS });
 		const seen: unknown[] = [];
 		host.script = ({ action, payload }) => {
@@ -183,7 +183,7 @@ describe("a plan", () => {
 		expect(tasks[2]?.result).toBe(5);
 	});
 
-	test("that cannot run is refused whole", async () => {
+	test("that cannot run is refused as a whole", async () => {
 		const host = await createTasksHost({ agents: AGENTS });
 		const refused: [PlanSubmission["tasks"], RegExp][] = [
 			[{}, /at least one/],
@@ -202,7 +202,7 @@ describe("a plan", () => {
 		expect(host.store.readOpenTasks()).toEqual([]);
 	});
 
-	test("with odd names is refused or runs whole, and keys of payloads are handed on as they are", async () => {
+	test("with unusual names is refused or runs completely, and keys of payloads are passed unchanged", async () => {
 		const host = await createTasksHost({ agents: AGENTS });
 		const task = { agent: "p:tool", action: "go" };
 		const proto = JSON.parse('{"tasks": {"ok": {}, "__proto__": {}}}') as PlanSubmission;
@@ -271,7 +271,7 @@ describe("a dead letter", () => {
 		return task.taskId;
 	}
 
-	test("is replayed once, as a new task that points back", async () => {
+	test("is replayed once, as a new task that refers to it", async () => {
 		const host = await createTasksHost({ agents: AGENTS });
 		const taskId = await deadLetter(host);
 		host.script = ({ payload }) => answered(payload);

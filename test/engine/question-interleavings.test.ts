@@ -267,7 +267,7 @@ test(`${ROUNDS} random interleavings press no wrong key (seed ${SEED})`, async (
 		world.engine.close();
 	}
 	console.log(`${ROUNDS} interleavings from seed ${SEED}: ${JSON.stringify(tally)}`);
-	// A test in which nothing is answered, or nothing collides, would prove nothing.
+	// A test without answers or collisions would prove nothing.
 	expect(tally["answered"]).toBeGreaterThan(ROUNDS / 10);
 	expect(tally["question_gone"]).toBeGreaterThan(0);
 }, 600_000);

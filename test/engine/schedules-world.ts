@@ -1,4 +1,6 @@
-/** A fleet with schedules, in memory: call agents that write a ledger, and a daemon that can be killed at any moment. */
+/**
+ * A fleet with schedules, in memory: call agents that write a ledger, and a daemon that can be killed at any moment.
+ */
 
 import { onTestFinished } from "vitest";
 import { parseFleet } from "../../src/config/parse-fleet.js";
@@ -14,7 +16,7 @@ export interface SchedulesWorld {
 	readonly ledger: Map<string, { readonly payload: unknown }>;
 	/** How long a call takes; null if it never ends by itself. */
 	callMs: number | null;
-	/** Starts what the daemon starts after its recovery. */
+	/** Starts the services that the daemon starts after its recovery. */
 	start(): Promise<void>;
 	pass(ms: number): Promise<void>;
 	killAndRestart(awayMs?: number): Promise<void>;

@@ -1,4 +1,4 @@
-/** Schedules in memory: each slot is decided once, whatever dies and whatever the clock does. */
+/** Schedules in memory: each slot is decided once, even if daemons die and clocks jump. */
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,13 +20,13 @@ const statuses = (it: SchedulesWorld, id: string) => it.slots(id).map(({ status 
 const types = (it: SchedulesWorld) =>
 	it.world.store.events.map(({ type }) => type).filter((type) => type.startsWith("schedule."));
 
-/** Messages stay in the inbox: there is no agent CLI that takes them. */
+/** Messages stay in the inbox: no agent CLI reads them. */
 function holdMessages({ world }: SchedulesWorld): void {
 	vi.spyOn(world.engine.terminals, "hasInbox").mockReturnValue(true);
 }
 
 describe("a schedule", () => {
-	test("calls its agent at every slot, and records what became of it", async () => {
+	test("calls its agent at every slot, and records the outcome", async () => {
 		const it = await createSchedulesWorld();
 		await up(it, `sync: { every: 10m, ${CALL} }`);
 		await it.pass(35 * MINUTE);
@@ -93,7 +93,7 @@ describe("a schedule", () => {
 		await it.pass(21 * MINUTE);
 		expect(it.slots("p:ask")).toMatchObject([
 			{ status: "succeeded", started: { type: "typed" } },
-			{ status: "succeeded", reason: "typed; a program that is no agent CLI confirms nothing" },
+			{ status: "succeeded", reason: "typed; a program that is not an agent CLI cannot confirm it" },
 		]);
 		const { runId } = it.world.engine.get("p:web").run ?? { runId: "" };
 		const typed = Buffer.from(it.world.backend.typed(runId)).toString();
@@ -250,7 +250,7 @@ test("a restart that was claimed is done once, whenever the daemon dies", async 
 		const it = await createSchedulesWorld();
 		await up(it, "again: { every: 10m, restart: web }");
 		await it.pass(10 * MINUTE - 2_000);
-		// Turns of the loop instead of time: every commit is a moment to die.
+		// Turns of the loop instead of time: the daemon may die at every commit.
 		it.world.clock.advance(1_500);
 		for (let turn = 0; turn < killAfterMs; turn++) await Promise.resolve();
 		await it.killAndRestart();
@@ -344,7 +344,7 @@ function checkGrid(
 	expect(missing.map((at) => new Date(at).toISOString())).toEqual([]);
 }
 
-/** The agents' ledger is the judge: a request for each slot that fired, and none without a slot. */
+/** The agents' ledger is the oracle: a request for each slot that fired, and none without a slot. */
 function checkLedger(it: SchedulesWorld): void {
 	const slots = ["p:grid", "p:often"].flatMap((id) => it.slots(id));
 	const tasks = slots.flatMap(({ started }) => (started?.type === "task" ? [started.id] : []));

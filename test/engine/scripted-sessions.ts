@@ -1,4 +1,4 @@
-/** Agent CLIs that a test scripts. They outlive daemons, as processes of a host do. */
+/** Scripted agent CLIs. They outlive daemons, like processes of a host. */
 
 import type { AgentSpec } from "../../src/config/spec.js";
 import { type AdapterProfile, PLAIN_PROFILE } from "../../src/core/adapter.js";

@@ -1,6 +1,6 @@
 /**
- * Tasks for agents that do what a script says, in memory and on a clock that is moved by hand. The
- * daemon can be killed at any moment: nothing that it had begun has any effect from then on.
+ * Tasks for scripted agents, in memory and on a manual clock. The daemon can be killed at any moment: from then on, its
+ * unfinished operations have no effect.
  */
 
 import type { ActionRequest, Outcome } from "../../src/core/outcome.js";
@@ -30,16 +30,16 @@ export interface TasksHost {
 	script: Script;
 	/** Currently running. */
 	readonly running: ReadonlySet<RunningAttempt>;
-	/** Ever begun, by request id. */
+	/** All started attempts, by request id. */
 	readonly begun: string[];
 	/** The maximum number that ever ran at once. */
 	readonly peak: { count: number };
 	/** Runs that a new daemon was asked to kill. */
 	readonly ended: string[];
 	readonly errors: unknown[];
-	/** Whether what an earlier daemon left cannot be ended. */
+	/** Whether processes of an earlier daemon cannot be killed. */
 	immortal: boolean;
-	/** Why nothing is called any more today. */
+	/** The reason that calls are refused for the rest of the day. */
 	spent: string | null;
 	/** Whether the account of every agent waits for the end of a limit. */
 	limited: boolean;

@@ -56,7 +56,7 @@ describe("a task", () => {
 		expect(host.tasks.task(task.taskId).task.error?.code).toBe("validation_failed");
 	});
 
-	test("waits as long as the agent asks for", async () => {
+	test("waits as long as the agent requests", async () => {
 		const host = await createTasksHost({ agents: CALM_TOOL });
 		host.script = () => failedWith("backend_failure", { retryAfterMs: 30_000 });
 		await host.tasks.submit(ask);
@@ -131,7 +131,7 @@ describe("a task", () => {
 		expect(host.begun).toHaveLength(2);
 	});
 
-	test("that must not be done twice is parked for the operator, unless it certainly did nothing", async () => {
+	test("that must not run twice is left to the operator, unless it certainly had no effect", async () => {
 		const agents =
 			"tool: { kind: call, command: [tool], unsafe_actions: [pay], retry: { jitter: 0 } }";
 		const host = await createTasksHost({ agents });
@@ -197,7 +197,7 @@ describe("cancelling", () => {
 		await expect(again).rejects.toMatchObject({ code: "already_ended" });
 	});
 
-	test("comes too late for a task that has answered (T2)", async () => {
+	test("is too late for a task that has succeeded (T2)", async () => {
 		const host = await createTasksHost();
 		const task = await host.tasks.submit(ask);
 		await host.settle();
@@ -232,7 +232,7 @@ describe("the queue", () => {
 		expect(host.peak.count).toBe(5);
 	});
 
-	test("takes the more important first", async () => {
+	test("runs tasks with a higher priority first", async () => {
 		const host = await createTasksHost({ concurrency: 1 });
 		host.script = () => null;
 		await host.tasks.submit(ask);
@@ -538,7 +538,7 @@ describe("a daemon that dies", () => {
 		expect(host.tasks.task(task.taskId).task.status).toBe("dead_lettered");
 	});
 
-	test("tries nothing again beside an attempt that cannot be ended (T6)", async () => {
+	test("retries nothing next to an attempt that cannot be killed (T6)", async () => {
 		const host = await createTasksHost({ agents: CALM_TOOL });
 		host.script = () => null;
 		const task = await host.tasks.submit(ask);

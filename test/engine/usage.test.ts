@@ -73,7 +73,7 @@ describe("the usage of a session", () => {
 		expect(tokensToday()).toBe(9);
 	});
 
-	test("goes with its agent", async () => {
+	test("is removed with its agent", async () => {
 		await up();
 		spend("m1", 30);
 		await look();

@@ -39,7 +39,7 @@ async function createPool(keys: string): Promise<Pool> {
 const answered = { outcome: { ok: true, result: "done" }, log: "" } as const;
 
 describe("a worker agent", () => {
-	test("starts as many as it must keep, and is asked", async () => {
+	test("starts the minimum number of processes, and serves requests", async () => {
 		const { world, workers, ask } = await createPool("workers: { min: 2, max: 3 }");
 		await world.pass(1);
 		expect(workers.alive).toHaveLength(2);
@@ -75,7 +75,7 @@ describe("a worker agent", () => {
 		]);
 	});
 
-	test("with none to keep starts the first one when it is asked", async () => {
+	test("with a minimum of 0 starts the first process on request", async () => {
 		const { world, workers, ask } = await createPool("workers: { min: 0, max: 1 }");
 		expect(workers.started).toEqual([]);
 		ask("a");
@@ -101,7 +101,7 @@ describe("a worker agent", () => {
 		expect(workers.alive).toHaveLength(1);
 	});
 
-	test("whose process did not answer in time counts as failed; one that was called off does not", async () => {
+	test("whose process did not answer in time counts as failed; one that was cancelled does not", async () => {
 		const { world, workers } = await createPool("drain: { timeout: 1s }");
 		workers.alive[0]?.exit(137, "called_off");
 		await world.settle();
@@ -192,7 +192,7 @@ describe("a worker agent", () => {
 		expect(world.errors).toEqual([]);
 	});
 
-	test("that becomes a session on reload gives its processes up", async () => {
+	test("that becomes a session on reload stops its processes", async () => {
 		const { world, workers } = await createPool("workers: { min: 1, max: 1 }");
 		await world.engine.reload(fleetOf("db: { command: [db] }"));
 		await world.settle();

@@ -1,4 +1,4 @@
-/** The examples, as their fleet file says: each agent as a call and as a worker. */
+/** The examples, as defined in their fleet file: each agent as a call and as a worker. */
 
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The guide to writing agents, held to what the product does. */
+/** The guide to writing agents, compared with the behaviour of the product. */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -30,7 +30,7 @@ const count = (argv: readonly [string, ...string[]], text?: string) => {
 };
 
 test("the agent in TypeScript works as it is printed", async () => {
-	// Inside of the repository, or the name `reeve` would lead nowhere.
+	// Inside of the repository, otherwise the import of `reeve` would fail.
 	const folder = mkdtempSync(resolve("examples/.planted-"));
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 	const { outputText } = ts.transpileModule(block("ts"), {

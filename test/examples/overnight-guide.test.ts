@@ -1,4 +1,4 @@
-/** The guide "Agents overnight", run as it is printed. */
+/** The guide "Agents overnight", run as printed. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The guide to `supervise()`, held to what the product does: its example is run as it is printed. */
+/** The guide to `supervise()`, compared with the behaviour of the product: its example is run as printed. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ function ask(port: number, path: string): Promise<string | null> {
 test("the server of the example is restarted within its process, and stops on request", {
 	timeout: 120_000,
 }, async () => {
-	// Inside of the repository, or the name `reeve` would lead nowhere.
+	// Inside of the repository, otherwise the import of `reeve` would fail.
 	const folder = mkdtempSync(resolve("examples/.planted-"));
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 	writeFileSync(join(folder, "web.mjs"), /^```js\n(.*?)^```$/ms.exec(guide)?.[1] ?? "");

@@ -147,7 +147,7 @@ describe("output", () => {
 		expect(mostBytes).toBeLessThan(64 * 1024 * 1024);
 	});
 
-	test("on stderr is drained, and its end kept as the log", async () => {
+	test("on stderr is drained, and its end is the log", async () => {
 		const end = await call(program("chats-on-stderr.sh"));
 		expect(ending(end)).toMatch(/^ok/);
 		expect(end.log.length).toBe(64 * 1024);
@@ -169,7 +169,7 @@ describe("an agent that does not read its request", () => {
 		expect(reasonOf(end)).toContain("exited with code 4");
 	});
 
-	test("and hangs is ended when its time is up", async () => {
+	test("and hangs is killed after its timeout", async () => {
 		const end = await call(program("never-reads.sh"), { request: large, timeoutMs: 300 });
 		expect(ending(end)).toBe("timeout");
 		expect(reasonOf(end)).toBe("no response within 300 ms");

@@ -33,7 +33,7 @@ async function expectSilence(folder: string, runId: string): Promise<void> {
 }
 
 describe("no process of an attempt is alive after its end (T6, S11)", () => {
-	test("when its time is up, and that is not before", async () => {
+	test("at its timeout, and not before", async () => {
 		// A slow machine may need more time than this to get to the point of the test.
 		for (let timeoutMs = 1_000; ; timeoutMs *= 4) {
 			const folder = tempFolder();
@@ -47,7 +47,7 @@ describe("no process of an attempt is alive after its end (T6, S11)", () => {
 		}
 	}, 120_000);
 
-	test("when it is called off", async () => {
+	test("when it is cancelled", async () => {
 		const folder = tempFolder();
 		const of = attempt(program("leaves-writers.pl", ["hangs", folder]));
 		const operator = new AbortController();
@@ -142,7 +142,7 @@ describe("an answer that is complete counts", () => {
 	}, 120_000);
 });
 
-test("an attempt that is called off before it begins starts nothing", async () => {
+test("an attempt that is cancelled before it starts creates no process", async () => {
 	const folder = tempFolder();
 	const of = attempt(program("leaves-writers.pl", ["hangs", folder]));
 	expect(ending(await openExecutor().call(of, AbortSignal.abort()))).toBe("called off");
@@ -150,7 +150,7 @@ test("an attempt that is called off before it begins starts nothing", async () =
 });
 
 describe("processes that a dead daemon left behind", () => {
-	test("is found by its marks and ended, and nothing else is", async () => {
+	test("are found by their marks and killed, and no others", async () => {
 		const executor = openExecutor();
 		const folders = [tempFolder(), tempFolder(), tempFolder()];
 		const operator = new AbortController();
@@ -212,7 +212,7 @@ test("200 calls of all kinds leave no process, no zombie and no open file", asyn
 	await eventually(() => openFiles() <= filesBefore);
 });
 
-describe("a host without files to spare", () => {
+describe("a host without free file descriptors", () => {
 	const path = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 	async function runWithFewFiles(script: string, agent: string) {
 		const args = [

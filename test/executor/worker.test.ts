@@ -141,7 +141,7 @@ describe("a worker that does not answer", () => {
 		expect(reasonOf(await ask(worker, "answer"))).toBe("its worker accepts no more requests");
 	});
 
-	test("is ended when the request is called off", async () => {
+	test("is killed when the request is cancelled", async () => {
 		const { worker } = await startWorker(openExecutor());
 		const operator = new AbortController();
 		const other = ask(worker, "keep");
@@ -283,14 +283,14 @@ describe("stopping", () => {
 		expect(liveProcesses(worker.runId)).toEqual([]);
 	});
 
-	test("of one that has ended is over at once", async () => {
+	test("of an exited one completes immediately", async () => {
 		const { worker } = await startWorker(openExecutor());
 		await ask(worker, "exit");
 		await worker.ended;
 		expect(await worker.stop(LONG_MS)).toBe("graceful");
 	});
 
-	test("comes with the end of the executor", async () => {
+	test("happens when the executor closes", async () => {
 		const executor = openExecutor();
 		const { worker } = await startWorker(executor);
 		const kept = ask(worker, "keep");

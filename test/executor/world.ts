@@ -1,4 +1,4 @@
-/** An executor, and programs named for how they behave, for tests of both. */
+/** An executor, and programs named after their behaviour, for tests of both. */
 
 import { setMaxListeners } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";

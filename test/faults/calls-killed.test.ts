@@ -1,5 +1,5 @@
 /**
- * Tasks with random failures while the daemon is killed with -9 again and again. Each task ends in exactly
+ * Tasks with random failures while the daemon is killed with -9 repeatedly. Each task ends in exactly
  * one way, none is lost and none is tried more often than allowed. The oracle is the agents' own ledger.
  *
  * REEVE_FAULT_TASKS makes it long (2000); REEVE_FAULT_SEED gives other moments.
@@ -46,7 +46,7 @@ test(`${TASKS} tasks each have one end, however often the daemon is killed (T1, 
 	const keys = Array.from({ length: TASKS }, (_, n) => `key-${n}`);
 	let submitted = 0;
 
-	/** As a careful client does: the same key again until it is acknowledged. */
+	/** Like a careful client: repeats the request with the same key until it is acknowledged. */
 	async function submit(key: string, n: number): Promise<string> {
 		const body = { agent: `p:${["call", "once", "pool"][n % 3]}`, action: "go", payload: { n } };
 		for (;;) {

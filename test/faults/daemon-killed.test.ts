@@ -1,5 +1,5 @@
 /**
- * The daemon is killed with -9 again and again, at random moments: idle, while it starts, in the middle of a
+ * The daemon is killed with -9 repeatedly, at random moments: idle, while it starts, in the middle of a
  * reload or a restart. No agent is lost, none is doubled, no counter moves.
  *
  * REEVE_FAULT_ROUNDS and REEVE_FAULT_AGENTS make it long (100 and 50); REEVE_FAULT_SEED gives other moments.
@@ -93,7 +93,7 @@ function suite(backend: string): void {
 		expect(home.ledger().filter((line) => line.startsWith("DUPLICATE"))).toEqual([]);
 	});
 
-	test("leaves nothing in the way of the next once it is stopped in order", {
+	test("leaves nothing that blocks the next one after a clean stop", {
 		timeout: 300_000,
 	}, async () => {
 		home = createFleetHome();

@@ -36,7 +36,7 @@ function write(name: string, text = String(Math.random())): void {
 }
 
 describe("an agent with `watch`", () => {
-	test("is restarted when a file changes, and says which", LONG, async () => {
+	test("is restarted when a file changes, and reports the file", LONG, async () => {
 		write("src/app.mjs");
 		write(".gitignore", "*.log\n");
 		home.writeFleet(lockedAgent(home.folder, "web", ", terminal: false, watch: [src]"));
@@ -101,7 +101,7 @@ ${lockedAgent(home.folder, "web", ", terminal: false, watch: [src]")}`,
 		await eventually(() => starts("web") === 3, "a restart under the new daemon");
 	});
 
-	test("that writes its own files is reported, and not restarted without end", LONG, async () => {
+	test("that writes its own files is reported, and not restarted endlessly", LONG, async () => {
 		const program = "require('fs').appendFileSync('own.txt', 'x'); setInterval(() => {}, 1000)";
 		home.writeFleet(
 			`web: { command: [${JSON.stringify(process.execPath)}, -e, ${JSON.stringify(program)}], terminal: false, watch: ["."] }`,

@@ -25,7 +25,7 @@ export interface FleetHome {
 	/** The ledger's lines: `start NAME PID`, `exit NAME PID`, `DUPLICATE NAME PID`. */
 	ledger(): readonly string[];
 	writeFleet(agents: string, file?: string): void;
-	/** Takes everything down and the folder away. */
+	/** Stops everything and removes the folder. */
 	close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function lockedAgent(folder: string, name: string, more = ""): string {
 	return `${name}: { command: ${argv}${more} }`;
 }
 
-/** Polls until it holds; what is waited for is named when it does not. */
+/** Polls until the condition holds; a failure names it. */
 export async function eventually(
 	holds: () => Promise<boolean> | boolean,
 	what: string,

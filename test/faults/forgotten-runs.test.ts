@@ -1,6 +1,6 @@
 /**
- * A database that knows less than what really runs: its newest part is lost, an old copy was put back, or it is that
- * of another home. The oracle counts the processes that carry the mark of each agent.
+ * A database without some of the running agents: its newest part is lost, it is an old copy, or it belongs to another
+ * home. The oracle counts the processes that carry the mark of each agent.
  */
 
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";

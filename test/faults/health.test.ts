@@ -131,7 +131,7 @@ restarted: { command: [sleep, '1000'], health: { ${check}, action: restart } }`)
 	});
 });
 
-test("validate refuses a health check that cannot work, with the place", LONG, async () => {
+test("validate refuses a health check that cannot work, with its position", LONG, async () => {
 	home.writeFleet(`none: { command: [x], health: { every: 5s } }
 two: { command: [x], health: { port: 1, http: "http://127.0.0.1:1" } }
 slow: { command: [x], health: { port: 1, every: 5s, timeout: 6s } }

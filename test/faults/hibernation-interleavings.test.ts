@@ -1,6 +1,7 @@
 /**
  * Random interleavings of messages, terminals, tools, questions, idle time and killed daemons over real processes that
- * hibernate within seconds. The oracle is the ledger of the fake agents: every prompt, every end of a turn, every start.
+ * hibernate within seconds. The oracle is the ledger of the fake agents: every prompt, every end of a turn, every
+ * start.
  *
  * Long form: REEVE_HIBERNATION_INTERLEAVINGS=500. REEVE_FAULT_SEED gives other histories.
  */
@@ -202,7 +203,7 @@ test(`${INTERLEAVINGS} random interleavings of agents that hibernate lose nothin
 	expect(slept).toBeGreaterThanOrEqual(AGENTS);
 });
 
-/** What the ledger of one agent shows that may not happen. */
+/** The violations in the ledger of one agent. */
 function judge(name: string, sent: readonly Sent[]): readonly string[] {
 	const lines = ledgerOf(name);
 	const findings: string[] = [];

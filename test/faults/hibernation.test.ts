@@ -31,7 +31,7 @@ const prompts = () =>
 const isAsleep = async () => (await find()).status.state === "hibernated";
 
 test(
-	"an idle agent has no process until a message comes, and a tool that still runs keeps it awake",
+	"an idle agent has no process until a message arrives, and a running tool keeps it awake",
 	LONG,
 	async () => {
 		const script = {

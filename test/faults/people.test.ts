@@ -1,6 +1,6 @@
 /**
- * Questions and finished turns of a real agent under a real daemon that is killed in between: asked,
- * answered once, reported to a browser through a push service whose messages are decrypted here.
+ * Questions and finished turns of a real agent under a real daemon that is killed in between: questions are answered
+ * once and reported to a browser through a push service, whose messages are decrypted here.
  */
 
 import {
@@ -105,7 +105,7 @@ test("a question is answered once, by label, also after the daemon was killed", 
 	if (first.code === 0) await stateIs(home, "finished");
 });
 
-/** A browser: the keys of its subscription, and what it makes of a message. */
+/** A browser: the keys of its subscription, and the decrypted messages. */
 function createBrowser() {
 	const ecdh = createECDH("prime256v1");
 	const publicKey = ecdh.generateKeys();

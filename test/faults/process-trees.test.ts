@@ -1,4 +1,7 @@
-/** Process trees of session agents under a real daemon: what an agent leaves behind, and who is given a grace period. */
+/**
+ * Process trees of session agents under a real daemon: what an agent leaves behind, and which processes get a grace
+ * period.
+ */
 
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

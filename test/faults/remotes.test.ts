@@ -1,4 +1,4 @@
-/** Remotes over a real ssh: all commands work on them, and one that is frozen or gone disturbs nothing else. */
+/** Remotes over a real ssh: all commands work on them, and one that is frozen or gone affects nothing else. */
 
 import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -113,7 +113,7 @@ describe("reload", () => {
 		expect(text.stdout).toMatch(/not stopped/);
 		expect(text.stdout).toContain("\n2 not changed\n");
 		expect(text.stderr).toContain("keep their old ones; fix them and reload");
-		// The file is still ahead of what runs, so a correction is taken.
+		// The file is newer than the running agents, so a correction is applied.
 		home.writeFleet("a: { command: [sleep, '1001'] }\nb: { command: [sleep, '1000'] }");
 		await home.must("reload");
 		expect((await find("p:a")).pid).not.toBe(before[0]?.pid);

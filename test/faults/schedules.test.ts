@@ -1,5 +1,5 @@
 /**
- * Schedules under a real daemon that is killed with -9 again and again: every slot has one record, and every request
+ * Schedules under a real daemon that is repeatedly killed with -9: every slot has one record, and every request
  * that the agent has received belongs to one slot. The oracle is the agent's own ledger.
  *
  * REEVE_FAULT_SLOTS makes it long (200); REEVE_FAULT_SEED gives other moments.

@@ -1,6 +1,6 @@
 /**
- * Secrets that were handed to Reeve are found nowhere but where they must be (A5): each is a word that
- * stands nowhere else, and is looked for in everything that Reeve writes, says and runs.
+ * Secrets appear only where they must (A5): each is a unique word, and the test searches for it in everything that
+ * Reeve writes, prints and runs.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ crashes: { command: [sh, -c, "exit 3"], env: { KEY: ${SECRETS.env} }, env_file: 
 missing: { command: [no-such-program], env: { KEY: ${SECRETS.env} }, env_file: .env }
 tool: { kind: call, command: [sh, -c, "exit 4"], env: { KEY: ${SECRETS.env} }, env_file: .env, retry: { max_attempts: 1 } }`;
 
-/** Sends the header's secret in every place where a secret may stand. */
+/** Sends the header's secret in every place that may contain one. */
 function sendHeader(socketPath: string): Promise<void> {
 	const headers = {
 		authorization: `Bearer ${SECRETS.header}`,
@@ -74,8 +74,8 @@ function found(where: string, text: string): string[] {
 }
 
 /**
- * Agents that repeat the values they were given in every text that Reeve takes from them: their last
- * words, an error, stderr, an exit text, a screen.
+ * Agents that repeat the values they were given in every text that Reeve reads from them: their last output, an error,
+ * stderr, an exit message, a screen.
  */
 const REPEATING = `
 talks: { adapter: leaky, env_file: .env, env: { KEY: ${SECRETS.env} }, pass_env: [PASSED_KEY], on_clean_exit: stop, crash_policy: { transient_delay: 100ms, flapping_delay: 100ms } }
@@ -144,7 +144,7 @@ test("A10: a secret that an agent repeats is stored and sent nowhere but in its 
 		...searchFiles(home).filter((place) => !place.includes("file logs/")),
 	];
 	expect(places).toEqual([]);
-	// So that it is known that the agents did repeat them.
+	// Proves that the agents did repeat them.
 	expect(searchFiles(home).some((place) => place.includes("file logs/p/talks"))).toBe(true);
 	const texts = said.map(([, text]) => text).join("\n");
 	expect(texts).toContain("[redacted PASSED_KEY]");
@@ -191,7 +191,7 @@ test("a secret is found in no log, event, answer, command line or file", {
 	// A dead letter keeps its input (T8), so the database holds the payload; nothing else does.
 	const kept = /^payload in file reeve\.db(-wal)?$/;
 	expect(places.filter((place) => !kept.test(place))).toEqual([]);
-	// So that it is known that what is there is found.
+	// Proves that the search works.
 	expect(places.some((place) => kept.test(place))).toBe(true);
 	expect(readFileSync(join(home, "env.json"), "utf8")).toContain(SECRETS.env);
 	expect(statSync(join(home, "env.json")).mode & 0o777).toBe(0o600);

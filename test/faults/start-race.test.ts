@@ -11,7 +11,7 @@ import { createFleetHome, type FleetHome } from "./fleet-home.js";
 let home: FleetHome;
 afterEach(() => home.close(), 120_000);
 
-/** Runs `source` in a daemon at the moment when it is about to listen, in the place of listening. */
+/** Runs `source` in a daemon at the moment when it is about to listen, instead of listening. */
 function meddle(source: string): Record<string, string> {
 	const path = join(temporaryFolder(), "meddle.mjs");
 	writeFileSync(
@@ -47,7 +47,7 @@ test("twenty that are started at once become one, however long it takes, and all
 	expect(daemonLog().match(/"msg":"started"/g)).toHaveLength(1);
 });
 
-test("the death of the one that won while it starts lets another take its place", {
+test("if the winner dies during its start, another one replaces it", {
 	timeout: 300_000,
 }, async () => {
 	const flag = join(temporaryFolder(), "died");

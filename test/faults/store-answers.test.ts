@@ -19,7 +19,7 @@ const PAYLOAD = { text: "x".repeat(20_000) };
 
 interface World {
 	readonly client: Client;
-	/** The actions that agents were asked for, as they wrote them down. */
+	/** The actions that agents were asked for, as recorded by the agents. */
 	readonly performed: () => readonly string[];
 }
 
@@ -76,7 +76,7 @@ interface Obstacle {
 	readonly end: () => void;
 }
 
-/** One obstacle that passes, then one during which the daemon is killed. */
+/** A temporary failure, then one during which the daemon is killed. */
 async function expectTrueAnswers(world: World, { begin, end }: Obstacle): Promise<void> {
 	const isReady = async () =>
 		JSON.parse((await home.reeve("daemon", "status", "--json")).stdout).ready === true;

@@ -22,7 +22,7 @@ const database = () => join(home.env["REEVE_HOME"] ?? "", "reeve.db");
 const pids = async () => (await home.ps()).map(({ pid }) => pid);
 const status = async () => JSON.parse(await home.must("daemon", "status", "--json")) as DaemonJson;
 
-/** Asks for a change until one is refused: there may be room for a few. */
+/** Requests changes until one is refused: there may be space for a few. */
 async function untilRefused(): Promise<Ran> {
 	for (let tries = 0; tries < 20; tries++) {
 		const ran = await home.reeve("restart", "p:b");
@@ -34,7 +34,7 @@ async function untilRefused(): Promise<Ran> {
 /** The operator's view during the fault and after it. */
 async function expectRefusalAndRecovery(words: RegExp, cure: () => void): Promise<void> {
 	const [a] = await pids();
-	// The first may have stopped the agent before nothing could be stored any more; the next is refused at once.
+	// The first may have stopped the agent before the store failed; the next request is refused immediately.
 	const first = await untilRefused();
 	const isBegun = first.stderr.includes("started but not finished");
 	const why = first.stderr.replace(

@@ -17,7 +17,7 @@ const BODY = {
 	...{ answer: "stop", question: "what?", name: "n", scope: "read", message: "m" },
 	tasks: { a: { agent: "p:tool", action: "x" } },
 };
-/** These end the daemon or stay open; they are walked elsewhere. */
+/** These end the daemon or stay open; other tests cover them. */
 const LEFT_OUT = /daemon\/stop|daemon\/shutdown|\/terminal$|\/screen\/stream$|\/events$|\/logs$/;
 const ANSWER_MS_MAX = 30_000;
 
@@ -60,7 +60,7 @@ async function expectAnswers(): Promise<void> {
 
 const FLEET = "a: { command: [sleep, '1000'], backend: pty }\ntool: { kind: call, command: [cat] }";
 
-test("no route fails by itself or hangs while the disk is full", {
+test("no route has an internal error or hangs while the disk is full", {
 	timeout: 600_000,
 }, async (context) => {
 	const disk = mountDisk(16_384);
@@ -78,7 +78,7 @@ test("no route fails by itself or hangs while the disk is full", {
 	await expectAnswers().finally(() => rmSync(ballast));
 });
 
-test("no route fails by itself or hangs while the database is locked", {
+test("no route has an internal error or hangs while the database is locked", {
 	timeout: 600_000,
 }, async () => {
 	home = createFleetHome();

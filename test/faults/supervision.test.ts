@@ -47,7 +47,7 @@ describe("a crash loop", () => {
 });
 
 describe("a stop", () => {
-	test("ends an agent that ignores SIGTERM with everything it has left behind, and nothing else", {
+	test("kills an agent that ignores SIGTERM with all of its processes, and nothing else", {
 		timeout: 300_000,
 	}, async () => {
 		home = createFleetHome();
@@ -87,7 +87,7 @@ function processesOf(runId: string): string[] {
 }
 
 describe("the daemon", () => {
-	test("is not stopped by a socket that an earlier one left behind", {
+	test("starts despite a socket that an earlier one left behind", {
 		timeout: 300_000,
 	}, async () => {
 		home = createFleetHome();
@@ -120,7 +120,7 @@ describe("the daemon", () => {
 		expect((await find("p:a")).pid).toBe(pid);
 	});
 
-	test("keeps no secret in its home but in the one file for it, and shows none", {
+	test("stores secrets only in the one file for them, and shows none", {
 		timeout: 300_000,
 	}, async () => {
 		home = createFleetHome();

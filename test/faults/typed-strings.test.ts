@@ -31,7 +31,7 @@ const NASTY = [
 let home: FleetHome;
 afterEach(() => home.close(), 120_000);
 
-/** Any characters there are, control characters and those beyond 16 bits included. */
+/** Any characters, including control characters and those beyond 16 bits. */
 function randomText(random: ReturnType<typeof createRandom>): string {
 	if (random.chance(0.1)) return NASTY[random.int(0, NASTY.length - 1)] ?? "";
 	const length = random.chance(0.03) ? random.int(1_000, 6_000) : random.int(1, 60);
@@ -72,7 +72,7 @@ function suite(backend: string): void {
 			expected.push(Buffer.from(submit ? `${text}\r` : text));
 			if (n < BY_COMMAND) {
 				const args = ["send", "p:a", "-", ...(submit ? [] : ["--no-submit"])];
-				// A command takes the line end of its input for the Enter that submits.
+				// A command treats the line end of its input as the Enter that submits.
 				const input = submit ? `${text}\n` : text;
 				const ran = await runReeve(args, { env: home.env, input });
 				expect([ran.code, ran.stderr]).toEqual([0, ""]);

@@ -1,4 +1,4 @@
-/** Files written whole, by several writers in several processes. */
+/** Atomic writes, by several writers in several processes. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -101,7 +101,7 @@ test("a lock whose holder was killed does not block the next", { timeout: 60_000
 	expect(await withFileLock(folder, "it", async () => "mine")).toBe("mine");
 });
 
-test("A9: a change that cannot read the original leaves it as it is", async () => {
+test("A9: a change that cannot read the original does not change the file", async () => {
 	const folder = temporaryFolder();
 	const path = join(folder, "settings.json");
 	writeFileSync(path, "{ not json");

@@ -32,7 +32,7 @@ export interface ApiWorld {
 	readonly sessions: ScriptedSessions;
 	readonly socketPath: string;
 	readonly client: Client;
-	/** Where logs of agents are looked for. */
+	/** The directory of the agents' logs. */
 	readonly logs: string;
 	/** How often the daemon was asked to stop. */
 	readonly ends: { count: number };
@@ -201,7 +201,7 @@ export const FLEET = fleetOf(`web: { command: [web] }
 db: { command: [db] }
 tool: { kind: call, command: [tool], retry: { max_attempts: 1 } }`);
 
-/** Programs that answer with what they were given, or fail when asked to. */
+/** Programs that echo their input, or fail on request. */
 function createEchoExecutor(): Executor {
 	return {
 		async call({ request: { action, payload } }, signal) {

@@ -54,15 +54,18 @@ describe("a failure", () => {
 		["a body too large", post("/api/v1/fleet/up", Buffer.alloc(9_000_000, 32)), "body_too_large"],
 	];
 
-	test.each(failures)("from %s has the one shape and an honest status", async (_, asked, code) => {
-		const { raw, failures: unexpected } = await createApiWorld();
-		const { status, headers, body } = await raw(asked);
-		const { error } = errorReply.parse(JSON.parse(body));
-		expect({ status, code: error.code }).toEqual({ status: ERRORS[code].httpStatus, code });
-		expect(error.hint).not.toBe("");
-		expect(error.correlation_id).toBe(headers["x-correlation-id"]);
-		expect(unexpected).toEqual([]);
-	});
+	test.each(failures)(
+		"from %s has the common shape and the right status",
+		async (_, asked, code) => {
+			const { raw, failures: unexpected } = await createApiWorld();
+			const { status, headers, body } = await raw(asked);
+			const { error } = errorReply.parse(JSON.parse(body));
+			expect({ status, code: error.code }).toEqual({ status: ERRORS[code].httpStatus, code });
+			expect(error.hint).not.toBe("");
+			expect(error.correlation_id).toBe(headers["x-correlation-id"]);
+			expect(unexpected).toEqual([]);
+		},
+	);
 
 	test("names every field that is wrong", async () => {
 		const { raw } = await createApiWorld();
@@ -159,7 +162,7 @@ describe("the list of agents", () => {
 		expect((await ask()).status).toBe(200);
 	});
 
-	test("is found by its tag in a list, and not by a list of nearly nothing", async () => {
+	test("matches its tag in a list of tags, and no malformed list", async () => {
 		const { raw, world } = await createApiWorld();
 		await world.pass(5_000);
 		const { headers } = await raw({ path: "/api/v1/agents" });

@@ -28,21 +28,21 @@ async function walkAll(modules?: ApiModules, routes = ALL_ROUTES) {
 	return walk({ port, cookie: COOKIE, tokens, routes, wallMs, pass });
 }
 
-describe("walking every route", { timeout: 120_000 }, () => {
-	test("finds no way in without the right token, Host and Origin (A4)", async () => {
+describe("every route", { timeout: 120_000 }, () => {
+	test("is refused without the right token, Host and Origin (A4)", async () => {
 		const { holes, letIn, requests } = await walkAll();
 		expect(holes).toEqual([]);
-		// So that it is known to have tried, and not to have been refused for another reason.
+		// Proves that it was tried, and not refused for another reason.
 		expect(requests).toBeGreaterThan(ALL_ROUTES.length * 2 * 30);
 		expect(letIn).toBeGreaterThan(ALL_ROUTES.length);
 	});
 
-	test("finds no way to a remote without the right token, Host and Origin (A4)", async () => {
+	test("of a remote is refused without the right token, Host and Origin (A4)", async () => {
 		const { port, tokens, world } = await createApiWorld();
 		const routes = ALL_ROUTES.flatMap((route) => {
 			const path = `/remotes/box${route.path}`;
 			const forwarded = isForwarded(path);
-			// A public route of a remote needs a token here, and tokens with limits know no other host.
+			// A public route of a remote needs a token here, and limited tokens have no access to other hosts.
 			return forwarded ? [{ ...route, path, spec: remoteNeed(route), name: REMOTE }] : [];
 		});
 		expect(routes.length).toBeGreaterThan(40);
@@ -146,7 +146,7 @@ describe("a browser", () => {
 		expect((await rawNetwork({ path: "/api/v1/agents", headers })).status).toBe(401);
 	});
 
-	test("must not frame, store, sniff or run anything of a response", async () => {
+	test("must not frame, store, sniff or execute a response", async () => {
 		const { rawNetwork, port } = await createApiWorld();
 		const headers = { host: `127.0.0.1:${port}` };
 		for (const path of ["/health", "/api/v1/agents", "/nowhere"]) {
@@ -172,7 +172,7 @@ describe("tokens", () => {
 		expect(info).toMatchObject({ scope: "read", expires_at: null, is_default: false });
 	});
 
-	test("that are rotated or revoked are void at once", async () => {
+	test("that are rotated or revoked are invalid immediately", async () => {
 		const { client, rawNetwork, port } = await createApiWorld();
 		const ask = async (token: string) => {
 			const headers = { host: `127.0.0.1:${port}`, authorization: `Bearer ${token}` };
@@ -185,7 +185,7 @@ describe("tokens", () => {
 		expect(await client.call("GET /api/v1/tokens/default")).toEqual({ token: next });
 	});
 
-	test("that are wrong too often are answered with `wait`, a right one is let in", async () => {
+	test("that are wrong too often get `wait`, a valid one is accepted", async () => {
 		const { rawNetwork, port, tokens, refusals } = await createApiWorld();
 		const host = `127.0.0.1:${port}`;
 		const ask = (token: string) =>
@@ -203,7 +203,7 @@ describe("tokens", () => {
 		]);
 	});
 
-	test("of many addresses that fail take a bounded place (A6)", () => {
+	test("of many addresses that fail use bounded memory (A6)", () => {
 		const limit = createFailureLimit(() => 0);
 		for (let n = 0; n < 21; n++) limit.failed("first");
 		expect(limit.failed("first").waitMs).not.toBe(null);
@@ -212,7 +212,7 @@ describe("tokens", () => {
 	});
 });
 
-/** Modules of a copy of the source with one bug in it; gone afterwards. */
+/** Modules of a copy of the source with one bug in it; removed afterwards. */
 async function withPlanted(
 	{ file, find, replace }: { file: string; find: string; replace: string },
 	use: (modules: ApiModules, routes: typeof ALL_ROUTES) => Promise<void>,

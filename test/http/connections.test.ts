@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { limitIdleConnections } from "../../src/http/connections.js";
 import { createApiWorld } from "./api-world.js";
 
-/** More than the listener has places for. */
+/** More than the listener's limit. */
 const FLOOD = 1_100;
 
 async function openMany(port: number, count: number, bytes: string): Promise<readonly Socket[]> {
@@ -48,7 +48,7 @@ test.each([
 	["nothing", ""],
 	["a part of the headers", "GET /health HTTP/1.1\r\nhost: local"],
 ])(
-	"a client is served while %s comes over more connections than there is room for",
+	"a client is served while %s comes over more connections than the limit",
 	{
 		timeout: 60_000,
 	},

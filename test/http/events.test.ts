@@ -17,7 +17,7 @@ import { temporaryFolder } from "../support/reeve.js";
 
 const READERS = Number(process.env["REEVE_EVENT_READERS"] ?? 25);
 const EVENTS = Number(process.env["REEVE_EVENTS"] ?? 1_500);
-/** The cost of a reader that does not read: a page, and a little. */
+/** The cost of a reader that does not read: slightly more than a page. */
 const PAGE_OF_EVENTS = 100;
 const BUFFERED_BYTES_MAX = 65_536;
 
@@ -58,7 +58,7 @@ async function serve({
 	return served;
 }
 
-/** As much to read in all as no pipe holds, so that who does not read is really behind. */
+/** More than the pipes can buffer, so that a reader that does not read really falls behind. */
 const REASON = "x".repeat(Math.ceil(8_000_000 / EVENTS));
 
 const commit = (store: Store, n: number) =>
@@ -96,7 +96,7 @@ function listen(response: IncomingMessage, seqs: number[]): void {
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 describe("events", { timeout: 300_000 }, () => {
-	test(`reach ${READERS} readers in order and whole, while one of them does not read (A3, A6)`, async () => {
+	test(`reach ${READERS} readers completely and in order, while one of them does not read (A3, A6)`, async () => {
 		const { store, port, responses } = await serve();
 		const stalled = await connect(port);
 		stalled.pause();
@@ -126,7 +126,7 @@ describe("events", { timeout: 300_000 }, () => {
 		expect(late).toEqual(upTo(EVENTS));
 	});
 
-	test("are neither lost nor repeated by readers that come and go (A3)", async () => {
+	test("are neither lost nor repeated for readers that reconnect (A3)", async () => {
 		const { store, port } = await serve();
 		const random = createRandom(7);
 		const seqs: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Every route, asked through the typed client and answered as the contract says. A route that is not
- * asked here fails the last test.
+ * Every route, called through the typed client and answered according to the contract. A route that is not called here
+ * fails the last test.
  */
 
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import { type ApiWorld, createApiWorld, FLEET } from "./api-world.js";
 
 const asked = new Set<string>();
 
-/** Asks, and holds the answer to the contract, where no key may be there that it does not name. */
+/** Sends a request and checks the response against the contract; unknown keys are errors. */
 async function ask<Name extends JsonRouteName>(
 	{ client }: ApiWorld,
 	name: Name,
@@ -49,7 +49,7 @@ describe("through the typed client", () => {
 		expect(api.ends.count).toBe(1);
 	});
 
-	test("every configured agent is listed, and each can be looked at", async () => {
+	test("every configured agent is listed and can be read", async () => {
 		const api = await createApiWorld();
 		const { agents } = await ask(api, "GET /api/v1/agents");
 		expect(agents.map(({ id, desired }) => [id, desired])).toEqual([
@@ -61,7 +61,7 @@ describe("through the typed client", () => {
 		expect(detail).toMatchObject({ id: "p:web", exits: [], depends_on: [] });
 	});
 
-	test("an agent is stopped, restarted, resumed, typed at and looked at", async () => {
+	test("an agent is stopped, restarted, resumed, typed into and read", async () => {
 		const api = await createApiWorld();
 		const down = await ask(api, "POST /api/v1/agents/:scope/down", { place: "p", body: {} });
 		expect(down.agents.map(({ outcome }) => outcome)).toEqual(["graceful", "already_stopped"]);
@@ -137,7 +137,7 @@ describe("through the typed client", () => {
 		]);
 	});
 
-	test("a task is asked for, looked at, listed and cancelled", async () => {
+	test("a task is submitted, read, listed and cancelled", async () => {
 		const api = await createApiWorld();
 		const body = { agent: "p:tool", action: "echo", payload: { a: 1 } };
 		const query = { wait: "10s" };
@@ -177,7 +177,7 @@ describe("through the typed client", () => {
 		expect(given.discarded).toBe(true);
 	});
 
-	test("a plan is run, looked at, listed and cancelled", async () => {
+	test("a plan is run, read, listed and cancelled", async () => {
 		const api = await createApiWorld();
 		const tool = { agent: "p:tool", action: "echo" };
 		const tasks = {
@@ -295,7 +295,7 @@ describe("through the typed client", () => {
 		expect((await ask(api, "GET /api/v1/tokens")).tokens).toHaveLength(1);
 	});
 
-	test("a browser is let in by a link, and out again", async () => {
+	test("a browser logs in by a link, and out again", async () => {
 		const api = await createApiWorld();
 		const { path } = await ask(api, "POST /api/v1/login-links", { body: {} });
 		const headers = { host: `localhost:${api.port}` };
@@ -305,7 +305,7 @@ describe("through the typed client", () => {
 		expect(await ask(api, "GET /api/v1/caller")).toMatchObject({ kind: "owner" });
 	});
 
-	test("numbers are there for Prometheus", async () => {
+	test("metrics are available for Prometheus", async () => {
 		const { client } = await createApiWorld();
 		expect(await client.metrics()).toContain('reeve_agent_running{agent="p:web"} 1');
 		noted("GET /metrics");

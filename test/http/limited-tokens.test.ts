@@ -1,4 +1,4 @@
-/** Tokens that are limited to a project or an agent: they see and touch nothing else (A4). */
+/** Tokens that are limited to a project or an agent: they have no access to anything else (A4). */
 
 import { expect, test } from "vitest";
 import WebSocket from "ws";
@@ -125,12 +125,12 @@ test("the terminal of another agent is refused as a WebSocket too", async () => 
 	expect([await status("p:web"), await status("p:db")]).toEqual([101, 403]);
 });
 
-test("every route that leaves the check to its subjects names them", () => {
+test("every route whose access depends on its subjects names them", () => {
 	const routes = ALL_ROUTES.filter(({ spec }) => spec.limited === "subjects");
 	expect(routes.length).toBeGreaterThan(0);
 	for (const { name } of routes) {
 		const request = { params: { id: "x", message: "x" }, body: { agent: "a", tasks: {} } };
-		// A route that is listed asks the world, which is not there; one that is not listed gives null.
+		// A listed route reads the missing world and throws; an unlisted one returns null.
 		let found: readonly string[] | null = [];
 		try {
 			found = subjectsOf(name, {} as never, request);

@@ -38,7 +38,7 @@ describe("an agent's log", () => {
 		expect(text.startsWith("line 0 of")).toBe(true);
 	});
 
-	test("is followed into the file that takes its place", async () => {
+	test("is followed into the next file after a rotation", async () => {
 		const { client, logs } = await createApiWorld();
 		const current = join(logs, "current.log");
 		writeFileSync(current, "one\n");
@@ -91,7 +91,7 @@ describe("an agent's log", () => {
 		expect((await read(after)).body).toBe("three\n");
 		const later = `from=${file}:${Number(offset) + 4 + 2}`;
 		expect(await read(later)).toEqual({ position: later.slice(5), body: "ree\n" });
-		// Further than anything that was ever written there.
+		// Beyond the end of the log.
 		const lost = await read(`from=${file}:99`);
 		expect(lost.body).toBe("three\n");
 		expect(lost.position).not.toBe(`${file}:99`);
@@ -100,7 +100,7 @@ describe("an agent's log", () => {
 		expect((await read(after)).position).not.toBe(after.slice(5));
 	});
 
-	test("continues from before there was one", async () => {
+	test("continues from a position before the log existed", async () => {
 		const { raw, logs } = await createApiWorld();
 		const path = "/api/v1/agents/p:web/logs";
 		expect((await raw({ path })).headers["x-log-position"]).toBe("start:0");

@@ -86,7 +86,7 @@ describe("merged logs", () => {
 		expect(await texts()).toEqual(["db d", "web w1", "web w2"]);
 	});
 
-	test("report an interval where the time of a line is not known", async () => {
+	test("report an interval where the time of a line is unknown", async () => {
 		const { web, read } = await createWorld();
 		writeLog(web, "current.log", [
 			[1, "a\n"],

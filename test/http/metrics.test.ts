@@ -1,4 +1,4 @@
-/** Numbers and the record of who did what: both come from the events. */
+/** Metrics and the audit log: both are derived from the events. */
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -117,7 +117,7 @@ describe("numbers", () => {
 	});
 });
 
-describe("the record", () => {
+describe("the audit log", () => {
 	test("records the actor, the action and the outcome", async () => {
 		const { client, world, tokens, rawNetwork, port } = await createApiWorld();
 		await client.call("POST /api/v1/agents/:scope/down", {
@@ -160,7 +160,7 @@ test("the requester of a task or a plan is reported with it", async () => {
 	]);
 });
 
-test("the guide lists every number with its help", () => {
+test("the guide lists every metric with its help", () => {
 	const guide = readFileSync("docs/guides/api.md", "utf8");
 	const missing = Object.values(METRICS).filter(
 		({ name, help }) => !guide.includes(`| \`${name}\` | ${help} |`),

@@ -1,4 +1,4 @@
-/** No request, however odd, is answered with "internal": each has an error of its own. */
+/** No malformed request is answered with "internal": each has a specific error. */
 
 import { expect, onTestFinished, test } from "vitest";
 import { ALL_ROUTES } from "../../src/http/router.js";
@@ -39,12 +39,12 @@ const QUERIES = [
 
 const isStream = (name: string) => name.endsWith("/terminal") || name.endsWith("/screen/stream");
 
-test("every route answers odd bodies, places and queries without failing itself", {
+test("every route answers malformed bodies, paths and queries without an internal error", {
 	timeout: 120_000,
 }, async () => {
 	const { raw, failures, world } = await createApiWorld();
 	const failed: string[] = [];
-	// Drains and start limits wait for time to pass.
+	// Drains and start limits need time to pass.
 	const passing = setInterval(() => world.clock.advance(1_000), 2);
 	onTestFinished(() => clearInterval(passing));
 	const ask = async (method: string, path: string, body?: string) => {

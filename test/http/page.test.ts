@@ -85,7 +85,7 @@ describe("the files of the page", () => {
 	});
 });
 
-test("a login link opens the page with a session that knows what it may do", async () => {
+test("a login link opens the page with a session that knows its access", async () => {
 	const { client, rawNetwork, port } = await createApiWorld();
 	const { path } = await client.call("POST /api/v1/login-links", { body: { scope: "read" } });
 	const login = await rawNetwork({ path, headers: headersOf(port) });

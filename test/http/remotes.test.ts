@@ -1,4 +1,4 @@
-/** Requests that are passed on to the daemon of another host: what crosses, and what does not. */
+/** Requests that are forwarded to the daemon of another host: which headers are forwarded, and which are not. */
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createApiWorld } from "./api-world.js";
 
-test("texts that are sent at the same moment are submitted one by one, and never mixed", async () => {
+test("simultaneous messages are submitted one by one, and never mixed", async () => {
 	const { client, world } = await createApiWorld();
 	const send = (text: string) =>
 		client.call("POST /api/v1/agents/:id/send", { place: "p:web", body: { text, submit: true } });

@@ -1,4 +1,4 @@
-/** Terminals over WebSockets: one types, many watch, and who does not read costs nothing. */
+/** Terminals over WebSockets: one client types, many watch, and a client that does not read costs nothing. */
 
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";

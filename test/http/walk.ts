@@ -33,7 +33,7 @@ const FOR_LIMITED = [
 	...["POST /api/v1/schedules/:id/pause", "POST /api/v1/schedules/:id/resume"],
 ];
 
-/** Answers by which a request is kept out. */
+/** Responses that refuse a request. */
 const REFUSALS = [401, 403, 421, 429];
 
 export interface Target {
@@ -42,7 +42,7 @@ export interface Target {
 	readonly tokens: Tokens;
 	readonly routes: readonly Route[];
 	readonly wallMs: () => number;
-	/** Lets time pass, so that what expires has expired. */
+	/** Advances the clock until expiring credentials have expired. */
 	readonly pass: (ms: number) => void;
 }
 
@@ -51,15 +51,15 @@ type Headers = Readonly<Record<string, string>>;
 interface Attempt {
 	readonly what: string;
 	readonly headers: Headers;
-	/** It comes from a wrong place, or goes to one, which not even public routes allow. */
+	/** Its Host or Origin is wrong, which not even public routes allow. */
 	readonly misplaced?: true;
-	/** Which routes it may reach; anything else that it reaches is a hole. */
+	/** Which routes it may reach; any other reachable route is a violation. */
 	readonly mayReach: (route: Route) => boolean;
 }
 
 export interface Walked {
 	readonly holes: readonly string[];
-	/** Requests that were let in, as they should be: a server that refuses all would prove nothing. */
+	/** Accepted requests: a server that refuses everything would prove nothing. */
 	readonly letIn: number;
 	readonly requests: number;
 }
@@ -188,7 +188,7 @@ const UPGRADE = {
 	"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
 };
 
-/** About an agent that does not exist, with an invalid body: a successful request does no harm. */
+/** About an agent that does not exist, with an invalid body, so a successful request has no effect. */
 async function send(
 	port: number,
 	{ method, path }: Route,

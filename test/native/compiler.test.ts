@@ -33,7 +33,7 @@ describeIfAllowed(permission, "built with address and undefined-behaviour saniti
 });
 
 describeIfAllowed(permission, "the parsers", () => {
-	describe("fed with mutated inputs", () => {
+	describe("the parsers with mutated inputs", () => {
 		test("pass", { timeout: 300_000 }, () => {
 			const env = {
 				...process.env,

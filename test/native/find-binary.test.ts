@@ -36,7 +36,7 @@ function find(prebuilt: string | undefined, env: Record<string, string> = {}): S
 }
 
 describe("finding the native program", () => {
-	test("takes the shipped binary, which was built from the sources beside it", () => {
+	test("uses the shipped binary, which was built from the sources beside it", () => {
 		const shim = describeShim();
 		if (process.env["REEVE_SHIM"] === undefined) expect(shim).toMatchObject({ origin: "prebuilt" });
 		expect(shim).toMatchObject({ oldest: 1, newest: 3 });
@@ -56,7 +56,7 @@ describe("finding the native program", () => {
 		});
 	});
 
-	test("names a REEVE_SHIM that does not run, and takes no other", () => {
+	test("names a REEVE_SHIM that does not run, and uses no other", () => {
 		expect(find(undefined, { REEVE_SHIM: "/nowhere/shim" })).toEqual({
 			path: null,
 			reason: "REEVE_SHIM: /nowhere/shim does not run here.",

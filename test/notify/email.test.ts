@@ -1,4 +1,4 @@
-/** Email over a real SMTP server: STARTTLS, TLS, logins, refusals, and a server that is not there. */
+/** Email over a real SMTP server: STARTTLS, TLS, logins, refusals, and a missing server. */
 
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -161,7 +161,7 @@ describe("an email", () => {
 		expect(JSON.stringify(result)).not.toContain("mailbox");
 	});
 
-	test("is retried while there is no server", async () => {
+	test("is retried while the server is down", async () => {
 		const channel = createEmail({ url: "smtp://127.0.0.1:1", ...WHO, ...NO_LOGIN });
 		expect(await channel.send(NOTICE)).toMatchObject({ ok: false, retryable: true });
 	});

@@ -1,4 +1,4 @@
-/** The package as its users get it: packed, installed into an empty project, and used from there. */
+/** The published package: packed, installed into an empty project, and used from there. */
 
 import { execFileSync } from "node:child_process";
 import {

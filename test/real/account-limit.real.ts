@@ -1,6 +1,7 @@
 /**
  * Ten real claude sessions on one account at a plan limit that lifts late, on time and early: one of them tries at a
- * time, and all continue within a minute. `CLAUDE_CODE_OAUTH_TOKEN` makes claude take the mock for a subscription, so that
+ * time, and all continue within a minute. `CLAUDE_CODE_OAUTH_TOKEN` makes claude treat the mock as a subscription, so
+ * that
  * this is its real screen and its real record of a plan limit.
  */
 

@@ -1,12 +1,11 @@
 /**
  * The real CLIs under test: their packages, and the files that a fresh HOME needs so that each one uses
- * the mock API without questions. This is independent of `src/adapters`, so that common knowledge was
- * found twice.
+ * the mock API without questions. This is independent of `src/adapters`, so that both were determined independently.
  */
 
 import type { Package } from "./install.js";
 
-/** The place that one CLI is tried in. */
+/** The environment in which one CLI is tested. */
 export interface Place {
 	readonly api: string;
 	readonly home: string;

@@ -1,4 +1,4 @@
-/** Texts sent to real CLIs, while the daemon or the agent is killed: each is in the conversation once. */
+/** Messages to real CLIs, while the daemon or the agent is killed: each is in the conversation once. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -18,13 +18,13 @@ async function open(cli: RealCli): Promise<Session> {
 }
 
 /**
- * Sends a message, kills a process, and counts how often the message is in the conversation in the end.
+ * Sends a message, kills a process, and counts how often the message is in the conversation afterwards.
  */
 async function sendAndKill(session: Session, moment: number, kill: () => Promise<void>) {
 	const { home, until } = session;
 	const text = `moment ${moment} of many`;
 	// In other words than the text's own, which are counted.
-	session.bench.api.script({ when: text, withTools: true, reply: { text: "Heard." } });
+	session.bench.api.script({ when: text, withTools: true, reply: { text: "Received." } });
 	await home.must("send", "p:coder", text);
 	await sleep(moment);
 	await kill();
@@ -35,9 +35,9 @@ async function sendAndKill(session: Session, moment: number, kill: () => Promise
 }
 
 describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
-	"a text sent to %s",
+	"a message sent to %s",
 	(_, cli) => {
-		test("is there once, whenever the daemon dies", async () => {
+		test("arrives once, whenever the daemon dies", async () => {
 			const session = await open(cli);
 			for (const moment of MOMENTS_MS) {
 				session.bench.api.reset();
@@ -50,7 +50,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			expect(await session.events("inbox.dead")).toEqual([]);
 		});
 
-		test("is there once, whenever the agent dies", async () => {
+		test("arrives once, whenever the agent dies", async () => {
 			const session = await open(cli);
 			for (const moment of MOMENTS_MS) {
 				session.bench.api.reset();
@@ -67,7 +67,7 @@ describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))(
 			expect(await session.events("inbox.dead")).toEqual([]);
 		});
 
-		test("is there once, whenever the agent dies and then the daemon", async () => {
+		test("arrives once, whenever the agent dies and then the daemon", async () => {
 			const session = await open(cli);
 			for (const moment of MOMENTS_MS) {
 				session.bench.api.reset();

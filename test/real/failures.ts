@@ -27,11 +27,11 @@ export type FailureStep = "interrupt" | "resume" | "stop";
 
 export interface Expected {
 	readonly activity: Activity;
-	/** Why the turn failed, as `turn_failure` says it. */
+	/** The cause of the failed turn, as in `turn_failure`. */
 	readonly failure: KnownCause | null;
 	/** Words that are shown with it. */
 	readonly detail?: string;
-	/** It keeps retrying by itself. */
+	/** The CLI itself keeps retrying. */
 	readonly asksAgain?: true;
 	/** The actions of a person before the next prompt is sent. */
 	readonly steps?: readonly FailureStep[];

@@ -104,7 +104,7 @@ export class FaultLab {
 		const watch = await watchEvents(session);
 		if (reply !== "refused") {
 			const times = "tool" in reply ? { times: 1 } : {};
-			// Also what the CLI asks by itself after a failure fails.
+			// Requests that the CLI makes on its own after a failure fail too.
 			bench.api.script({ withTools: true, ...times, reply });
 		} else await bench.api.refuse();
 		try {
@@ -120,7 +120,7 @@ export class FaultLab {
 		await this.#follow(session, fault, watch, seen);
 	}
 
-	/** The service works again: what becomes of the agent and of the next message. */
+	/** The service works again: the state of the agent and of the next message. */
 	async #follow(session: Session, fault: Fault, watch: EventWatch, seen: Seen): Promise<void> {
 		const { agent, home, until, ask } = session;
 		if (seen.reported.startsWith("busy, retried")) {
@@ -129,7 +129,7 @@ export class FaultLab {
 				return watch.failures().length > 0 || isIdle(await agent());
 			};
 			await until("the turn continues", continues, 240_000);
-			// It gave up before the service worked again.
+			// It stopped retrying before the service worked again.
 			if (watch.failures().length > 0) await fails(session, fault, watch, seen);
 		}
 		if (seen.reported.startsWith("busy, retried")) {
@@ -252,7 +252,7 @@ async function fails(
 			if (count > watch.delivered()) throw new Wrong(`${count} events`);
 			return;
 		}
-		// Many CLIs retry by themselves. The agent is busy then, and its detail has the cause.
+		// Many CLIs retry on their own. The agent is busy then, and its detail has the cause.
 		const retried = now.activity === "busy" ? RETRIED.exec(detail)?.[1] : undefined;
 		if (retried !== undefined && (fault.causes as readonly string[]).includes(retried)) {
 			note(`busy, ${detail.slice(0, 80)}`);
@@ -277,11 +277,11 @@ async function stalls({ agent, until }: Session, watch: EventWatch, seen: Seen):
 	};
 	const sinceMs = performance.now();
 	const withinMs = STALL_S * 1_000 + 60_000;
-	await until("it is found at a standstill", isReported, withinMs).catch(wrong("no stall"));
+	await until("it is found at a stalled turn", isReported, withinMs).catch(wrong("no stall"));
 	seen.reportedAfterS = Math.round((performance.now() - sinceMs) / 1_000);
 	const [failed] = watch.failures();
 	if (failed !== undefined) {
-		// Some CLIs give up such a request by themselves after a while.
+		// Some CLIs abort such a request after a while.
 		const { cause } = failed.data as { cause: string };
 		seen.reported = cause;
 		if (cause !== "overloaded") throw new Wrong(`reported as ${cause}`);

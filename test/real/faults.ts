@@ -14,7 +14,7 @@ export type Followup =
 	| "park"
 	/** A notice; the next message is delivered as usual. */
 	| "notice"
-	/** It stands still, and that is reported. */
+	/** It stalls, and that is reported. */
 	| "stall"
 	/** Nothing: the turn takes its time and ends well. */
 	| "ends_well";
@@ -103,7 +103,7 @@ export const FAULTS: readonly Fault[] = [
 		reply: () => ({ text: "Half of an answer, and no more.", breaks: "silence" }),
 	},
 	{
-		...{ name: "only signs of life in the stream", causes: [], follow: "stall" },
+		...{ name: "only keep-alive data in the stream", causes: [], follow: "stall" },
 		reply: () => ({ text: "Half of an answer, and pings.", breaks: "keepalive" }),
 	},
 	{

@@ -1,4 +1,4 @@
-/** Every CLI without a terminal: how it answers, and what it makes of an API that does not. */
+/** Every CLI without a terminal: how it answers, and how it reports a failing API. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MockReply } from "../../src/testing/mock-api/script.js";

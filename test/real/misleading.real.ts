@@ -67,7 +67,7 @@ describe.each(cases)("%s at %s", (_, slug, cli, { folder, size, text }) => {
 		return [bench, await bench.open(args, size)];
 	}
 
-	/** Several looks at one activity: screens are animated. */
+	/** Several readings of one activity: screens are animated. */
 	async function look(on: Bench, terminal: Terminal, name: string, label: string, how: string) {
 		for (let n = 1; n <= 2; n++) {
 			await sleep(700);

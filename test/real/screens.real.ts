@@ -29,7 +29,7 @@ async function bench(cli: RealCli, seeds = cli.seeds): Promise<Bench> {
 	return opened;
 }
 
-/** Several looks at one activity: screens are animated. */
+/** Several readings of one activity: screens are animated. */
 async function look(
 	terminal: Terminal,
 	cli: RealCli,
@@ -75,7 +75,7 @@ describe.each(CLIS.map((cli) => [cli.cli, cli] as const))("%s in a terminal", (_
 		const fresh = await on.open(cli.terminal);
 		await fresh.shows(cli.ready, START_MS);
 		await submit(on, fresh, "say hello");
-		await fresh.shows(/The mock heard: "?say hello/);
+		await fresh.shows(/The mock received: "?say hello/);
 		await sleep(2_000);
 		await look(fresh, cli, on, "ready-answered", { label: "ready", how: "a turn has ended" });
 	});

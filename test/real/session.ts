@@ -1,6 +1,6 @@
 /**
- * One CLI as a session agent under a real daemon, on a HOME that knows the mock API and nothing else: no
- * trust, no first steps. What a person would have to settle is the adapter's work. Needs `npm run build`.
+ * One CLI as a session agent under a real daemon, with a HOME that only contains the mock API: no trusted folder, no
+ * completed onboarding. The adapter has to answer those questions. Needs `npm run build`.
  */
 
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ export interface Session {
 	send(prompt: string): Promise<void>;
 	/** Requests of the agent's turns, without those on the side, in which this was the last prompt. */
 	asked(prompt: string): readonly MockRequest[];
-	/** Until it holds; else an error with the agent and its screen. */
+	/** Polls until the condition holds; otherwise throws with the agent and its screen. */
 	until(what: string, holds: () => Promise<boolean> | boolean, withinMs?: number): Promise<void>;
 	/** Sends it, and waits until it was answered and the agent is shown as ready. */
 	ask(prompt: string): Promise<void>;

@@ -115,7 +115,7 @@ test(`${MESSAGES} messages reach gemini once each, across restarts of the agent 
 				await home.must("daemon", "start");
 			}
 			// In other words than the text's own, which are counted.
-			session.bench.api.script({ when: text, withTools: true, reply: { text: "Heard." } });
+			session.bench.api.script({ when: text, withTools: true, reply: { text: "Received." } });
 			await ask(text);
 		}
 		await ask("the end");

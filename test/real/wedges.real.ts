@@ -20,11 +20,11 @@ async function open(cli: RealCli, more = {}): Promise<Session> {
 const FORGETS = ["gemini"];
 
 describe.each([...CLIS, QWEN, COPILOT].map((cli) => [cli.cli, cli] as const))("%s", (name, cli) => {
-	test("is not found at a standstill while a tool is silent, and is while the API is", async () => {
+	test("is not reported as stalled while a tool is silent, but is while the API is", async () => {
 		const session = await open(cli, { stall: { after: "10s" } });
 		const { bench, until, events } = session;
 		const stalls = async () => (await events("agent.stalled")).length;
-		// A first turn may take longer than that by itself: opencode fetches what it needs.
+		// A first turn may take longer than that: opencode downloads packages.
 		await session.ask("say hello");
 		const before = await stalls();
 		const marker = `reeve-silent-${process.pid}-${name}`;

@@ -23,7 +23,7 @@ function identityOf(pid: number | undefined): ProcessIdentity {
 	return identity;
 }
 
-/** A process that does nothing, for as long as it is let. */
+/** A process that does nothing, until it is killed. */
 function startIdler(env: NodeJS.ProcessEnv = {}) {
 	const child = spawn(process.execPath, ["-e", "console.log(1); setInterval(() => {}, 1e6)"], {
 		env: { PATH: process.env["PATH"], ...env },
@@ -38,7 +38,7 @@ function startIdler(env: NodeJS.ProcessEnv = {}) {
 	return { child, running, end };
 }
 
-describe("the right to hold a conversation", () => {
+describe("the lease of a conversation", () => {
 	test("has one holder at a time, and names it", async () => {
 		const leases = createConversationLeases(folder);
 		const first = await leases.take("claude/1", holder);
@@ -92,7 +92,7 @@ describe("the right to hold a conversation", () => {
 		expect((await leases.take("claude/1", holder)).ok).toBe(true);
 	});
 
-	test("never has two holders when two supervisors race for it 200 times", async () => {
+	test("never has two holders when two supervisors compete for it 200 times", async () => {
 		const writers = mkdtempSync(join(tmpdir(), "reeve-writers-"));
 		try {
 			const race = () => promisify(execFile)(process.execPath, [RACER, folder, writers, "200"]);

@@ -137,7 +137,7 @@ describe("claude", () => {
 		expect(readFileSync(`${place}.previous`, "utf8")).toBe('{ "theme": "light" }');
 	});
 
-	test("is left to ask its questions with `seed: false`", async () => {
+	test("asks its own questions with `seed: false`", async () => {
 		await prepare(specOf("{ adapter: claude, seed: false }"));
 		expect(existsSync(join(root, "home/.claude.json"))).toBe(false);
 	});

@@ -95,7 +95,7 @@ describe("on a full disk", () => {
 	}
 	const stop = '{"session_id":"s-1"}';
 
-	test("a report is kept whole, and no trace of it is left beside", async (context) => {
+	test("a report is stored completely, and no temporary file remains", async (context) => {
 		const disk = await openFull();
 		if (typeof disk === "string") return context.skip(disk);
 		hook('{"session_id":"s-1","prompt":"do it"}', "UserPromptSubmit", "each");

@@ -70,7 +70,7 @@ function createLife(
 	let state: BreakerState = NEW_BREAKER;
 	// The same breaker with a wall clock that is never set: it must behave alike (B7).
 	let twin: BreakerState = NEW_BREAKER;
-	// The world's own account of the circuit.
+	// The world's own state of the circuit.
 	let period = 0;
 	let mode: "closed" | "open" | "half_open" = "closed";
 	let failures = 0;
@@ -168,7 +168,7 @@ function createLife(
 		);
 	}
 
-	/** The world's own reading of what a result does. */
+	/** The effect of a result, computed by the world itself. */
 	function account(outcome: Outcome): void {
 		if (outcome.ok) {
 			failures = 0;

@@ -1,4 +1,4 @@
-/** Random children for the crash world: each has a habit, and ends by it again and again. */
+/** Random children for the crash world: each has a behaviour, and exits accordingly every time. */
 
 import type { CrashPolicySettings } from "../../src/core/crash-state.js";
 import { type ExitReport, exitReport } from "../../src/core/exit.js";

@@ -1,7 +1,6 @@
 /**
  * The expected decisions of the crash policy, computed from the whole history at every exit. It keeps
- * every exit but no counter and no ring, so it shares no mistake with the policy, which keeps only
- * those.
+ * every exit but no counter and no ring, so it does not share mistakes with the policy, which stores only those.
  */
 
 import type { CrashAction, CrashPolicySettings, ExitClass } from "../../src/core/crash-state.js";
@@ -33,7 +32,7 @@ export interface Expected {
 	readonly delayMs: readonly [shortest: number, longest: number] | null;
 }
 
-/** S9: what kind of exit this is, read off its facts in another way than the core does. */
+/** S9: what kind of exit this is, derived from its facts in a different way than in the core. */
 export function expectKind(report: ExitReport, permanentExitCodes: readonly number[]): ExitKind {
 	const { askedBy, cause, code, permanent } = report;
 	if (askedBy !== null || cause === "requested") return "planned";

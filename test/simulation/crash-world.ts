@@ -211,7 +211,7 @@ function checkLoopHalts(
 		trace.check(
 			state.policy ===
 				(exits >= Math.min(settings.flapThreshold, loopsAt) ? "degraded" : "healthy"),
-			"S16 with `halt: never`, a crash loop is reported as degraded and goes on",
+			"S16 with `halt: never`, a crash loop is reported as degraded and continues",
 			() => `${state.policy} after ${exits} exits`,
 		);
 		return;
@@ -245,7 +245,7 @@ function randomSettings(random: SeededRandom): CrashPolicySettings {
 		flappingDelayMs: transientDelayMs + random.int(0, 120_000),
 		delay: random.chance(0.4) ? randomDelay(random) : null,
 		jitter: random.pick([0, 0.1, 0.5, 1]),
-		// Never so tight that a loop of quick deaths falls out of it.
+		// Never so small that a loop of quick exits does not fill it.
 		budget: { exits: random.int(1, 40), withinMs: random.int(60, 7_200) * 1_000 + windowMs * 20 },
 		permanentExitCodes: random.chance(0.2) ? [random.int(1, 255)] : [],
 		halt: random.chance(0.2) ? "never" : "crash_loop",

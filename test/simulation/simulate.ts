@@ -9,7 +9,7 @@ import { createRandom, type SeededRandom } from "../../src/testing/random.js";
 /** The log of a world; the last lines are printed when an invariant breaks. */
 export interface Trace {
 	note(line: () => string): void;
-	/** Breaks off the life when the condition does not hold. */
+	/** Stops the simulation when the condition does not hold. */
 	check(holds: boolean, invariant: string, detail: () => string): void;
 }
 

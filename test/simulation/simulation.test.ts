@@ -19,7 +19,7 @@ if (names.length === 0) {
 	throw new Error(`REEVE_SIM_WORLD is ${only}; there are ${Object.keys(WORLDS).join(", ")}`);
 }
 
-/** A run that was asked for wrongly must not pass as one that found nothing. */
+/** A run with invalid options must not count as one without findings. */
 function readCount(name: string): number | undefined {
 	const text = process.env[name];
 	if (text === undefined) return undefined;

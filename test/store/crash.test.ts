@@ -13,7 +13,7 @@ const ROUNDS = 20;
 const built = (file: string) => resolve("build/store/sqlite", file);
 const fixture = (file: string) => resolve("test/fixtures/store", file);
 
-/** Runs the committing program for a while, kills it, and gives what it had acknowledged. */
+/** Runs the committing program for a while, kills it, and returns the acknowledged commits. */
 async function commitAndKill(path: string, driver: DriverName): Promise<number[]> {
 	const args = [fixture("commits-until-killed.mjs"), built("open-store.js"), path, driver];
 	const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });

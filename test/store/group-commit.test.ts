@@ -101,7 +101,7 @@ describe.each(DRIVERS)("group commit in %s", (driver) => {
 		const isStored = (seq: number) =>
 			elsewhere.readValue(`SELECT count(*) FROM events WHERE seq = ${seq}`) === 1;
 		store.onCommit((events) => {
-			for (const { seq } of events) log.push(`heard ${seq}, stored: ${isStored(seq)}`);
+			for (const { seq } of events) log.push(`received ${seq}, stored: ${isStored(seq)}`);
 		});
 		await Promise.all(
 			range(2).map(async (number) => {
@@ -112,11 +112,11 @@ describe.each(DRIVERS)("group commit in %s", (driver) => {
 		await store.commit((transaction) => transaction.putAgent(agentNamed("no event")));
 		await store.commit(append(2));
 		expect(log).toEqual([
-			"heard 1, stored: true",
-			"heard 2, stored: true",
+			"received 1, stored: true",
+			"received 2, stored: true",
 			"answered 0",
 			"answered 1",
-			"heard 3, stored: true",
+			"received 3, stored: true",
 		]);
 	});
 

@@ -21,7 +21,7 @@ import {
 	wait,
 } from "./support.js";
 
-/** Commits events with these numbers, and remembers what was answered and heard. */
+/** Commits events with these numbers, and records responses and notifications. */
 function watch(store: Store) {
 	const seen = {
 		answered: [] as number[],
@@ -98,7 +98,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		database.exec(`PRAGMA max_page_count = ${pages + 4}`);
 		const large = (number: number) => (transaction: StoreTransaction) => {
 			transaction.putAgent(agentNamed(`a${number}`, { reason: "x".repeat(3_000) }));
-			// A full disk ends the transaction by itself: what follows must not be written alone.
+			// A full disk rolls back the transaction: later statements must not be written alone.
 			transaction.putEffect(effectFor(`e${number}`));
 		};
 		const answers = range(30).map((number) => commit(number, large(number)));
@@ -139,7 +139,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(store.health()).toEqual({ ok: true });
 	});
 
-	test("a failure at any statement of a batch leaves nothing behind, and the next try all of it", async () => {
+	test("a failure at any statement of a batch leaves nothing behind, and the next attempt writes all of it", async () => {
 		const path = newPath();
 		for (let failsAt = 1; ; failsAt++) {
 			const faults = { untilFailure: failsAt, happened: 0 };
@@ -196,7 +196,7 @@ describe.each(DRIVERS)("obstacles in %s", { timeout: 20_000 }, (driver) => {
 		expect(numbersIn(store)).toEqual([1]);
 	});
 
-	test("a change that the database refuses half way is left out alone, and takes no number (A3)", async () => {
+	test("a change that the database refuses half way is skipped alone, and uses no number (A3)", async () => {
 		const { store } = await openWithConnection(newPath(), { driver });
 		const { seen, commit } = watch(store);
 		const attempt = {

@@ -274,7 +274,7 @@ describe.each(DRIVERS)("migrations in %s", (driver) => {
 	const second = { version: next + 1, sql: "CREATE TABLE b (y); INSERT INTO a VALUES (2);" };
 	const broken = { ...second, sql: `${second.sql} INSERT INTO nowhere VALUES (1);` };
 
-	test("a step that fails is undone, those before it stay, and it is taken again (A2)", async () => {
+	test("a failed step is rolled back, earlier ones stay, and it runs again (A2)", async () => {
 		const database = await connect(newPath(), driver);
 		const steps = (last: typeof second) => [...MIGRATIONS, first, last];
 		expect(() => migrate(database, 0, steps(broken))).toThrow(/nowhere/);

@@ -1,4 +1,4 @@
-/** Services that live as scripted, under `supervise()`, on a clock that is moved by hand. */
+/** Services that live as scripted, under `supervise()`, on a manual clock. */
 
 import type { Clock } from "../../src/ports/clock.js";
 import type { Service, SupervisionEnd, supervise } from "../../src/services/supervise.js";
@@ -17,7 +17,7 @@ export interface Life {
 }
 
 export interface Script extends Pick<Service, "policy" | "settings"> {
-	/** The last one is lived again and again. */
+	/** The last one is repeated. */
 	readonly lives: readonly [Life, ...Life[]];
 }
 

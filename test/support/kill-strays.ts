@@ -1,9 +1,10 @@
-/** Ends what a test has left behind, whatever became of the test. */
+/** Kills the processes that a test left behind, whether it passed or failed. */
 
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Kills every process whose command line or environment names this folder, which must belong to the test. Returns them, for a test
+ * Kills every process whose command line or environment names this folder, which must belong to the test. Returns them,
+ * for a test
  * that expects none. Only where there is a `/proc`.
  */
 export function killStrays(folder: string): readonly string[] {

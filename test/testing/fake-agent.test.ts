@@ -108,7 +108,7 @@ describe("a fake agent in a terminal", () => {
 		await agent.shows("hello");
 		expect(agent.events()).not.toContain("UserPromptSubmit");
 		agent.terminal.write("\r");
-		await agent.shows("The fake heard: hello");
+		await agent.shows("The fake received: hello");
 	});
 
 	test("asks its questions at startup, in order, and exits when the answer is no", async () => {

@@ -1,4 +1,4 @@
-/** The guide to testing fleets, held to what the product does. */
+/** The guide to testing fleets, compared with the behaviour of the product. */
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ function run(text: string): string {
 	const bin = temporaryFolder();
 	writeFileSync(join(bin, "reeve"), `#!/bin/sh\nexec ${process.execPath} ${REEVE} "$@"\n`);
 	chmodSync(join(bin, "reeve"), 0o755);
-	// Inside of the repository, or the name `reeve` would lead nowhere.
+	// Inside of the repository, otherwise the import of `reeve` would fail.
 	const folder = mkdtempSync(resolve("examples/.planted-"));
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
 	writeFileSync(join(folder, "guide.mjs"), text);

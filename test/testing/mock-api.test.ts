@@ -119,7 +119,7 @@ describe.each(Object.entries(APIS))("the mock API in the format of %s", (name, s
 			"It rains today.",
 		);
 		expect(spoken.text(await read(await ask(spoken, "hello", isStream)))).toBe(
-			"The mock heard: hello",
+			"The mock received: hello",
 		);
 	});
 
@@ -242,7 +242,7 @@ describe("the mock API", () => {
 		expect([await asked(), await asked()]).toEqual([500, "second"]);
 		api.script({ times: 1, reply: { text: "newer" } });
 		expect([await asked(), await asked(), await asked()]).toEqual([
-			...["newer", "second", "The mock heard: hi"],
+			...["newer", "second", "The mock received: hi"],
 		]);
 	});
 });

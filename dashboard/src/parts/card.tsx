@@ -329,7 +329,7 @@ function CircuitBody({ agent }: { agent: Agent }) {
 	return (
 		<>
 			<p class="soft">
-				<Words>{sentence(shorten(status.why))}</Words>. Calls fail at once.{" "}
+				<Words>{sentence(shorten(status.why))}</Words>. Calls fail immediately.{" "}
 				{until !== null && (
 					<>
 						Next try <Until at={until} />.

@@ -41,8 +41,8 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
 export function WhyPanel({ agent, detail }: { agent: Agent; detail: AgentDetailJson | null }) {
 	const { status } = agent;
 	return (
-		<section aria-label="Why, and what comes next" id="why">
-			<h2>Why, and what comes next</h2>
+		<section aria-label="Why, and what happens next" id="why">
+			<h2>Why, and what happens next</h2>
 			<dl class="facts">
 				<Fact name="Now">
 					<StateWord agent={agent} />
@@ -84,8 +84,8 @@ function Next({ agent }: { agent: Agent }) {
 	if (until !== null) {
 		const what: Partial<Record<typeof state, string>> = {
 			restarting: "Reeve restarts it",
-			limited: "It goes on",
-			over_budget: "Its budget starts again",
+			limited: "It continues",
+			over_budget: "Its budget resets",
 			circuit_open: "One call is let through",
 		};
 		return (
@@ -105,7 +105,7 @@ function Next({ agent }: { agent: Agent }) {
 			return <>Nothing until you resume it.</>;
 		case "waits_for_dependency":
 			return agent.blocked === null ? (
-				<>It starts when what it waits for is there.</>
+				<>It starts when the agents that it waits for are ready.</>
 			) : (
 				<>
 					Nothing by itself: <Words>{agent.blocked}</Words>.
@@ -129,7 +129,7 @@ function Next({ agent }: { agent: Agent }) {
 		case "dead_letters":
 			return <>New calls run. The failed ones wait until you replay or discard them.</>;
 		default:
-			return <>Nothing that Reeve has to do.</>;
+			return <>Reeve has nothing to do.</>;
 	}
 }
 
@@ -181,7 +181,7 @@ function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernat
 	return (
 		<>
 			{after === null
-				? "It does not hibernate any more."
+				? "It no longer hibernates."
 				: `Hibernates after ${renderAge(after)} idle.`}{" "}
 			{why !== null && <Words>{`${sentence(why)}.`}</Words>}
 		</>
@@ -207,7 +207,7 @@ function Health({ detail }: { detail: AgentDetailJson }) {
 			</Fact>
 			<Fact name="If it ends">
 				After a crash {crashWords(settings)}
-				{settings.on_failure === "stop" ? "" : again}. If it ends by itself, {clean}.
+				{settings.on_failure === "stop" ? "" : again}. After a clean exit, {clean}.
 			</Fact>
 			{detail.last_exit !== null && (
 				<Fact name="Last exit">

@@ -273,7 +273,7 @@ function Table({ scroller }: { scroller: { current: HTMLElement | null } }) {
 					)}
 					{dense.value && (
 						<th scope="col" class="c-why">
-							Why, or what it does
+							Reason or activity
 						</th>
 					)}
 					<th scope="col" class="c-strip">

@@ -217,7 +217,11 @@ function Matches({ search, more }: { search: Search; more: () => Promise<undefin
 				</div>
 			))}
 			{next === null ? (
-				<p>{matches.length === 0 ? `No line contains “${text}”.` : "That is all, newest first."}</p>
+				<p>
+					{matches.length === 0
+						? `No line contains “${text}”.`
+						: "End of the results, newest first."}
+				</p>
 			) : (
 				<Button look="link" harmless do={more} failed="Not searched">
 					Search further back

@@ -60,7 +60,7 @@ export function PushSwitch() {
 		const id = read(KEPT);
 		if (id) await call("DELETE /api/v1/push/subscriptions/:subscription", { place: [id] });
 		subscription.value = null;
-		return "This browser is not notified any more.";
+		return "This browser is no longer notified.";
 	};
 	return (
 		<div class="filters">

@@ -108,7 +108,7 @@ function RunTable({ runs }: { runs: readonly RunJson[] }) {
 						Lasted
 					</th>
 					<th scope="col">Ended because</th>
-					<th scope="col">What Reeve did</th>
+					<th scope="col">Reaction of Reeve</th>
 				</tr>
 			</thead>
 			<tbody>

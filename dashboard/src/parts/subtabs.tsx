@@ -6,7 +6,7 @@ export interface Tab {
 	readonly name: string;
 	readonly link: string;
 	readonly label: string;
-	/** Beside the label; empty for nothing. */
+	/** Beside the label; empty if there is none. */
 	readonly count?: string;
 }
 

@@ -166,8 +166,8 @@ function askRevoke({ id }: TokenJson, name: string, isThis: boolean, again: () =
 	return ask({
 		title: isThis ? "Log this browser out?" : `Revoke ${name}?`,
 		text: isThis
-			? "This page stops at once. A new link from the host logs in again."
-			: "Its requests and open streams end at once. That cannot be undone.",
+			? "This page stops immediately. A new link from the host logs in again."
+			: "Its requests and open streams end immediately. That cannot be undone.",
 		safe: "Keep",
 		verb: isThis ? "Log out" : "Revoke it",
 		failed: "Not revoked",

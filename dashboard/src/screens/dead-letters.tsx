@@ -159,7 +159,7 @@ export function Circuits() {
 			<div class="title-line">
 				<h2 class="big">Circuits</h2>
 				<span class="soft">
-					After several failures in a row, calls fail at once until a test call succeeds.
+					After several failures in a row, calls fail immediately until a test call succeeds.
 				</span>
 			</div>
 			<table class="cards-table">

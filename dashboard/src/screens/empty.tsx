@@ -10,7 +10,7 @@ const STEPS = [
 		"It finds the agent CLIs that are installed on this machine.",
 		"reeve init",
 	],
-	["Start the agents.", "They appear here at once, without a reload.", "reeve up"],
+	["Start the agents.", "They appear here immediately, without a reload.", "reeve up"],
 	[
 		"Open this page on your phone.",
 		"Needs an address that the phone can reach, with TLS.",

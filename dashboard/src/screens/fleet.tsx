@@ -25,7 +25,7 @@ export function Fleet() {
 	if (agents.value.size === 0 && remotes.value.length === 0) return <Empty />;
 	return (
 		<main class="fleet" id="main">
-			<aside class="needs" aria-label="What needs you">
+			<aside class="needs" aria-label="Agents that need you">
 				<header class="needs-head">
 					<h1>{heading()}</h1>
 					<JumpLinks />

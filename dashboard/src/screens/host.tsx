@@ -42,7 +42,7 @@ export function Host() {
 				</h1>
 				<span class="soft">
 					{host.daemon.problems.length + bad === 0
-						? "The daemon is well."
+						? "The daemon is healthy."
 						: `${host.daemon.problems.length + bad} to look at.`}{" "}
 					Reeve {visibleLine(host.daemon.version)}, up for{" "}
 					{renderAge(now.value - Date.parse(host.daemon.started_at))}.
@@ -86,7 +86,7 @@ function Findings({ host }: { host: HostJson }) {
 					<tr>
 						<th scope="col">Check</th>
 						<th scope="col">Result</th>
-						<th scope="col">What to do</th>
+						<th scope="col">Fix</th>
 					</tr>
 				</thead>
 				<tbody>

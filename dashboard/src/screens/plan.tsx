@@ -119,7 +119,7 @@ function Graph({ plan, chosen, pick }: Shared) {
 	return (
 		<section class="graph" aria-label="The tasks of the plan">
 			<svg width={width + 8} height={height + 8} viewBox={`-4 -4 ${width + 8} ${height + 8}`}>
-				<title>The tasks of the plan and what each waits for</title>
+				<title>The tasks of the plan and their dependencies</title>
 				{plan.tasks.flatMap((task) =>
 					task.depends_on.map((need) => {
 						const [from, to] = [spots.get(need), spots.get(task.name)];

@@ -1,4 +1,4 @@
-/** Schedules: when each one fires next, what became of the last slot, and the history of one. */
+/** Schedules: when each one fires next, the outcome of the last slot, and the history of one. */
 
 import { useSignal } from "@preact/signals";
 import type { ScheduleSlotJson } from "../../../src/http/contract/schedules.js";
@@ -46,7 +46,7 @@ export function Schedules({ picked }: { picked: string | undefined }) {
 		<>
 			<div class="title-line">
 				<h1>{found.length === 0 ? "Schedules" : countOf(found.length, "schedule")}</h1>
-				<span class="soft">What Reeve starts by itself at certain times.</span>
+				<span class="soft">Actions that Reeve starts at certain times.</span>
 			</div>
 			{found.length === 0 ? (
 				<p class="soft">

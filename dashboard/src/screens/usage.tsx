@@ -226,8 +226,7 @@ function Accounts({
 										/>
 										<span>
 											{limited ? "Limited, lifts " : "No limit hit"}
-											{limited &&
-												(until === null ? "at a time that is not known" : <Until at={until} />)}
+											{limited && (until === null ? "at an unknown time" : <Until at={until} />)}
 											{limited && reason !== null && <div class="soft">{visibleLine(reason)}</div>}
 										</span>
 									</span>

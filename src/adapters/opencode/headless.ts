@@ -80,7 +80,9 @@ function ofError(
 	if (name === "ProviderAuthError") return failed("auth", message);
 	if (statusCode === null && /connect/i.test(message)) return failed("connection", message);
 	const request = {
-		...{ message, status: statusCode, body: responseBody },
+		message,
+		status: statusCode,
+		body: responseBody,
 		retryAfter: responseHeaders?.["retry-after"],
 	};
 	// Compatible services have their own names for a limit.

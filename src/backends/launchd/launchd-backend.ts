@@ -256,7 +256,7 @@ class JobBackend implements Backend {
 		}
 	}
 
-	/** The run is not needed any more: removes its job, its holder and its directory. */
+	/** The run is no longer needed: removes its job, its holder and its directory. */
 	async #dismiss(runId: string): Promise<void> {
 		const { folder, label } = this.#place(runId);
 		const kept = this.#kept.get(runId);

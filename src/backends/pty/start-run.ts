@@ -92,7 +92,7 @@ const FOLDER = 2;
 const UNIT_EXISTS = /already (loaded|exists)/;
 const POLL_MS = 20;
 const LOOKS = 50;
-/** Another start of the run is under way, which may take long on a busy host. */
+/** Another start of the run is in progress, which may take long on a busy host. */
 const LOOKS_AT_TWIN = 500;
 
 /** A unit exists once: one of this run may belong to another start of it, which then writes its record. */

@@ -150,7 +150,7 @@ export function explainTmuxProblem(): string | null {
 	// One without a number (`tmux master`) is newer than any release.
 	if (!/\d/.test(version) || major > VERSION_MIN[0]) return null;
 	if (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]) return null;
-	return `${version} is too old: ${VERSION_MIN.join(".")} or newer is needed`;
+	return `${version} is too old: ${VERSION_MIN.join(".")} or newer is required`;
 }
 
 function findProgram(name: string): string | null {

@@ -118,7 +118,7 @@ async function chooseStart(
 	const { keyboard } = await client.call("GET /api/v1/agents/:id", { place: id });
 	if (keyboard === null || json) return "type";
 	const since = renderClock(Date.parse(keyboard.since), Date.now());
-	output.note(`${id}: ${plainLine(keyboard.label)} has the keyboard since ${since}.`);
+	output.note(`${id}: ${plainLine(keyboard.label)} has had the keyboard since ${since}.`);
 	const isTaken = await askLine("Take it over? [y/N, Enter to watch] ", (line) =>
 		line === "" ? null : /^y(es)?$/.test(line) ? true : /^no?$/.test(line) ? false : undefined,
 	);

@@ -99,7 +99,7 @@ async function baseFor(home: Home, url: string, options: DashboardOptions): Prom
 		if (!options.qr) return `${protocol}//localhost:${listen?.port}`;
 		throw new ReeveError(
 			"not_listening",
-			"the name of this host on the network is not known",
+			"the network name of this host is unknown",
 			"Name it with `--allow-host NAME:PORT` at `reeve daemon restart --listen …`, or with `--url`.",
 		);
 	}

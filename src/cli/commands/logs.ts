@@ -122,7 +122,10 @@ async function showMerged(
 	const { lines, since, until, grep, ignoreCase, reconnect, json, follow = false } = options;
 	const print = createLinePrinter(agents, output);
 	const found = client.mergedLogs({
-		...{ agents, grep, ignoreCase, follow },
+		agents,
+		grep,
+		ignoreCase,
+		follow,
 		...(since === undefined && { lines: parseCount(lines ?? String(LINES), "--lines") }),
 		...(since !== undefined && { since: parseMoment(since, "--since") }),
 		...(until !== undefined && { until: parseMoment(until, "--until") }),
@@ -174,7 +177,9 @@ async function showAround(
 	for (const { text } of older.lines) output.result(`  ${text}`);
 	const [first, ...rest] = newer.lines;
 	if (first !== undefined && first.position !== position) {
-		output.note("this place was removed by log rotation; these are the oldest stored lines");
+		output.note(
+			"these lines were removed by log rotation; showing the oldest stored lines instead",
+		);
 	}
 	if (first !== undefined) output.result(output.colors.bold(`> ${first.text}`));
 	for (const { text } of rest) output.result(`  ${text}`);

@@ -102,7 +102,7 @@ function whenTyped(
 /** The message from stdin. If Enter follows, the trailing newline is removed. */
 async function readTyped(submit: boolean): Promise<string> {
 	if (process.stdin.isTTY) {
-		const hint = "Pass it as an argument, or pipe it in: `reeve send web:coder < prompt.txt`.";
+		const hint = "Pass it as an argument, or pipe it in: `reeve send web:coder < message.txt`.";
 		throw new ReeveError("usage", "there is no message to send", hint);
 	}
 	const chunks: Buffer[] = [];

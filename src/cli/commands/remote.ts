@@ -34,7 +34,7 @@ export async function runRemoteAdd(
 ): Promise<number> {
 	if (!REMOTE_NAME.test(name)) {
 		const hint = "Use lower-case letters, digits, `-` and `_`, at most 63 characters.";
-		throw new ReeveError("usage", `\`${name}\` is not a valid name of a remote`, hint);
+		throw new ReeveError("usage", `\`${name}\` is not a valid remote name`, hint);
 	}
 	const address = options.ssh === undefined ? urlAddress(options) : await sshAddress(options, output, env);
 	const { home, client } = connectOwn(env);
@@ -102,15 +102,15 @@ async function findSocket(target: string, command: string, output: Output): Prom
 	const child = spawn("ssh", ["--", target, `${command} daemon status --json`], {
 		stdio: ["inherit", "pipe", "pipe"],
 	});
-	let pending = "";
-	const printLines = (isEnd: boolean) => {
-		const lines = pending.split("\n");
-		pending = isEnd || pending.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
+	let said = "";
+	const sayLines = (isEnd: boolean) => {
+		const lines = said.split("\n");
+		said = isEnd || said.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
 		for (const line of lines) if (line.trim() !== "") output.note(line.trimEnd());
 	};
 	child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-		pending += chunk;
-		printLines(false);
+		said += chunk;
+		sayLines(false);
 	});
 	let text = "";
 	child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
@@ -123,7 +123,7 @@ async function findSocket(target: string, command: string, output: Output): Prom
 		});
 		child.on("close", resolve);
 	});
-	printLines(true);
+	sayLines(true);
 	const socket = parseSocket(text);
 	if (socket !== null) return socket;
 	if (code === SSH_FAILED) {
@@ -208,7 +208,9 @@ export async function runRemoteConnect(
 	const body = { auth_sock: env["SSH_AUTH_SOCK"] ?? null };
 	const signal = AbortSignal.timeout(ADD_MS_MAX);
 	const reply = await client.call("POST /api/v1/remotes/:remote/connect", {
-		...{ place: name, body, signal },
+		place: name,
+		body,
+		signal,
 	});
 	return printConnected(reply, options, output);
 }
@@ -222,7 +224,7 @@ function printConnected(remote: RemoteJson, { json }: JsonOption, output: Output
 			`${name}: saved, but it does not answer: ${plainLine(reason ?? "still connecting")}`,
 		);
 		output.note(
-			`hint: the daemon keeps trying. \`reeve remote connect ${name}\` tries at once, \`reeve remote rm ${name}\` removes it`,
+			`hint: the daemon keeps trying. \`reeve remote connect ${name}\` tries immediately, \`reeve remote rm ${name}\` removes it`,
 		);
 	}
 	return state === "reachable" ? CLI_EXIT.done : CLI_EXIT.failed;

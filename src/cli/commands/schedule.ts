@@ -64,7 +64,7 @@ export async function runScheduleShow(
 		output.result(plainLine(`${`${name}:`.padEnd(12)}${value}`));
 	}
 	if (slots.length === 0) {
-		output.result("no slot has come yet");
+		output.result("no slots yet");
 		return CLI_EXIT.done;
 	}
 	output.result("");
@@ -210,8 +210,12 @@ function nextOf({ paused_at: pausedAt, next_at: nextAt }: ScheduleJson): string 
 
 function statusCell({ status, missed }: ScheduleSlotJson, { colors }: Output): Cell {
 	const paints = {
-		...{ queued: colors.dim, fired: colors.yellow, succeeded: colors.green },
-		...{ failed: colors.red, cancelled: colors.yellow, skipped: colors.dim },
+		queued: colors.dim,
+		fired: colors.yellow,
+		succeeded: colors.green,
+		failed: colors.red,
+		cancelled: colors.yellow,
+		skipped: colors.dim,
 	};
 	const count = missed === null || missed.count === 1 ? "" : ` (${missed.count})`;
 	return { text: `${status}${count}`, paint: paints[status] };

@@ -42,7 +42,9 @@ export async function runSearch(
 	const agents = scopes.length === 0 ? null : await chooseAgents(scopes, client);
 	const found = await client.call("GET /api/v1/search", {
 		query: {
-			...{ text, limit, context: around },
+			text,
+			limit,
+			context: around,
 			...(kind !== undefined && { kind }),
 			...(agents !== null && { agents: agents.join(",") }),
 		},

@@ -20,7 +20,8 @@ export async function runTop(
 		return CLI_EXIT.done;
 	}
 	const streams = checkTerminal(process.stdin, process.stdout, {
-		...{ command: "reeve top", instead: "Without one, `reeve ps` lists the agents." },
+		command: "reeve top",
+		instead: "Without one, `reeve ps` lists the agents.",
 	});
 	await new TopApp({ client, silent }, streams, output, env).run();
 	return CLI_EXIT.done;

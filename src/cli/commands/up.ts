@@ -62,7 +62,8 @@ export async function runUp(
 		const replies: StartedJson[] = [];
 		for (const scope of wanted) {
 			const body = {
-				...{ fleet: fleetToJson(fleet), scope },
+				fleet: fleetToJson(fleet),
+				scope,
 				// The wait that follows knows more: what is ready, what has failed, and the time limit.
 				...(options.wait === true && { wait_ms: Math.min(timeoutMs, STARTS_MS_MAX) }),
 			};

@@ -29,7 +29,7 @@ const addUpAndReload: AddCommands = (program, run) => {
 
 	program
 		.command("reload")
-		.description("Apply changes in the fleet file. Unchanged agents keep running undisturbed.")
+		.description("Apply changes in the fleet file. Unchanged agents keep running.")
 		.option(...FILE_OPTION)
 		.option("--dry-run", "only print the changes")
 		.option(...JSON_OPTION)

@@ -7,7 +7,7 @@ export const addLocalCommands: AddCommands = (program, run) => {
 	program
 		.command("init")
 		.description("Write a starter fleet file for the agent CLIs found on this machine.")
-		.option("-f, --file <path>", "where to write it", "reeve.yaml")
+		.option("-f, --file <path>", "path of the new file", "reeve.yaml")
 		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/init.js")).runInit));
 

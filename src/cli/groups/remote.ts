@@ -34,7 +34,7 @@ export const addRemoteCommands: AddCommands = (program, run) => {
 
 	remote
 		.command("connect")
-		.description("Connect to a remote again at once, with the ssh agent of this shell.")
+		.description("Reconnect to a remote immediately, with the ssh agent of this shell.")
 		.argument("<name>", "the name of the remote")
 		.option(...JSON_OPTION)
 		.action(run(async () => (await import("../commands/remote.js")).runRemoteConnect));

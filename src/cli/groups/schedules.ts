@@ -3,7 +3,7 @@
 import { type AddCommands, JSON_OPTION } from "./group.js";
 
 const SCHEDULE_ARGUMENT = ["<schedule>", "the schedule, as `project:name` or its name"] as const;
-const SCHEDULES_ARGUMENT = ["<schedule...>", "schedules, or projects for all of theirs"] as const;
+const SCHEDULES_ARGUMENT = ["<schedule...>", "schedules, or projects (all of their schedules)"] as const;
 
 export const addScheduleCommands: AddCommands = (program, run) => {
 	const schedule = program
@@ -17,7 +17,7 @@ export const addScheduleCommands: AddCommands = (program, run) => {
 		.action(run(async () => (await import("../commands/schedule.js")).runScheduleList));
 	schedule
 		.command("show")
-		.description("Show a schedule and what became of its last slots.")
+		.description("Show a schedule and the outcomes of its last slots.")
 		.argument(...SCHEDULE_ARGUMENT)
 		.option("-n, --lines <count>", "how many slots to list", "20")
 		.option(...JSON_OPTION)

@@ -60,7 +60,7 @@ const addStreams: AddCommands = (program, run) => {
 		.option("--until <time>", "lines before this age or time")
 		.option("--grep <pattern>", "only lines that match this pattern (RE2); -n counts these")
 		.option("-i, --ignore-case", "ignore the case of letters in --grep")
-		.option("--around <position>", "the lines before and after a place that `reeve search` found")
+		.option("--around <position>", "the lines around a match that `reeve search` found")
 		.option("-t, --time", "print the time of each line; always with several agents")
 		.option(...RECONNECT_OPTION)
 		.option("--raw", "print the raw bytes")

@@ -13,7 +13,8 @@ const draw = (state: typeof EMPTY, env: NodeJS.ProcessEnv = { LANG: "C.UTF-8", T
 test("a host that does not answer is a row with its age and its reason", () => {
 	const silent = [
 		{
-			...{ name: "box", seenAtMs: NOW_MS - 300_000 },
+			name: "box",
+			seenAtMs: NOW_MS - 300_000,
 			reason: "its daemon does not respond\u001b[2J",
 		},
 	];

@@ -233,7 +233,10 @@ function stateText({ status, kind }: AgentJson, nowMs: number): string {
 }
 
 const SHORT: Readonly<Partial<Record<string, string>>> = {
-	...{ asks_permission: "asks", asks_you: "asks", ended: "ended", waits_for_dependency: "waits" },
+	asks_permission: "asks",
+	asks_you: "asks",
+	ended: "ended",
+	waits_for_dependency: "waits",
 };
 
 function whyText({ status }: AgentJson, nowMs: number): string {

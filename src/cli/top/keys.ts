@@ -22,14 +22,30 @@ export type KeyName =
 	| "end";
 
 const CONTROLS: Readonly<Record<string, KeyName>> = {
-	...{ "\r": "enter", "\n": "enter", "\u007f": "backspace", "\b": "backspace" },
-	...{ "\u0003": "quit", "\u0004": "quit", "\u000c": "redraw", "\u0015": "clear" },
-	...{ "\u000e": "down", "\u0010": "up", "\u001a": "suspend" },
+	"\r": "enter",
+	"\n": "enter",
+	"\u007f": "backspace",
+	"\b": "backspace",
+	"\u0003": "quit",
+	"\u0004": "quit",
+	"\u000c": "redraw",
+	"\u0015": "clear",
+	"\u000e": "down",
+	"\u0010": "up",
+	"\u001a": "suspend",
 };
 
 const SEQUENCES: Readonly<Record<string, KeyName>> = {
-	...{ A: "up", B: "down", H: "home", F: "end" },
-	...{ "5~": "page_up", "6~": "page_down", "1~": "home", "4~": "end", "7~": "home", "8~": "end" },
+	A: "up",
+	B: "down",
+	H: "home",
+	F: "end",
+	"5~": "page_up",
+	"6~": "page_down",
+	"1~": "home",
+	"4~": "end",
+	"7~": "home",
+	"8~": "end",
 };
 
 /** A lone escape is a key; the rest of a sequence follows sooner. */

@@ -9,7 +9,9 @@ function createDaemon() {
 	let publish = (_event: object) => {};
 	const agentOf = (id: string) =>
 		({
-			...{ id, reason: id === "p:web" ? reason : "running", blocked: null },
+			id,
+			reason: id === "p:web" ? reason : "running",
+			blocked: null,
 			status: { state: id === "p:web" ? "waits_for_dependency" : "running" },
 		}) as unknown as AgentJson;
 	const asked: string[] = [];

@@ -40,7 +40,10 @@ export async function followFleet(
 		const seq = await reader.readAll();
 		try {
 			const stream = client.events({
-				...{ after: seq, follow: true, signal, reconnectForMs: RECONNECT_MS },
+				after: seq,
+				follow: true,
+				signal,
+				reconnectForMs: RECONNECT_MS,
 				onResources: (reading) => listener.onResources(reading),
 				onConnection(change) {
 					listener.onConnection(change);

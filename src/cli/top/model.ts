@@ -28,7 +28,7 @@ export type Typing =
 /** A remote that does not answer: its agents are missing. */
 export interface SilentHost {
 	readonly name: string;
-	/** When its daemon last answered; null if that is not known. */
+	/** When its daemon last answered; null if unknown. */
 	readonly seenAtMs: number | null;
 	readonly reason: string;
 }
@@ -49,8 +49,15 @@ export interface TopState {
 }
 
 export const EMPTY: TopState = Object.freeze({
-	...{ agents: [], resources: {}, host: "", filter: "", selected: null },
-	...{ mode: { type: "table" } as const, staleSinceMs: null, silent: [], toast: null },
+	agents: [],
+	resources: {},
+	host: "",
+	filter: "",
+	selected: null,
+	mode: { type: "table" } as const,
+	staleSinceMs: null,
+	silent: [],
+	toast: null,
 });
 
 const rankOf = ({ status }: AgentJson) =>

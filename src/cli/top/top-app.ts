@@ -253,7 +253,12 @@ export class TopApp {
 
 	#pressKey(name: KeyName) {
 		const moves: Partial<Record<KeyName, number>> = {
-			...{ up: -1, down: 1, page_up: -PAGE, page_down: PAGE, home: -1e6, end: 1e6 },
+			up: -1,
+			down: 1,
+			page_up: -PAGE,
+			page_down: PAGE,
+			home: -1e6,
+			end: 1e6,
 		};
 		const by = moves[name];
 		if (by !== undefined) return this.#select(moveSelection(this.#state, by));
@@ -369,12 +374,10 @@ export class TopApp {
 		const keep = (line: string) => void lines.push(...line.split("\n"));
 		const output = {
 			...this.#output,
-			...{
-				result: keep,
-				note: keep,
-				colors: NO_COLORS,
-				columns: sizeOf(this.#streams.stdout).columns,
-			},
+			result: keep,
+			note: keep,
+			colors: NO_COLORS,
+			columns: sizeOf(this.#streams.stdout).columns,
 		};
 		await runExplainAgent(id, {}, output, this.#env);
 		this.#mode(page(`${id}: why`, lines));
@@ -432,7 +435,8 @@ export class TopApp {
 			return this.#toast(`${id}: answered`);
 		}
 		const { message } = await this.#client.call("POST /api/v1/agents/:id/send", {
-			...{ place: id, body: { text } },
+			place: id,
+			body: { text },
 		});
 		this.#toast(`${id}: ${message == null ? "typed" : "accepted; typed when it is ready"}`);
 	}
@@ -481,7 +485,7 @@ export class TopApp {
 	}
 }
 
-/** What was known about them before is kept until the daemon has been asked. */
+/** Earlier information about them is kept until the daemon has responded. */
 function describeSilent(
 	names: ReadonlySet<string>,
 	before: readonly SilentHost[],
@@ -498,11 +502,20 @@ const LETTERS: Readonly<Partial<Record<string, KeyName>>> = {
 	" ": "page_down",
 };
 const SCROLLS: Readonly<Partial<Record<KeyName, number>>> = {
-	...{ up: -1, down: 1, page_up: -PAGE, page_down: PAGE, home: -1e6, end: 1e6 },
+	up: -1,
+	down: 1,
+	page_up: -PAGE,
+	page_down: PAGE,
+	home: -1e6,
+	end: 1e6,
 };
 
 const page = (title: string, lines: readonly string[]): Mode => ({
-	...{ type: "page", title, lines, fromEnd: 0, isLog: false },
+	type: "page",
+	title,
+	lines,
+	fromEnd: 0,
+	isLog: false,
 });
 
 const KEYS = [

@@ -76,7 +76,11 @@ export interface Theme {
 }
 
 const TONES: Readonly<Record<StatusTone, string>> = {
-	...{ red: "31", amber: "33", green: "32", blue: "34", grey: "90" },
+	red: "31",
+	amber: "33",
+	green: "32",
+	blue: "34",
+	grey: "90",
 };
 
 const PLAIN: Readonly<Record<string, string>> = {

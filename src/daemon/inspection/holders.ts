@@ -135,7 +135,7 @@ function readArgv(pid: number): string[] {
 	}
 }
 
-/** Split at spaces: sufficient for the directories that Reeve creates, and for nothing else. */
+/** Split at spaces: sufficient only for the directories that Reeve creates. */
 function listArgv(): (pid: number) => string[] {
 	const lines = runSystemProgram("ps", ["-axww", "-o", "pid=,command="]).split("\n");
 	const byPid = new Map(lines.map((line) => [Number.parseInt(line, 10), line.trim().split(/\s+/)]));

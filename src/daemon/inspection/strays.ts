@@ -18,7 +18,7 @@ export interface SeenProcess {
 export interface Holder {
 	readonly pid: number;
 	readonly folder: string;
-	/** False if the directory was removed, so that no daemon can reach the holder any more. */
+	/** False if the directory was removed, so that no daemon can reach the holder. */
 	readonly folderIsThere: boolean;
 }
 

@@ -56,7 +56,7 @@ test("the newest ten are kept and read, newest first, and other files are ignore
 	expect(await readCrashReports(temporaryHome())).toEqual([]);
 });
 
-test("where a report cannot be written, nothing more goes wrong", () => {
+test("where a report cannot be written, no other error follows", () => {
 	const home = { ...temporaryHome(), crashes: "/proc/no/such/place" };
 	expect(writeCrashReport(home, facts())).toBeNull();
 });

@@ -76,7 +76,12 @@ export interface AttendedRun {
 }
 
 const NOT_KNOWN: KnownActivity = {
-	...{ activity: "unknown", source: null, atMs: 0, failure: null, failedTurn: null, detail: null },
+	activity: "unknown",
+	source: null,
+	atMs: 0,
+	failure: null,
+	failedTurn: null,
+	detail: null,
 };
 
 /** Whether there is anything to observe. */

@@ -21,7 +21,9 @@ export async function deliver(
 	const message = inbox.head(agentId);
 	if (message === null) return;
 	const step = decideDelivery(message, {
-		...{ runId, activity, confirms: profile.confirmsPrompts },
+		runId,
+		activity,
+		confirms: profile.confirmsPrompts,
 		confirmed: isConfirmed(message, signs),
 		nowMs: clock.now().wallMs,
 	});
@@ -57,7 +59,12 @@ async function type(world: DeliveryWorld, message: Message): Promise<void> {
 	const typedAtMs = message.typedAtMs ?? atMs;
 	const typing: Message = {
 		...message,
-		...{ phase: "typing", attempts, enters: 0, runId, atMs, typedAtMs },
+		phase: "typing",
+		attempts,
+		enters: 0,
+		runId,
+		atMs,
+		typedAtMs,
 	};
 	if (!(await inbox.save(typing))) return;
 	const typed = await typeMessage(world, message.text);

@@ -76,8 +76,17 @@ export class Inbox {
 		}
 		const atMs = this.#clock.now().wallMs;
 		const message: Message = {
-			...{ id: this.#newId(), agentId, text, acceptedAtMs: atMs, phase: "queued" },
-			...{ attempts: 0, enters: 0, runId: null, atMs, typedAtMs: null, reason: null },
+			id: this.#newId(),
+			agentId,
+			text,
+			acceptedAtMs: atMs,
+			phase: "queued",
+			attempts: 0,
+			enters: 0,
+			runId: null,
+			atMs,
+			typedAtMs: null,
+			reason: null,
 		};
 		const bytes = Buffer.byteLength(text);
 		await this.#store.commit((transaction) => {

@@ -38,8 +38,16 @@ export class Questions {
 		const { question, askedAtMs } = asked;
 		const id = `ask-${createHash("sha256").update(`${askedAtMs} ${question}`).digest("hex").slice(0, 16)}`;
 		return {
-			...{ id, agent, runId, kind: "text", source: "api", askedAtMs },
-			...{ title: question, text: question, detail: null, choices: [] },
+			id,
+			agent,
+			runId,
+			kind: "text",
+			source: "api",
+			askedAtMs,
+			title: question,
+			text: question,
+			detail: null,
+			choices: [],
 		};
 	}
 

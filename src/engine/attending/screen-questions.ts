@@ -153,7 +153,9 @@ export class ScreenQuestions {
 		// Stored before the first key, so that a daemon that dies in between leaves no unexplained answer.
 		await this.#put({ ...kept, answering }, []);
 		const pressed = await pressChoice({
-			...{ backend: terminal.backend, handle: terminal.handle, clock: this.#clock },
+			backend: terminal.backend,
+			handle: terminal.handle,
+			clock: this.#clock,
 			look: async () => {
 				const look = { ...(await terminal.look()), agentId, runId: terminal.runId, mark: 0 };
 				return look.shown !== null && isSame(kept, look) ? look.shown : null;
@@ -197,7 +199,15 @@ export class ScreenQuestions {
 		const id = hashOf(`${runId} ${hash} ${anchor ?? ""} ${askedAtMs}`);
 		const { kind, title, text, detail, choices } = shown;
 		const question: OpenQuestion = {
-			...{ id, agent: agentId, runId, kind, title, text, detail, choices, askedAtMs },
+			id,
+			agent: agentId,
+			runId,
+			kind,
+			title,
+			text,
+			detail,
+			choices,
+			askedAtMs,
 			source: "screen",
 		};
 		return { question: withReport(question, reported), hash, anchor, answering: null };

@@ -161,7 +161,8 @@ export class Accounts {
 		const hold = this.holdOf(spec);
 		const untilMs = hold === null ? this.#nowMs() : hold.untilMs;
 		return {
-			...{ write, reason: `${hold?.reason ?? "usage limit"}; not counted` },
+			write,
+			reason: `${hold?.reason ?? "usage limit"}; not counted`,
 			afterMs: untilMs === null ? null : Math.max(0, untilMs - this.#nowMs()),
 		};
 	}

@@ -76,7 +76,9 @@ export class UsageBook {
 		const { day, endsAtMs } = this.#today();
 		const reason = this.held(spec);
 		return {
-			...{ today: usageOn(usage, day), ever: usage.ever, budget: spec.budget ?? null },
+			today: usageOn(usage, day),
+			ever: usage.ever,
+			budget: spec.budget ?? null,
 			held: reason === null ? null : { reason, untilMs: endsAtMs },
 		};
 	}

@@ -6,7 +6,7 @@ import type { HibernationView } from "../../core/hibernation.js";
 import type { ProcessState } from "../../core/states.js";
 import type { StoredAgent, StoredExit } from "../../ports/store.js";
 import type { HealthView } from "./health-watch.js";
-import type { ProcessEnd, Run, SessionRun } from "./run.js";
+import type { Run, SessionRun } from "./run.js";
 
 /** A stored agent with a validated spec and the values of its environment. */
 export interface Agent extends Omit<StoredAgent, "spec"> {
@@ -22,7 +22,7 @@ export interface AgentSnapshot {
 	readonly processes: number;
 	readonly ready: boolean;
 	/** Its process is gone, but its exit is not recorded yet. */
-	readonly gone: ProcessEnd | null;
+	readonly gone: Run["gone"];
 	/** Its activity; null if the session is not attended. */
 	readonly known: KnownActivity | null;
 	/** Why it does not hibernate yet; null if it does, does not run, or never hibernates. */

@@ -1,5 +1,5 @@
 /**
- * Checks the health of a running agent again and again, once it is ready. The checks of many agents are
+ * Checks the health of a running agent at regular intervals, once it is ready. The checks of many agents are
  * spread over the interval. Nothing here survives the daemon: the next one checks again.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Looks at a running agent again and again, and asks whether it may hibernate. Called by the attendant at
+ * Checks repeatedly whether a running agent may hibernate. Called by the attendant at
  * the end of each of its looks, so nothing is typed into the agent meanwhile. The idle time is not stored:
  * under a new daemon it starts again.
  */

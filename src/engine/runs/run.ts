@@ -5,8 +5,6 @@ import type { Backend, RunHandle } from "../../ports/backend.js";
 import type { RunConversation, RunFailure, StoredExit, StoredRun } from "../../ports/store.js";
 import { createSignal, type Signal } from "../waiting.js";
 
-export type ProcessEnd = Pick<ExitReport, "code" | "signal">;
-
 /** The stored backend name of the runs that the daemon holds itself. */
 export const HELD_BY_DAEMON = "worker";
 
@@ -29,7 +27,7 @@ export interface Run {
 	/** Its exit is recorded, but processes of its tree are not proven gone. */
 	exitRecorded: boolean;
 	/** The exit of its process, as soon as it is known; it is recorded later. */
-	gone: ProcessEnd | null;
+	gone: Pick<ExitReport, "code" | "signal"> | null;
 	/** Why Reeve ends it, which counts as a failure; null if it does not. */
 	failing: RunFailure | null;
 	/** Resolves once its exit is recorded. */

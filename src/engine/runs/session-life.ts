@@ -295,7 +295,7 @@ export class SessionLife extends AgentLife<SessionRun> {
 		});
 	}
 
-	/** It hibernates no longer. A run that was not asked to exit yet goes on; a stopped one needs a start. */
+	/** The hibernation is over. A run that was not asked to exit yet continues; a stopped one needs a start. */
 	endHibernation(by: WakeCause): Promise<void> {
 		return this.agent.serialize(async () => {
 			const { hibernation } = this.agent.now;

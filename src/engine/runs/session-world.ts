@@ -78,9 +78,11 @@ export interface SessionWorld {
 	) => Promise<string | null>;
 	/** The activity of a run's tools. */
 	readonly toolWork: (runId: string, process: ProcessIdentity) => Promise<ToolWork>;
-	/** The memory of a run's processes, in bytes; null if it is not known. */
+	/** The memory of a run's processes, in bytes; null if unknown. */
 	readonly memory: (runId: string, process: ProcessIdentity) => Promise<number | null>;
-	/** The network connections of a run's CLI, without those of its tools; empty where the system does not report them. */
+	/**
+	 * The network connections of a run's CLI, without those of its tools; empty where the system does not report them.
+	 */
 	readonly connections: (runId: string, process: ProcessIdentity) => Promise<readonly Connection[]>;
 	/** The wall time at which a limit lifts, from a text that the agent's CLI printed at `atMs`. */
 	readonly readReset: (spec: AgentSpec, text: string, atMs: number) => number | null;

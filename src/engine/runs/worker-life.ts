@@ -298,7 +298,7 @@ export class WorkerLife extends AgentLife<WorkerRun> {
 		return this.#end(run, report, end.atMs);
 	}
 
-	/** A worker of a dead daemon: it could not serve requests any more, so it was killed. */
+	/** A worker of a dead daemon: it could no longer serve requests, so it was killed. */
 	#endLeft({ runId, intendedAtMs }: StoredRun): Promise<void> {
 		const run = { ...newWorkerRun(runId, intendedAtMs), askedBy: "reeve" as const };
 		const uptimeMs = Math.max(0, this.nowMs() - intendedAtMs);

@@ -1,6 +1,7 @@
 /**
  * The schedules: fires their slots, each once, however often the daemon dies. A slot is claimed in the commit that
- * records what it starts (a task, a plan, a message, or the restart that is still to be done), so there is no moment at which one
+ * records what it starts (a task, a plan, a message, or the restart that is still to be done), so there is no moment at
+ * which one
  * exists without the other.
  */
 
@@ -53,7 +54,7 @@ export interface ScheduleView {
 	readonly nextMs: number | null;
 	/** The newest decided slot. */
 	readonly last: StoredSlot | null;
-	/** Slots that are queued or under way. */
+	/** Slots that are queued or in progress. */
 	readonly open: readonly StoredSlot[];
 	/** Why a slot would not fire now, as text. */
 	readonly blocked: string | null;
@@ -201,7 +202,10 @@ export class Schedules {
 				if (known !== undefined && kind === "keep" && known.position === position) return;
 				const fresh = this.#book.scheduleOf(
 					{
-						...{ id: spec.id, fleetFile, position, pausedAtMs: known?.pausedAtMs ?? null },
+						id: spec.id,
+						fleetFile,
+						position,
+						pausedAtMs: known?.pausedAtMs ?? null,
 						plan: { slotMs: null, dueAtMs: 0, lastMs: null, era: 0 },
 					},
 					spec,
@@ -309,13 +313,20 @@ export class Schedules {
 		const status = action === "skip" ? "skipped" : action === "queue" ? "queued" : "fired";
 		return {
 			...slot,
-			...{ schedule: id, status, action: spec.action.type, reason, decidedAtMs: nowMs },
-			...{ endedAtMs: status === "skipped" ? nowMs : null, missed: null, started: null },
+			schedule: id,
+			status,
+			action: spec.action.type,
+			reason,
+			decidedAtMs: nowMs,
+			endedAtMs: status === "skipped" ? nowMs : null,
+			missed: null,
+			started: null,
 		};
 	}
 
 	/**
-	 * Starts the action and records the slot, in one commit. An action that cannot be started is recorded as failed, unless it is
+	 * Starts the action and records the slot, in one commit. An action that cannot be started is recorded as failed,
+	 * unless it is
 	 * the daemon that cannot start anything now.
 	 */
 	async #fire(
@@ -380,7 +391,7 @@ export class Schedules {
 			}
 			try {
 				await this.#world.type(agent, message);
-				return ["succeeded", "typed; a program that is no agent CLI confirms nothing"];
+				return ["succeeded", "typed; a program that is not an agent CLI cannot confirm it"];
 			} catch (error) {
 				return ["failed", error instanceof Error ? error.message : String(error)];
 			}
@@ -404,7 +415,9 @@ export class Schedules {
 	#missedSlot(schedule: Schedule, missed: MissedSlots): StoredSlot {
 		const { count, fromMs, untilMs } = missed;
 		const slot = {
-			...{ id: slotIdOf(schedule.id, fromMs, schedule.plan.era), slotMs: fromMs, manual: false },
+			id: slotIdOf(schedule.id, fromMs, schedule.plan.era),
+			slotMs: fromMs,
+			manual: false,
 		};
 		const decided = this.#slotOf(schedule, slot, { action: "skip", reason: renderMissed(missed) });
 		return { ...decided, missed: { count, untilMs } };
@@ -418,7 +431,9 @@ export class Schedules {
 	#view(schedule: Schedule): ScheduleView {
 		const { id, spec, fleetFile, pausedAtMs, plan } = schedule;
 		return {
-			...{ spec, fleetFile, pausedAtMs },
+			spec,
+			fleetFile,
+			pausedAtMs,
 			timezone: spec.timezone ?? this.#world.timezone,
 			nextMs: pausedAtMs === null ? plan.slotMs : null,
 			last: this.#world.store.readSlots(id, 1)[0] ?? null,

@@ -29,7 +29,7 @@ export type RecordSlot = (change: SlotChange, started: SlotWork) => void;
 
 const REPLACED = "replaced by a later slot of its schedule";
 
-/** Returns work that is still to be done; null if it goes on by itself. Throws if the work is not accepted. */
+/** Returns work that the caller must do; null if it continues without one. Throws if the work is not accepted. */
 export async function startAction(
 	world: StartWorld,
 	{ action }: ScheduleSpec,

@@ -34,7 +34,13 @@ export function endedAttempt(
 	const response = outcome?.ok === false ? outcome.response : undefined;
 	const { runId = "", startedAtMs = atMs } = running ?? {};
 	return {
-		...{ taskId, n, runId, startedAtMs, endedAtMs: atMs, error, log },
+		taskId,
+		n,
+		runId,
+		startedAtMs,
+		endedAtMs: atMs,
+		error,
+		log,
 		...(response !== undefined && { response }),
 	};
 }

@@ -65,7 +65,9 @@ export class Book {
 		for (const plan of this.#store.readOpenPlans()) {
 			const tasks = this.#store.readTasks({ plan: plan.planId, limit: Number.MAX_SAFE_INTEGER });
 			const open: OpenPlan = {
-				...{ plan, inputs: new Map(), results: new Map() },
+				plan,
+				inputs: new Map(),
+				results: new Map(),
 				tasks: new Map(tasks.toReversed().map((task) => [task.name, task])),
 			};
 			for (const { name, taskId, status, released } of tasks) {
@@ -108,7 +110,8 @@ export class Book {
 			actions = [];
 			atMs ??= this.#clock.now().wallMs;
 			return change({
-				...{ transaction, atMs },
+				transaction,
+				atMs,
 				after: (action) => void actions.push(action),
 				onRollback: (undo) => transaction.onRollback(undo),
 			});
@@ -168,7 +171,7 @@ export class Book {
 	}
 
 	/**
-	 * The daemon stops: clients that wait for a task or plan that cannot finish any more get a response
+	 * The daemon stops: clients that wait for a task or plan that can no longer finish get a response
 	 * now. The others may wait for the rest of the time, even if they asked for less.
 	 */
 	answerWaiters(mayEnd: (id: string) => boolean): void {

@@ -38,9 +38,14 @@ export class DeadLetters {
 		}
 		const input = this.#store.readTaskInput(taskId);
 		const submission: TaskSubmission = {
-			...{ agent: task.agentId, action: task.action, priority: task.priority },
-			...{ timeoutMs: task.timeoutMs, maxAttempts: task.retry.maxAttempts },
-			...{ idempotent: task.idempotent, payload: input?.payload, context: input?.context },
+			agent: task.agentId,
+			action: task.action,
+			priority: task.priority,
+			timeoutMs: task.timeoutMs,
+			maxAttempts: task.retry.maxAttempts,
+			idempotent: task.idempotent,
+			payload: input?.payload,
+			context: input?.context,
 		};
 		return this.#intake.replay(submission, () => this.#open(taskId));
 	}

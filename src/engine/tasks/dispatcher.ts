@@ -49,7 +49,8 @@ export class Dispatcher {
 		this.#book = book;
 		this.#breakers = breakers;
 		this.#gate = new CircuitGate({
-			...{ clock: world.clock, breakers },
+			clock: world.clock,
+			breakers,
 			isOpen: (taskId) => book.task(taskId) !== undefined,
 			look: (agentId) => {
 				this.#endOverdue(agentId);
@@ -77,7 +78,10 @@ export class Dispatcher {
 		// The others wait for the result of the probe.
 		const isProbe = this.#gate.isProbe(agentId, taskId);
 		this.#ready.add({
-			...{ taskId, agentId, number: this.#number, sinceMs: this.#world.clock.now().steadyMs },
+			taskId,
+			agentId,
+			number: this.#number,
+			sinceMs: this.#world.clock.now().steadyMs,
 			priority: isProbe ? Number.POSITIVE_INFINITY : priority,
 		});
 		this.pump();
@@ -113,7 +117,7 @@ export class Dispatcher {
 	}
 
 	/**
-	 * Starts nothing any more. Lets attempts finish for a while, then kills them; the next daemon
+	 * Starts nothing more. Lets attempts finish for a while, then kills them; the next daemon
 	 * continues their tasks. Waiting clients get a response before that.
 	 */
 	async close(graceMs: number): Promise<void> {

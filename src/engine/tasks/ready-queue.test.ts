@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { ReadyQueue, type Waiting } from "./ready-queue.js";
 
 const waiting = (agentId: string, number: number, priority = 0): Waiting => ({
-	...{ agentId, number, priority, sinceMs: 0 },
+	agentId,
+	number,
+	priority,
+	sinceMs: 0,
 	taskId: `${agentId}-${number}`,
 });
 

@@ -83,7 +83,9 @@ export function recordTask(submission: TaskSubmission, context: RecordContext): 
 	return {
 		task: {
 			...task,
-			...{ alone: true, released: true, fingerprint },
+			alone: true,
+			released: true,
+			fingerprint,
 			idempotencyKey: options.idempotencyKey ?? null,
 		},
 		input: inputOf(submission),
@@ -139,14 +141,28 @@ function taskOf(
 	return {
 		taskId: newId(),
 		...ids,
-		...{ name, agentId: agent, action, priority, alone: false, released: false, dependsOn: [] },
-		...{ status: "queued", attempts: 0, running: null, next: null, error: null },
+		name,
+		agentId: agent,
+		action,
+		priority,
+		alone: false,
+		released: false,
+		dependsOn: [],
+		status: "queued",
+		attempts: 0,
+		running: null,
+		next: null,
+		error: null,
 		retry: { ...spec.retry, maxAttempts: maxAttempts ?? spec.retry.maxAttempts },
 		timeoutMs: timeoutMs ?? spec.timeoutMs,
 		idempotent: idempotent ?? isSafe,
 		reason: "accepted",
-		...{ idempotencyKey: null, fingerprint: null, replayOf: null, letter: null },
-		...{ createdAtMs: nowMs, endedAtMs: null },
+		idempotencyKey: null,
+		fingerprint: null,
+		replayOf: null,
+		letter: null,
+		createdAtMs: nowMs,
+		endedAtMs: null,
 	};
 }
 

@@ -41,13 +41,19 @@ export function stepTask(
 		running: null,
 		next: null,
 		...more,
-		...{ status: change.task.status, attempts: change.task.attempts, reason },
+		status: change.task.status,
+		attempts: change.task.attempts,
+		reason,
 		endedAtMs: isEnded(change.task.status) ? nowMs : null,
 	};
 	const data = {
-		...{ from: status, to: next.status, attempt: next.attempts, error },
+		from: status,
+		to: next.status,
+		attempt: next.attempts,
+		error,
 		code: next.status === "dead_lettered" ? (next.error?.code ?? null) : null,
-		...{ duration_ms: durationMs, reason },
+		duration_ms: durationMs,
+		reason,
 	};
 	return {
 		task: next,

@@ -23,7 +23,7 @@ export interface AttemptOrder {
 
 /** The agents that tasks are given to. */
 export interface TaskAgents {
-	/** Null if there is no such agent any more. */
+	/** Null if the agent no longer exists. */
 	specOf(agentId: string): AgentSpec | null;
 	/** Why an agent may not continue today; null if it may. */
 	overBudget(agentId: string): string | null;

@@ -249,7 +249,7 @@ export class Tasks {
 		return this.#dispatcher.isClosed;
 	}
 
-	/** Accepts nothing any more; lets attempts finish for a while. */
+	/** Accepts nothing more; lets attempts finish for a while. */
 	close(graceMs: number): Promise<void> {
 		return this.#dispatcher.close(graceMs);
 	}
@@ -326,8 +326,15 @@ const PLAN_OF_TASK: Readonly<Record<TaskStatus, PlanStatus>> = {
 function planOfOne(task: StoredTask): StoredPlan {
 	const { planId, correlationId, createdAtMs, endedAtMs, reason } = task;
 	return {
-		...{ planId, correlationId, createdAtMs, endedAtMs, reason },
-		...{ name: task.action, status: PLAN_OF_TASK[task.status], onFailure: "fail_fast" },
-		...{ idempotencyKey: null, fingerprint: null },
+		planId,
+		correlationId,
+		createdAtMs,
+		endedAtMs,
+		reason,
+		name: task.action,
+		status: PLAN_OF_TASK[task.status],
+		onFailure: "fail_fast",
+		idempotencyKey: null,
+		fingerprint: null,
 	};
 }

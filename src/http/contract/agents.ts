@@ -123,12 +123,15 @@ const hibernation = z
 			.enum(["awake", "stopping", "hibernated"])
 			.describe("`stopping` from the decision until its process is gone"),
 		after_ms: z.number().nullable().describe("`hibernate.after`; null if that was removed since"),
-		since: time.nullable().describe("when it was decided that it hibernates"),
-		idle_ms: z.number().nullable().describe("how long it has been idle, or was then"),
+		since: time.nullable().describe("the time of the decision to hibernate"),
+		idle_ms: z
+			.number()
+			.nullable()
+			.describe("how long it has been idle, or had been idle when it hibernated"),
 		freed_bytes: z
 			.number()
 			.nullable()
-			.describe("the memory of its processes before they were stopped; null if it is not known"),
+			.describe("the memory of its processes before they were stopped; null if unknown"),
 		why_awake: z.string().nullable().describe("why it does not hibernate yet, as text"),
 	})
 	.readonly()
@@ -197,7 +200,7 @@ const agentShape = z.object({
 		.string()
 		.nullable()
 		.describe(
-			"why an agent that it waits for will not be ready or complete by itself; null if each may",
+			"why an agent that it waits for cannot become ready or complete without an operator; null if each of them can",
 		),
 	conversation: z.string().nullable().describe("the conversation that its next start resumes"),
 	usage: usage.nullable().describe("null if the agent does not report it"),

@@ -11,8 +11,8 @@ export const status = z
 	.object({
 		state: z.enum(AGENT_STATUS_STATES).describe("the one state to show"),
 		needs_you: z.boolean().describe("whether it waits for a person, or cannot recover without one"),
-		since: time.nullable().describe("null if that is not known"),
-		until: time.nullable().describe("when the state ends by itself; null if that is not known"),
+		since: time.nullable().describe("null if unknown"),
+		until: time.nullable().describe("when the state ends automatically; null if unknown"),
 		why: z.string().describe("the reason, as text; the question or the answer if there is one"),
 		source: z
 			.enum(SIGN_SOURCES)
@@ -27,7 +27,9 @@ const choice = z
 	.object({
 		number: z.number().int().describe("from 1, in the order of the screen"),
 		label: z.string().describe("the CLI's own label, complete"),
-		lasting: z.boolean().describe("it also allows later requests, which are then not asked about"),
+		lasting: z
+			.boolean()
+			.describe("whether it also allows later requests, without another question"),
 	})
 	.readonly();
 
@@ -37,7 +39,7 @@ export const agentQuestion = z
 		kind: z.enum(QUESTION_KINDS),
 		title: z.string(),
 		text: z.string(),
-		detail: z.string().nullable().describe("what the CLI shows about it"),
+		detail: z.string().nullable().describe("the details that the CLI shows"),
 		choices: listOf(choice).describe(
 			"empty for a text question, and if the choices cannot be read: then only the terminal can answer",
 		),
@@ -125,7 +127,7 @@ export const attentionRoutes = defineRoutes({
 				.describe("for a `text` question; text never answers a permission or a choice"),
 		}),
 		reply: z.object({
-			label: z.string().describe("the choice or text that was given"),
+			label: z.string().describe("the answer: the label of the choice, or the text"),
 			outcome: z
 				.enum(START_OUTCOMES)
 				.nullable()

@@ -158,7 +158,7 @@ export const daemonRoutes = defineRoutes({
 			findings: z
 				.enum(["0", "1"])
 				.default("1")
-				.describe("`0` leaves out the findings, which take a moment"),
+				.describe("`0` leaves out the findings, which take a moment to compute to compute"),
 		}),
 		reply: host,
 		errors: [],

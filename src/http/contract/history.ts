@@ -147,7 +147,7 @@ export const historyRoutes = defineRoutes({
 		errors: [],
 	},
 	"GET /api/v1/agents/:id/runs": {
-		summary: "Lists the runs of an agent, newest first, with their exits and what Reeve did.",
+		summary: "Lists the runs of an agent, newest first, with their exits and Reeve's decisions.",
 		access: "read",
 		stores: "never",
 		limited: "path",

@@ -14,7 +14,7 @@ const slot = z
 		status: z
 			.enum(SLOT_STATUSES)
 			.describe(
-				"`queued` waits for the previous slot, `fired` is under way, `skipped` did not fire by a rule of the schedule",
+				"`queued` waits for the previous slot, `fired` is in progress, `skipped` did not fire because of a rule of the schedule",
 			),
 		action: z.enum(SCHEDULE_ACTIONS),
 		reason: z.string().describe("the reason for its status, as text"),
@@ -32,7 +32,7 @@ const slot = z
 			})
 			.readonly()
 			.nullable()
-			.describe("what it has started"),
+			.describe("the action that it started"),
 	})
 	.readonly()
 	.meta({ id: "ScheduleSlot" });
@@ -47,7 +47,7 @@ const schedule = z
 		paused_at: time.nullable().describe("null if it is not paused"),
 		next_at: time.nullable().describe("the next slot; null if it is paused"),
 		blocked: z.string().nullable().describe("why a slot would be skipped now, as text"),
-		open: listOf(slot).describe("slots that are queued or under way"),
+		open: listOf(slot).describe("slots that are queued or in progress"),
 		last: slot.nullable().describe("the newest decided slot"),
 	})
 	.readonly()

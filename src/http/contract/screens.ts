@@ -16,7 +16,12 @@ const textRun = z
 		text: z.string().describe("without control characters"),
 		fg: color,
 		bg: color,
-		...{ bold: on, dim: on, italic: on, underline: on, inverse: on, strikethrough: on },
+		bold: on,
+		dim: on,
+		italic: on,
+		underline: on,
+		inverse: on,
+		strikethrough: on,
 	})
 	.readonly()
 	.meta({ id: "TextRun" });

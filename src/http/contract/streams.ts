@@ -132,7 +132,7 @@ export const streamRoutes = defineRoutes({
 			rows: z.coerce.number().optional(),
 			ro: flag.describe("`1` is read only; tokens that can only read are always read only"),
 			answers: flag.describe(
-				"`0` if your client does not answer what a program asks its terminal, such as the position of the cursor; the daemon then answers",
+				"`0` if your client does not answer terminal queries of the program, such as the position of the cursor; the daemon then answers them",
 			),
 		}),
 		reply: {
@@ -167,7 +167,7 @@ export interface LiveResources {
 	readonly agents: Readonly<
 		Record<string, readonly [memoryBytes: number, cpuPercent: number | null]>
 	>;
-	/** What is wrong with the daemon itself at the moment; only for callers that may see all agents. */
+	/** The current problems of the daemon itself; only for callers that may see all agents. */
 	readonly problems?: readonly string[];
 }
 

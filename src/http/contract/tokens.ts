@@ -64,7 +64,7 @@ export const tokenRoutes = defineRoutes({
 		errors: ["too_many_tokens"],
 	},
 	"GET /api/v1/caller": {
-		summary: "Returns who the request comes from, and the access that it has.",
+		summary: "Returns the identity and the access of the caller.",
 		access: "read",
 		stores: "never",
 		early: true,

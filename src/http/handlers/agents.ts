@@ -66,7 +66,9 @@ async function describeAgent(
 	const environment = await parts.describeEnvironment(spec);
 	return {
 		...renderAgent(view, engine.tasks.views()(id), {
-			...{ host, nowMs: clock.now().wallMs, resources: resources.of(id) },
+			host,
+			nowMs: clock.now().wallMs,
+			resources: resources.of(id),
 		}),
 		exits: store.readExits(id, EXITS_SHOWN).map(renderStoredExit),
 		crash: {

@@ -41,9 +41,14 @@ export function createHistoryHandlers(parts: HttpParts): Handlers<keyof typeof h
 					daysOf(agent)
 						.filter(([day]) => day >= oldest)
 						.map(([day, usage]) => ({
-							...{ day, agent, account },
-							...{ input: usage.input, output: usage.output, usd: usage.costUsd },
-							...{ cache_read: usage.cacheRead, cache_write: usage.cacheWrite },
+							day,
+							agent,
+							account,
+							input: usage.input,
+							output: usage.output,
+							usd: usage.costUsd,
+							cache_read: usage.cacheRead,
+							cache_write: usage.cacheWrite,
 						})),
 				);
 			return {
@@ -51,8 +56,11 @@ export function createHistoryHandlers(parts: HttpParts): Handlers<keyof typeof h
 				days: rows.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1)),
 				accounts: accounts
 					.map(({ account, agents, hold }) => ({
-						...{ account, agents: agents.filter(isVisible), limited: hold !== null },
-						...{ reason: hold?.reason ?? null, until: timeOrNull(hold?.untilMs ?? null) },
+						account,
+						agents: agents.filter(isVisible),
+						limited: hold !== null,
+						reason: hold?.reason ?? null,
+						until: timeOrNull(hold?.untilMs ?? null),
 					}))
 					.filter(({ agents }) => agents.length > 0),
 				budgets: renderBudgets(engine.list(), { today, daysOf }, accountOf, isVisible),
@@ -87,16 +95,25 @@ function listRuns(
 	const open: readonly RunJson[] = isOpen
 		? [
 				{
-					...{ number: null, run_id: run.runId, started_at: timeOrNull(startedAtMs) },
-					...{ ended_at: null, uptime_ms: null, exit: null, decision: null },
+					number: null,
+					run_id: run.runId,
+					started_at: timeOrNull(startedAtMs),
+					ended_at: null,
+					uptime_ms: null,
+					exit: null,
+					decision: null,
 				},
 			]
 		: [];
 	const ended = page.map(
 		({ number, exit }): RunJson => ({
-			...{ number, run_id: exit.runId, started_at: isoTime(exit.atMs - exit.uptimeMs) },
-			...{ ended_at: isoTime(exit.atMs), uptime_ms: exit.uptimeMs },
-			...{ exit: renderStoredExit(exit), decision: decisions.get(exit.runId) ?? null },
+			number,
+			run_id: exit.runId,
+			started_at: isoTime(exit.atMs - exit.uptimeMs),
+			ended_at: isoTime(exit.atMs),
+			uptime_ms: exit.uptimeMs,
+			exit: renderStoredExit(exit),
+			decision: decisions.get(exit.runId) ?? null,
 		}),
 	);
 	const next = exits.length > limit ? (page.at(-1)?.number ?? null) : null;
@@ -109,7 +126,9 @@ function readDecisions(store: Store, agent: string, exits: readonly NumberedExit
 	const found = new Map<string, NonNullable<RunJson["decision"]>>();
 	if (exits.length === 0) return found;
 	const events = store.readEvents({
-		...{ afterSeq: store.seqAt(oldestMs) - 1, limit: DECISIONS_MAX, agent },
+		afterSeq: store.seqAt(oldestMs) - 1,
+		limit: DECISIONS_MAX,
+		agent,
 		types: ["agent.decided"],
 	});
 	for (const event of events) {

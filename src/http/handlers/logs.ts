@@ -22,7 +22,8 @@ export function createLogHandlers(parts: HttpParts): Handlers<keyof typeof logRo
 			const ids = visibleAgents(parts, query.agents, sight);
 			const agents = await Promise.all(
 				ids.map(async (id) => ({
-					...{ id, logDir: query.kind === "transcript" ? null : logDirOf(id) },
+					id,
+					logDir: query.kind === "transcript" ? null : logDirOf(id),
 					transcripts: query.kind === "log" ? [] : await engine.transcriptsOf(id),
 				})),
 			);

@@ -48,7 +48,9 @@ function renderSchedule(view: ScheduleView, redact: (text: string) => string): S
 				: action;
 	return {
 		...toSnakeKeys({ ...spec, action: shown }),
-		...{ timezone, fleet_file: fleetFile, blocked },
+		timezone,
+		fleet_file: fleetFile,
+		blocked,
 		paused_at: timeOf(pausedAtMs),
 		next_at: timeOf(nextMs),
 		open: open.map(renderSlot),
@@ -59,7 +61,11 @@ function renderSchedule(view: ScheduleView, redact: (text: string) => string): S
 function renderSlot(slot: StoredSlot): ScheduleSlotJson {
 	const { id, manual, status, action, reason, missed, started } = slot;
 	return {
-		...{ id, manual, status, action, reason },
+		id,
+		manual,
+		status,
+		action,
+		reason,
 		slot_at: new Date(slot.slotMs).toISOString(),
 		decided_at: new Date(slot.decidedAtMs).toISOString(),
 		ended_at: timeOf(slot.endedAtMs),

@@ -13,7 +13,7 @@ import type { Handlers, HttpParts } from "../handler.js";
 import { CONTINUES_LATER, renderTask, renderTaskDetail } from "../task-json.js";
 import { pageOf, submitOptions } from "./submissions.js";
 
-/** A cancel request waits until nothing runs any more. */
+/** A cancel request waits until nothing runs. */
 export const CANCEL_WAIT_MS = 30_000;
 
 export function createTaskHandlers({

@@ -232,7 +232,7 @@ export const MIGRATIONS: readonly Migration[] = [
 			CREATE INDEX slots_by_schedule ON slots (schedule, number);
 			CREATE INDEX slots_open ON slots (number) WHERE status IN ('queued', 'fired');
 
-			-- Whatever the program believes, what became of a slot is final.
+			-- Whatever the program believes, the outcome of a slot is final.
 			CREATE TRIGGER slots_end_once BEFORE UPDATE OF status ON slots
 			WHEN OLD.status NOT IN ('queued', 'fired') AND NEW.status <> OLD.status
 			BEGIN SELECT raise(ABORT, 'a slot that has ended stays so'); END;

@@ -52,7 +52,7 @@ class HalfWritten extends Error {
 	readonly pending: PendingChange;
 
 	constructor(pending: PendingChange, cause: unknown) {
-		super("a change failed half way", { cause });
+		super("a change failed halfway", { cause });
 		this.pending = pending;
 	}
 }

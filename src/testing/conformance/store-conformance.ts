@@ -186,7 +186,7 @@ const RECORDS: Bodies = {
 		assert.deepEqual(again.readSlots(SCHEDULE.id, 9).at(-1), slotNumbered(1));
 	},
 
-	async "keeps what became of a slot"(world) {
+	async "keeps the outcome of a slot"(world) {
 		const store = await world.open();
 		await store.commit((transaction) => transaction.putSlot(slotNumbered(1)));
 		const again = store.commit((transaction) =>

@@ -150,8 +150,15 @@ export const messageWith = (id: string, text: string): Message => ({
 export const QUESTION: StoredQuestion = { agent: "web:a", question: "which one?", askedAtMs: 2 };
 export const SCREEN_QUESTION: StoredScreenQuestion = {
 	question: {
-		...{ id: "q1", agent: "web:a", runId: "r1", kind: "choice", source: "screen", askedAtMs: 2 },
-		...{ title: "Proceed?", text: "Proceed?", detail: null },
+		id: "q1",
+		agent: "web:a",
+		runId: "r1",
+		kind: "choice",
+		source: "screen",
+		askedAtMs: 2,
+		title: "Proceed?",
+		text: "Proceed?",
+		detail: null,
 		choices: [{ number: 1, label: "Yes", lasting: false }],
 	},
 	hash: "h1",
@@ -159,22 +166,37 @@ export const SCREEN_QUESTION: StoredScreenQuestion = {
 	answering: null,
 };
 export const FINISHED_TURN: StoredFinishedTurn = {
-	...{ agent: "web:a", atMs: 4, text: "Done.", seen: false, isOver: false },
+	agent: "web:a",
+	atMs: 4,
+	text: "Done.",
+	seen: false,
+	isOver: false,
 };
 export const ACCOUNT: StoredAccount = { account: "team", state: null, freedAtMs: 3 };
 export const USAGE: StoredUsage = { agentId: "web:a", usage: NEVER_USED };
 
 export const SCHEDULE: StoredSchedule = {
-	...{ id: "web:nightly", fleetFile: "/fleet.yaml", position: 0, spec: { cron: "0 3 * * *" } },
+	id: "web:nightly",
+	fleetFile: "/fleet.yaml",
+	position: 0,
+	spec: { cron: "0 3 * * *" },
 	plan: { slotMs: 9, dueAtMs: 10, lastMs: null, era: 0 },
 	pausedAtMs: null,
 };
 
 export function slotNumbered(number: number, more: Partial<StoredSlot> = {}): StoredSlot {
 	return {
-		...{ id: `slot-${number}`, schedule: SCHEDULE.id, slotMs: number, manual: false },
-		...{ status: "succeeded", action: "call", reason: "on time", decidedAtMs: number },
-		...{ endedAtMs: number, missed: null, started: { type: "task", id: `task-${number}` } },
+		id: `slot-${number}`,
+		schedule: SCHEDULE.id,
+		slotMs: number,
+		manual: false,
+		status: "succeeded",
+		action: "call",
+		reason: "on time",
+		decidedAtMs: number,
+		endedAtMs: number,
+		missed: null,
+		started: { type: "task", id: `task-${number}` },
 		...more,
 	};
 }

@@ -6,7 +6,7 @@ import type { FakeScript, FakeTurn } from "./script.js";
 /** Selects the turn for a prompt and counts its use; an echo if the script has none. */
 export type ChooseTurn = (prompt: string) => FakeTurn;
 
-const ECHO: FakeTurn = { takes: 0, reply: "The fake heard: {prompt}", eats_memory: false };
+const ECHO: FakeTurn = { takes: 0, reply: "The fake received: {prompt}", eats_memory: false };
 
 export function createChooseTurn({ turns }: FakeScript): ChooseTurn {
 	const used = new Map<FakeTurn, number>();

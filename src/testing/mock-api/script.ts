@@ -29,7 +29,8 @@ export interface MockAnswer {
 	readonly pauseMs?: number;
 	/**
 	 * A stream that breaks in the middle: by a reset, by a clean end, by silence, by events that are not
-	 * JSON (`malformed`), by an error event of the API (`error`), or by nothing but signs of life every 5 seconds (`keepalive`).
+	 * JSON (`malformed`), by an error event of the API (`error`), or by keep-alive events only, every 5 seconds
+	 * (`keepalive`).
 	 */
 	readonly breaks?: "reset" | "end" | "silence" | "malformed" | "error" | "keepalive";
 }
@@ -138,7 +139,7 @@ export function chooseReply(rules: readonly RuleState[], request: MockRequest): 
 		return state.rule.reply;
 	}
 	if (request.schema !== null) return { text: JSON.stringify(fillSchema(request.schema)) };
-	return { text: `The mock heard: ${lastLine(request.prompt)}` };
+	return { text: `The mock received: ${lastLine(request.prompt)}` };
 }
 
 const isAnswer = (reply: MockReply) => "text" in reply || "tool" in reply;

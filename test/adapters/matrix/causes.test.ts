@@ -1,5 +1,5 @@
 /**
- * Every cause of an end, as agents of several kinds come by it, and what follows. All of them end at the
+ * Every cause of an end, for agents of several kinds, and the reaction to it. All of them end at the
  * same time under one daemon.
  */
 
@@ -43,7 +43,7 @@ const kill = (signal: NodeJS.Signals) => async (name: string) => {
 	await fleet.isReady(name);
 	process.kill(await fleet.pidOf(name), signal);
 };
-/** Shows itself as gemini does, and ends as gemini does: with 0 at every signal. */
+/** Draws gemini's screen and exits like gemini: with 0 after every signal. */
 const idleGemini = () => ({
 	adapter: "gemini",
 	script: { ready_text: "Type your message ", on_sigterm: 0, on_sighup: 0 },
@@ -236,7 +236,7 @@ describe("an end", () => {
 	});
 });
 
-/** The process that owns its terminal, and would have seen its exit. */
+/** The process that owns its terminal, and would have recorded its exit. */
 function parentOf(pid: number): number {
 	const found = readProcessTable().entries.find((each) => each.pid === pid);
 	if (found === undefined) throw new Error(`no process ${pid}`);

@@ -1,7 +1,6 @@
 /**
- * The questions of a start, in every order in which they may come: each is answered by its label, with
- * the dangerous choice selected when it comes up, and an agent whose wrong choice is taken ends. What
- * Reeve does not know it leaves to the operator.
+ * The questions of a start, in every possible order: each is answered by its label, although the dangerous choice is
+ * selected at first. An agent whose wrong choice is confirmed exits. Reeve leaves unknown questions to the operator.
  */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,7 +14,7 @@ interface Question {
 	readonly right: string;
 }
 
-/** By adapter and name of the dialog: what the real ones ask. The first choice is the wrong one. */
+/** The real questions, by adapter and name of the dialog. The first choice is the wrong one. */
 const QUESTIONS: Readonly<Record<string, Readonly<Record<string, Question>>>> = {
 	claude: {
 		trust: {
@@ -50,7 +49,7 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, Question>>>> = 
 	},
 };
 
-/** How each shows itself. */
+/** How each CLI draws its screen. */
 const DRESS: Readonly<Record<string, object>> = {
 	claude: {},
 	codex: { mark: "›", ready_text: "› Ask Codex to do anything " },
@@ -120,7 +119,7 @@ test("every question that an adapter knows is among them", () => {
 
 test("an unknown question is left to the operator, and messages are typed after the answer", async () => {
 	await fleet.shows("stranger", "waiting_input");
-	// The others have been looked at many times by now, and so has this one.
+	// By now all screens, including this one, have been read many times.
 	await fleet.isReady(...named.map(({ name }) => name));
 	expect(await fleet.agent("stranger")).toMatchObject({ activity: "waiting_input", ready: false });
 	expect(fleet.ledgerOf("stranger").map((line) => line.hook_event_name)).toEqual(["Launched"]);
@@ -131,7 +130,7 @@ test("an unknown question is left to the operator, and messages are typed after 
 	expect(await fleet.agent("stranger")).toMatchObject({ restarts: 0, last_exit: null });
 });
 
-test("a question in a turn is answered neither by Reeve nor by a text that was sent", async () => {
+test("a question in a turn is answered neither by Reeve nor by a queued message", async () => {
 	await fleet.shows("asker", "waiting_input");
 	await fleet.isReady(...named.map(({ name }) => name));
 	expect(await fleet.agent("asker")).toMatchObject({ activity: "waiting_input" });

@@ -1,6 +1,6 @@
 /**
- * Many fake agents under one real daemon. What an agent lived through is read from its own ledger, what
- * Reeve made of it from the events; neither asks the other.
+ * Many fake agents under one real daemon. The ledger of each agent records what happened to it, the events record how
+ * Reeve reacted. The two are independent.
  */
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const { fakeAgentCommand } = (await import(
 	new URL("../../../dist/testing/index.js", import.meta.url).href
 )) as typeof import("../../../src/testing/index.js");
 
-/** Less than a test may take, so that it fails with what it waited for. */
+/** Less than a test may take, so that the failure names the condition. */
 const WAIT_MS = 50_000;
 const POLL_MS = 250;
 
@@ -42,9 +42,9 @@ export interface LedgerLine {
 }
 
 export interface MatrixFleet extends FleetHome {
-	/** `kill -9` of the daemon, at the very moment that `at` has come. */
+	/** `kill -9` of the daemon, exactly at the time `at`. */
 	killDaemon(at?: () => Promise<void>): Promise<void>;
-	/** Brings everything up; agents that cannot start are no error here. */
+	/** Starts everything; agents that cannot start are not an error here. */
 	up(): Promise<void>;
 	agent(name: string): Promise<AgentJson>;
 	detail(name: string): Promise<AgentDetailJson>;
@@ -54,7 +54,7 @@ export interface MatrixFleet extends FleetHome {
 	/** The data of one agent's events of one type, oldest first. */
 	data<Type extends EventType>(name: string, type: Type): Promise<readonly EventMap[Type][]>;
 	ledgerOf(name: string): readonly LedgerLine[];
-	/** The prompts that an agent has taken, in all of its runs. */
+	/** The prompts that an agent has accepted, in all of its runs. */
 	prompts(name: string): readonly string[];
 	send(name: string, text: string): Promise<void>;
 	/** The operator at its keyboard. */
@@ -65,7 +65,7 @@ export interface MatrixFleet extends FleetHome {
 	isReady(...names: readonly string[]): Promise<void>;
 }
 
-/** Waits for what takes seconds: asking more often would only keep the daemon from its work. */
+/** Waits for slow conditions: polling more often would only slow down the daemon. */
 export function until(
 	holds: () => Promise<boolean> | boolean,
 	what: string,

@@ -1,7 +1,7 @@
 /**
- * Messages arrive exactly once, whatever dies during delivery: the daemon at several points, or the
- * agent between typing and Enter. One scenario for all agents, since every death of the daemon affects
- * all of them. The oracle is the agents' ledgers, which contain each submitted prompt.
+ * Messages arrive exactly once, even if the daemon dies at any of several points, or the agent between typing and
+ * Enter. All agents share one scenario, since every death of the daemon affects all of them. The oracle is the agents'
+ * ledgers, which contain each submitted prompt.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,7 +1,7 @@
 /**
- * Agents in the middle of a turn. Some are taken down, with every step of the ladder as the last one that is
- * needed, all at the same moment and with a tool of theirs running. Others hang: they are found, whether
- * their screen moves or not, and the steps of their `stall` are taken.
+ * Agents in the middle of a turn. Some are stopped at the same moment while they run a tool; each drain step is the
+ * last one that is needed for one of them. Others hang: Reeve detects them, whether their screen moves or not, and
+ * takes the steps of their `stall`.
  */
 
 import { join } from "node:path";
@@ -14,12 +14,12 @@ import { createMatrixFleet, type MatrixAgent, type MatrixFleet, until } from "./
 
 interface Row {
 	readonly title: string;
-	/** `claude`, or an adapter of the fleet file with this ladder. */
+	/** `claude`, or an adapter of the fleet file with these drain steps. */
 	readonly ladder: "claude" | readonly DrainStep[];
 	readonly script: FakeAgentScript;
 	readonly steps: readonly (DrainStep | "sigkill")[];
 	readonly outcome: "graceful" | "timed_out_killed";
-	/** Its tool comes to an end while the turn is waited for. */
+	/** Its tool finishes while Reeve waits for the turn. */
 	readonly endsTurn?: true;
 }
 
@@ -60,7 +60,7 @@ const ROWS: readonly Row[] = [
 		...{ steps: ["turn", "esc", "sigterm"], outcome: "graceful" },
 	},
 	{
-		...{ title: "that hears nothing at all", ladder: "claude" },
+		...{ title: "that ignores every signal", ladder: "claude" },
 		script: { ...WORKS, interrupt: "nothing", on_sigterm: "ignores" },
 		...{ steps: ["turn", "esc", "sigterm", "sigkill"], outcome: "timed_out_killed" },
 	},
@@ -116,7 +116,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => fleet.close(), 60_000);
 
-describe("being taken down in the middle of a turn", () => {
+describe("stopping an agent in the middle of a turn", () => {
 	const outcomes = new Map<string, string>();
 	const toolsOf = (name: string) => fleet.ledgerOf(name).flatMap(({ tool_pid }) => tool_pid ?? []);
 
@@ -150,7 +150,7 @@ describe("being taken down in the middle of a turn", () => {
 				...(outcome === "graceful" ? { code: 143 } : { signal: "SIGKILL" }),
 			});
 			const pids = fleet.ledgerOf(name).flatMap(({ pid, tool_pid }) => [pid, tool_pid ?? pid]);
-			// A zombie has ended: only its new parent has not looked yet.
+			// A zombie has exited; its new parent has not reaped it yet.
 			const alive = readProcessTable().entries.filter(({ ended }) => !ended);
 			expect(alive.filter(({ pid }) => pids.includes(pid))).toEqual([]);
 		});
@@ -162,7 +162,7 @@ describe("being taken down in the middle of a turn", () => {
 	});
 });
 
-describe("a standstill", () => {
+describe("a stalled turn", () => {
 	const steps = async (name: string) =>
 		(await fleet.data(name, "agent.stalled")).map(({ step }) => step);
 	const takes = async (name: string, ...expected: readonly string[]) => {

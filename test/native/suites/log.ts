@@ -191,7 +191,7 @@ export function logSuite(world: () => World): void {
 		for (const part of found) expect(part.bytes.length).toBeLessThanOrEqual(5096);
 	});
 
-	it("finds its offsets again after a rotation that was cut short, and after files were removed", async () => {
+	it("restores its offsets after an interrupted rotation, and after files were removed", async () => {
 		const start = (lines: number) =>
 			world().run(["seq", String(lines)], { terminal: false, logBytes: 30_000, logFiles: 5 });
 		const first = await start(10_000);
@@ -352,7 +352,7 @@ export function logSuite(world: () => World): void {
 				expect(before).toContain(`[reeve: ${lost} bytes of output were not kept: disk full]`);
 				expect(whole).toContain("drawn 23 80");
 				expect(whole).toContain("drawn 24 80");
-				// Those of version 2 get what they always got.
+				// Connections of version 2 get the same frames as before.
 				const older = await Client.open(run.spec.socket, Client.hello(1, 2));
 				older.socket.write(frame(TYPE.follow, u32(1), 2));
 				const fields = await older.fields(TYPE.following);

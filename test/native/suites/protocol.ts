@@ -1,4 +1,4 @@
-/** Who is let in, versions, malformed frames, and what stays secret. */
+/** Access, versions, malformed frames, and secrets. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";

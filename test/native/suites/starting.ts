@@ -1,4 +1,4 @@
-/** Starting a program: what it gets, and what is reported where it cannot be started. */
+/** Starting a program: its environment, and the reports of failed starts. */
 
 import {
 	chmodSync,
@@ -61,7 +61,7 @@ export function startingSuite(world: () => World): void {
 		expect(long.record()).not.toHaveProperty("agent_id");
 	});
 
-	it("removes its socket and lets its lock go before it reports the exit", async () => {
+	it("removes its socket and releases its lock before it reports the exit", async () => {
 		const run = await world().run(["sleep", "100"]);
 		process.kill(run.started.agent, "SIGKILL");
 		await run.exit();

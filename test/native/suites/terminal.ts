@@ -243,7 +243,7 @@ export function terminalSuite(world: () => World): void {
 		expect((await run.client.fields(TYPE.query)).u64()).toBe((await run.status()).queryAt);
 	});
 
-	it("takes other sequences for no query", async () => {
+	it("ignores other sequences", async () => {
 		const text =
 			"\\033[1;2H\\033[?25l\\033[2J\\033]0;what?title\\007\\033[31mred\\033[0m\\033[8;24;80t\\033P1$r0m\\033\\134\\033[?1c";
 		const run = await world().run(["sh", "-c", `printf '${text}end'; sleep 100`]);

@@ -118,7 +118,7 @@ export function treeSuite(world: () => World): void {
 		expect(marked(mark(name))).toEqual([]);
 	});
 
-	it("never calls a tree gone that is not: a kill without time is unproven", async () => {
+	it("never reports a live tree as gone: a kill without time is unproven", async () => {
 		const run = await world().run(["sh", "-c", `${STUBBORN}; sleep 1000`], {
 			env: env("deadline"),
 		});
@@ -290,7 +290,7 @@ export function treeSuite(world: () => World): void {
 		},
 	);
 
-	it("kills no shim with the strangers, and lists none as one", async () => {
+	it("neither kills nor lists a shim as a stranger", async () => {
 		const starter = await world().starter();
 		const runs = await Promise.all(
 			Array.from({ length: 8 }, (_, i) => world().run(["sleep", "1000"], { agent: `s${i}` })),
@@ -308,7 +308,7 @@ export function treeSuite(world: () => World): void {
 		expect(starter.frames.filter((frame) => frame.type === TYPE.shimGone)).toEqual([]);
 	});
 
-	it("lets agents live and end as before when the starter is killed, and makes room for another starter", async () => {
+	it("agents keep running and exit as before when the starter is killed, and another starter can start", async () => {
 		const run = await world().run(["sh", "-c", "read x; exit 8"]);
 		process.kill(world().starterPid, "SIGKILL");
 		await sleep(50);
@@ -321,7 +321,7 @@ export function treeSuite(world: () => World): void {
 		expect(run.record()).toMatchObject({ state: "ended", tree: "empty" });
 	});
 
-	it("leaves quietly where another starter has the folder", async () => {
+	it("exits silently if another starter owns the folder", async () => {
 		const starter = await world().starter();
 		execFileSync(world().binary, ["starter", world().folder], { timeout: 5000 });
 		expect((await starter.ask(TYPE.strangers, [TYPE.strangerList]))[0]).toBe(TYPE.strangerList);

@@ -41,7 +41,7 @@ export interface ScreenSource {
 	open(): Promise<Connection>;
 	/** Types the emulator's response to a query of the program. */
 	answer(bytes: Buffer): void;
-	/** The screen is not needed any more, or its run has ended. */
+	/** The screen is no longer needed, or its run has ended. */
 	onClose(): void;
 }
 

@@ -21,7 +21,7 @@ import type { Questions } from "./questions.js";
 import { questionOn } from "./report-to-people.js";
 import { choiceNotFound, questionGone, type ScreenQuestions } from "./screen-questions.js";
 
-export interface PeopleWorld {
+export interface OpenQuestionsWorld {
 	readonly agents: Agents;
 	readonly sessions: SessionWorld;
 	readonly screen: ScreenQuestions;
@@ -44,10 +44,10 @@ export interface AnswerResult {
 
 type By = Answerer & { readonly correlationId: string };
 
-export class PeopleView {
-	readonly #world: PeopleWorld;
+export class OpenQuestions {
+	readonly #world: OpenQuestionsWorld;
 
-	constructor(world: PeopleWorld) {
+	constructor(world: OpenQuestionsWorld) {
 		this.#world = world;
 	}
 
@@ -114,7 +114,9 @@ export class PeopleView {
 		if (profile === null) throw questionGone(agentId);
 		const { backend, handle } = held;
 		const terminal = {
-			...{ runId: run.runId, backend, handle },
+			runId: run.runId,
+			backend,
+			handle,
 			look: async () => {
 				const signs = await sessions.signs(spec, conversationOf(runner), handle.startedAtMs);
 				const { text, isIncomplete } = await backend.screen(handle);
@@ -143,8 +145,13 @@ function cleanExitQuestion(
 ): OpenQuestion {
 	return {
 		id: `exit-${exit?.runId ?? agent}`,
-		...{ agent, runId: exit?.runId ?? null, kind: "clean_exit", source: "api" },
-		...{ title: "What happens next?", text: reason, detail: null },
+		agent,
+		runId: exit?.runId ?? null,
+		kind: "clean_exit",
+		source: "api",
+		title: "What happens next?",
+		text: reason,
+		detail: null,
 		choices: CLEAN_EXIT_ANSWERS.map((answer, index) => ({
 			number: index + 1,
 			label: CLEAN_EXIT_LABELS[answer],
