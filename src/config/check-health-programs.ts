@@ -35,7 +35,8 @@ async function findProblem(
 	if (!program.includes("/")) {
 		const path = spec.env["PATH"] ?? env["PATH"];
 		// The env file is read at every start, and may set it.
-		if (path === undefined || (spec.envFile !== null && spec.env["PATH"] === undefined)) return null;
+		if (path === undefined || (spec.envFile !== null && spec.env["PATH"] === undefined))
+			return null;
 		const folders = path.split(delimiter).map((folder) => resolve(spec.cwd, folder));
 		const states = await Promise.all(folders.map((folder) => stateOf(resolve(folder, program))));
 		if (states.includes("runs")) return null;

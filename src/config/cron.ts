@@ -10,7 +10,8 @@ const SOME_DAY = new Date(Date.UTC(2026, 0, 1));
 /** Why this is not a cron expression with five fields and at least one slot; null if it is. */
 export function cronProblem(expression: string): string | null {
 	const fields = expression.trim().split(/\s+/);
-	if (fields.length !== 5) return `it has ${fields.length} ${fields.length === 1 ? "field" : "fields"} instead of five`;
+	if (fields.length !== 5)
+		return `it has ${fields.length} ${fields.length === 1 ? "field" : "fields"} instead of five`;
 	try {
 		const slot = createCron(expression, "UTC").nextRun(SOME_DAY);
 		return slot === null ? "it never comes: no such date exists" : null;

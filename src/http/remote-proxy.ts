@@ -68,12 +68,7 @@ export interface RemoteProxy {
 		to: Forwarded,
 	): Promise<string | null>;
 	/** Resolves to true when the WebSocket is open; false if the remote has refused it. */
-	upgrade(
-		request: IncomingMessage,
-		socket: Duplex,
-		head: Buffer,
-		to: Forwarded,
-	): Promise<boolean>;
+	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, to: Forwarded): Promise<boolean>;
 }
 
 interface Outgoing {
