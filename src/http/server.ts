@@ -141,7 +141,11 @@ export function createApi(parts: ApiParts): Api {
 		};
 		const target = `${path}${url.search}`;
 		const to = { remote, target, correlationId, ends: [gone] };
-		await noted(() => proxy.forward(request, response, to), note, (error) => error);
+		await noted(
+			() => proxy.forward(request, response, to),
+			note,
+			(error) => error,
+		);
 	}
 
 	async function upgradeElsewhere(

@@ -31,10 +31,7 @@ export function createDesktop(platform: NodeJS.Platform): Channel {
 	};
 }
 
-function commandFor(
-	platform: NodeJS.Platform,
-	notice: Notice,
-): [program: string, args: string[]] {
+function commandFor(platform: NodeJS.Platform, notice: Notice): [program: string, args: string[]] {
 	const { kind } = notice;
 	const cut = (text: string) => text.slice(0, TEXT_LENGTH_MAX);
 	const [title, text] = [cut(notice.title), cut(notice.text)];

@@ -77,4 +77,3 @@ function httpAnswers(url: string): Promise<boolean> {
 		asked.on("error", reject);
 	});
 }
-

@@ -87,7 +87,12 @@ test("a server that sends a little now and then does not hold up the other notif
 	await once(server, "listening");
 	onTestFinished(() => void server.close());
 	const { port } = server.address() as AddressInfo;
-	const email = createEmail({ url: `smtp://127.0.0.1:${port}`, ...WHO, ...NO_LOGIN, sendMsMax: 500 });
+	const email = createEmail({
+		url: `smtp://127.0.0.1:${port}`,
+		...WHO,
+		...NO_LOGIN,
+		sendMsMax: 500,
+	});
 	expect(await email.send(NOTICE)).toEqual({
 		...{ ok: false, retryable: true },
 		reason: "the mail server did not finish in time",

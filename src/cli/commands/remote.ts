@@ -36,7 +36,8 @@ export async function runRemoteAdd(
 		const hint = "Use lower-case letters, digits, `-` and `_`, at most 63 characters.";
 		throw new ReeveError("usage", `\`${name}\` is not a valid remote name`, hint);
 	}
-	const address = options.ssh === undefined ? urlAddress(options) : await sshAddress(options, output, env);
+	const address =
+		options.ssh === undefined ? urlAddress(options) : await sshAddress(options, output, env);
 	const { home, client } = connectOwn(env);
 	await ensureDaemon({ home, env });
 	const body = { name, address };
