@@ -52,8 +52,13 @@ function factsOf(
 	const isRunning = process === "running";
 	const source = isRunning ? (known?.source ?? null) : null;
 	return {
-		...{ kind: agent.spec.kind, desired: agent.desired, process, policy: agent.crash.policy },
-		...{ activity, activitySource: source, activityDetail: known?.detail ?? null },
+		kind: agent.spec.kind,
+		desired: agent.desired,
+		process,
+		policy: agent.crash.policy,
+		activity,
+		activitySource: source,
+		activityDetail: known?.detail ?? null,
 		activityAtMs: source === null ? null : (known?.atMs ?? null),
 		isAttended: known !== null,
 		turnFailure: isRunning ? (known?.failure ?? null) : null,
