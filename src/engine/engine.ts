@@ -415,15 +415,17 @@ export class Engine {
 		const { spec } = agent;
 		const missing = this.#missing(agent);
 		// An agent that hibernates waits for no limit.
-		const hibernates = agent.snapshot().agent.hibernation != null;
+		const snapshot = agent.snapshot();
+		const hibernates = snapshot.agent.hibernation != null;
 		const hold = hibernates ? null : this.#accounts.holdOf(spec);
-		const view = viewOf(agent, missing, hold, {
+		const view = viewOf(snapshot, agent.wantsStart, hold, {
+			missing,
 			blocked:
 				missing
 					.map((id) => blockReason(this.#agents, id, this.#usage))
 					.find((why) => why !== null) ?? null,
 			usage: this.#usage.view(spec),
-			question: this.people.questionOf(agent.snapshot()),
+			question: this.people.questionOf(snapshot),
 			finished: this.finished.of(spec.id),
 			undelivered: this.inbox.undelivered(spec.id),
 			fileWatch: this.#fileWatches.view(spec.id),

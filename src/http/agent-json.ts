@@ -38,6 +38,7 @@ export function renderAgent(
 	const startedAtMs = alive?.startedAtMs ?? null;
 	const activity = activityOf(view);
 	const reason = renderReason(view, circuit);
+	const people = renderPeople(view, circuit, { activity, reason });
 	return {
 		id: agent.id,
 		agent_id: agent.id,
@@ -78,7 +79,9 @@ export function renderAgent(
 		usage: renderUsage(view.usage),
 		resources,
 		reason,
-		...renderPeople(view, circuit, { activity, reason }),
+		status: people.status,
+		question: people.question,
+		finished: people.finished,
 		host,
 		fleet_file: agent.fleetFile,
 	};

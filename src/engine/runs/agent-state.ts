@@ -147,7 +147,9 @@ export function snapshotOfRun(
 ): Omit<RunSnapshot, "nextStartAtMs"> {
 	const gone = run?.gone ?? null;
 	return {
-		...{ process: processStateOf(run, facts), run, gone },
+		process: processStateOf(run, facts),
+		run,
+		gone,
 		processes: run?.handle && gone === null ? 1 : 0,
 		ready: ready && gone === null,
 		known: run === null || gone !== null ? null : (watch?.known() ?? null),

@@ -89,9 +89,17 @@ export class SessionLife extends AgentLife<SessionRun> {
 	snapshot(): AgentSnapshot {
 		const isEnding = this.#draining !== null || this.#left !== null;
 		const facts = { wantsToStart: this.next.isWanted, isEnding };
+		const now = snapshotOfRun(this.#run, facts, this.ready, this.#watch);
 		return {
 			agent: this.agent.now,
-			...snapshotOfRun(this.#run, facts, this.ready, this.#watch),
+			process: now.process,
+			run: now.run,
+			processes: now.processes,
+			ready: now.ready,
+			gone: now.gone,
+			known: now.known,
+			health: now.health,
+			hibernation: now.hibernation,
 			lastExit: this.agent.lastExit,
 			nextStartAtMs: this.next.plannedAtMs,
 		};
