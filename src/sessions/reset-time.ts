@@ -24,7 +24,7 @@ const TEXT_LENGTH_MAX = 2_000;
 const SECONDS_MAX = 100_000_000_000;
 
 /** The words that introduce when an account works again. */
-export const TIME_WORD =
+const TIME_WORD =
 	"(?<![a-z])(?:reset(?:s|ting)?|again|retry(?:ing)?|wait|available|access|until|till|renew(?:s|ed)?|refresh(?:es|ed)?|back|lift(?:s|ed)?|resum(?:e|es|ed)|restored?|replenish(?:es|ed)?|unlock(?:s|ed)?|cool ?down)";
 
 const STAMP = "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?:Z|[+-]\\d{2}:?\\d{2})";

@@ -14,7 +14,7 @@ import { CLIS, json, KEY, type RealCli } from "./clis.js";
 import { install } from "./install.js";
 
 const CLAUDE = CLIS[0] as RealCli;
-const SHARED = Number(process.env["REEVE_SHARED_HOME_AGENTS"] ?? 20);
+const SHARED = Number(process.env["REEVE_SHARED_HOME_AGENTS"] ?? 30);
 const STARTS = Number(process.env["REEVE_DIALOG_STARTS"] ?? 20);
 const STARTS_AT_ONCE = 5;
 const WITHIN_MS = 300_000;
@@ -77,8 +77,15 @@ test(`${SHARED} sessions on one HOME keep every setting of it`, { timeout: 900_0
 		// Not `numStartups`: claudes that start together lose some of these among themselves.
 		const { projects } = JSON.parse(readFileSync(file, "utf8"));
 		for (const cwd of cwds) expect(projects[cwd]).toMatchObject({ hasTrustDialogAccepted: true });
-		const types = (await eventsOf(fleet)).map(({ type }) => type);
-		expect(types).not.toContain("agent.dialog_answered");
+		const events = await eventsOf(fleet);
+		expect(events.filter(({ type }) => type === "agent.exited")).toEqual([]);
+		// A claude that does not get its own lock writes the file without it. It may lose an entry that Reeve has just
+		// inserted, and then asks; Reeve answers.
+		const answered = events.flatMap((event) =>
+			event.type === "agent.dialog_answered" ? [`${event.agent} ${event.data.dialog}`] : [],
+		);
+		console.log(`dialogs answered: ${answered.join(", ") || "none"}`);
+		expect(answered.length).toBeLessThanOrEqual(SHARED / 10);
 	} finally {
 		await fleet.close();
 		rmSync(home, { recursive: true, force: true, maxRetries: 20 });
