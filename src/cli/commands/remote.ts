@@ -103,15 +103,15 @@ async function findSocket(target: string, command: string, output: Output): Prom
 	const child = spawn("ssh", ["--", target, `${command} daemon status --json`], {
 		stdio: ["inherit", "pipe", "pipe"],
 	});
-	let said = "";
-	const sayLines = (isEnd: boolean) => {
-		const lines = said.split("\n");
-		said = isEnd || said.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
+	let pending = "";
+	const printLines = (isEnd: boolean) => {
+		const lines = pending.split("\n");
+		pending = isEnd || pending.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
 		for (const line of lines) if (line.trim() !== "") output.note(line.trimEnd());
 	};
 	child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-		said += chunk;
-		sayLines(false);
+		pending += chunk;
+		printLines(false);
 	});
 	let text = "";
 	child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
@@ -124,7 +124,7 @@ async function findSocket(target: string, command: string, output: Output): Prom
 		});
 		child.on("close", resolve);
 	});
-	sayLines(true);
+	printLines(true);
 	const socket = parseSocket(text);
 	if (socket !== null) return socket;
 	if (code === SSH_FAILED) {
