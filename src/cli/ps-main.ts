@@ -4,11 +4,14 @@
  */
 
 import { runPs } from "./commands/ps.js";
+import { findOpenFilesProblem, printProblem } from "./open-files-limit.js";
 import { createProcessOutput } from "./output.js";
 import { printError } from "./print-error.js";
 
 /** The scopes are known not to be options. */
 export async function runPsAlone(scopes: readonly string[], json: boolean): Promise<number> {
+	const problem = findOpenFilesProblem();
+	if (problem !== null) return printProblem(problem, json);
 	const output = createProcessOutput(process.env);
 	// Without this, Node would print the message of such an error unsanitized.
 	process.on("uncaughtException", (error) => process.exit(printError(error, output, json)));
