@@ -5,9 +5,9 @@
  */
 
 /** Nothing has changed for this long. */
-export const CHANGES_QUIET_MS = 1_000;
+const CHANGES_QUIET_MS = 1_000;
 /** Changes that never stop are not waited for longer than this. */
-export const CHANGES_WAIT_MS_MAX = 60_000;
+const CHANGES_WAIT_MS_MAX = 60_000;
 
 export const WATCH_RESTARTS_MAX = 5;
 export const WATCH_RESTARTS_WITHIN_MS = 60_000;

@@ -13,7 +13,7 @@ import { basename, dirname, join } from "node:path";
 import { IgnoredFiles } from "./ignored-files.js";
 
 /** Per watched path. The kernel's limit for all programs of a user is often 8192 or more. */
-export const WATCHED_FOLDERS_MAX = 10_000;
+const WATCHED_FOLDERS_MAX = 10_000;
 /** More changes than this are not looked at one by one. */
 const EVENTS_MAX = 10_000;
 /** After this many events the kernel may have dropped others: new folders are looked for. */

@@ -93,7 +93,10 @@ describe("a schedule", () => {
 		await it.pass(21 * MINUTE);
 		expect(it.slots("p:ask")).toMatchObject([
 			{ status: "succeeded", started: { type: "typed" } },
-			{ status: "succeeded", reason: "typed; a program that is not an agent CLI cannot confirm it" },
+			{
+				status: "succeeded",
+				reason: "typed; a program that is not an agent CLI cannot confirm it",
+			},
 		]);
 		const { runId } = it.world.engine.get("p:web").run ?? { runId: "" };
 		const typed = Buffer.from(it.world.backend.typed(runId)).toString();

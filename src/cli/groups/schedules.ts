@@ -3,7 +3,10 @@
 import { type AddCommands, JSON_OPTION } from "./group.js";
 
 const SCHEDULE_ARGUMENT = ["<schedule>", "the schedule, as `project:name` or its name"] as const;
-const SCHEDULES_ARGUMENT = ["<schedule...>", "schedules, or projects (all of their schedules)"] as const;
+const SCHEDULES_ARGUMENT = [
+	"<schedule...>",
+	"schedules, or projects (all of their schedules)",
+] as const;
 
 export const addScheduleCommands: AddCommands = (program, run) => {
 	const schedule = program

@@ -71,7 +71,9 @@ export const logRoutes = defineRoutes({
 				"agents with files that were not searched completely, because of the limit or the time",
 			),
 			bytes: z.number().describe("the size of all files"),
-			read_bytes: z.number().describe("the size of the parts that were read: the index excludes the rest"),
+			read_bytes: z
+				.number()
+				.describe("the size of the parts that were read: the index excludes the rest"),
 			took_ms: z.number(),
 		}),
 		errors: ["agent_not_found"],
