@@ -39,8 +39,7 @@ export function parseGitignore(text: string): readonly IgnoreRule[] {
 
 /**
  * The decision of the rules of one file about a path relative to its folder; null if no rule matches. The last rule
- * that
- * matches counts. The folders above the path are not considered.
+ * that matches counts. The folders above the path are not considered.
  */
 export function decideIgnored(
 	rules: readonly IgnoreRule[],
