@@ -180,9 +180,7 @@ function Hibernation({ hibernation }: { hibernation: NonNullable<Agent["hibernat
 	}
 	return (
 		<>
-			{after === null
-				? "It no longer hibernates."
-				: `Hibernates after ${renderAge(after)} idle.`}{" "}
+			{after === null ? "It no longer hibernates." : `Hibernates after ${renderAge(after)} idle.`}{" "}
 			{why !== null && <Words>{`${sentence(why)}.`}</Words>}
 		</>
 	);
