@@ -16,17 +16,6 @@ const answers = ({ name, state }: RemoteJson) => state === "reachable" && !silen
 export const answering = computed(() => remotes.value.filter(answers).map(({ name }) => name));
 export const notAnswering = computed(() => remotes.value.filter((each) => !answers(each)));
 
-/** Reads them again, and follows those that answer. */
-export async function readRemotes(): Promise<void> {
-	remotes.value = (await call("GET /api/v1/remotes")).remotes;
-	if (remotes.value.length > 0 || following) {
-		following = true;
-		(await import("./remotes.js")).followRemotes();
-	}
-}
-
-let following = false;
-
 /** A remote that takes longer is left out of a list. */
 const REMOTE_MS_MAX = 3_000;
 

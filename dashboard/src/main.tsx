@@ -6,11 +6,11 @@ import { App } from "./app.js";
 import { readDaemon, takeProblems } from "./daemon.js";
 import { followFavicon } from "./favicon.js";
 import { agents, remotesChanged } from "./fleet.js";
-import { readRemotes } from "./hosts.js";
 import { followInbox } from "./inbox.js";
 import { followKeys } from "./keys.js";
 import { connection, followProblems, stayConnected } from "./live.js";
 import { announceNew } from "./parts/needs-list.js";
+import { readRemotes } from "./read-remotes.js";
 import { followSchedules } from "./schedules.js";
 
 const root = document.getElementById("app");

@@ -28,8 +28,7 @@ export function Subtabs({
 		<nav class="subtabs" aria-label={label} ref={element}>
 			{tabs.map(({ name, link, label: text, count = "" }) => (
 				<a key={name} href={link} aria-current={current === name ? "page" : undefined}>
-					{text}
-					{count !== "" && <span>{count}</span>}
+					{text} {count !== "" && <span>{count}</span>}
 				</a>
 			))}
 		</nav>

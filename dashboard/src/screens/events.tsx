@@ -1,7 +1,7 @@
 /** The events: a time window and filters on the server, newest at the bottom, followed while it is open. */
 
 import { useSignal } from "@preact/signals";
-import type { JSX } from "preact";
+import { Component } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ReeveEvent } from "../../../src/core/events.js";
 import { explain } from "../act.js";
@@ -213,33 +213,37 @@ function EventTable({ events }: { events: readonly Shown[] }) {
 					<th scope="col">Details</th>
 				</tr>
 			</thead>
-			<tbody>{events.map(rowOf)}</tbody>
+			<tbody>
+				{events.map((event) => (
+					<Row key={`${event.host ?? ""} ${event.seq}`} event={event} />
+				))}
+			</tbody>
 		</table>
 	);
 }
 
-/** An event never changes, and Preact skips an element that it has drawn before. */
-const rows = new WeakMap<Shown, JSX.Element>();
+/** An event never changes, so its row is drawn once. */
+class Row extends Component<{ readonly event: Shown }> {
+	override shouldComponentUpdate(next: { readonly event: Shown }) {
+		return next.event !== this.props.event;
+	}
 
-function rowOf(event: Shown): JSX.Element {
-	const known = rows.get(event);
-	if (known !== undefined) return known;
-	const row = (
-		<tr key={`${event.host ?? ""} ${event.seq}`}>
-			<td class="faint">
-				<When at={event.at} />
-			</td>
-			<td>
-				<Subject event={event} />
-			</td>
-			<td>{event.type.replace(/^\w+\./, "").replaceAll("_", " ")}</td>
-			<td class="soft full">
-				<Words>{detailsOf(event)}</Words>
-			</td>
-		</tr>
-	);
-	rows.set(event, row);
-	return row;
+	render({ event }: { readonly event: Shown }) {
+		return (
+			<tr>
+				<td class="faint">
+					<When at={event.at} />
+				</td>
+				<td>
+					<Subject event={event} />
+				</td>
+				<td>{event.type.replace(/^\w+\./, "").replaceAll("_", " ")}</td>
+				<td class="soft full">
+					<Words>{detailsOf(event)}</Words>
+				</td>
+			</tr>
+		);
+	}
 }
 
 function Subject({ event }: { event: Shown }) {

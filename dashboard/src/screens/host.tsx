@@ -4,11 +4,12 @@ import type { FindingJson, HostJson } from "../../../src/http/contract/daemon.js
 import { ApiError, call } from "../api.js";
 import { now } from "../clock.js";
 import { renderAge, renderBytes, sentence, visibleLine } from "../format.js";
-import { readRemotes, remotes } from "../hosts.js";
+import { remotes } from "../hosts.js";
 import { Button } from "../parts/button.js";
 import { Mark, type MarkProps } from "../parts/mark.js";
 import { Words } from "../parts/text.js";
 import { Age, When } from "../parts/time.js";
+import { readRemotes } from "../read-remotes.js";
 import { useRead } from "../use-read.js";
 
 const MARKS: Readonly<Record<FindingJson["status"], MarkProps>> = {
