@@ -107,7 +107,7 @@ async function findSocket(target: string, command: string, output: Output): Prom
 	const sayLines = (isEnd: boolean) => {
 		const lines = said.split("\n");
 		said = isEnd || said.length > LINE_CHARS_MAX ? "" : (lines.pop() ?? "");
-		for (const line of lines) if (line.trim() !== "") output.say(line.trimEnd());
+		for (const line of lines) if (line.trim() !== "") output.note(line.trimEnd());
 	};
 	child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
 		said += chunk;
